@@ -1,0 +1,144 @@
+"""Runs ns-2.35 on one flow over a chain of links and tells what its sender did.
+
+A case is a dictionary of the settings in `CASE`.  Rows come back as (microseconds, event,
+packet, rtt in ticks), with packets counted from 1 and these events, all but the last seen
+beside the sender: `send` and `resend` of a packet, `ack` and `dupack` with the highest packet
+acknowledged, `timeout` (a send that no ACK came with: nothing else makes this sender send
+later than the start), `drop` of a data packet where it was lost.
+"""
+
+import bisect
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).parent
+
+#: RFC 2416's experiment; times in seconds, rates in bit/s.
+CASE: dict[str, object] = {
+    "recovery": "tahoe",
+    "initial_window": 1,
+    "limited_transmit": 0,
+    "window": 20,
+    "packet": 1000,
+    "tick": 0.01,
+    "minrto": 0.2,
+    "maxrto": 60,
+    "bugfix": 1,
+    "delayed_ack": 0,
+    "packets": 0,
+    "links": "100e6,0,100 1.544e6,0.025,100 9600,0.150,3",
+    "drops": "",
+    "delays": "",
+    "stop": 240,
+}
+
+
+class Row(NamedTuple):
+    """One event beside the sender."""
+
+    us: int
+    event: str
+    packet: int
+    rtt_ticks: int
+
+
+class Raw(NamedTuple):
+    """One line of ns-2's queue trace."""
+
+    kind: str
+    time: float
+    link: tuple[int, int]
+    flow: str
+    packet: int
+    uid: str
+
+
+def available() -> bool:
+    """Whether ns-2 is installed."""
+    return shutil.which("ns") is not None
+
+
+def run(case: dict[str, object]) -> list[Row]:
+    """What ns-2's sender does in `case`; settings left out are those of `CASE`."""
+    unknown = set(case) - set(CASE)
+    if unknown:
+        raise ValueError(f"no such settings: {sorted(unknown)}")
+    settings = {**CASE, **case}
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        words = [f"{name}={value}" for name, value in settings.items()]
+        command = ["ns", str(HERE / "driver.tcl"), *words, f"out={out}"]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+        hops = len(str(settings["links"]).split())
+        events = list(_events(out.with_suffix(".q"), hops))
+        rtts = list(_rtts(out.with_suffix(".v"), float(str(settings["tick"]))))
+    return _rows(events, rtts)
+
+
+def _raw(path: Path) -> Iterator[Raw]:
+    for line in path.read_text().splitlines():
+        f = line.split()
+        yield Raw(f[0], float(f[1]), (int(f[2]), int(f[3])), f[4], int(f[10]) + 1, f[11])
+
+
+def _events(path: Path, hops: int) -> Iterator[tuple[float, str, int]]:
+    """(seconds, send | ack | drop, packet), unordered."""
+    arrived: list[dict[str, tuple[float, int]]] = [{} for _ in range(hops)]
+    entered: list[set[str]] = [set() for _ in range(hops)]
+    end = 0.0
+    for raw in _raw(path):
+        end = max(end, raw.time)
+        if raw.flow == "ack":
+            if raw.kind == "r" and raw.link == (1, 0):
+                yield raw.time, "ack", raw.packet
+            continue
+        hop = raw.link[0]
+        if raw.kind == "+" and hop == 0:
+            yield raw.time, "send", raw.packet
+        if raw.kind == "d":
+            yield raw.time, "drop", raw.packet
+        if raw.kind in "+d":
+            entered[hop].add(raw.uid)
+        if raw.kind == "r" and raw.link[1] < hops:
+            arrived[raw.link[1]][raw.uid] = (raw.time, raw.packet)
+    # What reached a node and not the next queue met the loss model in between.
+    for hop in range(1, hops):
+        for uid, (time, packet) in arrived[hop].items():
+            if uid not in entered[hop] and time < end - 1e-3:
+                yield time, "drop", packet
+
+
+def _rtts(path: Path, tick: float) -> Iterator[tuple[float, int]]:
+    for line in path.read_text().splitlines():
+        f = line.split()
+        if f[5] == "rtt_":
+            yield float(f[0]), round(float(f[6]) / tick)
+
+
+def _rows(events: list[tuple[float, str, int]], rtts: list[tuple[float, int]]) -> list[Row]:
+    acks = sorted(time for time, event, _ in events if event == "ack")
+    for time in {time for time, event, _ in events if event == "send" and time > 0}:
+        place = bisect.bisect_left(acks, time - 2e-6)
+        if place == len(acks) or acks[place] > time + 2e-6:
+            events.append((time, "timeout", 0))
+    rank = {"timeout": 0, "ack": 1, "send": 2, "drop": 3}
+    ordered = sorted(enumerate(events), key=lambda e: (round(e[1][0], 5), rank[e[1][1]], e[0]))
+    rows: list[Row] = []
+    sent = acked = reading = 0
+    times = [time for time, _ in rtts]
+    for _, (time, event, packet) in ordered:
+        place = bisect.bisect_right(times, time + 6e-6)
+        reading = rtts[place - 1][1] if place else 0
+        name = event
+        if event == "send":
+            name = "resend" if packet <= sent else "send"
+            sent = max(sent, packet)
+        elif event == "ack":
+            name = "dupack" if packet <= acked else "ack"
+            acked = max(acked, packet)
+        rows.append(Row(round(time * 1e6), name, packet, reading))
+    return rows

@@ -1,0 +1,105 @@
+//! One transfer in one direction, from a start time on.
+
+use crate::event::Events;
+use crate::segment::Segment;
+use crate::stage::{Port, Stage};
+use crate::tcp::{Connection, ReceiveCount, SendCount};
+use crate::units::Time;
+
+/// A transfer to begin at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bulk {
+    /// When the application writes.
+    pub start: Time,
+    /// How much; `None` never ends.
+    pub octets: Option<u64>,
+}
+
+/// More than any run can send.
+const ENDLESS: u64 = 1 << 62;
+
+/// One end of a flow: its connection, and what the application there does.
+///
+/// ```
+/// use netspurt::app::{Bulk, Endpoint};
+/// use netspurt::stage::Stage;
+/// # use netspurt::{clock::Clock, rto::Ns2Config, tcp::*, units::{Duration, Time}};
+/// # let ms = Duration::from_millis;
+/// # let config = TcpConfig {
+/// #     packet_bytes: 1000, header_bytes: 40, initial_window_segs: 1, receive_window_segs: 20,
+/// #     recovery: Recovery::Tahoe, limited_transmit: false, bugfix: true,
+/// #     acks: AckPolicy::EverySegment, clock: Clock::EXACT,
+/// #     rto: Ns2Config { tick: ms(10), initial: ms(3000), min: ms(200), max: ms(60_000) },
+/// # };
+/// let start = Time::ZERO + Duration::from_secs(1);
+/// let transfer = Bulk { start, octets: Some(20_000) };
+/// let source = Endpoint::new(Connection::new(0, &config), Some(transfer));
+/// assert_eq!(source.next_wakeup(), Some(start));
+/// ```
+#[derive(Debug)]
+pub struct Endpoint {
+    connection: Connection,
+    /// What is still to be written, and when.
+    task: Option<Bulk>,
+    wrote: Option<Bulk>,
+    finished: Option<Time>,
+}
+
+/// What came of one end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowResult {
+    /// When its application wrote; `None` if it never did.
+    pub start: Option<Time>,
+    /// When all it wrote was acknowledged; `None` if it was not, or has no end.
+    pub finished: Option<Time>,
+    /// Octets acknowledged.
+    pub acked_bytes: u64,
+    /// What its sending half did.
+    pub sent: SendCount,
+    /// What its receiving half took in.
+    pub received: ReceiveCount,
+}
+
+impl Endpoint {
+    /// An end whose application does `task`, or only listens.
+    pub fn new(connection: Connection, task: Option<Bulk>) -> Self {
+        Self { connection, task, wrote: None, finished: None }
+    }
+
+    /// What came of it so far.
+    pub fn result(&self) -> FlowResult {
+        FlowResult {
+            start: self.wrote.map(|task| task.start),
+            finished: self.finished,
+            acked_bytes: self.connection.acknowledged(),
+            sent: self.connection.sent(),
+            received: self.connection.received(),
+        }
+    }
+}
+
+impl Stage<Segment> for Endpoint {
+    fn push(&mut self, now: Time, port: Port, segment: Segment, events: &mut Events<Segment>) {
+        self.connection.push(now, port, segment, events);
+        if self.wrote.is_some() && self.finished.is_none() && self.connection.unacknowledged() == 0
+        {
+            self.finished = Some(now);
+        }
+    }
+
+    fn next_wakeup(&self) -> Option<Time> {
+        let task = self.task.map(|task| task.start);
+        match (task, self.connection.next_wakeup()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    fn pop(&mut self, now: Time, events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
+        if let Some(task) = self.task.take_if(|task| task.start <= now) {
+            self.wrote = Some(task);
+            self.connection.write(task.start, task.octets.unwrap_or(ENDLESS), events);
+        }
+        self.connection.pop(now, events)
+    }
+}

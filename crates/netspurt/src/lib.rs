@@ -1,0 +1,18 @@
+//! The laboratory's core: when should a transport send again, and what does it cost to be wrong?
+//!
+//! Everything here is told the time and handed its bytes; nothing asks a clock, opens a file or
+//! a socket, or knows Python. The rooms and which may call which: `ARCHITECTURE.md`.
+
+pub mod app;
+pub mod clock;
+pub mod event;
+pub mod link;
+pub mod rng;
+pub mod rto;
+pub mod sample;
+pub mod segment;
+pub mod seq;
+pub mod sim;
+pub mod stage;
+pub mod tcp;
+pub mod units;

@@ -1,0 +1,63 @@
+//! The drop-tail queue, as departures already fixed.
+
+use std::collections::VecDeque;
+
+use crate::units::Time;
+
+/// How much a queue may hold. The frame in transmission counts, as in RFC 2416's "three
+/// buffers" and ns-2's DropTail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// At most this many frames.
+    Packets(u32),
+    /// At most this many octets.
+    Bytes(u64),
+    /// Whatever comes.
+    Unlimited,
+}
+
+/// The frames queued or in transmission: when each leaves, and its size.
+#[derive(Debug)]
+pub(super) struct Backlog {
+    limit: QueueLimit,
+    frames: VecDeque<(Time, u32)>,
+    bytes: u64,
+}
+
+impl Backlog {
+    pub(super) fn new(limit: QueueLimit) -> Self {
+        Self { limit, frames: VecDeque::new(), bytes: 0 }
+    }
+
+    /// Lets the next frame go that leaves at or before `now`; its departure.
+    #[inline]
+    pub(super) fn expire(&mut self, now: Time) -> Option<Time> {
+        let &(depart, size) = self.frames.front()?;
+        if depart > now {
+            return None;
+        }
+        self.frames.pop_front();
+        self.bytes -= u64::from(size);
+        Some(depart)
+    }
+
+    /// Whether a frame of `size` octets finds room.
+    pub(super) fn admits(&self, size: u32) -> bool {
+        match self.limit {
+            QueueLimit::Packets(limit) => self.frames.len() < limit as usize,
+            QueueLimit::Bytes(limit) => self.bytes + u64::from(size) <= limit,
+            QueueLimit::Unlimited => true,
+        }
+    }
+
+    pub(super) fn add(&mut self, depart: Time, size: u32) {
+        self.frames.push_back((depart, size));
+        self.bytes += u64::from(size);
+    }
+
+    /// Frames and octets held.
+    #[expect(clippy::cast_possible_truncation, reason = "no queue holds 2^32 frames")]
+    pub(super) fn held(&self) -> (u32, u64) {
+        (self.frames.len() as u32, self.bytes)
+    }
+}

@@ -1,0 +1,141 @@
+//! What may befall a frame on a link: it is lost, copied, or takes a detour.
+
+use crate::rng::Stream;
+use crate::stage::Frame;
+use crate::units::Duration;
+
+/// Which frames an effect picks. A frame is picked if any of the rules says so.
+///
+/// ```
+/// use netspurt::link::Pick;
+/// use netspurt::segment::Segment;
+/// let mut lost = Pick::default().nth(vec![2]);
+/// let picked: Vec<bool> = (0..3).map(|_| lost.picks(&Segment::default())).collect();
+/// assert_eq!(picked, [false, true, false]);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Pick {
+    seen: u64,
+    /// Frames by their place in the order of arrival, from 1; sorted.
+    nth: Vec<u64>,
+    /// Packets by their number in the flow: each entry picks one transmission, the first first.
+    packets: Vec<u64>,
+    random: Option<(f64, Stream)>,
+    bursts: Option<Bursts>,
+}
+
+/// The two-state model of Gilbert (1960) and Elliott (1963), stepped once a frame.
+#[derive(Clone, Debug)]
+struct Bursts {
+    bad: bool,
+    to_bad: f64,
+    to_good: f64,
+    in_good: f64,
+    in_bad: f64,
+    stream: Stream,
+}
+
+impl Pick {
+    /// Picks frames by their place in the order in which they come, from 1.
+    #[must_use]
+    pub fn nth(mut self, mut places: Vec<u64>) -> Self {
+        places.sort_unstable();
+        places.dedup();
+        places.reverse();
+        self.nth = places;
+        self
+    }
+
+    /// Picks packets by their number in the flow, from 1: the first transmission of each, and
+    /// one transmission more for each time a number is repeated.
+    #[must_use]
+    pub fn packets(mut self, numbers: Vec<u64>) -> Self {
+        self.packets = numbers;
+        self
+    }
+
+    /// Picks each frame with probability `p`, by draws from `stream`.
+    #[must_use]
+    pub fn random(mut self, p: f64, stream: Stream) -> Self {
+        self.random = Some((p, stream));
+        self
+    }
+
+    /// Picks in bursts: a good and a bad state, left with probability `to_bad` and `to_good` a
+    /// frame, that pick with probability `in_good` and `in_bad`. It starts in the good one.
+    #[must_use]
+    pub fn bursts(mut self, [to_bad, to_good, in_good, in_bad]: [f64; 4], stream: Stream) -> Self {
+        self.bursts = Some(Bursts { bad: false, to_bad, to_good, in_good, in_bad, stream });
+        self
+    }
+
+    /// Whether the next frame, which is `frame`, is picked. Every rule makes its draws whatever
+    /// the others say, so that rules do not disturb each other.
+    pub fn picks(&mut self, frame: &impl Frame) -> bool {
+        self.seen += 1;
+        let mut picked = false;
+        if self.nth.last() == Some(&self.seen) {
+            self.nth.pop();
+            picked = true;
+        }
+        if let Some(place) =
+            frame.packet_number().and_then(|n| self.packets.iter().position(|p| *p == n))
+        {
+            self.packets.swap_remove(place);
+            picked = true;
+        }
+        if let Some((p, stream)) = &mut self.random {
+            picked |= stream.chance(*p);
+        }
+        if let Some(bursts) = &mut self.bursts {
+            picked |= bursts.step();
+        }
+        picked
+    }
+}
+
+impl Bursts {
+    fn step(&mut self) -> bool {
+        let leave = if self.bad { self.to_good } else { self.to_bad };
+        self.bad ^= self.stream.chance(leave);
+        let p = if self.bad { self.in_bad } else { self.in_good };
+        self.stream.chance(p)
+    }
+}
+
+/// The effects of one direction of a link; each is off by default.
+#[derive(Clone, Debug, Default)]
+pub struct Effects {
+    /// Lost before the queue: takes neither room nor time.
+    pub loss_at_entry: Option<Pick>,
+    /// Lost on the way: took its place in the queue and its time on the line.
+    pub loss: Option<Pick>,
+    /// Arrives a second time, this much later.
+    pub duplicate: Option<(Pick, Duration)>,
+    /// Travels this much longer than the others.
+    pub reorder: Option<(Pick, Duration)>,
+}
+
+/// What became of a frame on the way.
+pub(super) struct Fate {
+    pub(super) lost: bool,
+    pub(super) held: Duration,
+    pub(super) copied: Option<Duration>,
+}
+
+impl Effects {
+    pub(super) fn lost_at_entry(&mut self, frame: &impl Frame) -> bool {
+        self.loss_at_entry.as_mut().is_some_and(|pick| pick.picks(frame))
+    }
+
+    pub(super) fn on_the_way(&mut self, frame: &impl Frame) -> Fate {
+        let span = |effect: &mut Option<(Pick, Duration)>| {
+            effect.as_mut().and_then(|(pick, span)| pick.picks(frame).then_some(*span))
+        };
+        Fate {
+            lost: self.loss.as_mut().is_some_and(|pick| pick.picks(frame)),
+            held: span(&mut self.reorder).unwrap_or_default(),
+            copied: span(&mut self.duplicate),
+        }
+    }
+}

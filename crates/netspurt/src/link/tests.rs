@@ -1,0 +1,170 @@
+use super::*;
+use crate::event::{Event, Wanted};
+use crate::rng::Stream;
+use crate::segment::Segment;
+use crate::units::Duration;
+
+const ALL: Wanted =
+    Wanted { seen: true, drops: true, queue: true, cwnd: true, rtt: true, rto: true };
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+fn at(n: u64) -> Time {
+    Time::ZERO + ms(n)
+}
+
+/// 8 kbit/s, so that a frame of 1000 octets takes a second; no delay; three frames.
+fn modem() -> LinkConfig {
+    LinkConfig {
+        rate: BitRate::new(8000).unwrap(),
+        framing: Framing::NONE,
+        delay: Delay::constant(Duration::ZERO),
+        order: Order::Fifo,
+        queue: QueueLimit::Packets(3),
+        effects: None,
+    }
+}
+
+fn frame(id: u64) -> Segment {
+    Segment { id, size_bytes: 1000, ..Segment::default() }
+}
+
+/// Pushes frame `i` at `times[i]` and returns what arrives: (milliseconds, id).
+fn arrivals(config: LinkConfig, times: &[Time]) -> (Vec<(u64, u64)>, Vec<Event<Segment>>) {
+    let mut link = Link::new(0, config);
+    let mut events = Events::new(ALL);
+    let mut out = Vec::new();
+    let drain = |link: &mut Link<Segment>, now, out: &mut Vec<_>, events: &mut _| {
+        while let Some((t, _, f)) = link.pop(now, events) {
+            out.push((t.as_nanos() / 1_000_000, f.id));
+        }
+    };
+    for (id, &time) in (0..).zip(times) {
+        drain(&mut link, time, &mut out, &mut events);
+        link.push(time, 0, frame(id), &mut events);
+    }
+    drain(&mut link, Time::NEVER, &mut out, &mut events);
+    link.settle(Time::NEVER, &mut events);
+    (out, events.drain().collect())
+}
+
+#[test]
+fn three_buffers_hold_one_in_service_and_two_waiting() {
+    let (out, events) = arrivals(modem(), &[Time::ZERO; 5]);
+    assert_eq!(out, [(1000, 0), (2000, 1), (3000, 2)]);
+    let dropped: Vec<u64> = events
+        .iter()
+        .filter_map(|e| match e.what {
+            What::Dropped { reason: DropReason::QueueFull, frame, .. } => Some(frame.id),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(dropped, [3, 4]);
+}
+
+#[test]
+fn a_departure_precedes_an_arrival_at_the_same_instant() {
+    let times = [Time::ZERO, Time::ZERO, Time::ZERO, at(1000)];
+    let (out, _) = arrivals(modem(), &times);
+    assert_eq!(out.len(), 4, "the first frame left at 1 s and made room");
+}
+
+#[test]
+fn a_byte_limit_counts_the_frame_in_transmission() {
+    let config = LinkConfig { queue: QueueLimit::Bytes(2999), ..modem() };
+    assert_eq!(arrivals(config, &[Time::ZERO; 4]).0.len(), 2);
+    let config = LinkConfig { queue: QueueLimit::Unlimited, ..modem() };
+    assert_eq!(arrivals(config, &[Time::ZERO; 4]).0.len(), 4);
+}
+
+#[test]
+fn the_queue_is_reported_at_every_change_in_order() {
+    let (_, events) = arrivals(modem(), &[Time::ZERO, at(500), at(2500)]);
+    let queue: Vec<(u64, u32)> = events
+        .iter()
+        .filter_map(|e| match e.what {
+            What::Queue { packets, .. } => Some((e.at.as_nanos() / 1_000_000, packets)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(queue, [(0, 1), (500, 2), (1000, 1), (2000, 0), (2500, 1), (3500, 0)]);
+}
+
+#[test]
+fn a_constant_timeline_is_the_static_link_bit_for_bit() {
+    let times: Vec<Time> = (0..200).map(|i| at(i * 37 % 5000)).collect();
+    let mut times = times;
+    times.sort_unstable();
+    let fixed = LinkConfig { delay: Delay::constant(ms(150)), ..modem() };
+    let points = vec![(at(0), ms(150)), (at(900), ms(150)), (at(4000), ms(150))];
+    for between in [Interpolation::Step, Interpolation::Linear] {
+        let timeline = Timeline::new(points.clone(), between).unwrap();
+        let moving = LinkConfig { delay: Delay::following(timeline), ..modem() };
+        assert_eq!(arrivals(fixed.clone(), &times), arrivals(moving, &times));
+    }
+}
+
+#[test]
+fn a_falling_delay_overtakes_only_where_told() {
+    let falling = || {
+        let points = vec![(at(0), ms(5000)), (at(1000), ms(100))];
+        Delay::following(Timeline::new(points, Interpolation::Step).unwrap())
+    };
+    let times = [Time::ZERO, at(1000)];
+    let fifo = LinkConfig { delay: falling(), ..modem() };
+    assert_eq!(arrivals(fifo, &times).0, [(6000, 0), (6000, 1)]);
+    let over = LinkConfig { delay: falling(), order: Order::Overtaking, ..modem() };
+    assert_eq!(arrivals(over, &times).0, [(2100, 1), (6000, 0)]);
+}
+
+#[test]
+fn a_loss_on_the_way_takes_its_time_on_the_line_and_one_at_the_entry_does_not() {
+    let pick = || Some(Pick::default().nth(vec![1]));
+    let on_the_way = Effects { loss: pick(), ..Effects::default() };
+    let out = arrivals(LinkConfig { effects: Some(on_the_way), ..modem() }, &[Time::ZERO; 2]).0;
+    assert_eq!(out, [(2000, 1)]);
+    let at_entry = Effects { loss_at_entry: pick(), ..Effects::default() };
+    let out = arrivals(LinkConfig { effects: Some(at_entry), ..modem() }, &[Time::ZERO; 2]).0;
+    assert_eq!(out, [(1000, 1)]);
+}
+
+#[test]
+fn a_packet_named_twice_loses_two_transmissions() {
+    let mut pick = Pick::default().packets(vec![3, 3]);
+    let third = Segment { seq: 1921, len: 960, ..Segment::default() };
+    let other = Segment { seq: 961, len: 960, ..Segment::default() };
+    let picked: Vec<bool> = [third, other, third, third].iter().map(|f| pick.picks(f)).collect();
+    assert_eq!(picked, [true, false, true, false]);
+}
+
+#[test]
+fn copies_and_detours_arrive_when_they_say() {
+    let effects = Effects {
+        duplicate: Some((Pick::default().nth(vec![1]), ms(10))),
+        reorder: Some((Pick::default().nth(vec![2]), ms(2500))),
+        ..Effects::default()
+    };
+    let config = LinkConfig { effects: Some(effects), order: Order::Overtaking, ..modem() };
+    let out = arrivals(config, &[Time::ZERO; 3]).0;
+    assert_eq!(out, [(1000, 0), (1010, 0), (3000, 2), (4500, 1)]);
+}
+
+#[test]
+fn random_losses_come_at_their_rate_and_in_bursts_of_their_length() {
+    let n = 200_000;
+    let mut even = Pick::default().random(0.02, Stream::named(1, "even"));
+    let lost = (0..n).filter(|_| even.picks(&frame(0))).count();
+    // 4000 expected, standard deviation 63.
+    assert!((3750..4250).contains(&lost), "{lost}");
+
+    // Stationary share of the bad state 0.01 / (0.01 + 0.25) = 1/26; mean stay 4 frames.
+    let mut bursts = Pick::default().bursts([0.01, 0.25, 0.0, 1.0], Stream::named(1, "bursts"));
+    let picks: Vec<bool> = (0..n).map(|_| bursts.picks(&frame(0))).collect();
+    let lost = picks.iter().filter(|p| **p).count();
+    let runs = picks.windows(2).filter(|w| !w[0] && w[1]).count();
+    assert!((6900..8500).contains(&lost), "{lost}");
+    let mean = lost as f64 / runs as f64;
+    assert!((3.7..4.3).contains(&mean), "{mean}");
+}

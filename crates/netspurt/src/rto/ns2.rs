@@ -1,0 +1,191 @@
+//! The timer of ns-2.35's one-way senders: integers of ticks, 4.4BSD's arithmetic.
+
+use crate::event::RtoState;
+use crate::sample::RttSample;
+use crate::units::{Duration, Time};
+
+use super::RtoEstimator;
+
+/// ns-2's constants, under the names of its variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ns2Config {
+    /// `tcpTick_`: the unit of samples and of the smoothed values.
+    pub tick: Duration,
+    /// `rtxcur_init_`: the timer before any sample.
+    pub initial: Duration,
+    /// `minrto_`: the floor, put on before the backoff (`rfc2988_ true`).
+    pub min: Duration,
+    /// `maxrto_`: the ceiling, put on after it.
+    pub max: Duration,
+}
+
+/// The retransmission timer of ns-2.35 with `rfc2988_` on (its default), `rttvar_exp_` 2 and
+/// no time stamps.
+///
+/// srtt is kept in eighths of a tick and rttvar in quarters, both at least 1, as in Jacobson's
+/// 1988 code; the timer is srtt + 4 rttvar in whole ticks. Two things are ns-2's own: an ACK of
+/// the timed segment without a sample ends a backoff, and a backoff above 8 moves srtt into
+/// rttvar, so that the next sample counts as the first.
+///
+/// ```
+/// use netspurt::rto::{Ns2, Ns2Config, RtoEstimator};
+/// use netspurt::units::{Duration, Time};
+/// let ms = Duration::from_millis;
+/// let config = Ns2Config { tick: ms(10), initial: ms(3000), min: ms(200), max: ms(60_000) };
+/// let mut timer = Ns2::new(config);
+/// timer.on_timeout(Time::ZERO);
+/// assert_eq!(timer.rto(), ms(6000));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Ns2 {
+    config: Ns2Config,
+    srtt: u64,
+    rttvar: u64,
+    sampled: bool,
+    /// `t_rtxcur_`: the last timer worked out from a sample.
+    current: Duration,
+    backoff: u32,
+}
+
+/// `rttvar_init_`.
+const RTTVAR_INIT: u64 = 12;
+/// Backoff without regard to the ceiling goes no further.
+const BACKOFF_CAP: u32 = 64;
+/// A backoff above this forgets srtt.
+const FORGETFUL: u32 = 8;
+const MIN_TICKS: u64 = 2;
+
+impl Ns2 {
+    /// A timer that has seen no sample.
+    ///
+    /// # Panics
+    /// When the tick is zero.
+    pub fn new(config: Ns2Config) -> Self {
+        assert!(!config.tick.is_zero(), "ns-2's timer counts ticks");
+        Self {
+            config,
+            srtt: 0,
+            rttvar: RTTVAR_INIT,
+            sampled: false,
+            current: config.initial,
+            backoff: 1,
+        }
+    }
+}
+
+impl RtoEstimator for Ns2 {
+    fn on_sample(&mut self, sample: &RttSample) {
+        let rtt = sample.rtt.whole(self.config.tick).max(1);
+        if self.srtt == 0 {
+            self.srtt = rtt << 3;
+            self.rttvar = rtt << 1;
+        } else {
+            let smoothed = self.srtt >> 3;
+            self.srtt = (self.srtt + rtt).saturating_sub(smoothed).max(1);
+            let deviation = rtt.abs_diff(smoothed);
+            self.rttvar = (self.rttvar + deviation).saturating_sub(self.rttvar >> 2).max(1);
+        }
+        self.sampled = true;
+        self.current = self.config.tick * (((self.rttvar << 3) + self.srtt) >> 3);
+        self.backoff = 1;
+    }
+
+    fn on_timeout(&mut self, _now: Time) {
+        if self.backoff < BACKOFF_CAP || self.rto() < self.config.max {
+            self.backoff = self.backoff.saturating_mul(2);
+        }
+        if self.backoff > FORGETFUL {
+            self.rttvar += self.srtt >> 3;
+            self.srtt = 0;
+        }
+    }
+
+    fn rto(&self) -> Duration {
+        let backed_off = self.current.max(self.config.min) * u64::from(self.backoff);
+        backed_off.min(self.config.max).max(self.config.tick * MIN_TICKS)
+    }
+
+    fn on_progress(&mut self, covers_timed: bool) {
+        if covers_timed {
+            self.backoff = 1;
+        }
+    }
+
+    fn state(&self) -> RtoState {
+        let eighths = |n: u64, shift: u32| self.config.tick * n / (1 << shift);
+        RtoState {
+            srtt: self.sampled.then(|| eighths(self.srtt, 3)),
+            rttvar: self.sampled.then(|| eighths(self.rttvar, 2)),
+            backoff: self.backoff,
+            rto: self.rto(),
+            fired: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::SampleSource;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn timer() -> Ns2 {
+        Ns2::new(Ns2Config { tick: ms(10), initial: ms(3000), min: ms(200), max: ms(60_000) })
+    }
+
+    fn sample(rtt: Duration) -> RttSample {
+        RttSample {
+            at: Time::ZERO + rtt,
+            sent: Time::ZERO,
+            rtt,
+            ambiguous: false,
+            source: SampleSource::TimedSegment,
+            acked_bytes: 0,
+            flight_bytes: 0,
+        }
+    }
+
+    /// The srtt, rttvar and rto columns of ns-2.35's trace of RFC 2416, tahoe, initial window 1
+    /// (authorities/ns2): samples of 1.22, 1.22 and 1.67 s.
+    #[test]
+    fn the_integers_are_ns2s() {
+        let mut timer = timer();
+        assert_eq!(timer.rto(), ms(3000));
+        timer.on_sample(&sample(ms(1220)));
+        assert_eq!((timer.srtt, timer.rttvar, timer.rto()), (122 << 3, 244, ms(3660)));
+        timer.on_sample(&sample(ms(1220)));
+        assert_eq!((timer.srtt, timer.rttvar, timer.rto()), (976, 183, ms(3050)));
+        timer.on_sample(&sample(ms(1670)));
+        assert_eq!((timer.srtt >> 3, timer.rttvar), (127, 183));
+    }
+
+    #[test]
+    fn a_backoff_above_eight_makes_the_next_sample_the_first() {
+        let mut timer = timer();
+        timer.on_sample(&sample(ms(1220)));
+        for backoff in [2, 4, 8] {
+            timer.on_timeout(Time::ZERO);
+            assert_eq!((timer.backoff, timer.srtt), (backoff, 976));
+        }
+        timer.on_timeout(Time::ZERO);
+        assert_eq!((timer.srtt, timer.rttvar, timer.rto()), (0, 244 + 122, ms(3660 * 16)));
+        timer.on_sample(&sample(ms(500)));
+        assert_eq!((timer.srtt, timer.rttvar, timer.backoff), (400, 100, 1));
+    }
+
+    #[test]
+    fn the_floor_comes_before_the_backoff_and_the_ceiling_after() {
+        let mut timer = timer();
+        timer.on_sample(&sample(ms(10)));
+        assert_eq!(timer.rto(), ms(200));
+        timer.on_timeout(Time::ZERO);
+        assert_eq!(timer.rto(), ms(400));
+        (0..20).for_each(|_| timer.on_timeout(Time::ZERO));
+        assert_eq!(timer.rto(), ms(60_000));
+        timer.on_progress(true);
+        assert_eq!(timer.rto(), ms(200));
+    }
+}

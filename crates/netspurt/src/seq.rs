@@ -1,0 +1,42 @@
+//! Sequence numbers: 32 bits on the wire, 64 inside.
+//!
+//! A connection counts the octets of its sequence space from its initial sequence number: the
+//! SYN is 0, the first octet of data 1. On the wire only the low 32 bits of
+//! (initial sequence number + count) travel, and they wrap (RFC 9293 §3.4).
+
+/// The wire's 32 bits of the octet counted `count`, under the initial sequence number `isn`.
+#[expect(clippy::cast_possible_truncation, reason = "the wire carries the low 32 bits")]
+pub const fn to_wire(isn: u32, count: u64) -> u32 {
+    isn.wrapping_add(count as u32)
+}
+
+/// The count nearest to `near` whose wire form is `wire`; never below zero.
+///
+/// ```
+/// use netspurt::seq::{from_wire, to_wire};
+/// let (isn, count) = (0xffff_fff0, 5_000_000_000);
+/// assert_eq!(from_wire(isn, to_wire(isn, count), count - 70_000), count);
+/// assert_eq!(from_wire(isn, to_wire(isn, count), count + 70_000), count);
+/// ```
+#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "mod 2^32")]
+pub const fn from_wire(isn: u32, wire: u32, near: u64) -> u64 {
+    let ahead = wire.wrapping_sub(isn).wrapping_sub(near as u32) as i32;
+    let count = near.wrapping_add_signed(ahead as i64);
+    if count > near && ahead < 0 { near.wrapping_add((ahead as u32) as u64) } else { count }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_count_within_half_the_space_survives_the_wire(
+            isn: u32, near in 0..1_u64 << 40, off in -(1_i64 << 31) + 1..(1_i64 << 31)
+        ) {
+            let count = near.saturating_add_signed(off);
+            prop_assert_eq!(from_wire(isn, to_wire(isn, count), near), count);
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The simulator: stages wired to a graph, and the one loop that moves frames between them.
+
+mod queue;
+mod routes;
+mod world;
+
+pub use queue::EventQueue;
+pub use routes::{Graph, RouteError, Routes};
+pub use world::{Advance, World, WorldConfig};

@@ -1,0 +1,195 @@
+//! Static routes over a graph of one-way links.
+
+use std::collections::VecDeque;
+
+/// Nodes and the one-way links between them, numbered from 0.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    nodes: u32,
+    /// From and to, by link.
+    links: Vec<(u32, u32)>,
+}
+
+impl Graph {
+    /// A graph of `nodes` nodes and no links.
+    pub fn new(nodes: u32) -> Self {
+        Self { nodes, links: Vec::new() }
+    }
+
+    /// Adds the link that goes from node `from` to node `to`; its number.
+    ///
+    /// # Panics
+    /// When a node does not exist.
+    pub fn add_link(&mut self, from: u32, to: u32) -> u32 {
+        assert!(from < self.nodes && to < self.nodes, "a link between unknown nodes");
+        self.links.push((from, to));
+        u32::try_from(self.links.len() - 1).expect("fewer than 2^32 links")
+    }
+
+    /// The node where a link ends.
+    pub fn end(&self, link: u32) -> u32 {
+        self.links[link as usize].1
+    }
+}
+
+/// A destination that cannot be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RouteError {
+    /// No link leads on from a node.
+    #[error("no link leads on from node {at}")]
+    DeadEnd {
+        /// The node.
+        at: u32,
+    },
+    /// The routes lead in a circle.
+    #[error("the routes lead round in a circle through node {at}")]
+    Circle {
+        /// A node on it.
+        at: u32,
+    },
+}
+
+/// For every node and destination, the link to take: shortest by number of links, and among
+/// equals the one declared first; single entries may be set.
+///
+/// ```
+/// use netspurt::sim::{Graph, Routes};
+/// let mut chain = Graph::new(3);
+/// let (first, second) = (chain.add_link(0, 1), chain.add_link(1, 2));
+/// let routes = Routes::shortest(&chain);
+/// assert_eq!(routes.path(&chain, 0, 2), Ok(vec![first, second]));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Routes {
+    from: Vec<Onwards>,
+}
+
+/// Where a node sends what is not its own.
+#[derive(Clone, Debug)]
+enum Onwards {
+    Nowhere,
+    /// It has but one link.
+    Only(u32),
+    /// By destination; `NO_LINK` where there is none.
+    By(Vec<u32>),
+}
+
+const NO_LINK: u32 = u32::MAX;
+
+impl Routes {
+    /// The shortest routes over `graph`.
+    pub fn shortest(graph: &Graph) -> Self {
+        let mut leaving: Vec<Vec<u32>> = vec![Vec::new(); graph.nodes as usize];
+        for (link, &(from, _)) in (0..).zip(&graph.links) {
+            leaving[from as usize].push(link);
+        }
+        let from = (0..graph.nodes)
+            .map(|node| match leaving[node as usize][..] {
+                [] => Onwards::Nowhere,
+                [only] => Onwards::Only(only),
+                _ => Onwards::By(first_links(graph, &leaving, node)),
+            })
+            .collect();
+        Self { from }
+    }
+
+    /// Makes frames for node `to` leave node `at` by `link`.
+    pub fn set(&mut self, at: u32, to: u32, link: u32) {
+        let nodes = self.from.len();
+        let entry = &mut self.from[at as usize];
+        let mut table = match std::mem::replace(entry, Onwards::Nowhere) {
+            Onwards::Nowhere => vec![NO_LINK; nodes],
+            Onwards::Only(only) => vec![only; nodes],
+            Onwards::By(table) => table,
+        };
+        table[to as usize] = link;
+        *entry = Onwards::By(table);
+    }
+
+    /// The link by which frames for node `to` leave node `at`.
+    #[inline]
+    pub fn next(&self, at: u32, to: u32) -> Option<u32> {
+        match &self.from[at as usize] {
+            Onwards::Nowhere => None,
+            Onwards::Only(link) => Some(*link),
+            Onwards::By(table) => Some(table[to as usize]).filter(|link| *link != NO_LINK),
+        }
+    }
+
+    /// The links from node `from` to node `to`.
+    ///
+    /// # Errors
+    /// When the routes end before they reach it, or lead in a circle.
+    pub fn path(&self, graph: &Graph, from: u32, to: u32) -> Result<Vec<u32>, RouteError> {
+        let mut links = Vec::new();
+        let mut at = from;
+        while at != to {
+            let link = self.next(at, to).ok_or(RouteError::DeadEnd { at })?;
+            links.push(link);
+            at = graph.end(link);
+            if links.len() > self.from.len() {
+                return Err(RouteError::Circle { at });
+            }
+        }
+        Ok(links)
+    }
+}
+
+/// The first link of the shortest way from `start` to each node, by breadth-first search.
+fn first_links(graph: &Graph, leaving: &[Vec<u32>], start: u32) -> Vec<u32> {
+    let mut first = vec![NO_LINK; graph.nodes as usize];
+    let mut frontier = VecDeque::from([start]);
+    while let Some(node) = frontier.pop_front() {
+        for &link in &leaving[node as usize] {
+            let next = graph.end(link) as usize;
+            if first[next] == NO_LINK && graph.end(link) != start {
+                first[next] = if node == start { link } else { first[node as usize] };
+                frontier.push_back(graph.end(link));
+            }
+        }
+    }
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 0 - 1 - 2 - 3 and a shortcut 0 -> 3 one way; 4 stands alone.
+    fn net() -> Graph {
+        let mut graph = Graph::new(5);
+        for (a, b) in [(0, 1), (1, 2), (2, 3)] {
+            graph.add_link(a, b);
+            graph.add_link(b, a);
+        }
+        graph.add_link(0, 3);
+        graph
+    }
+
+    #[test]
+    fn the_shortest_way_wins_and_each_direction_is_its_own() {
+        let graph = net();
+        let routes = Routes::shortest(&graph);
+        assert_eq!(routes.path(&graph, 0, 3), Ok(vec![6]));
+        assert_eq!(routes.path(&graph, 3, 0), Ok(vec![5, 3, 1]));
+    }
+
+    #[test]
+    fn a_set_route_overrides() {
+        let graph = net();
+        let mut routes = Routes::shortest(&graph);
+        routes.set(0, 3, 0);
+        routes.set(1, 3, 2);
+        assert_eq!(routes.path(&graph, 0, 3), Ok(vec![0, 2, 4]));
+    }
+
+    #[test]
+    fn dead_ends_and_circles_are_found() {
+        let graph = net();
+        let mut routes = Routes::shortest(&graph);
+        assert_eq!(routes.path(&graph, 0, 4), Err(RouteError::DeadEnd { at: 0 }));
+        routes.set(0, 2, 0);
+        routes.set(1, 2, 1);
+        assert!(matches!(routes.path(&graph, 0, 2), Err(RouteError::Circle { .. })));
+    }
+}

@@ -1,0 +1,210 @@
+//! Endpoints, links and routes, and the loop that moves frames between them.
+
+use crate::event::{Events, Wanted, Way, What};
+use crate::link::{Link, LinkConfig};
+use crate::stage::{Frame, Stage};
+use crate::units::Time;
+
+use super::{EventQueue, Graph, Routes};
+
+/// What a world is made of.
+#[derive(Debug)]
+pub struct WorldConfig<E> {
+    /// Which links lead where.
+    pub graph: Graph,
+    /// Which links frames take.
+    pub routes: Routes,
+    /// The links, in the order of their numbers in `graph`.
+    pub links: Vec<LinkConfig>,
+    /// The endpoints and the nodes they live at.
+    pub endpoints: Vec<(E, u32)>,
+    /// Which nodes report the frames they see.
+    pub observed: Vec<u32>,
+    /// What the stages report.
+    pub wanted: Wanted,
+}
+
+/// How far the world got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advance {
+    /// To the instant asked for.
+    Reached,
+    /// The events want draining first; call again.
+    Full,
+}
+
+/// A network in motion.
+///
+/// The earliest wake-up is always served first and, at one instant, the one that was entered
+/// first. An endpoint answers within the instant in which a frame reaches it. The loop never
+/// waits and never asks the time: a driver on a wall clock calls [`advance_to`](Self::advance_to)
+/// with its own instants, and frames move in logical time all the same.
+#[derive(Debug)]
+pub struct World<F, E> {
+    now: Time,
+    queue: EventQueue,
+    /// Per stage, links first: the instant it is entered for in the queue, which holds stale
+    /// entries besides.
+    entered: Vec<Time>,
+    links: Vec<Link<F>>,
+    link_ends: Vec<u32>,
+    endpoints: Vec<E>,
+    homes: Vec<u32>,
+    routes: Routes,
+    observed: Vec<bool>,
+    events: Events<F>,
+}
+
+impl<F: Frame, E: Stage<F>> World<F, E> {
+    /// The world of `config`, at the start of time.
+    ///
+    /// # Panics
+    /// When links and graph do not match, or there are more than 2³² stages.
+    pub fn new(config: WorldConfig<E>) -> Self {
+        let nodes = config.endpoints.iter().map(|(_, node)| *node).chain(config.observed.clone());
+        let mut observed = vec![false; nodes.max().map_or(0, |n| n as usize + 1)];
+        for node in config.observed {
+            observed[node as usize] = true;
+        }
+        let link_ends: Vec<u32> =
+            (0..).zip(&config.links).map(|(i, _)| config.graph.end(i)).collect();
+        let top = link_ends.iter().max().map_or(0, |n| *n as usize + 1);
+        observed.resize(observed.len().max(top), false);
+        let links: Vec<Link<F>> =
+            (0..).zip(config.links).map(|(i, link)| Link::new(i, link)).collect();
+        let (endpoints, homes): (Vec<E>, Vec<u32>) = config.endpoints.into_iter().unzip();
+        let stages = u32::try_from(links.len() + endpoints.len()).expect("fewer than 2^32 stages");
+        let mut world = Self {
+            now: Time::ZERO,
+            queue: EventQueue::new(),
+            entered: vec![Time::NEVER; stages as usize],
+            links,
+            link_ends,
+            endpoints,
+            homes,
+            routes: config.routes,
+            observed,
+            events: Events::new(config.wanted),
+        };
+        (0..stages).for_each(|stage| world.enter(stage));
+        world
+    }
+
+    /// The instant the world has reached.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The earliest instant at which anything will happen by itself.
+    pub fn next_wakeup(&self) -> Option<Time> {
+        self.queue.first()
+    }
+
+    /// The endpoints.
+    pub fn endpoints(&self) -> &[E] {
+        &self.endpoints
+    }
+
+    /// The links.
+    pub fn links(&self) -> &[Link<F>] {
+        &self.links
+    }
+
+    /// What happened since the last drain.
+    pub fn events(&mut self) -> &mut Events<F> {
+        &mut self.events
+    }
+
+    /// Serves everything due by `until`, that instant included.
+    pub fn advance_to(&mut self, until: Time) -> Advance {
+        while let Some((at, stage)) = self.queue.pop_by(until) {
+            if self.entered[stage as usize] != at {
+                continue;
+            }
+            self.entered[stage as usize] = Time::NEVER;
+            self.now = at;
+            self.serve(at, stage);
+            self.enter(stage);
+            if self.events.is_full() {
+                return Advance::Full;
+            }
+        }
+        self.now = self.now.max(until);
+        Advance::Reached
+    }
+
+    /// Reports what the queues did up to now; for the end of a run.
+    pub fn settle(&mut self) {
+        for link in &mut self.links {
+            link.settle(self.now, &mut self.events);
+        }
+    }
+
+    /// Lets a stage act on what is due at `at`, and hands on what comes out.
+    #[inline]
+    fn serve(&mut self, at: Time, stage: u32) {
+        let index = stage as usize;
+        if index < self.links.len() {
+            while let Some((left, _, frame)) = self.links[index].pop(at, &mut self.events) {
+                self.arrive(left, self.link_ends[index], frame);
+            }
+        } else {
+            self.emit(at, index - self.links.len());
+        }
+    }
+
+    /// Hands on the frames an endpoint has ready.
+    fn emit(&mut self, at: Time, endpoint: usize) {
+        let home = self.homes[endpoint];
+        while let Some((left, _, frame)) = self.endpoints[endpoint].pop(at, &mut self.events) {
+            self.observe(left, home, Way::Out, frame);
+            self.forward(left, home, frame);
+        }
+    }
+
+    /// A frame reaches a node: its endpoint takes it in, or it goes on.
+    #[inline]
+    fn arrive(&mut self, at: Time, node: u32, frame: F) {
+        let endpoint = frame.dest() as usize;
+        if self.homes[endpoint] != node {
+            self.observe(at, node, Way::Through, frame);
+            return self.forward(at, node, frame);
+        }
+        self.observe(at, node, Way::In, frame);
+        self.endpoints[endpoint].push(at, 0, frame, &mut self.events);
+        self.emit(at, endpoint);
+        self.enter(u32::try_from(self.links.len() + endpoint).expect("checked when built"));
+    }
+
+    /// Sends a frame out of a node towards its endpoint.
+    #[inline]
+    fn forward(&mut self, at: Time, node: u32, frame: F) {
+        let home = self.homes[frame.dest() as usize];
+        let link = self.routes.next(node, home).expect("routes are checked before a run");
+        self.links[link as usize].push(at, 0, frame, &mut self.events);
+        self.enter(link);
+    }
+
+    #[inline]
+    fn observe(&mut self, at: Time, node: u32, way: Way, frame: F) {
+        if self.observed[node as usize] && self.events.wanted().seen {
+            self.events.report(at, What::Seen { node, way, frame });
+        }
+    }
+
+    /// Sees to it that a stage's next wake-up stands in the queue.
+    #[inline]
+    fn enter(&mut self, stage: u32) {
+        let index = stage as usize;
+        let wakeup = match self.links.get(index) {
+            Some(link) => link.next_wakeup(),
+            None => self.endpoints[index - self.links.len()].next_wakeup(),
+        };
+        if let Some(at) = wakeup {
+            if at < self.entered[index] {
+                self.entered[index] = at;
+                self.queue.push(at, stage);
+            }
+        }
+    }
+}

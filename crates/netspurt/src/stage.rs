@@ -1,0 +1,57 @@
+//! The seam everything that handles frames wears: three verbs, and time is a parameter.
+
+use crate::event::Events;
+use crate::units::Time;
+
+/// One of a stage's doors. A link has one way in and one way out; a path has two ends.
+pub type Port = u8;
+
+/// What links know of the things they carry. Simulated segments and handles to live bytes are
+/// both frames; link code cannot tell which it moves.
+pub trait Frame: Copy {
+    /// Octets of the IP datagram, before any framing of the link.
+    fn size_bytes(&self) -> u32;
+    /// Unique to this transmission; a copy made by a link keeps it.
+    fn id(&self) -> u64;
+    /// The endpoint the frame is addressed to.
+    fn dest(&self) -> u32;
+    /// The packet's number in its flow, from 1, where it has one.
+    fn packet_number(&self) -> Option<u64>;
+}
+
+/// Anything frames pass through or end in.
+///
+/// A stage acts at instants of its own choosing: `next_wakeup` names the earliest, and whoever
+/// drives it calls `pop` then, or later. What comes out carries the *logical* time of its
+/// departure, and the next stage is pushed with that time, never with the driver's. So the same
+/// stages run in virtual time and against a wall clock, and do the same to the same arrivals.
+pub trait Stage<F: Frame> {
+    /// Takes `frame` in at `port` at the instant `now`.
+    ///
+    /// Instants never fall from call to call. A departure due at `now` precedes this arrival.
+    fn push(&mut self, now: Time, port: Port, frame: F, events: &mut Events<F>);
+
+    /// The earliest instant at which `pop` has something to do.
+    fn next_wakeup(&self) -> Option<Time>;
+
+    /// Acts on what is due at `now`: the next frame out, its logical departure and its port.
+    /// `None` once nothing more is due.
+    fn pop(&mut self, now: Time, events: &mut Events<F>) -> Option<(Time, Port, F)>;
+}
+
+impl Frame for crate::segment::Segment {
+    fn size_bytes(&self) -> u32 {
+        u32::from(self.size_bytes)
+    }
+    fn id(&self) -> u64 {
+        self.id
+    }
+    fn dest(&self) -> u32 {
+        self.dest
+    }
+    fn packet_number(&self) -> Option<u64> {
+        Segment::packet_number(self)
+    }
+}
+
+use crate::segment::Segment;

@@ -1,0 +1,68 @@
+//! The switches of a connection.
+
+use crate::clock::Clock;
+use crate::rto::Ns2Config;
+use crate::units::Duration;
+
+/// How a sender finds and repairs losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Fast retransmit, then slow start from one segment (Jacobson 1988).
+    Tahoe,
+    /// Fast recovery until the next new ACK (RFC 2001 §4).
+    Reno,
+    /// Fast recovery through partial ACKs (RFC 2582).
+    NewReno,
+    /// A pipe estimate and a scoreboard (Fall and Floyd 1996).
+    Sack,
+    /// Forward acknowledgment (Mathis and Mahdavi 1996).
+    Fack,
+}
+
+impl Recovery {
+    /// Whether the receiver has to report what arrived out of order.
+    pub const fn needs_sack(self) -> bool {
+        matches!(self, Recovery::Sack | Recovery::Fack)
+    }
+}
+
+/// When a receiver acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// At once, each segment.
+    EverySegment,
+    /// Every second segment, or when this long has passed; anything out of order at once.
+    Delayed(Duration),
+}
+
+/// Everything that sets one connection apart from another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TcpConfig {
+    /// Octets of a full IP datagram: headers and payload.
+    pub packet_bytes: u16,
+    /// Octets of headers in each; also the size of an ACK without options.
+    pub header_bytes: u16,
+    /// Segments sent at the start of the connection. Later slow starts begin with one.
+    pub initial_window_segs: u32,
+    /// The receiver's window in segments; never filled beyond.
+    pub receive_window_segs: u32,
+    /// Loss recovery.
+    pub recovery: Recovery,
+    /// One new segment on each of the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// No second fast retransmit for losses of one window (ns-2's `bugFix_`; RFC 2582 §5).
+    pub bugfix: bool,
+    /// When the receiving side acknowledges.
+    pub acks: AckPolicy,
+    /// How the sender reads round trips.
+    pub clock: Clock,
+    /// The constants of its timer.
+    pub rto: Ns2Config,
+}
+
+impl TcpConfig {
+    /// Octets of payload in a full segment (SMSS of RFC 5681 §2).
+    pub const fn smss(&self) -> u16 {
+        self.packet_bytes - self.header_bytes
+    }
+}

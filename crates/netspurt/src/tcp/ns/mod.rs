@@ -1,0 +1,340 @@
+//! The five one-way senders of ns-2.35: tahoe, reno, newreno, sack1 and fack.
+//!
+//! They count whole packets; here a packet is a full segment, and what ns-2 keeps as the number
+//! of a packet is the octet where the next one starts. cwnd is a double in segments, as there,
+//! so that `1/cwnd` adds up to the same bits. What the five share is in this file, what each
+//! does with an ACK in a file of its name.
+//!
+//! Source of the rules: the behaviour of Debian's ns2 2.35+dfsg-5, which `authorities/ns2`
+//! compares packet by packet. Switches that stand as in that release: slow_start_restart_,
+//! restart_bugfix_, timerfix_, precisionReduce_, exitFastRetrans_, aggressive_maxburst_ on;
+//! partial_ack_, LimTransmitFix_, rampdown_ off; maxburst_ and overhead_ 0.
+
+mod fack;
+mod newreno;
+mod reno;
+mod sack;
+mod tahoe;
+
+use crate::event::{CwndState, What};
+use crate::segment::{Cause, SackBlock, Segment};
+use crate::seq;
+use crate::units::Time;
+
+use super::config::{Recovery, TcpConfig};
+use super::transmit::{Context, ISN, Transmitter};
+
+use fack::FackBoard;
+use sack::SackBoard;
+
+/// ns-2's `numdupacks_`.
+const DUP_THRESH: u32 = 3;
+
+/// Where the sender stands with the last loss (ns-2's `last_cwnd_action_`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    None,
+    /// A fast retransmit is being answered.
+    DupAck,
+    /// That repair has ended.
+    Exited,
+    Timeout,
+}
+
+/// An acknowledgment as the sender sees it.
+struct Ack<'a> {
+    /// The next octet the receiver expects.
+    ack: u64,
+    blocks: &'a [SackBlock],
+    /// The stamp it echoes.
+    echo: Time,
+}
+
+impl Ack<'_> {
+    /// The SACK blocks, as ranges of octets counted near `una`.
+    fn ranges(&self, una: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let count = move |wire| seq::from_wire(ISN, wire, una);
+        self.blocks.iter().map(move |block| (count(block.left), count(block.right)))
+    }
+}
+
+/// A sender of ns-2.
+#[derive(Debug)]
+pub(super) struct NsSender {
+    pub(super) tx: Transmitter,
+    recovery: Recovery,
+    initial_window_segs: u32,
+    receive_window_segs: u32,
+    limited_transmit: bool,
+    bugfix: bool,
+    cwnd_segs: f64,
+    ssthresh_segs: u32,
+    dupacks: u32,
+    /// What duplicates are told by (`last_ack_`): `una`, except while sack1 recovers.
+    last: u64,
+    /// Everything sent when the last loss was noticed (`recover_`).
+    recover: u64,
+    action: Action,
+    /// Window inflation in segments (`dupwnd_`).
+    inflation_segs: u64,
+    first_partial: bool,
+    /// Why the next resend of the send step goes out.
+    resend_cause: Cause,
+    sack: SackBoard,
+    fack: FackBoard,
+    reported: Option<CwndState>,
+}
+
+impl NsSender {
+    pub(super) fn new(config: &TcpConfig) -> Self {
+        let tx = Transmitter::new(config);
+        let first = tx.una + tx.smss();
+        Self {
+            recovery: config.recovery,
+            initial_window_segs: config.initial_window_segs,
+            receive_window_segs: config.receive_window_segs,
+            limited_transmit: config.limited_transmit,
+            bugfix: config.bugfix,
+            cwnd_segs: f64::from(config.initial_window_segs),
+            ssthresh_segs: config.receive_window_segs,
+            dupacks: 0,
+            last: tx.una,
+            // recover_ starts at packet 0, so its end is the end of the first packet.
+            recover: first,
+            action: Action::None,
+            inflation_segs: 0,
+            first_partial: false,
+            resend_cause: Cause::GoBackN,
+            sack: SackBoard::default(),
+            fack: FackBoard::new(tx.una),
+            reported: None,
+            tx,
+        }
+    }
+
+    /// The application wrote more.
+    pub(super) fn on_write(&mut self, cx: &mut Context<'_>) {
+        self.send_step(cx);
+        self.report(cx);
+    }
+
+    /// A pure ACK arrived.
+    pub(super) fn on_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) {
+        let ack = Ack {
+            ack: seq::from_wire(ISN, segment.ack, self.tx.una),
+            blocks: segment.sack.as_slice(),
+            echo: segment.stamp,
+        };
+        match self.recovery {
+            Recovery::Tahoe => self.tahoe_ack(&ack, cx),
+            Recovery::Reno => self.reno_ack(&ack, cx),
+            Recovery::NewReno => self.newreno_ack(&ack, cx),
+            Recovery::Sack => self.sack_ack(&ack, cx),
+            Recovery::Fack => self.fack_ack(&ack, cx),
+        }
+        self.report(cx);
+    }
+
+    /// The retransmission timer fired.
+    pub(super) fn on_timeout(&mut self, cx: &mut Context<'_>) {
+        match self.recovery {
+            Recovery::Tahoe => {}
+            Recovery::Reno | Recovery::NewReno => {
+                self.inflation_segs = 0;
+                self.dupacks = 0;
+            }
+            Recovery::Sack => self.sack_before_timeout(),
+            Recovery::Fack => {
+                self.fack_timeout(cx);
+                return self.report(cx);
+            }
+        }
+        self.recover = self.tx.max;
+        self.forget_initial_window();
+        if self.tx.outstanding() {
+            self.cut_to_one();
+            self.back_off(cx);
+        } else {
+            self.cwnd_segs = 1.0;
+            self.tx.timer.report(true, cx);
+        }
+        self.tx.timer.arm(cx.now);
+        self.tx.nxt = self.tx.una;
+        self.tx.stop_timing();
+        self.action = Action::Timeout;
+        self.resend_cause = Cause::Rto;
+        self.send_step(cx);
+        self.report(cx);
+    }
+
+    /// A start that never got through begins again with one segment.
+    fn forget_initial_window(&mut self) {
+        if self.tx.una == 1 {
+            self.initial_window_segs = self.initial_window_segs.min(1);
+        }
+    }
+
+    fn back_off(&mut self, cx: &mut Context<'_>) {
+        self.tx.count.timeouts += 1;
+        self.tx.timer.back_off(cx);
+    }
+
+    /// Whether `octet` lies within the receiver's window, counted from `una`.
+    fn in_receive_window(&self, octet: u64) -> bool {
+        octet < self.tx.una + u64::from(self.receive_window_segs) * self.tx.smss()
+    }
+
+    /// cwnd with its inflation, within the receiver's window (`windowd()`).
+    #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
+    fn window_segs(&self) -> f64 {
+        let inflated = self.cwnd_segs + self.inflation_segs as f64;
+        inflated.min(f64::from(self.receive_window_segs))
+    }
+
+    /// The window in whole segments (`window()`); inflation comes on top of the whole cwnd.
+    fn whole_window_segs(&self) -> u64 {
+        let cwnd = whole(self.cwnd_segs);
+        (cwnd + self.inflation_segs).min(u64::from(self.receive_window_segs))
+    }
+
+    /// Slow start below ssthresh, else 1/cwnd (Jacobson 1988).
+    fn open_window(&mut self) {
+        if self.cwnd_segs < f64::from(self.ssthresh_segs) {
+            self.cwnd_segs += 1.0;
+        } else {
+            self.cwnd_segs += 1.0 / self.cwnd_segs;
+        }
+    }
+
+    /// Halves the window into ssthresh, in whole segments and two at least; the half itself.
+    fn cut(&mut self) -> f64 {
+        let half = self.window_segs() / 2.0;
+        let whole = u32::try_from(whole(half)).unwrap_or(u32::MAX);
+        self.ssthresh_segs = whole.max(2);
+        half
+    }
+
+    fn cut_to_half(&mut self) {
+        self.cwnd_segs = self.cut();
+    }
+
+    fn cut_to_one(&mut self) {
+        self.cut();
+        self.cwnd_segs = 1.0;
+    }
+
+    /// A new ACK: progress, the sample, and the timer.
+    fn new_ack(&mut self, ack: u64, cx: &mut Context<'_>) {
+        self.dupacks = 0;
+        let acked = ack.saturating_sub(self.tx.una);
+        self.last = ack;
+        self.tx.una = ack;
+        self.tx.nxt = self.tx.nxt.max(ack);
+        self.tx.take_sample(ack, acked, cx);
+        self.restart_timer(ack, cx);
+    }
+
+    /// Arms the timer afresh where anything is or may be outstanding, else stops it.
+    fn restart_timer(&mut self, ack: u64, cx: &Context<'_>) {
+        if self.tx.nxt >= ack || ack < self.tx.max || self.cwnd_segs < 1.0 {
+            self.tx.timer.arm(cx.now);
+        } else {
+            self.tx.timer.stop();
+        }
+    }
+
+    /// Whether a third duplicate may start a repair: not for losses of a window that already
+    /// had one.
+    fn may_repair(&self) -> bool {
+        let first = 1 + self.tx.smss();
+        !self.bugfix || self.tx.una > self.recover || self.tx.una == first
+    }
+
+    /// What every fast retransmit begins with; the cut is the caller's.
+    fn begin_repair(&mut self, cx: &Context<'_>) {
+        self.recover = self.tx.max;
+        self.action = Action::DupAck;
+        self.tx.count.fast_retransmits += 1;
+        self.tx.timer.arm(cx.now);
+        self.tx.stop_timing();
+    }
+
+    /// Limited Transmit on the first two duplicates (RFC 3042).
+    #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
+    fn limited_transmit(&mut self, cx: &mut Context<'_>) {
+        let ahead = self.tx.segs(self.tx.nxt - self.tx.una) + 1;
+        let allowed = self.cwnd_segs + f64::from(self.dupacks);
+        if self.limited_transmit
+            && self.in_receive_window(self.tx.nxt)
+            && ahead as f64 <= allowed
+            && self.tx.nxt < self.tx.end
+        {
+            self.send_next(cx);
+        }
+    }
+
+    /// Sends what is next in order, old or new.
+    fn send_next(&mut self, cx: &mut Context<'_>) {
+        let seq = self.tx.nxt;
+        self.tx.nxt = self.tx.end.min(seq + self.tx.smss());
+        self.resend_or_send(seq, cx);
+    }
+
+    fn resend_or_send(&mut self, seq: u64, cx: &mut Context<'_>) {
+        let cause = self.resend_cause;
+        if seq < self.tx.max {
+            self.resend_cause = Cause::GoBackN;
+        }
+        self.tx.send(seq, Some(cause), cx);
+    }
+
+    /// Sends while the window and the data last.
+    fn send_step(&mut self, cx: &mut Context<'_>) {
+        match self.recovery {
+            Recovery::Sack => self.sack_send(cx),
+            Recovery::Fack => self.fack_send(cx),
+            _ => self.send_in_window(u64::MAX, cx),
+        }
+    }
+
+    /// Sends at most `burst` segments within the window.
+    fn send_in_window(&mut self, burst: u64, cx: &mut Context<'_>) {
+        let edge = self.tx.una + self.whole_window_segs() * self.tx.smss();
+        for _ in 0..burst {
+            if self.tx.nxt >= edge || self.tx.nxt >= self.tx.end {
+                break;
+            }
+            self.send_next(cx);
+        }
+    }
+
+    /// Reports the congestion state where it changed.
+    fn report(&mut self, cx: &mut Context<'_>) {
+        if !cx.events.wanted().cwnd {
+            return;
+        }
+        let in_recovery = match self.recovery {
+            Recovery::Sack => self.sack.in_recovery,
+            Recovery::Fack => self.fack.in_recovery,
+            _ => self.action == Action::DupAck,
+        };
+        let smss = self.tx.smss();
+        let state = CwndState {
+            cwnd_bytes: whole(self.cwnd_segs * f64::from(u32::try_from(smss).unwrap_or(u32::MAX))),
+            ssthresh_bytes: u64::from(self.ssthresh_segs) * smss,
+            flight_bytes: self.tx.max - self.tx.una,
+            dupacks: self.dupacks,
+            in_recovery,
+        };
+        if self.reported != Some(state) {
+            self.reported = Some(state);
+            cx.events.report(cx.now, What::Cwnd { endpoint: cx.endpoint, state });
+        }
+    }
+}
+
+/// The whole part of a number of segments.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative")]
+fn whole(segs: f64) -> u64 {
+    segs as u64
+}

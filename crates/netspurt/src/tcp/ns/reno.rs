@@ -1,0 +1,46 @@
+//! Reno: half the window, inflated by duplicates until the next new ACK.
+
+use crate::segment::Cause;
+
+use super::{Ack, Action, Context, DUP_THRESH, NsSender};
+
+impl NsSender {
+    pub(super) fn reno_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
+        if ack.ack > self.last {
+            self.end_inflation();
+            self.new_ack(ack.ack, cx);
+            self.open_window();
+        } else if ack.ack == self.last {
+            let again = self.action == Action::DupAck;
+            self.duplicate(again, cx);
+        }
+        if self.dupacks == 0 || self.dupacks >= DUP_THRESH {
+            self.send_in_window(u64::MAX, cx);
+        }
+    }
+
+    pub(super) fn end_inflation(&mut self) {
+        if self.action == Action::DupAck {
+            self.action = Action::Exited;
+        }
+        self.inflation_segs = 0;
+    }
+
+    /// A duplicate ACK, for reno and newreno. `again` lets the third one start a repair even
+    /// for losses of a window that had one.
+    pub(super) fn duplicate(&mut self, again: bool, cx: &mut Context<'_>) {
+        self.dupacks += 1;
+        if self.dupacks < DUP_THRESH {
+            self.limited_transmit(cx);
+        } else if self.dupacks > DUP_THRESH {
+            if self.action == Action::DupAck {
+                self.inflation_segs += 1;
+            }
+        } else if again || self.may_repair() {
+            self.begin_repair(cx);
+            self.cut_to_half();
+            self.tx.send(self.tx.una, Some(Cause::Fast), cx);
+            self.inflation_segs = u64::from(DUP_THRESH);
+        }
+    }
+}

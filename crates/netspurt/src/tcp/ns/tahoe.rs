@@ -1,0 +1,26 @@
+//! Tahoe: the third duplicate starts over from one segment.
+
+use crate::segment::Cause;
+
+use super::{Ack, Context, DUP_THRESH, NsSender};
+
+impl NsSender {
+    pub(super) fn tahoe_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
+        if ack.ack > self.last {
+            self.new_ack(ack.ack, cx);
+            self.open_window();
+        } else if ack.ack == self.last {
+            self.dupacks += 1;
+            if self.dupacks < DUP_THRESH {
+                self.limited_transmit(cx);
+            } else if self.dupacks == DUP_THRESH && self.may_repair() {
+                self.begin_repair(cx);
+                self.cut_to_one();
+                self.tx.nxt = self.tx.una;
+                self.resend_cause = Cause::Fast;
+            }
+        }
+        // After every ACK, duplicates and old ones included.
+        self.send_in_window(u64::MAX, cx);
+    }
+}

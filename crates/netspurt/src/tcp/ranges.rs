@@ -1,0 +1,114 @@
+//! A set of octets, as disjoint ranges in order.
+
+/// Octets from `left` up to, not including, `right`.
+pub(super) type Range = (u64, u64);
+
+/// Disjoint, not touching, in ascending order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ranges {
+    ranges: Vec<Range>,
+    total: u64,
+}
+
+impl Ranges {
+    pub(super) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// How many octets are in the set.
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The ranges, ascending.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = Range> + '_ {
+        self.ranges.iter().copied()
+    }
+
+    /// Adds `left..right`; the range that now holds it.
+    pub(super) fn insert(&mut self, left: u64, right: u64) -> Range {
+        if left >= right {
+            return (left, left);
+        }
+        // The common cases come first: behind everything, or touching the last.
+        let first = match self.ranges.last() {
+            Some(last) if last.1 < left => self.ranges.len(),
+            Some(last) if last.0 <= left => self.ranges.len() - 1,
+            _ => self.ranges.partition_point(|range| range.1 < left),
+        };
+        let mut merged = (left, right);
+        let mut past = first;
+        while let Some(&(l, r)) = self.ranges.get(past).filter(|range| range.0 <= merged.1) {
+            merged = (merged.0.min(l), merged.1.max(r));
+            self.total -= r - l;
+            past += 1;
+        }
+        self.total += merged.1 - merged.0;
+        if past == first + 1 {
+            self.ranges[first] = merged;
+        } else {
+            self.ranges.splice(first..past, [merged]);
+        }
+        merged
+    }
+
+    /// Takes out everything below `octet`.
+    pub(super) fn remove_below(&mut self, octet: u64) {
+        let gone = self.ranges.partition_point(|range| range.1 <= octet);
+        self.total -= self.ranges.drain(..gone).map(|(l, r)| r - l).sum::<u64>();
+        if let Some(first) = self.ranges.first_mut().filter(|first| first.0 < octet) {
+            self.total -= octet - first.0;
+            first.0 = octet;
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.ranges.clear();
+        self.total = 0;
+    }
+
+    /// The range that holds `octet`.
+    pub(super) fn holding(&self, octet: u64) -> Option<Range> {
+        let place = self.ranges.partition_point(|range| range.1 <= octet);
+        self.ranges.get(place).copied().filter(|range| range.0 <= octet)
+    }
+
+    /// The highest octet in the set, plus one.
+    pub(super) fn top(&self) -> Option<u64> {
+        self.ranges.last().map(|range| range.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn ranges_are_the_set_they_stand_for(
+            steps in prop::collection::vec((0_u64..60, 0_u64..12, 0..10_u8), 0..60)
+        ) {
+            let (mut ranges, mut oracle) = (Ranges::default(), BTreeSet::new());
+            for (at, len, kind) in steps {
+                if kind == 0 {
+                    ranges.remove_below(at);
+                    oracle.retain(|octet| *octet >= at);
+                } else {
+                    let held = ranges.insert(at, at + len);
+                    oracle.extend(at..at + len);
+                    prop_assert!(len == 0 || held.0 <= at && at + len <= held.1);
+                }
+                let listed: Vec<u64> = ranges.iter().flat_map(|(l, r)| l..r).collect();
+                prop_assert_eq!(&listed, &oracle.iter().copied().collect::<Vec<_>>());
+                prop_assert!(ranges.iter().zip(ranges.iter().skip(1)).all(|(a, b)| a.1 < b.0));
+                prop_assert_eq!(ranges.total(), listed.len() as u64);
+                prop_assert_eq!(ranges.top(), listed.last().map(|octet| octet + 1));
+                for octet in 0..75 {
+                    prop_assert_eq!(ranges.holding(octet).is_some(), oracle.contains(&octet));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The receiving half: what arrived, and when to say so.
+
+use crate::segment::{SackBlock, SackBlocks, Segment};
+use crate::seq;
+use crate::units::Time;
+
+use super::config::{AckPolicy, TcpConfig};
+use super::ranges::{Range, Ranges};
+use super::transmit::ISN;
+
+/// What a receiver took in so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReceiveCount {
+    /// Segments with payload that arrived.
+    pub segments: u64,
+    /// Of these, such as brought nothing new.
+    pub duplicates: u64,
+    /// Octets delivered in order.
+    pub delivered_bytes: u64,
+}
+
+/// The receiving half of a connection.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    next: u64,
+    /// What arrived above `next`.
+    above: Ranges,
+    /// The first blocks of earlier ACKs, newest first, where SACK is on.
+    history: Option<Vec<Range>>,
+    acks: AckPolicy,
+    /// The stamp to echo.
+    echo: Time,
+    /// The held acknowledgment's deadline; [`Time::NEVER`] while none is held.
+    deadline: Time,
+    pub(super) count: ReceiveCount,
+}
+
+/// What an acknowledgment says, beside the sender's own fields.
+pub(super) struct Acknowledgment {
+    pub(super) next: u64,
+    pub(super) echo: Time,
+    pub(super) blocks: SackBlocks,
+}
+
+impl Receiver {
+    pub(super) fn new(config: &TcpConfig) -> Self {
+        Self {
+            next: 1,
+            above: Ranges::default(),
+            history: config.recovery.needs_sack().then(Vec::new),
+            acks: config.acks,
+            echo: Time::ZERO,
+            deadline: Time::NEVER,
+            count: ReceiveCount::default(),
+        }
+    }
+
+    /// When a held acknowledgment goes out at the latest.
+    pub(super) fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// Takes a data segment in; the acknowledgment, if one goes out at once.
+    ///
+    /// Held back is only the acknowledgment of the newest segment in order, while none is held
+    /// and nothing lies above it, and never that of the first segment (ns-2's delayed-ACK sink).
+    pub(super) fn on_data(&mut self, segment: &Segment, now: Time) -> Option<Acknowledgment> {
+        let left = seq::from_wire(ISN, segment.seq, self.next);
+        let right = left + u64::from(segment.len);
+        self.count.segments += 1;
+        if left <= self.next && segment.stamp >= self.echo {
+            self.echo = segment.stamp;
+        }
+        let in_order = left == self.next && self.above.is_empty();
+        let before = self.next;
+        let new = self.take_in(left, right);
+        if !new {
+            self.count.duplicates += 1;
+        }
+        self.count.delivered_bytes += self.next - before;
+        let first = before == 1;
+        if let AckPolicy::Delayed(wait) = self.acks {
+            if in_order && !first && self.deadline == Time::NEVER {
+                self.deadline = now + wait;
+                return None;
+            }
+        }
+        Some(self.acknowledge((left, right)))
+    }
+
+    /// The held acknowledgment, its time having come.
+    pub(super) fn on_deadline(&mut self) -> Acknowledgment {
+        self.acknowledge((0, 0))
+    }
+
+    /// Whether the octets are new.
+    fn take_in(&mut self, left: u64, right: u64) -> bool {
+        if right <= self.next {
+            return false;
+        }
+        let before = self.above.total();
+        if left <= self.next {
+            self.next = right;
+            if let Some((_, end)) = self.above.holding(right) {
+                self.next = end;
+            }
+            self.above.remove_below(self.next);
+            return true;
+        }
+        self.above.insert(left, right);
+        self.above.total() > before
+    }
+
+    fn acknowledge(&mut self, newest: Range) -> Acknowledgment {
+        self.deadline = Time::NEVER;
+        let blocks = self.sack_blocks(newest);
+        Acknowledgment { next: self.next, echo: self.echo, blocks }
+    }
+
+    /// The blocks to report: the run that holds the newest segment where it lies above the ACK,
+    /// then the first blocks of earlier ACKs that this run does not cover, newest first
+    /// (RFC 2018 §4). As in ns-2's sink an earlier block is repeated as it was, so it may lie
+    /// below the ACK, and the history ends when nothing lies above the ACK.
+    fn sack_blocks(&mut self, newest: Range) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        let Some(history) = &mut self.history else { return blocks };
+        if self.above.is_empty() {
+            history.clear();
+            return blocks;
+        }
+        let first = self.above.holding(newest.0);
+        let (left, right) = first.unwrap_or((0, self.next));
+        history.retain(|old| old.0 < left || old.1 > right);
+        if let Some(first) = first {
+            history.insert(0, first);
+        }
+        for &(left, right) in history.iter().take(SackBlocks::MAX) {
+            let (left, right) = (seq::to_wire(ISN, left), seq::to_wire(ISN, right));
+            blocks.add(SackBlock { left, right });
+        }
+        blocks
+    }
+}

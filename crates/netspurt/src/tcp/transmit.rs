@@ -1,0 +1,164 @@
+//! What every sender law shares: the sequence space, the timed segment, and segments on their
+//! way out.
+
+use std::collections::VecDeque;
+
+use crate::event::Events;
+use crate::rto::Ns2;
+use crate::sample::SampleSource;
+use crate::segment::{Cause, Flags, Segment};
+use crate::seq;
+use crate::units::Time;
+
+use super::config::TcpConfig;
+use super::timer::{RetransmitTimer, RoundTrip};
+
+/// One step of a connection: the instant, and where its effects go.
+pub(super) struct Context<'a> {
+    pub(super) now: Time,
+    pub(super) endpoint: u32,
+    pub(super) events: &'a mut Events<Segment>,
+    pub(super) outbox: &'a mut VecDeque<Segment>,
+}
+
+/// What a sender did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SendCount {
+    /// Segments with payload sent, resends included.
+    pub data_segments: u64,
+    /// Of these, resends.
+    pub resends: u64,
+    /// Times the retransmission timer fired with octets outstanding.
+    pub timeouts: u64,
+    /// Times duplicate ACKs started a repair.
+    pub fast_retransmits: u64,
+}
+
+/// The initial sequence number of every simulated connection; data starts at 1.
+pub(super) const ISN: u32 = 0;
+
+/// The sending half's sequence space (RFC 9293 §3.3.1), counted in octets with the SYN at 0.
+#[derive(Debug)]
+pub(super) struct Transmitter {
+    smss: u64,
+    header_bytes: u16,
+    /// Oldest octet not acknowledged.
+    pub(super) una: u64,
+    /// Next octet to send; behind `max` while going back.
+    pub(super) nxt: u64,
+    /// The octet after the highest ever sent.
+    pub(super) max: u64,
+    /// The octet after the last one the application wrote.
+    pub(super) end: u64,
+    pub(super) timer: RetransmitTimer,
+    timed: Option<Timed>,
+    sent: u64,
+    pub(super) count: SendCount,
+}
+
+/// The one segment being timed.
+#[derive(Clone, Copy, Debug)]
+struct Timed {
+    seq: u64,
+    at: Time,
+}
+
+impl Transmitter {
+    pub(super) fn new(config: &TcpConfig) -> Self {
+        let timer = RetransmitTimer::new(Box::new(Ns2::new(config.rto)), config.clock);
+        Self {
+            smss: u64::from(config.smss()),
+            header_bytes: config.header_bytes,
+            una: 1,
+            nxt: 1,
+            max: 1,
+            end: 1,
+            timer,
+            timed: None,
+            sent: 0,
+            count: SendCount::default(),
+        }
+    }
+
+    /// Octets of payload in a full segment.
+    pub(super) fn smss(&self) -> u64 {
+        self.smss
+    }
+
+    /// Whole segments in a span of octets, a shorter last one included.
+    pub(super) fn segs(&self, octets: u64) -> u64 {
+        octets.div_ceil(self.smss)
+    }
+
+    /// Whether octets are outstanding.
+    pub(super) fn outstanding(&self) -> bool {
+        self.una < self.max
+    }
+
+    /// Sends the segment that starts at octet `seq`. `cause` says why where it went out before.
+    ///
+    /// Timing starts with new data while nothing is timed, and the timer where it is idle or
+    /// everything was acknowledged (RFC 6298 §5.1).
+    pub(super) fn send(&mut self, seq: u64, cause: Option<Cause>, cx: &mut Context<'_>) {
+        let all_acked = !self.outstanding();
+        let len = self.smss.min(self.end - seq);
+        let cause = if seq < self.max { cause } else { None };
+        if seq >= self.max {
+            self.max = seq + len;
+            self.timed.get_or_insert(Timed { seq, at: cx.now });
+        } else {
+            self.count.resends += 1;
+        }
+        if self.timer.is_idle() || all_acked {
+            self.timer.arm(cx.now);
+        }
+        self.count.data_segments += 1;
+        let mut segment = self.blank(cx);
+        segment.seq = seq::to_wire(ISN, seq);
+        segment.len = len as u16;
+        segment.size_bytes += segment.len;
+        segment.cause = cause;
+        segment.stamp = cx.now;
+        cx.outbox.push_back(segment);
+    }
+
+    /// A segment without payload, never sent before.
+    pub(super) fn blank(&mut self, cx: &Context<'_>) -> Segment {
+        self.sent += 1;
+        Segment {
+            id: u64::from(cx.endpoint) << 40 | self.sent,
+            dest: cx.endpoint ^ 1,
+            seq: seq::to_wire(ISN, self.nxt),
+            ack: seq::to_wire(ISN, 1),
+            size_bytes: self.header_bytes,
+            window: u16::MAX,
+            flags: Flags::ACK,
+            ..Segment::default()
+        }
+    }
+
+    /// The cumulative ACK moves to `ack`: takes the sample it brings.
+    pub(super) fn take_sample(&mut self, ack: u64, acked_bytes: u64, cx: &mut Context<'_>) {
+        let Some(timed) = self.timed.take_if(|timed| ack > timed.seq) else { return };
+        let trip = RoundTrip {
+            sent: timed.at,
+            source: SampleSource::TimedSegment,
+            acked_bytes,
+            flight_bytes: self.max - self.una,
+        };
+        self.timer.sample(&trip, cx);
+    }
+
+    /// Ends timing without a sample (Karn and Partridge 1987).
+    pub(super) fn stop_timing(&mut self) {
+        self.timed = None;
+    }
+
+    /// Ends timing without a sample where `ack` covers the timed segment, and tells the timer
+    /// that it was covered.
+    pub(super) fn stop_timing_covered(&mut self, ack: u64) {
+        if self.timed.take_if(|timed| ack > timed.seq).is_some() {
+            self.timer.progress(true);
+        }
+    }
+}

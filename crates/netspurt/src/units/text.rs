@@ -1,0 +1,402 @@
+//! Quantities as people write them: a number, a space, a unit.
+//!
+//! Decimals are read exactly and must come out whole in the base unit (nanoseconds, bits per
+//! second, bytes). Writing gives back the shortest text that reads to the same quantity.
+
+use core::fmt;
+use core::str::FromStr;
+
+use super::{BitRate, Duration};
+
+/// A number of bytes.
+///
+/// ```
+/// use netspurt::units::ByteCount;
+/// assert_eq!("72 kB".parse(), Ok(ByteCount(72_000)));
+/// assert_eq!(ByteCount(1000).to_string(), "1000 B");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ByteCount(pub u64);
+
+/// A number of packets.
+///
+/// ```
+/// use netspurt::units::PacketCount;
+/// assert_eq!("3 packets".parse(), Ok(PacketCount(3)));
+/// assert_eq!(PacketCount(1).to_string(), "1 packet");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PacketCount(pub u64);
+
+/// What is wrong with a quantity, and how to write it.
+///
+/// ```
+/// use netspurt::units::BitRate;
+/// let slip = "9600".parse::<BitRate>().unwrap_err();
+/// assert_eq!(slip.to_string(), "`9600` has no unit: write `9600 bit/s`");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnitError {
+    /// A bare number.
+    #[error("`{text}` has no unit: write {fix}")]
+    MissingUnit {
+        /// What was written.
+        text: String,
+        /// What to write.
+        fix: String,
+    },
+    /// A unit of another kind, or an unknown one.
+    #[error("`{text}` is not {what}: write {hint}")]
+    WrongUnit {
+        /// What was written.
+        text: String,
+        /// The kind of quantity wanted, with its article.
+        what: &'static str,
+        /// What to write.
+        hint: String,
+    },
+    /// Not a number in front of the unit.
+    #[error("`{text}` is not {what}: it starts with no plain decimal number, as `{example}` does")]
+    NotANumber {
+        /// What was written.
+        text: String,
+        /// The kind of quantity wanted, with its article.
+        what: &'static str,
+        /// A good one.
+        example: &'static str,
+    },
+    /// Below zero, or zero where that means nothing.
+    #[error("`{text}` is not {what}: it must be {bound}")]
+    OutOfRange {
+        /// What was written.
+        text: String,
+        /// The kind of quantity wanted, with its article.
+        what: &'static str,
+        /// The bound that was missed.
+        bound: &'static str,
+    },
+}
+
+/// A unit's name, its size in the base unit, and the least quantity we write in it ourselves.
+type Unit = (&'static str, u64, u64);
+
+/// Read, but never written.
+const READ_ONLY: u64 = u64::MAX;
+
+/// A kind of quantity: what to call it, the units it is written in, units people reach for
+/// that we do not take (with ours), and an example.
+struct Kind {
+    what: &'static str,
+    units: &'static [Unit],
+    near: &'static [(&'static str, &'static str)],
+    /// The units a bare number was probably meant in.
+    bare: &'static [&'static str],
+    example: &'static str,
+    base: &'static str,
+}
+
+const TIME: Kind = Kind {
+    what: "a time",
+    units: &[
+        ("ns", 1, 0),
+        ("us", 1_000, 1_000),
+        ("ms", 1_000_000, 1_000_000),
+        ("s", 1_000_000_000, 1_000_000_000),
+        ("min", 60_000_000_000, READ_ONLY),
+        ("h", 3_600_000_000_000, READ_ONLY),
+    ],
+    near: &[
+        ("sec", "s"),
+        ("secs", "s"),
+        ("second", "s"),
+        ("seconds", "s"),
+        ("msec", "ms"),
+        ("usec", "us"),
+        ("µs", "us"),
+        ("μs", "us"),
+        ("m", "min"),
+        ("hour", "h"),
+        ("hours", "h"),
+    ],
+    bare: &["ms", "s"],
+    example: "25 ms",
+    base: "nanoseconds",
+};
+
+const RATE: Kind = Kind {
+    what: "a bit rate",
+    units: &[
+        ("bit/s", 1, 0),
+        ("kbit/s", 1_000, 10_000),
+        ("Mbit/s", 1_000_000, 1_000_000),
+        ("Gbit/s", 1_000_000_000, 1_000_000_000),
+        ("Tbit/s", 1_000_000_000_000, 1_000_000_000_000),
+    ],
+    near: &[
+        ("bps", "bit/s"),
+        ("b/s", "bit/s"),
+        ("bits/s", "bit/s"),
+        ("baud", "bit/s"),
+        ("kbps", "kbit/s"),
+        ("kb/s", "kbit/s"),
+        ("Kbps", "kbit/s"),
+        ("Kbit/s", "kbit/s"),
+        ("Mbps", "Mbit/s"),
+        ("Mb/s", "Mbit/s"),
+        ("mbit/s", "Mbit/s"),
+        ("Mbits/s", "Mbit/s"),
+        ("Mbit", "Mbit/s"),
+        ("Gbps", "Gbit/s"),
+        ("Gb/s", "Gbit/s"),
+        ("Gbit", "Gbit/s"),
+    ],
+    bare: &["bit/s"],
+    example: "1.544 Mbit/s",
+    base: "bits per second",
+};
+
+const BYTES: Kind = Kind {
+    what: "a size in bytes",
+    units: &[
+        ("B", 1, 0),
+        ("kB", 1_000, 10_000),
+        ("MB", 1_000_000, 1_000_000),
+        ("GB", 1_000_000_000, 1_000_000_000),
+        ("KiB", 1 << 10, READ_ONLY),
+        ("MiB", 1 << 20, READ_ONLY),
+        ("GiB", 1 << 30, READ_ONLY),
+    ],
+    near: &[
+        ("byte", "B"),
+        ("bytes", "B"),
+        ("octets", "B"),
+        ("KB", "kB"),
+        ("Kb", "kB"),
+        ("k", "kB"),
+    ],
+    bare: &["B"],
+    example: "1000 B",
+    base: "bytes",
+};
+
+const PACKETS: Kind = Kind {
+    what: "a number of packets",
+    units: &[("packets", 1, 0), ("packet", 1, READ_ONLY)],
+    near: &[("pkts", "packets"), ("p", "packets"), ("segments", "packets")],
+    bare: &["packets"],
+    example: "3 packets",
+    base: "packets",
+};
+
+impl Kind {
+    /// Reads `text` as a whole number of base units.
+    fn read(&self, text: &str) -> Result<u64, UnitError> {
+        let trimmed = text.trim();
+        let (number, unit) = split(trimmed);
+        let not_a_number =
+            || UnitError::NotANumber { text: text.into(), what: self.what, example: self.example };
+        let (digits, decimals) =
+            decimal(number.trim_start_matches('-')).ok_or_else(not_a_number)?;
+        if unit.is_empty() {
+            let fixes: Vec<String> = self.bare.iter().map(|u| format!("`{number} {u}`")).collect();
+            return Err(UnitError::MissingUnit { text: text.into(), fix: fixes.join(" or ") });
+        }
+        let Some(&(_, scale, _)) = self.units.iter().find(|(name, ..)| *name == unit) else {
+            return Err(self.wrong_unit(text, number, unit));
+        };
+        let out_of_range =
+            |bound| UnitError::OutOfRange { text: text.into(), what: self.what, bound };
+        if number.starts_with('-') {
+            return Err(out_of_range("zero or more"));
+        }
+        let product =
+            digits.checked_mul(u128::from(scale)).ok_or_else(|| out_of_range("smaller"))?;
+        let divisor = 10_u128.pow(decimals);
+        if product % divisor != 0 {
+            return Err(UnitError::WrongUnit {
+                text: text.into(),
+                what: self.what,
+                hint: format!("a whole number of {}", self.base),
+            });
+        }
+        u64::try_from(product / divisor).map_err(|_| out_of_range("smaller"))
+    }
+
+    fn wrong_unit(&self, text: &str, number: &str, unit: &str) -> UnitError {
+        let near = self.near.iter().find(|(name, _)| *name == unit);
+        let hint = match near {
+            Some((_, ours)) => format!("`{number} {ours}`"),
+            None => {
+                let names: Vec<&str> = self.units.iter().map(|(name, ..)| *name).collect();
+                format!("one of the units {}, as in `{}`", names.join(", "), self.example)
+            }
+        };
+        UnitError::WrongUnit { text: text.into(), what: self.what, hint }
+    }
+
+    /// Writes `base` units in the largest unit that shows at most `decimals` decimals.
+    fn write(&self, f: &mut fmt::Formatter<'_>, base: u64, decimals: usize) -> fmt::Result {
+        for &(name, scale, least) in self.units.iter().rev() {
+            if least > base {
+                continue;
+            }
+            if let Some(number) = exact(base, scale, decimals) {
+                return write!(f, "{number} {name}");
+            }
+        }
+        unreachable!("the base unit writes every whole number")
+    }
+}
+
+/// Splits `"25 ms"` into `("25", "ms")`.
+fn split(text: &str) -> (&str, &str) {
+    let end = text
+        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | '_')))
+        .unwrap_or(text.len());
+    (&text[..end], text[end..].trim_start())
+}
+
+/// Reads a plain decimal as (digits, number of decimals).
+fn decimal(text: &str) -> Option<(u128, u32)> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let all_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() && fraction.is_empty() || !all_digits(whole) || !all_digits(fraction) {
+        return None;
+    }
+    if text.ends_with('.') || whole.len() > 19 || fraction.len() > 12 {
+        return None;
+    }
+    let digits = format!("0{whole}{fraction}").parse().ok()?;
+    Some((digits, u32::try_from(fraction.len()).ok()?))
+}
+
+/// `base / scale` as an exact decimal of at most `decimals` places, if it is one.
+fn exact(base: u64, scale: u64, decimals: usize) -> Option<String> {
+    let (whole, mut rest) = (base / scale, base % scale);
+    let mut text = whole.to_string();
+    for place in 0..decimals {
+        if rest == 0 {
+            break;
+        }
+        if place == 0 {
+            text.push('.');
+        }
+        let wide = u128::from(rest) * 10;
+        text.push(char::from(b'0' + u8::try_from(wide / u128::from(scale)).ok()?));
+        rest = u64::try_from(wide % u128::from(scale)).ok()?;
+    }
+    (rest == 0).then_some(text)
+}
+
+impl FromStr for Duration {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        TIME.read(text).map(Duration::from_nanos)
+    }
+}
+
+impl FromStr for BitRate {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        if text.trim() == "unlimited" {
+            return Ok(BitRate::UNLIMITED);
+        }
+        BitRate::new(RATE.read(text)?).ok_or_else(|| UnitError::OutOfRange {
+            text: text.into(),
+            what: RATE.what,
+            bound: "above zero, or \"unlimited\"",
+        })
+    }
+}
+
+impl FromStr for ByteCount {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        BYTES.read(text).map(ByteCount)
+    }
+}
+
+impl FromStr for PacketCount {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        PACKETS.read(text).map(PacketCount)
+    }
+}
+
+impl fmt::Display for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        TIME.write(f, self.as_nanos(), 6)
+    }
+}
+
+impl fmt::Display for BitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.bits_per_second() {
+            Some(bits) => RATE.write(f, bits, 3),
+            None => f.write_str("unlimited"),
+        }
+    }
+}
+
+impl fmt::Display for ByteCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        BYTES.write(f, self.0, 0)
+    }
+}
+
+impl fmt::Display for PacketCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.0 == 1 { "" } else { "s" };
+        write!(f, "{} packet{plural}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(text: &str) -> Result<u64, UnitError> {
+        text.parse::<Duration>().map(Duration::as_nanos)
+    }
+
+    #[test]
+    fn decimals_are_read_exactly() {
+        assert_eq!(time("25 ms"), Ok(25_000_000));
+        assert_eq!(time("5.558807 ms"), Ok(5_558_807));
+        assert_eq!(time("0 s"), Ok(0));
+        assert_eq!(time("1.5min"), Ok(90_000_000_000));
+        assert_eq!("1.544 Mbit/s".parse(), Ok(BitRate::new(1_544_000).unwrap()));
+        assert_eq!("4 KiB".parse(), Ok(ByteCount(4096)));
+    }
+
+    #[test]
+    fn each_slip_names_its_fix() {
+        let message = |r: Result<u64, UnitError>| r.unwrap_err().to_string();
+        assert_eq!(message(time("25")), "`25` has no unit: write `25 ms` or `25 s`");
+        assert_eq!(message(time("25 sec")), "`25 sec` is not a time: write `25 s`");
+        assert!(message(time("25 bit/s")).contains("one of the units ns, us, ms, s, min, h"));
+        assert!(message(time("-1 s")).contains("zero or more"));
+        assert!(message(time("fast")).contains("plain decimal number"));
+        assert!(message(time("1.2.3 s")).contains("plain decimal number"));
+        assert!(message(time("0.5 ns")).contains("whole number of nanoseconds"));
+        assert!(message(time("99999999999 h")).contains("smaller"));
+        let zero = "0 bit/s".parse::<BitRate>().unwrap_err().to_string();
+        assert!(zero.contains("above zero"), "{zero}");
+    }
+
+    #[test]
+    fn writing_gives_text_that_reads_the_same() {
+        for ns in [0, 1, 999, 1000, 5_558_807, 25_000_000, 240_000_000_000, 61_000_000_001] {
+            let text = Duration::from_nanos(ns).to_string();
+            assert_eq!(time(&text), Ok(ns), "{text}");
+        }
+        for bits in [1, 9600, 1_544_000, 100_000_000, 1_234_567] {
+            let rate = BitRate::new(bits).unwrap();
+            assert_eq!(rate.to_string().parse(), Ok(rate));
+        }
+        assert_eq!(Duration::from_millis(240_000).to_string(), "240 s");
+        assert_eq!(BitRate::new(9600).unwrap().to_string(), "9600 bit/s");
+        assert_eq!(BitRate::new(1_544_000).unwrap().to_string(), "1.544 Mbit/s");
+        assert_eq!(ByteCount(1_500).to_string(), "1500 B");
+    }
+}
