@@ -4,7 +4,7 @@ use crate::event::Events;
 use crate::units::Time;
 
 /// One of a stage's doors. A link has one way in and one way out; a path has two ends.
-pub type Port = u8;
+pub type Port = usize;
 
 /// What links know of the things they carry. Simulated segments and handles to live bytes are
 /// both frames; link code cannot tell which it moves.

@@ -70,7 +70,7 @@ fn rows(rec: Recovery, iw: u32, lt: bool) -> Vec<(u64, String, u64, u64)> {
             match e.what {
                 What::Seen { way: Way::Out, frame, .. } => rows.push((
                     us,
-                    if frame.cause.is_some() { "resend" } else { "send" }.to_string(),
+                    if frame.cause.get().is_some() { "resend" } else { "send" }.to_string(),
                     frame.packet_number().unwrap(),
                     0,
                 )),

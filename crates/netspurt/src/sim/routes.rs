@@ -26,6 +26,11 @@ impl Graph {
         u32::try_from(self.links.len() - 1).expect("fewer than 2^32 links")
     }
 
+    /// The nodes where a link begins and ends.
+    pub fn ends(&self, link: u32) -> (u32, u32) {
+        self.links[link as usize]
+    }
+
     /// The node where a link ends.
     pub fn end(&self, link: u32) -> u32 {
         self.links[link as usize].1

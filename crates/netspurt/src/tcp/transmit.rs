@@ -117,7 +117,7 @@ impl Transmitter {
         segment.seq = seq::to_wire(ISN, seq);
         segment.len = len as u16;
         segment.size_bytes += segment.len;
-        segment.cause = cause;
+        segment.cause = cause.into();
         segment.stamp = cx.now;
         cx.outbox.push_back(segment);
     }

@@ -9,5 +9,5 @@ mod text;
 mod time;
 
 pub use rate::BitRate;
-pub use text::{ByteCount, PacketCount, UnitError};
+pub use text::{ByteCount, PacketCount, SegmentCount, UnitError};
 pub use time::{Duration, Time};

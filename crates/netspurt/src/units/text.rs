@@ -28,6 +28,15 @@ pub struct ByteCount(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PacketCount(pub u64);
 
+/// A number of full segments.
+///
+/// ```
+/// use netspurt::units::SegmentCount;
+/// assert_eq!("4 segments".parse(), Ok(SegmentCount(4)));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SegmentCount(pub u64);
+
 /// What is wrong with a quantity, and how to write it.
 ///
 /// ```
@@ -182,10 +191,19 @@ const BYTES: Kind = Kind {
 const PACKETS: Kind = Kind {
     what: "a number of packets",
     units: &[("packets", 1, 0), ("packet", 1, READ_ONLY)],
-    near: &[("pkts", "packets"), ("p", "packets"), ("segments", "packets")],
+    near: &[("pkts", "packets"), ("p", "packets"), ("segments", "packets"), ("segment", "packet")],
     bare: &["packets"],
     example: "3 packets",
     base: "packets",
+};
+
+const SEGMENTS: Kind = Kind {
+    what: "a number of segments",
+    units: &[("segments", 1, 0), ("segment", 1, READ_ONLY)],
+    near: &[("packets", "segments"), ("packet", "segments"), ("segs", "segments")],
+    bare: &["segments"],
+    example: "4 segments",
+    base: "segments",
 };
 
 impl Kind {
@@ -323,6 +341,13 @@ impl FromStr for PacketCount {
     }
 }
 
+impl FromStr for SegmentCount {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        SEGMENTS.read(text).map(SegmentCount)
+    }
+}
+
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         TIME.write(f, self.as_nanos(), 6)
@@ -348,6 +373,13 @@ impl fmt::Display for PacketCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = if self.0 == 1 { "" } else { "s" };
         write!(f, "{} packet{plural}", self.0)
+    }
+}
+
+impl fmt::Display for SegmentCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.0 == 1 { "" } else { "s" };
+        write!(f, "{} segment{plural}", self.0)
     }
 }
 

@@ -1,0 +1,14 @@
+//! Records: events become fixed tables, with units in the names of their columns.
+
+mod digest;
+mod parquet;
+mod recorder;
+mod segments;
+mod summary;
+mod table;
+
+pub use digest::digest;
+pub use parquet::{TableError, read_table, write_table};
+pub use recorder::{FlowName, LinkName, Names, Recorder};
+pub use summary::{FlowSum, flows_table, links_table};
+pub use table::{Column, Data, Table};

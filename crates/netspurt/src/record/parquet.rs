@@ -1,0 +1,250 @@
+//! Tables in Parquet files.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use ::parquet::basic::{Compression, ConvertedType, Encoding, Repetition, Type as Physical};
+use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use ::parquet::column::writer::ColumnWriter;
+use ::parquet::data_type::{ByteArray, DataType};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use ::parquet::schema::types::{ColumnPath, Type, TypePtr};
+use indexmap::IndexSet;
+
+use super::table::{Column, Data, Table};
+
+/// Why a table could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// The file could not be written or read, or is no Parquet file.
+    #[error(transparent)]
+    Parquet(#[from] ParquetError),
+    /// A column of a kind that no table of ours has.
+    #[error("column `{0}` is of a kind that netspurt does not write")]
+    Foreign(String),
+}
+
+/// Rows written at a time.
+const ROWS: usize = 1 << 20;
+
+/// Writes `table` as a Parquet file.
+///
+/// # Errors
+/// When `out` fails.
+pub fn write_table<W: Write + Send>(table: &Table, out: W) -> Result<(), TableError> {
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_dictionary_enabled(false);
+    for column in &table.columns {
+        let path = ColumnPath::from(column.name.as_ref());
+        properties = match column.data {
+            Data::Text { .. } | Data::Tag { .. } => {
+                properties.set_column_dictionary_enabled(path, true)
+            }
+            Data::Bool(_) => properties,
+            _ => properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
+        };
+    }
+    let schema = schema(table)?;
+    let mut file = SerializedFileWriter::new(out, schema, Arc::new(properties.build()))?;
+    let rows = table.rows();
+    let mut from = 0;
+    while from < rows || from == 0 {
+        let to = rows.min(from + ROWS);
+        let mut group = file.next_row_group()?;
+        for column in &table.columns {
+            let mut writer = group.next_column()?.expect("a writer for each column");
+            write_column(&column.data, from, to, &mut writer)?;
+            writer.close()?;
+        }
+        group.close()?;
+        from = to.max(1);
+    }
+    file.close()?;
+    Ok(())
+}
+
+fn schema(table: &Table) -> Result<TypePtr, ParquetError> {
+    let field = |column: &Column| {
+        let (physical, converted) = match column.data {
+            Data::I64(_) | Data::OptionalI64(_) => (Physical::INT64, ConvertedType::NONE),
+            Data::U64(_) => (Physical::INT64, ConvertedType::UINT_64),
+            Data::U32(_) => (Physical::INT32, ConvertedType::UINT_32),
+            Data::U16(_) => (Physical::INT32, ConvertedType::UINT_16),
+            Data::Bool(_) => (Physical::BOOLEAN, ConvertedType::NONE),
+            Data::Text { .. } | Data::Tag { .. } => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
+        };
+        let repetition = match column.data {
+            Data::OptionalI64(_) => Repetition::OPTIONAL,
+            _ => Repetition::REQUIRED,
+        };
+        let builder = Type::primitive_type_builder(&column.name, physical);
+        let field = builder.with_repetition(repetition).with_converted_type(converted);
+        field.build().map(Arc::new)
+    };
+    let fields = table.columns.iter().map(field).collect::<Result<_, _>>()?;
+    Type::group_type_builder("table").with_fields(fields).build().map(Arc::new)
+}
+
+fn write_column(
+    data: &Data,
+    from: usize,
+    to: usize,
+    writer: &mut SerializedColumnWriter<'_>,
+) -> Result<(), ParquetError> {
+    let bytes =
+        |texts: Vec<&str>| -> Vec<ByteArray> { texts.into_iter().map(ByteArray::from).collect() };
+    match (data, writer.untyped()) {
+        (Data::I64(all), ColumnWriter::Int64ColumnWriter(out)) => {
+            out.write_batch(&all[from..to], None, None)?;
+        }
+        (Data::OptionalI64(all), ColumnWriter::Int64ColumnWriter(out)) => {
+            let present: Vec<i64> = all[from..to].iter().flatten().copied().collect();
+            let levels: Vec<i16> = all[from..to].iter().map(|v| i16::from(v.is_some())).collect();
+            out.write_batch(&present, Some(&levels), None)?;
+        }
+        (Data::U64(all), ColumnWriter::Int64ColumnWriter(out)) => {
+            let signed: Vec<i64> = all[from..to].iter().map(|v| v.cast_signed()).collect();
+            out.write_batch(&signed, None, None)?;
+        }
+        (Data::U32(all), ColumnWriter::Int32ColumnWriter(out)) => {
+            let signed: Vec<i32> = all[from..to].iter().map(|v| v.cast_signed()).collect();
+            out.write_batch(&signed, None, None)?;
+        }
+        (Data::U16(all), ColumnWriter::Int32ColumnWriter(out)) => {
+            let wide: Vec<i32> = all[from..to].iter().map(|v| i32::from(*v)).collect();
+            out.write_batch(&wide, None, None)?;
+        }
+        (Data::Bool(all), ColumnWriter::BoolColumnWriter(out)) => {
+            out.write_batch(&all[from..to], None, None)?;
+        }
+        (Data::Text { codes, texts }, ColumnWriter::ByteArrayColumnWriter(out)) => {
+            let texts = bytes(texts.iter().map(String::as_str).collect());
+            let rows: Vec<ByteArray> =
+                codes[from..to].iter().map(|code| texts[*code as usize].clone()).collect();
+            out.write_batch(&rows, None, None)?;
+        }
+        (Data::Tag { codes, texts }, ColumnWriter::ByteArrayColumnWriter(out)) => {
+            let texts = bytes(texts.to_vec());
+            let rows: Vec<ByteArray> =
+                codes[from..to].iter().map(|code| texts[usize::from(*code)].clone()).collect();
+            out.write_batch(&rows, None, None)?;
+        }
+        _ => unreachable!("the schema gives each column its writer"),
+    }
+    Ok(())
+}
+
+/// Reads the table called `name` from a Parquet file that [`write_table`] wrote.
+///
+/// # Errors
+/// When `file` is not such a file.
+pub fn read_table<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Table, TableError> {
+    let file = SerializedFileReader::new(file)?;
+    let schema = file.metadata().file_metadata().schema_descr_ptr();
+    let columns = schema
+        .columns()
+        .iter()
+        .enumerate()
+        .map(|(index, kind)| {
+            let data = match (kind.physical_type(), kind.converted_type(), kind.max_def_level()) {
+                (Physical::INT64, ConvertedType::UINT_64, 0) => {
+                    Data::U64(longs(&file, index)?.0.iter().map(|v| v.cast_unsigned()).collect())
+                }
+                (Physical::INT64, _, 0) => Data::I64(longs(&file, index)?.0),
+                (Physical::INT64, _, 1) => {
+                    let (values, levels) = longs(&file, index)?;
+                    let mut values = values.into_iter();
+                    let row = |level: i16| if level == 1 { values.next() } else { None };
+                    Data::OptionalI64(levels.into_iter().map(row).collect())
+                }
+                (Physical::INT32, ConvertedType::UINT_16, 0) => {
+                    let values = ints(&file, index)?.into_iter();
+                    Data::U16(values.map(|v| u16::try_from(v).unwrap_or_default()).collect())
+                }
+                (Physical::INT32, ConvertedType::UINT_32, 0) => {
+                    Data::U32(ints(&file, index)?.iter().map(|v| v.cast_unsigned()).collect())
+                }
+                (Physical::BOOLEAN, _, 0) => Data::Bool(bools(&file, index)?),
+                (Physical::BYTE_ARRAY, ConvertedType::UTF8, 0) => texts(&file, index)?,
+                _ => return Err(TableError::Foreign(kind.name().to_owned())),
+            };
+            Ok(Column::new(kind.name().to_owned(), data))
+        })
+        .collect::<Result<_, TableError>>()?;
+    Ok(Table::new(name.to_owned(), columns))
+}
+
+type File<R> = SerializedFileReader<R>;
+
+/// All values of a column, and their definition levels where it has such.
+fn column<R: ChunkReader + 'static, T: DataType>(
+    file: &File<R>,
+    index: usize,
+    typed: fn(ColumnReader) -> Option<ColumnReaderImpl<T>>,
+) -> Result<(Vec<T::T>, Vec<i16>), TableError> {
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    let optional = file.metadata().file_metadata().schema_descr().column(index).max_def_level() > 0;
+    for group in 0..file.num_row_groups() {
+        let group = file.get_row_group(group)?;
+        let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+        let mut reader = typed(group.get_column_reader(index)?).expect("of the schema's type");
+        let mut read = 0;
+        while read < rows {
+            let levels = optional.then_some(&mut levels);
+            let (records, ..) = reader.read_records(rows - read, levels, None, &mut values)?;
+            if records == 0 {
+                break;
+            }
+            read += records;
+        }
+    }
+    Ok((values, levels))
+}
+
+fn longs<R: ChunkReader + 'static>(
+    file: &File<R>,
+    index: usize,
+) -> Result<(Vec<i64>, Vec<i16>), TableError> {
+    column(file, index, |reader| match reader {
+        ColumnReader::Int64ColumnReader(typed) => Some(typed),
+        _ => None,
+    })
+}
+
+fn ints<R: ChunkReader + 'static>(file: &File<R>, index: usize) -> Result<Vec<i32>, TableError> {
+    let (values, _) = column(file, index, |reader| match reader {
+        ColumnReader::Int32ColumnReader(typed) => Some(typed),
+        _ => None,
+    })?;
+    Ok(values)
+}
+
+fn bools<R: ChunkReader + 'static>(file: &File<R>, index: usize) -> Result<Vec<bool>, TableError> {
+    let (values, _) = column(file, index, |reader| match reader {
+        ColumnReader::BoolColumnReader(typed) => Some(typed),
+        _ => None,
+    })?;
+    Ok(values)
+}
+
+fn texts<R: ChunkReader + 'static>(file: &File<R>, index: usize) -> Result<Data, TableError> {
+    let (values, _) = column(file, index, |reader| match reader {
+        ColumnReader::ByteArrayColumnReader(typed) => Some(typed),
+        _ => None,
+    })?;
+    let mut texts: IndexSet<String> = IndexSet::new();
+    let mut codes = Vec::with_capacity(values.len());
+    for value in &values {
+        let text = value.as_utf8()?;
+        let code = match texts.get_index_of(text) {
+            Some(code) => code,
+            None => texts.insert_full(text.to_owned()).0,
+        };
+        codes.push(u32::try_from(code).unwrap_or(u32::MAX));
+    }
+    Ok(Data::Text { codes, texts: texts.into_iter().collect() })
+}

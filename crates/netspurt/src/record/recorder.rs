@@ -1,0 +1,274 @@
+//! From events to tables.
+
+use std::sync::Arc;
+
+use crate::event::{DropReason, Event, What};
+use crate::segment::Segment;
+use crate::units::Time;
+
+use super::segments::Segments;
+use super::table::{Column, Data, Table};
+
+/// What a flow is called, and what is needed to count its packets.
+#[derive(Clone, Debug)]
+pub struct FlowName {
+    /// Its name.
+    pub name: String,
+    /// The node it starts from, by number.
+    pub from: u32,
+    /// The node it goes to.
+    pub to: u32,
+    /// Octets of payload in a full segment.
+    pub smss: u16,
+}
+
+/// What one direction of a link is called.
+#[derive(Clone, Debug)]
+pub struct LinkName {
+    /// The link's name.
+    pub name: String,
+    /// `there` or `back`.
+    pub way: &'static str,
+    /// The node it leaves, by number.
+    pub from: u32,
+    /// The node it leads to.
+    pub to: u32,
+}
+
+/// The names of everything that events number.
+#[derive(Clone, Debug)]
+pub struct Names {
+    /// Nodes.
+    pub nodes: Vec<String>,
+    /// Directions of links.
+    pub links: Vec<LinkName>,
+    /// Flows; flow *f* has the endpoints 2*f* and 2*f* + 1.
+    pub flows: Vec<FlowName>,
+}
+
+/// Names as columns use them.
+#[derive(Debug)]
+pub(super) struct Texts {
+    pub(super) nodes: Arc<[String]>,
+    pub(super) flows: Arc<[String]>,
+    links: Arc<[String]>,
+}
+
+/// The two directions of a link, as in [`LinkName::way`].
+pub(super) const WAYS: [&str; 2] = ["there", "back"];
+
+/// Why a frame went no further, in the order of [`DropReason`]'s codes.
+const REASONS: [&str; 2] = ["queue-full", "loss"];
+
+/// Builds the tables of a run from its events.
+///
+/// The tables: `segments` and `sack_blocks` (what the observed nodes saw), `cwnd`, `rto`,
+/// `rtt`, `queue`, `drops`. A table none of whose events came is empty.
+#[derive(Debug)]
+pub struct Recorder {
+    names: Names,
+    texts: Texts,
+    segments: Segments,
+    cwnd: Cwnd,
+    rto: Rto,
+    rtt: Rtt,
+    queue: Queue,
+    drops: Drops,
+}
+
+#[derive(Debug, Default)]
+struct Cwnd {
+    t_ns: Vec<i64>,
+    flow: Vec<u32>,
+    cwnd: Vec<i64>,
+    ssthresh: Vec<i64>,
+    flight: Vec<i64>,
+    dupacks: Vec<u32>,
+    in_recovery: Vec<bool>,
+}
+
+#[derive(Debug, Default)]
+struct Rto {
+    t_ns: Vec<i64>,
+    flow: Vec<u32>,
+    fired: Vec<bool>,
+    srtt: Vec<Option<i64>>,
+    rttvar: Vec<Option<i64>>,
+    backoff: Vec<u32>,
+    rto: Vec<i64>,
+}
+
+#[derive(Debug, Default)]
+struct Rtt {
+    t_ns: Vec<i64>,
+    flow: Vec<u32>,
+    sent: Vec<i64>,
+    rtt: Vec<i64>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    t_ns: Vec<i64>,
+    link: Vec<u32>,
+    packets: Vec<u32>,
+    bytes: Vec<i64>,
+}
+
+#[derive(Debug, Default)]
+struct Drops {
+    t_ns: Vec<i64>,
+    link: Vec<u32>,
+    reason: Vec<u8>,
+    flow: Vec<u32>,
+    kind: Vec<u8>,
+    packet: Vec<i64>,
+    size: Vec<u16>,
+    id: Vec<u64>,
+}
+
+impl Recorder {
+    /// A recorder for what `names` names.
+    pub fn new(names: Names) -> Self {
+        let texts = Texts {
+            nodes: names.nodes.clone().into(),
+            flows: names.flows.iter().map(|flow| flow.name.clone()).collect(),
+            links: names.links.iter().map(|link| link.name.clone()).collect(),
+        };
+        let segments = Segments::new(names.nodes.len(), names.flows.iter().map(|f| f.smss));
+        Self {
+            texts,
+            segments,
+            names,
+            cwnd: Cwnd::default(),
+            rto: Rto::default(),
+            rtt: Rtt::default(),
+            queue: Queue::default(),
+            drops: Drops::default(),
+        }
+    }
+
+    /// The names it uses.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Takes an event in.
+    #[inline]
+    pub fn take(&mut self, event: &Event<Segment>) {
+        let t_ns = nanos(event.at);
+        match &event.what {
+            What::Seen { node, way, frame } => self.segments.push(t_ns, *node, *way, frame),
+            What::Queue { link, packets, bytes } => {
+                self.queue.t_ns.push(t_ns);
+                self.queue.link.push(*link);
+                self.queue.packets.push(*packets);
+                self.queue.bytes.push(bytes.cast_signed());
+            }
+            What::Cwnd { endpoint, state } => {
+                self.cwnd.t_ns.push(t_ns);
+                self.cwnd.flow.push(endpoint >> 1);
+                self.cwnd.cwnd.push(state.cwnd_bytes.cast_signed());
+                self.cwnd.ssthresh.push(state.ssthresh_bytes.cast_signed());
+                self.cwnd.flight.push(state.flight_bytes.cast_signed());
+                self.cwnd.dupacks.push(state.dupacks);
+                self.cwnd.in_recovery.push(state.in_recovery);
+            }
+            What::Rtt { endpoint, sent, rtt } => {
+                self.rtt.t_ns.push(t_ns);
+                self.rtt.flow.push(endpoint >> 1);
+                self.rtt.sent.push(nanos(*sent));
+                self.rtt.rtt.push(rtt.as_nanos().cast_signed());
+            }
+            What::Rto { endpoint, state } => {
+                let span = |d: crate::units::Duration| d.as_nanos().cast_signed();
+                self.rto.t_ns.push(t_ns);
+                self.rto.flow.push(endpoint >> 1);
+                self.rto.fired.push(state.fired);
+                self.rto.srtt.push(state.srtt.map(span));
+                self.rto.rttvar.push(state.rttvar.map(span));
+                self.rto.backoff.push(state.backoff);
+                self.rto.rto.push(span(state.rto));
+            }
+            What::Dropped { link, reason, frame } => self.drop(t_ns, *link, *reason, frame),
+        }
+    }
+
+    fn drop(&mut self, t_ns: i64, link: u32, reason: DropReason, frame: &Segment) {
+        let (kind, packet) = self.segments.identify(frame);
+        self.drops.t_ns.push(t_ns);
+        self.drops.link.push(link);
+        self.drops.reason.push(reason as u8);
+        self.drops.flow.push(frame.flow());
+        self.drops.kind.push(kind);
+        self.drops.packet.push(packet);
+        self.drops.size.push(frame.size_bytes);
+        self.drops.id.push(frame.id);
+    }
+
+    /// The tables, each in the order of time.
+    pub fn finish(self) -> Vec<Table> {
+        let Texts { flows, links, .. } = &self.texts;
+        let flow = |codes| Column::new("flow", Data::Text { codes, texts: flows.clone() });
+        let ways: Vec<u8> =
+            self.names.links.iter().map(|link| u8::from(link.way == WAYS[1])).collect();
+        let way = |codes: &[u32]| {
+            let codes = codes.iter().map(|link| ways[*link as usize]).collect();
+            Column::new("way", Data::Tag { codes, texts: &WAYS })
+        };
+        let link = |codes| Column::new("link", Data::Text { codes, texts: links.clone() });
+        let number = |name: &'static str, values| Column::new(name, Data::I64(values));
+        let count = |name: &'static str, values| Column::new(name, Data::U32(values));
+        let (segments, sack_blocks) = self.segments.finish(&self.texts);
+        let Cwnd { t_ns, flow: of, cwnd, ssthresh, flight, dupacks, in_recovery } = self.cwnd;
+        let cwnd = vec![
+            number("t_ns", t_ns),
+            flow(of),
+            number("cwnd_bytes", cwnd),
+            number("ssthresh_bytes", ssthresh),
+            number("flight_bytes", flight),
+            count("dupacks", dupacks),
+            Column::new("in_recovery", Data::Bool(in_recovery)),
+        ];
+        let Rto { t_ns, flow: of, fired, srtt, rttvar, backoff, rto } = self.rto;
+        let rto = vec![
+            number("t_ns", t_ns),
+            flow(of),
+            Column::new("fired", Data::Bool(fired)),
+            Column::new("srtt_ns", Data::OptionalI64(srtt)),
+            Column::new("rttvar_ns", Data::OptionalI64(rttvar)),
+            count("backoff", backoff),
+            number("rto_ns", rto),
+        ];
+        let Rtt { t_ns, flow: of, sent, rtt } = self.rtt;
+        let rtt =
+            vec![number("t_ns", t_ns), flow(of), number("sent_ns", sent), number("rtt_ns", rtt)];
+        let Queue { t_ns, link: of, packets, bytes } = self.queue;
+        let queue = vec![
+            number("t_ns", t_ns),
+            way(&of),
+            link(of),
+            count("queue_packets", packets),
+            number("queue_bytes", bytes),
+        ];
+        let Drops { t_ns, link: of, reason, flow: whose, kind, packet, size, id } = self.drops;
+        let drops = vec![
+            number("t_ns", t_ns),
+            way(&of),
+            link(of),
+            Column::new("reason", Data::Tag { codes: reason, texts: &REASONS }),
+            flow(whose),
+            Column::new("kind", Data::Tag { codes: kind, texts: &super::segments::KINDS }),
+            number("packet", packet),
+            Column::new("size_bytes", Data::U16(size)),
+            Column::new("id", Data::U64(id)),
+        ];
+        let rest = [("cwnd", cwnd), ("rto", rto), ("rtt", rtt), ("queue", queue), ("drops", drops)];
+        let rest = rest.into_iter().map(|(name, columns)| Table::new(name, columns).in_time());
+        [segments, sack_blocks].into_iter().chain(rest).collect()
+    }
+}
+
+/// An instant as tables have it.
+pub(super) fn nanos(at: Time) -> i64 {
+    at.as_nanos().cast_signed()
+}

@@ -1,0 +1,92 @@
+//! The tables that sum a run up: a row for each flow, and for each direction of a link.
+
+use crate::link::LinkCount;
+
+use super::recorder::{FlowName, LinkName, Names, WAYS, nanos};
+use super::table::{Column, Data, Table};
+
+use crate::units::Time;
+
+/// What came of a flow, both ends together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowSum {
+    /// When the application first wrote.
+    pub start: Option<Time>,
+    /// When all it wrote was acknowledged.
+    pub finished: Option<Time>,
+    /// Segments with payload sent.
+    pub sent: u64,
+    /// Of these, resends.
+    pub resends: u64,
+    /// Timeouts.
+    pub timeouts: u64,
+    /// Repairs started by duplicate ACKs.
+    pub fast_retransmits: u64,
+    /// Octets acknowledged to the sender.
+    pub acked_bytes: u64,
+    /// Segments with payload that arrived.
+    pub received: u64,
+    /// Of these, such as brought nothing new.
+    pub duplicates: u64,
+    /// Octets delivered in order to the receiving application.
+    pub delivered_bytes: u64,
+}
+
+fn codes(numbers: impl Iterator<Item = u32>, texts: &std::sync::Arc<[String]>) -> Data {
+    Data::Text { codes: numbers.collect(), texts: texts.clone() }
+}
+
+fn each(count: usize) -> impl Iterator<Item = u32> {
+    (0..).take(count)
+}
+
+/// The table `flows`: one row for each flow of `names`, in their order.
+pub fn flows_table(names: &Names, sums: &[FlowSum]) -> Table {
+    let flows: std::sync::Arc<[String]> = names.flows.iter().map(|f| f.name.clone()).collect();
+    let nodes: std::sync::Arc<[String]> = names.nodes.clone().into();
+    let node = |of: fn(&FlowName) -> u32| codes(names.flows.iter().map(of), &nodes);
+    let number =
+        |of: fn(&FlowSum) -> u64| Data::I64(sums.iter().map(|sum| of(sum).cast_signed()).collect());
+    let instant = |of: fn(&FlowSum) -> Option<Time>| {
+        Data::OptionalI64(sums.iter().map(|sum| of(sum).map(nanos)).collect())
+    };
+    let columns = [
+        ("flow", codes(each(sums.len()), &flows)),
+        ("from", node(|flow| flow.from)),
+        ("to", node(|flow| flow.to)),
+        ("start_ns", instant(|sum| sum.start)),
+        ("finished_ns", instant(|sum| sum.finished)),
+        ("sent", number(|sum| sum.sent)),
+        ("resends", number(|sum| sum.resends)),
+        ("timeouts", number(|sum| sum.timeouts)),
+        ("fast_retransmits", number(|sum| sum.fast_retransmits)),
+        ("acked_bytes", number(|sum| sum.acked_bytes)),
+        ("received", number(|sum| sum.received)),
+        ("duplicates", number(|sum| sum.duplicates)),
+        ("delivered_bytes", number(|sum| sum.delivered_bytes)),
+    ];
+    Table::new("flows", columns.map(|(name, data)| Column::new(name, data)).into())
+}
+
+/// The table `links`: one row for each direction of each link of `names`, in their order.
+pub fn links_table(names: &Names, counts: &[LinkCount]) -> Table {
+    let links: std::sync::Arc<[String]> = names.links.iter().map(|l| l.name.clone()).collect();
+    let nodes: std::sync::Arc<[String]> = names.nodes.clone().into();
+    let node = |of: fn(&LinkName) -> u32| codes(names.links.iter().map(of), &nodes);
+    let number = |of: fn(&LinkCount) -> u64| {
+        Data::I64(counts.iter().map(|count| of(count).cast_signed()).collect())
+    };
+    let ways = names.links.iter().map(|link| u8::from(link.way == WAYS[1])).collect();
+    let columns = [
+        ("link", codes(each(counts.len()), &links)),
+        ("way", Data::Tag { codes: ways, texts: &WAYS }),
+        ("from", node(|link| link.from)),
+        ("to", node(|link| link.to)),
+        ("carried", number(|count| count.carried)),
+        ("carried_bytes", number(|count| count.carried_bytes)),
+        ("dropped", number(|count| count.dropped)),
+        ("lost", number(|count| count.lost)),
+        ("queue_packets_max", number(|count| u64::from(count.queue_max))),
+    ];
+    Table::new("links", columns.map(|(name, data)| Column::new(name, data)).into())
+}

@@ -1,0 +1,142 @@
+//! Columns of equal length under names.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A table of a record.
+///
+/// ```
+/// use netspurt::record::{Column, Data, Table};
+/// let table = Table::new("rtt", vec![
+///     Column::new("t_ns", Data::I64(vec![1, 2])),
+///     Column::new("rtt_ns", Data::I64(vec![10, 20])),
+/// ]);
+/// assert_eq!((table.rows(), table.column("rtt_ns").is_some()), (2, true));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// What it is called.
+    pub name: Cow<'static, str>,
+    /// Its columns, in order.
+    pub columns: Vec<Column>,
+}
+
+/// One column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// What it is called; ends in its unit.
+    pub name: Cow<'static, str>,
+    /// Its values.
+    pub data: Data,
+}
+
+/// The values of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Data {
+    /// Whole numbers.
+    I64(Vec<i64>),
+    /// Whole numbers, some of which do not exist.
+    OptionalI64(Vec<Option<i64>>),
+    /// Counts and sizes.
+    U32(Vec<u32>),
+    /// Small counts and sizes.
+    U16(Vec<u16>),
+    /// Numbers that name something.
+    U64(Vec<u64>),
+    /// Yes or no.
+    Bool(Vec<bool>),
+    /// Texts, by their number in a list.
+    Text {
+        /// The number of each row's text.
+        codes: Vec<u32>,
+        /// The texts.
+        texts: Arc<[String]>,
+    },
+    /// Texts from a short list.
+    Tag {
+        /// The number of each row's text.
+        codes: Vec<u8>,
+        /// The texts.
+        texts: &'static [&'static str],
+    },
+}
+
+impl Data {
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Data::I64(values) => values.len(),
+            Data::OptionalI64(values) => values.len(),
+            Data::U32(values) => values.len(),
+            Data::U16(values) => values.len(),
+            Data::U64(values) => values.len(),
+            Data::Bool(values) => values.len(),
+            Data::Text { codes, .. } => codes.len(),
+            Data::Tag { codes, .. } => codes.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The values in the order of `rows`.
+    fn take(&mut self, rows: &[usize]) {
+        fn pick<T: Copy>(values: &mut Vec<T>, rows: &[usize]) {
+            *values = rows.iter().map(|row| values[*row]).collect();
+        }
+        match self {
+            Data::I64(values) => pick(values, rows),
+            Data::OptionalI64(values) => pick(values, rows),
+            Data::U32(values) => pick(values, rows),
+            Data::U16(values) => pick(values, rows),
+            Data::U64(values) => pick(values, rows),
+            Data::Bool(values) => pick(values, rows),
+            Data::Text { codes, .. } => pick(codes, rows),
+            Data::Tag { codes, .. } => pick(codes, rows),
+        }
+    }
+}
+
+impl Column {
+    /// A column called `name`.
+    pub fn new(name: impl Into<Cow<'static, str>>, data: Data) -> Self {
+        Self { name: name.into(), data }
+    }
+}
+
+impl Table {
+    /// A table called `name`.
+    ///
+    /// # Panics
+    /// When the columns differ in length.
+    pub fn new(name: impl Into<Cow<'static, str>>, columns: Vec<Column>) -> Self {
+        let lengths = columns.iter().map(|column| column.data.len());
+        assert!(lengths.min() == columns.iter().map(|c| c.data.len()).max(), "ragged columns");
+        Self { name: name.into(), columns }
+    }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.data.len())
+    }
+
+    /// The column called `name`.
+    pub fn column(&self, name: &str) -> Option<&Data> {
+        self.columns.iter().find(|column| column.name == name).map(|column| &column.data)
+    }
+
+    /// The rows in the order of `t_ns`; rows of one instant keep theirs.
+    #[must_use]
+    pub(super) fn in_time(mut self) -> Self {
+        let Some(Data::I64(times)) = self.column("t_ns") else { return self };
+        if times.is_sorted() {
+            return self;
+        }
+        let mut rows: Vec<usize> = (0..times.len()).collect();
+        rows.sort_by_key(|row| times[*row]);
+        self.columns.iter_mut().for_each(|column| column.data.take(&rows));
+        self
+    }
+}

@@ -1,0 +1,196 @@
+//! The text a scenario comes from, with what was set over it, and the way from a mistake back
+//! to the place that made it.
+
+use core::ops::Range;
+
+use toml_edit::{DocumentMut, Item, TableLike, Value};
+
+use super::error::{Place, Problem, ScenarioError, nearest};
+use super::spec::Spec;
+
+/// A scenario's text and the values set over it.
+#[derive(Clone, Debug)]
+pub(super) struct Document {
+    name: String,
+    text: String,
+    /// Dotted path, and the value as TOML.
+    overrides: Vec<(String, String)>,
+}
+
+impl Document {
+    pub(super) fn new(name: &str, text: &str) -> Self {
+        Self { name: name.to_owned(), text: text.to_owned(), overrides: Vec::new() }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same with `path` set to `value`, which is TOML, or else taken as text.
+    pub(super) fn with(mut self, path: &str, value: &str) -> Self {
+        self.overrides.retain(|(set, _)| set != path);
+        self.overrides.push((path.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Reads the scenario.
+    pub(super) fn read(&self) -> Result<Spec, ScenarioError> {
+        if self.text.trim().is_empty() {
+            let problem = Problem::at([], "the scenario is empty");
+            return Err(self.blame(&problem.fix("`netspurt new` writes one to start from")));
+        }
+        let text = if self.overrides.is_empty() { self.text.clone() } else { self.merged()? };
+        toml::from_str(&text).map_err(|error| self.explain(&text, &error))
+    }
+
+    /// The text with what was set over it.
+    fn merged(&self) -> Result<String, ScenarioError> {
+        let mut document: DocumentMut =
+            self.text.parse().map_err(|error: toml_edit::TomlError| {
+                self.syntax(&self.text, error.message(), error.span())
+            })?;
+        for (path, value) in &self.overrides {
+            let value = value.parse::<Value>().unwrap_or_else(|_| Value::from(value.as_str()));
+            let keys: Vec<&str> = path.split('.').collect();
+            set(document.as_table_mut(), &keys, value)
+                .map_err(|message| self.blame(&Problem::at([path], message)))?;
+        }
+        Ok(document.to_string())
+    }
+
+    fn syntax(&self, text: &str, message: &str, span: Option<Range<usize>>) -> ScenarioError {
+        ScenarioError {
+            message: format!("not TOML: {}", message.replace('\n', ", ")),
+            fix: String::new(),
+            file: self.name.clone(),
+            key: String::new(),
+            value: String::new(),
+            place: span.map(|span| Place::of(text, &span)),
+        }
+    }
+
+    /// Turns the parser's complaint about `text` into ours.
+    fn explain(&self, text: &str, error: &toml::de::Error) -> ScenarioError {
+        let span = error.span().unwrap_or(0..0);
+        let Ok(tree) = toml_edit::Document::parse(text) else {
+            return self.syntax(text, error.message(), error.span());
+        };
+        let path = path_to(tree.as_table(), &span);
+        let written = text.get(span.clone()).unwrap_or_default();
+        let (message, fix) = reword(error.message(), written);
+        self.blame(&Problem { path, message, fix })
+    }
+
+    /// The error that lays `problem` at its place.
+    pub(super) fn blame(&self, problem: &Problem) -> ScenarioError {
+        let key = problem.path.join(".");
+        let set = self
+            .overrides
+            .iter()
+            .find(|(path, _)| key == *path || key.starts_with(&format!("{path}.")));
+        let mut error = ScenarioError {
+            message: problem.message.clone(),
+            fix: problem.fix.clone(),
+            file: self.name.clone(),
+            key: key.clone(),
+            value: String::new(),
+            place: None,
+        };
+        if let Some((path, value)) = set {
+            error.value.clone_from(value);
+            error.file = format!("{} with {path} = {value}", self.name);
+            error.key.clear();
+        } else if let Ok(tree) = toml_edit::Document::parse(self.text.as_str())
+            && let Some((span, value)) = find(tree.as_table(), &problem.path)
+        {
+            error.value = value.and_then(|v| self.text.get(v)).unwrap_or_default().to_owned();
+            error.place = Some(Place::of(&self.text, &span));
+        }
+        error
+    }
+}
+
+/// Sets `keys` below `table`, making tables on the way.
+fn set(table: &mut dyn TableLike, keys: &[&str], value: Value) -> Result<(), String> {
+    let [first, rest @ ..] = keys else { unreachable!("a path has a key") };
+    if first.is_empty() {
+        return Err("an empty key in the path".into());
+    }
+    if rest.is_empty() {
+        table.insert(first, Item::Value(value));
+        return Ok(());
+    }
+    if !table.contains_key(first) {
+        table.insert(first, toml_edit::table());
+    }
+    match table.get_mut(first).and_then(Item::as_table_like_mut) {
+        Some(inner) => set(inner, rest, value),
+        None => Err(format!("`{first}` is not a table")),
+    }
+}
+
+/// The path to the innermost key whose key or value holds `span`.
+fn path_to(table: &dyn TableLike, span: &Range<usize>) -> Vec<String> {
+    let holds = |outer: Option<Range<usize>>| {
+        outer.is_some_and(|outer| outer.start <= span.start && span.end <= outer.end)
+    };
+    for (name, item) in table.iter() {
+        let key = table.key(name).and_then(toml_edit::Key::span);
+        let inner = inner_table(item).map(|inner| path_to(inner, span)).unwrap_or_default();
+        if holds(key) || holds(item.span()) || !inner.is_empty() {
+            return [vec![name.to_owned()], inner].concat();
+        }
+    }
+    Vec::new()
+}
+
+fn inner_table(item: &Item) -> Option<&dyn TableLike> {
+    item.as_table_like()
+}
+
+/// The span to blame for a path, and the span of its value. Where the path's last keys are not
+/// there, it is the last one that is.
+fn find(table: &dyn TableLike, path: &[String]) -> Option<(Range<usize>, Option<Range<usize>>)> {
+    let (first, rest) = path.split_first()?;
+    let (key, item) = table.get_key_value(first)?;
+    if let Some(found) = inner_table(item).and_then(|inner| find(inner, rest)) {
+        return Some(found);
+    }
+    let value = item.as_value().and_then(Value::span);
+    let span = match &value {
+        Some(value) if rest.is_empty() => value.clone(),
+        _ => key.span().or_else(|| item.span())?,
+    };
+    Some((span, value))
+}
+
+/// The parser's words in ours: what is wrong, and the fix.
+fn reword(message: &str, written: &str) -> (String, String) {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    if message.starts_with("unknown field") {
+        let key = quoted.next().unwrap_or(written);
+        let known: Vec<&str> = quoted.collect();
+        return (format!("unknown key `{key}`"), suggestion(key, &known));
+    }
+    if message.starts_with("unknown variant") {
+        let word = quoted.next().unwrap_or(written);
+        let known: Vec<&str> = quoted.collect();
+        return (format!("`{word}` is not known here"), suggestion(word, &known));
+    }
+    if message.starts_with("missing field") {
+        let key = quoted.next().unwrap_or_default();
+        return (format!("the key `{key}` is missing"), format!("add `{key} = ...`"));
+    }
+    // Quantities say `what is wrong: write the right thing`.
+    match message.split_once(": write ") {
+        Some((what, fix)) => (what.to_owned(), format!("write {fix}")),
+        None => (message.to_owned(), String::new()),
+    }
+}
+
+fn suggestion(word: &str, known: &[&str]) -> String {
+    match nearest(word, known.iter().copied()) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => format!("known here: {}", known.join(", ")),
+    }
+}

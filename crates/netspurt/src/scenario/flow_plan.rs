@@ -1,0 +1,189 @@
+//! From the flows of a scenario to connections and their applications.
+
+use crate::app::Bulk;
+use crate::clock::Clock;
+use crate::rto::Ns2Config;
+use crate::tcp::{AckPolicy, Recovery, TcpConfig};
+use crate::units::{ByteCount, Duration, SegmentCount, Time};
+
+use super::error::Problem;
+use super::flow_spec::{
+    AckWord, ClockTable, ClockWord, DelayedAckTable, FlowSpec, Profile, RecoveryWord, RtoTable,
+    TcpSpec,
+};
+use super::quantity::{Amount, WordOr};
+
+/// Octets of IPv4 and TCP headers without options.
+const HEADER_BYTES: u16 = 40;
+
+impl Profile {
+    /// The profile's switches, every one.
+    fn switches(self) -> TcpSpec {
+        match self {
+            // The defaults of ns-2.35, with useHeaders_ off, so that a packet has the size it
+            // says.
+            Profile::Ns2 => TcpSpec {
+                recovery: Some(RecoveryWord::Tahoe),
+                initial_window: Some(SegmentCount(2)),
+                receive_window: Some(SegmentCount(20)),
+                packet_size: Some(ByteCount(1000)),
+                limited_transmit: Some(true),
+                bugfix: Some(true),
+                acks: Some(WordOr::Word(AckWord::EverySegment)),
+                clock: Some(WordOr::Table(ClockTable {
+                    tick: Duration::from_millis(10),
+                    phase: None,
+                })),
+                rto: Some(RtoTable {
+                    initial: Some(Duration::from_secs(3)),
+                    min: Some(Duration::from_millis(200)),
+                    max: Some(Duration::from_secs(60)),
+                }),
+            },
+        }
+    }
+}
+
+impl TcpSpec {
+    /// These switches, and those of `base` for the rest.
+    fn over(self, base: TcpSpec) -> TcpSpec {
+        let (rto, base_rto) = (self.rto.unwrap_or_default(), base.rto.unwrap_or_default());
+        TcpSpec {
+            recovery: self.recovery.or(base.recovery),
+            initial_window: self.initial_window.or(base.initial_window),
+            receive_window: self.receive_window.or(base.receive_window),
+            packet_size: self.packet_size.or(base.packet_size),
+            limited_transmit: self.limited_transmit.or(base.limited_transmit),
+            bugfix: self.bugfix.or(base.bugfix),
+            acks: self.acks.or(base.acks),
+            clock: self.clock.or(base.clock).map(with_phase),
+            rto: Some(RtoTable {
+                initial: rto.initial.or(base_rto.initial),
+                min: rto.min.or(base_rto.min),
+                max: rto.max.or(base_rto.max),
+            }),
+        }
+    }
+}
+
+/// What ns-2.35 draws as the phase of its first sender with `ns-random 1`, in ticks: the second
+/// output of MRG32k3a with seed 1.
+const NS2_PHASE: (u64, u64) = (5_558_807, 10_000_000);
+
+/// Spells the default phase out.
+fn with_phase(clock: WordOr<ClockWord, ClockTable>) -> WordOr<ClockWord, ClockTable> {
+    match clock {
+        WordOr::Table(ClockTable { tick, phase: None }) => {
+            let nanos = u128::from(tick.as_nanos()) * u128::from(NS2_PHASE.0);
+            let phase = u64::try_from(nanos / u128::from(NS2_PHASE.1)).unwrap_or(0);
+            WordOr::Table(ClockTable { tick, phase: Some(Duration::from_nanos(phase)) })
+        }
+        given => given,
+    }
+}
+
+impl FlowSpec {
+    /// Puts in what the profile says and the file does not.
+    pub(super) fn fill_in(&mut self) {
+        let tcp = std::mem::take(&mut self.tcp);
+        self.tcp = tcp.over(self.profile.switches());
+    }
+}
+
+/// A mistake in the `tcp` table of flow `name`.
+fn problem(name: &str, key: &str, message: impl Into<String>) -> Problem {
+    Problem::at(["flows", name, "tcp", key], message)
+}
+
+/// The connection of flow `name`, whose switches are filled in.
+pub(super) fn connection(name: &str, tcp: &TcpSpec) -> Result<TcpConfig, Problem> {
+    let missing = |key: &str| problem(name, key, format!("the profile leaves `{key}` open"));
+    let segments = |key: &str, count: Option<SegmentCount>| {
+        let count = count.ok_or_else(|| missing(key))?.0;
+        u32::try_from(count).ok().filter(|n| *n > 0).ok_or_else(|| {
+            problem(name, key, format!("a window of {count} segments sends nothing"))
+                .fix("at least `1 segment`")
+        })
+    };
+    let clock = clock(name, tcp.clock.as_ref().ok_or_else(|| missing("clock"))?)?;
+    Ok(TcpConfig {
+        packet_bytes: packet_bytes(name, tcp.packet_size.ok_or_else(|| missing("packet_size"))?)?,
+        header_bytes: HEADER_BYTES,
+        initial_window_segs: segments("initial_window", tcp.initial_window)?,
+        receive_window_segs: segments("receive_window", tcp.receive_window)?,
+        recovery: recovery(tcp.recovery.ok_or_else(|| missing("recovery"))?),
+        limited_transmit: tcp.limited_transmit.ok_or_else(|| missing("limited_transmit"))?,
+        bugfix: tcp.bugfix.ok_or_else(|| missing("bugfix"))?,
+        acks: match tcp.acks.as_ref().ok_or_else(|| missing("acks"))? {
+            WordOr::Word(AckWord::EverySegment) => AckPolicy::EverySegment,
+            WordOr::Table(DelayedAckTable { delayed }) => AckPolicy::Delayed(*delayed),
+        },
+        clock,
+        rto: rto(name, tcp.rto.ok_or_else(|| missing("rto"))?, clock)?,
+    })
+}
+
+fn packet_bytes(name: &str, size: ByteCount) -> Result<u16, Problem> {
+    u16::try_from(size.0).ok().filter(|bytes| *bytes > HEADER_BYTES).ok_or_else(|| {
+        problem(name, "packet_size", format!("no packet is {size} long"))
+            .fix("41 B to 65535 B: 40 B of headers and a payload")
+    })
+}
+
+fn recovery(word: RecoveryWord) -> Recovery {
+    match word {
+        RecoveryWord::Tahoe => Recovery::Tahoe,
+        RecoveryWord::Reno => Recovery::Reno,
+        RecoveryWord::Newreno => Recovery::NewReno,
+        RecoveryWord::Sack => Recovery::Sack,
+        RecoveryWord::Fack => Recovery::Fack,
+    }
+}
+
+fn clock(name: &str, spec: &WordOr<ClockWord, ClockTable>) -> Result<Clock, Problem> {
+    let WordOr::Table(ClockTable { tick, phase }) = spec else { return Ok(Clock::EXACT) };
+    Clock::ticking(*tick, phase.unwrap_or_default()).ok_or_else(|| {
+        if tick.is_zero() {
+            problem(name, "clock", "a clock with a tick of nothing").fix("write `\"exact\"`")
+        } else {
+            problem(name, "clock", "the phase is not within the tick").fix("below the tick")
+        }
+    })
+}
+
+fn rto(name: &str, table: RtoTable, clock: Clock) -> Result<Ns2Config, Problem> {
+    let RtoTable { initial: Some(initial), min: Some(min), max: Some(max) } = table else {
+        return Err(problem(name, "rto", "the profile leaves `rto` open"));
+    };
+    if min > max || initial.is_zero() || max.is_zero() {
+        return Err(problem(name, "rto", "a timer that could never be")
+            .fix("`initial` and `max` above zero, `min` at most `max`"));
+    }
+    let tick = clock.tick().unwrap_or(Duration::from_nanos(1));
+    Ok(Ns2Config { tick, initial, min, max })
+}
+
+/// The transfer of the flow numbered `i` in its group.
+pub(super) fn transfer(
+    name: &str,
+    spec: &FlowSpec,
+    tcp: &TcpConfig,
+    i: u32,
+    stop: Duration,
+) -> Result<Bulk, Problem> {
+    let start = spec.start + spec.every * u64::from(i);
+    if start >= stop {
+        return Err(Problem::at(["flows", name, "start"], "starts when the run has ended")
+            .fix(format!("before the `stop` of {stop}")));
+    }
+    let octets = match spec.send {
+        Amount::Unlimited => None,
+        Amount::Bytes(bytes) => Some(bytes.0),
+        Amount::Count(segments) => Some(segments.0.saturating_mul(u64::from(tcp.smss()))),
+    };
+    if octets == Some(0) {
+        return Err(Problem::at(["flows", name, "send"], "a flow that sends nothing")
+            .fix("at least `1 segment` or `1 B`"));
+    }
+    Ok(Bulk { start: Time::ZERO + start, octets })
+}

@@ -1,0 +1,217 @@
+//! From the links of a scenario to the links of a world.
+
+use crate::link::{
+    Delay, Effects, Framing, Interpolation, LinkConfig, Order, Pick, QueueLimit, Timeline,
+};
+use crate::rng::Stream;
+use crate::units::{Duration, Time};
+
+use super::error::Problem;
+use super::link_spec::{
+    BetweenWord, BurstTable, DuplicateTable, FramingTable, FramingWord, LinkSpec, LossPlace,
+    LossTable, NoneWord, OrderWord, QueueSpec, ReorderTable, TimelineSpec,
+};
+use super::quantity::{Amount, WordOr};
+
+/// A link's place in the scenario, for errors, and the name of its random streams.
+pub(super) struct LinkName<'a> {
+    /// Key by key, the link's own table last.
+    pub(super) path: &'a [&'a str],
+    pub(super) name: &'a str,
+    pub(super) seed: u64,
+}
+
+/// The two directions' names.
+pub(super) const WAYS: [&str; 2] = ["there", "back"];
+
+impl LinkName<'_> {
+    fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
+        let mut problem = Problem::at([], message);
+        problem.path = self.path.iter().chain(&[key]).map(|key| (*key).to_owned()).collect();
+        problem
+    }
+
+    fn stream(&self, way: usize, effect: &str) -> Stream {
+        Stream::named(self.seed, &format!("links.{}.{}/{effect}", self.name, WAYS[way]))
+    }
+}
+
+/// The link there and the link back.
+pub(super) fn both_ways(spec: &LinkSpec, name: &LinkName<'_>) -> Result<[LinkConfig; 2], Problem> {
+    Ok([one_way(spec, name, 0)?, one_way(spec, name, 1)?])
+}
+
+fn one_way(spec: &LinkSpec, name: &LinkName<'_>, way: usize) -> Result<LinkConfig, Problem> {
+    let order = match spec.order.each()[way] {
+        OrderWord::Fifo => Order::Fifo,
+        OrderWord::Overtaking => Order::Overtaking,
+    };
+    Ok(LinkConfig {
+        rate: *spec.rate.each()[way],
+        framing: framing(spec.framing.each()[way], name)?,
+        delay: delay(spec.delay.each()[way], name)?,
+        order,
+        queue: queue(*spec.queue.each()[way], name)?,
+        effects: effects(spec, order, name, way)?,
+    })
+}
+
+fn framing(
+    spec: &WordOr<FramingWord, FramingTable>,
+    name: &LinkName<'_>,
+) -> Result<Framing, Problem> {
+    Ok(match spec {
+        WordOr::Word(FramingWord::None) => Framing::NONE,
+        WordOr::Word(FramingWord::Serial8n1) => Framing::SERIAL_8N1,
+        WordOr::Word(FramingWord::Ppp) => Framing::PPP,
+        WordOr::Word(FramingWord::Ppp8n1) => Framing::PPP_8N1,
+        WordOr::Table(table) => {
+            let overhead = u32::try_from(table.overhead.0).ok().filter(|bytes| *bytes <= 65_535);
+            match (overhead, table.bits_per_octet) {
+                (Some(overhead_bytes), bits_per_octet @ 1..=64) => {
+                    Framing { overhead_bytes, bits_per_octet }
+                }
+                _ => {
+                    let problem = name.problem("framing", "no line frames packets like this");
+                    return Err(
+                        problem.fix("an overhead of at most 65535 B, 1 to 64 bits an octet")
+                    );
+                }
+            }
+        }
+    })
+}
+
+fn delay(spec: &WordOr<Duration, TimelineSpec>, name: &LinkName<'_>) -> Result<Delay, Problem> {
+    let table = match spec {
+        WordOr::Word(constant) => return Ok(Delay::constant(*constant)),
+        WordOr::Table(table) => table,
+    };
+    let points =
+        table.timeline.iter().map(|[instant, delay]| (Time::ZERO + *instant, *delay)).collect();
+    let between = match table.between {
+        BetweenWord::Step => Interpolation::Step,
+        BetweenWord::Linear => Interpolation::Linear,
+    };
+    let timeline = Timeline::new(points, between);
+    timeline.map(Delay::following).map_err(|error| name.problem("delay", error.to_string()))
+}
+
+fn queue(spec: QueueSpec, name: &LinkName<'_>) -> Result<QueueLimit, Problem> {
+    let limit = match spec {
+        Amount::Count(packets) => u32::try_from(packets.0).ok().map(QueueLimit::Packets),
+        Amount::Bytes(bytes) => Some(QueueLimit::Bytes(bytes.0)),
+        Amount::Unlimited => Some(QueueLimit::Unlimited),
+    };
+    match limit {
+        Some(QueueLimit::Packets(0) | QueueLimit::Bytes(0)) => {
+            let problem = name.problem("queue", "a queue for nothing would drop every packet");
+            Err(problem.fix("the packet in transmission counts: write at least `1 packet`"))
+        }
+        Some(limit) => Ok(limit),
+        None => Err(name.problem("queue", "more packets than there are").fix("or `unlimited`")),
+    }
+}
+
+fn effects(
+    spec: &LinkSpec,
+    order: Order,
+    name: &LinkName<'_>,
+    way: usize,
+) -> Result<Option<Effects>, Problem> {
+    let mut effects = Effects::default();
+    let mut any = false;
+    if let Some(table) = some(spec.loss.each()[way]) {
+        let pick = Some(loss(table, name, way)?);
+        match table.at {
+            LossPlace::Entry => effects.loss_at_entry = pick,
+            LossPlace::Way => effects.loss = pick,
+        }
+        any = true;
+    }
+    if let Some(DuplicateTable { packets, nth, probability, after }) =
+        some(spec.duplicate.each()[way])
+    {
+        let pick = pick("duplicate", packets, nth, *probability, name, way)?;
+        effects.duplicate = Some((pick, *after));
+        any = true;
+    }
+    if let Some(ReorderTable { packets, nth, probability, by }) = some(spec.reorder.each()[way]) {
+        if order == Order::Fifo {
+            let problem = name.problem("reorder", "a link in order reorders nothing");
+            return Err(problem.fix("add `order = \"overtaking\"`"));
+        }
+        let pick = pick("reorder", packets, nth, *probability, name, way)?;
+        effects.reorder = Some((pick, *by));
+        any = true;
+    }
+    Ok(any.then_some(effects))
+}
+
+fn some<T>(spec: &WordOr<NoneWord, T>) -> Option<&T> {
+    match spec {
+        WordOr::Word(NoneWord::None) => None,
+        WordOr::Table(table) => Some(table),
+    }
+}
+
+fn loss(table: &LossTable, name: &LinkName<'_>, way: usize) -> Result<Pick, Problem> {
+    let LossTable { packets, nth, probability, bursts, at: _ } = table;
+    let bursts = match bursts {
+        None if packets.is_empty() && nth.is_empty() && probability.is_none() => {
+            return Err(nothing_picked("loss", name));
+        }
+        None => None,
+        Some(bursts) => Some(probabilities(bursts, name)?),
+    };
+    let all = match (bursts, probability) {
+        // Bursts alone are a rule, too.
+        (Some(_), None) if packets.is_empty() && nth.is_empty() => Pick::default(),
+        _ => pick("loss", packets, nth, *probability, name, way)?,
+    };
+    Ok(match bursts {
+        Some(bursts) => all.bursts(bursts, name.stream(way, "loss-bursts")),
+        None => all,
+    })
+}
+
+fn probabilities(table: &BurstTable, name: &LinkName<'_>) -> Result<[f64; 4], Problem> {
+    let all = [table.to_bad, table.to_good, table.loss_in_good, table.loss_in_bad];
+    all.iter().try_for_each(|p| probability_or(*p, "loss", name)).map(|()| all)
+}
+
+fn probability_or(p: f64, effect: &str, name: &LinkName<'_>) -> Result<(), Problem> {
+    if (0.0..=1.0).contains(&p) {
+        return Ok(());
+    }
+    Err(name.problem(effect, format!("{p} is not a probability")).fix("from 0 to 1"))
+}
+
+fn nothing_picked(effect: &str, name: &LinkName<'_>) -> Problem {
+    let problem = name.problem(effect, format!("`{effect}` names no packets"));
+    problem.fix("give `packets`, `nth` or `probability`, or write \"none\"")
+}
+
+fn pick(
+    effect: &str,
+    packets: &[u64],
+    nth: &[u64],
+    probability: Option<f64>,
+    name: &LinkName<'_>,
+    way: usize,
+) -> Result<Pick, Problem> {
+    if packets.is_empty() && nth.is_empty() && probability.is_none() {
+        return Err(nothing_picked(effect, name));
+    }
+    if packets.contains(&0) || nth.contains(&0) {
+        return Err(name.problem(effect, "packets are counted from 1").fix("there is no packet 0"));
+    }
+    let pick = Pick::default().packets(packets.to_vec()).nth(nth.to_vec());
+    match probability {
+        None => Ok(pick),
+        Some(p) => {
+            probability_or(p, effect, name)?;
+            Ok(pick.random(p, name.stream(way, effect)))
+        }
+    }
+}

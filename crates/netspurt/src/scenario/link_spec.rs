@@ -1,0 +1,225 @@
+//! The links of a scenario file.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::{BitRate, ByteCount, Duration, PacketCount};
+
+use super::quantity::{Amount, BothWays, WordOr};
+
+/// A link: two directions, each value given once for both or as `[there, back]`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkSpec {
+    /// The two nodes it joins; there is from the first to the second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between: Option<[String; 2]>,
+    /// How fast bits leave.
+    pub rate: BothWays<BitRate>,
+    /// How long they travel: a time, or a timeline.
+    #[serde(default = "no_delay")]
+    pub delay: BothWays<WordOr<Duration, TimelineSpec>>,
+    /// How much may be queued or in transmission: packets, bytes, or unlimited.
+    #[serde(default = "unlimited")]
+    pub queue: BothWays<QueueSpec>,
+    /// What the line adds to each packet.
+    #[serde(default = "no_framing")]
+    pub framing: BothWays<WordOr<FramingWord, FramingTable>>,
+    /// Whether a packet may arrive before one that left earlier.
+    #[serde(default = "fifo")]
+    pub order: BothWays<OrderWord>,
+    /// Packets lost.
+    #[serde(default)]
+    pub loss: BothWays<WordOr<NoneWord, LossTable>>,
+    /// Packets that arrive a second time.
+    #[serde(default)]
+    pub duplicate: BothWays<WordOr<NoneWord, DuplicateTable>>,
+    /// Packets that travel longer than the others; needs `order = "overtaking"`.
+    #[serde(default)]
+    pub reorder: BothWays<WordOr<NoneWord, ReorderTable>>,
+}
+
+fn no_delay() -> BothWays<WordOr<Duration, TimelineSpec>> {
+    BothWays::Same(WordOr::Word(Duration::ZERO))
+}
+
+fn unlimited() -> BothWays<QueueSpec> {
+    BothWays::Same(Amount::Unlimited)
+}
+
+fn no_framing() -> BothWays<WordOr<FramingWord, FramingTable>> {
+    BothWays::Same(WordOr::Word(FramingWord::None))
+}
+
+fn fifo() -> BothWays<OrderWord> {
+    BothWays::Same(OrderWord::Fifo)
+}
+
+impl<T> Default for BothWays<WordOr<NoneWord, T>> {
+    fn default() -> Self {
+        BothWays::Same(WordOr::Word(NoneWord::None))
+    }
+}
+
+/// A delay that changes with time.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TimelineSpec {
+    /// Points: `[instant, delay]`, in order of time.
+    pub timeline: Vec<[Duration; 2]>,
+    /// What holds between two points: the earlier one's delay, or a straight line.
+    #[serde(default)]
+    pub between: BetweenWord,
+}
+
+/// What holds between two points of a timeline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BetweenWord {
+    /// The earlier point's value.
+    #[default]
+    Step,
+    /// A straight line.
+    Linear,
+}
+
+/// The limit of a queue. The packet in transmission counts.
+pub type QueueSpec = Amount<PacketCount>;
+
+/// A framing with a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub enum FramingWord {
+    /// The packet's octets and nothing else.
+    #[serde(rename = "none")]
+    None,
+    /// Asynchronous serial line: 10 bits for each octet.
+    #[serde(rename = "8N1")]
+    Serial8n1,
+    /// PPP in HDLC-like framing: 8 octets more.
+    #[serde(rename = "PPP")]
+    Ppp,
+    /// PPP over an asynchronous serial line.
+    #[serde(rename = "PPP 8N1")]
+    Ppp8n1,
+}
+
+/// A framing by its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FramingTable {
+    /// Octets around each packet.
+    pub overhead: ByteCount,
+    /// Bits on the line for each octet.
+    #[serde(default = "eight")]
+    pub bits_per_octet: u32,
+}
+
+fn eight() -> u32 {
+    8
+}
+
+/// Whether packets may overtake on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OrderWord {
+    /// No: a packet whose own travel would be shorter arrives right behind the one before it.
+    Fifo,
+    /// Yes: each keeps its own travel time.
+    Overtaking,
+}
+
+/// Nothing of the kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoneWord {
+    /// Nothing of the kind.
+    None,
+}
+
+/// Which packets are lost. Rules add up.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LossTable {
+    /// By number in the flow, from 1: the first transmission of each; a number given twice
+    /// loses its second transmission too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packets: Vec<u64>,
+    /// By place in the order in which packets come to this direction of the link, from 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nth: Vec<u64>,
+    /// Each with this probability.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability: Option<f64>,
+    /// In bursts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bursts: Option<BurstTable>,
+    /// Where: at the `entry`, before the queue, or on the `way`, behind the transmission.
+    #[serde(default)]
+    pub at: LossPlace,
+}
+
+/// Where a packet is lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossPlace {
+    /// Before the queue: it takes neither room nor time.
+    Entry,
+    /// On the way: it took its place in the queue and its time on the line.
+    #[default]
+    Way,
+}
+
+/// Gilbert's and Elliott's two states, stepped once a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BurstTable {
+    /// Probability of leaving the good state for the bad one.
+    pub to_bad: f64,
+    /// Probability of leaving the bad state for the good one.
+    pub to_good: f64,
+    /// Probability of loss in the good state.
+    #[serde(default)]
+    pub loss_in_good: f64,
+    /// Probability of loss in the bad state.
+    #[serde(default = "certain")]
+    pub loss_in_bad: f64,
+}
+
+fn certain() -> f64 {
+    1.0
+}
+
+/// Which packets arrive a second time.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DuplicateTable {
+    /// By number in the flow, as for `loss`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packets: Vec<u64>,
+    /// By place in the order of arrival at the link, as for `loss`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nth: Vec<u64>,
+    /// Each with this probability.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability: Option<f64>,
+    /// How much later the copy arrives.
+    #[serde(default)]
+    pub after: Duration,
+}
+
+/// Which packets travel longer.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReorderTable {
+    /// By number in the flow, as for `loss`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packets: Vec<u64>,
+    /// By place in the order of arrival at the link, as for `loss`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nth: Vec<u64>,
+    /// Each with this probability.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability: Option<f64>,
+    /// How much longer.
+    pub by: Duration,
+}

@@ -1,0 +1,109 @@
+//! Scenarios: a file becomes plain data, and plain data a world.
+//!
+//! Nothing is ignored: an unknown key, a missing unit, a combination without meaning is an
+//! error that names its place and its fix.
+
+mod document;
+mod error;
+mod flow_plan;
+mod flow_spec;
+mod link_plan;
+mod link_spec;
+mod plan;
+mod quantity;
+mod run;
+mod spec;
+
+use schemars::schema_for;
+
+use document::Document;
+pub use error::{Place, ScenarioError};
+use plan::Plan;
+pub use run::{Results, Simulation};
+use spec::Spec;
+
+/// A commented scenario to start from.
+pub const STARTING_POINT: &str = include_str!("starting_point.toml");
+
+/// A scenario that holds together.
+///
+/// ```
+/// use netspurt::scenario::{STARTING_POINT, Scenario};
+/// let scenario = Scenario::parse("mine.toml", STARTING_POINT).unwrap();
+/// let slower = scenario.with(&[("links.modem.rate", "2400 bit/s")]).unwrap();
+/// assert!(slower.resolved().contains(r#"rate = "2400 bit/s""#));
+///
+/// let slip = Scenario::parse("mine.toml", &STARTING_POINT.replace("stop ", "stpo ")).unwrap_err();
+/// assert_eq!(slip.message, "unknown key `stpo`");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    document: Document,
+    spec: Spec,
+}
+
+impl Scenario {
+    /// Reads the text of a scenario. `name` is what errors call it.
+    ///
+    /// # Errors
+    /// When the text is not a scenario, or the scenario does not hold together.
+    pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
+        Self::read(Document::new(name, text))
+    }
+
+    /// The same with values set over it: dotted paths, and values as TOML or as bare text.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn with(&self, values: &[(&str, &str)]) -> Result<Self, ScenarioError> {
+        let document = values
+            .iter()
+            .fold(self.document.clone(), |document, (path, value)| document.with(path, value));
+        Self::read(document)
+    }
+
+    fn read(document: Document) -> Result<Self, ScenarioError> {
+        let mut spec = document.read()?;
+        spec.fill_in();
+        // Planning is how a scenario is found to hold together.
+        Plan::new(&spec).map_err(|problem| document.blame(&problem))?;
+        Ok(Self { document, spec })
+    }
+
+    /// What errors call it.
+    pub fn name(&self) -> &str {
+        self.document.name()
+    }
+
+    /// What the run shows, in a line.
+    pub fn title(&self) -> &str {
+        &self.spec.title
+    }
+
+    /// What seeds the random draws.
+    pub fn seed(&self) -> u64 {
+        self.spec.seed
+    }
+
+    /// The scenario with every default spelt out, as TOML.
+    ///
+    /// # Panics
+    /// Never: what was read can be written.
+    pub fn resolved(&self) -> String {
+        toml::to_string(&self.spec).expect("plain data")
+    }
+
+    /// A run of it, at its beginning.
+    pub fn simulate(&self) -> Simulation {
+        let Ok(plan) = Plan::new(&self.spec) else { unreachable!("planned when it was read") };
+        Simulation::new(plan, self.spec.stop)
+    }
+}
+
+/// The JSON Schema of scenario files.
+pub fn schema() -> serde_json::Value {
+    schema_for!(Spec).to_value()
+}
+
+#[cfg(test)]
+mod tests;

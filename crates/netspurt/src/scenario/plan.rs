@@ -1,0 +1,320 @@
+//! Nodes, links, routes and flows of a scenario, checked against each other.
+
+use indexmap::{IndexMap, IndexSet};
+
+use crate::app::Bulk;
+use crate::event::Wanted;
+use crate::link::LinkConfig;
+use crate::sim::{Graph, RouteError, Routes};
+use crate::tcp::TcpConfig;
+
+use super::error::{Problem, nearest};
+use super::flow_plan::{connection, transfer};
+use super::flow_spec::FlowSpec;
+use super::link_plan::{LinkName, WAYS, both_ways};
+use super::link_spec::LinkSpec;
+use super::spec::{DumbbellSpec, PathSpec, RouteSpec, Spec, TableName};
+
+/// One direction of a link.
+pub(super) struct PlannedLink {
+    pub(super) name: String,
+    pub(super) way: &'static str,
+    pub(super) config: LinkConfig,
+}
+
+/// One flow.
+pub(super) struct PlannedFlow {
+    pub(super) name: String,
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) tcp: TcpConfig,
+    pub(super) task: Bulk,
+}
+
+/// What a world is built from.
+pub(super) struct Plan {
+    pub(super) nodes: Vec<String>,
+    pub(super) graph: Graph,
+    pub(super) routes: Routes,
+    pub(super) links: Vec<PlannedLink>,
+    pub(super) flows: Vec<PlannedFlow>,
+    pub(super) spied: Vec<u32>,
+    pub(super) wanted: Wanted,
+    pub(super) capture: bool,
+}
+
+/// A link and where it stands in the file.
+struct Drawn<'a> {
+    name: String,
+    between: [String; 2],
+    path: Vec<&'a str>,
+    spec: &'a LinkSpec,
+}
+
+impl Spec {
+    /// Spells out the defaults that depend on other keys.
+    pub(super) fn fill_in(&mut self) {
+        self.flows.values_mut().for_each(FlowSpec::fill_in);
+    }
+}
+
+impl Plan {
+    /// The plan of `spec`, whose defaults are filled in.
+    pub(super) fn new(spec: &Spec) -> Result<Self, Problem> {
+        if spec.stop.is_zero() {
+            return Err(Problem::at(["stop"], "a run that ends at once").fix("above zero"));
+        }
+        let drawn = draw(spec)?;
+        let nodes: IndexSet<String> =
+            drawn.iter().flat_map(|link| link.between.iter().cloned()).collect();
+        let (graph, links) = lay(&drawn, &nodes, spec.seed)?;
+        let mut routes = Routes::shortest(&graph);
+        for route in &spec.routes {
+            set_route(&mut routes, route, &drawn, &nodes)?;
+        }
+        let flows = plan_flows(spec, &nodes, &graph, &routes)?;
+        let spied = match &spec.record.spy {
+            None => flows.iter().map(|flow| flow.from).collect::<IndexSet<u32>>(),
+            Some(names) => names
+                .iter()
+                .map(|name| node(&nodes, name, &["record", "spy"]))
+                .collect::<Result<_, _>>()?,
+        };
+        Ok(Self {
+            graph,
+            routes,
+            links,
+            flows,
+            spied: spied.into_iter().collect(),
+            wanted: wanted(&spec.record.tables),
+            capture: spec.record.capture,
+            nodes: nodes.into_iter().collect(),
+        })
+    }
+}
+
+fn wanted(tables: &[TableName]) -> Wanted {
+    let has = |name| tables.contains(&name);
+    Wanted {
+        seen: has(TableName::Segments),
+        drops: has(TableName::Drops),
+        queue: has(TableName::Queue),
+        cwnd: has(TableName::Cwnd),
+        rtt: has(TableName::Rtt),
+        rto: has(TableName::Rto),
+    }
+}
+
+/// All links of the file, the short forms drawn out.
+fn draw(spec: &Spec) -> Result<Vec<Drawn<'_>>, Problem> {
+    let mut drawn = Vec::new();
+    for (name, link) in &spec.links {
+        let between = link.between.clone().ok_or_else(|| {
+            Problem::at(["links", name], format!("link `{name}` joins no nodes"))
+                .fix("add `between = [\"a\", \"b\"]`")
+        })?;
+        if between[0] == between[1] {
+            let message = format!("link `{name}` joins `{}` to itself", between[0]);
+            return Err(Problem::at(["links", name, "between"], message).fix("two nodes"));
+        }
+        drawn.push(Drawn { name: name.clone(), between, path: vec!["links", name], spec: link });
+    }
+    if let Some(path) = &spec.path {
+        draw_path(path, &mut drawn)?;
+    }
+    if let Some(dumbbell) = &spec.dumbbell {
+        draw_dumbbell(dumbbell, &mut drawn)?;
+    }
+    let mut names = IndexSet::new();
+    if let Some(twice) = drawn.iter().find(|link| !names.insert(&link.name)) {
+        let message = format!("two links are called `{}`", twice.name);
+        return Err(Problem::at([], message).fix("a short form names its links after its nodes"));
+    }
+    if drawn.is_empty() {
+        return Err(Problem::at([], "the scenario has no links")
+            .fix("add `[links]`, `[path]` or `[dumbbell]`"));
+    }
+    Ok(drawn)
+}
+
+fn without_between(spec: &LinkSpec, path: &[&str]) -> Result<(), Problem> {
+    if spec.between.is_none() {
+        return Ok(());
+    }
+    let mut problem = Problem::at([], "here the short form says which nodes a link joins");
+    problem.path = path.iter().chain(&["between"]).map(|key| (*key).to_owned()).collect();
+    Err(problem.fix("leave `between` out"))
+}
+
+fn draw_path<'a>(path: &'a PathSpec, drawn: &mut Vec<Drawn<'a>>) -> Result<(), Problem> {
+    if path.nodes.len() != path.links.len() + 1 {
+        let (nodes, links) = (path.nodes.len(), path.links.len());
+        let message = format!("{nodes} nodes have {} links between them", nodes.saturating_sub(1));
+        return Err(Problem::at(["path", "links"], message).fix(format!("there are {links}")));
+    }
+    let unique: IndexSet<&String> = path.nodes.iter().collect();
+    if unique.len() != path.nodes.len() {
+        return Err(Problem::at(["path", "nodes"], "a chain meets no node twice"));
+    }
+    for (pair, link) in path.nodes.windows(2).zip(&path.links) {
+        without_between(link, &["path", "links"])?;
+        drawn.push(Drawn {
+            name: format!("{}-{}", pair[0], pair[1]),
+            between: [pair[0].clone(), pair[1].clone()],
+            path: vec!["path", "links"],
+            spec: link,
+        });
+    }
+    Ok(())
+}
+
+fn draw_dumbbell<'a>(
+    dumbbell: &'a DumbbellSpec,
+    drawn: &mut Vec<Drawn<'a>>,
+) -> Result<(), Problem> {
+    if dumbbell.pairs == 0 {
+        return Err(Problem::at(["dumbbell", "pairs"], "a dumbbell without hosts").fix("from 1"));
+    }
+    without_between(&dumbbell.access, &["dumbbell", "access"])?;
+    without_between(&dumbbell.bottleneck, &["dumbbell", "bottleneck"])?;
+    let mut add = |name: String, from: &str, to: &str, key, spec| {
+        let between = [from.to_owned(), to.to_owned()];
+        drawn.push(Drawn { name, between, path: vec!["dumbbell", key], spec });
+    };
+    add("bottleneck".into(), "west", "east", "bottleneck", &dumbbell.bottleneck);
+    for i in 0..dumbbell.pairs {
+        let (west, east) = (format!("west{i}"), format!("east{i}"));
+        add(west.clone(), &west, "west", "access", &dumbbell.access);
+        add(east.clone(), "east", &east, "access", &dumbbell.access);
+    }
+    Ok(())
+}
+
+/// The graph, and each link's two directions in it.
+fn lay(
+    drawn: &[Drawn<'_>],
+    nodes: &IndexSet<String>,
+    seed: u64,
+) -> Result<(Graph, Vec<PlannedLink>), Problem> {
+    let number = |name: &String| u32::try_from(nodes.get_index_of(name).unwrap_or(0)).unwrap_or(0);
+    let mut graph = Graph::new(u32::try_from(nodes.len()).unwrap_or(u32::MAX));
+    let mut links = Vec::new();
+    for link in drawn {
+        let name = LinkName { path: &link.path, name: &link.name, seed };
+        let [a, b] = [number(&link.between[0]), number(&link.between[1])];
+        graph.add_link(a, b);
+        graph.add_link(b, a);
+        for (config, way) in both_ways(link.spec, &name)?.into_iter().zip(WAYS) {
+            links.push(PlannedLink { name: link.name.clone(), way, config });
+        }
+    }
+    Ok((graph, links))
+}
+
+/// The number of the node called `name`, which stands in the file at `path`.
+fn node(nodes: &IndexSet<String>, name: &str, path: &[&str]) -> Result<u32, Problem> {
+    if let Some(index) = nodes.get_index_of(name) {
+        return Ok(u32::try_from(index).unwrap_or(u32::MAX));
+    }
+    let mut problem = Problem::at([], format!("no link leads to a node `{name}`"));
+    problem.path = path.iter().map(|key| (*key).to_owned()).collect();
+    Err(match nearest(name, nodes.iter().map(String::as_str)) {
+        Some(known) => problem.fix(format!("did you mean `{known}`?")),
+        None => {
+            let known: Vec<&str> = nodes.iter().take(8).map(String::as_str).collect();
+            let more = if nodes.len() > known.len() { ", ..." } else { "" };
+            problem.fix(format!("there are {}{more}", known.join(", ")))
+        }
+    })
+}
+
+fn set_route(
+    routes: &mut Routes,
+    route: &RouteSpec,
+    drawn: &[Drawn<'_>],
+    nodes: &IndexSet<String>,
+) -> Result<(), Problem> {
+    let to = node(nodes, &route.to, &["routes", "to"])?;
+    let mut at = &route.from;
+    for next in route.via.iter().chain([&route.to]) {
+        let here = node(nodes, at, &["routes"])?;
+        node(nodes, next, &["routes"])?;
+        let link = drawn.iter().zip(0_u32..).find_map(|(link, i)| match &link.between {
+            [a, b] if a == at && b == next => Some(2 * i),
+            [a, b] if b == at && a == next => Some(2 * i + 1),
+            _ => None,
+        });
+        let link = link.ok_or_else(|| {
+            Problem::at(["routes"], format!("no link joins `{at}` and `{next}`"))
+                .fix("a route goes from node to neighbouring node")
+        })?;
+        routes.set(here, to, link);
+        at = next;
+    }
+    Ok(())
+}
+
+fn plan_flows(
+    spec: &Spec,
+    nodes: &IndexSet<String>,
+    graph: &Graph,
+    routes: &Routes,
+) -> Result<Vec<PlannedFlow>, Problem> {
+    if spec.flows.is_empty() {
+        return Err(Problem::at(["flows"], "nothing flows").fix("add `[flows.name]`"));
+    }
+    let mut flows = Vec::new();
+    let mut checked: IndexMap<(u32, u32), ()> = IndexMap::new();
+    for (name, flow) in &spec.flows {
+        if flow.count == 0 {
+            return Err(Problem::at(["flows", name, "count"], "a group of no flows").fix("from 1"));
+        }
+        let tcp = connection(name, &flow.tcp)?;
+        for i in 0..flow.count {
+            let place = |key: &str, pattern: &str| {
+                let name_of_node = pattern.replace("{i}", &i.to_string());
+                node(nodes, &name_of_node, &["flows", name, key])
+            };
+            let (from, to) = (place("from", &flow.from)?, place("to", &flow.to)?);
+            if checked.insert((from, to), ()).is_none() {
+                check_routes(name, from, to, nodes, graph, routes)?;
+            }
+            flows.push(PlannedFlow {
+                name: if flow.count == 1 { name.clone() } else { format!("{name}.{i}") },
+                from,
+                to,
+                tcp,
+                task: transfer(name, flow, &tcp, i, spec.stop)?,
+            });
+        }
+    }
+    Ok(flows)
+}
+
+/// Whether packets get there and ACKs back.
+fn check_routes(
+    name: &str,
+    from: u32,
+    to: u32,
+    nodes: &IndexSet<String>,
+    graph: &Graph,
+    routes: &Routes,
+) -> Result<(), Problem> {
+    if from == to {
+        let message = "the flow ends where it starts";
+        return Err(Problem::at(["flows", name, "to"], message).fix("another node than `from`"));
+    }
+    for (a, b, key) in [(from, to, "to"), (to, from, "from")] {
+        routes.path(graph, a, b).map_err(|error| {
+            let (RouteError::DeadEnd { at } | RouteError::Circle { at }) = error;
+            let message =
+                format!("no route from `{}` to `{}`", nodes[a as usize], nodes[b as usize]);
+            let stuck = &nodes[at as usize];
+            Problem::at(["flows", name, key], message).fix(match error {
+                RouteError::DeadEnd { .. } => format!("no link leads on from `{stuck}`"),
+                RouteError::Circle { .. } => format!("the routes circle through `{stuck}`"),
+            })
+        })?;
+    }
+    Ok(())
+}

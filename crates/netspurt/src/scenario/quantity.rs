@@ -1,0 +1,329 @@
+//! Quantities and either-or values as scenario files write them.
+
+use core::fmt::{self, Display};
+use core::marker::PhantomData;
+use core::str::FromStr;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::{F64Deserializer, I64Deserializer, MapAccessDeserializer, StrDeserializer};
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Serialize, Serializer};
+
+use crate::units::{BitRate, ByteCount, Duration, PacketCount, SegmentCount, UnitError};
+
+/// A quantity written as text with a unit.
+pub(super) trait Quantity: FromStr<Err = UnitError> + Display + Sized {
+    const NAME: &'static str;
+    /// What the schema calls an [`Amount`] of it.
+    const AMOUNT: &'static str = "Amount";
+    const WHAT: &'static str;
+    const PATTERN: &'static str;
+    const EXAMPLE: &'static str;
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(QuantityVisitor(PhantomData))
+    }
+
+    fn schema() -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": Self::WHAT,
+            "pattern": Self::PATTERN,
+            "examples": [Self::EXAMPLE],
+        })
+    }
+}
+
+struct QuantityVisitor<T>(PhantomData<T>);
+
+impl<T: Quantity> Visitor<'_> for QuantityVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in quotes, as in \"{}\"", T::WHAT, T::EXAMPLE)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
+    }
+
+    // A bare number gets the answer its text would get: it has no unit.
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
+    }
+}
+
+macro_rules! quantity {
+    ($type:ty, $name:literal, $what:literal, $pattern:literal, $example:literal) => {
+        impl Quantity for $type {
+            const NAME: &'static str = $name;
+            const AMOUNT: &'static str = concat!($name, "OrBytes");
+            const WHAT: &'static str = $what;
+            const PATTERN: &'static str = $pattern;
+            const EXAMPLE: &'static str = $example;
+        }
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Self::read(deserializer)
+            }
+        }
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                Self::NAME.into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                Self::schema()
+            }
+        }
+    };
+}
+
+quantity!(Duration, "Time", "a time", r"^\d+(\.\d+)? ?(ns|us|ms|s|min|h)$", "25 ms");
+quantity!(
+    BitRate,
+    "BitRate",
+    "a bit rate",
+    r"^(unlimited|\d+(\.\d+)? ?[kMGT]?bit/s)$",
+    "1.544 Mbit/s"
+);
+quantity!(
+    ByteCount,
+    "ByteCount",
+    "a size in bytes",
+    r"^\d+(\.\d+)? ?(B|kB|MB|GB|KiB|MiB|GiB)$",
+    "1000 B"
+);
+quantity!(PacketCount, "PacketCount", "a number of packets", r"^\d+ ?packets?$", "3 packets");
+quantity!(SegmentCount, "SegmentCount", "a number of segments", r"^\d+ ?segments?$", "4 segments");
+
+/// So many of something, so many bytes, or no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount<C> {
+    /// Counted.
+    Count(C),
+    /// In bytes.
+    Bytes(ByteCount),
+    /// Without limit.
+    Unlimited,
+}
+
+impl<C: FromStr<Err = UnitError>> FromStr for Amount<C> {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        if text.trim() == "unlimited" {
+            return Ok(Self::Unlimited);
+        }
+        let count = match text.parse() {
+            Ok(count) => return Ok(Self::Count(count)),
+            Err(slip) => slip,
+        };
+        // A slip in a size in bytes is told about bytes, any other about the count.
+        text.parse().map(Self::Bytes).map_err(|bytes: UnitError| match bytes {
+            UnitError::WrongUnit { ref hint, .. } if hint.starts_with('`') => bytes,
+            UnitError::OutOfRange { .. } => bytes,
+            _ => count,
+        })
+    }
+}
+
+impl<C: Display> Display for Amount<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(count) => count.fmt(f),
+            Self::Bytes(bytes) => bytes.fmt(f),
+            Self::Unlimited => f.write_str("unlimited"),
+        }
+    }
+}
+
+impl<C: Quantity> Quantity for Amount<C> {
+    const NAME: &'static str = C::AMOUNT;
+    const WHAT: &'static str = "an amount";
+    const PATTERN: &'static str =
+        r"^(unlimited|\d+ ?(packets?|segments?)|\d+(\.\d+)? ?(B|kB|MB|GB|KiB|MiB|GiB))$";
+    const EXAMPLE: &'static str = C::EXAMPLE;
+}
+
+impl<'de, C: Quantity> Deserialize<'de> for Amount<C> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(deserializer)
+    }
+}
+
+impl<C: Quantity> Serialize for Amount<C> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<C: Quantity> JsonSchema for Amount<C> {
+    fn schema_name() -> Cow<'static, str> {
+        C::AMOUNT.into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        Self::schema()
+    }
+}
+
+/// One value for both directions of a link, or `[there, back]`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BothWays<T> {
+    /// The same there and back.
+    Same(T),
+    /// There, and back.
+    Each(T, T),
+}
+
+impl<T> BothWays<T> {
+    /// The value there, and the value back.
+    pub fn each(&self) -> [&T; 2] {
+        match self {
+            BothWays::Same(both) => [both, both],
+            BothWays::Each(there, back) => [there, back],
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for BothWays<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(BothWaysVisitor(PhantomData))
+    }
+}
+
+struct BothWaysVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for BothWaysVisitor<T> {
+    type Value = BothWays<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("one value for both directions, or [there, back]")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let wrong = |n| de::Error::invalid_length(n, &"two values: [there, back]");
+        let there = seq.next_element()?.ok_or_else(|| wrong(0))?;
+        let back = seq.next_element()?.ok_or_else(|| wrong(1))?;
+        match seq.next_element::<T>()? {
+            None => Ok(BothWays::Each(there, back)),
+            Some(_) => Err(wrong(3)),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(BothWays::Same)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        T::deserialize(StrDeserializer::new(text)).map(BothWays::Same)
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
+        T::deserialize(I64Deserializer::new(number)).map(BothWays::Same)
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
+        T::deserialize(F64Deserializer::new(number)).map(BothWays::Same)
+    }
+}
+
+impl<T: Serialize> Serialize for BothWays<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            BothWays::Same(both) => both.serialize(serializer),
+            BothWays::Each(there, back) => (there, back).serialize(serializer),
+        }
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for BothWays<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("BothWays_{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let one = generator.subschema_for::<T>();
+        json_schema!({
+            "anyOf": [one, {"type": "array", "items": one, "minItems": 2, "maxItems": 2}]
+        })
+    }
+}
+
+/// A value written as a word (or a quantity), or as a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WordOr<W, T> {
+    /// The word.
+    Word(W),
+    /// The table.
+    Table(T),
+}
+
+impl<'de, W: Deserialize<'de>, T: Deserialize<'de>> Deserialize<'de> for WordOr<W, T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(WordOrVisitor(PhantomData))
+    }
+}
+
+struct WordOrVisitor<W, T>(PhantomData<(W, T)>);
+
+impl<'de, W: Deserialize<'de>, T: Deserialize<'de>> Visitor<'de> for WordOrVisitor<W, T> {
+    type Value = WordOr<W, T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or a table")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(WordOr::Table)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        W::deserialize(StrDeserializer::new(text)).map(WordOr::Word)
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
+        W::deserialize(I64Deserializer::new(number)).map(WordOr::Word)
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
+        W::deserialize(F64Deserializer::new(number)).map(WordOr::Word)
+    }
+}
+
+impl<W: Serialize, T: Serialize> Serialize for WordOr<W, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            WordOr::Word(word) => word.serialize(serializer),
+            WordOr::Table(table) => table.serialize(serializer),
+        }
+    }
+}
+
+impl<W: JsonSchema, T: JsonSchema> JsonSchema for WordOr<W, T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}_or_{}", W::schema_name(), T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (word, table) = (generator.subschema_for::<W>(), generator.subschema_for::<T>());
+        json_schema!({ "anyOf": [word, table] })
+    }
+}

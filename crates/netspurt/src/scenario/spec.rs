@@ -1,0 +1,138 @@
+//! A scenario file, as plain data.
+//!
+//! These types are the parser, the resolved scenario's writer and the JSON Schema at once; the
+//! comments on their fields are the schema's descriptions.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::Duration;
+
+use super::flow_spec::FlowSpec;
+use super::link_spec::LinkSpec;
+
+/// A network, what flows over it, and what to record.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "netspurt scenario")]
+pub struct Spec {
+    /// What the run shows, in a line.
+    #[serde(default)]
+    pub title: String,
+    /// When the run ends.
+    pub stop: Duration,
+    /// Seeds every random draw of the run.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// The links by name; their nodes exist by being named in `between`.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub links: IndexMap<String, LinkSpec>,
+    /// Short form: a chain of nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathSpec>,
+    /// Short form: pairs of hosts on both sides of one link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dumbbell: Option<DumbbellSpec>,
+    /// Routes that are not the shortest; anything else takes the fewest links.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<RouteSpec>,
+    /// What flows, by name.
+    pub flows: IndexMap<String, FlowSpec>,
+    /// What is kept of the run.
+    #[serde(default)]
+    pub record: RecordSpec,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// A chain of nodes.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PathSpec {
+    /// The nodes in order.
+    pub nodes: Vec<String>,
+    /// The links between them in order, without `between`; the link between nodes `a` and `b`
+    /// is called `a-b`.
+    pub links: Vec<LinkSpec>,
+}
+
+/// Hosts `west0`, `west1`, … on node `west`, hosts `east0`, `east1`, … on node `east`, and one
+/// link between the two.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DumbbellSpec {
+    /// How many hosts on each side.
+    pub pairs: u32,
+    /// Each host's own link, without `between`; called after its host. There is away from the
+    /// host in the west and towards the host in the east: eastwards.
+    pub access: LinkSpec,
+    /// The link called `bottleneck`, without `between`; there is from west to east.
+    pub bottleneck: LinkSpec,
+}
+
+/// One way to go, for what flows from one node to another.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RouteSpec {
+    /// The node it starts at.
+    pub from: String,
+    /// The node it leads to.
+    pub to: String,
+    /// The nodes between them, in order.
+    #[serde(default)]
+    pub via: Vec<String>,
+}
+
+/// What is kept of a run. Flows and links are always summed up.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RecordSpec {
+    /// Nodes at which segments are recorded and captured; by default every node that a flow
+    /// starts from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spy: Option<Vec<String>>,
+    /// Which tables.
+    #[serde(default = "TableName::all")]
+    pub tables: Vec<TableName>,
+    /// Whether to write a pcapng file for each spied node.
+    #[serde(default = "yes")]
+    pub capture: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Default for RecordSpec {
+    fn default() -> Self {
+        Self { spy: None, tables: TableName::all(), capture: true }
+    }
+}
+
+/// The tables one may leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TableName {
+    /// Segments at the spied nodes, and their SACK blocks.
+    Segments,
+    /// Congestion windows.
+    Cwnd,
+    /// Retransmission timers.
+    Rto,
+    /// Round-trip samples.
+    Rtt,
+    /// Queue lengths.
+    Queue,
+    /// Drops and losses.
+    Drops,
+}
+
+impl TableName {
+    fn all() -> Vec<Self> {
+        use TableName::{Cwnd, Drops, Queue, Rto, Rtt, Segments};
+        vec![Segments, Cwnd, Rto, Rtt, Queue, Drops]
+    }
+}
