@@ -1,1 +1,10 @@
-//! live
+//! netspurt on real clocks and real wires.
+//!
+//! No model lives here: this crate tells the core's stages the time and, later, hands them
+//! packets from real interfaces. So far it holds the clock with its driver, and what a machine
+//! must be asked before it is used.
+
+#![expect(clippy::disallowed_methods, reason = "this is where the time comes from")]
+
+pub mod capability;
+pub mod wall;

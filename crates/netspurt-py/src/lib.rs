@@ -1,1 +1,40 @@
-//! py
+//! netspurt's core for Python: convert and delegate.
+
+mod errors;
+mod scenario;
+mod table;
+
+use netspurt::scenario::{STARTING_POINT, schema};
+use netspurt_live::capability::{self, Capability};
+use pyo3::prelude::*;
+
+use errors::ScenarioError;
+use scenario::{Results, Scenario, Simulation};
+use table::Table;
+
+/// The JSON Schema of scenario files, as JSON.
+#[pyfunction]
+#[pyo3(name = "schema")]
+fn schema_json() -> String {
+    schema().to_string()
+}
+
+/// What this machine can do: (name, whether, what was found, what it is for).
+#[pyfunction]
+fn capabilities() -> Vec<(&'static str, bool, String, &'static str)> {
+    let row = |c: Capability| (c.name, c.available, c.found, c.purpose);
+    capability::all().into_iter().map(row).collect()
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("STARTING_POINT", STARTING_POINT)?;
+    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add_class::<Scenario>()?;
+    module.add_class::<Simulation>()?;
+    module.add_class::<Results>()?;
+    module.add_class::<Table>()?;
+    module.add_function(wrap_pyfunction!(schema_json, module)?)?;
+    module.add_function(wrap_pyfunction!(capabilities, module)?)
+}

@@ -18,3 +18,4 @@ pub mod sim;
 pub mod stage;
 pub mod tcp;
 pub mod units;
+pub mod wire;

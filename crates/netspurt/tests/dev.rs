@@ -88,10 +88,10 @@ fn rows(rec: Recovery, iw: u32, lt: bool) -> Vec<(u64, String, u64, u64)> {
                 What::Rto { state, .. } if state.fired => rows.push((us, "timeout".into(), 0, 0)),
                 _ => {}
             }
-            if let Some(l) = rows.last_mut() {
-                if l.0 == us {
-                    l.3 = rtt
-                }
+            if let Some(l) = rows.last_mut()
+                && l.0 == us
+            {
+                l.3 = rtt
             }
         }
         if a == Advance::Reached {

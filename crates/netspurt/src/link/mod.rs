@@ -151,10 +151,10 @@ impl<F: Frame> Link<F> {
 impl<F: Frame> Stage<F> for Link<F> {
     fn push(&mut self, now: Time, _port: Port, frame: F, events: &mut Events<F>) {
         self.settle(now, events);
-        if let Some(effects) = &mut self.effects {
-            if effects.lost_at_entry(&frame) {
-                return self.refuse(now, DropReason::Loss, frame, events);
-            }
+        if let Some(effects) = &mut self.effects
+            && effects.lost_at_entry(&frame)
+        {
+            return self.refuse(now, DropReason::Loss, frame, events);
         }
         let size = frame.size_bytes();
         if !self.backlog.admits(size) {

@@ -1,5 +1,6 @@
 //! Records: events become fixed tables, with units in the names of their columns.
 
+mod capture;
 mod digest;
 mod parquet;
 mod recorder;
@@ -7,6 +8,7 @@ mod segments;
 mod summary;
 mod table;
 
+pub use capture::{CaptureError, write_capture};
 pub use digest::digest;
 pub use parquet::{TableError, read_table, write_table};
 pub use recorder::{FlowName, LinkName, Names, Recorder};

@@ -30,11 +30,11 @@ pub enum TableError {
 /// Rows written at a time.
 const ROWS: usize = 1 << 20;
 
-/// Writes `table` as a Parquet file.
+/// Writes `table` as a Parquet file, and gives `out` back, flushed.
 ///
 /// # Errors
 /// When `out` fails.
-pub fn write_table<W: Write + Send>(table: &Table, out: W) -> Result<(), TableError> {
+pub fn write_table<W: Write + Send>(table: &Table, out: W) -> Result<W, TableError> {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_dictionary_enabled(false);
@@ -63,8 +63,9 @@ pub fn write_table<W: Write + Send>(table: &Table, out: W) -> Result<(), TableEr
         group.close()?;
         from = to.max(1);
     }
-    file.close()?;
-    Ok(())
+    let mut out = file.into_inner()?;
+    out.flush().map_err(ParquetError::from)?;
+    Ok(out)
 }
 
 fn schema(table: &Table) -> Result<TypePtr, ParquetError> {

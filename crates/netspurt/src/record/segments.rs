@@ -51,6 +51,7 @@ pub(super) struct Segments {
     window: Vec<u16>,
     cause: Vec<u8>,
     id: Vec<u64>,
+    sack_blocks: Vec<u16>,
     blocks: Blocks,
 }
 
@@ -90,6 +91,7 @@ impl Segments {
             window: Vec::new(),
             cause: Vec::new(),
             id: Vec::new(),
+            sack_blocks: Vec::new(),
             blocks: Blocks::default(),
         }
     }
@@ -138,6 +140,7 @@ impl Segments {
         self.window.push(frame.window);
         self.cause.push(frame.cause.code());
         self.id.push(id);
+        self.sack_blocks.push(u16::try_from(frame.sack.as_slice().len()).unwrap_or(0));
     }
 
     /// Kind and packet number of a segment, without regard to what was seen before.
@@ -172,6 +175,7 @@ impl Segments {
             small("window", self.window),
             Column::new("cause", Data::Tag { codes: self.cause, texts: &CAUSES }),
             Column::new("id", Data::U64(self.id)),
+            small("sack_blocks", self.sack_blocks),
         ];
         let Blocks { t_ns, node: at, flow: of, id, place, left, right } = self.blocks;
         let blocks = vec![

@@ -13,7 +13,7 @@ use crate::units::{Duration, Time};
 pub use ns2::{Ns2, Ns2Config};
 
 /// A law that turns round-trip samples and timeouts into a retransmission timer.
-pub trait RtoEstimator: core::fmt::Debug + Send {
+pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// Takes a sample in.
     fn on_sample(&mut self, sample: &RttSample);
 

@@ -78,7 +78,8 @@ impl Document {
         let path = path_to(tree.as_table(), &span);
         let written = text.get(span.clone()).unwrap_or_default();
         let (message, fix) = reword(error.message(), written);
-        self.blame(&Problem { path, message, fix })
+        let key = error.message().starts_with("unknown field");
+        self.blame(&Problem { path, key, message, fix })
     }
 
     /// The error that lays `problem` at its place.
@@ -101,9 +102,11 @@ impl Document {
             error.file = format!("{} with {path} = {value}", self.name);
             error.key.clear();
         } else if let Ok(tree) = toml_edit::Document::parse(self.text.as_str())
-            && let Some((span, value)) = find(tree.as_table(), &problem.path)
+            && let Some(found) = find(tree.as_table(), &problem.path)
         {
-            error.value = value.and_then(|v| self.text.get(v)).unwrap_or_default().to_owned();
+            let value = if problem.key { None } else { found.value };
+            error.value = value.clone().and_then(|v| self.text.get(v)).unwrap_or_default().into();
+            let span = value.filter(|_| found.whole).unwrap_or(found.key);
             error.place = Some(Place::of(&self.text, &span));
         }
         error
@@ -136,7 +139,7 @@ fn path_to(table: &dyn TableLike, span: &Range<usize>) -> Vec<String> {
     };
     for (name, item) in table.iter() {
         let key = table.key(name).and_then(toml_edit::Key::span);
-        let inner = inner_table(item).map(|inner| path_to(inner, span)).unwrap_or_default();
+        let inner = item.as_table_like().map(|inner| path_to(inner, span)).unwrap_or_default();
         if holds(key) || holds(item.span()) || !inner.is_empty() {
             return [vec![name.to_owned()], inner].concat();
         }
@@ -144,24 +147,26 @@ fn path_to(table: &dyn TableLike, span: &Range<usize>) -> Vec<String> {
     Vec::new()
 }
 
-fn inner_table(item: &Item) -> Option<&dyn TableLike> {
-    item.as_table_like()
+/// A key of the file.
+struct Found {
+    key: Range<usize>,
+    /// Its value, where that is not a table of its own.
+    value: Option<Range<usize>>,
+    /// Whether it is the key that was looked for, and not just the last one on its path that
+    /// is there.
+    whole: bool,
 }
 
-/// The span to blame for a path, and the span of its value. Where the path's last keys are not
-/// there, it is the last one that is.
-fn find(table: &dyn TableLike, path: &[String]) -> Option<(Range<usize>, Option<Range<usize>>)> {
+/// The key at `path`, or the last one on the path that is there.
+fn find(table: &dyn TableLike, path: &[String]) -> Option<Found> {
     let (first, rest) = path.split_first()?;
     let (key, item) = table.get_key_value(first)?;
-    if let Some(found) = inner_table(item).and_then(|inner| find(inner, rest)) {
+    if let Some(found) = item.as_table_like().and_then(|inner| find(inner, rest)) {
         return Some(found);
     }
+    let key = key.span().or_else(|| item.span())?;
     let value = item.as_value().and_then(Value::span);
-    let span = match &value {
-        Some(value) if rest.is_empty() => value.clone(),
-        _ => key.span().or_else(|| item.span())?,
-    };
-    Some((span, value))
+    Some(Found { key, value, whole: rest.is_empty() })
 }
 
 /// The parser's words in ours: what is wrong, and the fix.

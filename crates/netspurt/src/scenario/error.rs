@@ -78,6 +78,8 @@ impl std::error::Error for ScenarioError {}
 pub(super) struct Problem {
     /// Key by key from the top.
     pub(super) path: Vec<String>,
+    /// Whether the key itself is to blame, and not its value.
+    pub(super) key: bool,
     pub(super) message: String,
     pub(super) fix: String,
 }
@@ -85,7 +87,7 @@ pub(super) struct Problem {
 impl Problem {
     pub(super) fn at<const N: usize>(path: [&str; N], message: impl Into<String>) -> Self {
         let path = path.into_iter().map(str::to_owned).collect();
-        Self { path, message: message.into(), fix: String::new() }
+        Self { path, key: false, message: message.into(), fix: String::new() }
     }
 
     pub(super) fn fix(mut self, fix: impl Into<String>) -> Self {

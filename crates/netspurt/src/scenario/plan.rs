@@ -311,7 +311,8 @@ fn check_routes(
                 format!("no route from `{}` to `{}`", nodes[a as usize], nodes[b as usize]);
             let stuck = &nodes[at as usize];
             Problem::at(["flows", name, key], message).fix(match error {
-                RouteError::DeadEnd { .. } => format!("no link leads on from `{stuck}`"),
+                _ if !graph.joins(a, b) => "no chain of links joins them".to_owned(),
+                RouteError::DeadEnd { .. } => format!("the routes end at `{stuck}`"),
                 RouteError::Circle { .. } => format!("the routes circle through `{stuck}`"),
             })
         })?;

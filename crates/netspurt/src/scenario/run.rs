@@ -3,7 +3,8 @@
 use crate::app::Endpoint;
 use crate::event::Wanted;
 use crate::record::{
-    FlowName, FlowSum, LinkName, Names, Recorder, Table, digest, flows_table, links_table,
+    CaptureError, FlowName, FlowSum, LinkName, Names, Recorder, Table, digest, flows_table,
+    links_table, write_capture,
 };
 use crate::segment::Segment;
 use crate::sim::{Advance, World, WorldConfig};
@@ -83,6 +84,11 @@ impl Simulation {
     /// How far it has got.
     pub fn now(&self) -> Time {
         self.world.now()
+    }
+
+    /// The earliest instant at which anything will happen.
+    pub fn next_wakeup(&self) -> Option<Time> {
+        self.world.next_wakeup()
     }
 
     /// Runs on to `until`, or to the end if that comes first.
@@ -172,6 +178,15 @@ impl Results {
     /// The nodes whose segments are to be written as captures.
     pub fn captured(&self) -> &[u32] {
         &self.captured
+    }
+
+    /// Writes what the node numbered `node` saw as a pcapng file.
+    ///
+    /// # Errors
+    /// When `out` fails, or segments were not recorded.
+    pub fn write_capture<W: std::io::Write>(&self, node: u32, out: W) -> Result<W, CaptureError> {
+        let table = |name| self.table(name).ok_or(CaptureError::NotRecorded);
+        write_capture(table("segments")?, table("sack_blocks")?, &self.names, node, out)
     }
 
     /// The fingerprint of every table.

@@ -26,6 +26,19 @@ impl Graph {
         u32::try_from(self.links.len() - 1).expect("fewer than 2^32 links")
     }
 
+    /// Whether any chain of links leads from node `from` to node `to`.
+    pub fn joins(&self, from: u32, to: u32) -> bool {
+        let mut reached = vec![false; self.nodes as usize];
+        let mut frontier = vec![from];
+        while let Some(node) = frontier.pop() {
+            if !std::mem::replace(&mut reached[node as usize], true) {
+                let onwards = self.links.iter().filter(|link| link.0 == node);
+                frontier.extend(onwards.map(|link| link.1));
+            }
+        }
+        reached[to as usize]
+    }
+
     /// The nodes where a link begins and ends.
     pub fn ends(&self, link: u32) -> (u32, u32) {
         self.links[link as usize]

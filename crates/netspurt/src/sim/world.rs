@@ -200,11 +200,11 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
             Some(link) => link.next_wakeup(),
             None => self.endpoints[index - self.links.len()].next_wakeup(),
         };
-        if let Some(at) = wakeup {
-            if at < self.entered[index] {
-                self.entered[index] = at;
-                self.queue.push(at, stage);
-            }
+        if let Some(at) = wakeup
+            && at < self.entered[index]
+        {
+            self.entered[index] = at;
+            self.queue.push(at, stage);
         }
     }
 }

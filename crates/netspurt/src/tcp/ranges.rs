@@ -21,7 +21,8 @@ impl Ranges {
     }
 
     /// The ranges, ascending.
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = Range> + '_ {
+    #[cfg(test)]
+    fn iter(&self) -> impl DoubleEndedIterator<Item = Range> + '_ {
         self.ranges.iter().copied()
     }
 

@@ -79,11 +79,13 @@ impl Receiver {
         }
         self.count.delivered_bytes += self.next - before;
         let first = before == 1;
-        if let AckPolicy::Delayed(wait) = self.acks {
-            if in_order && !first && self.deadline == Time::NEVER {
-                self.deadline = now + wait;
-                return None;
-            }
+        if let AckPolicy::Delayed(wait) = self.acks
+            && in_order
+            && !first
+            && self.deadline == Time::NEVER
+        {
+            self.deadline = now + wait;
+            return None;
         }
         Some(self.acknowledge((left, right)))
     }

@@ -1,0 +1,36 @@
+//! The core's errors as Python's.
+
+use std::error::Error;
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+
+create_exception!(
+    netspurt._core,
+    ScenarioError,
+    PyValueError,
+    "A mistake in a scenario; `message`, `fix`, `file`, `line`, `column`, `key` and `value` tell."
+);
+
+/// A scenario's mistake, with its parts as attributes.
+pub fn scenario_error(py: Python<'_>, error: &netspurt::scenario::ScenarioError) -> PyErr {
+    let raised = ScenarioError::new_err(error.to_string());
+    let instance = raised.value(py);
+    let place = error.place.as_ref();
+    let set = || -> PyResult<()> {
+        instance.setattr("message", &error.message)?;
+        instance.setattr("fix", &error.fix)?;
+        instance.setattr("file", &error.file)?;
+        instance.setattr("key", &error.key)?;
+        instance.setattr("value", &error.value)?;
+        instance.setattr("line", place.map(|place| place.line))?;
+        instance.setattr("column", place.map(|place| place.column))
+    };
+    set().map_or_else(|failed| failed, |()| raised)
+}
+
+/// A file that cannot be written or read, or does not hold what it should.
+pub fn file_error(path: &str, error: impl Error) -> PyErr {
+    PyOSError::new_err(format!("{path}: {error}"))
+}

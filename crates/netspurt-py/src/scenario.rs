@@ -1,0 +1,166 @@
+//! Scenarios, runs and their results.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::sync::Arc;
+
+use netspurt::record::write_table;
+use netspurt::scenario as core;
+use netspurt::units::Time;
+use pyo3::exceptions::{PyKeyError, PyRuntimeError};
+use pyo3::prelude::*;
+
+use crate::errors::{file_error, scenario_error};
+use crate::table::Table;
+
+/// A scenario that holds together.
+#[pyclass(frozen, module = "netspurt._core")]
+pub struct Scenario(core::Scenario);
+
+#[pymethods]
+impl Scenario {
+    /// Reads the text of a scenario; `name` is what errors call it.
+    #[new]
+    fn new(py: Python<'_>, name: &str, text: &str) -> PyResult<Self> {
+        core::Scenario::parse(name, text).map(Self).map_err(|e| scenario_error(py, &e))
+    }
+
+    /// The same with values set over it: dotted paths and TOML, or bare text.
+    #[pyo3(name = "with_values")]
+    fn with(&self, py: Python<'_>, values: Vec<(String, String)>) -> PyResult<Self> {
+        let pairs: Vec<(&str, &str)> = values.iter().map(|(k, v)| (&**k, &**v)).collect();
+        self.0.with(&pairs).map(Self).map_err(|e| scenario_error(py, &e))
+    }
+
+    /// What errors call it.
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// What the run shows, in a line.
+    #[getter]
+    fn title(&self) -> &str {
+        self.0.title()
+    }
+
+    /// What seeds its random draws.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed()
+    }
+
+    /// The scenario with every default spelt out, as TOML.
+    fn resolved(&self) -> String {
+        self.0.resolved()
+    }
+
+    /// A run of it, at its beginning.
+    fn simulate(&self, py: Python<'_>) -> Simulation {
+        Simulation(Some(py.detach(|| self.0.simulate())))
+    }
+}
+
+/// A run in motion.
+#[pyclass(module = "netspurt._core")]
+pub struct Simulation(Option<core::Simulation>);
+
+impl Simulation {
+    fn running(&self) -> PyResult<&core::Simulation> {
+        self.0.as_ref().ok_or_else(|| PyRuntimeError::new_err("the run is finished"))
+    }
+}
+
+#[pymethods]
+impl Simulation {
+    /// When the run ends.
+    #[getter]
+    fn stop_ns(&self) -> PyResult<u64> {
+        self.running().map(|run| run.stop().as_nanos())
+    }
+
+    /// How far it has got.
+    #[getter]
+    fn now_ns(&self) -> PyResult<u64> {
+        self.running().map(|run| run.now().as_nanos())
+    }
+
+    /// Runs on to `t_ns`, or to the end if that comes first.
+    fn advance_to(&mut self, py: Python<'_>, t_ns: u64) -> PyResult<()> {
+        self.running()?;
+        let run = &mut self.0;
+        py.detach(|| {
+            if let Some(run) = run {
+                run.advance_to(Time::from_nanos(t_ns));
+            }
+        });
+        Ok(())
+    }
+
+    /// Ends the run here.
+    fn finish(&mut self, py: Python<'_>) -> PyResult<Results> {
+        self.running()?;
+        let run = self.0.take().expect("it is running");
+        Ok(Results(Arc::new(py.detach(|| run.finish()))))
+    }
+}
+
+/// What came of a run.
+#[pyclass(frozen, module = "netspurt._core")]
+pub struct Results(Arc<core::Results>);
+
+#[pymethods]
+impl Results {
+    /// Its tables.
+    fn tables(&self) -> Vec<Table> {
+        let count = self.0.tables().len();
+        (0..count).map(|index| Table::of_run(self.0.clone(), index)).collect()
+    }
+
+    /// The names of the nodes to be captured.
+    fn captured(&self) -> Vec<&str> {
+        let names = &self.0.names().nodes;
+        self.0.captured().iter().map(|node| &*names[*node as usize]).collect()
+    }
+
+    /// When the run ended.
+    #[getter]
+    fn stop_ns(&self) -> u64 {
+        self.0.stop().as_nanos()
+    }
+
+    /// The fingerprint of every table.
+    fn digest(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.digest())
+    }
+
+    /// The fingerprint of the flows' results.
+    fn flows_digest(&self) -> String {
+        self.0.flows_digest()
+    }
+
+    /// Writes the table called `name` to a Parquet file.
+    fn write_table(&self, py: Python<'_>, name: &str, path: &str) -> PyResult<()> {
+        let Some(table) = self.0.table(name) else {
+            return Err(PyKeyError::new_err(name.to_owned()));
+        };
+        py.detach(|| {
+            let file = File::create_new(path).map_err(|e| file_error(path, e))?;
+            write_table(table, BufWriter::new(&file)).map_err(|e| file_error(path, e))?;
+            file.sync_all().map_err(|e| file_error(path, e))
+        })
+    }
+
+    /// Writes what the node called `node` saw to a pcapng file.
+    fn write_capture(&self, py: Python<'_>, node: &str, path: &str) -> PyResult<()> {
+        let names = &self.0.names().nodes;
+        let node = (0..).zip(names).find(|(_, name)| *name == node);
+        let Some((node, _)) = node else { return Err(PyKeyError::new_err("no such node")) };
+        py.detach(|| {
+            let file = File::create_new(path).map_err(|e| file_error(path, e))?;
+            let out = BufWriter::new(&file);
+            self.0.write_capture(node, out).map_err(|e| file_error(path, e))?;
+            file.sync_all().map_err(|e| file_error(path, e))
+        })
+    }
+}

@@ -1,0 +1,97 @@
+//! Tables as numpy columns.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use netspurt::record::{self as core, Data, read_table};
+use netspurt::scenario::Results;
+use numpy::PyArray1;
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+
+use crate::errors::file_error;
+
+/// A table of a record.
+#[pyclass(frozen, module = "netspurt._core")]
+pub struct Table(Source);
+
+enum Source {
+    Run(Arc<Results>, usize),
+    File(core::Table),
+}
+
+impl Table {
+    pub fn of_run(results: Arc<Results>, index: usize) -> Self {
+        Self(Source::Run(results, index))
+    }
+
+    fn table(&self) -> &core::Table {
+        match &self.0 {
+            Source::Run(results, index) => &results.tables()[*index],
+            Source::File(table) => table,
+        }
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// Reads the table called `name` from a Parquet file.
+    #[staticmethod]
+    fn read(py: Python<'_>, name: &str, path: &str) -> PyResult<Self> {
+        py.detach(|| {
+            let file = File::open(path).map_err(|e| file_error(path, e))?;
+            let table = read_table(name, file).map_err(|e| file_error(path, e))?;
+            Ok(Self(Source::File(table)))
+        })
+    }
+
+    /// What it is called.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.table().name
+    }
+
+    /// The names of its columns.
+    #[getter]
+    fn columns(&self) -> Vec<&str> {
+        self.table().columns.iter().map(|column| &*column.name).collect()
+    }
+
+    /// How many rows it has.
+    fn __len__(&self) -> usize {
+        self.table().rows()
+    }
+
+    /// A column: (values, texts, valid).
+    ///
+    /// Where `texts` is not `None` the values are places in that list; where `valid` is not
+    /// `None` it tells which values exist.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Column<'py>> {
+        let Some(data) = self.table().column(name) else {
+            return Err(PyKeyError::new_err(name.to_owned()));
+        };
+        Ok(match data {
+            Data::I64(values) => (array(py, values), None, None),
+            Data::OptionalI64(values) => {
+                let known: Vec<i64> = values.iter().map(|v| v.unwrap_or(0)).collect();
+                let valid: Vec<bool> = values.iter().map(Option::is_some).collect();
+                (array(py, &known), None, Some(array(py, &valid)))
+            }
+            Data::U32(values) => (array(py, values), None, None),
+            Data::U16(values) => (array(py, values), None, None),
+            Data::U64(values) => (array(py, values), None, None),
+            Data::Bool(values) => (array(py, values), None, None),
+            Data::Text { codes, texts } => (array(py, codes), Some(texts.to_vec()), None),
+            Data::Tag { codes, texts } => {
+                let texts = texts.iter().map(|text| (*text).to_owned()).collect();
+                (array(py, codes), Some(texts), None)
+            }
+        })
+    }
+}
+
+type Column<'py> = (Bound<'py, PyAny>, Option<Vec<String>>, Option<Bound<'py, PyAny>>);
+
+fn array<'py, T: numpy::Element + Copy>(py: Python<'py>, values: &[T]) -> Bound<'py, PyAny> {
+    PyArray1::from_slice(py, values).into_any()
+}

@@ -1,0 +1,117 @@
+//! The pcapng format (draft-ietf-opsawg-pcapng): one section, one interface, packets with
+//! nanosecond stamps and comments.
+
+use std::io::{self, Write};
+
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const INTERFACE: u32 = 1;
+const ENHANCED_PACKET: u32 = 6;
+const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+/// LINKTYPE_RAW: the packet begins with its IP header.
+const RAW_IP: u16 = 101;
+
+const OPTION_COMMENT: u16 = 1;
+const OPTION_USER_APPLICATION: u16 = 4;
+const OPTION_INTERFACE_NAME: u16 = 2;
+const OPTION_TIMESTAMP_RESOLUTION: u16 = 9;
+/// Stamps count 10⁻⁹ s.
+const NANOSECONDS: u8 = 9;
+
+/// Writes one pcapng file, packet by packet.
+///
+/// ```
+/// use netspurt::wire::PcapngWriter;
+/// let mut file = PcapngWriter::new(Vec::new(), "source", "netspurt").unwrap();
+/// file.packet(1_000_000_000, &[0x45, 0, 0, 20], Some("a comment")).unwrap();
+/// assert_eq!(file.finish().unwrap()[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+/// ```
+#[derive(Debug)]
+pub struct PcapngWriter<W> {
+    out: W,
+    /// The body of the block being built.
+    block: Vec<u8>,
+}
+
+impl<W: Write> PcapngWriter<W> {
+    /// Starts a file of raw IP packets seen at `interface`, written by `application`.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn new(out: W, interface: &str, application: &str) -> io::Result<Self> {
+        let mut this = Self { out, block: Vec::new() };
+        this.block.extend_from_slice(&BYTE_ORDER.to_le_bytes());
+        this.block.extend_from_slice(&1_u16.to_le_bytes());
+        this.block.extend_from_slice(&0_u16.to_le_bytes());
+        // The section's length is not known.
+        this.block.extend_from_slice(&u64::MAX.to_le_bytes());
+        this.option(OPTION_USER_APPLICATION, application.as_bytes());
+        this.end_options();
+        this.write_block(SECTION_HEADER)?;
+        this.block.extend_from_slice(&RAW_IP.to_le_bytes());
+        this.block.extend_from_slice(&0_u16.to_le_bytes());
+        // No limit to the length of what is captured.
+        this.block.extend_from_slice(&0_u32.to_le_bytes());
+        this.option(OPTION_INTERFACE_NAME, interface.as_bytes());
+        this.option(OPTION_TIMESTAMP_RESOLUTION, &[NANOSECONDS]);
+        this.end_options();
+        this.write_block(INTERFACE)?;
+        Ok(this)
+    }
+
+    /// Adds the whole packet `bytes`, seen `unix_ns` nanoseconds after 1970.
+    ///
+    /// # Errors
+    /// When the output fails.
+    pub fn packet(&mut self, unix_ns: u64, bytes: &[u8], comment: Option<&str>) -> io::Result<()> {
+        let [low, high] = [unix_ns & 0xffff_ffff, unix_ns >> 32];
+        let length = u32::try_from(bytes.len()).map_err(io::Error::other)?.to_le_bytes();
+        self.block.extend_from_slice(&0_u32.to_le_bytes());
+        for half in [high, low] {
+            self.block.extend_from_slice(&u32::try_from(half).unwrap_or(0).to_le_bytes());
+        }
+        self.block.extend_from_slice(&length);
+        self.block.extend_from_slice(&length);
+        self.block.extend_from_slice(bytes);
+        self.pad();
+        if let Some(comment) = comment {
+            self.option(OPTION_COMMENT, comment.as_bytes());
+            self.end_options();
+        }
+        self.write_block(ENHANCED_PACKET)
+    }
+
+    /// Ends the file; what it was written to.
+    ///
+    /// # Errors
+    /// When the output fails.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn option(&mut self, code: u16, value: &[u8]) {
+        let length = u16::try_from(value.len()).expect("options are short");
+        self.block.extend_from_slice(&code.to_le_bytes());
+        self.block.extend_from_slice(&length.to_le_bytes());
+        self.block.extend_from_slice(value);
+        self.pad();
+    }
+
+    fn end_options(&mut self) {
+        self.block.extend_from_slice(&0_u32.to_le_bytes());
+    }
+
+    fn pad(&mut self) {
+        self.block.resize(self.block.len().next_multiple_of(4), 0);
+    }
+
+    fn write_block(&mut self, kind: u32) -> io::Result<()> {
+        let length = u32::try_from(self.block.len() + 12).map_err(io::Error::other)?.to_le_bytes();
+        self.out.write_all(&kind.to_le_bytes())?;
+        self.out.write_all(&length)?;
+        self.out.write_all(&self.block)?;
+        self.out.write_all(&length)?;
+        self.block.clear();
+        Ok(())
+    }
+}

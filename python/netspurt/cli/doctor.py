@@ -1,0 +1,57 @@
+"""`netspurt doctor`: what this machine can do, and what is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import shutil
+import sys
+from typing import Annotated
+
+import typer
+
+from netspurt import _core
+from netspurt.cli.output import columns, paint, print_json
+
+#: Optional Python packages and what they are good for.
+_EXTRAS = {
+    "polars": "tables as data frames: pip install 'netspurt[polars]'",
+}
+
+#: Other programs that tests and benchmarks compare against.
+_PEERS = {
+    "ns": "ns-2, to make authorities and timings anew (Debian: ns2)",
+    "tshark": "to check captures against (Debian: tshark)",
+    "tcptrace": "to check captures against (Debian: tcptrace)",
+}
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """Tell what this machine can do and what is missing."""
+    rows = [*_always(), *_core.capabilities(), *_optional()]
+    if as_json:
+        keys = ("name", "available", "found", "purpose")
+        print_json([dict(zip(keys, row, strict=True)) for row in rows])
+        return
+    lines = columns([("", name, found, purpose) for name, _, found, purpose in rows])
+    for line, (_, available, _, _) in zip(lines, rows, strict=True):
+        mark = paint("ok", "green") if available else paint("--", "yellow")
+        typer.echo(f"{mark}{line}")
+
+
+def _always() -> list[tuple[str, bool, str, str]]:
+    python = f"Python {platform.python_version()} in {sys.prefix}"
+    return [("netspurt", True, f"{_core.__version__}, {python}", "simulation, plots, papers")]
+
+
+def _optional() -> list[tuple[str, bool, str, str]]:
+    rows = []
+    for name, purpose in _EXTRAS.items():
+        there = importlib.util.find_spec(name) is not None
+        rows.append((name, there, "installed" if there else "not installed", purpose))
+    for name, purpose in _PEERS.items():
+        path = shutil.which(name)
+        rows.append((name, path is not None, path or "not installed", purpose))
+    return rows

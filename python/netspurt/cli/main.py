@@ -1,0 +1,58 @@
+"""The command itself: its parts, and what becomes of errors.
+
+Exit status: 0, or 1 where a check failed, or 2 where the input is wrong.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from netspurt._core import __version__
+from netspurt.cli import doctor, plotting, running
+from netspurt.cli.output import complain
+from netspurt.cli.papers import app as papers_app
+
+app = typer.Typer(
+    name="netspurt",
+    help="When should a transport send again, and what does it cost to be wrong?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"netspurt {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+    ),
+) -> None:
+    del version
+
+
+app.command("run")(running.run)
+app.command("new")(running.new)
+app.command("schema")(running.schema)
+app.command("plot")(plotting.plot)
+app.command("doctor")(doctor.doctor)
+app.add_typer(papers_app, name="papers")
+
+
+def main() -> None:
+    """Run the command."""
+    try:
+        app()
+    except (ValueError, OSError) as error:
+        complain(error)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,101 @@
+"""Text for people: columns, errors, progress. Plain and quiet when nobody is looking."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+#: Long work is shown once it has taken this many seconds.
+PATIENCE = 1.0
+
+
+def complain(error: BaseException | str) -> None:
+    """Print an error."""
+    text = str(error)
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        text = f"{error.filename}: {error.strerror}"
+    print(f"{paint('error:', 'bold red', sys.stderr)} {text}", file=sys.stderr)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    print(json.dumps(value, indent=2, allow_nan=False))
+
+
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34"}
+
+
+def paint(text: str, style: str, stream: Any = None) -> str:
+    """Return the text in a style where a person looks at it."""
+    stream = stream or sys.stdout
+    if not stream.isatty():
+        return text
+    codes = ";".join(_STYLES[word] for word in style.split())
+    return f"\x1b[{codes}m{text}\x1b[0m"
+
+
+def columns(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
+    """Yield rows as lines of aligned columns; those numbered in `right` are set to the right."""
+    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
+    for row in rows:
+        cells = [
+            cell.rjust(width) if n in right else cell.ljust(width)
+            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(cells).rstrip()
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Return a number as people write it."""
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}".replace(",", " ")
+    return f"{value:.{digits}g}"
+
+
+def rate(bits_per_second: float) -> str:
+    """Return a bit rate with a fitting unit."""
+    for scale, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
+        if bits_per_second >= scale:
+            return f"{bits_per_second / scale:.3g} {unit}"
+    return f"{bits_per_second:.3g} bit/s"
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[float, float], None]]:
+    """Show how long work goes, once it has taken a second and if a person looks.
+
+    Yields
+    ------
+    Callable
+        To be called with what is done and what there is to do.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _done, _all: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task(what, total=1.0)
+    began = time.monotonic()
+
+    def update(done: float, total: float) -> None:
+        if not bar.live.is_started and time.monotonic() - began > PATIENCE:
+            bar.start()
+        bar.update(task, completed=done / total)
+
+    try:
+        yield update
+    finally:
+        bar.stop()

@@ -1,0 +1,173 @@
+"""`netspurt run`, `new` and `schema`: scenarios in, runs out."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from netspurt import _core
+from netspurt.cli.output import columns, number, paint, print_json, progress, rate
+from netspurt.run import Run, check_free
+from netspurt.scenario import Scenario, load
+
+RUNS = Path("runs")
+
+
+def run(
+    scenario: Annotated[Path, typer.Argument(help="A scenario file.", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The run folder to make; by default a new one under runs/."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed the random draws with this.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Set a value, as in --set links.modem.rate='2400 bit/s'. May be repeated.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Run a scenario and keep what came of it."""
+    values = dict(_setting(text) for text in set_ or [])
+    if seed is not None:
+        values["seed"] = str(seed)
+    chosen = load(scenario)
+    if values:
+        chosen = chosen.set_text(values)
+    folder = check_free(out) if out else _next_free(RUNS, scenario.stem)
+    with progress(f"running {scenario.name}") as update:
+        result = chosen.run(update)
+    result.save(folder)
+    if as_json:
+        print_json(summary(result, folder))
+    else:
+        _describe(result, chosen, folder)
+
+
+def new(
+    file: Annotated[
+        Path | None, typer.Argument(help="The file to write; by default it is printed.")
+    ] = None,
+) -> None:
+    """Write a commented scenario to start from."""
+    if file is None:
+        typer.echo(_core.STARTING_POINT, nl=False)
+        return
+    with file.open("x", encoding="utf-8") as out:
+        out.write(_core.STARTING_POINT)
+    typer.echo(f"wrote {file}: edit it, then: netspurt run {file}")
+
+
+def schema() -> None:
+    """Print the JSON Schema of scenario files."""
+    print_json(json.loads(_core.schema()))
+
+
+def _setting(text: str) -> tuple[str, str]:
+    path, equals, value = text.partition("=")
+    if not equals or not path.strip():
+        raise typer.BadParameter(f"{text!r} is not PATH=VALUE", param_hint="--set")
+    return path.strip(), value.strip()
+
+
+def _next_free(folder: Path, name: str) -> Path:
+    """Return the folder's first name that is not taken."""
+    names = itertools.chain([name], (f"{name}-{n}" for n in itertools.count(2)))
+    return check_free(next(path for n in names if not (path := folder / n).exists()))
+
+
+def summary(result: Run, folder: Path) -> dict[str, Any]:
+    """Return what a program wants to know of a run."""
+    return {
+        "folder": str(folder),
+        "title": result.title,
+        "seed": result.seed,
+        "stop_s": result.stop_ns / 1e9,
+        "digest": result.digest,
+        "flows_digest": result.flows_digest,
+        "packet_hops": int(result.links["carried"].sum()),
+        "flows": _rows(result, "flows"),
+        "links": _rows(result, "links"),
+    }
+
+
+def _rows(result: Run, name: str) -> list[dict[str, Any]]:
+    table = result.table(name)
+    listed = {column: table[column].tolist() for column in table}
+    return [dict(zip(listed, row, strict=True)) for row in zip(*listed.values(), strict=True)]
+
+
+#: At most so many flows or links are listed one by one.
+_LISTED = 12
+
+
+def _describe(result: Run, scenario: Scenario, folder: Path) -> None:
+    typer.echo(paint(result.title or scenario.name, "bold"))
+    typer.echo("")
+    for line in itertools.chain(_flow_lines(result), [""], _link_lines(result)):
+        typer.echo(line)
+    hops = int(result.links["carried"].sum())
+    typer.echo(f"\n{result.stop_ns / 1e9:g} s simulated, {number(hops)} packet-hops")
+    typer.echo(f"kept in {folder}   digest {result.digest[:16]}")
+
+
+def _flow_lines(result: Run) -> list[str]:
+    flows = result.flows
+    start = flows.seconds("start_ns")
+    end = flows.seconds("finished_ns")
+    rows = [("flow", "from", "to", "sent", "resent", "timeouts", "goodput", "finished")]
+    for n in range(min(len(flows), _LISTED)):
+        done = end[n] == end[n]
+        busy = (end[n] if done else result.stop_ns / 1e9) - start[n]
+        acked = float(flows["acked_bytes"][n])
+        rows.append(
+            (
+                str(flows["flow"][n]),
+                str(flows["from"][n]),
+                str(flows["to"][n]),
+                number(flows["sent"][n]),
+                number(flows["resends"][n]),
+                number(flows["timeouts"][n]),
+                rate(8 * acked / busy) if busy > 0 else "-",
+                f"{end[n]:.3f} s" if done else "-",
+            )
+        )
+    lines = list(columns(rows, right=(3, 4, 5, 6, 7)))
+    if len(flows) > _LISTED:
+        finished = int((end == end).sum())
+        lines.append(
+            f"... {len(flows)} flows, {finished} finished; together "
+            f"{number(flows['sent'].sum())} sent, {number(flows['resends'].sum())} resent, "
+            f"{number(flows['timeouts'].sum())} timeouts"
+        )
+    return lines
+
+
+def _link_lines(result: Run) -> list[str]:
+    links = result.links
+    seconds = result.stop_ns / 1e9
+    rows = [("link", "way", "carried", "mean rate", "dropped", "lost", "longest queue")]
+    used = [n for n in range(len(links)) if links["carried"][n] or links["dropped"][n]]
+    for n in used[:_LISTED]:
+        rows.append(
+            (
+                str(links["link"][n]),
+                str(links["way"][n]),
+                number(links["carried"][n]),
+                rate(8 * float(links["carried_bytes"][n]) / seconds),
+                number(links["dropped"][n]),
+                number(links["lost"][n]),
+                number(links["queue_packets_max"][n]),
+            )
+        )
+    lines = list(columns(rows, right=(2, 3, 4, 5, 6)))
+    if len(used) > _LISTED:
+        lines.append(f"... {len(used)} directions of links in use")
+    return lines

@@ -1,0 +1,276 @@
+"""Runs, in memory and in folders.
+
+A run folder holds `run.json` (version, seed, fingerprints, what there is), `scenario.toml` (the
+resolved scenario), a Parquet file for each table, and a pcapng file for each spied node. It
+appears under its name only when it is whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netspurt import _core
+from netspurt.table import Table
+
+if TYPE_CHECKING:
+    from netspurt.plots import RunPlots
+
+MANIFEST = "run.json"
+SCENARIO = "scenario.toml"
+FORMAT = 1
+
+
+class RunError(ValueError):
+    """A run that cannot be used as asked: not a run, unfinished, or without the record."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of a scenario.
+
+    Attributes
+    ----------
+    title
+        What the run shows, in a line.
+    source
+        Where the scenario came from.
+    seed
+        What seeded its random draws.
+    version
+        The netspurt that ran it.
+    stop_ns
+        When it ended.
+    digest, flows_digest
+        Fingerprints of all tables, and of the flows' results, which do not depend on what was
+        recorded.
+    scenario
+        The resolved scenario, as TOML.
+    tables
+        The tables by name.
+    """
+
+    title: str
+    source: str
+    seed: int
+    version: str
+    stop_ns: int
+    digest: str
+    flows_digest: str
+    scenario: str
+    tables: dict[str, Table]
+    folder: Path | None = None
+    _results: _core.Results | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, results: _core.Results, scenario: _core.Scenario) -> Run:
+        """Return the run of `scenario` with these results."""
+        return cls(
+            title=scenario.title,
+            source=scenario.name,
+            seed=scenario.seed,
+            version=_core.__version__,
+            stop_ns=results.stop_ns,
+            digest=results.digest(),
+            flows_digest=results.flows_digest(),
+            scenario=scenario.resolved(),
+            tables={table.name: Table(table) for table in results.tables()},
+            _results=results,
+        )
+
+    def table(self, name: str) -> Table:
+        """Return a table.
+
+        Raises
+        ------
+        RunError
+            When it was not recorded.
+        """
+        if name not in self.tables:
+            kept = ", ".join(self.tables)
+            recorded = "segments" if name == "sack_blocks" else name
+            raise RunError(
+                f"this run has no table {name!r}, only {kept}: "
+                f'add "{recorded}" to `tables` under [record] and run again'
+            )
+        return self.tables[name]
+
+    @property
+    def flows(self) -> Table:
+        """A row for each flow: what was sent, resent, acknowledged and delivered."""
+        return self.table("flows")
+
+    @property
+    def links(self) -> Table:
+        """A row for each direction of a link: what it carried, dropped and lost."""
+        return self.table("links")
+
+    @property
+    def segments(self) -> Table:
+        """Every segment that a spied node saw."""
+        return self.table("segments")
+
+    @property
+    def sack_blocks(self) -> Table:
+        """The SACK blocks of those segments."""
+        return self.table("sack_blocks")
+
+    @property
+    def cwnd(self) -> Table:
+        """Congestion state, at every change."""
+        return self.table("cwnd")
+
+    @property
+    def rto(self) -> Table:
+        """The retransmission timer's state, at every change."""
+        return self.table("rto")
+
+    @property
+    def rtt(self) -> Table:
+        """Round-trip samples."""
+        return self.table("rtt")
+
+    @property
+    def queue(self) -> Table:
+        """Queue lengths, at every change."""
+        return self.table("queue")
+
+    @property
+    def drops(self) -> Table:
+        """What queues dropped and links lost."""
+        return self.table("drops")
+
+    @property
+    def plot(self) -> RunPlots:
+        """The run's plots: `run.plot.time_sequence("picture.png")`."""
+        from netspurt.plots import RunPlots
+
+        return RunPlots(self)
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write the run to a folder that does not exist yet.
+
+        Raises
+        ------
+        FileExistsError
+            When there is something of that name.
+        OSError
+            When the folder cannot be written; nothing of it is left then.
+        """
+        if self._results is None:
+            raise RunError(f"this run lies in {self.folder} already: copy that folder")
+        folder = check_free(folder)
+        partial = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
+        partial.mkdir()
+        try:
+            self._write(self._results, partial)
+            check_free(folder)
+            partial.rename(folder)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+        return folder
+
+    def _write(self, results: _core.Results, folder: Path) -> None:
+        for name in self.tables:
+            results.write_table(name, str(folder / f"{name}.parquet"))
+        captures = {node: f"{_file_name(node)}.pcapng" for node in results.captured()}
+        for node, file in captures.items():
+            results.write_capture(node, str(folder / file))
+        _write_text(folder / SCENARIO, self.scenario)
+        manifest = {
+            "format": FORMAT,
+            "netspurt": self.version,
+            "title": self.title,
+            "source": self.source,
+            "seed": self.seed,
+            "stop_ns": self.stop_ns,
+            "digest": self.digest,
+            "flows_digest": self.flows_digest,
+            "tables": {name: len(table) for name, table in self.tables.items()},
+            "captures": captures,
+        }
+        _write_text(folder / MANIFEST, json.dumps(manifest, indent=2) + "\n")
+
+
+def check_free(folder: str | os.PathLike[str]) -> Path:
+    """Return the path of a folder to be made, its parents made.
+
+    Raises
+    ------
+    FileExistsError
+        When there is something of that name.
+    OSError
+        When its parent cannot be written.
+    """
+    folder = Path(folder)
+    if folder.exists() or folder.is_symlink():
+        raise FileExistsError(f"{folder} exists already: name another folder, or remove it")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder.parent, os.W_OK | os.X_OK):
+        raise PermissionError(f"{folder.parent} cannot be written: name a folder elsewhere")
+    return folder
+
+
+def open_run(folder: str | os.PathLike[str]) -> Run:
+    """Open a run that was saved.
+
+    Raises
+    ------
+    RunError
+        When the folder holds no finished run.
+    """
+    folder = Path(folder)
+    manifest = _manifest(folder)
+    if manifest.get("format") != FORMAT:
+        raise RunError(
+            f"{folder} was written by netspurt {manifest.get('netspurt')} in another format: "
+            "run its scenario.toml again"
+        )
+    try:
+        tables = {
+            name: Table(_core.Table.read(name, str(folder / f"{name}.parquet")))
+            for name in manifest["tables"]
+        }
+        scenario = (folder / SCENARIO).read_text(encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{folder} is damaged: {error}") from error
+    known = ("title", "source", "seed", "stop_ns", "digest", "flows_digest")
+    return Run(
+        **{name: manifest[name] for name in known},
+        version=manifest["netspurt"],
+        scenario=scenario,
+        tables=tables,
+        folder=folder,
+    )
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        text = (folder / MANIFEST).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        what = "holds no finished run" if folder.is_dir() else "is not a folder"
+        raise RunError(f"{folder} {what}: `netspurt run SCENARIO --out DIR` makes one") from None
+    except OSError as error:
+        raise RunError(f"{folder} cannot be read: {error.strerror}") from error
+    try:
+        manifest = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise RunError(f"{folder / MANIFEST} is damaged: {error}") from error
+    return manifest if isinstance(manifest, dict) else {}
+
+
+def _file_name(node: str) -> str:
+    """Return a node's name as part of a file's, without separators."""
+    return "".join(c if c.isalnum() or c in "-_." else "_" for c in node).lstrip(".") or "node"
+
+
+def _write_text(path: Path, text: str) -> None:
+    with path.open("x", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,150 @@
+"""Scenarios: read, vary, run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from netspurt import _core
+from netspurt.run import Run
+
+#: Called with the seconds simulated so far and the seconds in all.
+Progress = Callable[[float, float], None]
+
+_STEPS = 200
+
+
+class Scenario:
+    """A network, what flows over it, and what to record.
+
+    Examples
+    --------
+    >>> import netspurt as ns
+    >>> one = ns.new_scenario().replace({"flows.transfer.tcp.initial_window": "1 segment"})
+    >>> one.replace({"stop": "240"})
+    Traceback (most recent call last):
+    ...
+    netspurt._core.ScenarioError: `240` has no unit
+       --> starting point with stop = "240"
+        = write `240 ms` or `240 s`
+    """
+
+    def __init__(self, core: _core.Scenario) -> None:
+        self._core = core
+
+    @classmethod
+    def parse(cls, text: str, name: str = "scenario") -> Scenario:
+        """Read a scenario's text; `name` is what errors call it.
+
+        Raises
+        ------
+        ScenarioError
+            When the text is not a scenario, or the scenario does not hold together.
+        """
+        return cls(_core.Scenario(name, text))
+
+    @property
+    def name(self) -> str:
+        """What errors call it; for a file, its path."""
+        return self._core.name
+
+    @property
+    def title(self) -> str:
+        """What the run shows, in a line."""
+        return self._core.title
+
+    @property
+    def seed(self) -> int:
+        """What seeds its random draws."""
+        return self._core.seed
+
+    def replace(self, values: Mapping[str, Any]) -> Scenario:
+        """Return the scenario with values set over it.
+
+        Parameters
+        ----------
+        values
+            Dotted paths to values as they stand in a file: texts with units, numbers,
+            booleans, lists and dictionaries.
+
+        Raises
+        ------
+        ScenarioError
+            When the result does not hold together.
+        """
+        pairs = [(path, _toml(value)) for path, value in values.items()]
+        return Scenario(self._core.with_values(pairs))
+
+    def set_text(self, values: Mapping[str, str]) -> Scenario:
+        """Return the scenario with values set over it, each as TOML or else as bare text.
+
+        Raises
+        ------
+        ScenarioError
+            When the result does not hold together.
+        """
+        return Scenario(self._core.with_values(list(values.items())))
+
+    def resolved(self) -> str:
+        """Return the scenario as TOML with every default spelt out."""
+        return self._core.resolved()
+
+    def run(self, progress: Progress | None = None) -> Run:
+        """Run it from beginning to end.
+
+        Parameters
+        ----------
+        progress
+            Called now and then with the seconds simulated so far and in all.
+        """
+        simulation = self._core.simulate()
+        stop = simulation.stop_ns
+        for step in range(1, _STEPS + 1):
+            simulation.advance_to(stop * step // _STEPS)
+            if progress is not None:
+                progress(simulation.now_ns / 1e9, stop / 1e9)
+        return Run.of(simulation.finish(), self._core)
+
+
+def load(path: str | os.PathLike[str]) -> Scenario:
+    """Read a scenario file.
+
+    Raises
+    ------
+    ScenarioError
+        When it is not a scenario, or does not hold together.
+    OSError
+        When it cannot be read.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise _core.ScenarioError(f"not a text file\n   --> {path}") from None
+    return Scenario.parse(text, name=str(path))
+
+
+def new_scenario() -> Scenario:
+    """Return the scenario that `netspurt new` writes: four packets into three buffers."""
+    return Scenario.parse(_core.STARTING_POINT, name="starting point")
+
+
+def _toml(value: Any) -> str:
+    """Return a value as TOML."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        escaped = "".join(
+            f"\\u{ord(c):04x}" if c in '"\\' or ord(c) < 0x20 else c for c in value
+        )
+        return f'"{escaped}"'
+    if isinstance(value, Mapping):
+        pairs = ", ".join(f"{_toml(str(key))} = {_toml(inner)}" for key, inner in value.items())
+        return f"{{ {pairs} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_toml(inner) for inner in value)}]"
+    raise TypeError(f"a scenario holds no {type(value).__name__}: {value!r}")

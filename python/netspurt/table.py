@@ -1,0 +1,143 @@
+"""Tables: named columns of equal length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt import _core
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class _Column:
+    """Values; where `texts` is given, places in that list; where `valid` is, which exist."""
+
+    values: NDArray[Any]
+    texts: list[str] | None
+    valid: NDArray[np.bool_] | None
+
+
+class Table(Mapping[str, NDArray[Any]]):
+    """A table of a run, as numpy columns.
+
+    `table["rtt_ns"]` is a column: whole numbers, booleans, or texts. Where some values do not
+    exist, as with the end of an endless flow, it is a masked array. Units are the ends of the
+    names; `seconds` gives a column that ends in `_ns` as floats.
+
+    Examples
+    --------
+    >>> import netspurt as ns
+    >>> flows = ns.new_scenario().replace({"stop": "20 s"}).run().flows
+    >>> str(flows["flow"][0]), len(flows)
+    ('transfer', 1)
+    """
+
+    def __init__(self, core: _core.Table, rows: NDArray[np.intp] | None = None) -> None:
+        self._core = core
+        self._rows = rows
+        self._columns: dict[str, _Column] = {}
+
+    @property
+    def name(self) -> str:
+        """What the table is called."""
+        return self._core.name
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return len(self._core) if self._rows is None else len(self._rows)
+
+    def _column(self, name: str) -> _Column:
+        if name not in self._columns:
+            if name not in self._core.columns:
+                known = ", ".join(self._core.columns)
+                raise KeyError(f"table {self.name} has no column {name!r}; it has {known}")
+            values, texts, valid = self._core.column(name)
+            if self._rows is not None:
+                values = values[self._rows]
+                valid = None if valid is None else valid[self._rows]
+            self._columns[name] = _Column(values, texts, valid)
+        return self._columns[name]
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        column = self._column(name)
+        if column.texts is not None:
+            return np.array(column.texts or [""])[column.values]
+        if column.valid is not None:
+            return np.ma.masked_array(column.values, mask=~column.valid)
+        return column.values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._core.columns)
+
+    def __len__(self) -> int:
+        """Return how many rows the table has, as `len` of a data frame does."""
+        return self.rows
+
+    def __repr__(self) -> str:
+        return f"<Table {self.name}: {self.rows} rows of {', '.join(self)}>"
+
+    def seconds(self, name: str = "t_ns") -> NDArray[np.float64]:
+        """Return a column of nanoseconds in seconds; NaN where a value does not exist."""
+        column = self._column(name)
+        seconds = column.values.astype(np.float64) / 1e9
+        if column.valid is not None:
+            seconds[~column.valid] = np.nan
+        return seconds
+
+    def where(self, **equal: str | int | bool | None) -> Table:
+        """Return the rows whose columns equal the given values; `None` leaves a column open.
+
+        Examples
+        --------
+        >>> import netspurt as ns
+        >>> run = ns.new_scenario().replace({"stop": "20 s"}).run()
+        >>> run.segments.where(kind="dupack")["packet"].tolist()[:3]
+        [3, 3, 3]
+        """
+        keep = np.ones(self.rows, dtype=np.bool_)
+        for name, value in equal.items():
+            if value is None:
+                continue
+            column = self._column(name)
+            if column.texts is None:
+                keep &= column.values == value
+            elif value in column.texts:
+                keep &= column.values == column.texts.index(str(value))
+            else:
+                keep[:] = False
+        return self.select(keep)
+
+    def select(self, keep: NDArray[np.bool_]) -> Table:
+        """Return the rows for which `keep`, one value a row, is true."""
+        rows = np.flatnonzero(keep)
+        return Table(self._core, rows if self._rows is None else self._rows[rows])
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table as a polars data frame; needs `pip install 'netspurt[polars]'`."""
+        try:
+            import polars as pl
+        except ImportError as missing:
+            raise ImportError(
+                "to_polars() needs polars: pip install 'netspurt[polars]'"
+            ) from missing
+        series = []
+        for name in self:
+            column = self._column(name)
+            if column.texts is not None:
+                kind = pl.Enum(list(dict.fromkeys(column.texts)))
+                series.append(pl.Series(name, self[name].tolist(), dtype=kind))
+            elif column.valid is not None:
+                values = pl.Series(name, column.values)
+                exists = pl.Series(column.valid)
+                series.append(values.to_frame().select(pl.when(exists).then(values))[name])
+            else:
+                series.append(pl.Series(name, column.values))
+        return pl.DataFrame(series)
