@@ -63,7 +63,7 @@ def available() -> bool:
 
 
 def run(case: dict[str, object]) -> list[Row]:
-    """What ns-2's sender does in `case`; settings left out are those of `CASE`."""
+    """Return what ns-2's sender does in `case`; settings left out are those of `CASE`."""
     unknown = set(case) - set(CASE)
     if unknown:
         raise ValueError(f"no such settings: {sorted(unknown)}")

@@ -19,7 +19,7 @@ def main() -> None:
     for recovery in ("tahoe", "reno", "newreno", "sack", "fack"):
         for window in (1, 4):
             for limited in (0, 1):
-                case = {
+                case: dict[str, object] = {
                     "recovery": recovery,
                     "initial_window": window,
                     "limited_transmit": limited,

@@ -1,18 +1,25 @@
-"""When should a transport send again, and what does it cost to be wrong?
+"""A laboratory: when should a transport send again, and what does it cost to be wrong.
 
 >>> import netspurt as ns
 >>> run = ns.new_scenario().replace({"stop": "20 s"}).run()
 >>> int(run.flows["resends"][0])
-4
+7
 
 `load` reads a scenario file, `Scenario.replace` sets values over it, `Scenario.run` runs it, and
 `open_run` opens a run that was saved.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from netspurt._core import ScenarioError, __version__
-from netspurt.run import Run, RunError, open_run
-from netspurt.scenario import Scenario, load, new_scenario
-from netspurt.table import Table
+
+if TYPE_CHECKING:
+    from netspurt.run import Run, RunError, open_run
+    from netspurt.scenario import Scenario, load, new_scenario
+    from netspurt.table import Table
 
 __all__ = [
     "Run",
@@ -25,3 +32,25 @@ __all__ = [
     "new_scenario",
     "open_run",
 ]
+
+#: What is imported when it is first asked for, and from where: the shell's completion should
+#: not wait for numpy.
+_LATER = {
+    "Run": "run",
+    "RunError": "run",
+    "Scenario": "scenario",
+    "Table": "table",
+    "load": "scenario",
+    "new_scenario": "scenario",
+    "open_run": "run",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"netspurt.{_LATER[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -210,7 +210,11 @@ def check_free(folder: str | os.PathLike[str]) -> Path:
     folder = Path(folder)
     if folder.exists() or folder.is_symlink():
         raise FileExistsError(f"{folder} exists already: name another folder, or remove it")
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = f"{error.filename}: {error.strerror}"
+        raise type(error)(f"{folder} cannot be made: {why}: name a folder elsewhere") from error
     if not os.access(folder.parent, os.W_OK | os.X_OK):
         raise PermissionError(f"{folder.parent} cannot be written: name a folder elsewhere")
     return folder

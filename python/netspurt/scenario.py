@@ -74,7 +74,7 @@ class Scenario:
         ScenarioError
             When the result does not hold together.
         """
-        pairs = [(path, _toml(value)) for path, value in values.items()]
+        pairs = [(path, as_toml(value)) for path, value in values.items()]
         return Scenario(self._core.with_values(pairs))
 
     def set_text(self, values: Mapping[str, str]) -> Scenario:
@@ -123,6 +123,8 @@ def load(path: str | os.PathLike[str]) -> Scenario:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise _core.ScenarioError(f"not a text file\n   --> {path}") from None
+    except OSError as error:
+        raise type(error)(f"{path} cannot be read: {error.strerror}") from error
     return Scenario.parse(text, name=str(path))
 
 
@@ -131,20 +133,18 @@ def new_scenario() -> Scenario:
     return Scenario.parse(_core.STARTING_POINT, name="starting point")
 
 
-def _toml(value: Any) -> str:
+def as_toml(value: Any) -> str:
     """Return a value as TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, str):
-        escaped = "".join(
-            f"\\u{ord(c):04x}" if c in '"\\' or ord(c) < 0x20 else c for c in value
-        )
+        escaped = "".join(f"\\u{ord(c):04x}" if c in '"\\' or ord(c) < 0x20 else c for c in value)
         return f'"{escaped}"'
     if isinstance(value, Mapping):
-        pairs = ", ".join(f"{_toml(str(key))} = {_toml(inner)}" for key, inner in value.items())
+        pairs = ", ".join(f"{as_toml(str(key))} = {as_toml(inner)}" for key, inner in value.items())
         return f"{{ {pairs} }}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(_toml(inner) for inner in value)}]"
+        return f"[{', '.join(as_toml(inner) for inner in value)}]"
     raise TypeError(f"a scenario holds no {type(value).__name__}: {value!r}")

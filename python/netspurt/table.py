@@ -69,10 +69,13 @@ class Table(Mapping[str, NDArray[Any]]):
     def __getitem__(self, name: str) -> NDArray[Any]:
         column = self._column(name)
         if column.texts is not None:
-            return np.array(column.texts or [""])[column.values]
+            texts: NDArray[Any] = np.array(column.texts or [""])[column.values]
+            return texts
         if column.valid is not None:
-            return np.ma.masked_array(column.values, mask=~column.valid)
-        return column.values
+            masked: NDArray[Any] = np.ma.masked_array(column.values, mask=~column.valid)
+            return masked
+        values: NDArray[Any] = column.values
+        return values
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._core.columns)

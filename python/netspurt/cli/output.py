@@ -13,10 +13,10 @@ from typing import Any
 PATIENCE = 1.0
 
 
-def complain(error: BaseException | str) -> None:
+def complain(error: BaseException) -> None:
     """Print an error."""
     text = str(error)
-    if isinstance(error, OSError) and error.strerror and error.filename:
+    if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}"
     print(f"{paint('error:', 'bold red', sys.stderr)} {text}", file=sys.stderr)
 

@@ -1,7 +1,58 @@
-"""stub"""
+"""`netspurt papers`: published experiments, number by number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
 import typer
-app = typer.Typer()
+
+app = typer.Typer(no_args_is_help=True, help="Published experiments, number by number.")
+
+RUNS = Path("runs") / "papers"
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
+
+
 @app.command("list")
-def list_(): ...
+def list_papers(as_json: AsJson = False) -> None:
+    """List the papers."""
+    from netspurt.cli import paper_report
+
+    paper_report.list_papers(as_json=as_json)
+
+
 @app.command("show")
-def show(): ...
+def show(
+    key: Annotated[str, typer.Argument(help="The paper.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Show what a paper claims, and how each claim is judged."""
+    from netspurt.cli import paper_report
+
+    paper_report.show(key, as_json=as_json)
+
+
+@app.command("check")
+def check(
+    key: Annotated[str | None, typer.Argument(help="The paper; by default all.")] = None,
+    as_json: AsJson = False,
+    explain: Annotated[
+        str | None, typer.Option(metavar="ID", help="Tell how one claim got its verdict.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where pictures go; by default runs/papers/KEY.")
+    ] = None,
+) -> None:
+    """Run a paper's experiments and judge every claim."""
+    from netspurt.cli import paper_report
+    from netspurt.papers import read_paper, shelf
+
+    papers = [read_paper(k) for k in ([key] if key else shelf())]
+    if explain is not None:
+        paper_report.explain(papers, explain)
+    elif as_json:
+        paper_report.check_for_programs(papers)
+    else:
+        for paper in papers:
+            paper_report.check_for_people(paper, out or RUNS / paper.key)

@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-from netspurt.run import open_run
-
 
 class Kind(StrEnum):
     """Kinds of plots."""
@@ -35,6 +33,7 @@ def plot(
 ) -> None:
     """Draw a run: PNG and SVG."""
     from netspurt.plots import View, draw, save
+    from netspurt.run import open_run
 
     opened = open_run(run)
     files = [out] if out else [run / f"{kind.value}.png", run / f"{kind.value}.svg"]

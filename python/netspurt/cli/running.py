@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from netspurt import _core
 from netspurt.cli.output import columns, number, paint, print_json, progress, rate
-from netspurt.run import Run, check_free
-from netspurt.scenario import Scenario, load
+
+if TYPE_CHECKING:
+    from netspurt.run import Run
+    from netspurt.scenario import Scenario
 
 RUNS = Path("runs")
 
@@ -35,13 +39,16 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Run a scenario and keep what came of it."""
+    from netspurt.run import check_free
+    from netspurt.scenario import load
+
     values = dict(_setting(text) for text in set_ or [])
     if seed is not None:
         values["seed"] = str(seed)
     chosen = load(scenario)
     if values:
         chosen = chosen.set_text(values)
-    folder = check_free(out) if out else _next_free(RUNS, scenario.stem)
+    folder = check_free(out or _next_free(RUNS, scenario.stem))
     with progress(f"running {scenario.name}") as update:
         result = chosen.run(update)
     result.save(folder)
@@ -80,7 +87,7 @@ def _setting(text: str) -> tuple[str, str]:
 def _next_free(folder: Path, name: str) -> Path:
     """Return the folder's first name that is not taken."""
     names = itertools.chain([name], (f"{name}-{n}" for n in itertools.count(2)))
-    return check_free(next(path for n in names if not (path := folder / n).exists()))
+    return next(path for n in names if not (path := folder / n).exists())
 
 
 def summary(result: Run, folder: Path) -> dict[str, Any]:
@@ -118,56 +125,50 @@ def _describe(result: Run, scenario: Scenario, folder: Path) -> None:
     typer.echo(f"kept in {folder}   digest {result.digest[:16]}")
 
 
-def _flow_lines(result: Run) -> list[str]:
+def _flow_lines(result: Run) -> Iterator[str]:
     flows = result.flows
-    start = flows.seconds("start_ns")
-    end = flows.seconds("finished_ns")
-    rows = [("flow", "from", "to", "sent", "resent", "timeouts", "goodput", "finished")]
-    for n in range(min(len(flows), _LISTED)):
-        done = end[n] == end[n]
-        busy = (end[n] if done else result.stop_ns / 1e9) - start[n]
-        acked = float(flows["acked_bytes"][n])
-        rows.append(
-            (
-                str(flows["flow"][n]),
-                str(flows["from"][n]),
-                str(flows["to"][n]),
-                number(flows["sent"][n]),
-                number(flows["resends"][n]),
-                number(flows["timeouts"][n]),
-                rate(8 * acked / busy) if busy > 0 else "-",
-                f"{end[n]:.3f} s" if done else "-",
-            )
-        )
-    lines = list(columns(rows, right=(3, 4, 5, 6, 7)))
+    head = ("flow", "from", "to", "sent", "resent", "timeouts", "goodput", "finished")
+    rows = [_flow_cells(result, n) for n in range(min(len(flows), _LISTED))]
+    yield from columns([head, *rows], right=(3, 4, 5, 6, 7))
     if len(flows) > _LISTED:
-        finished = int((end == end).sum())
-        lines.append(
-            f"... {len(flows)} flows, {finished} finished; together "
-            f"{number(flows['sent'].sum())} sent, {number(flows['resends'].sum())} resent, "
-            f"{number(flows['timeouts'].sum())} timeouts"
+        sent, resent, timeouts = (number(flows[c].sum()) for c in ("sent", "resends", "timeouts"))
+        finished = int(flows["finished_ns"].count())  # type: ignore[attr-defined]
+        yield (
+            f"... {len(flows)} flows, {finished} finished; together {sent} sent, "
+            f"{resent} resent, {timeouts} timeouts"
         )
-    return lines
 
 
-def _link_lines(result: Run) -> list[str]:
+def _flow_cells(result: Run, n: int) -> tuple[str, ...]:
+    flows = result.flows
+    start, end = (float(flows.seconds(c)[n]) for c in ("start_ns", "finished_ns"))
+    done = not math.isnan(end)
+    busy = (end if done else result.stop_ns / 1e9) - start
+    acked = float(flows["acked_bytes"][n])
+    return (
+        *(str(flows[c][n]) for c in ("flow", "from", "to")),
+        *(number(flows[c][n]) for c in ("sent", "resends", "timeouts")),
+        rate(8 * acked / busy) if busy > 0 else "-",
+        f"{end:.3f} s" if done else "-",
+    )
+
+
+def _link_lines(result: Run) -> Iterator[str]:
     links = result.links
-    seconds = result.stop_ns / 1e9
-    rows = [("link", "way", "carried", "mean rate", "dropped", "lost", "longest queue")]
+    head = ("link", "way", "carried", "mean rate", "dropped", "lost", "longest queue")
     used = [n for n in range(len(links)) if links["carried"][n] or links["dropped"][n]]
-    for n in used[:_LISTED]:
-        rows.append(
-            (
-                str(links["link"][n]),
-                str(links["way"][n]),
-                number(links["carried"][n]),
-                rate(8 * float(links["carried_bytes"][n]) / seconds),
-                number(links["dropped"][n]),
-                number(links["lost"][n]),
-                number(links["queue_packets_max"][n]),
-            )
-        )
-    lines = list(columns(rows, right=(2, 3, 4, 5, 6)))
+    rows = [_link_cells(result, n) for n in used[:_LISTED]]
+    yield from columns([head, *rows], right=(2, 3, 4, 5, 6))
     if len(used) > _LISTED:
-        lines.append(f"... {len(used)} directions of links in use")
-    return lines
+        yield f"... {len(used)} directions of links in use"
+
+
+def _link_cells(result: Run, n: int) -> tuple[str, ...]:
+    links = result.links
+    return (
+        str(links["link"][n]),
+        str(links["way"][n]),
+        number(links["carried"][n]),
+        rate(8e9 * float(links["carried_bytes"][n]) / result.stop_ns),
+        *(number(links[c][n]) for c in ("dropped", "lost", "queue_packets_max")),
+    )

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from netspurt.plots.cwnd import draw_cwnd
 from netspurt.plots.queue import draw_queue
 from netspurt.plots.rto import draw_rto
-from netspurt.plots.style import View, new_figure
+from netspurt.plots.style import SETTINGS, View, new_figure
 from netspurt.plots.time_sequence import draw_time_sequence
 from netspurt.table import Table
 
@@ -81,7 +82,8 @@ def save(figure: Figure, files: Iterable[Path]) -> None:
         partial = file.with_name(f".{file.stem}.partial-{os.getpid()}{file.suffix}")
         try:
             metadata = {"Date": None} if file.suffix == ".svg" else {}
-            figure.savefig(partial, metadata=metadata)
+            with rc_context(SETTINGS):
+                figure.savefig(partial, metadata=metadata)
             partial.replace(file)
         except BaseException:
             partial.unlink(missing_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ def draw_cwnd(axes: Axes, run: Tables, view: View) -> None:
     steps(axes, t, cwnd, color=BLUE, linewidth=1.6, label="cwnd")
     starts = np.flatnonzero(np.diff(states["in_recovery"].astype(np.int8), prepend=0) == 1)
     if len(starts):
-        style = {"linestyle": "none", "marker": "v", "color": GREY, "markersize": 6}
+        style: Any = {"linestyle": "none", "marker": "v", "color": GREY, "markersize": 6}
         axes.plot(t[starts], cwnd[starts], label="recovery begins", **style)
     fired = view.clip(run.table("rto").where(flow=flow, fired=True)).seconds()
     for n, at in enumerate(fired):

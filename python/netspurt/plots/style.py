@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib import rc_context
@@ -22,7 +23,8 @@ RED = "#d32f2f"
 SKY = "#56b4e9"
 GREY = "#9a9a9a"
 
-_SETTINGS = {
+#: For matplotlib, while figures are made and written; the salt makes SVGs repeatable.
+SETTINGS: dict[Any, Any] = {
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titleweight": "bold",
@@ -63,7 +65,7 @@ class View:
 
 def new_figure() -> tuple[Figure, Axes]:
     """Return a figure with one axes in the house style."""
-    with rc_context(_SETTINGS):
+    with rc_context(SETTINGS):
         figure = Figure(figsize=(10, 6), dpi=150, layout="constrained")
         axes = figure.add_subplot()
     axes.grid(visible=True, color="#ececec", linewidth=0.8)
@@ -93,7 +95,7 @@ def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
     return str(wanted)
 
 
-def steps(axes: Axes, t: NDArray[np.float64], y: NDArray[np.float64], **style: object) -> None:
+def steps(axes: Axes, t: NDArray[np.float64], y: NDArray[np.float64], **style: Any) -> None:
     """Draw a value that holds until the next one."""
     axes.step(t, y, where="post", **style)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -38,13 +38,12 @@ def draw_time_sequence(axes: Axes, run: Tables, view: View) -> None:
     if few:
         middles = resent["seq"] + resent["len_bytes"] // 2
         for at in zip(resent.seconds(), middles, strict=True):
-            style = {"color": RED, "fontsize": 8, "weight": "bold", "va": "center"}
+            style: Any = {"color": RED, "fontsize": 8, "weight": "bold", "va": "center"}
             axes.annotate("R", at, xytext=(3, 0), textcoords="offset points", **style)
     _acks(axes, seen)
     blocks = view.clip(run.table("sack_blocks").where(flow=flow, node=node))
-    _vertical(
-        axes, blocks.seconds(), blocks["left"], blocks["right"], PURPLE, "SACK block", 1.4
-    )
+    bars = np.column_stack([blocks.seconds(), blocks["left"], blocks["right"]])
+    _vertical(axes, bars, color=PURPLE, label="SACK block", linewidth=1.4)
     _drops(axes, run, own, view, flow)
     axes.set_ylabel("sequence number [octets]")
     axes.set_title(f"{flow} at {node}", loc="right", fontsize=9)
@@ -54,15 +53,20 @@ def draw_time_sequence(axes: Axes, run: Tables, view: View) -> None:
 
 
 def _packet_axis(axes: Axes, seen: Table) -> None:
-    """Number the packets on the right where all are of one size."""
+    """Put packet numbers on the right where all packets are of one size."""
     sizes = np.unique(seen["len_bytes"])
     sizes = sizes[sizes > 0]
     if len(sizes) != 1:
         return
     size = int(sizes[0])
-    right = axes.secondary_yaxis(
-        "right", functions=(lambda seq: (seq - 1) / size + 0.5, lambda n: (n - 0.5) * size + 1)
-    )
+
+    def packet(seq: Any) -> Any:
+        return (seq - 1) / size + 0.5
+
+    def sequence(number: Any) -> Any:
+        return (number - 0.5) * size + 1
+
+    right = axes.secondary_yaxis("right", functions=(packet, sequence))
     right.yaxis.set_major_locator(MaxNLocator(nbins=12, integer=True))
     right.set_ylabel("packet")
 
@@ -72,26 +76,17 @@ def _ends(segments: Table) -> NDArray[np.int64]:
     return ends
 
 
-def _vertical(
-    axes: Axes,
-    t: NDArray[np.float64],
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
-    colour: str,
-    label: str,
-    width: float,
-) -> None:
-    if len(t) == 0:
-        return
-    ends = np.stack([np.column_stack([t, low]), np.column_stack([t, high])], axis=1)
-    lines = LineCollection(list(ends), colors=colour, linewidths=width, label=label)
-    axes.add_collection(lines)
-
-
 def _bars(axes: Axes, segments: Table, colour: str, label: str, width: float) -> None:
-    _vertical(
-        axes, segments.seconds(), segments["seq"], _ends(segments), colour, label, width
-    )
+    bars = np.column_stack([segments.seconds(), segments["seq"], _ends(segments)])
+    _vertical(axes, bars, color=colour, label=label, linewidth=width)
+
+
+def _vertical(axes: Axes, bars: NDArray[np.float64], **style: Any) -> None:
+    """Draw a bar for each row: where, from, to."""
+    if len(bars) == 0:
+        return
+    ends = np.stack([bars[:, [0, 1]], bars[:, [0, 2]]], axis=1)
+    axes.add_collection(LineCollection(list(ends), **style))
 
 
 def _acks(axes: Axes, seen: Table) -> None:
@@ -118,7 +113,9 @@ def _drops(axes: Axes, run: Tables, own: Table, view: View, flow: str) -> None:
     dropped = dropped.select(dropped["kind"] != "ack")
     if len(dropped) == 0:
         return
-    middles = dict(zip(own["id"].tolist(), (own["seq"] + own["len_bytes"] / 2).tolist(), strict=True))
+    middles = dict(
+        zip(own["id"].tolist(), (own["seq"] + own["len_bytes"] / 2).tolist(), strict=True)
+    )
     known = [(t, middles.get(i)) for t, i in zip(dropped.seconds(), dropped["id"], strict=True)]
     points = [(t, y) for t, y in known if y is not None]
     if points:

@@ -8,7 +8,7 @@ use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use ::parquet::column::writer::ColumnWriter;
 use ::parquet::data_type::{ByteArray, DataType};
 use ::parquet::errors::ParquetError;
-use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::{ColumnPath, Type, TypePtr};
@@ -41,9 +41,10 @@ pub fn write_table<W: Write + Send>(table: &Table, out: W) -> Result<W, TableErr
     for column in &table.columns {
         let path = ColumnPath::from(column.name.as_ref());
         properties = match column.data {
-            Data::Text { .. } | Data::Tag { .. } => {
-                properties.set_column_dictionary_enabled(path, true)
-            }
+            // The least and the greatest text help nobody, and cost more than all else.
+            Data::Text { .. } | Data::Tag { .. } => properties
+                .set_column_dictionary_enabled(path.clone(), true)
+                .set_column_statistics_enabled(path, EnabledStatistics::None),
             Data::Bool(_) => properties,
             _ => properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
         };

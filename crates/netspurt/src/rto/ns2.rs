@@ -1,7 +1,7 @@
 //! The timer of ns-2.35's one-way senders: integers of ticks, 4.4BSD's arithmetic.
 
 use crate::event::RtoState;
-use crate::sample::RttSample;
+use crate::sample::{RttSample, SampleSource};
 use crate::units::{Duration, Time};
 
 use super::RtoEstimator;
@@ -23,9 +23,10 @@ pub struct Ns2Config {
 /// no time stamps.
 ///
 /// srtt is kept in eighths of a tick and rttvar in quarters, both at least 1, as in Jacobson's
-/// 1988 code; the timer is srtt + 4 rttvar in whole ticks. Two things are ns-2's own: an ACK of
-/// the timed segment without a sample ends a backoff, and a backoff above 8 moves srtt into
-/// rttvar, so that the next sample counts as the first.
+/// 1988 code; the timer is srtt + 4 rttvar in whole ticks. Two things are ns-2's own: what ends a
+/// backoff is an ACK of the timed segment, with or without a sample, and no sample from an
+/// echoed stamp; and a backoff above 8 moves srtt into rttvar, so that the next sample counts
+/// as the first.
 ///
 /// ```
 /// use netspurt::rto::{Ns2, Ns2Config, RtoEstimator};
@@ -87,7 +88,9 @@ impl RtoEstimator for Ns2 {
         }
         self.sampled = true;
         self.current = self.config.tick * (((self.rttvar << 3) + self.srtt) >> 3);
-        self.backoff = 1;
+        if sample.source == SampleSource::TimedSegment {
+            self.backoff = 1;
+        }
     }
 
     fn on_timeout(&mut self, _now: Time) {
@@ -126,7 +129,6 @@ impl RtoEstimator for Ns2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::SampleSource;
 
     fn ms(n: u64) -> Duration {
         Duration::from_millis(n)

@@ -68,7 +68,7 @@ impl TcpSpec {
 
 /// What ns-2.35 draws as the phase of its first sender with `ns-random 1`, in ticks: the second
 /// output of MRG32k3a with seed 1.
-const NS2_PHASE: (u64, u64) = (5_558_807, 10_000_000);
+const NS2_PHASE: (u64, u64) = (555_880_716, 1_000_000_000);
 
 /// Spells the default phase out.
 fn with_phase(clock: WordOr<ClockWord, ClockTable>) -> WordOr<ClockWord, ClockTable> {

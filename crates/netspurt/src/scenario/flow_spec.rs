@@ -131,8 +131,8 @@ pub enum ClockWord {
 pub struct ClockTable {
     /// The clock's granularity.
     pub tick: Duration,
-    /// How long before the start of the run the clock last ticked; by default 0.5558807 of a
-    /// tick, which is what ns-2 draws for its first sender with seed 1.
+    /// How long before the start of the run the clock last ticked; by default 0.555880716 of
+    /// a tick, which is what ns-2 draws for its first sender with seed 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<Duration>,
 }

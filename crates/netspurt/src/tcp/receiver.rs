@@ -23,12 +23,15 @@ pub struct ReceiveCount {
 #[derive(Debug)]
 pub(super) struct Receiver {
     next: u64,
+    /// `next` as the last acknowledgment told it.
+    told: u64,
     /// What arrived above `next`.
     above: Ranges,
     /// The first blocks of earlier ACKs, newest first, where SACK is on.
     history: Option<Vec<Range>>,
     acks: AckPolicy,
-    /// The stamp to echo.
+    /// The stamp to echo: the newest among segments at or below the last acknowledgment when
+    /// they came, so that of a held-back segment and not of the one that set it free.
     echo: Time,
     /// The held acknowledgment's deadline; [`Time::NEVER`] while none is held.
     deadline: Time,
@@ -46,6 +49,7 @@ impl Receiver {
     pub(super) fn new(config: &TcpConfig) -> Self {
         Self {
             next: 1,
+            told: 1,
             above: Ranges::default(),
             history: config.recovery.needs_sack().then(Vec::new),
             acks: config.acks,
@@ -62,26 +66,25 @@ impl Receiver {
 
     /// Takes a data segment in; the acknowledgment, if one goes out at once.
     ///
-    /// Held back is only the acknowledgment of the newest segment in order, while none is held
-    /// and nothing lies above it, and never that of the first segment (ns-2's delayed-ACK sink).
+    /// Held back is only the acknowledgment of the newest segment, or of a copy of it, while
+    /// everything before it is there and none is held, and never that of the first segment
+    /// (ns-2's delayed-ACK sink).
     pub(super) fn on_data(&mut self, segment: &Segment, now: Time) -> Option<Acknowledgment> {
         let left = seq::from_wire(ISN, segment.seq, self.next);
         let right = left + u64::from(segment.len);
         self.count.segments += 1;
-        if left <= self.next && segment.stamp >= self.echo {
+        if left <= self.told && segment.stamp >= self.echo {
             self.echo = segment.stamp;
         }
-        let in_order = left == self.next && self.above.is_empty();
         let before = self.next;
         let new = self.take_in(left, right);
         if !new {
             self.count.duplicates += 1;
         }
         self.count.delivered_bytes += self.next - before;
-        let first = before == 1;
+        let newest = right == self.next && self.above.is_empty() && left > 1;
         if let AckPolicy::Delayed(wait) = self.acks
-            && in_order
-            && !first
+            && newest
             && self.deadline == Time::NEVER
         {
             self.deadline = now + wait;
@@ -115,6 +118,7 @@ impl Receiver {
 
     fn acknowledge(&mut self, newest: Range) -> Acknowledgment {
         self.deadline = Time::NEVER;
+        self.told = self.next;
         let blocks = self.sack_blocks(newest);
         Acknowledgment { next: self.next, echo: self.echo, blocks }
     }
@@ -135,8 +139,9 @@ impl Receiver {
         history.retain(|old| old.0 < left || old.1 > right);
         if let Some(first) = first {
             history.insert(0, first);
+            history.truncate(SackBlocks::MAX);
         }
-        for &(left, right) in history.iter().take(SackBlocks::MAX) {
+        for &(left, right) in history.iter() {
             let (left, right) = (seq::to_wire(ISN, left), seq::to_wire(ISN, right));
             blocks.add(SackBlock { left, right });
         }

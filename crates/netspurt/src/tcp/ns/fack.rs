@@ -77,8 +77,7 @@ impl NsSender {
             return self.fack_send(cx);
         }
         if ack.ack > self.last && ack.blocks.is_empty() {
-            self.fack_old_ack(ack, cx);
-            self.dupacks = 0;
+            self.new_ack(ack.ack, cx);
             self.open_window();
             self.fack.forward = self.last;
             self.fack.stopped = false;
@@ -90,7 +89,8 @@ impl NsSender {
             let above = self.tx.segs(self.fack.forward - self.last).saturating_sub(1);
             self.dupacks = u32::try_from(above).unwrap_or(u32::MAX);
             if self.dupacks >= DUP_THRESH {
-                self.recover = self.tx.nxt;
+                // Up to and including what is next to send (`recover_ = t_seqno_`).
+                self.recover = self.tx.nxt + self.tx.smss();
                 self.action = Action::DupAck;
                 self.tx.count.fast_retransmits += 1;
                 self.cut_to_one();
@@ -152,14 +152,16 @@ impl NsSender {
 
     pub(super) fn fack_send(&mut self, cx: &mut Context<'_>) {
         let smss = self.tx.smss();
-        while self.tx.nxt < self.tx.end && !self.fack.stopped {
+        while !self.fack.stopped {
             let edge = self.fack.forward + self.whole_window_segs() * smss;
             if self.tx.nxt + self.fack.resent.len() as u64 * smss >= edge {
                 break;
             }
             if let Some(hole) = self.fack.next_hole(self.last, smss) {
                 self.fack_resend(hole, Cause::SackRecovery, cx);
-            } else if self.fack.in_recovery && !self.in_receive_window(self.tx.nxt) {
+            } else if self.tx.nxt >= self.tx.end
+                || self.fack.in_recovery && !self.in_receive_window(self.tx.nxt)
+            {
                 break;
             } else {
                 self.send_next(cx);

@@ -107,11 +107,11 @@ impl NsSender {
     }
 
     /// Sends holes first, then new data: while the pipe is below the window in recovery, within
-    /// the window otherwise. Nothing goes out once all data was sent, holes included.
+    /// the window otherwise.
     pub(super) fn sack_send(&mut self, cx: &mut Context<'_>) {
         let smss = self.tx.smss();
         let edge = |from: u64, segs: u64| from + segs * smss;
-        while self.tx.nxt < self.tx.end {
+        loop {
             let window = self.whole_window_segs();
             let room = if self.sack.in_recovery {
                 self.sack.pipe_segs < super::whole(self.cwnd_segs).cast_signed()
@@ -129,6 +129,7 @@ impl NsSender {
                     self.sack.resent = hole + smss;
                     hole
                 }
+                None if self.tx.nxt >= self.tx.end => break,
                 None if self.sack.in_recovery && self.in_receive_window(self.tx.nxt)
                     || !self.sack.in_recovery && self.tx.nxt < edge(self.tx.una, window) =>
                 {

@@ -1,0 +1,152 @@
+"""A paper's folder: `paper.toml`, `expected.csv`, scenarios."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from netspurt.scenario import Scenario, load
+
+#: Papers that come with netspurt.
+SHELF = Path(__file__).parent.parent / "shelf" / "papers"
+
+#: What a claim's measured value may rest on.
+EVIDENCE = ("arithmetic", "configuration", "simulation", "surrogate", "kernel", "capture")
+
+Value = float | str | list[float]
+
+
+class PaperError(ValueError):
+    """A paper that is not there, or whose data do not fit together."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One checkable statement of a paper.
+
+    Attributes
+    ----------
+    id, group, says
+        Its name, the part of the paper it stands in, and what it says, in our words.
+    printed, unit
+        The value the paper gives.
+    measure, arguments
+        How its value is had from runs; without a measure no run can decide it.
+    compare, tolerance
+        When the measured value counts as the printed one.
+    corrected
+        Where the paper contradicts itself: what it should have printed.
+    evidence
+        What the measured value rests on.
+    note
+        What a reader should know; where no run can decide, the reason.
+    """
+
+    id: str
+    group: str
+    says: str
+    printed: Value
+    unit: str
+    measure: str
+    arguments: Mapping[str, str]
+    compare: str
+    tolerance: float
+    corrected: Value | None
+    evidence: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper's claims, and the runs they are judged by."""
+
+    key: str
+    title: str
+    authors: str
+    published: str
+    folder: Path
+    claims: list[Claim]
+    runs: Mapping[str, Mapping[str, Any]]
+    grids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    pictures: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def scenario(self, run: str) -> Scenario:
+        """Return the scenario of a named run."""
+        if run not in self.runs:
+            raise PaperError(f"{self.key}: no run {run!r} in paper.toml")
+        return self._scenario(self.runs[run]["scenario"], self.runs[run].get("set", {}))
+
+    def grid(self, name: str) -> Iterator[tuple[dict[str, Any], Scenario]]:
+        """Yield each combination of a grid's values, by their names, with its scenario."""
+        if name not in self.grids:
+            raise PaperError(f"{self.key}: no grid {name!r} in paper.toml")
+        grid = self.grids[name]
+        axes = grid["over"]
+        for values in itertools.product(*(axis["values"] for axis in axes.values())):
+            paths = (axis["path"] for axis in axes.values())
+            case = dict(zip(axes, values, strict=True))
+            yield case, self._scenario(grid["scenario"], dict(zip(paths, values, strict=True)))
+
+    def _scenario(self, file: str, values: Mapping[str, Any]) -> Scenario:
+        return load(self.folder / file).replace(values)
+
+
+def shelf(folder: Path = SHELF) -> list[str]:
+    """Return the keys of the papers there are."""
+    return sorted(path.parent.name for path in folder.glob("*/paper.toml"))
+
+
+def read_paper(key: str, folder: Path = SHELF) -> Paper:
+    """Read a paper.
+
+    Raises
+    ------
+    PaperError
+        When there is no such paper, or its data do not fit together.
+    """
+    if key not in shelf(folder):
+        raise PaperError(f"no paper {key!r}: there are {', '.join(shelf(folder))}")
+    home = folder / key
+    about = tomllib.loads((home / "paper.toml").read_text(encoding="utf-8"))
+    with (home / "expected.csv").open(encoding="utf-8", newline="") as file:
+        claims = [_claim(row) for row in csv.DictReader(file)]
+    return Paper(
+        key=about["key"],
+        title=about["title"],
+        authors=about["authors"],
+        published=about["published"],
+        folder=home,
+        claims=claims,
+        runs=about.get("runs", {}),
+        grids=about.get("grids", {}),
+        pictures=about.get("pictures", []),
+    )
+
+
+def _claim(row: Mapping[str, str]) -> Claim:
+    try:
+        if row["evidence"] and row["evidence"] not in EVIDENCE:
+            raise ValueError(f"no kind of evidence: {row['evidence']}")
+        pairs = (word.partition("=") for word in row["arguments"].split())
+        return Claim(
+            id=row["id"],
+            group=row["group"],
+            says=row["says"],
+            printed=json.loads(row["printed"]),
+            unit=row["unit"],
+            measure=row["measure"],
+            arguments={name: value for name, _, value in pairs},
+            compare=row["compare"],
+            tolerance=float(row["tolerance"] or 0),
+            corrected=json.loads(row["corrected"]) if row["corrected"] else None,
+            evidence=row["evidence"],
+            note=row["note"],
+        )
+    except (KeyError, ValueError) as error:
+        raise PaperError(f"expected.csv, {row.get('id')}: {error}") from error

@@ -1,0 +1,450 @@
+"""Measures: from runs to the value a claim is judged by.
+
+A measure takes the bench and the claim's arguments by name. It returns a `Measured`: a value,
+and rows of a table that show where it comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from netspurt.papers.bench import Bench, Case
+from netspurt.papers.data import PaperError, Value
+from netspurt.papers.traces import (
+    ack_times,
+    at_sender,
+    busy_time,
+    configuration,
+    first_resend,
+    packet_time,
+    quantity,
+)
+from netspurt.run import Run
+
+#: Instants closer than this are one.
+SAME_INSTANT = 1e-9
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A value, `None` where the run does not show what is claimed, and rows behind it."""
+
+    value: Value | None
+    table: Sequence[Sequence[str]] = ()
+
+
+Measure = Callable[..., Measured]
+
+_MEASURES: dict[str, Measure] = {}
+
+
+def measure(name: str) -> Measure:
+    """Return the measure called `name`.
+
+    Raises
+    ------
+    PaperError
+        When there is none.
+    """
+    if name not in _MEASURES:
+        raise PaperError(f"no measure {name!r}: there are {', '.join(sorted(_MEASURES))}")
+    return _MEASURES[name]
+
+
+def _measure(function: Measure) -> Measure:
+    _MEASURES[function.__name__] = function
+    return function
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(word) for word in text.split(",") if word]
+
+
+# Beside the sender.
+
+
+@_measure
+def ack(bench: Bench, *, run: str, packet: str, sends: str) -> Measured:
+    """Return when a packet was first acknowledged, if just these packets left at that instant.
+
+    Packet 0 stands for the start.
+    """
+    segments = at_sender(bench.run(run))
+    at = 0.0
+    if int(packet) > 0:
+        times = segments.where(kind="ack", packet=int(packet)).seconds()
+        if len(times) == 0:
+            return Measured(None)
+        at = float(times[0])
+    left = segments.where(way="out")
+    together = left["packet"][np.abs(left.seconds() - at) < SAME_INSTANT].tolist()
+    return Measured(at if together == _numbers(sends) else None)
+
+
+@_measure
+def dupack(bench: Bench, *, run: str, packet: str, nth: str, resends: str = "") -> Measured:
+    """Return when the n-th duplicate ACK of a packet came, if just these packets left then."""
+    segments = at_sender(bench.run(run))
+    times = segments.where(kind="dupack", packet=int(packet)).seconds()
+    if len(times) < int(nth):
+        return Measured(None)
+    at = float(times[int(nth) - 1])
+    left = segments.where(way="out")
+    together = np.abs(left.seconds() - at) < SAME_INSTANT
+    fits = left["packet"][together].tolist() == _numbers(resends)
+    return Measured(at if fits else None)
+
+
+@_measure
+def first_drop(bench: Bench, *, run: str) -> Measured:
+    """Return the number of the first packet that was dropped."""
+    drops = bench.run(run).drops
+    rows = [("time", "dropped at", "packet")]
+    for t, link, packet in zip(drops.seconds(), drops["link"], drops["packet"], strict=True):
+        rows.append((f"{t:.3f} s", str(link), str(packet)))
+    return Measured(int(drops["packet"][0]) if len(drops) else None, rows[:9])
+
+
+@_measure
+def start_windows(bench: Bench, *, run: str) -> Measured:
+    """Return the window at the start, and the one after the first timeout, in segments."""
+    result = bench.run(run)
+    tcp = next(iter(configuration(result)["flows"].values()))["tcp"]
+    smss = quantity(tcp["packet_size"]) - 40
+    cwnd = result.cwnd
+    fired = result.rto.where(fired=True).seconds()
+    if len(fired) == 0:
+        return Measured(None)
+    after = cwnd.seconds() >= fired[0] - SAME_INSTANT
+    windows = [cwnd["cwnd_bytes"][0] / smss, cwnd["cwnd_bytes"][after][0] / smss]
+    return Measured([float(window) for window in windows])
+
+
+# The scenario as configured.
+
+
+@_measure
+def link_values(bench: Bench, *, run: str, links: str) -> Measured:
+    """Return rate in bit/s and delay in ms of each link."""
+    settings = configuration(bench.run(run))["links"]
+    values = []
+    for name in links.split(","):
+        delay = round(1e3 * quantity(settings[name]["delay"]), 9)
+        values += [quantity(settings[name]["rate"]), delay]
+    return Measured(values)
+
+
+@_measure
+def queue_limits(bench: Bench, *, run: str, links: str) -> Measured:
+    """Return the queue limit of each link in packets, if no queue was ever longer."""
+    result = bench.run(run)
+    settings = configuration(result)["links"]
+    limits = [quantity(settings[name]["queue"]) for name in links.split(",")]
+    rows = [("link", "limit", "longest queue")]
+    kept = True
+    for name, limit in zip(links.split(","), limits, strict=True):
+        longest = int(result.links.where(link=name)["queue_packets_max"].max())
+        rows.append((name, f"{limit:g}", str(longest)))
+        kept = kept and longest <= limit
+    return Measured(limits if kept else None, rows)
+
+
+@_measure
+def longest_queue(bench: Bench, *, runs: str, links: str) -> Measured:
+    """Return the longest that any of these queues ever was, in packets."""
+    rows = [("run", "link", "longest queue")]
+    longest = 0
+    for name in runs.split(","):
+        for link in links.split(","):
+            own = int(bench.run(name).links.where(link=link)["queue_packets_max"].max())
+            rows.append((name, link, str(own)))
+            longest = max(longest, own)
+    return Measured(longest, rows)
+
+
+@_measure
+def spied_link_rate(bench: Bench, *, run: str, flow: str) -> Measured:
+    """Return the rate of the one link at the node where a flow starts, if that node is spied."""
+    settings = configuration(bench.run(run))
+    source = settings["flows"][flow]["from"]
+    own = [link for link in settings["links"].values() if source in link["between"]]
+    spied = source in settings["record"]["spy"]
+    return Measured(quantity(own[0]["rate"]) if spied and len(own) == 1 else None)
+
+
+# Two runs against each other.
+
+
+def _events(run: Run, until: float) -> dict[tuple[str, int, int], float]:
+    """Return what was seen beside the sender by (kind, packet, how often before)."""
+    segments = at_sender(run)
+    seen: dict[tuple[str, int], int] = {}
+    events = {}
+    rows = zip(segments["kind"].tolist(), segments["packet"].tolist(), strict=True)
+    for (kind, packet), t in zip(rows, segments.seconds().tolist(), strict=True):
+        if t <= until + SAME_INSTANT:
+            nth = seen[kind, packet] = seen.get((kind, packet), 0) + 1
+            events[kind, packet, nth] = t
+    return events
+
+
+def _best_shift(late: Run, early: Run) -> tuple[int, float, int]:
+    """Return the shift, packets and seconds, under which most events agree to 1 ms; how many."""
+    a = _events(late, first_resend(late))
+    b = _events(early, first_resend(early))
+    best = (0, 0.0, 0)
+    for packets in range(16):
+        pairs = ((a.get((kind, n + packets, nth)), t) for (kind, n, nth), t in b.items())
+        shifts = np.array([t_late - t for t_late, t in pairs if t_late is not None])
+        if len(shifts) == 0:
+            continue
+        seconds = float(np.median(shifts))
+        agree = int((np.abs(shifts - seconds) < 1e-3).sum())
+        if agree > best[2]:
+            best = (packets, seconds, agree)
+    return best
+
+
+@_measure
+def shift(bench: Bench, *, late: str, early: str, part: str) -> Measured:
+    """Return the shift that best lays one trace over another, up to the first resend."""
+    packets, seconds, agree = _best_shift(bench.run(late), bench.run(early))
+    rows = [
+        ("packets", "seconds", "events that agree to 1 ms"),
+        (str(packets), f"{seconds:.6f}", str(agree)),
+    ]
+    return Measured(seconds if part == "seconds" else packets, rows)
+
+
+@_measure
+def sending_time(bench: Bench, *, run: str, link: str, packets: str) -> Measured:
+    """Return how long so many packets are on a link, in seconds."""
+    rows = [("packet", "time")]
+    rate = quantity(configuration(bench.run(run))["links"][link]["rate"])
+    times = {size: int(packets) * 8 * size / rate for size in (1000, 1024, 1064)}
+    rows += [(f"{size} B", f"{time:.3f} s") for size, time in times.items()]
+    return Measured(int(packets) * packet_time(bench.run(run), link), rows)
+
+
+@_measure
+def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measured:
+    """Return what the early trace is ahead: the shift less the time of the shifted packets."""
+    packets, seconds, _ = _best_shift(bench.run(late), bench.run(early))
+    one = packet_time(bench.run(early), link)
+    ahead = seconds - packets * one
+    rows = [
+        ("shift", f"{seconds:.3f} s"),
+        (f"{packets} packets at {link}", f"{packets * one:.3f} s"),
+        ("ahead", f"{ahead:.3f} s = {ahead / one:.3f} packet times"),
+    ]
+    return Measured(ahead if unit == "seconds" else ahead / one, rows)
+
+
+@_measure
+def idle_cause(bench: Bench, *, late: str, early: str, link: str) -> Measured:
+    """Return for how long a link idled in one run only, and whether the receiver dallied.
+
+    The receiver dallied if the first ACK left it later than its packet came.
+    """
+    a, b = bench.run(late), bench.run(early)
+    receiver = a.segments.where(node=str(a.flows["to"][0]))
+    came = receiver.where(way="in").seconds()
+    left = receiver.where(way="out").seconds()
+    dally = float(left[0] - came[0])
+    idle = {}
+    rows = [("run", f"{link} idle up to the first resend")]
+    for name, run in ((late, a), (early, b)):
+        until = first_resend(run)
+        began = float(run.queue.where(link=link, way="there").seconds()[0])
+        idle[name] = until - began - busy_time(run, link, until)
+        rows.append((name, f"{idle[name]:.3f} s"))
+    rows.append(("difference", f"{idle[late] - idle[early]:.3f} s"))
+    rows.append(("round trip less one packet time", f"{_slack(a, link):.3f} s"))
+    told = "no dally" if dally < SAME_INSTANT else f"dally {dally:.3f} s"
+    return Measured(f"idle {idle[late] - idle[early]:.3f} s, {told}", rows)
+
+
+def _slack(run: Run, link: str) -> float:
+    return float(ack_times(run)[0]) - packet_time(run, link)
+
+
+# Grids: one scenario under many settings.
+
+
+def _pairs(cases: list[Case], modules: str = "") -> list[tuple[dict[str, Any], Run, Run]]:
+    """Return the grid's runs from one packet and from four, side by side."""
+    wanted = modules.split(",") if modules else None
+    one: dict[str, tuple[dict[str, Any], Run]] = {}
+    pairs = []
+    for case in cases:
+        values = {k: v for k, v in case.values.items() if k != "initial_window"}
+        if wanted is not None and values.get("recovery") not in wanted:
+            continue
+        if case.values["initial_window"] == "1 segment":
+            one[repr(values)] = (values, case.run)
+        else:
+            values, first = one[repr(values)]
+            pairs.append((values, first, case.run))
+    return pairs
+
+
+def _tick(values: dict[str, Any]) -> str:
+    return str(values["tick"]["tick"])
+
+
+@_measure
+def least_gain(bench: Bench, *, grid: str, modules: str, tick: str) -> Measured:
+    """Return the least that any module's four-packet start is ahead at the first resend."""
+    rows = [("module", "shift", "ahead")]
+    gains = []
+    for values, late, early in _pairs(bench.grid(grid), modules):
+        if _tick(values).replace(" ", "") != tick:
+            continue
+        packets, seconds, _ = _best_shift(late, early)
+        gains.append(seconds - packets * packet_time(early, "modem"))
+        rows.append(
+            (values["recovery"], f"{packets} packets, {seconds:.3f} s", f"{gains[-1]:.3f} s")
+        )
+    return Measured(min(gains), rows)
+
+
+@_measure
+def delivery_law(bench: Bench, *, grid: str) -> Measured:
+    """Return the shift in packets and seconds that is furthest from the others', up to the first
+    resend.
+    """  # noqa: D205
+    rows = [("module", "tick", "packets", "seconds", "at 240 s")]
+    found = []
+    for values, late, early in _pairs(bench.grid(grid)):
+        packets, seconds, _ = _best_shift(late, early)
+        found.append((packets, seconds))
+        at_end = _law_at_end(late, early, packets)
+        cells = (values["recovery"], _tick(values), str(packets))
+        rows.append((*cells, f"{seconds:.3f}", f"{at_end:.3f} s"))
+    middle = float(np.median([seconds for _, seconds in found]))
+    furthest = max(found, key=lambda pair: abs(pair[1] - middle))
+    return Measured([float(furthest[0]), furthest[1]], rows)
+
+
+def _law_at_end(late: Run, early: Run, packets: int) -> float:
+    """Return the shift in seconds at the last packet that both runs acknowledged."""
+    a, b = ack_times(late), ack_times(early)
+    last = min(len(a), len(b) + packets)
+    return float(a[last - 1] - b[last - 1 - packets])
+
+
+@_measure
+def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
+    """Return how far the shift ever settles from what it was up to the first resend, at worst."""
+    rows = [("module", "tick", "at first", "at 240 s", "timeouts")]
+    worst = 0.0
+    for values, late, early in _pairs(bench.grid(grid), modules):
+        packets, seconds, _ = _best_shift(late, early)
+        at_end = _law_at_end(late, early, packets)
+        timeouts = [int(run.flows["timeouts"][0]) for run in (late, early)]
+        cells = (values["recovery"], _tick(values), f"{seconds:.3f} s", f"{at_end:.3f} s")
+        rows.append((*cells, f"{timeouts[0]} and {timeouts[1]}"))
+        worst = max(worst, abs(at_end - seconds))
+    return Measured(worst, rows)
+
+
+@_measure
+def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
+    """Return how much later four packets at the start finish than one, at worst, in seconds.
+
+    Finishing is the first ACK of the last packet that both runs acknowledged.
+    """
+    rows = [("module", "tick", "last packet", "any packet, at worst", "packets later, of all")]
+    worst = -float("inf")
+    for values, one, four in _pairs(bench.grid(grid), modules):
+        a, b = ack_times(one), ack_times(four)
+        last = min(len(a), len(b))
+        later = b[:last] - a[:last]
+        worst = max(worst, float(later[-1]))
+        cells = (values["recovery"], _tick(values), f"{later[-1]:+.3f} s", f"{later.max():+.3f} s")
+        rows.append((*cells, f"{int((later > SAME_INSTANT).sum())} of {last}"))
+    return Measured(worst, rows)
+
+
+@_measure
+def fitting_size(bench: Bench, *, grid: str) -> Measured:
+    """Return the packet size whose times fit the paper's printed ones best, in bytes.
+
+    The times are those of the claims measured by `ack` and `dupack`.
+    """
+    printed = [
+        claim
+        for claim in bench.paper.claims
+        if claim.measure in ("ack", "dupack") and claim.arguments["packet"] != "0"
+    ]
+    sizes: dict[str, list[float]] = {}
+    rows = [
+        (
+            "printed",
+            *(str(size) for size in bench.paper.grids[grid]["over"]["packet_size"]["values"]),
+        )
+    ]
+    columns: list[list[str]] = [[f"{_number(claim.printed):.3f} s" for claim in printed]]
+    by_size: dict[str, dict[str, Run]] = {}
+    for case in bench.grid(grid):
+        window = case.values["initial_window"].split(" ")[0]
+        by_size.setdefault(case.values["packet_size"], {})[f"iw{window}"] = case.run
+    for size, runs in by_size.items():
+        times = [_time_of(runs[claim.arguments["run"]], claim.arguments) for claim in printed]
+        sizes[size] = [abs(t - _number(c.printed)) for t, c in zip(times, printed, strict=True)]
+        columns.append([f"{t:.3f}" for t in times])
+    rows += [tuple(cells) for cells in zip(*columns, strict=True)]
+    medians = {size: float(np.median(errors)) for size, errors in sizes.items()}
+    rows.append(("median error", *(f"{1e3 * error:.1f} ms" for error in medians.values())))
+    best = min(medians, key=lambda size: medians[size])
+    return Measured(quantity(best), rows)
+
+
+def _number(value: Value) -> float:
+    if not isinstance(value, int | float):
+        raise PaperError(f"not a number: {value!r}")
+    return float(value)
+
+
+def _time_of(run: Run, arguments: Any) -> float:
+    """Return when the ACK or duplicate ACK of a claim came in another run."""
+    segments = at_sender(run)
+    packet = int(arguments["packet"])
+    if "nth" in arguments:
+        return float(
+            segments.where(kind="dupack", packet=packet).seconds()[int(arguments["nth"]) - 1]
+        )
+    return float(segments.where(kind="ack", packet=packet).seconds()[0])
+
+
+@_measure
+def burst(bench: Bench, *, run: str, round: str) -> Measured:  # noqa: A002
+    """Return a number of round trips, and how many packets leave close together after it.
+
+    Close is within a hundredth of a round trip.
+    """
+    result = bench.run(run)
+    trip = float(ack_times(result)[0])
+    left = at_sender(result).where(way="out").seconds()
+    start = int(round) * trip
+    first = left[left > start - trip / 100][0]
+    together = int(((left >= first) & (left < first + trip / 100)).sum())
+    return Measured([float(np.floor(first / trip + 0.01)), float(together)])
+
+
+@_measure
+def most_saved(bench: Bench, *, grid: str) -> Measured:
+    """Return the most round trips that four packets at the start save, over all lengths."""
+    rows = [("length", "from one", "from four", "saved")]
+    most = 0.0
+    for values, one, four in _pairs(bench.grid(grid)):
+        trip = float(ack_times(one)[0])
+        ends = [float(run.flows.seconds("finished_ns")[0]) for run in (one, four)]
+        saved = (ends[0] - ends[1]) / trip
+        rows.append((values["send"], f"{ends[0]:.3f} s", f"{ends[1]:.3f} s", f"{saved:.2f} RTT"))
+        most = max(most, saved)
+    return Measured(most, rows)

@@ -1,0 +1,77 @@
+"""What measures read off the tables of a run with one flow."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.run import Run
+from netspurt.table import Table
+
+
+def configuration(run: Run) -> dict[str, Any]:
+    """Return the resolved scenario."""
+    return tomllib.loads(run.scenario)
+
+
+def at_sender(run: Run) -> Table:
+    """Return the segments seen beside the sender."""
+    return run.segments.where(node=str(run.flows["from"][0]))
+
+
+def ack_times(run: Run) -> NDArray[np.float64]:
+    """Return when each packet was first acknowledged, in seconds: that of packet n at n - 1."""
+    acks = at_sender(run).where(kind="ack")
+    highest = acks["packet"]
+    if len(highest) == 0:
+        return np.empty(0)
+    first = np.searchsorted(highest, np.arange(1, int(highest[-1]) + 1))
+    times: NDArray[np.float64] = acks.seconds()[first]
+    return times
+
+
+def first_resend(run: Run) -> float:
+    """Return when the sender first resent anything, in seconds; infinite if it never did."""
+    times = at_sender(run).where(kind="resend").seconds()
+    return float(times[0]) if len(times) else float("inf")
+
+
+def busy_time(run: Run, link: str, until: float) -> float:
+    """Return for how long a link had packets on their way there, in seconds."""
+    queue = run.queue.where(link=link, way="there")
+    times = np.append(np.minimum(queue.seconds(), until), until)
+    return float(np.sum(np.diff(times)[queue["queue_packets"] > 0]))
+
+
+def packet_time(run: Run, link: str) -> float:
+    """Return how long a full packet is on a link, in seconds."""
+    settings = configuration(run)
+    size = quantity(next(iter(settings["flows"].values()))["tcp"]["packet_size"])
+    return 8 * size / quantity(settings["links"][link]["rate"])
+
+
+_SCALES = {
+    "bit/s": 1.0,
+    "kbit/s": 1e3,
+    "Mbit/s": 1e6,
+    "Gbit/s": 1e9,
+    "ns": 1e-9,
+    "us": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "B": 1.0,
+    "kB": 1e3,
+    "packets": 1.0,
+    "packet": 1.0,
+    "segments": 1.0,
+    "segment": 1.0,
+}
+
+
+def quantity(text: str) -> float:
+    """Return a quantity of a resolved scenario in seconds, bits per second, bytes or packets."""
+    number, unit = text.split(" ")
+    return float(number) * _SCALES[unit]

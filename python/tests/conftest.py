@@ -1,0 +1,60 @@
+"""What tests share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import netspurt as ns
+
+ROOT = Path(__file__).parents[2]
+
+#: The command, as the environment that runs the tests has it.
+NETSPURT = Path(sys.executable).with_name("netspurt")
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def netspurt(tmp_path: Path) -> Command:
+    """Run the command in an empty folder."""
+
+    def run(*words: object, **options: object) -> subprocess.CompletedProcess[str]:
+        settings: dict[str, object] = {"cwd": tmp_path, "timeout": 120, **options}
+        environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
+        return subprocess.run(  # type: ignore[call-overload, no-any-return]
+            [NETSPURT, *map(str, words)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+            **settings,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def start() -> ns.Scenario:
+    """RFC 2416's experiment, as its paper has it."""
+    return ns.load(ROOT / "papers" / "rfc2416" / "start.toml")
+
+
+@pytest.fixture(scope="session")
+def start_run(start: ns.Scenario) -> ns.Run:
+    """Its run."""
+    return start.run()
+
+
+def need(program: str) -> str:
+    """Return the path of a program, or skip the test and say why."""
+    path = shutil.which(program)
+    if path is None:
+        pytest.skip(f"{program} is not installed: nothing is compared against it")
+    return path

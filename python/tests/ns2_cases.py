@@ -1,0 +1,163 @@
+"""The same experiment in ns-2 and here: cases, both runs, and where they part."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import netspurt as ns
+from netspurt.run import Run
+
+AUTHORITY = Path(__file__).parents[2] / "authorities" / "ns2"
+sys.path.insert(0, str(AUTHORITY))
+
+import drive  # noqa: E402
+
+__all__ = ["AUTHORITY", "Difference", "Row", "drive", "first_difference", "rows_of", "scenario_of"]
+
+Row = drive.Row
+
+#: Times may differ by this many microseconds; ns-2 prints whole ones.
+TOLERANCE_US = 5
+
+
+class Difference(NamedTuple):
+    """Where two lists of rows part."""
+
+    place: int
+    ours: Row | None
+    theirs: Row | None
+
+
+def scenario_of(case: dict[str, object]) -> ns.Scenario:
+    """Return ns-2's case as a scenario; a setting left out has `drive.CASE`'s value."""
+    settings: dict[str, Any] = {**drive.CASE, **case}
+    links = [_link(text) for text in settings["links"].split()]
+    for drop in settings["drops"].split():
+        source, target, nth = (int(word) for word in drop.split(","))
+        way = _way(links, source, target)
+        way.setdefault("loss", {"nth": [], "at": "entry"})["nth"].append(nth)
+    for step in settings["delays"].split():
+        time, source, target, delay = step.split(",")
+        way = _way(links, int(source), int(target))
+        way.setdefault("steps", []).append((_ns(float(time)), _ns(float(delay))))
+    nodes = [f"n{i}" for i in range(len(links) + 1)]
+    sent = f"{settings['packets']} segments" if settings["packets"] else "unlimited"
+    tcp = {
+        "recovery": settings["recovery"],
+        "initial_window": f"{settings['initial_window']} segments",
+        "receive_window": f"{settings['window']} segments",
+        "packet_size": f"{settings['packet']} B",
+        "limited_transmit": bool(settings["limited_transmit"]),
+        "bugfix": bool(settings["bugfix"]),
+        "clock": {"tick": _ns(settings["tick"])},
+        "rto": {"min": _ns(settings["minrto"]), "max": _ns(settings["maxrto"])},
+    }
+    if settings["delayed_ack"]:
+        tcp["acks"] = {"delayed": _ns(settings["delayed_ack"])}
+    flow = {"from": nodes[0], "to": nodes[-1], "send": sent, "tcp": tcp}
+    record = {"spy": [nodes[0]], "tables": ["segments", "drops", "rtt"], "capture": False}
+    base = ns.Scenario.parse(
+        'stop = "1 s"\n[path]\nnodes = ["n0", "n1"]\nlinks = [{ rate = "1 bit/s" }]\n'
+        '[flows.x]\nfrom = "n0"\nto = "n1"\n'
+    )
+    path = {"nodes": nodes, "links": [_both_ways(*pair) for pair in links]}
+    return base.replace(
+        {"stop": _ns(settings["stop"]), "path": path, "flows.x": flow, "record": record}
+    )
+
+
+def _ns(seconds: float) -> str:
+    return f"{round(seconds * 1e9)} ns"
+
+
+def _link(text: str) -> list[dict[str, Any]]:
+    rate, delay, limit = text.split(",")
+    way = {
+        "rate": f"{round(float(rate))} bit/s",
+        "delay": _ns(float(delay)),
+        "queue": f"{limit} packets",
+    }
+    return [dict(way), dict(way)]
+
+
+def _way(links: list[list[dict[str, Any]]], source: int, target: int) -> dict[str, Any]:
+    return links[min(source, target)][0 if source < target else 1]
+
+
+def _both_ways(*ways: dict[str, Any]) -> dict[str, Any]:
+    finished = []
+    for way in ways:
+        steps = way.pop("steps", None)
+        way = {"loss": "none", "order": "fifo", **way}  # noqa: PLW2901
+        if steps:
+            way["delay"] = {"timeline": [["0 ns", way["delay"]], *sorted(steps, key=_instant)]}
+            way["order"] = "overtaking"
+        finished.append(way)
+    return {key: [finished[0][key], finished[1][key]] for key in finished[0]}
+
+
+def _instant(step: tuple[str, str]) -> int:
+    return int(step[0].split()[0])
+
+
+def rows_of(run: Run) -> list[Row]:
+    """Return what a run's sender did in the terms of `drive.run`."""
+    seen = run.segments
+    kinds = {"data": "send", "resend": "resend", "ack": "ack", "dupack": "dupack"}
+    events = [
+        (t, kinds.get(kind, "dupack"), packet)
+        for t, kind, packet in zip(
+            seen["t_ns"].tolist(), seen["kind"].tolist(), seen["packet"].tolist(), strict=True
+        )
+    ]
+    acked = {t for t, kind, _ in events if kind in ("ack", "dupack")}
+    sends = {t for t, kind, _ in events if kind in ("send", "resend")}
+    events += [(t, "timeout", 0) for t in sends if t > 0 and t not in acked]
+    data = run.drops.select(run.drops["kind"] != "ack")
+    events += [
+        (t, "drop", n) for t, n in zip(data["t_ns"].tolist(), data["packet"].tolist(), strict=True)
+    ]
+    rank = {"timeout": 0, "ack": 1, "dupack": 1, "send": 2, "resend": 2, "drop": 3}
+    ordered = sorted(enumerate(events), key=lambda e: (e[1][0], rank[e[1][1]], e[0]))
+    at, readings = run.rtt["t_ns"], run.rtt["rtt_ns"]
+    tick = _tick(run)
+    rows = []
+    for _, (t, event, packet) in ordered:
+        place = int(np.searchsorted(at, t, side="right"))
+        ticks = int(readings[place - 1]) // tick if place else 0
+        rows.append(Row(round(t / 1000), event, packet, ticks))
+    return rows
+
+
+def _tick(run: Run) -> int:
+    line = next(line for line in run.scenario.splitlines() if line.startswith("tick = "))
+    number, unit = line.split('"')[1].split()
+    return round(float(number) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit])
+
+
+def first_difference(ours: list[Row], theirs: list[Row]) -> Difference | None:
+    """Return where two senders part, `None` if nowhere.
+
+    The sender's own events must come in one order, drops in one order; all times must agree to
+    `TOLERANCE_US`, and the last reading of the clock exactly.
+    """
+    for kind in (False, True):
+        a = [row for row in ours if (row.event == "drop") is kind]
+        b = [row for row in theirs if (row.event == "drop") is kind]
+        for index in range(max(len(a), len(b))):
+            x = a[index] if index < len(a) else None
+            y = b[index] if index < len(b) else None
+            if x is None or y is None or not _agree(x, y, readings=not kind):
+                return Difference(index, x, y)
+    return None
+
+
+def _agree(a: Row, b: Row, *, readings: bool) -> bool:
+    same = (a.event, a.packet) == (b.event, b.packet)
+    return (
+        same and abs(a.us - b.us) <= TOLERANCE_US and (not readings or a.rtt_ticks == b.rtt_ticks)
+    )

@@ -1,0 +1,103 @@
+"""Captures, as other programs read them."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import netspurt as ns
+
+from conftest import need
+
+VARIANTS = ["tahoe", "reno", "newreno", "sack", "fack"]
+
+
+@pytest.fixture(scope="module")
+def captures(start: ns.Scenario, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("captures")
+    found = {}
+    for recovery in VARIANTS:
+        values = {"flows.transfer.tcp.recovery": recovery, "record.capture": True}
+        run = start.replace(values).run().save(folder / recovery)
+        found[recovery] = run
+    return found
+
+
+def tshark(*words: str | Path) -> str:
+    command = [need("tshark"), *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("recovery", VARIANTS)
+@pytest.mark.parametrize("node", ["source", "receiver"])
+def test_tshark_finds_nothing_wrong(captures: dict[str, Path], recovery: str, node: str) -> None:
+    file = captures[recovery] / f"{node}.pcapng"
+    checks = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
+    assert tshark("-r", file, *checks, "-Y", "_ws.malformed") == ""
+    good = 'ip.checksum.status == "Good" && tcp.checksum.status == "Good"'
+    seen = ns.open_run(captures[recovery]).segments.where(node=node)
+    assert len(tshark("-r", file, *checks, "-Y", good).splitlines()) == len(seen)
+    expert = tshark("-r", file, *checks, "-q", "-z", "expert,error")
+    assert "Errors" not in expert, expert
+
+
+@pytest.mark.parametrize("recovery", VARIANTS)
+def test_tcptrace_counts_what_the_tables_count(captures: dict[str, Path], recovery: str) -> None:
+    file = captures[recovery] / "source.pcapng"
+    told = subprocess.run(
+        [need("tcptrace"), "-l", "-n", file], capture_output=True, text=True, check=True
+    )
+    assert "hardware" not in told.stdout + told.stderr
+    assert "WARNING" not in told.stdout + told.stderr
+    lines = {
+        line.split(":")[0].strip(): line.split(":")[1].split()[0]
+        for line in told.stdout.splitlines()
+        if line.count(":") == 2
+    }
+    run = ns.open_run(captures[recovery])
+    assert int(lines["actual data pkts"]) == int(run.flows["sent"][0])
+    assert int(lines["rexmt data pkts"]) == int(run.flows["resends"][0])
+    assert int(lines["max segm size"]) == 960
+
+
+def test_packets_stand_where_they_should(captures: dict[str, Path]) -> None:
+    fields = ["-T", "fields", "-e", "ip.id", "-e", "ip.len", "-e", "tcp.seq_raw", "-e", "ip.src"]
+    rows = [
+        line.split("\t")
+        for line in tshark("-r", captures["sack"] / "source.pcapng", *fields).splitlines()
+    ]
+    data = [row for row in rows if row[1] == "1000"]
+    # Packet n of size L at sequence number 1 + (L - 40)(n - 1).
+    run = ns.open_run(captures["sack"])
+    packets = run.segments.where(node="source", way="out")["packet"]
+    assert [int(row[2]) for row in data] == [1 + 960 * (n - 1) for n in packets.tolist()]
+    for source in {row[3] for row in rows}:
+        ids = [row[0] for row in rows if row[3] == source]
+        assert len(set(ids)) == len(ids), "an identification used twice"
+
+
+def test_an_ack_no_header_can_say_is_told_in_a_comment(captures: dict[str, Path]) -> None:
+    fields = ["-T", "fields", "-e", "ip.len", "-e", "tcp.options.sack.count", "-e", "frame.comment"]
+    rows = [
+        line.split("\t")
+        for line in tshark("-r", captures["sack"] / "source.pcapng", *fields).splitlines()
+    ]
+    with_blocks = [row for row in rows if len(row) > 1 and row[1]]
+    assert with_blocks
+    for length, count, comment in with_blocks:
+        assert int(length) == 44 + 8 * int(count)
+        assert f"charged {40 + 8 * int(count)} octets" in comment
+    assert all(len(row) < 3 or not row[2] for row in rows if row not in with_blocks)
+
+
+def test_the_file_says_what_it_is(captures: dict[str, Path]) -> None:
+    need("capinfos")
+    file = captures["tahoe"] / "source.pcapng"
+    told = subprocess.run(["capinfos", file], capture_output=True, text=True, check=True).stdout
+    assert "Raw IP" in told
+    assert "Number of interfaces in file: 1" in told
+    assert "nanoseconds" in told
+    assert "2000-01-01" in told
+    assert "netspurt" in told

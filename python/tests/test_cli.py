@@ -1,0 +1,214 @@
+"""The command, as a person and a program meet it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import NETSPURT, ROOT, Command
+
+
+def test_new_run_plot_is_a_first_minute(netspurt: Command, tmp_path: Path) -> None:
+    assert netspurt("new", "mine.toml").returncode == 0
+    ran = netspurt("run", "mine.toml")
+    assert ran.returncode == 0, ran.stderr
+    assert "kept in runs/mine" in ran.stdout
+    assert "transfer" in ran.stdout
+    for kind in ("time-sequence", "cwnd", "rto", "queue"):
+        drawn = netspurt("plot", "runs/mine", "--kind", kind)
+        assert drawn.returncode == 0, drawn.stderr
+        for name in drawn.stdout.split():
+            assert (tmp_path / name).stat().st_size > 5_000
+    # Once more: the first run stays.
+    assert "kept in runs/mine-2" in netspurt("run", "mine.toml").stdout
+
+
+def test_run_answers_programs(netspurt: Command, tmp_path: Path) -> None:
+    netspurt("new", "mine.toml")
+    ran = netspurt("run", "mine.toml", "--out", "r", "--seed", 5, "--set", "stop=20 s", "--json")
+    summary = json.loads(ran.stdout)
+    assert (summary["seed"], summary["stop_s"], summary["folder"]) == (5, 20.0, "r")
+    assert summary["flows"][0]["finished_ns"] is None
+    saved = json.loads((tmp_path / "r" / "run.json").read_text())
+    assert (saved["digest"], saved["seed"]) == (summary["digest"], 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, ["nothing.toml", "No such file"]),
+        ("", ["mine.toml", "is empty", "netspurt new"]),
+        (b"\x7fELF\xff\xfe\x00", ["mine.toml", "not a text file"]),
+        ("stop = '1 s'\n[links]\n", ["mine.toml", "flows"]),
+        ("rate = ", ["mine.toml:1", "not TOML"]),
+    ],
+)
+def test_a_bad_file_gets_one_clear_error(
+    netspurt: Command, tmp_path: Path, text: str | bytes | None, says: list[str]
+) -> None:
+    name = "mine.toml" if text is not None else "nothing.toml"
+    if isinstance(text, bytes):
+        (tmp_path / name).write_bytes(text)
+    elif text is not None:
+        (tmp_path / name).write_text(text)
+    failed(netspurt("run", name), *says)
+    assert not (tmp_path / "runs").exists()
+
+
+def failed(ran: subprocess.CompletedProcess[str], *says: str) -> None:
+    """One error on standard error, nothing on standard output, status 2."""
+    assert ran.returncode == 2, ran
+    assert ran.stdout == ""
+    assert ran.stderr.count("error:") == 1, ran.stderr
+    assert "Traceback" not in ran.stderr
+    for words in says:
+        assert words in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("links.modem.rate=0 bit/s", ["links.modem.rate = 0 bit/s", "above zero"]),
+        ("links.modem.rate=-1 bit/s", ["zero or more"]),
+        ("links.modem.rate=9600", ["has no unit", "9600 bit/s"]),
+        ("links.modem.rate=9600 baud", ["9600 bit/s"]),
+        ("links.modem.qeue=3 packets", ["unknown key `qeue`", "did you mean `queue`?"]),
+        ("flows.transfer.to=reciever", ["reciever", "did you mean `receiver`?"]),
+        ("flows.transfer.from=receiver", ["ends where it starts"]),
+        ('links.modem.between=["r3", "receiver"]', ["no route from `source`"]),
+    ],
+)
+def test_a_bad_setting_gets_one_clear_error(
+    netspurt: Command, setting: str, says: list[str]
+) -> None:
+    netspurt("new", "mine.toml")
+    failed(netspurt("run", "mine.toml", "--set", setting), *says)
+
+
+def test_a_bad_place_gets_one_clear_error(netspurt: Command, tmp_path: Path) -> None:
+    netspurt("new", "mine.toml")
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "file").touch()
+    failed(netspurt("run", "mine.toml", "--out", "taken"), "taken exists already")
+    failed(netspurt("run", "mine.toml", "--out", "file"), "file exists already")
+    failed(netspurt("run", "mine.toml", "--out", "file/below"), "file/below")
+    failed(netspurt("run", "mine.toml", "--out", "/proc/run"), "/proc")
+    failed(netspurt("new", "mine.toml"), "mine.toml", "exists")
+    failed(netspurt("plot", "taken"), "holds no finished run")
+    failed(netspurt("run", tmp_path), str(tmp_path))
+
+
+def test_an_unreadable_file_is_named(netspurt: Command, tmp_path: Path) -> None:
+    netspurt("new", "mine.toml")
+    if os.geteuid() == 0:
+        # The superuser reads everything that can be read at all.
+        failed(netspurt("run", "/proc/self/mem"), "/proc/self/mem")
+        return
+    (tmp_path / "mine.toml").chmod(0)
+    failed(netspurt("run", "mine.toml"), "mine.toml", "Permission denied")
+
+
+def test_a_full_disk_leaves_nothing_that_looks_whole(netspurt: Command, tmp_path: Path) -> None:
+    netspurt("new", "mine.toml")
+    # Files may grow to 50 kB: the capture does not fit.
+    ran = subprocess.run(
+        ["sh", "-c", 'ulimit -f 50; trap "" XFSZ; exec "$0" "$@"', NETSPURT, "run", "mine.toml"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    failed(ran, "source.pcapng", "File too large")
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+@pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_leaves_nothing_that_looks_whole(
+    netspurt: Command, tmp_path: Path, blow: signal.Signals
+) -> None:
+    netspurt("new", "mine.toml")
+    long = ["--set", "stop=2000000 s", "--out", "run"]
+    with subprocess.Popen([NETSPURT, "run", "mine.toml", *long], cwd=tmp_path) as process:
+        time.sleep(1.5)
+        assert process.poll() is None, "it was to take longer"
+        process.send_signal(blow)
+        status = process.wait(60)
+    assert status == (130 if blow == signal.SIGINT else -9)
+    assert not (tmp_path / "run").exists()
+    failed(netspurt("plot", "run"), "not a folder")
+
+
+def test_progress_is_shown_to_a_person_and_to_nobody_else(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    netspurt("new", "mine.toml")
+    words = [
+        str(NETSPURT),
+        "run",
+        "mine.toml",
+        "--set",
+        "stop=9000000 s",
+        "--set",
+        "record.tables=[]",
+    ]
+    here, there = pty.openpty()
+    try:
+        with subprocess.Popen(words, cwd=tmp_path, stderr=there, stdout=subprocess.DEVNULL) as run:
+            os.close(there)
+            seen = b""
+            while chunk := _read(here):
+                seen += chunk
+            assert run.wait(120) == 0
+    finally:
+        os.close(here)
+    assert b"running mine.toml" in seen
+    assert b"%" in seen
+    assert netspurt("run", "mine.toml").stderr == ""
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""
+
+
+def test_doctor_tells_what_there_is(netspurt: Command) -> None:
+    told = netspurt("doctor")
+    assert told.returncode == 0
+    names = {row["name"] for row in json.loads(netspurt("doctor", "--json").stdout)}
+    assert {"netspurt", "kernel", "TUN", "user and network namespaces", "ns"} <= names
+    assert all(name in told.stdout for name in names)
+
+
+def test_the_shell_can_complete() -> None:
+    environment = {
+        **os.environ,
+        "_NETSPURT_COMPLETE": "complete_bash",
+        "COMP_WORDS": "netspurt pap",
+        "COMP_CWORD": "1",
+    }
+    ran = subprocess.run([NETSPURT], env=environment, capture_output=True, text=True, check=False)
+    assert "papers" in ran.stdout
+
+
+def test_the_wrong_words_are_answered_with_the_right_ones(netspurt: Command) -> None:
+    for words in (["run"], ["rnu"], ["plot", "x", "--kind", "pie"], ["run", "x", "--set", "seed"]):
+        ran = netspurt(*words)
+        assert ran.returncode == 2, words
+        assert "Traceback" not in ran.stderr
+    assert netspurt("--version").stdout.startswith("netspurt ")
+
+
+def test_the_scenarios_on_the_shelf_run(netspurt: Command) -> None:
+    for path in sorted((ROOT / "scenarios").glob("*.toml")):
+        ran = netspurt("run", path, "--set", "stop=5 s")
+        assert ran.returncode == 0, ran.stderr

@@ -1,0 +1,87 @@
+"""What the documents show is what happens."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import NETSPURT, ROOT
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", path.read_text(), re.DOTALL | re.MULTILINE)
+
+
+def steps(block: str) -> Iterator[tuple[str, str]]:
+    """Yield the commands of a console block with what they print."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Tell whether it was printed; runs of dots stand for anything."""
+    pattern = re.sub(r"(?:\\\.){3,}", ".*", re.escape(shown.strip()))
+    return re.fullmatch(pattern, printed.strip(), re.DOTALL) is not None
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+def test_consoles_show_what_is_printed(path: Path, tmp_path: Path) -> None:
+    for block in blocks(path, "console"):
+        for command, shown in steps(block):
+            ran = subprocess.run(
+                ["sh", "-c", f'PATH="{NETSPURT.parent}:$PATH"; {command}'],
+                cwd=tmp_path,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+                timeout=300,
+            )
+            assert matches(shown, ran.stdout), f"$ {command}\n{ran.stdout}"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+def test_python_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for block in blocks(path, "python"):
+        exec(compile(block, str(path), "exec"), {})
+
+
+def test_the_table_in_the_readme_is_the_table_printed(tmp_path: Path) -> None:
+    words = [str(NETSPURT), "papers", "check", "rfc2416"]
+    printed = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    (shown,) = [b for b in blocks(ROOT / "README.md", "") if b.startswith("RFC 2416")]
+    assert matches(shown.replace("\n  ...\n", "...\n"), printed.split("\n  pictures")[0])
+
+
+def test_documents_name_files_that_are_there() -> None:
+    for path in [*DOCUMENTS, *ROOT.glob("*.md"), *ROOT.glob("*/*.md"), *ROOT.glob("papers/*/*.md")]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text()):
+            assert (path.parent / target).exists(), f"{path.name} names {target}"
+
+
+def test_every_key_of_a_scenario_is_documented() -> None:
+    import json
+
+    from netspurt import _core
+
+    told = (ROOT / "docs" / "scenarios.md").read_text()
+    schema = json.loads(_core.schema())
+    tables = [schema, *schema["$defs"].values()]
+    keys = {key for table in tables for key in table.get("properties", {})}
+    assert len(keys) > 40
+    assert {key for key in keys if key not in told} == set()
+
+
+def test_every_table_and_column_is_documented(start_run: object) -> None:
+    told = (ROOT / "docs" / "records.md").read_text()
+    for name, table in start_run.tables.items():  # type: ignore[attr-defined]
+        assert f"| `{name}` |" in told
+        assert [column for column in table if column not in told] == []

@@ -1,0 +1,58 @@
+"""The ns profile beside ns-2.35 itself."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from ns2_cases import AUTHORITY, Row, drive, first_difference, rows_of, scenario_of
+
+TRACES = sorted((AUTHORITY / "rfc2416").glob("*.csv"))
+
+
+def read(path: Path) -> list[Row]:
+    with path.open(newline="") as file:
+        return [
+            Row(int(r["us"]), r["event"], int(r["packet"]), int(r["rtt_ticks"]))
+            for r in csv.DictReader(file)
+        ]
+
+
+def case_of(path: Path) -> dict[str, object]:
+    recovery, window, limited = path.stem.split("-")
+    return {
+        "recovery": recovery,
+        "initial_window": int(window.removeprefix("iw")),
+        "limited_transmit": int(limited.removeprefix("lt")),
+    }
+
+
+def test_all_twenty_traces_are_filed() -> None:
+    assert len(TRACES) == 20
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda p: p.stem)
+def test_rfc2416_is_ns2s_to_five_microseconds_over_240_seconds(path: Path) -> None:
+    """Every send, resend, ACK, timeout and drop, and the clock's reading in ticks."""
+    theirs = read(path)
+    assert len(theirs) > 580
+    assert first_difference(rows_of(scenario_of(case_of(path)).run()), theirs) is None
+
+
+@pytest.mark.parametrize("path", TRACES[::7], ids=lambda p: p.stem)
+def test_the_traces_are_what_ns2_says_today(path: Path) -> None:
+    if not drive.available():
+        pytest.skip("ns-2 is not installed: its filed traces are not made anew")
+    assert drive.run(case_of(path)) == read(path)
+
+
+def test_a_difference_is_found() -> None:
+    theirs = read(TRACES[0])
+    ours = rows_of(scenario_of({**case_of(TRACES[0]), "minrto": 1.0, "tick": 0.5}).run())
+    assert first_difference(ours, theirs) is not None
+    late = [row._replace(us=row.us + 6) if n == 40 else row for n, row in enumerate(theirs)]
+    assert first_difference(late, theirs) is not None
+    lost = [row for row in theirs if row.event != "drop"]
+    assert first_difference(lost, theirs) is not None

@@ -1,0 +1,174 @@
+"""Papers: every claim gets the verdict it should."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from netspurt.papers import PaperError, Verdict, check, read_paper, shelf
+from netspurt.papers.bench import Bench
+from netspurt.papers.check import comparison
+from netspurt.papers.data import EVIDENCE
+
+from conftest import ROOT, Command
+
+#: The claims of RFC 2416 that its runs contradict, and what they say instead.
+CONTRADICTIONS = {
+    "iw1.t8": 6.611,
+    "pkt1024": 1000,
+    "send3": 2.5,
+    "adv229": 0.389,
+    "fifth": 0.467,
+    "dally": "idle 0.389 s, no dally",
+}
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> dict[str, dict[str, object]]:
+    paper = read_paper("rfc2416")
+    judged = check(Bench(paper), paper.claims)
+    return {j.claim.id.removeprefix("rfc2416."): j.as_dict() for j in judged}
+
+
+def test_rfc2416_has_a_verdict_for_each_of_its_37_claims(
+    verdicts: dict[str, dict[str, object]],
+) -> None:
+    assert len(verdicts) == 37
+    by = {v: {k for k, row in verdicts.items() if row["verdict"] == v} for v in Verdict}
+    assert by[Verdict.CONTRADICTION] == set(CONTRADICTIONS)
+    assert by[Verdict.NOT_REPRODUCED] == {"rtt-est"}
+    assert len(by[Verdict.REPRODUCED]) == 30
+    assert all(row["evidence"] in EVIDENCE for row in verdicts.values())
+
+
+def test_fourteen_of_fifteen_ack_times_agree_to_a_millisecond(
+    verdicts: dict[str, dict[str, object]],
+) -> None:
+    times = [
+        (row["expected"], row["measured"])
+        for name, row in verdicts.items()
+        if name.startswith(("iw1.t", "iw4.t")) and row["expected"] != 0.0
+    ]
+    assert len(times) == 15
+    off = [(a, b) for a, b in times if abs(float(str(a)) - float(str(b))) > 0.001]
+    assert [(a, round(float(str(b)), 3)) for a, b in off] == [(6.111, 6.611)]
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_a_slip_of_the_document_is_shown_corrected(
+    verdicts: dict[str, dict[str, object]], name: str
+) -> None:
+    measured, corrected = verdicts[name]["measured"], CONTRADICTIONS[name]
+    if isinstance(corrected, str):
+        assert measured == corrected
+    else:
+        assert float(str(measured)) == pytest.approx(corrected, abs=1e-3)
+    assert verdicts[name]["note"]
+
+
+def test_the_law_holds_or_parts_as_the_clock_has_it(verdicts: dict[str, dict[str, object]]) -> None:
+    assert verdicts["delivery-law"]["measured"] == [3.0, pytest.approx(2.8888, abs=1e-3)]
+    paper = read_paper("rfc2416")
+    claim = next(c for c in paper.claims if c.id.endswith("rtt-est"))
+    (judged,) = check(Bench(paper), [claim])
+    rows = {(module, tick): at_end for module, tick, _, at_end, _ in judged.table[1:]}
+    assert rows["tahoe", "10 ms"] == rows["reno", "10 ms"] == "2.329 s"
+    assert {rows[module, "500 ms"] for module in ("tahoe", "reno", "sack", "fack")} == {"2.889 s"}
+
+
+def test_the_command_prints_the_table_and_the_json(netspurt: Command, tmp_path: Path) -> None:
+    shown = netspurt("papers", "check", "rfc2416")
+    assert shown.returncode == 0, shown.stderr
+    assert "37 claims" in shown.stdout
+    assert "30 reproduced · 6 where the document contradicts itself · 1 not" in shown.stdout
+    assert max(len(line) for line in shown.stdout.splitlines()) <= 150
+    assert (tmp_path / "runs/papers/rfc2416/time-sequence-iw4.png").stat().st_size > 5_000
+    rows = json.loads(netspurt("papers", "check", "rfc2416", "--json").stdout)
+    assert len(rows) == 37
+    keys = {"id", "verdict", "evidence", "expected", "measured", "unit", "tolerance", "note"}
+    assert all(set(row) == keys for row in rows)
+    assert [json.loads(netspurt("papers", "list", "--json").stdout)[0]["claims"]] == [37]
+    assert "four-modules" in netspurt("papers", "show", "rfc2416").stdout
+
+
+def test_explain_tells_where_a_value_comes_from(netspurt: Command) -> None:
+    told = netspurt("papers", "check", "rfc2416", "--explain", "rfc2416.pkt1024").stdout
+    for words in ("document-contradicts-itself", "1000", "1024", "1064", "80.3 ms"):
+        assert words in told, words
+    command = next(
+        line
+        for line in netspurt("papers", "check", "--explain", "rfc2416.iw1.t2").stdout.splitlines()
+        if "netspurt run" in line
+    )
+    assert command.split()[1] == "iw1"
+    wrong = netspurt("papers", "check", "--explain", "rfc2416.nothing")
+    assert wrong.returncode == 2
+    assert netspurt("papers", "check", "rfc9999").returncode == 2
+
+
+def test_a_model_that_misses_is_told_so(tmp_path: Path) -> None:
+    """The verdict comes from the run: another modem rate, and nothing is reproduced."""
+    shutil.copytree(ROOT / "papers" / "rfc2416", tmp_path / "rfc2416")
+    file = tmp_path / "rfc2416" / "start.toml"
+    file.write_text(file.read_text().replace("9600 bit/s", "9700 bit/s"))
+    paper = read_paper("rfc2416", tmp_path)
+    times = [c for c in paper.claims if c.measure in ("ack", "dupack") and c.printed != 0.0]
+    verdicts = {j.verdict for j in check(Bench(paper), times)}
+    assert verdicts == {Verdict.NOT_REPRODUCED}
+
+
+def test_a_row_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "papers" / "rfc2416", tmp_path / "rfc2416")
+    file = tmp_path / "rfc2416" / "expected.csv"
+    good = file.read_text()
+    file.write_text(good.replace(",simulation,", ",hearsay,", 1))
+    with pytest.raises(PaperError, match="no kind of evidence: hearsay"):
+        read_paper("rfc2416", tmp_path)
+    file.write_text(good.replace(",first_drop,", ",guess,", 1))
+    paper = read_paper("rfc2416", tmp_path)
+    with pytest.raises(PaperError, match="no measure 'guess'"):
+        check(Bench(paper), paper.claims)
+
+
+def test_comparisons_mean_what_they_say() -> None:
+    assert comparison("near")(1.0005, 1.0, 0.001)
+    assert not comparison("near")([1.0, 2.0], [1.0], 1.0)
+    assert comparison("at most")(1.1, 1.0, 0.2)
+    assert not comparison("at least")(0.7, 1.0, 0.2)
+    assert comparison("far below")(0.05, 1.0, 0)
+    assert not comparison("far below")(0.5, 1.0, 0)
+    assert not comparison("below")(1.0, 1.0, 0)
+    with pytest.raises(PaperError, match="no comparison"):
+        comparison("roughly")
+
+
+def test_every_paper_on_the_shelf_is_sound() -> None:
+    for key in shelf():
+        paper = read_paper(key)
+        ids = [claim.id for claim in paper.claims]
+        assert len(set(ids)) == len(ids)
+        assert all(claim_id.startswith(f"{key}.") for claim_id in ids)
+        for claim in paper.claims:
+            comparison(claim.compare)
+            assert (claim.corrected is None) or claim.note
+            assert claim.measure or claim.note
+        for run in paper.runs:
+            paper.scenario(run)
+
+
+def test_claims_are_those_of_the_reading_where_it_is_there() -> None:
+    listing = ROOT.parent / "shared" / "papers" / "claims.toml"
+    if not listing.exists():
+        pytest.skip("the list of claims is not on this machine")
+    with (ROOT / "papers" / "rfc2416" / "expected.csv").open(newline="") as file:
+        ours = {row["id"] for row in csv.DictReader(file)}
+    theirs = {
+        line.split('"')[1]
+        for line in listing.read_text().splitlines()
+        if line.startswith('id = "rfc2416.')
+    }
+    assert ours == theirs
