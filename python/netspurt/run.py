@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -164,7 +165,7 @@ class Run:
         if self._results is None:
             raise RunError(f"this run lies in {self.folder} already: copy that folder")
         folder = check_free(folder)
-        partial = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
+        partial = folder.with_name(f".{folder.name}.partial-{uuid.uuid4().hex[:8]}")
         partial.mkdir()
         try:
             self._write(self._results, partial)
@@ -178,7 +179,7 @@ class Run:
     def _write(self, results: _core.Results, folder: Path) -> None:
         for name in self.tables:
             results.write_table(name, str(folder / f"{name}.parquet"))
-        captures = {node: f"{_file_name(node)}.pcapng" for node in results.captured()}
+        captures = _file_names(results.captured())
         for node, file in captures.items():
             results.write_capture(node, str(folder / file))
         _write_text(folder / SCENARIO, self.scenario)
@@ -268,9 +269,14 @@ def _manifest(folder: Path) -> dict[str, Any]:
     return manifest if isinstance(manifest, dict) else {}
 
 
-def _file_name(node: str) -> str:
-    """Return a node's name as part of a file's, without separators."""
-    return "".join(c if c.isalnum() or c in "-_." else "_" for c in node).lstrip(".") or "node"
+def _file_names(nodes: list[str]) -> dict[str, str]:
+    """Return a file name for each node's capture: the node's own, without separators."""
+    names: dict[str, str] = {}
+    for node in nodes:
+        plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in node).lstrip(".")
+        name = f"{plain or 'node'}.pcapng"
+        names[node] = name if name not in names.values() else f"{plain}-{len(names)}.pcapng"
+    return names
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -188,6 +188,21 @@ def test_a_fresh_process_gets_the_same_digest(start: ns.Scenario) -> None:
     assert there.stdout.strip() == here
 
 
+def test_debug_and_release_get_the_same_digest(start: ns.Scenario) -> None:
+    debug = ROOT / "target" / "debug" / "examples" / "simulate"
+    if not debug.exists():
+        pytest.skip("no debug build to compare with: cargo test --workspace makes one")
+    file = ROOT / "papers" / "rfc2416" / "start.toml"
+    ran = subprocess.run(
+        [debug, file, "links.modem.loss.probability=0.03"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    run = start.replace({"links.modem.loss": {"probability": 0.03}}).run()
+    assert ran.stdout.split()[3:] == [run.digest, "flows", run.flows_digest]
+
+
 @pytest.mark.parametrize("workload", ["w1", "w3"])
 def test_workloads_carry_what_they_should(workload: str, netspurt: Command) -> None:
     ran = netspurt("run", ROOT / "bench" / f"{workload}.toml", "--json")

@@ -1,6 +1,6 @@
 //! Runs a scenario file with nothing around it: `simulate FILE [PATH=VALUE ...]`.
 //!
-//! Prints packet-hops, and the fingerprint of the flows' results.
+//! Prints packet-hops, and the fingerprints of all tables and of the flows' results.
 
 use netspurt::record::Data;
 use netspurt::scenario::Scenario;
@@ -20,6 +20,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(Data::I64(carried)) => carried.iter().sum::<i64>(),
         _ => 0,
     };
-    println!("hops {carried} flows {}", results.flows_digest());
+    println!("hops {carried} digest {} flows {}", results.digest(), results.flows_digest());
     Ok(())
 }

@@ -54,10 +54,9 @@ def check_for_programs(papers: list[Paper]) -> None:
 def check_for_people(paper: Paper, folder: Path) -> None:
     """Judge a paper, draw its pictures and print the verdicts as a table."""
     bench, verdicts = _judge(paper)
-    pictures = _draw(paper, bench, folder)
     for line in _report(paper, verdicts):
         typer.echo(line)
-    for n, file in enumerate(pictures):
+    for n, file in enumerate(_draw(paper, bench, folder)):
         typer.echo(f"  {'pictures:' if n == 0 else '         '} {file}")
     typer.echo("  why a verdict: netspurt papers check --explain ID\n")
 

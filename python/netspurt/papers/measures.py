@@ -245,16 +245,14 @@ def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measur
 
 
 @_measure
-def idle_cause(bench: Bench, *, late: str, early: str, link: str) -> Measured:
+def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str) -> Measured:
     """Return for how long a link idled in one run only, and whether the receiver dallied.
 
-    The receiver dallied if the first ACK left it later than its packet came.
+    The receiver dallied if any of its first ACKs left it later than its packet came. `dallying` is
+    a run whose receiver does.
     """
     a, b = bench.run(late), bench.run(early)
-    receiver = a.segments.where(node=str(a.flows["to"][0]))
-    came = receiver.where(way="in").seconds()
-    left = receiver.where(way="out").seconds()
-    dally = float(left[0] - came[0])
+    dally = _dally(a)
     idle = {}
     rows = [("run", f"{link} idle up to the first resend")]
     for name, run in ((late, a), (early, b)):
@@ -264,8 +262,24 @@ def idle_cause(bench: Bench, *, late: str, early: str, link: str) -> Measured:
         rows.append((name, f"{idle[name]:.3f} s"))
     rows.append(("difference", f"{idle[late] - idle[early]:.3f} s"))
     rows.append(("round trip less one packet time", f"{_slack(a, link):.3f} s"))
+    rows.append(("longest dally up to the first resend", f"{dally:.3f} s"))
+    rows.append((f"... in {dallying}", f"{_dally(bench.run(dallying)):.3f} s"))
     told = "no dally" if dally < SAME_INSTANT else f"dally {dally:.3f} s"
     return Measured(f"idle {idle[late] - idle[early]:.3f} s, {told}", rows)
+
+
+def _dally(run: Run) -> float:
+    """Return the longest that the receiver held an ACK back, up to the first resend, in seconds."""
+    receiver = run.segments.where(node=str(run.flows["to"][0]))
+    came = receiver.where(way="in")
+    left = receiver.where(way="out")
+    packets = [n for n in left["packet"].tolist() if n in came["packet"]]
+    held = 0.0
+    for packet in packets:
+        first = float(left.where(packet=packet).seconds()[0])
+        if first < first_resend(run):
+            held = max(held, first - float(came.where(packet=packet).seconds()[0]))
+    return held
 
 
 def _slack(run: Run, link: str) -> float:

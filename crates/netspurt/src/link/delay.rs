@@ -26,6 +26,14 @@ impl Delay {
         Self(Kind::Timeline { timeline, cursor: 0 })
     }
 
+    /// Whether it is zero whenever.
+    pub(super) fn is_nothing(&self) -> bool {
+        match &self.0 {
+            Kind::Constant(delay) => delay.is_zero(),
+            Kind::Timeline { timeline, .. } => timeline.is_zero(),
+        }
+    }
+
     /// The delay of a frame whose transmission starts at `start`; starts never fall.
     #[inline]
     pub(super) fn at(&mut self, start: Time) -> Duration {

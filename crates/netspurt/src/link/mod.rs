@@ -44,6 +44,13 @@ pub struct LinkConfig {
     pub effects: Option<Effects>,
 }
 
+impl LinkConfig {
+    /// Whether every frame arrives in the instant in which it enters.
+    pub fn is_instant(&self) -> bool {
+        self.rate == BitRate::UNLIMITED && self.delay.is_nothing()
+    }
+}
+
 /// What a direction of a link did, in frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCount {

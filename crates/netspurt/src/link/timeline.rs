@@ -57,6 +57,11 @@ impl Timeline {
         }
     }
 
+    /// Whether it is zero throughout.
+    pub fn is_zero(&self) -> bool {
+        self.points.iter().all(|(_, value)| value.is_zero())
+    }
+
     /// The value at `now`. `cursor` remembers the place between calls, whose instants never
     /// fall; start it at 0.
     pub fn value(&self, now: Time, cursor: &mut usize) -> Duration {

@@ -51,9 +51,13 @@ impl Document {
             })?;
         for (path, value) in &self.overrides {
             let value = value.parse::<Value>().unwrap_or_else(|_| Value::from(value.as_str()));
-            let keys: Vec<&str> = path.split('.').collect();
-            set(document.as_table_mut(), &keys, value)
-                .map_err(|message| self.blame(&Problem::at([path], message)))?;
+            let set = toml_edit::Key::parse(path)
+                .map_err(|_| "not a path of keys joined by dots".to_owned())
+                .and_then(|keys| {
+                    let keys: Vec<&str> = keys.iter().map(toml_edit::Key::get).collect();
+                    set(document.as_table_mut(), &keys, value)
+                });
+            set.map_err(|message| self.blame(&Problem::at([path], message)))?;
         }
         Ok(document.to_string())
     }
@@ -116,9 +120,6 @@ impl Document {
 /// Sets `keys` below `table`, making tables on the way.
 fn set(table: &mut dyn TableLike, keys: &[&str], value: Value) -> Result<(), String> {
     let [first, rest @ ..] = keys else { unreachable!("a path has a key") };
-    if first.is_empty() {
-        return Err("an empty key in the path".into());
-    }
     if rest.is_empty() {
         table.insert(first, Item::Value(value));
         return Ok(());
@@ -186,10 +187,28 @@ fn reword(message: &str, written: &str) -> (String, String) {
         let key = quoted.next().unwrap_or_default();
         return (format!("the key `{key}` is missing"), format!("add `{key} = ...`"));
     }
+    if let Some((what, expected)) = message.split_once(", expected ") {
+        let plain = plain_type(expected);
+        return (what.replace("invalid type", "wrong type"), format!("write {plain}"));
+    }
     // Quantities say `what is wrong: write the right thing`.
     match message.split_once(": write ") {
         Some((what, fix)) => (what.to_owned(), format!("write {fix}")),
         None => (message.to_owned(), String::new()),
+    }
+}
+
+/// A type's name for people.
+fn plain_type(expected: &str) -> String {
+    match expected {
+        "u64" | "u32" => "a whole number, from 0 to 2^63 - 1 at most".into(),
+        "f64" => "a number".into(),
+        "a boolean" => "`true` or `false`".into(),
+        "a sequence" => "a list".into(),
+        "a map" => "a table".into(),
+        _ if expected.starts_with("struct ") => "a table".into(),
+        _ if expected.starts_with("a tuple") => "a list".into(),
+        _ => expected.into(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Nodes, links, routes and flows of a scenario, checked against each other.
 
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexSet;
 
 use crate::app::Bulk;
 use crate::event::Wanted;
@@ -72,7 +72,8 @@ impl Plan {
         for route in &spec.routes {
             set_route(&mut routes, route, &drawn, &nodes)?;
         }
-        let flows = plan_flows(spec, &nodes, &graph, &routes)?;
+        let net = Net { nodes: &nodes, graph: &graph, routes: &routes, links: &links };
+        let flows = plan_flows(spec, &net)?;
         let spied = match &spec.record.spy {
             None => flows.iter().map(|flow| flow.from).collect::<IndexSet<u32>>(),
             Some(names) => names
@@ -254,17 +255,20 @@ fn set_route(
     Ok(())
 }
 
-fn plan_flows(
-    spec: &Spec,
-    nodes: &IndexSet<String>,
-    graph: &Graph,
-    routes: &Routes,
-) -> Result<Vec<PlannedFlow>, Problem> {
+/// What flows are checked against.
+struct Net<'a> {
+    nodes: &'a IndexSet<String>,
+    graph: &'a Graph,
+    routes: &'a Routes,
+    links: &'a [PlannedLink],
+}
+
+fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
     if spec.flows.is_empty() {
         return Err(Problem::at(["flows"], "nothing flows").fix("add `[flows.name]`"));
     }
     let mut flows = Vec::new();
-    let mut checked: IndexMap<(u32, u32), ()> = IndexMap::new();
+    let mut checked: IndexSet<(u32, u32)> = IndexSet::new();
     for (name, flow) in &spec.flows {
         if flow.count == 0 {
             return Err(Problem::at(["flows", name, "count"], "a group of no flows").fix("from 1"));
@@ -273,11 +277,11 @@ fn plan_flows(
         for i in 0..flow.count {
             let place = |key: &str, pattern: &str| {
                 let name_of_node = pattern.replace("{i}", &i.to_string());
-                node(nodes, &name_of_node, &["flows", name, key])
+                node(net.nodes, &name_of_node, &["flows", name, key])
             };
             let (from, to) = (place("from", &flow.from)?, place("to", &flow.to)?);
-            if checked.insert((from, to), ()).is_none() {
-                check_routes(name, from, to, nodes, graph, routes)?;
+            if checked.insert((from, to)) {
+                net.check(name, from, to)?;
             }
             flows.push(PlannedFlow {
                 name: if flow.count == 1 { name.clone() } else { format!("{name}.{i}") },
@@ -291,31 +295,33 @@ fn plan_flows(
     Ok(flows)
 }
 
-/// Whether packets get there and ACKs back.
-fn check_routes(
-    name: &str,
-    from: u32,
-    to: u32,
-    nodes: &IndexSet<String>,
-    graph: &Graph,
-    routes: &Routes,
-) -> Result<(), Problem> {
-    if from == to {
-        let message = "the flow ends where it starts";
-        return Err(Problem::at(["flows", name, "to"], message).fix("another node than `from`"));
+impl Net<'_> {
+    /// Whether packets get there and ACKs back, and not in no time at all.
+    fn check(&self, name: &str, from: u32, to: u32) -> Result<(), Problem> {
+        if from == to {
+            let message = "the flow ends where it starts";
+            return Err(Problem::at(["flows", name, "to"], message).fix("another node than `from`"));
+        }
+        let path = |a: u32, b: u32, key| {
+            let path = self.routes.path(self.graph, a, b);
+            path.map_err(|error| self.no_route(name, (a, b), key, error))
+        };
+        let round = [path(from, to, "to")?, path(to, from, "from")?].concat();
+        if round.iter().all(|link| self.links[*link as usize].config.is_instant()) {
+            let message = "the way there and back takes no time, so the run would never end";
+            return Err(Problem::at(["flows", name], message).fix("give a link a rate or a delay"));
+        }
+        Ok(())
     }
-    for (a, b, key) in [(from, to, "to"), (to, from, "from")] {
-        routes.path(graph, a, b).map_err(|error| {
-            let (RouteError::DeadEnd { at } | RouteError::Circle { at }) = error;
-            let message =
-                format!("no route from `{}` to `{}`", nodes[a as usize], nodes[b as usize]);
-            let stuck = &nodes[at as usize];
-            Problem::at(["flows", name, key], message).fix(match error {
-                _ if !graph.joins(a, b) => "no chain of links joins them".to_owned(),
-                RouteError::DeadEnd { .. } => format!("the routes end at `{stuck}`"),
-                RouteError::Circle { .. } => format!("the routes circle through `{stuck}`"),
-            })
-        })?;
+
+    fn no_route(&self, name: &str, (a, b): (u32, u32), key: &str, error: RouteError) -> Problem {
+        let (RouteError::DeadEnd { at } | RouteError::Circle { at }) = error;
+        let called = |node: u32| &self.nodes[node as usize];
+        let message = format!("no route from `{}` to `{}`", called(a), called(b));
+        Problem::at(["flows", name, key], message).fix(match error {
+            _ if !self.graph.joins(a, b) => "no chain of links joins them".to_owned(),
+            RouteError::DeadEnd { .. } => format!("the routes end at `{}`", called(at)),
+            RouteError::Circle { .. } => format!("the routes circle through `{}`", called(at)),
+        })
     }
-    Ok(())
 }

@@ -47,7 +47,8 @@ fn each_slip_names_the_key_the_value_and_the_fix() {
         ("\"9600 bit/s\"", "\"0 bit/s\"", "must be above zero", ""),
         ("\"9600 bit/s\"", "\"-5 bit/s\"", "must be zero or more", ""),
         ("\"9600 bit/s\"", "\"9600 ms\"", "not a bit rate", "one of the units bit/s"),
-        ("\"9600 bit/s\"", "true", "invalid type: boolean", ""),
+        ("\"9600 bit/s\"", "true", "wrong type: boolean", "a bit rate in quotes"),
+        ("stop = \"10 s\"", "stop = \"10 s\"\nseed = \"x\"", "wrong type", "a whole number"),
         ("\"3 packets\"", "\"0 packets\"", "a queue for nothing", "1 packet"),
         ("\"3 packets\"", "\"3\"", "`3` has no unit", "write `3 packets`"),
         ("\"3 packets\"", "\"3 KB\"", "not a size in bytes", "write `3 kB`"),
@@ -60,7 +61,7 @@ fn each_slip_names_the_key_the_value_and_the_fix() {
         ("\"20 segments\"", "\"0 B\"", "sends nothing", "at least"),
         ("stop = \"10 s\"", "stop = \"0 s\"", "ends at once", "above zero"),
         ("stop = \"10 s\"", "", "the key `stop` is missing", "add `stop = ...`"),
-        ("rate = \"10 Mbit/s\"", "reorder = 1, rate = \"1 bit/s\"", "invalid type", ""),
+        ("rate = \"10 Mbit/s\"", "reorder = 1, rate = \"1 bit/s\"", "wrong type", ""),
         (
             "queue = \"3 packets\"",
             "reorder = { nth = [1], by = \"1 s\" }",
@@ -83,6 +84,14 @@ fn each_slip_names_the_key_the_value_and_the_fix() {
         assert!(error.fix.contains(fix), "{to}: {error}");
         assert!(error.place.is_some() && !error.key.is_empty() || to.is_empty(), "{to}: {error}");
     }
+}
+
+#[test]
+fn a_route_that_takes_no_time_would_never_end() {
+    let text = CHAIN.replace("10 Mbit/s", "unlimited").replace("9600 bit/s", "unlimited");
+    assert!(Scenario::parse("x.toml", &text).is_ok(), "150 ms are enough");
+    let error = Scenario::parse("x.toml", &text.replace("150 ms", "0 ms")).unwrap_err();
+    assert!(error.message.contains("takes no time"), "{error}");
 }
 
 #[test]
