@@ -6,7 +6,9 @@ use core::str::FromStr;
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::value::{F64Deserializer, I64Deserializer, MapAccessDeserializer, StrDeserializer};
+use serde::de::value::{
+    BoolDeserializer, F64Deserializer, I64Deserializer, MapAccessDeserializer, StrDeserializer,
+};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 
@@ -232,6 +234,10 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for BothWaysVisitor<T> {
         T::deserialize(I64Deserializer::new(number)).map(BothWays::Same)
     }
 
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
+        T::deserialize(BoolDeserializer::new(value)).map(BothWays::Same)
+    }
+
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
         T::deserialize(F64Deserializer::new(number)).map(BothWays::Same)
     }
@@ -297,6 +303,10 @@ impl<'de, W: Deserialize<'de>, T: Deserialize<'de>> Visitor<'de> for WordOrVisit
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
         W::deserialize(I64Deserializer::new(number)).map(WordOr::Word)
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
+        W::deserialize(BoolDeserializer::new(value)).map(WordOr::Word)
     }
 
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
