@@ -121,7 +121,7 @@ impl Segments {
             (kind, ack, (ack - 1).div_ceil(smss))
         };
         let id = frame.id;
-        for (place, block) in (1..).zip(frame.sack.as_slice()) {
+        for (place, block) in (1..).zip(frame.sack()) {
             self.blocks.t_ns.push(t_ns);
             self.blocks.node.push(node);
             self.blocks.flow.push(flow);
@@ -140,7 +140,7 @@ impl Segments {
         self.window.push(frame.window);
         self.cause.push(frame.cause.code());
         self.id.push(id);
-        self.sack_blocks.push(u16::try_from(frame.sack.as_slice().len()).unwrap_or(0));
+        self.sack_blocks.push(u16::try_from(frame.sack().len()).unwrap_or(0));
     }
 
     /// Kind and packet number of a segment, without regard to what was seen before.

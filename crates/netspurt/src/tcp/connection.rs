@@ -121,8 +121,8 @@ impl Halves<'_> {
     fn acknowledge(&mut self, what: &Acknowledgment, cx: &mut Context<'_>) {
         let mut segment = self.sender.tx.blank(cx);
         segment.ack = seq::to_wire(ISN, what.next);
-        segment.stamp = what.echo;
-        segment.sack = what.blocks;
+        segment.set_stamp(what.echo);
+        segment.set_sack(&what.blocks);
         // ns-2's sink charges 8 octets a block and nothing for the option's own two.
         segment.size_bytes += 8 * u16::try_from(what.blocks.as_slice().len()).unwrap_or(0);
         cx.outbox.push_back(segment);

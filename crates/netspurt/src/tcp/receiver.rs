@@ -73,8 +73,8 @@ impl Receiver {
         let left = seq::from_wire(ISN, segment.seq, self.next);
         let right = left + u64::from(segment.len);
         self.count.segments += 1;
-        if left <= self.told && segment.stamp >= self.echo {
-            self.echo = segment.stamp;
+        if left <= self.told && segment.stamp() >= self.echo {
+            self.echo = segment.stamp();
         }
         let before = self.next;
         let new = self.take_in(left, right);

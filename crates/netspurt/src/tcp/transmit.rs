@@ -118,7 +118,7 @@ impl Transmitter {
         segment.len = len as u16;
         segment.size_bytes += segment.len;
         segment.cause = cause.into();
-        segment.stamp = cx.now;
+        segment.set_stamp(cx.now);
         cx.outbox.push_back(segment);
     }
 

@@ -122,8 +122,8 @@ impl NsSender {
     pub(super) fn on_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         let ack = Ack {
             ack: seq::from_wire(ISN, segment.ack, self.tx.una),
-            blocks: segment.sack.as_slice(),
-            echo: segment.stamp,
+            blocks: segment.sack(),
+            echo: segment.stamp(),
         };
         match self.recovery {
             Recovery::Tahoe => self.tahoe_ack(&ack, cx),
