@@ -36,8 +36,8 @@ impl Default for Bsd44Config {
 /// Its counter of a round trip starts at 1, so the first sample counts a tick too many, and the
 /// later ones take that tick off again. The deviation starts at half the first sample; until
 /// then it holds the default round trip, without a mean, and the first timer is a special sum:
-/// a connection request is therefore sent again after 6, 24 and 48 s (Stevens 1994, TCP/IP
-/// Illustrated 1, §18.5).
+/// a connection request is therefore sent again after 6 and then 24 s (Stevens 1994, TCP/IP
+/// Illustrated 1, §18.3).
 ///
 /// Timeouts take factors from a table, 1 2 4 ... 64, counted up to the twelfth. From the fourth
 /// on the mean is moved into the deviation: the timer stays, but the next sample counts as the

@@ -208,6 +208,14 @@ fn every_law_is_called_by_its_name() {
     assert_eq!(EstimatorConfig::named("rfc1122"), None);
 }
 
+#[test]
+fn the_page_on_timers_has_a_row_for_every_law() {
+    let page = include_str!("../../../../docs/estimators.md");
+    for name in EstimatorConfig::NAMES {
+        assert!(page.contains(&format!("\n| `{name}` |")), "no row for `{name}`");
+    }
+}
+
 proptest! {
     #[test]
     fn the_timer_keeps_its_bounds_and_the_state_agrees(past in steps()) {

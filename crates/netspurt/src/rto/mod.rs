@@ -19,6 +19,11 @@ mod rfc793;
 
 #[cfg(test)]
 mod contract;
+
+/// Runs the example of the page on timers.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/estimators.md")]
+struct Page;
 use crate::event::RtoState;
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};

@@ -192,3 +192,23 @@ impl Transmitter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux's rule: a round is over when a sample comes from beyond what was next to be sent
+    /// as the last one ended; the end itself does not lie beyond.
+    #[test]
+    fn a_round_ends_with_a_sample_from_beyond_its_window() {
+        let mut round = Round::default();
+        let counts = [(961, 3841), (1921, 4801), (3841, 6721), (4801, 7681), (5761, 8641)].map(
+            |(ack, max)| {
+                round.on_sample(ack, max);
+                round.count
+            },
+        );
+        assert_eq!(counts, [1, 1, 1, 2, 2]);
+        assert_eq!(round.end, 7681);
+    }
+}
