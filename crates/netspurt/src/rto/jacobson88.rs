@@ -168,9 +168,12 @@ mod tests {
     fn two_deviations_in_1988_became_four_in_1990() {
         assert_eq!(after(Deviations::Two, &[4, 8]).rto(), ticks(9));
         assert_eq!(after(Deviations::Four, &[4, 8]).rto(), ticks(14));
-        // (34 / 4 + 10) / 2 = 9 and 34 / 8 + 10 = 14, all rounded down.
+        // (34 / 4 + 10) / 2 = 9 and 34 / 8 + 10 = 14, all rounded down; and of sa 37, sv 9 the
+        // halves are summed first: (9 + 9) / 2.
         assert_eq!(after(Deviations::Two, &[4, 8, 2]).rto(), ticks(9));
         assert_eq!(after(Deviations::Four, &[4, 8, 2]).rto(), ticks(14));
+        assert_eq!(after(Deviations::Two, &[4, 8, 5]).rto(), ticks(9));
+        assert_eq!(after(Deviations::Four, &[4, 8, 5]).rto(), ticks(13));
     }
 
     #[test]
