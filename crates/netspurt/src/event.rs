@@ -29,7 +29,7 @@ pub enum DropReason {
 pub struct RtoState {
     /// Smoothed round trip; `None` before the first sample.
     pub srtt: Option<Duration>,
-    /// Smoothed variation; `None` before the first sample.
+    /// Smoothed variation; `None` before the first sample, and where the law keeps none.
     pub rttvar: Option<Duration>,
     /// The factor the timeouts so far have put on the timer.
     pub backoff: u32,

@@ -2,8 +2,8 @@
 
 use crate::clock::Clock;
 use crate::event::{RtoState, What};
-use crate::rto::RtoEstimator;
-use crate::sample::{RttSample, SampleSource};
+use crate::rto::{RtoEstimator, TimeoutKind};
+use crate::sample::RttSample;
 use crate::units::Time;
 
 use super::transmit::Context;
@@ -14,14 +14,6 @@ pub(super) struct RetransmitTimer {
     estimator: Box<dyn RtoEstimator>,
     clock: Clock,
     deadline: Time,
-}
-
-/// A round trip to be turned into a sample.
-pub(super) struct RoundTrip {
-    pub(super) sent: Time,
-    pub(super) source: SampleSource,
-    pub(super) acked_bytes: u64,
-    pub(super) flight_bytes: u64,
 }
 
 impl RetransmitTimer {
@@ -47,17 +39,11 @@ impl RetransmitTimer {
         self.deadline = Time::NEVER;
     }
 
-    /// Reads the clock on a round trip that ends now, and lets the estimator judge it.
-    pub(super) fn sample(&mut self, trip: &RoundTrip, cx: &mut Context<'_>) {
-        let sample = RttSample {
-            at: cx.now,
-            sent: trip.sent,
-            rtt: self.clock.elapsed(trip.sent, cx.now),
-            ambiguous: false,
-            source: trip.source,
-            acked_bytes: trip.acked_bytes,
-            flight_bytes: trip.flight_bytes,
-        };
+    /// Reads the clock on a round trip that ends now, puts the reading in, and lets the estimator
+    /// judge the sample.
+    pub(super) fn sample(&mut self, labelled: RttSample, cx: &mut Context<'_>) {
+        let rtt = self.clock.elapsed(labelled.sent, cx.now);
+        let sample = RttSample { at: cx.now, rtt, ..labelled };
         self.estimator.on_sample(&sample);
         if cx.events.wanted().rtt {
             let what = What::Rtt { endpoint: cx.endpoint, sent: sample.sent, rtt: sample.rtt };
@@ -73,7 +59,7 @@ impl RetransmitTimer {
 
     /// It fired with octets outstanding.
     pub(super) fn back_off(&mut self, cx: &mut Context<'_>) {
-        self.estimator.on_timeout(cx.now);
+        self.estimator.on_timeout(cx.now, TimeoutKind::Rto);
         self.report(true, cx);
     }
 
