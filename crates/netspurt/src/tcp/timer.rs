@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use crate::event::{RtoState, What};
 use crate::rto::{RtoEstimator, TimeoutKind};
 use crate::sample::RttSample;
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
 use super::transmit::Context;
 
@@ -14,6 +14,14 @@ pub(super) struct RetransmitTimer {
     estimator: Box<dyn RtoEstimator>,
     clock: Clock,
     deadline: Time,
+}
+
+/// What is outstanding, as far as a deadline depends on it.
+pub(super) struct Oldest {
+    /// When the oldest segment outstanding last went out.
+    pub(super) sent: Time,
+    /// How many are outstanding.
+    pub(super) flight_segs: u64,
 }
 
 impl RetransmitTimer {
@@ -35,6 +43,23 @@ impl RetransmitTimer {
         self.deadline = now + self.estimator.rto();
     }
 
+    /// Arms it afresh at `now` for a timer that counts from `from`, fired by `clock`.
+    pub(super) fn restart(&mut self, now: Time, from: Time, oldest: Oldest, clock: Clock) {
+        let due = self.estimator.deadline(from, oldest.sent, oldest.flight_segs);
+        let wait = due.saturating_since(now);
+        self.deadline = clock.expiry(now, wait);
+    }
+
+    /// The timer as it would be armed now.
+    pub(super) fn rto(&self) -> Duration {
+        self.estimator.rto()
+    }
+
+    /// Its state, for people.
+    pub(super) fn state(&self) -> RtoState {
+        self.estimator.state()
+    }
+
     pub(super) fn stop(&mut self) {
         self.deadline = Time::NEVER;
     }
@@ -52,14 +77,32 @@ impl RetransmitTimer {
         self.report(false, cx);
     }
 
+    /// The handshake is complete, with the round trip it took.
+    pub(super) fn handshake(&mut self, labelled: RttSample, cx: &mut Context<'_>) {
+        let rtt = self.clock.elapsed(labelled.sent, cx.now);
+        let sample = RttSample { at: cx.now, rtt, handshake: true, ..labelled };
+        self.estimator.on_handshake(&sample);
+        if cx.events.wanted().rtt {
+            let what = What::Rtt { endpoint: cx.endpoint, sent: sample.sent, rtt: sample.rtt };
+            cx.events.report(cx.now, what);
+        }
+        self.report(false, cx);
+    }
+
+    /// The last timeout proved needless.
+    pub(super) fn spurious(&mut self, cx: &mut Context<'_>) {
+        self.estimator.on_spurious(None);
+        self.report(false, cx);
+    }
+
     /// An ACK made progress without a sample.
     pub(super) fn progress(&mut self, covers_timed: bool) {
         self.estimator.on_progress(covers_timed);
     }
 
     /// It fired with octets outstanding.
-    pub(super) fn back_off(&mut self, cx: &mut Context<'_>) {
-        self.estimator.on_timeout(cx.now, TimeoutKind::Rto);
+    pub(super) fn back_off(&mut self, kind: TimeoutKind, cx: &mut Context<'_>) {
+        self.estimator.on_timeout(cx.now, kind);
         self.report(true, cx);
     }
 

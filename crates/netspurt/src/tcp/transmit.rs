@@ -10,7 +10,7 @@ use crate::segment::{Cause, Flags, Segment};
 use crate::seq;
 use crate::units::Time;
 
-use super::config::TcpConfig;
+use super::config::NsConfig;
 use super::timer::RetransmitTimer;
 
 /// One step of a connection: the instant, and where its effects go.
@@ -32,6 +32,10 @@ pub struct SendCount {
     pub timeouts: u64,
     /// Times duplicate ACKs started a repair.
     pub fast_retransmits: u64,
+    /// Tail loss probes sent.
+    pub probes: u64,
+    /// Cuts taken back because what led to them proved needless.
+    pub undone: u64,
 }
 
 /// The initial sequence number of every simulated connection; data starts at 1.
@@ -83,7 +87,7 @@ impl Round {
 }
 
 impl Transmitter {
-    pub(super) fn new(config: &TcpConfig) -> Self {
+    pub(super) fn new(config: &NsConfig) -> Self {
         let timer = RetransmitTimer::new(Box::new(Ns2::new(config.rto)), config.clock);
         Self {
             smss: u64::from(config.smss()),
