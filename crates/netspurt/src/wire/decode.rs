@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::segment::{Ecn, Flags, Segment};
 
-use super::options::read_options;
+use super::options::{TCP_HEADER_BYTES, read_options};
 use super::{LONGEST, TCP};
 
 /// How much of a packet must be right.
@@ -83,6 +83,9 @@ pub struct Decoded<'a> {
     pub payload: &'a [u8],
 }
 
+/// Octets of the shortest TCP header.
+const HEAD: usize = TCP_HEADER_BYTES as usize;
+
 /// What an IP header says.
 struct Ip {
     source: IpAddr,
@@ -121,12 +124,12 @@ pub fn decode(bytes: &[u8], checks: Checks) -> Result<Decoded<'_>, DecodeError> 
     if checks == Checks::Whole && there.len() < end {
         return Err(fault(bytes.len(), Fault::Truncated));
     }
-    let head: [u8; 20] = array(there, at)?;
+    let head: [u8; HEAD] = array(there, at)?;
     let payload_at = at + usize::from(head[12] >> 4) * 4;
-    if payload_at < at + head.len() || payload_at > end {
+    if payload_at < at + HEAD || payload_at > end {
         return Err(fault(at + 12, Fault::HeaderLength));
     }
-    let options = there.get(at + head.len()..payload_at);
+    let options = there.get(at + HEAD..payload_at);
     let options = options.ok_or(fault(bytes.len(), Fault::Truncated))?;
     if checks == Checks::Whole && checksum(pseudo(&ip), &there[at..]) != 0 {
         return Err(fault(at + 16, Fault::TcpChecksum));
@@ -140,14 +143,14 @@ pub fn decode(bytes: &[u8], checks: Checks) -> Result<Decoded<'_>, DecodeError> 
         segment,
         urgent: half(&head, 18),
         reserved: head[12] & 0xf,
-        malformed_option: malformed.map(|option| at + head.len() + option),
+        malformed_option: malformed.map(|option| at + HEAD + option),
         payload: &there[payload_at..],
     })
 }
 
 /// The segment of a header without its options.
 #[expect(clippy::cast_possible_truncation, reason = "a packet is 65535 octets at most")]
-fn segment(head: &[u8; 20], ip: &Ip, len: usize) -> Segment {
+fn segment(head: &[u8; HEAD], ip: &Ip, len: usize) -> Segment {
     Segment {
         seq: word(head, 4),
         ack: word(head, 8),
@@ -178,7 +181,7 @@ fn ipv4(bytes: &[u8], checks: Checks) -> Result<Ip, DecodeError> {
         return Err(fault(9, Fault::NotTcp(head[9])));
     }
     let end = usize::from(half(&head, 2));
-    if end < at {
+    if end < at + HEAD {
         return Err(fault(2, Fault::Length));
     }
     let address = |at| IpAddr::V4(Ipv4Addr::from(word(&head, at)));
@@ -195,7 +198,7 @@ fn ipv6(bytes: &[u8]) -> Result<Ip, DecodeError> {
     let head: [u8; 40] = array(bytes, 0)?;
     let at = extensions(bytes, head[6])?;
     let end = head.len() + usize::from(half(&head, 4));
-    if end < at || end > LONGEST {
+    if end < at + HEAD || end > LONGEST {
         return Err(fault(4, Fault::Length));
     }
     let address = |octets: &[u8]| {

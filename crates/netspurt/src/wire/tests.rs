@@ -391,7 +391,7 @@ fn each_fault_has_its_place() {
     };
     assert_eq!(with(&good, 0, 0x50), (0, Fault::Version(5)));
     assert_eq!(with(&good, 0, 0x44), (0, Fault::HeaderLength));
-    assert_eq!(with(&good, 3, 19), (2, Fault::Length));
+    assert_eq!(with(&good, 3, 39), (2, Fault::Length));
     assert_eq!(with(&good, 9, 17), (9, Fault::NotTcp(17)));
     // More fragments; an offset; to forbid fragments is no fragment.
     assert_eq!(with(&good, 6, 0x20), (6, Fault::Fragment));
@@ -401,7 +401,11 @@ fn each_fault_has_its_place() {
     assert_eq!(with(&good, 32, 0x60), (32, Fault::HeaderLength));
     assert_eq!(with(&six, 6, 17), (6, Fault::NotTcp(17)));
     // A jumbogram's length is zero.
-    assert_eq!(with(&six, 5, 0), (40, Fault::Truncated));
+    assert_eq!(with(&six, 5, 0), (4, Fault::Length));
+    assert_eq!(with(&six, 5, 19), (4, Fault::Length));
+    // Headers included, it is longer than 16 bits can say.
+    let long = [&six[..5], &[0xff], &six[6..]].concat();
+    assert_eq!(with(&long, 4, 0xff), (4, Fault::Length));
     let error = decode(&[], Checks::Whole).unwrap_err();
     assert_eq!((error.offset, error.what), (0, Fault::Truncated));
 }
