@@ -94,6 +94,8 @@ impl Flags {
     pub const PSH: Flags = Flags(0x08);
     /// The acknowledgment field is significant.
     pub const ACK: Flags = Flags(0x10);
+    /// The urgent pointer is significant; no sender here sets it.
+    pub const URG: Flags = Flags(0x20);
     /// A congestion mark is echoed.
     pub const ECE: Flags = Flags(0x40);
     /// The congestion window was reduced.
