@@ -1,30 +1,38 @@
 //! One direction of a link: loss, queue, transmission, propagation, in that order.
 //!
-//! A frame may be lost at the entry, is queued behind a drop-tail limit, is sent at the link's
-//! rate, may be lost, copied or held on the way, and arrives after the propagation delay. All
-//! of it is decided when the frame enters; one wake-up a link then suffices, and a frame in
-//! transmission is only an entry in a ring.
+//! A frame may be lost at the entry, is queued, is sent at the link's rate, may be lost, copied
+//! or held on the way, and arrives after the propagation delay. Behind a drop-tail limit all of
+//! it is decided when the frame enters; one wake-up a link then suffices, and a frame in
+//! transmission is only an entry in a ring. A queue that a law manages decides about each
+//! departure when it comes.
 
+mod aqm;
 mod backlog;
 mod delay;
+mod drop_tail;
 mod effects;
 mod flight;
 mod framing;
+mod line;
+mod managed;
 mod serializer;
 mod timeline;
 
-use crate::event::{DropReason, Events, What};
+use crate::event::Events;
 use crate::stage::{Frame, Port, Stage};
 use crate::units::{BitRate, Time};
 
+use aqm::Discipline;
+pub use aqm::{CoDelConfig, FqCoDelConfig, PieConfig, Queue, RedConfig, RedUnit};
 use backlog::Backlog;
 pub use backlog::QueueLimit;
 pub use delay::Delay;
+use drop_tail::DropTail;
 pub use effects::{Effects, Pick};
-use flight::Flight;
 pub use flight::Order;
 pub use framing::Framing;
-use serializer::Serializer;
+use line::Line;
+use managed::Managed;
 pub use timeline::{Interpolation, Timeline, TimelineError};
 
 /// What one direction of a link is like.
@@ -38,8 +46,8 @@ pub struct LinkConfig {
     pub delay: Delay,
     /// Whether a frame may overtake another on the way.
     pub order: Order,
-    /// How much may wait.
-    pub queue: QueueLimit,
+    /// How much may wait, and which law watches over it.
+    pub queue: Queue,
     /// Losses, copies and detours; `None` for a clean link.
     pub effects: Option<Effects>,
 }
@@ -58,8 +66,10 @@ pub struct LinkCount {
     pub carried: u64,
     /// Their octets, without framing.
     pub carried_bytes: u64,
-    /// Frames refused by the full queue.
+    /// Frames dropped by the queue, because it was full or its law said so.
     pub dropped: u64,
+    /// Frames marked by the queue's law instead.
+    pub marked: u64,
     /// Frames lost at the entry or on the way.
     pub lost: u64,
     /// The longest the queue got, the frame in transmission included.
@@ -70,7 +80,7 @@ pub struct LinkCount {
 ///
 /// ```
 /// use netspurt::event::{Events, Wanted};
-/// use netspurt::link::{Delay, Framing, Link, LinkConfig, Order, QueueLimit};
+/// use netspurt::link::{Delay, Framing, Link, LinkConfig, Order, Queue, QueueLimit};
 /// use netspurt::segment::Segment;
 /// use netspurt::stage::Stage;
 /// use netspurt::units::{BitRate, Duration, Time};
@@ -80,7 +90,7 @@ pub struct LinkCount {
 ///     framing: Framing::NONE,
 ///     delay: Delay::constant(Duration::from_millis(150)),
 ///     order: Order::Fifo,
-///     queue: QueueLimit::Packets(3),
+///     queue: Queue::DropTail(QueueLimit::Packets(3)),
 ///     effects: None,
 /// });
 /// let mut events = Events::new(Wanted::default());
@@ -88,107 +98,76 @@ pub struct LinkCount {
 /// assert_eq!(modem.next_wakeup(), Some(Time::from_nanos(1_150_000_000)));
 /// ```
 #[derive(Debug)]
-pub struct Link<F> {
-    index: u32,
-    serializer: Serializer,
-    delay: Delay,
-    backlog: Backlog,
-    flight: Flight<F>,
-    effects: Option<Box<Effects>>,
-    count: LinkCount,
+pub struct Link<F>(Inside<F>);
+
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "drop-tail links, the usual ones, lie in line")]
+enum Inside<F> {
+    DropTail(DropTail<F>),
+    Managed(Box<Managed<F>>),
 }
 
 impl<F: Frame> Link<F> {
     /// The link direction numbered `index` in events.
     pub fn new(index: u32, config: LinkConfig) -> Self {
-        Self {
-            index,
-            serializer: Serializer::new(config.rate, config.framing),
-            delay: config.delay,
-            backlog: Backlog::new(config.queue),
-            flight: Flight::new(config.order),
-            effects: config.effects.map(Box::new),
-            count: LinkCount::default(),
-        }
+        let queue = config.queue.clone();
+        let line = Line::new(index, config);
+        let discipline = match queue {
+            Queue::DropTail(limit) => {
+                return Self(Inside::DropTail(DropTail::new(line, Backlog::new(limit))));
+            }
+            Queue::Red(config) => Discipline::red(config, &line),
+            Queue::CoDel(config) => Discipline::codel(config),
+            Queue::FqCoDel(config) => Discipline::fq_codel(config),
+            Queue::Pie(config) => Discipline::pie(config),
+        };
+        Self(Inside::Managed(Box::new(Managed::new(line, discipline))))
     }
 
     /// What it did so far.
     pub fn count(&self) -> LinkCount {
-        self.count
+        match &self.0 {
+            Inside::DropTail(link) => link.line.count,
+            Inside::Managed(link) => link.line.count,
+        }
     }
 
     /// Reports the queue's departures up to `now`.
     pub fn settle(&mut self, now: Time, events: &mut Events<F>) {
-        let index = self.index;
-        let wanted = events.wanted().queue;
-        while let Some(at) = self.backlog.expire(now) {
-            if wanted {
-                let (packets, bytes) = self.backlog.held();
-                events.report(at, What::Queue { link: index, packets, bytes });
-            }
-        }
-    }
-
-    fn refuse(&mut self, at: Time, reason: DropReason, frame: F, events: &mut Events<F>) {
-        match reason {
-            DropReason::QueueFull => self.count.dropped += 1,
-            DropReason::Loss => self.count.lost += 1,
-        }
-        if events.wanted().drops {
-            events.report(at, What::Dropped { link: self.index, reason, frame });
-        }
-    }
-
-    /// Sends `frame` on its way where the link has effects.
-    #[cold]
-    fn travel(&mut self, depart: Time, mut arrival: Time, frame: F, events: &mut Events<F>) {
-        let Some(effects) = &mut self.effects else { unreachable!("only called with effects") };
-        let fate = effects.on_the_way(&frame);
-        if fate.lost {
-            return self.refuse(depart, DropReason::Loss, frame, events);
-        }
-        arrival += fate.held;
-        self.flight.add(arrival, frame);
-        if let Some(after) = fate.copied {
-            self.flight.add(arrival + after, frame);
+        match &mut self.0 {
+            Inside::DropTail(link) => link.settle(now, events),
+            Inside::Managed(link) => link.settle(now, events),
         }
     }
 }
 
 impl<F: Frame> Stage<F> for Link<F> {
+    #[inline]
     fn push(&mut self, now: Time, _port: Port, frame: F, events: &mut Events<F>) {
-        self.settle(now, events);
-        if let Some(effects) = &mut self.effects
-            && effects.lost_at_entry(&frame)
-        {
-            return self.refuse(now, DropReason::Loss, frame, events);
+        match &mut self.0 {
+            Inside::DropTail(link) => link.push(now, frame, events),
+            Inside::Managed(link) => link.push(now, frame, events),
         }
-        let size = frame.size_bytes();
-        if !self.backlog.admits(size) {
-            return self.refuse(now, DropReason::QueueFull, frame, events);
-        }
-        let (start, depart) = self.serializer.transmit(now, size);
-        self.backlog.add(depart, size);
-        self.count.carried += 1;
-        self.count.carried_bytes += u64::from(size);
-        let (packets, bytes) = self.backlog.held();
-        self.count.queue_max = self.count.queue_max.max(packets);
-        if events.wanted().queue {
-            events.report(now, What::Queue { link: self.index, packets, bytes });
-        }
-        let arrival = depart + self.delay.at(start);
-        if self.effects.is_some() {
-            return self.travel(depart, arrival, frame, events);
-        }
-        self.flight.add(arrival, frame);
     }
 
+    #[inline]
     fn next_wakeup(&self) -> Option<Time> {
-        self.flight.first()
+        match &self.0 {
+            Inside::DropTail(link) => link.line.first(),
+            Inside::Managed(link) => link.next_wakeup(),
+        }
     }
 
-    fn pop(&mut self, now: Time, _events: &mut Events<F>) -> Option<(Time, Port, F)> {
-        let (arrival, frame) = self.flight.take(now)?;
+    #[inline]
+    fn pop(&mut self, now: Time, events: &mut Events<F>) -> Option<(Time, Port, F)> {
+        let line = match &mut self.0 {
+            Inside::DropTail(link) => &mut link.line,
+            Inside::Managed(link) => {
+                link.settle(now, events);
+                &mut link.line
+            }
+        };
+        let (arrival, frame) = line.take(now)?;
         Some((arrival, 0, frame))
     }
 }

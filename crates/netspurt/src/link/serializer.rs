@@ -54,8 +54,9 @@ impl Serializer {
         (start, self.free_at)
     }
 
+    /// The time that `size` octets take: octets, whole nanoseconds, rest.
     #[expect(clippy::cast_possible_truncation, reason = "below 2^64 ns at 1 bit/s and 2^32 bits")]
-    fn line_time(&self, size: u32) -> (u32, Duration, u64) {
+    pub(super) fn line_time(&self, size: u32) -> (u32, Duration, u64) {
         let rate = u128::from(self.bits_per_second);
         if rate == 0 {
             return (size, Duration::ZERO, 0);

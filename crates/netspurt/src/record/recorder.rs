@@ -58,7 +58,7 @@ pub(super) struct Texts {
 pub(super) const WAYS: [&str; 2] = ["there", "back"];
 
 /// Why a frame went no further, in the order of [`DropReason`]'s codes.
-const REASONS: [&str; 2] = ["queue-full", "loss"];
+const REASONS: [&str; 3] = ["queue-full", "loss", "aqm"];
 
 /// Builds the tables of a run from its events.
 ///
@@ -189,6 +189,8 @@ impl Recorder {
                 self.rto.backoff.push(state.backoff);
                 self.rto.rto.push(span(state.rto));
             }
+            // Marks are summed up in `links`, and seen on segments.
+            What::Marked { .. } => {}
             What::Dropped { link, reason, frame } => self.drop(t_ns, *link, *reason, frame),
         }
     }
