@@ -54,7 +54,7 @@ impl LinkConfig {
 /// What a direction of a link did, in frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCount {
-    /// Frames transmitted, lost ones included.
+    /// Frames whose transmission has ended, lost ones included.
     pub carried: u64,
     /// Their octets, without framing.
     pub carried_bytes: u64,
@@ -95,6 +95,7 @@ pub struct Link<F> {
     backlog: Backlog,
     flight: Flight<F>,
     effects: Option<Box<Effects>>,
+    /// With what the backlog holds counted as carried.
     count: LinkCount,
 }
 
@@ -112,9 +113,15 @@ impl<F: Frame> Link<F> {
         }
     }
 
-    /// What it did so far.
+    /// What it did up to the last frame or [`settle`](Self::settle). What is queued or in
+    /// transmission then is not carried yet.
     pub fn count(&self) -> LinkCount {
-        self.count
+        let (packets, bytes) = self.backlog.held();
+        LinkCount {
+            carried: self.count.carried - u64::from(packets),
+            carried_bytes: self.count.carried_bytes - bytes,
+            ..self.count
+        }
     }
 
     /// Reports the queue's departures up to `now`.
