@@ -13,6 +13,7 @@ mod plan;
 mod quantity;
 mod run;
 mod spec;
+mod stranger;
 
 use schemars::schema_for;
 
