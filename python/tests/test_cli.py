@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import pty
@@ -212,3 +213,35 @@ def test_the_scenarios_on_the_shelf_run(netspurt: Command) -> None:
     for path in sorted((ROOT / "scenarios").glob("*.toml")):
         ran = netspurt("run", path, "--set", "stop=5 s")
         assert ran.returncode == 0, ran.stderr
+
+
+def test_a_table_is_printed_for_people_and_for_programs(netspurt: Command) -> None:
+    netspurt("new", "mine.toml")
+    netspurt("run", "mine.toml", "--out", "r")
+    assert "drops: 24 rows of t_ns, way, link" in netspurt("table", "r").stdout
+    head, first, *rest = netspurt("table", "r", "drops", "--limit", 2).stdout.splitlines()
+    assert head.split()[:4] == ["t_ns", "way", "link", "reason"]
+    assert first.split()[1:4] == ["there", "modem", "queue-full"]
+    assert rest[-1] == "... 22 more rows"
+    span = ["--from", 5, "--to", 20, "--flow", "transfer", "--csv"]
+    rows = list(csv.DictReader(netspurt("table", "r", "cwnd", *span).stdout.splitlines()))
+    times = [int(row["t_ns"]) / 1e9 for row in rows]
+    assert 5 <= min(times) <= max(times) <= 20
+    assert {row["in_recovery"] for row in rows} == {"false"}
+    assert netspurt("table", "r", "flows").stdout.splitlines()[1].split()[4] == "-"
+    failed(netspurt("table", "r", "nothing"), "no table 'nothing'", "flows, links")
+    failed(netspurt("table", "r", "links", "--from", 1), "no instants")
+    failed(netspurt("table", "r", "links", "--flow", "x"), "no flows")
+    failed(netspurt("table", "r", "cwnd", "--flow", "x"), "no flow 'x'", "transfer")
+
+
+def test_plot_refuses_what_it_would_ignore(netspurt: Command) -> None:
+    netspurt("new", "mine.toml")
+    netspurt("run", "mine.toml", "--out", "r")
+    failed(netspurt("plot", "r", "--kind", "cwnd", "--link", "modem"), "heeds no link")
+    failed(netspurt("plot", "r", "--from", 8, "--to", 5), "ends at 5 s, before its start")
+    failed(netspurt("plot", "mine.toml"), "is a scenario, not a run: `netspurt run mine.toml`")
+    failed(netspurt("plot", "r", "--out", "a.gif"), "a.gif", ".png, .svg or .pdf")
+    failed(netspurt("plot", "r", "--kind", "all", "--out", "a.png"), "four pictures")
+    drawn = netspurt("plot", "r", "--kind", "all", "--to", 20, "--link", "modem").stdout.split()
+    assert len(drawn) == 8

@@ -10,7 +10,7 @@ import sys
 import typer
 
 from netspurt._core import __version__
-from netspurt.cli import doctor, plotting, running
+from netspurt.cli import doctor, plotting, running, tables
 from netspurt.cli.output import complain
 from netspurt.cli.papers import app as papers_app
 
@@ -43,6 +43,7 @@ app.command("run")(running.run)
 app.command("new")(running.new)
 app.command("schema")(running.schema)
 app.command("plot")(plotting.plot)
+app.command("table")(tables.table)
 app.command("doctor")(doctor.doctor)
 app.add_typer(papers_app, name="papers")
 

@@ -16,6 +16,7 @@ class Kind(StrEnum):
     CWND = "cwnd"
     RTO = "rto"
     QUEUE = "queue"
+    ALL = "all"
 
 
 def plot(
@@ -32,15 +33,19 @@ def plot(
     end: Annotated[float | None, typer.Option("--to", help="Up to this second.")] = None,
 ) -> None:
     """Draw a run: PNG and SVG."""
-    from netspurt.plots import View, draw, save
+    from netspurt.plots import HEEDED, KINDS, View, draw, save
     from netspurt.run import open_run
 
     opened = open_run(run)
-    files = [out] if out else [run / f"{kind.value}.png", run / f"{kind.value}.svg"]
-    unfit = [file.name for file in files if file.suffix not in {".png", ".svg", ".pdf"}]
-    if unfit:
-        raise typer.BadParameter(f"{unfit[0]}: end it in .png, .svg or .pdf", param_hint="--out")
-    view = View(flow=flow, node=node, link=link, start=start, end=end)
-    save(draw(opened, kind.value, view), files)
-    for file in files:
-        typer.echo(file)
+    if kind is Kind.ALL and out:
+        raise ValueError("--kind all draws four pictures: leave --out out, or name one kind")
+    given = {"flow": flow, "node": node, "link": link}
+    for each in KINDS if kind is Kind.ALL else [kind.value]:
+        heeded = given
+        if kind is Kind.ALL:
+            heeded = {name: given[name] for name in HEEDED[each]}
+        figure = draw(opened, each, View(start=start, end=end, **heeded))
+        files = [out] if out else [run / f"{each}.png", run / f"{each}.svg"]
+        save(figure, files)
+        for file in files:
+            typer.echo(file)

@@ -4,6 +4,7 @@ use crate::event::{DropReason, Events};
 use crate::stage::Frame;
 use crate::units::Time;
 
+use super::LinkCount;
 use super::backlog::Backlog;
 use super::line::Line;
 
@@ -18,6 +19,11 @@ pub(super) struct DropTail<F> {
 impl<F: Frame> DropTail<F> {
     pub(super) fn new(line: Line<F>, backlog: Backlog) -> Self {
         Self { line, backlog }
+    }
+
+    /// What the link did; a frame is counted as it enters, so what is held is taken off again.
+    pub(super) fn count(&self) -> LinkCount {
+        self.line.count.without(self.backlog.held())
     }
 
     #[inline]

@@ -4,6 +4,7 @@ use crate::event::Events;
 use crate::stage::Frame;
 use crate::units::Time;
 
+use super::LinkCount;
 use super::aqm::{Desk, Discipline};
 use super::line::Line;
 
@@ -20,6 +21,12 @@ pub(super) struct Managed<F> {
 impl<F: Frame> Managed<F> {
     pub(super) fn new(line: Line<F>, discipline: Discipline<F>) -> Self {
         Self { line, discipline, in_service: None }
+    }
+
+    /// What the link did; the frame in transmission is counted as it starts, and taken off again.
+    pub(super) fn count(&self) -> LinkCount {
+        let sending = self.in_service.map_or((0, 0), |(_, size)| (1, u64::from(size)));
+        self.line.count.without(sending)
     }
 
     /// Frames and octets held, those in transmission included.

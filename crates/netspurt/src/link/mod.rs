@@ -62,7 +62,7 @@ impl LinkConfig {
 /// What a direction of a link did, in frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCount {
-    /// Frames transmitted, lost ones included.
+    /// Frames whose transmission has ended, lost ones included.
     pub carried: u64,
     /// Their octets, without framing.
     pub carried_bytes: u64,
@@ -74,6 +74,17 @@ pub struct LinkCount {
     pub lost: u64,
     /// The longest the queue got, the frame in transmission included.
     pub queue_max: u32,
+}
+
+impl LinkCount {
+    /// The same without `held` frames and octets among those carried.
+    fn without(self, (packets, bytes): (u32, u64)) -> Self {
+        Self {
+            carried: self.carried - u64::from(packets),
+            carried_bytes: self.carried_bytes - bytes,
+            ..self
+        }
+    }
 }
 
 /// One direction of a link.
@@ -124,11 +135,12 @@ impl<F: Frame> Link<F> {
         Self(Inside::Managed(Box::new(Managed::new(line, discipline))))
     }
 
-    /// What it did so far.
+    /// What it did up to the last frame or [`settle`](Self::settle). What is queued or in
+    /// transmission then is not carried yet.
     pub fn count(&self) -> LinkCount {
         match &self.0 {
-            Inside::DropTail(link) => link.line.count,
-            Inside::Managed(link) => link.line.count,
+            Inside::DropTail(link) => link.count(),
+            Inside::Managed(link) => link.count(),
         }
     }
 

@@ -10,7 +10,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use capture::{CaptureError, SeenTables, write_capture};
+pub use capture::{CaptureError, SeenTables, flow_addresses, node_address, write_capture};
 pub use digest::digest;
 pub use parquet::{TableError, read_table, write_table};
 pub use recorder::{FlowName, LinkName, Names, Recorder};

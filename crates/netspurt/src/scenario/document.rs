@@ -5,8 +5,9 @@ use core::ops::Range;
 
 use toml_edit::{DocumentMut, Item, TableLike, Value};
 
-use super::error::{Place, Problem, ScenarioError, nearest};
+use super::error::{Place, Problem, ScenarioError, did_you_mean};
 use super::spec::Spec;
+use super::stranger::stranger;
 
 /// A scenario's text and the values set over it.
 #[derive(Clone, Debug)]
@@ -63,9 +64,14 @@ impl Document {
     }
 
     fn syntax(&self, text: &str, message: &str, span: Option<Range<usize>>) -> ScenarioError {
+        let bare = span.as_ref().and_then(|span| bare_text(text, span.start));
+        let (message, fix) = match bare {
+            Some(bare) => ("a text without quotes", format!("write `\"{bare}\"`")),
+            None => (message, String::new()),
+        };
         ScenarioError {
             message: format!("not TOML: {}", message.replace('\n', ", ")),
-            fix: String::new(),
+            fix,
             file: self.name.clone(),
             key: String::new(),
             value: String::new(),
@@ -83,31 +89,35 @@ impl Document {
         let written = text.get(span.clone()).unwrap_or_default();
         let (message, fix) = reword(error.message(), written);
         let key = error.message().starts_with("unknown field");
-        self.blame(&Problem { path, key, message, fix })
+        let incomplete = error.message().starts_with("missing field");
+        self.blame(&Problem { path, also: Vec::new(), key, incomplete, message, fix })
     }
 
     /// The error that lays `problem` at its place.
     pub(super) fn blame(&self, problem: &Problem) -> ScenarioError {
-        let key = problem.path.join(".");
-        let set = self
-            .overrides
-            .iter()
-            .find(|(path, _)| key == *path || key.starts_with(&format!("{path}.")));
+        let tree = toml_edit::Document::parse(self.text.as_str()).ok();
+        let table = tree.as_ref().map(|tree| tree.as_table());
+        let stranger = table.and_then(|table| stranger(table, &self.overrides, problem));
+        let problem = stranger.as_ref().unwrap_or(problem);
         let mut error = ScenarioError {
             message: problem.message.clone(),
             fix: problem.fix.clone(),
             file: self.name.clone(),
-            key: key.clone(),
+            key: problem.path.join("."),
             value: String::new(),
             place: None,
         };
+        let known = |path: &[String]| table.and_then(|table| find(table, path));
+        let mut paths = std::iter::once(&problem.path).chain(&problem.also);
+        let set = paths.find_map(|path| {
+            let missing = known(path).is_none_or(|found| !found.whole);
+            self.overrides.iter().find(|(set, _)| made(&keys(set), path, missing))
+        });
         if let Some((path, value)) = set {
             error.value.clone_from(value);
             error.file = format!("{} with {path} = {value}", self.name);
             error.key.clear();
-        } else if let Ok(tree) = toml_edit::Document::parse(self.text.as_str())
-            && let Some(found) = find(tree.as_table(), &problem.path)
-        {
+        } else if let Some(found) = known(&problem.path) {
             let value = if problem.key { None } else { found.value };
             error.value = value.clone().and_then(|v| self.text.get(v)).unwrap_or_default().into();
             let span = value.filter(|_| found.whole).unwrap_or(found.key);
@@ -115,6 +125,29 @@ impl Document {
         }
         error
     }
+}
+
+/// The value around the octet `at` of a TOML text, if it is a text that lacks its quotes.
+fn bare_text(text: &str, at: usize) -> Option<&str> {
+    let rest = text.get(at..)?;
+    let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let start = text[line..at].rfind('=').map_or(line, |equals| line + equals + 1);
+    let end = rest.find(['\n', '#', ',', '}', ']']).map_or(text.len(), |length| at + length);
+    let bare = text[start..end].trim();
+    let quoted = |c: char| matches!(c, '"' | '\'' | '[' | '{' | '=');
+    let told = bare.contains(char::is_alphabetic) && !bare.contains(quoted) && start > line;
+    told.then_some(bare)
+}
+
+/// The keys of a dotted path.
+pub(super) fn keys(path: &str) -> Vec<String> {
+    let parsed = toml_edit::Key::parse(path).unwrap_or_default();
+    parsed.iter().map(|key| key.get().to_owned()).collect()
+}
+
+/// Whether setting the value at `set` made what lies at `path`, which was `missing` before.
+fn made(set: &[String], path: &[String], missing: bool) -> bool {
+    !set.is_empty() && path.starts_with(set) || missing && !path.is_empty() && set.starts_with(path)
 }
 
 /// Sets `keys` below `table`, making tables on the way.
@@ -213,8 +246,6 @@ fn plain_type(expected: &str) -> String {
 }
 
 fn suggestion(word: &str, known: &[&str]) -> String {
-    match nearest(word, known.iter().copied()) {
-        Some(name) => format!("did you mean `{name}`?"),
-        None => format!("known here: {}", known.join(", ")),
-    }
+    did_you_mean(word, known.iter().copied())
+        .unwrap_or_else(|| format!("known here: {}", known.join(", ")))
 }

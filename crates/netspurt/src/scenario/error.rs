@@ -78,16 +78,38 @@ impl std::error::Error for ScenarioError {}
 pub(super) struct Problem {
     /// Key by key from the top.
     pub(super) path: Vec<String>,
+    /// Other keys that have a part in it.
+    pub(super) also: Vec<Vec<String>>,
     /// Whether the key itself is to blame, and not its value.
     pub(super) key: bool,
+    /// Whether the table at `path` lacks what it must have.
+    pub(super) incomplete: bool,
     pub(super) message: String,
     pub(super) fix: String,
 }
 
 impl Problem {
     pub(super) fn at<const N: usize>(path: [&str; N], message: impl Into<String>) -> Self {
-        let path = path.into_iter().map(str::to_owned).collect();
-        Self { path, key: false, message: message.into(), fix: String::new() }
+        Self {
+            path: path.into_iter().map(str::to_owned).collect(),
+            also: Vec::new(),
+            key: false,
+            incomplete: false,
+            message: message.into(),
+            fix: String::new(),
+        }
+    }
+
+    /// The same, with another key that has a part in it.
+    pub(super) fn also<const N: usize>(mut self, path: [&str; N]) -> Self {
+        self.also.push(path.into_iter().map(str::to_owned).collect());
+        self
+    }
+
+    /// The same, as one of a table that lacks what it must have.
+    pub(super) fn incomplete(mut self) -> Self {
+        self.incomplete = true;
+        self
     }
 
     pub(super) fn fix(mut self, fix: impl Into<String>) -> Self {
@@ -96,12 +118,18 @@ impl Problem {
     }
 }
 
-/// The name in `known` that `word` was probably meant to be.
-pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    known
+/// Asks for the names in `known` that `word` was probably meant to be: all that are nearest.
+pub(super) fn did_you_mean<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    let mut near: Vec<(usize, &str)> = known
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(word, name), name))
         .filter(|(distance, name)| *distance <= (name.len().max(word.len()) / 3).max(1))
-        .min()
-        .map(|(_, name)| name)
+        .collect();
+    let least = near.iter().map(|(distance, _)| *distance).min()?;
+    near.retain(|(distance, _)| *distance == least);
+    let names: Vec<String> = near.iter().map(|(_, name)| format!("`{name}`")).collect();
+    Some(format!("did you mean {}?", names.join(" or ")))
 }

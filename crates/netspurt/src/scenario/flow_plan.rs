@@ -88,6 +88,16 @@ impl FlowSpec {
         let tcp = std::mem::take(&mut self.tcp);
         self.tcp = tcp.over(self.profile.switches());
     }
+
+    /// The node that the flow numbered `i` of the group starts from.
+    pub(super) fn source(&self, i: u32) -> String {
+        self.from.replace("{i}", &i.to_string())
+    }
+
+    /// The node that it goes to.
+    pub(super) fn sink(&self, i: u32) -> String {
+        self.to.replace("{i}", &i.to_string())
+    }
 }
 
 /// A mistake in the `tcp` table of flow `name`.
@@ -173,8 +183,7 @@ pub(super) fn transfer(
 ) -> Result<Bulk, Problem> {
     let start = spec.start + spec.every * u64::from(i);
     if start >= stop {
-        return Err(Problem::at(["flows", name, "start"], "starts when the run has ended")
-            .fix(format!("before the `stop` of {stop}")));
+        return Err(too_late(name, spec, i, stop));
     }
     let octets = match spec.send {
         Amount::Unlimited => None,
@@ -186,4 +195,21 @@ pub(super) fn transfer(
             .fix("at least `1 segment` or `1 B`"));
     }
     Ok(Bulk { start: Time::ZERO + start, octets })
+}
+
+/// What is wrong where the flow numbered `i` in its group starts when the run has ended.
+fn too_late(name: &str, spec: &FlowSpec, i: u32, stop: Duration) -> Problem {
+    if i == 0 {
+        let message = format!("`{name}` starts when the run has ended");
+        return Problem::at(["flows", name, "start"], message)
+            .also(["stop"])
+            .fix(format!("before the `stop` of {stop}"));
+    }
+    let start = spec.start + spec.every * u64::from(i);
+    let message = format!("`{name}.{i}` would start at {start}, when the run has ended");
+    Problem::at(["flows", name, "every"], message)
+        .also(["flows", name, "count"])
+        .also(["flows", name, "start"])
+        .also(["stop"])
+        .fix(format!("room for {i} of the {} before the `stop` of {stop}", spec.count))
 }

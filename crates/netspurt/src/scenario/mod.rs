@@ -15,6 +15,7 @@ mod queue_plan;
 mod queue_spec;
 mod run;
 mod spec;
+mod stranger;
 
 use schemars::schema_for;
 

@@ -8,7 +8,7 @@ use crate::link::LinkConfig;
 use crate::sim::{Graph, RouteError, Routes};
 use crate::tcp::TcpConfig;
 
-use super::error::{Problem, nearest};
+use super::error::{Problem, did_you_mean};
 use super::flow_plan::{connection, transfer};
 use super::flow_spec::FlowSpec;
 use super::link_plan::{LinkName, WAYS, both_ways};
@@ -55,6 +55,9 @@ impl Spec {
     /// Spells out the defaults that depend on other keys.
     pub(super) fn fill_in(&mut self) {
         self.flows.values_mut().for_each(FlowSpec::fill_in);
+        let sources: IndexSet<String> =
+            self.flows.values().flat_map(|flow| (0..flow.count).map(|i| flow.source(i))).collect();
+        self.record.spy.get_or_insert_with(|| sources.into_iter().collect());
     }
 }
 
@@ -74,13 +77,9 @@ impl Plan {
         }
         let net = Net { nodes: &nodes, graph: &graph, routes: &routes, links: &links };
         let flows = plan_flows(spec, &net)?;
-        let spied = match &spec.record.spy {
-            None => flows.iter().map(|flow| flow.from).collect::<IndexSet<u32>>(),
-            Some(names) => names
-                .iter()
-                .map(|name| node(&nodes, name, &["record", "spy"]))
-                .collect::<Result<_, _>>()?,
-        };
+        let spied: IndexSet<u32> = (spec.record.spy.iter().flatten())
+            .map(|name| node(&nodes, name, &["record", "spy"]))
+            .collect::<Result<_, _>>()?;
         Ok(Self {
             graph,
             routes,
@@ -113,6 +112,7 @@ fn draw(spec: &Spec) -> Result<Vec<Drawn<'_>>, Problem> {
         let between = link.between.clone().ok_or_else(|| {
             Problem::at(["links", name], format!("link `{name}` joins no nodes"))
                 .fix("add `between = [\"a\", \"b\"]`")
+                .incomplete()
         })?;
         if between[0] == between[1] {
             let message = format!("link `{name}` joins `{}` to itself", between[0]);
@@ -219,8 +219,8 @@ fn node(nodes: &IndexSet<String>, name: &str, path: &[&str]) -> Result<u32, Prob
     }
     let mut problem = Problem::at([], format!("no link leads to a node `{name}`"));
     problem.path = path.iter().map(|key| (*key).to_owned()).collect();
-    Err(match nearest(name, nodes.iter().map(String::as_str)) {
-        Some(known) => problem.fix(format!("did you mean `{known}`?")),
+    Err(match did_you_mean(name, nodes.iter().map(String::as_str)) {
+        Some(question) => problem.fix(question),
         None => {
             let known: Vec<&str> = nodes.iter().take(8).map(String::as_str).collect();
             let more = if nodes.len() > known.len() { ", ..." } else { "" };
@@ -275,11 +275,8 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
         }
         let tcp = connection(name, &flow.tcp)?;
         for i in 0..flow.count {
-            let place = |key: &str, pattern: &str| {
-                let name_of_node = pattern.replace("{i}", &i.to_string());
-                node(net.nodes, &name_of_node, &["flows", name, key])
-            };
-            let (from, to) = (place("from", &flow.from)?, place("to", &flow.to)?);
+            let place = |key: &str, host: &str| node(net.nodes, host, &["flows", name, key]);
+            let (from, to) = (place("from", &flow.source(i))?, place("to", &flow.sink(i))?);
             if checked.insert((from, to)) {
                 net.check(name, from, to)?;
             }

@@ -143,7 +143,7 @@ fn the_resolved_scenario_is_the_same_scenario() {
     let again = Scenario::parse("resolved", &text).unwrap();
     assert_eq!(again.resolved(), text);
     assert_eq!(run(&again).digest(), run(&chain()).digest());
-    for spelt_out in ["receive_window", "phase", "framing", "tables", "seed", "profile"] {
+    for spelt_out in ["receive_window", "phase", "framing", "tables", "spy", "seed", "profile"] {
         assert!(text.contains(spelt_out), "{spelt_out} is missing in\n{text}");
     }
 }
@@ -260,4 +260,166 @@ fn a_managed_queue_is_spelt_out_and_runs_the_same_again() {
     assert_ne!(digests[0], digests[2]);
     let both = with("[{ codel = {} }, \"3 packets\"]").0;
     assert!(both.contains("target") && both.contains("\"3 packets\""), "{both}");
+}
+
+const DUMBBELL: &str = r#"
+stop = "5 s"
+[dumbbell]
+pairs = 2
+access = { rate = "10 Mbit/s" }
+bottleneck = { rate = "1 Mbit/s" }
+[flows.bulk]
+from = "west0"
+to = "east0"
+[flows.short]
+from = "west{i}"
+to = "east{i}"
+start = "2 s"
+count = 2
+every = "1 s"
+send = "5 segments"
+"#;
+
+fn setting(values: &[(&str, &str)]) -> String {
+    let scenario = Scenario::parse("x.toml", DUMBBELL).unwrap();
+    scenario.with(values).expect_err(&format!("{values:?}")).to_string()
+}
+
+#[test]
+fn a_name_that_only_the_setting_has_is_the_settings_mistake() {
+    assert_eq!(
+        setting(&[("flows.blk.tcp.recovery", "sack")]),
+        "no flow `blk`\n   --> x.toml with flows.blk.tcp.recovery = sack\
+         \n    = did you mean `bulk`?"
+    );
+    assert!(setting(&[("flows.x.send", "1 segment")]).ends_with("the file has bulk, short"));
+    assert!(setting(&[("links.x.rate", "1 Mbit/s")]).starts_with("no link `x`"));
+    // A flow that is set as a whole is one.
+    let scenario = Scenario::parse("x.toml", DUMBBELL).unwrap();
+    let whole = [("flows.x.from", "west1"), ("flows.x.to", "east1")];
+    assert!(scenario.with(&whole).is_ok());
+}
+
+#[test]
+fn the_links_of_a_short_form_are_set_where_it_says_what_they_are_like() {
+    for key in ["rate", "delay"] {
+        let told = setting(&[(&format!("links.bottleneck.{key}"), "1 s")]);
+        if key == "delay" {
+            assert!(told.starts_with("`[dumbbell]` draws the link `bottleneck`"), "{told}");
+            assert!(told.ends_with("write `dumbbell.bottleneck.delay`"), "{told}");
+        }
+    }
+    let told = setting(&[("links.bottleneck.rate", "2 Mbit/s")]);
+    assert!(told.ends_with("write `dumbbell.bottleneck.rate`"), "{told}");
+    let told = setting(&[("links.west1.queue", "5 packets")]);
+    assert!(told.ends_with("write `dumbbell.access.queue`"), "{told}");
+    let chain = r#"
+        stop = "9 s"
+        path = { nodes = ["a", "b"], links = [{ rate = "1 Mbit/s" }] }
+        flows = { x = { from = "a", to = "b" } }
+    "#;
+    let chain = Scenario::parse("x.toml", chain).unwrap();
+    let told = chain.with(&[("links.a-b.rate", "2 Mbit/s")]).unwrap_err().to_string();
+    assert!(told.starts_with("`[path]` draws the link `a-b`"), "{told}");
+    assert!(told.contains("its entry 1 in the file"), "{told}");
+}
+
+#[test]
+fn a_flow_that_starts_too_late_is_named_with_its_time_and_what_makes_it_late() {
+    let told = setting(&[("flows.short.every", "4 s")]);
+    assert!(told.starts_with("`short.1` would start at 6 s"), "{told}");
+    assert!(told.contains("with flows.short.every = 4 s"), "{told}");
+    let told = setting(&[("stop", "3 s")]);
+    assert!(told.starts_with("`short.1` would start at 3 s"), "{told}");
+    assert!(told.contains("with stop = 3 s"), "{told}");
+    // Pairs for 20 flows, which the count then asks too much of.
+    let told = setting(&[("dumbbell.pairs", "20"), ("flows.short.count", "20")]);
+    assert!(told.contains("with flows.short.count = 20"), "{told}");
+    assert!(told.ends_with("room for 3 of the 20 before the `stop` of 5 s"), "{told}");
+    let text = DUMBBELL.replace("every = \"1 s\"", "every = \"4 s\"");
+    let error = Scenario::parse("x.toml", &text).unwrap_err();
+    assert_eq!(error.key, "flows.short.every");
+    assert_eq!(error.place.unwrap().text, "every = \"4 s\"");
+    let told = setting(&[("flows.bulk.start", "5 s")]);
+    assert!(told.starts_with("`bulk` starts when the run has ended"), "{told}");
+}
+
+#[test]
+fn all_names_at_the_least_distance_are_suggested() {
+    let told = setting(&[("flows.bulk.from", "weast0")]);
+    assert!(told.ends_with("did you mean `west0` or `east0`?"), "{told}");
+}
+
+#[test]
+fn a_text_without_quotes_is_told_to_be_put_in_quotes() {
+    for (from, to, fix) in [
+        ("\"reno\"", "reno", "write `\"reno\"`"),
+        ("\"reno\"", "tahoe", "write `\"tahoe\"`"),
+        ("\"reno\"", "fack", "write `\"fack\"`"),
+        ("\"reno\"", "newreno", "write `\"newreno\"`"),
+        ("\"9600 bit/s\"", "9600 bit/s", "write `\"9600 bit/s\"`"),
+        ("stop = \"10 s\"", "stop = 10 s # long", "write `\"10 s\"`"),
+    ] {
+        let error = slip(from, to);
+        assert_eq!(error.message, "not TOML: a text without quotes", "{to}: {error}");
+        assert_eq!(error.fix, fix);
+        assert!(error.place.is_some());
+    }
+    for none in ["stop = ", "stop = \"1 s", "stop \"1 s\"", "[links"] {
+        let error = Scenario::parse("x.toml", none).unwrap_err();
+        assert!(!error.message.contains("without quotes"), "{none}: {error}");
+    }
+}
+
+#[test]
+fn a_timer_that_runs_out_with_nothing_outstanding_is_no_timeout() {
+    for recovery in ["tahoe", "reno", "newreno", "sack", "fack"] {
+        let values = [("flows.x.tcp.recovery", recovery), ("stop", "100 s")];
+        let results = run(&chain().with(&values).unwrap());
+        let column = |table: &str, name| results.table(table).unwrap().column(name).cloned();
+        let Some(crate::record::Data::Bool(fired)) = column("rto", "fired") else { panic!() };
+        let Some(crate::record::Data::I64(timeouts)) = column("flows", "timeouts") else {
+            panic!()
+        };
+        let Some(crate::record::Data::OptionalI64(ends)) = column("flows", "finished_ns") else {
+            panic!()
+        };
+        assert!(ends[0].is_some_and(|end| end < 50_000_000_000), "{recovery}: the rest is idle");
+        assert_eq!(fired.iter().filter(|f| **f).count() as i64, timeouts[0], "{recovery}");
+    }
+}
+
+#[test]
+fn the_table_of_links_counts_what_was_sent_by_the_end_and_no_more() {
+    for stop in ["1 s", "7 s", "10 s"] {
+        let results = run(&chain().with(&[("stop", stop), ("flows.x.send", "unlimited")]).unwrap());
+        let number = |name: &str| match results.table("links").unwrap().column(name) {
+            Some(crate::record::Data::I64(values)) => values.clone(),
+            _ => panic!("no {name}"),
+        };
+        // Links in the order of the file, each there and back: the modem's way there is third.
+        let nanos = i128::from(results.stop().as_nanos());
+        let bits = i128::from(number("carried_bytes")[2]) * 8;
+        assert!(bits * 1_000_000_000 <= 9600 * nanos, "{bits} bits by {stop}");
+        let full = 8 * (number("carried_bytes")[2] + 1000) as i128;
+        assert!(full * 1_000_000_000 > 9600 * (nanos - 1_000_000_000), "busy all the time");
+        assert_eq!(number("carried")[2] * 1000, number("carried_bytes")[2]);
+    }
+}
+
+#[test]
+fn tahoe_is_never_in_recovery() {
+    let set = |recovery| run(&chain().with(&[("flows.x.tcp.recovery", recovery)]).unwrap());
+    let ever = |results: Results| match results.table("cwnd").unwrap().column("in_recovery") {
+        Some(crate::record::Data::Bool(flags)) => flags.iter().any(|flag| *flag),
+        _ => panic!("no column"),
+    };
+    let repairs =
+        |results: &Results| match results.table("flows").unwrap().column("fast_retransmits") {
+            Some(crate::record::Data::I64(values)) => values[0],
+            _ => panic!("no column"),
+        };
+    assert!(repairs(&set("tahoe")) > 0, "it had cause");
+    assert!(!ever(set("tahoe")));
+    assert!(ever(set("reno")));
 }

@@ -102,6 +102,8 @@ struct Kind {
     bare: &'static [&'static str],
     example: &'static str,
     base: &'static str,
+    /// Whether its units are but one, in the singular and the plural.
+    counts: bool,
 }
 
 const TIME: Kind = Kind {
@@ -130,6 +132,7 @@ const TIME: Kind = Kind {
     bare: &["ms", "s"],
     example: "25 ms",
     base: "nanoseconds",
+    counts: false,
 };
 
 const RATE: Kind = Kind {
@@ -162,6 +165,7 @@ const RATE: Kind = Kind {
     bare: &["bit/s"],
     example: "1.544 Mbit/s",
     base: "bits per second",
+    counts: false,
 };
 
 const BYTES: Kind = Kind {
@@ -186,6 +190,7 @@ const BYTES: Kind = Kind {
     bare: &["B"],
     example: "1000 B",
     base: "bytes",
+    counts: false,
 };
 
 const PACKETS: Kind = Kind {
@@ -195,6 +200,7 @@ const PACKETS: Kind = Kind {
     bare: &["packets"],
     example: "3 packets",
     base: "packets",
+    counts: true,
 };
 
 const SEGMENTS: Kind = Kind {
@@ -204,6 +210,7 @@ const SEGMENTS: Kind = Kind {
     bare: &["segments"],
     example: "4 segments",
     base: "segments",
+    counts: true,
 };
 
 impl Kind {
@@ -215,6 +222,11 @@ impl Kind {
             || UnitError::NotANumber { text: text.into(), what: self.what, example: self.example };
         let (digits, decimals) =
             decimal(number.trim_start_matches('-')).ok_or_else(not_a_number)?;
+        let out_of_range =
+            |bound| UnitError::OutOfRange { text: text.into(), what: self.what, bound };
+        if number.starts_with('-') {
+            return Err(out_of_range("zero or more"));
+        }
         if unit.is_empty() {
             let fixes: Vec<String> = self.bare.iter().map(|u| format!("`{number} {u}`")).collect();
             return Err(UnitError::MissingUnit { text: text.into(), fix: fixes.join(" or ") });
@@ -222,11 +234,6 @@ impl Kind {
         let Some(&(_, scale, _)) = self.units.iter().find(|(name, ..)| *name == unit) else {
             return Err(self.wrong_unit(text, number, unit));
         };
-        let out_of_range =
-            |bound| UnitError::OutOfRange { text: text.into(), what: self.what, bound };
-        if number.starts_with('-') {
-            return Err(out_of_range("zero or more"));
-        }
         let product =
             digits.checked_mul(u128::from(scale)).ok_or_else(|| out_of_range("smaller"))?;
         let divisor = 10_u128.pow(decimals);
@@ -244,6 +251,7 @@ impl Kind {
         let near = self.near.iter().find(|(name, _)| *name == unit);
         let hint = match near {
             Some((_, ours)) => format!("`{number} {ours}`"),
+            None if self.counts => format!("{}, as in `{}`", self.what, self.example),
             None => {
                 let names: Vec<&str> = self.units.iter().map(|(name, ..)| *name).collect();
                 format!("one of the units {}, as in `{}`", names.join(", "), self.example)
@@ -408,6 +416,9 @@ mod tests {
         assert_eq!(message(time("25 sec")), "`25 sec` is not a time: write `25 s`");
         assert!(message(time("25 bit/s")).contains("one of the units ns, us, ms, s, min, h"));
         assert!(message(time("-1 s")).contains("zero or more"));
+        assert!(message(time("-3")).contains("zero or more"), "no unit would mend it");
+        let window = "10 kB".parse::<SegmentCount>().unwrap_err().to_string();
+        assert!(window.ends_with("write a number of segments, as in `4 segments`"), "{window}");
         assert!(message(time("fast")).contains("plain decimal number"));
         assert!(message(time("1.2.3 s")).contains("plain decimal number"));
         assert!(message(time("0.5 ns")).contains("whole number of nanoseconds"));

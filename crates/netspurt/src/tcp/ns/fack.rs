@@ -180,7 +180,6 @@ impl NsSender {
             self.resend_cause = Cause::Rto;
         } else {
             self.cwnd_segs = f64::from(self.initial_window_segs);
-            self.tx.timer.report(true, cx);
             self.tx.timer.arm(cx.now);
         }
         self.fack_send(cx);

@@ -115,6 +115,9 @@ impl NsSender {
 
     /// The application wrote more.
     pub(super) fn on_write(&mut self, cx: &mut Context<'_>) {
+        if self.tx.max == 1 {
+            self.tx.timer.report(false, cx);
+        }
         self.send_step(cx);
         self.report(cx);
     }
@@ -156,8 +159,9 @@ impl NsSender {
             self.cut_to_one();
             self.back_off(cx);
         } else {
+            // Nothing is outstanding: no timeout, and no event. ns-2 starts over from one
+            // segment, and arms the timer again.
             self.cwnd_segs = 1.0;
-            self.tx.timer.report(true, cx);
         }
         self.tx.timer.arm(cx.now);
         self.tx.nxt = self.tx.una;
@@ -315,9 +319,11 @@ impl NsSender {
             return;
         }
         let in_recovery = match self.recovery {
-            Recovery::Sack => self.sack.in_recovery,
+            Recovery::Sack | Recovery::Rack => self.sack.in_recovery,
             Recovery::Fack => self.fack.in_recovery,
-            _ => self.action == Action::DupAck,
+            // Its fast retransmit starts over at once: there is no recovery to be in.
+            Recovery::Tahoe => false,
+            Recovery::Reno | Recovery::NewReno => self.action == Action::DupAck,
         };
         let smss = self.tx.smss();
         let state = CwndState {
