@@ -54,6 +54,14 @@ impl Clock {
         (!jiffy.is_zero()).then_some(Clock(Kind::Linux { jiffy, phase }))
     }
 
+    /// The tick and its phase, of a clock that ticks.
+    pub fn ticks(self) -> Option<(Duration, Duration)> {
+        match self.0 {
+            Kind::Ticks { tick, phase } => Some((tick, phase)),
+            Kind::Exact | Kind::Linux { .. } => None,
+        }
+    }
+
     /// The unit it *measures* in, if there is one.
     pub fn tick(self) -> Option<Duration> {
         match self.0 {

@@ -62,7 +62,10 @@ pub struct FlowResult {
 
 impl Endpoint {
     /// An end whose application does `task`, or only listens.
-    pub fn new(connection: Connection, task: Option<Bulk>) -> Self {
+    pub fn new(mut connection: Connection, task: Option<Bulk>) -> Self {
+        if task.is_none() {
+            connection.listen();
+        }
         Self { connection, task, wrote: None, finished: None }
     }
 
@@ -85,6 +88,9 @@ impl Stage<Segment> for Endpoint {
         {
             self.finished = Some(now);
         }
+        if self.wrote.is_none() && self.connection.peer_closed() {
+            self.connection.close(now, events);
+        }
     }
 
     fn next_wakeup(&self) -> Option<Time> {
@@ -99,6 +105,9 @@ impl Stage<Segment> for Endpoint {
         if let Some(task) = self.task.take_if(|task| task.start <= now) {
             self.wrote = Some(task);
             self.connection.write(task.start, task.octets.unwrap_or(ENDLESS), events);
+            if task.octets.is_some() {
+                self.connection.close(task.start, events);
+            }
         }
         self.connection.pop(now, events)
     }

@@ -3,7 +3,7 @@
 use crate::app::Bulk;
 use crate::clock::Clock;
 use crate::rto::Ns2Config;
-use crate::tcp::{AckPolicy, NsConfig, Recovery, TcpConfig};
+use crate::tcp::{AckPolicy, NsConfig, Recovery, RfcConfig, TcpConfig};
 use crate::units::{ByteCount, Duration, SegmentCount, Time};
 
 use super::error::Problem;
@@ -12,17 +12,30 @@ use super::flow_spec::{
     TcpSpec,
 };
 use super::quantity::{Amount, WordOr};
+use super::rfc_switches::{rfc_connection, spell_out};
 
 /// Octets of IPv4 and TCP headers without options.
-const HEADER_BYTES: u16 = 40;
+pub(super) const HEADER_BYTES: u16 = 40;
 
 impl Profile {
+    /// The configuration of a byte-sequenced profile.
+    fn base(self) -> Option<RfcConfig> {
+        match self {
+            Profile::Ns2 => None,
+            Profile::Reno1998 => Some(RfcConfig::reno_1998()),
+            Profile::Reno2005 => Some(RfcConfig::reno_2005()),
+            Profile::Rfc2026 => Some(RfcConfig::rfc_2026()),
+            Profile::Linux6 => Some(RfcConfig::linux_6()),
+        }
+    }
+
     /// The profile's switches, every one.
     fn switches(self) -> TcpSpec {
-        match self {
+        match self.base() {
+            Some(config) => spell_out(&config),
             // The defaults of ns-2.35, with useHeaders_ off, so that a packet has the size it
             // says.
-            Profile::Ns2 => TcpSpec {
+            None => TcpSpec {
                 recovery: Some(RecoveryWord::Tahoe),
                 initial_window: Some(SegmentCount(2)),
                 receive_window: Some(SegmentCount(20)),
@@ -38,31 +51,39 @@ impl Profile {
                     initial: Some(Duration::from_secs(3)),
                     min: Some(Duration::from_millis(200)),
                     max: Some(Duration::from_secs(60)),
+                    ..RtoTable::default()
                 }),
+                ..TcpSpec::default()
             },
         }
     }
 }
 
 impl TcpSpec {
-    /// These switches, and those of `base` for the rest.
+    /// These switches, and those of `base` for the rest; a table is taken whole, but for `rto`'s.
     fn over(self, base: TcpSpec) -> TcpSpec {
-        let (rto, base_rto) = (self.rto.unwrap_or_default(), base.rto.unwrap_or_default());
-        TcpSpec {
-            recovery: self.recovery.or(base.recovery),
-            initial_window: self.initial_window.or(base.initial_window),
-            receive_window: self.receive_window.or(base.receive_window),
-            packet_size: self.packet_size.or(base.packet_size),
-            limited_transmit: self.limited_transmit.or(base.limited_transmit),
-            bugfix: self.bugfix.or(base.bugfix),
-            acks: self.acks.or(base.acks),
-            clock: self.clock.or(base.clock).map(with_phase),
-            rto: Some(RtoTable {
-                initial: rto.initial.or(base_rto.initial),
-                min: rto.min.or(base_rto.min),
-                max: rto.max.or(base_rto.max),
-            }),
+        let table = |spec| toml::Table::try_from(spec).expect("plain data");
+        let mut merged = table(base);
+        for (key, value) in table(self) {
+            match (merged.get_mut(&key), value) {
+                (Some(toml::Value::Table(under)), toml::Value::Table(over)) if key == "rto" => {
+                    if over.contains_key("estimator")
+                        && over.get("estimator") != under.get("estimator")
+                    {
+                        // Another law has other bounds.
+                        under.retain(|key, _| key == "sampling" || key == "restart");
+                    }
+                    under.extend(over);
+                }
+                (_, value) => {
+                    merged.insert(key, value);
+                }
+            }
         }
+        let mut spec: TcpSpec = merged.try_into().expect("both were switches");
+        spec.clock = spec.clock.map(with_phase);
+        spec.timer_clock = spec.timer_clock.map(with_phase);
+        spec
     }
 }
 
@@ -87,6 +108,10 @@ impl FlowSpec {
     pub(super) fn fill_in(&mut self) {
         let tcp = std::mem::take(&mut self.tcp);
         self.tcp = tcp.over(self.profile.switches());
+        let planned = connection("", self.profile, &self.tcp);
+        if let (Some(_), Ok(TcpConfig::Rfc(config))) = (self.profile.base(), planned) {
+            self.tcp = spell_out(&config);
+        }
     }
 
     /// The node that the flow numbered `i` of the group starts from.
@@ -101,12 +126,48 @@ impl FlowSpec {
 }
 
 /// A mistake in the `tcp` table of flow `name`.
-fn problem(name: &str, key: &str, message: impl Into<String>) -> Problem {
+pub(super) fn problem(name: &str, key: &str, message: impl Into<String>) -> Problem {
     Problem::at(["flows", name, "tcp", key], message)
 }
 
 /// The connection of flow `name`, whose switches are filled in.
-pub(super) fn connection(name: &str, tcp: &TcpSpec) -> Result<TcpConfig, Problem> {
+pub(super) fn connection(
+    name: &str,
+    profile: Profile,
+    tcp: &TcpSpec,
+) -> Result<TcpConfig, Problem> {
+    match profile.base() {
+        Some(base) => rfc_connection(name, tcp, &base),
+        None => ns_connection(name, tcp),
+    }
+}
+
+/// What only byte-sequenced connections have.
+fn foreign_to_ns(tcp: &TcpSpec) -> Option<String> {
+    let known = [
+        "recovery",
+        "initial_window",
+        "receive_window",
+        "packet_size",
+        "limited_transmit",
+        "bugfix",
+        "acks",
+        "clock",
+        "rto",
+    ];
+    let given = toml::Table::try_from(tcp.clone()).expect("plain data");
+    given.keys().find(|key| !known.contains(&key.as_str())).cloned()
+}
+
+fn ns_connection(name: &str, tcp: &TcpSpec) -> Result<TcpConfig, Problem> {
+    if let Some(key) = foreign_to_ns(tcp) {
+        let message = format!("ns-2's senders have no `{key}`");
+        return Err(problem(name, &key, message).fix("give the flow another `profile`"));
+    }
+    if tcp.recovery == Some(RecoveryWord::Rack) {
+        return Err(problem(name, "recovery", "ns-2's senders have no `rack`")
+            .fix("give the flow another `profile`"));
+    }
     let missing = |key: &str| problem(name, key, format!("the profile leaves `{key}` open"));
     let segments = |key: &str, count: Option<SegmentCount>| {
         let count = count.ok_or_else(|| missing(key))?.0;
@@ -115,7 +176,7 @@ pub(super) fn connection(name: &str, tcp: &TcpSpec) -> Result<TcpConfig, Problem
                 .fix("at least `1 segment`")
         })
     };
-    let clock = clock(name, tcp.clock.as_ref().ok_or_else(|| missing("clock"))?)?;
+    let clock = clock(name, "clock", tcp.clock.as_ref().ok_or_else(|| missing("clock"))?)?;
     Ok(TcpConfig::Ns(NsConfig {
         packet_bytes: packet_bytes(name, tcp.packet_size.ok_or_else(|| missing("packet_size"))?)?,
         header_bytes: HEADER_BYTES,
@@ -126,43 +187,62 @@ pub(super) fn connection(name: &str, tcp: &TcpSpec) -> Result<TcpConfig, Problem
         bugfix: tcp.bugfix.ok_or_else(|| missing("bugfix"))?,
         acks: match tcp.acks.as_ref().ok_or_else(|| missing("acks"))? {
             WordOr::Word(AckWord::EverySegment) => AckPolicy::EverySegment,
-            WordOr::Table(DelayedAckTable { delayed }) => AckPolicy::Delayed(*delayed),
+            WordOr::Table(DelayedAckTable { delayed, at_most: None }) => {
+                AckPolicy::Delayed(*delayed)
+            }
+            WordOr::Table(_) => {
+                return Err(problem(name, "acks", "ns-2's sinks have no `at_most`")
+                    .fix("leave `at_most` out"));
+            }
         },
         clock,
         rto: rto(name, tcp.rto.ok_or_else(|| missing("rto"))?, clock)?,
     }))
 }
 
-fn packet_bytes(name: &str, size: ByteCount) -> Result<u16, Problem> {
+pub(super) fn packet_bytes(name: &str, size: ByteCount) -> Result<u16, Problem> {
     u16::try_from(size.0).ok().filter(|bytes| *bytes > HEADER_BYTES).ok_or_else(|| {
         problem(name, "packet_size", format!("no packet is {size} long"))
             .fix("41 B to 65535 B: 40 B of headers and a payload")
     })
 }
 
-fn recovery(word: RecoveryWord) -> Recovery {
+pub(super) fn recovery(word: RecoveryWord) -> Recovery {
     match word {
         RecoveryWord::Tahoe => Recovery::Tahoe,
         RecoveryWord::Reno => Recovery::Reno,
         RecoveryWord::Newreno => Recovery::NewReno,
         RecoveryWord::Sack => Recovery::Sack,
         RecoveryWord::Fack => Recovery::Fack,
+        RecoveryWord::Rack => Recovery::Rack,
     }
 }
 
-fn clock(name: &str, spec: &WordOr<ClockWord, ClockTable>) -> Result<Clock, Problem> {
-    let WordOr::Table(ClockTable { tick, phase }) = spec else { return Ok(Clock::EXACT) };
+pub(super) fn clock(
+    name: &str,
+    key: &str,
+    spec: &WordOr<ClockWord, ClockTable>,
+) -> Result<Clock, Problem> {
+    let ClockTable { tick, phase } = match spec {
+        WordOr::Word(ClockWord::Exact) => return Ok(Clock::EXACT),
+        WordOr::Word(ClockWord::LinuxHz250) => return Ok(Clock::LINUX_HZ250),
+        WordOr::Table(table) => table,
+    };
     Clock::ticking(*tick, phase.unwrap_or_default()).ok_or_else(|| {
         if tick.is_zero() {
-            problem(name, "clock", "a clock with a tick of nothing").fix("write `\"exact\"`")
+            problem(name, key, "a clock with a tick of nothing").fix("write `\"exact\"`")
         } else {
-            problem(name, "clock", "the phase is not within the tick").fix("below the tick")
+            problem(name, key, "the phase is not within the tick").fix("below the tick")
         }
     })
 }
 
 fn rto(name: &str, table: RtoTable, clock: Clock) -> Result<Ns2Config, Problem> {
-    let RtoTable { initial: Some(initial), min: Some(min), max: Some(max) } = table else {
+    if table.estimator.is_some() || table.sampling.is_some() || table.restart.is_some() {
+        return Err(problem(name, "rto", "ns-2's senders have a timer of their own")
+            .fix("only `initial`, `min` and `max`, or another `profile`"));
+    }
+    let RtoTable { initial: Some(initial), min: Some(min), max: Some(max), .. } = table else {
         return Err(problem(name, "rto", "the profile leaves `rto` open"));
     };
     if min > max || initial.is_zero() || max.is_zero() {

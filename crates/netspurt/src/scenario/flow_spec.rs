@@ -50,6 +50,18 @@ pub enum Profile {
     #[default]
     #[serde(rename = "ns-2")]
     Ns2,
+    /// Reno as of RFC 2001 on a BSD of that time: half-second ticks, no options.
+    #[serde(rename = "reno-1998")]
+    Reno1998,
+    /// Reno as of RFC 2581 with the timer of RFC 2988 and the initial window of RFC 3390.
+    #[serde(rename = "reno-2005")]
+    Reno2005,
+    /// The RFCs in force in 2026: RACK-TLP, proportional rate reduction, undoing.
+    #[serde(rename = "rfc-2026")]
+    Rfc2026,
+    /// Linux 6 with its defaults and 250 jiffies a second.
+    #[serde(rename = "linux-6")]
+    Linux6,
 }
 
 /// Switches of a TCP connection; what is left out comes from the profile.
@@ -74,6 +86,73 @@ pub struct TcpSpec {
     /// No second fast retransmit for losses of one window (ns-2's bugFix_).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bugfix: Option<bool>,
+    /// Duplicate ACKs, or segments' worth of SACK blocks, that tell a loss (RFC 5681 §3.2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dup_thresh: Option<u32>,
+    /// Fewer duplicates suffice where fewer segments are out (RFC 5827).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub early_retransmit: Option<bool>,
+    /// Proportional rate reduction (RFC 9937).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prr: Option<bool>,
+    /// Tail loss probes (RFC 8985 §7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tlp: Option<bool>,
+    /// Detection of needless timeouts from the next ACKs (RFC 5682).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frto: Option<bool>,
+    /// Detection of needless resends from time stamps (RFC 3522).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eifel: Option<bool>,
+    /// What is restored when a resend proves needless.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<UndoWord>,
+    /// Reports duplicates to the sender (RFC 2883).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dsack: Option<bool>,
+    /// Undoes resends that were all reported as duplicates (RFC 3708).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dsack_undo: Option<bool>,
+    /// Super Fast Retransmit (Tarr and Ghita 2005, §5).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sfr: Option<WordOr<OffWord, SfrTable>>,
+    /// Labels samples of segments sent twice as ambiguous (Karn and Partridge 1987).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub karn: Option<bool>,
+    /// The law of the congestion window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<CongestionWord>,
+    /// Most segments by which an ACK may open the window in slow start (RFC 3465); 0 counts
+    /// ACKs, not octets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abc_limit: Option<SegmentCount>,
+    /// Spreads each window over a round trip.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<bool>,
+    /// Holds short segments back while any octet is outstanding (RFC 896).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nagle: Option<bool>,
+    /// Segments acknowledged at once at the start (Linux's quick ACKs).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick_acks: Option<SegmentCount>,
+    /// Time stamps (RFC 7323 §3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamps: Option<bool>,
+    /// SACK blocks (RFC 2018).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sack: Option<bool>,
+    /// Window scaling (RFC 7323 §2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_scaling: Option<bool>,
+    /// Congestion marks (RFC 3168).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
+    /// Octets the receiving side holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<ByteCount>,
+    /// How timers fire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_clock: Option<WordOr<ClockWord, ClockTable>>,
     /// When the receiver acknowledges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acks: Option<WordOr<AckWord, DelayedAckTable>>,
@@ -99,6 +178,8 @@ pub enum RecoveryWord {
     Sack,
     /// Forward acknowledgment.
     Fack,
+    /// By time (RFC 8985); not among ns-2's.
+    Rack,
 }
 
 /// Acknowledging without delay.
@@ -115,6 +196,9 @@ pub enum AckWord {
 pub struct DelayedAckTable {
     /// How long the acknowledgment of one segment waits for a second.
     pub delayed: Duration,
+    /// Lets that wait follow the gaps between arrivals up to this, as Linux does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<Duration>,
 }
 
 /// Time without granularity.
@@ -123,6 +207,9 @@ pub struct DelayedAckTable {
 pub enum ClockWord {
     /// To the nanosecond.
     Exact,
+    /// Linux's, with 250 jiffies a second and its timer wheel.
+    #[serde(rename = "linux-hz250")]
+    LinuxHz250,
 }
 
 /// Time in ticks.
@@ -141,6 +228,15 @@ pub struct ClockTable {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RtoTable {
+    /// The law, by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimator: Option<EstimatorWord>,
+    /// Which round trips are measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<SamplingWord>,
+    /// What an ACK of new octets does to a running timer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart: Option<RestartWord>,
     /// Before the first sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial: Option<Duration>,
@@ -154,3 +250,113 @@ pub struct RtoTable {
 
 /// How much an application sends.
 pub type SendSpec = Amount<SegmentCount>;
+
+/// The laws of the retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EstimatorWord {
+    /// RFC 793.
+    Rfc793,
+    /// RFC 889.
+    Mills,
+    /// Jacobson 1988.
+    Jacobson88,
+    /// RFC 6298.
+    Rfc6298,
+    /// RFC 2988.
+    Rfc2988,
+    /// 4.4BSD.
+    Bsd44,
+    /// Linux 6.
+    Linux,
+    /// RFC 9002.
+    Quic,
+    /// A constant: `initial`.
+    Fixed,
+    /// ns-2.35.
+    Ns2,
+}
+
+/// Which round trips are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SamplingWord {
+    /// One segment at a time (RFC 6298 §3).
+    OnePerRtt,
+    /// The oldest segment each ACK newly covers.
+    EachAck,
+    /// Each segment an ACK newly covers.
+    EachSegment,
+    /// The echo of a time stamp (RFC 7323 §4).
+    Timestamps,
+}
+
+/// What an ACK of new octets does to a running timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RestartWord {
+    /// It starts anew (RFC 6298 §5.3).
+    OnAck,
+    /// It follows the oldest segment outstanding.
+    PerSegment,
+    /// That while few segments are outstanding (RFC 7765).
+    Rfc7765,
+}
+
+/// What is restored when a resend proves needless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UndoWord {
+    /// The threshold, and a window of what is outstanding (RFC 4015).
+    Rfc4015,
+    /// Window and threshold as they were.
+    Prior,
+}
+
+/// Without it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OffWord {
+    /// Switched off.
+    Off,
+}
+
+/// Super Fast Retransmit.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SfrTable {
+    /// The timer in round trips of the handshake, in steps of a half.
+    #[serde(default = "three")]
+    pub factor: f64,
+    /// It rests for good once so much was acknowledged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cutout: Option<ByteCount>,
+    /// What a resend does to the window.
+    #[serde(default)]
+    pub response: SfrWord,
+}
+
+fn three() -> f64 {
+    3.0
+}
+
+/// What a Super Fast Retransmit does to the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SfrWord {
+    /// Nothing.
+    #[default]
+    None,
+    /// What a loss found by duplicate ACKs does.
+    Halve,
+    /// What a timeout does.
+    Reset,
+}
+
+/// The laws of the congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CongestionWord {
+    /// Reno (RFC 5681).
+    Reno,
+}

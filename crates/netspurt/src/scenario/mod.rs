@@ -13,6 +13,7 @@ mod plan;
 mod quantity;
 mod queue_plan;
 mod queue_spec;
+mod rfc_switches;
 mod run;
 mod spec;
 mod stranger;

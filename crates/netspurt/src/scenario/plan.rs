@@ -273,7 +273,7 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
         if flow.count == 0 {
             return Err(Problem::at(["flows", name, "count"], "a group of no flows").fix("from 1"));
         }
-        let tcp = connection(name, &flow.tcp)?;
+        let tcp = connection(name, flow.profile, &flow.tcp)?;
         for i in 0..flow.count {
             let place = |key: &str, host: &str| node(net.nodes, host, &["flows", name, key]);
             let (from, to) = (place("from", &flow.source(i))?, place("to", &flow.sink(i))?);

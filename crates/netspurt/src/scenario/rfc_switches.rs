@@ -1,0 +1,385 @@
+//! The switches of byte-sequenced connections: from a scenario's words to a configuration, and
+//! back where defaults are spelt out.
+
+use crate::clock::Clock;
+use crate::congestion::{CongestionConfig, RenoConfig};
+use crate::rto::{
+    Bsd44Config, EstimatorConfig, FixedConfig, Jacobson88Config, LinuxConfig, MillsConfig,
+    Ns2Config, QuicConfig, Rfc793Config, Rfc6298Config,
+};
+use crate::tcp::{
+    DelayedAck, Recovery, Restart, RfcConfig, Sampling, SfrConfig, SfrResponse, TcpConfig, Undo,
+};
+use crate::units::{ByteCount, Duration, SegmentCount};
+
+use super::error::Problem;
+use super::flow_plan::{HEADER_BYTES, clock, packet_bytes, problem, recovery};
+use super::flow_spec::{
+    AckWord, ClockTable, ClockWord, CongestionWord, DelayedAckTable, EstimatorWord, OffWord,
+    RecoveryWord, RestartWord, RtoTable, SamplingWord, SfrTable, SfrWord, TcpSpec, UndoWord,
+};
+use super::quantity::WordOr;
+
+/// The three bounds that most laws have.
+#[derive(Default)]
+struct Bounds {
+    initial: Option<Duration>,
+    min: Option<Duration>,
+    max: Option<Duration>,
+}
+
+/// Every switch of `config` in words.
+pub(super) fn spell_out(config: &RfcConfig) -> TcpSpec {
+    let CongestionConfig::Reno(reno) = config.congestion;
+    TcpSpec {
+        recovery: Some(recovery_word(config.recovery)),
+        initial_window: Some(SegmentCount(config.initial_window_segs.into())),
+        packet_size: Some(ByteCount(u64::from(config.mss + HEADER_BYTES))),
+        limited_transmit: Some(config.limited_transmit),
+        dup_thresh: Some(config.dup_thresh),
+        early_retransmit: Some(config.early_retransmit),
+        prr: Some(config.prr),
+        tlp: Some(config.tlp),
+        frto: Some(config.frto),
+        eifel: Some(config.eifel),
+        undo: Some(match config.undo {
+            Undo::Rfc4015 => UndoWord::Rfc4015,
+            Undo::Prior => UndoWord::Prior,
+        }),
+        dsack: Some(config.dsack),
+        dsack_undo: Some(config.dsack_undo),
+        sfr: Some(
+            config.sfr.map_or(WordOr::Word(OffWord::Off), |sfr| WordOr::Table(sfr_table(sfr))),
+        ),
+        karn: Some(config.karn),
+        congestion: Some(CongestionWord::Reno),
+        abc_limit: Some(SegmentCount(reno.abc_limit_segs.unwrap_or(0).into())),
+        pacing: Some(config.pacing),
+        nagle: Some(config.nagle),
+        quick_acks: Some(SegmentCount(config.quick_acks_segs.into())),
+        timestamps: Some(config.timestamps),
+        sack: Some(config.sack),
+        window_scaling: Some(config.window_scaling),
+        ecn: Some(config.ecn),
+        receive_buffer: Some(ByteCount(config.receive_buffer_bytes)),
+        acks: Some(acks_words(config.acks)),
+        clock: Some(clock_words(config.clock)),
+        timer_clock: Some(clock_words(config.timer_clock)),
+        rto: Some(rto_table(config)),
+        receive_window: None,
+        bugfix: None,
+    }
+}
+
+fn recovery_word(recovery: Recovery) -> RecoveryWord {
+    match recovery {
+        Recovery::Tahoe => RecoveryWord::Tahoe,
+        Recovery::Reno => RecoveryWord::Reno,
+        Recovery::NewReno => RecoveryWord::Newreno,
+        Recovery::Sack => RecoveryWord::Sack,
+        Recovery::Fack => RecoveryWord::Fack,
+        Recovery::Rack => RecoveryWord::Rack,
+    }
+}
+
+fn acks_words(acks: DelayedAck) -> WordOr<AckWord, DelayedAckTable> {
+    match acks {
+        DelayedAck::Never => WordOr::Word(AckWord::EverySegment),
+        DelayedAck::Fixed(delayed) => WordOr::Table(DelayedAckTable { delayed, at_most: None }),
+        DelayedAck::Adaptive { min, max } => {
+            WordOr::Table(DelayedAckTable { delayed: min, at_most: Some(max) })
+        }
+    }
+}
+
+fn clock_words(clock: Clock) -> WordOr<ClockWord, ClockTable> {
+    match clock.ticks() {
+        _ if clock == Clock::LINUX_HZ250 => WordOr::Word(ClockWord::LinuxHz250),
+        None => WordOr::Word(ClockWord::Exact),
+        Some((tick, phase)) => WordOr::Table(ClockTable { tick, phase: Some(phase) }),
+    }
+}
+
+fn sfr_table(sfr: SfrConfig) -> SfrTable {
+    SfrTable {
+        factor: f64::from(sfr.factor_halves) / 2.0,
+        cutout: sfr.cutout_bytes.map(ByteCount),
+        response: match sfr.response {
+            SfrResponse::None => SfrWord::None,
+            SfrResponse::Halve => SfrWord::Halve,
+            SfrResponse::Reset => SfrWord::Reset,
+        },
+    }
+}
+
+fn rto_table(config: &RfcConfig) -> RtoTable {
+    let Bounds { initial, min, max } = bounds(&config.rto);
+    RtoTable {
+        estimator: Some(estimator_word(&config.rto)),
+        sampling: Some(match config.sampling {
+            Sampling::OnePerRtt => SamplingWord::OnePerRtt,
+            Sampling::EachAck => SamplingWord::EachAck,
+            Sampling::EachSegment => SamplingWord::EachSegment,
+            Sampling::Timestamps => SamplingWord::Timestamps,
+        }),
+        restart: Some(match config.restart {
+            Restart::OnAck => RestartWord::OnAck,
+            Restart::PerSegment => RestartWord::PerSegment,
+            Restart::Rfc7765 => RestartWord::Rfc7765,
+        }),
+        initial,
+        min,
+        max,
+    }
+}
+
+fn estimator_word(config: &EstimatorConfig) -> EstimatorWord {
+    match config {
+        EstimatorConfig::Rfc793(_) => EstimatorWord::Rfc793,
+        EstimatorConfig::Mills(_) => EstimatorWord::Mills,
+        EstimatorConfig::Jacobson88(_) => EstimatorWord::Jacobson88,
+        EstimatorConfig::Rfc6298(config) if config.spread_gains => EstimatorWord::Rfc6298,
+        EstimatorConfig::Rfc6298(_) => EstimatorWord::Rfc2988,
+        EstimatorConfig::Bsd44(_) => EstimatorWord::Bsd44,
+        EstimatorConfig::Linux(_) => EstimatorWord::Linux,
+        EstimatorConfig::Quic(_) => EstimatorWord::Quic,
+        EstimatorConfig::Fixed(_) => EstimatorWord::Fixed,
+        EstimatorConfig::Ns2(_) => EstimatorWord::Ns2,
+    }
+}
+
+/// The law called `word`, as published.
+fn law(word: EstimatorWord, timer_clock: Clock) -> EstimatorConfig {
+    let jiffy = Duration::from_millis(4);
+    let tick = timer_clock.ticks().map_or(Duration::from_millis(10), |(tick, _)| tick);
+    match word {
+        EstimatorWord::Rfc793 => EstimatorConfig::Rfc793(Rfc793Config::default()),
+        EstimatorWord::Mills => EstimatorConfig::Mills(MillsConfig::default()),
+        EstimatorWord::Jacobson88 => EstimatorConfig::Jacobson88(Jacobson88Config::default()),
+        EstimatorWord::Rfc6298 => EstimatorConfig::Rfc6298(Rfc6298Config::default()),
+        EstimatorWord::Rfc2988 => EstimatorConfig::Rfc6298(Rfc6298Config::rfc2988()),
+        EstimatorWord::Bsd44 => EstimatorConfig::Bsd44(Bsd44Config::default()),
+        EstimatorWord::Linux if timer_clock == Clock::LINUX_HZ250 => {
+            EstimatorConfig::Linux(LinuxConfig { jiffy, ..LinuxConfig::default() })
+        }
+        EstimatorWord::Linux => EstimatorConfig::Linux(LinuxConfig::default()),
+        EstimatorWord::Quic => EstimatorConfig::Quic(QuicConfig::default()),
+        EstimatorWord::Fixed => EstimatorConfig::Fixed(FixedConfig::default()),
+        EstimatorWord::Ns2 => EstimatorConfig::Ns2(Ns2Config {
+            tick,
+            initial: Duration::from_secs(3),
+            min: Duration::from_millis(200),
+            max: Duration::from_secs(60),
+        }),
+    }
+}
+
+fn bounds(config: &EstimatorConfig) -> Bounds {
+    let of = |initial, min, max| Bounds { initial: Some(initial), min: Some(min), max: Some(max) };
+    match config {
+        EstimatorConfig::Rfc793(c) => of(c.initial, c.lbound, c.ubound),
+        EstimatorConfig::Mills(c) => Bounds { initial: Some(c.unsampled), min: c.min, max: c.max },
+        EstimatorConfig::Jacobson88(c) => of(c.initial, c.min, c.max),
+        EstimatorConfig::Rfc6298(c) => of(c.initial, c.min, c.max),
+        EstimatorConfig::Bsd44(c) => Bounds { initial: None, min: Some(c.min), max: Some(c.max) },
+        EstimatorConfig::Linux(c) => of(c.initial, c.rto_min, c.rto_max),
+        EstimatorConfig::Quic(c) => Bounds { initial: Some(c.initial_rtt), min: None, max: c.max },
+        EstimatorConfig::Fixed(c) => Bounds { initial: Some(c.rto), min: None, max: Some(c.max) },
+        EstimatorConfig::Ns2(c) => of(c.initial, c.min, c.max),
+    }
+}
+
+/// The same law within other bounds; the name of a bound that it has not.
+fn within(law: EstimatorConfig, table: &RtoTable) -> Result<EstimatorConfig, &'static str> {
+    let mut law = law;
+    let Bounds { initial, min, max } = bounds(&law);
+    let initial = table.initial.or(initial);
+    let (least, most) = (table.min.or(min), table.max.or(max));
+    let (a, b, c) =
+        (initial.unwrap_or_default(), least.unwrap_or_default(), most.unwrap_or_default());
+    match &mut law {
+        EstimatorConfig::Rfc793(l) => (l.initial, l.lbound, l.ubound) = (a, b, c),
+        EstimatorConfig::Mills(l) => (l.unsampled, l.min, l.max) = (a, least, most),
+        EstimatorConfig::Jacobson88(l) => (l.initial, l.min, l.max) = (a, b, c),
+        EstimatorConfig::Rfc6298(l) => (l.initial, l.min, l.max) = (a, b, c),
+        EstimatorConfig::Bsd44(l) if table.initial.is_none() => (l.min, l.max) = (b, c),
+        EstimatorConfig::Bsd44(_) => return Err("initial"),
+        EstimatorConfig::Linux(l) => (l.initial, l.rto_min, l.rto_max) = (a, b, c),
+        EstimatorConfig::Quic(_) | EstimatorConfig::Fixed(_) if table.min.is_some() => {
+            return Err("min");
+        }
+        EstimatorConfig::Quic(l) => (l.initial_rtt, l.max) = (a, most),
+        EstimatorConfig::Fixed(l) => (l.rto, l.max) = (a, c),
+        EstimatorConfig::Ns2(l) => (l.initial, l.min, l.max) = (a, b, c),
+    }
+    Ok(law)
+}
+
+/// The connection of flow `name`, whose switches lie over the profile's `base`.
+pub(super) fn rfc_connection(
+    name: &str,
+    tcp: &TcpSpec,
+    base: &RfcConfig,
+) -> Result<TcpConfig, Problem> {
+    for (key, given) in
+        [("bugfix", tcp.bugfix.is_some()), ("receive_window", tcp.receive_window.is_some())]
+    {
+        if given {
+            let message = format!("`{key}` is a switch of ns-2's senders");
+            let fix = "with this profile the window is `receive_buffer`, and NewReno's `recover` \
+                       is always on";
+            return Err(problem(name, key, message).fix(fix));
+        }
+    }
+    let mut config = *base;
+    windows(name, tcp, &mut config)?;
+    repairs(name, tcp, &mut config)?;
+    options(tcp, &mut config);
+    timers(name, tcp, &mut config)?;
+    Ok(TcpConfig::Rfc(config))
+}
+
+fn windows(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Problem> {
+    let small = |key: &str, count: SegmentCount, least: u64| {
+        u32::try_from(count.0).ok().filter(|n| u64::from(*n) >= least && *n <= 1 << 20).ok_or_else(
+            || {
+                problem(name, key, format!("{count} is out of range"))
+                    .fix(format!("from `{least} segments` to `1048576 segments`"))
+            },
+        )
+    };
+    if let Some(size) = tcp.packet_size {
+        config.mss = packet_bytes(name, size)? - HEADER_BYTES;
+    }
+    if let Some(count) = tcp.initial_window {
+        config.initial_window_segs = small("initial_window", count, 1)?;
+    }
+    if let Some(count) = tcp.quick_acks {
+        config.quick_acks_segs = small("quick_acks", count, 0)?;
+    }
+    if let Some(buffer) = tcp.receive_buffer {
+        if buffer.0 == 0 || buffer.0 > 1 << 30 {
+            return Err(problem(name, "receive_buffer", format!("no window is {buffer} long"))
+                .fix("from `1 B` to `1 GiB`, what 14 bits of scaling can name"));
+        }
+        config.receive_buffer_bytes = buffer.0;
+    }
+    if let Some(limit) = tcp.abc_limit {
+        let limit = small("abc_limit", limit, 0)?;
+        let CongestionConfig::Reno(reno) = &mut config.congestion;
+        *reno = RenoConfig { abc_limit_segs: (limit > 0).then_some(limit), ..*reno };
+    }
+    Ok(())
+}
+
+fn repairs(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Problem> {
+    let set = |to: &mut bool, given: Option<bool>| *to = given.unwrap_or(*to);
+    if let Some(word) = tcp.recovery {
+        config.recovery = recovery(word);
+    }
+    if let Some(thresh) = tcp.dup_thresh {
+        if thresh == 0 {
+            return Err(problem(name, "dup_thresh", "no duplicate tells no loss").fix("from 1"));
+        }
+        config.dup_thresh = thresh;
+    }
+    set(&mut config.limited_transmit, tcp.limited_transmit);
+    set(&mut config.early_retransmit, tcp.early_retransmit);
+    set(&mut config.prr, tcp.prr);
+    set(&mut config.tlp, tcp.tlp);
+    set(&mut config.frto, tcp.frto);
+    set(&mut config.eifel, tcp.eifel);
+    set(&mut config.dsack, tcp.dsack);
+    set(&mut config.dsack_undo, tcp.dsack_undo);
+    if let Some(undo) = tcp.undo {
+        config.undo = match undo {
+            UndoWord::Rfc4015 => Undo::Rfc4015,
+            UndoWord::Prior => Undo::Prior,
+        };
+    }
+    match &tcp.sfr {
+        None => {}
+        Some(WordOr::Word(OffWord::Off)) => config.sfr = None,
+        Some(WordOr::Table(table)) => config.sfr = Some(sfr(name, table)?),
+    }
+    Ok(())
+}
+
+fn sfr(name: &str, table: &SfrTable) -> Result<SfrConfig, Problem> {
+    let halves = table.factor * 2.0;
+    if !(1.0..=2000.0).contains(&halves) || halves.fract() != 0.0 {
+        let message = format!("the factor {} is no multiple of a half", table.factor);
+        return Err(problem(name, "sfr", message).fix("from 0.5 to 1000 in steps of 0.5"));
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within range")]
+    let factor_halves = halves as u32;
+    Ok(SfrConfig {
+        factor_halves,
+        cutout_bytes: table.cutout.map(|bytes| bytes.0),
+        response: match table.response {
+            SfrWord::None => SfrResponse::None,
+            SfrWord::Halve => SfrResponse::Halve,
+            SfrWord::Reset => SfrResponse::Reset,
+        },
+    })
+}
+
+fn options(tcp: &TcpSpec, config: &mut RfcConfig) {
+    let set = |to: &mut bool, given: Option<bool>| *to = given.unwrap_or(*to);
+    set(&mut config.karn, tcp.karn);
+    set(&mut config.pacing, tcp.pacing);
+    set(&mut config.nagle, tcp.nagle);
+    set(&mut config.timestamps, tcp.timestamps);
+    set(&mut config.sack, tcp.sack);
+    set(&mut config.window_scaling, tcp.window_scaling);
+    set(&mut config.ecn, tcp.ecn);
+    match &tcp.acks {
+        None => {}
+        Some(WordOr::Word(AckWord::EverySegment)) => config.acks = DelayedAck::Never,
+        Some(WordOr::Table(DelayedAckTable { delayed, at_most: None })) => {
+            config.acks = DelayedAck::Fixed(*delayed);
+        }
+        Some(WordOr::Table(DelayedAckTable { delayed, at_most: Some(max) })) => {
+            config.acks = DelayedAck::Adaptive { min: *delayed, max: *max };
+        }
+    }
+}
+
+fn timers(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Problem> {
+    if let Some(words) = &tcp.clock {
+        config.clock = clock(name, "clock", words)?;
+    }
+    if let Some(words) = &tcp.timer_clock {
+        config.timer_clock = clock(name, "timer_clock", words)?;
+    }
+    let Some(table) = tcp.rto else { return Ok(()) };
+    if let Some(word) = table.estimator.filter(|word| *word != estimator_word(&config.rto)) {
+        config.rto = law(word, config.timer_clock);
+    }
+    let none = |key| {
+        problem(name, "rto", format!("this law has no `{key}`")).fix(format!("leave `{key}` out"))
+    };
+    config.rto = within(config.rto, &table).map_err(none)?;
+    let Bounds { initial, min, max } = bounds(&config.rto);
+    let zero = |bound: Option<Duration>| bound.is_some_and(Duration::is_zero);
+    if min.is_some_and(|min| max.is_some_and(|max| min > max)) || zero(initial) || zero(max) {
+        return Err(problem(name, "rto", "a timer that could never be")
+            .fix("`initial` and `max` above zero, `min` at most `max`"));
+    }
+    if let Some(word) = table.sampling {
+        config.sampling = match word {
+            SamplingWord::OnePerRtt => Sampling::OnePerRtt,
+            SamplingWord::EachAck => Sampling::EachAck,
+            SamplingWord::EachSegment => Sampling::EachSegment,
+            SamplingWord::Timestamps => Sampling::Timestamps,
+        };
+    }
+    if let Some(word) = table.restart {
+        config.restart = match word {
+            RestartWord::OnAck => Restart::OnAck,
+            RestartWord::PerSegment => Restart::PerSegment,
+            RestartWord::Rfc7765 => Restart::Rfc7765,
+        };
+    }
+    Ok(())
+}
