@@ -5,6 +5,7 @@ Exit status: 0, or 1 where a check failed, or 2 where the input is wrong.
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import typer
@@ -17,6 +18,7 @@ from netspurt.cli.papers import app as papers_app
 app = typer.Typer(
     name="netspurt",
     help="When should a transport send again, and what does it cost to be wrong?",
+    epilog="`netspurt --install-completion` teaches the shell to complete commands and names.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -50,6 +52,8 @@ app.add_typer(papers_app, name="papers")
 
 def main() -> None:
     """Run the command."""
+    # Who stops reading wants no more: the end of `netspurt schema | head -1` is no error.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         app()
     except (ValueError, OSError) as error:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from netspurt.cli.options import From, To, count
+
 if TYPE_CHECKING:
     from netspurt.table import Table
 
@@ -19,11 +21,11 @@ def table(
         str | None, typer.Argument(help="The table; without it all are named.", show_default=False)
     ] = None,
     flow: Annotated[str | None, typer.Option(help="Only rows of this flow.")] = None,
-    start: Annotated[float | None, typer.Option("--from", help="From this second on.")] = None,
-    end: Annotated[float | None, typer.Option("--to", help="Up to this second.")] = None,
+    start: From = None,
+    end: To = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print as CSV.")] = False,
     limit: Annotated[
-        int | None, typer.Option(min=0, help="At most so many rows.", show_default=False)
+        int | None, typer.Option(parser=count, metavar="N", help="At most so many rows.")
     ] = None,
 ) -> None:
     """Print a table of a run."""
