@@ -15,14 +15,14 @@ mod timeline;
 
 use crate::event::{DropReason, Events, What};
 use crate::stage::{Frame, Port, Stage};
-use crate::units::{BitRate, Time};
+use crate::units::{BitRate, Duration, Time};
 
 use backlog::Backlog;
 pub use backlog::QueueLimit;
 pub use delay::Delay;
 pub use effects::{Effects, Pick};
 use flight::Flight;
-pub use flight::Order;
+pub use flight::{Arrival, Order};
 pub use framing::Framing;
 use serializer::Serializer;
 pub use timeline::{Interpolation, Timeline, TimelineError};
@@ -50,6 +50,10 @@ impl LinkConfig {
         self.rate == BitRate::UNLIMITED && self.delay.is_nothing()
     }
 }
+
+/// Instants this close are one: whole nanoseconds lose a fraction at each idle line, so that a
+/// departure and an arrival that coincide in truth may stand a little apart.
+const GRAIN: Duration = Duration::from_nanos(2);
 
 /// What a direction of a link did, in frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,15 +121,49 @@ impl<F: Frame> Link<F> {
         self.count
     }
 
+    /// When the next frame arrives, and since when that is settled.
+    #[inline]
+    pub fn next_arrival(&self) -> Option<(Time, Time)> {
+        self.flight.first().map(|next| (next.at, next.since))
+    }
+
+    /// The next frame that has arrived by `now`.
+    #[inline]
+    pub fn take(&mut self, now: Time) -> Option<Arrival<F>> {
+        self.flight.take(now)
+    }
+
     /// Reports the queue's departures up to `now`.
     pub fn settle(&mut self, now: Time, events: &mut Events<F>) {
-        let index = self.index;
-        let wanted = events.wanted().queue;
-        while let Some(at) = self.backlog.expire(now) {
-            if wanted {
-                let (packets, bytes) = self.backlog.held();
-                events.report(at, What::Queue { link: index, packets, bytes });
+        while let Some((depart, _)) = self.backlog.next()
+            && depart <= now
+        {
+            self.depart(depart, events);
+        }
+    }
+
+    /// Reports the departures that an arrival at `now`, settled `since` then, comes after.
+    ///
+    /// Of two things at one instant the one settled first is first, as in any calendar of
+    /// events: a departure is settled when its transmission starts.
+    #[inline]
+    fn settle_before(&mut self, now: Time, since: Time, events: &mut Events<F>) {
+        while let Some((depart, size)) = self.backlog.next()
+            && depart <= now + GRAIN
+        {
+            let took = self.serializer.line_time(size);
+            if now <= depart + GRAIN && took > GRAIN && since + took < depart {
+                break;
             }
+            self.depart(depart, events);
+        }
+    }
+
+    fn depart(&mut self, at: Time, events: &mut Events<F>) {
+        self.backlog.let_go();
+        if events.wanted().queue {
+            let (packets, bytes) = self.backlog.held();
+            events.report(at, What::Queue { link: self.index, packets, bytes });
         }
     }
 
@@ -139,25 +177,12 @@ impl<F: Frame> Link<F> {
         }
     }
 
-    /// Sends `frame` on its way where the link has effects.
-    #[cold]
-    fn travel(&mut self, depart: Time, mut arrival: Time, frame: F, events: &mut Events<F>) {
-        let Some(effects) = &mut self.effects else { unreachable!("only called with effects") };
-        let fate = effects.on_the_way(&frame);
-        if fate.lost {
-            return self.refuse(depart, DropReason::Loss, frame, events);
-        }
-        arrival += fate.held;
-        self.flight.add(arrival, frame);
-        if let Some(after) = fate.copied {
-            self.flight.add(arrival + after, frame);
-        }
-    }
-}
-
-impl<F: Frame> Stage<F> for Link<F> {
-    fn push(&mut self, now: Time, _port: Port, frame: F, events: &mut Events<F>) {
-        self.settle(now, events);
+    /// Takes `arrival.frame` in at `arrival.at`.
+    ///
+    /// Instants never fall from call to call.
+    pub fn offer(&mut self, arrival: &Arrival<F>, events: &mut Events<F>) {
+        let Arrival { at: now, since, frame } = *arrival;
+        self.settle_before(now, since, events);
         if let Some(effects) = &mut self.effects
             && effects.lost_at_entry(&frame)
         {
@@ -176,20 +201,41 @@ impl<F: Frame> Stage<F> for Link<F> {
         if events.wanted().queue {
             events.report(now, What::Queue { link: self.index, packets, bytes });
         }
-        let arrival = depart + self.delay.at(start);
+        let arrival = Arrival { at: depart + self.delay.at(start), since: start, frame };
         if self.effects.is_some() {
-            return self.travel(depart, arrival, frame, events);
+            return self.travel(depart, arrival, events);
         }
-        self.flight.add(arrival, frame);
+        self.flight.add(arrival);
+    }
+
+    /// Sends a frame on its way where the link has effects.
+    #[cold]
+    fn travel(&mut self, depart: Time, mut arrival: Arrival<F>, events: &mut Events<F>) {
+        let Some(effects) = &mut self.effects else { unreachable!("only called with effects") };
+        let fate = effects.on_the_way(&arrival.frame);
+        if fate.lost {
+            return self.refuse(depart, DropReason::Loss, arrival.frame, events);
+        }
+        arrival.at += fate.held;
+        self.flight.add(arrival);
+        if let Some(after) = fate.copied {
+            self.flight.add(Arrival { at: arrival.at + after, ..arrival });
+        }
+    }
+}
+
+impl<F: Frame> Stage<F> for Link<F> {
+    fn push(&mut self, now: Time, _port: Port, frame: F, events: &mut Events<F>) {
+        self.offer(&Arrival { at: now, since: now, frame }, events);
     }
 
     fn next_wakeup(&self) -> Option<Time> {
-        self.flight.first()
+        self.flight.first().map(|next| next.at)
     }
 
     fn pop(&mut self, now: Time, _events: &mut Events<F>) -> Option<(Time, Port, F)> {
-        let (arrival, frame) = self.flight.take(now)?;
-        Some((arrival, 0, frame))
+        let arrival = self.flight.take(now)?;
+        Some((arrival.at, 0, arrival.frame))
     }
 }
 

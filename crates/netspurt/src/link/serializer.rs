@@ -29,7 +29,7 @@ impl Serializer {
             rest: 0,
             last: (0, Duration::ZERO, 0),
         };
-        this.last = this.line_time(0);
+        this.last = this.divide(0);
         this
     }
 
@@ -42,7 +42,7 @@ impl Serializer {
         }
         let start = self.free_at;
         if size != self.last.0 {
-            self.last = self.line_time(size);
+            self.last = self.divide(size);
         }
         let (_, whole, rest) = self.last;
         self.free_at += whole;
@@ -54,8 +54,13 @@ impl Serializer {
         (start, self.free_at)
     }
 
+    /// How long `size` octets take, without the fraction of a nanosecond.
+    pub(super) fn line_time(&self, size: u32) -> Duration {
+        if size == self.last.0 { self.last.1 } else { self.divide(size).1 }
+    }
+
     #[expect(clippy::cast_possible_truncation, reason = "below 2^64 ns at 1 bit/s and 2^32 bits")]
-    fn line_time(&self, size: u32) -> (u32, Duration, u64) {
+    fn divide(&self, size: u32) -> (u32, Duration, u64) {
         let rate = u128::from(self.bits_per_second);
         if rate == 0 {
             return (size, Duration::ZERO, 0);

@@ -1,7 +1,7 @@
 //! Endpoints, links and routes, and the loop that moves frames between them.
 
 use crate::event::{Events, Wanted, Way, What};
-use crate::link::{Link, LinkConfig};
+use crate::link::{Arrival, Link, LinkConfig};
 use crate::stage::{Frame, Stage};
 use crate::units::Time;
 
@@ -35,8 +35,8 @@ pub enum Advance {
 
 /// A network in motion.
 ///
-/// The earliest wake-up is always served first and, at one instant, the one that was entered
-/// first. An endpoint answers within the instant in which a frame reaches it. The loop never
+/// The earliest wake-up is always served first and, at one instant, the one that was settled
+/// first: an arrival when its transmission started, a timer when it was armed. An endpoint answers within the instant in which a frame reaches it. The loop never
 /// waits and never asks the time: a driver on a wall clock calls [`advance_to`](Self::advance_to)
 /// with its own instants, and frames move in logical time all the same.
 #[derive(Debug)]
@@ -46,6 +46,8 @@ pub struct World<F, E> {
     /// Per stage, links first: the instant it is entered for in the queue, which holds stale
     /// entries besides.
     entered: Vec<Time>,
+    /// Per endpoint: its next wake-up, and since when that is settled.
+    appointed: Vec<(Time, Time)>,
     links: Vec<Link<F>>,
     link_ends: Vec<u32>,
     endpoints: Vec<E>,
@@ -78,6 +80,7 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
             now: Time::ZERO,
             queue: EventQueue::new(),
             entered: vec![Time::NEVER; stages as usize],
+            appointed: vec![(Time::NEVER, Time::ZERO); endpoints.len()],
             links,
             link_ends,
             endpoints,
@@ -145,43 +148,45 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
     fn serve(&mut self, at: Time, stage: u32) {
         let index = stage as usize;
         if index < self.links.len() {
-            while let Some((left, _, frame)) = self.links[index].pop(at, &mut self.events) {
-                self.arrive(left, self.link_ends[index], frame);
+            while let Some(arrival) = self.links[index].take(at) {
+                self.arrive(self.link_ends[index], &arrival);
             }
         } else {
-            self.emit(at, index - self.links.len());
+            let endpoint = index - self.links.len();
+            self.emit(at, self.appointed[endpoint].1, endpoint);
         }
     }
 
-    /// Hands on the frames an endpoint has ready.
-    fn emit(&mut self, at: Time, endpoint: usize) {
+    /// Hands on the frames an endpoint has ready because of something settled `since` then.
+    fn emit(&mut self, at: Time, since: Time, endpoint: usize) {
         let home = self.homes[endpoint];
-        while let Some((left, _, frame)) = self.endpoints[endpoint].pop(at, &mut self.events) {
-            self.observe(left, home, Way::Out, frame);
-            self.forward(left, home, frame);
+        while let Some((at, _, frame)) = self.endpoints[endpoint].pop(at, &mut self.events) {
+            self.observe(at, home, Way::Out, frame);
+            self.forward(home, &Arrival { at, since, frame });
         }
     }
 
     /// A frame reaches a node: its endpoint takes it in, or it goes on.
     #[inline]
-    fn arrive(&mut self, at: Time, node: u32, frame: F) {
+    fn arrive(&mut self, node: u32, arrival: &Arrival<F>) {
+        let Arrival { at, since, frame } = *arrival;
         let endpoint = frame.dest() as usize;
         if self.homes[endpoint] != node {
             self.observe(at, node, Way::Through, frame);
-            return self.forward(at, node, frame);
+            return self.forward(node, arrival);
         }
         self.observe(at, node, Way::In, frame);
         self.endpoints[endpoint].push(at, 0, frame, &mut self.events);
-        self.emit(at, endpoint);
+        self.emit(at, since, endpoint);
         self.enter(u32::try_from(self.links.len() + endpoint).expect("checked when built"));
     }
 
     /// Sends a frame out of a node towards its endpoint.
     #[inline]
-    fn forward(&mut self, at: Time, node: u32, frame: F) {
-        let home = self.homes[frame.dest() as usize];
+    fn forward(&mut self, node: u32, arrival: &Arrival<F>) {
+        let home = self.homes[arrival.frame.dest() as usize];
         let link = self.routes.next(node, home).expect("routes are checked before a run");
-        self.links[link as usize].push(at, 0, frame, &mut self.events);
+        self.links[link as usize].offer(arrival, &mut self.events);
         self.enter(link);
     }
 
@@ -197,14 +202,25 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
     fn enter(&mut self, stage: u32) {
         let index = stage as usize;
         let wakeup = match self.links.get(index) {
-            Some(link) => link.next_wakeup(),
-            None => self.endpoints[index - self.links.len()].next_wakeup(),
+            Some(link) => link.next_arrival(),
+            None => self.appointment(index - self.links.len()),
         };
-        if let Some(at) = wakeup
+        if let Some((at, since)) = wakeup
             && at < self.entered[index]
         {
             self.entered[index] = at;
-            self.queue.push(at, stage);
+            self.queue.push(at, since, stage);
         }
+    }
+
+    /// An endpoint's next wake-up, and since when that is settled.
+    #[inline]
+    fn appointment(&mut self, endpoint: usize) -> Option<(Time, Time)> {
+        let at = self.endpoints[endpoint].next_wakeup()?;
+        let appointed = &mut self.appointed[endpoint];
+        if appointed.0 != at {
+            *appointed = (at, self.now);
+        }
+        Some(*appointed)
     }
 }
