@@ -75,20 +75,3 @@ def _delays(dice: random.Random, at: int, delay: float, stop: float) -> str:
         ends = (at, at + 1) if dice.random() < 0.6 else (at + 1, at)
         steps.append((time, *ends, round(delay * dice.uniform(0.2, 3), 4)))
     return " ".join(",".join(map(str, step)) for step in sorted(steps))
-
-
-def moved(case: dict[str, object], nanoseconds: int) -> dict[str, object]:
-    """Return `case` with the bottleneck's delay longer by so much, its steps included."""
-    links = str(case["links"]).split()
-    place = min(range(len(links)), key=lambda i: float(links[i].split(",")[0]))
-    rate, delay, limit = links[place].split(",")
-    links[place] = f"{rate},{_longer(delay, nanoseconds)},{limit}"
-    steps = []
-    for step in str(case["delays"]).split():
-        *when, delay = step.split(",")
-        steps.append(",".join([*when, _longer(delay, nanoseconds)]))
-    return {**case, "links": " ".join(links), "delays": " ".join(steps)}
-
-
-def _longer(seconds: str, nanoseconds: int) -> str:
-    return f"{float(seconds) + nanoseconds * 1e-9:.9f}"
