@@ -60,7 +60,9 @@ struct Slot {
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    entry: Entry,
+    at: u64,
+    since: u64,
+    number: u32,
     next: u32,
 }
 
@@ -72,7 +74,8 @@ struct Entry {
 }
 
 impl Entry {
-    fn place(&self) -> (u64, u64) {
+    #[inline]
+    fn place(self) -> (u64, u64) {
         (self.at, self.since)
     }
 }
@@ -100,8 +103,9 @@ impl EventQueue {
         if entry.at >> LOWEST == self.base >> LOWEST {
             self.push_current(entry);
         } else {
-            let node = self.new_node(Node { entry, next: NONE });
-            self.place(node, entry.at);
+            let Entry { at, since, number } = entry;
+            let node = self.new_node(Node { at, since, number, next: NONE });
+            self.place(node, at);
         }
     }
 
@@ -129,8 +133,8 @@ impl EventQueue {
         let mut node = self.wheels[wheel].slots[slot].first;
         let mut first = u64::MAX;
         while node != NONE {
-            let Node { entry, next } = self.nodes[node as usize];
-            first = first.min(entry.at);
+            let Node { at, next, .. } = self.nodes[node as usize];
+            first = first.min(at);
             node = next;
         }
         Some(Time::from_nanos(first))
@@ -203,14 +207,14 @@ impl EventQueue {
     fn sink(&mut self, wheel: usize, slot: usize) {
         let mut index = self.wheels[wheel].empty(slot);
         while index != NONE {
-            let Node { entry, next } = self.nodes[index as usize];
-            if entry.at >> LOWEST == self.base >> LOWEST {
-                self.push_current(entry);
+            let Node { at, since, number, next } = self.nodes[index as usize];
+            if at >> LOWEST == self.base >> LOWEST {
+                self.push_current(Entry { at, since, number });
                 self.nodes[index as usize].next = self.free;
                 self.free = index;
             } else {
                 self.nodes[index as usize].next = NONE;
-                self.place(index, entry.at);
+                self.place(index, at);
             }
             index = next;
         }
