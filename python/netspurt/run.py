@@ -93,7 +93,7 @@ class Run:
         """
         if name not in self.tables:
             kept = ", ".join(self.tables)
-            recorded = "segments" if name == "sack_blocks" else name
+            recorded = "segments" if name in ("sack_blocks", "syns") else name
             raise RunError(
                 f"this run has no table {name!r}, only {kept}: "
                 f'add "{recorded}" to `tables` under [record] and run again'
@@ -119,6 +119,11 @@ class Run:
     def sack_blocks(self) -> Table:
         """The SACK blocks of those segments."""
         return self.table("sack_blocks")
+
+    @property
+    def syns(self) -> Table:
+        """What the SYNs among those segments offer."""
+        return self.table("syns")
 
     @property
     def cwnd(self) -> Table:

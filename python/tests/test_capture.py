@@ -9,7 +9,7 @@ import pytest
 
 import netspurt as ns
 
-from conftest import need
+from conftest import ROOT, need
 
 VARIANTS = ["tahoe", "reno", "newreno", "sack", "fack"]
 
@@ -101,3 +101,62 @@ def test_the_file_says_what_it_is(captures: dict[str, Path]) -> None:
     assert "nanoseconds" in told
     assert "2000-01-01" in told
     assert "netspurt" in told
+
+
+#: What the example `packets` lists in its comments, in this order.
+FIELDS = [
+    "tcp.seq_raw",
+    "tcp.ack_raw",
+    "tcp.len",
+    "tcp.window_size_value",
+    "tcp.flags",
+    "ip.dsfield.ecn",
+    "tcp.options.timestamp.tsval",
+    "tcp.options.timestamp.tsecr",
+    "tcp.options.mss_val",
+    "tcp.options.wscale.shift",
+    "tcp.option_kind",
+    "tcp.options.sack_le",
+    "tcp.options.sack_re",
+]
+
+
+@pytest.fixture(scope="module")
+def packets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write 400 random packets, half of them of IPv6."""
+    file = tmp_path_factory.mktemp("packets") / "random.pcapng"
+    example = ["run", "--quiet", "-p", "netspurt", "--example", "packets", "--", "400", "1"]
+    with file.open("wb") as out:
+        subprocess.run([need("cargo"), *example], cwd=ROOT, stdout=out, check=True)
+    return file
+
+
+def test_tshark_finds_nothing_wrong_in_packets_of_every_kind(packets: Path) -> None:
+    checks = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
+    # Random payload is nobody's protocol.
+    checks += ["-d", "tcp.port==5001,data"]
+    assert tshark("-r", packets, *checks, "-Y", "_ws.malformed") == ""
+    good = 'tcp.checksum.status == "Good" && !(ip.checksum.status == "Bad")'
+    assert len(tshark("-r", packets, *checks, "-Y", good).splitlines()) == 400
+    assert tshark("-r", packets, *checks, "-Y", "_ws.expert.group == 0x07000000") == ""
+    expert = tshark("-r", packets, *checks, "-q", "-z", "expert,error")
+    assert "Errors" not in expert, expert
+
+
+def test_tshark_reads_what_was_written(packets: Path) -> None:
+    names = [*FIELDS, "ipv6.tclass.ecn", "frame.comment"]
+    fields = [word for name in names for word in ("-e", name)]
+    raw = ["-o", "tcp.relative_sequence_numbers:FALSE", "-d", "tcp.port==5001,data"]
+    rows = tshark("-r", packets, *raw, "-T", "fields", *fields).splitlines()
+    assert len(rows) == 400
+    seen = set()
+    for row in rows:
+        *values, ecn6, comment = row.split("\t")
+        read = dict(zip(FIELDS, values, strict=True))
+        read["tcp.flags"] = str(int(read["tcp.flags"], 16))
+        read["ip.dsfield.ecn"] = read["ip.dsfield.ecn"] or ecn6
+        read["tcp.option_kind"] = "4" if "4" in read["tcp.option_kind"].split(",") else ""
+        told = dict(zip(FIELDS, comment.split(";"), strict=True))
+        assert read == told
+        seen |= {name for name, value in told.items() if value}
+    assert seen == set(FIELDS)

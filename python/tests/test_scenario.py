@@ -111,6 +111,19 @@ def test_what_was_not_recorded_says_how_to_get_it(start: ns.Scenario) -> None:
     assert len(run.rtt) > 0
     with pytest.raises(ns.RunError, match='add "segments" to `tables`'):
         _ = run.sack_blocks
+    with pytest.raises(ns.RunError, match='add "segments" to `tables`'):
+        _ = run.syns
+
+
+def test_a_column_none_of_whose_values_exist_is_kept(start_run: ns.Run, tmp_path: Path) -> None:
+    opened = ns.open_run(start_run.save(tmp_path / "kept"))
+    for run in (start_run, opened):
+        stamps = run.segments["ts_val"]
+        assert len(stamps) == len(run.segments)
+        assert np.ma.getmaskarray(stamps).all()
+        assert set(run.segments["flags"].tolist()) == {16}
+        assert set(run.segments["ecn"].tolist()) == {"not-ect"}
+        assert len(run.syns) == 0
 
 
 def test_a_run_is_the_same_in_memory_and_in_its_folder(start: ns.Scenario, tmp_path: Path) -> None:

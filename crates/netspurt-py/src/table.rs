@@ -77,6 +77,10 @@ impl Table {
                 let valid: Vec<bool> = values.iter().map(Option::is_some).collect();
                 (array(py, &known), None, Some(array(py, &valid)))
             }
+            Data::MissingI64(count) => {
+                let valid = array(py, &vec![false; *count]);
+                (array(py, &vec![0_i64; *count]), None, Some(valid))
+            }
             Data::U32(values) => (array(py, values), None, None),
             Data::U16(values) => (array(py, values), None, None),
             Data::U64(values) => (array(py, values), None, None),

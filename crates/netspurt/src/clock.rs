@@ -1,16 +1,22 @@
-//! How a host reads time: exactly, or in ticks that begin at a phase of their own.
+//! How a host reads time and when its timers fire: exactly, in ticks, or as Linux does.
 
 use crate::units::{Duration, Time};
 
-/// A host's clock for measuring round trips.
+/// A host's clock. It has two abilities, and a host may take them from two clocks:
+/// [`elapsed`](Self::elapsed) measures a round trip, [`expiry`](Self::expiry) says when a timer
+/// really fires. ns-2 measures in ticks and fires exactly; 4.4BSD does both by its ticks; Linux
+/// measures in microseconds and fires by jiffies and a timer wheel.
 ///
 /// ```
 /// use netspurt::clock::Clock;
 /// use netspurt::units::{Duration, Time};
-/// let tick = Duration::from_millis(10);
-/// let coarse = Clock::ticking(tick, Duration::ZERO).unwrap();
+/// let ms = Duration::from_millis;
+/// let coarse = Clock::ticking(ms(10), Duration::ZERO).unwrap();
 /// let read = coarse.elapsed(Time::ZERO, Time::from_nanos(1_222_138_000));
-/// assert_eq!(read, Duration::from_millis(1220));
+/// assert_eq!(read, ms(1220));
+/// let now = Time::ZERO + ms(8);
+/// assert_eq!(coarse.expiry(now, ms(30)), Time::ZERO + ms(30), "the first of three ticks is short");
+/// assert_eq!(Clock::EXACT.expiry(now, ms(30)), now + ms(30));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock(Kind);
@@ -19,11 +25,19 @@ pub struct Clock(Kind);
 enum Kind {
     Exact,
     Ticks { tick: Duration, phase: Duration },
+    Linux { jiffy: Duration, phase: Duration },
 }
+
+/// The unit of Linux's clock for round trips.
+const MICROSECOND: Duration = Duration::from_micros(1);
 
 impl Clock {
     /// A clock without granularity.
     pub const EXACT: Clock = Clock(Kind::Exact);
+
+    /// Linux with 250 jiffies a second, the first of which begins with the run.
+    pub const LINUX_HZ250: Clock =
+        Clock(Kind::Linux { jiffy: Duration::from_millis(4), phase: Duration::ZERO });
 
     /// A clock that advances every `tick`, having last done so `phase` before the start of the
     /// run; `None` where the tick is zero or the phase is not below it.
@@ -31,16 +45,28 @@ impl Clock {
         (phase < tick).then_some(Clock(Kind::Ticks { tick, phase }))
     }
 
-    /// The tick, if there is one.
+    /// Linux with jiffies of this length, counted from 0 at `phase` before the start of the
+    /// run; `None` where the jiffy is zero.
+    ///
+    /// The phase may be longer than a jiffy: the buckets of the timer wheel are aligned to the
+    /// count, so its remainder by 8, 64 ... jiffies matters, too.
+    pub fn linux(jiffy: Duration, phase: Duration) -> Option<Clock> {
+        (!jiffy.is_zero()).then_some(Clock(Kind::Linux { jiffy, phase }))
+    }
+
+    /// The unit it *measures* in, if there is one.
     pub fn tick(self) -> Option<Duration> {
         match self.0 {
             Kind::Exact => None,
             Kind::Ticks { tick, .. } => Some(tick),
+            Kind::Linux { .. } => Some(MICROSECOND),
         }
     }
 
-    /// The span from `sent` to `now` as this clock reads it: the ticks that began in between,
-    /// one at the least, as in the senders of ns-2.35.
+    /// The span from `sent` to `now` as this clock reads it.
+    ///
+    /// A ticking clock counts the ticks that began in between, one at the least, as in the
+    /// senders of ns-2.35. Linux subtracts two readings in whole microseconds.
     pub fn elapsed(self, sent: Time, now: Time) -> Duration {
         match self.0 {
             Kind::Exact => now - sent,
@@ -49,18 +75,90 @@ impl Clock {
                 let into_tick = Duration::from_nanos(sent_ns % tick.as_nanos());
                 tick * ((now - sent) + into_tick).whole(tick).max(1)
             }
+            Kind::Linux { phase, .. } => {
+                let micros = |t: Time| age(t, phase).whole(MICROSECOND);
+                MICROSECOND * micros(now).saturating_sub(micros(sent))
+            }
+        }
+    }
+
+    /// When a timer that is armed at `now` for `after` fires.
+    ///
+    /// A ticking clock looks at its timers as a tick begins, like the slow timeout of 4.4BSD
+    /// (`tcp_slowtimo`): `after` becomes the nearest count of ticks, one at the least, and the
+    /// timer fires as that many have begun. What is left of the present tick counts for a whole
+    /// one, so it fires up to a tick early.
+    ///
+    /// Linux rounds `after` up to whole jiffies (`usecs_to_jiffies`), adds them to the present
+    /// count, and leaves the rest to its timer wheel (`kernel/time/timer.c`, since 4.8), which
+    /// never fires early and, in the coarser levels, late by up to an eighth of the span.
+    pub fn expiry(self, now: Time, after: Duration) -> Time {
+        match self.0 {
+            Kind::Exact => now + after,
+            Kind::Ticks { tick, phase } => {
+                let ticks = (after + tick / 2).whole(tick).max(1);
+                let count = age(now, phase).whole(tick).saturating_add(ticks);
+                began(tick * count, phase)
+            }
+            Kind::Linux { jiffy, phase } => {
+                let jiffies = age(now, phase).whole(jiffy);
+                let after = after.as_nanos().div_ceil(jiffy.as_nanos());
+                began(jiffy * wheel(jiffies, after), phase)
+            }
         }
     }
 }
 
+/// How long the clock has been counting at `t`.
+fn age(t: Time, phase: Duration) -> Duration {
+    (t - Time::ZERO) + phase
+}
+
+/// The instant at which the clock has been counting for `age`.
+fn began(age: Duration, phase: Duration) -> Time {
+    Time::ZERO + (age - phase)
+}
+
+/// Each level of the wheel has 64 buckets ...
+const LEVEL_BUCKETS: u64 = 64;
+/// ... eight times as wide as those of the level below, so the shift is 3 bits a level.
+const LEVEL_SHIFT: u32 = 3;
+/// Levels beside the first, for 250 jiffies a second.
+const TOP_LEVEL: u32 = 8;
+/// The wheel reaches no further: the end of the top level less one of its buckets.
+const REACH: u64 = level_start(TOP_LEVEL + 1) - (1 << (TOP_LEVEL * LEVEL_SHIFT));
+
+/// The first delay in jiffies that belongs to level `n`, from 1 up.
+const fn level_start(n: u32) -> u64 {
+    (LEVEL_BUCKETS - 1) << ((n - 1) * LEVEL_SHIFT)
+}
+
+/// The jiffy at which Linux's timer wheel runs a timer armed at jiffy `now` for `after` more:
+/// the beginning of the bucket *after* the one in which it falls due. Buckets of level n are
+/// 8^n jiffies wide and aligned to the count.
+fn wheel(now: u64, after: u64) -> u64 {
+    let after = after.min(REACH);
+    let level = (1..=TOP_LEVEL).rev().find(|n| after >= level_start(*n)).unwrap_or(0);
+    let shift = level * LEVEL_SHIFT;
+    (((now + after) >> shift) + 1) << shift
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn at(n: u64) -> Time {
+        Time::ZERO + ms(n)
+    }
 
     #[test]
     fn a_coarse_reading_counts_the_ticks_that_began_since() {
-        let ms = Duration::from_millis;
-        let at = |n| Time::ZERO + ms(n);
         let clock = Clock::ticking(ms(10), ms(4)).unwrap();
         // Ticks begin at 6, 16, 26 ms ...
         assert_eq!(clock.elapsed(at(5), at(6)), ms(10));
@@ -72,8 +170,127 @@ mod tests {
 
     #[test]
     fn a_phase_lies_within_the_tick() {
-        let ms = Duration::from_millis;
         assert_eq!(Clock::ticking(ms(10), ms(10)), None);
         assert_eq!(Clock::ticking(ms(0), ms(0)), None);
+        assert_eq!(Clock::linux(ms(0), ms(0)), None);
+        assert!(Clock::linux(ms(4), ms(100)).is_some(), "here it is a count of jiffies, too");
+    }
+
+    /// 4.4BSD's timers are counters of 500 ms ticks: one set to 2 fires with the second tick.
+    #[test]
+    fn a_ticking_clock_fires_as_that_many_ticks_have_begun() {
+        let clock = Clock::ticking(ms(500), ms(100)).unwrap();
+        // Ticks begin at 400, 900, 1400 ms ...
+        assert_eq!(clock.expiry(at(0), ms(1000)), at(900));
+        assert_eq!(clock.expiry(at(399), ms(1000)), at(900));
+        assert_eq!(clock.expiry(at(400), ms(1000)), at(1400), "a whole tick where one begins");
+        assert_eq!(clock.expiry(at(0), ms(1249)), at(900), "to the nearest tick");
+        assert_eq!(clock.expiry(at(0), ms(1250)), at(1400));
+        assert_eq!(clock.expiry(at(0), ms(10)), at(400), "one at the least");
+    }
+
+    #[test]
+    fn linux_reads_whole_microseconds() {
+        let ns = Time::from_nanos;
+        assert_eq!(Clock::LINUX_HZ250.elapsed(ns(1_999), ns(2_000)), Duration::from_micros(1));
+        assert_eq!(Clock::LINUX_HZ250.elapsed(ns(1_000), ns(1_999)), Duration::ZERO);
+        assert_eq!(Clock::LINUX_HZ250.elapsed(at(1), at(31)), ms(30));
+    }
+
+    /// Worked by hand from the rule: level 0 holds delays below 63 jiffies, in buckets of one;
+    /// level 1 those below 504, in buckets of 8; level 2 those below 4032, in buckets of 64.
+    #[test]
+    fn the_wheel_runs_a_timer_in_the_bucket_after_its_own() {
+        assert_eq!(wheel(1000, 0), 1001);
+        assert_eq!(wheel(1000, 51), 1052);
+        assert_eq!(wheel(1000, 62), 1063);
+        assert_eq!(wheel(1000, 63), 1064, "1063 lies in 1056..1064");
+        assert_eq!(wheel(1001, 63), 1072, "1064 lies in 1064..1072");
+        assert_eq!(wheel(1000, 503), 1504, "1503 lies in 1496..1504");
+        assert_eq!(wheel(1000, 504), 1536, "1504 lies in 1472..1536");
+        assert_eq!(wheel(0, u64::MAX), REACH + (1 << 24), "no timer is longer than the wheel");
+    }
+
+    /// Gaps in ms between copies of a segment that Linux 6 sent into a path gone black, against
+    /// its timers (measured for this project; HZ 250): the default minimum, a minimum of 16 ms
+    /// asked for by TCP_RTO_MIN_US, and a maximum of 1000 ms.
+    const MEASURED: [&[(u64, u64)]; 3] = [
+        &[(204, 208), (408, 420), (816, 832), (1632, 1664)],
+        &[(16, 20), (32, 36), (64, 68), (128, 132)],
+        &[(1000, 1024), (1000, 1024), (1000, 1024)],
+    ];
+
+    /// The gaps of these timers, each armed as the one before it fires, the first `start` after
+    /// a jiffy began.
+    fn gaps(jiffies: u64, start: Duration, timers: &[(u64, u64)]) -> Vec<Duration> {
+        let mut now = at(4 * jiffies) + start;
+        let gap = |timer: &(u64, u64)| {
+            let fires = Clock::LINUX_HZ250.expiry(now, ms(timer.0));
+            let gap = fires - now;
+            now = fires;
+            gap
+        };
+        timers.iter().map(gap).collect()
+    }
+
+    /// The rule gives a range, not a number, for a timer armed at an unknown phase of jiffy
+    /// and bucket. A timer fires at the beginning of a jiffy, and one of the second level at the
+    /// beginning of a bucket, so in a row of doublings later gaps have one value only.
+    #[test]
+    fn the_wheel_gives_the_gaps_measured_on_linux() {
+        let (mut seen_208, mut seen_420) = (false, false);
+        for jiffies in 0..512 {
+            for start in (0..4000).step_by(500).map(Duration::from_micros) {
+                let doublings = gaps(jiffies, start, MEASURED[0]);
+                assert!(doublings[0] > ms(204) && doublings[0] <= ms(208));
+                assert!(doublings[1] >= ms(412) && doublings[1] <= ms(440));
+                assert_eq!(doublings[2..], [ms(832), ms(1664)], "whatever the phase");
+                seen_208 |= doublings[0] == ms(208);
+                seen_420 |= doublings[1] == ms(420);
+
+                let short = gaps(jiffies, start, MEASURED[1]);
+                assert!(short[0] > ms(16) && short[0] <= ms(20));
+                assert_eq!(short[1..3], [ms(36), ms(68)], "one jiffy late in the first level");
+                assert_eq!(short[3], ms(132), "32 jiffies are still in the first level");
+
+                let capped = gaps(jiffies, start, MEASURED[2]);
+                assert!(capped[0] > ms(1000) && capped[0] <= ms(1032));
+                assert_eq!(capped[1..], [ms(1024), ms(1024)]);
+            }
+        }
+        assert!(seen_208 && seen_420, "what was measured lies within the ranges");
+    }
+
+    #[test]
+    fn the_phase_of_linux_moves_jiffies_and_buckets() {
+        let shifted = Clock::linux(ms(4), ms(9)).unwrap();
+        // Jiffies begin at 3, 7, 11 ms ...; the third is under way as the run starts.
+        assert_eq!(shifted.expiry(at(0), ms(4)), at(7));
+        assert_eq!(Clock::LINUX_HZ250.expiry(at(0), ms(4)), at(8));
+        // Due in jiffy 2 + 63 = 65, whose bucket ends with jiffy 71.
+        assert_eq!(shifted.expiry(at(0), ms(252)), at(72 * 4 - 9));
+        assert_eq!(Clock::LINUX_HZ250.expiry(at(0), ms(252)), at(64 * 4));
+    }
+
+    proptest! {
+        #[test]
+        fn no_timer_fires_before_it_is_armed(
+            now in 0..1u64 << 60, after in 0..1u64 << 60, phase in 0..500_000_000u64,
+        ) {
+            let (now, after) = (Time::from_nanos(now), Duration::from_nanos(after));
+            let phase = Duration::from_nanos(phase);
+            let ticking = Clock::ticking(ms(500), phase).unwrap();
+            prop_assert!(ticking.expiry(now, after) > now);
+            prop_assert!(ticking.expiry(now, after) + ms(750) >= now + after);
+            prop_assert!(ticking.expiry(now, after) <= now + after + ms(500));
+            let linux = Clock::linux(ms(4), phase).unwrap();
+            let fires = linux.expiry(now, after);
+            prop_assert!(fires > now);
+            if after < ms(4) * REACH {
+                prop_assert!(fires >= now + after, "the wheel is never early");
+                prop_assert!(fires <= now + after + ms(8) + after / 7, "nor later than a bucket");
+            }
+            prop_assert_eq!(Clock::EXACT.expiry(now, after), now + after);
+        }
     }
 }

@@ -22,6 +22,8 @@ pub enum DropReason {
     QueueFull,
     /// The link lost it.
     Loss,
+    /// The law that manages the queue chose it.
+    Aqm,
 }
 
 /// The retransmission timer's state after it changed.
@@ -29,7 +31,7 @@ pub enum DropReason {
 pub struct RtoState {
     /// Smoothed round trip; `None` before the first sample.
     pub srtt: Option<Duration>,
-    /// Smoothed variation; `None` before the first sample.
+    /// Smoothed variation; `None` before the first sample, and where the law keeps none.
     pub rttvar: Option<Duration>,
     /// The factor the timeouts so far have put on the timer.
     pub backoff: u32,
@@ -84,6 +86,13 @@ pub enum What<F> {
         /// The frame.
         frame: F,
     },
+    /// The law that manages a queue marked a frame instead of dropping it (RFC 3168 §5).
+    Marked {
+        /// The link, one direction.
+        link: u32,
+        /// The frame, with its mark.
+        frame: F,
+    },
     /// A link's queue changed; the frame in transmission counts.
     Queue {
         /// The link, one direction.
@@ -123,7 +132,7 @@ pub enum What<F> {
 pub struct Wanted {
     /// [`What::Seen`].
     pub seen: bool,
-    /// [`What::Dropped`].
+    /// [`What::Dropped`] and [`What::Marked`].
     pub drops: bool,
     /// [`What::Queue`].
     pub queue: bool,

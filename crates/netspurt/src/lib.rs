@@ -5,6 +5,7 @@
 
 pub mod app;
 pub mod clock;
+pub mod congestion;
 pub mod event;
 pub mod link;
 pub mod record;

@@ -2,32 +2,37 @@
 
 use crate::units::{Duration, Time};
 
-/// Where a sample was taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a sample was taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SampleSource {
-    /// One segment timed at a time.
+    /// One segment timed at a time, so about one sample per window of data.
+    #[default]
     TimedSegment,
-    /// A time stamp that came back.
+    /// Every segment timed by the sender's own notes.
+    EachSegment,
+    /// A time stamp that came back (RFC 7323 §4).
     Echo,
+    /// The answer to a probe that carries no stream: an echo request, a measuring tool's packet.
+    Probe,
 }
 
 /// A round-trip time and its circumstances. Producers label; estimators judge.
+///
+/// A label that a producer does not know stays at its default, zero or `false`.
 ///
 /// ```
 /// use netspurt::sample::{RttSample, SampleSource};
 /// use netspurt::units::{Duration, Time};
 /// let sample = RttSample {
 ///     at: Time::from_nanos(1_222_138_000),
-///     sent: Time::ZERO,
 ///     rtt: Duration::from_millis(1220),
-///     ambiguous: false,
-///     source: SampleSource::TimedSegment,
 ///     acked_bytes: 960,
-///     flight_bytes: 0,
+///     ..RttSample::default()
 /// };
 /// assert!(sample.rtt < sample.at - sample.sent, "read from a clock with 10 ms ticks");
+/// assert_eq!((sample.source, sample.ambiguous), (SampleSource::TimedSegment, false));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RttSample {
     /// When the acknowledgment arrived.
     pub at: Time,
@@ -39,8 +44,21 @@ pub struct RttSample {
     pub ambiguous: bool,
     /// How it was taken.
     pub source: SampleSource,
+    /// Octets on the wire of the segment that was timed, headers included.
+    pub wire_bytes: u32,
     /// Octets acknowledged by that acknowledgment.
     pub acked_bytes: u64,
     /// Octets outstanding after it.
     pub flight_bytes: u64,
+    /// Octets of payload in a full segment of this sender (SMSS of RFC 5681 §2).
+    pub smss_bytes: u32,
+    /// How often the timed segment was sent again.
+    pub resends: u8,
+    /// How long the peer says it held the acknowledgment back; zero where it says nothing.
+    pub ack_delay: Duration,
+    /// Windows of data counted so far: one more with the first sample from beyond the octet
+    /// that was next to be sent when the last one was counted (Linux's `rtt_seq`).
+    pub round: u64,
+    /// Whether the handshake was timed, and not data.
+    pub handshake: bool,
 }

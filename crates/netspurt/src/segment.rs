@@ -79,15 +79,27 @@ impl From<Option<Cause>> for CauseCode {
     }
 }
 
-/// TCP's control bits (RFC 9293 §3.1), in wire order.
+/// TCP's control bits (RFC 9293 §3.1, RFC 3168 §6.1), in wire order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub u8);
 
 impl Flags {
-    /// The acknowledgment field is significant.
-    pub const ACK: Flags = Flags(0x10);
+    /// No more data from the sender.
+    pub const FIN: Flags = Flags(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: Flags = Flags(0x02);
+    /// Reset the connection.
+    pub const RST: Flags = Flags(0x04);
     /// Push.
     pub const PSH: Flags = Flags(0x08);
+    /// The acknowledgment field is significant.
+    pub const ACK: Flags = Flags(0x10);
+    /// The urgent pointer is significant; no sender here sets it.
+    pub const URG: Flags = Flags(0x20);
+    /// A congestion mark is echoed.
+    pub const ECE: Flags = Flags(0x40);
+    /// The congestion window was reduced.
+    pub const CWR: Flags = Flags(0x80);
 
     /// Whether every bit of `other` is set.
     pub const fn has(self, other: Flags) -> bool {
@@ -98,6 +110,36 @@ impl Flags {
     #[must_use]
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
+    }
+}
+
+/// The IP header's two bits for congestion (RFC 3168 §5), by their value on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ecn(u8);
+
+impl Ecn {
+    /// The transport cannot use a mark.
+    pub const NOT_ECT: Ecn = Ecn(0);
+    /// It can; the codepoint of RFC 9331's low-latency senders.
+    pub const ECT1: Ecn = Ecn(1);
+    /// It can.
+    pub const ECT0: Ecn = Ecn(2);
+    /// A queue marked the packet.
+    pub const CE: Ecn = Ecn(3);
+
+    /// The codepoint in the lower two bits of `octet`.
+    pub const fn from_bits(octet: u8) -> Ecn {
+        Ecn(octet & 3)
+    }
+
+    /// The two bits.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Whether a queue may mark the packet instead of dropping it.
+    pub const fn is_capable(self) -> bool {
+        self.0 != 0
     }
 }
 
@@ -148,10 +190,58 @@ impl SackBlocks {
     }
 }
 
+/// The time stamps of RFC 7323 §3.2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timestamps {
+    /// The sender's clock.
+    pub val: u32,
+    /// The peer's clock, echoed.
+    pub ecr: u32,
+}
+
+/// What only a SYN carries.
+///
+/// ```
+/// use netspurt::segment::{Segment, SynOptions};
+/// let offer = SynOptions { mss: Some(1460), window_scale: Some(7), sack: true };
+/// let mut syn = Segment::default();
+/// syn.set_syn_options(offer);
+/// assert_eq!(syn.syn_options(), offer);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SynOptions {
+    /// The largest payload the sender of the option takes (RFC 9293 §3.7.1).
+    pub mss: Option<u16>,
+    /// The shift of the windows it will advertise (RFC 7323 §2.2).
+    pub window_scale: Option<u8>,
+    /// Whether it takes SACK blocks (RFC 2018 §2).
+    pub sack: bool,
+}
+
+/// Which options a segment carries beside SACK blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Present(u8);
+
+impl Present {
+    const TIMESTAMPS: u8 = 1;
+    const MSS: u8 = 2;
+    const WINDOW_SCALE: u8 = 4;
+    const SACK_PERMITTED: u8 = 8;
+
+    const fn has(self, bit: u8) -> bool {
+        self.0 & bit != 0
+    }
+
+    const fn set(&mut self, bit: u8, on: bool) {
+        self.0 = if on { self.0 | bit } else { self.0 & !bit };
+    }
+}
+
 /// One transmission of a segment: 64 bytes, copied from hop to hop.
 ///
 /// Endpoints are numbered so that flow *f* has 2*f* at the side that opened it and 2*f* + 1 at
-/// the other.
+/// the other. Options share room where no segment carries both: time stamps lie where ns-2's
+/// stamp does, what only a SYN says lies where SACK blocks do.
 ///
 /// ```
 /// use netspurt::segment::Segment;
@@ -162,12 +252,11 @@ impl SackBlocks {
 pub struct Segment {
     /// Unique to this transmission in its run: two copies of one octet never share it.
     pub id: u64,
-    /// When the segment was sent or, on an ACK, the stamp it echoes; nothing on the wire
-    /// accounts for it (ns-2 carries both in every packet).
-    pub stamp: Time,
+    /// A stamp: see [`stamp`](Self::stamp) and [`timestamps`](Self::timestamps).
+    pub stamp_bits: u64,
     /// The endpoint it goes to.
     pub dest: u32,
-    /// Sequence number of the first octet of payload.
+    /// Sequence number of the first octet of payload, or of the SYN.
     pub seq: u32,
     /// The next sequence number expected from the other side.
     pub ack: u32,
@@ -181,8 +270,15 @@ pub struct Segment {
     pub flags: Flags,
     /// Why it went out again; none on the first transmission.
     pub cause: CauseCode,
-    /// The SACK blocks it carries.
-    pub sack: SackBlocks,
+    /// SACK blocks or what a SYN says: see [`sack`](Self::sack) and
+    /// [`syn_options`](Self::syn_options).
+    pub option_area: [SackBlock; SackBlocks::MAX],
+    /// How many of them are SACK blocks.
+    pub sack_count: u8,
+    /// Which other options there are.
+    pub present: Present,
+    /// What the IP header says of congestion.
+    pub ecn: Ecn,
 }
 
 const _: () = assert!(size_of::<Segment>() <= 64, "a segment is at most one cache line");
@@ -198,10 +294,74 @@ impl Segment {
         self.dest ^ 1
     }
 
-    /// The segment's number in its flow, from 1, where the flow sends equal segments; `None`
-    /// without payload.
+    /// The sequence numbers it takes up: payload, SYN and FIN (RFC 9293 §3.4).
+    pub const fn seq_len(&self) -> u32 {
+        self.len as u32 + self.flags.has(Flags::SYN) as u32 + self.flags.has(Flags::FIN) as u32
+    }
+
+    /// The segment's number in its flow, from 1, where the flow sends equal segments and data
+    /// starts at sequence number 1; `None` without payload.
     pub fn packet_number(&self) -> Option<u64> {
         let len = u64::from(self.len);
         (len > 0).then(|| u64::from(self.seq.wrapping_sub(1)) / len + 1)
+    }
+
+    /// When the segment was sent or, on an ACK, the stamp it echoes; nothing on the wire accounts
+    /// for it (ns-2 carries both in every packet).
+    pub const fn stamp(&self) -> Time {
+        Time::from_nanos(self.stamp_bits)
+    }
+
+    /// Sets ns-2's stamp.
+    pub const fn set_stamp(&mut self, stamp: Time) {
+        self.stamp_bits = stamp.as_nanos();
+    }
+
+    /// The time stamps option.
+    pub const fn timestamps(&self) -> Option<Timestamps> {
+        if self.present.has(Present::TIMESTAMPS) {
+            Some(Timestamps { val: (self.stamp_bits >> 32) as u32, ecr: self.stamp_bits as u32 })
+        } else {
+            None
+        }
+    }
+
+    /// Puts the time stamps option in; the size is the caller's.
+    pub const fn set_timestamps(&mut self, stamps: Timestamps) {
+        self.stamp_bits = (stamps.val as u64) << 32 | stamps.ecr as u64;
+        self.present.set(Present::TIMESTAMPS, true);
+    }
+
+    /// The SACK blocks, in wire order; none on a SYN.
+    pub fn sack(&self) -> &[SackBlock] {
+        &self.option_area[..usize::from(self.sack_count)]
+    }
+
+    /// Puts SACK blocks in; the size is the caller's.
+    pub const fn set_sack(&mut self, blocks: &SackBlocks) {
+        self.option_area = blocks.blocks;
+        self.sack_count = blocks.count;
+    }
+
+    /// The options of a SYN.
+    pub fn syn_options(&self) -> SynOptions {
+        let [SackBlock { left: mss, right: shift }, ..] = self.option_area;
+        let has = |bit| self.present.has(bit);
+        SynOptions {
+            mss: has(Present::MSS).then_some(mss as u16),
+            window_scale: has(Present::WINDOW_SCALE).then_some(shift as u8),
+            sack: has(Present::SACK_PERMITTED),
+        }
+    }
+
+    /// Puts the options of a SYN in, in place of any SACK blocks; the size is the caller's.
+    pub fn set_syn_options(&mut self, options: SynOptions) {
+        let left = options.mss.unwrap_or_default().into();
+        let right = options.window_scale.unwrap_or_default().into();
+        self.option_area = [SackBlock { left, right }, SackBlock::default(), SackBlock::default()];
+        self.sack_count = 0;
+        self.present.set(Present::MSS, options.mss.is_some());
+        self.present.set(Present::WINDOW_SCALE, options.window_scale.is_some());
+        self.present.set(Present::SACK_PERMITTED, options.sack);
     }
 }

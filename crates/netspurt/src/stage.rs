@@ -1,6 +1,7 @@
 //! The seam everything that handles frames wears: three verbs, and time is a parameter.
 
 use crate::event::Events;
+use crate::segment::{Ecn, Segment};
 use crate::units::Time;
 
 /// One of a stage's doors. A link has one way in and one way out; a path has two ends.
@@ -17,6 +18,13 @@ pub trait Frame: Copy {
     fn dest(&self) -> u32;
     /// The packet's number in its flow, from 1, where it has one.
     fn packet_number(&self) -> Option<u64>;
+    /// A number that all frames of one flow in one direction share and few others have.
+    fn flow_hash(&self) -> u64;
+    /// What its IP header says of congestion.
+    fn ecn(&self) -> Ecn;
+    /// The same frame with the mark of a congested queue (RFC 3168 §5).
+    #[must_use]
+    fn with_mark(self) -> Self;
 }
 
 /// Anything frames pass through or end in.
@@ -52,6 +60,14 @@ impl Frame for crate::segment::Segment {
     fn packet_number(&self) -> Option<u64> {
         Segment::packet_number(self)
     }
+    fn flow_hash(&self) -> u64 {
+        u64::from(self.dest)
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn with_mark(mut self) -> Self {
+        self.ecn = Ecn::CE;
+        self
+    }
 }
-
-use crate::segment::Segment;

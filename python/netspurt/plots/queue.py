@@ -38,7 +38,8 @@ def draw_queue(axes: Axes, run: Tables, view: View) -> None:
     everything = run.table("queue")
     link = None if view.link is None else pick(everything, "link", view.link, "link")
     shown = view.clip(everything.where(link=link))
-    drops = view.clip(run.table("drops").where(link=link, reason="queue-full"))
+    drops = view.clip(run.table("drops").where(link=link))
+    drops = drops.select(drops["reason"] != "loss")
     directions = _directions(shown, busy_only=link is None)
     if not directions:
         raise ValueError("no queue held more than the packet in transmission")

@@ -25,12 +25,12 @@ const ENDLESS: u64 = 1 << 62;
 /// use netspurt::stage::Stage;
 /// # use netspurt::{clock::Clock, rto::Ns2Config, tcp::*, units::{Duration, Time}};
 /// # let ms = Duration::from_millis;
-/// # let config = TcpConfig {
+/// # let config = TcpConfig::Ns(NsConfig {
 /// #     packet_bytes: 1000, header_bytes: 40, initial_window_segs: 1, receive_window_segs: 20,
 /// #     recovery: Recovery::Tahoe, limited_transmit: false, bugfix: true,
 /// #     acks: AckPolicy::EverySegment, clock: Clock::EXACT,
 /// #     rto: Ns2Config { tick: ms(10), initial: ms(3000), min: ms(200), max: ms(60_000) },
-/// # };
+/// # });
 /// let start = Time::ZERO + Duration::from_secs(1);
 /// let transfer = Bulk { start, octets: Some(20_000) };
 /// let source = Endpoint::new(Connection::new(0, &config), Some(transfer));

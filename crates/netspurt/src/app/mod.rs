@@ -1,5 +1,16 @@
-//! Applications: what a connection carries, and when.
+//! Applications: what a connection carries, and when; and hosts that only echo and probe.
 
 mod bulk;
+mod echo;
+mod probe_end;
+mod volleys;
 
 pub use bulk::{Bulk, Endpoint, FlowResult};
+pub use echo::Echo;
+pub use probe_end::ProbeEnd;
+pub use volleys::{Volley, VolleyPlan, Volleys};
+
+/// The id of an endpoint's transmission, as connections number theirs.
+fn transmission(endpoint: u32, count: u64) -> u64 {
+    u64::from(endpoint) << 40 | count
+}

@@ -16,6 +16,18 @@ pub enum QueueLimit {
     Unlimited,
 }
 
+impl QueueLimit {
+    /// Whether a queue that holds so many frames and octets has room for `size` octets more.
+    #[inline]
+    pub(super) fn admits(self, (packets, bytes): (u32, u64), size: u32) -> bool {
+        match self {
+            Self::Packets(limit) => packets < limit,
+            Self::Bytes(limit) => bytes + u64::from(size) <= limit,
+            Self::Unlimited => true,
+        }
+    }
+}
+
 /// The frames queued or in transmission: when each leaves, and its size.
 #[derive(Debug)]
 pub(super) struct Backlog {
@@ -44,12 +56,9 @@ impl Backlog {
     }
 
     /// Whether a frame of `size` octets finds room.
+    #[inline]
     pub(super) fn admits(&self, size: u32) -> bool {
-        match self.limit {
-            QueueLimit::Packets(limit) => self.frames.len() < limit as usize,
-            QueueLimit::Bytes(limit) => self.bytes + u64::from(size) <= limit,
-            QueueLimit::Unlimited => true,
-        }
+        self.limit.admits(self.held(), size)
     }
 
     pub(super) fn add(&mut self, depart: Time, size: u32) {

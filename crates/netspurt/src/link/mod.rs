@@ -1,30 +1,38 @@
 //! One direction of a link: loss, queue, transmission, propagation, in that order.
 //!
-//! A frame may be lost at the entry, is queued behind a drop-tail limit, is sent at the link's
-//! rate, may be lost, copied or held on the way, and arrives after the propagation delay. All
-//! of it is decided when the frame enters; one wake-up a link then suffices, and a frame in
-//! transmission is only an entry in a ring.
+//! A frame may be lost at the entry, is queued, is sent at the link's rate, may be lost, copied
+//! or held on the way, and arrives after the propagation delay. Behind a drop-tail limit all of
+//! it is decided when the frame enters; one wake-up a link then suffices, and a frame in
+//! transmission is only an entry in a ring. A queue that a law manages decides about each
+//! departure when it comes.
 
+mod aqm;
 mod backlog;
 mod delay;
+mod drop_tail;
 mod effects;
 mod flight;
 mod framing;
+mod line;
+mod managed;
 mod serializer;
 mod timeline;
 
-use crate::event::{DropReason, Events, What};
+use crate::event::Events;
 use crate::stage::{Frame, Port, Stage};
-use crate::units::{BitRate, Duration, Time};
+use crate::units::{BitRate, Time};
 
+use aqm::Discipline;
+pub use aqm::{CoDelConfig, FqCoDelConfig, PieConfig, Queue, RedConfig, RedUnit};
 use backlog::Backlog;
 pub use backlog::QueueLimit;
 pub use delay::Delay;
+use drop_tail::DropTail;
 pub use effects::{Effects, Pick};
-use flight::Flight;
 pub use flight::{Arrival, Order};
 pub use framing::Framing;
-use serializer::Serializer;
+use line::Line;
+use managed::Managed;
 pub use timeline::{Interpolation, Timeline, TimelineError};
 
 /// What one direction of a link is like.
@@ -38,8 +46,8 @@ pub struct LinkConfig {
     pub delay: Delay,
     /// Whether a frame may overtake another on the way.
     pub order: Order,
-    /// How much may wait.
-    pub queue: QueueLimit,
+    /// How much may wait, and which law watches over it.
+    pub queue: Queue,
     /// Losses, copies and detours; `None` for a clean link.
     pub effects: Option<Effects>,
 }
@@ -51,10 +59,6 @@ impl LinkConfig {
     }
 }
 
-/// Instants this close are one: whole nanoseconds lose a fraction at each idle line, so that a
-/// departure and an arrival that coincide in truth may stand a little apart.
-const GRAIN: Duration = Duration::from_nanos(2);
-
 /// What a direction of a link did, in frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCount {
@@ -62,8 +66,10 @@ pub struct LinkCount {
     pub carried: u64,
     /// Their octets, without framing.
     pub carried_bytes: u64,
-    /// Frames refused by the full queue.
+    /// Frames dropped by the queue, because it was full or its law said so.
     pub dropped: u64,
+    /// Frames marked by the queue's law instead.
+    pub marked: u64,
     /// Frames lost at the entry or on the way.
     pub lost: u64,
     /// The longest the queue got, the frame in transmission included.
@@ -74,7 +80,7 @@ pub struct LinkCount {
 ///
 /// ```
 /// use netspurt::event::{Events, Wanted};
-/// use netspurt::link::{Delay, Framing, Link, LinkConfig, Order, QueueLimit};
+/// use netspurt::link::{Delay, Framing, Link, LinkConfig, Order, Queue, QueueLimit};
 /// use netspurt::segment::Segment;
 /// use netspurt::stage::Stage;
 /// use netspurt::units::{BitRate, Duration, Time};
@@ -84,7 +90,7 @@ pub struct LinkCount {
 ///     framing: Framing::NONE,
 ///     delay: Delay::constant(Duration::from_millis(150)),
 ///     order: Order::Fifo,
-///     queue: QueueLimit::Packets(3),
+///     queue: Queue::DropTail(QueueLimit::Packets(3)),
 ///     effects: None,
 /// });
 /// let mut events = Events::new(Wanted::default());
@@ -92,149 +98,96 @@ pub struct LinkCount {
 /// assert_eq!(modem.next_wakeup(), Some(Time::from_nanos(1_150_000_000)));
 /// ```
 #[derive(Debug)]
-pub struct Link<F> {
-    index: u32,
-    serializer: Serializer,
-    delay: Delay,
-    backlog: Backlog,
-    flight: Flight<F>,
-    effects: Option<Box<Effects>>,
-    count: LinkCount,
+pub struct Link<F>(Inside<F>);
+
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "drop-tail links, the usual ones, lie in line")]
+enum Inside<F> {
+    DropTail(DropTail<F>),
+    Managed(Box<Managed<F>>),
 }
 
 impl<F: Frame> Link<F> {
     /// The link direction numbered `index` in events.
     pub fn new(index: u32, config: LinkConfig) -> Self {
-        Self {
-            index,
-            serializer: Serializer::new(config.rate, config.framing),
-            delay: config.delay,
-            backlog: Backlog::new(config.queue),
-            flight: Flight::new(config.order),
-            effects: config.effects.map(Box::new),
-            count: LinkCount::default(),
-        }
+        let queue = config.queue.clone();
+        let line = Line::new(index, config);
+        let discipline = match queue {
+            Queue::DropTail(limit) => {
+                return Self(Inside::DropTail(DropTail::new(line, Backlog::new(limit))));
+            }
+            Queue::Red(config) => Discipline::red(config, &line),
+            Queue::CoDel(config) => Discipline::codel(config),
+            Queue::FqCoDel(config) => Discipline::fq_codel(config),
+            Queue::Pie(config) => Discipline::pie(config),
+        };
+        Self(Inside::Managed(Box::new(Managed::new(line, discipline))))
     }
 
     /// What it did so far.
     pub fn count(&self) -> LinkCount {
-        self.count
+        match &self.0 {
+            Inside::DropTail(link) => link.line.count,
+            Inside::Managed(link) => link.line.count,
+        }
     }
 
-    /// When the next frame arrives, and since when that is settled.
+    /// The next instant at which [`take`](Self::take) has something to do, and since when that
+    /// is settled.
     #[inline]
-    pub fn next_arrival(&self) -> Option<(Time, Time)> {
-        self.flight.first().map(|next| (next.at, next.since))
-    }
-
-    /// The next frame that has arrived by `now`.
-    #[inline]
-    pub fn take(&mut self, now: Time) -> Option<Arrival<F>> {
-        self.flight.take(now)
-    }
-
-    /// Reports the queue's departures up to `now`.
-    pub fn settle(&mut self, now: Time, events: &mut Events<F>) {
-        while let Some((depart, _)) = self.backlog.next()
-            && depart <= now
-        {
-            self.depart(depart, events);
-        }
-    }
-
-    /// Reports the departures that an arrival at `now`, settled `since` then, comes after.
-    ///
-    /// Of two things at one instant the one settled first is first, as in any calendar of
-    /// events: a departure is settled when its transmission starts.
-    #[inline]
-    fn settle_before(&mut self, now: Time, since: Time, events: &mut Events<F>) {
-        while let Some((depart, size)) = self.backlog.next()
-            && depart <= now + GRAIN
-        {
-            let took = self.serializer.line_time(size);
-            if now <= depart + GRAIN && took > GRAIN && since + took < depart {
-                break;
-            }
-            self.depart(depart, events);
-        }
-    }
-
-    fn depart(&mut self, at: Time, events: &mut Events<F>) {
-        self.backlog.let_go();
-        if events.wanted().queue {
-            let (packets, bytes) = self.backlog.held();
-            events.report(at, What::Queue { link: self.index, packets, bytes });
-        }
-    }
-
-    fn refuse(&mut self, at: Time, reason: DropReason, frame: F, events: &mut Events<F>) {
-        match reason {
-            DropReason::QueueFull => self.count.dropped += 1,
-            DropReason::Loss => self.count.lost += 1,
-        }
-        if events.wanted().drops {
-            events.report(at, What::Dropped { link: self.index, reason, frame });
+    pub fn appointment(&self) -> Option<(Time, Time)> {
+        match &self.0 {
+            Inside::DropTail(link) => link.line.first(),
+            Inside::Managed(link) => link.appointment(),
         }
     }
 
     /// Takes `arrival.frame` in at `arrival.at`.
     ///
     /// Instants never fall from call to call.
+    #[inline]
     pub fn offer(&mut self, arrival: &Arrival<F>, events: &mut Events<F>) {
-        let Arrival { at: now, since, frame } = *arrival;
-        self.settle_before(now, since, events);
-        if let Some(effects) = &mut self.effects
-            && effects.lost_at_entry(&frame)
-        {
-            return self.refuse(now, DropReason::Loss, frame, events);
+        match &mut self.0 {
+            Inside::DropTail(link) => link.offer(arrival, events),
+            Inside::Managed(link) => link.push(arrival.at, arrival.frame, events),
         }
-        let size = frame.size_bytes();
-        if !self.backlog.admits(size) {
-            return self.refuse(now, DropReason::QueueFull, frame, events);
-        }
-        let (start, depart) = self.serializer.transmit(now, size);
-        self.backlog.add(depart, size);
-        self.count.carried += 1;
-        self.count.carried_bytes += u64::from(size);
-        let (packets, bytes) = self.backlog.held();
-        self.count.queue_max = self.count.queue_max.max(packets);
-        if events.wanted().queue {
-            events.report(now, What::Queue { link: self.index, packets, bytes });
-        }
-        let arrival = Arrival { at: depart + self.delay.at(start), since: start, frame };
-        if self.effects.is_some() {
-            return self.travel(depart, arrival, events);
-        }
-        self.flight.add(arrival);
     }
 
-    /// Sends a frame on its way where the link has effects.
-    #[cold]
-    fn travel(&mut self, depart: Time, mut arrival: Arrival<F>, events: &mut Events<F>) {
-        let Some(effects) = &mut self.effects else { unreachable!("only called with effects") };
-        let fate = effects.on_the_way(&arrival.frame);
-        if fate.lost {
-            return self.refuse(depart, DropReason::Loss, arrival.frame, events);
+    /// The next frame that has arrived by `now`.
+    #[inline]
+    pub fn take(&mut self, now: Time, events: &mut Events<F>) -> Option<Arrival<F>> {
+        match &mut self.0 {
+            Inside::DropTail(link) => link.line.take(now),
+            Inside::Managed(link) => {
+                link.settle(now, events);
+                link.line.take(now)
+            }
         }
-        arrival.at += fate.held;
-        self.flight.add(arrival);
-        if let Some(after) = fate.copied {
-            self.flight.add(Arrival { at: arrival.at + after, ..arrival });
+    }
+
+    /// Reports the queue's departures up to `now`.
+    pub fn settle(&mut self, now: Time, events: &mut Events<F>) {
+        match &mut self.0 {
+            Inside::DropTail(link) => link.settle(now, events),
+            Inside::Managed(link) => link.settle(now, events),
         }
     }
 }
 
 impl<F: Frame> Stage<F> for Link<F> {
+    #[inline]
     fn push(&mut self, now: Time, _port: Port, frame: F, events: &mut Events<F>) {
         self.offer(&Arrival { at: now, since: now, frame }, events);
     }
 
+    #[inline]
     fn next_wakeup(&self) -> Option<Time> {
-        self.flight.first().map(|next| next.at)
+        self.appointment().map(|(at, _)| at)
     }
 
-    fn pop(&mut self, now: Time, _events: &mut Events<F>) -> Option<(Time, Port, F)> {
-        let arrival = self.flight.take(now)?;
+    #[inline]
+    fn pop(&mut self, now: Time, events: &mut Events<F>) -> Option<(Time, Port, F)> {
+        let arrival = self.take(now, events)?;
         Some((arrival.at, 0, arrival.frame))
     }
 }

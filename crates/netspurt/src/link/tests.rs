@@ -1,5 +1,5 @@
 use super::*;
-use crate::event::{Event, Wanted};
+use crate::event::{DropReason, Event, Wanted, What};
 use crate::rng::Stream;
 use crate::segment::Segment;
 use crate::units::Duration;
@@ -22,7 +22,7 @@ fn modem() -> LinkConfig {
         framing: Framing::NONE,
         delay: Delay::constant(Duration::ZERO),
         order: Order::Fifo,
-        queue: QueueLimit::Packets(3),
+        queue: Queue::DropTail(QueueLimit::Packets(3)),
         effects: None,
     }
 }
@@ -106,9 +106,9 @@ fn a_line_that_takes_no_time_holds_nothing() {
 
 #[test]
 fn a_byte_limit_counts_the_frame_in_transmission() {
-    let config = LinkConfig { queue: QueueLimit::Bytes(2999), ..modem() };
+    let config = LinkConfig { queue: Queue::DropTail(QueueLimit::Bytes(2999)), ..modem() };
     assert_eq!(arrivals(config, &[Time::ZERO; 4]).0.len(), 2);
-    let config = LinkConfig { queue: QueueLimit::Unlimited, ..modem() };
+    let config = LinkConfig { queue: Queue::DropTail(QueueLimit::Unlimited), ..modem() };
     assert_eq!(arrivals(config, &[Time::ZERO; 4]).0.len(), 4);
 }
 

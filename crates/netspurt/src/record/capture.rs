@@ -1,9 +1,9 @@
 //! What an observed node saw, as a capture file.
 
 use std::io::{self, Write};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use crate::segment::{Flags, SackBlock};
+use crate::segment::{Ecn, Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
 use crate::wire::{Packet, PcapngWriter, encode};
 
 use super::recorder::{FlowName, Names};
@@ -27,6 +27,17 @@ pub enum CaptureError {
     NotRecorded,
 }
 
+/// What observed nodes saw, as [`Recorder`](super::Recorder) tells it.
+#[derive(Clone, Copy, Debug)]
+pub struct SeenTables<'a> {
+    /// The table `segments`.
+    pub segments: &'a Table,
+    /// The table `sack_blocks`.
+    pub sack_blocks: &'a Table,
+    /// The table `syns`.
+    pub syns: &'a Table,
+}
+
 /// The columns that packets are made from.
 struct Rows<'a> {
     t_ns: &'a [i64],
@@ -39,6 +50,10 @@ struct Rows<'a> {
     window: &'a [u16],
     id: &'a [u64],
     sack_blocks: &'a [u16],
+    flags: &'a [u16],
+    ecn: &'a [u8],
+    ts_val: Optional<'a>,
+    ts_ecr: Optional<'a>,
 }
 
 /// The columns that SACK options are made from.
@@ -47,39 +62,57 @@ struct Blocks<'a> {
     right: &'a [i64],
 }
 
-/// Writes what the node numbered `node` saw as a pcapng file, from the tables `segments` and
-/// `sack_blocks`.
+/// The columns that a SYN's options are made from.
+struct Syns<'a> {
+    mss: Optional<'a>,
+    window_scale: Optional<'a>,
+    sack_permitted: &'a [bool],
+}
+
+/// A column some or all of whose values do not exist.
+enum Optional<'a> {
+    Some(&'a [Option<i64>]),
+    None,
+}
+
+/// Writes what the node numbered `node` saw as a pcapng file.
 ///
 /// Node *n* has the address 10.x.y.z whose last three octets are *n* + 1. The IP identification
-/// counts an endpoint's transmissions. Where a link charges an ACK with what no TCP header can
-/// say, as ns-2 does with 40 + 8*k* octets for *k* SACK blocks, the packet is a valid one and
-/// its comment tells the difference.
+/// counts an endpoint's transmissions. Where a link charges a segment with what no TCP header
+/// can say, as ns-2 does with 40 + 8*k* octets for an ACK with *k* SACK blocks, the packet is a
+/// valid one and its comment tells the difference.
 ///
 /// # Errors
 /// When `out` fails, or the tables are not those.
 pub fn write_capture<W: Write>(
-    segments: &Table,
-    sack_blocks: &Table,
+    seen: SeenTables<'_>,
     names: &Names,
     node: u32,
     out: W,
 ) -> Result<W, CaptureError> {
-    let rows = Rows::of(segments).ok_or(CaptureError::NotRecorded)?;
-    let blocks = Blocks::of(sack_blocks).ok_or(CaptureError::NotRecorded)?;
+    let rows = Rows::of(seen.segments).ok_or(CaptureError::NotRecorded)?;
+    let blocks = Blocks::of(seen.sack_blocks).ok_or(CaptureError::NotRecorded)?;
+    let syns = Syns::of(seen.syns).ok_or(CaptureError::NotRecorded)?;
     let application = concat!("netspurt ", env!("CARGO_PKG_VERSION"));
     let mut file = PcapngWriter::new(out, &names.nodes[node as usize], application)?;
-    let (mut bytes, mut sack, mut block) = (Vec::new(), Vec::new(), 0);
+    let (mut bytes, mut block, mut syn) = (Vec::new(), 0, 0);
     for row in 0..rows.t_ns.len() {
-        // Blocks lie in the order of their segments.
-        let first = block;
+        // Blocks and SYNs lie in the order of their segments.
+        let (first, this) = (block, syn);
         block += usize::from(rows.sack_blocks[row]);
+        syn += usize::from(rows.flags(row).has(Flags::SYN));
         if rows.node[row] != node {
             continue;
         }
-        sack.clear();
-        sack.extend((first..block).map(|block| blocks.block(block)));
-        encode(&rows.packet(row, names, &sack), &mut bytes);
-        let comment = comment(usize::from(rows.size[row]), bytes.len(), sack.len());
+        let mut packet = rows.packet(row, names);
+        if first < block {
+            packet.segment.set_sack(&blocks.between(first, block));
+        }
+        if this < syn {
+            packet.segment.set_syn_options(syns.options(this));
+        }
+        encode(&packet, &mut bytes);
+        let comment = comment(usize::from(rows.size[row]), bytes.len(), block - first);
         let unix_ns = EPOCH_NS + rows.t_ns[row].cast_unsigned();
         file.packet(unix_ns, &bytes, comment.as_deref())?;
     }
@@ -87,12 +120,13 @@ pub fn write_capture<W: Write>(
 }
 
 fn comment(charged: usize, written: usize, blocks: usize) -> Option<String> {
-    (charged != written).then(|| {
-        format!(
-            "The links were charged {charged} octets for this packet, as ns-2 counts {blocks} \
-             SACK block(s); with a valid TCP option it has {written}."
-        )
-    })
+    let counts = if blocks > 0 {
+        format!(", as ns-2 counts {blocks} SACK block(s); with a valid TCP option it has {written}")
+    } else {
+        format!("; with valid headers it has {written}")
+    };
+    let tell = || format!("The links were charged {charged} octets for this packet{counts}.");
+    (charged != written).then(tell)
 }
 
 impl<'a> Rows<'a> {
@@ -108,27 +142,38 @@ impl<'a> Rows<'a> {
             window: small(table, "window")?,
             id: ids(table)?,
             sack_blocks: small(table, "sack_blocks")?,
+            flags: small(table, "flags")?,
+            ecn: tags(table, "ecn")?,
+            ts_val: Optional::of(table, "ts_val")?,
+            ts_ecr: Optional::of(table, "ts_ecr")?,
         })
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "the upper bits are no flags of ours")]
+    fn flags(&self, row: usize) -> Flags {
+        Flags(self.flags[row] as u8)
+    }
+
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^32, 2^16")]
-    fn packet<'b>(&self, row: usize, names: &Names, sack: &'b [SackBlock]) -> Packet<'b> {
+    fn packet(&self, row: usize, names: &Names) -> Packet<'static> {
         let flow = self.flow[row];
         let [opener, listener] = addresses(flow, &names.flows[flow as usize]);
         // The upper bits of an id are the endpoint: even at the side that opened the flow.
         let opened = (self.id[row] >> 40) & 1 == 0;
         let (source, destination) = if opened { (opener, listener) } else { (listener, opener) };
-        Packet {
-            source,
-            destination,
-            ip_id: self.id[row] as u16,
+        let mut segment = Segment {
             seq: self.seq[row] as u32,
             ack: self.ack[row] as u32,
-            flags: Flags::ACK,
+            len: self.len[row],
             window: self.window[row],
-            sack,
-            payload_bytes: self.len[row],
+            flags: self.flags(row),
+            ecn: Ecn::from_bits(self.ecn[row]),
+            ..Segment::default()
+        };
+        if let (Some(val), Some(ecr)) = (self.ts_val.get(row), self.ts_ecr.get(row)) {
+            segment.set_timestamps(Timestamps { val: val as u32, ecr: ecr as u32 });
         }
+        Packet { source, destination, ip_id: self.id[row] as u16, segment, payload: None }
     }
 }
 
@@ -138,19 +183,57 @@ impl<'a> Blocks<'a> {
     }
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^32")]
-    fn block(&self, row: usize) -> SackBlock {
-        SackBlock { left: self.left[row] as u32, right: self.right[row] as u32 }
+    fn between(&self, first: usize, end: usize) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        for row in first..end {
+            let [left, right] = [self.left[row] as u32, self.right[row] as u32];
+            blocks.add(SackBlock { left, right });
+        }
+        blocks
+    }
+}
+
+impl<'a> Syns<'a> {
+    fn of(table: &'a Table) -> Option<Self> {
+        let Data::Bool(sack_permitted) = table.column("sack_permitted")? else { return None };
+        let mss = Optional::of(table, "mss")?;
+        Some(Self { mss, window_scale: Optional::of(table, "window_scale")?, sack_permitted })
+    }
+
+    fn options(&self, row: usize) -> SynOptions {
+        SynOptions {
+            mss: self.mss.get(row).and_then(|mss| mss.try_into().ok()),
+            window_scale: self.window_scale.get(row).and_then(|shift| shift.try_into().ok()),
+            sack: self.sack_permitted[row],
+        }
+    }
+}
+
+impl<'a> Optional<'a> {
+    fn of(table: &'a Table, name: &str) -> Option<Self> {
+        match table.column(name)? {
+            Data::OptionalI64(values) => Some(Optional::Some(values)),
+            Data::MissingI64(_) => Some(Optional::None),
+            _ => None,
+        }
+    }
+
+    fn get(&self, row: usize) -> Option<i64> {
+        match self {
+            Optional::Some(values) => values[row],
+            Optional::None => None,
+        }
     }
 }
 
 /// The addresses of a flow's two ends. Ports are reused after 50 000 flows, listening ports
 /// then differ.
 #[expect(clippy::cast_possible_truncation, reason = "both stay below 65536")]
-fn addresses(flow: u32, names: &FlowName) -> [SocketAddrV4; 2] {
-    let host = |node: u32| Ipv4Addr::from(0x0a00_0000 | (node + 1) & 0x00ff_ffff);
+fn addresses(flow: u32, names: &FlowName) -> [SocketAddr; 2] {
+    let host = |node: u32| IpAddr::V4(Ipv4Addr::from(0x0a00_0000 | (node + 1) & 0x00ff_ffff));
     let port = (FIRST_PORT + flow % 50_000) as u16;
     let listening = LISTENING_PORT + (flow / 50_000 % 4000) as u16;
-    [SocketAddrV4::new(host(names.from), port), SocketAddrV4::new(host(names.to), listening)]
+    [SocketAddr::new(host(names.from), port), SocketAddr::new(host(names.to), listening)]
 }
 
 fn numbers<'a>(table: &'a Table, name: &str) -> Option<&'a [i64]> {
@@ -177,6 +260,13 @@ fn small<'a>(table: &'a Table, name: &str) -> Option<&'a [u16]> {
 fn codes<'a>(table: &'a Table, name: &str) -> Option<&'a [u32]> {
     match table.column(name)? {
         Data::Text { codes, .. } => Some(codes),
+        _ => None,
+    }
+}
+
+fn tags<'a>(table: &'a Table, name: &str) -> Option<&'a [u8]> {
+    match table.column(name)? {
+        Data::Tag { codes, .. } => Some(codes),
         _ => None,
     }
 }

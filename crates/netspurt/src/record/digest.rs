@@ -55,6 +55,10 @@ fn values(hash: &mut Sha256, data: &Data) {
             bytes[1..].copy_from_slice(&value.unwrap_or(0).to_le_bytes());
             bytes
         }),
+        Data::MissingI64(count) => {
+            hash.update([8]);
+            hash.update((*count as u64).to_le_bytes());
+        }
         Data::U32(all) => numbers(hash, 2, all, u32::to_le_bytes),
         Data::U16(all) => numbers(hash, 3, all, u16::to_le_bytes),
         Data::U64(all) => numbers(hash, 4, all, u64::to_le_bytes),

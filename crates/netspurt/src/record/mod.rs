@@ -7,8 +7,10 @@ mod recorder;
 mod segments;
 mod summary;
 mod table;
+#[cfg(test)]
+mod tests;
 
-pub use capture::{CaptureError, write_capture};
+pub use capture::{CaptureError, SeenTables, write_capture};
 pub use digest::digest;
 pub use parquet::{TableError, read_table, write_table};
 pub use recorder::{FlowName, LinkName, Names, Recorder};

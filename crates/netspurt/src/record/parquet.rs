@@ -72,7 +72,9 @@ pub fn write_table<W: Write + Send>(table: &Table, out: W) -> Result<W, TableErr
 fn schema(table: &Table) -> Result<TypePtr, ParquetError> {
     let field = |column: &Column| {
         let (physical, converted) = match column.data {
-            Data::I64(_) | Data::OptionalI64(_) => (Physical::INT64, ConvertedType::NONE),
+            Data::I64(_) | Data::OptionalI64(_) | Data::MissingI64(_) => {
+                (Physical::INT64, ConvertedType::NONE)
+            }
             Data::U64(_) => (Physical::INT64, ConvertedType::UINT_64),
             Data::U32(_) => (Physical::INT32, ConvertedType::UINT_32),
             Data::U16(_) => (Physical::INT32, ConvertedType::UINT_16),
@@ -80,7 +82,7 @@ fn schema(table: &Table) -> Result<TypePtr, ParquetError> {
             Data::Text { .. } | Data::Tag { .. } => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
         };
         let repetition = match column.data {
-            Data::OptionalI64(_) => Repetition::OPTIONAL,
+            Data::OptionalI64(_) | Data::MissingI64(_) => Repetition::OPTIONAL,
             _ => Repetition::REQUIRED,
         };
         let builder = Type::primitive_type_builder(&column.name, physical);
@@ -107,6 +109,9 @@ fn write_column(
             let present: Vec<i64> = all[from..to].iter().flatten().copied().collect();
             let levels: Vec<i16> = all[from..to].iter().map(|v| i16::from(v.is_some())).collect();
             out.write_batch(&present, Some(&levels), None)?;
+        }
+        (Data::MissingI64(_), ColumnWriter::Int64ColumnWriter(out)) => {
+            out.write_batch(&[], Some(&vec![0; to - from]), None)?;
         }
         (Data::U64(all), ColumnWriter::Int64ColumnWriter(out)) => {
             let signed: Vec<i64> = all[from..to].iter().map(|v| v.cast_signed()).collect();

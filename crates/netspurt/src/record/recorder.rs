@@ -58,12 +58,12 @@ pub(super) struct Texts {
 pub(super) const WAYS: [&str; 2] = ["there", "back"];
 
 /// Why a frame went no further, in the order of [`DropReason`]'s codes.
-const REASONS: [&str; 2] = ["queue-full", "loss"];
+const REASONS: [&str; 3] = ["queue-full", "loss", "aqm"];
 
 /// Builds the tables of a run from its events.
 ///
-/// The tables: `segments` and `sack_blocks` (what the observed nodes saw), `cwnd`, `rto`,
-/// `rtt`, `queue`, `drops`. A table none of whose events came is empty.
+/// The tables: `segments`, `sack_blocks` and `syns` (what the observed nodes saw), `cwnd`,
+/// `rto`, `rtt`, `queue`, `drops`. A table none of whose events came is empty.
 #[derive(Debug)]
 pub struct Recorder {
     names: Names,
@@ -189,6 +189,8 @@ impl Recorder {
                 self.rto.backoff.push(state.backoff);
                 self.rto.rto.push(span(state.rto));
             }
+            // Marks are summed up in `links`, and seen on segments.
+            What::Marked { .. } => {}
             What::Dropped { link, reason, frame } => self.drop(t_ns, *link, *reason, frame),
         }
     }
@@ -218,7 +220,7 @@ impl Recorder {
         let link = |codes| Column::new("link", Data::Text { codes, texts: links.clone() });
         let number = |name: &'static str, values| Column::new(name, Data::I64(values));
         let count = |name: &'static str, values| Column::new(name, Data::U32(values));
-        let (segments, sack_blocks) = self.segments.finish(&self.texts);
+        let seen = self.segments.finish(&self.texts);
         let Cwnd { t_ns, flow: of, cwnd, ssthresh, flight, dupacks, in_recovery } = self.cwnd;
         let cwnd = vec![
             number("t_ns", t_ns),
@@ -264,7 +266,7 @@ impl Recorder {
         ];
         let rest = [("cwnd", cwnd), ("rto", rto), ("rtt", rtt), ("queue", queue), ("drops", drops)];
         let rest = rest.into_iter().map(|(name, columns)| Table::new(name, columns).in_time());
-        [segments, sack_blocks].into_iter().chain(rest).collect()
+        seen.into_iter().chain(rest).collect()
     }
 }
 

@@ -1,19 +1,28 @@
 //! The tables of what observed nodes saw.
 
+use core::cmp::Ordering;
+
 use crate::event::Way;
-use crate::segment::{Cause, SackBlock, Segment};
+use crate::segment::{Cause, Flags, SackBlock, Segment, SynOptions, Timestamps};
 use crate::seq;
 
 use super::recorder::Texts;
 use super::table::{Column, Data, Table};
 
 /// What a segment is, seen where it was seen.
-pub(super) const KINDS: [&str; 5] = ["data", "resend", "ack", "dupack", "old-ack"];
+pub(super) const KINDS: [&str; 8] =
+    ["data", "resend", "ack", "dupack", "old-ack", "syn", "fin", "rst"];
 const DATA: u8 = 0;
 const RESEND: u8 = 1;
 const ACK: u8 = 2;
 const DUPACK: u8 = 3;
 const OLD_ACK: u8 = 4;
+const SYN: u8 = 5;
+const FIN: u8 = 6;
+const RST: u8 = 7;
+
+/// What the IP header says of congestion, by its value.
+const ECNS: [&str; 4] = ["not-ect", "ect1", "ect0", "ce"];
 
 /// How a frame passed, in the order of [`Way`]'s codes.
 const WAYS: [&str; 3] = ["out", "in", "through"];
@@ -36,7 +45,7 @@ const ISN: u32 = 0;
 #[derive(Debug)]
 pub(super) struct Segments {
     smss: Vec<u16>,
-    /// By observed node and flow.
+    /// By observed node and sending endpoint.
     seen: Vec<Vec<Seen>>,
     t_ns: Vec<i64>,
     node: Vec<u32>,
@@ -52,12 +61,30 @@ pub(super) struct Segments {
     cause: Vec<u8>,
     id: Vec<u64>,
     sack_blocks: Vec<u16>,
+    flags: Vec<u16>,
+    ecn: Vec<u8>,
+    /// By row, where there are any.
+    stamps: Vec<(usize, Timestamps)>,
     blocks: Blocks,
+    syns: Syns,
 }
 
-/// The highest a node saw of a flow: to unwrap sequence numbers and to tell duplicates.
-#[derive(Clone, Copy, Debug, Default)]
+/// What a node saw of an endpoint's segments: to unwrap sequence numbers and to tell duplicates.
+#[derive(Clone, Copy, Debug)]
 struct Seen {
+    /// The highest.
+    seq: u64,
+    /// The highest.
+    ack: u64,
+    /// The sequence number of its FIN.
+    fin: u64,
+    /// The last it advertised behind its SYN.
+    window: Option<u16>,
+}
+
+/// What stands in a segment, as its node sees it.
+struct Sight {
+    kind: u8,
     seq: u64,
     ack: u64,
 }
@@ -71,6 +98,17 @@ struct Blocks {
     place: Vec<u16>,
     left: Vec<i64>,
     right: Vec<i64>,
+}
+
+#[derive(Debug, Default)]
+struct Syns {
+    t_ns: Vec<i64>,
+    node: Vec<u32>,
+    flow: Vec<u32>,
+    id: Vec<u64>,
+    mss: Vec<Option<i64>>,
+    window_scale: Vec<Option<i64>>,
+    sack_permitted: Vec<bool>,
 }
 
 impl Segments {
@@ -92,7 +130,11 @@ impl Segments {
             cause: Vec::new(),
             id: Vec::new(),
             sack_blocks: Vec::new(),
+            flags: Vec::new(),
+            ecn: Vec::new(),
+            stamps: Vec::new(),
             blocks: Blocks::default(),
+            syns: Syns::default(),
         }
     }
 
@@ -100,32 +142,31 @@ impl Segments {
     pub(super) fn push(&mut self, t_ns: i64, node: u32, way: Way, frame: &Segment) {
         let flow = frame.flow();
         let smss = u64::from(self.smss[flow as usize]);
-        let seen = &mut self.seen[node as usize];
-        if seen.is_empty() {
-            seen.resize(self.smss.len(), Seen { seq: 1, ack: 1 });
+        let all = &mut self.seen[node as usize];
+        if all.is_empty() {
+            all.resize(2 * self.smss.len(), Seen::NOTHING);
         }
-        let seen = &mut seen[flow as usize];
-        let seq = seq::from_wire(ISN, frame.seq, seen.seq);
-        let (kind, ack, packet) = if frame.len > 0 {
-            seen.seq = seen.seq.max(seq);
-            let kind = if frame.cause.get().is_some() { RESEND } else { DATA };
-            (kind, seq::from_wire(ISN, frame.ack, 1), (seq - 1) / smss + 1)
+        let (source, other) = (frame.source() as usize, frame.dest as usize);
+        let fin = all[other].fin;
+        let Sight { kind, seq, ack } = all[source].take(frame);
+        let packet = if frame.len > 0 {
+            (seq.max(1) - 1) / smss + 1
         } else {
-            let ack = seq::from_wire(ISN, frame.ack, seen.ack);
-            let kind = match ack.cmp(&seen.ack) {
-                core::cmp::Ordering::Greater => ACK,
-                core::cmp::Ordering::Equal => DUPACK,
-                core::cmp::Ordering::Less => OLD_ACK,
-            };
-            seen.ack = seen.ack.max(ack);
-            (kind, ack, (ack - 1).div_ceil(smss))
+            // An ACK of a FIN covers no packet more.
+            ack.min(fin).saturating_sub(1).div_ceil(smss)
         };
         let id = frame.id;
-        for (place, block) in (1..).zip(frame.sack.as_slice()) {
+        for (place, block) in (1..).zip(frame.sack()) {
             self.blocks.t_ns.push(t_ns);
             self.blocks.node.push(node);
             self.blocks.flow.push(flow);
             self.blocks.push(id, place, ack, *block);
+        }
+        if let Some(stamps) = frame.timestamps() {
+            self.stamps.push((self.t_ns.len(), stamps));
+        }
+        if frame.flags.has(Flags::SYN) {
+            self.syns.push(t_ns, node, frame);
         }
         self.t_ns.push(t_ns);
         self.node.push(node);
@@ -140,27 +181,27 @@ impl Segments {
         self.window.push(frame.window);
         self.cause.push(frame.cause.code());
         self.id.push(id);
-        self.sack_blocks.push(u16::try_from(frame.sack.as_slice().len()).unwrap_or(0));
+        self.sack_blocks.push(frame.sack_count.into());
+        self.flags.push(frame.flags.0.into());
+        self.ecn.push(frame.ecn.bits());
     }
 
     /// Kind and packet number of a segment, without regard to what was seen before.
     pub(super) fn identify(&self, frame: &Segment) -> (u8, i64) {
         let smss = u64::from(self.smss[frame.flow() as usize]);
-        match frame.packet_number() {
-            Some(number) => {
-                let kind = if frame.cause.get().is_some() { RESEND } else { DATA };
-                (kind, number.cast_signed())
-            }
-            None => (ACK, (u64::from(frame.ack) - 1).div_ceil(smss).cast_signed()),
-        }
+        let kind = kind_of(frame).unwrap_or(ACK);
+        let covered = || u64::from(frame.ack).saturating_sub(1).div_ceil(smss);
+        (kind, frame.packet_number().unwrap_or_else(covered).cast_signed())
     }
 
-    /// The tables `segments` and `sack_blocks`.
-    pub(super) fn finish(self, texts: &Texts) -> (Table, Table) {
+    /// The tables `segments`, `sack_blocks` and `syns`.
+    pub(super) fn finish(self, texts: &Texts) -> [Table; 3] {
         let node = |codes| Column::new("node", Data::Text { codes, texts: texts.nodes.clone() });
         let flow = |codes| Column::new("flow", Data::Text { codes, texts: texts.flows.clone() });
         let number = |name: &'static str, values| Column::new(name, Data::I64(values));
         let small = |name: &'static str, values| Column::new(name, Data::U16(values));
+        let stamps = |of: fn(&Timestamps) -> u32| optional(&self.stamps, self.t_ns.len(), of);
+        let (ts_val, ts_ecr) = (stamps(|stamps| stamps.val), stamps(|stamps| stamps.ecr));
         let segments = vec![
             number("t_ns", self.t_ns),
             node(self.node),
@@ -176,6 +217,10 @@ impl Segments {
             Column::new("cause", Data::Tag { codes: self.cause, texts: &CAUSES }),
             Column::new("id", Data::U64(self.id)),
             small("sack_blocks", self.sack_blocks),
+            small("flags", self.flags),
+            Column::new("ecn", Data::Tag { codes: self.ecn, texts: &ECNS }),
+            Column::new("ts_val", ts_val),
+            Column::new("ts_ecr", ts_ecr),
         ];
         let Blocks { t_ns, node: at, flow: of, id, place, left, right } = self.blocks;
         let blocks = vec![
@@ -187,7 +232,109 @@ impl Segments {
             number("left", left),
             number("right", right),
         ];
-        (Table::new("segments", segments), Table::new("sack_blocks", blocks))
+        let Syns { t_ns, node: at, flow: of, id, mss, window_scale, sack_permitted } = self.syns;
+        let syns = vec![
+            number("t_ns", t_ns),
+            node(at),
+            flow(of),
+            Column::new("id", Data::U64(id)),
+            Column::new("mss", Data::OptionalI64(mss)),
+            Column::new("window_scale", Data::OptionalI64(window_scale)),
+            Column::new("sack_permitted", Data::Bool(sack_permitted)),
+        ];
+        [("segments", segments), ("sack_blocks", blocks), ("syns", syns)]
+            .map(|(name, columns)| Table::new(name, columns))
+    }
+}
+
+/// A column of `rows` values, of which those in `stamps` exist.
+fn optional(stamps: &[(usize, Timestamps)], rows: usize, of: fn(&Timestamps) -> u32) -> Data {
+    if stamps.is_empty() {
+        return Data::MissingI64(rows);
+    }
+    let mut values = vec![None; rows];
+    for (row, stamps) in stamps {
+        values[*row] = Some(of(stamps).into());
+    }
+    Data::OptionalI64(values)
+}
+
+/// What a segment is, but for ACKs, which depend on what came before them.
+#[inline]
+fn kind_of(frame: &Segment) -> Option<u8> {
+    const RARE: u8 = Flags::SYN.with(Flags::RST).with(Flags::FIN).0;
+    let data = (frame.len > 0).then_some(if frame.cause.code() == 0 { DATA } else { RESEND });
+    if frame.flags.0 & RARE == 0 {
+        data
+    } else if frame.flags.has(Flags::RST) {
+        Some(RST)
+    } else if frame.flags.has(Flags::SYN) {
+        Some(SYN)
+    } else {
+        Some(data.unwrap_or(FIN))
+    }
+}
+
+impl Seen {
+    /// Without a handshake, data starts at 1 and an ACK of 1 covers nothing.
+    const NOTHING: Seen = Seen { seq: 1, ack: 1, fin: u64::MAX, window: None };
+
+    /// Takes a segment in.
+    #[inline]
+    fn take(&mut self, frame: &Segment) -> Sight {
+        let seq = seq::from_wire(ISN, frame.seq, self.seq);
+        let ack = seq::from_wire(ISN, frame.ack, self.ack);
+        let kind = kind_of(frame).unwrap_or_else(|| self.judge(ack, frame.window));
+        if kind == RST {
+            return Sight { kind, seq, ack };
+        }
+        self.seq = self.seq.max(seq);
+        if kind == SYN {
+            self.open(frame, ack);
+        } else {
+            self.ack = self.ack.max(ack);
+            self.window = Some(frame.window);
+        }
+        if frame.flags.has(Flags::FIN) {
+            self.fin = seq + u64::from(frame.len);
+        }
+        Sight { kind, seq, ack }
+    }
+
+    /// What a pure ACK is: one that repeats both the highest number and the last window is a
+    /// duplicate (RFC 5681 §2; whether data is outstanding is not looked at), one that changes
+    /// only the window is not.
+    fn judge(&self, ack: u64, window: u16) -> u8 {
+        match ack.cmp(&self.ack) {
+            Ordering::Greater => ACK,
+            Ordering::Equal if self.window.is_none_or(|last| last == window) => DUPACK,
+            Ordering::Equal => ACK,
+            Ordering::Less => OLD_ACK,
+        }
+    }
+
+    /// Takes a SYN in. Its window is not scaled as those that follow (RFC 7323 §2.2), so that
+    /// the first of them has none to differ from.
+    fn open(&mut self, frame: &Segment, ack: u64) {
+        if frame.flags.has(Flags::ACK) {
+            self.ack = self.ack.max(ack);
+        } else if self.window.is_none() {
+            // Nothing is acknowledged yet, not even the other side's SYN.
+            self.ack = 0;
+        }
+    }
+}
+
+impl Syns {
+    fn push(&mut self, t_ns: i64, node: u32, frame: &Segment) {
+        let SynOptions { mss, window_scale, sack } = frame.syn_options();
+        self.t_ns.push(t_ns);
+        self.node.push(node);
+        self.flow.push(frame.flow());
+        self.id.push(frame.id);
+        self.mss.push(mss.map(i64::from));
+        self.window_scale.push(window_scale.map(i64::from));
+        self.sack_permitted.push(sack);
     }
 }
 

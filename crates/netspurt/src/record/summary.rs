@@ -85,6 +85,7 @@ pub fn links_table(names: &Names, counts: &[LinkCount]) -> Table {
         ("carried", number(|count| count.carried)),
         ("carried_bytes", number(|count| count.carried_bytes)),
         ("dropped", number(|count| count.dropped)),
+        ("marked", number(|count| count.marked)),
         ("lost", number(|count| count.lost)),
         ("queue_packets_max", number(|count| u64::from(count.queue_max))),
     ];

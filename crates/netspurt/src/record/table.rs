@@ -37,6 +37,9 @@ pub enum Data {
     I64(Vec<i64>),
     /// Whole numbers, some of which do not exist.
     OptionalI64(Vec<Option<i64>>),
+    /// Whole numbers none of which exists: how many. In a file it is like
+    /// [`OptionalI64`](Self::OptionalI64); here it costs nothing.
+    MissingI64(usize),
     /// Counts and sizes.
     U32(Vec<u32>),
     /// Small counts and sizes.
@@ -67,6 +70,7 @@ impl Data {
         match self {
             Data::I64(values) => values.len(),
             Data::OptionalI64(values) => values.len(),
+            Data::MissingI64(count) => *count,
             Data::U32(values) => values.len(),
             Data::U16(values) => values.len(),
             Data::U64(values) => values.len(),
@@ -89,6 +93,7 @@ impl Data {
         match self {
             Data::I64(values) => pick(values, rows),
             Data::OptionalI64(values) => pick(values, rows),
+            Data::MissingI64(count) => *count = rows.len(),
             Data::U32(values) => pick(values, rows),
             Data::U16(values) => pick(values, rows),
             Data::U64(values) => pick(values, rows),

@@ -4,9 +4,9 @@ use crate::event::RtoState;
 use crate::sample::{RttSample, SampleSource};
 use crate::units::{Duration, Time};
 
-use super::RtoEstimator;
+use super::{RtoEstimator, TimeoutKind};
 
-/// ns-2's constants, under the names of its variables.
+/// ns-2's constants, under the names of its variables; by default as ns-2.35 sets them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ns2Config {
     /// `tcpTick_`: the unit of samples and of the smoothed values.
@@ -19,6 +19,17 @@ pub struct Ns2Config {
     pub max: Duration,
 }
 
+impl Default for Ns2Config {
+    fn default() -> Self {
+        Self {
+            tick: Duration::from_millis(10),
+            initial: Duration::from_secs(3),
+            min: Duration::from_millis(200),
+            max: Duration::from_secs(60),
+        }
+    }
+}
+
 /// The retransmission timer of ns-2.35 with `rfc2988_` on (its default), `rttvar_exp_` 2 and
 /// no time stamps.
 ///
@@ -26,16 +37,14 @@ pub struct Ns2Config {
 /// 1988 code; the timer is srtt + 4 rttvar in whole ticks. Two things are ns-2's own: what ends a
 /// backoff is an ACK of the timed segment, with or without a sample, and no sample from an
 /// echoed stamp; and a backoff above 8 moves srtt into rttvar, so that the next sample counts
-/// as the first.
+/// as the first. Needless timeouts, which ns-2 does not know, end a backoff.
 ///
 /// ```
-/// use netspurt::rto::{Ns2, Ns2Config, RtoEstimator};
+/// use netspurt::rto::{Ns2, Ns2Config, RtoEstimator, TimeoutKind};
 /// use netspurt::units::{Duration, Time};
-/// let ms = Duration::from_millis;
-/// let config = Ns2Config { tick: ms(10), initial: ms(3000), min: ms(200), max: ms(60_000) };
-/// let mut timer = Ns2::new(config);
-/// timer.on_timeout(Time::ZERO);
-/// assert_eq!(timer.rto(), ms(6000));
+/// let mut timer = Ns2::new(Ns2Config::default());
+/// timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+/// assert_eq!(timer.rto(), Duration::from_secs(6));
 /// ```
 #[derive(Clone, Debug)]
 pub struct Ns2 {
@@ -76,6 +85,9 @@ impl Ns2 {
 
 impl RtoEstimator for Ns2 {
     fn on_sample(&mut self, sample: &RttSample) {
+        if sample.ambiguous {
+            return;
+        }
         let rtt = sample.rtt.whole(self.config.tick).max(1);
         if self.srtt == 0 {
             self.srtt = rtt << 3;
@@ -93,7 +105,10 @@ impl RtoEstimator for Ns2 {
         }
     }
 
-    fn on_timeout(&mut self, _now: Time) {
+    fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
+        if kind == TimeoutKind::Probe {
+            return;
+        }
         if self.backoff < BACKOFF_CAP || self.rto() < self.config.max {
             self.backoff = self.backoff.saturating_mul(2);
         }
@@ -111,6 +126,13 @@ impl RtoEstimator for Ns2 {
     fn on_progress(&mut self, covers_timed: bool) {
         if covers_timed {
             self.backoff = 1;
+        }
+    }
+
+    fn on_spurious(&mut self, sample: Option<&RttSample>) {
+        self.backoff = 1;
+        if let Some(sample) = sample {
+            self.on_sample(sample);
         }
     }
 
@@ -135,19 +157,11 @@ mod tests {
     }
 
     fn timer() -> Ns2 {
-        Ns2::new(Ns2Config { tick: ms(10), initial: ms(3000), min: ms(200), max: ms(60_000) })
+        Ns2::new(Ns2Config::default())
     }
 
     fn sample(rtt: Duration) -> RttSample {
-        RttSample {
-            at: Time::ZERO + rtt,
-            sent: Time::ZERO,
-            rtt,
-            ambiguous: false,
-            source: SampleSource::TimedSegment,
-            acked_bytes: 0,
-            flight_bytes: 0,
-        }
+        RttSample { at: Time::ZERO + rtt, rtt, ..RttSample::default() }
     }
 
     /// The srtt, rttvar and rto columns of ns-2.35's trace of RFC 2416, tahoe, initial window 1
@@ -169,10 +183,10 @@ mod tests {
         let mut timer = timer();
         timer.on_sample(&sample(ms(1220)));
         for backoff in [2, 4, 8] {
-            timer.on_timeout(Time::ZERO);
+            timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
             assert_eq!((timer.backoff, timer.srtt), (backoff, 976));
         }
-        timer.on_timeout(Time::ZERO);
+        timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         assert_eq!((timer.srtt, timer.rttvar, timer.rto()), (0, 244 + 122, ms(3660 * 16)));
         timer.on_sample(&sample(ms(500)));
         assert_eq!((timer.srtt, timer.rttvar, timer.backoff), (400, 100, 1));
@@ -183,11 +197,21 @@ mod tests {
         let mut timer = timer();
         timer.on_sample(&sample(ms(10)));
         assert_eq!(timer.rto(), ms(200));
-        timer.on_timeout(Time::ZERO);
+        timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         assert_eq!(timer.rto(), ms(400));
-        (0..20).for_each(|_| timer.on_timeout(Time::ZERO));
+        (0..20).for_each(|_| timer.on_timeout(Time::ZERO, TimeoutKind::Rto));
         assert_eq!(timer.rto(), ms(60_000));
         timer.on_progress(true);
         assert_eq!(timer.rto(), ms(200));
+    }
+
+    #[test]
+    fn a_sample_from_an_echoed_stamp_does_not_end_a_backoff() {
+        let mut timer = timer();
+        timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+        timer.on_sample(&RttSample { source: SampleSource::Echo, ..sample(ms(1220)) });
+        assert_eq!((timer.backoff, timer.rto()), (2, ms(7320)));
+        timer.on_spurious(None);
+        assert_eq!((timer.backoff, timer.rto()), (1, ms(3660)));
     }
 }

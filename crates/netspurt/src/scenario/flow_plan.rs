@@ -3,7 +3,7 @@
 use crate::app::Bulk;
 use crate::clock::Clock;
 use crate::rto::Ns2Config;
-use crate::tcp::{AckPolicy, Recovery, TcpConfig};
+use crate::tcp::{AckPolicy, NsConfig, Recovery, TcpConfig};
 use crate::units::{ByteCount, Duration, SegmentCount, Time};
 
 use super::error::Problem;
@@ -106,7 +106,7 @@ pub(super) fn connection(name: &str, tcp: &TcpSpec) -> Result<TcpConfig, Problem
         })
     };
     let clock = clock(name, tcp.clock.as_ref().ok_or_else(|| missing("clock"))?)?;
-    Ok(TcpConfig {
+    Ok(TcpConfig::Ns(NsConfig {
         packet_bytes: packet_bytes(name, tcp.packet_size.ok_or_else(|| missing("packet_size"))?)?,
         header_bytes: HEADER_BYTES,
         initial_window_segs: segments("initial_window", tcp.initial_window)?,
@@ -120,7 +120,7 @@ pub(super) fn connection(name: &str, tcp: &TcpSpec) -> Result<TcpConfig, Problem
         },
         clock,
         rto: rto(name, tcp.rto.ok_or_else(|| missing("rto"))?, clock)?,
-    })
+    }))
 }
 
 fn packet_bytes(name: &str, size: ByteCount) -> Result<u16, Problem> {

@@ -1,17 +1,16 @@
 //! From the links of a scenario to the links of a world.
 
-use crate::link::{
-    Delay, Effects, Framing, Interpolation, LinkConfig, Order, Pick, QueueLimit, Timeline,
-};
+use crate::link::{Delay, Effects, Framing, Interpolation, LinkConfig, Order, Pick, Timeline};
 use crate::rng::Stream;
 use crate::units::{Duration, Time};
 
 use super::error::Problem;
 use super::link_spec::{
     BetweenWord, BurstTable, DuplicateTable, FramingTable, FramingWord, LinkSpec, LossPlace,
-    LossTable, NoneWord, OrderWord, QueueSpec, ReorderTable, TimelineSpec,
+    LossTable, NoneWord, OrderWord, ReorderTable, TimelineSpec,
 };
-use super::quantity::{Amount, WordOr};
+use super::quantity::WordOr;
+use super::queue_plan::queue;
 
 /// A link's place in the scenario, for errors, and the name of its random streams.
 pub(super) struct LinkName<'a> {
@@ -25,13 +24,13 @@ pub(super) struct LinkName<'a> {
 pub(super) const WAYS: [&str; 2] = ["there", "back"];
 
 impl LinkName<'_> {
-    fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
+    pub(super) fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
         let mut problem = Problem::at([], message);
         problem.path = self.path.iter().chain(&[key]).map(|key| (*key).to_owned()).collect();
         problem
     }
 
-    fn stream(&self, way: usize, effect: &str) -> Stream {
+    pub(super) fn stream(&self, way: usize, effect: &str) -> Stream {
         Stream::named(self.seed, &format!("links.{}.{}/{effect}", self.name, WAYS[way]))
     }
 }
@@ -51,7 +50,7 @@ fn one_way(spec: &LinkSpec, name: &LinkName<'_>, way: usize) -> Result<LinkConfi
         framing: framing(spec.framing.each()[way], name)?,
         delay: delay(spec.delay.each()[way], name)?,
         order,
-        queue: queue(*spec.queue.each()[way], name)?,
+        queue: queue(spec.queue.each()[way], name, way)?,
         effects: effects(spec, order, name, way)?,
     })
 }
@@ -95,22 +94,6 @@ fn delay(spec: &WordOr<Duration, TimelineSpec>, name: &LinkName<'_>) -> Result<D
     };
     let timeline = Timeline::new(points, between);
     timeline.map(Delay::following).map_err(|error| name.problem("delay", error.to_string()))
-}
-
-fn queue(spec: QueueSpec, name: &LinkName<'_>) -> Result<QueueLimit, Problem> {
-    let limit = match spec {
-        Amount::Count(packets) => u32::try_from(packets.0).ok().map(QueueLimit::Packets),
-        Amount::Bytes(bytes) => Some(QueueLimit::Bytes(bytes.0)),
-        Amount::Unlimited => Some(QueueLimit::Unlimited),
-    };
-    match limit {
-        Some(QueueLimit::Packets(0) | QueueLimit::Bytes(0)) => {
-            let problem = name.problem("queue", "a queue for nothing would drop every packet");
-            Err(problem.fix("the packet in transmission counts: write at least `1 packet`"))
-        }
-        Some(limit) => Ok(limit),
-        None => Err(name.problem("queue", "more packets than there are").fix("or `unlimited`")),
-    }
 }
 
 fn effects(

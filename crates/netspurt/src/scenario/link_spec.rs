@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::units::{BitRate, ByteCount, Duration, PacketCount};
+use crate::units::{BitRate, ByteCount, Duration};
 
 use super::quantity::{Amount, BothWays, WordOr};
+use super::queue_spec::{QueueSpec, QueueTable};
 
 /// A link: two directions, each value given once for both or as `[there, back]`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -19,9 +20,10 @@ pub struct LinkSpec {
     /// How long they travel: a time, or a timeline.
     #[serde(default = "no_delay")]
     pub delay: BothWays<WordOr<Duration, TimelineSpec>>,
-    /// How much may be queued or in transmission: packets, bytes, or unlimited.
+    /// How much may be queued or in transmission: packets, bytes, or unlimited; or a law that
+    /// manages the queue.
     #[serde(default = "unlimited")]
-    pub queue: BothWays<QueueSpec>,
+    pub queue: BothWays<WordOr<QueueSpec, QueueTable>>,
     /// What the line adds to each packet.
     #[serde(default = "no_framing")]
     pub framing: BothWays<WordOr<FramingWord, FramingTable>>,
@@ -43,8 +45,8 @@ fn no_delay() -> BothWays<WordOr<Duration, TimelineSpec>> {
     BothWays::Same(WordOr::Word(Duration::ZERO))
 }
 
-fn unlimited() -> BothWays<QueueSpec> {
-    BothWays::Same(Amount::Unlimited)
+fn unlimited() -> BothWays<WordOr<QueueSpec, QueueTable>> {
+    BothWays::Same(WordOr::Word(Amount::Unlimited))
 }
 
 fn no_framing() -> BothWays<WordOr<FramingWord, FramingTable>> {
@@ -82,9 +84,6 @@ pub enum BetweenWord {
     /// A straight line.
     Linear,
 }
-
-/// The limit of a queue. The packet in transmission counts.
-pub type QueueSpec = Amount<PacketCount>;
 
 /// A framing with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

@@ -11,6 +11,8 @@ mod link_plan;
 mod link_spec;
 mod plan;
 mod quantity;
+mod queue_plan;
+mod queue_spec;
 mod run;
 mod spec;
 

@@ -3,8 +3,8 @@
 use crate::app::Endpoint;
 use crate::event::Wanted;
 use crate::record::{
-    CaptureError, FlowName, FlowSum, LinkName, Names, Recorder, Table, digest, flows_table,
-    links_table, write_capture,
+    CaptureError, FlowName, FlowSum, LinkName, Names, Recorder, SeenTables, Table, digest,
+    flows_table, links_table, write_capture,
 };
 use crate::segment::Segment;
 use crate::sim::{Advance, World, WorldConfig};
@@ -116,7 +116,7 @@ impl Simulation {
         let mut tables = vec![flows_table(&names, &sums), links_table(&names, &counts)];
         tables.extend(self.recorder.finish().into_iter().filter(
             |table| match table.name.as_ref() {
-                "segments" | "sack_blocks" => self.wanted.seen,
+                "segments" | "sack_blocks" | "syns" => self.wanted.seen,
                 "cwnd" => self.wanted.cwnd,
                 "rto" => self.wanted.rto,
                 "rtt" => self.wanted.rtt,
@@ -186,7 +186,12 @@ impl Results {
     /// When `out` fails, or segments were not recorded.
     pub fn write_capture<W: std::io::Write>(&self, node: u32, out: W) -> Result<W, CaptureError> {
         let table = |name| self.table(name).ok_or(CaptureError::NotRecorded);
-        write_capture(table("segments")?, table("sack_blocks")?, &self.names, node, out)
+        let seen = SeenTables {
+            segments: table("segments")?,
+            sack_blocks: table("sack_blocks")?,
+            syns: table("syns")?,
+        };
+        write_capture(seen, &self.names, node, out)
     }
 
     /// The fingerprint of every table.

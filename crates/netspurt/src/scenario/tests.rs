@@ -77,6 +77,18 @@ fn each_slip_names_the_key_the_value_and_the_fix() {
         ("tcp  = {", "tcp  = { initial_window = \"4 packets\", ", "segments", "`4 segments`"),
         ("tcp  = {", "record = { spy = [\"a\"] }\ntcp  = {", "unknown key `record`", "known here"),
         ("delay = \"150 ms\"", "delay = { timeline = [] }", "at least one point", ""),
+        ("\"3 packets\"", "{ codle = {} }", "unknown key `codle`", "did you mean `codel`?"),
+        ("\"3 packets\"", "{}", "obeys one law", "`fq-codel`"),
+        ("\"3 packets\"", "{ red = {}, pie = {} }", "obeys one law", "one of"),
+        ("\"3 packets\"", "{ codel = { limit = \"0 B\" } }", "a queue for nothing", "1 packet"),
+        ("\"3 packets\"", "{ codel = { interval = \"0 s\" } }", "no time at all", "above zero"),
+        ("\"3 packets\"", "{ red = { min_th = \"5 kB\" } }", "in one unit", "both in bytes"),
+        ("\"3 packets\"", "{ red = { max_th = \"5 packets\" } }", "not above `min_th`", "between"),
+        ("\"3 packets\"", "{ red = { wq = 2 } }", "2 is not a probability", "0 to 1"),
+        ("\"3 packets\"", "{ fq-codel = { flows = 0 } }", "0 queues are none", "from 1"),
+        ("\"3 packets\"", "{ fq-codel = { quantum = \"0 B\" } }", "no packet is 0 B long", "1 B"),
+        ("\"3 packets\"", "{ pie = { alpha = -1 } }", "-1 is no gain", "zero or more"),
+        ("\"3 packets\"", "{ pie = { t_update = \"0 s\" } }", "no time at all", "above zero"),
     ];
     for (from, to, message, fix) in cases {
         let error = slip(from, to);
@@ -218,4 +230,34 @@ fn the_schema_knows_every_key_of_the_starting_point() {
     for key in ["between", "initial_window", "limited_transmit", "spy", "timeline", "stop"] {
         assert!(schema.contains(&format!("\"{key}\"")), "{key}");
     }
+}
+
+#[test]
+fn a_managed_queue_is_spelt_out_and_runs_the_same_again() {
+    let with = |queue: &str| {
+        let text = CHAIN.replace("\"3 packets\"", queue).replace("20 segments", "unlimited");
+        let scenario = Scenario::parse("x.toml", &text).unwrap();
+        let resolved = scenario.resolved();
+        let again = Scenario::parse("resolved", &resolved).unwrap();
+        assert_eq!(again.resolved(), resolved);
+        let results = run(&scenario);
+        assert_eq!(run(&again).digest(), results.digest());
+        (resolved, results.flows_digest())
+    };
+    let laws = [
+        ("{ red = {} }", "[links.modem.queue.red]", "wq = 0.002"),
+        ("{ codel = { limit = \"9 packets\" } }", "interval = \"100 ms\"", "limit = \"9 packets\""),
+        ("{ fq-codel = {} }", "quantum = \"1514 B\"", "flows = 1024"),
+        ("{ pie = { ecn = true } }", "max_burst = \"150 ms\"", "mark_ecnth = 0.1"),
+    ];
+    let mut digests = vec![with("\"1000 packets\"").1];
+    for (queue, one, other) in laws {
+        let (resolved, digest) = with(queue);
+        assert!(resolved.contains(one) && resolved.contains(other), "{resolved}");
+        digests.push(digest);
+    }
+    // A modem of 9600 bit/s is slow enough for CoDel and PIE to act within ten seconds.
+    assert_ne!(digests[0], digests[2]);
+    let both = with("[{ codel = {} }, \"3 packets\"]").0;
+    assert!(both.contains("target") && both.contains("\"3 packets\""), "{both}");
 }

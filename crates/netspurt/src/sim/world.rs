@@ -148,7 +148,7 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
     fn serve(&mut self, at: Time, stage: u32) {
         let index = stage as usize;
         if index < self.links.len() {
-            while let Some(arrival) = self.links[index].take(at) {
+            while let Some(arrival) = self.links[index].take(at, &mut self.events) {
                 self.arrive(self.link_ends[index], &arrival);
             }
         } else {
@@ -202,7 +202,7 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
     fn enter(&mut self, stage: u32) {
         let index = stage as usize;
         let wakeup = match self.links.get(index) {
-            Some(link) => link.next_arrival(),
+            Some(link) => link.appointment(),
             None => self.appointment(index - self.links.len()),
         };
         if let Some((at, since)) = wakeup

@@ -4,6 +4,8 @@ use crate::clock::Clock;
 use crate::rto::Ns2Config;
 use crate::units::Duration;
 
+use super::rfc::RfcConfig;
+
 /// How a sender finds and repairs losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
@@ -17,12 +19,14 @@ pub enum Recovery {
     Sack,
     /// Forward acknowledgment (Mathis and Mahdavi 1996).
     Fack,
+    /// By time (RFC 8985); not among ns-2's.
+    Rack,
 }
 
 impl Recovery {
     /// Whether the receiver has to report what arrived out of order.
     pub const fn needs_sack(self) -> bool {
-        matches!(self, Recovery::Sack | Recovery::Fack)
+        matches!(self, Recovery::Sack | Recovery::Fack | Recovery::Rack)
     }
 }
 
@@ -37,7 +41,27 @@ pub enum AckPolicy {
 
 /// Everything that sets one connection apart from another.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TcpConfig {
+#[expect(clippy::large_enum_variant, reason = "plain data, one for each flow")]
+pub enum TcpConfig {
+    /// ns-2's one-way senders and sinks, which count packets.
+    Ns(NsConfig),
+    /// The TCP of the RFCs, which counts octets.
+    Rfc(RfcConfig),
+}
+
+impl TcpConfig {
+    /// Octets of payload in a full segment (SMSS of RFC 5681 §2), between two ends alike.
+    pub const fn smss(&self) -> u16 {
+        match self {
+            TcpConfig::Ns(config) => config.smss(),
+            TcpConfig::Rfc(config) => config.smss(),
+        }
+    }
+}
+
+/// The switches of ns-2's senders and sinks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NsConfig {
     /// Octets of a full IP datagram: headers and payload.
     pub packet_bytes: u16,
     /// Octets of headers in each; also the size of an ACK without options.
@@ -60,7 +84,7 @@ pub struct TcpConfig {
     pub rto: Ns2Config,
 }
 
-impl TcpConfig {
+impl NsConfig {
     /// Octets of payload in a full segment (SMSS of RFC 5681 §2).
     pub const fn smss(&self) -> u16 {
         self.packet_bytes - self.header_bytes

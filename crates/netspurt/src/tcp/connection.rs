@@ -8,93 +8,225 @@ use crate::seq;
 use crate::stage::{Port, Stage};
 use crate::units::Time;
 
-use super::config::TcpConfig;
+use super::config::{NsConfig, TcpConfig};
 use super::ns::NsSender;
 use super::receiver::{Acknowledgment, ReceiveCount, Receiver};
+use super::rfc::{Failure, State, Tcb, TcpInfo};
 use super::transmit::{Context, ISN, SendCount};
 
 /// One end of a TCP connection.
 ///
 /// Segments go in by [`push`](Stage::push) and come out by [`pop`](Stage::pop); the application
-/// writes. A connection of ns-2's kind is established from the start.
+/// opens, listens, writes, reads and closes. A connection of ns-2's kind is established from the
+/// start and never closed.
 ///
 /// ```
-/// use netspurt::clock::Clock;
 /// use netspurt::event::{Events, Wanted};
-/// use netspurt::rto::Ns2Config;
 /// use netspurt::stage::Stage;
-/// use netspurt::tcp::{AckPolicy, Connection, Recovery, TcpConfig};
-/// use netspurt::units::{Duration, Time};
+/// use netspurt::tcp::{Connection, RfcConfig, State, TcpConfig};
+/// use netspurt::units::Time;
 ///
-/// let ms = Duration::from_millis;
-/// let config = TcpConfig {
-///     packet_bytes: 1000,
-///     header_bytes: 40,
-///     initial_window_segs: 1,
-///     receive_window_segs: 20,
-///     recovery: Recovery::Tahoe,
-///     limited_transmit: false,
-///     bugfix: true,
-///     acks: AckPolicy::EverySegment,
-///     clock: Clock::EXACT,
-///     rto: Ns2Config { tick: ms(10), initial: ms(3000), min: ms(200), max: ms(60_000) },
-/// };
+/// let config = TcpConfig::Rfc(RfcConfig::rfc_2026());
 /// let (mut a, mut b) = (Connection::new(0, &config), Connection::new(1, &config));
 /// let mut events = Events::new(Wanted::default());
-/// a.write(Time::ZERO, 2 * 960, &mut events);
-/// let (_, _, data) = a.pop(Time::ZERO, &mut events).unwrap();
-/// let now = Time::ZERO + ms(5);
-/// b.push(now, 0, data, &mut events);
-/// let (_, _, ack) = b.pop(now, &mut events).unwrap();
-/// assert_eq!((data.len, ack.ack), (960, 961));
+/// let now = Time::ZERO;
+/// b.listen();
+/// a.write(now, 4000, &mut events);
+/// a.close(now, &mut events);
+/// for _ in 0..8 {
+///     while let Some((_, _, segment)) = a.pop(now, &mut events) {
+///         b.push(now, 0, segment, &mut events);
+///     }
+///     while let Some((_, _, segment)) = b.pop(now, &mut events) {
+///         a.push(now, 0, segment, &mut events);
+///     }
+/// }
+/// assert_eq!(b.received().delivered_bytes, 4000);
+/// assert_eq!((a.state(), b.state()), (State::FinWait2, State::CloseWait));
 /// ```
 #[derive(Debug)]
 pub struct Connection {
     endpoint: u32,
-    sender: NsSender,
-    receiver: Receiver,
+    kind: Kind,
     outbox: VecDeque<Segment>,
     /// When what lies in the outbox was put there.
     ready: Time,
 }
 
+#[derive(Debug)]
+enum Kind {
+    Ns(Box<NsPair>),
+    Rfc(Box<Tcb>),
+}
+
+/// Both halves of an end of ns-2's kind: agent and sink in one.
+#[derive(Debug)]
+struct NsPair {
+    sender: NsSender,
+    receiver: Receiver,
+}
+
 impl Connection {
     /// The connection's end numbered `endpoint`; its peer is the one numbered `endpoint ^ 1`.
     pub fn new(endpoint: u32, config: &TcpConfig) -> Self {
-        Self {
-            endpoint,
-            sender: NsSender::new(config),
-            receiver: Receiver::new(config),
-            outbox: VecDeque::new(),
-            ready: Time::ZERO,
+        let kind = match config {
+            TcpConfig::Ns(config) => Kind::Ns(Box::new(NsPair::new(config))),
+            TcpConfig::Rfc(config) => Kind::Rfc(Box::new(Tcb::new(config))),
+        };
+        Self { endpoint, kind, outbox: VecDeque::new(), ready: Time::ZERO }
+    }
+
+    /// Opens the connection actively (RFC 9293 §3.10.1).
+    pub fn open(&mut self, now: Time, events: &mut Events<Segment>) {
+        self.step(now, events, |kind, cx| {
+            if let Kind::Rfc(tcb) = kind {
+                tcb.open(cx);
+            }
+        });
+    }
+
+    /// Waits for a peer to open it.
+    pub fn listen(&mut self) {
+        if let Kind::Rfc(tcb) = &mut self.kind {
+            tcb.listen();
         }
     }
 
-    /// Takes `octets` more to send; they leave as the windows allow.
+    /// Takes `octets` more to send; they leave as the windows allow. Opens the connection where
+    /// nobody did.
     pub fn write(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
-        let tx = &mut self.sender.tx;
-        tx.end = tx.end.saturating_add(octets);
-        self.step(now, events, |this, cx| this.sender.on_write(cx));
+        self.step(now, events, |kind, cx| match kind {
+            Kind::Ns(pair) => {
+                let tx = &mut pair.sender.tx;
+                tx.end = tx.end.saturating_add(octets);
+                pair.sender.on_write(cx);
+            }
+            Kind::Rfc(tcb) => tcb.write(octets, cx),
+        });
+    }
+
+    /// The application takes `octets` of what arrived; only after
+    /// [`read_by_hand`](Self::read_by_hand) is that needed.
+    pub fn read(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
+        self.step(now, events, |kind, cx| {
+            if let Kind::Rfc(tcb) = kind {
+                tcb.read(octets, cx);
+            }
+        });
+    }
+
+    /// From now on what arrives waits for [`read`](Self::read), and fills the window.
+    pub fn read_by_hand(&mut self) {
+        if let Kind::Rfc(tcb) = &mut self.kind {
+            tcb.set_reads_at_once(false);
+        }
+    }
+
+    /// The application will write no more: what it wrote is sent, and then a FIN.
+    pub fn close(&mut self, now: Time, events: &mut Events<Segment>) {
+        self.step(now, events, |kind, cx| {
+            if let Kind::Rfc(tcb) = kind {
+                tcb.close(cx);
+            }
+        });
+    }
+
+    /// Ends the connection at once, with a reset to the peer.
+    pub fn abort(&mut self, now: Time, events: &mut Events<Segment>) {
+        self.step(now, events, |kind, cx| {
+            if let Kind::Rfc(tcb) = kind {
+                tcb.abort(cx);
+            }
+        });
+    }
+
+    /// Whether short segments wait for the ACK of what is outstanding (RFC 896).
+    pub fn set_nagle(&mut self, now: Time, nagle: bool, events: &mut Events<Segment>) {
+        self.step(now, events, |kind, cx| {
+            if let Kind::Rfc(tcb) = kind {
+                tcb.set_nagle(nagle, cx);
+            }
+        });
+    }
+
+    /// The state of RFC 9293 §3.3.2; of ns-2's kind always established.
+    pub fn state(&self) -> State {
+        match &self.kind {
+            Kind::Ns(_) => State::Established,
+            Kind::Rfc(tcb) => tcb.state(),
+        }
+    }
+
+    /// Why it ended otherwise than by closing.
+    pub fn failure(&self) -> Option<Failure> {
+        match &self.kind {
+            Kind::Ns(_) => None,
+            Kind::Rfc(tcb) => tcb.failure(),
+        }
+    }
+
+    /// What the connection knows of itself; nothing of ns-2's kind.
+    pub fn info(&self) -> Option<TcpInfo> {
+        match &self.kind {
+            Kind::Ns(_) => None,
+            Kind::Rfc(tcb) => Some(tcb.info()),
+        }
+    }
+
+    /// Whether the peer has closed, and all it sent was delivered.
+    pub fn peer_closed(&self) -> bool {
+        match &self.kind {
+            Kind::Ns(_) => false,
+            Kind::Rfc(tcb) => tcb.peer_closed(),
+        }
+    }
+
+    /// Octets that arrived in order and were not read.
+    pub fn unread(&self) -> u64 {
+        match &self.kind {
+            Kind::Ns(_) => 0,
+            Kind::Rfc(tcb) => tcb.unread(),
+        }
     }
 
     /// Octets written and not yet acknowledged.
     pub fn unacknowledged(&self) -> u64 {
-        self.sender.tx.end - self.sender.tx.una
+        match &self.kind {
+            Kind::Ns(pair) => pair.sender.tx.end - pair.sender.tx.una,
+            Kind::Rfc(tcb) => tcb.unacknowledged(),
+        }
     }
 
     /// Octets acknowledged so far.
     pub fn acknowledged(&self) -> u64 {
-        self.sender.tx.una - 1
+        match &self.kind {
+            Kind::Ns(pair) => pair.sender.tx.una - 1,
+            Kind::Rfc(tcb) => tcb.acknowledged(),
+        }
     }
 
     /// What its sending half did.
     pub fn sent(&self) -> SendCount {
-        self.sender.tx.count
+        match &self.kind {
+            Kind::Ns(pair) => pair.sender.tx.count,
+            Kind::Rfc(tcb) => tcb.count,
+        }
     }
 
     /// What its receiving half took in.
     pub fn received(&self) -> ReceiveCount {
-        self.receiver.count
+        match &self.kind {
+            Kind::Ns(pair) => pair.receiver.count,
+            Kind::Rfc(tcb) => tcb.received(),
+        }
+    }
+
+    /// The earliest instant at which something falls due by itself.
+    fn deadline(&self) -> Time {
+        match &self.kind {
+            Kind::Ns(pair) => pair.sender.tx.timer.deadline().min(pair.receiver.deadline()),
+            Kind::Rfc(tcb) => tcb.next_deadline(),
+        }
     }
 
     /// Runs one step at `now` with a place for its effects.
@@ -102,27 +234,43 @@ impl Connection {
         &mut self,
         now: Time,
         events: &mut Events<Segment>,
-        act: impl FnOnce(&mut Halves<'_>, &mut Context<'_>),
+        act: impl FnOnce(&mut Kind, &mut Context<'_>),
     ) {
         self.ready = now;
         let mut cx = Context { now, endpoint: self.endpoint, events, outbox: &mut self.outbox };
-        let mut halves = Halves { sender: &mut self.sender, receiver: &mut self.receiver };
-        act(&mut halves, &mut cx);
+        act(&mut self.kind, &mut cx);
     }
 }
 
-/// Both halves of a connection, lent to a step.
-struct Halves<'a> {
-    sender: &'a mut NsSender,
-    receiver: &'a mut Receiver,
-}
+impl NsPair {
+    fn new(config: &NsConfig) -> Self {
+        Self { sender: NsSender::new(config), receiver: Receiver::new(config) }
+    }
 
-impl Halves<'_> {
+    fn on_segment(&mut self, segment: &Segment, cx: &mut Context<'_>) {
+        if segment.len > 0 {
+            if let Some(what) = self.receiver.on_data(segment, cx.now) {
+                self.acknowledge(&what, cx);
+            }
+        } else if segment.flags.has(Flags::ACK) {
+            self.sender.on_ack(segment, cx);
+        }
+    }
+
+    fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        if self.receiver.deadline() <= self.sender.tx.timer.deadline() {
+            let what = self.receiver.on_deadline();
+            self.acknowledge(&what, cx);
+        } else {
+            self.sender.on_timeout(cx);
+        }
+    }
+
     fn acknowledge(&mut self, what: &Acknowledgment, cx: &mut Context<'_>) {
         let mut segment = self.sender.tx.blank(cx);
         segment.ack = seq::to_wire(ISN, what.next);
-        segment.stamp = what.echo;
-        segment.sack = what.blocks;
+        segment.set_stamp(what.echo);
+        segment.set_sack(&what.blocks);
         // ns-2's sink charges 8 octets a block and nothing for the option's own two.
         segment.size_bytes += 8 * u16::try_from(what.blocks.as_slice().len()).unwrap_or(0);
         cx.outbox.push_back(segment);
@@ -131,14 +279,9 @@ impl Halves<'_> {
 
 impl Stage<Segment> for Connection {
     fn push(&mut self, now: Time, _port: Port, segment: Segment, events: &mut Events<Segment>) {
-        self.step(now, events, |this, cx| {
-            if segment.len > 0 {
-                if let Some(what) = this.receiver.on_data(&segment, now) {
-                    this.acknowledge(&what, cx);
-                }
-            } else if segment.flags.has(Flags::ACK) {
-                this.sender.on_ack(&segment, cx);
-            }
+        self.step(now, events, |kind, cx| match kind {
+            Kind::Ns(pair) => pair.on_segment(&segment, cx),
+            Kind::Rfc(tcb) => tcb.on_segment(&segment, cx),
         });
     }
 
@@ -146,23 +289,19 @@ impl Stage<Segment> for Connection {
         if !self.outbox.is_empty() {
             return Some(self.ready);
         }
-        let at = self.sender.tx.timer.deadline().min(self.receiver.deadline());
+        let at = self.deadline();
         (at < Time::NEVER).then_some(at)
     }
 
     fn pop(&mut self, now: Time, events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
         while self.outbox.is_empty() {
-            let (send, hold) = (self.sender.tx.timer.deadline(), self.receiver.deadline());
-            if hold.min(send) > now {
+            let at = self.deadline();
+            if at > now {
                 return None;
             }
-            self.step(hold.min(send), events, |this, cx| {
-                if hold <= send {
-                    let what = this.receiver.on_deadline();
-                    this.acknowledge(&what, cx);
-                } else {
-                    this.sender.on_timeout(cx);
-                }
+            self.step(at, events, |kind, cx| match kind {
+                Kind::Ns(pair) => pair.on_deadline(cx),
+                Kind::Rfc(tcb) => tcb.on_deadline(cx),
             });
         }
         let segment = self.outbox.pop_front()?;

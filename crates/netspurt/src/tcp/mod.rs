@@ -11,10 +11,14 @@ mod connection;
 mod ns;
 mod ranges;
 mod receiver;
+mod rfc;
 mod timer;
 mod transmit;
 
-pub use config::{AckPolicy, Recovery, TcpConfig};
+pub use config::{AckPolicy, NsConfig, Recovery, TcpConfig};
 pub use connection::Connection;
 pub use receiver::ReceiveCount;
+pub use rfc::{
+    DelayedAck, Failure, Restart, RfcConfig, Sampling, SfrConfig, SfrResponse, State, TcpInfo, Undo,
+};
 pub use transmit::SendCount;

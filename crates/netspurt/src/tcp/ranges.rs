@@ -21,8 +21,7 @@ impl Ranges {
     }
 
     /// The ranges, ascending.
-    #[cfg(test)]
-    fn iter(&self) -> impl DoubleEndedIterator<Item = Range> + '_ {
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = Range> + '_ {
         self.ranges.iter().copied()
     }
 
@@ -72,6 +71,12 @@ impl Ranges {
     pub(super) fn holding(&self, octet: u64) -> Option<Range> {
         let place = self.ranges.partition_point(|range| range.1 <= octet);
         self.ranges.get(place).copied().filter(|range| range.0 <= octet)
+    }
+
+    /// The first range that ends above `octet`.
+    pub(super) fn next_from(&self, octet: u64) -> Option<Range> {
+        let place = self.ranges.partition_point(|range| range.1 <= octet);
+        self.ranges.get(place).copied()
     }
 
     /// The highest octet in the set, plus one.

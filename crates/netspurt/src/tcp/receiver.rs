@@ -4,7 +4,7 @@ use crate::segment::{SackBlock, SackBlocks, Segment};
 use crate::seq;
 use crate::units::Time;
 
-use super::config::{AckPolicy, TcpConfig};
+use super::config::{AckPolicy, NsConfig};
 use super::ranges::{Range, Ranges};
 use super::transmit::ISN;
 
@@ -46,7 +46,7 @@ pub(super) struct Acknowledgment {
 }
 
 impl Receiver {
-    pub(super) fn new(config: &TcpConfig) -> Self {
+    pub(super) fn new(config: &NsConfig) -> Self {
         Self {
             next: 1,
             told: 1,
@@ -73,8 +73,8 @@ impl Receiver {
         let left = seq::from_wire(ISN, segment.seq, self.next);
         let right = left + u64::from(segment.len);
         self.count.segments += 1;
-        if left <= self.told && segment.stamp >= self.echo {
-            self.echo = segment.stamp;
+        if left <= self.told && segment.stamp() >= self.echo {
+            self.echo = segment.stamp();
         }
         let before = self.next;
         let new = self.take_in(left, right);

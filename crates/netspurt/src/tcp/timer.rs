@@ -2,9 +2,9 @@
 
 use crate::clock::Clock;
 use crate::event::{RtoState, What};
-use crate::rto::RtoEstimator;
-use crate::sample::{RttSample, SampleSource};
-use crate::units::Time;
+use crate::rto::{RtoEstimator, TimeoutKind};
+use crate::sample::RttSample;
+use crate::units::{Duration, Time};
 
 use super::transmit::Context;
 
@@ -16,12 +16,12 @@ pub(super) struct RetransmitTimer {
     deadline: Time,
 }
 
-/// A round trip to be turned into a sample.
-pub(super) struct RoundTrip {
+/// What is outstanding, as far as a deadline depends on it.
+pub(super) struct Oldest {
+    /// When the oldest segment outstanding last went out.
     pub(super) sent: Time,
-    pub(super) source: SampleSource,
-    pub(super) acked_bytes: u64,
-    pub(super) flight_bytes: u64,
+    /// How many are outstanding.
+    pub(super) flight_segs: u64,
 }
 
 impl RetransmitTimer {
@@ -43,26 +43,55 @@ impl RetransmitTimer {
         self.deadline = now + self.estimator.rto();
     }
 
+    /// Arms it afresh at `now` for a timer that counts from `from`, fired by `clock`.
+    pub(super) fn restart(&mut self, now: Time, from: Time, oldest: Oldest, clock: Clock) {
+        let due = self.estimator.deadline(from, oldest.sent, oldest.flight_segs);
+        let wait = due.saturating_since(now);
+        self.deadline = clock.expiry(now, wait);
+    }
+
+    /// The timer as it would be armed now.
+    pub(super) fn rto(&self) -> Duration {
+        self.estimator.rto()
+    }
+
+    /// Its state, for people.
+    pub(super) fn state(&self) -> RtoState {
+        self.estimator.state()
+    }
+
     pub(super) fn stop(&mut self) {
         self.deadline = Time::NEVER;
     }
 
-    /// Reads the clock on a round trip that ends now, and lets the estimator judge it.
-    pub(super) fn sample(&mut self, trip: &RoundTrip, cx: &mut Context<'_>) {
-        let sample = RttSample {
-            at: cx.now,
-            sent: trip.sent,
-            rtt: self.clock.elapsed(trip.sent, cx.now),
-            ambiguous: false,
-            source: trip.source,
-            acked_bytes: trip.acked_bytes,
-            flight_bytes: trip.flight_bytes,
-        };
+    /// Reads the clock on a round trip that ends now, puts the reading in, and lets the estimator
+    /// judge the sample.
+    pub(super) fn sample(&mut self, labelled: RttSample, cx: &mut Context<'_>) {
+        let rtt = self.clock.elapsed(labelled.sent, cx.now);
+        let sample = RttSample { at: cx.now, rtt, ..labelled };
         self.estimator.on_sample(&sample);
         if cx.events.wanted().rtt {
             let what = What::Rtt { endpoint: cx.endpoint, sent: sample.sent, rtt: sample.rtt };
             cx.events.report(cx.now, what);
         }
+        self.report(false, cx);
+    }
+
+    /// The handshake is complete, with the round trip it took.
+    pub(super) fn handshake(&mut self, labelled: RttSample, cx: &mut Context<'_>) {
+        let rtt = self.clock.elapsed(labelled.sent, cx.now);
+        let sample = RttSample { at: cx.now, rtt, handshake: true, ..labelled };
+        self.estimator.on_handshake(&sample);
+        if cx.events.wanted().rtt {
+            let what = What::Rtt { endpoint: cx.endpoint, sent: sample.sent, rtt: sample.rtt };
+            cx.events.report(cx.now, what);
+        }
+        self.report(false, cx);
+    }
+
+    /// The last timeout proved needless.
+    pub(super) fn spurious(&mut self, cx: &mut Context<'_>) {
+        self.estimator.on_spurious(None);
         self.report(false, cx);
     }
 
@@ -72,8 +101,8 @@ impl RetransmitTimer {
     }
 
     /// It fired with octets outstanding.
-    pub(super) fn back_off(&mut self, cx: &mut Context<'_>) {
-        self.estimator.on_timeout(cx.now);
+    pub(super) fn back_off(&mut self, kind: TimeoutKind, cx: &mut Context<'_>) {
+        self.estimator.on_timeout(cx.now, kind);
         self.report(true, cx);
     }
 

@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 
 use crate::event::Events;
 use crate::rto::Ns2;
-use crate::sample::SampleSource;
+use crate::sample::RttSample;
 use crate::segment::{Cause, Flags, Segment};
 use crate::seq;
 use crate::units::Time;
 
-use super::config::TcpConfig;
-use super::timer::{RetransmitTimer, RoundTrip};
+use super::config::NsConfig;
+use super::timer::RetransmitTimer;
 
 /// One step of a connection: the instant, and where its effects go.
 pub(super) struct Context<'a> {
@@ -32,6 +32,10 @@ pub struct SendCount {
     pub timeouts: u64,
     /// Times duplicate ACKs started a repair.
     pub fast_retransmits: u64,
+    /// Tail loss probes sent.
+    pub probes: u64,
+    /// Cuts taken back because what led to them proved needless.
+    pub undone: u64,
 }
 
 /// The initial sequence number of every simulated connection; data starts at 1.
@@ -52,6 +56,7 @@ pub(super) struct Transmitter {
     pub(super) end: u64,
     pub(super) timer: RetransmitTimer,
     timed: Option<Timed>,
+    round: Round,
     sent: u64,
     pub(super) count: SendCount,
 }
@@ -61,10 +66,28 @@ pub(super) struct Transmitter {
 struct Timed {
     seq: u64,
     at: Time,
+    wire_bytes: u32,
+}
+
+/// Windows of data, counted where samples are taken.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    count: u64,
+    /// A sample from beyond this octet begins the next.
+    end: u64,
+}
+
+impl Round {
+    /// A sample came with cumulative ACK `ack`, while `max` is the next octet never sent.
+    fn on_sample(&mut self, ack: u64, max: u64) {
+        if ack > self.end {
+            *self = Round { count: self.count + 1, end: max };
+        }
+    }
 }
 
 impl Transmitter {
-    pub(super) fn new(config: &TcpConfig) -> Self {
+    pub(super) fn new(config: &NsConfig) -> Self {
         let timer = RetransmitTimer::new(Box::new(Ns2::new(config.rto)), config.clock);
         Self {
             smss: u64::from(config.smss()),
@@ -75,6 +98,7 @@ impl Transmitter {
             end: 1,
             timer,
             timed: None,
+            round: Round::default(),
             sent: 0,
             count: SendCount::default(),
         }
@@ -105,7 +129,8 @@ impl Transmitter {
         let cause = if seq < self.max { cause } else { None };
         if seq >= self.max {
             self.max = seq + len;
-            self.timed.get_or_insert(Timed { seq, at: cx.now });
+            let wire_bytes = u32::from(self.header_bytes) + len as u32;
+            self.timed.get_or_insert(Timed { seq, at: cx.now, wire_bytes });
         } else {
             self.count.resends += 1;
         }
@@ -118,7 +143,7 @@ impl Transmitter {
         segment.len = len as u16;
         segment.size_bytes += segment.len;
         segment.cause = cause.into();
-        segment.stamp = cx.now;
+        segment.set_stamp(cx.now);
         cx.outbox.push_back(segment);
     }
 
@@ -140,13 +165,22 @@ impl Transmitter {
     /// The cumulative ACK moves to `ack`: takes the sample it brings.
     pub(super) fn take_sample(&mut self, ack: u64, acked_bytes: u64, cx: &mut Context<'_>) {
         let Some(timed) = self.timed.take_if(|timed| ack > timed.seq) else { return };
-        let trip = RoundTrip {
-            sent: timed.at,
-            source: SampleSource::TimedSegment,
+        let sample = self.label(ack, acked_bytes);
+        let sample = RttSample { sent: timed.at, wire_bytes: timed.wire_bytes, ..sample };
+        self.timer.sample(sample, cx);
+    }
+
+    /// A sample to be taken now that the cumulative ACK has moved to `ack`, with the labels
+    /// that follow from the sequence space.
+    pub(super) fn label(&mut self, ack: u64, acked_bytes: u64) -> RttSample {
+        self.round.on_sample(ack, self.max);
+        RttSample {
             acked_bytes,
             flight_bytes: self.max - self.una,
-        };
-        self.timer.sample(&trip, cx);
+            smss_bytes: self.smss as u32,
+            round: self.round.count,
+            ..RttSample::default()
+        }
     }
 
     /// Ends timing without a sample (Karn and Partridge 1987).
@@ -160,5 +194,25 @@ impl Transmitter {
         if self.timed.take_if(|timed| ack > timed.seq).is_some() {
             self.timer.progress(true);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux's rule: a round is over when a sample comes from beyond what was next to be sent
+    /// as the last one ended; the end itself does not lie beyond.
+    #[test]
+    fn a_round_ends_with_a_sample_from_beyond_its_window() {
+        let mut round = Round::default();
+        let counts = [(961, 3841), (1921, 4801), (3841, 6721), (4801, 7681), (5761, 8641)].map(
+            |(ack, max)| {
+                round.on_sample(ack, max);
+                round.count
+            },
+        );
+        assert_eq!(counts, [1, 1, 1, 2, 2]);
+        assert_eq!(round.end, 7681);
     }
 }

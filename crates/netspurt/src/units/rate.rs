@@ -1,5 +1,7 @@
 //! Bit rates.
 
+use super::Duration;
+
 /// A rate in bits per second, above zero, or no limit at all.
 ///
 /// ```
@@ -18,6 +20,15 @@ impl BitRate {
     /// A rate of `bits` per second; `None` for zero, which is not a rate.
     pub const fn new(bits: u64) -> Option<Self> {
         if bits == 0 { None } else { Some(Self(bits)) }
+    }
+
+    /// How long `octets` take at this rate, rounded up; no time without a limit.
+    #[expect(clippy::cast_possible_truncation, reason = "held below 2^64")]
+    pub const fn time_for(self, octets: u64) -> Duration {
+        let Some(rate) = self.bits_per_second() else { return Duration::ZERO };
+        let nanos = (octets as u128 * 8 * 1_000_000_000).div_ceil(rate as u128);
+        let most = u64::MAX as u128;
+        Duration::from_nanos(if nanos < most { nanos as u64 } else { u64::MAX })
     }
 
     /// Bits per second; `None` where there is no limit.

@@ -1,7 +1,21 @@
-//! Bytes: segments as IPv4 packets, and packets in pcapng files.
+//! Bytes: segments as IPv4 and IPv6 packets and back, and packets in pcapng files.
 
-mod ipv4;
+mod decode;
+mod encode;
+mod options;
 mod pcapng;
+#[cfg(test)]
+mod tests;
 
-pub use ipv4::{Packet, encode};
+pub use decode::{Checks, DecodeError, Decoded, Fault, decode};
+pub use encode::{Packet, encode};
+pub use options::{
+    IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, TCP_HEADER_BYTES, header_bytes, option_bytes,
+};
 pub use pcapng::PcapngWriter;
+
+/// The number of TCP in IP headers.
+const TCP: u8 = 6;
+
+/// The longest packet, in octets: what 16 bits of length can say.
+const LONGEST: usize = u16::MAX as usize;

@@ -2,11 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::sample::SampleSource;
+use crate::sample::{RttSample, SampleSource};
 use crate::segment::Cause;
 
 use super::super::ranges::Ranges;
-use super::super::timer::RoundTrip;
 use super::{Ack, Action, Context, DUP_THRESH, NsSender};
 
 /// What the receiver reported, and what was resent since.
@@ -114,13 +113,9 @@ impl NsSender {
         self.tx.nxt = self.tx.nxt.max(self.last);
         self.restart_timer(ack.ack, cx);
         self.tx.stop_timing_covered(ack.ack);
-        let trip = RoundTrip {
-            sent: ack.echo,
-            source: SampleSource::Echo,
-            acked_bytes: acked,
-            flight_bytes: self.tx.max - self.tx.una,
-        };
-        self.tx.timer.sample(&trip, cx);
+        let sample = self.tx.label(ack.ack, acked);
+        let sample = RttSample { sent: ack.echo, source: SampleSource::Echo, ..sample };
+        self.tx.timer.sample(sample, cx);
     }
 
     fn advance_forward(&mut self, ack: &Ack<'_>) {

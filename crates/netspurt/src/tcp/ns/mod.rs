@@ -17,11 +17,12 @@ mod sack;
 mod tahoe;
 
 use crate::event::{CwndState, What};
+use crate::rto::TimeoutKind;
 use crate::segment::{Cause, SackBlock, Segment};
 use crate::seq;
 use crate::units::Time;
 
-use super::config::{Recovery, TcpConfig};
+use super::config::{NsConfig, Recovery};
 use super::transmit::{Context, ISN, Transmitter};
 
 use fack::FackBoard;
@@ -86,7 +87,7 @@ pub(super) struct NsSender {
 }
 
 impl NsSender {
-    pub(super) fn new(config: &TcpConfig) -> Self {
+    pub(super) fn new(config: &NsConfig) -> Self {
         let tx = Transmitter::new(config);
         let first = tx.una + tx.smss();
         Self {
@@ -122,14 +123,14 @@ impl NsSender {
     pub(super) fn on_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         let ack = Ack {
             ack: seq::from_wire(ISN, segment.ack, self.tx.una),
-            blocks: segment.sack.as_slice(),
-            echo: segment.stamp,
+            blocks: segment.sack(),
+            echo: segment.stamp(),
         };
         match self.recovery {
             Recovery::Tahoe => self.tahoe_ack(&ack, cx),
             Recovery::Reno => self.reno_ack(&ack, cx),
             Recovery::NewReno => self.newreno_ack(&ack, cx),
-            Recovery::Sack => self.sack_ack(&ack, cx),
+            Recovery::Sack | Recovery::Rack => self.sack_ack(&ack, cx),
             Recovery::Fack => self.fack_ack(&ack, cx),
         }
         self.report(cx);
@@ -143,7 +144,7 @@ impl NsSender {
                 self.inflation_segs = 0;
                 self.dupacks = 0;
             }
-            Recovery::Sack => self.sack_before_timeout(),
+            Recovery::Sack | Recovery::Rack => self.sack_before_timeout(),
             Recovery::Fack => {
                 self.fack_timeout(cx);
                 return self.report(cx);
@@ -176,7 +177,7 @@ impl NsSender {
 
     fn back_off(&mut self, cx: &mut Context<'_>) {
         self.tx.count.timeouts += 1;
-        self.tx.timer.back_off(cx);
+        self.tx.timer.back_off(TimeoutKind::Rto, cx);
     }
 
     /// Whether `octet` lies within the receiver's window, counted from `una`.

@@ -1,0 +1,66 @@
+//! A host that sends back what it gets.
+
+use std::collections::VecDeque;
+
+use crate::event::Events;
+use crate::segment::Segment;
+use crate::stage::{Port, Stage};
+use crate::units::{Duration, Time};
+
+/// Sends every frame back to where it came from, as it came, after a processing delay. Each
+/// reply is a transmission of its own.
+///
+/// ```
+/// use netspurt::app::Echo;
+/// use netspurt::event::{Events, Wanted};
+/// use netspurt::segment::Segment;
+/// use netspurt::stage::Stage;
+/// use netspurt::units::{Duration, Time};
+/// let mut host = Echo::new(1, Duration::from_millis(2));
+/// let mut events = Events::new(Wanted::default());
+/// let request = Segment { dest: 1, size_bytes: 256, ..Segment::default() };
+/// host.push(Time::ZERO, 0, request, &mut events);
+/// let due = host.next_wakeup().unwrap();
+/// let (_, _, reply) = host.pop(due, &mut events).unwrap();
+/// assert_eq!((due.as_nanos(), reply.dest, reply.size_bytes), (2_000_000, 0, 256));
+/// ```
+#[derive(Debug)]
+pub struct Echo {
+    endpoint: u32,
+    delay: Duration,
+    replies: VecDeque<(Time, Segment)>,
+    sent: u64,
+}
+
+impl Echo {
+    /// The host at the endpoint numbered `endpoint`, which answers after `delay`.
+    pub fn new(endpoint: u32, delay: Duration) -> Self {
+        Self { endpoint, delay, replies: VecDeque::new(), sent: 0 }
+    }
+
+    /// Frames it sent back.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+}
+
+impl Stage<Segment> for Echo {
+    fn push(&mut self, now: Time, _port: Port, segment: Segment, _: &mut Events<Segment>) {
+        let reply = Segment { dest: segment.source(), ..segment };
+        self.replies.push_back((now + self.delay, reply));
+    }
+
+    fn next_wakeup(&self) -> Option<Time> {
+        self.replies.front().map(|reply| reply.0)
+    }
+
+    fn pop(&mut self, now: Time, _: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
+        if self.next_wakeup()? > now {
+            return None;
+        }
+        let (due, reply) = self.replies.pop_front()?;
+        self.sent += 1;
+        let id = super::transmission(self.endpoint, self.sent);
+        Some((due, 0, Segment { id, ..reply }))
+    }
+}

@@ -1,0 +1,150 @@
+//! Reno (RFC 5681), counting octets (RFC 3465).
+
+use crate::units::Time;
+
+use super::{AckInfo, Congestion, CongestionControl, Window};
+
+/// Reno's switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RenoConfig {
+    /// Most segments by which one ACK may open the window in slow start (*L* of RFC 3465 §2.2);
+    /// `None` counts ACKs and not octets (RFC 5681 §3.1, equation 2 with one segment at most).
+    pub abc_limit_segs: Option<u32>,
+    /// The share of the flight that is left after a loss, as a fraction (RFC 5681, equation 4).
+    pub beta: (u32, u32),
+}
+
+impl Default for RenoConfig {
+    fn default() -> Self {
+        Self { abc_limit_segs: Some(2), beta: (1, 2) }
+    }
+}
+
+/// Reno: one segment for each segment acknowledged in slow start, one for each window after.
+///
+/// ```
+/// use netspurt::congestion::{AckInfo, CongestionControl, Reno, RenoConfig, Window};
+/// let mut reno = Reno::new(RenoConfig::default());
+/// let mut window = Window { cwnd: 10_000, ssthresh: Window::NO_THRESHOLD };
+/// let ack = AckInfo { smss: 1000, acked_bytes: 2000, window_limited: true, ..AckInfo::default() };
+/// reno.on_ack(&ack, &mut window);
+/// assert_eq!(window.cwnd, 12_000);
+/// ```
+#[derive(Debug)]
+pub struct Reno {
+    config: RenoConfig,
+    /// Octets acknowledged towards the next segment of growth (RFC 3465 §2.1).
+    counted: u64,
+}
+
+impl Reno {
+    /// The law at the start of a connection.
+    pub fn new(config: RenoConfig) -> Self {
+        Self { config, counted: 0 }
+    }
+
+    fn slow_start(&self, ack: &AckInfo) -> u64 {
+        match self.config.abc_limit_segs {
+            // RFC 3465 §2.3: L is 1 while the repair of a timeout goes on.
+            Some(_) if ack.after_timeout => ack.acked_bytes.min(ack.smss),
+            Some(limit) => ack.acked_bytes.min(u64::from(limit) * ack.smss),
+            None => ack.acked_bytes.min(ack.smss),
+        }
+    }
+
+    fn avoid_congestion(&mut self, ack: &AckInfo, window: &mut Window) {
+        self.counted += match self.config.abc_limit_segs {
+            Some(_) => ack.acked_bytes,
+            None => ack.smss,
+        };
+        if self.counted >= window.cwnd {
+            self.counted -= window.cwnd;
+            window.cwnd += ack.smss;
+        }
+    }
+}
+
+impl CongestionControl for Reno {
+    fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
+        if !ack.window_limited {
+            return;
+        }
+        if window.in_slow_start() {
+            window.cwnd += self.slow_start(ack);
+        } else {
+            self.avoid_congestion(ack, window);
+        }
+    }
+
+    fn on_congestion(
+        &mut self,
+        _now: Time,
+        _kind: Congestion,
+        flight: u64,
+        smss: u64,
+        _window: &Window,
+    ) -> u64 {
+        self.counted = 0;
+        let (part, whole) = self.config.beta;
+        (flight * u64::from(part) / u64::from(whole)).max(2 * smss)
+    }
+
+    fn on_undo(&mut self, _now: Time, _window: &mut Window) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ack(acked_bytes: u64) -> AckInfo {
+        AckInfo { smss: 1000, acked_bytes, window_limited: true, ..AckInfo::default() }
+    }
+
+    fn window(cwnd: u64, ssthresh: u64) -> Window {
+        Window { cwnd, ssthresh }
+    }
+
+    /// RFC 3465 §2.2: at most L segments an ACK in slow start; §2.3: one after a timeout.
+    #[test]
+    fn slow_start_counts_octets_up_to_the_limit() {
+        let mut reno = Reno::new(RenoConfig::default());
+        for (acked, after_timeout, grown) in
+            [(500, false, 500), (2000, false, 2000), (5000, false, 2000), (5000, true, 1000)]
+        {
+            let mut window = window(10_000, Window::NO_THRESHOLD);
+            reno.on_ack(&AckInfo { after_timeout, ..ack(acked) }, &mut window);
+            assert_eq!(window.cwnd, 10_000 + grown);
+        }
+    }
+
+    /// RFC 3465 §2.1: cwnd grows by a segment once a cwnd of octets was acknowledged.
+    #[test]
+    fn congestion_avoidance_adds_a_segment_a_window() {
+        let mut reno = Reno::new(RenoConfig::default());
+        let mut window = window(4000, 4000);
+        let seen: Vec<u64> = (0..9)
+            .map(|_| {
+                reno.on_ack(&ack(1000), &mut window);
+                window.cwnd
+            })
+            .collect();
+        assert_eq!(seen, [4000, 4000, 4000, 5000, 5000, 5000, 5000, 5000, 6000]);
+    }
+
+    /// RFC 5681 §3.1, equation 4: half the flight, two segments at least.
+    #[test]
+    fn a_loss_leaves_half_the_flight_and_two_segments_at_least() {
+        let mut reno = Reno::new(RenoConfig::default());
+        let all = window(20_000, Window::NO_THRESHOLD);
+        let mut cut = |flight| reno.on_congestion(Time::ZERO, Congestion::Loss, flight, 1000, &all);
+        assert_eq!((cut(15_000), cut(3000)), (7500, 2000));
+    }
+
+    #[test]
+    fn a_window_that_was_not_filled_does_not_grow() {
+        let mut reno = Reno::new(RenoConfig::default());
+        let mut window = window(4000, Window::NO_THRESHOLD);
+        reno.on_ack(&AckInfo { window_limited: false, ..ack(1000) }, &mut window);
+        assert_eq!(window.cwnd, 4000);
+    }
+}

@@ -1,0 +1,237 @@
+//! Controlled delay (RFC 8289).
+
+use crate::link::QueueLimit;
+use crate::stage::Frame;
+use crate::units::{Duration, Time};
+
+use super::{Desk, Fifo};
+
+/// The constants of CoDel (RFC 8289 §4.3, §4.4).
+///
+/// ```
+/// use netspurt::link::CoDelConfig;
+/// use netspurt::units::Duration;
+/// assert_eq!(CoDelConfig::default().target, Duration::from_millis(5));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoDelConfig {
+    /// The standing delay that is put up with.
+    pub target: Duration,
+    /// How long the delay must stay above that; a round trip at its longest.
+    pub interval: Duration,
+    /// How much the queue holds.
+    pub limit: QueueLimit,
+    /// Whether to mark those that can be marked.
+    pub ecn: bool,
+}
+
+impl Default for CoDelConfig {
+    fn default() -> Self {
+        Self {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            limit: QueueLimit::Packets(1000),
+            ecn: false,
+        }
+    }
+}
+
+/// What all queues of a link under CoDel share.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Law {
+    pub(super) target: Duration,
+    pub(super) interval: Duration,
+    pub(super) ecn: bool,
+    /// A delay from which on every capable frame is marked.
+    pub(super) ce_threshold: Option<Duration>,
+    /// The largest frame yet: RFC 8289's MAXPACKET.
+    pub(super) largest: u32,
+}
+
+impl Law {
+    /// The instant of the next drop, `interval / sqrt(count)` after `from` (RFC 8289 §4.1,
+    /// control law), rounded down to a nanosecond.
+    #[expect(clippy::cast_possible_truncation, reason = "the root of a square of 64 bits")]
+    fn next_drop(&self, from: Time, count: u32) -> Time {
+        let interval = u128::from(self.interval.as_nanos());
+        let square = interval * interval / u128::from(count.max(1));
+        from + Duration::from_nanos(square.isqrt() as u64)
+    }
+}
+
+/// The state of one queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct State {
+    /// When the delay will have been too long for an interval.
+    first_above: Option<Time>,
+    drop_next: Time,
+    /// Drops since the dropping state was entered.
+    count: u32,
+    last_count: u32,
+    dropping: bool,
+}
+
+/// The frame at the head of a queue.
+struct Head<F> {
+    frame: F,
+    /// How long it waited.
+    sojourn: Duration,
+    /// Whether the delay has been too long for an interval.
+    above: bool,
+}
+
+/// How many intervals a drop rate is remembered (RFC 8289 §5.5, `deque`).
+const MEMORY: u64 = 16;
+
+impl State {
+    /// The next frame to send, after what must be dropped.
+    pub(super) fn dequeue<F: Frame>(
+        &mut self,
+        law: &Law,
+        now: Time,
+        queue: &mut Fifo<F>,
+        desk: &mut Desk<'_, F>,
+    ) -> Option<F> {
+        let mut head = self.head(law, now, queue)?;
+        if self.dropping {
+            self.dropping = head.above;
+            while self.dropping && now >= self.drop_next {
+                self.count += 1;
+                let marked = desk.signal(now, head.frame, law.ecn);
+                if let Some(frame) = marked {
+                    self.drop_next = law.next_drop(self.drop_next, self.count);
+                    return Some(frame);
+                }
+                head = self.head(law, now, queue)?;
+                if head.above {
+                    self.drop_next = law.next_drop(self.drop_next, self.count);
+                } else {
+                    self.dropping = false;
+                }
+            }
+        } else if head.above {
+            let marked = desk.signal(now, head.frame, law.ecn);
+            self.begin(law, now);
+            match marked {
+                Some(frame) => return Some(frame),
+                // The next frame goes, but the state is what its delay says.
+                None => head = self.head(law, now, queue)?,
+            }
+        }
+        Some(self.beyond_threshold(law, now, head, desk))
+    }
+
+    /// Enters the dropping state, at the rate of the last one if that is not long ago.
+    fn begin(&mut self, law: &Law, now: Time) {
+        let delta = self.count.saturating_sub(self.last_count);
+        let recent = now.saturating_since(self.drop_next) < law.interval * MEMORY;
+        self.dropping = true;
+        self.count = if delta > 1 && recent { delta } else { 1 };
+        self.drop_next = law.next_drop(now, self.count);
+        self.last_count = self.count;
+    }
+
+    /// Takes the head, and judges its delay (RFC 8289 §5.6, `dodequeue`).
+    fn head<F: Frame>(&mut self, law: &Law, now: Time, queue: &mut Fifo<F>) -> Option<Head<F>> {
+        let Some((since, frame)) = queue.take() else {
+            self.first_above = None;
+            self.dropping = false;
+            return None;
+        };
+        let sojourn = now - since;
+        let short = sojourn < law.target || queue.held().1 <= u64::from(law.largest);
+        let above = match self.first_above {
+            _ if short => {
+                self.first_above = None;
+                false
+            }
+            None => {
+                self.first_above = Some(now + law.interval);
+                false
+            }
+            Some(until) => now >= until,
+        };
+        Some(Head { frame, sojourn, above })
+    }
+
+    /// Marks a frame that waited for longer than the threshold.
+    fn beyond_threshold<F: Frame>(
+        self,
+        law: &Law,
+        now: Time,
+        head: Head<F>,
+        desk: &mut Desk<'_, F>,
+    ) -> F {
+        match law.ce_threshold {
+            Some(threshold) if head.sojourn > threshold && head.frame.ecn().is_capable() => {
+                desk.mark(now, head.frame)
+            }
+            _ => head.frame,
+        }
+    }
+}
+
+/// CoDel over one queue.
+#[derive(Debug)]
+pub(in crate::link) struct CoDel {
+    law: Law,
+    state: State,
+    limit: QueueLimit,
+}
+
+impl CoDel {
+    pub(super) fn new(config: CoDelConfig) -> Self {
+        let CoDelConfig { target, interval, limit, ecn } = config;
+        let law = Law { target, interval, ecn, ce_threshold: None, largest: 0 };
+        Self { law, state: State::default(), limit }
+    }
+
+    pub(super) fn limit(&self) -> QueueLimit {
+        self.limit
+    }
+
+    /// Learns the size of a frame that came.
+    pub(super) fn sees(&mut self, size: u32) {
+        self.law.largest = self.law.largest.max(size);
+    }
+
+    pub(super) fn dequeue<F: Frame>(
+        &mut self,
+        now: Time,
+        queue: &mut Fifo<F>,
+        desk: &mut Desk<'_, F>,
+    ) -> Option<F> {
+        self.state.dequeue(&self.law, now, queue, desk)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn law() -> Law {
+        let CoDelConfig { target, interval, .. } = CoDelConfig::default();
+        Law { target, interval, ecn: false, ce_threshold: None, largest: 1500 }
+    }
+
+    #[test]
+    fn drops_follow_at_interval_over_the_root_of_their_count() {
+        let gaps: Vec<u64> =
+            (1..=4).map(|count| law().next_drop(Time::ZERO, count).as_nanos()).collect();
+        // 100 ms over sqrt 1, sqrt 2 = 1.41421356…, sqrt 3 = 1.73205080…, and 2.
+        assert_eq!(gaps, [100_000_000, 70_710_678, 57_735_026, 50_000_000]);
+    }
+
+    #[test]
+    fn a_rate_is_remembered_for_sixteen_intervals() {
+        let mut state = State { count: 9, last_count: 2, ..State::default() };
+        let mut later = state;
+        state.begin(&law(), Time::from_nanos(1_599_999_999));
+        assert_eq!((state.count, state.last_count), (7, 7));
+        later.begin(&law(), Time::from_nanos(1_600_000_000));
+        assert_eq!((later.count, later.last_count), (1, 1));
+        let mut few = State { count: 3, last_count: 2, ..State::default() };
+        few.begin(&law(), Time::ZERO);
+        assert_eq!(few.count, 1, "a single drop more is no rate to go on with");
+    }
+}

@@ -1,0 +1,203 @@
+//! A queue for each flow, each under CoDel, served in turn (RFC 8290).
+
+use std::collections::VecDeque;
+
+use crate::event::DropReason;
+use crate::link::QueueLimit;
+use crate::stage::Frame;
+use crate::units::{Duration, Time};
+
+use super::codel::{Law, State};
+use super::{Desk, Fifo};
+
+/// The constants of FQ-CoDel (RFC 8290 §5.2).
+///
+/// ```
+/// use netspurt::link::FqCoDelConfig;
+/// assert_eq!(FqCoDelConfig::default().quantum_bytes, 1514);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FqCoDelConfig {
+    /// CoDel's target in each queue.
+    pub target: Duration,
+    /// CoDel's interval.
+    pub interval: Duration,
+    /// How much all queues hold together.
+    pub limit: QueueLimit,
+    /// How many queues flows are spread over; one at least.
+    pub flows: u32,
+    /// Octets a queue may send in its turn; one at least.
+    pub quantum_bytes: u32,
+    /// Whether to mark those that can be marked.
+    pub ecn: bool,
+    /// A delay beyond which every capable frame is marked; none by default.
+    pub ce_threshold: Option<Duration>,
+    /// What flows are hashed with (RFC 8290 §4.1.1).
+    pub salt: u64,
+}
+
+impl Default for FqCoDelConfig {
+    fn default() -> Self {
+        Self {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            limit: QueueLimit::Packets(10_240),
+            flows: 1024,
+            quantum_bytes: 1514,
+            ecn: true,
+            ce_threshold: None,
+            salt: 0,
+        }
+    }
+}
+
+/// One queue.
+#[derive(Debug)]
+struct Flow<F> {
+    queue: Fifo<F>,
+    codel: State,
+    /// Octets it may still send in this turn.
+    deficit: i64,
+    /// Whether it stands in one of the lists.
+    listed: bool,
+}
+
+#[derive(Debug)]
+pub(in crate::link) struct FqCoDel<F> {
+    law: Law,
+    limit: QueueLimit,
+    quantum: i64,
+    salt: u64,
+    flows: Vec<Flow<F>>,
+    /// Queues that had been empty; they come first.
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    packets: u32,
+    bytes: u64,
+}
+
+impl<F: Frame> FqCoDel<F> {
+    pub(super) fn new(config: FqCoDelConfig) -> Self {
+        let FqCoDelConfig { target, interval, limit, flows, ecn, ce_threshold, salt, .. } = config;
+        let flow =
+            |_| Flow { queue: Fifo::default(), codel: State::default(), deficit: 0, listed: false };
+        Self {
+            law: Law { target, interval, ecn, ce_threshold, largest: 0 },
+            limit,
+            quantum: i64::from(config.quantum_bytes),
+            salt,
+            flows: (0..flows.max(1)).map(flow).collect(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            packets: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Frames and octets in all queues.
+    pub(super) fn held(&self) -> (u32, u64) {
+        (self.packets, self.bytes)
+    }
+
+    /// Takes `frame` in and, where all queues together then hold too much, drops from the head
+    /// of the one with the most octets (RFC 8290 §4.1). `held` includes what is in transmission.
+    pub(super) fn enqueue(
+        &mut self,
+        now: Time,
+        frame: F,
+        held: (u32, u64),
+        desk: &mut Desk<'_, F>,
+    ) {
+        let size = frame.size_bytes();
+        self.law.largest = self.law.largest.max(size);
+        let index = bucket(frame.flow_hash(), self.salt, self.flows.len());
+        let flow = &mut self.flows[index as usize];
+        flow.queue.add(now, frame);
+        if !flow.listed {
+            flow.listed = true;
+            flow.deficit = self.quantum;
+            self.new.push_back(index);
+        }
+        self.packets += 1;
+        self.bytes += u64::from(size);
+        let in_service = (held.0 + 1 - self.packets, held.1 + u64::from(size) - self.bytes);
+        while !self.is_within_limit(in_service) {
+            self.drop_from_fattest(now, desk);
+        }
+    }
+
+    fn is_within_limit(&self, (packets, bytes): (u32, u64)) -> bool {
+        match self.limit {
+            QueueLimit::Packets(limit) => packets + self.packets <= limit || self.packets == 0,
+            QueueLimit::Bytes(limit) => bytes + self.bytes <= limit || self.packets == 0,
+            QueueLimit::Unlimited => true,
+        }
+    }
+
+    fn drop_from_fattest(&mut self, now: Time, desk: &mut Desk<'_, F>) {
+        let fattest = self.flows.iter_mut().rev().max_by_key(|flow| flow.queue.held().1);
+        if let Some((_, frame)) = fattest.and_then(|flow| flow.queue.take()) {
+            self.packets -= 1;
+            self.bytes -= u64::from(frame.size_bytes());
+            desk.drop(now, DropReason::QueueFull, frame);
+        }
+    }
+
+    /// The next frame, by deficit round robin over the new queues and then the old ones
+    /// (RFC 8290 §4.2).
+    pub(super) fn dequeue(&mut self, now: Time, desk: &mut Desk<'_, F>) -> Option<F> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let index = list.pop_front()?;
+            let flow = &mut self.flows[index as usize];
+            if flow.deficit <= 0 {
+                flow.deficit += self.quantum;
+                self.old.push_back(index);
+                continue;
+            }
+            let before = flow.queue.held();
+            let frame = flow.codel.dequeue(&self.law, now, &mut flow.queue, desk);
+            let after = flow.queue.held();
+            self.packets -= before.0 - after.0;
+            self.bytes -= before.1 - after.1;
+            match frame {
+                Some(frame) => {
+                    flow.deficit -= i64::from(frame.size_bytes());
+                    let list = if is_new { &mut self.new } else { &mut self.old };
+                    list.push_front(index);
+                    return Some(frame);
+                }
+                // A queue that ran empty goes behind the others once before it is new again,
+                // or flows of single frames would keep the old ones waiting.
+                None if is_new => self.old.push_back(index),
+                None => flow.listed = false,
+            }
+        }
+    }
+}
+
+/// The queue of a flow: its hash mixed with the salt (the finalizer of SplitMix64, Steele et
+/// al. 2014), scaled to the number of queues.
+#[expect(clippy::cast_possible_truncation, reason = "below the number of queues")]
+fn bucket(flow_hash: u64, salt: u64, queues: usize) -> u32 {
+    let mut z = flow_hash.wrapping_add(salt).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^= z >> 31;
+    ((u128::from(z) * queues as u128) >> 64) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_are_spread_evenly_and_by_the_salt() {
+        let mut counts = [0_u32; 8];
+        (0..8000).for_each(|flow| counts[bucket(flow, 7, 8) as usize] += 1);
+        assert!(counts.iter().all(|count| (900..1100).contains(count)), "{counts:?}");
+        let moved = (0..1000).filter(|f| bucket(*f, 1, 1024) != bucket(*f, 2, 1024)).count();
+        assert!(moved > 950, "{moved}");
+    }
+}

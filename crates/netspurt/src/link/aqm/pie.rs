@@ -1,0 +1,284 @@
+//! Proportional integral controller enhanced (RFC 8033).
+
+use crate::link::QueueLimit;
+use crate::rng::Stream;
+use crate::units::{Duration, Time};
+
+use super::Verdict;
+
+/// The constants of PIE (RFC 8033 §4, §5.1).
+#[derive(Clone, Debug)]
+pub struct PieConfig {
+    /// The delay it steers to: QDELAY_REF.
+    pub target: Duration,
+    /// How often the probability is worked out: T_UPDATE; above zero.
+    pub t_update: Duration,
+    /// Probability for each second of delay beyond the target.
+    pub alpha: f64,
+    /// Probability for each second by which the delay grew since the last time.
+    pub beta: f64,
+    /// How long a burst passes untouched: MAX_BURST.
+    pub max_burst: Duration,
+    /// A typical frame, MEAN_PKTSIZE (1024 in RFC 8034): with two of them waiting or less,
+    /// nothing is chosen.
+    pub packet_bytes: u32,
+    /// How much the queue holds.
+    pub limit: QueueLimit,
+    /// Whether to mark those that can be marked.
+    pub ecn: bool,
+    /// The probability from which on nothing is marked any more, but dropped.
+    pub mark_ecnth: f64,
+    /// The link's own draws.
+    pub stream: Stream,
+}
+
+/// PIE at work.
+///
+/// The delay is measured and not worked out from a departure rate (RFC 8033 §4.2 leaves the
+/// choice): it is how long the last frame that left had waited, and zero once nothing waits.
+/// Left out are the options of RFC 8033 §5.2 to §5.5: it never switches off, does not
+/// derandomize, and caps no step.
+#[derive(Debug)]
+pub(in crate::link) struct Pie {
+    config: PieConfig,
+    drop_prob: f64,
+    delay: Duration,
+    delay_old: Duration,
+    burst_allowance: Duration,
+    next_update: Time,
+}
+
+/// The probability's step is divided by the second number while the probability is below the
+/// first (RFC 8033 §4.2).
+const AUTO_TUNING: [(f64, f64); 6] = [
+    (0.000_001, 2048.0),
+    (0.000_01, 512.0),
+    (0.000_1, 128.0),
+    (0.001, 32.0),
+    (0.01, 8.0),
+    (0.1, 2.0),
+];
+
+/// What an idle queue leaves of the probability at each update (RFC 8033 §4.2).
+const DECAY: f64 = 0.98;
+
+/// Below this probability, and with a delay that was short, nothing is chosen (RFC 8033 §4.1).
+const SAFE_PROB: f64 = 0.2;
+
+impl Pie {
+    pub(super) fn new(config: PieConfig) -> Self {
+        Self {
+            drop_prob: 0.0,
+            delay: Duration::ZERO,
+            delay_old: Duration::ZERO,
+            burst_allowance: config.max_burst,
+            next_update: Time::ZERO + config.t_update,
+            config,
+        }
+    }
+
+    pub(super) fn limit(&self) -> QueueLimit {
+        self.config.limit
+    }
+
+    pub(super) fn ecn(&self) -> bool {
+        self.config.ecn
+    }
+
+    /// A frame leaves for the line after `sojourn` in the queue, which is now empty or not. It
+    /// leaves before an update at the same instant.
+    pub(super) fn left(&mut self, now: Time, sojourn: Duration, empty: bool) {
+        while self.next_update < now {
+            self.tick(now);
+        }
+        self.delay = if empty { Duration::ZERO } else { sojourn };
+    }
+
+    /// Judges an arrival at a queue in which so many octets wait (RFC 8033 §4.1, §5.1). It
+    /// comes after an update at the same instant.
+    pub(super) fn judge(&mut self, now: Time, waiting_bytes: u64) -> Verdict {
+        while self.next_update <= now {
+            self.tick(now);
+        }
+        let few = waiting_bytes <= 2 * u64::from(self.config.packet_bytes);
+        let calm = self.delay_old < self.config.target / 2 && self.drop_prob < SAFE_PROB;
+        if !self.burst_allowance.is_zero() || few || calm {
+            return Verdict::Pass;
+        }
+        if !self.config.stream.chance(self.drop_prob) {
+            Verdict::Pass
+        } else if self.drop_prob < self.config.mark_ecnth {
+            Verdict::Signal
+        } else {
+            Verdict::Drop
+        }
+    }
+
+    /// Does the update that is due, or skips those that would change nothing up to `now`.
+    fn tick(&mut self, now: Time) {
+        let at_rest = self.drop_prob == 0.0
+            && self.delay.is_zero()
+            && self.delay_old.is_zero()
+            && self.burst_allowance == self.config.max_burst;
+        if at_rest {
+            let missed = (now - self.next_update).whole(self.config.t_update);
+            self.next_update += self.config.t_update * missed;
+        } else {
+            self.update();
+        }
+        self.next_update += self.config.t_update;
+    }
+
+    /// RFC 8033 §4.2 and §4.4.
+    fn update(&mut self) {
+        let target = self.config.target;
+        let seconds = |span: Duration| span.as_secs_f64();
+        let step = self.config.alpha * (seconds(self.delay) - seconds(target))
+            + self.config.beta * (seconds(self.delay) - seconds(self.delay_old));
+        let tuned = AUTO_TUNING.iter().find(|row| self.drop_prob < row.0);
+        self.drop_prob += step / tuned.map_or(1.0, |row| row.1);
+        if self.delay.is_zero() && self.delay_old.is_zero() {
+            self.drop_prob *= DECAY;
+        }
+        self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
+        let half = target / 2;
+        self.burst_allowance = self.burst_allowance - self.config.t_update;
+        if self.drop_prob == 0.0 && self.delay < half && self.delay_old < half {
+            self.burst_allowance = self.config.max_burst;
+        }
+        self.delay_old = self.delay;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pie() -> Pie {
+        Pie::new(PieConfig {
+            target: Duration::from_millis(15),
+            t_update: Duration::from_millis(15),
+            alpha: 0.125,
+            beta: 1.25,
+            max_burst: Duration::from_millis(150),
+            packet_bytes: 1024,
+            limit: QueueLimit::Unlimited,
+            ecn: true,
+            mark_ecnth: 0.1,
+            stream: Stream::named(1, "pie"),
+        })
+    }
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-12
+    }
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn at(n: u64) -> Time {
+        Time::ZERO + ms(n)
+    }
+
+    #[test]
+    fn the_probability_moves_with_the_delay_and_its_trend() {
+        let mut pie = pie();
+        // 0.125·(0.095 - 0.015) + 1.25·(0.095 - 0) = 0.01 + 0.11875 = 0.12875; below one in a
+        // million a 2048th of it.
+        pie.delay = ms(95);
+        pie.update();
+        assert!(close(pie.drop_prob, 0.128_75 / 2048.0), "{}", pie.drop_prob);
+        // Now 6.29e-5, below 1e-4: a 128th of 0.125·0.08 = 0.01, since the delay stands still.
+        pie.update();
+        assert!(close(pie.drop_prob, 0.128_75 / 2048.0 + 0.01 / 128.0), "{}", pie.drop_prob);
+        // A delay that falls below the target takes it down, and not below nothing:
+        // 0.125·(0.005 - 0.015) + 1.25·(0.005 - 0.095) = -0.11375, a 32nd of it.
+        pie.delay = ms(5);
+        pie.update();
+        assert!(close(pie.drop_prob, 0.0), "{}", pie.drop_prob);
+    }
+
+    #[test]
+    fn each_row_of_the_tuning_divides_the_step() {
+        let rows = [
+            (0.000_000_9, 2048.0),
+            (0.000_009, 512.0),
+            (0.000_09, 128.0),
+            (0.000_9, 32.0),
+            (0.009, 8.0),
+            (0.09, 2.0),
+            (0.5, 1.0),
+        ];
+        for (p, divisor) in rows {
+            let mut pie = Pie { drop_prob: p, delay: ms(23), delay_old: ms(23), ..pie() };
+            pie.update();
+            // 0.125·(0.023 - 0.015) = 0.001.
+            assert!(close(pie.drop_prob, p + 0.001 / divisor), "{p}: {}", pie.drop_prob);
+        }
+    }
+
+    #[test]
+    fn an_idle_queue_forgets_by_a_fiftieth() {
+        let mut pie = Pie { drop_prob: 0.5, ..pie() };
+        pie.update();
+        // (0.5 - 0.125·0.015)·0.98.
+        assert!(close(pie.drop_prob, 0.488_162_5), "{}", pie.drop_prob);
+    }
+
+    #[test]
+    fn a_burst_of_a_hundred_and_fifty_milliseconds_passes() {
+        let busy = || Pie { drop_prob: 1.0, delay: ms(60), delay_old: ms(60), ..pie() };
+        // Ten updates use the allowance up; the one at 150 ms precedes the arrival then.
+        assert_eq!(busy().judge(at(149), 9000), Verdict::Pass);
+        assert_eq!(busy().judge(at(150), 9000), Verdict::Drop);
+        // A calm queue gets it back.
+        let mut calm = Pie { burst_allowance: ms(20), ..pie() };
+        calm.update();
+        assert_eq!(calm.burst_allowance, ms(150));
+    }
+
+    #[test]
+    fn few_frames_and_short_delays_are_left_alone() {
+        let spent = |p, old| {
+            let never = Time::NEVER;
+            let burst_allowance = Duration::ZERO;
+            Pie { drop_prob: p, delay_old: old, burst_allowance, next_update: never, ..pie() }
+        };
+        assert_eq!(spent(1.0, ms(60)).judge(at(1), 2048), Verdict::Pass);
+        assert_eq!(spent(1.0, ms(60)).judge(at(1), 2049), Verdict::Drop);
+        let chosen = |p, old| {
+            let mut pie = spent(p, old);
+            (0..10_000).filter(|_| pie.judge(at(1), 9000) != Verdict::Pass).count()
+        };
+        assert_eq!(chosen(0.199, ms(7)), 0);
+        // 2000 expected, standard deviation 40.
+        assert!((1850..2150).contains(&chosen(0.2, ms(7))), "{}", chosen(0.2, ms(7)));
+        assert!(chosen(0.199, Duration::from_micros(7500)) > 0, "half the target is no less");
+    }
+
+    #[test]
+    fn marks_are_made_below_a_tenth_only() {
+        let kinds = |p| {
+            let mut pie = Pie {
+                drop_prob: p,
+                delay_old: ms(60),
+                burst_allowance: Duration::ZERO,
+                next_update: Time::NEVER,
+                ..pie()
+            };
+            let all: Vec<Verdict> = (0..1000).map(|_| pie.judge(at(1), 9000)).collect();
+            [Verdict::Signal, Verdict::Drop].map(|kind| all.contains(&kind))
+        };
+        assert_eq!(kinds(0.099), [true, false]);
+        assert_eq!(kinds(0.1), [false, true]);
+    }
+
+    #[test]
+    fn updates_that_change_nothing_are_skipped_and_keep_their_beat() {
+        let mut pie = pie();
+        pie.judge(at(1_000_003), 0);
+        // 66 667 beats of 15 ms are 1 000 005 ms.
+        assert_eq!(pie.next_update, at(1_000_005));
+    }
+}

@@ -1,0 +1,256 @@
+//! Random early detection (Floyd and Jacobson 1993), with the gentle slope of Floyd (2000).
+
+use crate::link::QueueLimit;
+use crate::rng::Stream;
+use crate::units::{Duration, Time};
+
+use super::Verdict;
+
+/// In what RED measures its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedUnit {
+    /// Frames, whatever their size.
+    Packets,
+    /// Octets; a frame is then chosen with a probability that grows with its size.
+    Bytes,
+}
+
+/// The constants of RED (Floyd and Jacobson 1993, figure 2 and §4).
+#[derive(Clone, Debug)]
+pub struct RedConfig {
+    /// How much the queue holds.
+    pub limit: QueueLimit,
+    /// What the thresholds and the average are measured in.
+    pub unit: RedUnit,
+    /// Below this average nothing is chosen.
+    pub min_th: u64,
+    /// From this average on everything is dropped, or with `gentle` from twice this.
+    pub max_th: u64,
+    /// The weight of the present queue in the average.
+    pub wq: f64,
+    /// The probability that the average reaches at `max_th`.
+    pub max_p: f64,
+    /// Whether the probability climbs from `max_p` to 1 between `max_th` and twice that.
+    pub gentle: bool,
+    /// A typical frame: its time on the line measures idle time, and in octets its size is
+    /// what probabilities are meant for (the paper divides by the largest frame's).
+    pub packet_bytes: u32,
+    /// Whether to mark those that can be marked.
+    pub ecn: bool,
+    /// The link's own draws.
+    pub stream: Stream,
+}
+
+/// RED at work. The queue it averages includes the frame in transmission, so that it is empty
+/// when the line is idle.
+#[derive(Debug)]
+pub(in crate::link) struct Red {
+    config: RedConfig,
+    /// A typical frame's time on the line.
+    typical: Duration,
+    avg: f64,
+    /// Frames since the last one chosen; none while the average is below `min_th`.
+    count: Option<u64>,
+    idle_since: Time,
+}
+
+impl Red {
+    pub(super) fn new(config: RedConfig, typical: Duration) -> Self {
+        Self { config, typical, avg: 0.0, count: None, idle_since: Time::ZERO }
+    }
+
+    pub(super) fn limit(&self) -> QueueLimit {
+        self.config.limit
+    }
+
+    pub(super) fn ecn(&self) -> bool {
+        self.config.ecn
+    }
+
+    /// The line has nothing more to send.
+    pub(super) fn falls_idle(&mut self, now: Time) {
+        self.idle_since = now;
+    }
+
+    /// Judges an arrival of `size` octets at a queue of so many frames and octets.
+    ///
+    /// What RED refuses beyond its slope is dropped and never marked: RFC 3168 §7 keeps marks
+    /// for queues below the upper threshold.
+    pub(super) fn judge(&mut self, now: Time, size: u32, (packets, bytes): (u32, u64)) -> Verdict {
+        let queue = match self.config.unit {
+            RedUnit::Packets => u64::from(packets),
+            RedUnit::Bytes => bytes,
+        };
+        self.average(now, queue);
+        let Some(pb) = self.probability(size) else {
+            self.count = None;
+            return Verdict::Pass;
+        };
+        if pb >= 1.0 {
+            self.count = Some(0);
+            return Verdict::Drop;
+        }
+        let count = self.count.map_or(0, |count| count + 1);
+        let chosen = self.config.stream.chance(evenly(pb, count));
+        self.count = Some(if chosen { 0 } else { count });
+        if chosen { Verdict::Signal } else { Verdict::Pass }
+    }
+
+    /// The average with one reading more. After an idle time it is what it would be had as many
+    /// typical frames as fit into it, in whole numbers, met an empty queue.
+    #[expect(clippy::cast_precision_loss, reason = "queues are far below 2^53")]
+    fn average(&mut self, now: Time, queue: u64) {
+        if queue > 0 {
+            self.avg += self.config.wq * (queue as f64 - self.avg);
+        } else if self.typical.is_zero() {
+            self.avg = 0.0;
+        } else {
+            let frames = now.saturating_since(self.idle_since).whole(self.typical);
+            self.avg *= power(1.0 - self.config.wq, frames);
+        }
+    }
+
+    /// The probability before it is spread evenly; `None` below the lower threshold.
+    #[expect(clippy::cast_precision_loss, reason = "thresholds are far below 2^53")]
+    fn probability(&self, size: u32) -> Option<f64> {
+        let RedConfig { unit, max_p, gentle, packet_bytes, .. } = self.config;
+        let (min, max) = (self.config.min_th as f64, self.config.max_th as f64);
+        if self.avg < min {
+            return None;
+        }
+        let p = if self.avg < max {
+            max_p * (self.avg - min) / (max - min)
+        } else if gentle && self.avg < 2.0 * max {
+            max_p + (1.0 - max_p) * (self.avg - max) / max
+        } else {
+            return Some(1.0);
+        };
+        Some(match unit {
+            RedUnit::Packets => p,
+            RedUnit::Bytes => p * f64::from(size) / f64::from(packet_bytes),
+        })
+    }
+}
+
+/// `pb` spread so that the gaps between frames chosen are even (Floyd and Jacobson 1993, §7):
+/// pb / (1 - count·pb), at most 1.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+fn evenly(pb: f64, count: u64) -> f64 {
+    let rest = 1.0 - count as f64 * pb;
+    if rest <= pb { 1.0 } else { pb / rest }
+}
+
+/// `base` to the power `n`, in multiplications alone, so that every machine gets the same bits.
+fn power(mut base: f64, mut n: u64) -> f64 {
+    let mut product = 1.0;
+    while n > 0 {
+        if n & 1 == 1 {
+            product *= base;
+        }
+        base *= base;
+        n >>= 1;
+    }
+    product
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn red(change: impl FnOnce(&mut RedConfig)) -> Red {
+        let mut config = RedConfig {
+            limit: QueueLimit::Unlimited,
+            unit: RedUnit::Packets,
+            min_th: 5,
+            max_th: 15,
+            wq: 0.25,
+            max_p: 0.1,
+            gentle: true,
+            packet_bytes: 1000,
+            ecn: false,
+            stream: Stream::named(1, "red"),
+        };
+        change(&mut config);
+        Red::new(config, Duration::from_millis(10))
+    }
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-12
+    }
+
+    #[test]
+    fn the_average_moves_by_its_weight_towards_the_queue() {
+        // (1 - 1/4)·0 + 1/4·8 = 2; (3/4)·2 + (1/4)·4 = 2.5.
+        let mut red = red(|_| {});
+        red.judge(Time::ZERO, 1000, (8, 8000));
+        assert!(close(red.avg, 2.0), "{}", red.avg);
+        red.judge(Time::ZERO, 1000, (4, 4000));
+        assert!(close(red.avg, 2.5), "{}", red.avg);
+    }
+
+    #[test]
+    fn in_octets_the_average_follows_octets() {
+        let mut red = red(|config| config.unit = RedUnit::Bytes);
+        red.judge(Time::ZERO, 1000, (8, 8000));
+        assert!(close(red.avg, 2000.0), "{}", red.avg);
+    }
+
+    #[test]
+    fn idle_time_counts_as_so_many_typical_frames_that_met_an_empty_queue() {
+        // 35 ms of idleness hold 3 whole frames of 10 ms: 8·(3/4)³ = 3.375.
+        let mut red = red(|_| {});
+        red.avg = 8.0;
+        red.falls_idle(Time::from_nanos(5_000_000));
+        red.judge(Time::from_nanos(40_000_000), 1000, (0, 0));
+        assert!(close(red.avg, 3.375), "{}", red.avg);
+    }
+
+    #[test]
+    fn the_probability_climbs_to_max_p_and_gently_to_one() {
+        let mut red = red(|_| {});
+        let mut at = |avg| {
+            red.avg = avg;
+            red.probability(500)
+        };
+        assert_eq!(at(4.999), None);
+        // 0.1·(7.5 - 5)/(15 - 5) = 0.025; 0.1 + 0.9·(22.5 - 15)/15 = 0.55.
+        let table = [(5.0, 0.0), (7.5, 0.025), (15.0, 0.1), (22.5, 0.55), (30.0, 1.0)];
+        for (avg, p) in table {
+            assert!(at(avg).is_some_and(|got| close(got, p)), "{avg}: {:?}", at(avg));
+        }
+        let mut steep = super::tests::red(|config| config.gentle = false);
+        steep.avg = 15.0;
+        assert_eq!(steep.probability(500), Some(1.0));
+        let mut octets = super::tests::red(|config| config.unit = RedUnit::Bytes);
+        octets.avg = 7.5;
+        assert!(close(octets.probability(500).unwrap(), 0.0125), "half a typical frame");
+    }
+
+    #[test]
+    fn the_count_spreads_the_choices_evenly() {
+        // At pb = 0.1: 1/10, then 1/9, 1/8, ... and the tenth for certain.
+        let spread: Vec<f64> = (0..10).map(|count| evenly(0.1, count)).collect();
+        for (n, p) in (1..=10).rev().zip(&spread) {
+            assert!(close(*p, 1.0 / f64::from(n)), "{spread:?}");
+        }
+        // The count is 1 at the first frame after a choice: gaps are even from 1 to 9 frames.
+        let mut red = red(|config| config.wq = 0.0);
+        red.avg = 14.999_999_999;
+        let verdicts = (0..100_000).map(|_| red.judge(Time::ZERO, 1000, (9, 9000)));
+        let places: Vec<usize> =
+            (0..).zip(verdicts).filter(|v| v.1 == Verdict::Signal).map(|v| v.0).collect();
+        let gaps: Vec<usize> = places.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(gaps.iter().all(|gap| (1..=10).contains(gap)), "{:?}", gaps.iter().max());
+        let mean = places[places.len() - 1] as f64 / places.len() as f64;
+        assert!((4.9..5.1).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn beyond_the_slope_everything_is_dropped_and_below_nothing_chosen() {
+        let mut red = red(|config| config.wq = 1.0);
+        assert_eq!(red.judge(Time::ZERO, 1000, (4, 4000)), Verdict::Pass);
+        assert_eq!(red.count, None);
+        assert_eq!(red.judge(Time::ZERO, 1000, (30, 30_000)), Verdict::Drop);
+        assert_eq!(red.count, Some(0));
+    }
+}

@@ -1,0 +1,407 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::event::{Event, Events, Wanted, What};
+use crate::link::{
+    Delay, Effects, Framing, Interpolation, Link, LinkConfig, Order, Pick, Timeline,
+};
+use crate::rng::Stream;
+use crate::segment::{Ecn, Segment};
+use crate::stage::Stage;
+use crate::units::{BitRate, Duration};
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+fn at_us(n: u64) -> Time {
+    Time::ZERO + Duration::from_micros(n)
+}
+
+/// 8 Mbit/s, so that a frame of 1000 octets takes a millisecond; no delay.
+fn line(queue: Queue) -> LinkConfig {
+    LinkConfig {
+        rate: BitRate::new(8_000_000).unwrap(),
+        framing: Framing::NONE,
+        delay: Delay::constant(Duration::ZERO),
+        order: Order::Fifo,
+        queue,
+        effects: None,
+    }
+}
+
+fn frame(id: u64, dest: u32, size_bytes: u16) -> Segment {
+    Segment { id, dest, size_bytes, ..Segment::default() }
+}
+
+fn capable(id: u64) -> Segment {
+    Segment { ecn: Ecn::ECT0, ..frame(id, 0, 1000) }
+}
+
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    delivered: Vec<(Time, Segment)>,
+    events: Vec<Event<Segment>>,
+}
+
+impl Outcome {
+    /// When the queue's law dropped frames, in microseconds rounded up.
+    fn drops(&self, reason: DropReason) -> Vec<(u64, u64)> {
+        let of = |event: &Event<Segment>| match event.what {
+            What::Dropped { reason: why, frame, .. } if why == reason => {
+                Some((event.at.as_nanos().div_ceil(1000), frame.id))
+            }
+            _ => None,
+        };
+        // A loss on the way is told of when the frame's transmission is fixed.
+        let mut drops: Vec<_> = self.events.iter().filter_map(of).collect();
+        drops.sort_by_key(|drop| drop.0);
+        drops
+    }
+
+    fn marks(&self) -> Vec<u64> {
+        let of = |event: &Event<Segment>| match event.what {
+            What::Marked { frame, .. } => {
+                assert_eq!(frame.ecn, Ecn::CE);
+                Some(event.at.as_nanos().div_ceil(1000))
+            }
+            _ => None,
+        };
+        self.events.iter().filter_map(of).collect()
+    }
+
+    fn queue(&self) -> Vec<(Time, u32, u64)> {
+        let of = |event: &Event<Segment>| match event.what {
+            What::Queue { packets, bytes, .. } => Some((event.at, packets, bytes)),
+            _ => None,
+        };
+        self.events.iter().filter_map(of).collect()
+    }
+
+    fn ids(&self) -> Vec<u64> {
+        self.delivered.iter().map(|(_, frame)| frame.id).collect()
+    }
+}
+
+/// Sends frames through a link that is woken when it asks to be, or only when frames come.
+fn run(config: LinkConfig, frames: &[(Time, Segment)], woken: bool) -> Outcome {
+    let mut link = Link::new(0, config);
+    let mut events = Events::new(Wanted { drops: true, queue: true, ..Wanted::default() });
+    let mut delivered = Vec::new();
+    let mut drain = |link: &mut Link<Segment>, until: Time, events: &mut _| {
+        while let Some(at) = link.next_wakeup().filter(|at| *at <= until) {
+            while let Some((left, _, frame)) = link.pop(at, events) {
+                delivered.push((left, frame));
+            }
+        }
+    };
+    for &(at, frame) in frames {
+        if woken {
+            drain(&mut link, at, &mut events);
+        }
+        link.push(at, 0, frame, &mut events);
+    }
+    drain(&mut link, Time::NEVER, &mut events);
+    link.settle(Time::NEVER, &mut events);
+    let count = link.count();
+    let events: Vec<_> = events.drain().collect();
+    let outcome = Outcome { delivered, events };
+    let marks = outcome.marks().len() as u64;
+    assert_eq!(count.marked, marks);
+    outcome
+}
+
+/// A frame of 1000 octets every half millisecond: twice what the line takes.
+fn overload(frames: u64, of: impl Fn(u64) -> Segment) -> Vec<(Time, Segment)> {
+    (0..frames).map(|i| (at_us(500 * i), of(i))).collect()
+}
+
+fn codel() -> CoDelConfig {
+    CoDelConfig { limit: QueueLimit::Unlimited, ..CoDelConfig::default() }
+}
+
+/// The n-th frame to leave does so at n ms and came at n/2 ms, so the tenth is the first to
+/// have waited 5 ms. A hundred milliseconds later the first drop is due, then one at 100 ms,
+/// 100 ms/√2 = 70.710678 ms, 100 ms/√3 = 57.735026 ms, 50 ms and 44.721359 ms after the one
+/// before: at 110, 210, 280.71, 338.45, 388.45 and 433.17 ms, each at the next departure.
+const CODEL_US: [u64; 6] = [110_000, 210_000, 281_000, 339_000, 389_000, 434_000];
+
+#[test]
+fn codel_drops_after_an_interval_above_target_and_then_ever_sooner() {
+    let frames = overload(1000, |id| frame(id, 0, 1000));
+    let outcome = run(line(Queue::CoDel(codel())), &frames, true);
+    let drops: Vec<u64> = outcome.drops(DropReason::Aqm).iter().map(|drop| drop.0).collect();
+    assert_eq!(drops[..6], CODEL_US);
+    // The line is never idle for it.
+    for (n, (left, _)) in (1..).zip(&outcome.delivered).take(900) {
+        assert_eq!(*left, at_us(1000 * n));
+    }
+}
+
+#[test]
+fn codel_marks_where_it_would_drop() {
+    let config = CoDelConfig { ecn: true, ..codel() };
+    let outcome = run(line(Queue::CoDel(config)), &overload(1000, capable), true);
+    assert_eq!(outcome.marks()[..6], CODEL_US);
+    assert_eq!((outcome.drops(DropReason::Aqm), outcome.delivered.len()), (vec![], 1000));
+    let unmarked = run(line(Queue::CoDel(codel())), &overload(1000, capable), true);
+    assert!(unmarked.marks().is_empty(), "without `ecn` it drops");
+}
+
+#[test]
+fn codel_leaves_a_queue_alone_that_empties_within_an_interval() {
+    // 150 frames at once take 150 ms, and the last 100 ms of it the delay falls below 5 ms only
+    // when it all is over; 100 frames never stay above for an interval.
+    let burst = |n| (0..n).map(|id| (Time::ZERO, frame(id, 0, 1000))).collect::<Vec<_>>();
+    let drops = |n| run(line(Queue::CoDel(codel())), &burst(n), true).drops(DropReason::Aqm);
+    assert_eq!(drops(100), []);
+    assert_eq!(drops(150)[0], (105_000, 105), "5 ms and 100 ms after the burst");
+}
+
+fn fq(change: impl FnOnce(&mut FqCoDelConfig)) -> Queue {
+    let mut config = FqCoDelConfig::default();
+    change(&mut config);
+    Queue::FqCoDel(config)
+}
+
+#[test]
+fn a_sparse_flow_does_not_wait_for_a_greedy_one() {
+    let greedy = (0..8000).map(|i| (at_us(250 * i), frame(i, 0, 1000)));
+    let sparse = (0..100).map(|i| (at_us(20_000 * i + 20_130), frame(10_000 + i, 3, 100)));
+    let mut frames: Vec<_> = greedy.chain(sparse).collect();
+    frames.sort_by_key(|frame| frame.0);
+    let came: std::collections::BTreeMap<u64, Time> =
+        frames.iter().map(|(at, frame)| (frame.id, *at)).collect();
+    let slowest = |queue| {
+        let outcome = run(line(queue), &frames, true);
+        let sparse = outcome.delivered.iter().filter(|(_, frame)| frame.dest == 3);
+        let delays: Vec<Duration> = sparse.map(|(left, frame)| *left - came[&frame.id]).collect();
+        (delays.len(), delays.into_iter().max().unwrap())
+    };
+    // At most one frame in transmission, a millisecond, and its own 0.1 ms.
+    let (delivered, slowest_delay) = slowest(fq(|_| {}));
+    assert!(delivered == 100 && slowest_delay <= Duration::from_micros(1100), "{slowest_delay}");
+    assert!(slowest(Queue::CoDel(codel())).1 > ms(100));
+}
+
+#[test]
+fn two_greedy_flows_share_the_line_by_octets() {
+    let small = (0..20_000).map(|i| (at_us(100 * i), frame(i, 0, 300)));
+    let large = (0..8000).map(|i| (at_us(250 * i), frame(100_000 + i, 3, 1500)));
+    let mut frames: Vec<_> = small.chain(large).collect();
+    frames.sort_by_key(|frame| frame.0);
+    let outcome = run(line(fq(|_| {})), &frames, true);
+    let both = outcome.delivered.iter().filter(|(left, _)| *left < at_us(1_900_000));
+    let mut bytes = [0_i64; 4];
+    both.for_each(|(_, frame)| bytes[frame.dest as usize] += i64::from(frame.size_bytes));
+    assert!((bytes[0] - bytes[3]).abs() <= 2 * (1514 + 1500), "{bytes:?}");
+}
+
+#[test]
+fn flows_take_turns_and_a_new_one_comes_first() {
+    // A quantum of one frame. The first goes at once; then the new flow, then in turns.
+    let queue = fq(|config| config.quantum_bytes = 1000);
+    let ids = [(0, 0), (1, 0), (2, 0), (10, 3), (11, 3), (12, 3)];
+    let frames: Vec<_> =
+        ids.iter().map(|(id, dest)| (Time::ZERO, frame(*id, *dest, 1000))).collect();
+    assert_eq!(run(line(queue), &frames, true).ids(), [0, 10, 1, 11, 2, 12]);
+    let twice = fq(|config| config.quantum_bytes = 2000);
+    assert_eq!(run(line(twice), &frames, true).ids(), [0, 1, 10, 11, 2, 12]);
+}
+
+#[test]
+fn an_overload_is_taken_from_the_head_of_the_fattest_queue() {
+    let queue = fq(|config| config.limit = QueueLimit::Packets(5));
+    let mut frames: Vec<_> = (0..7).map(|id| (Time::ZERO, frame(id, 0, 1000))).collect();
+    frames.push((Time::ZERO, frame(10, 3, 1000)));
+    let outcome = run(line(queue), &frames, true);
+    let dropped: Vec<u64> =
+        outcome.drops(DropReason::QueueFull).iter().map(|drop| drop.1).collect();
+    assert_eq!(dropped, [1, 2, 3], "frame 0 is in transmission");
+    assert_eq!(outcome.ids(), [0, 4, 10, 5, 6], "a quantum of 1514 takes two frames of 1000");
+}
+
+#[test]
+fn beyond_the_ce_threshold_every_capable_frame_is_marked() {
+    let queue = fq(|config| config.ce_threshold = Some(ms(1)));
+    let frames: Vec<_> = (0..5).map(|id| (Time::ZERO, capable(id))).collect();
+    // The second waits for 1 ms, which is not longer than 1 ms.
+    assert_eq!(run(line(queue), &frames, true).marks(), [2000, 3000, 4000]);
+}
+
+fn red(seed: u64) -> RedConfig {
+    RedConfig {
+        limit: QueueLimit::Packets(40),
+        unit: RedUnit::Packets,
+        min_th: 3,
+        max_th: 9,
+        wq: 0.1,
+        max_p: 0.3,
+        gentle: true,
+        packet_bytes: 1000,
+        ecn: true,
+        stream: Stream::named(seed, "red"),
+    }
+}
+
+fn pie(seed: u64) -> PieConfig {
+    PieConfig {
+        target: ms(2),
+        t_update: ms(1),
+        alpha: 10.0,
+        beta: 100.0,
+        max_burst: ms(3),
+        packet_bytes: 500,
+        limit: QueueLimit::Packets(60),
+        ecn: true,
+        mark_ecnth: 0.9,
+        stream: Stream::named(seed, "pie"),
+    }
+}
+
+#[test]
+fn red_and_pie_mark_the_capable_and_drop_the_others() {
+    for queue in [Queue::Red(red(1)), Queue::Pie(pie(1))] {
+        let plain = run(line(queue.clone()), &overload(300, |id| frame(id, 0, 1000)), true);
+        assert!(plain.marks().is_empty() && !plain.drops(DropReason::Aqm).is_empty());
+        let marked = run(line(queue), &overload(300, capable), true);
+        assert!(!marked.marks().is_empty());
+    }
+}
+
+/// Each law, so eager that it acts on a queue of a few frames.
+fn eager(law: usize, seed: u64) -> Queue {
+    match law {
+        0 => Queue::Red(red(seed)),
+        1 => Queue::CoDel(CoDelConfig { target: ms(1), interval: ms(4), ecn: true, ..codel() }),
+        2 => fq(|config| {
+            (config.target, config.interval, config.flows) = (ms(1), ms(4), 3);
+            config.limit = QueueLimit::Packets(25);
+            config.ce_threshold = Some(ms(6));
+            config.salt = seed;
+        }),
+        _ => Queue::Pie(pie(seed)),
+    }
+}
+
+/// Each law, never to act.
+fn idle(law: usize, limit: QueueLimit) -> Queue {
+    let never = Duration::from_secs(1_000_000);
+    match law {
+        0 => Queue::Red(RedConfig { limit, min_th: 1_000_000, max_th: 1_000_001, ..red(1) }),
+        1 => Queue::CoDel(CoDelConfig { target: never, limit, ..codel() }),
+        2 => Queue::Pie(PieConfig { target: never, limit, ..pie(1) }),
+        _ => fq(|config| (config.target, config.flows, config.limit) = (never, 1, limit)),
+    }
+}
+
+/// Frames at multiples of a quarter millisecond, so that many come at a departure.
+fn traffic() -> impl Strategy<Value = Vec<(Time, Segment)>> {
+    let one = (0_u64..7, 0_u32..4, 1_u16..6, 0_u8..2, any::<bool>());
+    prop::collection::vec(one, 1..250).prop_map(|all| {
+        let mut now = 0;
+        let mut frames = Vec::new();
+        for (id, (gap, dest, size, ect, odd)) in (0..).zip(all) {
+            now += 250 * gap;
+            let size = size * 250 + u16::from(odd);
+            let ecn = Ecn::from_bits(2 * ect);
+            frames.push((at_us(now), Segment { ecn, ..frame(id, dest, size) }));
+        }
+        frames
+    })
+}
+
+fn limits() -> impl Strategy<Value = QueueLimit> {
+    prop_oneof![
+        (1_u32..12).prop_map(QueueLimit::Packets),
+        (1500_u64..9000).prop_map(QueueLimit::Bytes),
+        Just(QueueLimit::Unlimited),
+    ]
+}
+
+/// A link with everything on it that a queue must not disturb.
+fn busy(queue: Queue, order: Order) -> LinkConfig {
+    let points = vec![(at_us(0), ms(20)), (at_us(40_000), ms(3)), (at_us(90_000), ms(30))];
+    let pick = |name| Pick::default().random(0.1, Stream::named(3, name));
+    LinkConfig {
+        delay: Delay::following(Timeline::new(points, Interpolation::Linear).unwrap()),
+        framing: Framing { overhead_bytes: 7, bits_per_octet: 9 },
+        order,
+        effects: Some(Effects {
+            loss_at_entry: Some(pick("entry")),
+            loss: Some(pick("way")),
+            duplicate: Some((pick("copy"), ms(2))),
+            reorder: (order == Order::Overtaking).then(|| (pick("detour"), ms(9))),
+        }),
+        ..line(queue)
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_law_that_never_acts_is_drop_tail_bit_for_bit(
+        frames in traffic(), limit in limits(), law in 0_usize..4, overtaking: bool, woken: bool,
+        plain: bool,
+    ) {
+        // A queue for each flow drops from its head; without a limit it is the same as well.
+        let limit = if law == 3 { QueueLimit::Unlimited } else { limit };
+        let order = if overtaking { Order::Overtaking } else { Order::Fifo };
+        let config = |queue| if plain { line(queue) } else { busy(queue, order) };
+        let drop_tail = run(config(Queue::DropTail(limit)), &frames, true);
+        let managed = run(config(idle(law, limit)), &frames, woken);
+        prop_assert_eq!(&managed.delivered, &drop_tail.delivered);
+        let drops = [DropReason::QueueFull, DropReason::Loss];
+        prop_assert_eq!(
+            drops.map(|why| managed.drops(why)),
+            drops.map(|why| drop_tail.drops(why))
+        );
+        prop_assert_eq!(managed.queue(), drop_tail.queue());
+    }
+
+    #[test]
+    fn every_frame_is_delivered_or_dropped_once_and_in_its_flows_order(
+        frames in traffic(), law in 0_usize..4, seed: u64,
+    ) {
+        let outcome = run(line(eager(law, seed)), &frames, true);
+        let mut gone: Vec<u64> = outcome.ids();
+        gone.extend(outcome.drops(DropReason::Aqm).iter().map(|drop| drop.1));
+        gone.extend(outcome.drops(DropReason::QueueFull).iter().map(|drop| drop.1));
+        gone.sort_unstable();
+        prop_assert_eq!(gone, (0..frames.len() as u64).collect::<Vec<_>>());
+        for dest in 0..4 {
+            let own = outcome.delivered.iter().filter(|(_, frame)| frame.dest == dest);
+            let ids: Vec<u64> = own.map(|(_, frame)| frame.id).collect();
+            prop_assert!(ids.is_sorted(), "{:?}", ids);
+        }
+        let last = outcome.events.iter().rev().find_map(|event| match event.what {
+            What::Queue { packets, bytes, .. } => Some((packets, bytes)),
+            _ => None,
+        });
+        prop_assert_eq!(last, Some((0, 0)));
+    }
+
+    #[test]
+    fn the_line_is_never_idle_while_a_frame_waits(
+        frames in traffic(), law in 0_usize..4, seed: u64,
+    ) {
+        let outcome = run(line(eager(law, seed)), &frames, true);
+        let times: Vec<(Time, Duration)> = outcome
+            .delivered
+            .iter()
+            .map(|(left, frame)| (*left, Duration::from_micros(u64::from(frame.size_bytes))))
+            .collect();
+        let came: Vec<Time> = outcome.ids().iter().map(|id| frames[*id as usize].0).collect();
+        for (n, &(left, took)) in times.iter().enumerate() {
+            let free = if n == 0 { Time::ZERO } else { times[n - 1].0 };
+            let start = at_us(left.as_nanos() / 1000) - Time::ZERO - took;
+            prop_assert_eq!(Time::ZERO + start, free.max(came[n]), "frame {} of {:?}", n, times);
+        }
+    }
+
+    #[test]
+    fn how_a_link_is_woken_changes_nothing(frames in traffic(), law in 0_usize..4, seed: u64) {
+        let [often, seldom] =
+            [true, false].map(|woken| run(line(eager(law, seed)), &frames, woken));
+        prop_assert_eq!(often, seldom);
+    }
+}

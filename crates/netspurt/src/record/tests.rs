@@ -1,0 +1,236 @@
+//! What nodes saw, in tables and captures.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::event::{Event, Way, What};
+use crate::segment::{Cause, Ecn, Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
+use crate::units::Time;
+use crate::wire::{Checks, decode, header_bytes};
+
+const SMSS: u16 = 1000;
+/// The endpoints of the one flow: segments to the listener come from the opener.
+const OPENER: u32 = 0;
+const LISTENER: u32 = 1;
+
+fn names() -> Names {
+    let flow = FlowName { name: "f".into(), from: 0, to: 1, smss: SMSS };
+    Names { nodes: vec!["a".into(), "b".into()], links: Vec::new(), flows: vec![flow] }
+}
+
+/// The tables of a run in which node 0 sees `segments`, one each microsecond.
+fn record(segments: &[Segment]) -> Vec<Table> {
+    let mut recorder = Recorder::new(names());
+    for (frame, n) in segments.iter().copied().zip(1..) {
+        let way = if frame.dest == LISTENER { Way::Out } else { Way::In };
+        let what = What::Seen { node: 0, way, frame };
+        recorder.take(&Event { at: Time::from_nanos(n * 1000), what });
+    }
+    recorder.finish()
+}
+
+fn table<'a>(tables: &'a [Table], name: &str) -> &'a Table {
+    tables.iter().find(|table| table.name == name).unwrap()
+}
+
+fn texts(table: &Table, column: &str) -> Vec<&'static str> {
+    let Some(Data::Tag { codes, texts }) = table.column(column) else { panic!("no tags") };
+    codes.iter().map(|code| texts[usize::from(*code)]).collect()
+}
+
+fn longs(table: &Table, column: &str) -> Vec<i64> {
+    let Some(Data::I64(values)) = table.column(column) else { panic!("no numbers") };
+    values.clone()
+}
+
+fn optional(table: &Table, column: &str) -> Vec<Option<i64>> {
+    let Some(Data::OptionalI64(values)) = table.column(column) else { panic!("no options") };
+    values.clone()
+}
+
+fn sent(dest: u32, flags: Flags, seq: u32, ack: u32) -> Segment {
+    Segment { dest, flags, seq, ack, window: 500, id: 7, ..Segment::default() }
+}
+
+fn data(dest: u32, seq: u32, len: u16) -> Segment {
+    Segment { len, ..sent(dest, Flags::ACK, seq, 1) }
+}
+
+fn ack(ack: u32) -> Segment {
+    sent(OPENER, Flags::ACK, 1, ack)
+}
+
+fn kinds(segments: &[Segment]) -> Vec<&'static str> {
+    texts(table(&record(segments), "segments"), "kind")
+}
+
+#[test]
+fn a_connection_with_a_handshake_is_told_from_end_to_end() {
+    let syn = Segment { window: 65_535, ..sent(LISTENER, Flags::SYN, 0, 0) };
+    let resent = Segment { cause: Some(Cause::Syn).into(), ..syn };
+    let seen = [
+        syn,
+        resent,
+        Segment { window: 65_535, ..sent(OPENER, Flags::SYN.with(Flags::ACK), 0, 1) },
+        sent(LISTENER, Flags::ACK, 1, 1),
+        data(LISTENER, 1, SMSS),
+        ack(1001),
+        Segment { flags: Flags::ACK.with(Flags::FIN), ..data(LISTENER, 1001, 500) },
+        sent(OPENER, Flags::ACK.with(Flags::FIN), 1, 1502),
+        sent(LISTENER, Flags::ACK, 1502, 2),
+        sent(OPENER, Flags::RST, 2, 0),
+    ];
+    let tables = record(&seen);
+    let segments = table(&tables, "segments");
+    let expected = ["syn", "syn", "syn", "ack", "data", "ack", "data", "fin", "ack", "rst"];
+    assert_eq!(texts(segments, "kind"), expected);
+    // The FIN's number is no packet's.
+    assert_eq!(longs(segments, "packet"), [0, 0, 0, 0, 1, 1, 2, 2, 0, 0]);
+    assert_eq!(longs(segments, "seq"), [0, 0, 0, 1, 1, 1, 1001, 1, 1502, 2]);
+    assert_eq!(texts(segments, "cause")[..3], ["", "syn", ""]);
+    let Some(Data::U16(flags)) = segments.column("flags") else { panic!("no flags") };
+    assert_eq!(flags[..], [2, 2, 18, 16, 16, 16, 17, 17, 16, 4]);
+    assert_eq!(table(&tables, "syns").rows(), 3);
+}
+
+#[test]
+fn a_fin_on_the_last_whole_packet_adds_none_to_what_its_ack_covers() {
+    let fin = Segment { flags: Flags::ACK.with(Flags::FIN), ..data(LISTENER, 1, SMSS) };
+    let tables = record(&[fin, ack(1002)]);
+    assert_eq!(longs(table(&tables, "segments"), "packet"), [1, 1]);
+}
+
+#[test]
+fn a_duplicate_ack_repeats_number_and_window_and_carries_nothing() {
+    // RFC 5681 §2: no data, SYN and FIN off, the greatest acknowledgment, the same window.
+    let update = Segment { window: 501, ..ack(2001) };
+    let fin = sent(OPENER, Flags::ACK.with(Flags::FIN), 1, 2001);
+    let seen = [ack(2001), ack(2001), update, update, ack(1001), data(OPENER, 1, 10), fin];
+    let expected = ["ack", "dupack", "ack", "dupack", "old-ack", "data", "fin"];
+    assert_eq!(kinds(&seen), expected);
+    // Without a handshake, as ns-2 has none, data starts at 1: an ACK of 1 says nothing new.
+    assert_eq!(kinds(&[ack(1), ack(1)]), ["dupack", "dupack"]);
+    // So does one behind a SYN-ACK, whose window is of another scale.
+    let syn = Segment { window: 9, ..sent(OPENER, Flags::SYN.with(Flags::ACK), 0, 1) };
+    assert_eq!(kinds(&[syn, ack(1)]), ["syn", "dupack"]);
+}
+
+#[test]
+fn the_two_directions_of_a_flow_are_apart() {
+    let seen = [
+        data(LISTENER, 1, SMSS),
+        ack(1001),
+        data(OPENER, 1, 10),
+        sent(LISTENER, Flags::ACK, 1001, 11),
+        ack(1001),
+    ];
+    assert_eq!(kinds(&seen), ["data", "ack", "data", "ack", "dupack"]);
+}
+
+#[test]
+fn a_syn_that_comes_late_does_not_make_acks_new() {
+    let syn = sent(LISTENER, Flags::SYN, 0, 0);
+    let third = sent(LISTENER, Flags::ACK, 1, 1);
+    assert_eq!(kinds(&[syn, third, syn, third]), ["syn", "ack", "syn", "dupack"]);
+}
+
+#[test]
+fn sequence_numbers_go_on_past_four_gigabytes() {
+    let seen = [1, 0x7000_0000, 0xe000_0000, 0x4000_0000].map(|seq| data(LISTENER, seq, SMSS));
+    let tables = record(&seen);
+    let expected = [1, 0x7000_0000, 0xe000_0000, 0x1_4000_0000];
+    assert_eq!(longs(table(&tables, "segments"), "seq"), expected);
+}
+
+#[test]
+fn time_stamps_ecn_and_what_syns_offer_have_columns() {
+    let mut syn = sent(LISTENER, Flags::SYN.with(Flags::ECE).with(Flags::CWR), 0, 0);
+    syn.set_syn_options(SynOptions { mss: Some(1460), window_scale: None, sack: true });
+    let mut marked = Segment { ecn: Ecn::CE, ..data(LISTENER, 1, SMSS) };
+    marked.set_timestamps(Timestamps { val: u32::MAX, ecr: 5 });
+    let tables = record(&[syn, marked]);
+    let segments = table(&tables, "segments");
+    assert_eq!(texts(segments, "ecn"), ["not-ect", "ce"]);
+    assert_eq!(optional(segments, "ts_val"), [None, Some(u32::MAX.into())]);
+    assert_eq!(optional(segments, "ts_ecr"), [None, Some(5)]);
+    let syns = table(&tables, "syns");
+    assert_eq!((longs(syns, "t_ns"), syns.rows()), (vec![1000], 1));
+    assert_eq!(optional(syns, "mss"), [Some(1460)]);
+    assert_eq!(optional(syns, "window_scale"), [None]);
+    assert_eq!(syns.column("sack_permitted"), Some(&Data::Bool(vec![true])));
+}
+
+#[test]
+fn a_column_without_values_takes_no_room() {
+    let [two, one] = [2, 1].map(|count| record(&vec![ack(1); count]));
+    assert_eq!(table(&two, "segments").column("ts_val"), Some(&Data::MissingI64(2)));
+    assert!(write_table(table(&two, "segments"), Vec::new()).is_ok());
+    let column = |count| [Table::new("t", vec![Column::new("c", Data::MissingI64(count))])];
+    assert_ne!(digest(&column(2)), digest(&column(1)));
+    assert_ne!(digest(&two), digest(&one));
+}
+
+/// The packets in a pcapng file of ours.
+fn packets(file: &[u8]) -> Vec<&[u8]> {
+    let word = |at: usize| u32::from_le_bytes(*file[at..].first_chunk().unwrap()) as usize;
+    let (mut at, mut found) = (0, Vec::new());
+    while at < file.len() {
+        if word(at) == 6 {
+            found.push(&file[at + 28..][..word(at + 20)]);
+        }
+        at += word(at + 4);
+    }
+    found
+}
+
+fn segments() -> impl Strategy<Value = Segment> {
+    let head = (any::<bool>(), any::<u8>(), 0..4_u8, any::<u16>(), 0..2000_u16, 1..100_000_u32);
+    let stamps = proptest::option::of((any::<u32>(), any::<u32>()));
+    let syn =
+        (proptest::option::of(any::<u16>()), proptest::option::of(any::<u8>()), any::<bool>());
+    (head, stamps, syn, 0..=3_u32).prop_map(|(head, stamps, (mss, window_scale, sack), count)| {
+        let (there, flags, ecn, window, len, seq) = head;
+        let (dest, flags) = (if there { LISTENER } else { OPENER }, Flags(flags));
+        let mut frame = Segment { len, window, ..sent(dest, flags, seq, seq / 2) };
+        // The endpoint that sends it stands in the id.
+        frame.id = u64::from(frame.source()) << 40 | 1;
+        frame.ecn = Ecn::from_bits(ecn);
+        if let Some((val, ecr)) = stamps {
+            frame.set_timestamps(Timestamps { val, ecr });
+        }
+        if flags.has(Flags::SYN) {
+            frame.set_syn_options(SynOptions { mss, window_scale, sack });
+        } else {
+            let mut blocks = SackBlocks::default();
+            (1..=count).for_each(|n| blocks.add(SackBlock { left: seq + n, right: seq + n * 9 }));
+            frame.set_sack(&blocks);
+        }
+        frame.size_bytes = header_bytes(&frame) + len;
+        frame
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_capture_holds_the_segments_that_were_seen(
+        seen in proptest::collection::vec(segments(), 0..20)
+    ) {
+        let tables = record(&seen);
+        let [segments, sack_blocks, syns] =
+            ["segments", "sack_blocks", "syns"].map(|name| table(&tables, name));
+        let seen_tables = SeenTables { segments, sack_blocks, syns };
+        let file = write_capture(seen_tables, &names(), 0, Vec::new()).unwrap();
+        let packets = packets(&file);
+        prop_assert_eq!(packets.len(), seen.len());
+        for (packet, frame) in packets.into_iter().zip(&seen) {
+            let read = decode(packet, Checks::Whole).unwrap();
+            let on_the_wire = Segment { id: 0, dest: 0, ..*frame };
+            prop_assert_eq!(read.segment, on_the_wire);
+            prop_assert_eq!(read.source.port() == 5001, frame.dest == OPENER);
+        }
+        // Sizes are exact, and no comment tells otherwise.
+        prop_assert!(!String::from_utf8_lossy(&file).contains("charged"));
+        let other = write_capture(seen_tables, &names(), 1, Vec::new()).unwrap();
+        prop_assert_eq!(self::packets(&other).len(), 0);
+    }
+}

@@ -1,0 +1,52 @@
+//! The doubling of a timer.
+
+use crate::units::Duration;
+
+/// How often a timer was doubled since its last backoff ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Backoff {
+    doublings: u32,
+}
+
+impl Backoff {
+    pub(super) fn double(&mut self) {
+        self.doublings = (self.doublings + 1).min(u32::BITS - 1);
+    }
+
+    pub(super) fn end(&mut self) {
+        self.doublings = 0;
+    }
+
+    pub(super) fn has_ended(self) -> bool {
+        self.doublings == 0
+    }
+
+    /// What the doublings amount to.
+    pub(super) fn factor(self) -> u32 {
+        1 << self.doublings
+    }
+
+    /// `timer` backed off, but no longer than `max`.
+    pub(super) fn on(self, timer: Duration, max: Duration) -> Duration {
+        (timer * u64::from(self.factor())).min(max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doublings_go_on_to_the_end_of_their_integer() {
+        let mut backoff = Backoff::default();
+        assert_eq!(backoff.factor(), 1);
+        (0..3).for_each(|_| backoff.double());
+        assert_eq!((backoff.factor(), backoff.has_ended()), (8, false));
+        (0..100).for_each(|_| backoff.double());
+        assert_eq!(backoff.factor(), 1 << 31);
+        let second = Duration::from_secs(1);
+        assert_eq!(backoff.on(second, second * 60), second * 60);
+        backoff.end();
+        assert_eq!((backoff.factor(), backoff.has_ended()), (1, true));
+    }
+}

@@ -1,0 +1,258 @@
+//! The timer of 4.4BSD: Jacobson's, in ticks of half a second.
+
+use crate::event::RtoState;
+use crate::sample::RttSample;
+use crate::units::{Duration, Time};
+
+use super::{RtoEstimator, TimeoutKind};
+
+/// The constants of [`Bsd44`], under the meaning they have in 4.4BSD's `tcp_timer.h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bsd44Config {
+    /// The slow timeout's tick: `1 / PR_SLOWHZ`.
+    pub tick: Duration,
+    /// The round trip to assume before any sample: `TCPTV_SRTTDFLT`. The first timer is twice
+    /// that.
+    pub default_rtt: Duration,
+    /// The least timer: `TCPTV_MIN`.
+    pub min: Duration,
+    /// The greatest: `TCPTV_REXMTMAX`.
+    pub max: Duration,
+}
+
+impl Default for Bsd44Config {
+    fn default() -> Self {
+        Self {
+            tick: Duration::from_millis(500),
+            default_rtt: Duration::from_secs(3),
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(64),
+        }
+    }
+}
+
+/// The retransmission timer of 4.4BSD (Net/3), in whole ticks.
+///
+/// Its counter of a round trip starts at 1, so the first sample counts a tick too many, and the
+/// later ones take that tick off again. The deviation starts at half the first sample; until
+/// then it holds the default round trip, without a mean, and the first timer is a special sum:
+/// a connection request is therefore sent again after 6 and then 24 s (Stevens 1994, TCP/IP
+/// Illustrated 1, §18.3).
+///
+/// Timeouts take factors from a table, 1 2 4 ... 64, counted up to the twelfth. From the fourth
+/// on the mean is moved into the deviation: the timer stays, but the next sample counts as the
+/// first. Only an unambiguous sample ends the backoff (Karn and Partridge 1987); the needless
+/// timeouts that later BSDs find end it here, too.
+///
+/// ```
+/// use netspurt::rto::{Bsd44, Bsd44Config, RtoEstimator, TimeoutKind};
+/// use netspurt::units::{Duration, Time};
+/// let mut timer = Bsd44::new(Bsd44Config::default());
+/// let mut gaps = vec![timer.rto()];
+/// for _ in 0..3 {
+///     timer.on_timeout(Time::ZERO, TimeoutKind::Syn);
+///     gaps.push(timer.rto());
+/// }
+/// assert_eq!(gaps, [6, 24, 48, 64].map(Duration::from_secs));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Bsd44 {
+    config: Bsd44Config,
+    /// Eighths of a tick; 0 while the next sample is the first.
+    srtt: u64,
+    /// Quarters of a tick.
+    rttvar: u64,
+    sampled: bool,
+    /// `t_rxtshift`: timeouts in a row.
+    shift: u32,
+    /// `t_rxtcur`: the timer in ticks.
+    current: u64,
+}
+
+/// `TCP_MAXRXTSHIFT`: the sender gives up after this many timeouts; the timer just stays.
+const MAX_SHIFT: u32 = 12;
+/// From the seventh on all factors of the table are 64.
+const MAX_DOUBLINGS: u32 = 6;
+
+impl Bsd44 {
+    /// A timer that has seen no sample.
+    ///
+    /// # Panics
+    /// When the tick is zero or the bounds are crossed.
+    pub fn new(config: Bsd44Config) -> Self {
+        assert!(!config.tick.is_zero(), "this timer counts ticks");
+        assert!(config.min <= config.max, "crossed bounds");
+        let default_ticks = config.default_rtt.whole(config.tick);
+        let mut timer = Self {
+            config,
+            srtt: 0,
+            rttvar: default_ticks << 2,
+            sampled: false,
+            shift: 0,
+            current: 0,
+        };
+        timer.current = timer.within_bounds(default_ticks << 1);
+        timer
+    }
+
+    fn within_bounds(&self, ticks: u64) -> u64 {
+        let Bsd44Config { tick, min, max, .. } = self.config;
+        ticks.clamp(min.whole(tick), max.whole(tick))
+    }
+
+    fn factor(&self) -> u32 {
+        1 << self.shift.min(MAX_DOUBLINGS)
+    }
+
+    fn rearm(&mut self) {
+        let ticks = (self.srtt >> 3) + self.rttvar;
+        self.current = self.within_bounds(ticks.saturating_mul(u64::from(self.factor())));
+    }
+
+    fn end_backoff(&mut self) {
+        if self.shift > 0 {
+            self.shift = 0;
+            self.rearm();
+        }
+    }
+}
+
+impl RtoEstimator for Bsd44 {
+    fn on_sample(&mut self, sample: &RttSample) {
+        if sample.ambiguous {
+            return;
+        }
+        let ticks = sample.rtt.whole(self.config.tick);
+        if self.srtt == 0 {
+            let counter = ticks + 1;
+            (self.srtt, self.rttvar) = (counter << 3, counter << 1);
+        } else {
+            let mean = self.srtt >> 3;
+            self.srtt = (self.srtt + ticks - mean).max(1);
+            self.rttvar = (self.rttvar + ticks.abs_diff(mean) - (self.rttvar >> 2)).max(1);
+        }
+        self.sampled = true;
+        self.shift = 0;
+        self.rearm();
+    }
+
+    fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
+        if kind == TimeoutKind::Probe {
+            return;
+        }
+        self.shift = (self.shift + 1).min(MAX_SHIFT);
+        self.rearm();
+        if self.shift > MAX_SHIFT / 4 {
+            self.rttvar += self.srtt >> 3;
+            self.srtt = 0;
+        }
+    }
+
+    fn rto(&self) -> Duration {
+        self.config.tick * self.current
+    }
+
+    fn state(&self) -> RtoState {
+        let tick = self.config.tick;
+        RtoState {
+            srtt: self.sampled.then(|| tick * self.srtt / 8),
+            rttvar: self.sampled.then(|| tick * self.rttvar / 4),
+            backoff: self.factor(),
+            rto: self.rto(),
+            fired: false,
+        }
+    }
+
+    fn on_spurious(&mut self, sample: Option<&RttSample>) {
+        self.end_backoff();
+        if let Some(sample) = sample {
+            self.on_sample(sample);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(samples: &[u64]) -> Bsd44 {
+        let mut timer = Bsd44::new(Bsd44Config::default());
+        for ticks in samples {
+            let rtt = Duration::from_millis(500) * *ticks;
+            timer.on_sample(&RttSample { rtt, ..RttSample::default() });
+        }
+        timer
+    }
+
+    fn integers(timer: &Bsd44) -> (u64, u64, u64) {
+        (timer.srtt, timer.rttvar, timer.current)
+    }
+
+    /// By hand from the rules of `tcp_xmit_timer`, samples of 2, 2 and 6 ticks: the counter reads
+    /// 3 at first, so 24, 6 and 3 + 6 = 9 ticks; then the error is 2 - 3: 23, 6 + 1 - 1 = 6 and
+    /// 2 + 6 = 8; then 6 - 2: 27, 6 + 4 - 1 = 9 and 3 + 9 = 12.
+    #[test]
+    fn the_integers_are_4_4_bsds() {
+        assert_eq!(integers(&after(&[])), (0, 24, 12));
+        assert_eq!(integers(&after(&[2])), (24, 6, 9));
+        assert_eq!(integers(&after(&[2, 2])), (23, 6, 8));
+        assert_eq!(integers(&after(&[2, 2, 6])), (27, 9, 12));
+    }
+
+    /// rttvar never fades below 3 quarters, so on a quick path the timer is 3 ticks, and the
+    /// floor of two is never felt.
+    #[test]
+    fn a_quick_path_has_a_timer_of_three_ticks() {
+        let timer = after(&[0; 40]);
+        assert_eq!(integers(&timer), (7, 3, 3));
+        let min = Duration::from_secs(2);
+        let mut floored = Bsd44::new(Bsd44Config { min, ..Bsd44Config::default() });
+        floored.on_sample(&RttSample::default());
+        assert_eq!(floored.rto(), min);
+    }
+
+    /// The table: 1, 2, 4, 8, 16, 32, 64 and then always 64, within 128 ticks.
+    #[test]
+    fn the_factors_come_from_a_table_that_ends_at_64() {
+        let mut timer = after(&[0, 0, 0, 0]);
+        // 8, 2: then errors of -1, 0, 0: srtt 7, 7, 7 and rttvar 3, 3, 3.
+        assert_eq!(integers(&timer), (7, 3, 3));
+        let mut ticks = Vec::new();
+        let mut factors = Vec::new();
+        for _ in 0..14 {
+            timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+            ticks.push(timer.current);
+            factors.push(timer.state().backoff);
+        }
+        assert_eq!(factors[..7], [2, 4, 8, 16, 32, 64, 64]);
+        assert_eq!(ticks[..7], [6, 12, 24, 48, 96, 128, 128]);
+        assert_eq!((ticks[13], timer.shift), (128, 12));
+    }
+
+    /// After more than a quarter of the twelve timeouts the mean is given up, but not the timer.
+    #[test]
+    fn from_the_fourth_timeout_on_the_next_sample_is_the_first() {
+        let mut timer = after(&[2]);
+        for ticks in [18, 36, 72] {
+            timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+            assert_eq!(integers(&timer), (24, 6, ticks));
+        }
+        timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+        assert_eq!(integers(&timer), (0, 9, 128));
+        let rtt = Duration::from_millis(1000);
+        timer.on_sample(&RttSample { ambiguous: true, rtt, ..RttSample::default() });
+        assert_eq!(integers(&timer), (0, 9, 128));
+        timer.on_sample(&RttSample { rtt, ..RttSample::default() });
+        assert_eq!((integers(&timer), timer.shift), ((24, 6, 9), 0));
+    }
+
+    #[test]
+    fn a_needless_timeout_takes_the_backoff_back() {
+        let mut timer = after(&[2]);
+        timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+        timer.on_timeout(Time::ZERO, TimeoutKind::Probe);
+        assert_eq!(integers(&timer), (24, 6, 18));
+        timer.on_spurious(None);
+        assert_eq!(integers(&timer), (24, 6, 9));
+    }
+}

@@ -1,0 +1,320 @@
+//! What every law promises, tried on each with its published constants.
+
+use proptest::prelude::*;
+
+use crate::sample::{RttSample, SampleSource};
+use crate::units::{Duration, Time};
+
+use super::{EstimatorConfig, FixedConfig, MillsConfig, Rfc793Config, RtoEstimator, TimeoutKind};
+
+/// A law and what may be expected of it.
+struct Law {
+    config: EstimatorConfig,
+    /// The least and the greatest timer it says it has.
+    bounds: (Duration, Duration),
+    /// Whether it leaves ambiguous samples.
+    karn: bool,
+    /// Whether timeouts lengthen its timer.
+    backs_off: bool,
+    /// Whether progress without a sample leaves the backoff alone.
+    keeps_backoff: bool,
+    /// Where the timer settles when every sample is the same, before bounds: from, to.
+    settles: fn(Duration) -> (Duration, Duration),
+}
+
+const LONGEST: Duration = Duration::from_nanos(u64::MAX);
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// A span to which fractions of it may be missing, since steps below a unit are lost.
+fn nearly(span: Duration) -> (Duration, Duration) {
+    (span - Duration::from_micros(1), span + Duration::from_micros(1))
+}
+
+/// Whole ticks of `unit`, and the three quarters of a deviation that never fade.
+fn in_ticks(rtt: Duration, unit: Duration, least: u64) -> (Duration, Duration) {
+    let ticks = rtt.whole(unit).max(least);
+    (unit * ticks, unit * (ticks + 3))
+}
+
+/// Every law by its name; a law without a line here fails the suite.
+fn law(name: &str) -> Law {
+    let config = EstimatorConfig::named(name).expect("a law");
+    let plain = Law {
+        config,
+        bounds: (Duration::ZERO, LONGEST),
+        karn: true,
+        backs_off: true,
+        keeps_backoff: true,
+        settles: nearly,
+    };
+    match name {
+        "rfc793" => Law {
+            bounds: (ms(1000), ms(60_000)),
+            karn: false,
+            backs_off: false,
+            settles: |rtt| nearly(rtt * 2),
+            ..plain
+        },
+        "mills" => Law { karn: false, backs_off: false, settles: |rtt| nearly(rtt * 2), ..plain },
+        "jacobson88" => Law {
+            bounds: (ms(1000), ms(64_000)),
+            settles: |rtt| in_ticks(rtt, ms(500), 0),
+            ..plain
+        },
+        "rfc6298" => {
+            Law { bounds: (ms(1000), ms(60_000)), settles: |rtt| nearly(rtt + ms(1)), ..plain }
+        }
+        "bsd44" => Law {
+            bounds: (ms(1000), ms(64_000)),
+            settles: |rtt| in_ticks(rtt, ms(500), 0),
+            ..plain
+        },
+        "linux" => Law {
+            bounds: (ms(200), ms(120_000)),
+            settles: |rtt| {
+                (rtt + ms(200) - Duration::from_micros(1), rtt + Duration::from_micros(200_004))
+            },
+            ..plain
+        },
+        "quic" => Law {
+            bounds: (ms(1), LONGEST),
+            keeps_backoff: false,
+            settles: |rtt| nearly(rtt + ms(26)),
+            ..plain
+        },
+        "fixed" => Law {
+            bounds: (ms(3000), ms(3000)),
+            backs_off: false,
+            settles: |_| (ms(3000), ms(3000)),
+            ..plain
+        },
+        "ns2" => Law {
+            bounds: (ms(200), ms(60_000)),
+            keeps_backoff: false,
+            settles: |rtt| in_ticks(rtt, ms(10), 1),
+            ..plain
+        },
+        other => panic!("the law `{other}` has no line in the contract"),
+    }
+}
+
+/// The laws, and those that can be switched to Karn's rules under them.
+fn laws() -> Vec<Law> {
+    let mut laws: Vec<Law> = EstimatorConfig::NAMES.iter().map(|name| law(name)).collect();
+    let with_karn = |name: &str, config| Law { config, karn: true, backs_off: true, ..law(name) };
+    let rfc793 = Rfc793Config { karn: true, ..Rfc793Config::default() };
+    laws.push(with_karn("rfc793", EstimatorConfig::Rfc793(rfc793)));
+    let mills = MillsConfig { karn: true, max: Some(ms(30_000)), ..MillsConfig::default() };
+    laws.push(Law {
+        bounds: (Duration::ZERO, ms(30_000)),
+        ..with_karn("mills", EstimatorConfig::Mills(mills))
+    });
+    let fixed = FixedConfig { rto: ms(200), max: ms(5000) };
+    laws.push(Law {
+        bounds: (ms(200), ms(5000)),
+        settles: |_| (ms(200), ms(200)),
+        ..with_karn("fixed", EstimatorConfig::Fixed(fixed))
+    });
+    laws
+}
+
+/// Anything that can happen to an estimator.
+#[derive(Clone, Debug)]
+enum Step {
+    Sample(RttSample),
+    Handshake(RttSample),
+    Timeout(TimeoutKind),
+    Spurious(Option<RttSample>),
+    Progress(bool),
+    Send(u32),
+}
+
+/// From nothing to five hours.
+fn rtt() -> impl Strategy<Value = Duration> {
+    prop_oneof![Just(0), 0..10_000u64, 1_000_000..2_000_000_000u64, 0..18_000_000_000_000u64,]
+        .prop_map(Duration::from_nanos)
+}
+
+fn sample() -> impl Strategy<Value = RttSample> {
+    let source = prop_oneof![
+        Just(SampleSource::TimedSegment),
+        Just(SampleSource::EachSegment),
+        Just(SampleSource::Echo),
+        Just(SampleSource::Probe),
+    ];
+    let octets = (0..70_000u32, 0..1u64 << 40, 0..1u64 << 40, 0..10_000u32);
+    (rtt(), any::<bool>(), source, octets, rtt(), 0..20u64, any::<bool>()).prop_map(
+        |(rtt, ambiguous, source, octets, ack_delay, round, handshake)| RttSample {
+            at: Time::ZERO + rtt,
+            rtt,
+            ambiguous,
+            source,
+            wire_bytes: octets.0,
+            acked_bytes: octets.1,
+            flight_bytes: octets.2,
+            smss_bytes: octets.3,
+            resends: u8::from(ambiguous),
+            ack_delay,
+            round,
+            handshake,
+            ..RttSample::default()
+        },
+    )
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let kind =
+        prop_oneof![Just(TimeoutKind::Rto), Just(TimeoutKind::Syn), Just(TimeoutKind::Probe)];
+    prop_oneof![
+        4 => sample().prop_map(Step::Sample),
+        1 => sample().prop_map(Step::Handshake),
+        3 => kind.prop_map(Step::Timeout),
+        1 => proptest::option::of(sample()).prop_map(Step::Spurious),
+        1 => any::<bool>().prop_map(Step::Progress),
+        1 => any::<u32>().prop_map(Step::Send),
+    ]
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    proptest::collection::vec(step(), 0..60)
+}
+
+fn apply(timer: &mut dyn RtoEstimator, step: &Step) {
+    match step {
+        Step::Sample(sample) => timer.on_sample(sample),
+        Step::Handshake(sample) => timer.on_handshake(sample),
+        Step::Timeout(kind) => timer.on_timeout(Time::ZERO, *kind),
+        Step::Spurious(sample) => timer.on_spurious(sample.as_ref()),
+        Step::Progress(covers_timed) => timer.on_progress(*covers_timed),
+        Step::Send(wire_bytes) => timer.on_send(Time::ZERO, *wire_bytes),
+    }
+}
+
+/// A timer of this law with a past.
+fn with_past(law: &Law, past: &[Step]) -> Box<dyn RtoEstimator> {
+    let mut timer = law.config.build();
+    past.iter().for_each(|step| apply(timer.as_mut(), step));
+    timer
+}
+
+#[test]
+fn every_law_is_called_by_its_name() {
+    for name in EstimatorConfig::NAMES {
+        assert_eq!(EstimatorConfig::named(name).unwrap().name(), *name);
+    }
+    assert_eq!(EstimatorConfig::named("rfc1122"), None);
+}
+
+#[test]
+fn the_page_on_timers_has_a_row_for_every_law() {
+    let page = include_str!("../../../../docs/estimators.md");
+    for name in EstimatorConfig::NAMES {
+        assert!(page.contains(&format!("\n| `{name}` |")), "no row for `{name}`");
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_timer_keeps_its_bounds_and_the_state_agrees(past in steps()) {
+        for law in laws() {
+            let mut timer = law.config.build();
+            for step in &past {
+                let (rto, state) = (timer.rto(), timer.state());
+                prop_assert!(rto >= law.bounds.0 && rto <= law.bounds.1, "{}: {}", law.config.name(), rto);
+                prop_assert_eq!(state.rto, rto);
+                prop_assert!(state.backoff >= 1 && !state.fired);
+                prop_assert!(state.srtt.is_some() || state.rttvar.is_none());
+                let now = Time::from_nanos(1_000_000_000);
+                prop_assert!(timer.deadline(now, Time::ZERO, 1) >= now);
+                prop_assert_eq!(timer.deadline(now, now, 100), now + rto);
+                apply(timer.as_mut(), step);
+            }
+        }
+    }
+
+    #[test]
+    fn no_timeout_shortens_the_timer_and_many_bring_it_to_its_ceiling(past in steps()) {
+        for law in laws() {
+            let mut timer = with_past(&law, &past);
+            let first = timer.rto();
+            for kind in [TimeoutKind::Rto, TimeoutKind::Syn, TimeoutKind::Probe].repeat(40) {
+                let before = timer.rto();
+                timer.on_timeout(Time::ZERO, kind);
+                prop_assert!(timer.rto() >= before, "{}", law.config.name());
+            }
+            let last = timer.rto();
+            let no_floor = law.bounds.0.is_zero();
+            match (law.backs_off, law.bounds.1) {
+                (false, _) => prop_assert_eq!(last, first),
+                (true, LONGEST) => prop_assert!(last >= first * 1_000_000),
+                // Without a floor a round trip of nothing has nothing to double.
+                (true, ceiling) => prop_assert!(
+                    last == ceiling || no_floor && last >= first * 1_000_000,
+                    "{}", law.config.name()
+                ),
+            }
+        }
+    }
+
+    #[test]
+    fn an_ambiguous_sample_moves_nothing_where_karns_rule_holds(
+        past in steps(), sample in sample(),
+    ) {
+        for law in laws().into_iter().filter(|law| law.karn) {
+            let mut timer = with_past(&law, &past);
+            let before = timer.state();
+            timer.on_sample(&RttSample { ambiguous: true, ..sample });
+            prop_assert_eq!(timer.state(), before);
+        }
+    }
+
+    #[test]
+    fn progress_without_a_sample_ends_a_backoff_only_where_the_law_says_so(past in steps()) {
+        for law in laws() {
+            let mut timer = with_past(&law, &past);
+            timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+            let before = timer.state();
+            timer.on_progress(true);
+            if law.keeps_backoff {
+                prop_assert_eq!(timer.state(), before);
+            } else {
+                prop_assert_eq!(timer.state().backoff, 1);
+            }
+        }
+    }
+
+    #[test]
+    fn an_unambiguous_sample_ends_the_backoff(past in steps(), sample in sample()) {
+        for law in laws() {
+            let mut timer = with_past(&law, &past);
+            timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+            let source = SampleSource::TimedSegment;
+            timer.on_sample(&RttSample { ambiguous: false, source, ..sample });
+            prop_assert_eq!(timer.state().backoff, 1, "{}", law.config.name());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn equal_samples_bring_the_timer_to_the_laws_fixed_point(past in steps(), rtt in rtt()) {
+        for law in laws() {
+            let mut timer = with_past(&law, &past);
+            for round in 100..1100 {
+                timer.on_sample(&RttSample { rtt, round, ..RttSample::default() });
+            }
+            let (low, high) = (law.settles)(rtt);
+            let (floor, ceiling) = law.bounds;
+            let rto = timer.rto();
+            prop_assert!(
+                rto >= low.clamp(floor, ceiling) && rto <= high.clamp(floor, ceiling),
+                "{}: {} after samples of {}", law.config.name(), rto, rtt
+            );
+        }
+    }
+}

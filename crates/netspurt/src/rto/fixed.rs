@@ -1,0 +1,113 @@
+//! A timer that learns nothing.
+
+use crate::event::RtoState;
+use crate::sample::RttSample;
+use crate::units::{Duration, Time};
+
+use super::backoff::Backoff;
+use super::{RtoEstimator, TimeoutKind};
+
+/// The constants of [`Fixed`]: by default 3 s that never move, the timer RFC 1122 §4.2.3.1 gives
+/// a connection that knows nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FixedConfig {
+    /// The timer.
+    pub rto: Duration,
+    /// The ceiling of its doublings; equal to `rto`, there are none.
+    pub max: Duration,
+}
+
+impl Default for FixedConfig {
+    fn default() -> Self {
+        Self { rto: Duration::from_secs(3), max: Duration::from_secs(3) }
+    }
+}
+
+/// A constant, with or without a backoff: what every law is to be compared with.
+///
+/// Samples change nothing but that an unambiguous one ends the backoff (Karn and Partridge
+/// 1987); a needless timeout ends it, too.
+///
+/// ```
+/// use netspurt::rto::{Fixed, FixedConfig, RtoEstimator, TimeoutKind};
+/// use netspurt::units::{Duration, Time};
+/// let ms = Duration::from_millis;
+/// let mut timer = Fixed::new(FixedConfig { rto: ms(200), max: ms(1000) });
+/// timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+/// assert_eq!(timer.rto(), ms(400));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    config: FixedConfig,
+    backoff: Backoff,
+}
+
+impl Fixed {
+    /// The constant.
+    ///
+    /// # Panics
+    /// When the ceiling is below the timer.
+    pub fn new(config: FixedConfig) -> Self {
+        assert!(config.rto <= config.max, "a ceiling below the timer");
+        Self { config, backoff: Backoff::default() }
+    }
+}
+
+impl RtoEstimator for Fixed {
+    fn on_sample(&mut self, sample: &RttSample) {
+        if !sample.ambiguous {
+            self.backoff.end();
+        }
+    }
+
+    fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
+        if kind != TimeoutKind::Probe {
+            self.backoff.double();
+        }
+    }
+
+    fn rto(&self) -> Duration {
+        self.backoff.on(self.config.rto, self.config.max)
+    }
+
+    fn state(&self) -> RtoState {
+        let backoff = self.backoff.factor();
+        RtoState { srtt: None, rttvar: None, backoff, rto: self.rto(), fired: false }
+    }
+
+    fn on_spurious(&mut self, _sample: Option<&RttSample>) {
+        self.backoff.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_room_above_it_the_timer_never_moves() {
+        let mut timer = Fixed::new(FixedConfig::default());
+        (0..40).for_each(|_| timer.on_timeout(Time::ZERO, TimeoutKind::Rto));
+        assert_eq!(timer.rto(), Duration::from_secs(3));
+    }
+
+    #[test]
+    fn only_an_unambiguous_sample_or_a_needless_timeout_ends_the_backoff() {
+        let ms = Duration::from_millis;
+        let mut timer = Fixed::new(FixedConfig { rto: ms(200), max: ms(1000) });
+        let after = |timer: &mut Fixed, kinds: &[TimeoutKind]| {
+            kinds.iter().for_each(|kind| timer.on_timeout(Time::ZERO, *kind));
+            timer.rto()
+        };
+        use TimeoutKind::{Probe, Rto, Syn};
+        assert_eq!(after(&mut timer, &[Rto, Probe, Syn]), ms(800));
+        assert_eq!(after(&mut timer, &[Rto]), ms(1000));
+        timer.on_sample(&RttSample { ambiguous: true, ..RttSample::default() });
+        assert_eq!(timer.rto(), ms(1000));
+        timer.on_sample(&RttSample::default());
+        assert_eq!(timer.rto(), ms(200));
+        assert_eq!(after(&mut timer, &[Rto]), ms(400));
+        timer.on_spurious(None);
+        assert_eq!(timer.rto(), ms(200));
+    }
+}

@@ -1,0 +1,189 @@
+//! Jacobson's timer of 1988: mean and mean deviation, in scaled integers.
+
+use crate::event::RtoState;
+use crate::sample::RttSample;
+use crate::units::{Duration, Time};
+
+use super::backoff::Backoff;
+use super::{RtoEstimator, TimeoutKind};
+
+/// How many mean deviations the timer stands above the mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deviations {
+    /// Two, as the paper was printed in 1988.
+    Two,
+    /// Four, as in its revision of 1990 and in BSD.
+    Four,
+}
+
+/// The constants of [`Jacobson88`]. The paper gives the gains and the tick; the bounds and the
+/// first timer are 4.3BSD's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jacobson88Config {
+    /// The unit of samples and timer.
+    pub tick: Duration,
+    /// Two or four.
+    pub deviations: Deviations,
+    /// The timer before any sample.
+    pub initial: Duration,
+    /// The least timer, put on before the backoff.
+    pub min: Duration,
+    /// The greatest, put on after it.
+    pub max: Duration,
+}
+
+impl Default for Jacobson88Config {
+    fn default() -> Self {
+        Self {
+            tick: Duration::from_millis(500),
+            deviations: Deviations::Four,
+            initial: Duration::from_secs(3),
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(64),
+        }
+    }
+}
+
+/// The timer of V. Jacobson, "Congestion Avoidance and Control", SIGCOMM '88, appendix A.
+///
+/// The mean is kept in eighths of a tick and the mean deviation in quarters, with gains of 1/8
+/// and 1/4, so an update is two shifts and a few sums. Samples are whole ticks, rounded down.
+/// The first one sets the mean to itself and the deviation to half of it, as in BSD; the
+/// appendix leaves the start open. Timeouts double the timer, and the backoff stays until an
+/// unambiguous sample (Karn and Partridge 1987) or the news that the timeout was needless.
+///
+/// ```
+/// use netspurt::rto::{Jacobson88, Jacobson88Config, RtoEstimator};
+/// use netspurt::sample::RttSample;
+/// use netspurt::units::Duration;
+/// let mut timer = Jacobson88::new(Jacobson88Config::default());
+/// timer.on_sample(&RttSample { rtt: Duration::from_millis(1000), ..RttSample::default() });
+/// assert_eq!(timer.rto(), Duration::from_millis(3000));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Jacobson88 {
+    config: Jacobson88Config,
+    /// `sa` and `sv`, once there was a sample.
+    scaled: Option<(u64, u64)>,
+    backoff: Backoff,
+}
+
+impl Jacobson88 {
+    /// A timer that has seen no sample.
+    ///
+    /// # Panics
+    /// When the tick is zero or the bounds are crossed.
+    pub fn new(config: Jacobson88Config) -> Self {
+        assert!(!config.tick.is_zero(), "this timer counts ticks");
+        assert!(config.min <= config.max, "crossed bounds");
+        Self { config, scaled: None, backoff: Backoff::default() }
+    }
+
+    /// The timer in ticks, before bounds and backoff.
+    fn ticks(&self, (sa, sv): (u64, u64)) -> u64 {
+        match self.config.deviations {
+            Deviations::Two => ((sa >> 2) + sv) >> 1,
+            Deviations::Four => (sa >> 3) + sv,
+        }
+    }
+}
+
+impl RtoEstimator for Jacobson88 {
+    fn on_sample(&mut self, sample: &RttSample) {
+        if sample.ambiguous {
+            return;
+        }
+        let rtt = sample.rtt.whole(self.config.tick);
+        self.scaled = Some(match self.scaled {
+            None => (rtt << 3, rtt << 1),
+            Some((sa, sv)) => {
+                let error = rtt.abs_diff(sa >> 3);
+                (sa + rtt - (sa >> 3), sv + error - (sv >> 2))
+            }
+        });
+        self.backoff.end();
+    }
+
+    fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
+        if kind != TimeoutKind::Probe {
+            self.backoff.double();
+        }
+    }
+
+    fn rto(&self) -> Duration {
+        let Jacobson88Config { tick, initial, min, max, .. } = self.config;
+        let timer = self.scaled.map_or(initial, |scaled| tick * self.ticks(scaled));
+        self.backoff.on(timer.clamp(min, max), max)
+    }
+
+    fn state(&self) -> RtoState {
+        let tick = self.config.tick;
+        RtoState {
+            srtt: self.scaled.map(|(sa, _)| tick * sa / 8),
+            rttvar: self.scaled.map(|(_, sv)| tick * sv / 4),
+            backoff: self.backoff.factor(),
+            rto: self.rto(),
+            fired: false,
+        }
+    }
+
+    fn on_spurious(&mut self, sample: Option<&RttSample>) {
+        self.backoff.end();
+        if let Some(sample) = sample {
+            self.on_sample(sample);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticks(n: u64) -> Duration {
+        Duration::from_millis(500) * n
+    }
+
+    fn after(deviations: Deviations, samples: &[u64]) -> Jacobson88 {
+        let mut timer =
+            Jacobson88::new(Jacobson88Config { deviations, ..Jacobson88Config::default() });
+        for n in samples {
+            timer.on_sample(&RttSample { rtt: ticks(*n), ..RttSample::default() });
+        }
+        timer
+    }
+
+    /// Appendix A: the error moves the scaled mean in full, and its size less a quarter of the
+    /// scaled deviation moves that. By hand, samples of 4, 8 and 2 ticks:
+    /// sa 32, sv 8; error 4: sa 36, sv 8 + 4 - 2 = 10; error 2 - 4: sa 34, sv 10 + 2 - 2 = 10.
+    #[test]
+    fn the_integers_are_the_appendixs() {
+        let scaled = |samples: &[u64]| after(Deviations::Four, samples).scaled;
+        assert_eq!(scaled(&[4]), Some((32, 8)));
+        assert_eq!(scaled(&[4, 8]), Some((36, 10)));
+        assert_eq!(scaled(&[4, 8, 2]), Some((34, 10)));
+    }
+
+    /// By hand: of 1988 ((36 / 4) + 10) / 2 = 9 ticks, of 1990 (36 / 8) + 10 = 14.
+    #[test]
+    fn two_deviations_in_1988_became_four_in_1990() {
+        assert_eq!(after(Deviations::Two, &[4, 8]).rto(), ticks(9));
+        assert_eq!(after(Deviations::Four, &[4, 8]).rto(), ticks(14));
+        // (34 / 4 + 10) / 2 = 9 and 34 / 8 + 10 = 14, all rounded down; and of sa 37, sv 9 the
+        // halves are summed first: (9 + 9) / 2.
+        assert_eq!(after(Deviations::Two, &[4, 8, 2]).rto(), ticks(9));
+        assert_eq!(after(Deviations::Four, &[4, 8, 2]).rto(), ticks(14));
+        assert_eq!(after(Deviations::Two, &[4, 8, 5]).rto(), ticks(9));
+        assert_eq!(after(Deviations::Four, &[4, 8, 5]).rto(), ticks(13));
+    }
+
+    #[test]
+    fn samples_are_whole_ticks() {
+        let mut timer = after(Deviations::Four, &[]);
+        assert_eq!(timer.rto(), ticks(6));
+        let rtt = Duration::from_millis(1999);
+        timer.on_sample(&RttSample { rtt, ..RttSample::default() });
+        assert_eq!(timer.scaled, Some((24, 6)));
+        timer.on_sample(&RttSample { ambiguous: true, rtt: ticks(60), ..RttSample::default() });
+        assert_eq!(timer.scaled, Some((24, 6)));
+    }
+}

@@ -1,0 +1,419 @@
+//! The timer of Linux 6: a deviation that jumps up, and comes down once per round trip.
+
+use crate::event::RtoState;
+use crate::sample::RttSample;
+use crate::units::{Duration, Time};
+
+use super::backoff::Backoff;
+use super::{RtoEstimator, TimeoutKind};
+
+/// The constants of [`Linux`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinuxConfig {
+    /// The least variation, and so the least distance of the timer from srtt: `TCP_RTO_MIN`,
+    /// the sysctl `tcp_rto_min_us`, the route's `rto_min`.
+    pub rto_min: Duration,
+    /// The greatest timer: `TCP_RTO_MAX`, the sysctl `tcp_rto_max_ms`.
+    pub rto_max: Duration,
+    /// The timer before any sample: `TCP_TIMEOUT_INIT`.
+    pub initial: Duration,
+    /// The timer for data where the handshake gave no sample: `TCP_TIMEOUT_FALLBACK`
+    /// (RFC 6298 §5.7).
+    pub fallback: Duration,
+    /// Timeouts of a SYN before the timer doubles: the sysctl `tcp_syn_linear_timeouts`.
+    pub syn_linear_timeouts: u32,
+    /// No doubling for the first six timeouts while fewer than four segments are outstanding:
+    /// `tcp_thin_linear_timeouts`.
+    pub thin_linear: bool,
+    /// The unit into which the timer is rounded up before it is doubled: 1 µs, or a jiffy, as
+    /// in the kernel, where it makes doublings of 204 ms on a short path with 250 jiffies a
+    /// second.
+    pub jiffy: Duration,
+}
+
+impl Default for LinuxConfig {
+    fn default() -> Self {
+        Self {
+            rto_min: Duration::from_millis(200),
+            rto_max: Duration::from_secs(120),
+            initial: Duration::from_secs(1),
+            fallback: Duration::from_secs(3),
+            syn_linear_timeouts: 4,
+            thin_linear: false,
+            jiffy: MICROSECOND,
+        }
+    }
+}
+
+/// The timer of Linux 6 (`tcp_rtt_estimator`, `tcp_set_rto`, `tcp_retransmit_timer`), in integers
+/// of microseconds.
+///
+/// Its rttvar is four deviations at once, and the timer is srtt + rttvar. Three things set it
+/// apart from RFC 6298. A sample below the mean that would raise the deviation raises it by an
+/// eighth of what one above would: a path that turns faster is no reason to wait longer. rttvar
+/// follows the largest deviation of a round trip upwards at once, and downwards by a quarter of
+/// the way at the end of each round trip. And the floor, `rto_min`, is on rttvar.
+///
+/// An unambiguous sample ends the backoff and nothing else does, neither progress nor an undo
+/// (`tcp_ack_update_rtt`, which cites RFC 6298); where an ACK brings none, the timer stays
+/// doubled. A SYN's timer doubles only from the fifth timeout on.
+///
+/// departs: RFC 6298 §2.3 and §2.4 - Linux's gains, and its floor of 200 ms on the variation
+/// where the RFC has 1 s on the timer.
+///
+/// ```
+/// use netspurt::rto::{Linux, LinuxConfig, RtoEstimator};
+/// use netspurt::sample::RttSample;
+/// use netspurt::units::Duration;
+/// let mut timer = Linux::new(LinuxConfig::default());
+/// timer.on_sample(&RttSample { rtt: Duration::from_millis(30), ..RttSample::default() });
+/// assert_eq!(timer.rto(), Duration::from_millis(230));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Linux {
+    config: LinuxConfig,
+    smoothed: Option<Smoothed>,
+    /// The timer without a sample: the first one, or the fallback.
+    unsampled: Duration,
+    backoff: Backoff,
+    /// The backoff of a flow that is thin.
+    thin_backoff: Backoff,
+    /// `icsk_retransmits`: timeouts since snd_una advanced.
+    retransmits: u32,
+    syn_timeouts: u32,
+}
+
+/// In microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Smoothed {
+    /// Eight times the mean.
+    srtt: u64,
+    /// Four times the mean deviation.
+    mdev: u64,
+    /// The largest mdev of this round trip.
+    mdev_max: u64,
+    rttvar: u64,
+    /// The round of the last look at mdev_max.
+    round: u64,
+}
+
+const MICROSECOND: Duration = Duration::from_micros(1);
+/// `TCP_THIN_LINEAR_RETRIES`.
+const THIN_LINEAR_TIMEOUTS: u32 = 6;
+/// A flow with fewer segments outstanding is thin.
+const THIN_SEGS: u64 = 4;
+
+impl Smoothed {
+    fn first(rtt: u64, rto_min: u64, round: u64) -> Self {
+        let mdev = rtt << 1;
+        let rttvar = mdev.max(rto_min);
+        Self { srtt: (rtt << 3).max(1), mdev, mdev_max: rttvar, rttvar, round }
+    }
+
+    fn take(&mut self, rtt: u64, rto_min: u64, round: u64) {
+        let mean = self.srtt >> 3;
+        let (error, decay) = (rtt.abs_diff(mean), self.mdev >> 2);
+        let growth = error.saturating_sub(decay);
+        let growth = if rtt < mean { growth >> 3 } else { growth };
+        self.srtt = (self.srtt + rtt - mean).max(1);
+        self.mdev = self.mdev + growth - decay.saturating_sub(error);
+        self.mdev_max = self.mdev_max.max(self.mdev);
+        self.rttvar = self.rttvar.max(self.mdev_max);
+        if round != self.round {
+            self.rttvar -= (self.rttvar - self.mdev_max) >> 2;
+            self.mdev_max = rto_min;
+            self.round = round;
+        }
+    }
+}
+
+impl Linux {
+    /// A timer that has seen no sample.
+    ///
+    /// # Panics
+    /// When the jiffy is zero.
+    pub fn new(config: LinuxConfig) -> Self {
+        assert!(!config.jiffy.is_zero(), "a timer is kept in jiffies of some length");
+        Self {
+            config,
+            smoothed: None,
+            unsampled: config.initial,
+            backoff: Backoff::default(),
+            thin_backoff: Backoff::default(),
+            retransmits: 0,
+            syn_timeouts: 0,
+        }
+    }
+
+    /// The timer before its backoff.
+    fn base(&self) -> Duration {
+        let micros = |s: Smoothed| MICROSECOND * ((s.srtt >> 3) + s.rttvar);
+        let timer = self.smoothed.map_or(self.unsampled, micros);
+        let jiffies = timer.as_nanos().div_ceil(self.config.jiffy.as_nanos());
+        self.config.jiffy * jiffies
+    }
+
+    fn on_data_timeout(&mut self) {
+        self.retransmits = self.retransmits.saturating_add(1);
+        self.backoff.double();
+        if self.retransmits > THIN_LINEAR_TIMEOUTS {
+            self.thin_backoff.double();
+        } else {
+            self.thin_backoff.end();
+        }
+    }
+
+    fn on_syn_timeout(&mut self) {
+        self.syn_timeouts = self.syn_timeouts.saturating_add(1);
+        if self.syn_timeouts > self.config.syn_linear_timeouts {
+            self.backoff.double();
+            self.thin_backoff.double();
+        }
+    }
+
+    fn end_backoff(&mut self) {
+        self.backoff.end();
+        self.thin_backoff.end();
+        self.retransmits = 0;
+    }
+}
+
+impl RtoEstimator for Linux {
+    fn on_sample(&mut self, sample: &RttSample) {
+        if sample.ambiguous {
+            return;
+        }
+        let (rtt, rto_min) =
+            (sample.rtt.whole(MICROSECOND), self.config.rto_min.whole(MICROSECOND));
+        match &mut self.smoothed {
+            Some(smoothed) => smoothed.take(rtt, rto_min, sample.round),
+            none => *none = Some(Smoothed::first(rtt, rto_min, sample.round)),
+        }
+        self.end_backoff();
+    }
+
+    fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
+        match kind {
+            TimeoutKind::Rto => self.on_data_timeout(),
+            TimeoutKind::Syn => self.on_syn_timeout(),
+            TimeoutKind::Probe => {}
+        }
+    }
+
+    fn rto(&self) -> Duration {
+        self.backoff.on(self.base(), self.config.rto_max)
+    }
+
+    fn state(&self) -> RtoState {
+        RtoState {
+            srtt: self.smoothed.map(|s| MICROSECOND * s.srtt / 8),
+            rttvar: self.smoothed.map(|s| MICROSECOND * s.rttvar),
+            backoff: self.backoff.factor(),
+            rto: self.rto(),
+            fired: false,
+        }
+    }
+
+    fn on_handshake(&mut self, sample: &RttSample) {
+        self.on_sample(sample);
+        if self.smoothed.is_none() {
+            self.unsampled = self.config.fallback;
+            self.end_backoff();
+        }
+    }
+
+    fn on_progress(&mut self, _covers_timed: bool) {
+        self.retransmits = 0;
+    }
+
+    fn deadline(&self, now: Time, _oldest_sent: Time, flight_segs: u64) -> Time {
+        let thin = self.config.thin_linear && flight_segs < THIN_SEGS;
+        let backoff = if thin { self.thin_backoff } else { self.backoff };
+        now + backoff.on(self.base(), self.config.rto_max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::clock::Clock;
+
+    use super::*;
+
+    const RTO_MIN: u64 = 200_000;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn sample(rtt_us: u64, round: u64) -> RttSample {
+        RttSample { rtt: Duration::from_micros(rtt_us), round, ..RttSample::default() }
+    }
+
+    /// After samples of these microseconds in these rounds.
+    fn after(samples: &[(u64, u64)]) -> Linux {
+        let mut timer = Linux::new(LinuxConfig::default());
+        samples.iter().for_each(|(rtt, round)| timer.on_sample(&sample(*rtt, *round)));
+        timer
+    }
+
+    fn fields(timer: &Linux) -> (u64, u64, u64, u64) {
+        let s = timer.smoothed.unwrap();
+        (s.srtt, s.mdev, s.mdev_max, s.rttvar)
+    }
+
+    fn micros(timer: &Linux) -> u64 {
+        timer.rto().whole(MICROSECOND)
+    }
+
+    /// The first sample is the mean and twice it the fourfold deviation, but rttvar is 200 ms at
+    /// the least. By hand: 30 ms gives 30 + 200; 150 ms gives 150 + 300, three round trips.
+    #[test]
+    fn the_floor_is_on_the_variation_of_the_first_sample() {
+        let timer = after(&[(30_000, 0)]);
+        assert_eq!(fields(&timer), (240_000, 60_000, RTO_MIN, RTO_MIN));
+        assert_eq!(micros(&timer), 230_000);
+        assert_eq!(timer.state().srtt, Some(ms(30)));
+        assert_eq!(timer.state().rttvar, Some(ms(200)));
+        assert_eq!(micros(&after(&[(150_000, 0)])), 450_000);
+    }
+
+    /// A rise, by hand: 150, then 550 ms in the same round. error 400 000; srtt 1 200 000 +
+    /// 400 000; mdev 300 000 + 400 000 - 75 000 = 625 000, at once the new rttvar. RTO
+    /// 200 000 + 625 000.
+    #[test]
+    fn a_rise_lifts_the_variation_at_once() {
+        let timer = after(&[(150_000, 0), (550_000, 0)]);
+        assert_eq!(fields(&timer), (1_600_000, 625_000, 625_000, 625_000));
+        assert_eq!(micros(&timer), 825_000);
+    }
+
+    /// A fall, by hand: 400, then 100 ms. error -300 000; srtt 3 200 000 - 300 000; the deviation
+    /// would grow by 300 000 - 200 000, of which an eighth is left: mdev 812 500. RTO
+    /// 362 500 + 812 500.
+    #[test]
+    fn a_fall_lifts_the_deviation_by_an_eighth_of_what_a_rise_would() {
+        let timer = after(&[(400_000, 0), (100_000, 0)]);
+        assert_eq!(fields(&timer), (2_900_000, 812_500, 812_500, 812_500));
+        assert_eq!(micros(&timer), 1_175_000);
+    }
+
+    /// A small fall: 400, then 300 ms. 100 000 - 200 000 is no growth, and is taken in full: mdev
+    /// 700 000, while mdev_max and rttvar stay. RTO 387 500 + 800 000.
+    #[test]
+    fn a_small_fall_lowers_the_deviation_as_a_small_rise_does() {
+        let timer = after(&[(400_000, 0), (300_000, 0)]);
+        assert_eq!(fields(&timer), (3_100_000, 700_000, 800_000, 800_000));
+        assert_eq!(micros(&timer), 1_187_500);
+        let timer = after(&[(400_000, 0), (500_000, 0)]);
+        assert_eq!(fields(&timer), (3_300_000, 700_000, 800_000, 800_000));
+    }
+
+    /// Decay, by hand: samples of 400 ms, always. mdev 800, 600, 450, 337.5, 253.125 ms. The
+    /// first new round still has mdev_max 800, so rttvar stays and mdev_max starts anew at 200.
+    /// In the second it is 450, so rttvar 800 - 350/4 = 712.5; in the third 337.5, so 712.5 -
+    /// 375/4 = 618.75.
+    #[test]
+    fn the_variation_comes_down_once_in_a_round() {
+        let steps = [(0, 800_000), (1, 800_000), (2, 712_500), (3, 618_750)];
+        let mut timer = after(&[]);
+        for (round, rttvar) in steps {
+            timer.on_sample(&sample(400_000, round));
+            assert_eq!(fields(&timer).3, rttvar, "round {round}");
+            assert_eq!(micros(&timer), 400_000 + rttvar);
+        }
+        assert_eq!(fields(&timer).2, RTO_MIN);
+        // Later samples of the same round lower mdev and leave rttvar.
+        timer.on_sample(&sample(400_000, 3));
+        assert_eq!(fields(&timer), (3_200_000, 253_125, 253_125, 618_750));
+    }
+
+    #[test]
+    fn only_an_unambiguous_sample_ends_the_backoff() {
+        let mut timer = after(&[(30_000, 0)]);
+        for rto in [460, 920, 1840] {
+            timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+            assert_eq!(timer.rto(), ms(rto));
+        }
+        timer.on_timeout(Time::ZERO, TimeoutKind::Probe);
+        timer.on_progress(true);
+        timer.on_spurious(None);
+        timer.on_sample(&RttSample { ambiguous: true, ..sample(1_000, 1) });
+        assert_eq!(timer.rto(), ms(1840));
+        timer.on_sample(&sample(30_000, 1));
+        assert_eq!(timer.rto(), ms(230));
+        (0..20).for_each(|_| timer.on_timeout(Time::ZERO, TimeoutKind::Rto));
+        assert_eq!(timer.rto(), ms(120_000));
+    }
+
+    /// The documentation of `tcp_syn_linear_timeouts`: with 1 s and four linear timeouts a SYN
+    /// waits 1, 1, 1, 1, 1, 2, 4 s.
+    #[test]
+    fn a_syn_is_repeated_each_second_before_it_doubles() {
+        let mut timer = after(&[]);
+        let mut gaps = vec![timer.rto()];
+        for _ in 0..6 {
+            timer.on_timeout(Time::ZERO, TimeoutKind::Syn);
+            gaps.push(timer.rto());
+        }
+        assert_eq!(gaps, [1000, 1000, 1000, 1000, 1000, 2000, 4000].map(ms));
+    }
+
+    /// RFC 6298 §5.7 has data wait 3 s after a handshake that had to be repeated; Linux where
+    /// it gave no sample. The RFC 2416 path: a handshake of 425.3 ms makes the first timer
+    /// three times that (1.276 s measured).
+    #[test]
+    fn the_handshake_gives_the_first_timer_or_three_seconds() {
+        let mut timer = after(&[]);
+        (0..6).for_each(|_| timer.on_timeout(Time::ZERO, TimeoutKind::Syn));
+        timer.on_handshake(&RttSample { ambiguous: true, ..sample(425_300, 0) });
+        assert_eq!(timer.rto(), ms(3000));
+        timer.on_sample(&sample(425_300, 0));
+        assert_eq!(micros(&timer), 1_275_900);
+        let mut timer = after(&[]);
+        timer.on_handshake(&sample(425_300, 0));
+        assert_eq!(micros(&timer), 1_275_900);
+    }
+
+    /// Six linear timeouts while fewer than four segments are out, then doublings; progress
+    /// starts the count again.
+    #[test]
+    fn a_thin_flow_does_not_double_for_six_timeouts() {
+        let config = LinuxConfig { thin_linear: true, ..LinuxConfig::default() };
+        let mut timer = Linux::new(config);
+        timer.on_sample(&sample(30_000, 0));
+        let wait = |timer: &Linux, segs| timer.deadline(Time::ZERO, Time::ZERO, segs) - Time::ZERO;
+        for _ in 0..6 {
+            timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+            assert_eq!(wait(&timer, 3), ms(230));
+        }
+        assert_eq!(wait(&timer, 4), ms(230 * 64));
+        timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+        assert_eq!(wait(&timer, 3), ms(460));
+        timer.on_progress(false);
+        timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+        assert_eq!(wait(&timer, 3), ms(230));
+        assert_eq!(wait(&after(&[(30_000, 0)]), 3), ms(230));
+    }
+
+    /// Measured on Linux 6.18 over a veth pair: `tcpi_rto` 204 ms, then copies after 208, 420,
+    /// 832 and 1664 ms. The second gap depends on where in its bucket the first timer fired:
+    /// 412 to 440 ms, and 420 where its count of jiffies leaves 7 by 8, so that this one is armed
+    /// at a count that leaves 3.
+    #[test]
+    fn in_jiffies_a_short_path_repeats_as_measured() {
+        let mut timer = Linux::new(LinuxConfig { jiffy: ms(4), ..LinuxConfig::default() });
+        timer.on_sample(&sample(60, 0));
+        assert_eq!(timer.rto(), ms(204));
+        let mut now = Time::ZERO + ms(4 * (8 * 1000 + 3));
+        let mut gap = |timer: &Linux| {
+            let fires = Clock::LINUX_HZ250.expiry(now, timer.rto());
+            let gap = fires - now;
+            now = fires;
+            gap
+        };
+        for measured in [208, 420, 832, 1664] {
+            assert_eq!(gap(&timer), ms(measured));
+            timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The timer Mills proposes in RFC 889: quick to rise and slow to fall.
+
+use crate::event::RtoState;
+use crate::sample::RttSample;
+use crate::units::{Duration, Time};
+
+use super::arith::{Ratio, Smooth};
+use super::backoff::Backoff;
+use super::{RtoEstimator, TimeoutKind};
+
+/// The constants of [`Mills`]; by default those RFC 889 §3.3 settles on: 15/16, 3/4 and 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MillsConfig {
+    /// The weight F1 of the estimate against a sample below it.
+    pub falling: Ratio,
+    /// The weight F2 against a sample that is not.
+    pub rising: Ratio,
+    /// The factor G from estimate to timer.
+    pub g: Ratio,
+    /// The estimate to start with; the first sample where there is none. The RFC names none.
+    pub initial: Option<Duration>,
+    /// The timer before any sample where `initial` names no estimate: 3 s, as RFC 1122 §4.2.3.1.
+    pub unsampled: Duration,
+    /// The least timer, if any.
+    pub min: Option<Duration>,
+    /// The greatest, if any.
+    pub max: Option<Duration>,
+    /// Karn and Partridge's rules of 1987, which RFC 889 cannot know: ambiguous samples are
+    /// left, timeouts double the timer.
+    pub karn: bool,
+}
+
+impl Default for MillsConfig {
+    fn default() -> Self {
+        Self {
+            falling: Ratio::new(15, 16),
+            rising: Ratio::new(3, 4),
+            g: Ratio::new(2, 1),
+            initial: None,
+            unsampled: Duration::from_secs(3),
+            min: None,
+            max: None,
+            karn: false,
+        }
+    }
+}
+
+impl MillsConfig {
+    /// What RFC 889 §3.3 measures its proposal against: the one weight 7/8 in both directions.
+    pub fn single_gain() -> Self {
+        Self { falling: Ratio::new(7, 8), rising: Ratio::new(7, 8), ..Self::default() }
+    }
+}
+
+/// The timer of RFC 889 §3.3: E = F E + (1 - F) R, where F is F1 if R < E and F2 if not; the
+/// timer is G E.
+///
+/// Neither bounds nor a backoff are in the RFC, and every sample counts. `karn` adds a backoff,
+/// which an unambiguous sample or a needless timeout ends.
+///
+/// ```
+/// use netspurt::rto::{Mills, MillsConfig, RtoEstimator};
+/// use netspurt::sample::RttSample;
+/// use netspurt::units::Duration;
+/// let initial = Some(Duration::from_millis(1000));
+/// let mut timer = Mills::new(MillsConfig { initial, ..MillsConfig::default() });
+/// timer.on_sample(&RttSample { rtt: Duration::from_millis(2000), ..RttSample::default() });
+/// assert_eq!(timer.rto(), Duration::from_millis(2500));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Mills {
+    config: MillsConfig,
+    estimate: Option<Smooth>,
+    backoff: Backoff,
+}
+
+impl Mills {
+    /// A timer that has seen no sample.
+    ///
+    /// # Panics
+    /// When a weight is above 1 or the bounds are crossed.
+    pub fn new(config: MillsConfig) -> Self {
+        assert!(config.falling.is_part() && config.rising.is_part(), "a weight above 1");
+        let timer =
+            Self { config, estimate: config.initial.map(Smooth::of), backoff: Backoff::default() };
+        let (min, max) = timer.bounds();
+        assert!(min <= max, "crossed bounds");
+        timer
+    }
+
+    fn bounds(&self) -> (Duration, Duration) {
+        let longest = Duration::from_nanos(u64::MAX);
+        (self.config.min.unwrap_or_default(), self.config.max.unwrap_or(longest))
+    }
+}
+
+impl RtoEstimator for Mills {
+    fn on_sample(&mut self, sample: &RttSample) {
+        if self.config.karn && sample.ambiguous {
+            return;
+        }
+        let rtt = Smooth::of(sample.rtt);
+        let estimate = self.estimate.unwrap_or(rtt);
+        let weight = if rtt < estimate { self.config.falling } else { self.config.rising };
+        self.estimate = Some(estimate.toward(rtt, weight.rest()));
+        self.backoff.end();
+    }
+
+    fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
+        if self.config.karn && kind != TimeoutKind::Probe {
+            self.backoff.double();
+        }
+    }
+
+    fn rto(&self) -> Duration {
+        let (min, max) = self.bounds();
+        let timer = self.estimate.map_or(self.config.unsampled, |e| self.config.g.of(e.span()));
+        self.backoff.on(timer.clamp(min, max), max)
+    }
+
+    fn state(&self) -> RtoState {
+        RtoState {
+            srtt: self.estimate.map(Smooth::span),
+            rttvar: None,
+            backoff: self.backoff.factor(),
+            rto: self.rto(),
+            fired: false,
+        }
+    }
+
+    fn on_spurious(&mut self, sample: Option<&RttSample>) {
+        self.backoff.end();
+        if let Some(sample) = sample {
+            self.on_sample(sample);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn sample(rtt: Duration) -> RttSample {
+        RttSample { rtt, ..RttSample::default() }
+    }
+
+    fn started(config: MillsConfig) -> Mills {
+        Mills::new(MillsConfig { initial: Some(ms(1000)), ..config })
+    }
+
+    /// RFC 889 §3.3: an estimate that rises with weight 3/4 and falls with 15/16, and a timer of
+    /// twice the estimate. By hand: 750 + 500 = 1250; 1171.875 + 15.625 = 1187.5; and equal is
+    /// not below, so the weight of rising would hold, to no effect.
+    #[test]
+    fn the_estimate_rises_by_a_quarter_and_falls_by_a_sixteenth() {
+        let mut timer = started(MillsConfig::default());
+        assert_eq!(timer.rto(), ms(2000));
+        for (rtt, rto) in [(2000, 2500), (250, 2375)] {
+            timer.on_sample(&sample(ms(rtt)));
+            assert_eq!(timer.rto(), ms(rto));
+        }
+        timer.on_sample(&sample(Duration::from_micros(1_187_500)));
+        assert_eq!(timer.rto(), ms(2375));
+    }
+
+    /// By hand: 875 + 250 = 1125; 984.375 + 31.25 = 1015.625.
+    #[test]
+    fn the_single_gain_moves_by_an_eighth_either_way() {
+        let mut timer = started(MillsConfig::single_gain());
+        timer.on_sample(&sample(ms(2000)));
+        assert_eq!(timer.rto(), ms(2250));
+        timer.on_sample(&sample(ms(250)));
+        assert_eq!(timer.rto(), Duration::from_micros(2_031_250));
+    }
+
+    /// RFC 889 §3.3 says how fast each weight learns: a step is followed to 1/e after 15.5
+    /// samples down and 3.5 up.
+    #[test]
+    fn the_time_constants_are_the_rfcs() {
+        let left = |from: u64, to: u64, samples: u32| {
+            let initial = Some(ms(from));
+            let mut timer = Mills::new(MillsConfig { initial, ..MillsConfig::default() });
+            (0..samples).for_each(|_| timer.on_sample(&sample(ms(to))));
+            timer.state().srtt.unwrap().as_nanos().abs_diff(ms(to).as_nanos()) / 1000
+        };
+        let one_in_e = 367_879;
+        assert!(left(1000, 0, 15) > one_in_e && left(1000, 0, 16) < one_in_e);
+        assert!(left(0, 1000, 3) > one_in_e && left(0, 1000, 4) < one_in_e);
+    }
+
+    #[test]
+    fn what_the_rfc_leaves_open_is_a_switch() {
+        let mut bare = Mills::new(MillsConfig::default());
+        assert_eq!(bare.rto(), ms(3000));
+        bare.on_sample(&sample(ms(400)));
+        assert_eq!(bare.rto(), ms(800), "the first sample is the first estimate");
+        bare.on_timeout(Time::ZERO, TimeoutKind::Rto);
+        assert_eq!(bare.rto(), ms(800));
+
+        let (min, max) = (Some(ms(1000)), Some(ms(1800)));
+        let mut bound = Mills::new(MillsConfig { min, max, karn: true, ..MillsConfig::default() });
+        bound.on_sample(&sample(ms(400)));
+        assert_eq!(bound.rto(), ms(1000));
+        bound.on_timeout(Time::ZERO, TimeoutKind::Rto);
+        assert_eq!(bound.rto(), ms(1800));
+        bound.on_sample(&RttSample { ambiguous: true, ..sample(ms(700)) });
+        assert_eq!((bound.rto(), bound.state().srtt), (ms(1800), Some(ms(400))));
+        bound.on_sample(&sample(ms(400)));
+        assert_eq!(bound.rto(), ms(1000));
+    }
+}

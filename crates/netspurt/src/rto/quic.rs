@@ -1,0 +1,232 @@
+//! QUIC's probe timeout.
+
+use crate::event::RtoState;
+use crate::sample::RttSample;
+use crate::units::{Duration, Time};
+
+use super::arith::{Ratio, Smooth};
+use super::backoff::Backoff;
+use super::{RtoEstimator, TimeoutKind};
+
+/// The constants of [`Quic`], by default those of RFC 9002 §6.2 and RFC 9000 §18.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuicConfig {
+    /// kInitialRtt: the round trip to assume before any sample.
+    pub initial_rtt: Duration,
+    /// kGranularity: the least distance of the timer from the smoothed value.
+    pub granularity: Duration,
+    /// The longest the peer holds an acknowledgment back on purpose (its transport parameter
+    /// `max_ack_delay`).
+    pub max_ack_delay: Duration,
+    /// The greatest timer, of which the RFC knows none.
+    pub max: Option<Duration>,
+}
+
+impl Default for QuicConfig {
+    fn default() -> Self {
+        Self {
+            initial_rtt: Duration::from_millis(333),
+            granularity: Duration::from_millis(1),
+            max_ack_delay: Duration::from_millis(25),
+            max: None,
+        }
+    }
+}
+
+/// The probe timeout of RFC 9002 §6.2.1: smoothed_rtt + max(4 rttvar, kGranularity) +
+/// max_ack_delay, doubled for each time it expired.
+///
+/// A sample is freed of the delay that the peer reports, as far as min_rtt allows (§5.3), and
+/// the report is believed up to max_ack_delay once the handshake is complete. Before the first
+/// sample of data, max_ack_delay is left out, since handshake packets are acknowledged at once,
+/// and a connection starts at 999 ms.
+///
+/// rttvar is updated first and the smoothed value second, as in the RFC's appendix A.7 and in
+/// TCP; its §5.3 is printed the other way round. Any acknowledgment that makes progress ends the
+/// backoff (§6.2.1). No packet number is used twice, so no sample is ambiguous; one that says so
+/// is left. All kinds of timeout count, since this is all the timer QUIC has.
+///
+/// ```
+/// use netspurt::rto::{Quic, QuicConfig, RtoEstimator};
+/// use netspurt::sample::RttSample;
+/// use netspurt::units::Duration;
+/// let ms = Duration::from_millis;
+/// let mut timer = Quic::new(QuicConfig::default());
+/// assert_eq!(timer.rto(), ms(999));
+/// timer.on_sample(&RttSample { rtt: ms(100), ..RttSample::default() });
+/// assert_eq!(timer.rto(), ms(100 + 4 * 50 + 25));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Quic {
+    config: QuicConfig,
+    smoothed: Option<Smoothed>,
+    handshake_done: bool,
+    backoff: Backoff,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Smoothed {
+    min_rtt: Duration,
+    srtt: Smooth,
+    rttvar: Smooth,
+}
+
+impl Smoothed {
+    /// RFC 9002 §5.3: the first sample, and the assumption before it.
+    fn first(rtt: Duration) -> Self {
+        let srtt = Smooth::of(rtt);
+        Self { min_rtt: rtt, srtt, rttvar: srtt.half() }
+    }
+
+    /// RFC 9002 §5.2 and §5.3: later samples.
+    fn take(&mut self, rtt: Duration, ack_delay: Duration) {
+        self.min_rtt = self.min_rtt.min(rtt);
+        let adjusted = if rtt >= self.min_rtt + ack_delay { rtt - ack_delay } else { rtt };
+        let adjusted = Smooth::of(adjusted);
+        let distance = self.srtt.distance(adjusted);
+        self.rttvar = self.rttvar.toward(distance, Ratio::new(1, 4));
+        self.srtt = self.srtt.toward(adjusted, Ratio::new(1, 8));
+    }
+}
+
+impl Quic {
+    /// A timer that has seen no sample.
+    pub fn new(config: QuicConfig) -> Self {
+        Self { config, smoothed: None, handshake_done: false, backoff: Backoff::default() }
+    }
+}
+
+impl RtoEstimator for Quic {
+    fn on_sample(&mut self, sample: &RttSample) {
+        if sample.ambiguous {
+            return;
+        }
+        self.handshake_done |= !sample.handshake;
+        let believed = self.handshake_done.then_some(self.config.max_ack_delay);
+        let ack_delay = believed.map_or(sample.ack_delay, |most| sample.ack_delay.min(most));
+        match &mut self.smoothed {
+            Some(smoothed) => smoothed.take(sample.rtt, ack_delay),
+            none => *none = Some(Smoothed::first(sample.rtt)),
+        }
+        self.backoff.end();
+    }
+
+    fn on_timeout(&mut self, _now: Time, _kind: TimeoutKind) {
+        self.backoff.double();
+    }
+
+    fn rto(&self) -> Duration {
+        let smoothed = self.smoothed.unwrap_or(Smoothed::first(self.config.initial_rtt));
+        let hold = if self.handshake_done { self.config.max_ack_delay } else { Duration::ZERO };
+        let timer = smoothed.srtt.span() + smoothed.rttvar.times(4).max(self.config.granularity);
+        self.backoff.on(timer + hold, self.config.max.unwrap_or(Duration::from_nanos(u64::MAX)))
+    }
+
+    fn state(&self) -> RtoState {
+        RtoState {
+            srtt: self.smoothed.map(|s| s.srtt.span()),
+            rttvar: self.smoothed.map(|s| s.rttvar.span()),
+            backoff: self.backoff.factor(),
+            rto: self.rto(),
+            fired: false,
+        }
+    }
+
+    fn on_handshake(&mut self, sample: &RttSample) {
+        self.on_sample(sample);
+        self.handshake_done = true;
+    }
+
+    fn on_spurious(&mut self, sample: Option<&RttSample>) {
+        self.backoff.end();
+        if let Some(sample) = sample {
+            self.on_sample(sample);
+        }
+    }
+
+    fn on_progress(&mut self, _covers_timed: bool) {
+        self.backoff.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn sample(rtt_ms: u64, ack_delay_ms: u64) -> RttSample {
+        RttSample { rtt: ms(rtt_ms), ack_delay: ms(ack_delay_ms), ..RttSample::default() }
+    }
+
+    fn after(samples: &[(u64, u64)]) -> Quic {
+        let mut timer = Quic::new(QuicConfig::default());
+        samples.iter().for_each(|(rtt, delay)| timer.on_sample(&sample(*rtt, *delay)));
+        timer
+    }
+
+    fn fields(timer: &Quic) -> (Duration, Duration, Duration) {
+        let s = timer.smoothed.unwrap();
+        (s.min_rtt, s.srtt.span(), s.rttvar.span())
+    }
+
+    /// RFC 9002 §5.3, by hand: 100 ms gives 100 and 50. 140 ms, of which the peer held back 20:
+    /// 120, for 140 >= 100 + 20; rttvar (150 + 20) / 4 = 42.5, srtt 87.5 + 15 = 102.5. 110 ms
+    /// with 20 would fall below min_rtt, so it counts in full: rttvar (127.5 + 7.5) / 4 = 33.75,
+    /// srtt 89.6875 + 13.75 = 103.4375.
+    #[test]
+    fn the_peers_delay_is_taken_off_as_far_as_min_rtt_allows() {
+        let us = Duration::from_micros;
+        assert_eq!(fields(&after(&[(100, 20)])), (ms(100), ms(100), ms(50)));
+        let two = after(&[(100, 0), (140, 20)]);
+        assert_eq!(fields(&two), (ms(100), us(102_500), us(42_500)));
+        assert_eq!(two.rto(), us(102_500 + 170_000 + 25_000));
+        let three = after(&[(100, 0), (140, 20), (110, 20)]);
+        assert_eq!(fields(&three), (ms(100), Duration::from_nanos(103_437_500), us(33_750)));
+    }
+
+    /// RFC 9002 §5.3: once the handshake is confirmed, no more than max_ack_delay is believed;
+    /// before, the report is taken as it is.
+    #[test]
+    fn no_more_than_max_ack_delay_is_believed_of_data() {
+        let mut data = after(&[(100, 0)]);
+        data.on_sample(&sample(200, 80));
+        let mut same = after(&[(100, 0)]);
+        same.on_sample(&sample(200, 25));
+        assert_eq!(fields(&data), fields(&same));
+        let handshake = RttSample { handshake: true, ..sample(100, 0) };
+        let mut early = Quic::new(QuicConfig::default());
+        early.on_sample(&handshake);
+        assert_eq!(early.rto(), ms(300), "handshake packets are acknowledged at once");
+        early.on_sample(&RttSample { handshake: true, ..sample(200, 80) });
+        assert_eq!(early.smoothed.unwrap().srtt.span(), Duration::from_micros(102_500));
+        early.on_handshake(&RttSample { handshake: true, ..sample(100, 0) });
+        assert!(early.handshake_done);
+    }
+
+    /// RFC 9002 §6.2.2: 333 ms make the first timer about a second; §6.2.1: it doubles each
+    /// time, and an acknowledgment that makes progress ends that.
+    #[test]
+    fn the_timeout_doubles_until_any_progress() {
+        let mut timer = Quic::new(QuicConfig::default());
+        for rto in [999, 1998, 3996, 7992] {
+            assert_eq!(timer.rto(), ms(rto));
+            timer.on_timeout(Time::ZERO, TimeoutKind::Probe);
+        }
+        timer.on_progress(false);
+        assert_eq!(timer.rto(), ms(999));
+        let mut capped = Quic::new(QuicConfig { max: Some(ms(2500)), ..QuicConfig::default() });
+        (0..40).for_each(|_| capped.on_timeout(Time::ZERO, TimeoutKind::Rto));
+        assert_eq!(capped.rto(), ms(2500));
+        capped.on_spurious(Some(&sample(100, 0)));
+        assert_eq!(capped.rto(), ms(325));
+    }
+
+    #[test]
+    fn a_steady_path_keeps_the_granularity() {
+        let timer = after(&[(40, 0); 200]);
+        assert_eq!(timer.rto(), ms(40 + 1 + 25));
+    }
+}

@@ -1,0 +1,387 @@
+//! The standard timer: RFC 6298, and RFC 2988 before it.
+
+use crate::event::RtoState;
+use crate::sample::{RttSample, SampleSource};
+use crate::units::{Duration, Time};
+
+use super::arith::{Ratio, Smooth};
+use super::backoff::Backoff;
+use super::{RtoEstimator, TimeoutKind};
+
+/// The constants of [`Rfc6298`], by default the RFC's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rfc6298Config {
+    /// The gain of the mean: 1/8 (§2.3).
+    pub alpha: Ratio,
+    /// The gain of the variation: 1/4 (§2.3).
+    pub beta: Ratio,
+    /// K: variations between mean and timer, 4 (§2.3).
+    pub k: u32,
+    /// G: the clock's granularity, the least distance between mean and timer. The RFC leaves it
+    /// to the host (§4 finds 100 ms or less good); here 1 ms.
+    pub granularity: Duration,
+    /// The least timer: 1 s (§2.4).
+    pub min: Duration,
+    /// The greatest: 60 s, the least that §2.5 allows.
+    pub max: Duration,
+    /// The timer before any sample: 1 s (§2.1).
+    pub initial: Duration,
+    /// The timer for data after a SYN timed out under a shorter one: 3 s (§5.7).
+    pub syn_fallback: Duration,
+    /// Whether the gains are divided by the samples to be expected in a window where there is
+    /// more than one (RFC 7323 appendix G).
+    pub spread_gains: bool,
+}
+
+impl Default for Rfc6298Config {
+    fn default() -> Self {
+        Self {
+            alpha: Ratio::new(1, 8),
+            beta: Ratio::new(1, 4),
+            k: 4,
+            granularity: Duration::from_millis(1),
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(60),
+            initial: Duration::from_secs(1),
+            syn_fallback: Duration::from_secs(3),
+            spread_gains: true,
+        }
+    }
+}
+
+impl Rfc6298Config {
+    /// The constants of RFC 2988: the first timer is 3 s (§2.1), and gains are what they are.
+    pub fn rfc2988() -> Self {
+        Self { initial: Duration::from_secs(3), spread_gains: false, ..Self::default() }
+    }
+}
+
+/// The timer of RFC 6298.
+///
+/// The first sample R makes SRTT = R and RTTVAR = R/2 (§2.2); a later one RTTVAR = (1 - beta)
+/// RTTVAR + beta |SRTT - R| and then SRTT = (1 - alpha) SRTT + alpha R (§2.3). The timer is
+/// SRTT + max(G, K RTTVAR), from min to max (§2.4, §2.5); timeouts double it (§5.5) until an
+/// unambiguous sample (§3 and the note to §5: Karn and Partridge 1987).
+///
+/// With `spread_gains`, samples of echoed stamps or of each segment have their gains divided by
+/// ceiling(FlightSize / (2 SMSS)) (RFC 7323 appendix G), with FlightSize as it stood when the ACK
+/// came.
+///
+/// A needless timeout is answered as RFC 4015 §3.2 says: the backoff ends, and the first sample
+/// from then on makes SRTT = max(SRTT_prev, R) and RTTVAR = max(RTTVAR_prev, R/2), of which the
+/// former is the SRTT before the timeout plus 2 G.
+///
+/// ```
+/// use netspurt::rto::{Rfc6298, Rfc6298Config, RtoEstimator};
+/// use netspurt::sample::RttSample;
+/// use netspurt::units::Duration;
+/// let mut timer = Rfc6298::new(Rfc6298Config::default());
+/// timer.on_sample(&RttSample { rtt: Duration::from_millis(600), ..RttSample::default() });
+/// assert_eq!(timer.rto(), Duration::from_millis(1800));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Rfc6298 {
+    config: Rfc6298Config,
+    estimate: Option<Estimate>,
+    /// The timer that holds until the next sample, after a SYN was lost.
+    reinitialised: Option<Duration>,
+    backoff: Backoff,
+    syn_timed_out: bool,
+    /// The estimate before the first of the timeouts that are not yet answered.
+    before_timeout: Option<Estimate>,
+    /// Whether those were needless, and a sample is awaited to respond to that.
+    response_due: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Estimate {
+    srtt: Smooth,
+    rttvar: Smooth,
+}
+
+impl Estimate {
+    fn first(rtt: Smooth) -> Self {
+        Self { srtt: rtt, rttvar: rtt.half() }
+    }
+
+    /// RFC 6298 §2.3, with each gain divided by `parts`.
+    fn with(self, rtt: Smooth, config: &Rfc6298Config, parts: u64) -> Self {
+        let distance = self.srtt.distance(rtt);
+        Self {
+            rttvar: self.rttvar.toward(distance, config.beta.split(parts)),
+            srtt: self.srtt.toward(rtt, config.alpha.split(parts)),
+        }
+    }
+
+    /// RFC 4015 §3.2: this estimate, of before the needless timeout, and the first sample since.
+    fn after_needless_timeout(self, rtt: Smooth, granularity: Duration) -> Self {
+        let srtt_prev = Smooth::of(self.srtt.span() + granularity * 2);
+        Self { srtt: srtt_prev.max(rtt), rttvar: self.rttvar.max(rtt.half()) }
+    }
+}
+
+impl Rfc6298 {
+    /// A timer that has seen no sample.
+    ///
+    /// # Panics
+    /// When a gain is above 1 or the bounds are crossed.
+    pub fn new(config: Rfc6298Config) -> Self {
+        assert!(config.alpha.is_part() && config.beta.is_part(), "a gain above 1");
+        assert!(config.min <= config.max, "crossed bounds");
+        Self {
+            config,
+            estimate: None,
+            reinitialised: None,
+            backoff: Backoff::default(),
+            syn_timed_out: false,
+            before_timeout: None,
+            response_due: false,
+        }
+    }
+
+    /// How many samples a window gives (RFC 7323 appendix G).
+    fn samples_expected(&self, sample: &RttSample) -> u64 {
+        let several = matches!(sample.source, SampleSource::Echo | SampleSource::EachSegment);
+        if !(self.config.spread_gains && several) || sample.smss_bytes == 0 {
+            return 1;
+        }
+        let flight_size = sample.flight_bytes.saturating_add(sample.acked_bytes);
+        flight_size.div_ceil(2 * u64::from(sample.smss_bytes)).max(1)
+    }
+
+    /// The timer before its backoff.
+    fn base(&self) -> Duration {
+        let Rfc6298Config { k, granularity, min, max, initial, .. } = self.config;
+        let floored = |e: Estimate| (e.srtt.span() + e.rttvar.times(k).max(granularity)).max(min);
+        let timer = self.reinitialised.or(self.estimate.map(floored)).unwrap_or(initial);
+        timer.min(max)
+    }
+}
+
+impl RtoEstimator for Rfc6298 {
+    fn on_sample(&mut self, sample: &RttSample) {
+        if sample.ambiguous {
+            return;
+        }
+        let rtt = Smooth::of(sample.rtt);
+        let respond = self.before_timeout.take().filter(|_| self.response_due);
+        self.estimate = Some(match (respond, self.estimate) {
+            (Some(before), _) => before.after_needless_timeout(rtt, self.config.granularity),
+            (None, Some(estimate)) => {
+                estimate.with(rtt, &self.config, self.samples_expected(sample))
+            }
+            (None, None) => Estimate::first(rtt),
+        });
+        self.response_due = false;
+        self.reinitialised = None;
+        self.backoff.end();
+    }
+
+    fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
+        if kind == TimeoutKind::Probe {
+            return;
+        }
+        if self.backoff.has_ended() {
+            self.before_timeout = self.estimate;
+            self.response_due = false;
+        }
+        self.syn_timed_out |= kind == TimeoutKind::Syn;
+        self.backoff.double();
+    }
+
+    fn rto(&self) -> Duration {
+        self.backoff.on(self.base(), self.config.max)
+    }
+
+    fn state(&self) -> RtoState {
+        RtoState {
+            srtt: self.estimate.map(|e| e.srtt.span()),
+            rttvar: self.estimate.map(|e| e.rttvar.span()),
+            backoff: self.backoff.factor(),
+            rto: self.rto(),
+            fired: false,
+        }
+    }
+
+    fn on_handshake(&mut self, sample: &RttSample) {
+        self.on_sample(sample);
+        let lost = core::mem::take(&mut self.syn_timed_out);
+        if lost && self.config.initial < self.config.syn_fallback {
+            self.reinitialised = Some(self.config.syn_fallback);
+            self.backoff.end();
+        }
+    }
+
+    fn on_spurious(&mut self, sample: Option<&RttSample>) {
+        self.backoff.end();
+        self.response_due = self.before_timeout.is_some();
+        if let Some(sample) = sample {
+            self.on_sample(sample);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn us(n: u64) -> Duration {
+        Duration::from_micros(n)
+    }
+
+    fn sample(rtt_ms: u64) -> RttSample {
+        RttSample { rtt: ms(rtt_ms), ..RttSample::default() }
+    }
+
+    fn without_floor() -> Rfc6298Config {
+        Rfc6298Config { min: Duration::ZERO, ..Rfc6298Config::default() }
+    }
+
+    fn after(config: Rfc6298Config, samples: &[u64]) -> Rfc6298 {
+        let mut timer = Rfc6298::new(config);
+        samples.iter().for_each(|rtt| timer.on_sample(&sample(*rtt)));
+        timer
+    }
+
+    fn time_out(timer: &mut Rfc6298, kinds: &[TimeoutKind]) {
+        kinds.iter().for_each(|kind| timer.on_timeout(Time::ZERO, *kind));
+    }
+
+    fn fields(timer: &Rfc6298) -> (Duration, Duration, Duration) {
+        let state = timer.state();
+        (state.srtt.unwrap(), state.rttvar.unwrap(), state.rto)
+    }
+
+    /// RFC 6298 §2.2 and §2.3: the first sample and half of it; then the variation moves first,
+    /// by a quarter, and against the old mean, and the mean by an eighth. By hand, 100, 180 and
+    /// 60 ms: 100, 50, 300; 0.75 · 50 + 0.25 · 80 = 57.5, 87.5 + 22.5 = 110, 110 + 230 = 340;
+    /// 0.75 · 57.5 + 0.25 · 50 = 55.625, 96.25 + 7.5 = 103.75, 103.75 + 222.5 = 326.25.
+    #[test]
+    fn mean_and_variation_follow_the_rfc() {
+        let at = |samples: &[u64]| fields(&after(without_floor(), samples));
+        assert_eq!(at(&[100]), (ms(100), ms(50), ms(300)));
+        assert_eq!(at(&[100, 180]), (ms(110), us(57_500), ms(340)));
+        assert_eq!(at(&[100, 180, 60]), (us(103_750), us(55_625), us(326_250)));
+    }
+
+    /// §2.4: a timer below a second is rounded up to one; §2.5: a maximum of at least 60 s may be
+    /// set; §2.3: G stands in for a smaller variation.
+    #[test]
+    fn the_timer_keeps_its_bounds_and_the_granularity() {
+        assert_eq!(after(Rfc6298Config::default(), &[100]).rto(), ms(1000));
+        assert_eq!(after(Rfc6298Config::default(), &[40_000]).rto(), ms(60_000));
+        assert_eq!(after(without_floor(), &[100; 300]).rto(), ms(101));
+        let coarse = Rfc6298Config { granularity: ms(500), ..without_floor() };
+        assert_eq!(after(coarse, &[100]).rto(), ms(600));
+    }
+
+    /// §5.5: the timer doubles; the note to §3 (Karn): an ambiguous sample counts for nothing;
+    /// §5: the timer computed from an unambiguous one replaces the doubled one.
+    #[test]
+    fn the_backoff_stays_until_an_unambiguous_sample() {
+        let mut timer = after(Rfc6298Config::default(), &[600]);
+        assert_eq!(timer.rto(), ms(1800));
+        time_out(&mut timer, &[TimeoutKind::Rto, TimeoutKind::Probe, TimeoutKind::Rto]);
+        assert_eq!((timer.rto(), timer.state().backoff), (ms(7200), 4));
+        timer.on_progress(true);
+        timer.on_sample(&RttSample { ambiguous: true, ..sample(10) });
+        assert_eq!(timer.rto(), ms(7200));
+        time_out(&mut timer, &[TimeoutKind::Rto; 40]);
+        assert_eq!(timer.rto(), ms(60_000));
+        timer.on_sample(&sample(600));
+        assert_eq!(timer.rto(), ms(600 + 4 * 225));
+    }
+
+    /// §2.1: 1 s before any sample; §5.7: if a SYN times out under less than 3 s, it is 3 s when
+    /// data begins. RFC 2988 §2.1: 3 s from the start.
+    #[test]
+    fn after_a_lost_syn_data_starts_at_three_seconds() {
+        let mut timer = after(Rfc6298Config::default(), &[]);
+        assert_eq!(timer.rto(), ms(1000));
+        time_out(&mut timer, &[TimeoutKind::Syn; 3]);
+        assert_eq!(timer.rto(), ms(8000));
+        timer.on_handshake(&RttSample { ambiguous: true, handshake: true, ..sample(50) });
+        assert_eq!(fields_without_sample(&timer), (ms(3000), 1));
+        time_out(&mut timer, &[TimeoutKind::Rto]);
+        assert_eq!(timer.rto(), ms(6000));
+        timer.on_sample(&sample(800));
+        assert_eq!(timer.rto(), ms(2400));
+
+        let mut old = after(Rfc6298Config::rfc2988(), &[]);
+        assert_eq!(old.rto(), ms(3000));
+        time_out(&mut old, &[TimeoutKind::Syn]);
+        old.on_handshake(&RttSample { ambiguous: true, ..sample(50) });
+        assert_eq!(old.rto(), ms(6000), "Karn: doubled until a sample");
+
+        let mut clean = after(Rfc6298Config::default(), &[]);
+        clean.on_handshake(&RttSample { handshake: true, ..sample(800) });
+        assert_eq!(clean.rto(), ms(2400));
+    }
+
+    fn fields_without_sample(timer: &Rfc6298) -> (Duration, u32) {
+        let state = timer.state();
+        assert_eq!((state.srtt, state.rttvar), (None, None));
+        (state.rto, state.backoff)
+    }
+
+    /// RFC 7323 appendix G: with E = ceiling(FlightSize / (2 SMSS)) samples expected, alpha / E and
+    /// beta / E. By hand: 9 segments out, so E = 5; 100, then 180 ms: srtt 100 + 80 / 40 = 102,
+    /// rttvar 50 + (80 - 50) / 20 = 51.5.
+    #[test]
+    fn many_samples_in_a_window_have_small_gains() {
+        let stamped = |source| RttSample {
+            source,
+            smss_bytes: 1000,
+            acked_bytes: 2000,
+            flight_bytes: 7000,
+            ..sample(180)
+        };
+        let spread = |config: Rfc6298Config, source| {
+            let mut timer = after(config, &[100]);
+            timer.on_sample(&stamped(source));
+            (timer.state().srtt.unwrap(), timer.state().rttvar.unwrap())
+        };
+        let small = (ms(102), us(51_500));
+        let full = (ms(110), us(57_500));
+        assert_eq!(spread(without_floor(), SampleSource::Echo), small);
+        assert_eq!(spread(without_floor(), SampleSource::EachSegment), small);
+        assert_eq!(spread(without_floor(), SampleSource::TimedSegment), full);
+        assert_eq!(spread(Rfc6298Config::rfc2988(), SampleSource::Echo), full);
+    }
+
+    /// RFC 4015 §3.2: the greater of before and now, for mean (2 G added) and variation. By hand:
+    /// 100 and 50 ms before; R = 400 gives 400, 200 and 1200; R = 60 gives 102, 50 and 302.
+    #[test]
+    fn a_needless_timeout_is_answered_as_rfc_4015_says() {
+        for (rtt, answer) in [(400, (ms(400), ms(200), ms(1200))), (60, (ms(102), ms(50), ms(302)))]
+        {
+            let mut timer = after(without_floor(), &[100]);
+            time_out(&mut timer, &[TimeoutKind::Rto; 2]);
+            timer.on_spurious(Some(&sample(rtt)));
+            assert_eq!(fields(&timer), answer);
+
+            let mut waits = after(without_floor(), &[100]);
+            time_out(&mut waits, &[TimeoutKind::Rto]);
+            waits.on_spurious(None);
+            assert_eq!(waits.rto(), ms(300), "the backoff has ended");
+            waits.on_sample(&sample(rtt));
+            assert_eq!(fields(&waits), answer, "the next sample is the first since");
+        }
+    }
+
+    #[test]
+    fn a_timeout_that_was_needed_leaves_the_usual_update() {
+        let mut timer = after(without_floor(), &[100]);
+        time_out(&mut timer, &[TimeoutKind::Rto]);
+        timer.on_sample(&sample(180));
+        assert_eq!(fields(&timer), (ms(110), us(57_500), ms(340)));
+        let mut unsampled = after(without_floor(), &[]);
+        time_out(&mut unsampled, &[TimeoutKind::Rto]);
+        unsampled.on_spurious(Some(&sample(100)));
+        assert_eq!(fields(&unsampled), (ms(100), ms(50), ms(300)));
+    }
+}

@@ -1,0 +1,172 @@
+//! The timer of RFC 793: one smoothed round trip and a factor.
+
+use crate::event::RtoState;
+use crate::sample::RttSample;
+use crate::units::{Duration, Time};
+
+use super::arith::{Ratio, Smooth};
+use super::backoff::Backoff;
+use super::{RtoEstimator, TimeoutKind};
+
+/// The constants of [`Rfc793`]. By default those in use with it, at the upper end of the ranges
+/// of RFC 793 p. 41: 0.9, 2, 1 s and 1 min.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rfc793Config {
+    /// The weight of the smoothed value against a new sample: 0.8 to 0.9 in the RFC.
+    pub alpha: Ratio,
+    /// The factor for the variance of delays: 1.3 to 2.0 in the RFC.
+    pub beta: Ratio,
+    /// The least timer.
+    pub lbound: Duration,
+    /// The greatest.
+    pub ubound: Duration,
+    /// The timer before any sample, of which RFC 793 says nothing: 3 s (RFC 1122 §4.2.3.1).
+    pub initial: Duration,
+    /// The rules RFC 1122 §4.2.3.1 adds: ambiguous samples are left, timeouts double the timer.
+    pub karn: bool,
+}
+
+impl Default for Rfc793Config {
+    fn default() -> Self {
+        Self {
+            alpha: Ratio::new(9, 10),
+            beta: Ratio::new(2, 1),
+            lbound: Duration::from_secs(1),
+            ubound: Duration::from_secs(60),
+            initial: Duration::from_secs(3),
+            karn: false,
+        }
+    }
+}
+
+/// The timer of RFC 793 p. 41: SRTT = α SRTT + (1 - α) RTT, and RTO = β SRTT within bounds.
+///
+/// The first sample is the first SRTT. The RFC of 1981 knows neither Karn's rule nor a backoff:
+/// every sample counts, however many copies were sent, and a timeout leaves the timer as it is.
+/// `karn` adds both; an unambiguous sample or a needless timeout then ends the backoff.
+///
+/// ```
+/// use netspurt::rto::{Rfc793, Rfc793Config, RtoEstimator};
+/// use netspurt::sample::RttSample;
+/// use netspurt::units::Duration;
+/// let mut timer = Rfc793::new(Rfc793Config::default());
+/// timer.on_sample(&RttSample { rtt: Duration::from_millis(800), ..RttSample::default() });
+/// assert_eq!(timer.rto(), Duration::from_millis(1600));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Rfc793 {
+    config: Rfc793Config,
+    srtt: Option<Smooth>,
+    backoff: Backoff,
+}
+
+impl Rfc793 {
+    /// A timer that has seen no sample.
+    ///
+    /// # Panics
+    /// When alpha is above 1 or the bounds are crossed.
+    pub fn new(config: Rfc793Config) -> Self {
+        assert!(config.alpha.is_part(), "a weight above 1");
+        assert!(config.lbound <= config.ubound, "crossed bounds");
+        Self { config, srtt: None, backoff: Backoff::default() }
+    }
+}
+
+impl RtoEstimator for Rfc793 {
+    fn on_sample(&mut self, sample: &RttSample) {
+        if self.config.karn && sample.ambiguous {
+            return;
+        }
+        let rtt = Smooth::of(sample.rtt);
+        self.srtt = Some(self.srtt.map_or(rtt, |s| s.toward(rtt, self.config.alpha.rest())));
+        self.backoff.end();
+    }
+
+    fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
+        if self.config.karn && kind != TimeoutKind::Probe {
+            self.backoff.double();
+        }
+    }
+
+    fn rto(&self) -> Duration {
+        let Rfc793Config { beta, lbound, ubound, initial, .. } = self.config;
+        let timer = self.srtt.map_or(initial, |srtt| beta.of(srtt.span()));
+        self.backoff.on(timer.clamp(lbound, ubound), ubound)
+    }
+
+    fn state(&self) -> RtoState {
+        RtoState {
+            srtt: self.srtt.map(Smooth::span),
+            rttvar: None,
+            backoff: self.backoff.factor(),
+            rto: self.rto(),
+            fired: false,
+        }
+    }
+
+    fn on_spurious(&mut self, sample: Option<&RttSample>) {
+        self.backoff.end();
+        if let Some(sample) = sample {
+            self.on_sample(sample);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn sample(rtt: Duration) -> RttSample {
+        RttSample { rtt, ..RttSample::default() }
+    }
+
+    /// RFC 793 p. 41: the smoothed value is alpha parts old and 1 - alpha parts new; the timer is
+    /// beta times it, but not outside the bounds. By hand with 0.8 and 1.5:
+    /// 1000; 0.8 · 1000 + 0.2 · 2000 = 1200; 0.8 · 1200 + 0.2 · 200 = 1000.
+    #[test]
+    fn the_smoothed_value_is_weighted_and_the_timer_a_multiple_of_it() {
+        let config = Rfc793Config {
+            alpha: Ratio::new(4, 5),
+            beta: Ratio::new(3, 2),
+            ..Rfc793Config::default()
+        };
+        let mut timer = Rfc793::new(config);
+        assert_eq!(timer.rto(), ms(3000));
+        for (rtt, rto) in [(1000, 1500), (2000, 1800), (200, 1500)] {
+            timer.on_sample(&sample(ms(rtt)));
+            assert_eq!(timer.rto(), ms(rto));
+        }
+        let mut short = Rfc793::new(config);
+        short.on_sample(&sample(ms(100)));
+        assert_eq!(short.rto(), ms(1000));
+        let mut long = Rfc793::new(config);
+        long.on_sample(&sample(ms(50_000)));
+        assert_eq!(long.rto(), ms(60_000));
+    }
+
+    #[test]
+    fn the_rfc_of_1981_takes_any_sample_and_never_backs_off() {
+        let mut timer = Rfc793::new(Rfc793Config::default());
+        timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+        assert_eq!(timer.rto(), ms(3000));
+        timer.on_sample(&RttSample { ambiguous: true, ..sample(ms(2000)) });
+        assert_eq!(timer.rto(), ms(4000));
+    }
+
+    #[test]
+    fn karns_rules_can_be_added() {
+        let mut timer = Rfc793::new(Rfc793Config { karn: true, ..Rfc793Config::default() });
+        timer.on_sample(&sample(ms(1000)));
+        timer.on_timeout(Time::ZERO, TimeoutKind::Probe);
+        assert_eq!(timer.rto(), ms(2000));
+        timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+        timer.on_sample(&RttSample { ambiguous: true, ..sample(ms(9000)) });
+        assert_eq!(timer.rto(), ms(4000));
+        timer.on_sample(&sample(ms(1000)));
+        assert_eq!(timer.rto(), ms(2000));
+    }
+}

@@ -1,0 +1,174 @@
+//! From the queues of a scenario to the queues of its links.
+
+use crate::link::{CoDelConfig, FqCoDelConfig, PieConfig, Queue, QueueLimit, RedConfig, RedUnit};
+use crate::units::{ByteCount, Duration};
+
+use super::error::Problem;
+use super::link_plan::LinkName;
+use super::quantity::{Amount, WordOr};
+use super::queue_spec::{CodelTable, FqCodelTable, PieTable, QueueSpec, QueueTable, RedTable};
+
+/// The queue of one direction.
+pub(super) fn queue(
+    spec: &WordOr<QueueSpec, QueueTable>,
+    name: &LinkName<'_>,
+    way: usize,
+) -> Result<Queue, Problem> {
+    let table = match spec {
+        WordOr::Word(word) => return limit(*word, name, &[]).map(Queue::DropTail),
+        WordOr::Table(table) => table,
+    };
+    match table {
+        QueueTable { red: Some(table), codel: None, fq_codel: None, pie: None } => {
+            red(table, &Law { name, key: "red" }, way).map(Queue::Red)
+        }
+        QueueTable { red: None, codel: Some(table), fq_codel: None, pie: None } => {
+            codel(table, &Law { name, key: "codel" }).map(Queue::CoDel)
+        }
+        QueueTable { red: None, codel: None, fq_codel: Some(table), pie: None } => {
+            fq_codel(table, &Law { name, key: "fq-codel" }, way).map(Queue::FqCoDel)
+        }
+        QueueTable { red: None, codel: None, fq_codel: None, pie: Some(table) } => {
+            pie(table, &Law { name, key: "pie" }, way).map(Queue::Pie)
+        }
+        _ => Err(name
+            .problem("queue", "a queue obeys one law")
+            .fix("one of `red`, `codel`, `fq-codel`, `pie`, as in `{ codel = {} }`")),
+    }
+}
+
+/// A law's table and its place.
+struct Law<'a> {
+    name: &'a LinkName<'a>,
+    key: &'a str,
+}
+
+impl Law<'_> {
+    fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
+        below_queue(self.name, &[self.key, key], message)
+    }
+
+    fn limit(&self, spec: QueueSpec) -> Result<QueueLimit, Problem> {
+        limit(spec, self.name, &[self.key, "limit"])
+    }
+
+    fn probability(&self, key: &str, p: f64) -> Result<f64, Problem> {
+        if (0.0..=1.0).contains(&p) {
+            return Ok(p);
+        }
+        Err(self.problem(key, format!("{p} is not a probability")).fix("from 0 to 1"))
+    }
+
+    fn gain(&self, key: &str, gain: f64) -> Result<f64, Problem> {
+        if gain.is_finite() && gain >= 0.0 {
+            return Ok(gain);
+        }
+        Err(self.problem(key, format!("{gain} is no gain")).fix("zero or more"))
+    }
+
+    fn span(&self, key: &str, span: Duration) -> Result<Duration, Problem> {
+        if span.is_zero() {
+            return Err(self.problem(key, "no time at all").fix("above zero"));
+        }
+        Ok(span)
+    }
+
+    fn size(&self, key: &str, size: ByteCount) -> Result<u32, Problem> {
+        u32::try_from(size.0).ok().filter(|bytes| (1..=65_535).contains(bytes)).ok_or_else(|| {
+            self.problem(key, format!("no packet is {size} long")).fix("1 B to 65535 B")
+        })
+    }
+}
+
+fn below_queue(name: &LinkName<'_>, keys: &[&str], message: impl Into<String>) -> Problem {
+    let mut problem = name.problem("queue", message);
+    problem.path.extend(keys.iter().map(|key| (*key).to_owned()));
+    problem
+}
+
+fn limit(spec: QueueSpec, name: &LinkName<'_>, keys: &[&str]) -> Result<QueueLimit, Problem> {
+    let limit = match spec {
+        Amount::Count(packets) => u32::try_from(packets.0).ok().map(QueueLimit::Packets),
+        Amount::Bytes(bytes) => Some(QueueLimit::Bytes(bytes.0)),
+        Amount::Unlimited => Some(QueueLimit::Unlimited),
+    };
+    match limit {
+        Some(QueueLimit::Packets(0) | QueueLimit::Bytes(0)) => {
+            let problem = below_queue(name, keys, "a queue for nothing would drop every packet");
+            Err(problem.fix("the packet in transmission counts: write at least `1 packet`"))
+        }
+        Some(limit) => Ok(limit),
+        None => Err(below_queue(name, keys, "more packets than there are").fix("or `unlimited`")),
+    }
+}
+
+fn red(table: &RedTable, law: &Law<'_>, way: usize) -> Result<RedConfig, Problem> {
+    let (min_th, max_th, unit) = match (table.min_th, table.max_th) {
+        (Amount::Count(min), Amount::Count(max)) => (min.0, max.0, RedUnit::Packets),
+        (Amount::Bytes(min), Amount::Bytes(max)) => (min.0, max.0, RedUnit::Bytes),
+        _ => {
+            let problem = law.problem("max_th", "both thresholds are needed, in one unit");
+            return Err(problem.fix("`min_th` and `max_th` both in packets, or both in bytes"));
+        }
+    };
+    if min_th >= max_th {
+        let message = format!("{} is not above `min_th`, {}", table.max_th, table.min_th);
+        return Err(law.problem("max_th", message).fix("RED acts between the two"));
+    }
+    Ok(RedConfig {
+        limit: law.limit(table.limit)?,
+        unit,
+        min_th,
+        max_th,
+        wq: law.probability("wq", table.wq)?,
+        max_p: law.probability("max_p", table.max_p)?,
+        gentle: table.gentle,
+        packet_bytes: law.size("packet", table.packet)?,
+        ecn: table.ecn,
+        stream: law.name.stream(way, "red"),
+    })
+}
+
+fn codel(table: &CodelTable, law: &Law<'_>) -> Result<CoDelConfig, Problem> {
+    Ok(CoDelConfig {
+        target: table.target,
+        interval: law.span("interval", table.interval)?,
+        limit: law.limit(table.limit)?,
+        ecn: table.ecn,
+    })
+}
+
+/// The most queues a direction of a link may have.
+const MOST_FLOWS: u32 = 65_536;
+
+fn fq_codel(table: &FqCodelTable, law: &Law<'_>, way: usize) -> Result<FqCoDelConfig, Problem> {
+    if !(1..=MOST_FLOWS).contains(&table.flows) {
+        let message = format!("{} queues are none to spread flows over", table.flows);
+        return Err(law.problem("flows", message).fix(format!("from 1 to {MOST_FLOWS}")));
+    }
+    Ok(FqCoDelConfig {
+        target: table.target,
+        interval: law.span("interval", table.interval)?,
+        limit: law.limit(table.limit)?,
+        flows: table.flows,
+        quantum_bytes: law.size("quantum", table.quantum)?,
+        ecn: table.ecn,
+        ce_threshold: table.ce_threshold,
+        salt: law.name.stream(way, "fq-codel").bits(),
+    })
+}
+
+fn pie(table: &PieTable, law: &Law<'_>, way: usize) -> Result<PieConfig, Problem> {
+    Ok(PieConfig {
+        target: table.target,
+        t_update: law.span("t_update", table.t_update)?,
+        alpha: law.gain("alpha", table.alpha)?,
+        beta: law.gain("beta", table.beta)?,
+        max_burst: table.max_burst,
+        packet_bytes: law.size("packet", table.packet)?,
+        limit: law.limit(table.limit)?,
+        ecn: table.ecn,
+        mark_ecnth: law.probability("mark_ecnth", table.mark_ecnth)?,
+        stream: law.name.stream(way, "pie"),
+    })
+}

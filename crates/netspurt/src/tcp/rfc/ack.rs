@@ -1,0 +1,309 @@
+//! What an acknowledgment brings: octets, round trips, news of what arrived.
+
+use crate::congestion::{AckInfo, RateSample};
+use crate::sample::{RttSample, SampleSource};
+use crate::segment::{Flags, SackBlock, Segment};
+use crate::units::{Duration, Time};
+
+use super::super::transmit::Context;
+use super::Tcb;
+use super::board::Sent;
+use super::config::{Restart, Sampling};
+use super::rate::Newest;
+use super::receive::AckNeed;
+
+/// What one ACK brought.
+#[derive(Debug, Default)]
+pub(super) struct News {
+    /// Octets newly acknowledged in order.
+    pub(super) acked: u64,
+    /// Octets newly reported by SACK.
+    pub(super) sacked: u64,
+    /// Octets newly known to have arrived, duplicates' stand-ins included.
+    pub(super) delivered: u64,
+    /// When the oldest segment left that it newly reports by SACK, of those sent once.
+    sacked_oldest: Option<Time>,
+    /// It covers, in order or by SACK, something sent once only and before repair began.
+    pub(super) covers_original: bool,
+    /// A duplicate the receiver reports.
+    pub(super) dsack: Option<(u64, u64)>,
+    /// A duplicate ACK in the sense of RFC 5681 §2, or of RFC 6675 §2 where SACK is on.
+    pub(super) duplicate: bool,
+    /// The time stamp it echoes.
+    pub(super) echo: Option<u32>,
+    /// The newest segment it covers.
+    newest: Newest,
+}
+
+impl News {
+    /// The ACK newly covers `sent`; `point` ends what was outstanding when repair began.
+    fn cover(&mut self, sent: &Sent, point: u64) {
+        self.newest.see(sent);
+        self.covers_original |= sent.times == 1 && sent.end <= point;
+    }
+}
+
+impl Tcb {
+    /// Takes the acknowledgment of a segment in; whether the segment is to be taken further.
+    pub(super) fn on_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) -> bool {
+        let ack = self.octet(segment.ack);
+        // The octet of a window probe may be acknowledged without having been counted as sent.
+        let probed = u64::from(self.persist_backoff > 0 && self.board.is_empty());
+        if ack > self.nxt + probed.min(self.unsent()) {
+            // RFC 9293 §3.10.7.4: it acknowledges what was never sent.
+            self.rx.need = AckNeed::Now;
+            return false;
+        }
+        if ack < self.una {
+            return true;
+        }
+        self.nxt = self.nxt.max(ack);
+        let window_moved = self.update_window(segment, ack);
+        let pipe_before = self.pipe();
+        let mut news = self.take_news(segment, ack, cx.now);
+        news.duplicate = self.is_duplicate(segment, &news, window_moved);
+        self.measure(&news, cx);
+        self.take_duplicate_report(&news);
+        if news.acked > 0 {
+            self.retries = 0;
+            self.persist_backoff = 0;
+            if !self.keeps_timer() {
+                self.restart_timer(cx.now);
+            }
+            self.restart_sfr(cx.now);
+        }
+        self.judge_probe(segment, news.dsack.is_some(), cx);
+        let lost_before = self.board.lost();
+        if segment.flags.has(Flags::ECE) && self.agreed.ecn {
+            self.on_mark_echo(cx);
+        }
+        self.react(&news, cx);
+        let lost = self.board.lost().saturating_sub(lost_before);
+        self.steer(&news, pipe_before, lost, cx);
+        self.arm_probes(news.acked > 0, cx.now);
+        true
+    }
+
+    /// Takes the peer's window; whether it changed (RFC 9293 §3.10.7.4).
+    fn update_window(&mut self, segment: &Segment, ack: u64) -> bool {
+        let seq = self.rx.octet(segment.seq);
+        if (seq, ack) < self.window_told {
+            return false;
+        }
+        self.window_told = (seq, ack);
+        let window = u64::from(segment.window) << self.agreed.peer_shift;
+        let moved = window != self.peer_window;
+        self.peer_window = window;
+        self.peer_window_max = self.peer_window_max.max(window);
+        moved
+    }
+
+    fn take_news(&mut self, segment: &Segment, ack: u64, now: Time) -> News {
+        let mut news = News { acked: ack - self.una, ..News::default() };
+        news.echo = segment.timestamps().filter(|_| self.agreed.timestamps).map(|s| s.ecr);
+        let echo = news.echo;
+        // The echo of a copy sent before this one tells that this one was not needed.
+        let early = |sent: &Sent| echo.is_some_and(|echo| is_before(echo, Self::stamp(sent.at)));
+        let (mut reported_before, point) = (0, self.repair_point());
+        let (rack, min_rtt, timed) = (&mut self.rack, self.min_rtt, &mut self.covered_once);
+        timed.clear();
+        self.board.ack(ack, |sent| {
+            if sent.sacked {
+                reported_before += sent.len();
+                return;
+            }
+            news.cover(sent, point);
+            if sent.times == 1 {
+                timed.push(sent.at);
+            }
+            rack.arrived(sent, now, min_rtt, early(sent));
+        });
+        self.una = ack;
+        let blocks = self.blocks(segment, ack, &mut news);
+        let (board, rack) = (&mut self.board, &mut self.rack);
+        let sacked_before = board.sacked();
+        for (left, right) in blocks.into_iter().flatten() {
+            board.sack(left, right, |sent| {
+                news.cover(sent, point);
+                if sent.times == 1 {
+                    news.sacked_oldest.get_or_insert(sent.at);
+                }
+                rack.arrived(sent, now, min_rtt, early(sent));
+            });
+        }
+        news.sacked = board.sacked() - sacked_before;
+        news.delivered = news.acked - reported_before + news.sacked;
+        news
+    }
+
+    /// The blocks that report arrivals, in ascending order; a report of a duplicate is noted
+    /// (RFC 2883 §4: a first block below the ACK, or within the second).
+    fn blocks(&self, segment: &Segment, ack: u64, news: &mut News) -> [Option<(u64, u64)>; 3] {
+        let mut found = [None; 3];
+        if !self.agreed.sack {
+            return found;
+        }
+        let range = |block: &SackBlock| (self.octet(block.left), self.octet(block.right));
+        let all = segment.sack();
+        for (place, block) in all.iter().enumerate() {
+            let (left, right) = range(block);
+            if left >= right || right > self.nxt {
+                continue;
+            }
+            let within = |outer: &SackBlock| {
+                let outer = range(outer);
+                left >= outer.0 && right <= outer.1
+            };
+            if place == 0 && (right <= ack || all.get(1).is_some_and(within)) {
+                news.dsack = Some((left, right));
+            } else if left >= ack && self.uses_sack() {
+                found[place] = Some((left, right));
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
+    /// RFC 5681 §2, or with SACK an ACK that reports something new (RFC 6675 §2).
+    fn is_duplicate(&self, segment: &Segment, news: &News, window_moved: bool) -> bool {
+        if self.una >= self.nxt || news.acked > 0 {
+            return false;
+        }
+        if self.uses_sack() {
+            return news.sacked > 0;
+        }
+        segment.seq_len() == 0 && !window_moved && news.dsack.is_none()
+    }
+
+    /// Hands round trips to the estimator, as the sampling has it.
+    fn measure(&mut self, news: &News, cx: &mut Context<'_>) {
+        let newest = self.covered_once.last().copied().or(news.sacked_oldest);
+        if let Some(sent) = newest {
+            self.take_exact_rtt(cx.now.saturating_since(sent));
+        }
+        if self.una >= self.round_end {
+            self.round_end = self.nxt.max(self.una + 1);
+            self.round += 1;
+        }
+        let timed = self.timed.take_if(|timed| timed.end <= self.una).map(|timed| timed.at);
+        let sent = match self.config.sampling {
+            Sampling::OnePerRtt => timed,
+            Sampling::EachAck => self.covered_once.first().copied().or(news.sacked_oldest),
+            Sampling::EachSegment if !self.covered_once.is_empty() => {
+                return self.measure_each(news, cx);
+            }
+            Sampling::EachSegment => None,
+            Sampling::Timestamps if news.acked > 0 => return self.measure_echo(news, cx),
+            Sampling::Timestamps => None,
+        };
+        match sent {
+            Some(sent) => {
+                let trip = self.trip(sent, 1, news.acked);
+                self.timer.sample(trip, cx);
+            }
+            None if news.acked > 0 => self.timer.progress(timed.is_some()),
+            None => {}
+        }
+    }
+
+    fn measure_each(&mut self, news: &News, cx: &mut Context<'_>) {
+        for place in 0..self.covered_once.len() {
+            let trip = self.trip(self.covered_once[place], 1, news.acked);
+            self.timer.sample(trip, cx);
+        }
+    }
+
+    /// A sample from the echo of a time stamp (RFC 7323 §4.1): unambiguous even where segments
+    /// went out twice.
+    fn measure_echo(&mut self, news: &News, cx: &mut Context<'_>) {
+        let trip = match news.echo.filter(|echo| *echo > 0) {
+            Some(echo) => {
+                let elapsed = Self::stamp(cx.now).wrapping_sub(echo);
+                let rtt = Duration::from_millis(u64::from(elapsed));
+                let sent = cx.now.as_nanos().saturating_sub(rtt.as_nanos());
+                let trip = self.trip(Time::from_nanos(sent), 1, news.acked);
+                RttSample { source: SampleSource::Echo, ..trip }
+            }
+            None => match self.covered_once.first() {
+                Some(sent) => self.trip(*sent, 1, news.acked),
+                None => return self.timer.progress(false),
+            },
+        };
+        self.timer.sample(trip, cx);
+    }
+
+    /// The round trip of a segment that left at `sent` for the last of its `times`.
+    pub(super) fn trip(&self, sent: Time, times: u8, acked: u64) -> RttSample {
+        let source = match self.config.sampling {
+            Sampling::OnePerRtt => SampleSource::TimedSegment,
+            _ => SampleSource::EachSegment,
+        };
+        RttSample {
+            sent,
+            ambiguous: times > 1 && self.config.karn,
+            source,
+            acked_bytes: acked,
+            flight_bytes: self.flight(),
+            smss_bytes: u32::try_from(self.smss).unwrap_or(u32::MAX),
+            resends: times.saturating_sub(1),
+            round: self.round,
+            ..RttSample::default()
+        }
+    }
+
+    /// A round trip to the nanosecond, from a segment that went out once.
+    pub(super) fn take_exact_rtt(&mut self, rtt: Duration) {
+        self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+        self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt * 7 / 8 + rtt / 8));
+    }
+
+    /// The timer after an ACK of new data (RFC 6298 §5.2, 5.3).
+    pub(super) fn restart_timer(&mut self, now: Time) {
+        let Some(oldest) = self.board.front().map(|oldest| oldest.at) else {
+            return self.timer.stop();
+        };
+        let few = self.segs(self.flight()) < 4 && self.unsent() == 0;
+        let from_oldest = match self.config.restart {
+            Restart::OnAck => false,
+            Restart::PerSegment => true,
+            Restart::Rfc7765 => few,
+        };
+        self.arm_timer_from(if from_oldest { oldest } else { now }, now);
+    }
+
+    /// What the congestion law is told of an ACK.
+    pub(super) fn ack_info(
+        &mut self,
+        news: &News,
+        pipe_before: u64,
+        lost: u64,
+        now: Time,
+    ) -> AckInfo {
+        let rate: Option<RateSample> = self.delivery.sample(now, news.delivered, &news.newest);
+        let newest = self.covered_once.last().copied().or(news.sacked_oldest);
+        let rtt = newest.map(|sent| now.saturating_since(sent));
+        AckInfo {
+            now,
+            smss: self.smss,
+            acked_bytes: news.acked,
+            delivered_bytes: news.delivered,
+            lost_bytes: lost,
+            pipe_before,
+            pipe: self.pipe(),
+            rtt,
+            srtt: self.srtt,
+            min_rtt: self.min_rtt,
+            una: self.una,
+            nxt: self.nxt,
+            window_limited: self.window_limited,
+            in_recovery: self.repair.phase.is_repairing(),
+            after_timeout: self.repair.phase == super::repair::Phase::Loss,
+            rate,
+        }
+    }
+}
+
+/// Whether a 32-bit stamp is older than another (RFC 7323 §5.2).
+pub(super) fn is_before(a: u32, b: u32) -> bool {
+    a.wrapping_sub(b).cast_signed() < 0
+}

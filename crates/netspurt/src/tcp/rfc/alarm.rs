@@ -1,0 +1,245 @@
+//! What falls due by itself: the retransmission timer and the timers beside it.
+
+use crate::congestion::Congestion;
+use crate::rto::TimeoutKind;
+use crate::segment::{Cause, Segment};
+use crate::units::{Duration, Time};
+
+use super::super::timer::Oldest;
+use super::super::transmit::Context;
+use super::config::{Restart, SfrResponse};
+use super::repair::Phase;
+use super::{Deadlines, Failure, Probe, State, Tcb};
+
+/// The longest a closed window goes without a probe (RFC 9293 §3.8.6.1 sets no limit; BSD's).
+const PERSIST_MAX: Duration = Duration::from_secs(60);
+/// The longest a short segment waits for company (RFC 9293 §3.8.6.2.1).
+const OVERRIDE: Duration = Duration::from_millis(200);
+/// A probe's wait before there is a round trip (RFC 8985 §7.2).
+const PTO_INITIAL: Duration = Duration::from_secs(1);
+
+impl Tcb {
+    /// Does what is due at `now`, one thing at a time.
+    pub(in crate::tcp) fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        let now = cx.now;
+        let Deadlines { tlp, reorder, sfr, persist, pace, linger } = self.deadlines;
+        if self.rx.deadline <= now {
+            self.send_ack(cx);
+        } else if pace <= now {
+            self.deadlines.pace = Time::NEVER;
+            self.output(cx);
+        } else if reorder <= now {
+            self.on_reorder_timer(cx);
+        } else if tlp <= now {
+            self.on_probe_timer(cx);
+        } else if sfr <= now {
+            self.on_sfr_timer(cx);
+        } else if persist <= now {
+            self.on_persist_timer(cx);
+        } else if linger <= now {
+            self.state = State::Closed;
+            self.stop_everything();
+        } else if self.timer.deadline() <= now {
+            self.on_timeout(cx);
+        }
+        self.report(cx);
+    }
+
+    /// The retransmission timer fired.
+    fn on_timeout(&mut self, cx: &mut Context<'_>) {
+        self.timer.stop();
+        if self.board.is_empty() {
+            return;
+        }
+        self.retries += 1;
+        self.count.timeouts += 1;
+        let opening = self.una == 0;
+        let most = if opening { self.config.syn_retries } else { self.config.retries };
+        if self.retries > most {
+            return self.fail(Failure::TimedOut);
+        }
+        self.timer.back_off(if opening { TimeoutKind::Syn } else { TimeoutKind::Rto }, cx);
+        if opening {
+            return self.resend_syn(cx);
+        }
+        self.probe = Probe::default();
+        self.deadlines.tlp = Time::NEVER;
+        self.deadlines.reorder = Time::NEVER;
+        self.begin_loss(cx);
+        self.paced_until = cx.now;
+        self.output(cx);
+        self.arm_timer(cx.now);
+    }
+
+    /// Arms the retransmission timer afresh (RFC 6298 §5.1, 5.6).
+    pub(super) fn arm_timer(&mut self, now: Time) {
+        self.arm_timer_from(now, now);
+    }
+
+    pub(super) fn arm_timer_from(&mut self, from: Time, now: Time) {
+        let sent = self.board.front().map_or(now, |oldest| oldest.at);
+        let oldest = Oldest { sent, flight_segs: self.segs(self.flight()) };
+        self.timer.restart(now, from, oldest, self.config.timer_clock);
+    }
+
+    /// Arms the probes that follow an ACK or a sending.
+    pub(super) fn arm_probes(&mut self, progress: bool, now: Time) {
+        if !progress {
+            return;
+        }
+        self.arm_tlp(now);
+    }
+
+    /// RFC 8985 §7.2: a probe is due two round trips after the last sending or ACK.
+    fn arm_tlp(&mut self, now: Time) {
+        self.deadlines.tlp = Time::NEVER;
+        let quiet = matches!(self.repair.phase, Phase::Open | Phase::Cwr);
+        let able = self.config.tlp && self.uses_sack() && quiet && self.board.sacked() == 0;
+        if !able || self.board.is_empty() || self.probe.end_seq.is_some() || self.una == 0 {
+            return;
+        }
+        let wait = match self.srtt {
+            Some(srtt) if self.segs(self.flight()) <= 1 => srtt * 2 + self.config.max_ack_delay,
+            Some(srtt) => srtt * 2 + self.config.tlp_slack,
+            None => PTO_INITIAL,
+        };
+        let due = self.config.timer_clock.expiry(now, wait);
+        if due < self.timer.deadline() {
+            self.deadlines.tlp = due;
+        }
+    }
+
+    /// The probe goes out: new data where there is some, else the last segment (§7.3).
+    fn on_probe_timer(&mut self, cx: &mut Context<'_>) {
+        self.deadlines.tlp = Time::NEVER;
+        if self.board.is_empty() {
+            return;
+        }
+        let data = self.end.saturating_sub(self.nxt).min(self.smss);
+        let room = (self.una + self.peer_window).saturating_sub(self.nxt);
+        let fresh = data > 0 && data <= room;
+        if fresh {
+            self.send_fresh(data, cx);
+        } else {
+            let last = self.board.len() - 1;
+            self.resend(last, Cause::Tlp, cx);
+        }
+        self.probe = Probe { end_seq: Some(self.nxt), is_resend: !fresh };
+        self.count.probes += 1;
+        self.deadlines.tlp = Time::NEVER;
+        self.arm_timer(cx.now);
+    }
+
+    /// What an ACK says of a probe under way (§7.4.2): a resend that made up for a loss calls for
+    /// a cut, one that proved needless does not.
+    pub(super) fn judge_probe(&mut self, ack: &Segment, dsack: bool, cx: &mut Context<'_>) {
+        let Some(end) = self.probe.end_seq else { return };
+        if self.octet(ack.ack) < end {
+            return;
+        }
+        let made_up = self.probe.is_resend && !dsack;
+        self.probe = Probe::default();
+        if made_up && matches!(self.repair.phase, Phase::Open | Phase::Disorder) {
+            self.cut(Congestion::Loss, cx.now);
+            if !self.congestion.owns_window() {
+                self.window.cwnd = self.window.ssthresh;
+            }
+        }
+    }
+
+    /// RACK looks again at what was not late enough.
+    fn on_reorder_timer(&mut self, cx: &mut Context<'_>) {
+        self.deadlines.reorder = Time::NEVER;
+        self.look_again(cx);
+        self.output(cx);
+    }
+
+    /// Super Fast Retransmit, step 2: the timer starts when a segment is sent, unless it runs.
+    pub(super) fn arm_sfr(&mut self, now: Time) {
+        if is_idle(self.deadlines.sfr) {
+            self.restart_sfr(now);
+        }
+    }
+
+    /// Step 3: an ACK of new octets restarts the timer, or ends it with nothing outstanding.
+    pub(super) fn restart_sfr(&mut self, now: Time) {
+        self.deadlines.sfr = Time::NEVER;
+        let Some(sfr) = self.config.sfr else { return };
+        let done = sfr.cutout_bytes.is_some_and(|most| self.acknowledged() >= most);
+        if self.board.is_empty() || self.sfr_rests || done {
+            return;
+        }
+        // Step 1: a multiple of the handshake's round trip.
+        if let Some(rtt) = self.handshake_rtt {
+            let wait = rtt * u64::from(sfr.factor_halves) / 2;
+            self.deadlines.sfr = self.config.timer_clock.expiry(now, wait);
+        }
+    }
+
+    /// Step 4: the first segment not acknowledged goes out again, and the timer rests until a
+    /// new one is sent.
+    fn on_sfr_timer(&mut self, cx: &mut Context<'_>) {
+        self.deadlines.sfr = Time::NEVER;
+        let Some(sfr) = self.config.sfr else { return };
+        if self.board.is_empty() {
+            return;
+        }
+        self.sfr_rests = true;
+        match sfr.response {
+            SfrResponse::None => {}
+            SfrResponse::Halve => {
+                self.cut(Congestion::Loss, cx.now);
+                self.window.cwnd = self.window.ssthresh;
+            }
+            SfrResponse::Reset => {
+                self.cut(Congestion::Timeout, cx.now);
+                self.window.cwnd = self.smss;
+            }
+        }
+        self.resend(0, Cause::Sfr, cx);
+        if self.config.restart == Restart::PerSegment {
+            self.restart_timer(cx.now);
+        }
+    }
+
+    /// With nothing outstanding and something held back by the peer's window, a probe will be
+    /// due (RFC 9293 §3.8.6.1).
+    pub(super) fn arm_persist(&mut self, now: Time) {
+        let held = self.board.is_empty() && self.unsent() > 0 && self.state.may_send();
+        let waits = held && !self.corked && is_idle(self.deadlines.pace);
+        if self.peer_window > 0 {
+            self.persist_backoff = 0;
+        }
+        if !waits {
+            self.deadlines.persist = Time::NEVER;
+            return;
+        }
+        if is_idle(self.deadlines.persist) {
+            let open = self.peer_window > 0;
+            let wait = if open { OVERRIDE } else { self.persist_wait() };
+            self.deadlines.persist = self.config.timer_clock.expiry(now, wait);
+        }
+    }
+
+    fn persist_wait(&self) -> Duration {
+        let doubled = self.timer.rto() * (1 << self.persist_backoff.min(16));
+        doubled.min(PERSIST_MAX)
+    }
+
+    /// Sends what the window takes however little, or an octet into a closed one.
+    fn on_persist_timer(&mut self, cx: &mut Context<'_>) {
+        self.deadlines.persist = Time::NEVER;
+        let room = self.peer_window.min(self.end - self.nxt.min(self.end));
+        if room > 0 {
+            self.send_fresh(room.min(self.smss), cx);
+            return;
+        }
+        self.persist_backoff += 1;
+        self.send_window_probe(cx);
+        self.arm_persist(cx.now);
+    }
+}
+
+pub(super) fn is_idle(at: Time) -> bool {
+    at == Time::NEVER
+}

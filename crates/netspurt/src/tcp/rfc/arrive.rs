@@ -1,0 +1,315 @@
+//! Segments that arrive, by the state they meet (RFC 9293 §3.10.7).
+
+use crate::segment::{Ecn, Flags, Segment, SynOptions};
+
+use super::super::transmit::Context;
+use super::board::Sent;
+use super::receive::AckNeed;
+use super::{Agreed, DEFAULT_MSS, DEFAULT_MSS_V6, Failure, State, TIMESTAMPS_BYTES, Tcb};
+
+/// The largest shift (RFC 7323 §2.3).
+const SHIFT_MAX: u8 = 14;
+
+impl Tcb {
+    /// A segment arrived.
+    pub(in crate::tcp) fn on_segment(&mut self, segment: &Segment, cx: &mut Context<'_>) {
+        match self.state {
+            State::Closed => self.refuse(segment, cx),
+            State::Listen => self.on_segment_in_listen(segment, cx),
+            State::SynSent => self.on_segment_in_syn_sent(segment, cx),
+            _ => self.on_segment_in_sequence(segment, cx),
+        }
+        self.output(cx);
+        if self.rx.need == AckNeed::Now {
+            self.send_ack(cx);
+        }
+        self.report(cx);
+    }
+
+    fn on_segment_in_listen(&mut self, segment: &Segment, cx: &mut Context<'_>) {
+        let flags = segment.flags;
+        if flags.has(Flags::RST) {
+            return;
+        }
+        if flags.has(Flags::ACK) {
+            return self.refuse(segment, cx);
+        }
+        if flags.has(Flags::SYN) {
+            self.take_syn(segment);
+            self.agree_on_ecn(flags.has(Flags::ECE.with(Flags::CWR)));
+            self.state = State::SynReceived;
+            self.send_syn(None, cx);
+        }
+    }
+
+    fn on_segment_in_syn_sent(&mut self, segment: &Segment, cx: &mut Context<'_>) {
+        let flags = segment.flags;
+        let ack = self.octet(segment.ack);
+        if flags.has(Flags::ACK) && (ack == 0 || ack > self.nxt) {
+            if !flags.has(Flags::RST) {
+                self.refuse(segment, cx);
+            }
+            return;
+        }
+        if flags.has(Flags::RST) {
+            if flags.has(Flags::ACK) {
+                self.fail(Failure::Refused);
+            }
+            return;
+        }
+        if !flags.has(Flags::SYN) {
+            return;
+        }
+        self.take_syn(segment);
+        if flags.has(Flags::ACK) {
+            let echoed = flags.has(Flags::ECE) && !flags.has(Flags::CWR);
+            self.agree_on_ecn(echoed);
+            self.on_handshake_ack(segment, cx);
+            self.rx.need = AckNeed::Now;
+        } else {
+            // Both opened at once.
+            self.agree_on_ecn(flags.has(Flags::ECE.with(Flags::CWR)));
+            self.state = State::SynReceived;
+            self.resend_syn(cx);
+        }
+    }
+
+    fn on_segment_in_sequence(&mut self, segment: &Segment, cx: &mut Context<'_>) {
+        let flags = segment.flags;
+        let left = self.rx.octet(segment.seq);
+        let right = left + u64::from(segment.seq_len());
+        if self.state == State::SynReceived && flags.has(Flags::SYN) && left == 0 {
+            // The peer did not hear our SYN-ACK.
+            return self.resend_syn(cx);
+        }
+        if self.is_old_duplicate(segment) || !self.rx.accepts(left, right) {
+            if !flags.has(Flags::RST) {
+                self.on_unacceptable(segment, left, right, cx);
+            }
+            return;
+        }
+        if flags.has(Flags::RST) {
+            // RFC 5961 §3.2: only an exact one resets.
+            if left == self.rx.nxt {
+                self.fail(Failure::Reset);
+            } else {
+                self.rx.need = AckNeed::Now;
+            }
+            return;
+        }
+        if flags.has(Flags::SYN) {
+            // RFC 5961 §4.2.
+            self.rx.need = AckNeed::Now;
+            return;
+        }
+        if !flags.has(Flags::ACK) {
+            return;
+        }
+        self.take_stamp(segment, left);
+        if self.state == State::SynReceived {
+            if self.octet(segment.ack) != self.nxt.min(1) {
+                return self.refuse(segment, cx);
+            }
+            self.on_handshake_ack(segment, cx);
+        } else if !self.on_ack(segment, cx) {
+            return;
+        }
+        self.take_marks(segment);
+        if segment.len > 0 {
+            self.rx.on_data(segment, cx.now, &self.config);
+        }
+        if flags.has(Flags::FIN) {
+            self.rx.fin = Some(right - 1);
+        }
+        if self.rx.take_fin() {
+            self.on_fin(cx);
+        }
+        self.after_fin_acked(cx);
+    }
+
+    /// A segment outside the window: what it acknowledges still counts where it is a duplicate,
+    /// and it is answered (RFC 9293 §3.10.7.4).
+    fn on_unacceptable(&mut self, segment: &Segment, left: u64, right: u64, cx: &mut Context<'_>) {
+        if segment.len > 0 && right <= self.rx.nxt {
+            self.rx.on_data(segment, cx.now, &self.config);
+        }
+        if self.state == State::TimeWait && left < self.rx.nxt {
+            self.deadlines.linger = cx.now + self.config.time_wait;
+        }
+        self.rx.need = AckNeed::Now;
+    }
+
+    /// RFC 7323 §5.2: a stamp older than the last says so.
+    fn is_old_duplicate(&self, segment: &Segment) -> bool {
+        let Some(stamps) = segment.timestamps() else { return false };
+        let older = self.ts_recent.wrapping_sub(stamps.val).cast_signed() > 0;
+        self.agreed.timestamps && !segment.flags.has(Flags::RST) && older
+    }
+
+    /// Keeps the stamp to echo: of the segment that spans the last acknowledgment (RFC 7323
+    /// §4.3).
+    fn take_stamp(&mut self, segment: &Segment, left: u64) {
+        if let Some(stamps) = segment.timestamps()
+            && self.agreed.timestamps
+            && left <= self.rx.told
+        {
+            self.ts_recent = stamps.val;
+        }
+    }
+
+    /// Congestion marks are echoed until the peer says that it reacted (RFC 3168 §6.1.3).
+    fn take_marks(&mut self, segment: &Segment) {
+        if !self.agreed.ecn {
+            return;
+        }
+        if segment.flags.has(Flags::CWR) {
+            self.echo_marks = false;
+        }
+        if segment.ecn == Ecn::CE {
+            self.echo_marks = true;
+            self.rx.need = AckNeed::Now;
+        }
+    }
+
+    /// The peer's SYN: where its octets begin, and what it offers.
+    fn take_syn(&mut self, segment: &Segment) {
+        self.rx.irs = segment.seq;
+        self.rx.advance_window();
+        let offer = segment.syn_options();
+        let config = &self.config;
+        let fallback = if config.ip_header_bytes > 20 { DEFAULT_MSS_V6 } else { DEFAULT_MSS };
+        let timestamps = config.timestamps && segment.timestamps().is_some();
+        let scaling = config.window_scaling && offer.window_scale.is_some();
+        let shift = |shift: u8| if scaling { shift.min(SHIFT_MAX) } else { 0 };
+        self.agreed = Agreed {
+            timestamps,
+            sack: config.sack && offer.sack,
+            ecn: false,
+            scaling,
+            peer_shift: shift(offer.window_scale.unwrap_or(0)),
+            own_shift: shift(self.wanted_shift()),
+        };
+        self.ts_recent = segment.timestamps().map_or(0, |stamps| stamps.val);
+        // RFC 6691 §2: the option counts no options, so the sender takes them off.
+        let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let mss = offer.mss.unwrap_or(fallback).min(config.mss);
+        self.smss = u64::from(mss.saturating_sub(options).max(1));
+        self.peer_window = u64::from(segment.window);
+        self.peer_window_max = self.peer_window;
+    }
+
+    fn agree_on_ecn(&mut self, peer_takes: bool) {
+        self.agreed.ecn = self.config.ecn && peer_takes;
+    }
+
+    /// The shift that lets the window name the whole buffer.
+    pub(super) fn wanted_shift(&self) -> u8 {
+        let buffer = self.config.receive_buffer_bytes;
+        (0..SHIFT_MAX).find(|shift| buffer >> shift <= u64::from(u16::MAX)).unwrap_or(SHIFT_MAX)
+    }
+
+    pub(super) fn syn_offer(&self, answering: bool) -> SynOptions {
+        let config = &self.config;
+        let scaling = if answering { self.agreed.scaling } else { config.window_scaling };
+        SynOptions {
+            mss: Some(config.mss),
+            window_scale: scaling.then(|| self.wanted_shift()),
+            sack: if answering { self.agreed.sack } else { config.sack },
+        }
+    }
+
+    /// Our SYN is acknowledged: the connection stands.
+    fn on_handshake_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) {
+        let ack = self.octet(segment.ack);
+        let syn = self.board.front().copied();
+        self.board.ack(1, |_| {});
+        self.una = 1;
+        self.state = State::Established;
+        self.window_told = (self.rx.octet(segment.seq), ack);
+        if !segment.flags.has(Flags::SYN) {
+            self.peer_window = u64::from(segment.window) << self.agreed.peer_shift;
+        }
+        self.peer_window_max = self.peer_window;
+        self.retries = 0;
+        self.timer.stop();
+        let resent = syn.is_none_or(|syn| syn.times > 1);
+        if let Some(syn) = syn {
+            self.measure_handshake(&syn, cx);
+        }
+        // RFC 5681 §3.1: after a lost SYN the initial window is one segment.
+        let segs = if resent { 1 } else { self.config.initial_window_segs };
+        self.window.cwnd = u64::from(segs) * self.smss;
+        self.repair.recover = 1;
+        self.round_end = 1;
+        self.last_sent = cx.now;
+    }
+
+    /// The peer has closed.
+    fn on_fin(&mut self, cx: &mut Context<'_>) {
+        self.state = match self.state {
+            State::Established => State::CloseWait,
+            State::FinWait1 if self.fin_acked() => State::TimeWait,
+            State::FinWait1 => State::Closing,
+            State::FinWait2 => State::TimeWait,
+            other => other,
+        };
+        if self.state == State::TimeWait {
+            self.begin_time_wait(cx);
+        }
+    }
+
+    fn fin_acked(&self) -> bool {
+        self.closing && self.una > self.end
+    }
+
+    fn after_fin_acked(&mut self, cx: &mut Context<'_>) {
+        if !self.fin_acked() {
+            return;
+        }
+        match self.state {
+            State::FinWait1 => self.state = State::FinWait2,
+            State::Closing => {
+                self.state = State::TimeWait;
+                self.begin_time_wait(cx);
+            }
+            State::LastAck => {
+                self.state = State::Closed;
+                self.stop_everything();
+            }
+            _ => {}
+        }
+    }
+
+    fn begin_time_wait(&mut self, cx: &mut Context<'_>) {
+        self.timer.stop();
+        self.deadlines = super::Deadlines::NONE;
+        self.deadlines.linger = cx.now + self.config.time_wait;
+    }
+
+    /// Answers a segment that belongs to no connection (RFC 9293 §3.10.7.1).
+    fn refuse(&mut self, segment: &Segment, cx: &mut Context<'_>) {
+        if segment.flags.has(Flags::RST) {
+            return;
+        }
+        let mut reset = self.blank(cx);
+        if segment.flags.has(Flags::ACK) {
+            (reset.seq, reset.ack, reset.flags) = (segment.ack, 0, Flags::RST);
+        } else {
+            reset.seq = 0;
+            reset.ack = segment.seq.wrapping_add(segment.seq_len());
+            reset.flags = Flags::RST.with(Flags::ACK);
+        }
+        reset.window = 0;
+        cx.outbox.push_back(reset);
+    }
+
+    pub(super) fn measure_handshake(&mut self, syn: &Sent, cx: &mut Context<'_>) {
+        if syn.times == 1 {
+            let rtt = cx.now - syn.at;
+            self.handshake_rtt = Some(rtt);
+            self.take_exact_rtt(rtt);
+        }
+        let trip = self.trip(syn.at, syn.times, 0);
+        self.timer.handshake(trip, cx);
+    }
+}

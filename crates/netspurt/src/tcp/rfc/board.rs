@@ -1,0 +1,303 @@
+//! The scoreboard: what is outstanding, what of it has arrived, what is thought lost.
+
+use std::collections::VecDeque;
+
+use crate::segment::Cause;
+use crate::units::Time;
+
+use super::super::ranges::Ranges;
+
+/// One segment on its way, SYN and FIN counted as an octet each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    /// First octet.
+    pub(super) seq: u64,
+    /// The octet after the last.
+    pub(super) end: u64,
+    /// When it last went out.
+    pub(super) at: Time,
+    /// How often it went out.
+    pub(super) times: u8,
+    /// Reported as arrived above the cumulative ACK.
+    pub(super) sacked: bool,
+    /// Thought lost, with what told so.
+    pub(super) lost: Option<Cause>,
+    /// Sent again, and that copy not thought lost.
+    pub(super) resent: bool,
+    /// The state of delivery when it went out.
+    pub(super) snapshot: Snapshot,
+}
+
+/// What delivery rate samples need of the past (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Snapshot {
+    /// Octets delivered so far.
+    pub(super) delivered: u64,
+    /// When the last of them was.
+    pub(super) delivered_at: Time,
+    /// When the first segment of that flight went out.
+    pub(super) first_sent_at: Time,
+    /// Whether the application had nothing more to send.
+    pub(super) app_limited: bool,
+}
+
+impl Sent {
+    pub(super) fn len(&self) -> u64 {
+        self.end - self.seq
+    }
+}
+
+/// Segments in the order of their octets, from the oldest outstanding on.
+///
+/// Octets are counted as they change state, so that `pipe` costs nothing:
+/// outstanding - SACKed - lost + resent (RFC 6675 §4, SetPipe).
+#[derive(Debug, Default)]
+pub(super) struct Board {
+    segs: VecDeque<Sent>,
+    /// Octets reported as arrived.
+    arrived: Ranges,
+    sacked: u64,
+    lost: u64,
+    resent: u64,
+    /// Octets that are lost and not sent again.
+    waiting: u64,
+    /// No segment below this waits.
+    waiting_from: u64,
+    /// Loss detection by SACK has looked at everything below this.
+    judged: u64,
+}
+
+impl Board {
+    pub(super) fn is_empty(&self) -> bool {
+        self.segs.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.segs.len()
+    }
+
+    pub(super) fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
+    pub(super) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    pub(super) fn resent(&self) -> u64 {
+        self.resent
+    }
+
+    /// Octets that are lost and not sent again.
+    pub(super) fn waiting(&self) -> u64 {
+        self.waiting
+    }
+
+    /// The octet after the highest reported as arrived (`snd.fack`).
+    pub(super) fn fack(&self) -> Option<u64> {
+        self.arrived.top()
+    }
+
+    pub(super) fn arrived(&self) -> &Ranges {
+        &self.arrived
+    }
+
+    pub(super) fn front(&self) -> Option<&Sent> {
+        self.segs.front()
+    }
+
+    pub(super) fn back(&self) -> Option<&Sent> {
+        self.segs.back()
+    }
+
+    pub(super) fn get(&self, place: usize) -> &Sent {
+        &self.segs[place]
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Sent> {
+        self.segs.iter()
+    }
+
+    /// A segment of new data went out.
+    pub(super) fn push(&mut self, sent: Sent) {
+        self.segs.push_back(sent);
+    }
+
+    /// The place of the segment that holds `octet`, or where it would be.
+    pub(super) fn place_of(&self, octet: u64) -> usize {
+        self.segs.partition_point(|sent| sent.end <= octet)
+    }
+
+    /// The cumulative ACK moves to `ack`: `covered` is told of each segment it covers whole, as
+    /// it was.
+    pub(super) fn ack(&mut self, ack: u64, mut covered: impl FnMut(&Sent)) {
+        while let Some(front) = self.segs.front_mut() {
+            if front.end <= ack {
+                covered(front);
+                let gone = *front;
+                self.segs.pop_front();
+                self.uncount(&gone);
+            } else {
+                if front.seq < ack {
+                    let mut part = *front;
+                    front.seq = ack;
+                    part.end = ack;
+                    self.uncount(&part);
+                }
+                break;
+            }
+        }
+        self.arrived.remove_below(ack);
+    }
+
+    fn uncount(&mut self, gone: &Sent) {
+        if gone.sacked {
+            self.sacked -= gone.len();
+            return;
+        }
+        if gone.lost.is_some() {
+            self.lost -= gone.len();
+            if !gone.resent {
+                self.waiting -= gone.len();
+            }
+        }
+        if gone.resent {
+            self.resent -= gone.len();
+        }
+    }
+
+    /// Octets `left..right` are reported as arrived: `covered` is told of each segment that is
+    /// newly covered whole, as it was.
+    pub(super) fn sack(&mut self, left: u64, right: u64, mut covered: impl FnMut(&Sent)) {
+        let mut at = left;
+        while at < right {
+            if let Some((_, end)) = self.arrived.holding(at) {
+                at = end;
+                continue;
+            }
+            let next = self.arrived.next_from(at).map_or(right, |range| range.0.min(right));
+            self.cover(at, next, left, right, &mut covered);
+            at = next;
+        }
+        self.arrived.insert(left, right);
+    }
+
+    /// Marks the segments that `from..to` touches and `left..right` holds.
+    fn cover(
+        &mut self,
+        from: u64,
+        to: u64,
+        left: u64,
+        right: u64,
+        covered: &mut impl FnMut(&Sent),
+    ) {
+        for place in self.place_of(from)..self.segs.len() {
+            let sent = self.segs[place];
+            if sent.seq >= to {
+                break;
+            }
+            if sent.seq >= left && sent.end <= right && !sent.sacked {
+                covered(&sent);
+                self.uncount(&sent);
+                self.sacked += sent.len();
+                let sent = &mut self.segs[place];
+                (sent.sacked, sent.lost, sent.resent) = (true, None, false);
+            }
+        }
+    }
+
+    /// The segment at `place` is thought lost, every copy of it.
+    pub(super) fn lose(&mut self, place: usize, cause: Cause) {
+        let sent = &mut self.segs[place];
+        if sent.sacked {
+            return;
+        }
+        let len = sent.len();
+        if sent.lost.is_none() {
+            self.lost += len;
+            self.waiting += len;
+        } else if sent.resent {
+            self.waiting += len;
+        }
+        if sent.resent {
+            self.resent -= len;
+        }
+        (sent.lost, sent.resent) = (Some(cause), false);
+        self.waiting_from = self.waiting_from.min(sent.seq);
+    }
+
+    /// What has not arrived and starts below `edge` is lost, as far as it was not judged before;
+    /// how many octets that were.
+    pub(super) fn lose_below(&mut self, edge: u64, mut cause: impl FnMut() -> Cause) -> u64 {
+        let before = self.lost;
+        let first = self.place_of(self.judged);
+        for place in first..self.segs.len() {
+            let sent = &self.segs[place];
+            if sent.seq >= edge {
+                break;
+            }
+            if !sent.sacked && sent.lost.is_none() {
+                self.lose(place, cause());
+            }
+        }
+        self.judged = self.judged.max(edge);
+        self.lost - before
+    }
+
+    /// What has not arrived is lost: a timeout.
+    pub(super) fn lose_all(&mut self, cause: Cause) {
+        for place in 0..self.segs.len() {
+            self.lose(place, cause);
+        }
+        self.judged = self.segs.back().map_or(self.judged, |last| last.end);
+    }
+
+    /// Nothing is lost after all: the originals are still on their way.
+    pub(super) fn lose_nothing(&mut self) {
+        for sent in &mut self.segs {
+            sent.lost = None;
+        }
+        (self.lost, self.waiting) = (0, 0);
+        self.judged = self.segs.front().map_or(0, |first| first.seq);
+    }
+
+    /// The receiver went back on what it reported (RFC 2018 §8): nothing has arrived.
+    pub(super) fn forget_sacks(&mut self) {
+        for sent in &mut self.segs {
+            sent.sacked = false;
+        }
+        self.sacked = 0;
+        self.arrived.clear();
+    }
+
+    /// The first segment that is lost and not sent again.
+    pub(super) fn next_waiting(&mut self) -> Option<usize> {
+        if self.waiting == 0 {
+            self.waiting_from = u64::MAX;
+            return None;
+        }
+        let first = self.place_of(self.waiting_from);
+        let found = (first..self.segs.len()).find(|place| {
+            let sent = &self.segs[*place];
+            sent.lost.is_some() && !sent.resent && !sent.sacked
+        });
+        self.waiting_from = found.map_or(u64::MAX, |place| self.segs[place].seq);
+        found
+    }
+
+    /// The segment at `place` goes out again.
+    pub(super) fn resend(&mut self, place: usize, now: Time, snapshot: Snapshot) {
+        let sent = &mut self.segs[place];
+        let len = sent.len();
+        if !sent.resent {
+            self.resent += len;
+            if sent.lost.is_some() {
+                self.waiting -= len;
+            }
+        }
+        sent.resent = true;
+        sent.at = now;
+        sent.times = sent.times.saturating_add(1);
+        sent.snapshot = snapshot;
+    }
+}

@@ -1,0 +1,272 @@
+//! The switches of a byte-sequenced connection.
+
+use crate::clock::Clock;
+use crate::congestion::{CongestionConfig, RenoConfig};
+use crate::rto::{Bsd44Config, EstimatorConfig, LinuxConfig, Rfc6298Config};
+use crate::units::Duration;
+
+use super::super::config::Recovery;
+use super::TIMESTAMPS_BYTES;
+
+/// When the receiving side acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DelayedAck {
+    /// At once, each segment.
+    Never,
+    /// Every second full segment, or after this long (RFC 5681 §4.2, RFC 9293 §3.8.6.3).
+    Fixed(Duration),
+    /// Linux's: the wait follows the gaps between arrivals, from `min` up to `max`.
+    Adaptive {
+        /// The shortest wait, and the first.
+        min: Duration,
+        /// The longest.
+        max: Duration,
+    },
+}
+
+/// Which round trips are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampling {
+    /// One segment at a time is timed (RFC 6298 §3).
+    OnePerRtt,
+    /// The oldest segment that an ACK newly covers, as Linux does.
+    EachAck,
+    /// Each segment that an ACK newly covers (Allman and Paxson 1999).
+    EachSegment,
+    /// The echo of a time stamp, on each ACK of new data (RFC 7323 §4).
+    Timestamps,
+}
+
+/// What the retransmission timer counts from when an ACK moves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restart {
+    /// From the ACK (RFC 6298 §5.3).
+    OnAck,
+    /// From the last transmission of the oldest segment outstanding.
+    PerSegment,
+    /// From that transmission while fewer than four segments are outstanding and no new data
+    /// waits, else from the ACK (RFC 7765 §4).
+    Rfc7765,
+}
+
+/// Super Fast Retransmit (Tarr and Ghita 2005, §5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SfrConfig {
+    /// The timer in halves of the handshake's round trip: 6 stands for the paper's factor 3.
+    pub factor_halves: u32,
+    /// It rests for good once so many octets were acknowledged; `None` never.
+    pub cutout_bytes: Option<u64>,
+    /// What a resend does to the window, which the paper leaves open.
+    pub response: SfrResponse,
+}
+
+/// What a Super Fast Retransmit does to the congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SfrResponse {
+    /// Nothing.
+    None,
+    /// What a loss found by duplicate ACKs does.
+    Halve,
+    /// What a timeout does, without the backoff.
+    Reset,
+}
+
+/// Everything that sets one byte-sequenced connection apart from another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RfcConfig {
+    /// Initial sequence number.
+    pub iss: u32,
+    /// Octets of the IP header: 20 or 40.
+    pub ip_header_bytes: u16,
+    /// The largest payload of a segment without options, as the MSS option has it.
+    pub mss: u16,
+    /// Offers and takes time stamps (RFC 7323 §3).
+    pub timestamps: bool,
+    /// Offers and takes SACK blocks (RFC 2018).
+    pub sack: bool,
+    /// Offers and takes window scaling (RFC 7323 §2).
+    pub window_scaling: bool,
+    /// Offers and takes congestion marks (RFC 3168).
+    pub ecn: bool,
+    /// How losses are found and repaired.
+    pub recovery: Recovery,
+    /// Duplicate ACKs, or segments' worth of SACK blocks, that tell a loss (RFC 5681 §3.2).
+    pub dup_thresh: u32,
+    /// New segments on the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Fewer duplicates suffice where fewer segments are out (RFC 5827).
+    pub early_retransmit: bool,
+    /// Proportional rate reduction (RFC 9937).
+    pub prr: bool,
+    /// Tail loss probes (RFC 8985 §7).
+    pub tlp: bool,
+    /// Detection of needless timeouts from the next ACKs (RFC 5682).
+    pub frto: bool,
+    /// Detection of needless resends from time stamps, and their undoing (RFC 3522, RFC 4015).
+    pub eifel: bool,
+    /// What undoing a needless cut restores.
+    pub undo: Undo,
+    /// Reports duplicates (RFC 2883).
+    pub dsack: bool,
+    /// Undoes resends that were all reported as duplicates (RFC 3708).
+    pub dsack_undo: bool,
+    /// Super Fast Retransmit.
+    pub sfr: Option<SfrConfig>,
+    /// The law of the retransmission timer.
+    pub rto: EstimatorConfig,
+    /// Which round trips it is given.
+    pub sampling: Sampling,
+    /// Whether samples from segments sent twice are labelled ambiguous (Karn and Partridge 1987).
+    pub karn: bool,
+    /// What an ACK does to a running timer.
+    pub restart: Restart,
+    /// How round trips are measured.
+    pub clock: Clock,
+    /// How timers fire.
+    pub timer_clock: Clock,
+    /// The law of the congestion window.
+    pub congestion: CongestionConfig,
+    /// Initial window in segments (RFC 6928).
+    pub initial_window_segs: u32,
+    /// Spreads each window over a round trip.
+    pub pacing: bool,
+    /// Holds short segments back while any octet is outstanding (RFC 896).
+    pub nagle: bool,
+    /// When the receiving side acknowledges.
+    pub acks: DelayedAck,
+    /// Segments acknowledged at once at the start (Linux's quick ACKs).
+    pub quick_acks_segs: u32,
+    /// Octets the receiving side holds for its application.
+    pub receive_buffer_bytes: u64,
+    /// Resends of one segment before the connection is given up (RFC 9293 §3.8.3, R2).
+    pub retries: u32,
+    /// Resends of a SYN.
+    pub syn_retries: u32,
+    /// How long an end that closed first waits for stragglers: twice the MSL of RFC 9293 §3.6.1.
+    pub time_wait: Duration,
+    /// What a tail loss probe of a lone segment allows for the peer's delayed ACK
+    /// (RFC 8985 §7.2).
+    pub max_ack_delay: Duration,
+    /// What it allows otherwise, beyond two round trips: nothing in RFC 8985, 2 ms in Linux.
+    pub tlp_slack: Duration,
+}
+
+/// What is restored when a resend proves to have been needless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undo {
+    /// The threshold; the window becomes what is outstanding and one burst (RFC 4015 §3).
+    Rfc4015,
+    /// Window and threshold as they were, as Linux does.
+    Prior,
+}
+
+impl RfcConfig {
+    /// Octets of payload in a full segment between two ends alike.
+    pub const fn smss(&self) -> u16 {
+        self.mss - if self.timestamps { TIMESTAMPS_BYTES } else { 0 }
+    }
+
+    /// The RFCs in force in 2026: RACK-TLP, proportional rate reduction, undoing.
+    ///
+    /// departs: RFC 9293 §3.8.6.3 - the delayed ACK waits 40 ms, as most stacks have it.
+    pub fn rfc_2026() -> Self {
+        Self {
+            iss: 0,
+            ip_header_bytes: 20,
+            mss: 1460,
+            timestamps: true,
+            sack: true,
+            window_scaling: true,
+            ecn: false,
+            recovery: Recovery::Rack,
+            dup_thresh: 3,
+            limited_transmit: true,
+            early_retransmit: false,
+            prr: true,
+            tlp: true,
+            frto: true,
+            eifel: true,
+            undo: Undo::Rfc4015,
+            dsack: true,
+            dsack_undo: true,
+            sfr: None,
+            rto: EstimatorConfig::Rfc6298(Rfc6298Config::default()),
+            sampling: Sampling::EachAck,
+            karn: true,
+            restart: Restart::OnAck,
+            clock: Clock::EXACT,
+            timer_clock: Clock::EXACT,
+            congestion: CongestionConfig::Reno(RenoConfig::default()),
+            initial_window_segs: 10,
+            pacing: false,
+            nagle: true,
+            acks: DelayedAck::Fixed(Duration::from_millis(40)),
+            quick_acks_segs: 0,
+            receive_buffer_bytes: 1 << 22,
+            retries: 15,
+            syn_retries: 6,
+            time_wait: Duration::from_secs(240),
+            max_ack_delay: Duration::from_millis(200),
+            tlp_slack: Duration::ZERO,
+        }
+    }
+
+    /// Linux 6 with its defaults and 250 jiffies a second.
+    pub fn linux_6() -> Self {
+        let jiffy = Duration::from_millis(4);
+        Self {
+            undo: Undo::Prior,
+            rto: EstimatorConfig::Linux(LinuxConfig { jiffy, ..LinuxConfig::default() }),
+            clock: Clock::LINUX_HZ250,
+            timer_clock: Clock::LINUX_HZ250,
+            acks: DelayedAck::Adaptive {
+                min: Duration::from_millis(40),
+                max: Duration::from_millis(200),
+            },
+            quick_acks_segs: 16,
+            time_wait: Duration::from_secs(60),
+            tlp_slack: Duration::from_millis(2),
+            ..Self::rfc_2026()
+        }
+    }
+
+    /// Reno as of RFC 2001 on a BSD of that time: half-second ticks, no options.
+    pub fn reno_1998() -> Self {
+        let tick = Duration::from_millis(500);
+        let clock = Clock::ticking(tick, Duration::ZERO).expect("a tick with a phase within");
+        Self {
+            timestamps: false,
+            sack: false,
+            window_scaling: false,
+            recovery: Recovery::Reno,
+            limited_transmit: false,
+            prr: false,
+            tlp: false,
+            frto: false,
+            eifel: false,
+            dsack: false,
+            dsack_undo: false,
+            rto: EstimatorConfig::Bsd44(Bsd44Config::default()),
+            sampling: Sampling::OnePerRtt,
+            clock,
+            timer_clock: clock,
+            congestion: CongestionConfig::Reno(RenoConfig { abc_limit_segs: None, beta: (1, 2) }),
+            initial_window_segs: 1,
+            acks: DelayedAck::Fixed(Duration::from_millis(200)),
+            receive_buffer_bytes: 65_535,
+            retries: 12,
+            ..Self::rfc_2026()
+        }
+    }
+
+    /// Reno as of RFC 2581 with the timer of RFC 2988 and the initial window of RFC 3390.
+    pub fn reno_2005() -> Self {
+        Self {
+            rto: EstimatorConfig::Rfc6298(Rfc6298Config::rfc2988()),
+            clock: Clock::EXACT,
+            timer_clock: Clock::EXACT,
+            initial_window_segs: 3,
+            ..Self::reno_1998()
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Which outstanding segments are lost.
+
+use crate::segment::Cause;
+use crate::units::{Duration, Time};
+
+use super::super::config::Recovery;
+use super::super::transmit::Context;
+use super::Tcb;
+use super::rack::Circumstances;
+use super::repair::Phase;
+
+impl Tcb {
+    /// Marks what the connection's rule calls lost.
+    pub(super) fn detect(&mut self, cx: &Context<'_>) {
+        if !self.uses_sack() {
+            return self.detect_by_duplicates();
+        }
+        match self.config.recovery {
+            Recovery::Rack => self.detect_by_time(cx.now),
+            Recovery::Fack => self.detect_by_forward_ack(),
+            _ => self.detect_by_blocks(),
+        }
+    }
+
+    /// The third duplicate tells that the head is lost (RFC 5681 §3.2), once for each window
+    /// (RFC 6582 §3.2 step 1).
+    fn detect_by_duplicates(&mut self) {
+        let repairing = self.repair.phase.is_repairing();
+        let once = self.config.recovery != Recovery::Reno;
+        let older = once && self.una < self.repair.recover;
+        if !repairing
+            && self.repair.dupacks >= self.dup_thresh()
+            && !older
+            && !self.board.is_empty()
+        {
+            self.board.lose(0, Cause::Fast);
+        }
+    }
+
+    /// As many duplicates as tell a loss; fewer where fewer can come (RFC 5827 §3).
+    fn dup_thresh(&self) -> u32 {
+        let usual = self.config.dup_thresh;
+        let segs = self.segs(self.flight() - self.repair.limited.min(self.flight()));
+        let nothing_new = self.unsent() == 0 || self.peer_window <= self.flight();
+        if self.config.early_retransmit && segs < 4 && nothing_new {
+            usual.min(u32::try_from(segs.saturating_sub(1)).unwrap_or(usual).max(1))
+        } else {
+            usual
+        }
+    }
+
+    /// IsLost of RFC 6675 §4: enough runs, or enough octets, were reported above.
+    fn detect_by_blocks(&mut self) {
+        let thresh = self.dup_thresh();
+        let enough = u64::from(thresh.saturating_sub(1)) * self.smss;
+        let (mut runs, mut octets, mut edge) = (0, 0, 0);
+        for (left, right) in self.board.arrived().iter().rev() {
+            runs += 1;
+            octets += right - left;
+            if runs >= thresh || octets > enough {
+                edge = left;
+                break;
+            }
+        }
+        let first = self.repair.phase != Phase::Recovery;
+        self.lose_below(edge, first);
+        let head_missing = self.board.front().is_some_and(|head| head.lost.is_none());
+        if first
+            && self.repair.phase != Phase::Loss
+            && self.repair.dupacks >= thresh
+            && head_missing
+        {
+            self.board.lose(0, Cause::Fast);
+        }
+    }
+
+    /// Everything below the forward ACK is lost once it is far enough ahead (Mathis and Mahdavi
+    /// 1996, §3).
+    fn detect_by_forward_ack(&mut self) {
+        let Some(fack) = self.board.fack() else { return };
+        let ahead = fack.saturating_sub(self.una);
+        let thresh = self.dup_thresh();
+        let repairing = self.repair.phase.is_repairing();
+        if repairing || ahead > u64::from(thresh) * self.smss || self.repair.dupacks >= thresh {
+            self.lose_below(fack, !repairing);
+        }
+    }
+
+    fn lose_below(&mut self, edge: u64, starts: bool) {
+        let mut starts = starts && self.repair.phase != Phase::Loss;
+        self.board.lose_below(edge, || {
+            if core::mem::take(&mut starts) { Cause::Fast } else { Cause::SackRecovery }
+        });
+    }
+
+    /// RFC 8985 §6.2 step 5; what is not late yet will be looked at again when it is.
+    fn detect_by_time(&mut self, now: Time) {
+        let Some(min_rtt) = self.min_rtt else { return };
+        let sacked_segs = self.board.sacked().div_ceil(self.smss);
+        let repairing = self.repair.phase.is_repairing();
+        let with = Circumstances {
+            now,
+            min_rtt,
+            srtt: self.srtt.unwrap_or(min_rtt),
+            eager: repairing || sacked_segs >= u64::from(self.dup_thresh()),
+        };
+        let wait: Option<Duration> = self.rack.detect(&mut self.board, &with);
+        self.deadlines.reorder =
+            wait.map_or(Time::NEVER, |wait| self.config.timer_clock.expiry(now, wait));
+    }
+}

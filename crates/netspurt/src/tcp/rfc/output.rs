@@ -1,0 +1,390 @@
+//! What goes out: resends, new data, acknowledgments, and when each may.
+
+use crate::segment::{Cause, Ecn, Flags, Segment};
+use crate::seq;
+use crate::units::{BitRate, Time};
+
+use super::super::config::Recovery;
+use super::super::transmit::Context;
+use super::board::Sent;
+use super::repair::{Frto, Phase};
+use super::{State, TCP_HEADER_BYTES, TIMESTAMPS_BYTES, Tcb, Timed};
+
+/// Octets of a SACK option without its blocks, padding included, and of each block.
+const SACK_BYTES: u16 = 4;
+const SACK_BLOCK_BYTES: u16 = 8;
+/// Blocks that fit beside time stamps, and alone (RFC 2018 §3); segments here hold three.
+const SACK_ROOM: usize = 3;
+/// How much of a window a round trip's pacing aims at, in percent: Linux's two ratios.
+const PACE_SLOW_START: u64 = 200;
+const PACE_AVOIDANCE: u64 = 120;
+
+impl Tcb {
+    /// Sends what may be sent now.
+    pub(super) fn output(&mut self, cx: &mut Context<'_>) {
+        if !self.state.may_send() {
+            return;
+        }
+        let sent_before = self.sent;
+        self.window_limited = false;
+        while !self.is_paced(cx.now) && self.send_one(cx) {}
+        if self.sent > sent_before {
+            self.arm_probes(true, cx.now);
+        }
+        self.arm_persist(cx.now);
+    }
+
+    /// Sends one segment: what is lost first, then what is new (RFC 6675 §4, NextSeg).
+    fn send_one(&mut self, cx: &mut Context<'_>) -> bool {
+        let new_first = self.repair.frto == Frto::SentNew;
+        if new_first {
+            return self.send_new(cx);
+        }
+        self.send_lost(cx) || self.send_new(cx) || self.send_doubtful(cx)
+    }
+
+    /// Room for `octets` in the congestion window. Before a repair, without Limited Transmit,
+    /// what was reported as arrived still fills it.
+    fn fits(&self, octets: u64) -> bool {
+        let careful = !self.config.limited_transmit && !self.repair.phase.is_repairing();
+        let pipe = if careful { self.flight() } else { self.pipe() };
+        pipe + octets <= self.window.cwnd
+    }
+
+    fn send_lost(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.board.waiting() == 0 || !self.repair.phase.is_repairing() {
+            return false;
+        }
+        let Some(place) = self.board.next_waiting() else { return false };
+        let sent = *self.board.get(place);
+        if !self.repair.forced && !self.fits(sent.end - sent.seq) {
+            self.window_limited = true;
+            return false;
+        }
+        let cause = self.repair.head_cause.take().or(sent.lost).unwrap_or(Cause::GoBackN);
+        self.resend(place, cause, cx);
+        true
+    }
+
+    /// RFC 6675 §4 rules 3 and 4: with nothing lost and nothing new to send, what may be lost
+    /// goes out again below the highest report, and once in a recovery the last segment.
+    fn send_doubtful(&mut self, cx: &mut Context<'_>) -> bool {
+        let by_blocks = self.uses_sack() && self.config.recovery == Recovery::Sack;
+        if !by_blocks || self.repair.phase != Phase::Recovery || !self.fits(self.smss) {
+            return false;
+        }
+        let fack = self.board.fack().unwrap_or(0);
+        let doubtful = |sent: &Sent| !sent.sacked && sent.times == 1;
+        let place = (0..self.board.len())
+            .take_while(|place| self.board.get(*place).seq < fack)
+            .find(|place| doubtful(self.board.get(*place)));
+        if let Some(place) = place {
+            self.resend(place, Cause::SackRecovery, cx);
+            return true;
+        }
+        let last = self.board.len().saturating_sub(1);
+        let rescue = !self.repair.rescued && self.board.back().is_some_and(|sent| !sent.sacked);
+        if rescue {
+            self.repair.rescued = true;
+            self.resend(last, Cause::SackRecovery, cx);
+        }
+        rescue
+    }
+
+    /// Sends the segment at `place` again.
+    pub(super) fn resend(&mut self, place: usize, cause: Cause, cx: &mut Context<'_>) {
+        let outstanding = !self.board.is_empty();
+        let snapshot = self.delivery.snapshot(cx.now, outstanding);
+        self.board.resend(place, cx.now, snapshot);
+        let sent = *self.board.get(place);
+        self.repair.forced = false;
+        self.count.resends += 1;
+        self.note_resend(cause, Self::stamp(cx.now));
+        if self.timed.is_some_and(|timed| sent.seq < timed.end) && self.config.karn {
+            self.timed = None;
+        }
+        self.emit(&sent, Some(cause), cx);
+        if self.timer.is_idle() {
+            self.arm_timer(cx.now);
+        }
+    }
+
+    /// Sends the next new octets as the windows, Nagle and the silly window rules allow.
+    fn send_new(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(len) = self.next_len() else { return false };
+        if !self.fits(len.max(1)) {
+            self.window_limited = true;
+            return false;
+        }
+        if self.flight() == 0 {
+            self.restart_after_idle(cx.now);
+        }
+        if self.repair.phase == Phase::Disorder {
+            self.repair.limited += len;
+        }
+        self.send_fresh(len, cx);
+        true
+    }
+
+    /// Octets of the next new segment; `None` where nothing may go, cwnd apart.
+    fn next_len(&self) -> Option<u64> {
+        let unsent = self.unsent();
+        if unsent == 0 {
+            return None;
+        }
+        let data = self.end.saturating_sub(self.nxt);
+        let room = (self.una + self.peer_window).saturating_sub(self.nxt);
+        let len = data.min(self.smss).min(room);
+        if data == 0 {
+            // Only the FIN is left; it may go into a closed window as a probe would.
+            return Some(0);
+        }
+        if len == 0 {
+            return None;
+        }
+        let all = len == data;
+        let full = len == self.smss;
+        if full || all && self.closing {
+            return Some(len);
+        }
+        // RFC 9293 §3.8.6.2.1 and, for the last of what was written, RFC 896.
+        let held = self.nagle && self.flight() > 0 || self.corked;
+        let half = len >= self.peer_window_max / 2;
+        (all && !held || half && !all).then_some(len)
+    }
+
+    /// Sends `len` new octets, and the FIN where it follows them.
+    pub(super) fn send_fresh(&mut self, len: u64, cx: &mut Context<'_>) {
+        let outstanding = !self.board.is_empty();
+        let end = self.nxt + len;
+        let fin = self.closing && end == self.end;
+        let sent = Sent {
+            seq: self.nxt,
+            end: end + u64::from(fin),
+            at: cx.now,
+            times: 1,
+            sacked: false,
+            lost: None,
+            resent: false,
+            snapshot: self.delivery.snapshot(cx.now, outstanding),
+        };
+        self.nxt = sent.end;
+        self.board.push(sent);
+        self.timed.get_or_insert(Timed { end: sent.end, at: cx.now });
+        if fin {
+            self.state = match self.state {
+                State::Established => State::FinWait1,
+                State::CloseWait => State::LastAck,
+                other => other,
+            };
+        }
+        self.emit(&sent, None, cx);
+        if self.timer.is_idle() {
+            self.arm_timer(cx.now);
+        }
+        self.sfr_rests = false;
+        self.arm_sfr(cx.now);
+        if self.unsent() == 0 {
+            let in_flight = self.pipe();
+            self.delivery.limited_by_application(in_flight);
+        }
+    }
+
+    /// RFC 5681 §4.1: after an RTO's idleness the window is no larger than the initial one.
+    fn restart_after_idle(&mut self, now: Time) {
+        let idle = now.saturating_since(self.last_sent);
+        if idle > self.timer.rto() && self.retries == 0 {
+            let initial = u64::from(self.config.initial_window_segs) * self.smss;
+            if !self.congestion.owns_window() {
+                self.window.cwnd = self.window.cwnd.min(initial);
+            }
+            self.congestion.on_idle_restart(now, idle);
+        }
+    }
+
+    /// Puts a segment of the scoreboard on the wire.
+    fn emit(&mut self, sent: &Sent, cause: Option<Cause>, cx: &mut Context<'_>) {
+        let fin = self.closing && sent.end > self.end;
+        let len = sent.end - sent.seq - u64::from(fin);
+        let mut segment = self.blank(cx);
+        segment.seq = seq::to_wire(self.config.iss, sent.seq);
+        segment.len = u16::try_from(len).expect("no segment is longer than the MSS");
+        segment.cause = cause.into();
+        if fin {
+            segment.flags = segment.flags.with(Flags::FIN);
+        }
+        if len > 0 && sent.seq + len == self.end {
+            segment.flags = segment.flags.with(Flags::PSH);
+        }
+        if self.agreed.ecn && cause.is_none() && len > 0 {
+            segment.ecn = Ecn::ECT0;
+            if core::mem::take(&mut self.owe_cwr) {
+                segment.flags = segment.flags.with(Flags::CWR);
+            }
+        }
+        let room = (self.smss - len) >= u64::from(SACK_BYTES + SACK_BLOCK_BYTES);
+        self.acknowledge_in(&mut segment, if room { 1 } else { 0 });
+        segment.size_bytes += segment.len;
+        self.count.data_segments += u64::from(len > 0);
+        self.last_sent = cx.now;
+        self.count_sent(len);
+        self.pace(u64::from(segment.size_bytes), cx.now);
+        cx.outbox.push_back(segment);
+    }
+
+    /// A segment without payload that carries the present acknowledgment.
+    pub(super) fn blank(&mut self, cx: &Context<'_>) -> Segment {
+        self.sent += 1;
+        let mut segment = Segment {
+            id: u64::from(cx.endpoint) << 40 | self.sent,
+            dest: cx.endpoint ^ 1,
+            seq: seq::to_wire(self.config.iss, self.nxt),
+            size_bytes: self.config.ip_header_bytes + TCP_HEADER_BYTES,
+            flags: Flags::ACK,
+            ..Segment::default()
+        };
+        if self.agreed.timestamps {
+            segment.set_timestamps(self.stamps(cx.now));
+            segment.size_bytes += TIMESTAMPS_BYTES;
+        }
+        segment
+    }
+
+    /// Puts the acknowledgment in, with `room` SACK blocks at most.
+    fn acknowledge_in(&mut self, segment: &mut Segment, room: usize) {
+        segment.ack = seq::to_wire(self.rx.irs, self.rx.nxt);
+        let window = self.rx.advance_window() >> self.agreed.own_shift;
+        segment.window = u16::try_from(window).unwrap_or(u16::MAX);
+        if self.echo_marks {
+            segment.flags = segment.flags.with(Flags::ECE);
+        }
+        let room = if self.agreed.sack { room } else { 0 };
+        let blocks = self.rx.acknowledge(room);
+        let count = u16::try_from(blocks.as_slice().len()).unwrap_or(0);
+        if count > 0 {
+            segment.set_sack(&blocks);
+            segment.size_bytes += SACK_BYTES + SACK_BLOCK_BYTES * count;
+        }
+    }
+
+    /// A pure ACK.
+    pub(super) fn send_ack(&mut self, cx: &mut Context<'_>) {
+        let mut segment = self.blank(cx);
+        self.acknowledge_in(&mut segment, SACK_ROOM);
+        cx.outbox.push_back(segment);
+    }
+
+    /// An octet beyond a closed window, to learn whether it opened (RFC 9293 §3.8.6.1). It is
+    /// not counted as sent until it is acknowledged.
+    pub(super) fn send_window_probe(&mut self, cx: &mut Context<'_>) {
+        let mut segment = self.blank(cx);
+        self.acknowledge_in(&mut segment, 0);
+        segment.len = 1;
+        segment.size_bytes += 1;
+        self.count.data_segments += 1;
+        cx.outbox.push_back(segment);
+    }
+
+    pub(super) fn send_reset(&mut self, cx: &mut Context<'_>) {
+        let mut segment = self.blank(cx);
+        segment.flags = Flags::RST.with(Flags::ACK);
+        segment.ack = seq::to_wire(self.rx.irs, self.rx.nxt);
+        cx.outbox.push_back(segment);
+    }
+
+    /// Our SYN, or SYN-ACK, for the first time.
+    pub(super) fn send_syn(&mut self, cause: Option<Cause>, cx: &mut Context<'_>) {
+        if self.board.is_empty() {
+            let snapshot = self.delivery.snapshot(cx.now, false);
+            self.board.push(Sent {
+                seq: 0,
+                end: 1,
+                at: cx.now,
+                times: 1,
+                sacked: false,
+                lost: None,
+                resent: false,
+                snapshot,
+            });
+            self.nxt = 1;
+        }
+        let answering = self.state == State::SynReceived;
+        let config = self.config;
+        let mut segment = self.blank(cx);
+        segment.seq = seq::to_wire(config.iss, 0);
+        segment.cause = cause.into();
+        segment.set_syn_options(self.syn_offer(answering));
+        let stamps = if answering { self.agreed.timestamps } else { config.timestamps };
+        if stamps {
+            segment.set_timestamps(self.stamps(cx.now));
+        }
+        let window = self.rx.advance_window().min(u64::from(u16::MAX));
+        segment.window = u16::try_from(window).unwrap_or(u16::MAX);
+        segment.flags = Flags::SYN;
+        if answering {
+            segment.flags = segment.flags.with(Flags::ACK);
+            segment.ack = seq::to_wire(self.rx.irs, self.rx.nxt);
+            if self.agreed.ecn {
+                segment.flags = segment.flags.with(Flags::ECE);
+            }
+        } else if config.ecn {
+            segment.flags = segment.flags.with(Flags::ECE.with(Flags::CWR));
+        }
+        segment.size_bytes = config.ip_header_bytes + TCP_HEADER_BYTES + syn_option_bytes(&segment);
+        self.arm_timer(cx.now);
+        cx.outbox.push_back(segment);
+    }
+
+    /// The SYN goes out again.
+    pub(super) fn resend_syn(&mut self, cx: &mut Context<'_>) {
+        if !self.board.is_empty() {
+            self.board.resend(0, cx.now, super::board::Snapshot::default());
+        }
+        self.count.resends += 1;
+        self.send_syn(Some(Cause::Syn), cx);
+    }
+
+    /// Whether pacing holds the next segment back; it then wakes up for it.
+    fn is_paced(&mut self, now: Time) -> bool {
+        let held = now < self.paced_until;
+        self.deadlines.pace = if held { self.paced_until } else { Time::NEVER };
+        held
+    }
+
+    /// A segment of `octets` left: the next may when its time has passed.
+    fn pace(&mut self, octets: u64, now: Time) {
+        let rate = match self.congestion.pacing_rate() {
+            Some(rate) => Some(rate),
+            None if self.config.pacing => self.spread_rate(),
+            None => None,
+        };
+        let Some(rate) = rate else { return };
+        let gap = rate.time_for(octets);
+        self.paced_until = self.paced_until.max(now) + gap;
+    }
+
+    /// A window a round trip, and half as much again or twice as much so that pacing is not
+    /// what holds it back.
+    pub(super) fn spread_rate(&self) -> Option<BitRate> {
+        let srtt = self.srtt?.as_nanos().max(1);
+        let share = if self.window.in_slow_start() { PACE_SLOW_START } else { PACE_AVOIDANCE };
+        let bits = u128::from(self.window.cwnd) * 8 * u128::from(share) / 100;
+        let rate = bits * 1_000_000_000 / u128::from(srtt);
+        BitRate::new(u64::try_from(rate).unwrap_or(u64::MAX).max(1))
+    }
+}
+
+/// Octets of the options of a SYN: MSS, SACK permitted with time stamps, window scale.
+fn syn_option_bytes(segment: &Segment) -> u16 {
+    let options = segment.syn_options();
+    let stamps = segment.timestamps().is_some();
+    let mss = if options.mss.is_some() { 4 } else { 0 };
+    let scale = if options.window_scale.is_some() { 4 } else { 0 };
+    let rest = match (stamps, options.sack) {
+        // SACK permitted takes the place of the padding of time stamps.
+        (true, _) => TIMESTAMPS_BYTES,
+        (false, true) => 4,
+        (false, false) => 0,
+    };
+    mss + scale + rest
+}

@@ -1,0 +1,106 @@
+//! Proportional rate reduction (RFC 9937 §6).
+
+/// The window in recovery: it falls to ssthresh in step with what is delivered.
+#[derive(Debug, Default)]
+pub(super) struct Prr {
+    /// Octets delivered since recovery began.
+    delivered: u64,
+    /// Octets sent since.
+    out: u64,
+    /// The flight at its beginning (`RecoverFS`).
+    recover_fs: u64,
+    /// Whether the first resend is still owed.
+    first: bool,
+}
+
+/// One ACK, as recovery sees it.
+pub(super) struct PrrAck {
+    /// Octets it delivered (`DeliveredData`).
+    pub(super) delivered: u64,
+    /// Octets in the network.
+    pub(super) pipe: u64,
+    /// The target.
+    pub(super) ssthresh: u64,
+    /// Sender maximum segment size.
+    pub(super) smss: u64,
+    /// Whether it moved the cumulative ACK and showed no further loss (`SafeACK`).
+    pub(super) safe: bool,
+}
+
+impl Prr {
+    /// Recovery begins with `flight` octets outstanding that were not reported before.
+    pub(super) fn begin(&mut self, flight: u64) {
+        *self = Self { delivered: 0, out: 0, recover_fs: flight.max(1), first: true };
+    }
+
+    /// Octets went out.
+    pub(super) fn sent(&mut self, octets: u64) {
+        self.out += octets;
+        self.first = false;
+    }
+
+    /// The window after an ACK.
+    pub(super) fn on_ack(&mut self, ack: &PrrAck) -> u64 {
+        self.delivered += ack.delivered;
+        let mut allowance = if ack.pipe > ack.ssthresh {
+            let share = u128::from(self.delivered) * u128::from(ack.ssthresh);
+            let due = share.div_ceil(u128::from(self.recover_fs));
+            u64::try_from(due).unwrap_or(u64::MAX).saturating_sub(self.out)
+        } else {
+            let owed = self.delivered.saturating_sub(self.out).max(ack.delivered);
+            let more = if ack.safe { ack.smss } else { 0 };
+            (owed + more).min(ack.ssthresh - ack.pipe)
+        };
+        if self.first {
+            allowance = allowance.max(ack.smss);
+        }
+        ack.pipe + allowance
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMSS: u64 = 1000;
+
+    fn ack(pipe: u64, safe: bool) -> PrrAck {
+        PrrAck { delivered: SMSS, pipe, ssthresh: 10 * SMSS, smss: SMSS, safe }
+    }
+
+    /// RFC 9937 §6.2, first branch: with half the window to go, one segment leaves for every
+    /// two delivered.
+    #[test]
+    fn above_the_threshold_sending_is_in_proportion_to_delivery() {
+        let mut prr = Prr::default();
+        prr.begin(20 * SMSS);
+        let mut pipe = 19 * SMSS;
+        let mut sent = Vec::new();
+        for _ in 0..8 {
+            pipe -= SMSS;
+            let room = prr.on_ack(&ack(pipe, false)) - pipe;
+            let segs = room / SMSS;
+            prr.sent(segs * SMSS);
+            pipe += segs * SMSS;
+            sent.push(segs);
+        }
+        assert_eq!(sent, [1, 0, 1, 0, 1, 0, 1, 0]);
+    }
+
+    /// RFC 9937 §6.2, second branch: below it, what was delivered goes out, and one segment more
+    /// while nothing further is lost; never beyond the threshold.
+    #[test]
+    fn below_the_threshold_losses_are_made_up_slowly() {
+        for (safe, room) in [(false, SMSS), (true, 2 * SMSS)] {
+            let mut prr = Prr::default();
+            prr.begin(20 * SMSS);
+            prr.sent(SMSS);
+            assert_eq!(prr.on_ack(&ack(4 * SMSS, safe)), 4 * SMSS + room);
+        }
+        let mut prr = Prr::default();
+        prr.begin(20 * SMSS);
+        assert_eq!(prr.on_ack(&ack(10 * SMSS, true)), 11 * SMSS, "the first resend is owed");
+        prr.sent(SMSS);
+        assert_eq!(prr.on_ack(&ack(10 * SMSS, true)), 10 * SMSS);
+    }
+}

@@ -1,0 +1,124 @@
+//! RACK: a segment is lost when one sent sufficiently later has arrived (RFC 8985 §6).
+
+use crate::segment::Cause;
+use crate::units::{Duration, Time};
+
+use super::board::{Board, Sent};
+
+/// Round trips without a duplicate report after which the reordering window shrinks back
+/// (RFC 8985 §6.2.4, "16 loss recoveries").
+const PERSISTENCE: u8 = 16;
+/// The window is this share of the least round trip, times its multiplier.
+const QUARTERS: u64 = 4;
+
+/// What RACK knows of a connection.
+#[derive(Debug, Default)]
+pub(super) struct Rack {
+    /// When the newest segment known to have arrived was sent, and where it ends.
+    xmit: Time,
+    end_seq: u64,
+    /// Its round trip.
+    rtt: Duration,
+    /// The highest octet known to have arrived.
+    fack: u64,
+    pub(super) reordering_seen: bool,
+    reo_wnd_mult: u64,
+    persist: u8,
+    /// `nxt` when the multiplier last grew: once a round trip at most.
+    dsack_round: Option<u64>,
+}
+
+/// What the reordering window depends on beside RACK's own state.
+pub(super) struct Circumstances {
+    pub(super) now: Time,
+    pub(super) min_rtt: Duration,
+    pub(super) srtt: Duration,
+    /// In recovery, or as many segments SACKed as would start it.
+    pub(super) eager: bool,
+}
+
+impl Rack {
+    /// `sent` is newly known to have arrived (§6.2 steps 2 and 3). `spurious` says that the ACK
+    /// must answer an earlier copy: the resend is younger than any round trip.
+    pub(super) fn arrived(
+        &mut self,
+        sent: &Sent,
+        now: Time,
+        min_rtt: Option<Duration>,
+        early: bool,
+    ) {
+        if sent.end > self.fack {
+            self.fack = sent.end;
+        } else if sent.times == 1 {
+            self.reordering_seen = true;
+        }
+        let rtt = now.saturating_since(sent.at);
+        let too_short = min_rtt.is_some_and(|least| rtt < least);
+        if sent.times > 1 && (early || too_short) {
+            return;
+        }
+        self.rtt = rtt;
+        if (sent.at, sent.end) > (self.xmit, self.end_seq) {
+            (self.xmit, self.end_seq) = (sent.at, sent.end);
+        }
+    }
+
+    /// A duplicate was reported: the window was too small (§6.2 step 4).
+    pub(super) fn on_dsack(&mut self, una: u64, nxt: u64) {
+        if self.dsack_round.is_none_or(|round| una >= round) {
+            self.dsack_round = Some(nxt);
+            self.reo_wnd_mult = self.reo_wnd_mult.max(1) + 1;
+            self.persist = PERSISTENCE;
+        }
+    }
+
+    /// A recovery ended.
+    pub(super) fn on_recovery_end(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.reo_wnd_mult = 1;
+        }
+    }
+
+    /// How long a segment may be late before it is lost (§6.2 step 4).
+    fn window(&self, with: &Circumstances) -> Duration {
+        if !self.reordering_seen && with.eager {
+            return Duration::ZERO;
+        }
+        (with.min_rtt * self.reo_wnd_mult.max(1) / QUARTERS).min(with.srtt)
+    }
+
+    /// Declares lost what is late; the time until everything sent before the newest arrival
+    /// will be (§6.2 step 5).
+    pub(super) fn detect(&self, board: &mut Board, with: &Circumstances) -> Option<Duration> {
+        let late = self.rtt + self.window(with);
+        let mut wait: Option<Duration> = None;
+        let mut at = board.front()?.seq;
+        loop {
+            if let Some((_, end)) = board.arrived().holding(at) {
+                at = end;
+            }
+            let place = board.place_of(at);
+            if place >= board.len() {
+                return wait;
+            }
+            let sent = *board.get(place);
+            at = sent.end;
+            let younger = (sent.at, sent.end) > (self.xmit, self.end_seq);
+            if younger && sent.times == 1 {
+                // So is every original above it.
+                return wait;
+            }
+            if sent.sacked || younger || sent.lost.is_some() && !sent.resent {
+                continue;
+            }
+            let due = sent.at + late;
+            if due <= with.now {
+                board.lose(place, Cause::Rack);
+            } else {
+                let left = due - with.now;
+                wait = Some(wait.map_or(left, |longest: Duration| longest.max(left)));
+            }
+        }
+    }
+}

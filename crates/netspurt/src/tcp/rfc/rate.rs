@@ -1,0 +1,83 @@
+//! Delivery rate samples (draft-ietf-ccwg-bbr, "Delivery Rate Samples"): how fast octets got
+//! through, as one ACK shows it.
+
+use crate::congestion::RateSample;
+use crate::units::{Duration, Time};
+
+use super::board::{Sent, Snapshot};
+
+/// The connection's count of what was delivered.
+#[derive(Debug, Default)]
+pub(super) struct Delivery {
+    pub(super) octets: u64,
+    at: Time,
+    first_sent_at: Time,
+    /// `octets` at which the last flight limited by the application will have been delivered.
+    app_limited_until: u64,
+}
+
+/// The newest segment that an ACK brought news of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Newest {
+    snapshot: Snapshot,
+    sent_at: Time,
+    end: u64,
+    any: bool,
+}
+
+impl Newest {
+    /// The ACK covers `sent`, too.
+    pub(super) fn see(&mut self, sent: &Sent) {
+        if !self.any || (sent.at, sent.end) > (self.sent_at, self.end) {
+            let (snapshot, sent_at, end) = (sent.snapshot, sent.at, sent.end);
+            *self = Self { snapshot, sent_at, end, any: true };
+        }
+    }
+}
+
+impl Delivery {
+    /// The state to keep with a segment that goes out at `now`, with something outstanding or not.
+    pub(super) fn snapshot(&mut self, now: Time, outstanding: bool) -> Snapshot {
+        if !outstanding {
+            (self.at, self.first_sent_at) = (now, now);
+        }
+        Snapshot {
+            delivered: self.octets,
+            delivered_at: self.at,
+            first_sent_at: self.first_sent_at,
+            app_limited: self.app_limited_until > 0,
+        }
+    }
+
+    /// The application has nothing to send while `in_flight` octets are in the network.
+    pub(super) fn limited_by_application(&mut self, in_flight: u64) {
+        self.app_limited_until = (self.octets + in_flight).max(1);
+    }
+
+    /// An ACK at `now` delivered `octets` more, of which `newest` was sent last.
+    pub(super) fn sample(&mut self, now: Time, octets: u64, newest: &Newest) -> Option<RateSample> {
+        if octets == 0 {
+            return None;
+        }
+        self.octets += octets;
+        self.at = now;
+        if self.app_limited_until > 0 && self.octets > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        if !newest.any {
+            return None;
+        }
+        let Snapshot { delivered, delivered_at, first_sent_at, app_limited } = newest.snapshot;
+        self.first_sent_at = newest.sent_at;
+        let sending = newest.sent_at.saturating_since(first_sent_at);
+        let acking = now.saturating_since(delivered_at);
+        let interval = sending.max(acking);
+        (interval > Duration::ZERO).then_some(RateSample {
+            delivered_bytes: self.octets - delivered,
+            interval,
+            prior_delivered_bytes: delivered,
+            total_delivered_bytes: self.octets,
+            app_limited,
+        })
+    }
+}

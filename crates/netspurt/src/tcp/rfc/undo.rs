@@ -1,0 +1,116 @@
+//! Resends that prove needless, and what is restored then.
+
+use crate::segment::Cause;
+
+use super::super::transmit::Context;
+use super::Tcb;
+use super::ack::{News, is_before};
+use super::config::Undo;
+use super::repair::{Frto, Phase};
+
+impl Tcb {
+    /// A segment went out again: kept for the proofs that it need not have.
+    pub(super) fn note_resend(&mut self, cause: Cause, stamp: u32) {
+        if let Some(prior) = &mut self.repair.prior
+            && cause != Cause::Tlp
+        {
+            prior.first_stamp.get_or_insert(stamp);
+            prior.unreported += 1;
+            prior.resent = true;
+        }
+    }
+
+    /// Looks whether the ACK proves the last resends needless.
+    pub(super) fn watch_for_spurious(&mut self, news: &News, cx: &mut Context<'_>) {
+        let by_stamp = news.acked > 0 && self.proved_by_stamp(news);
+        let by_frto = self.step_frto(news);
+        let by_reports = self.config.dsack_undo && core::mem::take(&mut self.repair.all_reported);
+        if by_stamp || by_frto || by_reports {
+            self.undo(news, cx);
+        }
+    }
+
+    /// The first ACK after the first resend echoes an older stamp: it answers the original
+    /// (RFC 3522 §3.2).
+    fn proved_by_stamp(&mut self, news: &News) -> bool {
+        let Some(prior) = &mut self.repair.prior else { return false };
+        let Some(stamp) = prior.first_stamp.take() else { return false };
+        self.config.eifel && news.echo.is_some_and(|echo| echo > 0 && is_before(echo, stamp))
+    }
+
+    /// RFC 5682: after a timeout, ACKs of octets that were never sent again tell that the
+    /// originals are arriving. Without SACK it takes two that move the window (§2.1); with SACK
+    /// the first that covers such an octet, in order or not (§3.1).
+    ///
+    /// departs: RFC 5682 §3.1 step 2 - the first ACK may decide already, as in Linux.
+    fn step_frto(&mut self, news: &News) -> bool {
+        let step = self.repair.frto;
+        if step == Frto::Off {
+            return false;
+        }
+        if self.una >= self.repair_point() {
+            // All is acknowledged at once: nothing can be told.
+            self.repair.frto = Frto::Off;
+            return false;
+        }
+        let (spurious, genuine) = if self.uses_sack() {
+            (news.covers_original, step == Frto::SentNew && news.sacked > 0)
+        } else {
+            (step == Frto::SentNew && news.acked > 0, news.duplicate)
+        };
+        let new_data = self.unsent() > 0 && self.peer_window > self.flight();
+        if spurious || genuine || news.acked > 0 && !new_data {
+            self.repair.frto = Frto::Off;
+        } else if news.acked > 0 {
+            self.repair.frto = Frto::SentNew;
+        }
+        spurious
+    }
+
+    /// A duplicate is reported: of a probe, of a resend, or of a link's making.
+    pub(super) fn take_duplicate_report(&mut self, news: &News) {
+        let Some((left, _)) = news.dsack else { return };
+        self.rack.on_dsack(self.una, self.nxt);
+        let Some(prior) = &mut self.repair.prior else { return };
+        if left >= prior.una && prior.unreported > 0 {
+            prior.unreported -= 1;
+            self.repair.all_reported = prior.unreported == 0 && prior.resent;
+        }
+    }
+
+    /// Takes the cut back (RFC 4015 §3), and the opinion that anything is lost.
+    pub(super) fn undo(&mut self, news: &News, cx: &mut Context<'_>) {
+        let Some(prior) = self.repair.prior.take() else { return };
+        self.repair.frto = Frto::Off;
+        if self.repair.phase.is_repairing() {
+            self.board.lose_nothing();
+            self.leave_quietly();
+        }
+        match self.config.undo {
+            Undo::Rfc4015 => {
+                let burst = u64::from(self.config.initial_window_segs) * self.smss;
+                let cwnd = self.pipe() + news.acked.min(burst);
+                self.window.cwnd = self.window.cwnd.max(cwnd);
+                self.window.ssthresh = prior.pipe;
+            }
+            Undo::Prior => {
+                self.window.cwnd = self.window.cwnd.max(prior.window.cwnd);
+                self.window.ssthresh = self.window.ssthresh.max(prior.window.ssthresh);
+            }
+        }
+        self.congestion.on_undo(cx.now, &mut self.window);
+        if prior.was_timeout {
+            self.timer.spurious(cx);
+            self.restart_timer(cx.now);
+        }
+        self.count.undone += 1;
+    }
+
+    fn leave_quietly(&mut self) {
+        self.repair.phase = if self.board.sacked() > 0 { Phase::Disorder } else { Phase::Open };
+        self.repair.forced = false;
+        self.repair.head_cause = None;
+        self.repair.dupacks = 0;
+        self.repair.dup_bytes = 0;
+    }
+}

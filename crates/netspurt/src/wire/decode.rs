@@ -1,0 +1,287 @@
+//! IPv4 and IPv6 packets as TCP segments. The bytes are hostile until they prove otherwise.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use crate::segment::{Ecn, Flags, Segment};
+
+use super::options::{TCP_HEADER_BYTES, read_options};
+use super::{LONGEST, TCP};
+
+/// How much of a packet must be right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checks {
+    /// Everything: both checksums, and every octet is there.
+    Whole,
+    /// What captures have: checksums that the network card was to fill in are not looked at, and
+    /// the payload may end before the packet did.
+    Captured,
+}
+
+/// What is wrong with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// It ends here, too early.
+    #[error("the packet ends too early")]
+    Truncated,
+    /// Neither version 4 nor 6.
+    #[error("version {0} of IP is neither 4 nor 6")]
+    Version(u8),
+    /// A header is shorter than the shortest, or longer than what there is.
+    #[error("a header's length is impossible")]
+    HeaderLength,
+    /// The packet's length leaves no room for its headers; also that of jumbograms, zero
+    /// (RFC 2675 §2, not supported).
+    #[error("the packet's length is impossible")]
+    Length,
+    /// The checksum of an IPv4 header.
+    #[error("the checksum of the IP header is wrong")]
+    IpChecksum,
+    /// The checksum of TCP.
+    #[error("the checksum of TCP is wrong")]
+    TcpChecksum,
+    /// A part of a packet.
+    #[error("a fragment")]
+    Fragment,
+    /// Another protocol, by its number.
+    #[error("protocol {0} is not TCP")]
+    NotTcp(u8),
+    /// An IPv6 routing header with stops ahead: the last destination is not known to be the one
+    /// of the checksum (RFC 8200 §8.1, not supported).
+    #[error("a routing header with stops ahead")]
+    Routed,
+}
+
+/// A packet that is no TCP segment we can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}, at octet {offset}")]
+pub struct DecodeError {
+    /// Where, in octets from the start of the IP header.
+    pub offset: usize,
+    /// What.
+    pub what: Fault,
+}
+
+/// What [`decode`] read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decoded<'a> {
+    /// Who sent it.
+    pub source: SocketAddr,
+    /// Who was to get it.
+    pub destination: SocketAddr,
+    /// Identification; 0 for IPv6.
+    pub ip_id: u16,
+    /// The segment, with no id, cause or endpoint; its size is that of the IP packet.
+    pub segment: Segment,
+    /// The urgent pointer, of meaning where [`Flags::URG`] is set.
+    pub urgent: u16,
+    /// The four bits between the header's length and the flags, zero in RFC 9293; the lowest is
+    /// AE (RFC 9768).
+    pub reserved: u8,
+    /// Where the first malformed option stands, in octets from the start of the IP header.
+    pub malformed_option: Option<usize>,
+    /// The payload, or the part of it that was captured.
+    pub payload: &'a [u8],
+}
+
+/// Octets of the shortest TCP header.
+const HEAD: usize = TCP_HEADER_BYTES as usize;
+
+/// What an IP header says.
+struct Ip {
+    source: IpAddr,
+    destination: IpAddr,
+    id: u16,
+    ecn: Ecn,
+    /// Where TCP begins and ends.
+    tcp: (usize, usize),
+}
+
+/// Reads the IPv4 or IPv6 packet that `bytes` begin with; octets behind its end are ignored.
+///
+/// Of a SACK option with four blocks the first three are kept, the most recent by RFC 2018 §4.
+/// Malformed options do not make a packet bad: reading ends at the first whose length is below
+/// two or leads past the header, what came before it stands, and
+/// [`malformed_option`](Decoded::malformed_option) tells.
+///
+/// ```
+/// use netspurt::wire::{Checks, Fault, decode};
+/// let error = decode(&[0x60, 0, 0], Checks::Whole).unwrap_err();
+/// assert_eq!((error.offset, error.what), (3, Fault::Truncated));
+/// ```
+///
+/// # Errors
+/// When the bytes are no whole TCP segment over IP, or fail the `checks`; the offset is that of
+/// the wrong field, or of the end where octets are missing.
+pub fn decode(bytes: &[u8], checks: Checks) -> Result<Decoded<'_>, DecodeError> {
+    let [first] = array(bytes, 0)?;
+    let ip = match first >> 4 {
+        4 => ipv4(bytes, checks)?,
+        6 => ipv6(bytes)?,
+        version => return Err(fault(0, Fault::Version(version))),
+    };
+    let (at, end) = ip.tcp;
+    let there = &bytes[..end.min(bytes.len())];
+    if checks == Checks::Whole && there.len() < end {
+        return Err(fault(bytes.len(), Fault::Truncated));
+    }
+    let head: [u8; HEAD] = array(there, at)?;
+    let payload_at = at + usize::from(head[12] >> 4) * 4;
+    if payload_at < at + HEAD || payload_at > end {
+        return Err(fault(at + 12, Fault::HeaderLength));
+    }
+    let options = there.get(at + HEAD..payload_at);
+    let options = options.ok_or(fault(bytes.len(), Fault::Truncated))?;
+    if checks == Checks::Whole && checksum(pseudo(&ip), &there[at..]) != 0 {
+        return Err(fault(at + 16, Fault::TcpChecksum));
+    }
+    let mut segment = segment(&head, &ip, end - payload_at);
+    let malformed = read_options(options, &mut segment);
+    Ok(Decoded {
+        source: SocketAddr::new(ip.source, half(&head, 0)),
+        destination: SocketAddr::new(ip.destination, half(&head, 2)),
+        ip_id: ip.id,
+        segment,
+        urgent: half(&head, 18),
+        reserved: head[12] & 0xf,
+        malformed_option: malformed.map(|option| at + HEAD + option),
+        payload: &there[payload_at..],
+    })
+}
+
+/// The segment of a header without its options.
+#[expect(clippy::cast_possible_truncation, reason = "a packet is 65535 octets at most")]
+fn segment(head: &[u8; HEAD], ip: &Ip, len: usize) -> Segment {
+    Segment {
+        seq: word(head, 4),
+        ack: word(head, 8),
+        len: len as u16,
+        size_bytes: ip.tcp.1 as u16,
+        window: half(head, 14),
+        flags: Flags(head[13]),
+        ecn: ip.ecn,
+        ..Segment::default()
+    }
+}
+
+fn ipv4(bytes: &[u8], checks: Checks) -> Result<Ip, DecodeError> {
+    let head: [u8; 20] = array(bytes, 0)?;
+    let at = usize::from(head[0] & 0xf) * 4;
+    if at < head.len() {
+        return Err(fault(0, Fault::HeaderLength));
+    }
+    let header = bytes.get(..at).ok_or(fault(bytes.len(), Fault::Truncated))?;
+    if checks == Checks::Whole && checksum(0, header) != 0 {
+        return Err(fault(10, Fault::IpChecksum));
+    }
+    // More fragments, or an offset (RFC 791 §3.1).
+    if half(&head, 6) & 0x3fff != 0 {
+        return Err(fault(6, Fault::Fragment));
+    }
+    if head[9] != TCP {
+        return Err(fault(9, Fault::NotTcp(head[9])));
+    }
+    let end = usize::from(half(&head, 2));
+    if end < at + HEAD {
+        return Err(fault(2, Fault::Length));
+    }
+    let address = |at| IpAddr::V4(Ipv4Addr::from(word(&head, at)));
+    Ok(Ip {
+        source: address(12),
+        destination: address(16),
+        id: half(&head, 4),
+        ecn: Ecn::from_bits(head[1]),
+        tcp: (at, end),
+    })
+}
+
+fn ipv6(bytes: &[u8]) -> Result<Ip, DecodeError> {
+    let head: [u8; 40] = array(bytes, 0)?;
+    let at = extensions(bytes, head[6])?;
+    let end = head.len() + usize::from(half(&head, 4));
+    if end < at + HEAD || end > LONGEST {
+        return Err(fault(4, Fault::Length));
+    }
+    let address = |octets: &[u8]| {
+        let octets = octets.first_chunk().expect("the header has both addresses");
+        IpAddr::V6(Ipv6Addr::from(*octets))
+    };
+    Ok(Ip {
+        source: address(&head[8..]),
+        destination: address(&head[24..]),
+        id: 0,
+        // The lower two bits of the traffic class, across octets.
+        ecn: Ecn::from_bits(head[1] >> 4),
+        tcp: (at, end),
+    })
+}
+
+/// Where TCP begins behind the extension headers of an IPv6 packet (RFC 8200 §4), the first of
+/// which is of the kind `next`.
+fn extensions(bytes: &[u8], mut next: u8) -> Result<usize, DecodeError> {
+    const HOP_BY_HOP: u8 = 0;
+    const ROUTING: u8 = 43;
+    const FRAGMENT: u8 = 44;
+    const DESTINATION: u8 = 60;
+    let (mut at, mut next_at) = (40, 6);
+    while next != TCP {
+        if ![HOP_BY_HOP, ROUTING, FRAGMENT, DESTINATION].contains(&next) {
+            return Err(fault(next_at, Fault::NotTcp(next)));
+        }
+        let head: [u8; 8] = array(bytes, at)?;
+        if next == ROUTING && head[3] != 0 {
+            return Err(fault(at + 3, Fault::Routed));
+        }
+        // One that is first and last is a whole packet (RFC 6946 §4).
+        if next == FRAGMENT && half(&head, 2) & 0xfff9 != 0 {
+            return Err(fault(at + 2, Fault::Fragment));
+        }
+        // That of a fragment has no length: the octet is reserved.
+        let eights = if next == FRAGMENT { 0 } else { usize::from(head[1]) };
+        (next, next_at) = (head[0], at);
+        at += 8 * (eights + 1);
+    }
+    Ok(at)
+}
+
+/// The sum of the pseudo header (RFC 9293 §3.1, RFC 8200 §8.1).
+fn pseudo(ip: &Ip) -> u64 {
+    let addresses = [ip.source, ip.destination].map(|address| match address {
+        IpAddr::V4(address) => sum(&address.octets()),
+        IpAddr::V6(address) => sum(&address.octets()),
+    });
+    addresses[0] + addresses[1] + u64::from(TCP) + (ip.tcp.1 - ip.tcp.0) as u64
+}
+
+/// The sum of the 16-bit words of `bytes`, the last filled up with a zero (RFC 1071 §1).
+pub(super) fn sum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<2>();
+    let last = rest.first().map_or(0, |last| u64::from(*last) << 8);
+    words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum::<u64>() + last
+}
+
+/// The checksum over `bytes` and a sum `before` them: zero where the bytes hold the right one.
+pub(super) fn checksum(before: u64, bytes: &[u8]) -> u16 {
+    let mut sum = before + sum(bytes);
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    !u16::try_from(sum).unwrap_or(0)
+}
+
+const fn fault(offset: usize, what: Fault) -> DecodeError {
+    DecodeError { offset, what }
+}
+
+/// The `N` octets at `at`.
+fn array<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], DecodeError> {
+    let octets = bytes.get(at..).and_then(<[u8]>::first_chunk);
+    octets.copied().ok_or(fault(bytes.len(), Fault::Truncated))
+}
+
+fn half<const N: usize>(octets: &[u8; N], at: usize) -> u16 {
+    u16::from_be_bytes([octets[at], octets[at + 1]])
+}
+
+fn word<const N: usize>(octets: &[u8; N], at: usize) -> u32 {
+    u32::from(half(octets, at)) << 16 | u32::from(half(octets, at + 2))
+}

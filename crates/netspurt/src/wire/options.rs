@@ -1,0 +1,187 @@
+//! The options of a TCP header: their sizes, how senders lay them out, how they are read.
+
+use crate::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
+
+/// Octets of an IPv4 header without options.
+pub const IPV4_HEADER_BYTES: u16 = 20;
+/// Octets of an IPv6 header without extensions.
+pub const IPV6_HEADER_BYTES: u16 = 40;
+/// Octets of a TCP header without options.
+pub const TCP_HEADER_BYTES: u16 = 20;
+
+/// Most octets of options: the header's length counts to fifteen words (RFC 9293 §3.1).
+pub(super) const ROOM: usize = 40;
+
+const END: u8 = 0;
+const NO_OPERATION: u8 = 1;
+const MSS: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+
+/// Octets of the options of `segment`, padding included, as `encode` lays them out: a multiple
+/// of four.
+///
+/// A SYN has the options of a SYN and time stamps, any other segment time stamps and SACK
+/// blocks.
+#[inline]
+pub fn option_bytes(segment: &Segment) -> u16 {
+    let stamps = if segment.timestamps().is_some() { 12 } else { 0 };
+    if !segment.flags.has(Flags::SYN) {
+        let blocks = u16::from(segment.sack_count);
+        return stamps + if blocks > 0 { 4 + 8 * blocks } else { 0 };
+    }
+    let SynOptions { mss, window_scale, sack } = segment.syn_options();
+    // Beside time stamps, SACK-permitted takes the room of their padding.
+    let words = u16::from(mss.is_some())
+        + u16::from(window_scale.is_some())
+        + u16::from(sack && stamps == 0);
+    stamps + 4 * words
+}
+
+/// Octets of the IPv4 and TCP headers of `segment`, options included: with the payload, what a
+/// link is charged for it.
+///
+/// ```
+/// use netspurt::segment::{Flags, Segment, SynOptions, Timestamps};
+/// use netspurt::wire::header_bytes;
+/// let mut syn = Segment { flags: Flags::SYN, ..Segment::default() };
+/// assert_eq!(header_bytes(&syn), 40);
+/// syn.set_syn_options(SynOptions { mss: Some(1460), window_scale: Some(7), sack: true });
+/// syn.set_timestamps(Timestamps::default());
+/// assert_eq!(header_bytes(&syn), 60);
+/// ```
+#[inline]
+pub fn header_bytes(segment: &Segment) -> u16 {
+    IPV4_HEADER_BYTES + TCP_HEADER_BYTES + option_bytes(segment)
+}
+
+/// Options under construction.
+pub(super) struct Layout {
+    bytes: [u8; ROOM],
+    length: usize,
+}
+
+impl Layout {
+    /// The options of `segment` in Linux's order, each on a word boundary: MSS, time stamps
+    /// (behind SACK-permitted or two no-operations), SACK-permitted where there are no time
+    /// stamps, window scale, SACK blocks. RFC 7323 appendix A recommends the padding.
+    pub(super) fn of(segment: &Segment) -> Self {
+        let mut this = Self { bytes: [0; ROOM], length: 0 };
+        let syn = segment.flags.has(Flags::SYN);
+        let says = if syn { segment.syn_options() } else { SynOptions::default() };
+        let blocks = if syn { &[] } else { segment.sack() };
+        if let Some(mss) = says.mss {
+            this.option(MSS, &mss.to_be_bytes());
+        }
+        let stamps = segment.timestamps();
+        if says.sack {
+            if stamps.is_none() {
+                this.no_operations(2);
+            }
+            this.option(SACK_PERMITTED, &[]);
+        }
+        if let Some(Timestamps { val, ecr }) = stamps {
+            if !says.sack {
+                this.no_operations(2);
+            }
+            this.option(TIMESTAMPS, &(u64::from(val) << 32 | u64::from(ecr)).to_be_bytes());
+        }
+        if let Some(shift) = says.window_scale {
+            this.no_operations(1);
+            this.option(WINDOW_SCALE, &[shift]);
+        }
+        this.sack(blocks);
+        this
+    }
+
+    pub(super) fn as_slice(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
+    fn sack(&mut self, blocks: &[SackBlock]) {
+        let mut body = [0; 8 * SackBlocks::MAX];
+        for (room, SackBlock { left, right }) in body.as_chunks_mut::<8>().0.iter_mut().zip(blocks)
+        {
+            *room = (u64::from(*left) << 32 | u64::from(*right)).to_be_bytes();
+        }
+        if !blocks.is_empty() {
+            self.no_operations(2);
+            self.option(SACK, &body[..8 * blocks.len()]);
+        }
+    }
+
+    fn option(&mut self, kind: u8, body: &[u8]) {
+        let length = u8::try_from(body.len() + 2).expect("options are short");
+        self.put(&[kind, length]);
+        self.put(body);
+    }
+
+    fn no_operations(&mut self, count: usize) {
+        self.put(&[NO_OPERATION; 2][..count]);
+    }
+
+    fn put(&mut self, octets: &[u8]) {
+        let end = self.length + octets.len();
+        self.bytes[self.length..end].copy_from_slice(octets);
+        self.length = end;
+    }
+}
+
+/// Reads the options in `bytes` into `segment`, whose flags are set already; where the first
+/// malformed one stands.
+///
+/// The rules of RFC 9293 §3.1 and of the stacks: an option whose length is below two or leads
+/// past the header ends the reading, and what came before it stands. A known option of another
+/// length than its own, one that does not belong (a SYN's on another segment, SACK blocks on a
+/// SYN) and an unknown one are passed over. Of two of a kind the later counts.
+pub(super) fn read_options(bytes: &[u8], segment: &mut Segment) -> Option<usize> {
+    let syn = segment.flags.has(Flags::SYN);
+    let mut says = SynOptions::default();
+    let (mut at, mut malformed) = (0, None);
+    while let Some(&kind) = bytes.get(at) {
+        match kind {
+            END => break,
+            NO_OPERATION => {
+                at += 1;
+                continue;
+            }
+            _ => {}
+        }
+        let length = bytes.get(at + 1).map_or(0, |length| usize::from(*length));
+        let Some(body) = bytes.get(at + 2..at + length) else {
+            malformed = Some(at);
+            break;
+        };
+        match (kind, body) {
+            (TIMESTAMPS, &[a, b, c, d, e, f, g, h]) => segment.set_timestamps(Timestamps {
+                val: u32::from_be_bytes([a, b, c, d]),
+                ecr: u32::from_be_bytes([e, f, g, h]),
+            }),
+            (MSS, &[high, low]) => says.mss = Some(u16::from_be_bytes([high, low])),
+            (WINDOW_SCALE, &[shift]) => says.window_scale = Some(shift),
+            (SACK_PERMITTED, []) => says.sack = true,
+            (SACK, body) if !syn => read_sack(body, segment),
+            _ => {}
+        }
+        at += length;
+    }
+    if syn {
+        segment.set_syn_options(says);
+    }
+    malformed
+}
+
+/// The first blocks of a SACK option's `body`, as many as a segment holds.
+fn read_sack(body: &[u8], segment: &mut Segment) {
+    let (edges, []) = body.as_chunks::<8>() else { return };
+    let mut blocks = SackBlocks::default();
+    for &[a, b, c, d, e, f, g, h] in edges.iter().take(SackBlocks::MAX) {
+        let [left, right] = [[a, b, c, d], [e, f, g, h]].map(u32::from_be_bytes);
+        blocks.add(SackBlock { left, right });
+    }
+    if !edges.is_empty() {
+        segment.set_sack(&blocks);
+    }
+}

@@ -1,0 +1,454 @@
+//! Bytes of segments, there and back, and in the words of another reader.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use etherparse::{SlicedPacket, TcpOptionElement, TransportSlice};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+use super::decode::checksum;
+use super::*;
+use crate::segment::{Ecn, Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
+
+const IPV4: [&str; 2] = ["10.0.0.1:5001", "10.0.0.2:80"];
+const IPV6: [&str; 2] = ["[2001:db8::1]:5001", "[2001:db8::2]:80"];
+
+fn packet(ends: [&str; 2], segment: Segment) -> Packet<'static> {
+    let [source, destination] = ends.map(|end| end.parse().unwrap());
+    Packet { source, destination, ip_id: 7, segment, payload: None }
+}
+
+fn bytes_of(packet: &Packet<'_>) -> Vec<u8> {
+    let mut bytes = vec![1, 2, 3];
+    encode(packet, &mut bytes);
+    bytes
+}
+
+fn tcp_of(segment: Segment) -> Vec<u8> {
+    bytes_of(&packet(IPV4, segment)).split_off(20)
+}
+
+fn stamped(flags: Flags) -> Segment {
+    let mut segment = Segment { flags, ..Segment::default() };
+    segment.set_timestamps(Timestamps { val: 0x0102_0304, ecr: 0x0506_0708 });
+    segment
+}
+
+fn blocks(count: u32) -> SackBlocks {
+    let mut blocks = SackBlocks::default();
+    (1..=count).for_each(|n| blocks.add(SackBlock { left: n << 8, right: (n << 8) + 9 }));
+    blocks
+}
+
+/// Any segment that TCP may send.
+fn segments() -> impl Strategy<Value = Segment> {
+    let head = (any::<u32>(), any::<u32>(), any::<u16>(), any::<u8>(), 0..4_u8, 0..3000_u16);
+    let stamps = option::of((any::<u32>(), any::<u32>()));
+    let syn = (option::of(any::<u16>()), option::of(any::<u8>()), any::<bool>());
+    let edges = vec((any::<u32>(), any::<u32>()), 0..=3);
+    (head, stamps, syn, edges).prop_map(
+        |((seq, ack, window, flags, ecn, len), stamps, syn, edges)| {
+            let (flags, ecn) = (Flags(flags), Ecn::from_bits(ecn));
+            let mut segment = Segment { seq, ack, len, window, flags, ecn, ..Segment::default() };
+            if let Some((val, ecr)) = stamps {
+                segment.set_timestamps(Timestamps { val, ecr });
+            }
+            if flags.has(Flags::SYN) {
+                let (mss, window_scale, sack) = syn;
+                segment.set_syn_options(SynOptions { mss, window_scale, sack });
+            } else {
+                let mut blocks = SackBlocks::default();
+                edges.into_iter().for_each(|(left, right)| blocks.add(SackBlock { left, right }));
+                segment.set_sack(&blocks);
+            }
+            segment
+        },
+    )
+}
+
+fn ends() -> impl Strategy<Value = (SocketAddr, SocketAddr)> {
+    let v4 = any::<[(u32, u16); 2]>().prop_map(|ends| {
+        ends.map(|(address, port)| SocketAddr::new(Ipv4Addr::from(address).into(), port)).into()
+    });
+    let v6 = any::<[(u128, u16); 2]>().prop_map(|ends| {
+        ends.map(|(address, port)| SocketAddr::new(Ipv6Addr::from(address).into(), port)).into()
+    });
+    prop_oneof![v4, v6]
+}
+
+fn options_by_etherparse(options: &[TcpOptionElement], segment: &mut Segment) {
+    let (mut syn, mut sack) = (SynOptions::default(), SackBlocks::default());
+    for option in options {
+        match *option {
+            TcpOptionElement::MaximumSegmentSize(mss) => syn.mss = Some(mss),
+            TcpOptionElement::WindowScale(shift) => syn.window_scale = Some(shift),
+            TcpOptionElement::SelectiveAcknowledgementPermitted => syn.sack = true,
+            TcpOptionElement::Timestamp(val, ecr) => {
+                segment.set_timestamps(Timestamps { val, ecr })
+            }
+            TcpOptionElement::SelectiveAcknowledgement(first, rest) => {
+                let edges = [Some(first), rest[0], rest[1]].into_iter().flatten();
+                edges.for_each(|(left, right)| sack.add(SackBlock { left, right }));
+            }
+            TcpOptionElement::Noop => {}
+        }
+    }
+    if segment.flags.has(Flags::SYN) {
+        segment.set_syn_options(syn);
+    } else {
+        segment.set_sack(&sack);
+    }
+}
+
+/// The segment in `bytes` as etherparse reads it, and its payload.
+fn by_etherparse(bytes: &[u8]) -> (Segment, Vec<u8>) {
+    let read = SlicedPacket::from_ip(bytes).unwrap();
+    let Some(TransportSlice::Tcp(tcp)) = &read.transport else { panic!("no TCP") };
+    let header = tcp.to_header();
+    let (ecn, sum) = match read.net.as_ref().unwrap() {
+        etherparse::NetSlice::Ipv4(ip) => {
+            let ip = ip.header().to_header();
+            assert_eq!(ip.header_checksum, ip.calc_header_checksum());
+            (ip.ecn as u8, header.calc_checksum_ipv4(&ip, tcp.payload()))
+        }
+        etherparse::NetSlice::Ipv6(ip) => {
+            let ip = ip.header().to_header();
+            (ip.traffic_class, header.calc_checksum_ipv6(&ip, tcp.payload()))
+        }
+        _ => panic!("no IP"),
+    };
+    assert_eq!(header.checksum, sum.unwrap());
+    let mut segment = Segment {
+        seq: header.sequence_number,
+        ack: header.acknowledgment_number,
+        len: tcp.payload().len().try_into().unwrap(),
+        size_bytes: bytes.len().try_into().unwrap(),
+        window: header.window_size,
+        flags: Flags(tcp.slice()[13]),
+        ecn: Ecn::from_bits(ecn),
+        ..Segment::default()
+    };
+    let options: Vec<_> = tcp.options_iterator().map(Result::unwrap).collect();
+    options_by_etherparse(&options, &mut segment);
+    (segment, tcp.payload().to_vec())
+}
+
+proptest! {
+    #[test]
+    fn decoding_undoes_encoding(
+        segment in segments(), (source, destination) in ends(), ip_id: u16, fill: Option<u8>
+    ) {
+        let content = vec![fill.unwrap_or(0); segment.len.into()];
+        let payload = fill.map(|_| &content[..]);
+        let bytes = bytes_of(&Packet { source, destination, ip_id, segment, payload });
+        let read = decode(&bytes, Checks::Whole).unwrap();
+        let size_bytes = bytes.len().try_into().unwrap();
+        prop_assert_eq!(read.segment, Segment { size_bytes, ..segment });
+        prop_assert_eq!((read.source, read.destination), (source, destination));
+        prop_assert_eq!(read.ip_id, if source.is_ipv4() { ip_id } else { 0 });
+        prop_assert_eq!(read.payload, content);
+        prop_assert_eq!((read.urgent, read.reserved, read.malformed_option), (0, 0, None));
+        prop_assert_eq!(decode(&bytes, Checks::Captured).unwrap(), read);
+        let ip = if source.is_ipv4() { 0 } else { IPV6_HEADER_BYTES - IPV4_HEADER_BYTES };
+        prop_assert_eq!(size_bytes, ip + header_bytes(&segment) + segment.len);
+    }
+
+    #[test]
+    fn another_reader_reads_the_same(segment in segments(), (source, destination) in ends()) {
+        let bytes =
+            bytes_of(&Packet { source, destination, ip_id: 1, segment, payload: None });
+        let (theirs, payload) = by_etherparse(&bytes);
+        let ours = decode(&bytes, Checks::Whole).unwrap();
+        prop_assert_eq!(theirs, ours.segment);
+        prop_assert_eq!(payload, ours.payload);
+    }
+
+    #[test]
+    fn bytes_of_any_kind_are_read_or_refused(mut bytes in vec(any::<u8>(), 0..200), six: bool) {
+        for checks in [Checks::Whole, Checks::Captured] {
+            let _ = decode(&bytes, checks);
+        }
+        // Most of what is random fails at once: lead it further in.
+        if let [first, .., ] = &mut bytes[..] {
+            *first = if six { 0x60 } else { 0x45 };
+        }
+        if let Some(next) = bytes.get_mut(if six { 6 } else { 9 }) {
+            *next = if six { [0, 6, 43, 44, 60][usize::from(*next) % 5] } else { 6 };
+        }
+        let (high, low) = if six { (4, 5) } else { (2, 3) };
+        if bytes.len() > low {
+            (bytes[high], bytes[low]) = (0, bytes[low] % 100);
+        }
+        for checks in [Checks::Whole, Checks::Captured] {
+            if let Err(error) = decode(&bytes, checks) {
+                prop_assert!(error.offset <= bytes.len());
+            }
+        }
+    }
+
+    #[test]
+    fn options_of_any_kind_are_read_as_far_as_they_go(area in vec(any::<u8>(), 0..=10), syn: bool) {
+        let mut options: Vec<u8> = area.iter().map(|octet| octet % 12).collect();
+        options.resize(options.len().next_multiple_of(4), 0);
+        let flags = if syn { Flags::SYN } else { Flags::ACK };
+        let mut segment = Segment { flags, ..Segment::default() };
+        let malformed = options::read_options(&options, &mut segment);
+        let mut theirs = Segment { flags, ..Segment::default() };
+        let all: Vec<_> = etherparse::TcpOptionsIterator::from_slice(&options).collect();
+        if all.iter().all(Result::is_ok) {
+            let all: Vec<_> = all.into_iter().flatten().collect();
+            options_by_etherparse(&all, &mut theirs);
+            prop_assert_eq!(segment, theirs);
+            prop_assert_eq!(malformed, None);
+        }
+        prop_assert!(malformed.is_none_or(|at| at < options.len()));
+    }
+
+    #[test]
+    fn one_wrong_bit_is_found(segment in segments(), bit: prop::sample::Index) {
+        let mut bytes = bytes_of(&packet(IPV4, segment));
+        let bit = bit.index(bytes.len() * 8);
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        prop_assert!(decode(&bytes, Checks::Whole).is_err());
+        let _ = decode(&bytes, Checks::Captured);
+    }
+
+    #[test]
+    fn a_packet_cut_anywhere_is_refused_and_a_captured_one_in_its_headers(
+        segment in segments(), six: bool
+    ) {
+        let bytes = bytes_of(&packet(if six { IPV6 } else { IPV4 }, segment));
+        let whole = decode(&bytes, Checks::Whole).unwrap();
+        let headers = bytes.len() - usize::from(segment.len);
+        for cut in 0..bytes.len() {
+            let truncated = DecodeError { offset: cut, what: Fault::Truncated };
+            prop_assert_eq!(decode(&bytes[..cut], Checks::Whole), Err(truncated));
+            match decode(&bytes[..cut], Checks::Captured) {
+                Ok(read) => {
+                    prop_assert!(cut >= headers);
+                    prop_assert_eq!(read.payload, &bytes[headers..cut]);
+                    prop_assert_eq!(Decoded { payload: whole.payload, ..read }, whole);
+                }
+                Err(error) => {
+                    prop_assert!(cut < headers);
+                    prop_assert_eq!(error, truncated);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn octets_behind_the_packet_are_not_its_own() {
+    let mut bytes = bytes_of(&packet(IPV4, Segment { len: 3, ..stamped(Flags::ACK) }));
+    let alone = decode(&bytes, Checks::Whole).unwrap().segment;
+    // Ethernet pads to 60 octets.
+    bytes.extend([0xee; 6]);
+    let padded = decode(&bytes, Checks::Whole).unwrap();
+    assert_eq!((padded.segment, padded.payload), (alone, &[0; 3][..]));
+}
+
+#[test]
+fn options_lie_where_every_stack_lays_them() {
+    const STAMPS: [u8; 10] = [8, 10, 1, 2, 3, 4, 5, 6, 7, 8];
+    // RFC 7323 appendix A: two no-operations, then the time stamps.
+    assert_eq!(tcp_of(stamped(Flags::ACK))[20..], [&[1, 1], &STAMPS[..]].concat());
+    let mut sacked = Segment { flags: Flags::ACK, ..Segment::default() };
+    sacked.set_sack(&blocks(1));
+    let sack = [1, 1, 5, 10, 0, 0, 1, 0, 0, 0, 1, 9];
+    assert_eq!(tcp_of(sacked)[20..], sack);
+    let mut both = stamped(Flags::ACK);
+    both.set_sack(&blocks(1));
+    assert_eq!(tcp_of(both)[20..], [&[1, 1], &STAMPS[..], &sack].concat());
+    let mut syn = stamped(Flags::SYN);
+    let says = SynOptions { mss: Some(1460), window_scale: Some(7), sack: true };
+    syn.set_syn_options(says);
+    let (mss, scale) = ([2, 4, 5, 180], [1, 3, 3, 7]);
+    assert_eq!(tcp_of(syn)[20..], [&mss[..], &[4, 2], &STAMPS, &scale].concat());
+    let mut plain = Segment { flags: Flags::SYN, ..Segment::default() };
+    plain.set_syn_options(says);
+    assert_eq!(tcp_of(plain)[20..], [mss, [1, 1, 4, 2], scale].concat());
+}
+
+#[test]
+fn header_sizes_are_those_of_the_layouts() {
+    let mut full = stamped(Flags::ACK);
+    let sizes: Vec<u16> = (0..=3)
+        .map(|count| {
+            full.set_sack(&blocks(count));
+            option_bytes(&full)
+        })
+        .collect();
+    assert_eq!(sizes, [12, 24, 32, 40]);
+    let mut bare = Segment { flags: Flags::ACK, ..Segment::default() };
+    assert_eq!(header_bytes(&bare), 40);
+    bare.set_sack(&blocks(3));
+    assert_eq!(header_bytes(&bare), 40 + 28);
+    let syn = |mss, window_scale, sack, stamps| {
+        let mut syn = if stamps { stamped(Flags::SYN) } else { Segment::default() };
+        syn.flags = Flags::SYN;
+        syn.set_syn_options(SynOptions { mss, window_scale, sack });
+        option_bytes(&syn)
+    };
+    assert_eq!(syn(Some(1460), None, false, false), 4);
+    assert_eq!(syn(Some(1460), None, true, false), 8);
+    assert_eq!(syn(Some(1460), Some(0), true, false), 12);
+    assert_eq!(syn(Some(1460), Some(0), true, true), 20);
+    assert_eq!(syn(None, None, false, true), 12);
+}
+
+/// A packet whose option area is `options`.
+fn with_options(flags: Flags, options: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes_of(&packet(IPV4, Segment { flags, ..Segment::default() }));
+    bytes.extend_from_slice(options);
+    bytes[3] += u8::try_from(options.len()).unwrap();
+    bytes[32] = u8::try_from(5 + options.len() / 4).unwrap() << 4;
+    bytes
+}
+
+fn read_options(flags: Flags, options: &[u8]) -> (Segment, Option<usize>) {
+    let bytes = with_options(flags, options);
+    let read = decode(&bytes, Checks::Captured).unwrap();
+    (read.segment, read.malformed_option.map(|at| at - 40))
+}
+
+#[test]
+fn a_malformed_option_ends_the_reading_and_what_came_before_it_stands() {
+    // RFC 9293 §3.1, MUST-7: prepared for an illegal length, zero among them.
+    for length in [0, 1, 11] {
+        let (read, malformed) = read_options(Flags::SYN, &[2, 4, 5, 180, 8, length, 0, 0]);
+        assert_eq!(read.syn_options().mss, Some(1460));
+        assert_eq!((read.timestamps(), malformed), (None, Some(4)));
+    }
+    // A kind in the last octet has no length.
+    assert_eq!(read_options(Flags::SYN, &[2, 4, 5, 180, 1, 1, 1, 3]).1, Some(7));
+    // Nothing counts behind the end of the list.
+    let (read, malformed) = read_options(Flags::SYN, &[0, 2, 4, 5, 3, 3, 7, 9]);
+    assert_eq!((read.syn_options(), malformed), (SynOptions::default(), None));
+}
+
+#[test]
+fn options_of_a_wrong_length_unknown_ones_and_strays_are_passed_over() {
+    // MUST-6: an option not implemented is ignored, by its length.
+    let (read, malformed) = read_options(Flags::SYN, &[254, 4, 0, 0, 2, 3, 9, 2, 4, 5, 180, 0]);
+    assert_eq!((read.syn_options().mss, malformed), (Some(1460), None));
+    let (read, _) = read_options(Flags::ACK, &[2, 4, 5, 180, 4, 2, 3, 3, 7, 0, 0, 0]);
+    assert_eq!(read.syn_options(), SynOptions::default());
+    let sack = [5, 10, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0];
+    assert_eq!(read_options(Flags::ACK, &sack).0.sack(), [SackBlock { left: 1, right: 2 }]);
+    assert!(read_options(Flags::SYN, &sack).0.sack().is_empty());
+    let odd = [5, 11, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0];
+    assert!(read_options(Flags::ACK, &odd).0.sack().is_empty());
+    // The later of two.
+    let (read, _) = read_options(Flags::SYN, &[2, 4, 0, 1, 2, 4, 0, 2]);
+    assert_eq!(read.syn_options().mss, Some(2));
+}
+
+#[test]
+fn of_four_sack_blocks_the_first_three_are_kept() {
+    let mut options = vec![1, 1, 5, 34];
+    (1..=8).for_each(|edge: u32| options.extend(edge.to_be_bytes()));
+    let (read, malformed) = read_options(Flags::ACK, &options);
+    let kept = [(1, 2), (3, 4), (5, 6)].map(|(left, right)| SackBlock { left, right });
+    assert_eq!((read.sack(), malformed), (&kept[..], None));
+}
+
+#[test]
+fn bad_checksums_are_named_and_pass_in_captures() {
+    let good = bytes_of(&packet(IPV4, stamped(Flags::ACK)));
+    for (at, what) in [(10, Fault::IpChecksum), (36, Fault::TcpChecksum)] {
+        let mut bad = good.clone();
+        bad[at] ^= 0x10;
+        assert_eq!(decode(&bad, Checks::Whole), Err(DecodeError { offset: at, what }));
+        assert!(decode(&bad, Checks::Captured).is_ok());
+    }
+    let mut six = bytes_of(&packet(IPV6, stamped(Flags::ACK)));
+    six[56] ^= 1;
+    let error = decode(&six, Checks::Whole).unwrap_err();
+    assert_eq!((error.offset, error.what), (56, Fault::TcpChecksum));
+    assert_eq!(error.to_string(), "the checksum of TCP is wrong, at octet 56");
+}
+
+#[test]
+fn the_checksum_is_that_of_rfc_1071() {
+    // RFC 1071 §3: these four words add up to ddf2.
+    let example = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+    assert_eq!(checksum(0, &example), !0xddf2);
+    // An odd octet is the upper half of a word.
+    assert_eq!(checksum(0, &[0x12]), !0x1200);
+}
+
+#[test]
+fn each_fault_has_its_place() {
+    let good = bytes_of(&packet(IPV4, Segment::default()));
+    let six = bytes_of(&packet(IPV6, Segment::default()));
+    let with = |good: &[u8], at: usize, octet: u8| {
+        let mut bad = good.to_vec();
+        bad[at] = octet;
+        let error = decode(&bad, Checks::Captured).unwrap_err();
+        (error.offset, error.what)
+    };
+    assert_eq!(with(&good, 0, 0x50), (0, Fault::Version(5)));
+    assert_eq!(with(&good, 0, 0x44), (0, Fault::HeaderLength));
+    assert_eq!(with(&good, 3, 39), (2, Fault::Length));
+    assert_eq!(with(&good, 9, 17), (9, Fault::NotTcp(17)));
+    // More fragments; an offset; to forbid fragments is no fragment.
+    assert_eq!(with(&good, 6, 0x20), (6, Fault::Fragment));
+    assert_eq!(with(&good, 7, 1), (6, Fault::Fragment));
+    assert_eq!(good[6], 0x40);
+    assert_eq!(with(&good, 32, 0x40), (32, Fault::HeaderLength));
+    assert_eq!(with(&good, 32, 0x60), (32, Fault::HeaderLength));
+    assert_eq!(with(&six, 6, 17), (6, Fault::NotTcp(17)));
+    // A jumbogram's length is zero.
+    assert_eq!(with(&six, 5, 0), (4, Fault::Length));
+    assert_eq!(with(&six, 5, 19), (4, Fault::Length));
+    // Headers included, it is longer than 16 bits can say.
+    let long = [&six[..5], &[0xff], &six[6..]].concat();
+    assert_eq!(with(&long, 4, 0xff), (4, Fault::Length));
+    let error = decode(&[], Checks::Whole).unwrap_err();
+    assert_eq!((error.offset, error.what), (0, Fault::Truncated));
+}
+
+/// An IPv6 packet with one extension header of the kind `kind`.
+fn extended(kind: u8, header: [u8; 8]) -> Vec<u8> {
+    let mut bytes = bytes_of(&packet(IPV6, Segment { len: 4, ..stamped(Flags::ACK) }));
+    bytes[6] = kind;
+    bytes[5] += 8;
+    bytes.splice(40..40, header);
+    bytes
+}
+
+#[test]
+fn extension_headers_of_ipv6_are_passed_over() {
+    for kind in [0, 43, 44, 60] {
+        let bytes = extended(kind, [6, 0, 0, 0, 0, 0, 0, 0]);
+        let read = decode(&bytes, Checks::Whole).unwrap();
+        assert_eq!(read.segment.timestamps(), stamped(Flags::ACK).timestamps());
+        assert_eq!(
+            (read.payload, usize::from(read.segment.size_bytes)),
+            (&[0; 4][..], bytes.len())
+        );
+    }
+    let refused = |kind, header| {
+        let error = decode(&extended(kind, header), Checks::Whole).unwrap_err();
+        (error.offset, error.what)
+    };
+    assert_eq!(refused(44, [6, 0, 0, 8, 0, 0, 0, 0]), (42, Fault::Fragment));
+    assert_eq!(refused(44, [6, 0, 0, 1, 0, 0, 0, 0]), (42, Fault::Fragment));
+    assert_eq!(refused(43, [6, 0, 4, 1, 0, 0, 0, 0]), (43, Fault::Routed));
+    assert_eq!(refused(60, [58, 0, 0, 0, 0, 0, 0, 0]), (40, Fault::NotTcp(58)));
+}
+
+#[test]
+#[should_panic(expected = "one family")]
+fn families_do_not_mix() {
+    bytes_of(&packet([IPV4[0], IPV6[1]], Segment::default()));
+}
+
+#[test]
+#[should_panic(expected = "length")]
+fn a_payload_is_as_long_as_the_segment_says() {
+    let payload = Some(&[1, 2][..]);
+    bytes_of(&Packet { payload, ..packet(IPV4, Segment { len: 3, ..Segment::default() }) });
+}

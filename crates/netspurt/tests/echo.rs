@@ -1,0 +1,112 @@
+//! Echo experiments over simulated paths: a prober, an echo host, and a link between them.
+
+use netspurt::app::{Echo, ProbeEnd, Volley, VolleyPlan, Volleys};
+use netspurt::event::{Wanted, What};
+use netspurt::link::{Delay, Effects, Framing, LinkConfig, Order, Pick, Queue, QueueLimit};
+use netspurt::segment::Segment;
+use netspurt::sim::{Graph, Routes, World, WorldConfig};
+use netspurt::units::{BitRate, Duration, Time};
+
+fn plan() -> VolleyPlan {
+    VolleyPlan {
+        start: Time::ZERO,
+        sizes_bytes: vec![256],
+        count: 4,
+        timeout: VolleyPlan::TIMEOUT,
+        pause: Duration::ZERO,
+    }
+}
+
+/// 64 kbit/s, so that an octet takes 125 µs, and 20 ms.
+fn line(effects: Option<Effects>) -> LinkConfig {
+    LinkConfig {
+        rate: BitRate::new(64_000).unwrap(),
+        framing: Framing::NONE,
+        delay: Delay::constant(Duration::from_millis(20)),
+        order: Order::Overtaking,
+        queue: Queue::DropTail(QueueLimit::Unlimited),
+        effects,
+    }
+}
+
+/// Probes an echo host that takes 3 ms, for ten minutes: the world afterwards.
+fn probe(plan: VolleyPlan, back: Option<Effects>) -> World<Segment, ProbeEnd> {
+    let mut graph = Graph::new(2);
+    graph.add_link(0, 1);
+    graph.add_link(1, 0);
+    let mut world = World::new(WorldConfig {
+        routes: Routes::shortest(&graph),
+        graph,
+        links: vec![line(None), line(back)],
+        endpoints: vec![
+            (ProbeEnd::Volleys(Volleys::new(0, plan)), 0),
+            (ProbeEnd::Echo(Echo::new(1, Duration::from_millis(3))), 1),
+        ],
+        observed: vec![],
+        wanted: Wanted { rtt: true, ..Wanted::default() },
+    });
+    world.advance_to(Time::ZERO + Duration::from_secs(600));
+    world
+}
+
+fn prober(world: &World<Segment, ProbeEnd>) -> &Volleys {
+    match &world.endpoints()[0] {
+        ProbeEnd::Volleys(prober) => prober,
+        ProbeEnd::Echo(_) => unreachable!("the prober comes first"),
+    }
+}
+
+fn volley(sent_us: u64, size_bytes: u16, rtt_us: Option<u64>) -> Volley {
+    let us = Duration::from_micros;
+    Volley { sent: Time::ZERO + us(sent_us), size_bytes, rtt: rtt_us.map(us) }
+}
+
+#[test]
+fn a_volley_takes_both_ways_and_the_hosts_time_and_the_next_follows_at_once() {
+    // 2·(20 ms + n·125 µs) + 3 ms: 53 ms for 40 octets, 107 ms for 256.
+    let mut world = probe(VolleyPlan { sizes_bytes: vec![40, 256], ..plan() }, None);
+    let expected = [
+        volley(0, 40, Some(53_000)),
+        volley(53_000, 256, Some(107_000)),
+        volley(160_000, 40, Some(53_000)),
+        volley(213_000, 256, Some(107_000)),
+    ];
+    assert_eq!(prober(&world).done(), expected);
+    let samples: Vec<u64> = world
+        .events()
+        .drain()
+        .map(|event| match event.what {
+            What::Rtt { rtt, .. } => rtt.as_nanos() / 1_000_000,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(samples, [53, 107, 53, 107]);
+    assert_eq!(world.next_wakeup(), None, "four volleys, and silence");
+}
+
+#[test]
+fn a_reply_that_does_not_come_is_given_up_after_thirty_seconds() {
+    let loss = Some(Pick::default().nth(vec![2]));
+    let world = probe(plan(), Some(Effects { loss, ..Effects::default() }));
+    let expected = [
+        volley(0, 256, Some(107_000)),
+        volley(107_000, 256, None),
+        volley(30_107_000, 256, Some(107_000)),
+        volley(30_214_000, 256, Some(107_000)),
+    ];
+    assert_eq!(prober(&world).done(), expected);
+}
+
+#[test]
+fn a_late_reply_and_a_second_one_are_strays() {
+    // The first reply is held for 31 s; the second volley, sent at 30 s, is answered before.
+    let held = Some((Pick::default().nth(vec![1]), Duration::from_secs(31)));
+    let copied = Some((Pick::default().nth(vec![3]), Duration::from_millis(1)));
+    let effects = Effects { reorder: held, duplicate: copied, ..Effects::default() };
+    let world = probe(VolleyPlan { pause: Duration::from_secs(1), ..plan() }, Some(effects));
+    let prober = prober(&world);
+    let rtts: Vec<bool> = prober.done().iter().map(|volley| volley.rtt.is_some()).collect();
+    assert_eq!((rtts, prober.strays()), (vec![false, true, true, true], 2));
+    // A pause follows each volley.
+    assert_eq!(prober.done()[1].sent, Time::ZERO + Duration::from_secs(31));
+}

@@ -1,0 +1,228 @@
+//! Random transfers over a hostile network: every octet arrives once and in order, nothing hangs.
+//!
+//! `NETSPURT_TRANSFERS=1000000 cargo test --release -p netspurt --test transfers` tries a million.
+
+use std::collections::BinaryHeap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use netspurt::event::{Events, Wanted, What};
+use netspurt::rng::Stream;
+use netspurt::segment::Segment;
+use netspurt::stage::Stage;
+use netspurt::tcp::{Connection, Recovery, RfcConfig, State, TcpConfig};
+use netspurt::units::{Duration, Time};
+
+/// What the network does to segments, in parts of 1024.
+#[derive(Debug)]
+struct Network {
+    loss: u64,
+    copies: u64,
+    detours: u64,
+    delay: Duration,
+    jitter: Duration,
+    /// From this instant on the delay is another.
+    step: (Time, Duration),
+    /// Nothing gets through in between.
+    outage: (Time, Time),
+}
+
+struct Transfer {
+    seed: u64,
+    dice: Stream,
+    network: Network,
+    ends: [Connection; 2],
+    octets: u64,
+    slow_reader: bool,
+    flying: BinaryHeap<core::cmp::Reverse<(u64, u64, usize)>>,
+    segments: Vec<Segment>,
+    story: Vec<String>,
+}
+
+const PROFILES: [fn() -> RfcConfig; 4] =
+    [RfcConfig::rfc_2026, RfcConfig::linux_6, RfcConfig::reno_1998, RfcConfig::reno_2005];
+
+const RECOVERIES: [Recovery; 6] = [
+    Recovery::Tahoe,
+    Recovery::Reno,
+    Recovery::NewReno,
+    Recovery::Sack,
+    Recovery::Fack,
+    Recovery::Rack,
+];
+
+/// A number below `n`.
+fn below(dice: &mut Stream, n: u64) -> u64 {
+    dice.bits() % n
+}
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+impl Transfer {
+    fn new(seed: u64) -> Self {
+        let mut dice = Stream::named(seed, "transfers");
+        let profile = PROFILES[below(&mut dice, 4) as usize];
+        let mut config = profile();
+        config.mss = 100 + below(&mut dice, 1400) as u16;
+        if below(&mut dice, 2) == 0 {
+            config.recovery = RECOVERIES[below(&mut dice, 6) as usize];
+            config.prr = below(&mut dice, 2) == 0;
+            config.frto = below(&mut dice, 2) == 0;
+            config.tlp = below(&mut dice, 2) == 0;
+            config.limited_transmit = below(&mut dice, 2) == 0;
+            config.early_retransmit = below(&mut dice, 2) == 0;
+            config.nagle = below(&mut dice, 2) == 0;
+            config.pacing = below(&mut dice, 4) == 0;
+        }
+        config.iss =
+            if below(&mut dice, 2) == 0 { u32::MAX - below(&mut dice, 50_000) as u32 } else { 0 };
+        config.receive_buffer_bytes =
+            [2_000, 20_000, 65_535, 1 << 20][below(&mut dice, 4) as usize];
+        config.retries = 40;
+        config.syn_retries = 40;
+        config.time_wait = ms(100_000_000);
+        let delay = ms(1 + below(&mut dice, 200));
+        let at = |n| Time::ZERO + ms(n);
+        let outage = at(below(&mut dice, 4000));
+        let network = Network {
+            loss: [0, 10, 50, 200][below(&mut dice, 4) as usize],
+            copies: [0, 0, 20, 100][below(&mut dice, 4) as usize],
+            detours: [0, 0, 50, 200][below(&mut dice, 4) as usize],
+            delay,
+            jitter: ms(below(&mut dice, 50)),
+            step: (at(below(&mut dice, 5000)), ms(1 + below(&mut dice, 400))),
+            outage: (outage, outage + ms([0, 0, 500, 5000][below(&mut dice, 4) as usize])),
+        };
+        let ends = [0, 1].map(|end| Connection::new(end, &TcpConfig::Rfc(config)));
+        let octets = [1, 700, 5_000, 40_000, 100_000][below(&mut dice, 5) as usize];
+        let slow_reader = below(&mut dice, 8) == 0;
+        Self {
+            seed,
+            dice,
+            network,
+            ends,
+            octets,
+            slow_reader,
+            flying: BinaryHeap::new(),
+            segments: Vec::new(),
+            story: Vec::new(),
+        }
+    }
+
+    fn launch(&mut self, now: Time, segment: Segment, to: usize) {
+        let dark = now >= self.network.outage.0 && now < self.network.outage.1;
+        if dark || below(&mut self.dice, 1024) < self.network.loss {
+            return;
+        }
+        let copies = 1 + u64::from(below(&mut self.dice, 1024) < self.network.copies);
+        for _ in 0..copies {
+            let base =
+                if now < self.network.step.0 { self.network.delay } else { self.network.step.1 };
+            let jitter =
+                Duration::from_nanos(below(&mut self.dice, self.network.jitter.as_nanos().max(1)));
+            let detour = below(&mut self.dice, 1024) < self.network.detours;
+            let due = now + base + if detour { jitter } else { Duration::ZERO };
+            self.segments.push(segment);
+            let number = self.segments.len() as u64 - 1;
+            self.flying.push(core::cmp::Reverse((due.as_nanos(), number, to)));
+        }
+    }
+
+    fn run(&mut self) {
+        let mut events = Events::new(Wanted { rto: true, ..Wanted::default() });
+        let mut now = Time::ZERO;
+        self.ends[1].listen();
+        if self.slow_reader {
+            self.ends[1].read_by_hand();
+        }
+        self.ends[0].write(now, self.octets, &mut events);
+        self.ends[0].close(now, &mut events);
+        for _ in 0..2_000_000 {
+            for end in 0..2 {
+                while let Some((at, _, segment)) = self.ends[end].pop(now, &mut events) {
+                    self.tell(at, end, &segment);
+                    self.launch(at, segment, 1 - end);
+                }
+            }
+            self.check(&mut events);
+            if self.is_over() {
+                return self.check_the_end();
+            }
+            let wake = self.ends.iter().filter_map(Stage::next_wakeup).min();
+            let arrival = self.flying.peek().map(|next| Time::from_nanos(next.0.0));
+            let Some(next) = wake.into_iter().chain(arrival).min() else {
+                panic!("deadlock: {:?}", self.ends.each_ref().map(Connection::info));
+            };
+            now = now.max(next);
+            while let Some(next) = self.flying.peek().filter(|next| next.0.0 <= now.as_nanos()) {
+                let core::cmp::Reverse((_, number, to)) = *next;
+                self.flying.pop();
+                let segment = self.segments[number as usize];
+                self.ends[to].push(now, 0, segment, &mut events);
+            }
+            self.act(now, &mut events);
+        }
+        panic!("no end in sight: {:?}", self.ends.each_ref().map(Connection::info));
+    }
+
+    fn tell(&mut self, at: Time, end: usize, segment: &Segment) {
+        if self.story.len() < 400 {
+            let Segment { seq, ack, len, flags, window, .. } = segment;
+            self.story.push(format!("{at} {end}> {flags:?} {seq}+{len} ack {ack} win {window}"));
+        }
+    }
+
+    fn act(&mut self, now: Time, events: &mut Events<Segment>) {
+        if self.slow_reader {
+            let some = below(&mut self.dice, 5000).min(self.ends[1].unread());
+            if some > 0 || self.ends[1].unread() > 0 {
+                self.ends[1].read(now, some.max(1), events);
+            }
+        }
+        if self.ends[1].peer_closed() {
+            self.ends[1].close(now, events);
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let over = |end: &Connection| matches!(end.state(), State::Closed | State::TimeWait);
+        self.ends.iter().all(over)
+    }
+
+    fn check(&mut self, events: &mut Events<Segment>) {
+        for event in events.drain() {
+            if let What::Rto { state, .. } = event.what {
+                assert!(state.rto > Duration::ZERO && state.rto <= Duration::from_secs(240));
+            }
+        }
+        assert!(self.ends[1].received().delivered_bytes <= self.octets, "more than was sent");
+        assert!(self.ends[0].acknowledged() <= self.ends[1].received().delivered_bytes);
+    }
+
+    fn check_the_end(&self) {
+        for end in &self.ends {
+            assert_eq!(end.failure(), None);
+        }
+        assert_eq!(self.ends[1].received().delivered_bytes, self.octets, "octets delivered");
+        assert_eq!(self.ends[0].acknowledged(), self.octets, "octets acknowledged");
+    }
+}
+
+#[test]
+fn every_octet_arrives_once_and_in_order_and_nothing_hangs() {
+    let count =
+        std::env::var("NETSPURT_TRANSFERS").map_or(20_000, |n| n.parse().expect("a number"));
+    let first = std::env::var("NETSPURT_SEED").map_or(0, |n| n.parse().expect("a number"));
+    for seed in first..first + count {
+        let mut transfer = Transfer::new(seed);
+        let outcome = catch_unwind(AssertUnwindSafe(|| transfer.run()));
+        if outcome.is_err() {
+            let story = transfer.story.join("\n");
+            panic!(
+                "seed {}, {} octets, {:?}\n{story}",
+                transfer.seed, transfer.octets, transfer.network
+            );
+        }
+    }
+}
