@@ -5,7 +5,6 @@ use crate::stage::Frame;
 use crate::units::{Duration, Time};
 
 use super::backlog::Backlog;
-use super::flight::Arrival;
 use super::line::Line;
 
 /// Instants this close are one: whole nanoseconds lose a fraction at each idle line, so that a
@@ -62,8 +61,7 @@ impl<F: Frame> DropTail<F> {
     }
 
     #[inline]
-    pub(super) fn offer(&mut self, arrival: &Arrival<F>, events: &mut Events<F>) {
-        let Arrival { at: now, since, frame } = *arrival;
+    pub(super) fn offer(&mut self, (now, since): (Time, Time), frame: F, events: &mut Events<F>) {
         self.settle_before(now, since, events);
         if self.line.loses_at_entry(now, frame, events) {
             return;

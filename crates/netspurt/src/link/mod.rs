@@ -142,14 +142,14 @@ impl<F: Frame> Link<F> {
         }
     }
 
-    /// Takes `arrival.frame` in at `arrival.at`.
+    /// Takes `frame` in at the first instant of `when`; the second is since when that is settled.
     ///
     /// Instants never fall from call to call.
     #[inline]
-    pub fn offer(&mut self, arrival: &Arrival<F>, events: &mut Events<F>) {
+    pub fn offer(&mut self, when: (Time, Time), frame: F, events: &mut Events<F>) {
         match &mut self.0 {
-            Inside::DropTail(link) => link.offer(arrival, events),
-            Inside::Managed(link) => link.push(arrival.at, arrival.frame, events),
+            Inside::DropTail(link) => link.offer(when, frame, events),
+            Inside::Managed(link) => link.push(when.0, frame, events),
         }
     }
 
@@ -177,7 +177,7 @@ impl<F: Frame> Link<F> {
 impl<F: Frame> Stage<F> for Link<F> {
     #[inline]
     fn push(&mut self, now: Time, _port: Port, frame: F, events: &mut Events<F>) {
-        self.offer(&Arrival { at: now, since: now, frame }, events);
+        self.offer((now, now), frame, events);
     }
 
     #[inline]

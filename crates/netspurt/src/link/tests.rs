@@ -81,7 +81,7 @@ fn of_a_departure_and_an_arrival_at_one_instant_the_one_settled_first_is_first()
             link.push(at(500), 0, frame(id), &mut events);
         }
         let at = Time::from_nanos(at_ns);
-        link.offer(&Arrival { at, since, frame: frame(3) }, &mut events);
+        link.offer((at, since), frame(3), &mut events);
         link.count().dropped == 1
     };
     let end = at(1500).as_nanos();
@@ -99,7 +99,7 @@ fn a_line_that_takes_no_time_holds_nothing() {
     let mut link = Link::new(0, config);
     let mut events = Events::new(ALL);
     for id in 0..9 {
-        link.offer(&Arrival { at: at(5), since: at(1), frame: frame(id) }, &mut events);
+        link.offer((at(5), at(1)), frame(id), &mut events);
     }
     assert_eq!(link.count().dropped, 0);
 }

@@ -1,7 +1,7 @@
 //! Endpoints, links and routes, and the loop that moves frames between them.
 
 use crate::event::{Events, Wanted, Way, What};
-use crate::link::{Arrival, Link, LinkConfig};
+use crate::link::{Link, LinkConfig};
 use crate::stage::{Frame, Stage};
 use crate::units::Time;
 
@@ -148,8 +148,9 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
     fn serve(&mut self, at: Time, stage: u32) {
         let index = stage as usize;
         if index < self.links.len() {
-            while let Some(arrival) = self.links[index].take(at, &mut self.events) {
-                self.arrive(self.link_ends[index], &arrival);
+            while let Some(arrived) = self.links[index].take(at, &mut self.events) {
+                let when = (arrived.at, arrived.since);
+                self.arrive(when, self.link_ends[index], arrived.frame);
             }
         } else {
             let endpoint = index - self.links.len();
@@ -162,18 +163,18 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
         let home = self.homes[endpoint];
         while let Some((at, _, frame)) = self.endpoints[endpoint].pop(at, &mut self.events) {
             self.observe(at, home, Way::Out, frame);
-            self.forward(home, &Arrival { at, since, frame });
+            self.forward((at, since), home, frame);
         }
     }
 
-    /// A frame reaches a node: its endpoint takes it in, or it goes on.
+    /// A frame reaches a node, then and settled since then: its endpoint takes it in, or it
+    /// goes on.
     #[inline]
-    fn arrive(&mut self, node: u32, arrival: &Arrival<F>) {
-        let Arrival { at, since, frame } = *arrival;
+    fn arrive(&mut self, (at, since): (Time, Time), node: u32, frame: F) {
         let endpoint = frame.dest() as usize;
         if self.homes[endpoint] != node {
             self.observe(at, node, Way::Through, frame);
-            return self.forward(node, arrival);
+            return self.forward((at, since), node, frame);
         }
         self.observe(at, node, Way::In, frame);
         self.endpoints[endpoint].push(at, 0, frame, &mut self.events);
@@ -183,10 +184,10 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
 
     /// Sends a frame out of a node towards its endpoint.
     #[inline]
-    fn forward(&mut self, node: u32, arrival: &Arrival<F>) {
-        let home = self.homes[arrival.frame.dest() as usize];
+    fn forward(&mut self, when: (Time, Time), node: u32, frame: F) {
+        let home = self.homes[frame.dest() as usize];
         let link = self.routes.next(node, home).expect("routes are checked before a run");
-        self.links[link as usize].offer(arrival, &mut self.events);
+        self.links[link as usize].offer(when, frame, &mut self.events);
         self.enter(link);
     }
 
