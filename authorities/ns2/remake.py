@@ -1,22 +1,27 @@
 #!/usr/bin/env python3
-"""Writes rfc2416/*.csv anew from ns-2.35 (Debian's package `ns2`).  A few seconds."""
+"""Writes rfc2416/*.csv and random.* anew from ns-2.35 (Debian's package `ns2`).  A minute."""
 
 import csv
 import sys
 from pathlib import Path
 
+import cases
 import drive
+import table
+import ties
 
 HERE = Path(__file__).parent
 
+#: The stored random cases.
+SEED = 20260
+COUNT = 200
 
-def main() -> None:
+
+def rfc2416() -> None:
     """One file for each sender, initial window, and Limited Transmit off or on."""
-    if not drive.available():
-        sys.exit("remake.py: ns-2 is not installed (Debian: apt install ns2)")
     folder = HERE / "rfc2416"
     folder.mkdir(exist_ok=True)
-    for recovery in ("tahoe", "reno", "newreno", "sack", "fack"):
+    for recovery in cases.RECOVERIES:
         for window in (1, 4):
             for limited in (0, 1):
                 case: dict[str, object] = {
@@ -29,6 +34,20 @@ def main() -> None:
                     writer = csv.writer(file, lineterminator="\n")
                     writer.writerow(drive.Row._fields)
                     writer.writerows(drive.run(case))
+
+
+def answer(case: dict[str, object]) -> table.Answer:
+    """Ask ns-2 one case, and whether a nudge would change its answer."""
+    rows = drive.run(case)
+    return table.Answer(case, ties.kind(case, rows), rows)
+
+
+def main() -> None:
+    """Write everything."""
+    if not drive.available():
+        sys.exit("remake.py: ns-2 is not installed (Debian: apt install ns2)")
+    rfc2416()
+    table.write([answer(case) for case in cases.draw(SEED, COUNT)])
 
 
 if __name__ == "__main__":

@@ -14,9 +14,23 @@ from netspurt.run import Run
 AUTHORITY = Path(__file__).parents[2] / "authorities" / "ns2"
 sys.path.insert(0, str(AUTHORITY))
 
+import cases  # noqa: E402
 import drive  # noqa: E402
+import table  # noqa: E402
+import ties  # noqa: E402
 
-__all__ = ["AUTHORITY", "Difference", "Row", "drive", "first_difference", "rows_of", "scenario_of"]
+__all__ = [
+    "AUTHORITY",
+    "Difference",
+    "Row",
+    "cases",
+    "drive",
+    "first_difference",
+    "rows_of",
+    "scenario_of",
+    "table",
+    "ties",
+]
 
 Row = drive.Row
 

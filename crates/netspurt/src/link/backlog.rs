@@ -41,16 +41,18 @@ impl Backlog {
         Self { limit, frames: VecDeque::new(), bytes: 0 }
     }
 
-    /// Lets the next frame go that leaves at or before `now`; its departure.
+    /// The next frame to leave: when, and its octets.
     #[inline]
-    pub(super) fn expire(&mut self, now: Time) -> Option<Time> {
-        let &(depart, size) = self.frames.front()?;
-        if depart > now {
-            return None;
+    pub(super) fn next(&self) -> Option<(Time, u32)> {
+        self.frames.front().copied()
+    }
+
+    /// Lets the next frame go.
+    #[inline]
+    pub(super) fn let_go(&mut self) {
+        if let Some((_, size)) = self.frames.pop_front() {
+            self.bytes -= u64::from(size);
         }
-        self.frames.pop_front();
-        self.bytes -= u64::from(size);
-        Some(depart)
     }
 
     /// Whether a frame of `size` octets finds room.

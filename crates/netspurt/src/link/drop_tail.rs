@@ -2,11 +2,15 @@
 
 use crate::event::{DropReason, Events};
 use crate::stage::Frame;
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
 use super::LinkCount;
 use super::backlog::Backlog;
 use super::line::Line;
+
+/// Instants this close are one: whole nanoseconds lose a fraction at each idle line, so that a
+/// departure and an arrival that coincide in truth may stand a little apart.
+const GRAIN: Duration = Duration::from_nanos(2);
 
 /// A departure is fixed at the entry, so that a frame in transmission is only an entry in a
 /// ring, and one wake-up a link suffices.
@@ -26,18 +30,45 @@ impl<F: Frame> DropTail<F> {
         self.line.count.without(self.backlog.held())
     }
 
-    #[inline]
+    /// Reports the departures up to `now`.
     pub(super) fn settle(&mut self, now: Time, events: &mut Events<F>) {
-        while let Some(at) = self.backlog.expire(now) {
-            if events.wanted().queue {
-                self.line.note_queue(at, self.backlog.held(), events);
+        while let Some((depart, _)) = self.backlog.next()
+            && depart <= now
+        {
+            self.depart(depart, events);
+        }
+    }
+
+    /// Reports the departures that an arrival at `now`, settled `since` then, comes after.
+    ///
+    /// Of two things at one instant the one settled first is first, as in any calendar of
+    /// events: a departure is settled when its transmission starts.
+    #[inline]
+    fn settle_before(&mut self, now: Time, since: Time, events: &mut Events<F>) {
+        while let Some((depart, size)) = self.backlog.next()
+            && depart <= now + GRAIN
+        {
+            if now <= depart + GRAIN {
+                let took = self.line.line_time(size);
+                if took > GRAIN && since + took < depart {
+                    break;
+                }
             }
+            self.depart(depart, events);
         }
     }
 
     #[inline]
-    pub(super) fn push(&mut self, now: Time, frame: F, events: &mut Events<F>) {
-        self.settle(now, events);
+    fn depart(&mut self, at: Time, events: &mut Events<F>) {
+        self.backlog.let_go();
+        if events.wanted().queue {
+            self.line.note_queue(at, self.backlog.held(), events);
+        }
+    }
+
+    #[inline]
+    pub(super) fn offer(&mut self, (now, since): (Time, Time), frame: F, events: &mut Events<F>) {
+        self.settle_before(now, since, events);
         if self.line.loses_at_entry(now, frame, events) {
             return;
         }

@@ -14,9 +14,20 @@ pub enum Order {
     Overtaking,
 }
 
+/// A frame that arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<F> {
+    /// When it arrives.
+    pub at: Time,
+    /// Since when that is settled: the start of its transmission.
+    pub since: Time,
+    /// The frame.
+    pub frame: F,
+}
+
 #[derive(Debug)]
 pub(super) enum Flight<F> {
-    Fifo { frames: VecDeque<(Time, F)>, last: Time },
+    Fifo { frames: VecDeque<Arrival<F>>, last: Time },
     Overtaking { frames: BinaryHeap<Travelling<F>>, count: u64 },
 }
 
@@ -24,9 +35,8 @@ pub(super) enum Flight<F> {
 /// the one that left first.
 #[derive(Debug)]
 pub(super) struct Travelling<F> {
-    arrival: Time,
+    arrival: Arrival<F>,
     left: u64,
-    frame: F,
 }
 
 impl<F: Copy> Flight<F> {
@@ -38,44 +48,45 @@ impl<F: Copy> Flight<F> {
     }
 
     #[inline]
-    pub(super) fn add(&mut self, arrival: Time, frame: F) {
+    pub(super) fn add(&mut self, mut arrival: Arrival<F>) {
         match self {
             Self::Fifo { frames, last } => {
-                *last = arrival.max(*last);
-                frames.push_back((*last, frame));
+                *last = arrival.at.max(*last);
+                arrival.at = *last;
+                frames.push_back(arrival);
             }
             Self::Overtaking { frames, count } => {
-                frames.push(Travelling { arrival, left: *count, frame });
+                frames.push(Travelling { arrival, left: *count });
                 *count += 1;
             }
         }
     }
 
-    /// When the next frame arrives.
+    /// The next frame to arrive.
     #[inline]
-    pub(super) fn first(&self) -> Option<Time> {
+    pub(super) fn first(&self) -> Option<&Arrival<F>> {
         match self {
-            Self::Fifo { frames, .. } => frames.front().map(|next| next.0),
-            Self::Overtaking { frames, .. } => frames.peek().map(|next| next.arrival),
+            Self::Fifo { frames, .. } => frames.front(),
+            Self::Overtaking { frames, .. } => frames.peek().map(|next| &next.arrival),
         }
     }
 
     /// The next frame, if it has arrived by `now`.
     #[inline]
-    pub(super) fn take(&mut self, now: Time) -> Option<(Time, F)> {
-        if self.first()? > now {
+    pub(super) fn take(&mut self, now: Time) -> Option<Arrival<F>> {
+        if self.first()?.at > now {
             return None;
         }
         match self {
             Self::Fifo { frames, .. } => frames.pop_front(),
-            Self::Overtaking { frames, .. } => frames.pop().map(|next| (next.arrival, next.frame)),
+            Self::Overtaking { frames, .. } => frames.pop().map(|next| next.arrival),
         }
     }
 }
 
 impl<F> Ord for Travelling<F> {
     fn cmp(&self, other: &Self) -> Ordering {
-        (other.arrival, other.left).cmp(&(self.arrival, self.left))
+        (other.arrival.at, other.left).cmp(&(self.arrival.at, self.left))
     }
 }
 

@@ -4,7 +4,7 @@ use crate::event::{DropReason, Events, What};
 use crate::stage::Frame;
 use crate::units::{Duration, Time};
 
-use super::flight::Flight;
+use super::flight::{Arrival, Flight};
 use super::serializer::Serializer;
 use super::{Delay, Effects, LinkConfig, LinkCount};
 
@@ -102,37 +102,37 @@ impl<F: Frame> Line<F> {
         frame: F,
         events: &mut Events<F>,
     ) {
-        let arrival = depart + self.delay.at(start);
+        let arrival = Arrival { at: depart + self.delay.at(start), since: start, frame };
         if self.effects.is_some() {
-            return self.travel(depart, arrival, frame, events);
+            return self.travel(depart, arrival, events);
         }
-        self.flight.add(arrival, frame);
+        self.flight.add(arrival);
     }
 
-    /// Sends `frame` on its way where the link has effects.
+    /// Sends a frame on its way where the link has effects.
     #[cold]
-    fn travel(&mut self, depart: Time, mut arrival: Time, frame: F, events: &mut Events<F>) {
+    fn travel(&mut self, depart: Time, mut arrival: Arrival<F>, events: &mut Events<F>) {
         let Some(effects) = &mut self.effects else { unreachable!("only called with effects") };
-        let fate = effects.on_the_way(&frame);
+        let fate = effects.on_the_way(&arrival.frame);
         if fate.lost {
-            return self.refuse(depart, DropReason::Loss, frame, events);
+            return self.refuse(depart, DropReason::Loss, arrival.frame, events);
         }
-        arrival += fate.held;
-        self.flight.add(arrival, frame);
+        arrival.at += fate.held;
+        self.flight.add(arrival);
         if let Some(after) = fate.copied {
-            self.flight.add(arrival + after, frame);
+            self.flight.add(Arrival { at: arrival.at + after, ..arrival });
         }
     }
 
-    /// When the next frame arrives.
+    /// When the next frame arrives, and since when that is settled.
     #[inline]
-    pub(super) fn first(&self) -> Option<Time> {
-        self.flight.first()
+    pub(super) fn first(&self) -> Option<(Time, Time)> {
+        self.flight.first().map(|next| (next.at, next.since))
     }
 
     /// The next frame, if it has arrived by `now`.
     #[inline]
-    pub(super) fn take(&mut self, now: Time) -> Option<(Time, F)> {
+    pub(super) fn take(&mut self, now: Time) -> Option<Arrival<F>> {
         self.flight.take(now)
     }
 }

@@ -74,10 +74,11 @@ impl<F: Frame> Managed<F> {
         }
     }
 
-    /// The next arrival, or the next departure that someone waits for.
-    pub(super) fn next_wakeup(&self) -> Option<Time> {
+    /// The next arrival, or the next departure that someone waits for, and since when it is
+    /// settled; such a departure precedes all else at its instant.
+    pub(super) fn appointment(&self) -> Option<(Time, Time)> {
         let waits = self.discipline.waiting().0 > 0;
-        let departure = self.in_service.filter(|_| waits).map(|(left, _)| left);
+        let departure = self.in_service.filter(|_| waits).map(|(left, _)| (left, Time::ZERO));
         match (departure, self.line.first()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),

@@ -29,7 +29,7 @@ pub use backlog::QueueLimit;
 pub use delay::Delay;
 use drop_tail::DropTail;
 pub use effects::{Effects, Pick};
-pub use flight::Order;
+pub use flight::{Arrival, Order};
 pub use framing::Framing;
 use line::Line;
 use managed::Managed;
@@ -144,6 +144,39 @@ impl<F: Frame> Link<F> {
         }
     }
 
+    /// The next instant at which [`take`](Self::take) has something to do, and since when that
+    /// is settled.
+    #[inline]
+    pub fn appointment(&self) -> Option<(Time, Time)> {
+        match &self.0 {
+            Inside::DropTail(link) => link.line.first(),
+            Inside::Managed(link) => link.appointment(),
+        }
+    }
+
+    /// Takes `frame` in at the first instant of `when`; the second is since when that is settled.
+    ///
+    /// Instants never fall from call to call.
+    #[inline]
+    pub fn offer(&mut self, when: (Time, Time), frame: F, events: &mut Events<F>) {
+        match &mut self.0 {
+            Inside::DropTail(link) => link.offer(when, frame, events),
+            Inside::Managed(link) => link.push(when.0, frame, events),
+        }
+    }
+
+    /// The next frame that has arrived by `now`.
+    #[inline]
+    pub fn take(&mut self, now: Time, events: &mut Events<F>) -> Option<Arrival<F>> {
+        match &mut self.0 {
+            Inside::DropTail(link) => link.line.take(now),
+            Inside::Managed(link) => {
+                link.settle(now, events);
+                link.line.take(now)
+            }
+        }
+    }
+
     /// Reports the queue's departures up to `now`.
     pub fn settle(&mut self, now: Time, events: &mut Events<F>) {
         match &mut self.0 {
@@ -156,31 +189,18 @@ impl<F: Frame> Link<F> {
 impl<F: Frame> Stage<F> for Link<F> {
     #[inline]
     fn push(&mut self, now: Time, _port: Port, frame: F, events: &mut Events<F>) {
-        match &mut self.0 {
-            Inside::DropTail(link) => link.push(now, frame, events),
-            Inside::Managed(link) => link.push(now, frame, events),
-        }
+        self.offer((now, now), frame, events);
     }
 
     #[inline]
     fn next_wakeup(&self) -> Option<Time> {
-        match &self.0 {
-            Inside::DropTail(link) => link.line.first(),
-            Inside::Managed(link) => link.next_wakeup(),
-        }
+        self.appointment().map(|(at, _)| at)
     }
 
     #[inline]
     fn pop(&mut self, now: Time, events: &mut Events<F>) -> Option<(Time, Port, F)> {
-        let line = match &mut self.0 {
-            Inside::DropTail(link) => &mut link.line,
-            Inside::Managed(link) => {
-                link.settle(now, events);
-                &mut link.line
-            }
-        };
-        let (arrival, frame) = line.take(now)?;
-        Some((arrival, 0, frame))
+        let arrival = self.take(now, events)?;
+        Some((arrival.at, 0, arrival.frame))
     }
 }
 

@@ -27,7 +27,7 @@ impl Serializer {
             framing,
             free_at: Time::ZERO,
             rest: 0,
-            last: (0, Duration::ZERO, 0),
+            last: (u32::MAX, Duration::ZERO, 0),
         };
         this.last = this.line_time(0);
         this
@@ -41,9 +41,7 @@ impl Serializer {
             self.rest = 0;
         }
         let start = self.free_at;
-        if size != self.last.0 {
-            self.last = self.line_time(size);
-        }
+        self.last = self.line_time(size);
         let (_, whole, rest) = self.last;
         self.free_at += whole;
         self.rest += rest;
@@ -57,6 +55,9 @@ impl Serializer {
     /// The time that `size` octets take: octets, whole nanoseconds, rest.
     #[expect(clippy::cast_possible_truncation, reason = "below 2^64 ns at 1 bit/s and 2^32 bits")]
     pub(super) fn line_time(&self, size: u32) -> (u32, Duration, u64) {
+        if size == self.last.0 {
+            return self.last;
+        }
         let rate = u128::from(self.bits_per_second);
         if rate == 0 {
             return (size, Duration::ZERO, 0);

@@ -71,6 +71,39 @@ fn a_departure_precedes_an_arrival_at_the_same_instant() {
     assert_eq!(out.len(), 4, "the first frame left at 1 s and made room");
 }
 
+/// The link is full until 1.5 s, when the first frame leaves, whose transmission began at 0.5 s.
+#[test]
+fn of_a_departure_and_an_arrival_at_one_instant_the_one_settled_first_is_first() {
+    let dropped = |at_ns: u64, since: Time| {
+        let mut link = Link::new(0, modem());
+        let mut events = Events::new(ALL);
+        for id in 0..3 {
+            link.push(at(500), 0, frame(id), &mut events);
+        }
+        let at = Time::from_nanos(at_ns);
+        link.offer((at, since), frame(3), &mut events);
+        link.count().dropped == 1
+    };
+    let end = at(1500).as_nanos();
+    for near in end - 2..=end + 2 {
+        assert!(dropped(near, at(499)), "an arrival settled before the transmission began");
+        assert!(!dropped(near, at(500)), "one settled with it or later");
+    }
+    assert!(dropped(end - 3, at(501)), "a departure is not yet due");
+    assert!(!dropped(end + 3, at(0)), "a departure is over");
+}
+
+#[test]
+fn a_line_that_takes_no_time_holds_nothing() {
+    let config = LinkConfig { rate: BitRate::UNLIMITED, ..modem() };
+    let mut link = Link::new(0, config);
+    let mut events = Events::new(ALL);
+    for id in 0..9 {
+        link.offer((at(5), at(1)), frame(id), &mut events);
+    }
+    assert_eq!(link.count().dropped, 0);
+}
+
 #[test]
 fn a_byte_limit_counts_the_frame_in_transmission() {
     let config = LinkConfig { queue: Queue::DropTail(QueueLimit::Bytes(2999)), ..modem() };

@@ -1,10 +1,11 @@
-//! Appointments in order of time, and at one instant in order of entry.
+//! Appointments in order of time, at one instant in the order in which they were settled, and
+//! then in order of entry.
 //!
 //! A wheel of wheels over exact nanoseconds. The lowest wheel's slots span 1024 ns, each wheel
 //! above it has slots as wide as the whole wheel below; a bitmap finds the next slot in use. An
 //! appointment sinks a wheel whenever time enters its slot, and the lowest slot that time is in
-//! lies sorted in `current`. Sinking keeps the order of entry, so ties come out first in, first
-//! out. Cost: constant in the number of appointments.
+//! lies sorted in `current`. Sinking keeps the order of entry, so full ties come out first in,
+//! first out. Cost: constant in the number of appointments.
 
 use std::collections::VecDeque;
 
@@ -19,24 +20,25 @@ const SLOTS: usize = 1 << BITS;
 const WHEELS: usize = (64 - LOWEST as usize).div_ceil(BITS as usize);
 const NONE: u32 = u32::MAX;
 
-/// A queue of `(instant, number)`.
+/// A queue of `(instant, number)`, which knows since when an appointment is settled.
 ///
 /// ```
 /// use netspurt::sim::EventQueue;
 /// use netspurt::units::Time;
 /// let mut queue = EventQueue::new();
-/// queue.push(Time::from_nanos(70), 1);
-/// queue.push(Time::from_nanos(70), 2);
-/// queue.push(Time::from_nanos(5), 3);
+/// let at = Time::from_nanos;
+/// queue.push(at(70), at(4), 1);
+/// queue.push(at(70), at(3), 2);
+/// queue.push(at(5), at(5), 3);
 /// let order: Vec<u32> = std::iter::from_fn(|| queue.pop_by(Time::NEVER)).map(|e| e.1).collect();
-/// assert_eq!(order, [3, 1, 2]);
+/// assert_eq!(order, [3, 2, 1]);
 /// ```
 #[derive(Debug)]
 pub struct EventQueue {
     /// Start of the lowest slot that time is in.
     base: u64,
     /// That slot's appointments, sorted.
-    current: VecDeque<(u64, u32)>,
+    current: VecDeque<Entry>,
     wheels: Vec<Wheel>,
     nodes: Vec<Node>,
     free: u32,
@@ -59,8 +61,23 @@ struct Slot {
 #[derive(Clone, Copy, Debug)]
 struct Node {
     at: u64,
+    since: u64,
     number: u32,
     next: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    at: u64,
+    since: u64,
+    number: u32,
+}
+
+impl Entry {
+    #[inline]
+    fn place(self) -> (u64, u64) {
+        (self.at, self.since)
+    }
 }
 
 impl EventQueue {
@@ -77,15 +94,17 @@ impl EventQueue {
         }
     }
 
-    /// Enters `number` for the instant `at`, which is not before what was popped last.
+    /// Enters `number` for the instant `at`, which is not before what was popped last; settled
+    /// `since` then.
     #[inline]
-    pub fn push(&mut self, at: Time, number: u32) {
-        let at = at.as_nanos();
-        debug_assert!(at >= self.base, "an appointment in the past");
-        if at >> LOWEST == self.base >> LOWEST {
-            self.push_current(at, number);
+    pub fn push(&mut self, at: Time, since: Time, number: u32) {
+        let entry = Entry { at: at.as_nanos(), since: since.as_nanos(), number };
+        debug_assert!(entry.at >= self.base, "an appointment in the past");
+        if entry.at >> LOWEST == self.base >> LOWEST {
+            self.push_current(entry);
         } else {
-            let node = self.new_node(Node { at, number, next: NONE });
+            let Entry { at, since, number } = entry;
+            let node = self.new_node(Node { at, since, number, next: NONE });
             self.place(node, at);
         }
     }
@@ -97,7 +116,7 @@ impl EventQueue {
         if self.current.is_empty() && !self.enter_next_slot(until) {
             return None;
         }
-        let &(at, number) = self.current.front()?;
+        let &Entry { at, number, .. } = self.current.front()?;
         if at > until {
             return None;
         }
@@ -107,8 +126,8 @@ impl EventQueue {
 
     /// The instant of the first appointment.
     pub fn first(&self) -> Option<Time> {
-        if let Some(&(at, _)) = self.current.front() {
-            return Some(Time::from_nanos(at));
+        if let Some(entry) = self.current.front() {
+            return Some(Time::from_nanos(entry.at));
         }
         let (wheel, slot) = self.next_used()?;
         let mut node = self.wheels[wheel].slots[slot].first;
@@ -121,12 +140,12 @@ impl EventQueue {
         Some(Time::from_nanos(first))
     }
 
-    fn push_current(&mut self, at: u64, number: u32) {
-        if self.current.back().is_none_or(|last| last.0 <= at) {
-            self.current.push_back((at, number));
+    fn push_current(&mut self, entry: Entry) {
+        if self.current.back().is_none_or(|last| last.place() <= entry.place()) {
+            self.current.push_back(entry);
         } else {
-            let place = self.current.partition_point(|entry| entry.0 <= at);
-            self.current.insert(place, (at, number));
+            let place = self.current.partition_point(|other| other.place() <= entry.place());
+            self.current.insert(place, entry);
         }
     }
 
@@ -188,9 +207,9 @@ impl EventQueue {
     fn sink(&mut self, wheel: usize, slot: usize) {
         let mut index = self.wheels[wheel].empty(slot);
         while index != NONE {
-            let Node { at, number, next } = self.nodes[index as usize];
+            let Node { at, since, number, next } = self.nodes[index as usize];
             if at >> LOWEST == self.base >> LOWEST {
-                self.push_current(at, number);
+                self.push_current(Entry { at, since, number });
                 self.nodes[index as usize].next = self.free;
                 self.free = index;
             } else {
@@ -245,24 +264,25 @@ mod tests {
     proptest! {
         /// Against a sorted list: pushes at random distances and pops up to random bounds.
         #[test]
-        fn appointments_come_out_by_time_and_then_by_entry(
-            steps in prop::collection::vec((0_u32..60, 0_u64..1 << 12, any::<bool>()), 1..400)
+        fn appointments_come_out_by_time_then_by_what_was_settled_first_then_by_entry(
+            steps in prop::collection::vec(
+                (0_u32..60, 0_u64..1 << 12, 0_u64..3, any::<bool>()), 1..400)
         ) {
             let mut queue = EventQueue::new();
-            let mut oracle: Vec<(u64, u32)> = Vec::new();
+            let mut oracle: Vec<(u64, u64, u32)> = Vec::new();
             let mut now = 0_u64;
-            for (number, (shift, offset, pop)) in (0..).zip(steps) {
+            for (number, (shift, offset, since, pop)) in (0..).zip(steps) {
                 let at = now.saturating_add(offset << (shift / 2));
-                queue.push(Time::from_nanos(at), number);
-                oracle.push((at, number));
+                queue.push(Time::from_nanos(at), Time::from_nanos(since), number);
+                oracle.push((at, since, number));
                 if pop {
                     let until = now.saturating_add(offset << (shift / 3));
                     loop {
-                        oracle.sort_by_key(|e| e.0);
+                        oracle.sort_by_key(|e| (e.0, e.1));
                         prop_assert_eq!(queue.first(), oracle.first().map(|e| Time::from_nanos(e.0)));
                         let due = oracle.first().filter(|e| e.0 <= until).copied();
                         let got = queue.pop_by(Time::from_nanos(until));
-                        prop_assert_eq!(got, due.map(|(at, n)| (Time::from_nanos(at), n)));
+                        prop_assert_eq!(got, due.map(|(at, _, n)| (Time::from_nanos(at), n)));
                         if due.is_none() { break; }
                         oracle.remove(0);
                     }
@@ -275,8 +295,8 @@ mod tests {
     #[test]
     fn a_queue_reaches_the_end_of_time() {
         let mut queue = EventQueue::new();
-        queue.push(Time::from_nanos(u64::MAX - 1), 1);
-        queue.push(Time::from_nanos(1), 2);
+        queue.push(Time::from_nanos(u64::MAX - 1), Time::ZERO, 1);
+        queue.push(Time::from_nanos(1), Time::ZERO, 2);
         assert_eq!(queue.pop_by(Time::NEVER), Some((Time::from_nanos(1), 2)));
         assert_eq!(queue.pop_by(Time::NEVER), Some((Time::from_nanos(u64::MAX - 1), 1)));
         assert_eq!(queue.pop_by(Time::NEVER), None);

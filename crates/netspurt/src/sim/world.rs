@@ -35,8 +35,8 @@ pub enum Advance {
 
 /// A network in motion.
 ///
-/// The earliest wake-up is always served first and, at one instant, the one that was entered
-/// first. An endpoint answers within the instant in which a frame reaches it. The loop never
+/// The earliest wake-up is always served first and, at one instant, the one that was settled
+/// first: an arrival when its transmission started, a timer when it was armed. An endpoint answers within the instant in which a frame reaches it. The loop never
 /// waits and never asks the time: a driver on a wall clock calls [`advance_to`](Self::advance_to)
 /// with its own instants, and frames move in logical time all the same.
 #[derive(Debug)]
@@ -46,6 +46,8 @@ pub struct World<F, E> {
     /// Per stage, links first: the instant it is entered for in the queue, which holds stale
     /// entries besides.
     entered: Vec<Time>,
+    /// Per endpoint: its next wake-up, and since when that is settled.
+    appointed: Vec<(Time, Time)>,
     links: Vec<Link<F>>,
     link_ends: Vec<u32>,
     endpoints: Vec<E>,
@@ -78,6 +80,7 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
             now: Time::ZERO,
             queue: EventQueue::new(),
             entered: vec![Time::NEVER; stages as usize],
+            appointed: vec![(Time::NEVER, Time::ZERO); endpoints.len()],
             links,
             link_ends,
             endpoints,
@@ -145,43 +148,46 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
     fn serve(&mut self, at: Time, stage: u32) {
         let index = stage as usize;
         if index < self.links.len() {
-            while let Some((left, _, frame)) = self.links[index].pop(at, &mut self.events) {
-                self.arrive(left, self.link_ends[index], frame);
+            while let Some(arrived) = self.links[index].take(at, &mut self.events) {
+                let when = (arrived.at, arrived.since);
+                self.arrive(when, self.link_ends[index], arrived.frame);
             }
         } else {
-            self.emit(at, index - self.links.len());
+            let endpoint = index - self.links.len();
+            self.emit(at, self.appointed[endpoint].1, endpoint);
         }
     }
 
-    /// Hands on the frames an endpoint has ready.
-    fn emit(&mut self, at: Time, endpoint: usize) {
+    /// Hands on the frames an endpoint has ready because of something settled `since` then.
+    fn emit(&mut self, at: Time, since: Time, endpoint: usize) {
         let home = self.homes[endpoint];
-        while let Some((left, _, frame)) = self.endpoints[endpoint].pop(at, &mut self.events) {
-            self.observe(left, home, Way::Out, frame);
-            self.forward(left, home, frame);
+        while let Some((at, _, frame)) = self.endpoints[endpoint].pop(at, &mut self.events) {
+            self.observe(at, home, Way::Out, frame);
+            self.forward((at, since), home, frame);
         }
     }
 
-    /// A frame reaches a node: its endpoint takes it in, or it goes on.
+    /// A frame reaches a node, then and settled since then: its endpoint takes it in, or it
+    /// goes on.
     #[inline]
-    fn arrive(&mut self, at: Time, node: u32, frame: F) {
+    fn arrive(&mut self, (at, since): (Time, Time), node: u32, frame: F) {
         let endpoint = frame.dest() as usize;
         if self.homes[endpoint] != node {
             self.observe(at, node, Way::Through, frame);
-            return self.forward(at, node, frame);
+            return self.forward((at, since), node, frame);
         }
         self.observe(at, node, Way::In, frame);
         self.endpoints[endpoint].push(at, 0, frame, &mut self.events);
-        self.emit(at, endpoint);
+        self.emit(at, since, endpoint);
         self.enter(u32::try_from(self.links.len() + endpoint).expect("checked when built"));
     }
 
     /// Sends a frame out of a node towards its endpoint.
     #[inline]
-    fn forward(&mut self, at: Time, node: u32, frame: F) {
+    fn forward(&mut self, when: (Time, Time), node: u32, frame: F) {
         let home = self.homes[frame.dest() as usize];
         let link = self.routes.next(node, home).expect("routes are checked before a run");
-        self.links[link as usize].push(at, 0, frame, &mut self.events);
+        self.links[link as usize].offer(when, frame, &mut self.events);
         self.enter(link);
     }
 
@@ -197,14 +203,25 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
     fn enter(&mut self, stage: u32) {
         let index = stage as usize;
         let wakeup = match self.links.get(index) {
-            Some(link) => link.next_wakeup(),
-            None => self.endpoints[index - self.links.len()].next_wakeup(),
+            Some(link) => link.appointment(),
+            None => self.appointment(index - self.links.len()),
         };
-        if let Some(at) = wakeup
+        if let Some((at, since)) = wakeup
             && at < self.entered[index]
         {
             self.entered[index] = at;
-            self.queue.push(at, stage);
+            self.queue.push(at, since, stage);
         }
+    }
+
+    /// An endpoint's next wake-up, and since when that is settled.
+    #[inline]
+    fn appointment(&mut self, endpoint: usize) -> Option<(Time, Time)> {
+        let at = self.endpoints[endpoint].next_wakeup()?;
+        let appointed = &mut self.appointed[endpoint];
+        if appointed.0 != at {
+            *appointed = (at, self.now);
+        }
+        Some(*appointed)
     }
 }

@@ -1,0 +1,79 @@
+"""Instants at which a run does two things at once, where ns-2's doubles may decide otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.run import Run
+
+from ns2_cases import drive, scenario_of
+
+__all__ = ["coincidences", "reach_ns"]
+
+#: Instants this close are one (see `link::GRAIN` in the core).
+GRAIN_NS = 2
+
+Times = NDArray[np.int64]
+
+
+def coincidences(case: dict[str, object]) -> Times:
+    """Return when, in our own run, something hangs on the order of two things at one instant.
+
+    That is where a packet reaches the bottleneck's full queue as another leaves it, or the
+    receiver as the hold of an earlier packet's ACK ends.
+    """
+    settings: dict[str, Any] = {**drive.CASE, **case}
+    last = f"n{len(settings['links'].split())}"
+    tables = ["segments", "drops", "queue", "rtt"]
+    record = {"spy": ["n0", last], "tables": tables, "capture": False}
+    run = scenario_of(case).replace({"record": record}).run()
+    limit = min(int(link.split(",")[2]) for link in settings["links"].split())
+    found = _at_a_full_queue(run, limit)
+    if settings["delayed_ack"]:
+        found = np.concatenate((found, _at_the_end_of_a_hold(run, last, settings["delayed_ack"])))
+    return np.sort(found)
+
+
+def reach_ns(case: dict[str, object]) -> int:
+    """Return how long after its cause a difference may take to reach the sender."""
+    settings: dict[str, Any] = {**drive.CASE, **case}
+    links = [link.split(",") for link in settings["links"].split()]
+    steps = [float(step.split(",")[3]) for step in settings["delays"].split()]
+    delay: float = sum(float(delay) for _, delay, _ in links) + max(steps, default=0.0)
+    rate, limit = min((float(rate), int(limit)) for rate, _, limit in links)
+    waiting: float = (limit + 2) * settings["packet"] * 8 / rate
+    hold = float(settings["delayed_ack"])
+    return round((2 * delay + waiting + hold) * 1e9)
+
+
+def _at_a_full_queue(run: Run, limit: int) -> Times:
+    found: list[Times] = []
+    queue, drops = run.queue, run.drops.select(run.drops["reason"] == "queue full")
+    for link in set(queue["link"].tolist()):
+        for way in set(queue["way"].tolist()):
+            here = (queue["link"] == link) & (queue["way"] == way)
+            times, held = queue["t_ns"][here], queue["queue_packets"][here]
+            rose = np.diff(held, prepend=0) > 0
+            refused = drops["t_ns"][(drops["link"] == link) & (drops["way"] == way)]
+            arrived = np.concatenate((times[rose & (held >= limit)], refused))
+            found.append(_near(arrived, times[~rose]))
+    return np.concatenate(found)
+
+
+def _at_the_end_of_a_hold(run: Run, node: str, wait: float) -> Times:
+    seen = run.segments
+    data = (seen["node"] == node) & (seen["len_bytes"] > 0)
+    arrived = seen["t_ns"][data]
+    return _near(arrived, arrived + round(wait * 1e9))
+
+
+def _near(times: Times, others: Times) -> Times:
+    others = np.sort(others)
+    place = np.searchsorted(others, times - GRAIN_NS)
+    there = place < len(others)
+    close = np.zeros(len(times), dtype=bool)
+    close[there] = others[place[there]] <= times[there] + GRAIN_NS
+    return times[close]
