@@ -50,6 +50,7 @@ impl<F: Frame> Managed<F> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn push(&mut self, now: Time, frame: F, events: &mut Events<F>) {
         self.settle(now, events);
         if self.line.loses_at_entry(now, frame, events) {
@@ -67,7 +68,15 @@ impl<F: Frame> Managed<F> {
         }
     }
 
+    /// The line, after every transmission due by `now` has started.
+    #[inline(never)]
+    pub(super) fn settled(&mut self, now: Time, events: &mut Events<F>) -> &mut Line<F> {
+        self.settle(now, events);
+        &mut self.line
+    }
+
     /// The next arrival, or the next departure that someone waits for.
+    #[inline(never)]
     pub(super) fn next_wakeup(&self) -> Option<Time> {
         let waits = self.discipline.waiting().0 > 0;
         let departure = self.in_service.filter(|_| waits).map(|(left, _)| left);

@@ -162,10 +162,7 @@ impl<F: Frame> Stage<F> for Link<F> {
     fn pop(&mut self, now: Time, events: &mut Events<F>) -> Option<(Time, Port, F)> {
         let line = match &mut self.0 {
             Inside::DropTail(link) => &mut link.line,
-            Inside::Managed(link) => {
-                link.settle(now, events);
-                &mut link.line
-            }
+            Inside::Managed(link) => link.settled(now, events),
         };
         let (arrival, frame) = line.take(now)?;
         Some((arrival, 0, frame))
