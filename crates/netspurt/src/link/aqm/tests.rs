@@ -287,6 +287,22 @@ fn pie(seed: u64) -> PieConfig {
 }
 
 #[test]
+fn red_counts_idle_time_from_the_departure_of_the_last_frame() {
+    // Queues of 0, 1, 2 and then 3 bring the average at weight 1/2 to 2.95, and all but three
+    // frames are dropped from 2 on. They have left at 3 ms; half a millisecond of idleness holds
+    // no whole frame, a whole millisecond one, which halves the average.
+    let late = |us| {
+        let config =
+            RedConfig { min_th: 1, max_th: 2, wq: 0.5, max_p: 0.0, gentle: false, ..red(1) };
+        let mut frames: Vec<_> = (0..8).map(|id| (Time::ZERO, frame(id, 0, 1000))).collect();
+        frames.push((at_us(us), frame(9, 0, 1000)));
+        run(line(Queue::Red(config)), &frames, true).ids()
+    };
+    assert_eq!(late(3500), [0, 1, 2]);
+    assert_eq!(late(4000), [0, 1, 2, 9]);
+}
+
+#[test]
 fn red_and_pie_mark_the_capable_and_drop_the_others() {
     for queue in [Queue::Red(red(1)), Queue::Pie(pie(1))] {
         let plain = run(line(queue.clone()), &overload(300, |id| frame(id, 0, 1000)), true);
