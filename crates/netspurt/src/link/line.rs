@@ -39,10 +39,13 @@ impl<F: Frame> Line<F> {
     /// Whether `frame` is lost before the queue; then that has been reported.
     #[inline]
     pub(super) fn loses_at_entry(&mut self, now: Time, frame: F, events: &mut Events<F>) -> bool {
-        let lost = match &mut self.effects {
-            Some(effects) => effects.lost_at_entry(&frame),
-            None => false,
-        };
+        self.effects.is_some() && self.picks_at_entry(now, frame, events)
+    }
+
+    #[cold]
+    fn picks_at_entry(&mut self, now: Time, frame: F, events: &mut Events<F>) -> bool {
+        let effects = self.effects.as_mut();
+        let lost = effects.is_some_and(|effects| effects.lost_at_entry(&frame));
         if lost {
             self.refuse(now, DropReason::Loss, frame, events);
         }
@@ -50,6 +53,7 @@ impl<F: Frame> Line<F> {
     }
 
     /// Counts a frame that goes no further, and reports it.
+    #[cold]
     pub(super) fn refuse(
         &mut self,
         at: Time,
@@ -94,8 +98,9 @@ impl<F: Frame> Line<F> {
         self.serializer.transmit(now, size)
     }
 
-    /// Sends a frame on its way whose transmission has been fixed.
-    #[inline]
+    /// Sends a frame on its way whose transmission has been fixed. It is copied in place: a
+    /// call costs as much again.
+    #[inline(always)]
     pub(super) fn launch(
         &mut self,
         (start, depart): (Time, Time),

@@ -57,6 +57,7 @@ impl<F: Frame> Managed<F> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn push(&mut self, now: Time, frame: F, events: &mut Events<F>) {
         self.settle(now, events);
         if self.line.loses_at_entry(now, frame, events) {

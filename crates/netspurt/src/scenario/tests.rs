@@ -227,7 +227,9 @@ fn a_group_of_flows_takes_the_hosts_that_i_names() {
 #[test]
 fn the_schema_knows_every_key_of_the_starting_point() {
     let schema = schema().to_string();
-    for key in ["between", "initial_window", "limited_transmit", "spy", "timeline", "stop"] {
+    for key in
+        ["between", "initial_window", "limited_transmit", "spy", "timeline", "stop", "fq-codel"]
+    {
         assert!(schema.contains(&format!("\"{key}\"")), "{key}");
     }
 }

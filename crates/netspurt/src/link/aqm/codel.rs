@@ -230,8 +230,5 @@ mod tests {
         assert_eq!((state.count, state.last_count), (7, 7));
         later.begin(&law(), Time::from_nanos(1_600_000_000));
         assert_eq!((later.count, later.last_count), (1, 1));
-        let mut few = State { count: 3, last_count: 2, ..State::default() };
-        few.begin(&law(), Time::ZERO);
-        assert_eq!(few.count, 1, "a single drop more is no rate to go on with");
     }
 }

@@ -219,6 +219,15 @@ mod tests {
     }
 
     #[test]
+    fn the_delay_is_what_the_last_frame_waited_and_nothing_in_an_empty_queue() {
+        let mut pie = pie();
+        pie.left(at(1), ms(40), false);
+        assert_eq!(pie.delay, ms(40));
+        pie.left(at(2), ms(30), true);
+        assert_eq!(pie.delay, Duration::ZERO);
+    }
+
+    #[test]
     fn an_idle_queue_forgets_by_a_fiftieth() {
         let mut pie = Pie { drop_prob: 0.5, ..pie() };
         pie.update();

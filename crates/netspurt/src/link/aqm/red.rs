@@ -246,6 +246,17 @@ mod tests {
     }
 
     #[test]
+    fn the_count_starts_from_nothing_when_the_average_comes_up() {
+        let mut red = red(|config| (config.wq, config.max_p) = (0.0, 0.0));
+        red.avg = 10.0;
+        let counts = [0, 1, 2].map(|_| {
+            red.judge(Time::ZERO, 1000, (9, 9000));
+            red.count
+        });
+        assert_eq!(counts, [Some(0), Some(1), Some(2)]);
+    }
+
+    #[test]
     fn beyond_the_slope_everything_is_dropped_and_below_nothing_chosen() {
         let mut red = red(|config| config.wq = 1.0);
         assert_eq!(red.judge(Time::ZERO, 1000, (4, 4000)), Verdict::Pass);

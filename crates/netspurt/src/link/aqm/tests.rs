@@ -122,16 +122,17 @@ fn codel() -> CoDelConfig {
 
 /// The n-th frame to leave does so at n ms and came at n/2 ms, so the tenth is the first to
 /// have waited 5 ms. A hundred milliseconds later the first drop is due, then one at 100 ms,
-/// 100 ms/√2 = 70.710678 ms, 100 ms/√3 = 57.735026 ms, 50 ms and 44.721359 ms after the one
-/// before: at 110, 210, 280.71, 338.45, 388.45 and 433.17 ms, each at the next departure.
-const CODEL_US: [u64; 6] = [110_000, 210_000, 281_000, 339_000, 389_000, 434_000];
+/// 100 ms/√2 = 70.710678 ms, 100 ms/√3 = 57.735026 ms, 50 ms, 44.721359, 40.824829, 37.796447,
+/// 35.355339 and 33.333333 ms after the one before was due: at 110, 210, 280.71, 338.45, 388.45,
+/// 433.17, 473.99, 511.79, 547.14 and 580.48 ms, each at the next departure.
+const CODEL_MS: [u64; 10] = [110, 210, 281, 339, 389, 434, 474, 512, 548, 581];
 
 #[test]
 fn codel_drops_after_an_interval_above_target_and_then_ever_sooner() {
     let frames = overload(1000, |id| frame(id, 0, 1000));
     let outcome = run(line(Queue::CoDel(codel())), &frames, true);
     let drops: Vec<u64> = outcome.drops(DropReason::Aqm).iter().map(|drop| drop.0).collect();
-    assert_eq!(drops[..6], CODEL_US);
+    assert_eq!(drops[..10], CODEL_MS.map(|ms| 1000 * ms));
     // The line is never idle for it.
     for (n, (left, _)) in (1..).zip(&outcome.delivered).take(900) {
         assert_eq!(*left, at_us(1000 * n));
@@ -142,7 +143,7 @@ fn codel_drops_after_an_interval_above_target_and_then_ever_sooner() {
 fn codel_marks_where_it_would_drop() {
     let config = CoDelConfig { ecn: true, ..codel() };
     let outcome = run(line(Queue::CoDel(config)), &overload(1000, capable), true);
-    assert_eq!(outcome.marks()[..6], CODEL_US);
+    assert_eq!(outcome.marks()[..10], CODEL_MS.map(|ms| 1000 * ms));
     assert_eq!((outcome.drops(DropReason::Aqm), outcome.delivered.len()), (vec![], 1000));
     let unmarked = run(line(Queue::CoDel(codel())), &overload(1000, capable), true);
     assert!(unmarked.marks().is_empty(), "without `ecn` it drops");
@@ -156,6 +157,21 @@ fn codel_leaves_a_queue_alone_that_empties_within_an_interval() {
     let drops = |n| run(line(Queue::CoDel(codel())), &burst(n), true).drops(DropReason::Aqm);
     assert_eq!(drops(100), []);
     assert_eq!(drops(150)[0], (105_000, 105), "5 ms and 100 ms after the burst");
+}
+
+#[test]
+fn codel_spares_a_queue_of_no_more_than_its_largest_frame() {
+    // So many at once, and then one for each that leaves: behind the departing frame two fewer
+    // wait.
+    let drops = |first| {
+        let ahead = (0..first).map(|id| (Time::ZERO, frame(id, 0, 1000)));
+        let steady = (1..200).map(|i| (at_us(1000 * i), frame(1000 + i, 0, 1000)));
+        let frames: Vec<_> = ahead.chain(steady).collect();
+        let config = CoDelConfig { target: Duration::ZERO, interval: ms(10), ..codel() };
+        run(line(Queue::CoDel(config)), &frames, true).drops(DropReason::Aqm).len()
+    };
+    assert_eq!(drops(3), 0);
+    assert!(drops(4) > 0);
 }
 
 fn fq(change: impl FnOnce(&mut FqCoDelConfig)) -> Queue {
@@ -210,6 +226,17 @@ fn flows_take_turns_and_a_new_one_comes_first() {
 }
 
 #[test]
+fn a_queue_that_ran_empty_waits_behind_the_others_once() {
+    // A quantum of two frames. The second flow is found empty at 3 ms and moves behind the
+    // first; its frame of 3.5 ms is not new, and waits for the first flow's whole turn.
+    let queue = fq(|config| config.quantum_bytes = 2000);
+    let greedy = (0..6).map(|id| (Time::ZERO, frame(id, 0, 1000)));
+    let sparse = [(500, 10), (3500, 11)].map(|(us, id)| (at_us(us), frame(id, 3, 1000)));
+    let frames: Vec<_> = greedy.chain(sparse).collect();
+    assert_eq!(run(line(queue), &frames, true).ids(), [0, 1, 10, 2, 3, 11, 4, 5]);
+}
+
+#[test]
 fn an_overload_is_taken_from_the_head_of_the_fattest_queue() {
     let queue = fq(|config| config.limit = QueueLimit::Packets(5));
     let mut frames: Vec<_> = (0..7).map(|id| (Time::ZERO, frame(id, 0, 1000))).collect();
@@ -257,6 +284,22 @@ fn pie(seed: u64) -> PieConfig {
         mark_ecnth: 0.9,
         stream: Stream::named(seed, "pie"),
     }
+}
+
+#[test]
+fn red_counts_idle_time_from_the_departure_of_the_last_frame() {
+    // Queues of 0, 1, 2 and then 3 bring the average at weight 1/2 to 2.95, and all but three
+    // frames are dropped from 2 on. They have left at 3 ms; half a millisecond of idleness holds
+    // no whole frame, a whole millisecond one, which halves the average.
+    let late = |us| {
+        let config =
+            RedConfig { min_th: 1, max_th: 2, wq: 0.5, max_p: 0.0, gentle: false, ..red(1) };
+        let mut frames: Vec<_> = (0..8).map(|id| (Time::ZERO, frame(id, 0, 1000))).collect();
+        frames.push((at_us(us), frame(9, 0, 1000)));
+        run(line(Queue::Red(config)), &frames, true).ids()
+    };
+    assert_eq!(late(3500), [0, 1, 2]);
+    assert_eq!(late(4000), [0, 1, 2, 9]);
 }
 
 #[test]

@@ -265,9 +265,7 @@ impl Tcb {
             // RFC 5681 §3.1: the threshold falls once for each loss, not at each resend of it.
             self.cut(Congestion::Timeout, cx.now);
         }
-        if !self.congestion.owns_window() {
-            self.window.cwnd = self.smss;
-        }
+        self.window.cwnd = self.smss;
         let watched = self.config.frto && !again && self.una >= self.repair.recover;
         self.repair.frto = if watched { Frto::Resent } else { Frto::Off };
         self.repair.phase = Phase::Loss;
