@@ -320,8 +320,11 @@ impl<'a> Runner<'a> {
             self.advance(latest)?;
             self.refuse_blocked()?;
         }
-        let Some((at, packet)) = self.waiting.pop_front() else { return Ok(()) };
-        let expected = format!("no more packets until the script's end at {}", InSeconds(self.now));
+        let end = end.max(self.previous);
+        let Some((at, packet)) = self.waiting.pop_front().filter(|(at, _)| *at < end) else {
+            return Ok(());
+        };
+        let expected = format!("no more packets before the script's end at {}", InSeconds(end));
         let actual = format!("{} > {}", InSeconds(at), Quiet(&packet));
         Err(self.fail(FailureKind::Unexpected, expected, actual))
     }

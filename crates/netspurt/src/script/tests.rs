@@ -165,9 +165,9 @@ fn after_a_range_or_any_time_offsets_count_from_what_happened() {
 #[test]
 fn a_packet_the_script_does_not_have_fails_it_if_it_was_due_before_the_end() {
     let extra = || server([(ms(300), data(1, 1000))]);
-    let silent = format!("{HANDSHAKE}+0.1 close(4) = 0");
-    assert!(run(&parse(&silent), &mut extra()).is_ok(), "it is due after the end");
     let silent = format!("{HANDSHAKE}+0.2 close(4) = 0");
+    assert!(run(&parse(&silent), &mut extra()).is_ok(), "it is due at the end");
+    let silent = format!("{HANDSHAKE}+0.200001 close(4) = 0");
     let failure = fails(&silent, extra());
     assert_eq!(failure.kind, FailureKind::Unexpected);
     let early = format!("{HANDSHAKE}+0.4 > . 1001:2001(1000) ack 1");
