@@ -13,6 +13,7 @@ pub mod rng;
 pub mod rto;
 pub mod sample;
 pub mod scenario;
+pub mod script;
 pub mod segment;
 pub mod seq;
 pub mod sim;

@@ -1,0 +1,228 @@
+//! The language of `%{ }%`: assertions over the fields of `tcp_info`.
+
+use core::fmt;
+
+use super::info::{Field, Info};
+
+/// An expression over integers. A comparison is 1 where it holds and 0 where not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expression {
+    /// A number.
+    Number(i64),
+    /// A number with a name, as `TCP_CA_Open`.
+    Constant(&'static str, i64),
+    /// A field of `tcp_info`.
+    Field(Field),
+    /// `not`.
+    Not(Box<Expression>),
+    /// `-`.
+    Negative(Box<Expression>),
+    /// Two expressions and what joins them.
+    Pair(Box<Expression>, Operator, Box<Expression>),
+}
+
+/// What joins two expressions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the signs below say it")]
+pub enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    /// Rounds towards zero.
+    Divide,
+    Equal,
+    NotEqual,
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+    And,
+    Or,
+}
+
+impl Operator {
+    pub(super) const COMPARISONS: [(&'static str, Operator); 6] = [
+        ("==", Operator::Equal),
+        ("!=", Operator::NotEqual),
+        ("<=", Operator::AtMost),
+        (">=", Operator::AtLeast),
+        ("<", Operator::Less),
+        (">", Operator::More),
+    ];
+
+    fn sign(self) -> &'static str {
+        match self {
+            Operator::Add => "+",
+            Operator::Subtract => "-",
+            Operator::Multiply => "*",
+            Operator::Divide => "/",
+            Operator::And => "and",
+            Operator::Or => "or",
+            other => super::call::name_in(&Self::COMPARISONS, other),
+        }
+    }
+
+    /// How strongly it binds.
+    fn strength(self) -> u8 {
+        match self {
+            Operator::Or => 1,
+            Operator::And => 2,
+            Operator::Add | Operator::Subtract => 5,
+            Operator::Multiply | Operator::Divide => 6,
+            _ => 4,
+        }
+    }
+}
+
+/// What an assertion says when it fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// A text.
+    Text(String),
+    /// The value of an expression.
+    Value(Expression),
+}
+
+/// One `assert`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assertion {
+    /// Its line in the script.
+    pub line: usize,
+    /// What must not be 0.
+    pub expression: Expression,
+    /// What to say otherwise.
+    pub message: Option<Message>,
+}
+
+/// Why an expression has no value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EvaluationError {
+    /// The connection does not tell this field.
+    #[error("the connection does not tell {0}")]
+    NotTold(&'static str),
+    /// A division by zero.
+    #[error("this divides by zero")]
+    DivisionByZero,
+    /// More than 64 bits.
+    #[error("this does not fit in 64 bits")]
+    TooLarge,
+}
+
+impl Expression {
+    /// The value with these fields.
+    ///
+    /// # Errors
+    /// Where a field is missing, and where arithmetic has no result.
+    pub fn value(&self, info: &Info) -> Result<i64, EvaluationError> {
+        match self {
+            Expression::Number(number) | Expression::Constant(_, number) => Ok(*number),
+            Expression::Field(field) => {
+                info.get(*field).ok_or(EvaluationError::NotTold(field.name()))
+            }
+            Expression::Not(inner) => Ok(i64::from(inner.value(info)? == 0)),
+            Expression::Negative(inner) => {
+                inner.value(info)?.checked_neg().ok_or(EvaluationError::TooLarge)
+            }
+            Expression::Pair(left, Operator::And, right) => {
+                Ok(i64::from(left.value(info)? != 0 && right.value(info)? != 0))
+            }
+            Expression::Pair(left, Operator::Or, right) => {
+                Ok(i64::from(left.value(info)? != 0 || right.value(info)? != 0))
+            }
+            Expression::Pair(left, operator, right) => {
+                join(left.value(info)?, *operator, right.value(info)?)
+            }
+        }
+    }
+
+    /// The fields it names, each once.
+    pub fn fields(&self) -> Vec<Field> {
+        let mut found = Vec::new();
+        self.collect(&mut found);
+        found
+    }
+
+    fn collect(&self, found: &mut Vec<Field>) {
+        match self {
+            Expression::Field(field) if !found.contains(field) => found.push(*field),
+            Expression::Not(inner) | Expression::Negative(inner) => inner.collect(found),
+            Expression::Pair(left, _, right) => {
+                left.collect(found);
+                right.collect(found);
+            }
+            _ => {}
+        }
+    }
+
+    fn strength(&self) -> u8 {
+        match self {
+            Expression::Pair(_, operator, _) => operator.strength(),
+            Expression::Not(_) => 3,
+            Expression::Negative(_) => 7,
+            _ => 8,
+        }
+    }
+
+    /// Writes it, in parentheses where it binds no stronger than `least`.
+    fn show(&self, f: &mut fmt::Formatter<'_>, least: u8) -> fmt::Result {
+        if self.strength() < least {
+            return write!(f, "({self})");
+        }
+        write!(f, "{self}")
+    }
+}
+
+fn join(left: i64, operator: Operator, right: i64) -> Result<i64, EvaluationError> {
+    let number = match operator {
+        Operator::Add => left.checked_add(right),
+        Operator::Subtract => left.checked_sub(right),
+        Operator::Multiply => left.checked_mul(right),
+        Operator::Divide if right == 0 => return Err(EvaluationError::DivisionByZero),
+        Operator::Divide => left.checked_div(right),
+        Operator::Equal => Some((left == right).into()),
+        Operator::NotEqual => Some((left != right).into()),
+        Operator::Less => Some((left < right).into()),
+        Operator::AtMost => Some((left <= right).into()),
+        Operator::More => Some((left > right).into()),
+        Operator::AtLeast => Some((left >= right).into()),
+        Operator::And => Some((left != 0 && right != 0).into()),
+        Operator::Or => Some((left != 0 || right != 0).into()),
+    };
+    number.ok_or(EvaluationError::TooLarge)
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Expression::Number(number) => write!(f, "{number}"),
+            Expression::Constant(name, _) => write!(f, "{name}"),
+            Expression::Field(field) => write!(f, "{}", field.name()),
+            Expression::Not(inner) => {
+                write!(f, "not ")?;
+                inner.show(f, 3)
+            }
+            Expression::Negative(inner) => {
+                write!(f, "-")?;
+                inner.show(f, 8)
+            }
+            Expression::Pair(left, operator, right) => {
+                let strength = operator.strength();
+                // Comparisons do not chain; the others lean to the left.
+                left.show(f, strength + u8::from(strength == 4))?;
+                write!(f, " {} ", operator.sign())?;
+                right.show(f, strength + 1)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Assertion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "assert {}", self.expression)?;
+        match &self.message {
+            None => Ok(()),
+            Some(Message::Text(text)) => write!(f, ", \"{text}\""),
+            Some(Message::Value(value)) => write!(f, ", {value}"),
+        }
+    }
+}

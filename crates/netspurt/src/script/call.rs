@@ -1,0 +1,413 @@
+//! Socket calls as a script writes them, and what comes back.
+
+use core::fmt;
+
+/// A socket's number: 3 for the first, then the lowest that is free.
+pub type Fd = i32;
+
+/// A socket call.
+///
+/// ```
+/// use netspurt::script::{Action, Call, Script};
+/// let script = Script::parse("a.pkt", "0 write(4, ..., 1000) = 1000")?;
+/// let Action::Call { call, .. } = &script.events[0].action else { panic!() };
+/// assert!(matches!(call, Call::Write { fd: 4, octets: 1000, .. }));
+/// assert_eq!(call.to_string(), "write(4, ..., 1000)");
+/// # Ok::<(), netspurt::script::ScriptError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// `socket(..., SOCK_STREAM, IPPROTO_TCP)`.
+    Socket {
+        /// `SOCK_STREAM|SOCK_NONBLOCK`.
+        nonblocking: bool,
+    },
+    /// `bind(3, ..., ...)`.
+    Bind {
+        /// The socket.
+        fd: Fd,
+    },
+    /// `listen(3, 1)`.
+    Listen {
+        /// The socket.
+        fd: Fd,
+        /// Connections that may wait.
+        backlog: u32,
+    },
+    /// `accept(3, ..., ...)`.
+    Accept {
+        /// The listening socket.
+        fd: Fd,
+    },
+    /// `connect(3, ..., ...)`.
+    Connect {
+        /// The socket.
+        fd: Fd,
+    },
+    /// `write(4, ..., 1000)`, `send(4, ..., 1000, FLAGS)` or `sendto(4, ..., 1000, FLAGS, ..., ...)`.
+    Write {
+        /// The socket.
+        fd: Fd,
+        /// How many octets.
+        octets: u32,
+        /// What `send` adds.
+        flags: MessageFlags,
+    },
+    /// `read(4, ..., 1000)` or `recv(4, ..., 1000, FLAGS)`.
+    Read {
+        /// The socket.
+        fd: Fd,
+        /// How many octets at most.
+        octets: u32,
+        /// What `recv` adds.
+        flags: MessageFlags,
+    },
+    /// `close(4)`.
+    Close {
+        /// The socket.
+        fd: Fd,
+    },
+    /// `shutdown(4, SHUT_WR)`.
+    Shutdown {
+        /// The socket.
+        fd: Fd,
+        /// Which way.
+        how: Shutdown,
+    },
+    /// `fcntl(3, F_GETFL)`: returns [`status`](crate::script::status) bits.
+    GetStatus {
+        /// The socket.
+        fd: Fd,
+    },
+    /// `fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK)`.
+    SetStatus {
+        /// The socket.
+        fd: Fd,
+        /// Whether calls return at once.
+        nonblocking: bool,
+    },
+    /// `setsockopt(3, SOL_TCP, TCP_NODELAY, [1], 4)`.
+    SetOption {
+        /// The socket.
+        fd: Fd,
+        /// Which option.
+        option: SocketOption,
+        /// Its value.
+        value: OptionValue,
+    },
+    /// `getsockopt(3, SOL_SOCKET, SO_ERROR, [0], [4])`.
+    GetOption {
+        /// The socket.
+        fd: Fd,
+        /// Which option.
+        option: SocketOption,
+    },
+    /// `ioctl(4, SIOCINQ, [1000])`.
+    Ioctl {
+        /// The socket.
+        fd: Fd,
+        /// What is asked.
+        request: IoctlRequest,
+    },
+}
+
+/// The bits that `fcntl(F_GETFL)` returns.
+pub mod status {
+    /// Reads and writes.
+    pub const O_RDWR: i64 = 0o2;
+    /// Calls return at once.
+    pub const O_NONBLOCK: i64 = 0o4000;
+}
+
+/// Flags of `send` and `recv`. `MSG_NOSIGNAL` may be written: there are no signals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MessageFlags {
+    /// `MSG_DONTWAIT`: returns at once.
+    pub dont_wait: bool,
+    /// `MSG_MORE`: more octets follow, so a short segment may wait.
+    pub more: bool,
+}
+
+/// Which way `shutdown` closes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shutdown {
+    /// `SHUT_RD`.
+    Read,
+    /// `SHUT_WR`.
+    Write,
+    /// `SHUT_RDWR`.
+    Both,
+}
+
+impl Shutdown {
+    pub(super) const ALL: [(&'static str, Shutdown); 3] =
+        [("SHUT_RD", Shutdown::Read), ("SHUT_WR", Shutdown::Write), ("SHUT_RDWR", Shutdown::Both)];
+}
+
+/// What an `ioctl` asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IoctlRequest {
+    /// `SIOCINQ`: octets not read.
+    Unread,
+    /// `SIOCOUTQ`: octets not acknowledged.
+    Unacknowledged,
+    /// `SIOCOUTQNSD`: octets not sent.
+    Unsent,
+}
+
+impl IoctlRequest {
+    pub(super) const ALL: [(&'static str, IoctlRequest); 3] = [
+        ("SIOCINQ", IoctlRequest::Unread),
+        ("SIOCOUTQ", IoctlRequest::Unacknowledged),
+        ("SIOCOUTQNSD", IoctlRequest::Unsent),
+    ];
+}
+
+/// A socket option; the names are the system's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the table below has the names that every manual explains")]
+pub enum SocketOption {
+    ReuseAddress,
+    ReusePort,
+    KeepAlive,
+    SendBuffer,
+    ReceiveBuffer,
+    Linger,
+    Error,
+    NoDelay,
+    MaxSegment,
+    Cork,
+    KeepIdle,
+    KeepInterval,
+    KeepCount,
+    SynCount,
+    QuickAck,
+    Congestion,
+    UserTimeout,
+    NotSentLowWater,
+    WindowClamp,
+    MaxPacingRate,
+    DelayedAckMax,
+    RtoMin,
+    RtoMax,
+}
+
+impl SocketOption {
+    /// Each option with its name; those of `SOL_SOCKET` start with `SO_`.
+    pub(super) const ALL: [(&'static str, SocketOption); 23] = [
+        ("SO_REUSEADDR", SocketOption::ReuseAddress),
+        ("SO_REUSEPORT", SocketOption::ReusePort),
+        ("SO_KEEPALIVE", SocketOption::KeepAlive),
+        ("SO_SNDBUF", SocketOption::SendBuffer),
+        ("SO_RCVBUF", SocketOption::ReceiveBuffer),
+        ("SO_LINGER", SocketOption::Linger),
+        ("SO_ERROR", SocketOption::Error),
+        ("SO_MAX_PACING_RATE", SocketOption::MaxPacingRate),
+        ("TCP_NODELAY", SocketOption::NoDelay),
+        ("TCP_MAXSEG", SocketOption::MaxSegment),
+        ("TCP_CORK", SocketOption::Cork),
+        ("TCP_KEEPIDLE", SocketOption::KeepIdle),
+        ("TCP_KEEPINTVL", SocketOption::KeepInterval),
+        ("TCP_KEEPCNT", SocketOption::KeepCount),
+        ("TCP_SYNCNT", SocketOption::SynCount),
+        ("TCP_QUICKACK", SocketOption::QuickAck),
+        ("TCP_CONGESTION", SocketOption::Congestion),
+        ("TCP_USER_TIMEOUT", SocketOption::UserTimeout),
+        ("TCP_NOTSENT_LOWAT", SocketOption::NotSentLowWater),
+        ("TCP_WINDOW_CLAMP", SocketOption::WindowClamp),
+        ("TCP_DELACK_MAX_US", SocketOption::DelayedAckMax),
+        ("TCP_RTO_MIN_US", SocketOption::RtoMin),
+        ("TCP_RTO_MAX_MS", SocketOption::RtoMax),
+    ];
+
+    /// The system's name, as in `TCP_NODELAY`.
+    pub fn name(self) -> &'static str {
+        name_in(&Self::ALL, self)
+    }
+
+    /// `SOL_SOCKET` or `SOL_TCP`.
+    pub fn level(self) -> &'static str {
+        if self.name().starts_with("SO_") { "SOL_SOCKET" } else { "SOL_TCP" }
+    }
+}
+
+/// A socket option's value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OptionValue {
+    /// `[1]`.
+    Number(i64),
+    /// `"cubic"`.
+    Text(String),
+    /// `{onoff=1, linger=5}`.
+    Linger {
+        /// Whether closing waits.
+        on: bool,
+        /// For how many seconds.
+        seconds: u32,
+    },
+}
+
+/// What a call returned.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// The value: octets, a socket, 0, or -1.
+    pub value: i64,
+    /// Why it failed, by its name as in `EAGAIN`.
+    pub errno: Option<&'static str>,
+    /// What `getsockopt` and `ioctl` wrote.
+    pub out: Option<OptionValue>,
+}
+
+impl Outcome {
+    /// Success with `value`.
+    pub const fn returned(value: i64) -> Self {
+        Self { value, errno: None, out: None }
+    }
+
+    /// Failure, as in `Outcome::failed("EAGAIN")`.
+    pub const fn failed(errno: &'static str) -> Self {
+        Self { value: -1, errno: Some(errno), out: None }
+    }
+}
+
+/// What a script expects of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// The value; `None` where it says `?`.
+    pub value: Option<i64>,
+    /// The error's name.
+    pub errno: Option<&'static str>,
+    /// What is to be written.
+    pub out: Option<OptionValue>,
+}
+
+impl Expected {
+    pub(super) fn admits(&self, outcome: &Outcome) -> bool {
+        let value = self.value.is_none_or(|value| value == outcome.value);
+        let errno = self.value.is_none() || self.errno == outcome.errno;
+        value && errno && (self.out.is_none() || self.out == outcome.out)
+    }
+}
+
+/// The errors a call may end with.
+pub(super) const ERRNOS: [&str; 23] = [
+    "EAGAIN",
+    "EALREADY",
+    "EADDRINUSE",
+    "EBADF",
+    "ECONNABORTED",
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "EDESTADDRREQ",
+    "EFAULT",
+    "EHOSTUNREACH",
+    "EINPROGRESS",
+    "EINTR",
+    "EINVAL",
+    "EISCONN",
+    "EMSGSIZE",
+    "ENETUNREACH",
+    "ENOBUFS",
+    "ENOPROTOOPT",
+    "ENOTCONN",
+    "EOPNOTSUPP",
+    "EPIPE",
+    "EPROTONOSUPPORT",
+    "ETIMEDOUT",
+];
+
+pub(super) fn name_in<T: Copy + PartialEq>(table: &[(&'static str, T)], wanted: T) -> &'static str {
+    table.iter().find(|(_, entry)| *entry == wanted).expect("the table is whole").0
+}
+
+impl fmt::Display for MessageFlags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.dont_wait, self.more) {
+            (false, false) => write!(f, "0"),
+            (true, false) => write!(f, "MSG_DONTWAIT"),
+            (false, true) => write!(f, "MSG_MORE"),
+            (true, true) => write!(f, "MSG_DONTWAIT|MSG_MORE"),
+        }
+    }
+}
+
+impl fmt::Display for OptionValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OptionValue::Number(number) => write!(f, "[{number}]"),
+            OptionValue::Text(text) => write!(f, "\"{text}\""),
+            OptionValue::Linger { on, seconds } => {
+                write!(f, "{{onoff={}, linger={seconds}}}", u8::from(*on))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Call::Socket { nonblocking } => {
+                let extra = if *nonblocking { "|SOCK_NONBLOCK" } else { "" };
+                write!(f, "socket(..., SOCK_STREAM{extra}, IPPROTO_TCP)")
+            }
+            Call::Bind { fd } => write!(f, "bind({fd}, ..., ...)"),
+            Call::Listen { fd, backlog } => write!(f, "listen({fd}, {backlog})"),
+            Call::Accept { fd } => write!(f, "accept({fd}, ..., ...)"),
+            Call::Connect { fd } => write!(f, "connect({fd}, ..., ...)"),
+            Call::Write { fd, octets, flags } if *flags == MessageFlags::default() => {
+                write!(f, "write({fd}, ..., {octets})")
+            }
+            Call::Write { fd, octets, flags } => write!(f, "send({fd}, ..., {octets}, {flags})"),
+            Call::Read { fd, octets, flags } if *flags == MessageFlags::default() => {
+                write!(f, "read({fd}, ..., {octets})")
+            }
+            Call::Read { fd, octets, flags } => write!(f, "recv({fd}, ..., {octets}, {flags})"),
+            Call::Close { fd } => write!(f, "close({fd})"),
+            Call::Shutdown { fd, how } => {
+                write!(f, "shutdown({fd}, {})", name_in(&Shutdown::ALL, *how))
+            }
+            Call::GetStatus { fd } => write!(f, "fcntl({fd}, F_GETFL)"),
+            Call::SetStatus { fd, nonblocking } => {
+                let extra = if *nonblocking { "|O_NONBLOCK" } else { "" };
+                write!(f, "fcntl({fd}, F_SETFL, O_RDWR{extra})")
+            }
+            Call::SetOption { fd, option, value } => {
+                write!(f, "setsockopt({fd}, {}, {}, {value})", option.level(), option.name())
+            }
+            Call::GetOption { fd, option } => {
+                write!(f, "getsockopt({fd}, {}, {})", option.level(), option.name())
+            }
+            Call::Ioctl { fd, request } => {
+                write!(f, "ioctl({fd}, {})", name_in(&IoctlRequest::ALL, *request))
+            }
+        }
+    }
+}
+
+fn ending(
+    f: &mut fmt::Formatter<'_>,
+    value: Option<i64>,
+    errno: Option<&str>,
+    out: Option<&OptionValue>,
+) -> fmt::Result {
+    match value {
+        Some(value) => write!(f, "{value}")?,
+        None => write!(f, "?")?,
+    }
+    if let Some(errno) = errno {
+        write!(f, " {errno}")?;
+    }
+    out.map_or(Ok(()), |out| write!(f, ", {out}"))
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        ending(f, Some(self.value), self.errno, self.out.as_ref())
+    }
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        ending(f, self.value, self.errno, self.out.as_ref())
+    }
+}

@@ -1,0 +1,119 @@
+//! From the script's numbers to the wire's and back: sequence numbers and time stamps.
+
+use std::collections::BTreeMap;
+
+use crate::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
+
+use super::packet::{EcnMark, Packet, PacketOptions};
+
+/// The remote end's initial sequence number: its octets wrap early, so that every script that
+/// receives some tests that.
+const REMOTE_ISN: u32 = 0xffff_fc00;
+/// IP and TCP headers without options.
+const HEADERS_BYTES: u16 = 40;
+
+/// What relates the two counts.
+#[derive(Debug, Default)]
+pub(super) struct Numbers {
+    /// The connection's initial sequence number; 0 until its SYN is seen.
+    local_isn: u32,
+    /// Time stamps on the wire less those of the script.
+    stamp_offset: Option<u32>,
+    /// For each time stamp that the script expected of a packet, the one it had.
+    stamps: BTreeMap<u32, u32>,
+}
+
+/// An echo of a time stamp that nobody could know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct UnknownEcho(pub(super) u32);
+
+impl Numbers {
+    /// A segment as the script would write it.
+    pub(super) fn show(&mut self, segment: &Segment) -> Packet {
+        if segment.flags.has(Flags::SYN) {
+            self.local_isn = segment.seq;
+        }
+        let syn = segment.syn_options();
+        let relative = |block: &SackBlock| SackBlock {
+            left: block.left.wrapping_sub(REMOTE_ISN),
+            right: block.right.wrapping_sub(REMOTE_ISN),
+        };
+        let offset = self.stamp_offset.unwrap_or(0);
+        let stamps = segment.timestamps();
+        let stamps = stamps.map(|ts| Timestamps { val: ts.val.wrapping_sub(offset), ecr: ts.ecr });
+        let has_ack = segment.flags.has(Flags::ACK);
+        Packet {
+            ecn: Some(EcnMark::of(segment.ecn)),
+            flags: segment.flags,
+            seq: segment.seq.wrapping_sub(self.local_isn),
+            len: segment.len,
+            ack: has_ack.then(|| segment.ack.wrapping_sub(REMOTE_ISN)),
+            window: Some(segment.window),
+            options: Some(PacketOptions {
+                mss: syn.mss,
+                sack_permitted: syn.sack,
+                timestamps: stamps,
+                window_scale: syn.window_scale,
+                sack: segment.sack().iter().map(relative).collect(),
+            }),
+        }
+    }
+
+    /// The script expected the time stamp `script` where a packet shows `shown`: the first
+    /// such pair ties the two counts together. Returns what is shown from then on.
+    pub(super) fn pair(&mut self, script: u32, shown: u32) -> u32 {
+        let actual = shown.wrapping_add(self.stamp_offset.unwrap_or(0));
+        let offset = *self.stamp_offset.get_or_insert(actual.wrapping_sub(script));
+        self.stamps.insert(script, actual);
+        actual.wrapping_sub(offset)
+    }
+
+    /// A packet of the remote end as a segment.
+    pub(super) fn segment(&self, packet: &Packet) -> Result<Segment, UnknownEcho> {
+        let none = PacketOptions::default();
+        let options = packet.options.as_ref().unwrap_or(&none);
+        let mut segment = Segment {
+            seq: packet.seq.wrapping_add(REMOTE_ISN),
+            ack: packet.ack.map_or(0, |ack| ack.wrapping_add(self.local_isn)),
+            len: packet.len,
+            size_bytes: packet.len.saturating_add(HEADERS_BYTES + options.size_bytes()),
+            window: packet.window.unwrap_or(0),
+            flags: packet.flags,
+            ecn: packet.ecn.map_or_else(Default::default, EcnMark::codepoint),
+            ..Segment::default()
+        };
+        if packet.flags.has(Flags::SYN) {
+            segment.set_syn_options(SynOptions {
+                mss: options.mss,
+                window_scale: options.window_scale,
+                sack: options.sack_permitted,
+            });
+        }
+        if !options.sack.is_empty() {
+            let mut blocks = SackBlocks::default();
+            for block in options.sack.iter().take(SackBlocks::MAX) {
+                blocks.add(SackBlock {
+                    left: block.left.wrapping_add(self.local_isn),
+                    right: block.right.wrapping_add(self.local_isn),
+                });
+            }
+            segment.set_sack(&blocks);
+        }
+        if let Some(stamps) = options.timestamps {
+            let ecr = self.echo(stamps.ecr).ok_or(UnknownEcho(stamps.ecr))?;
+            segment.set_timestamps(Timestamps { val: stamps.val, ecr });
+        }
+        Ok(segment)
+    }
+
+    /// The wire's form of an echo: the very stamp of the packet that the script gave this one,
+    /// else by the offset. 0 echoes nothing.
+    fn echo(&self, ecr: u32) -> Option<u32> {
+        let seen = self.stamps.get(&ecr).copied();
+        seen.or(if ecr == 0 {
+            Some(0)
+        } else {
+            self.stamp_offset.map(|offset| ecr.wrapping_add(offset))
+        })
+    }
+}

@@ -1,0 +1,233 @@
+//! The scripts we ship and the notation's page are what they say.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use netspurt::script::{
+    Action, Call, CallResult, Info, Moment, Outcome, Packet, Script, Subject, run,
+};
+use netspurt::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
+use netspurt::units::{Duration, Time};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).canonicalize().unwrap()
+}
+
+fn scripts() -> Vec<Script> {
+    let mut found: Vec<PathBuf> =
+        fs::read_dir(root().join("scripts")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.sort();
+    let read = |path: &PathBuf| {
+        assert_eq!(path.extension().unwrap(), "pkt", "{}", path.display());
+        let name = format!("scripts/{}", path.file_name().unwrap().display());
+        let text = fs::read_to_string(path).unwrap();
+        Script::parse(&name, &text).unwrap_or_else(|error| panic!("{error}"))
+    };
+    found.iter().map(read).collect()
+}
+
+#[test]
+fn every_script_is_read_and_says_what_it_shows_where_that_is_written_and_what_breaks_it() {
+    let scripts = scripts();
+    assert!(scripts.len() >= 25);
+    let mut titles = BTreeSet::new();
+    for Script { name, options, events, .. } in &scripts {
+        assert!(!options.title.is_empty() && titles.insert(&options.title), "{name}: its title");
+        let cited = options.clauses.iter().all(|clause| clause.starts_with("RFC "));
+        assert!(cited && !options.clauses.is_empty(), "{name}: its clause");
+        assert!(options.profile.is_some(), "{name}: its profile");
+        assert!(!options.fails_with.is_empty(), "{name}: what it fails with");
+        for change in &options.fails_with {
+            let same = |set: &netspurt::script::Setting| {
+                set.path == change.path && set.value == change.value
+            };
+            assert!(!options.set.iter().any(same), "{name}:{}: no change", change.line);
+        }
+        let sends = |action: &Action| matches!(action, Action::Outbound(_));
+        assert!(events.iter().any(|event| sends(&event.action)), "{name}: nothing is sent");
+    }
+}
+
+/// A connection that knows its script by heart, but for the assertions.
+struct Parrot {
+    /// What to send, when, and after how many calls and inbound packets.
+    lines: VecDeque<(usize, Time, Packet)>,
+    results: VecDeque<Outcome>,
+    heard: usize,
+    peer_isn: u32,
+}
+
+const OWN_ISN: u32 = 0xffff_ff00;
+
+impl Parrot {
+    fn of(script: &Script) -> Self {
+        let (mut lines, mut results, mut heard) = (VecDeque::new(), VecDeque::new(), 0);
+        let mut now = Time::ZERO;
+        for event in &script.events {
+            now = match event.moment {
+                Moment::Any => now,
+                Moment::At(at) | Moment::Between(at, _) | Moment::Lasting(at, _) => Time::ZERO + at,
+                Moment::After(after)
+                | Moment::AfterBetween(after, _)
+                | Moment::AfterLasting(after, _) => now + after,
+            };
+            match &event.action {
+                Action::Outbound(packet) => lines.push_back((heard, now, packet.clone())),
+                Action::Inbound(_) => heard += 1,
+                Action::Call { expected, .. } => {
+                    heard += 1;
+                    let value = expected.value.unwrap_or(0);
+                    let out = expected.out.clone();
+                    results.push_back(Outcome { value, errno: expected.errno, out });
+                }
+                Action::Check(_) => {}
+            }
+        }
+        Self { lines, results, heard: 0, peer_isn: 0 }
+    }
+
+    fn segment(&self, packet: &Packet) -> Segment {
+        let mut segment = Segment {
+            seq: packet.seq.wrapping_add(OWN_ISN),
+            ack: packet.ack.unwrap_or(0).wrapping_add(self.peer_isn),
+            len: packet.len,
+            window: packet.window.unwrap_or(1234),
+            flags: packet.flags,
+            ecn: packet.ecn.map(|mark| mark.codepoint()).unwrap_or_default(),
+            ..Segment::default()
+        };
+        let options = packet.options.clone().unwrap_or_default();
+        let (mss, window_scale, sack) = (options.mss, options.window_scale, options.sack_permitted);
+        segment.set_syn_options(SynOptions { mss, window_scale, sack });
+        if !options.sack.is_empty() {
+            let mut blocks = SackBlocks::default();
+            for block in &options.sack {
+                let wire = |edge: u32| edge.wrapping_add(self.peer_isn);
+                blocks.add(SackBlock { left: wire(block.left), right: wire(block.right) });
+            }
+            segment.set_sack(&blocks);
+        }
+        if let Some(mut stamps) = options.timestamps {
+            stamps.val = stamps.val.wrapping_add(77);
+            segment.set_timestamps(stamps);
+        }
+        segment
+    }
+}
+
+impl Subject for Parrot {
+    fn call(&mut self, _: Time, _: &Call) -> CallResult {
+        self.heard += 1;
+        CallResult::Returned(self.results.pop_front().expect("as many as calls"))
+    }
+
+    fn returned(&mut self, _: Time) -> Option<Outcome> {
+        None
+    }
+
+    fn inject(&mut self, _: Time, segment: &Segment) {
+        if segment.flags.has(Flags::SYN) {
+            self.peer_isn = segment.seq;
+        }
+        self.heard += 1;
+    }
+
+    fn next_wakeup(&self) -> Option<Time> {
+        self.lines.front().filter(|(heard, ..)| *heard <= self.heard).map(|(_, at, _)| *at)
+    }
+
+    fn poll(&mut self, now: Time) -> Option<(Time, Segment)> {
+        self.next_wakeup().filter(|at| *at <= now)?;
+        let (_, at, packet) = self.lines.pop_front()?;
+        Some((at, self.segment(&packet)))
+    }
+
+    fn info(&self, _: Time) -> Info {
+        Info::default()
+    }
+}
+
+/// The script without its assertions, exact to the nanosecond.
+fn without_checks(mut script: Script) -> Script {
+    script.options.tolerance = Duration::ZERO;
+    for event in &mut script.events {
+        if let Action::Check(assertions) = &mut event.action {
+            assertions.clear();
+        }
+    }
+    script
+}
+
+#[test]
+fn a_connection_that_knows_a_script_by_heart_passes_it() {
+    for script in scripts().into_iter().map(without_checks) {
+        let story = run(&script, &mut Parrot::of(&script));
+        let story = story.unwrap_or_else(|failure| panic!("{failure}"));
+        let told = script.events.iter().filter(|e| !matches!(e.action, Action::Check(_))).count();
+        assert_eq!(story.len(), told, "{}", script.name);
+    }
+}
+
+#[test]
+fn a_connection_that_leaves_a_packet_out_or_changes_one_fails_the_script() {
+    for script in scripts().into_iter().map(without_checks) {
+        for line in 0..Parrot::of(&script).lines.len() {
+            let mut forgetful = Parrot::of(&script);
+            forgetful.lines.remove(line);
+            let mut wrong = Parrot::of(&script);
+            wrong.lines[line].2.seq += 1;
+            let mut late = Parrot::of(&script);
+            late.lines.iter_mut().skip(line).for_each(|l| l.1 += Duration::from_secs(1));
+            // What a SYN says of its own number defines it.
+            let syn = wrong.lines[line].2.flags.has(Flags::SYN);
+            assert!(run(&script, &mut forgetful).is_err(), "{}: {line}", script.name);
+            assert!(syn || run(&script, &mut wrong).is_err(), "{}: {line}", script.name);
+            assert!(run(&script, &mut late).is_err(), "{}: {line}", script.name);
+        }
+    }
+}
+
+#[test]
+fn what_a_packet_line_means_survives_being_written_and_read() {
+    for script in scripts() {
+        for event in &script.events {
+            let (Action::Inbound(packet) | Action::Outbound(packet)) = &event.action else {
+                continue;
+            };
+            let mark = if matches!(event.action, Action::Inbound(_)) { '<' } else { '>' };
+            let again = Script::parse("again", &format!("0 {mark} {packet}")).unwrap();
+            assert_eq!(again.events[0].action, event.action, "{}:{}", script.name, event.line);
+        }
+    }
+}
+
+#[test]
+fn the_example_of_the_notations_page_is_a_script() {
+    let page = fs::read_to_string(root().join("../../docs/scripts.md")).unwrap();
+    let mut blocks = page.split("```pkt\n").skip(1).peekable();
+    assert!(blocks.peek().is_some());
+    for block in blocks {
+        let (text, _) = block.split_once("```").unwrap();
+        Script::parse("docs/scripts.md", text).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn what_the_notations_page_calls_unsupported_is_refused_as_it_says() {
+    let page = fs::read_to_string(root().join("../../docs/scripts.md")).unwrap();
+    let (_, table) = page.split_once("## What is not supported").unwrap();
+    let mut rows = 0;
+    for row in table.lines().filter(|row| row.starts_with("| `")) {
+        let cells: Vec<&str> = row.split(" | ").collect();
+        // A code span that holds a backtick is set in two of them and blanks.
+        let cell = cells[0].trim_start_matches("| ");
+        let double = cell.strip_prefix("`` ").and_then(|cell| cell.strip_suffix(" ``"));
+        let text = double.unwrap_or(cell.trim_matches('`'));
+        let message = cells[1].trim_end_matches(" |");
+        let error = Script::parse("docs/scripts.md", text).expect_err(text);
+        assert!(error.message.contains(message), "{text}\n{error}");
+        rows += 1;
+    }
+    assert!(rows >= 8);
+}
