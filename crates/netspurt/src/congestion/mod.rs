@@ -6,12 +6,14 @@
 //! in between (RFC 9937). A law that [owns the window](CongestionControl::owns_window), as BBR
 //! does, is told of everything at all times and has the last word.
 
+mod bbr;
 mod cubic;
 mod reno;
 mod slow_start;
 
 use crate::units::{BitRate, Duration, Time};
 
+pub use bbr::{Bbr, BbrConfig};
 pub use cubic::{Cubic, CubicConfig};
 pub use reno::{Reno, RenoConfig};
 pub use slow_start::{HyStartConfig, HyStartPpConfig, SlowStartExit};
@@ -155,6 +157,8 @@ pub enum CongestionConfig {
     Reno(RenoConfig),
     /// CUBIC.
     Cubic(CubicConfig),
+    /// BBR, version 1.
+    Bbr(BbrConfig),
 }
 
 impl CongestionConfig {
@@ -163,6 +167,7 @@ impl CongestionConfig {
         match self {
             CongestionConfig::Reno(config) => Box::new(Reno::new(*config)),
             CongestionConfig::Cubic(config) => Box::new(Cubic::new(*config)),
+            CongestionConfig::Bbr(config) => Box::new(Bbr::new(*config)),
         }
     }
 
@@ -171,6 +176,7 @@ impl CongestionConfig {
         match self {
             CongestionConfig::Reno(_) => "reno",
             CongestionConfig::Cubic(_) => "cubic",
+            CongestionConfig::Bbr(_) => "bbr",
         }
     }
 }
