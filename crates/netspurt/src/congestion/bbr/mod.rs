@@ -23,7 +23,13 @@ const UNIT: (u32, u32) = (1, 1);
 /// Phases of the gain cycle of PROBE_BW.
 const PHASES: usize = 8;
 
-/// BBR's constants, by default those of the draft; gains are fractions.
+/// BBR's constants, by default those of the draft; gains are fractions, none of them zero.
+///
+/// ```
+/// use netspurt::congestion::{BbrConfig, CongestionConfig};
+/// let draft = BbrConfig { pacing_margin_percent: 0, ..BbrConfig::default() };
+/// assert!(CongestionConfig::Bbr(draft).build().owns_window());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BbrConfig {
     /// Gain of pacing and window in STARTUP, 2/ln 2; its inverse paces DRAIN.

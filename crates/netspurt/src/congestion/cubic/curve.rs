@@ -22,9 +22,10 @@ impl Curve {
     pub(super) fn offset(self, dt: Duration) -> u64 {
         let dt = u128::from(dt.as_nanos().min(LONGEST));
         let (num, den) = self.c;
-        let cube = dt * dt * dt / 1_000_000_000;
+        // A cubic second has 10^27 = 2^27 · 5^27 cubic nanoseconds: one shift and one division.
+        let cube = (dt * dt * dt) >> 27;
         let octets = cube.saturating_mul(u128::from(num) * u128::from(self.smss))
-            / (u128::from(den) * 1_000_000_000_000_000_000);
+            / (u128::from(den) * 5_u128.pow(27));
         u64::try_from(octets).unwrap_or(u64::MAX).min(Window::NO_THRESHOLD)
     }
 

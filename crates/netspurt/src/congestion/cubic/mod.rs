@@ -17,6 +17,13 @@ use super::{AckInfo, Congestion, CongestionControl, Window, share};
 use curve::Curve;
 
 /// CUBIC's constants, by default those of RFC 9438 §4.6 and §5. Denominators are not zero.
+///
+/// ```
+/// use netspurt::congestion::{CongestionConfig, CubicConfig, SlowStartExit};
+/// let slow_start_exit = SlowStartExit::HyStart(Default::default());
+/// let linux = CubicConfig { slow_start_exit, ..CubicConfig::default() };
+/// assert_eq!(CongestionConfig::Cubic(linux).name(), "cubic");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CubicConfig {
     /// Steepness of the curve, *C*, in segments per cubic second, as a fraction.
