@@ -138,7 +138,8 @@ pub trait CongestionControl: core::fmt::Debug + Send + Sync {
         let _ = (now, idle);
     }
 
-    /// Whether the law steers the window in recovery, too.
+    /// Whether the law steers the window in recovery, too. The sender then cuts it itself at a
+    /// timeout alone, to one segment.
     fn owns_window(&self) -> bool {
         false
     }

@@ -231,6 +231,31 @@ fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
     }
 }
 
+/// On a path of 5 ms, PROBE_RTT lasts longer than the ten rounds of the filter; what is delivered
+/// while it holds the window down says nothing of the path.
+#[test]
+fn the_bandwidth_survives_a_probe_rtt_of_many_rounds() {
+    let mut bbr = Bbr::new(BbrConfig::default());
+    let looks = Pipe::new(50_000_000, Duration::from_millis(5)).run(&mut bbr, 11);
+    assert!(looks.iter().any(|look| look.mode == Mode::ProbeRtt));
+    for look in looks.iter().filter(|look| ms(look) > 500) {
+        assert!((47_500_000..=52_500_000).contains(&look.bandwidth), "{look:?}");
+    }
+}
+
+#[test]
+fn only_what_was_sent_while_the_window_was_held_down_counts_as_limited() {
+    let (mut bbr, _) = after(&[8_000_000; 5]);
+    bbr.model.hold();
+    bbr.model.keep_holding(3 * SMSS);
+    for (sent_at, limited) in [(4999, false), (5000, true), (8000, true), (8001, false)] {
+        let mut ack = round(&bbr, 600, 8_000_000);
+        ack.rate.as_mut().unwrap().prior_delivered_bytes = sent_at;
+        bbr.model.update_bandwidth(&ack);
+        assert_eq!(bbr.model.app_limited, limited, "sent at {sent_at}");
+    }
+}
+
 /// An ACK in a round of its own, with a rate sample of `bits_per_second` and an RTT of 100 ms.
 fn round(bbr: &Bbr, now_ms: u64, bits_per_second: u64) -> AckInfo {
     let total = bbr.model.delivered + SMSS;

@@ -277,9 +277,10 @@ proptest! {
         prop_assert!((root + 1) * (root + 1) * (root + 1) > x);
     }
 
-    /// The curve climbs `gap` octets in the time that `climb` says.
+    /// The curve climbs `gap` octets in the time that `climb` says, where that is less than the
+    /// 73 minutes it knows: up to 2^34 segments.
     #[test]
-    fn climb_and_offset_are_each_others_reverse(gap in 0..1u64 << 36, smss in 1..10_000u64) {
+    fn climb_and_offset_are_each_others_reverse(gap in 0..1u64 << 36, smss in 4..10_000u64) {
         let curve = Curve { c: (2, 5), smss };
         let back = curve.offset(curve.climb(gap));
         prop_assert!(back <= gap && gap - back <= 1 + gap / 100_000, "{} {}", gap, back);
