@@ -6,11 +6,23 @@
 //! in between (RFC 9937). A law that [owns the window](CongestionControl::owns_window), as BBR
 //! does, is told of everything at all times and has the last word.
 
+mod bbr;
+mod cubic;
 mod reno;
+mod slow_start;
 
 use crate::units::{BitRate, Duration, Time};
 
+pub use bbr::{Bbr, BbrConfig};
+pub use cubic::{Cubic, CubicConfig};
 pub use reno::{Reno, RenoConfig};
+pub use slow_start::{HyStartConfig, HyStartPpConfig, SlowStartExit};
+
+/// `octets` times a fraction, rounded down and held at the longest window there is.
+fn share(octets: u64, (num, den): (u32, u32)) -> u64 {
+    let product = u128::from(octets) * u128::from(num) / u128::from(den);
+    u64::try_from(product).unwrap_or(u64::MAX).min(Window::NO_THRESHOLD)
+}
 
 /// The window as sender and law share it, in octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +138,8 @@ pub trait CongestionControl: core::fmt::Debug + Send + Sync {
         let _ = (now, idle);
     }
 
-    /// Whether the law steers the window in recovery, too.
+    /// Whether the law steers the window in recovery, too. The sender then cuts it itself at a
+    /// timeout alone, to one segment.
     fn owns_window(&self) -> bool {
         false
     }
@@ -143,6 +156,10 @@ pub trait CongestionControl: core::fmt::Debug + Send + Sync {
 pub enum CongestionConfig {
     /// Reno with appropriate byte counting.
     Reno(RenoConfig),
+    /// CUBIC.
+    Cubic(CubicConfig),
+    /// BBR, version 1.
+    Bbr(BbrConfig),
 }
 
 impl CongestionConfig {
@@ -150,6 +167,8 @@ impl CongestionConfig {
     pub fn build(&self) -> Box<dyn CongestionControl> {
         match self {
             CongestionConfig::Reno(config) => Box::new(Reno::new(*config)),
+            CongestionConfig::Cubic(config) => Box::new(Cubic::new(*config)),
+            CongestionConfig::Bbr(config) => Box::new(Bbr::new(*config)),
         }
     }
 
@@ -157,6 +176,8 @@ impl CongestionConfig {
     pub const fn name(&self) -> &'static str {
         match self {
             CongestionConfig::Reno(_) => "reno",
+            CongestionConfig::Cubic(_) => "cubic",
+            CongestionConfig::Bbr(_) => "bbr",
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::units::Time;
 
-use super::{AckInfo, Congestion, CongestionControl, Window};
+use super::slow_start::{SlowStart, SlowStartExit};
+use super::{AckInfo, Congestion, CongestionControl, Window, share};
 
 /// Reno's switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,11 +13,13 @@ pub struct RenoConfig {
     pub abc_limit_segs: Option<u32>,
     /// The share of the flight that is left after a loss, as a fraction (RFC 5681, equation 4).
     pub beta: (u32, u32),
+    /// What may end slow start before a loss; RFC 5681 knows nothing of the kind.
+    pub slow_start_exit: SlowStartExit,
 }
 
 impl Default for RenoConfig {
     fn default() -> Self {
-        Self { abc_limit_segs: Some(2), beta: (1, 2) }
+        Self { abc_limit_segs: Some(2), beta: (1, 2), slow_start_exit: SlowStartExit::None }
     }
 }
 
@@ -33,6 +36,7 @@ impl Default for RenoConfig {
 #[derive(Debug)]
 pub struct Reno {
     config: RenoConfig,
+    slow_start: SlowStart,
     /// Octets acknowledged towards the next segment of growth (RFC 3465 §2.1).
     counted: u64,
 }
@@ -40,16 +44,9 @@ pub struct Reno {
 impl Reno {
     /// The law at the start of a connection.
     pub fn new(config: RenoConfig) -> Self {
-        Self { config, counted: 0 }
-    }
-
-    fn slow_start(&self, ack: &AckInfo) -> u64 {
-        match self.config.abc_limit_segs {
-            // RFC 3465 §2.3: L is 1 while the repair of a timeout goes on.
-            Some(_) if ack.after_timeout => ack.acked_bytes.min(ack.smss),
-            Some(limit) => ack.acked_bytes.min(u64::from(limit) * ack.smss),
-            None => ack.acked_bytes.min(ack.smss),
-        }
+        let limit_segs = config.abc_limit_segs.unwrap_or(1);
+        let slow_start = SlowStart::new(limit_segs, config.slow_start_exit);
+        Self { config, slow_start, counted: 0 }
     }
 
     fn avoid_congestion(&mut self, ack: &AckInfo, window: &mut Window) {
@@ -66,12 +63,9 @@ impl Reno {
 
 impl CongestionControl for Reno {
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
-        if !ack.window_limited {
-            return;
-        }
         if window.in_slow_start() {
-            window.cwnd += self.slow_start(ack);
-        } else {
+            self.slow_start.on_ack(ack, window);
+        } else if ack.window_limited {
             self.avoid_congestion(ack, window);
         }
     }
@@ -79,14 +73,14 @@ impl CongestionControl for Reno {
     fn on_congestion(
         &mut self,
         _now: Time,
-        _kind: Congestion,
+        kind: Congestion,
         flight: u64,
         smss: u64,
         _window: &Window,
     ) -> u64 {
         self.counted = 0;
-        let (part, whole) = self.config.beta;
-        (flight * u64::from(part) / u64::from(whole)).max(2 * smss)
+        self.slow_start.on_congestion(kind);
+        share(flight, self.config.beta).max(2 * smss)
     }
 
     fn on_undo(&mut self, _now: Time, _window: &mut Window) {}
@@ -138,6 +132,19 @@ mod tests {
         let all = window(20_000, Window::NO_THRESHOLD);
         let mut cut = |flight| reno.on_congestion(Time::ZERO, Congestion::Loss, flight, 1000, &all);
         assert_eq!((cut(15_000), cut(3000)), (7500, 2000));
+    }
+
+    /// HyStart++ has a limit of its own in the first slow start, eight segments an ACK; later ones
+    /// are as ever (RFC 9406 §4.3).
+    #[test]
+    fn an_exit_law_has_its_say_in_the_first_slow_start() {
+        let slow_start_exit = SlowStartExit::default();
+        let mut reno = Reno::new(RenoConfig { slow_start_exit, ..RenoConfig::default() });
+        for (ssthresh, grown) in [(Window::NO_THRESHOLD, 8000), (50_000, 2000)] {
+            let mut window = window(10_000, ssthresh);
+            reno.on_ack(&ack(9000), &mut window);
+            assert_eq!(window.cwnd, 10_000 + grown);
+        }
     }
 
     #[test]

@@ -1,0 +1,437 @@
+//! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00, cited by section).
+//!
+//! The law measures how fast the path delivers and how long it takes at least, paces at the one
+//! and keeps about twice their product in the network. Losses do not move the model. Where the
+//! draft and Linux 6 (`net/ipv4/tcp_bbr.c`) part, it goes with Linux and says so. Left out:
+//! Linux's allowance for bunched ACKs, its detection of policers, the test for delayed ACKs among
+//! samples that renew an expired minimum, and any answer to marks.
+
+mod max_filter;
+mod model;
+#[cfg(test)]
+mod tests;
+
+use crate::units::{BitRate, Duration, Time};
+
+use super::{AckInfo, Congestion, CongestionControl, Window, share};
+
+use model::Model;
+
+/// A gain of one.
+const UNIT: (u32, u32) = (1, 1);
+
+/// Phases of the gain cycle of PROBE_BW.
+const PHASES: usize = 8;
+
+/// BBR's constants, by default those of the draft; gains are fractions, none of them zero.
+///
+/// ```
+/// use netspurt::congestion::{BbrConfig, CongestionConfig};
+/// let draft = BbrConfig { pacing_margin_percent: 0, ..BbrConfig::default() };
+/// assert!(CongestionConfig::Bbr(draft).build().owns_window());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BbrConfig {
+    /// Gain of pacing and window in STARTUP, 2/ln 2; its inverse paces DRAIN.
+    pub high_gain: (u32, u32),
+    /// Gain of the window in PROBE_BW.
+    pub cwnd_gain: (u32, u32),
+    /// Pacing gains of PROBE_BW, one for each least round trip.
+    pub cycle: [(u32, u32); PHASES],
+    /// The phase in which PROBE_BW begins, 0 to 7. The draft draws one, but never the second.
+    pub first_phase: u8,
+    /// Rounds over which the delivery rate's maximum is taken.
+    pub bw_window_rounds: u32,
+    /// Time over which the round trip's minimum is taken.
+    pub min_rtt_window: Duration,
+    /// Least time in PROBE_RTT once the pipe is as low as it asks for.
+    pub probe_rtt_time: Duration,
+    /// The window in PROBE_RTT, and the least outside loss recovery, in segments.
+    pub min_cwnd_segs: u32,
+    /// The growth of the bandwidth within a round below which the pipe may be full.
+    pub full_pipe_growth: (u32, u32),
+    /// Rounds with less growth than that after which it is.
+    pub full_pipe_rounds: u32,
+    /// By how many percent pacing stays below the estimate: Linux's 1, the draft's 0.
+    pub pacing_margin_percent: u32,
+}
+
+impl Default for BbrConfig {
+    fn default() -> Self {
+        Self {
+            high_gain: (2885, 1000),
+            cwnd_gain: (2, 1),
+            cycle: [(5, 4), (3, 4), UNIT, UNIT, UNIT, UNIT, UNIT, UNIT],
+            first_phase: 2,
+            bw_window_rounds: 10,
+            min_rtt_window: Duration::from_secs(10),
+            probe_rtt_time: Duration::from_millis(200),
+            min_cwnd_segs: 4,
+            full_pipe_growth: (5, 4),
+            full_pipe_rounds: 3,
+            pacing_margin_percent: 1,
+        }
+    }
+}
+
+/// The states of the draft's §3.4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Doubles the rate each round until the pipe is full.
+    Startup,
+    /// Empties the queue that made.
+    Drain,
+    /// Cycles the pacing gain around one.
+    ProbeBw,
+    /// Nearly empties the pipe to measure the round trip alone.
+    ProbeRtt,
+}
+
+/// What the sender is repairing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Repair {
+    Nothing,
+    Losses,
+    Timeout,
+}
+
+/// When PROBE_RTT may end.
+#[derive(Clone, Copy, Debug)]
+struct ProbeRtt {
+    /// The earliest; `None` until the pipe is low.
+    done: Option<Time>,
+    /// Whether a round has passed with the pipe low.
+    round_done: bool,
+}
+
+/// BBR: paces at the delivery rate and keeps two bandwidth-delay products in the network.
+///
+/// ```
+/// use netspurt::congestion::{AckInfo, Bbr, BbrConfig, CongestionControl, Window};
+/// use netspurt::units::Duration;
+/// let mut bbr = Bbr::new(BbrConfig::default());
+/// assert!(bbr.owns_window());
+/// let mut window = Window { cwnd: 10_000, ssthresh: Window::NO_THRESHOLD };
+/// let srtt = Some(Duration::from_millis(80));
+/// bbr.on_ack(&AckInfo { smss: 1000, srtt, rtt: srtt, ..AckInfo::default() }, &mut window);
+/// // 2.885 initial windows a round trip, and one percent below.
+/// assert_eq!(bbr.pacing_rate().unwrap().bits_per_second(), Some(2_856_150));
+/// ```
+#[derive(Debug)]
+pub struct Bbr {
+    config: BbrConfig,
+    mode: Mode,
+    model: Model,
+    /// The window when the first ACK arrived, in octets; 0 before.
+    initial_cwnd: u64,
+    /// The bandwidth against which growth is judged, in bits per second.
+    full_bandwidth: u64,
+    rounds_without_growth: u32,
+    filled_pipe: bool,
+    phase: usize,
+    phase_start: Time,
+    probe_rtt: ProbeRtt,
+    repair: Repair,
+    /// Whether the window follows the pipe, as in the first round of a recovery.
+    conserving: bool,
+    /// The window to return to after recovery or PROBE_RTT.
+    prior_cwnd: u64,
+    /// Whether sending began anew after a silence, and no data was acknowledged since.
+    idle_restart: bool,
+    /// In bits per second; 0 before the first round trip.
+    pacing_rate: u64,
+}
+
+impl Bbr {
+    /// The law at the start of a connection.
+    pub fn new(config: BbrConfig) -> Self {
+        Self {
+            config,
+            mode: Mode::Startup,
+            model: Model::new(&config),
+            initial_cwnd: 0,
+            full_bandwidth: 0,
+            rounds_without_growth: 0,
+            filled_pipe: false,
+            phase: 0,
+            phase_start: Time::ZERO,
+            probe_rtt: ProbeRtt { done: None, round_done: false },
+            repair: Repair::Nothing,
+            conserving: false,
+            prior_cwnd: 0,
+            idle_restart: false,
+            pacing_rate: 0,
+        }
+    }
+
+    fn pacing_gain(&self) -> (u32, u32) {
+        let (num, den) = self.config.high_gain;
+        match self.mode {
+            Mode::Startup => (num, den),
+            Mode::Drain => (den, num),
+            Mode::ProbeBw => self.config.cycle[self.phase],
+            Mode::ProbeRtt => UNIT,
+        }
+    }
+
+    fn cwnd_gain(&self) -> (u32, u32) {
+        match self.mode {
+            Mode::Startup | Mode::Drain => self.config.high_gain,
+            Mode::ProbeBw => self.config.cwnd_gain,
+            Mode::ProbeRtt => UNIT,
+        }
+    }
+
+    fn min_cwnd(&self, smss: u64) -> u64 {
+        u64::from(self.config.min_cwnd_segs) * smss
+    }
+
+    /// What should be in the network for `gain` products, in octets (§4.2.3.2): three bursts more,
+    /// for the hosts to work in.
+    fn inflight(&self, gain: (u32, u32), smss: u64) -> u64 {
+        let Some(bdp) = self.model.bdp(gain) else { return self.initial_cwnd };
+        // As Linux does: two segments more, so that probing adds something on short paths.
+        let probing = self.mode == Mode::ProbeBw && self.phase == 0;
+        bdp + 3 * self.send_quantum(smss) + if probing { 2 * smss } else { 0 }
+    }
+
+    /// The octets sent in one burst (§4.2.2).
+    fn send_quantum(&self, smss: u64) -> u64 {
+        match self.pacing_rate {
+            ..1_200_000 => smss,
+            1_200_000..24_000_000 => 2 * smss,
+            rate => (rate / 8_000).min(64_000),
+        }
+    }
+
+    /// Moves on in the gain cycle where a phase has done its work (§4.3.4.3).
+    fn update_phase(&mut self, ack: &AckInfo) {
+        if self.mode == Mode::ProbeBw && self.is_phase_over(ack) {
+            self.enter_phase(self.phase + 1, ack.now);
+        }
+    }
+
+    fn is_phase_over(&self, ack: &AckInfo) -> bool {
+        let least = self.model.min_rtt.unwrap_or_default();
+        let lasted = ack.now.saturating_since(self.phase_start) > least;
+        let gain = self.pacing_gain();
+        let inflight = |gain| self.inflight(gain, ack.smss);
+        if gain.0 > gain.1 {
+            lasted && (ack.lost_bytes > 0 || ack.pipe_before >= inflight(gain))
+        } else if gain.0 < gain.1 {
+            lasted || ack.pipe_before <= inflight(UNIT)
+        } else {
+            lasted
+        }
+    }
+
+    fn enter_phase(&mut self, phase: usize, now: Time) {
+        self.mode = Mode::ProbeBw;
+        self.phase = phase % PHASES;
+        self.phase_start = now;
+    }
+
+    /// Judges once a round whether the bandwidth still grows (§4.3.2.2).
+    fn check_full_pipe(&mut self) {
+        if self.filled_pipe || !self.model.round_start || self.model.app_limited {
+            return;
+        }
+        let bandwidth = self.model.bandwidth();
+        if bandwidth >= share(self.full_bandwidth, self.config.full_pipe_growth) {
+            self.full_bandwidth = bandwidth;
+            self.rounds_without_growth = 0;
+            return;
+        }
+        self.rounds_without_growth += 1;
+        self.filled_pipe = self.rounds_without_growth >= self.config.full_pipe_rounds;
+    }
+
+    /// Drains once the pipe is full, and probes once the queue is gone (§4.3.3).
+    fn check_drain(&mut self, ack: &AckInfo) {
+        if self.mode == Mode::Startup && self.filled_pipe {
+            self.mode = Mode::Drain;
+        }
+        if self.mode == Mode::Drain && ack.pipe <= self.inflight(UNIT, ack.smss) {
+            self.enter_phase(usize::from(self.config.first_phase), ack.now);
+        }
+    }
+
+    /// Measures the round trip alone where its minimum has grown old (§4.3.5).
+    ///
+    /// departs: draft-cardwell §4.1.2.3 - as in Linux, a round trip that only equals the minimum
+    /// does not renew it; on an ideal path the minimum would else never grow old.
+    fn check_probe_rtt(&mut self, ack: &AckInfo, window: &mut Window) {
+        let expired = self.model.update_min_rtt(ack, self.config.min_rtt_window);
+        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
+            self.save_cwnd(window.cwnd);
+            self.mode = Mode::ProbeRtt;
+            self.probe_rtt = ProbeRtt { done: None, round_done: false };
+            self.model.hold();
+        }
+        if self.mode != Mode::ProbeRtt {
+            return;
+        }
+        self.model.keep_holding(ack.pipe);
+        let Some(done) = self.probe_rtt.done else {
+            if ack.pipe <= self.min_cwnd(ack.smss) {
+                self.probe_rtt.done = Some(ack.now + self.config.probe_rtt_time);
+                self.model.start_round();
+            }
+            return;
+        };
+        self.probe_rtt.round_done |= self.model.round_start;
+        if self.probe_rtt.round_done && ack.now > done {
+            self.model.min_rtt_stamp = ack.now;
+            window.cwnd = window.cwnd.max(self.prior_cwnd);
+            if self.filled_pipe {
+                self.enter_phase(usize::from(self.config.first_phase), ack.now);
+            } else {
+                self.mode = Mode::Startup;
+            }
+        }
+    }
+
+    /// §4.2.1: the rate follows the model; before the pipe is full it only rises.
+    fn set_pacing_rate(&mut self, gain: (u32, u32), bandwidth: u64) {
+        let margin = (100 - self.config.pacing_margin_percent.min(99), 100);
+        let rate = share(share(bandwidth, gain), margin);
+        if self.filled_pipe || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+    }
+
+    /// §4.2.1: before the first rate sample, the window over the round trip.
+    fn begin_pacing(&mut self, ack: &AckInfo, cwnd: u64) {
+        let rtt = ack.srtt.or(ack.rtt).map_or(0, Duration::as_nanos);
+        if self.pacing_rate == 0 && rtt > 0 {
+            let rate = u128::from(cwnd) * 8_000_000_000 / u128::from(rtt);
+            let rate = u64::try_from(rate).unwrap_or(u64::MAX);
+            self.set_pacing_rate(self.config.high_gain, rate);
+        }
+    }
+
+    /// §4.2.3.3: remembers the last window that was good.
+    fn save_cwnd(&mut self, cwnd: u64) {
+        let good = self.repair == Repair::Nothing && self.mode != Mode::ProbeRtt;
+        self.prior_cwnd = if good { cwnd } else { self.prior_cwnd.max(cwnd) };
+    }
+
+    /// §4.2.3.4: the window in loss recovery, and after it.
+    fn follow_repair(&mut self, ack: &AckInfo, window: &mut Window) {
+        if self.model.round_start {
+            self.conserving = false;
+        }
+        let repair = match (ack.after_timeout, ack.in_recovery) {
+            (true, _) => Repair::Timeout,
+            (false, true) => Repair::Losses,
+            (false, false) => Repair::Nothing,
+        };
+        window.cwnd = window.cwnd.saturating_sub(ack.lost_bytes).max(ack.smss);
+        let conserved = ack.pipe.saturating_add(ack.delivered_bytes.max(ack.smss));
+        if repair == Repair::Losses && self.repair != Repair::Losses {
+            self.conserving = true;
+            self.model.start_round();
+            window.cwnd = conserved;
+        } else if repair == Repair::Nothing {
+            self.end_repair(window);
+        }
+        self.repair = repair;
+        if self.conserving {
+            window.cwnd = window.cwnd.max(conserved);
+        }
+    }
+
+    fn end_repair(&mut self, window: &mut Window) {
+        if self.repair != Repair::Nothing {
+            window.cwnd = window.cwnd.max(self.prior_cwnd);
+            self.conserving = false;
+            self.repair = Repair::Nothing;
+        }
+    }
+
+    /// §4.2.3: towards the target by what was delivered.
+    fn set_cwnd(&mut self, ack: &AckInfo, window: &mut Window) {
+        self.follow_repair(ack, window);
+        if !self.conserving && ack.delivered_bytes > 0 {
+            let target = self.inflight(self.cwnd_gain(), ack.smss);
+            let more = window.cwnd.saturating_add(ack.delivered_bytes).min(Window::NO_THRESHOLD);
+            if self.filled_pipe {
+                window.cwnd = more.min(target);
+            } else if window.cwnd < target || self.model.delivered < self.initial_cwnd {
+                window.cwnd = more;
+            }
+            window.cwnd = window.cwnd.max(self.min_cwnd(ack.smss));
+        }
+        if self.mode == Mode::ProbeRtt {
+            window.cwnd = window.cwnd.min(self.min_cwnd(ack.smss));
+        }
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
+        if self.initial_cwnd == 0 {
+            self.initial_cwnd = window.cwnd;
+        }
+        self.model.update_bandwidth(ack);
+        self.update_phase(ack);
+        self.check_full_pipe();
+        self.check_drain(ack);
+        self.check_probe_rtt(ack, window);
+        self.begin_pacing(ack, window.cwnd);
+        self.set_pacing_rate(self.pacing_gain(), self.model.bandwidth());
+        self.set_cwnd(ack, window);
+        if ack.delivered_bytes > 0 {
+            self.idle_restart = false;
+        }
+    }
+
+    /// Remembers the window; the threshold stays as it is, and the model does not hear of it.
+    fn on_congestion(
+        &mut self,
+        _now: Time,
+        kind: Congestion,
+        _flight: u64,
+        _smss: u64,
+        window: &Window,
+    ) -> u64 {
+        if kind != Congestion::Mark {
+            self.save_cwnd(window.cwnd);
+        }
+        if kind == Congestion::Timeout {
+            self.repair = Repair::Timeout;
+            self.conserving = false;
+            self.full_bandwidth = 0;
+        }
+        window.ssthresh
+    }
+
+    /// As in Linux: a slow-down that was spurious shall not count as a full pipe.
+    fn on_undo(&mut self, _now: Time, _window: &mut Window) {
+        self.full_bandwidth = 0;
+        self.rounds_without_growth = 0;
+    }
+
+    fn on_recovery_end(&mut self, _now: Time, window: &mut Window) {
+        // In PROBE_RTT the window stays low, and its end restores the same one.
+        if self.mode != Mode::ProbeRtt {
+            self.end_repair(window);
+        }
+    }
+
+    /// §4.3.4.4: starts again at the estimate, since there is no queue to drain.
+    fn on_idle_restart(&mut self, _now: Time, _idle: Duration) {
+        self.idle_restart = true;
+        if self.mode == Mode::ProbeBw {
+            self.set_pacing_rate(UNIT, self.model.bandwidth());
+        }
+    }
+
+    fn owns_window(&self) -> bool {
+        true
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        BitRate::new(self.pacing_rate)
+    }
+}

@@ -1,0 +1,503 @@
+//! The draft's rules one by one, and the law on an ideal pipe.
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::congestion::RateSample;
+
+const SMSS: u64 = 1000;
+
+/// A segment on its way.
+struct Flying {
+    acked_at: u64,
+    sent_at: u64,
+    delivered: u64,
+    delivered_at: u64,
+    first_sent: u64,
+}
+
+/// What a sender on the pipe was like after an ACK.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    now: u64,
+    cwnd: u64,
+    pipe: u64,
+    mode: Mode,
+    phase: usize,
+    bandwidth: u64,
+    pacing: u64,
+}
+
+/// A bottleneck of one rate with all the buffer that is wanted, a fixed round trip, and a sender
+/// that always has something to send; each segment is acknowledged.
+struct Pipe {
+    bits_per_second: u64,
+    rtt_ns: u64,
+    free_at: u64,
+    flying: VecDeque<Flying>,
+    next_send: u64,
+    delivered: u64,
+    delivered_at: u64,
+    first_sent: u64,
+}
+
+impl Pipe {
+    fn new(bits_per_second: u64, rtt: Duration) -> Self {
+        Self {
+            bits_per_second,
+            rtt_ns: rtt.as_nanos(),
+            free_at: 0,
+            flying: VecDeque::new(),
+            next_send: 0,
+            delivered: 0,
+            delivered_at: 0,
+            first_sent: 0,
+        }
+    }
+
+    fn send(&mut self, now: u64, pacing: Option<BitRate>) {
+        if self.flying.is_empty() {
+            (self.first_sent, self.delivered_at) = (now, now);
+        }
+        let nanos = |rate: u64| SMSS * 8_000_000_000 / rate;
+        self.free_at = self.free_at.max(now) + nanos(self.bits_per_second);
+        self.flying.push_back(Flying {
+            acked_at: self.free_at + self.rtt_ns,
+            sent_at: now,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+        });
+        self.next_send = now + pacing.and_then(BitRate::bits_per_second).map_or(0, nanos);
+    }
+
+    fn ack(&mut self, flying: &Flying) -> AckInfo {
+        let now = flying.acked_at;
+        let pipe = self.flying.len() as u64 * SMSS;
+        self.delivered += SMSS;
+        self.delivered_at = now;
+        self.first_sent = flying.sent_at;
+        let sending = flying.sent_at - flying.first_sent;
+        let rtt = Some(Duration::from_nanos(now - flying.sent_at));
+        AckInfo {
+            now: Time::from_nanos(now),
+            smss: SMSS,
+            acked_bytes: SMSS,
+            delivered_bytes: SMSS,
+            pipe_before: pipe + SMSS,
+            pipe,
+            rtt,
+            srtt: rtt,
+            rate: Some(RateSample {
+                delivered_bytes: self.delivered - flying.delivered,
+                interval: Duration::from_nanos(sending.max(now - flying.delivered_at)),
+                prior_delivered_bytes: flying.delivered,
+                total_delivered_bytes: self.delivered,
+                app_limited: false,
+            }),
+            ..AckInfo::default()
+        }
+    }
+
+    /// Runs `bbr` for `seconds`; what it was like after each ACK.
+    fn run(&mut self, bbr: &mut Bbr, seconds: u64) -> Vec<Look> {
+        let mut window = Window { cwnd: 10 * SMSS, ssthresh: Window::NO_THRESHOLD };
+        let (mut now, mut looks) = (0, Vec::new());
+        while now < seconds * 1_000_000_000 {
+            let send_at = now.max(self.next_send);
+            let fits = (self.flying.len() as u64 + 1) * SMSS <= window.cwnd;
+            match self.flying.front() {
+                Some(first) if !fits || first.acked_at <= send_at => {
+                    now = first.acked_at;
+                    let first = self.flying.pop_front().unwrap();
+                    let ack = self.ack(&first);
+                    bbr.on_ack(&ack, &mut window);
+                    looks.push(Look {
+                        now,
+                        cwnd: window.cwnd,
+                        pipe: ack.pipe,
+                        mode: bbr.mode,
+                        phase: bbr.phase,
+                        bandwidth: bbr.model.bandwidth(),
+                        pacing: bbr.pacing_rate,
+                    });
+                }
+                _ => {
+                    now = send_at;
+                    self.send(now, bbr.pacing_rate());
+                }
+            }
+        }
+        looks
+    }
+}
+
+/// BBR after `seconds` on a pipe of 10 Mbit/s and 50 ms; a product is 62.5 segments, and 63.5
+/// with the one in transmission.
+fn ideal(seconds: u64) -> (Bbr, Vec<Look>) {
+    let mut bbr = Bbr::new(BbrConfig::default());
+    let looks = Pipe::new(10_000_000, Duration::from_millis(50)).run(&mut bbr, seconds);
+    (bbr, looks)
+}
+
+/// The spans in which `wanted` held: the first look of each, and the first after it.
+fn spans(looks: &[Look], wanted: impl Fn(&Look) -> bool) -> Vec<(Look, Look)> {
+    let begun = |pair: &&[Look]| !wanted(&pair[0]) && wanted(&pair[1]);
+    let ended = |pair: &&[Look]| wanted(&pair[0]) && !wanted(&pair[1]);
+    let begun = looks.windows(2).filter(begun).map(|pair| pair[1]);
+    begun.zip(looks.windows(2).filter(ended).map(|pair| pair[1])).collect()
+}
+
+fn ms(look: &Look) -> u64 {
+    look.now / 1_000_000
+}
+
+/// §4.3.2, §4.3.3: STARTUP fills the pipe within a few round trips, DRAIN empties the queue.
+#[test]
+fn on_an_ideal_pipe_the_bandwidth_is_found_within_five_percent() {
+    let (bbr, looks) = ideal(5);
+    for look in looks.iter().filter(|look| ms(look) > 500) {
+        assert!((9_500_000..=10_500_000).contains(&look.bandwidth), "{look:?}");
+    }
+    assert_eq!(bbr.model.min_rtt, Some(Duration::from_micros(50_800)));
+    assert_eq!(looks[0].mode, Mode::Startup);
+    let drain = spans(&looks, |look| look.mode == Mode::Drain);
+    assert_eq!(drain.len(), 1);
+    let (first, after) = drain[0];
+    assert!(ms(&first) < 700 && first.pipe > 127 * SMSS, "a queue to drain: {first:?}");
+    assert!(ms(&after) - ms(&first) < 200 && after.pipe <= 70 * SMSS, "{after:?}");
+}
+
+/// §4.2.3: the window is two products and three bursts (of 2 segments at 10 Mbit/s) more, and the
+/// two that Linux adds while it probes.
+#[test]
+fn on_an_ideal_pipe_the_window_is_two_products() {
+    let (_, looks) = ideal(9);
+    let steady = looks.iter().filter(|look| ms(look) > 1000);
+    for look in steady {
+        let extra = if look.phase == 0 { 8 } else { 6 };
+        let products = (look.cwnd - extra * SMSS) as f64 / 63_500.0;
+        assert!((1.98..=2.02).contains(&products), "{products} {look:?}");
+        assert!(look.pipe <= 88 * SMSS, "and pacing keeps a product and a quarter in it: {look:?}");
+    }
+}
+
+/// §4.3.4: eight phases of a least round trip each, with gains 5/4, 3/4 and one; pacing stays one
+/// percent below. PROBE_BW begins in the phase it is told.
+#[test]
+fn the_gain_cycle_goes_round_in_phases_of_a_round_trip() {
+    let (_, looks) = ideal(5);
+    let probing: Vec<Look> =
+        looks.iter().copied().filter(|look| look.mode == Mode::ProbeBw).collect();
+    let phases: Vec<&[Look]> = probing.chunk_by(|a, b| a.phase == b.phase).collect();
+    let order: Vec<usize> = phases.iter().map(|looks| looks[0].phase).take(10).collect();
+    assert_eq!(order, [2, 3, 4, 5, 6, 7, 0, 1, 2, 3]);
+    for pair in phases[..phases.len() - 1].windows(2) {
+        let (look, next) = (pair[0][0], pair[1][0]);
+        let (gain, most_ms) = [(125, 110), (75, 52)].get(look.phase).copied().unwrap_or((100, 52));
+        let lasted = (next.now - look.now) / 1_000_000;
+        let least_ms = if look.phase == 1 { 0 } else { 50 };
+        assert!((least_ms..=most_ms).contains(&lasted), "{lasted} ms: {look:?}");
+        assert!(look.pacing.abs_diff(look.bandwidth * gain / 100 * 99 / 100) <= 100, "{look:?}");
+    }
+    let config = BbrConfig { first_phase: 5, ..BbrConfig::default() };
+    let mut bbr = Bbr::new(config);
+    let looks = Pipe::new(10_000_000, Duration::from_millis(50)).run(&mut bbr, 2);
+    let first = looks.iter().find(|look| look.mode == Mode::ProbeBw).unwrap();
+    assert_eq!(first.phase, 5);
+}
+
+/// §4.3.5: the minimum is renewed every ten seconds, for 200 ms with the pipe at four segments;
+/// the bandwidth survives, and so does the window.
+#[test]
+fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
+    let (_, looks) = ideal(35);
+    let visits = spans(&looks, |look| look.mode == Mode::ProbeRtt);
+    assert_eq!(visits.len(), 3);
+    let mut left = 0;
+    for (first, after) in &visits {
+        assert!((10_000..10_200).contains(&(ms(first) - left)), "{first:?}");
+        let low = looks.iter().find(|look| look.now >= first.now && look.pipe <= 4 * SMSS);
+        let lasted = ms(after) - ms(low.unwrap());
+        assert!((200..255).contains(&lasted), "{lasted} ms after {first:?}");
+        assert!(after.cwnd > 120 * SMSS, "{after:?}");
+        left = ms(after);
+    }
+    for look in looks.iter().filter(|look| look.mode == Mode::ProbeRtt) {
+        assert_eq!(look.cwnd, 4 * SMSS);
+        assert!((9_500_000..=10_500_000).contains(&look.bandwidth), "{look:?}");
+    }
+}
+
+/// On a path of 5 ms, PROBE_RTT lasts longer than the ten rounds of the filter; what is delivered
+/// while it holds the window down says nothing of the path.
+#[test]
+fn the_bandwidth_survives_a_probe_rtt_of_many_rounds() {
+    let mut bbr = Bbr::new(BbrConfig::default());
+    let looks = Pipe::new(50_000_000, Duration::from_millis(5)).run(&mut bbr, 11);
+    assert!(looks.iter().any(|look| look.mode == Mode::ProbeRtt));
+    for look in looks.iter().filter(|look| ms(look) > 500) {
+        assert!((47_500_000..=52_500_000).contains(&look.bandwidth), "{look:?}");
+    }
+}
+
+#[test]
+fn only_what_was_sent_while_the_window_was_held_down_counts_as_limited() {
+    let (mut bbr, _) = after(&[8_000_000; 5]);
+    bbr.model.hold();
+    bbr.model.keep_holding(3 * SMSS);
+    for (sent_at, limited) in [(4999, false), (5000, true), (8000, true), (8001, false)] {
+        let mut ack = round(&bbr, 600, 8_000_000);
+        ack.rate.as_mut().unwrap().prior_delivered_bytes = sent_at;
+        bbr.model.update_bandwidth(&ack);
+        assert_eq!(bbr.model.app_limited, limited, "sent at {sent_at}");
+    }
+}
+
+/// An ACK in a round of its own, with a rate sample of `bits_per_second` and an RTT of 100 ms.
+fn round(bbr: &Bbr, now_ms: u64, bits_per_second: u64) -> AckInfo {
+    let total = bbr.model.delivered + SMSS;
+    let rtt = Some(Duration::from_millis(100));
+    AckInfo {
+        now: Time::ZERO + Duration::from_millis(now_ms),
+        smss: SMSS,
+        delivered_bytes: SMSS,
+        pipe_before: 50 * SMSS,
+        pipe: 50 * SMSS,
+        rtt,
+        srtt: rtt,
+        rate: Some(RateSample {
+            delivered_bytes: bits_per_second / 80,
+            interval: Duration::from_millis(100),
+            prior_delivered_bytes: bbr.model.delivered,
+            total_delivered_bytes: total,
+            app_limited: false,
+        }),
+        ..AckInfo::default()
+    }
+}
+
+fn window(segs: u64) -> Window {
+    Window { cwnd: segs * SMSS, ssthresh: Window::NO_THRESHOLD }
+}
+
+/// BBR after rounds with these rates.
+fn after(rates: &[u64]) -> (Bbr, Window) {
+    let (mut bbr, mut window) = (Bbr::new(BbrConfig::default()), window(10));
+    for (at, rate) in (0..).zip(rates) {
+        let ack = round(&bbr, at * 100, *rate);
+        bbr.on_ack(&ack, &mut window);
+    }
+    (bbr, window)
+}
+
+/// §4.3.2.2: the pipe is full after three rounds in which the bandwidth grew by less than 25 %.
+#[test]
+fn three_rounds_without_a_quarter_of_growth_fill_the_pipe() {
+    for (rates, filled) in [
+        (&[8_000_000, 8_000_000, 8_000_000][..], false),
+        (&[8_000_000, 9_999_920, 9_999_920, 9_999_920], true),
+        (&[8_000_000, 9_999_920, 9_999_920, 10_000_000], false),
+        (&[8_000_000, 8_000_000, 10_000_000, 10_000_000, 10_000_000, 10_000_000], true),
+    ] {
+        assert_eq!(after(rates).0.filled_pipe, filled, "{rates:?}");
+    }
+}
+
+/// §4.1.1.3: the maximum of ten rounds; §4.1.1.4: a sample limited by the application counts only
+/// where it is higher.
+#[test]
+fn the_bandwidth_is_the_greatest_of_ten_rounds() {
+    let (mut bbr, mut window) = after(&[8_000_000]);
+    for n in 1..=9 {
+        let ack = round(&bbr, n * 100, 4_000_000);
+        bbr.on_ack(&ack, &mut window);
+        assert_eq!(bbr.model.bandwidth(), 8_000_000);
+    }
+    for (rate, bandwidth) in [(2_000_000, 8_000_000), (16_000_000, 16_000_000)] {
+        let mut ack = round(&bbr, 1000, rate);
+        ack.rate.as_mut().unwrap().app_limited = true;
+        bbr.on_ack(&ack, &mut window);
+        assert_eq!(bbr.model.bandwidth(), bandwidth);
+    }
+    for _ in 0..10 {
+        let ack = round(&bbr, 1000, 4_000_000);
+        bbr.on_ack(&ack, &mut window);
+    }
+    assert_eq!(bbr.model.bandwidth(), 4_000_000);
+}
+
+/// §4.2.1: STARTUP paces at 2.885 times the bandwidth (less one percent), and never slows down.
+#[test]
+fn startup_paces_at_the_high_gain_and_only_speeds_up() {
+    let (bbr, _) = after(&[8_000_000]);
+    assert_eq!(bbr.pacing_rate, 8_000_000 * 2885 / 1000 * 99 / 100);
+    assert_eq!(bbr.pacing_rate().unwrap().bits_per_second(), Some(22_849_200));
+    let (mut bbr, mut window) = after(&[8_000_000, 8_000_000]);
+    bbr.model = Model::new(&bbr.config);
+    let ack = round(&bbr, 300, 1_000_000);
+    bbr.on_ack(&ack, &mut window);
+    assert_eq!(bbr.pacing_rate, 22_849_200);
+    assert_eq!(bbr.cwnd_gain(), (2885, 1000));
+}
+
+/// §4.2.2: one segment below 1.2 Mbit/s, two below 24, then a millisecond's worth, 64 kB at most.
+#[test]
+fn a_burst_is_as_long_as_the_rate_allows() {
+    let mut bbr = Bbr::new(BbrConfig::default());
+    let rates = [1_199_999, 1_200_000, 23_999_999, 24_000_000, 400_000_000, 600_000_000];
+    let bursts = rates.map(|rate| {
+        bbr.pacing_rate = rate;
+        bbr.send_quantum(SMSS)
+    });
+    assert_eq!(bursts, [1000, 2000, 2000, 3000, 50_000, 64_000]);
+}
+
+/// §4.2.3.4: recovery begins with the pipe and what was delivered, grows with deliveries for a
+/// round, and ends with the window that it began with.
+#[test]
+fn recovery_conserves_packets_for_a_round_and_restores_the_window() {
+    let (mut bbr, mut window) = after(&[8_000_000; 8]);
+    let good = window.cwnd;
+    assert!(good > 15 * SMSS && bbr.filled_pipe);
+    bbr.on_congestion(Time::ZERO, Congestion::Loss, good, SMSS, &window);
+    assert_eq!(window.ssthresh, Window::NO_THRESHOLD);
+    let losing = AckInfo {
+        pipe: 7 * SMSS,
+        lost_bytes: 3 * SMSS,
+        in_recovery: true,
+        ..round(&bbr, 900, 8_000_000)
+    };
+    bbr.on_ack(&losing, &mut window);
+    assert_eq!(window.cwnd, 8 * SMSS);
+    let mut same_round =
+        AckInfo { pipe: 6 * SMSS, in_recovery: true, ..round(&bbr, 910, 8_000_000) };
+    same_round.rate.as_mut().unwrap().prior_delivered_bytes = bbr.model.delivered - 1;
+    bbr.on_ack(&same_round, &mut window);
+    assert_eq!(window.cwnd, 8 * SMSS, "conserved: as much as left the network");
+    let next_round = AckInfo { pipe: 6 * SMSS, in_recovery: true, ..round(&bbr, 1000, 8_000_000) };
+    bbr.on_ack(&next_round, &mut window);
+    assert_eq!(window.cwnd, 9 * SMSS, "after a round it grows again");
+    let mut told = window;
+    bbr.on_ack(&round(&bbr, 1010, 8_000_000), &mut window);
+    assert!(window.cwnd >= good, "{window:?}");
+    bbr.repair = Repair::Losses;
+    bbr.on_recovery_end(Time::ZERO, &mut told);
+    assert_eq!(told.cwnd, good);
+}
+
+/// §4.2.3.4: after a timeout the window is the sender's one segment, and comes back with the end
+/// of the repair.
+#[test]
+fn after_a_timeout_the_window_comes_back_with_the_end_of_the_repair() {
+    let (mut bbr, mut window) = after(&[8_000_000; 8]);
+    let good = window.cwnd;
+    bbr.on_congestion(Time::ZERO, Congestion::Timeout, good, SMSS, &window);
+    window.cwnd = SMSS;
+    bbr.on_congestion(Time::ZERO, Congestion::Timeout, SMSS, SMSS, &window);
+    let repair = AckInfo { after_timeout: true, ..round(&bbr, 2000, 8_000_000) };
+    bbr.on_ack(&repair, &mut window);
+    assert_eq!(window.cwnd, 4 * SMSS);
+    bbr.on_ack(&round(&bbr, 2100, 8_000_000), &mut window);
+    assert!(window.cwnd >= good);
+}
+
+/// §4.3.4.4: after a silence PROBE_BW paces at the estimate, whatever the phase.
+#[test]
+fn after_a_silence_pacing_starts_at_the_estimate() {
+    let (mut bbr, _) = after(&[8_000_000; 8]);
+    bbr.enter_phase(0, Time::ZERO);
+    bbr.on_idle_restart(Time::ZERO, Duration::from_secs(1));
+    assert_eq!(bbr.pacing_rate, 7_920_000);
+    // The minimum has grown old, but a silent sender needs no PROBE_RTT.
+    let mut window = window(20);
+    bbr.on_ack(&round(&bbr, 60_000, 8_000_000), &mut window);
+    assert_ne!(bbr.mode, Mode::ProbeRtt);
+}
+
+#[test]
+fn an_undo_forgets_that_the_bandwidth_did_not_grow() {
+    let (mut bbr, mut window) = after(&[8_000_000, 8_000_000, 8_000_000]);
+    bbr.on_undo(Time::ZERO, &mut window);
+    bbr.on_ack(&round(&bbr, 300, 8_000_000), &mut window);
+    assert!(!bbr.filled_pipe);
+}
+
+/// One thing a network may do.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Ack(AckInfo),
+    Congestion(Congestion),
+    RecoveryEnd,
+    Idle,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let span = prop_oneof![Just(0), Just(u64::MAX), 0..200_000_000u64, 0..1u64 << 45];
+    let octets = || prop_oneof![Just(0), 0..100 * SMSS, 0..1u64 << 40];
+    let flags = any::<[bool; 4]>();
+    let ack = (span.clone(), octets(), octets(), octets(), octets(), span, flags);
+    let ack = ack.prop_map(|(rtt, delivered, lost, pipe, prior, interval, flags)| AckInfo {
+        smss: SMSS,
+        delivered_bytes: delivered,
+        lost_bytes: lost,
+        pipe_before: pipe,
+        pipe,
+        rtt: flags[0].then(|| Duration::from_nanos(rtt)),
+        srtt: flags[0].then(|| Duration::from_nanos(rtt)),
+        in_recovery: flags[1],
+        after_timeout: flags[2] && lost % 3 == 0,
+        rate: flags[3].then(|| RateSample {
+            delivered_bytes: delivered.saturating_mul(3),
+            interval: Duration::from_nanos(interval),
+            prior_delivered_bytes: prior,
+            total_delivered_bytes: prior + delivered,
+            app_limited: lost % 2 == 1,
+        }),
+        ..AckInfo::default()
+    });
+    let kind =
+        prop_oneof![Just(Congestion::Loss), Just(Congestion::Mark), Just(Congestion::Timeout)];
+    let step = prop_oneof![
+        20 => ack.prop_map(Step::Ack),
+        1 => kind.prop_map(Step::Congestion),
+        1 => Just(Step::RecoveryEnd),
+        1 => Just(Step::Idle),
+    ];
+    prop::collection::vec(step, 1..200)
+}
+
+proptest! {
+    /// Four segments at least where nothing is repaired, one where something is; nothing
+    /// overflows whatever the round trips and rates.
+    #[test]
+    fn the_window_is_four_segments_at_least_and_one_in_recovery(
+        steps in steps(),
+        tick_ns in prop_oneof![Just(0), 0..2_000_000_000u64],
+    ) {
+        let (mut bbr, mut window) = (Bbr::new(BbrConfig::default()), window(10));
+        let mut now = Time::ZERO;
+        for step in steps {
+            now += Duration::from_nanos(tick_ns);
+            match step {
+                Step::Ack(ack) => {
+                    bbr.on_ack(&AckInfo { now, ..ack }, &mut window);
+                    let repairing = ack.in_recovery || ack.after_timeout || ack.delivered_bytes == 0;
+                    let least = if repairing { SMSS } else { 4 * SMSS };
+                    prop_assert!(window.cwnd >= least);
+                }
+                Step::Congestion(kind) => {
+                    bbr.on_congestion(now, kind, window.cwnd, SMSS, &window);
+                    if kind == Congestion::Timeout {
+                        window.cwnd = SMSS;
+                    }
+                }
+                Step::RecoveryEnd => bbr.on_recovery_end(now, &mut window),
+                Step::Idle => bbr.on_idle_restart(now, Duration::from_secs(1)),
+            }
+            prop_assert!(window.cwnd >= SMSS && window.cwnd <= Window::NO_THRESHOLD);
+        }
+    }
+}

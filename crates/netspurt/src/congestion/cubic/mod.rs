@@ -1,0 +1,246 @@
+//! CUBIC (RFC 9438), counting octets.
+//!
+//! The window follows a curve over the time since congestion avoidance began: it flattens towards
+//! the window at which congestion was met, and steepens past it. Where Reno would be faster, it
+//! goes with Reno. Left out: a rule of its own for the window after a mark (RFC 9438 §4.6 allows
+//! one segment; how far a window is cut is the sender's).
+
+mod curve;
+#[cfg(test)]
+mod tests;
+
+use crate::units::{Duration, Time};
+
+use super::slow_start::{SlowStart, SlowStartExit};
+use super::{AckInfo, Congestion, CongestionControl, Window, share};
+
+use curve::Curve;
+
+/// CUBIC's constants, by default those of RFC 9438 §4.6 and §5. Denominators are not zero.
+///
+/// ```
+/// use netspurt::congestion::{CongestionConfig, CubicConfig, SlowStartExit};
+/// let slow_start_exit = SlowStartExit::HyStart(Default::default());
+/// let linux = CubicConfig { slow_start_exit, ..CubicConfig::default() };
+/// assert_eq!(CongestionConfig::Cubic(linux).name(), "cubic");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CubicConfig {
+    /// Steepness of the curve, *C*, in segments per cubic second, as a fraction.
+    pub c: (u32, u32),
+    /// The share of the flight that is left after congestion, beta_cubic, as a fraction below 1.
+    pub beta: (u32, u32),
+    /// Whether a flow that met congestion below its last plateau leaves room for others (§4.7).
+    pub fast_convergence: bool,
+    /// Most segments by which one ACK may open the window in slow start (RFC 3465 §2.2), where
+    /// HyStart++ has no say.
+    pub abc_limit_segs: u32,
+    /// What may end slow start before a loss (§4.10).
+    pub slow_start_exit: SlowStartExit,
+}
+
+impl Default for CubicConfig {
+    fn default() -> Self {
+        Self {
+            c: (2, 5),
+            beta: (7, 10),
+            fast_convergence: true,
+            abc_limit_segs: 2,
+            slow_start_exit: SlowStartExit::default(),
+        }
+    }
+}
+
+/// A stage of congestion avoidance (RFC 9438 §4.1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stage {
+    /// *t*: the time since it began in which the window could grow (§5.8).
+    elapsed: Duration,
+    /// Up to when `elapsed` was told.
+    told: Time,
+    /// *K*: when the curve reaches its plateau.
+    k: Duration,
+    /// The plateau, in octets; `W_max`, or the window at the start if that is larger.
+    plateau: u64,
+    /// `W_est`: what Reno's window would be, in octets.
+    reno: u64,
+    /// What divisions left over for `reno` and for the window.
+    reno_rest: u128,
+    rest: u128,
+}
+
+/// What CUBIC remembers of a path, as a whole so that it can be put back as a whole (§4.9).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Memory {
+    /// `W_max`, in octets: where the next curve is flat. Unknown before the first congestion
+    /// (§4.10) and after a timeout (§4.8).
+    w_max: Option<u64>,
+    /// `cwnd_prior`, in octets: the window when the threshold was last set.
+    cwnd_prior: Option<u64>,
+    /// `None` outside congestion avoidance.
+    stage: Option<Stage>,
+}
+
+/// CUBIC: a window that grows with time and not with round trips.
+///
+/// ```
+/// use netspurt::congestion::{AckInfo, Congestion, CongestionControl, Cubic, CubicConfig, Window};
+/// use netspurt::units::Time;
+/// let mut cubic = Cubic::new(CubicConfig::default());
+/// let window = Window { cwnd: 100_000, ssthresh: Window::NO_THRESHOLD };
+/// let ssthresh = cubic.on_congestion(Time::ZERO, Congestion::Loss, 100_000, 1000, &window);
+/// assert_eq!(ssthresh, 70_000);
+/// ```
+#[derive(Debug)]
+pub struct Cubic {
+    config: CubicConfig,
+    slow_start: SlowStart,
+    memory: Memory,
+    /// Memory and window before the last congestion.
+    before: Option<(Memory, Window)>,
+}
+
+impl Cubic {
+    /// The law at the start of a connection.
+    pub fn new(config: CubicConfig) -> Self {
+        let slow_start = SlowStart::new(config.abc_limit_segs, config.slow_start_exit);
+        Self { config, slow_start, memory: Memory::default(), before: None }
+    }
+
+    /// The stage of congestion avoidance that begins with this ACK (§4.2).
+    fn begin(&mut self, now: Time, curve: Curve, cwnd: u64) -> Stage {
+        // §4.8, §4.10: without a plateau to return to, the window is the plateau.
+        let w_max = *self.memory.w_max.get_or_insert(cwnd);
+        self.memory.cwnd_prior.get_or_insert(cwnd);
+        Stage {
+            elapsed: Duration::ZERO,
+            told: now,
+            k: curve.climb(w_max.saturating_sub(cwnd)),
+            plateau: w_max.max(cwnd),
+            reno: cwnd,
+            reno_rest: 0,
+            rest: 0,
+        }
+    }
+
+    /// alpha_cubic over 1 as a fraction (§4.3): less than Reno's until the window is back where
+    /// it was cut, and Reno's from there.
+    fn alpha(&self, reno: u64) -> (u128, u128) {
+        let (num, den) = (u128::from(self.config.beta.0), u128::from(self.config.beta.1));
+        let back = self.memory.cwnd_prior.is_none_or(|prior| reno >= prior);
+        if back { (den + num, den + num) } else { (3 * (den - num), den + num) }
+    }
+
+    fn avoid_congestion(&mut self, ack: &AckInfo, window: &mut Window) {
+        let curve = Curve { c: self.config.c, smss: ack.smss };
+        let mut stage = match self.memory.stage {
+            Some(stage) => stage,
+            None => self.begin(ack.now, curve, window.cwnd),
+        };
+        stage.elapse_until(ack.now);
+        stage.grow_reno(ack, window.cwnd, self.alpha(stage.reno));
+        if stage.window_at(curve, stage.elapsed) < stage.reno {
+            // departs: RFC 9438 §4.3 - the window is not lowered to W_est; the curve aims a round
+            // trip ahead and may already be above it.
+            window.cwnd = window.cwnd.max(stage.reno);
+        } else {
+            let ahead = stage.elapsed + ack.srtt.unwrap_or_default();
+            let target = stage.window_at(curve, ahead);
+            stage.grow(ack, target, window);
+        }
+        self.memory.stage = Some(stage);
+    }
+}
+
+impl Stage {
+    /// Counts the time until `now` as one in which the window could grow.
+    fn elapse_until(&mut self, now: Time) {
+        self.elapsed = self.elapsed + now.saturating_since(self.told);
+        self.told = now;
+    }
+
+    /// `W_cubic(t)`, in octets (§4.2, figure 1).
+    fn window_at(&self, curve: Curve, t: Duration) -> u64 {
+        if t < self.k {
+            self.plateau.saturating_sub(curve.offset(self.k - t))
+        } else {
+            self.plateau.saturating_add(curve.offset(t - self.k)).min(Window::NO_THRESHOLD)
+        }
+    }
+
+    /// `W_est` after an ACK (§4.3, figure 4), in octets as RFC 3465 counts them.
+    fn grow_reno(&mut self, ack: &AckInfo, cwnd: u64, alpha: (u128, u128)) {
+        let whole = alpha.1 * u128::from(cwnd.max(1));
+        let acked = u128::from(ack.acked_bytes.min(cwnd));
+        let part = acked * u128::from(ack.smss) * alpha.0 + self.reno_rest;
+        self.reno = self.reno.saturating_add(u64::try_from(part / whole).unwrap_or(u64::MAX));
+        self.reno_rest = part % whole;
+    }
+
+    /// Opens the window towards `target`, which a window of octets acknowledged would reach
+    /// (§4.4, §4.5); slow start would not be faster than half a window (§4.2).
+    ///
+    /// departs: RFC 9438 §4.4 - the step is per octet acknowledged and not per ACK, so that
+    /// delayed ACKs do not slow the window down.
+    fn grow(&mut self, ack: &AckInfo, target: u64, window: &mut Window) {
+        let cwnd = window.cwnd.max(1);
+        let target = target.clamp(cwnd, cwnd.saturating_add(cwnd / 2));
+        let acked = u128::from(ack.acked_bytes.min(cwnd));
+        let part = u128::from(target - cwnd) * acked + self.rest;
+        window.cwnd += u64::try_from(part / u128::from(cwnd)).unwrap_or(0);
+        self.rest = part % u128::from(cwnd);
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
+        // departs: RFC 9438 §4.10 - at cwnd = ssthresh congestion avoidance begins, as RFC 5681
+        // §3.1 leaves open; else each cut would be followed by an ACK of slow start.
+        if window.in_slow_start() {
+            self.memory.stage = None;
+            self.slow_start.on_ack(ack, window);
+        } else if ack.window_limited {
+            self.avoid_congestion(ack, window);
+        } else if let Some(stage) = &mut self.memory.stage {
+            // §5.8: t leaves out the time in which the application held the window back.
+            stage.told = ack.now;
+        }
+    }
+
+    fn on_congestion(
+        &mut self,
+        _now: Time,
+        kind: Congestion,
+        flight: u64,
+        smss: u64,
+        window: &Window,
+    ) -> u64 {
+        self.before = Some((self.memory, *window));
+        let (num, den) = self.config.beta;
+        let cwnd = window.cwnd;
+        let below = self.memory.w_max.is_some_and(|w_max| cwnd < w_max);
+        let w_max = match kind {
+            Congestion::Timeout => None,
+            _ if self.config.fast_convergence && below => Some(share(cwnd, (num + den, 2 * den))),
+            _ => Some(cwnd),
+        };
+        self.memory = Memory { w_max, cwnd_prior: Some(cwnd), stage: None };
+        self.slow_start.on_congestion(kind);
+        share(flight, self.config.beta).max(2 * smss)
+    }
+
+    fn on_undo(&mut self, _now: Time, window: &mut Window) {
+        // §4.9: where the window has meanwhile grown past what it was, what is newer stays.
+        if let Some((memory, before)) = self.before.take()
+            && window.cwnd <= before.cwnd
+        {
+            self.memory = memory;
+        }
+    }
+
+    fn on_idle_restart(&mut self, now: Time, _idle: Duration) {
+        if let Some(stage) = &mut self.memory.stage {
+            stage.told = now;
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! RFC 9438's formulas at times worked out by hand, and what holds for any ACKs.
+
+use proptest::prelude::*;
+
+use super::curve::cube_root;
+use super::*;
+use crate::congestion::{Reno, RenoConfig};
+
+const SMSS: u64 = 1000;
+
+fn ms(ms: u64) -> Time {
+    Time::ZERO + Duration::from_millis(ms)
+}
+
+fn ack(now_ms: u64) -> AckInfo {
+    AckInfo {
+        now: ms(now_ms),
+        smss: SMSS,
+        acked_bytes: SMSS,
+        srtt: Some(Duration::from_millis(100)),
+        window_limited: true,
+        ..AckInfo::default()
+    }
+}
+
+fn cubic() -> Cubic {
+    Cubic::new(CubicConfig::default())
+}
+
+/// A law whose window of `segs` segments met a loss, and the window afterwards.
+fn cut(segs: u64) -> (Cubic, Window) {
+    let mut cubic = cubic();
+    let window = lose(&mut cubic, Window { cwnd: segs * SMSS, ssthresh: Window::NO_THRESHOLD });
+    (cubic, window)
+}
+
+fn lose(cubic: &mut Cubic, window: Window) -> Window {
+    let ssthresh = cubic.on_congestion(ms(0), Congestion::Loss, window.cwnd, SMSS, &window);
+    Window { cwnd: ssthresh, ssthresh }
+}
+
+fn curve() -> Curve {
+    Curve { c: (2, 5), smss: SMSS }
+}
+
+/// A stage that starts now with the law's memory.
+fn stage(cubic: &mut Cubic, cwnd: u64) -> Stage {
+    cubic.begin(ms(0), curve(), cwnd)
+}
+
+/// §4.2, figure 2: K = cbrt((W_max - cwnd_epoch) / C). W_max 90, cwnd_epoch 63: cbrt(67.5) is
+/// 4.0716 s; of 360 and 252: cbrt(270) is 6.4633 s.
+#[test]
+fn k_is_the_cube_root_of_the_gap_over_c() {
+    for (segs, k_us) in [(90, 4_071_626), (360, 6_463_304)] {
+        let (mut cubic, window) = cut(segs);
+        let k = stage(&mut cubic, window.cwnd).k.as_nanos() / 1000;
+        assert_eq!(k, k_us, "W_max of {segs} segments");
+    }
+}
+
+/// §4.2, figure 1: W_cubic(t) = C (t - K)^3 + W_max, with W_max 90 and K 4.0716 s: W(0) is
+/// cwnd_epoch, W(2.0716 s) 8 C = 3.2 below the plateau, W(K) on it, W(K + 5 s) 125 C = 50 above.
+#[test]
+fn the_curve_is_c_times_the_cube_of_the_distance_from_k() {
+    let (mut cubic, window) = cut(90);
+    let stage = stage(&mut cubic, window.cwnd);
+    let at = |ns| stage.window_at(curve(), Duration::from_nanos(ns));
+    let k = stage.k.as_nanos();
+    assert!(at(0).abs_diff(63_000) <= 1);
+    assert_eq!((at(k - 2_000_000_000), at(k)), (86_800, 90_000));
+    assert_eq!(at(k + 5_000_000_000), 140_000);
+}
+
+/// §4.4: each new ACK adds (target - cwnd) / cwnd segments, target = W_cubic(t + RTT). At t = 0,
+/// with W_max 1000, cwnd 700, K = cbrt(750) = 9.0856 s and RTT 100 ms, the target is
+/// 1000 - 0.4 · 8.9856^3 = 709.797, and one segment acknowledged adds 9.797 / 700 = 0.013996;
+/// at t = 100 ms it is 719.379, and one adds 19.366 / 700.013 = 0.027665.
+#[test]
+fn an_ack_adds_the_way_to_the_target_over_the_window() {
+    let (mut cubic, mut window) = cut(1000);
+    cubic.on_ack(&ack(0), &mut window);
+    assert_eq!(window.cwnd, 700_013);
+    cubic.on_ack(&ack(100), &mut window);
+    // 13.996 and 27.665 make 41.661: the rest of each division is carried.
+    assert_eq!(window.cwnd, 700_041);
+}
+
+/// §4.2: the target is 1.5 cwnd at most, and cwnd at least.
+#[test]
+fn the_window_grows_by_half_in_a_round_trip_at_most_and_never_shrinks() {
+    let (mut cubic, window) = cut(1000);
+    let mut stage = stage(&mut cubic, window.cwnd);
+    for (target, grown) in [(10_000_000, 350_000), (900_000, 200_000), (1000, 0)] {
+        let mut window = window;
+        let all = AckInfo { acked_bytes: 700_000, ..ack(0) };
+        stage.grow(&all, target, &mut window);
+        assert_eq!(window.cwnd - 700_000, grown, "target {target}");
+    }
+}
+
+/// §4.3: alpha_cubic = 3 (1 - 0.7) / (1 + 0.7) = 9/17 until W_est reaches cwnd_prior, then 1.
+#[test]
+fn alpha_is_nine_seventeenths_until_w_est_is_back_and_then_one() {
+    let (cubic, _) = cut(10);
+    assert_eq!(cubic.alpha(9_999), (9, 17));
+    assert_eq!(cubic.alpha(10_000), (17, 17));
+}
+
+/// §4.3: on a short path W_est leads and the window goes with it: 9/17 of a segment a window of
+/// octets acknowledged, and a segment once it is back at the window before the cut, as Reno.
+#[test]
+fn in_the_reno_friendly_region_the_window_grows_as_renos() {
+    let (mut cubic, mut window) = cut(20);
+    let short = AckInfo { srtt: Some(Duration::from_micros(100)), ..ack(0) };
+    let mut round = |window: &mut Window| {
+        let before = window.cwnd;
+        cubic.on_ack(&AckInfo { acked_bytes: before, ..short }, window);
+        window.cwnd - before
+    };
+    for _ in 0..11 {
+        assert!([529, 530].contains(&round(&mut window)));
+    }
+    while window.cwnd < 20_000 {
+        round(&mut window);
+    }
+    let mut reno = Reno::new(RenoConfig::default());
+    for _ in 0..50 {
+        let mut renos = window;
+        reno.on_ack(&AckInfo { acked_bytes: window.cwnd, ..short }, &mut renos);
+        let grown = round(&mut window);
+        assert_eq!(grown, renos.cwnd - (window.cwnd - grown));
+    }
+}
+
+/// §4.6: ssthresh is 0.7 of the flight, two segments at least; §4.7: W_max is the window, or 0.85
+/// of it below the last one.
+#[test]
+fn a_second_cut_below_the_first_lowers_the_plateau_further() {
+    for (fast, plateau) in [(true, 850_000), (false, 1_000_000)] {
+        let mut cubic = Cubic::new(CubicConfig { fast_convergence: fast, ..Default::default() });
+        let window = Window { cwnd: 2_000_000, ssthresh: Window::NO_THRESHOLD };
+        lose(&mut cubic, window);
+        assert_eq!(cubic.memory.w_max, Some(2_000_000));
+        lose(&mut cubic, Window { cwnd: 1_000_000, ..window });
+        assert_eq!((cubic.memory.w_max, cubic.memory.cwnd_prior), (Some(plateau), Some(1_000_000)));
+        lose(&mut cubic, Window { cwnd: 1_500_000, ..window });
+        assert_eq!(cubic.memory.w_max, Some(1_500_000));
+    }
+    let window = Window { cwnd: 50_000, ssthresh: 50_000 };
+    let cut = |flight| cubic().on_congestion(ms(0), Congestion::Mark, flight, SMSS, &window);
+    assert_eq!((cut(40_000), cut(2000)), (28_000, 2000));
+}
+
+/// §4.8: after a timeout K is 0 and W_max the window at which congestion avoidance begins, so
+/// after 5 s the curve is 125 C = 50 segments above it.
+#[test]
+fn after_a_timeout_the_curve_starts_on_its_plateau() {
+    let mut cubic = cubic();
+    let window = Window { cwnd: 1_000_000, ssthresh: Window::NO_THRESHOLD };
+    let ssthresh = cubic.on_congestion(ms(0), Congestion::Timeout, 1_000_000, SMSS, &window);
+    assert_eq!(ssthresh, 700_000);
+    let mut window = Window { cwnd: 700_000, ssthresh };
+    cubic.on_ack(&ack(0), &mut window);
+    let stage = cubic.memory.stage.unwrap();
+    assert_eq!((stage.k, stage.plateau), (Duration::ZERO, 700_000));
+    assert_eq!(stage.window_at(curve(), Duration::from_secs(5)), 750_000);
+    assert_eq!(cubic.memory.cwnd_prior, Some(1_000_000));
+}
+
+/// §4.10: HyStart++ may end the first slow start without a loss; then K is 0, and both W_max and
+/// cwnd_prior are the window.
+#[test]
+fn without_a_loss_before_the_window_is_the_plateau() {
+    let mut cubic = cubic();
+    let mut window = Window { cwnd: 80_000, ssthresh: 80_000 };
+    cubic.on_ack(&ack(0), &mut window);
+    let stage = cubic.memory.stage.unwrap();
+    assert_eq!((stage.k, stage.plateau), (Duration::ZERO, 80_000));
+    assert_eq!(cubic.memory.cwnd_prior, Some(80_000));
+}
+
+/// §5.8: t leaves out the time in which the window was not filled, and idle time.
+#[test]
+fn time_in_which_the_window_was_not_filled_does_not_count() {
+    let (mut cubic, mut window) = cut(1000);
+    let elapsed = |cubic: &Cubic| cubic.memory.stage.unwrap().elapsed;
+    cubic.on_ack(&ack(1000), &mut window);
+    cubic.on_ack(&ack(1200), &mut window);
+    assert_eq!(elapsed(&cubic), Duration::from_millis(200));
+    cubic.on_ack(&AckInfo { window_limited: false, ..ack(4000) }, &mut window);
+    cubic.on_ack(&ack(4100), &mut window);
+    assert_eq!(elapsed(&cubic), Duration::from_millis(300));
+    cubic.on_idle_restart(ms(60_000), Duration::from_secs(56));
+    cubic.on_ack(&ack(60_050), &mut window);
+    assert_eq!(elapsed(&cubic), Duration::from_millis(350));
+}
+
+/// §4.9: everything is what it was before the spurious congestion, once; unless the window has
+/// grown past what it was.
+#[test]
+fn an_undo_restores_all_that_the_cut_changed() {
+    let (mut cubic, mut window) = cut(1000);
+    for t in 0..100 {
+        cubic.on_ack(&ack(t * 10), &mut window);
+    }
+    let (memory, before) = (cubic.memory, window);
+    for kind in [Congestion::Loss, Congestion::Timeout] {
+        cubic.on_congestion(ms(1000), kind, window.cwnd, SMSS, &window);
+        assert_ne!(cubic.memory, memory);
+        let mut restored = before;
+        cubic.on_undo(ms(1100), &mut restored);
+        assert_eq!((cubic.memory, restored), (memory, before));
+    }
+    cubic.on_congestion(ms(1000), Congestion::Loss, window.cwnd, SMSS, &window);
+    let newer = cubic.memory;
+    cubic.on_undo(ms(9000), &mut Window { cwnd: before.cwnd + 1, ..before });
+    cubic.on_undo(ms(9000), &mut window);
+    assert_eq!(cubic.memory, newer);
+}
+
+#[test]
+fn slow_start_is_left_to_its_own_laws() {
+    for (abc_limit_segs, exit, grown) in
+        [(2, SlowStartExit::None, 2000), (3, SlowStartExit::None, 3000), (2, <_>::default(), 8000)]
+    {
+        let config = CubicConfig { abc_limit_segs, slow_start_exit: exit, ..Default::default() };
+        let mut window = Window { cwnd: 10_000, ssthresh: Window::NO_THRESHOLD };
+        let nine = AckInfo { acked_bytes: 9 * SMSS, ..ack(0) };
+        Cubic::new(config).on_ack(&nine, &mut window);
+        assert_eq!(window.cwnd, 10_000 + grown);
+    }
+}
+
+#[test]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small enough")]
+#[expect(clippy::cast_precision_loss, reason = "a comparison with floating point")]
+fn the_cube_root_is_that_of_floating_point() {
+    for x in (0..2000).chain((0..2000).map(|n| n * n * n * 1_000_003)) {
+        let root = cube_root(x);
+        let float = (x as f64).cbrt();
+        assert!((root as f64 - float.floor()).abs() <= 1.0, "{x}: {root}, {float}");
+        assert_eq!(root, (float + 1e-6).floor() as u64, "{x}");
+    }
+}
+
+/// What a network may do to a law.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Ack { after_ns: u64, acked: u64, rtt_ns: u64, limited: bool },
+    Congestion(Congestion),
+    Undo,
+    Idle(u64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let span = prop_oneof![Just(0), Just(u64::MAX / 4), 0..200_000_000u64, 0..1u64 << 45];
+    let ack = (span.clone(), 0..1u64 << 20, span.clone(), prop::bool::weighted(0.9));
+    let kind =
+        prop_oneof![Just(Congestion::Loss), Just(Congestion::Mark), Just(Congestion::Timeout)];
+    let step = prop_oneof![
+        20 => ack.prop_map(|(after_ns, acked, rtt_ns, limited)| {
+            Step::Ack { after_ns, acked, rtt_ns, limited }
+        }),
+        1 => kind.prop_map(Step::Congestion),
+        1 => Just(Step::Undo),
+        1 => span.prop_map(Step::Idle),
+    ];
+    prop::collection::vec(step, 1..200)
+}
+
+proptest! {
+    #[test]
+    fn the_cube_root_is_the_greatest_whose_cube_is_not_above(x in 0..1u128 << 126) {
+        let root = u128::from(cube_root(x));
+        prop_assert!(root * root * root <= x);
+        prop_assert!((root + 1) * (root + 1) * (root + 1) > x);
+    }
+
+    /// The curve climbs `gap` octets in the time that `climb` says, where that is less than the
+    /// 73 minutes it knows: up to 2^34 segments.
+    #[test]
+    fn climb_and_offset_are_each_others_reverse(gap in 0..1u64 << 36, smss in 4..10_000u64) {
+        let curve = Curve { c: (2, 5), smss };
+        let back = curve.offset(curve.climb(gap));
+        prop_assert!(back <= gap && gap - back <= 1 + gap / 100_000, "{} {}", gap, back);
+    }
+
+    /// Between congestions the window does not shrink, nor grow faster than by the octets
+    /// acknowledged; it is never below a segment, and nothing overflows.
+    #[test]
+    fn between_congestions_the_window_only_grows(
+        steps in steps(),
+        exit in prop_oneof![
+            Just(SlowStartExit::None),
+            Just(SlowStartExit::HyStart(Default::default())),
+            Just(SlowStartExit::default()),
+        ],
+    ) {
+        let mut cubic = Cubic::new(CubicConfig { slow_start_exit: exit, ..Default::default() });
+        let mut window = Window { cwnd: 10 * SMSS, ssthresh: Window::NO_THRESHOLD };
+        let (mut now, mut una, mut before) = (Time::ZERO, 0, window);
+        for step in steps {
+            match step {
+                Step::Ack { after_ns, acked, rtt_ns, limited } => {
+                    now += Duration::from_nanos(after_ns);
+                    una += acked;
+                    let rtt = Some(Duration::from_nanos(rtt_ns));
+                    let ack = AckInfo {
+                        now, acked_bytes: acked, rtt, srtt: rtt, una, nxt: una + window.cwnd,
+                        window_limited: limited, ..ack(0)
+                    };
+                    let old = window.cwnd;
+                    cubic.on_ack(&ack, &mut window);
+                    prop_assert!(window.cwnd >= old && window.cwnd - old <= acked.max(SMSS));
+                }
+                Step::Congestion(kind) => {
+                    before = window;
+                    let ssthresh = cubic.on_congestion(now, kind, window.cwnd, SMSS, &window);
+                    prop_assert!(ssthresh >= 2 * SMSS);
+                    let cwnd = if kind == Congestion::Timeout { SMSS } else { ssthresh };
+                    window = Window { cwnd, ssthresh };
+                }
+                Step::Undo => {
+                    window.cwnd = window.cwnd.max(before.cwnd);
+                    window.ssthresh = before.ssthresh;
+                    cubic.on_undo(now, &mut window);
+                }
+                Step::Idle(ns) => {
+                    now += Duration::from_nanos(ns);
+                    cubic.on_idle_restart(now, Duration::from_nanos(ns));
+                }
+            }
+            prop_assert!(window.cwnd >= SMSS && window.cwnd < 1 << 40);
+        }
+    }
+}

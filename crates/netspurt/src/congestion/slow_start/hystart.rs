@@ -1,0 +1,251 @@
+//! HyStart: ends slow start when round trips grow or ACKs come in a train as long as the path.
+//!
+//! The law of Ha and Rhee (2011, "Taming the elephants"), with the constants and the changes that
+//! Linux 6 has for it (`net/ipv4/tcp_cubic.c`). Left out: the allowance for segmentation offload
+//! that Linux adds to the length of the train.
+
+use crate::congestion::{AckInfo, Window};
+use crate::units::{Duration, Time};
+
+/// HyStart's constants, by default Linux's.
+///
+/// ```
+/// use netspurt::congestion::HyStartConfig;
+/// use netspurt::units::Duration;
+/// let config = HyStartConfig::default();
+/// assert_eq!(config.threshold(Duration::from_millis(100)), Duration::from_micros(12_500));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HyStartConfig {
+    /// Below this window nothing is judged, in segments.
+    pub low_window_segs: u32,
+    /// Whether a growing round trip ends slow start.
+    pub delay_increase: bool,
+    /// Round-trip samples of a round before the first that is judged.
+    pub min_samples: u32,
+    /// The share of the least round trip by which it may grow, as a divisor.
+    pub delay_divisor: u32,
+    /// Least growth of the round trip that counts.
+    pub delay_min: Duration,
+    /// Growth of the round trip that counts in any case.
+    pub delay_max: Duration,
+    /// Whether a long train of ACKs ends slow start.
+    pub ack_train: bool,
+    /// Most time between two ACKs of a train.
+    pub ack_spacing: Duration,
+    /// Whether the sender paces: a train must then last a round trip, and not half of one.
+    pub paced: bool,
+}
+
+impl Default for HyStartConfig {
+    fn default() -> Self {
+        Self {
+            low_window_segs: 16,
+            delay_increase: true,
+            min_samples: 8,
+            delay_divisor: 8,
+            delay_min: Duration::from_millis(4),
+            delay_max: Duration::from_millis(16),
+            ack_train: true,
+            ack_spacing: Duration::from_millis(2),
+            paced: false,
+        }
+    }
+}
+
+impl HyStartConfig {
+    /// By how much the round trip must exceed the least, `least`, to end slow start.
+    ///
+    /// # Panics
+    /// When `delay_divisor` is zero, or `delay_min` above `delay_max`.
+    pub fn threshold(&self, least: Duration) -> Duration {
+        (least / u64::from(self.delay_divisor)).clamp(self.delay_min, self.delay_max)
+    }
+}
+
+/// One round: the time it takes for what was outstanding at its start to be acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    /// The next octet to be sent when it began.
+    end: u64,
+    start: Time,
+    /// The last ACK of the train that began with the round.
+    last_ack: Time,
+    least_rtt: Option<Duration>,
+    samples: u32,
+}
+
+/// HyStart's state.
+#[derive(Debug)]
+pub(super) struct HyStart {
+    config: HyStartConfig,
+    /// Least round trip since the start, or the last timeout.
+    least_rtt: Option<Duration>,
+    round: Option<Round>,
+    found: bool,
+}
+
+impl HyStart {
+    pub(super) fn new(config: HyStartConfig) -> Self {
+        Self { config, least_rtt: None, round: None, found: false }
+    }
+
+    /// Forgets what it knew of the path, as after a timeout.
+    pub(super) fn start_again(&mut self) {
+        *self = Self::new(self.config);
+    }
+
+    /// An ACK arrived in slow start: sets the threshold to the window if that is wide enough.
+    pub(super) fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
+        let Some(rtt) = ack.rtt else { return };
+        let least = self.least_rtt.map_or(rtt, |least| least.min(rtt));
+        self.least_rtt = Some(least);
+        if self.found {
+            return;
+        }
+        let mut round = match self.round {
+            Some(round) if ack.una <= round.end => round,
+            _ => {
+                let (start, last_ack) = (ack.now, ack.now);
+                Round { end: ack.nxt, start, last_ack, least_rtt: None, samples: 0 }
+            }
+        };
+        if window.cwnd >= u64::from(self.config.low_window_segs) * ack.smss {
+            let train = self.is_long_train(&mut round, ack.now, least);
+            let delay = self.is_delayed(&mut round, rtt, least);
+            self.found = train || delay;
+        }
+        self.round = Some(round);
+        if self.found {
+            window.ssthresh = window.cwnd;
+        }
+    }
+
+    /// Whether the ACKs since the start of the round came close enough for long enough.
+    fn is_long_train(&self, round: &mut Round, now: Time, least: Duration) -> bool {
+        if !self.config.ack_train || now.saturating_since(round.last_ack) > self.config.ack_spacing
+        {
+            return false;
+        }
+        round.last_ack = now;
+        let length = if self.config.paced { least } else { least / 2 };
+        now.saturating_since(round.start) > length
+    }
+
+    /// Whether the least round trip of this round exceeds the least of all by the threshold.
+    fn is_delayed(&self, round: &mut Round, rtt: Duration, least: Duration) -> bool {
+        let of_round = round.least_rtt.map_or(rtt, |least| least.min(rtt));
+        round.least_rtt = Some(of_round);
+        if round.samples < self.config.min_samples {
+            round.samples += 1;
+            return false;
+        }
+        self.config.delay_increase && of_round > least + self.config.threshold(least)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMSS: u64 = 1000;
+
+    /// Judges round trips only.
+    fn delays() -> HyStart {
+        HyStart::new(HyStartConfig { ack_train: false, ..HyStartConfig::default() })
+    }
+
+    fn ack(now_us: u64, rtt_us: u64, una: u64, nxt: u64) -> AckInfo {
+        AckInfo {
+            now: Time::from_nanos(now_us * 1000),
+            smss: SMSS,
+            rtt: Some(Duration::from_micros(rtt_us)),
+            una,
+            nxt,
+            ..AckInfo::default()
+        }
+    }
+
+    fn window(segs: u64) -> Window {
+        Window { cwnd: segs * SMSS, ssthresh: Window::NO_THRESHOLD }
+    }
+
+    /// The number of ACKs of a second round, whose round trips are `grown_us`, until slow start
+    /// ends; the first round's were `rtt_us`.
+    fn acks_until_exit(law: &mut HyStart, rtt_us: u64, grown_us: u64) -> Option<u64> {
+        let mut window = window(16);
+        for una in 1..=20 {
+            law.on_ack(&ack(una * 5000, rtt_us, una, 20), &mut window);
+            assert!(window.in_slow_start());
+        }
+        (1..=20).find(|una| {
+            law.on_ack(&ack(500_000 + una * 5000, grown_us, 20 + una, 100), &mut window);
+            !window.in_slow_start()
+        })
+    }
+
+    /// The least round trip may grow by an eighth, held between 4 and 16 ms; the samples after
+    /// the eighth of a round are judged.
+    #[test]
+    fn slow_start_ends_in_the_round_in_which_the_delay_grows_by_the_threshold() {
+        for (rtt_us, limit_us) in [(8000, 4000), (80_000, 10_000), (400_000, 16_000)] {
+            let at = acks_until_exit(&mut delays(), rtt_us, rtt_us + limit_us);
+            assert_eq!(at, None, "the threshold itself, {limit_us} us, ends nothing");
+            let at = acks_until_exit(&mut delays(), rtt_us, rtt_us + limit_us + 1);
+            assert_eq!(at, Some(9), "{rtt_us} us");
+        }
+    }
+
+    #[test]
+    fn one_short_round_trip_in_the_round_keeps_slow_start_going() {
+        for (first_us, ends) in [(40_000, false), (80_000, true)] {
+            let (mut law, mut window) = (delays(), window(16));
+            law.on_ack(&ack(0, 40_000, 1, 1), &mut window);
+            law.on_ack(&ack(50_000, first_us, 2, 100), &mut window);
+            for una in 3..=20 {
+                law.on_ack(&ack(50_000 + una * 5000, 80_000, una, 100), &mut window);
+            }
+            assert_eq!(!window.in_slow_start(), ends, "first {first_us} us");
+        }
+    }
+
+    #[test]
+    fn after_a_timeout_it_judges_again_from_the_start() {
+        let mut law = delays();
+        assert_eq!(acks_until_exit(&mut law, 40_000, 80_000), Some(9));
+        law.start_again();
+        assert_eq!(acks_until_exit(&mut law, 80_000, 80_000), None);
+        law.start_again();
+        assert_eq!(acks_until_exit(&mut law, 80_000, 91_000), Some(9));
+    }
+
+    /// ACKs not more than 2 ms apart since the start of the round, for more than half the least
+    /// round trip, or all of it where the sender paces.
+    #[test]
+    fn a_train_of_acks_as_long_as_half_the_path_ends_slow_start() {
+        for (spacing_us, paced, end_us) in
+            [(2000, false, Some(22_000)), (2000, true, Some(42_000)), (2001, false, None)]
+        {
+            let config = HyStartConfig { delay_increase: false, paced, ..Default::default() };
+            let (mut law, mut window) = (HyStart::new(config), window(16));
+            let mut times = (0..50).map(|n| n * spacing_us);
+            let end = times.find(|at| {
+                law.on_ack(&ack(*at, 40_000, 1 + at / spacing_us, 100), &mut window);
+                !window.in_slow_start()
+            });
+            assert_eq!(end, end_us, "{spacing_us} us apart, paced: {paced}");
+        }
+    }
+
+    #[test]
+    fn a_window_below_sixteen_segments_is_not_judged() {
+        for (segs, ends) in [(15, false), (16, true)] {
+            let (mut law, mut window) = (HyStart::new(HyStartConfig::default()), window(segs));
+            for n in 0..40 {
+                law.on_ack(&ack(n * 1000, 40_000, 1 + n, 100), &mut window);
+            }
+            assert_eq!(!window.in_slow_start(), ends, "{segs} segments");
+            assert_eq!(window.ssthresh == window.cwnd, ends);
+        }
+    }
+}

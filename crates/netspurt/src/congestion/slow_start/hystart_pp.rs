@@ -1,0 +1,249 @@
+//! HyStart++ (RFC 9406): when round trips grow, slow start goes on at a quarter of its pace until
+//! the growth proves to be a queue, or jitter.
+
+use crate::congestion::{AckInfo, Window};
+use crate::units::Duration;
+
+use super::growth;
+
+/// HyStart++'s constants, by default those of RFC 9406 §4.3 for a sender that does not pace.
+///
+/// ```
+/// use netspurt::congestion::HyStartPpConfig;
+/// use netspurt::units::Duration;
+/// let config = HyStartPpConfig::default();
+/// assert_eq!(config.rtt_thresh(Duration::from_millis(80)), Duration::from_millis(10));
+/// assert_eq!(HyStartPpConfig::paced().limit_segs, None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HyStartPpConfig {
+    /// Least growth of the round trip that counts (MIN_RTT_THRESH).
+    pub min_rtt_thresh: Duration,
+    /// Growth of the round trip that counts in any case (MAX_RTT_THRESH).
+    pub max_rtt_thresh: Duration,
+    /// The share of the last round's round trip by which it may grow (MIN_RTT_DIVISOR).
+    pub min_rtt_divisor: u32,
+    /// Samples of a round before it is judged (N_RTT_SAMPLE).
+    pub n_rtt_sample: u32,
+    /// By how much slower the window grows in conservative slow start (CSS_GROWTH_DIVISOR).
+    pub css_growth_divisor: u32,
+    /// Rounds of conservative slow start, one already begun included (CSS_ROUNDS).
+    pub css_rounds: u32,
+    /// Most segments by which one ACK may open the window (L); `None` is no limit.
+    pub limit_segs: Option<u32>,
+}
+
+impl Default for HyStartPpConfig {
+    fn default() -> Self {
+        Self {
+            min_rtt_thresh: Duration::from_millis(4),
+            max_rtt_thresh: Duration::from_millis(16),
+            min_rtt_divisor: 8,
+            n_rtt_sample: 8,
+            css_growth_divisor: 4,
+            css_rounds: 5,
+            limit_segs: Some(8),
+        }
+    }
+}
+
+impl HyStartPpConfig {
+    /// The constants for a sender that paces: an ACK may open the window without limit.
+    pub fn paced() -> Self {
+        Self { limit_segs: None, ..Self::default() }
+    }
+
+    /// By how much the round trip must exceed that of the round before, `last` (RFC 9406 §4.2).
+    ///
+    /// # Panics
+    /// When `min_rtt_divisor` is zero.
+    pub fn rtt_thresh(&self, last: Duration) -> Duration {
+        let share = last / u64::from(self.min_rtt_divisor);
+        self.min_rtt_thresh.max(share.min(self.max_rtt_thresh))
+    }
+}
+
+/// Conservative slow start.
+#[derive(Clone, Copy, Debug)]
+struct Conservative {
+    /// The round trip that led here (cssBaselineMinRtt).
+    baseline: Duration,
+    /// Rounds that ended since.
+    rounds: u32,
+}
+
+/// HyStart++'s state.
+#[derive(Debug)]
+pub(super) struct HyStartPp {
+    config: HyStartPpConfig,
+    /// Acknowledging what is below ends the round (windowEnd).
+    window_end: Option<u64>,
+    last_round: Option<Duration>,
+    this_round: Option<Duration>,
+    samples: u32,
+    css: Option<Conservative>,
+}
+
+impl HyStartPp {
+    pub(super) fn new(config: HyStartPpConfig) -> Self {
+        let (last_round, this_round) = (None, None);
+        Self { config, window_end: None, last_round, this_round, samples: 0, css: None }
+    }
+
+    /// An ACK arrived in the first slow start (RFC 9406 §4.2).
+    pub(super) fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
+        let window_end = *self.window_end.get_or_insert(ack.nxt);
+        if ack.window_limited {
+            let full = growth(ack, self.config.limit_segs);
+            let divisor = if self.css.is_some() { self.config.css_growth_divisor } else { 1 };
+            window.cwnd = window.cwnd.saturating_add(full / u64::from(divisor));
+        }
+        if let Some(rtt) = ack.rtt {
+            self.this_round = Some(self.this_round.map_or(rtt, |least| least.min(rtt)));
+            self.samples = self.samples.saturating_add(1);
+        }
+        self.judge();
+        if ack.una >= window_end && self.end_round(ack.nxt) {
+            window.ssthresh = window.cwnd;
+        }
+    }
+
+    /// Enters conservative slow start where round trips grew, and leaves it where they shrank.
+    fn judge(&mut self) {
+        let Some(this) = self.this_round else { return };
+        if self.samples < self.config.n_rtt_sample {
+            return;
+        }
+        match (self.css, self.last_round) {
+            (Some(css), _) if this < css.baseline => self.css = None,
+            (None, Some(last)) if this >= last + self.config.rtt_thresh(last) => {
+                self.css = Some(Conservative { baseline: this, rounds: 0 });
+            }
+            _ => {}
+        }
+    }
+
+    /// Begins a round that ends when `nxt` is reached; whether slow start is over.
+    fn end_round(&mut self, nxt: u64) -> bool {
+        self.window_end = Some(nxt);
+        self.last_round = self.this_round.take();
+        self.samples = 0;
+        let Some(css) = &mut self.css else { return false };
+        css.rounds += 1;
+        css.rounds >= self.config.css_rounds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMSS: u64 = 1000;
+
+    /// A law with its window, fed rounds of ACKs for one segment each.
+    struct Bench {
+        law: HyStartPp,
+        window: Window,
+        una: u64,
+    }
+
+    impl Bench {
+        fn new(config: HyStartPpConfig) -> Self {
+            let window = Window { cwnd: 10 * SMSS, ssthresh: Window::NO_THRESHOLD };
+            Self { law: HyStartPp::new(config), window, una: 0 }
+        }
+
+        /// One ACK of `acked` octets; what it added to the window.
+        fn ack(&mut self, rtt_us: u64, acked: u64, nxt: u64) -> u64 {
+            self.una += acked;
+            let before = self.window.cwnd;
+            let ack = AckInfo {
+                smss: SMSS,
+                acked_bytes: acked,
+                rtt: Some(Duration::from_micros(rtt_us)),
+                una: self.una,
+                nxt,
+                window_limited: true,
+                ..AckInfo::default()
+            };
+            self.law.on_ack(&ack, &mut self.window);
+            self.window.cwnd - before
+        }
+
+        /// A round of ten ACKs with one round trip; what each added.
+        fn round(&mut self, rtt_us: u64) -> Vec<u64> {
+            let end = self.una + 10 * SMSS;
+            let nxt = |n| if n < 10 { end } else { end + 10 * SMSS };
+            (1..=10).map(|n| self.ack(rtt_us, SMSS, nxt(n))).collect()
+        }
+
+        /// Two rounds, the first not delayed and the second so.
+        fn delayed() -> Self {
+            let mut bench = Self::new(HyStartPpConfig::default());
+            bench.round(100_000);
+            bench.round(130_000);
+            bench
+        }
+    }
+
+    /// RFC 9406 §4.2: RttThresh is an eighth of the last round's, between 4 and 16 ms; at it the
+    /// law enters CSS, with the eighth sample.
+    #[test]
+    fn conservative_slow_start_begins_in_the_round_in_which_the_delay_reaches_the_threshold() {
+        for (rtt_us, thresh_us) in [(8000, 4000), (80_000, 10_000), (400_000, 16_000)] {
+            for (grown, pace) in [(thresh_us - 1, SMSS), (thresh_us, SMSS / 4)] {
+                let mut bench = Bench::new(HyStartPpConfig::default());
+                assert_eq!(bench.round(rtt_us), [SMSS; 10]);
+                let mut expected = [SMSS; 10];
+                expected[8..].fill(pace);
+                assert_eq!(bench.round(rtt_us + grown), expected, "{rtt_us} + {grown} us");
+            }
+        }
+    }
+
+    /// RFC 9406 §4.2: min(N, L * SMSS), and a quarter of it in CSS; L is 8, or unlimited.
+    #[test]
+    fn an_ack_opens_the_window_by_eight_segments_at_most_and_a_quarter_in_css() {
+        let far = 1 << 40;
+        let mut bench = Bench::new(HyStartPpConfig::default());
+        assert_eq!((bench.ack(9, 8 * SMSS, far), bench.ack(9, 9 * SMSS, far)), (8000, 8000));
+        assert_eq!(Bench::new(HyStartPpConfig::paced()).ack(9, 99 * SMSS, far), 99_000);
+        let mut bench = Bench::delayed();
+        assert_eq!(bench.ack(130_000, 9 * SMSS, far), 2000);
+    }
+
+    /// RFC 9406 §4.2: CSS lasts five rounds, the one it began in included; then ssthresh = cwnd.
+    #[test]
+    fn after_five_rounds_of_css_slow_start_is_over() {
+        let mut bench = Bench::delayed();
+        for _ in 2..=5 {
+            assert!(bench.window.in_slow_start());
+            bench.round(130_000);
+        }
+        assert_eq!(bench.window.ssthresh, bench.window.cwnd);
+    }
+
+    /// RFC 9406 §4.2: a round trip below the baseline means the exit was spurious; slow start
+    /// goes on, and may be left again.
+    #[test]
+    fn a_round_trip_below_the_baseline_resumes_slow_start() {
+        let mut bench = Bench::delayed();
+        let mut expected = [SMSS / 4; 10];
+        expected[8..].fill(SMSS);
+        assert_eq!(bench.round(129_999), expected);
+        assert_eq!(bench.round(129_999), [SMSS; 10]);
+        bench.round(160_000);
+        assert_eq!(bench.round(160_000), [SMSS / 4; 10]);
+    }
+
+    #[test]
+    fn seven_samples_judge_nothing() {
+        let mut bench = Bench::new(HyStartPpConfig::default());
+        bench.round(100_000);
+        let end = bench.una + 100 * SMSS;
+        bench.ack(200_000, SMSS, end);
+        let grown: Vec<u64> = (1..8).map(|_| bench.ack(200_000, SMSS, end)).collect();
+        assert_eq!(grown, [SMSS; 7]);
+        assert_eq!(bench.ack(200_000, SMSS, end), SMSS / 4);
+    }
+}
