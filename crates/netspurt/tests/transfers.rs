@@ -5,6 +5,7 @@
 use std::collections::BinaryHeap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use netspurt::congestion::{BbrConfig, CongestionConfig, CubicConfig, RenoConfig};
 use netspurt::event::{Events, Wanted, What};
 use netspurt::rng::Stream;
 use netspurt::segment::Segment;
@@ -74,6 +75,11 @@ impl Transfer {
             config.early_retransmit = below(&mut dice, 2) == 0;
             config.nagle = below(&mut dice, 2) == 0;
             config.pacing = below(&mut dice, 4) == 0;
+            config.congestion = match below(&mut dice, 3) {
+                0 => CongestionConfig::Reno(RenoConfig::default()),
+                1 => CongestionConfig::Cubic(CubicConfig::default()),
+                _ => CongestionConfig::Bbr(BbrConfig::default()),
+            };
         }
         config.iss =
             if below(&mut dice, 2) == 0 { u32::MAX - below(&mut dice, 50_000) as u32 } else { 0 };

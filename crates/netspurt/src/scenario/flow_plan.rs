@@ -63,8 +63,13 @@ impl TcpSpec {
     /// These switches, and those of `base` for the rest; a table is taken whole, but for `rto`'s.
     fn over(self, base: TcpSpec) -> TcpSpec {
         let table = |spec| toml::Table::try_from(spec).expect("plain data");
-        let mut merged = table(base);
-        for (key, value) in table(self) {
+        let (mut merged, own) = (table(base), table(self));
+        if own.get("congestion").is_some_and(|law| Some(law) != merged.get("congestion")) {
+            // Another law has another slow start.
+            merged.remove("abc_limit");
+            merged.remove("slow_start_exit");
+        }
+        for (key, value) in own {
             match (merged.get_mut(&key), value) {
                 (Some(toml::Value::Table(under)), toml::Value::Table(over)) if key == "rto" => {
                     if over.contains_key("estimator")

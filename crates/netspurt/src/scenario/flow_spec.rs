@@ -126,6 +126,9 @@ pub struct TcpSpec {
     /// ACKs, not octets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abc_limit: Option<SegmentCount>,
+    /// What ends slow start before a loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_start_exit: Option<SlowStartWord>,
     /// Spreads each window over a round trip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing: Option<bool>,
@@ -359,4 +362,22 @@ pub enum SfrWord {
 pub enum CongestionWord {
     /// Reno (RFC 5681).
     Reno,
+    /// CUBIC (RFC 9438).
+    Cubic,
+    /// BBR, version 1.
+    Bbr,
+}
+
+/// What ends slow start before a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub enum SlowStartWord {
+    /// Nothing.
+    #[serde(rename = "none")]
+    None,
+    /// HyStart as Linux has it.
+    #[serde(rename = "hystart")]
+    HyStart,
+    /// HyStart++ (RFC 9406).
+    #[serde(rename = "hystart++")]
+    HyStartPlusPlus,
 }

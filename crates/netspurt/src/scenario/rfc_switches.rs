@@ -2,7 +2,9 @@
 //! back where defaults are spelt out.
 
 use crate::clock::Clock;
-use crate::congestion::{CongestionConfig, RenoConfig};
+use crate::congestion::{
+    BbrConfig, CongestionConfig, CubicConfig, HyStartConfig, RenoConfig, SlowStartExit,
+};
 use crate::rto::{
     Bsd44Config, EstimatorConfig, FixedConfig, Jacobson88Config, LinuxConfig, MillsConfig,
     Ns2Config, QuicConfig, Rfc793Config, Rfc6298Config,
@@ -16,7 +18,8 @@ use super::error::Problem;
 use super::flow_plan::{HEADER_BYTES, clock, packet_bytes, problem, recovery};
 use super::flow_spec::{
     AckWord, ClockTable, ClockWord, CongestionWord, DelayedAckTable, EstimatorWord, OffWord,
-    RecoveryWord, RestartWord, RtoTable, SamplingWord, SfrTable, SfrWord, TcpSpec, UndoWord,
+    RecoveryWord, RestartWord, RtoTable, SamplingWord, SfrTable, SfrWord, SlowStartWord, TcpSpec,
+    UndoWord,
 };
 use super::quantity::WordOr;
 
@@ -30,7 +33,7 @@ struct Bounds {
 
 /// Every switch of `config` in words.
 pub(super) fn spell_out(config: &RfcConfig) -> TcpSpec {
-    let CongestionConfig::Reno(reno) = config.congestion;
+    let (congestion, abc_limit, slow_start_exit) = congestion_words(&config.congestion);
     TcpSpec {
         recovery: Some(recovery_word(config.recovery)),
         initial_window: Some(SegmentCount(config.initial_window_segs.into())),
@@ -52,8 +55,9 @@ pub(super) fn spell_out(config: &RfcConfig) -> TcpSpec {
             config.sfr.map_or(WordOr::Word(OffWord::Off), |sfr| WordOr::Table(sfr_table(sfr))),
         ),
         karn: Some(config.karn),
-        congestion: Some(CongestionWord::Reno),
-        abc_limit: Some(SegmentCount(reno.abc_limit_segs.unwrap_or(0).into())),
+        congestion: Some(congestion),
+        abc_limit,
+        slow_start_exit,
         pacing: Some(config.pacing),
         nagle: Some(config.nagle),
         quick_acks: Some(SegmentCount(config.quick_acks_segs.into())),
@@ -68,6 +72,28 @@ pub(super) fn spell_out(config: &RfcConfig) -> TcpSpec {
         rto: Some(rto_table(config)),
         receive_window: None,
         bugfix: None,
+    }
+}
+
+fn congestion_words(
+    law: &CongestionConfig,
+) -> (CongestionWord, Option<SegmentCount>, Option<SlowStartWord>) {
+    let segs = |count: u32| Some(SegmentCount(count.into()));
+    let exit = |exit: SlowStartExit| {
+        Some(match exit {
+            SlowStartExit::None => SlowStartWord::None,
+            SlowStartExit::HyStart(_) => SlowStartWord::HyStart,
+            SlowStartExit::HyStartPlusPlus(_) => SlowStartWord::HyStartPlusPlus,
+        })
+    };
+    match law {
+        CongestionConfig::Reno(c) => {
+            (CongestionWord::Reno, segs(c.abc_limit_segs.unwrap_or(0)), exit(c.slow_start_exit))
+        }
+        CongestionConfig::Cubic(c) => {
+            (CongestionWord::Cubic, segs(c.abc_limit_segs), exit(c.slow_start_exit))
+        }
+        CongestionConfig::Bbr(_) => (CongestionWord::Bbr, None, None),
     }
 }
 
@@ -234,6 +260,7 @@ pub(super) fn rfc_connection(
     let mut config = *base;
     windows(name, tcp, &mut config)?;
     repairs(name, tcp, &mut config)?;
+    congestion(name, tcp, &mut config)?;
     options(tcp, &mut config);
     timers(name, tcp, &mut config)?;
     Ok(TcpConfig::Rfc(config))
@@ -264,10 +291,46 @@ fn windows(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Prob
         }
         config.receive_buffer_bytes = buffer.0;
     }
-    if let Some(limit) = tcp.abc_limit {
-        let limit = small("abc_limit", limit, 0)?;
-        let CongestionConfig::Reno(reno) = &mut config.congestion;
-        *reno = RenoConfig { abc_limit_segs: (limit > 0).then_some(limit), ..*reno };
+    Ok(())
+}
+
+fn congestion(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Problem> {
+    if let Some(word) = tcp.congestion
+        && word != congestion_words(&config.congestion).0
+    {
+        config.congestion = match word {
+            CongestionWord::Reno => CongestionConfig::Reno(RenoConfig::default()),
+            CongestionWord::Cubic => CongestionConfig::Cubic(CubicConfig::default()),
+            CongestionWord::Bbr => CongestionConfig::Bbr(BbrConfig::default()),
+        };
+    }
+    let limit = tcp.abc_limit.map(|limit| u32::try_from(limit.0).unwrap_or(u32::MAX));
+    let exit = tcp.slow_start_exit.map(|word| match word {
+        SlowStartWord::None => SlowStartExit::None,
+        SlowStartWord::HyStart => SlowStartExit::HyStart(HyStartConfig::default()),
+        SlowStartWord::HyStartPlusPlus => SlowStartExit::default(),
+    });
+    match &mut config.congestion {
+        CongestionConfig::Reno(law) => {
+            let counted = limit.map(|limit| (limit > 0).then_some(limit));
+            law.abc_limit_segs = counted.unwrap_or(law.abc_limit_segs);
+            law.slow_start_exit = exit.unwrap_or(law.slow_start_exit);
+        }
+        CongestionConfig::Cubic(law) => {
+            if limit == Some(0) {
+                let message = "CUBIC counts octets, not ACKs";
+                return Err(problem(name, "abc_limit", message).fix("from `1 segment`"));
+            }
+            law.abc_limit_segs = limit.unwrap_or(law.abc_limit_segs);
+            law.slow_start_exit = exit.unwrap_or(law.slow_start_exit);
+        }
+        CongestionConfig::Bbr(_) => {
+            let given = [("abc_limit", limit.is_some()), ("slow_start_exit", exit.is_some())];
+            if let Some((key, _)) = given.into_iter().find(|(_, given)| *given) {
+                let message = format!("BBR has a start-up of its own and no `{key}`");
+                return Err(problem(name, key, message).fix(format!("leave `{key}` out")));
+            }
+        }
     }
     Ok(())
 }

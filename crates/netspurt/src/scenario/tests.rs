@@ -425,3 +425,27 @@ fn tahoe_is_never_in_recovery() {
     assert!(!ever(set("tahoe")));
     assert!(ever(set("reno")));
 }
+
+#[test]
+fn every_profile_is_spelt_out_and_means_the_same_again() {
+    for profile in ["ns-2", "reno-1998", "reno-2005", "rfc-2026", "linux-6"] {
+        let scenario = chain().with(&[("flows.x.tcp", "{}"), ("flows.x.profile", profile)]);
+        let scenario = scenario.unwrap();
+        let resolved = scenario.resolved();
+        let again = Scenario::parse("resolved", &resolved).unwrap();
+        assert_eq!(again.resolved(), resolved);
+        assert_eq!(run(&again).digest(), run(&scenario).digest(), "{profile}");
+    }
+}
+
+#[test]
+fn a_switch_of_another_profile_is_an_error_that_says_so() {
+    let told = |values: &[(&str, &str)]| chain().with(values).unwrap_err().to_string();
+    let ns = told(&[("flows.x.tcp.tlp", "true")]);
+    assert!(ns.starts_with("ns-2's senders have no `tlp`"), "{ns}");
+    let rfc = told(&[("flows.x.tcp", "{ bugfix = true }"), ("flows.x.profile", "rfc-2026")]);
+    assert!(rfc.starts_with("`bugfix` is a switch of ns-2's senders"), "{rfc}");
+    let bbr = "{ congestion = \"bbr\", abc_limit = \"2 segments\" }";
+    let bbr = told(&[("flows.x.tcp", bbr), ("flows.x.profile", "rfc-2026")]);
+    assert!(bbr.starts_with("BBR has a start-up of its own"), "{bbr}");
+}

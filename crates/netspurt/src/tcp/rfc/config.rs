@@ -1,7 +1,7 @@
 //! The switches of a byte-sequenced connection.
 
 use crate::clock::Clock;
-use crate::congestion::{CongestionConfig, RenoConfig};
+use crate::congestion::{CongestionConfig, CubicConfig, HyStartConfig, RenoConfig, SlowStartExit};
 use crate::rto::{Bsd44Config, EstimatorConfig, LinuxConfig, Rfc6298Config};
 use crate::units::Duration;
 
@@ -196,7 +196,7 @@ impl RfcConfig {
             restart: Restart::OnAck,
             clock: Clock::EXACT,
             timer_clock: Clock::EXACT,
-            congestion: CongestionConfig::Reno(RenoConfig::default()),
+            congestion: CongestionConfig::Cubic(CubicConfig::default()),
             initial_window_segs: 10,
             pacing: false,
             nagle: true,
@@ -216,6 +216,10 @@ impl RfcConfig {
         let jiffy = Duration::from_millis(4);
         Self {
             undo: Undo::Prior,
+            congestion: CongestionConfig::Cubic(CubicConfig {
+                slow_start_exit: SlowStartExit::HyStart(HyStartConfig::default()),
+                ..CubicConfig::default()
+            }),
             rto: EstimatorConfig::Linux(LinuxConfig { jiffy, ..LinuxConfig::default() }),
             clock: Clock::LINUX_HZ250,
             timer_clock: Clock::LINUX_HZ250,
@@ -250,7 +254,10 @@ impl RfcConfig {
             sampling: Sampling::OnePerRtt,
             clock,
             timer_clock: clock,
-            congestion: CongestionConfig::Reno(RenoConfig { abc_limit_segs: None, beta: (1, 2) }),
+            congestion: CongestionConfig::Reno(RenoConfig {
+                abc_limit_segs: None,
+                ..RenoConfig::default()
+            }),
             initial_window_segs: 1,
             acks: DelayedAck::Fixed(Duration::from_millis(200)),
             receive_buffer_bytes: 65_535,
