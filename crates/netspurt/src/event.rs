@@ -14,7 +14,7 @@ pub enum Way {
     Through,
 }
 
-/// Why a frame went no further. A *drop* is a queue's doing, a *loss* the link's.
+/// Why a frame went no further. A *drop* is a queue's doing or a host's, a *loss* the link's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum DropReason {
@@ -24,6 +24,11 @@ pub enum DropReason {
     Loss,
     /// The law that manages the queue chose it.
     Aqm,
+    /// It is larger than the link takes, and the link does not fragment.
+    TooBig,
+    /// Fragments of it were missing at its destination when the time for them was up. The frame
+    /// is the datagram, its size what had come of it, under one header.
+    Reassembly,
 }
 
 /// The retransmission timer's state after it changed.
@@ -79,8 +84,8 @@ pub enum What<F> {
     },
     /// A frame went no further.
     Dropped {
-        /// The link, one direction.
-        link: u32,
+        /// The link, one direction; none where it was at its destination.
+        link: Option<u32>,
         /// Whose doing it was.
         reason: DropReason,
         /// The frame.

@@ -7,6 +7,7 @@ pub mod app;
 pub mod clock;
 pub mod congestion;
 pub mod event;
+pub mod ip;
 pub mod link;
 pub mod record;
 pub mod rng;

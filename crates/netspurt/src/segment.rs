@@ -1,6 +1,11 @@
 //! A TCP segment in flight: what simulated links carry, what the wire encodes, what records show.
 
+use core::ops::Range;
+
 use crate::units::Time;
+
+/// Octets of an IPv4 header without options: the only one that simulated datagrams have.
+pub const IPV4_HEADER_BYTES: u16 = 20;
 
 /// Why a segment went out again.
 ///
@@ -143,6 +148,58 @@ impl Ecn {
     }
 }
 
+/// Which part of its datagram an IPv4 packet carries, as a word of its header says it (RFC 791
+/// §3.1): whether more fragments follow, and how far in the datagram's payload it begins.
+///
+/// ```
+/// use netspurt::segment::Part;
+/// let middle = Part::new(256, true);
+/// assert_eq!((middle.offset_bytes(), middle.more_follow(), middle.bits()), (256, true, 0x2020));
+/// assert!(Part::WHOLE.is_whole() && !Part::new(256, false).is_whole());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Part(u16);
+
+impl Part {
+    /// All of it: no fragment.
+    pub const WHOLE: Part = Part(0);
+    /// Offsets count units of so many octets.
+    pub const UNIT_BYTES: u32 = 8;
+    const MORE: u16 = 0x2000;
+    const OFFSET: u16 = 0x1fff;
+
+    /// The part that begins `offset_bytes` into the payload.
+    ///
+    /// # Panics
+    /// When that is no multiple of eight octets, or does not fit thirteen bits of them.
+    pub fn new(offset_bytes: u32, more_follow: bool) -> Part {
+        let units = u16::try_from(offset_bytes / Self::UNIT_BYTES).unwrap_or(u16::MAX);
+        let counted = offset_bytes.is_multiple_of(Self::UNIT_BYTES) && units <= Self::OFFSET;
+        assert!(counted, "a fragment begins at a multiple of eight octets");
+        Part(units | if more_follow { Self::MORE } else { 0 })
+    }
+
+    /// Whether it is the whole datagram.
+    pub const fn is_whole(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Where in the datagram's payload it begins.
+    pub const fn offset_bytes(self) -> u32 {
+        (self.0 & Self::OFFSET) as u32 * Self::UNIT_BYTES
+    }
+
+    /// Whether another part lies behind it.
+    pub const fn more_follow(self) -> bool {
+        self.0 & Self::MORE != 0
+    }
+
+    /// The word of the header; the flag against fragmenting is never set.
+    pub const fn bits(self) -> u16 {
+        self.0
+    }
+}
+
 /// A SACK block: the octets from `left` up to, not including, `right` have arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
@@ -218,7 +275,7 @@ pub struct SynOptions {
     pub sack: bool,
 }
 
-/// Which options a segment carries beside SACK blocks.
+/// Which options a segment carries, and whether it is one at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Present(u8);
 
@@ -227,6 +284,11 @@ impl Present {
     const MSS: u8 = 2;
     const WINDOW_SCALE: u8 = 4;
     const SACK_PERMITTED: u8 = 8;
+    /// An echo's request or reply: no TCP.
+    const ECHO: u8 = 16;
+    /// Two bits: how many SACK blocks.
+    const SACK_COUNT: u8 = 32 + 64;
+    const SACK_SHIFT: u32 = 5;
 
     const fn has(self, bit: u8) -> bool {
         self.0 & bit != 0
@@ -234,6 +296,14 @@ impl Present {
 
     const fn set(&mut self, bit: u8, on: bool) {
         self.0 = if on { self.0 | bit } else { self.0 & !bit };
+    }
+
+    const fn sack_count(self) -> u8 {
+        (self.0 & Self::SACK_COUNT) >> Self::SACK_SHIFT
+    }
+
+    const fn set_sack_count(&mut self, count: u8) {
+        self.0 = self.0 & !Self::SACK_COUNT | count << Self::SACK_SHIFT;
     }
 }
 
@@ -273,12 +343,13 @@ pub struct Segment {
     /// SACK blocks or what a SYN says: see [`sack`](Self::sack) and
     /// [`syn_options`](Self::syn_options).
     pub option_area: [SackBlock; SackBlocks::MAX],
-    /// How many of them are SACK blocks.
-    pub sack_count: u8,
-    /// Which other options there are.
+    /// Which options there are.
     pub present: Present,
     /// What the IP header says of congestion.
     pub ecn: Ecn,
+    /// Which part of its datagram travels here. A fragment knows its whole segment, but has a
+    /// size of its own.
+    pub part: Part,
 }
 
 const _: () = assert!(size_of::<Segment>() <= 64, "a segment is at most one cache line");
@@ -300,10 +371,48 @@ impl Segment {
     }
 
     /// The segment's number in its flow, from 1, where the flow sends equal segments and data
-    /// starts at sequence number 1; `None` without payload.
+    /// starts at sequence number 1; `None` without payload. An echo's is its sequence number.
     pub fn packet_number(&self) -> Option<u64> {
+        if self.is_echo() {
+            return Some(self.seq.into());
+        }
         let len = u64::from(self.len);
         (len > 0).then(|| u64::from(self.seq.wrapping_sub(1)) / len + 1)
+    }
+
+    /// Whether it is an echo's request or reply, of which `seq` and `len` count requests and
+    /// octets behind the headers, and no segment of TCP.
+    pub const fn is_echo(&self) -> bool {
+        self.present.has(Present::ECHO)
+    }
+
+    /// Makes it an echo's request or reply.
+    pub const fn set_echo(&mut self) {
+        self.present.set(Present::ECHO, true);
+    }
+
+    /// The fragment that carries the octets `payload` of what lies behind this packet's IP
+    /// header, which may be a fragment itself (RFC 791 §3.2): its size, with a header of its
+    /// own, and its place in the datagram. The rest, id and cause included, it shares.
+    ///
+    /// # Panics
+    /// When it does not begin at a multiple of eight octets, or is longer than a datagram.
+    #[must_use]
+    pub fn fragment(self, payload: Range<u32>) -> Segment {
+        let size = u32::from(IPV4_HEADER_BYTES) + (payload.end - payload.start);
+        let last = payload.end + u32::from(IPV4_HEADER_BYTES) == u32::from(self.size_bytes);
+        let more = self.part.more_follow() || !last;
+        let part = Part::new(self.part.offset_bytes() + payload.start, more);
+        Segment { size_bytes: octets(size), part, ..self }
+    }
+
+    /// The whole datagram of `size_bytes` octets that this fragment is a part of.
+    ///
+    /// # Panics
+    /// When no datagram is that long.
+    #[must_use]
+    pub fn reassembled(self, size_bytes: u32) -> Segment {
+        Segment { size_bytes: octets(size_bytes), part: Part::WHOLE, ..self }
     }
 
     /// When the segment was sent or, on an ACK, the stamp it echoes; nothing on the wire accounts
@@ -334,13 +443,18 @@ impl Segment {
 
     /// The SACK blocks, in wire order; none on a SYN.
     pub fn sack(&self) -> &[SackBlock] {
-        &self.option_area[..usize::from(self.sack_count)]
+        &self.option_area[..usize::from(self.sack_count())]
+    }
+
+    /// How many SACK blocks there are.
+    pub const fn sack_count(&self) -> u8 {
+        self.present.sack_count()
     }
 
     /// Puts SACK blocks in; the size is the caller's.
     pub const fn set_sack(&mut self, blocks: &SackBlocks) {
         self.option_area = blocks.blocks;
-        self.sack_count = blocks.count;
+        self.present.set_sack_count(blocks.count);
     }
 
     /// The options of a SYN.
@@ -359,9 +473,13 @@ impl Segment {
         let left = options.mss.unwrap_or_default().into();
         let right = options.window_scale.unwrap_or_default().into();
         self.option_area = [SackBlock { left, right }, SackBlock::default(), SackBlock::default()];
-        self.sack_count = 0;
+        self.present.set_sack_count(0);
         self.present.set(Present::MSS, options.mss.is_some());
         self.present.set(Present::WINDOW_SCALE, options.window_scale.is_some());
         self.present.set(Present::SACK_PERMITTED, options.sack);
     }
+}
+
+fn octets(size: u32) -> u16 {
+    u16::try_from(size).expect("a datagram's length fits 16 bits")
 }

@@ -1,7 +1,9 @@
 //! The seam everything that handles frames wears: three verbs, and time is a parameter.
 
+use core::ops::Range;
+
 use crate::event::Events;
-use crate::segment::{Ecn, Segment};
+use crate::segment::{Ecn, Part, Segment};
 use crate::units::Time;
 
 /// One of a stage's doors. A link has one way in and one way out; a path has two ends.
@@ -25,6 +27,15 @@ pub trait Frame: Copy {
     /// The same frame with the mark of a congested queue (RFC 3168 §5).
     #[must_use]
     fn with_mark(self) -> Self;
+    /// Which part of its datagram it is.
+    fn part(&self) -> Part;
+    /// The fragment that carries the octets `payload` of what lies behind the frame's own IP
+    /// header, with a header of its own and the frame's id.
+    #[must_use]
+    fn fragment(self, payload: Range<u32>) -> Self;
+    /// The whole datagram, of `size_bytes` octets, that the frame is a fragment of.
+    #[must_use]
+    fn reassembled(self, size_bytes: u32) -> Self;
 }
 
 /// Anything frames pass through or end in.
@@ -69,5 +80,14 @@ impl Frame for crate::segment::Segment {
     fn with_mark(mut self) -> Self {
         self.ecn = Ecn::CE;
         self
+    }
+    fn part(&self) -> Part {
+        self.part
+    }
+    fn fragment(self, payload: Range<u32>) -> Self {
+        Segment::fragment(self, payload)
+    }
+    fn reassembled(self, size_bytes: u32) -> Self {
+        Segment::reassembled(self, size_bytes)
     }
 }

@@ -1,6 +1,6 @@
 //! Echo experiments over simulated paths: a prober, an echo host, and a link between them.
 
-use netspurt::app::{Echo, ProbeEnd, Volley, VolleyPlan, Volleys};
+use netspurt::app::{Echo, Program, Volley, VolleyPlan, Volleys};
 use netspurt::event::{Wanted, What};
 use netspurt::link::{Delay, Effects, Framing, LinkConfig, Order, Pick, Queue, QueueLimit};
 use netspurt::segment::Segment;
@@ -24,13 +24,14 @@ fn line(effects: Option<Effects>) -> LinkConfig {
         framing: Framing::NONE,
         delay: Delay::constant(Duration::from_millis(20)),
         order: Order::Overtaking,
+        mtu: None,
         queue: Queue::DropTail(QueueLimit::Unlimited),
         effects,
     }
 }
 
 /// Probes an echo host that takes 3 ms, for ten minutes: the world afterwards.
-fn probe(plan: VolleyPlan, back: Option<Effects>) -> World<Segment, ProbeEnd> {
+fn probe(plan: VolleyPlan, back: Option<Effects>) -> World<Segment, Program> {
     let mut graph = Graph::new(2);
     graph.add_link(0, 1);
     graph.add_link(1, 0);
@@ -39,8 +40,8 @@ fn probe(plan: VolleyPlan, back: Option<Effects>) -> World<Segment, ProbeEnd> {
         graph,
         links: vec![line(None), line(back)],
         endpoints: vec![
-            (ProbeEnd::Volleys(Volleys::new(0, plan)), 0),
-            (ProbeEnd::Echo(Echo::new(1, Duration::from_millis(3))), 1),
+            (Program::Volleys(Volleys::new(0, plan)), 0),
+            (Program::Echo(Echo::new(1, Duration::from_millis(3))), 1),
         ],
         observed: vec![],
         wanted: Wanted { rtt: true, ..Wanted::default() },
@@ -49,16 +50,17 @@ fn probe(plan: VolleyPlan, back: Option<Effects>) -> World<Segment, ProbeEnd> {
     world
 }
 
-fn prober(world: &World<Segment, ProbeEnd>) -> &Volleys {
+fn prober(world: &World<Segment, Program>) -> &Volleys {
     match &world.endpoints()[0] {
-        ProbeEnd::Volleys(prober) => prober,
-        ProbeEnd::Echo(_) => unreachable!("the prober comes first"),
+        Program::Volleys(prober) => prober,
+        _ => unreachable!("the prober comes first"),
     }
 }
 
 fn volley(sent_us: u64, size_bytes: u16, rtt_us: Option<u64>) -> Volley {
     let us = Duration::from_micros;
-    Volley { sent: Time::ZERO + us(sent_us), size_bytes, rtt: rtt_us.map(us) }
+    let sent = Time::ZERO + us(sent_us);
+    Volley { sent, size_bytes, rtt: rtt_us.map(us), late: None, duplicates: 0 }
 }
 
 #[test]
@@ -98,7 +100,7 @@ fn a_reply_that_does_not_come_is_given_up_after_thirty_seconds() {
 }
 
 #[test]
-fn a_late_reply_and_a_second_one_are_strays() {
+fn a_late_reply_and_a_second_one_are_told_of_their_volley() {
     // The first reply is held for 31 s; the second volley, sent at 30 s, is answered before.
     let held = Some((Pick::default().nth(vec![1]), Duration::from_secs(31)));
     let copied = Some((Pick::default().nth(vec![3]), Duration::from_millis(1)));
@@ -106,7 +108,16 @@ fn a_late_reply_and_a_second_one_are_strays() {
     let world = probe(VolleyPlan { pause: Duration::from_secs(1), ..plan() }, Some(effects));
     let prober = prober(&world);
     let rtts: Vec<bool> = prober.done().iter().map(|volley| volley.rtt.is_some()).collect();
-    assert_eq!((rtts, prober.strays()), (vec![false, true, true, true], 2));
+    assert_eq!(rtts, [false, true, true, true]);
+    let late = Duration::from_millis(31_107);
+    assert_eq!(
+        prober.done().iter().map(|volley| volley.late).collect::<Vec<_>>(),
+        [Some(late), None, None, None]
+    );
+    assert_eq!(
+        prober.done().iter().map(|volley| volley.duplicates).collect::<Vec<_>>(),
+        [0, 0, 1, 0]
+    );
     // A pause follows each volley.
     assert_eq!(prober.done()[1].sent, Time::ZERO + Duration::from_secs(31));
 }

@@ -2,12 +2,12 @@
 
 mod bulk;
 mod echo;
-mod probe_end;
+mod host;
 mod volleys;
 
 pub use bulk::{Bulk, Endpoint, FlowResult};
 pub use echo::Echo;
-pub use probe_end::ProbeEnd;
+pub use host::{Host, Program};
 pub use volleys::{Volley, VolleyPlan, Volleys};
 
 /// The id of an endpoint's transmission, as connections number theirs.

@@ -1,7 +1,7 @@
 //! A prober with one volley in flight: a request, and its reply from an echo host.
 
 use crate::event::{Events, What};
-use crate::segment::Segment;
+use crate::segment::{IPV4_HEADER_BYTES, Segment};
 use crate::stage::{Port, Stage};
 use crate::units::{Duration, Time};
 
@@ -10,7 +10,8 @@ use crate::units::{Duration, Time};
 pub struct VolleyPlan {
     /// When the first request leaves.
     pub start: Time,
-    /// Octets of each IP datagram, in turn and from the start again; one at least.
+    /// Octets of each IP datagram, in turn and from the start again; one at least. Of these
+    /// [`HEADER_BYTES`](Self::HEADER_BYTES) are headers.
     pub sizes_bytes: Vec<u16>,
     /// How many volleys.
     pub count: u32,
@@ -23,6 +24,9 @@ pub struct VolleyPlan {
 impl VolleyPlan {
     /// How long the hosts of RFC 889's experiments waited before they called a volley lost.
     pub const TIMEOUT: Duration = Duration::from_secs(30);
+
+    /// Octets of the headers of IPv4 and of an ICMP echo (RFC 792): the shortest datagram.
+    pub const HEADER_BYTES: u16 = IPV4_HEADER_BYTES + 8;
 }
 
 /// What came of one volley.
@@ -34,6 +38,10 @@ pub struct Volley {
     pub size_bytes: u16,
     /// How long until the reply came; `None` if it was given up.
     pub rtt: Option<Duration>,
+    /// How long until the reply came after it was given up.
+    pub late: Option<Duration>,
+    /// Replies that came after the first.
+    pub duplicates: u32,
 }
 
 /// Sends volleys to the other end of its flow, one after the other.
@@ -57,18 +65,18 @@ pub struct Volleys {
     in_flight: Option<Time>,
     /// When the next request leaves, if none is in flight.
     next: Time,
-    strays: u64,
 }
 
 impl Volleys {
     /// The prober at the endpoint numbered `endpoint`.
     ///
     /// # Panics
-    /// When the plan has no sizes.
+    /// When the plan has no sizes, or one too short for the headers.
     pub fn new(endpoint: u32, plan: VolleyPlan) -> Self {
-        assert!(!plan.sizes_bytes.is_empty(), "a volley has a size");
+        let shortest = plan.sizes_bytes.iter().min().expect("a volley has a size");
+        assert!(*shortest >= VolleyPlan::HEADER_BYTES, "a volley has headers");
         let next = plan.start;
-        Self { endpoint, plan, done: Vec::new(), in_flight: None, next, strays: 0 }
+        Self { endpoint, plan, done: Vec::new(), in_flight: None, next }
     }
 
     /// The volleys that are over, in order.
@@ -76,9 +84,9 @@ impl Volleys {
         &self.done
     }
 
-    /// Replies that came a second time, or after they were given up.
-    pub fn strays(&self) -> u64 {
-        self.strays
+    /// When the request left, and its size, of the volley whose reply is waited for.
+    pub fn in_flight(&self) -> Option<(Time, u16)> {
+        self.in_flight.map(|sent| (sent, self.size()))
     }
 
     fn size(&self) -> u16 {
@@ -91,8 +99,23 @@ impl Volleys {
         self.done.len() as u32 + 1
     }
 
+    /// Files a reply that nobody waits for: it is late, or a copy.
+    fn stray(&mut self, now: Time, number: u32, in_flight: Option<Time>) {
+        if let Some(sent) = in_flight.filter(|_| number == self.number()) {
+            // Its deadline is this instant.
+            self.finish(sent, None);
+        }
+        let Some(volley) = self.done.get_mut(number.wrapping_sub(1) as usize) else { return };
+        if volley.rtt.or(volley.late).is_none() {
+            volley.late = Some(now - volley.sent);
+        } else {
+            volley.duplicates += 1;
+        }
+    }
+
     fn finish(&mut self, sent: Time, rtt: Option<Duration>) {
-        self.done.push(Volley { sent, size_bytes: self.size(), rtt });
+        let size_bytes = self.size();
+        self.done.push(Volley { sent, size_bytes, rtt, late: None, duplicates: 0 });
         self.in_flight = None;
         self.next = sent + rtt.unwrap_or(self.plan.timeout) + self.plan.pause;
     }
@@ -109,7 +132,7 @@ impl Stage<Segment> for Volleys {
                     events.report(now, What::Rtt { endpoint: self.endpoint, sent, rtt });
                 }
             }
-            _ => self.strays += 1,
+            in_flight => self.stray(now, reply.seq, in_flight),
         }
     }
 
@@ -134,9 +157,11 @@ impl Stage<Segment> for Volleys {
             id: super::transmission(self.endpoint, number.into()),
             dest: self.endpoint ^ 1,
             seq: number,
+            len: self.size() - VolleyPlan::HEADER_BYTES,
             size_bytes: self.size(),
             ..Segment::default()
         };
+        request.set_echo();
         request.set_stamp(self.next);
         self.in_flight = Some(self.next);
         Some((self.next, 0, request))

@@ -62,11 +62,11 @@ impl<F: Frame> Line<F> {
         events: &mut Events<F>,
     ) {
         match reason {
-            DropReason::QueueFull | DropReason::Aqm => self.count.dropped += 1,
             DropReason::Loss => self.count.lost += 1,
+            _ => self.count.dropped += 1,
         }
         if events.wanted().drops {
-            events.report(at, What::Dropped { link: self.index, reason, frame });
+            events.report(at, What::Dropped { link: Some(self.index), reason, frame });
         }
     }
 

@@ -15,6 +15,7 @@ mod flight;
 mod framing;
 mod line;
 mod managed;
+mod mtu;
 mod serializer;
 mod timeline;
 
@@ -33,6 +34,8 @@ pub use flight::{Arrival, Order};
 pub use framing::Framing;
 use line::Line;
 use managed::Managed;
+use mtu::Narrow;
+pub use mtu::{Mtu, TooBig};
 pub use timeline::{Interpolation, Timeline, TimelineError};
 
 /// What one direction of a link is like.
@@ -46,6 +49,8 @@ pub struct LinkConfig {
     pub delay: Delay,
     /// Whether a frame may overtake another on the way.
     pub order: Order,
+    /// The largest datagram it takes, and what becomes of larger ones; `None` takes all.
+    pub mtu: Option<Mtu>,
     /// How much may wait, and which law watches over it.
     pub queue: Queue,
     /// Losses, copies and detours; `None` for a clean link.
@@ -66,7 +71,7 @@ pub struct LinkCount {
     pub carried: u64,
     /// Their octets, without framing.
     pub carried_bytes: u64,
-    /// Frames dropped by the queue, because it was full or its law said so.
+    /// Frames dropped, because the queue was full or its law said so, or for their size.
     pub dropped: u64,
     /// Frames marked by the queue's law instead.
     pub marked: u64,
@@ -101,6 +106,7 @@ impl LinkCount {
 ///     framing: Framing::NONE,
 ///     delay: Delay::constant(Duration::from_millis(150)),
 ///     order: Order::Fifo,
+///     mtu: None,
 ///     queue: Queue::DropTail(QueueLimit::Packets(3)),
 ///     effects: None,
 /// });
@@ -116,11 +122,15 @@ pub struct Link<F>(Inside<F>);
 enum Inside<F> {
     DropTail(DropTail<F>),
     Managed(Box<Managed<F>>),
+    Narrow(Box<Narrow<F>>),
 }
 
 impl<F: Frame> Link<F> {
     /// The link direction numbered `index` in events.
-    pub fn new(index: u32, config: LinkConfig) -> Self {
+    pub fn new(index: u32, mut config: LinkConfig) -> Self {
+        if let Some(mtu) = config.mtu.take() {
+            return Self(Inside::Narrow(Box::new(Narrow::new(mtu, Self::new(index, config)))));
+        }
         let queue = config.queue.clone();
         let line = Line::new(index, config);
         let discipline = match queue {
@@ -141,6 +151,7 @@ impl<F: Frame> Link<F> {
         match &self.0 {
             Inside::DropTail(link) => link.count(),
             Inside::Managed(link) => link.count(),
+            Inside::Narrow(link) => link.inner.count(),
         }
     }
 
@@ -151,6 +162,7 @@ impl<F: Frame> Link<F> {
         match &self.0 {
             Inside::DropTail(link) => link.line.first(),
             Inside::Managed(link) => link.appointment(),
+            Inside::Narrow(link) => link.inner.appointment(),
         }
     }
 
@@ -162,6 +174,7 @@ impl<F: Frame> Link<F> {
         match &mut self.0 {
             Inside::DropTail(link) => link.offer(when, frame, events),
             Inside::Managed(link) => link.push(when.0, frame, events),
+            Inside::Narrow(link) => link.offer(when, frame, events),
         }
     }
 
@@ -174,6 +187,7 @@ impl<F: Frame> Link<F> {
                 link.settle(now, events);
                 link.line.take(now)
             }
+            Inside::Narrow(link) => link.inner.take(now, events),
         }
     }
 
@@ -182,6 +196,15 @@ impl<F: Frame> Link<F> {
         match &mut self.0 {
             Inside::DropTail(link) => link.settle(now, events),
             Inside::Managed(link) => link.settle(now, events),
+            Inside::Narrow(link) => link.inner.settle(now, events),
+        }
+    }
+
+    fn line(&mut self) -> &mut Line<F> {
+        match &mut self.0 {
+            Inside::DropTail(link) => &mut link.line,
+            Inside::Managed(link) => &mut link.line,
+            Inside::Narrow(link) => link.inner.line(),
         }
     }
 }

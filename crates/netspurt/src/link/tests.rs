@@ -22,6 +22,7 @@ fn modem() -> LinkConfig {
         framing: Framing::NONE,
         delay: Delay::constant(Duration::ZERO),
         order: Order::Fifo,
+        mtu: None,
         queue: Queue::DropTail(QueueLimit::Packets(3)),
         effects: None,
     }

@@ -1,10 +1,13 @@
 //! What an observed node saw, as a capture file.
 
+use core::ops::Range;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use crate::segment::{Ecn, Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
-use crate::wire::{Packet, PcapngWriter, encode};
+use crate::segment::{
+    Ecn, Flags, IPV4_HEADER_BYTES, SackBlock, SackBlocks, Segment, SynOptions, Timestamps,
+};
+use crate::wire::{EchoPacket, Packet, PcapngWriter, cut, encode, encode_echo};
 
 use super::recorder::{FlowName, Names};
 use super::table::{Data, Table};
@@ -54,6 +57,7 @@ struct Rows<'a> {
     ecn: &'a [u8],
     ts_val: Optional<'a>,
     ts_ecr: Optional<'a>,
+    offset: Optional<'a>,
 }
 
 /// The columns that SACK options are made from.
@@ -80,7 +84,8 @@ enum Optional<'a> {
 /// Node *n* has the address 10.x.y.z whose last three octets are *n* + 1. The IP identification
 /// counts an endpoint's transmissions. Where a link charges a segment with what no TCP header
 /// can say, as ns-2 does with 40 + 8*k* octets for an ACK with *k* SACK blocks, the packet is a
-/// valid one and its comment tells the difference.
+/// valid one and its comment tells the difference. Fragments are what a whole packet is cut into;
+/// volleys are ICMP's echo (RFC 792), with the flow's number for an identifier.
 ///
 /// # Errors
 /// When `out` fails, or the tables are not those.
@@ -95,7 +100,7 @@ pub fn write_capture<W: Write>(
     let syns = Syns::of(seen.syns).ok_or(CaptureError::NotRecorded)?;
     let application = concat!("netspurt ", env!("CARGO_PKG_VERSION"));
     let mut file = PcapngWriter::new(out, &names.nodes[node as usize], application)?;
-    let (mut bytes, mut block, mut syn) = (Vec::new(), 0, 0);
+    let (mut whole, mut bytes, mut block, mut syn) = (Vec::new(), Vec::new(), 0, 0);
     for row in 0..rows.t_ns.len() {
         // Blocks and SYNs lie in the order of their segments.
         let (first, this) = (block, syn);
@@ -104,14 +109,22 @@ pub fn write_capture<W: Write>(
         if rows.node[row] != node {
             continue;
         }
-        let mut packet = rows.packet(row, names);
-        if first < block {
-            packet.segment.set_sack(&blocks.between(first, block));
+        if let Some(echo) = rows.echo(row, names) {
+            encode_echo(&echo, &mut whole);
+        } else {
+            let mut packet = rows.packet(row, names);
+            if first < block {
+                packet.segment.set_sack(&blocks.between(first, block));
+            }
+            if this < syn {
+                packet.segment.set_syn_options(syns.options(this));
+            }
+            encode(&packet, &mut whole);
         }
-        if this < syn {
-            packet.segment.set_syn_options(syns.options(this));
+        match rows.part(row) {
+            None => std::mem::swap(&mut whole, &mut bytes),
+            Some(part) => cut(&whole, part, &mut bytes),
         }
-        encode(&packet, &mut bytes);
         let comment = comment(usize::from(rows.size[row]), bytes.len(), block - first);
         let unix_ns = EPOCH_NS + rows.t_ns[row].cast_unsigned();
         file.packet(unix_ns, &bytes, comment.as_deref())?;
@@ -146,6 +159,7 @@ impl<'a> Rows<'a> {
             ecn: tags(table, "ecn")?,
             ts_val: Optional::of(table, "ts_val")?,
             ts_ecr: Optional::of(table, "ts_ecr")?,
+            offset: Optional::of(table, "offset_bytes")?,
         })
     }
 
@@ -154,13 +168,43 @@ impl<'a> Rows<'a> {
         Flags(self.flags[row] as u8)
     }
 
+    /// Which octets of the datagram's payload a fragment carries; `None` for a whole one.
+    fn part(&self, row: usize) -> Option<Range<usize>> {
+        let offset = usize::try_from(self.offset.get(row)?).ok()?;
+        Some(offset..offset + usize::from(self.size[row].saturating_sub(IPV4_HEADER_BYTES)))
+    }
+
+    /// Whether the side that opened the flow sent it: the upper bits of an id are the endpoint,
+    /// even at that side.
+    fn opened(&self, row: usize) -> bool {
+        (self.id[row] >> 40) & 1 == 0
+    }
+
+    /// The request or reply, if the row is of volleys.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^16")]
+    fn echo(&self, row: usize, names: &Names) -> Option<EchoPacket> {
+        let flow = self.flow[row];
+        let of = names.flows.get(flow as usize).filter(|of| of.volleys)?;
+        let [opener, listener] = [of.from, of.to].map(ipv4_address);
+        let reply = !self.opened(row);
+        let (source, destination) = if reply { (listener, opener) } else { (opener, listener) };
+        Some(EchoPacket {
+            source,
+            destination,
+            ip_id: self.id[row] as u16,
+            reply,
+            identifier: flow as u16,
+            sequence: self.seq[row] as u16,
+            len: self.len[row],
+        })
+    }
+
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^32, 2^16")]
     fn packet(&self, row: usize, names: &Names) -> Packet<'static> {
         let flow = self.flow[row];
         let [opener, listener] = addresses(flow, &names.flows[flow as usize]);
-        // The upper bits of an id are the endpoint: even at the side that opened the flow.
-        let opened = (self.id[row] >> 40) & 1 == 0;
-        let (source, destination) = if opened { (opener, listener) } else { (listener, opener) };
+        let (source, destination) =
+            if self.opened(row) { (opener, listener) } else { (listener, opener) };
         let mut segment = Segment {
             seq: self.seq[row] as u32,
             ack: self.ack[row] as u32,
@@ -228,12 +272,17 @@ impl<'a> Optional<'a> {
 
 /// The address that the node numbered `node` has in captures.
 pub fn node_address(node: u32) -> IpAddr {
-    IpAddr::V4(Ipv4Addr::from(0x0a00_0000 | (node + 1) & 0x00ff_ffff))
+    IpAddr::V4(ipv4_address(node))
 }
 
-/// The addresses and ports that both ends of each flow have in captures.
+fn ipv4_address(node: u32) -> Ipv4Addr {
+    Ipv4Addr::from(0x0a00_0000 | (node + 1) & 0x00ff_ffff)
+}
+
+/// The addresses and ports that both ends of each TCP flow have in captures.
 pub fn flow_addresses(names: &Names) -> impl Iterator<Item = [SocketAddr; 2]> {
-    (0..).zip(&names.flows).map(|(i, flow)| addresses(i, flow))
+    let tcp = (0..).zip(&names.flows).filter(|(_, flow)| !flow.volleys);
+    tcp.map(|(i, flow)| addresses(i, flow))
 }
 
 /// The addresses of a flow's two ends. Ports are reused after 50 000 flows, listening ports

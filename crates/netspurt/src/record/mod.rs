@@ -9,6 +9,7 @@ mod summary;
 mod table;
 #[cfg(test)]
 mod tests;
+mod volleys;
 
 pub use capture::{CaptureError, SeenTables, flow_addresses, node_address, write_capture};
 pub use digest::digest;
@@ -16,3 +17,4 @@ pub use parquet::{TableError, read_table, write_table};
 pub use recorder::{FlowName, LinkName, Names, Recorder};
 pub use summary::{FlowSum, flows_table, links_table};
 pub use table::{Column, Data, Table};
+pub use volleys::{VolleySum, volleys_table};

@@ -18,8 +18,10 @@ pub struct FlowName {
     pub from: u32,
     /// The node it goes to.
     pub to: u32,
-    /// Octets of payload in a full segment.
+    /// Octets of payload in a full segment; 1 of volleys.
     pub smss: u16,
+    /// Whether it is no TCP flow, but volleys to an echo host.
+    pub volleys: bool,
 }
 
 /// What one direction of a link is called.
@@ -42,7 +44,7 @@ pub struct Names {
     pub nodes: Vec<String>,
     /// Directions of links.
     pub links: Vec<LinkName>,
-    /// Flows; flow *f* has the endpoints 2*f* and 2*f* + 1.
+    /// Flows, volleys behind all those of TCP; flow *f* has the endpoints 2*f* and 2*f* + 1.
     pub flows: Vec<FlowName>,
 }
 
@@ -54,11 +56,12 @@ pub(super) struct Texts {
     links: Arc<[String]>,
 }
 
-/// The two directions of a link, as in [`LinkName::way`].
+/// The two directions of a link, as in [`LinkName::way`]; and none, of what is no link's.
 pub(super) const WAYS: [&str; 2] = ["there", "back"];
+const WAYS_OR_NONE: [&str; 3] = [WAYS[0], WAYS[1], ""];
 
 /// Why a frame went no further, in the order of [`DropReason`]'s codes.
-const REASONS: [&str; 3] = ["queue-full", "loss", "aqm"];
+const REASONS: [&str; 5] = ["queue-full", "loss", "aqm", "too-big", "reassembly"];
 
 /// Builds the tables of a run from its events.
 ///
@@ -132,7 +135,12 @@ impl Recorder {
         let texts = Texts {
             nodes: names.nodes.clone().into(),
             flows: names.flows.iter().map(|flow| flow.name.clone()).collect(),
-            links: names.links.iter().map(|link| link.name.clone()).collect(),
+            links: names
+                .links
+                .iter()
+                .map(|link| link.name.clone())
+                .chain([String::new()])
+                .collect(),
         };
         let segments = Segments::new(names.nodes.len(), names.flows.iter().map(|f| f.smss));
         Self {
@@ -195,10 +203,15 @@ impl Recorder {
         }
     }
 
-    fn drop(&mut self, t_ns: i64, link: u32, reason: DropReason, frame: &Segment) {
+    /// The number, behind those of all links, of none.
+    fn nowhere(&self) -> u32 {
+        u32::try_from(self.names.links.len()).expect("links are numbered in 32 bits")
+    }
+
+    fn drop(&mut self, t_ns: i64, link: Option<u32>, reason: DropReason, frame: &Segment) {
         let (kind, packet) = self.segments.identify(frame);
         self.drops.t_ns.push(t_ns);
-        self.drops.link.push(link);
+        self.drops.link.push(link.unwrap_or(self.nowhere()));
         self.drops.reason.push(reason as u8);
         self.drops.flow.push(frame.flow());
         self.drops.kind.push(kind);
@@ -212,10 +225,10 @@ impl Recorder {
         let Texts { flows, links, .. } = &self.texts;
         let flow = |codes| Column::new("flow", Data::Text { codes, texts: flows.clone() });
         let ways: Vec<u8> =
-            self.names.links.iter().map(|link| u8::from(link.way == WAYS[1])).collect();
+            self.names.links.iter().map(|link| u8::from(link.way == WAYS[1])).chain([2]).collect();
         let way = |codes: &[u32]| {
             let codes = codes.iter().map(|link| ways[*link as usize]).collect();
-            Column::new("way", Data::Tag { codes, texts: &WAYS })
+            Column::new("way", Data::Tag { codes, texts: &WAYS_OR_NONE })
         };
         let link = |codes| Column::new("link", Data::Text { codes, texts: links.clone() });
         let number = |name: &'static str, values| Column::new(name, Data::I64(values));

@@ -10,8 +10,10 @@ use super::recorder::Texts;
 use super::table::{Column, Data, Table};
 
 /// What a segment is, seen where it was seen.
-pub(super) const KINDS: [&str; 8] =
-    ["data", "resend", "ack", "dupack", "old-ack", "syn", "fin", "rst"];
+pub(super) const KINDS: [&str; 11] = [
+    "data", "resend", "ack", "dupack", "old-ack", "syn", "fin", "rst", "fragment", "request",
+    "reply",
+];
 const DATA: u8 = 0;
 const RESEND: u8 = 1;
 const ACK: u8 = 2;
@@ -20,6 +22,9 @@ const OLD_ACK: u8 = 4;
 const SYN: u8 = 5;
 const FIN: u8 = 6;
 const RST: u8 = 7;
+const FRAGMENT: u8 = 8;
+const REQUEST: u8 = 9;
+const REPLY: u8 = 10;
 
 /// What the IP header says of congestion, by its value.
 const ECNS: [&str; 4] = ["not-ect", "ect1", "ect0", "ce"];
@@ -63,6 +68,8 @@ pub(super) struct Segments {
     sack_blocks: Vec<u16>,
     flags: Vec<u16>,
     ecn: Vec<u8>,
+    /// Offsets of fragments, by row, where there are any.
+    offsets: Vec<(usize, u32)>,
     /// By row, where there are any.
     stamps: Vec<(usize, Timestamps)>,
     blocks: Blocks,
@@ -132,6 +139,7 @@ impl Segments {
             sack_blocks: Vec::new(),
             flags: Vec::new(),
             ecn: Vec::new(),
+            offsets: Vec::new(),
             stamps: Vec::new(),
             blocks: Blocks::default(),
             syns: Syns::default(),
@@ -149,7 +157,9 @@ impl Segments {
         let (source, other) = (frame.source() as usize, frame.dest as usize);
         let fin = all[other].fin;
         let Sight { kind, seq, ack } = all[source].take(frame);
-        let packet = if frame.len > 0 {
+        let packet = if frame.is_echo() {
+            seq
+        } else if frame.len > 0 {
             (seq.max(1) - 1) / smss + 1
         } else {
             // An ACK of a FIN covers no packet more.
@@ -161,6 +171,9 @@ impl Segments {
             self.blocks.node.push(node);
             self.blocks.flow.push(flow);
             self.blocks.push(id, place, ack, *block);
+        }
+        if !frame.part.is_whole() {
+            self.offsets.push((self.t_ns.len(), frame.part.offset_bytes()));
         }
         if let Some(stamps) = frame.timestamps() {
             self.stamps.push((self.t_ns.len(), stamps));
@@ -181,7 +194,7 @@ impl Segments {
         self.window.push(frame.window);
         self.cause.push(frame.cause.code());
         self.id.push(id);
-        self.sack_blocks.push(frame.sack_count.into());
+        self.sack_blocks.push(frame.sack_count().into());
         self.flags.push(frame.flags.0.into());
         self.ecn.push(frame.ecn.bits());
     }
@@ -200,6 +213,7 @@ impl Segments {
         let flow = |codes| Column::new("flow", Data::Text { codes, texts: texts.flows.clone() });
         let number = |name: &'static str, values| Column::new(name, Data::I64(values));
         let small = |name: &'static str, values| Column::new(name, Data::U16(values));
+        let offsets = optional(&self.offsets, self.t_ns.len(), |offset| *offset);
         let stamps = |of: fn(&Timestamps) -> u32| optional(&self.stamps, self.t_ns.len(), of);
         let (ts_val, ts_ecr) = (stamps(|stamps| stamps.val), stamps(|stamps| stamps.ecr));
         let segments = vec![
@@ -221,6 +235,7 @@ impl Segments {
             Column::new("ecn", Data::Tag { codes: self.ecn, texts: &ECNS }),
             Column::new("ts_val", ts_val),
             Column::new("ts_ecr", ts_ecr),
+            Column::new("offset_bytes", offsets),
         ];
         let Blocks { t_ns, node: at, flow: of, id, place, left, right } = self.blocks;
         let blocks = vec![
@@ -247,21 +262,28 @@ impl Segments {
     }
 }
 
-/// A column of `rows` values, of which those in `stamps` exist.
-fn optional(stamps: &[(usize, Timestamps)], rows: usize, of: fn(&Timestamps) -> u32) -> Data {
-    if stamps.is_empty() {
+/// A column of `rows` values, of which those in `some` exist.
+fn optional<T>(some: &[(usize, T)], rows: usize, of: fn(&T) -> u32) -> Data {
+    if some.is_empty() {
         return Data::MissingI64(rows);
     }
     let mut values = vec![None; rows];
-    for (row, stamps) in stamps {
-        values[*row] = Some(of(stamps).into());
+    for (row, value) in some {
+        values[*row] = Some(of(value).into());
     }
     Data::OptionalI64(values)
 }
 
-/// What a segment is, but for ACKs, which depend on what came before them.
+/// What a segment is, but for ACKs, which depend on what came before them. Of fragments only
+/// the first shows what its segment is.
 #[inline]
 fn kind_of(frame: &Segment) -> Option<u8> {
+    if frame.part.offset_bytes() > 0 {
+        return Some(FRAGMENT);
+    } else if frame.is_echo() {
+        // Who asks is the side that opened the flow: the one with the even number.
+        return Some(if frame.source() & 1 == 0 { REQUEST } else { REPLY });
+    }
     const RARE: u8 = Flags::SYN.with(Flags::RST).with(Flags::FIN).0;
     let data = (frame.len > 0).then_some(if frame.cause.code() == 0 { DATA } else { RESEND });
     if frame.flags.0 & RARE == 0 {
@@ -285,7 +307,7 @@ impl Seen {
         let seq = seq::from_wire(ISN, frame.seq, self.seq);
         let ack = seq::from_wire(ISN, frame.ack, self.ack);
         let kind = kind_of(frame).unwrap_or_else(|| self.judge(ack, frame.window));
-        if kind == RST {
+        if matches!(kind, RST | FRAGMENT | REQUEST | REPLY) {
             return Sight { kind, seq, ack };
         }
         self.seq = self.seq.max(seq);

@@ -40,11 +40,11 @@ fn each(count: usize) -> impl Iterator<Item = u32> {
     (0..).take(count)
 }
 
-/// The table `flows`: one row for each flow of `names`, in their order.
+/// The table `flows`: one row for each TCP flow of `names`, in their order.
 pub fn flows_table(names: &Names, sums: &[FlowSum]) -> Table {
     let flows: std::sync::Arc<[String]> = names.flows.iter().map(|f| f.name.clone()).collect();
     let nodes: std::sync::Arc<[String]> = names.nodes.clone().into();
-    let node = |of: fn(&FlowName) -> u32| codes(names.flows.iter().map(of), &nodes);
+    let node = |of: fn(&FlowName) -> u32| codes(names.flows[..sums.len()].iter().map(of), &nodes);
     let number =
         |of: fn(&FlowSum) -> u64| Data::I64(sums.iter().map(|sum| of(sum).cast_signed()).collect());
     let instant = |of: fn(&FlowSum) -> Option<Time>| {

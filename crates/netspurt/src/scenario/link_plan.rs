@@ -1,13 +1,15 @@
 //! From the links of a scenario to the links of a world.
 
-use crate::link::{Delay, Effects, Framing, Interpolation, LinkConfig, Order, Pick, Timeline};
+use crate::link::{
+    Delay, Effects, Framing, Interpolation, LinkConfig, Mtu, Order, Pick, Timeline, TooBig,
+};
 use crate::rng::Stream;
 use crate::units::{Duration, Time};
 
 use super::error::Problem;
 use super::link_spec::{
     BetweenWord, BurstTable, DuplicateTable, FramingTable, FramingWord, LinkSpec, LossPlace,
-    LossTable, NoneWord, OrderWord, ReorderTable, TimelineSpec,
+    LossTable, NoneWord, OrderWord, ReorderTable, TimelineSpec, TooBigWord,
 };
 use super::quantity::WordOr;
 use super::queue_plan::queue;
@@ -50,9 +52,34 @@ fn one_way(spec: &LinkSpec, name: &LinkName<'_>, way: usize) -> Result<LinkConfi
         framing: framing(spec.framing.each()[way], name)?,
         delay: delay(spec.delay.each()[way], name)?,
         order,
+        mtu: mtu(spec, name, way)?,
         queue: queue(spec.queue.each()[way], name, way)?,
         effects: effects(spec, order, name, way)?,
     })
+}
+
+fn mtu(spec: &LinkSpec, name: &LinkName<'_>, way: usize) -> Result<Option<Mtu>, Problem> {
+    let Some(sizes) = &spec.mtu else {
+        return match spec.too_big {
+            None => Ok(None),
+            Some(_) => {
+                let problem = name.problem("too_big", "nothing is too big for this link");
+                Err(problem.fix("add `mtu`, as in `mtu = \"576 B\"`"))
+            }
+        };
+    };
+    let word = spec.too_big.as_ref().map_or(TooBigWord::default(), |words| *words.each()[way]);
+    let too_big = match word {
+        TooBigWord::Fragment => TooBig::Fragment,
+        TooBigWord::Drop => TooBig::Drop,
+    };
+    let size = sizes.each()[way];
+    let bytes = u32::try_from(size.0).ok().filter(|bytes| *bytes <= u32::from(u16::MAX));
+    let mtu = bytes.and_then(|bytes| Mtu::new(bytes, too_big)).ok_or_else(|| {
+        name.problem("mtu", format!("no link of the internet takes {size} at most"))
+            .fix("68 B to 65535 B")
+    })?;
+    Ok(Some(mtu))
 }
 
 fn framing(

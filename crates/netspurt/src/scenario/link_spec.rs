@@ -24,6 +24,12 @@ pub struct LinkSpec {
     /// manages the queue.
     #[serde(default = "unlimited")]
     pub queue: BothWays<WordOr<QueueSpec, QueueTable>>,
+    /// The largest packet it takes, IP header included; without one it takes all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<BothWays<ByteCount>>,
+    /// What becomes of larger ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub too_big: Option<BothWays<TooBigWord>>,
     /// What the line adds to each packet.
     #[serde(default = "no_framing")]
     pub framing: BothWays<WordOr<FramingWord, FramingTable>>,
@@ -61,6 +67,17 @@ impl<T> Default for BothWays<WordOr<NoneWord, T>> {
     fn default() -> Self {
         BothWays::Same(WordOr::Word(NoneWord::None))
     }
+}
+
+/// What becomes of a packet that is larger than a link takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TooBigWord {
+    /// It crosses in fragments.
+    #[default]
+    Fragment,
+    /// It is dropped, and nobody is told.
+    Drop,
 }
 
 /// A delay that changes with time.

@@ -17,6 +17,8 @@ mod rfc_switches;
 mod run;
 mod spec;
 mod stranger;
+mod volleys_plan;
+mod volleys_spec;
 
 use schemars::schema_for;
 

@@ -2,11 +2,12 @@
 
 use indexmap::IndexSet;
 
-use crate::app::Bulk;
+use crate::app::{Bulk, VolleyPlan};
 use crate::event::Wanted;
 use crate::link::LinkConfig;
 use crate::sim::{Graph, RouteError, Routes};
 use crate::tcp::TcpConfig;
+use crate::units::Duration;
 
 use super::error::{Problem, did_you_mean};
 use super::flow_plan::{connection, transfer};
@@ -14,6 +15,7 @@ use super::flow_spec::FlowSpec;
 use super::link_plan::{LinkName, WAYS, both_ways};
 use super::link_spec::LinkSpec;
 use super::spec::{DumbbellSpec, PathSpec, RouteSpec, Spec, TableName};
+use super::volleys_plan::volleys;
 
 /// One direction of a link.
 pub(super) struct PlannedLink {
@@ -22,13 +24,28 @@ pub(super) struct PlannedLink {
     pub(super) config: LinkConfig,
 }
 
+/// What one flow is: a transfer over TCP, or volleys to an echo host.
+pub(super) enum Traffic {
+    Tcp { tcp: TcpConfig, task: Bulk },
+    Volleys { plan: VolleyPlan, processing: Duration },
+}
+
 /// One flow.
 pub(super) struct PlannedFlow {
     pub(super) name: String,
     pub(super) from: u32,
     pub(super) to: u32,
-    pub(super) tcp: TcpConfig,
-    pub(super) task: Bulk,
+    pub(super) traffic: Traffic,
+}
+
+impl PlannedFlow {
+    /// Octets of payload in a full segment; 1 of volleys, which have none.
+    pub(super) fn smss(&self) -> u16 {
+        match &self.traffic {
+            Traffic::Tcp { tcp, .. } => tcp.smss(),
+            Traffic::Volleys { .. } => 1,
+        }
+    }
 }
 
 /// What a world is built from.
@@ -38,6 +55,8 @@ pub(super) struct Plan {
     pub(super) routes: Routes,
     pub(super) links: Vec<PlannedLink>,
     pub(super) flows: Vec<PlannedFlow>,
+    /// How long hosts wait for the rest of a datagram, where there may be fragments.
+    pub(super) reassembly: Option<Duration>,
     pub(super) spied: Vec<u32>,
     pub(super) wanted: Wanted,
     pub(super) capture: bool,
@@ -55,8 +74,10 @@ impl Spec {
     /// Spells out the defaults that depend on other keys.
     pub(super) fn fill_in(&mut self) {
         self.flows.values_mut().for_each(FlowSpec::fill_in);
-        let sources: IndexSet<String> =
-            self.flows.values().flat_map(|flow| (0..flow.count).map(|i| flow.source(i))).collect();
+        let sources: IndexSet<String> = (self.flows.values())
+            .flat_map(|flow| (0..flow.count).map(|i| flow.source(i)))
+            .chain(self.volleys.values().map(|volleys| volleys.from.clone()))
+            .collect();
         self.record.spy.get_or_insert_with(|| sources.into_iter().collect());
     }
 }
@@ -76,7 +97,13 @@ impl Plan {
             set_route(&mut routes, route, &drawn, &nodes)?;
         }
         let net = Net { nodes: &nodes, graph: &graph, routes: &routes, links: &links };
-        let flows = plan_flows(spec, &net)?;
+        let mut flows = plan_flows(spec, &net)?;
+        plan_volleys(spec, &net, &mut flows)?;
+        if spec.reassembly.timer.is_zero() {
+            let message = "no time to wait for the rest of a datagram";
+            return Err(Problem::at(["reassembly", "timer"], message).fix("above zero"));
+        }
+        let fragments = links.iter().any(|link| link.config.mtu.is_some());
         let spied: IndexSet<u32> = (spec.record.spy.iter().flatten())
             .map(|name| node(&nodes, name, &["record", "spy"]))
             .collect::<Result<_, _>>()?;
@@ -85,6 +112,7 @@ impl Plan {
             routes,
             links,
             flows,
+            reassembly: fragments.then_some(spec.reassembly.timer),
             spied: spied.into_iter().collect(),
             wanted: wanted(&spec.record.tables),
             capture: spec.record.capture,
@@ -264,8 +292,9 @@ struct Net<'a> {
 }
 
 fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
-    if spec.flows.is_empty() {
-        return Err(Problem::at(["flows"], "nothing flows").fix("add `[flows.name]`"));
+    if spec.flows.is_empty() && spec.volleys.is_empty() {
+        let problem = Problem::at(["flows"], "nothing flows");
+        return Err(problem.fix("add `[flows.name]` or `[volleys.name]`"));
     }
     let mut flows = Vec::new();
     let mut checked: IndexSet<(u32, u32)> = IndexSet::new();
@@ -278,44 +307,60 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
             let place = |key: &str, host: &str| node(net.nodes, host, &["flows", name, key]);
             let (from, to) = (place("from", &flow.source(i))?, place("to", &flow.sink(i))?);
             if checked.insert((from, to)) {
-                net.check(name, from, to)?;
+                net.check(["flows", name], from, to)?;
             }
             flows.push(PlannedFlow {
                 name: if flow.count == 1 { name.clone() } else { format!("{name}.{i}") },
                 from,
                 to,
-                tcp,
-                task: transfer(name, flow, &tcp, i, spec.stop)?,
+                traffic: Traffic::Tcp { tcp, task: transfer(name, flow, &tcp, i, spec.stop)? },
             });
         }
     }
     Ok(flows)
 }
 
+fn plan_volleys(spec: &Spec, net: &Net<'_>, flows: &mut Vec<PlannedFlow>) -> Result<(), Problem> {
+    for (name, table) in &spec.volleys {
+        if flows.iter().any(|flow| flow.name == *name) {
+            let message = format!("a flow is called `{name}`, too");
+            return Err(Problem::at(["volleys", name], message).fix("another name"));
+        }
+        let place = |key: &str, host: &str| node(net.nodes, host, &["volleys", name, key]);
+        let (from, to) = (place("from", &table.from)?, place("to", &table.to)?);
+        net.check(["volleys", name], from, to)?;
+        let plan = volleys(name, table, spec)?;
+        let traffic = Traffic::Volleys { plan, processing: table.processing };
+        flows.push(PlannedFlow { name: name.clone(), from, to, traffic });
+    }
+    Ok(())
+}
+
 impl Net<'_> {
     /// Whether packets get there and ACKs back, and not in no time at all.
-    fn check(&self, name: &str, from: u32, to: u32) -> Result<(), Problem> {
+    fn check(&self, [section, name]: [&str; 2], from: u32, to: u32) -> Result<(), Problem> {
         if from == to {
             let message = "the flow ends where it starts";
-            return Err(Problem::at(["flows", name, "to"], message).fix("another node than `from`"));
+            let problem = Problem::at([section, name, "to"], message);
+            return Err(problem.fix("another node than `from`"));
         }
         let path = |a: u32, b: u32, key| {
             let path = self.routes.path(self.graph, a, b);
-            path.map_err(|error| self.no_route(name, (a, b), key, error))
+            path.map_err(|error| self.no_route([section, name, key], (a, b), error))
         };
         let round = [path(from, to, "to")?, path(to, from, "from")?].concat();
         if round.iter().all(|link| self.links[*link as usize].config.is_instant()) {
             let message = "the way there and back takes no time, so the run would never end";
-            return Err(Problem::at(["flows", name], message).fix("give a link a rate or a delay"));
+            return Err(Problem::at([section, name], message).fix("give a link a rate or a delay"));
         }
         Ok(())
     }
 
-    fn no_route(&self, name: &str, (a, b): (u32, u32), key: &str, error: RouteError) -> Problem {
+    fn no_route(&self, place: [&str; 3], (a, b): (u32, u32), error: RouteError) -> Problem {
         let (RouteError::DeadEnd { at } | RouteError::Circle { at }) = error;
         let called = |node: u32| &self.nodes[node as usize];
         let message = format!("no route from `{}` to `{}`", called(a), called(b));
-        Problem::at(["flows", name, key], message).fix(match error {
+        Problem::at(place, message).fix(match error {
             _ if !self.graph.joins(a, b) => "no chain of links joins them".to_owned(),
             RouteError::DeadEnd { .. } => format!("the routes end at `{}`", called(at)),
             RouteError::Circle { .. } => format!("the routes circle through `{}`", called(at)),

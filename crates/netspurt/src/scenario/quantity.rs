@@ -337,3 +337,66 @@ impl<W: JsonSchema, T: JsonSchema> JsonSchema for WordOr<W, T> {
         json_schema!({ "anyOf": [word, table] })
     }
 }
+
+/// A list of values, or a table that stands for one.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ListOr<V, T> {
+    /// The list.
+    List(Vec<V>),
+    /// The table.
+    Table(T),
+}
+
+impl<'de, V: Deserialize<'de>, T: Deserialize<'de>> Deserialize<'de> for ListOr<V, T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ListOrVisitor(PhantomData))
+    }
+}
+
+struct ListOrVisitor<V, T>(PhantomData<(V, T)>);
+
+impl<'de, V: Deserialize<'de>, T: Deserialize<'de>> Visitor<'de> for ListOrVisitor<V, T> {
+    type Value = ListOr<V, T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list or a table")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = seq.next_element()? {
+            values.push(value);
+        }
+        Ok(ListOr::List(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(ListOr::Table)
+    }
+}
+
+impl<V: Serialize, T: Serialize> Serialize for ListOr<V, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            ListOr::List(values) => values.serialize(serializer),
+            ListOr::Table(table) => table.serialize(serializer),
+        }
+    }
+}
+
+impl<V: JsonSchema, T: JsonSchema> JsonSchema for ListOr<V, T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("List_of_{}_or_{}", V::schema_name(), T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (value, table) = (generator.subschema_for::<V>(), generator.subschema_for::<T>());
+        json_schema!({
+            "anyOf": [{"type": "array", "items": value, "minItems": 1}, table]
+        })
+    }
+}

@@ -1,17 +1,17 @@
 //! A scenario in motion, and what comes of it.
 
-use crate::app::Endpoint;
+use crate::app::{Echo, Endpoint, Host, Program, Volleys};
 use crate::event::Wanted;
 use crate::record::{
-    CaptureError, FlowName, FlowSum, LinkName, Names, Recorder, SeenTables, Table, digest,
-    flows_table, links_table, write_capture,
+    CaptureError, FlowName, FlowSum, LinkName, Names, Recorder, SeenTables, Table, VolleySum,
+    digest, flows_table, links_table, volleys_table, write_capture,
 };
 use crate::segment::Segment;
 use crate::sim::{Advance, World, WorldConfig};
 use crate::tcp::Connection;
 use crate::units::{Duration, Time};
 
-use super::plan::{Plan, PlannedFlow};
+use super::plan::{Plan, PlannedFlow, Traffic};
 
 /// A run of a scenario.
 ///
@@ -26,7 +26,7 @@ use super::plan::{Plan, PlannedFlow};
 /// ```
 #[derive(Debug)]
 pub struct Simulation {
-    world: World<Segment, Endpoint>,
+    world: World<Segment, Host>,
     recorder: Recorder,
     stop: Time,
     capture: bool,
@@ -49,7 +49,8 @@ impl Simulation {
             name: flow.name.clone(),
             from: flow.from,
             to: flow.to,
-            smss: flow.tcp.smss(),
+            smss: flow.smss(),
+            volleys: matches!(flow.traffic, Traffic::Volleys { .. }),
         });
         let flows = flow_names.collect();
         let link_names = (0..).zip(&plan.links).map(|(i, link)| {
@@ -62,7 +63,10 @@ impl Simulation {
             graph: plan.graph,
             routes: plan.routes,
             links: plan.links.into_iter().map(|link| link.config).collect(),
-            endpoints: (0..).zip(&plan.flows).flat_map(|(i, flow)| ends(i, flow)).collect(),
+            endpoints: (0..)
+                .zip(plan.flows)
+                .flat_map(|(i, flow)| ends(i, flow, plan.reassembly))
+                .collect(),
             observed: plan.spied.clone(),
             wanted: plan.wanted,
         });
@@ -110,10 +114,21 @@ impl Simulation {
         self.world.settle();
         self.drain();
         let names = self.recorder.names().clone();
-        let sums: Vec<FlowSum> =
-            self.world.endpoints().chunks_exact(2).map(|ends| sum(&ends[0], &ends[1])).collect();
+        let hosts = self.world.endpoints();
+        let sums: Vec<FlowSum> = hosts
+            .chunks_exact(2)
+            .filter_map(|ends| Some(sum(ends[0].tcp()?, ends[1].tcp()?)))
+            .collect();
+        let volleys: Vec<VolleySum> = (0..)
+            .zip(hosts.chunks_exact(2))
+            .filter_map(|(flow, ends)| Some((flow, ends[0].volleys()?)))
+            .flat_map(|(flow, prober)| sum_volleys(flow, prober))
+            .collect();
         let counts: Vec<_> = self.world.links().iter().map(crate::link::Link::count).collect();
         let mut tables = vec![flows_table(&names, &sums), links_table(&names, &counts)];
+        if names.flows.iter().any(|flow| flow.volleys) {
+            tables.push(volleys_table(&names, &volleys));
+        }
         tables.extend(self.recorder.finish().into_iter().filter(
             |table| match table.name.as_ref() {
                 "segments" | "sack_blocks" | "syns" => self.wanted.seen,
@@ -129,13 +144,43 @@ impl Simulation {
     }
 }
 
-/// Both ends of the flow numbered `i`, and their nodes.
-fn ends(i: u32, flow: &PlannedFlow) -> [(Endpoint, u32); 2] {
-    let connection = |endpoint| Connection::new(endpoint, &flow.tcp);
-    [
-        (Endpoint::new(connection(2 * i), Some(flow.task)), flow.from),
-        (Endpoint::new(connection(2 * i + 1), None), flow.to),
-    ]
+/// Both ends of the flow numbered `i`, and their nodes; where there may be fragments, hosts
+/// wait `timer` for the rest of a datagram.
+fn ends(i: u32, flow: PlannedFlow, timer: Option<Duration>) -> [(Host, u32); 2] {
+    let programs = match flow.traffic {
+        Traffic::Tcp { tcp, task } => {
+            let connection = |endpoint| Connection::new(endpoint, &tcp);
+            [
+                Program::Tcp(Endpoint::new(connection(2 * i), Some(task))),
+                Program::Tcp(Endpoint::new(connection(2 * i + 1), None)),
+            ]
+        }
+        Traffic::Volleys { plan, processing } => [
+            Program::Volleys(Volleys::new(2 * i, plan)),
+            Program::Echo(Echo::new(2 * i + 1, processing)),
+        ],
+    };
+    let [source, sink] = programs.map(|program| Host::new(program, timer));
+    [(source, flow.from), (sink, flow.to)]
+}
+
+/// The volleys of the flow numbered `flow`, the one in flight included.
+fn sum_volleys(flow: u32, prober: &Volleys) -> Vec<VolleySum> {
+    let waits = prober.in_flight().map(|(sent, size_bytes)| VolleySum {
+        sent,
+        size_bytes,
+        ..VolleySum::default()
+    });
+    let over = prober.done().iter().map(|volley| VolleySum {
+        sent: volley.sent,
+        size_bytes: volley.size_bytes,
+        rtt: volley.rtt,
+        lost: volley.rtt.is_none(),
+        late: volley.late,
+        duplicates: volley.duplicates,
+        ..VolleySum::default()
+    });
+    (1..).zip(over.chain(waits)).map(|(number, sum)| VolleySum { flow, number, ..sum }).collect()
 }
 
 fn sum(source: &Endpoint, sink: &Endpoint) -> FlowSum {

@@ -7,10 +7,14 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::app::Program;
+use crate::ip::Reassembling;
+use crate::segment::Segment;
 use crate::units::Duration;
 
 use super::flow_spec::FlowSpec;
 use super::link_spec::LinkSpec;
+use super::volleys_spec::VolleysSpec;
 
 /// A network, what flows over it, and what to record.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -38,7 +42,14 @@ pub struct Spec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<RouteSpec>,
     /// What flows, by name.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub flows: IndexMap<String, FlowSpec>,
+    /// Requests to echo hosts, by name.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub volleys: IndexMap<String, VolleysSpec>,
+    /// How hosts put datagrams together from fragments.
+    #[serde(default)]
+    pub reassembly: ReassemblySpec,
     /// What is kept of the run.
     #[serde(default)]
     pub record: RecordSpec,
@@ -86,12 +97,31 @@ pub struct RouteSpec {
     pub via: Vec<String>,
 }
 
+/// How hosts put datagrams together from fragments.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReassemblySpec {
+    /// How long after the first fragment that came the others are waited for.
+    #[serde(default = "a_minute")]
+    pub timer: Duration,
+}
+
+fn a_minute() -> Duration {
+    Reassembling::<Segment, Program>::TIMER
+}
+
+impl Default for ReassemblySpec {
+    fn default() -> Self {
+        Self { timer: a_minute() }
+    }
+}
+
 /// What is kept of a run. Flows and links are always summed up.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordSpec {
-    /// Nodes at which segments are recorded and captured; by default every node that a flow
-    /// starts from.
+    /// Nodes at which segments are recorded and captured; by default every node that a flow or
+    /// volleys start from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spy: Option<Vec<String>>,
     /// Which tables.

@@ -1,11 +1,11 @@
-//! Flows and links that came into being only because a value was set below their name.
+//! Flows, volleys and links that came into being only because a value was set below their name.
 
 use toml_edit::{Item, TableLike};
 
 use super::document::keys;
 use super::error::{Problem, did_you_mean};
 
-/// What is really wrong where `problem` is that a flow or a link lacks what it must have, but
+/// What is really wrong where `problem` is that a flow, volleys or a link lack what it must have, but
 /// the file has none of that name: the name, not the key.
 pub(super) fn stranger(
     file: &dyn TableLike,
@@ -16,6 +16,7 @@ pub(super) fn stranger(
     let what = match section.as_str() {
         "flows" => "flow",
         "links" => "link",
+        "volleys" => "volleys",
         _ => return None,
     };
     let own = names(file, section);

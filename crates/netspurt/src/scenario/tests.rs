@@ -118,7 +118,7 @@ fn a_file_that_is_none_says_so() {
     let message = |text: &str| Scenario::parse("x.toml", text).unwrap_err().to_string();
     assert!(message("").starts_with("the scenario is empty\n   --> x.toml"));
     assert!(message("stop = ").starts_with("not TOML"), "{}", message("stop = "));
-    assert!(message("stop = \"1 s\"").contains("`flows` is missing"));
+    assert!(message("stop = \"1 s\"").contains("has no links"));
     assert!(message("stop = \"1 s\"\n[flows]").contains("has no links"));
 }
 

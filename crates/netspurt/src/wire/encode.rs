@@ -7,7 +7,7 @@ use etherparse::{IpEcn, IpNumber, Ipv4Header, Ipv6Header, TcpHeader};
 use crate::segment::{Flags, Segment};
 
 use super::options::Layout;
-use super::{LONGEST, TCP};
+use super::{HOP_LIMIT, LONGEST, TCP};
 
 /// A segment with what else an IP packet says.
 #[derive(Clone, Copy, Debug)]
@@ -23,9 +23,6 @@ pub struct Packet<'a> {
     /// The payload: as many octets as the segment says; zeros where none is given.
     pub payload: Option<&'a [u8]>,
 }
-
-/// Hops a packet may make.
-const HOP_LIMIT: u8 = 64;
 
 /// Writes `packet` with valid lengths and checksums into `out`, which is emptied first.
 ///

@@ -1,9 +1,8 @@
 //! The options of a TCP header: their sizes, how senders lay them out, how they are read.
 
+pub use crate::segment::IPV4_HEADER_BYTES;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
 
-/// Octets of an IPv4 header without options.
-pub const IPV4_HEADER_BYTES: u16 = 20;
 /// Octets of an IPv6 header without extensions.
 pub const IPV6_HEADER_BYTES: u16 = 40;
 /// Octets of a TCP header without options.
@@ -29,7 +28,7 @@ const TIMESTAMPS: u8 = 8;
 pub fn option_bytes(segment: &Segment) -> u16 {
     let stamps = if segment.timestamps().is_some() { 12 } else { 0 };
     if !segment.flags.has(Flags::SYN) {
-        let blocks = u16::from(segment.sack_count);
+        let blocks = u16::from(segment.sack_count());
         return stamps + if blocks > 0 { 4 + 8 * blocks } else { 0 };
     }
     let SynOptions { mss, window_scale, sack } = segment.syn_options();

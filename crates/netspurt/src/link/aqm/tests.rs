@@ -25,6 +25,7 @@ fn line(queue: Queue) -> LinkConfig {
         framing: Framing::NONE,
         delay: Delay::constant(Duration::ZERO),
         order: Order::Fifo,
+        mtu: None,
         queue,
         effects: None,
     }

@@ -1,0 +1,74 @@
+//! Datagrams cut into fragments.
+
+use crate::segment::{IPV4_HEADER_BYTES, Part};
+use crate::stage::Frame;
+
+/// The packets in which `frame` crosses a link that takes `mtu_bytes` octets: itself, or its
+/// fragments in order, each with as many units of eight octets as there is room for behind a
+/// header, the last with the rest (RFC 791 §3.2).
+///
+/// ```
+/// use netspurt::ip::fragments;
+/// use netspurt::segment::Segment;
+/// let datagram = Segment { size_bytes: 472, ..Segment::default() };
+/// let sizes: Vec<u16> = fragments(datagram, 280).map(|part| part.size_bytes).collect();
+/// assert_eq!(sizes, [276, 216]);
+/// ```
+///
+/// # Panics
+/// When there is no room for a unit.
+pub fn fragments<F: Frame>(frame: F, mtu_bytes: u32) -> impl Iterator<Item = F> {
+    let header = u32::from(IPV4_HEADER_BYTES);
+    let fits = frame.size_bytes() <= mtu_bytes;
+    let payload = frame.size_bytes().saturating_sub(header);
+    let room = mtu_bytes.saturating_sub(header) / Part::UNIT_BYTES * Part::UNIT_BYTES;
+    assert!(fits || room > 0, "no room for a fragment in {mtu_bytes} octets");
+    let step = if fits { payload.max(1) } else { room };
+    let starts = (0..payload.max(1)).step_by(step as usize);
+    starts.map(
+        move |start| {
+            if fits { frame } else { frame.fragment(start..payload.min(start + room)) }
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::Segment;
+
+    fn datagram(size_bytes: u16) -> Segment {
+        Segment { size_bytes, ..Segment::default() }
+    }
+
+    /// Sizes, offsets and whether more follow.
+    fn cuts(frames: impl Iterator<Item = Segment>) -> Vec<(u16, u32, bool)> {
+        frames.map(|f| (f.size_bytes, f.part.offset_bytes(), f.part.more_follow())).collect()
+    }
+
+    #[test]
+    fn the_example_of_rfc_791_is_cut_as_it_shows() {
+        // Appendix A, example 2: 452 octets of data, 280 at most: 256 octets, more fragments;
+        // and 196 at the offset of 32 units.
+        let cut = cuts(fragments(datagram(472), 280));
+        assert_eq!(cut, [(276, 0, true), (216, 256, false)]);
+    }
+
+    #[test]
+    fn a_fragment_carries_whole_units_of_eight_octets_and_the_last_the_rest() {
+        // 532 octets behind the header, 230 at most: 224 are whole units.
+        let cut = cuts(fragments(datagram(552), 250));
+        assert_eq!(cut, [(244, 0, true), (244, 224, true), (104, 448, false)]);
+        assert_eq!(cuts(fragments(datagram(576), 576)), [(576, 0, false)], "it fits");
+        assert_eq!(cuts(fragments(datagram(577), 576)), [(572, 0, true), (25, 552, false)]);
+        // The least of all links: 48 octets in each.
+        assert_eq!(cuts(fragments(datagram(120), 68)).len(), 3);
+    }
+
+    #[test]
+    fn a_fragment_of_a_fragment_keeps_its_place_in_the_datagram() {
+        let twice = fragments(datagram(1500), 1000).flat_map(|part| fragments(part, 576));
+        let expected = [(572, 0, true), (444, 552, true), (524, 976, false)];
+        assert_eq!(cuts(twice), expected);
+    }
+}

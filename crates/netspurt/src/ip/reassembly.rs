@@ -1,0 +1,184 @@
+//! Fragments become datagrams again, or are given up.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::event::{DropReason, Events, What};
+use crate::segment::{Ecn, IPV4_HEADER_BYTES};
+use crate::stage::{Frame, Port, Stage};
+use crate::units::{Duration, Time};
+
+/// A host that puts datagrams together before its `E` gets them.
+///
+/// Whatever order fragments come in, copies and overlaps included, the datagram goes on when its
+/// last octet is there (RFC 791 §3.2). The time for that runs from the first fragment to come; it
+/// is a constant, as RFC 1122 §3.3.2 wants, and what has not all come by then is dropped. One
+/// fragment with the mark of a congested queue marks the datagram (RFC 3168 §5.3).
+///
+/// Fragments of one transmission share its id. departs: RFC 791 §3.2 - that id is not the header's
+/// 16 bits, which a fast sender uses again within the time for reassembly (RFC 4963), so that
+/// parts of two datagrams are never mixed up. A copy that comes when its datagram is complete
+/// begins another, which time gives up.
+///
+/// ```
+/// use netspurt::app::Echo;
+/// use netspurt::event::{Events, Wanted};
+/// use netspurt::ip::{Reassembling, fragments};
+/// use netspurt::segment::Segment;
+/// use netspurt::stage::Stage;
+/// use netspurt::units::{Duration, Time};
+/// let echo = Echo::new(1, Duration::ZERO);
+/// let mut host = Reassembling::new(echo, Reassembling::<Segment, Echo>::TIMER);
+/// let mut events = Events::new(Wanted::default());
+/// let datagram = Segment { dest: 1, size_bytes: 1000, ..Segment::default() };
+/// for part in fragments(datagram, 576) {
+///     assert!(host.pop(Time::ZERO, &mut events).is_none());
+///     host.push(Time::ZERO, 0, part, &mut events);
+/// }
+/// let (_, _, reply) = host.pop(Time::ZERO, &mut events).unwrap();
+/// assert_eq!(reply.size_bytes, 1000);
+/// ```
+#[derive(Debug)]
+pub struct Reassembling<F, E> {
+    inner: E,
+    timer: Duration,
+    /// By id.
+    partial: BTreeMap<u64, Partial<F>>,
+    /// When datagrams are given up, in order, and their ids; those of datagrams that are
+    /// complete lie among them, but not at the front.
+    deadlines: VecDeque<(Time, u64)>,
+    given_up: u64,
+}
+
+/// What has come of a datagram.
+#[derive(Debug)]
+struct Partial<F> {
+    deadline: Time,
+    frame: F,
+    /// The octets of its payload that are there: from, and up to, without gaps or overlaps
+    /// within one, in order.
+    there: Vec<(u32, u32)>,
+    /// Octets of its payload, once its last fragment is there.
+    end: Option<u32>,
+}
+
+impl<F: Frame, E> Reassembling<F, E> {
+    /// How long hosts wait where nobody says otherwise: the least that RFC 1122 §3.3.2 wants.
+    pub const TIMER: Duration = Duration::from_secs(60);
+
+    /// The host of `inner`, which waits `timer` for the rest of a datagram.
+    pub fn new(inner: E, timer: Duration) -> Self {
+        Self { inner, timer, partial: BTreeMap::new(), deadlines: VecDeque::new(), given_up: 0 }
+    }
+
+    /// What gets the datagrams.
+    pub fn inner(&self) -> &E {
+        &self.inner
+    }
+
+    /// Datagrams given up.
+    pub fn given_up(&self) -> u64 {
+        self.given_up
+    }
+
+    /// Takes a fragment in: the datagram, if that made it complete.
+    fn collect(&mut self, now: Time, fragment: F, events: &mut Events<F>) -> Option<F> {
+        // A deadline at this instant has passed before the fragment is looked at.
+        self.give_up(now, events);
+        let id = fragment.id();
+        let deadline = now + self.timer;
+        let partial = self.partial.entry(id).or_insert_with(|| {
+            self.deadlines.push_back((deadline, id));
+            Partial { deadline, frame: fragment, there: Vec::new(), end: None }
+        });
+        partial.add(fragment);
+        let whole = partial.whole()?;
+        self.partial.remove(&id);
+        self.tidy();
+        Some(whole)
+    }
+
+    /// Drops what is not complete by `now`.
+    fn give_up(&mut self, now: Time, events: &mut Events<F>) {
+        while let Some((at, id)) = self.deadlines.front().copied()
+            && at <= now
+        {
+            self.deadlines.pop_front();
+            if let Some(partial) = self.partial.remove(&id) {
+                self.given_up += 1;
+                if events.wanted().drops {
+                    let frame = partial.so_far();
+                    let reason = DropReason::Reassembly;
+                    events.report(at, What::Dropped { link: None, reason, frame });
+                }
+            }
+            self.tidy();
+        }
+    }
+
+    /// Takes deadlines off the front whose datagrams are complete.
+    fn tidy(&mut self) {
+        while let Some((at, id)) = self.deadlines.front()
+            && self.partial.get(id).is_none_or(|partial| partial.deadline != *at)
+        {
+            self.deadlines.pop_front();
+        }
+    }
+}
+
+impl<F: Frame> Partial<F> {
+    fn add(&mut self, fragment: F) {
+        if fragment.ecn() == Ecn::CE {
+            self.frame = self.frame.with_mark();
+        }
+        let from = fragment.part().offset_bytes();
+        let to = from + fragment.size_bytes().saturating_sub(IPV4_HEADER_BYTES.into());
+        if !fragment.part().more_follow() {
+            self.end = Some(to);
+        }
+        // Ranges that touch or overlap the new one become one with it.
+        let first = self.there.partition_point(|range| range.1 < from);
+        let behind = self.there.partition_point(|range| range.0 <= to);
+        let joined = self.there[first..behind]
+            .iter()
+            .fold((from, to), |(from, to), range| (from.min(range.0), to.max(range.1)));
+        self.there.splice(first..behind, [joined]);
+    }
+
+    /// The datagram, if all of it is there.
+    fn whole(&self) -> Option<F> {
+        let end = self.end?;
+        (self.there == [(0, end)])
+            .then(|| self.frame.reassembled(u32::from(IPV4_HEADER_BYTES) + end))
+    }
+
+    /// A datagram of the octets that are there.
+    fn so_far(&self) -> F {
+        let octets: u32 = self.there.iter().map(|(from, to)| to - from).sum();
+        self.frame.reassembled(u32::from(IPV4_HEADER_BYTES) + octets)
+    }
+}
+
+impl<F: Frame, E: Stage<F>> Stage<F> for Reassembling<F, E> {
+    #[inline]
+    fn push(&mut self, now: Time, port: Port, frame: F, events: &mut Events<F>) {
+        if frame.part().is_whole() {
+            return self.inner.push(now, port, frame, events);
+        }
+        if let Some(whole) = self.collect(now, frame, events) {
+            self.inner.push(now, port, whole, events);
+        }
+    }
+
+    fn next_wakeup(&self) -> Option<Time> {
+        match (self.deadlines.front(), self.inner.next_wakeup()) {
+            (Some((at, _)), Some(other)) => Some(other.min(*at)),
+            (Some((at, _)), None) => Some(*at),
+            (None, other) => other,
+        }
+    }
+
+    fn pop(&mut self, now: Time, events: &mut Events<F>) -> Option<(Time, Port, F)> {
+        self.give_up(now, events);
+        self.inner.pop(now, events)
+    }
+}

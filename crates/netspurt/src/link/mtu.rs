@@ -1,0 +1,147 @@
+//! The largest datagram a link takes, and what becomes of larger ones.
+
+use crate::event::{DropReason, Events};
+use crate::ip::fragments;
+use crate::stage::Frame;
+use crate::units::Time;
+
+use super::Link;
+
+/// What a link does with a datagram that is larger than it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TooBig {
+    /// Sends it in fragments (RFC 791 §2.3).
+    Fragment,
+    /// Drops it, as if all datagrams forbade to be fragmented. Nobody is told: ICMP is not
+    /// modelled.
+    Drop,
+}
+
+/// The largest datagram a link takes.
+///
+/// ```
+/// use netspurt::link::{Mtu, TooBig};
+/// assert!(Mtu::new(68, TooBig::Fragment).is_some() && Mtu::new(67, TooBig::Fragment).is_none());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mtu {
+    bytes: u32,
+    too_big: TooBig,
+}
+
+impl Mtu {
+    /// Every link of the internet takes a datagram of so many octets (RFC 791 §3.2).
+    pub const LEAST: u32 = 68;
+
+    /// A limit of `bytes` octets, if that is not below [`LEAST`](Self::LEAST).
+    pub const fn new(bytes: u32, too_big: TooBig) -> Option<Self> {
+        if bytes < Self::LEAST { None } else { Some(Self { bytes, too_big }) }
+    }
+}
+
+/// A link with a limit to what it takes.
+#[derive(Debug)]
+pub(super) struct Narrow<F> {
+    mtu: Mtu,
+    pub(super) inner: Link<F>,
+}
+
+impl<F: Frame> Narrow<F> {
+    pub(super) fn new(mtu: Mtu, inner: Link<F>) -> Self {
+        Self { mtu, inner }
+    }
+
+    /// Takes in what fits, and of what does not the fragments, one right behind the other.
+    #[inline(never)]
+    pub(super) fn offer(&mut self, when: (Time, Time), frame: F, events: &mut Events<F>) {
+        if frame.size_bytes() > self.mtu.bytes && self.mtu.too_big == TooBig::Drop {
+            return self.inner.line().refuse(when.0, DropReason::TooBig, frame, events);
+        }
+        for part in fragments(frame, self.mtu.bytes) {
+            self.inner.offer(when, part, events);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Wanted, What};
+    use crate::link::{Delay, Effects, Framing, LinkConfig, Order, Pick, Queue, QueueLimit};
+    use crate::segment::Segment;
+    use crate::stage::Stage;
+    use crate::units::{BitRate, Duration};
+
+    fn datagram(size_bytes: u16) -> Segment {
+        Segment { id: 9, size_bytes, ..Segment::default() }
+    }
+
+    /// 8 kbit/s: an octet takes a millisecond.
+    fn link(mtu: Option<Mtu>, queue: QueueLimit, effects: Option<Effects>) -> Link<Segment> {
+        let rate = BitRate::new(8000).unwrap();
+        let delay = Delay::constant(Duration::ZERO);
+        let (order, queue) = (Order::Fifo, Queue::DropTail(queue));
+        let framing = Framing::NONE;
+        Link::new(3, LinkConfig { rate, framing, delay, order, mtu, queue, effects })
+    }
+
+    fn takes(bytes: u32, too_big: TooBig) -> Option<Mtu> {
+        Mtu::new(bytes, too_big)
+    }
+
+    /// What arrives of one datagram, in milliseconds, with what is reported.
+    fn arrivals(link: &mut Link<Segment>, frame: Segment) -> (Vec<(u64, u16)>, Vec<What<Segment>>) {
+        let mut events = Events::new(Wanted { drops: true, ..Wanted::default() });
+        link.push(Time::ZERO, 0, frame, &mut events);
+        let mut out = Vec::new();
+        while let Some((at, _, frame)) = link.pop(Time::NEVER, &mut events) {
+            out.push((at.as_nanos() / 1_000_000, frame.size_bytes));
+        }
+        link.settle(Time::NEVER, &mut events);
+        (out, events.drain().map(|event| event.what).collect())
+    }
+
+    #[test]
+    fn every_fragment_takes_its_own_time_on_the_line() {
+        let mut narrow = link(takes(576, TooBig::Fragment), QueueLimit::Unlimited, None);
+        let (out, _) = arrivals(&mut narrow, datagram(1500));
+        // 1480 octets as 552, 552 and 376, each behind a header.
+        assert_eq!(out, [(572, 572), (1144, 572), (1540, 396)]);
+        let count = narrow.count();
+        assert_eq!((count.carried, count.carried_bytes), (3, 1540));
+    }
+
+    #[test]
+    fn fragments_are_queued_and_lost_by_themselves() {
+        let two = QueueLimit::Packets(2);
+        let (out, told) =
+            arrivals(&mut link(takes(576, TooBig::Fragment), two, None), datagram(1500));
+        assert_eq!(out, [(572, 572), (1144, 572)]);
+        let [What::Dropped { reason: DropReason::QueueFull, frame, .. }] = told[..] else {
+            panic!("{told:?}")
+        };
+        assert_eq!((frame.id, frame.part.offset_bytes()), (9, 1104));
+        let loss = Some(Pick::default().nth(vec![2]));
+        let effects = Some(Effects { loss, ..Effects::default() });
+        let mut lossy = link(takes(576, TooBig::Fragment), QueueLimit::Unlimited, effects);
+        assert_eq!(arrivals(&mut lossy, datagram(1500)).0, [(572, 572), (1540, 396)]);
+    }
+
+    #[test]
+    fn a_link_that_does_not_fragment_drops_what_is_too_big() {
+        let mut narrow = link(takes(576, TooBig::Drop), QueueLimit::Unlimited, None);
+        let (out, told) = arrivals(&mut narrow, datagram(577));
+        let frame = datagram(577);
+        let expected = What::Dropped { link: Some(3), reason: DropReason::TooBig, frame };
+        assert_eq!((out, told), (vec![], vec![expected]));
+        assert_eq!(narrow.count().dropped, 1);
+        assert_eq!(arrivals(&mut narrow, datagram(576)).0, [(576, 576)]);
+    }
+
+    #[test]
+    fn a_link_that_takes_what_comes_is_as_one_without_a_limit() {
+        let [wide, free] = [takes(1500, TooBig::Fragment), None]
+            .map(|mtu| arrivals(&mut link(mtu, QueueLimit::Unlimited, None), datagram(1500)));
+        assert_eq!(wide, free);
+    }
+}

@@ -1,0 +1,47 @@
+//! Fragments of IPv4 packets, as bytes.
+
+use core::ops::Range;
+
+use crate::segment::{IPV4_HEADER_BYTES, Part};
+
+use super::decode::checksum;
+
+/// Writes the fragment of the whole IPv4 packet `packet`, which has no options, that carries the
+/// octets `payload` of what lies behind its header (RFC 791 §3.2) into `out`, which is emptied
+/// first. What lies past the packet's end is left out.
+///
+/// ```
+/// use netspurt::segment::Segment;
+/// use netspurt::wire::{Packet, cut, encode};
+/// let packet = Packet {
+///     source: "10.0.0.1:5001".parse().unwrap(),
+///     destination: "10.0.0.2:80".parse().unwrap(),
+///     ip_id: 1,
+///     segment: Segment { len: 432, ..Segment::default() },
+///     payload: None,
+/// };
+/// let (mut whole, mut second) = (Vec::new(), Vec::new());
+/// encode(&packet, &mut whole);
+/// cut(&whole, 256..452, &mut second);
+/// assert_eq!((whole.len(), second.len(), &second[6..8]), (472, 216, &[0, 32][..]));
+/// ```
+///
+/// # Panics
+/// When `packet` has no header, or the range begins behind its end or at no multiple of eight
+/// octets.
+pub fn cut(packet: &[u8], payload: Range<usize>, out: &mut Vec<u8>) {
+    const HEADER: usize = IPV4_HEADER_BYTES as usize;
+    let (header, body) = packet.split_at(HEADER);
+    let end = payload.end.min(body.len());
+    let offset = u32::try_from(payload.start).expect("a packet has 65535 octets at most");
+    let part = Part::new(offset, end < body.len());
+    out.clear();
+    out.extend_from_slice(header);
+    out.extend_from_slice(&body[payload.start..end]);
+    let length = u16::try_from(out.len()).expect("no longer than the packet");
+    out[2..4].copy_from_slice(&length.to_be_bytes());
+    out[6..8].copy_from_slice(&part.bits().to_be_bytes());
+    out[10..12].fill(0);
+    let sum = checksum(0, &out[..HEADER]);
+    out[10..12].copy_from_slice(&sum.to_be_bytes());
+}

@@ -1,0 +1,68 @@
+//! Echo requests and replies as IPv4 packets.
+
+use std::net::Ipv4Addr;
+
+use etherparse::{IpNumber, Ipv4Header};
+
+use super::decode::checksum;
+use super::{HOP_LIMIT, LONGEST};
+
+/// An echo's request or reply (RFC 792).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EchoPacket {
+    /// Who sends it.
+    pub source: Ipv4Addr,
+    /// Who gets it.
+    pub destination: Ipv4Addr,
+    /// Identification of the IPv4 packet.
+    pub ip_id: u16,
+    /// Whether it is the reply.
+    pub reply: bool,
+    /// What a request and its reply share: whose they are, and which.
+    pub identifier: u16,
+    /// Which of these.
+    pub sequence: u16,
+    /// Octets behind the headers, all zeros.
+    pub len: u16,
+}
+
+const ICMP: u8 = 1;
+const HEAD: usize = 8;
+
+/// Writes `packet` with valid lengths and checksums into `out`, which is emptied first.
+///
+/// ```
+/// use std::net::Ipv4Addr;
+/// use netspurt::wire::{EchoPacket, encode_echo};
+/// let packet = EchoPacket {
+///     source: Ipv4Addr::new(10, 0, 0, 1), destination: Ipv4Addr::new(10, 0, 0, 2),
+///     ip_id: 1, reply: false, identifier: 3, sequence: 4, len: 12,
+/// };
+/// let mut bytes = Vec::new();
+/// encode_echo(&packet, &mut bytes);
+/// assert_eq!((bytes.len(), bytes[20]), (40, 8));
+/// ```
+///
+/// # Panics
+/// When the whole is longer than 65535 octets.
+pub fn encode_echo(packet: &EchoPacket, out: &mut Vec<u8>) {
+    let whole = Ipv4Header::MIN_LEN + HEAD + usize::from(packet.len);
+    assert!(whole <= LONGEST, "a packet's length fits 16 bits");
+    let [from, to] = [packet.source, packet.destination].map(|address| address.octets());
+    let length = packet.len + HEAD as u16;
+    let header = Ipv4Header::new(length, HOP_LIMIT, IpNumber(ICMP), from, to);
+    let mut ip = header.expect("the length was checked");
+    ip.identification = packet.ip_id;
+    ip.header_checksum = ip.calc_header_checksum();
+    let mut head = [0; HEAD];
+    head[0] = if packet.reply { 0 } else { 8 };
+    head[4..6].copy_from_slice(&packet.identifier.to_be_bytes());
+    head[6..].copy_from_slice(&packet.sequence.to_be_bytes());
+    // Zeros behind the header add nothing to the sum.
+    let sum = checksum(0, &head);
+    head[2..4].copy_from_slice(&sum.to_be_bytes());
+    out.clear();
+    out.extend_from_slice(&ip.to_bytes());
+    out.extend_from_slice(&head);
+    out.resize(whole, 0);
+}
