@@ -19,6 +19,8 @@ from netspurt import _core
 from netspurt.table import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from netspurt.plots import RunPlots
 
 MANIFEST = "run.json"
@@ -71,17 +73,26 @@ class Run:
     _results: _core.Results | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
-        flows, resends = self.flows, int(self.flows["resends"].sum())
-        count = "1 flow" if len(flows) == 1 else f"{len(flows)} flows"
         return "\n".join(
             [
                 self.title or self.source,
                 f"{self.stop_ns / 1e9:g} s simulated, seed {self.seed}, digest {self.digest[:16]}",
-                f"{count}: {int(flows['sent'].sum())} sent, {resends} resent, "
-                f"timeouts: {int(flows['timeouts'].sum())}",
+                *self._summary(),
                 "tables: " + ", ".join(f"{name} {len(t)}" for name, t in self.tables.items()),
             ]
         )
+
+    def _summary(self) -> Iterator[str]:
+        """Yield a line for the flows and one for the volleys, where there are any."""
+        flows, volleys = self.flows, self.tables.get("volleys")
+        if len(flows) or volleys is None:
+            count = "1 flow" if len(flows) == 1 else f"{len(flows)} flows"
+            yield (
+                f"{count}: {int(flows['sent'].sum())} sent, {int(flows['resends'].sum())} resent, "
+                f"timeouts: {int(flows['timeouts'].sum())}"
+            )
+        if volleys is not None:
+            yield f"{len(volleys)} volleys: {int(volleys['lost'].sum())} lost"
 
     def __repr__(self) -> str:
         return f"<Run {self.title or self.source!r}, {self.stop_ns / 1e9:g} s, {self.digest[:16]}>"
@@ -112,6 +123,8 @@ class Run:
         """
         if name not in self.tables:
             kept = ", ".join(self.tables)
+            if name == "volleys":
+                raise RunError("this run has no volleys: add `[volleys.NAME]` to its scenario")
             if name not in RECORDED:
                 raise RunError(f"there is no table {name!r}; this run has {kept}")
             recorded = "segments" if name in ("sack_blocks", "syns") else name
@@ -125,6 +138,11 @@ class Run:
     def flows(self) -> Table:
         """A row for each flow: what was sent, resent, acknowledged and delivered."""
         return self.table("flows")
+
+    @property
+    def volleys(self) -> Table:
+        """A row for each request to an echo host: when it left, and when the answer came."""
+        return self.table("volleys")
 
     @property
     def links(self) -> Table:
@@ -168,7 +186,7 @@ class Run:
 
     @property
     def drops(self) -> Table:
-        """What queues dropped and links lost."""
+        """What queues and hosts dropped and links lost."""
         return self.table("drops")
 
     @property

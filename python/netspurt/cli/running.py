@@ -106,6 +106,7 @@ def summary(result: Run, folder: Path) -> dict[str, Any]:
         "packet_hops": int(result.links["carried"].sum()),
         "flows": _rows(result, "flows"),
         "links": _rows(result, "links"),
+        **({"volleys": _rows(result, "volleys")} if "volleys" in result.tables else {}),
     }
 
 
@@ -122,8 +123,8 @@ _LISTED = 12
 def _describe(result: Run, scenario: Scenario, folder: Path) -> None:
     typer.echo(paint(result.title or scenario.name, "bold"))
     typer.echo("")
-    for line in itertools.chain(_flow_lines(result), [""], _link_lines(result)):
-        typer.echo(line)
+    parts = [_flow_lines(result), _volley_lines(result), _link_lines(result)]
+    typer.echo("\n\n".join("\n".join(lines) for part in parts if (lines := list(part))))
     hops = int(result.links["carried"].sum())
     typer.echo(f"\n{result.stop_ns / 1e9:g} s simulated, {number(hops)} packet-hops")
     typer.echo(f"kept in {folder}   digest {result.digest[:16]}")
@@ -131,6 +132,8 @@ def _describe(result: Run, scenario: Scenario, folder: Path) -> None:
 
 def _flow_lines(result: Run) -> Iterator[str]:
     flows = result.flows
+    if "volleys" in result.tables and not len(flows):
+        return
     head = ("flow", "from", "to", "sent", "resent", "timeouts", "goodput", "finished")
     rows = [_flow_cells(result, n) for n in range(min(len(flows), _LISTED))]
     yield from columns([head, *rows], right=(3, 4, 5, 6, 7))
@@ -141,6 +144,23 @@ def _flow_lines(result: Run) -> Iterator[str]:
             f"... {len(flows)} flows, {finished} finished; together {sent} sent, "
             f"{resent} resent, {timeouts} timeouts"
         )
+
+
+def _volley_lines(result: Run) -> Iterator[str]:
+    """Yield a line for each table of volleys: how many, what became of them, how long it took."""
+    if "volleys" not in result.tables:
+        return
+    table = result.volleys
+    rows = []
+    for name in dict.fromkeys(str(flow) for flow in table["flow"]):
+        own = table.where(flow=name)
+        rtts = [float(rtt) for rtt in own.seconds("rtt_ns") if not math.isnan(rtt)]
+        mean = f"{1e3 * sum(rtts) / len(rtts):.3f} ms" if rtts else "-"
+        late = int(own["late_ns"].count())  # type: ignore[attr-defined]
+        cells = (len(own), int(own["lost"].sum()), late, int(own["duplicates"].sum()))
+        rows.append((name, *map(number, cells), mean))
+    head = ("volleys", "sent", "lost", "late", "duplicates", "mean rtt")
+    yield from columns([head, *rows], right=(1, 2, 3, 4, 5))
 
 
 def _flow_cells(result: Run, n: int) -> tuple[str, ...]:

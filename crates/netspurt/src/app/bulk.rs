@@ -82,6 +82,7 @@ impl Endpoint {
 }
 
 impl Stage<Segment> for Endpoint {
+    #[inline(always)]
     fn push(&mut self, now: Time, port: Port, segment: Segment, events: &mut Events<Segment>) {
         self.connection.push(now, port, segment, events);
         if self.wrote.is_some() && self.finished.is_none() && self.connection.unacknowledged() == 0
@@ -93,6 +94,7 @@ impl Stage<Segment> for Endpoint {
         }
     }
 
+    #[inline(always)]
     fn next_wakeup(&self) -> Option<Time> {
         let task = self.task.map(|task| task.start);
         match (task, self.connection.next_wakeup()) {
@@ -101,6 +103,7 @@ impl Stage<Segment> for Endpoint {
         }
     }
 
+    #[inline(always)]
     fn pop(&mut self, now: Time, events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
         if let Some(task) = self.task.take_if(|task| task.start <= now) {
             self.wrote = Some(task);

@@ -18,7 +18,6 @@ use super::{Echo, Endpoint, Volleys};
 /// assert_eq!(host.next_wakeup(), None);
 /// ```
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "those of a world are few, or all the same")]
 pub enum Program {
     /// One end of a TCP flow.
     Tcp(Endpoint),
@@ -66,7 +65,6 @@ impl Stage<Segment> for Program {
 /// assert!(host.tcp().is_none() && host.volleys().is_none());
 /// ```
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "TCP alone, the usual case, lies in line")]
 pub enum Host {
     /// TCP alone.
     Tcp(Endpoint),

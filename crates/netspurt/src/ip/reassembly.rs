@@ -158,8 +158,9 @@ impl<F: Frame> Partial<F> {
     }
 }
 
+/// Calls stay calls, so that a host without reassembly is copied in line where it is used.
 impl<F: Frame, E: Stage<F>> Stage<F> for Reassembling<F, E> {
-    #[inline]
+    #[inline(never)]
     fn push(&mut self, now: Time, port: Port, frame: F, events: &mut Events<F>) {
         if frame.part().is_whole() {
             return self.inner.push(now, port, frame, events);
@@ -169,6 +170,7 @@ impl<F: Frame, E: Stage<F>> Stage<F> for Reassembling<F, E> {
         }
     }
 
+    #[inline(never)]
     fn next_wakeup(&self) -> Option<Time> {
         match (self.deadlines.front(), self.inner.next_wakeup()) {
             (Some((at, _)), Some(other)) => Some(other.min(*at)),
@@ -177,6 +179,7 @@ impl<F: Frame, E: Stage<F>> Stage<F> for Reassembling<F, E> {
         }
     }
 
+    #[inline(never)]
     fn pop(&mut self, now: Time, events: &mut Events<F>) -> Option<(Time, Port, F)> {
         self.give_up(now, events);
         self.inner.pop(now, events)

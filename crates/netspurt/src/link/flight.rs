@@ -72,7 +72,7 @@ impl<F: Copy> Flight<F> {
     }
 
     /// The next frame, if it has arrived by `now`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&mut self, now: Time) -> Option<Arrival<F>> {
         if self.first()?.at > now {
             return None;

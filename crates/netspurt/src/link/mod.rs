@@ -121,15 +121,22 @@ pub struct Link<F>(Inside<F>);
 #[expect(clippy::large_enum_variant, reason = "drop-tail links, the usual ones, lie in line")]
 enum Inside<F> {
     DropTail(DropTail<F>),
-    Managed(Box<Managed<F>>),
-    Narrow(Box<Narrow<F>>),
+    Other(Box<Other<F>>),
+}
+
+/// What does not lie in line.
+#[derive(Debug)]
+enum Other<F> {
+    Managed(Managed<F>),
+    Narrow(Narrow<F>),
 }
 
 impl<F: Frame> Link<F> {
     /// The link direction numbered `index` in events.
     pub fn new(index: u32, mut config: LinkConfig) -> Self {
         if let Some(mtu) = config.mtu.take() {
-            return Self(Inside::Narrow(Box::new(Narrow::new(mtu, Self::new(index, config)))));
+            let narrow = Narrow::new(mtu, Self::new(index, config));
+            return Self(Inside::Other(Box::new(Other::Narrow(narrow))));
         }
         let queue = config.queue.clone();
         let line = Line::new(index, config);
@@ -142,7 +149,7 @@ impl<F: Frame> Link<F> {
             Queue::FqCoDel(config) => Discipline::fq_codel(config),
             Queue::Pie(config) => Discipline::pie(config),
         };
-        Self(Inside::Managed(Box::new(Managed::new(line, discipline))))
+        Self(Inside::Other(Box::new(Other::Managed(Managed::new(line, discipline)))))
     }
 
     /// What it did up to the last frame or [`settle`](Self::settle). What is queued or in
@@ -150,8 +157,7 @@ impl<F: Frame> Link<F> {
     pub fn count(&self) -> LinkCount {
         match &self.0 {
             Inside::DropTail(link) => link.count(),
-            Inside::Managed(link) => link.count(),
-            Inside::Narrow(link) => link.inner.count(),
+            Inside::Other(other) => other.count(),
         }
     }
 
@@ -161,8 +167,7 @@ impl<F: Frame> Link<F> {
     pub fn appointment(&self) -> Option<(Time, Time)> {
         match &self.0 {
             Inside::DropTail(link) => link.line.first(),
-            Inside::Managed(link) => link.appointment(),
-            Inside::Narrow(link) => link.inner.appointment(),
+            Inside::Other(other) => other.appointment(),
         }
     }
 
@@ -173,8 +178,7 @@ impl<F: Frame> Link<F> {
     pub fn offer(&mut self, when: (Time, Time), frame: F, events: &mut Events<F>) {
         match &mut self.0 {
             Inside::DropTail(link) => link.offer(when, frame, events),
-            Inside::Managed(link) => link.push(when.0, frame, events),
-            Inside::Narrow(link) => link.offer(when, frame, events),
+            Inside::Other(other) => other.offer(when, frame, events),
         }
     }
 
@@ -183,11 +187,7 @@ impl<F: Frame> Link<F> {
     pub fn take(&mut self, now: Time, events: &mut Events<F>) -> Option<Arrival<F>> {
         match &mut self.0 {
             Inside::DropTail(link) => link.line.take(now),
-            Inside::Managed(link) => {
-                link.settle(now, events);
-                link.line.take(now)
-            }
-            Inside::Narrow(link) => link.inner.take(now, events),
+            Inside::Other(other) => other.take(now, events),
         }
     }
 
@@ -195,16 +195,61 @@ impl<F: Frame> Link<F> {
     pub fn settle(&mut self, now: Time, events: &mut Events<F>) {
         match &mut self.0 {
             Inside::DropTail(link) => link.settle(now, events),
-            Inside::Managed(link) => link.settle(now, events),
-            Inside::Narrow(link) => link.inner.settle(now, events),
+            Inside::Other(other) => other.settle(now, events),
         }
     }
 
     fn line(&mut self) -> &mut Line<F> {
         match &mut self.0 {
             Inside::DropTail(link) => &mut link.line,
-            Inside::Managed(link) => &mut link.line,
-            Inside::Narrow(link) => link.inner.line(),
+            Inside::Other(other) => match &mut **other {
+                Other::Managed(link) => &mut link.line,
+                Other::Narrow(link) => link.inner.line(),
+            },
+        }
+    }
+}
+
+/// Calls stay calls, so that the drop-tail link's are copied in line.
+impl<F: Frame> Other<F> {
+    fn count(&self) -> LinkCount {
+        match self {
+            Self::Managed(link) => link.count(),
+            Self::Narrow(link) => link.inner.count(),
+        }
+    }
+
+    #[inline(never)]
+    fn appointment(&self) -> Option<(Time, Time)> {
+        match self {
+            Self::Managed(link) => link.appointment(),
+            Self::Narrow(link) => link.inner.appointment(),
+        }
+    }
+
+    #[inline(never)]
+    fn offer(&mut self, when: (Time, Time), frame: F, events: &mut Events<F>) {
+        match self {
+            Self::Managed(link) => link.push(when.0, frame, events),
+            Self::Narrow(link) => link.offer(when, frame, events),
+        }
+    }
+
+    #[inline(never)]
+    fn take(&mut self, now: Time, events: &mut Events<F>) -> Option<Arrival<F>> {
+        match self {
+            Self::Managed(link) => {
+                link.settle(now, events);
+                link.line.take(now)
+            }
+            Self::Narrow(link) => link.inner.take(now, events),
+        }
+    }
+
+    fn settle(&mut self, now: Time, events: &mut Events<F>) {
+        match self {
+            Self::Managed(link) => link.settle(now, events),
+            Self::Narrow(link) => link.inner.settle(now, events),
         }
     }
 }

@@ -52,7 +52,6 @@ impl<F: Frame> Narrow<F> {
     }
 
     /// Takes in what fits, and of what does not the fragments, one right behind the other.
-    #[inline(never)]
     pub(super) fn offer(&mut self, when: (Time, Time), frame: F, events: &mut Events<F>) {
         if frame.size_bytes() > self.mtu.bytes && self.mtu.too_big == TooBig::Drop {
             return self.inner.line().refuse(when.0, DropReason::TooBig, frame, events);

@@ -4,9 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::event::{Event, Way, What};
+use crate::ip::fragments;
 use crate::segment::{Cause, Ecn, Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
 use crate::units::Time;
-use crate::wire::{Checks, decode, header_bytes};
+use crate::wire::{Checks, Fault, decode, header_bytes};
 
 const SMSS: u16 = 1000;
 /// The endpoints of the one flow: segments to the listener come from the opener.
@@ -210,16 +211,91 @@ fn segments() -> impl Strategy<Value = Segment> {
     })
 }
 
+/// The tables that a capture is made from, as node 0's file.
+fn capture(tables: &[Table], names: &Names) -> Vec<u8> {
+    let [segments, sack_blocks, syns] =
+        ["segments", "sack_blocks", "syns"].map(|name| table(tables, name));
+    write_capture(SeenTables { segments, sack_blocks, syns }, names, 0, Vec::new()).unwrap()
+}
+
+/// A datagram put together from the payloads of its packets, behind the first one's header.
+fn joined(packets: &[&[u8]]) -> Vec<u8> {
+    let mut whole = packets[0].to_vec();
+    for (place, packet) in packets.iter().enumerate() {
+        let word = u16::from_be_bytes([packet[6], packet[7]]);
+        assert_eq!(word & 0x2000 != 0, place + 1 < packets.len(), "more follow but the last");
+        let at = 20 + usize::from(word & 0x1fff) * 8;
+        whole.truncate(at);
+        assert_eq!(whole.len(), at, "no gap");
+        whole.extend_from_slice(&packet[20..]);
+    }
+    let length = u16::try_from(whole.len()).unwrap();
+    whole[2..4].copy_from_slice(&length.to_be_bytes());
+    whole[6..8].fill(0);
+    whole
+}
+
+#[test]
+fn volleys_are_echoes_in_tables_and_captures() {
+    let ask = |dest: u32, number: u32| {
+        let id = u64::from(dest ^ 1) << 40 | u64::from(number);
+        let mut frame = Segment { id, dest, seq: number, len: 100, ..Segment::default() };
+        frame.size_bytes = 128;
+        frame.set_echo();
+        frame
+    };
+    let parts: Vec<Segment> = fragments(ask(OPENER, 2), 68).collect();
+    let seen = [&[ask(LISTENER, 1), ask(OPENER, 1), ask(LISTENER, 2)], &parts[..]].concat();
+    let tables = record(&seen);
+    let segments = table(&tables, "segments");
+    let kinds = ["request", "reply", "request", "reply", "fragment", "fragment"];
+    assert_eq!(texts(segments, "kind"), kinds);
+    assert_eq!(longs(segments, "packet"), [1, 1, 2, 2, 2, 2]);
+    let offsets = [None, None, None, Some(0), Some(48), Some(96)];
+    assert_eq!(optional(segments, "offset_bytes"), offsets);
+    let mut names = names();
+    names.flows[0].volleys = true;
+    let file = capture(&tables, &names);
+    let packets = packets(&file);
+    let head = |packet: &[u8]| (packet.len(), packet[9], packet[20], packet[26..28].to_vec());
+    assert_eq!(head(packets[0]), (128, 1, 8, vec![0, 1]));
+    assert_eq!(head(packets[1]), (128, 1, 0, vec![0, 1]));
+    let sizes: Vec<usize> = packets[3..].iter().map(|packet| packet.len()).collect();
+    assert_eq!(sizes, [68, 68, 32]);
+    // Type, code, checksum, identifier 0, sequence 2: the ones' complement of 2.
+    let whole = joined(&packets[3..]);
+    assert_eq!(whole[20..28], [0, 0, 0xff, 0xfd, 0, 0, 0, 2]);
+    assert_eq!(whole[28..], [0; 100]);
+    assert_eq!(flow_addresses(&names).count(), 0, "echoes have no ports");
+}
+
 proptest! {
+    #[test]
+    fn a_capture_of_fragments_holds_the_segment_they_make(frame in segments(), mtu in 68..600_u32) {
+        let seen: Vec<Segment> = fragments(frame, mtu).collect();
+        let file = capture(&record(&seen), &names());
+        let packets = packets(&file);
+        prop_assert_eq!(packets.len(), seen.len());
+        for (packet, part) in packets.iter().zip(&seen) {
+            prop_assert_eq!(packet.len(), usize::from(part.size_bytes));
+            let told = decode(packet, Checks::Whole);
+            let fault = told.err().map(|error| error.what);
+            // The checksum of the header is right, or that would be the fault.
+            prop_assert_eq!(fault.is_some(), seen.len() > 1);
+            prop_assert!(fault.is_none_or(|fault| fault == Fault::Fragment));
+        }
+        let whole = joined(&packets);
+        let read = decode(&whole, Checks::Captured).unwrap();
+        prop_assert_eq!(read.segment, Segment { id: 0, dest: 0, ..frame });
+        prop_assert!(!String::from_utf8_lossy(&file).contains("charged"));
+    }
+
     #[test]
     fn a_capture_holds_the_segments_that_were_seen(
         seen in proptest::collection::vec(segments(), 0..20)
     ) {
         let tables = record(&seen);
-        let [segments, sack_blocks, syns] =
-            ["segments", "sack_blocks", "syns"].map(|name| table(&tables, name));
-        let seen_tables = SeenTables { segments, sack_blocks, syns };
-        let file = write_capture(seen_tables, &names(), 0, Vec::new()).unwrap();
+        let file = capture(&tables, &names());
         let packets = packets(&file);
         prop_assert_eq!(packets.len(), seen.len());
         for (packet, frame) in packets.into_iter().zip(&seen) {
@@ -230,6 +306,9 @@ proptest! {
         }
         // Sizes are exact, and no comment tells otherwise.
         prop_assert!(!String::from_utf8_lossy(&file).contains("charged"));
+        let [segments, sack_blocks, syns] =
+            ["segments", "sack_blocks", "syns"].map(|name| table(&tables, name));
+        let seen_tables = SeenTables { segments, sack_blocks, syns };
         let other = write_capture(seen_tables, &names(), 1, Vec::new()).unwrap();
         prop_assert_eq!(self::packets(&other).len(), 0);
     }

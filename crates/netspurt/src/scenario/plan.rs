@@ -25,6 +25,7 @@ pub(super) struct PlannedLink {
 }
 
 /// What one flow is: a transfer over TCP, or volleys to an echo host.
+#[expect(clippy::large_enum_variant, reason = "a plan is made once")]
 pub(super) enum Traffic {
     Tcp { tcp: TcpConfig, task: Bulk },
     Volleys { plan: VolleyPlan, processing: Duration },

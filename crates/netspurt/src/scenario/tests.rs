@@ -71,6 +71,16 @@ fn each_slip_names_the_key_the_value_and_the_fix() {
         ("queue = \"3 packets\"", "loss = { probability = 1.5 }", "1.5 is not a prob", "0 to 1"),
         ("queue = \"3 packets\"", "loss = { packets = [0] }", "counted from 1", ""),
         ("queue = \"3 packets\"", "loss = {}", "names no packets", "write \"none\""),
+        ("queue = \"3 packets\"", "mtu = \"67 B\"", "takes 67 B at most", "68 B to 65535 B"),
+        ("queue = \"3 packets\"", "mtu = [\"1500 B\", \"66 kB\"]", "66 kB at most", "68 B"),
+        ("queue = \"3 packets\"", "mtu = 576", "`576` has no unit", "write `576 B`"),
+        ("queue = \"3 packets\"", "too_big = \"drop\"", "nothing is too big", "add `mtu`"),
+        (
+            "stop = \"10 s\"",
+            "stop = \"10 s\"\nreassembly = { timer = \"0 s\" }",
+            "no time to wait",
+            "above zero",
+        ),
         ("tcp  = {", "tcp  = { clock = { tick = \"1 ms\", phase = \"2 ms\" }, ", "phase", "tick"),
         ("tcp  = {", "tcp  = { packet_size = \"40 B\", ", "no packet is 40 B long", "41 B"),
         ("tcp  = {", "tcp  = { initial_window = \"0 segments\", ", "sends nothing", "1 segment"),
@@ -448,4 +458,78 @@ fn a_switch_of_another_profile_is_an_error_that_says_so() {
     let bbr = "{ congestion = \"bbr\", abc_limit = \"2 segments\" }";
     let bbr = told(&[("flows.x.tcp", bbr), ("flows.x.profile", "rfc-2026")]);
     assert!(bbr.starts_with("BBR has a start-up of its own"), "{bbr}");
+}
+
+const VOLLEYS: &str = r#"
+stop = "10 s"
+links = { line = { between = ["a", "b"], rate = "64 kbit/s" } }
+[volleys.v]
+from = "a"
+to = "b"
+lengths = ["40 B", "256 B"]
+count = 4
+"#;
+
+#[test]
+fn each_slip_of_volleys_names_the_key_and_the_fix() {
+    let cases = [
+        ("[\"40 B\", \"256 B\"]", "[]", "no length at all", "at least one"),
+        ("[\"40 B\", \"256 B\"]", "[\"27 B\"]", "no request is 27 B long", "28 B"),
+        ("[\"40 B\", \"256 B\"]", "\"40 B\"", "wrong type", "a list or a table"),
+        (
+            "[\"40 B\", \"256 B\"]",
+            "{ from = \"50 B\", to = \"40 B\" }",
+            "without lengths",
+            "`from` at most `to`",
+        ),
+        (
+            "[\"40 B\", \"256 B\"]",
+            "{ from = \"40 B\", to = \"50 B\", rule = \"radnom\" }",
+            "`radnom` is not known",
+            "did you mean `random`",
+        ),
+        ("count = 4", "count = 0", "no requests", "from 1"),
+        ("count = 4", "", "`count` is missing", "add `count"),
+        ("count = 4", "count = 4\ntimeout = \"0 s\"", "no time for an answer", "above zero"),
+        ("count = 4", "count = 4\nstart = \"10 s\"", "when the run has ended", "before"),
+        ("to = \"b\"", "to = \"c\"", "a node `c`", "did you mean"),
+        ("to = \"b\"", "to = \"a\"", "ends where it starts", "another node"),
+    ];
+    for (from, to, message, fix) in cases {
+        assert!(VOLLEYS.contains(from), "{from}");
+        let error = Scenario::parse("x.toml", &VOLLEYS.replace(from, to)).expect_err(to);
+        assert!(error.message.contains(message), "{to}: {error}");
+        assert!(error.fix.contains(fix), "{to}: {error}");
+        assert!(error.key.starts_with("volleys.v"), "{to}: {error}");
+    }
+    let nothing = VOLLEYS.split("[volleys").next().unwrap();
+    let error = Scenario::parse("x.toml", nothing).unwrap_err();
+    assert!(error.message == "nothing flows" && error.fix.contains("[volleys.name]"), "{error}");
+    let twice = VOLLEYS.to_owned() + "[flows.v]\nfrom = \"a\"\nto = \"b\"\n";
+    let error = Scenario::parse("x.toml", &twice).unwrap_err();
+    assert!(error.message.contains("a flow is called `v`, too"), "{error}");
+    let scenario = Scenario::parse("x.toml", VOLLEYS).unwrap();
+    let error = scenario.with(&[("volleys.w.gap", "1 s")]).unwrap_err();
+    assert!(error.message.contains("no volleys `w`") && error.fix.contains('v'), "{error}");
+}
+
+#[test]
+fn volleys_and_limits_are_spelt_out_and_run_the_same_again() {
+    let lengths = "{ from = \"40 B\", to = \"256 B\", rule = \"random\" }";
+    let scenario = Scenario::parse("x.toml", VOLLEYS).unwrap();
+    let values = [
+        ("volleys.v.lengths", lengths),
+        ("links.line.mtu", "[\"68 B\", \"100 B\"]"),
+        ("links.line.too_big", "[\"fragment\", \"drop\"]"),
+    ];
+    let scenario = scenario.with(&values).unwrap();
+    let resolved = scenario.resolved();
+    for part in ["step = \"1 B\"", "timeout = \"30 s\"", "timer = \"60 s\"", "\"68 B\"", "drop"] {
+        assert!(resolved.contains(part), "{part}: {resolved}");
+    }
+    let again = Scenario::parse("resolved", &resolved).unwrap();
+    assert_eq!(again.resolved(), resolved);
+    assert_eq!(run(&again).digest(), run(&scenario).digest());
+    let other = scenario.with(&[("seed", "2")]).unwrap();
+    assert_ne!(run(&other).digest(), run(&scenario).digest(), "the draws are the seed's");
 }

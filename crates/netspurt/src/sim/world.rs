@@ -159,6 +159,7 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
     }
 
     /// Hands on the frames an endpoint has ready because of something settled `since` then.
+    #[inline]
     fn emit(&mut self, at: Time, since: Time, endpoint: usize) {
         let home = self.homes[endpoint];
         while let Some((at, _, frame)) = self.endpoints[endpoint].pop(at, &mut self.events) {

@@ -266,6 +266,7 @@ impl NsPair {
         }
     }
 
+    #[inline]
     fn acknowledge(&mut self, what: &Acknowledgment, cx: &mut Context<'_>) {
         let mut segment = self.sender.tx.blank(cx);
         segment.ack = seq::to_wire(ISN, what.next);
