@@ -353,6 +353,7 @@ pub struct Segment {
 }
 
 const _: () = assert!(size_of::<Segment>() <= 64, "a segment is at most one cache line");
+const _: () = assert!(size_of::<Option<Segment>>() > size_of::<Segment>(), "no spare bit patterns");
 
 impl Segment {
     /// The flow this segment belongs to.

@@ -19,6 +19,7 @@ from netspurt.plots.style import (
     View,
     bytes_axis,
     legend,
+    optional,
     pick,
     steps,
 )
@@ -39,7 +40,7 @@ def draw_time_sequence(axes: Axes, run: Tables, view: View) -> None:
     packet's height below that line, a SACK block a bar at the instant of its ACK. A cross marks
     a segment that was dropped or lost. Resends come last, above all else.
     """
-    segments = run.table("segments")
+    segments = _of_flows(run)
     flow = pick(segments, "flow", view.flow, "flow")
     own = segments.where(flow=flow)
     node = _node(segments, own, view, flow)
@@ -59,6 +60,14 @@ def draw_time_sequence(axes: Axes, run: Tables, view: View) -> None:
     bytes_axis(axes, "sequence number", axes.get_ylim()[1])
     _packet_axis(axes, own)
     legend(axes, inside=True)
+
+
+def _of_flows(run: Tables) -> Table:
+    """Return what was seen of flows: volleys have no sequence of octets."""
+    segments, volleys = run.table("segments"), optional(run, "volleys")
+    if volleys is None:
+        return segments
+    return segments.select(~np.isin(segments["flow"], np.unique(volleys["flow"])))
 
 
 def _node(segments: Table, own: Table, view: View, flow: str) -> str:
@@ -129,7 +138,8 @@ def _acks(axes: Axes, seen: Table, packet_bytes: int) -> None:
 def _drops(axes: Axes, run: Tables, own: Table, view: View, *, few: bool) -> None:
     """Mark data that went no further, at the height of its middle."""
     dropped = view.clip(run.table("drops").where(flow=str(own["flow"][0])))
-    dropped = dropped.select(dropped["kind"] != "ack")
+    # What is given up for want of fragments went no further when these were dropped or lost.
+    dropped = dropped.select((dropped["kind"] != "ack") & (dropped["reason"] != "reassembly"))
     if len(dropped) == 0:
         return
     middles = dict(

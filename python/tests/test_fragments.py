@@ -1,0 +1,156 @@
+"""Fragments and volleys, as tables tell them and other programs read them."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import netspurt as ns
+
+from conftest import ROOT, Command, need
+
+#: A flow and volleys over a link that takes 576 octets at most.
+NARROW = """
+title = "Fragments"
+stop  = "60 s"
+
+[links]
+lan  = { between = ["a", "b"], rate = "10 Mbit/s" }
+line = { between = ["b", "c"], rate = "64 kbit/s", delay = "20 ms", mtu = "576 B" }
+
+[flows.bulk]
+from    = "a"
+to      = "c"
+send    = "20 segments"
+profile = "rfc-2026"
+tcp     = { packet_size = "1500 B" }
+
+[volleys.probe]
+from    = "a"
+to      = "c"
+lengths = { from = "40 B", to = "1500 B", rule = "random" }
+count   = 20
+gap     = "1 s"
+
+[record]
+spy = ["a", "c"]
+"""
+
+
+@pytest.fixture(scope="module")
+def narrow() -> ns.Run:
+    return ns.Scenario.parse(NARROW).run()
+
+
+@pytest.fixture(scope="module")
+def folder(narrow: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return narrow.save(tmp_path_factory.mktemp("narrow") / "run")
+
+
+def tshark(*words: str | Path) -> list[str]:
+    command = [need("tshark"), *map(str, words)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    return ran.stdout.splitlines()
+
+
+CHECKS = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
+
+
+@pytest.mark.parametrize("node", ["a", "c"])
+def test_tshark_reads_fragments_and_finds_nothing_wrong(folder: Path, node: str) -> None:
+    file = folder / f"{node}.pcapng"
+    assert tshark("-r", file, *CHECKS, "-Y", "_ws.malformed") == []
+    expert = "\n".join(tshark("-r", file, *CHECKS, "-q", "-z", "expert,error"))
+    assert "Errors" not in expert, expert
+    seen = ns.open_run(folder).segments.where(node=node)
+    assert len(tshark("-r", file, *CHECKS, "-Y", 'ip.checksum.status == "Good"')) == len(seen)
+    assert len(tshark("-r", file, "-Y", "ip.flags.mf == 1 || ip.frag_offset > 0")) == int(
+        seen["offset_bytes"].count()  # type: ignore[attr-defined]
+    )
+
+
+def test_tshark_puts_together_what_was_cut(folder: Path) -> None:
+    file = folder / "c.pcapng"
+    seen = ns.open_run(folder).segments.where(node="c", way="in")
+    assert len(seen.where(kind="fragment")) > 40
+    # A datagram is dissected where its last fragment comes, with right checksums.
+    good = 'ip.dst == 10.0.0.3 && tcp.checksum.status == "Good" && tcp.len > 0'
+    lengths = tshark("-r", file, *CHECKS, "-Y", good, "-T", "fields", "-e", "tcp.len")
+    data = seen.where(kind="data")["len_bytes"].tolist()
+    assert lengths == [str(length) for length in data]
+    assert len(data) == 20
+    fields = ["-T", "fields", "-e", "icmp.seq"]
+    asked = tshark("-r", file, "-Y", "icmp.type == 8 && icmp.checksum.status == 1", *fields)
+    assert [int(row.split(",")[0]) for row in asked] == list(range(1, 21))
+
+
+def test_tshark_pairs_requests_and_replies_as_the_table_does(folder: Path, narrow: ns.Run) -> None:
+    fields = ["-T", "fields", "-e", "icmp.resptime"]
+    rows = tshark("-r", folder / "a.pcapng", "-Y", "icmp.resptime", *fields)
+    volleys = narrow.volleys
+    assert [round(float(row) * 1000) for row in rows] == [
+        round(rtt / 1000) for rtt in volleys["rtt_ns"].tolist()
+    ]
+    assert not volleys["lost"].any()
+    sizes = volleys["size_bytes"]
+    assert sizes.min() >= 40
+    assert sizes.max() <= 1500
+    assert len(set(sizes.tolist())) > 15
+
+
+def test_volleys_are_saved_and_opened_again(folder: Path, narrow: ns.Run) -> None:
+    again = ns.open_run(folder)
+    assert list(again.volleys) == list(narrow.volleys)
+    assert list(again.volleys.texts()) == list(narrow.volleys.texts())
+    assert again.volleys.seconds("rtt_ns").min() > 0.04
+    assert "20 volleys: 0 lost" in str(again)
+
+
+def test_every_column_of_volleys_and_fragments_is_documented(narrow: ns.Run) -> None:
+    told = (ROOT / "docs" / "records.md").read_text()
+    for name, table in narrow.tables.items():
+        assert f"| `{name}` |" in told
+        assert [column for column in table if f"`{column}`" not in told] == []
+    texts = narrow.segments._core.column("kind")[1] or []
+    assert [kind for kind in texts if f"`{kind}`" not in told] == []
+
+
+def test_a_run_without_volleys_says_so(start_run: ns.Run) -> None:
+    with pytest.raises(ns.RunError, match=r"no volleys: add `\[volleys.NAME\]`"):
+        _ = start_run.volleys
+
+
+def test_the_command_tells_of_volleys(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "v.toml").write_text(
+        NARROW.split("[flows", maxsplit=1)[0] + "[volleys" + NARROW.split("[volleys")[1]
+    )
+    ran = netspurt("run", "v.toml", "--out", "run")
+    assert ran.returncode == 0, ran.stderr
+    assert "volleys  sent  lost  late  duplicates" in ran.stdout
+    assert "flow " not in ran.stdout
+    assert "20     0" in ran.stdout
+    ran = netspurt("table", "run", "volleys", "--flow", "probe", "--limit", "2")
+    assert ran.returncode == 0, ran.stderr
+    assert "... 18 more rows" in ran.stdout
+    for kind in ("time-sequence", "cwnd", "rto", "queue"):
+        ran = netspurt("plot", "run", "--kind", kind)
+        assert "Traceback" not in ran.stderr, ran.stderr
+
+
+def test_a_picture_of_sequence_numbers_is_of_a_flow(narrow: ns.Run, tmp_path: Path) -> None:
+    assert narrow.plot.time_sequence(tmp_path / "picture.png").exists()
+    segments = narrow.segments
+    assert {"bulk", "probe"} == set(segments["flow"].tolist())
+
+
+def test_a_datagram_given_up_is_a_drop_of_no_link() -> None:
+    loss = {
+        "links.line.loss": [{"nth": [2]}, "none"],
+        "reassembly.timer": "5 s",
+        "volleys.probe.lengths": ["1500 B"],
+    }
+    drops = ns.Scenario.parse(NARROW).replace({"flows": {}, **loss}).run().drops
+    assert drops["reason"].tolist()[:2] == ["loss", "reassembly"]
+    assert drops.where(reason="reassembly")["link"].tolist() == [""]
