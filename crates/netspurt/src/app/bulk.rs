@@ -82,7 +82,7 @@ impl Endpoint {
 }
 
 impl Stage<Segment> for Endpoint {
-    #[inline(always)]
+    #[inline]
     fn push(&mut self, now: Time, port: Port, segment: Segment, events: &mut Events<Segment>) {
         self.connection.push(now, port, segment, events);
         if self.wrote.is_some() && self.finished.is_none() && self.connection.unacknowledged() == 0
@@ -94,7 +94,7 @@ impl Stage<Segment> for Endpoint {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn next_wakeup(&self) -> Option<Time> {
         let task = self.task.map(|task| task.start);
         match (task, self.connection.next_wakeup()) {
@@ -103,7 +103,7 @@ impl Stage<Segment> for Endpoint {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn pop(&mut self, now: Time, events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
         if let Some(task) = self.task.take_if(|task| task.start <= now) {
             self.wrote = Some(task);

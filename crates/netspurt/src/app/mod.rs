@@ -2,12 +2,12 @@
 
 mod bulk;
 mod echo;
-mod host;
+mod program;
 mod volleys;
 
 pub use bulk::{Bulk, Endpoint, FlowResult};
 pub use echo::Echo;
-pub use host::{Host, Program};
+pub use program::Program;
 pub use volleys::{Volley, VolleyPlan, Volleys};
 
 /// The id of an endpoint's transmission, as connections number theirs.

@@ -9,6 +9,7 @@ mod flow_plan;
 mod flow_spec;
 mod link_plan;
 mod link_spec;
+mod net;
 mod plan;
 mod quantity;
 mod queue_plan;

@@ -56,8 +56,10 @@ pub(super) struct Plan {
     pub(super) routes: Routes,
     pub(super) links: Vec<PlannedLink>,
     pub(super) flows: Vec<PlannedFlow>,
-    /// How long hosts wait for the rest of a datagram, where there may be fragments.
-    pub(super) reassembly: Option<Duration>,
+    /// Whether there may be fragments.
+    pub(super) fragments: bool,
+    /// How long hosts wait for the rest of a datagram.
+    pub(super) reassembly: Duration,
     pub(super) spied: Vec<u32>,
     pub(super) wanted: Wanted,
     pub(super) capture: bool,
@@ -113,7 +115,8 @@ impl Plan {
             routes,
             links,
             flows,
-            reassembly: fragments.then_some(spec.reassembly.timer),
+            fragments,
+            reassembly: spec.reassembly.timer,
             spied: spied.into_iter().collect(),
             wanted: wanted(&spec.record.tables),
             capture: spec.record.capture,

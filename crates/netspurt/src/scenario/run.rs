@@ -1,17 +1,16 @@
 //! A scenario in motion, and what comes of it.
 
-use crate::app::{Echo, Endpoint, Host, Program, Volleys};
+use crate::app::{FlowResult, Volleys};
 use crate::event::Wanted;
 use crate::record::{
     CaptureError, FlowName, FlowSum, LinkName, Names, Recorder, SeenTables, Table, VolleySum,
     digest, flows_table, links_table, volleys_table, write_capture,
 };
-use crate::segment::Segment;
-use crate::sim::{Advance, World, WorldConfig};
-use crate::tcp::Connection;
+use crate::sim::Advance;
 use crate::units::{Duration, Time};
 
-use super::plan::{Plan, PlannedFlow, Traffic};
+use super::net::{Ends, Net};
+use super::plan::{Plan, Traffic};
 
 /// A run of a scenario.
 ///
@@ -26,7 +25,7 @@ use super::plan::{Plan, PlannedFlow, Traffic};
 /// ```
 #[derive(Debug)]
 pub struct Simulation {
-    world: World<Segment, Host>,
+    world: Net,
     recorder: Recorder,
     stop: Time,
     capture: bool,
@@ -58,25 +57,14 @@ impl Simulation {
             LinkName { name: link.name.clone(), way: link.way, from, to }
         });
         let links = link_names.collect();
-        let names = Names { nodes: plan.nodes, links, flows };
-        let world = World::new(WorldConfig {
-            graph: plan.graph,
-            routes: plan.routes,
-            links: plan.links.into_iter().map(|link| link.config).collect(),
-            endpoints: (0..)
-                .zip(plan.flows)
-                .flat_map(|(i, flow)| ends(i, flow, plan.reassembly))
-                .collect(),
-            observed: plan.spied.clone(),
-            wanted: plan.wanted,
-        });
+        let names = Names { nodes: plan.nodes.clone(), links, flows };
         Self {
-            world,
             recorder: Recorder::new(names),
             stop: Time::ZERO + stop,
             capture: plan.capture && plan.wanted.seen,
-            spied: plan.spied,
+            spied: plan.spied.clone(),
             wanted: plan.wanted,
+            world: Net::new(plan),
         }
     }
 
@@ -114,15 +102,15 @@ impl Simulation {
         self.world.settle();
         self.drain();
         let names = self.recorder.names().clone();
-        let hosts = self.world.endpoints();
-        let sums: Vec<FlowSum> = hosts
-            .chunks_exact(2)
-            .filter_map(|ends| Some(sum(ends[0].tcp()?, ends[1].tcp()?)))
-            .collect();
+        let ends = self.world.ends();
+        let sums: Vec<FlowSum> = ends.iter().filter_map(|ends| ends.tcp()).map(sum).collect();
         let volleys: Vec<VolleySum> = (0..)
-            .zip(hosts.chunks_exact(2))
-            .filter_map(|(flow, ends)| Some((flow, ends[0].volleys()?)))
-            .flat_map(|(flow, prober)| sum_volleys(flow, prober))
+            .zip(&ends)
+            .filter_map(|(flow, ends)| match ends {
+                Ends::Volleys(prober) => Some(sum_volleys(flow, prober)),
+                Ends::Tcp(..) => None,
+            })
+            .flatten()
             .collect();
         let counts: Vec<_> = self.world.links().iter().map(crate::link::Link::count).collect();
         let mut tables = vec![flows_table(&names, &sums), links_table(&names, &counts)];
@@ -144,26 +132,6 @@ impl Simulation {
     }
 }
 
-/// Both ends of the flow numbered `i`, and their nodes; where there may be fragments, hosts
-/// wait `timer` for the rest of a datagram.
-fn ends(i: u32, flow: PlannedFlow, timer: Option<Duration>) -> [(Host, u32); 2] {
-    let programs = match flow.traffic {
-        Traffic::Tcp { tcp, task } => {
-            let connection = |endpoint| Connection::new(endpoint, &tcp);
-            [
-                Program::Tcp(Endpoint::new(connection(2 * i), Some(task))),
-                Program::Tcp(Endpoint::new(connection(2 * i + 1), None)),
-            ]
-        }
-        Traffic::Volleys { plan, processing } => [
-            Program::Volleys(Volleys::new(2 * i, plan)),
-            Program::Echo(Echo::new(2 * i + 1, processing)),
-        ],
-    };
-    let [source, sink] = programs.map(|program| Host::new(program, timer));
-    [(source, flow.from), (sink, flow.to)]
-}
-
 /// The volleys of the flow numbered `flow`, the one in flight included.
 fn sum_volleys(flow: u32, prober: &Volleys) -> Vec<VolleySum> {
     let waits = prober.in_flight().map(|(sent, size_bytes)| VolleySum {
@@ -183,8 +151,7 @@ fn sum_volleys(flow: u32, prober: &Volleys) -> Vec<VolleySum> {
     (1..).zip(over.chain(waits)).map(|(number, sum)| VolleySum { flow, number, ..sum }).collect()
 }
 
-fn sum(source: &Endpoint, sink: &Endpoint) -> FlowSum {
-    let (source, sink) = (source.result(), sink.result());
+fn sum([source, sink]: [FlowResult; 2]) -> FlowSum {
     FlowSum {
         start: source.start,
         finished: source.finished,

@@ -1,0 +1,53 @@
+//! Whatever may live at either end of a flow, so that one world can hold all of it.
+
+use crate::event::Events;
+use crate::segment::Segment;
+use crate::stage::{Port, Stage};
+use crate::units::Time;
+
+use super::{Echo, Endpoint, Volleys};
+
+/// A program that uses the network.
+///
+/// ```
+/// use netspurt::app::{Echo, Program};
+/// use netspurt::stage::Stage;
+/// use netspurt::units::Duration;
+/// let host = Program::Echo(Echo::new(1, Duration::ZERO));
+/// assert_eq!(host.next_wakeup(), None);
+/// ```
+#[derive(Debug)]
+pub enum Program {
+    /// One end of a TCP flow.
+    Tcp(Endpoint),
+    /// A prober.
+    Volleys(Volleys),
+    /// The host it probes.
+    Echo(Echo),
+}
+
+impl Stage<Segment> for Program {
+    fn push(&mut self, now: Time, port: Port, segment: Segment, events: &mut Events<Segment>) {
+        match self {
+            Self::Tcp(end) => end.push(now, port, segment, events),
+            Self::Volleys(prober) => prober.push(now, port, segment, events),
+            Self::Echo(host) => host.push(now, port, segment, events),
+        }
+    }
+
+    fn next_wakeup(&self) -> Option<Time> {
+        match self {
+            Self::Tcp(end) => end.next_wakeup(),
+            Self::Volleys(prober) => prober.next_wakeup(),
+            Self::Echo(host) => host.next_wakeup(),
+        }
+    }
+
+    fn pop(&mut self, now: Time, events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
+        match self {
+            Self::Tcp(end) => end.pop(now, events),
+            Self::Volleys(prober) => prober.pop(now, events),
+            Self::Echo(host) => host.pop(now, events),
+        }
+    }
+}
