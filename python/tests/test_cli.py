@@ -47,7 +47,7 @@ def test_run_answers_programs(netspurt: Command, tmp_path: Path) -> None:
         (None, ["nothing.toml", "No such file"]),
         ("", ["mine.toml", "is empty", "netspurt new"]),
         (b"\x7fELF\xff\xfe\x00", ["mine.toml", "not a text file"]),
-        ("stop = '1 s'\n[links]\n", ["mine.toml", "flows"]),
+        ("stop = '1 s'\n[links]\n", ["mine.toml", "no links"]),
         ("rate = ", ["mine.toml:1", "not TOML"]),
     ],
 )
