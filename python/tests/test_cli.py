@@ -230,7 +230,7 @@ def test_a_table_is_printed_for_people_and_for_programs(netspurt: Command) -> No
     assert 5 <= min(times) <= max(times) <= 20
     assert {row["in_recovery"] for row in rows} == {"false"}
     assert netspurt("table", "r", "flows").stdout.splitlines()[1].split()[4] == "-"
-    failed(netspurt("table", "r", "nothing"), "no table 'nothing'", "flows, links")
+    failed(netspurt("table", "r", "nothing"), "no table 'nothing'", "flows, resends, links")
     failed(netspurt("table", "r", "links", "--from", 1), "no instants")
     failed(netspurt("table", "r", "links", "--flow", "x"), "no flows")
     failed(netspurt("table", "r", "cwnd", "--flow", "x"), "no flow 'x'", "transfer")

@@ -9,7 +9,7 @@ use super::{EventQueue, Graph, Routes};
 
 /// What a world is made of.
 #[derive(Debug)]
-pub struct WorldConfig<E> {
+pub struct WorldConfig<E, W = ()> {
     /// Which links lead where.
     pub graph: Graph,
     /// Which links frames take.
@@ -22,6 +22,22 @@ pub struct WorldConfig<E> {
     pub observed: Vec<u32>,
     /// What the stages report.
     pub wanted: Wanted,
+    /// Who watches the endpoints.
+    pub witness: W,
+}
+
+/// Someone who sees what leaves endpoints and what reaches them, at all of them.
+pub trait Witness<F> {
+    /// `frame` left its source at `at`.
+    fn left(&mut self, at: Time, frame: &F);
+    /// `frame` reached its destination at `at`.
+    fn reached(&mut self, at: Time, frame: &F);
+}
+
+/// Nobody.
+impl<F> Witness<F> for () {
+    fn left(&mut self, _at: Time, _frame: &F) {}
+    fn reached(&mut self, _at: Time, _frame: &F) {}
 }
 
 /// How far the world got.
@@ -40,7 +56,7 @@ pub enum Advance {
 /// waits and never asks the time: a driver on a wall clock calls [`advance_to`](Self::advance_to)
 /// with its own instants, and frames move in logical time all the same.
 #[derive(Debug)]
-pub struct World<F, E> {
+pub struct World<F, E, W = ()> {
     now: Time,
     queue: EventQueue,
     /// Per stage, links first: the instant it is entered for in the queue, which holds stale
@@ -55,14 +71,15 @@ pub struct World<F, E> {
     routes: Routes,
     observed: Vec<bool>,
     events: Events<F>,
+    witness: W,
 }
 
-impl<F: Frame, E: Stage<F>> World<F, E> {
+impl<F: Frame, E: Stage<F>, W: Witness<F>> World<F, E, W> {
     /// The world of `config`, at the start of time.
     ///
     /// # Panics
     /// When links and graph do not match, or there are more than 2³² stages.
-    pub fn new(config: WorldConfig<E>) -> Self {
+    pub fn new(config: WorldConfig<E, W>) -> Self {
         let nodes = config.endpoints.iter().map(|(_, node)| *node).chain(config.observed.clone());
         let mut observed = vec![false; nodes.max().map_or(0, |n| n as usize + 1)];
         for node in config.observed {
@@ -88,6 +105,7 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
             routes: config.routes,
             observed,
             events: Events::new(config.wanted),
+            witness: config.witness,
         };
         (0..stages).for_each(|stage| world.enter(stage));
         world
@@ -106,6 +124,11 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
     /// The endpoints.
     pub fn endpoints(&self) -> &[E] {
         &self.endpoints
+    }
+
+    /// Who watched.
+    pub fn witness(&self) -> &W {
+        &self.witness
     }
 
     /// The links.
@@ -162,6 +185,7 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
     fn emit(&mut self, at: Time, since: Time, endpoint: usize) {
         let home = self.homes[endpoint];
         while let Some((at, _, frame)) = self.endpoints[endpoint].pop(at, &mut self.events) {
+            self.witness.left(at, &frame);
             self.observe(at, home, Way::Out, frame);
             self.forward((at, since), home, frame);
         }
@@ -176,6 +200,7 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
             self.observe(at, node, Way::Through, frame);
             return self.forward((at, since), node, frame);
         }
+        self.witness.reached(at, &frame);
         self.observe(at, node, Way::In, frame);
         self.endpoints[endpoint].push(at, 0, frame, &mut self.events);
         self.emit(at, since, endpoint);

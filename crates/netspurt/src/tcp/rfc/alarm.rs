@@ -22,6 +22,7 @@ impl Tcb {
     /// Does what is due at `now`, one thing at a time.
     pub(in crate::tcp) fn on_deadline(&mut self, cx: &mut Context<'_>) {
         let now = cx.now;
+        self.tell_time(now);
         let Deadlines { tlp, reorder, sfr, persist, pace, linger } = self.deadlines;
         if self.rx.deadline <= now {
             self.send_ack(cx);

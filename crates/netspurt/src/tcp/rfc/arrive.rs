@@ -13,6 +13,7 @@ const SHIFT_MAX: u8 = 14;
 impl Tcb {
     /// A segment arrived.
     pub(in crate::tcp) fn on_segment(&mut self, segment: &Segment, cx: &mut Context<'_>) {
+        self.tell_time(cx.now);
         match self.state {
             State::Closed => self.refuse(segment, cx),
             State::Listen => self.on_segment_in_listen(segment, cx),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::segment::Cause;
 use crate::units::Time;
 
-use super::super::ranges::Ranges;
+use crate::ranges::Ranges;
 
 /// One segment on its way, SYN and FIN counted as an octet each.
 #[derive(Clone, Copy, Debug)]

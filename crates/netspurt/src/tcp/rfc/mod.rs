@@ -88,6 +88,27 @@ pub enum Failure {
     TimedOut,
 }
 
+/// What a sender's time went into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SendTimes {
+    /// Repairing losses.
+    pub repairing: Duration,
+    /// With something to send that the congestion window, or pacing, held back.
+    pub cwnd_limited: Duration,
+    /// With something to send that the peer's window held back.
+    pub rwnd_limited: Duration,
+}
+
+/// What holds the next octets back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Held {
+    /// Nothing, or there are none.
+    #[default]
+    No,
+    ByCwnd,
+    ByPeer,
+}
+
 /// What both ends agreed on.
 #[derive(Clone, Copy, Debug, Default)]
 struct Agreed {
@@ -200,6 +221,10 @@ pub(super) struct Tcb {
     corked: bool,
     sent: u64,
     pub(super) count: SendCount,
+    times: SendTimes,
+    held: Held,
+    /// Up to when `times` is told.
+    told: Time,
     reported: Option<CwndState>,
 }
 
@@ -264,6 +289,9 @@ impl Tcb {
             corked: false,
             sent: 0,
             count: SendCount::default(),
+            times: SendTimes::default(),
+            held: Held::No,
+            told: Time::ZERO,
             reported: None,
         }
     }
@@ -341,6 +369,26 @@ impl Tcb {
         seq::from_wire(self.config.iss, wire, self.una)
     }
 
+    /// What its time went into, up to the last step.
+    pub(super) fn times(&self) -> SendTimes {
+        self.times
+    }
+
+    /// Counts the time since the last step, in which nothing changed.
+    pub(super) fn tell_time(&mut self, now: Time) {
+        let span = now.saturating_since(self.told);
+        self.told = now;
+        let SendTimes { repairing, cwnd_limited, rwnd_limited } = &mut self.times;
+        if self.repair.phase.is_repairing() {
+            *repairing = *repairing + span;
+        }
+        match self.held {
+            Held::No => {}
+            Held::ByCwnd => *cwnd_limited = *cwnd_limited + span,
+            Held::ByPeer => *rwnd_limited = *rwnd_limited + span,
+        }
+    }
+
     /// The earliest instant at which something falls due.
     pub(super) fn next_deadline(&self) -> Time {
         self.timer.deadline().min(self.rx.deadline).min(self.deadlines.first())
@@ -366,6 +414,7 @@ impl Tcb {
         if self.closing {
             return;
         }
+        self.tell_time(cx.now);
         self.end = self.end.saturating_add(octets);
         self.open(cx);
         self.output(cx);

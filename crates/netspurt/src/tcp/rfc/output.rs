@@ -8,7 +8,7 @@ use super::super::config::Recovery;
 use super::super::transmit::Context;
 use super::board::Sent;
 use super::repair::{Frto, Phase};
-use super::{State, TCP_HEADER_BYTES, TIMESTAMPS_BYTES, Tcb, Timed};
+use super::{Held, State, TCP_HEADER_BYTES, TIMESTAMPS_BYTES, Tcb, Timed};
 
 /// Octets of a SACK option without its blocks, padding included, and of each block.
 const SACK_BYTES: u16 = 4;
@@ -32,6 +32,17 @@ impl Tcb {
             self.arm_probes(true, cx.now);
         }
         self.arm_persist(cx.now);
+        self.held = self.what_holds(cx.now);
+    }
+
+    fn what_holds(&self, now: Time) -> Held {
+        if self.window_limited || now < self.paced_until && self.unsent() > 0 {
+            Held::ByCwnd
+        } else if self.unsent() > 0 && self.nxt >= self.una + self.peer_window {
+            Held::ByPeer
+        } else {
+            Held::No
+        }
     }
 
     /// Sends one segment: what is lost first, then what is new (RFC 6675 §4, NextSeg).

@@ -4,9 +4,9 @@ use crate::segment::{SackBlock, SackBlocks, Segment};
 use crate::seq;
 use crate::units::{Duration, Time};
 
-use super::super::ranges::{Range, Ranges};
 use super::super::receiver::ReceiveCount;
 use super::config::{DelayedAck, RfcConfig};
+use crate::ranges::{Range, Ranges};
 
 /// What a segment asks of the acknowledging side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -14,7 +14,9 @@ impl Tcb {
         if let Some(prior) = &mut self.repair.prior
             && cause != Cause::Tlp
         {
-            prior.first_stamp.get_or_insert(stamp);
+            if !prior.resent {
+                prior.first_stamp = Some(stamp);
+            }
             prior.unreported += 1;
             prior.resent = true;
         }
