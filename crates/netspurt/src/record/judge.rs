@@ -35,6 +35,8 @@ struct Sender {
     /// Resends whose octets have not all arrived in an earlier transmission, by their first octet
     /// and transmission.
     open: BTreeMap<(u64, u64), Open>,
+    /// The octet after the highest that `open` is about.
+    open_end: u64,
     resends: Resends,
     /// When the endpoint last sent or received.
     last: Time,
@@ -117,6 +119,7 @@ impl Sender {
             missing.insert(at, next.0.clamp(at, right));
             at = next.1;
         }
+        self.open_end = self.open_end.max(right);
         self.open.insert((left, segment.id), Open { missing, cause });
     }
 
@@ -163,7 +166,7 @@ impl Witness<Segment> for Judge {
         }
         let sender = &mut self.senders[segment.source() as usize];
         let octets = sender.octets(segment);
-        if !sender.open.is_empty() {
+        if octets.0 < sender.open_end {
             sender.settle(octets, segment.id, &mut self.needless);
         }
         sender.arrived.insert(octets.0, octets.1);

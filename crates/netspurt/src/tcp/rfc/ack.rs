@@ -59,6 +59,10 @@ impl Tcb {
         }
         self.nxt = self.nxt.max(ack);
         let window_moved = self.update_window(segment, ack);
+        if self.board.is_empty() && ack == self.una {
+            // Data for an end that has nothing outstanding: no news.
+            return true;
+        }
         let pipe_before = self.pipe();
         let mut news = self.take_news(segment, ack, cx.now);
         news.duplicate = self.is_duplicate(segment, &news, window_moved);

@@ -147,7 +147,9 @@ impl Board {
                 break;
             }
         }
-        self.arrived.remove_below(ack);
+        if !self.arrived.is_empty() {
+            self.arrived.remove_below(ack);
+        }
     }
 
     fn uncount(&mut self, gone: &Sent) {

@@ -22,7 +22,10 @@ const PACE_AVOIDANCE: u64 = 120;
 impl Tcb {
     /// Sends what may be sent now.
     pub(super) fn output(&mut self, cx: &mut Context<'_>) {
-        if !self.state.may_send() {
+        let idle = self.board.is_empty() && self.unsent() == 0;
+        if idle || !self.state.may_send() {
+            self.window_limited = false;
+            self.held = Held::No;
             return;
         }
         let sent_before = self.sent;

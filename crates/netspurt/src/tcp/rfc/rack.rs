@@ -80,6 +80,11 @@ impl Rack {
         }
     }
 
+    /// Whether `sent` left after the newest segment known to have arrived (`RACK_sent_after`).
+    fn is_younger(&self, sent: &Sent) -> bool {
+        (sent.at, sent.end) > (self.xmit, self.end_seq)
+    }
+
     /// How long a segment may be late before it is lost (§6.2 step 4).
     fn window(&self, with: &Circumstances) -> Duration {
         if !self.reordering_seen && with.eager {
@@ -91,9 +96,14 @@ impl Rack {
     /// Declares lost what is late; the time until everything sent before the newest arrival
     /// will be (§6.2 step 5).
     pub(super) fn detect(&self, board: &mut Board, with: &Circumstances) -> Option<Duration> {
+        let first = board.front()?;
+        if !first.sacked && first.times == 1 && self.is_younger(first) {
+            // The usual case: everything outstanding left after the newest arrival.
+            return None;
+        }
         let late = self.rtt + self.window(with);
         let mut wait: Option<Duration> = None;
-        let mut at = board.front()?.seq;
+        let mut at = first.seq;
         loop {
             if let Some((_, end)) = board.arrived().holding(at) {
                 at = end;
@@ -104,7 +114,7 @@ impl Rack {
             }
             let sent = *board.get(place);
             at = sent.end;
-            let younger = (sent.at, sent.end) > (self.xmit, self.end_seq);
+            let younger = self.is_younger(&sent);
             if younger && sent.times == 1 {
                 // So is every original above it.
                 return wait;

@@ -185,11 +185,13 @@ impl Receiver {
         }
         let before = self.nxt;
         self.nxt = right;
-        if let Some((_, end)) = self.above.holding(right) {
-            self.nxt = end;
+        if !self.above.is_empty() {
+            if let Some((_, end)) = self.above.holding(right) {
+                self.nxt = end;
+            }
+            self.above.remove_below(self.nxt);
+            self.blocks.retain(|block| block.0 > self.nxt);
         }
-        self.above.remove_below(self.nxt);
-        self.blocks.retain(|block| block.0 > self.nxt);
         self.deliver(self.nxt - before);
         true
     }
