@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -169,6 +171,33 @@ def test_random_draws_follow_the_seed_and_nothing_else(start: ns.Scenario) -> No
     # An effect elsewhere draws from a stream of its own.
     more = lossy.replace({"links.lan.duplicate": {"probability": 0.0}}).run()
     assert more.flows_digest == lossy.run().flows_digest
+
+
+class Interrupt(Exception):
+    """What the signal raises."""
+
+
+def test_a_signal_is_served_while_the_core_runs(start: ns.Scenario) -> None:
+    # One call for what takes seconds, with nothing recorded.
+    scenario = start.replace({"stop": "90000000 s", "record.tables": []})
+    simulation = scenario._core.simulate()
+
+    def interrupt(*_: object) -> None:
+        raise Interrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    began = time.monotonic()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(Interrupt):
+            simulation.advance_to(simulation.stop_ns)
+        # It can go on afterwards.
+        simulation.advance_to(simulation.now_ns + 1)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - began < 2
+    assert 0 < simulation.now_ns < simulation.stop_ns
 
 
 TWIN = """

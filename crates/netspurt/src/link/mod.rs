@@ -13,9 +13,11 @@ mod framing;
 mod serializer;
 mod timeline;
 
+use std::collections::VecDeque;
+
 use crate::event::{DropReason, Events, What};
 use crate::stage::{Frame, Port, Stage};
-use crate::units::{BitRate, Time};
+use crate::units::{BitRate, Duration, Time};
 
 use backlog::Backlog;
 pub use backlog::QueueLimit;
@@ -45,9 +47,10 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
-    /// Whether every frame arrives in the instant in which it enters.
-    pub fn is_instant(&self) -> bool {
-        self.rate == BitRate::UNLIMITED && self.delay.is_nothing()
+    /// The least time in which a frame of `size` octets gets through at any time of the run,
+    /// rounded down.
+    pub fn least_time(&self, size: u32) -> Duration {
+        Serializer::new(self.rate, self.framing).line_time(size) + self.delay.least()
     }
 }
 
@@ -95,6 +98,8 @@ pub struct Link<F> {
     backlog: Backlog,
     flight: Flight<F>,
     effects: Option<Box<Effects>>,
+    /// What the way will lose, in order, and when its transmission ends.
+    doomed: VecDeque<(Time, F)>,
     /// With what the backlog holds counted as carried.
     count: LinkCount,
 }
@@ -109,6 +114,7 @@ impl<F: Frame> Link<F> {
             backlog: Backlog::new(config.queue),
             flight: Flight::new(config.order),
             effects: config.effects.map(Box::new),
+            doomed: VecDeque::new(),
             count: LinkCount::default(),
         }
     }
@@ -124,7 +130,7 @@ impl<F: Frame> Link<F> {
         }
     }
 
-    /// Reports the queue's departures up to `now`.
+    /// Reports the queue's departures and the losses up to `now`.
     pub fn settle(&mut self, now: Time, events: &mut Events<F>) {
         let index = self.index;
         let wanted = events.wanted().queue;
@@ -133,6 +139,10 @@ impl<F: Frame> Link<F> {
                 let (packets, bytes) = self.backlog.held();
                 events.report(at, What::Queue { link: index, packets, bytes });
             }
+        }
+        while let Some(&(at, frame)) = self.doomed.front().filter(|(at, _)| *at <= now) {
+            self.doomed.pop_front();
+            self.refuse(at, DropReason::Loss, frame, events);
         }
     }
 
@@ -148,11 +158,11 @@ impl<F: Frame> Link<F> {
 
     /// Sends `frame` on its way where the link has effects.
     #[cold]
-    fn travel(&mut self, depart: Time, mut arrival: Time, frame: F, events: &mut Events<F>) {
+    fn travel(&mut self, depart: Time, mut arrival: Time, frame: F) {
         let Some(effects) = &mut self.effects else { unreachable!("only called with effects") };
         let fate = effects.on_the_way(&frame);
         if fate.lost {
-            return self.refuse(depart, DropReason::Loss, frame, events);
+            return self.doomed.push_back((depart, frame));
         }
         arrival += fate.held;
         self.flight.add(arrival, frame);
@@ -185,7 +195,7 @@ impl<F: Frame> Stage<F> for Link<F> {
         }
         let arrival = depart + self.delay.at(start);
         if self.effects.is_some() {
-            return self.travel(depart, arrival, frame, events);
+            return self.travel(depart, arrival, frame);
         }
         self.flight.add(arrival, frame);
     }

@@ -29,7 +29,7 @@ impl Serializer {
             rest: 0,
             last: (0, Duration::ZERO, 0),
         };
-        this.last = this.line_time(0);
+        this.last = this.measure(0);
         this
     }
 
@@ -42,7 +42,7 @@ impl Serializer {
         }
         let start = self.free_at;
         if size != self.last.0 {
-            self.last = self.line_time(size);
+            self.last = self.measure(size);
         }
         let (_, whole, rest) = self.last;
         self.free_at += whole;
@@ -54,8 +54,14 @@ impl Serializer {
         (start, self.free_at)
     }
 
+    /// How long a frame of `size` octets is on an idle line, rounded down.
+    pub(super) fn line_time(&self, size: u32) -> Duration {
+        self.measure(size).1
+    }
+
+    /// Size, whole nanoseconds, rest.
     #[expect(clippy::cast_possible_truncation, reason = "below 2^64 ns at 1 bit/s and 2^32 bits")]
-    fn line_time(&self, size: u32) -> (u32, Duration, u64) {
+    fn measure(&self, size: u32) -> (u32, Duration, u64) {
         let rate = u128::from(self.bits_per_second);
         if rate == 0 {
             return (size, Duration::ZERO, 0);

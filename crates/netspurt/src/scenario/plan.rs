@@ -1,5 +1,7 @@
 //! Nodes, links, routes and flows of a scenario, checked against each other.
 
+use core::ops::Add;
+
 use indexmap::IndexSet;
 
 use crate::app::Bulk;
@@ -7,6 +9,7 @@ use crate::event::Wanted;
 use crate::link::LinkConfig;
 use crate::sim::{Graph, RouteError, Routes};
 use crate::tcp::TcpConfig;
+use crate::units::Duration;
 
 use super::error::{Problem, did_you_mean};
 use super::flow_plan::{connection, transfer};
@@ -268,7 +271,7 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
         return Err(Problem::at(["flows"], "nothing flows").fix("add `[flows.name]`"));
     }
     let mut flows = Vec::new();
-    let mut checked: IndexSet<(u32, u32)> = IndexSet::new();
+    let mut checked: IndexSet<(u32, u32, u16)> = IndexSet::new();
     for (name, flow) in &spec.flows {
         if flow.count == 0 {
             return Err(Problem::at(["flows", name, "count"], "a group of no flows").fix("from 1"));
@@ -277,8 +280,8 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
         for i in 0..flow.count {
             let place = |key: &str, host: &str| node(net.nodes, host, &["flows", name, key]);
             let (from, to) = (place("from", &flow.source(i))?, place("to", &flow.sink(i))?);
-            if checked.insert((from, to)) {
-                net.check(name, from, to)?;
+            if checked.insert((from, to, tcp.packet_bytes)) {
+                net.check(name, (from, to), &tcp)?;
             }
             flows.push(PlannedFlow {
                 name: if flow.count == 1 { name.clone() } else { format!("{name}.{i}") },
@@ -294,7 +297,7 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
 
 impl Net<'_> {
     /// Whether packets get there and ACKs back, and not in no time at all.
-    fn check(&self, name: &str, from: u32, to: u32) -> Result<(), Problem> {
+    fn check(&self, name: &str, (from, to): (u32, u32), tcp: &TcpConfig) -> Result<(), Problem> {
         if from == to {
             let message = "the flow ends where it starts";
             return Err(Problem::at(["flows", name, "to"], message).fix("another node than `from`"));
@@ -303,8 +306,13 @@ impl Net<'_> {
             let path = self.routes.path(self.graph, a, b);
             path.map_err(|error| self.no_route(name, (a, b), key, error))
         };
-        let round = [path(from, to, "to")?, path(to, from, "from")?].concat();
-        if round.iter().all(|link| self.links[*link as usize].config.is_instant()) {
+        let time = |links: Vec<u32>, size: u16| {
+            let least = |link: u32| self.links[link as usize].config.least_time(size.into());
+            links.into_iter().map(least).fold(Duration::ZERO, Duration::add)
+        };
+        let there = time(path(from, to, "to")?, tcp.packet_bytes);
+        let back = time(path(to, from, "from")?, tcp.header_bytes);
+        if (there + back).is_zero() {
             let message = "the way there and back takes no time, so the run would never end";
             return Err(Problem::at(["flows", name], message).fix("give a link a rate or a delay"));
         }

@@ -90,8 +90,19 @@ fn each_slip_names_the_key_the_value_and_the_fix() {
 fn a_route_that_takes_no_time_would_never_end() {
     let text = CHAIN.replace("10 Mbit/s", "unlimited").replace("9600 bit/s", "unlimited");
     assert!(Scenario::parse("x.toml", &text).is_ok(), "150 ms are enough");
-    let error = Scenario::parse("x.toml", &text.replace("150 ms", "0 ms")).unwrap_err();
-    assert!(error.message.contains("takes no time"), "{error}");
+    for standstill in [
+        text.replace("150 ms", "0 ms"),
+        // From 5 s on, whatever was before.
+        text.replace("\"150 ms\"", "{ timeline = [[\"0 s\", \"10 ms\"], [\"5 s\", \"0 s\"]] }"),
+        // 8000 bits in less than 10^-9 s.
+        text.replace("150 ms", "0 ms").replace("unlimited", "9000000 Tbit/s"),
+    ] {
+        let error = Scenario::parse("x.toml", &standstill).unwrap_err();
+        assert!(error.message.contains("takes no time"), "{error}");
+    }
+    // A packet there takes 8 ns, an ACK back a third of one.
+    let fast = text.replace("150 ms", "0 ms").replace("unlimited", "1 Tbit/s");
+    assert!(Scenario::parse("x.toml", &fast).is_ok());
 }
 
 #[test]
@@ -367,4 +378,28 @@ fn tahoe_is_never_in_recovery() {
     assert!(repairs(&set("tahoe")) > 0, "it had cause");
     assert!(!ever(set("tahoe")));
     assert!(ever(set("reno")));
+}
+
+#[test]
+fn no_table_tells_what_happens_after_the_end() {
+    let busy = CHAIN.replace("queue = \"3 packets\"", "loss = { probability = 0.5 }");
+    for stop in ["700 ms", "3 s", "10 s"] {
+        let scenario = Scenario::parse("x.toml", &busy).unwrap();
+        let results = run(&scenario.with(&[("stop", stop)]).unwrap());
+        let end = results.stop().as_nanos().cast_signed();
+        let mut rows = 0;
+        for table in results.tables() {
+            if let Some(crate::record::Data::I64(times)) = table.column("t_ns") {
+                assert!(times.iter().all(|t| *t <= end), "{} after {stop}", table.name);
+                rows += times.len();
+            }
+        }
+        assert!(rows > 0);
+        let Some(crate::record::Data::I64(lost)) = results.table("links").unwrap().column("lost")
+        else {
+            panic!("no column")
+        };
+        let drops = results.table("drops").unwrap().rows();
+        assert_eq!(usize::try_from(lost.iter().sum::<i64>()).unwrap(), drops, "{stop}");
+    }
 }
