@@ -173,7 +173,7 @@ def test_random_draws_follow_the_seed_and_nothing_else(start: ns.Scenario) -> No
     assert more.flows_digest == lossy.run().flows_digest
 
 
-class Interrupt(Exception):
+class InterruptError(Exception):
     """What the signal raises."""
 
 
@@ -183,13 +183,13 @@ def test_a_signal_is_served_while_the_core_runs(start: ns.Scenario) -> None:
     simulation = scenario._core.simulate()
 
     def interrupt(*_: object) -> None:
-        raise Interrupt
+        raise InterruptError
 
     before = signal.signal(signal.SIGALRM, interrupt)
     began = time.monotonic()
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.2)
-        with pytest.raises(Interrupt):
+        with pytest.raises(InterruptError):
             simulation.advance_to(simulation.stop_ns)
         # It can go on afterwards.
         simulation.advance_to(simulation.now_ns + 1)
