@@ -25,12 +25,15 @@ MANIFEST = "run.json"
 SCENARIO = "scenario.toml"
 FORMAT = 1
 
+#: The tables that a run may have beside `flows` and `links`.
+RECORDED = ("segments", "sack_blocks", "cwnd", "rto", "rtt", "queue", "drops")
+
 
 class RunError(ValueError):
     """A run that cannot be used as asked: not a run, unfinished, or without the record."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """What came of a scenario.
 
@@ -67,6 +70,22 @@ class Run:
     folder: Path | None = None
     _results: _core.Results | None = field(default=None, repr=False)
 
+    def __str__(self) -> str:
+        flows, resends = self.flows, int(self.flows["resends"].sum())
+        count = "1 flow" if len(flows) == 1 else f"{len(flows)} flows"
+        return "\n".join(
+            [
+                self.title or self.source,
+                f"{self.stop_ns / 1e9:g} s simulated, seed {self.seed}, digest {self.digest[:16]}",
+                f"{count}: {int(flows['sent'].sum())} sent, {resends} resent, "
+                f"{int(flows['timeouts'].sum())} timeouts",
+                "tables: " + ", ".join(f"{name} {len(t)}" for name, t in self.tables.items()),
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return f"<Run {self.title or self.source!r}, {self.stop_ns / 1e9:g} s, {self.digest[:16]}>"
+
     @classmethod
     def of(cls, results: _core.Results, scenario: _core.Scenario) -> Run:
         """Return the run of `scenario` with these results."""
@@ -93,6 +112,8 @@ class Run:
         """
         if name not in self.tables:
             kept = ", ".join(self.tables)
+            if name not in RECORDED:
+                raise RunError(f"there is no table {name!r}; this run has {kept}")
             recorded = "segments" if name == "sack_blocks" else name
             raise RunError(
                 f"this run has no table {name!r}, only {kept}: "
@@ -166,7 +187,10 @@ class Run:
             raise RunError(f"this run lies in {self.folder} already: copy that folder")
         folder = check_free(folder)
         partial = folder.with_name(f".{folder.name}.partial-{uuid.uuid4().hex[:8]}")
-        partial.mkdir()
+        try:
+            partial.mkdir()
+        except OSError as error:
+            raise type(error)(f"{folder} cannot be made: {error.strerror}") from error
         try:
             self._write(self._results, partial)
             check_free(folder)
@@ -194,6 +218,10 @@ class Run:
             "flows_digest": self.flows_digest,
             "tables": {name: len(table) for name, table in self.tables.items()},
             "captures": captures,
+            "nodes": dict(results.nodes()),
+            "flows": {
+                flow: {"from": source, "to": sink} for flow, source, sink in results.sockets()
+            },
         }
         _write_text(folder / MANIFEST, json.dumps(manifest, indent=2) + "\n")
 
@@ -230,6 +258,8 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
         When the folder holds no finished run.
     """
     folder = Path(folder)
+    if folder.suffix == ".toml" and folder.is_file():
+        raise RunError(f"{folder} is a scenario, not a run: `netspurt run {folder}` makes one")
     manifest = _manifest(folder)
     if manifest.get("format") != FORMAT:
         raise RunError(
@@ -257,7 +287,7 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
         text = (folder / MANIFEST).read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         what = "holds no finished run" if folder.is_dir() else "is not a folder"
         raise RunError(f"{folder} {what}: `netspurt run SCENARIO --out DIR` makes one") from None
     except OSError as error:

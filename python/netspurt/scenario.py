@@ -26,13 +26,18 @@ class Scenario:
     >>> one.replace({"stop": "240"})
     Traceback (most recent call last):
     ...
-    netspurt._core.ScenarioError: `240` has no unit
+    netspurt.ScenarioError: `240` has no unit
        --> starting point with stop = "240"
         = write `240 ms` or `240 s`
     """
 
     def __init__(self, core: _core.Scenario) -> None:
+        if not isinstance(core, _core.Scenario):
+            raise TypeError("`load(file)` reads a scenario file, `Scenario.parse(text)` its text")
         self._core = core
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.title!r} from {self.name}, seed {self.seed}>"
 
     @classmethod
     def parse(cls, text: str, name: str = "scenario") -> Scenario:

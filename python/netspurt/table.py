@@ -85,7 +85,18 @@ class Table(Mapping[str, NDArray[Any]]):
         return self.rows
 
     def __repr__(self) -> str:
-        return f"<Table {self.name}: {self.rows} rows of {', '.join(self)}>"
+        head = f"<Table {self.name}: {self.rows} rows of {len(list(self))} columns>"
+        return "\n".join([head, *aligned(self.take(np.arange(min(self.rows, _HEAD))))])
+
+    def texts(self) -> Iterator[tuple[str, ...]]:
+        """Yield the rows as texts; empty where a value does not exist."""
+        columns = []
+        for name in self:
+            column = self._column(name)
+            values = self[name].tolist() if column.texts is not None else column.values.tolist()
+            there = [True] * self.rows if column.valid is None else column.valid.tolist()
+            columns.append([_text(v) if t else "" for v, t in zip(values, there, strict=True)])
+        yield from zip(*columns, strict=True)
 
     def seconds(self, name: str = "t_ns") -> NDArray[np.float64]:
         """Return a column of nanoseconds in seconds; NaN where a value does not exist."""
@@ -112,15 +123,18 @@ class Table(Mapping[str, NDArray[Any]]):
             column = self._column(name)
             if column.texts is None:
                 keep &= column.values == value
-            elif value in column.texts:
-                keep &= column.values == column.texts.index(str(value))
             else:
-                keep[:] = False
+                # A text may stand there twice, as a link's name does for its two directions.
+                places = [place for place, text in enumerate(column.texts) if text == value]
+                keep &= np.isin(column.values, places)
         return self.select(keep)
 
     def select(self, keep: NDArray[np.bool_]) -> Table:
         """Return the rows for which `keep`, one value a row, is true."""
-        rows = np.flatnonzero(keep)
+        return self.take(np.flatnonzero(keep))
+
+    def take(self, rows: NDArray[np.intp]) -> Table:
+        """Return the rows with these numbers, from 0, in that order."""
         return Table(self._core, rows if self._rows is None else self._rows[rows])
 
     def to_polars(self) -> pl.DataFrame:
@@ -144,3 +158,21 @@ class Table(Mapping[str, NDArray[Any]]):
             else:
                 series.append(pl.Series(name, column.values))
         return pl.DataFrame(series)
+
+
+#: How many rows are shown of a table that is printed.
+_HEAD = 5
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def aligned(table: Table) -> Iterator[str]:
+    """Yield the heading and the rows of a table as lines of aligned columns, numbers right."""
+    rows = [tuple(table), *(tuple(cell or "-" for cell in row) for row in table.texts())]
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    right = [table[name].dtype.kind in "iuf" for name in table]
+    for row in rows:
+        cells = zip(row, widths, right, strict=True)
+        yield "  ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in cells).rstrip()

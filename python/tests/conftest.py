@@ -25,9 +25,11 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 def netspurt(tmp_path: Path) -> Command:
     """Run the command in an empty folder."""
 
-    def run(*words: object, **options: object) -> subprocess.CompletedProcess[str]:
+    def run(
+        *words: object, columns: int = 120, **options: object
+    ) -> subprocess.CompletedProcess[str]:
         settings: dict[str, object] = {"cwd": tmp_path, "timeout": 120, **options}
-        environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
+        environment = {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"}
         return subprocess.run(  # type: ignore[call-overload, no-any-return]
             [NETSPURT, *map(str, words)],
             capture_output=True,

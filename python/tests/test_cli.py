@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import pty
@@ -187,6 +188,7 @@ def test_doctor_tells_what_there_is(netspurt: Command) -> None:
     names = {row["name"] for row in json.loads(netspurt("doctor", "--json").stdout)}
     assert {"netspurt", "kernel", "TUN", "user and network namespaces", "ns"} <= names
     assert all(name in told.stdout for name in names)
+    assert "not used yet" in next(line for line in told.stdout.splitlines() if "TUN" in line)
 
 
 def test_the_shell_can_complete() -> None:
@@ -212,3 +214,88 @@ def test_the_scenarios_on_the_shelf_run(netspurt: Command) -> None:
     for path in sorted((ROOT / "scenarios").glob("*.toml")):
         ran = netspurt("run", path, "--set", "stop=5 s")
         assert ran.returncode == 0, ran.stderr
+
+
+def test_a_table_is_printed_for_people_and_for_programs(netspurt: Command) -> None:
+    netspurt("new", "mine.toml")
+    netspurt("run", "mine.toml", "--out", "r")
+    assert "drops: 24 rows of t_ns, way, link" in netspurt("table", "r").stdout
+    head, first, *rest = netspurt("table", "r", "drops", "--limit", 2).stdout.splitlines()
+    assert head.split()[:4] == ["t_ns", "way", "link", "reason"]
+    assert first.split()[1:4] == ["there", "modem", "queue-full"]
+    assert rest[-1] == "... 22 more rows"
+    span = ["--from", 5, "--to", 20, "--flow", "transfer", "--csv"]
+    rows = list(csv.DictReader(netspurt("table", "r", "cwnd", *span).stdout.splitlines()))
+    times = [int(row["t_ns"]) / 1e9 for row in rows]
+    assert 5 <= min(times) <= max(times) <= 20
+    assert {row["in_recovery"] for row in rows} == {"false"}
+    assert netspurt("table", "r", "flows").stdout.splitlines()[1].split()[4] == "-"
+    failed(netspurt("table", "r", "nothing"), "no table 'nothing'", "flows, links")
+    failed(netspurt("table", "r", "links", "--from", 1), "no instants")
+    failed(netspurt("table", "r", "links", "--flow", "x"), "no flows")
+    failed(netspurt("table", "r", "cwnd", "--flow", "x"), "no flow 'x'", "transfer")
+
+
+def test_plot_refuses_what_it_would_ignore(netspurt: Command) -> None:
+    netspurt("new", "mine.toml")
+    netspurt("run", "mine.toml", "--out", "r")
+    failed(netspurt("plot", "r", "--kind", "cwnd", "--link", "modem"), "heeds no link")
+    failed(netspurt("plot", "r", "--from", 8, "--to", 5), "ends at 5 s, before its start")
+    failed(netspurt("plot", "mine.toml"), "is a scenario, not a run: `netspurt run mine.toml`")
+    failed(netspurt("plot", "r", "--out", "a.gif"), "a.gif", ".png, .svg or .pdf")
+    failed(netspurt("plot", "r", "--kind", "all", "--out", "a.png"), "four pictures")
+    drawn = netspurt("plot", "r", "--kind", "all", "--to", 20, "--link", "modem").stdout.split()
+    assert len(drawn) == 8
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["plot", "r", "--kind", "foo"], "'foo' is none of time-sequence, cwnd, rto, queue, all"),
+        (["run", "mine.toml", "--seed", "x"], "'x' is not a whole number from 0 on"),
+        (["table", "r", "cwnd", "--from", "x"], "'x' is not a number of seconds"),
+        (["table", "r", "cwnd", "--limit", "-1"], "'-1' is not a whole number from 0 on"),
+    ],
+)
+def test_wrong_options_are_answered_in_our_own_words(
+    netspurt: Command, words: list[str], says: str
+) -> None:
+    ran = netspurt(*words)
+    assert (ran.returncode, says in ran.stderr) == (2, True), ran.stderr
+
+
+def test_a_reader_that_has_read_enough_is_no_error(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        ["sh", "-c", f'"{NETSPURT}" schema | head -1'],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (ran.stdout, ran.stderr) == ("{\n", "")
+
+
+def test_a_place_that_cannot_be_is_called_by_the_name_given(netspurt: Command) -> None:
+    netspurt("new", "mine.toml")
+    told = netspurt("run", "mine.toml", "--out", "/proc/run").stderr
+    assert "/proc/run" in told
+    assert "partial" not in told
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("netspurt papers show rf", "rfc2416"),
+        ("netspurt papers check --explain rfc2416.iw4.d", "rfc2416.iw4.drops"),
+        ("netspurt plot x --kind tim", "time-sequence"),
+    ],
+)
+def test_the_shell_completes_names(words: str, names: str) -> None:
+    environment = {
+        **os.environ,
+        "_NETSPURT_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+    }
+    ran = subprocess.run([NETSPURT], env=environment, capture_output=True, text=True, check=False)
+    assert ran.stdout.split() == [names]

@@ -89,7 +89,17 @@ def test_the_command_prints_the_table_and_the_json(netspurt: Command, tmp_path: 
     assert (tmp_path / "runs/papers/rfc2416/time-sequence-iw4.png").stat().st_size > 5_000
     rows = json.loads(netspurt("papers", "check", "rfc2416", "--json").stdout)
     assert len(rows) == 37
-    keys = {"id", "verdict", "evidence", "expected", "measured", "unit", "tolerance", "note"}
+    keys = {
+        "id",
+        "verdict",
+        "evidence",
+        "expected",
+        "threshold",
+        "measured",
+        "unit",
+        "tolerance",
+        "note",
+    }
     assert all(set(row) == keys for row in rows)
     assert [json.loads(netspurt("papers", "list", "--json").stdout)[0]["claims"]] == [37]
     assert "four-modules" in netspurt("papers", "show", "rfc2416").stdout
@@ -172,3 +182,37 @@ def test_claims_are_those_of_the_reading_where_it_is_there() -> None:
         if line.startswith('id = "rfc2416.')
     }
     assert ours == theirs
+
+
+def test_words_stand_under_printed_and_our_threshold_is_called_ours(netspurt: Command) -> None:
+    told = netspurt("papers", "check", "--explain", "harmless").stdout
+    assert "printed      no harm\n" in told
+    assert "at most 0.834 s: our threshold" in told
+    # What speaks against it is not left out, and nobody is sent round in a circle.
+    assert "200 of 264" in told.replace("\n", " ").partition("  module  tick")[0]
+    assert "--explain" not in told
+
+
+def test_a_claim_is_found_without_its_papers_key_and_answers_programs(netspurt: Command) -> None:
+    told = json.loads(netspurt("papers", "check", "--explain", "iw1.t8", "--json").stdout)
+    assert (told["id"], told["measure"]) == ("rfc2416.iw1.t8", "dupack")
+    assert told["runs"]["iw1"].startswith("netspurt run ")
+    wrong = netspurt("papers", "check", "--explain", "iw1.t88")
+    assert "did you mean rfc2416.iw1.t8" in wrong.stderr
+    assert "netspurt papers show rfc2416" in wrong.stderr
+
+
+@pytest.mark.parametrize("words", [["show", "rfc2416"], ["check", "rfc2416"]])
+def test_lists_of_claims_keep_to_a_narrow_terminal(netspurt: Command, words: list[str]) -> None:
+    shown = netspurt("papers", *words, columns=80).stdout.splitlines()
+    assert max(len(line) for line in shown) <= 80
+    assert any("≪ 0.229 s" in line for line in shown), "the relation stays"
+
+
+def test_each_picture_is_titled_after_its_run() -> None:
+    paper = read_paper("rfc2416")
+    titles = {run: paper.scenario(run).title for run in ("iw1", "iw4")}
+    assert titles == {
+        "iw1": "RFC 2416: a start with one packet",
+        "iw4": "RFC 2416: a start with four packets",
+    }

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
+from numpy.typing import NDArray
 
 import netspurt as ns
 from netspurt.plots import KINDS, View, draw
 
 
-def labels(run: ns.Run, kind: str, view: View | None = None) -> dict[str, object]:
+def labels(run: ns.Run, kind: str, view: View | None = None) -> dict[str, Any]:
     axes = draw(run, kind, view).axes[0]
     handles, names = axes.get_legend_handles_labels()
     return dict(zip(names, handles, strict=True))
@@ -56,14 +58,131 @@ def test_what_cannot_be_drawn_says_why(start_run: ns.Run) -> None:
 
 
 def test_a_run_draws_itself(start_run: ns.Run, tmp_path: Path) -> None:
-    start_run.plot.time_sequence(tmp_path / "a.png")
+    assert start_run.plot.time_sequence(tmp_path / "a.png") == tmp_path / "a.png"
     start_run.plot.cwnd(tmp_path / "b.svg", View(end=20.0))
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "b.svg").read_text()[:500]
     assert len(list(tmp_path.iterdir())) == 2
+    with pytest.raises(ValueError, match=r"c\.gif: .* ends in \.png, \.svg or \.pdf"):
+        start_run.plot.rto(tmp_path / "c.gif")
 
 
 def test_the_same_run_draws_the_same_svg(start_run: ns.Run, tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg"):
         start_run.plot.queue(tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def short_run() -> ns.Run:
+    """Transfer what ends with a short packet, and leave the path idle."""
+    values = {"flows.transfer.send": "40700 B", "flows.transfer.tcp.recovery": "reno"}
+    return ns.new_scenario().replace(values).run()
+
+
+def y_of(handle: Any) -> NDArray[Any]:
+    return np.asarray(handle.get_ydata())
+
+
+def x_of(handle: Any) -> NDArray[Any]:
+    return np.asarray(handle.get_xdata())
+
+
+def test_the_lines_of_a_flow_end_where_it_ends(short_run: ns.Run) -> None:
+    end = float(short_run.flows.seconds("finished_ns")[0])
+    assert end < short_run.stop_ns / 1e9
+    for kind, name in (("cwnd", "cwnd"), ("rto", "rto")):
+        assert x_of(labels(short_run, kind)[name])[-1] == pytest.approx(end), kind
+
+
+def test_the_lines_of_an_endless_flow_end_with_the_run(start_run: ns.Run) -> None:
+    for kind, name in (("cwnd", "cwnd"), ("rto", "rto")):
+        assert x_of(labels(start_run, kind)[name])[-1] == pytest.approx(240.0), kind
+    assert x_of(labels(start_run, "cwnd", View(end=30.0))["cwnd"])[-1] == pytest.approx(30.0)
+
+
+def test_a_timer_begins_with_its_initial_value_and_a_timeout_is_marked_where_it_ran_out(
+    start_run: ns.Run,
+) -> None:
+    shown = labels(start_run, "rto")
+    assert (x_of(shown["rto"])[0], y_of(shown["rto"])[0]) == (0.0, 3.0)
+    fired = start_run.rto.where(fired=True)
+    assert len(fired) == int(start_run.flows["timeouts"][0]) > 0
+    marks = y_of(shown["timeout"])
+    # ns-2 doubles the value that ran out.
+    assert np.allclose(2 * marks, fired.seconds("rto_ns"))
+
+
+def test_resends_lie_above_all_else_and_are_seen_at_every_zoom(start_run: ns.Run) -> None:
+    shown = labels(start_run, "time-sequence")
+    resent = shown.pop("resent")
+    above = max(other.get_zorder() for other in shown.values())
+    assert resent.get_zorder() > above
+    axes = draw(start_run, "time-sequence").axes[0]
+    count = int(start_run.flows["resends"][0])
+    dots = [line for line in axes.lines if len(x_of(line)) == count and line.get_marker() == "o"]
+    assert [dot.get_markersize() >= 4 for dot in dots] == [True]
+
+
+def test_a_tick_for_a_duplicate_ack_is_a_packet_high(start_run: ns.Run) -> None:
+    ticks = labels(start_run, "time-sequence")["duplicate ACK"]
+    assert isinstance(ticks, LineCollection)
+    assert {float(np.ptp(tick[:, 1])) for tick in ticks.get_segments()} == {960.0}
+
+
+def test_packets_are_numbered_from_1_and_the_last_may_be_short(short_run: ns.Run) -> None:
+    axes = draw(short_run, "time-sequence").axes[0]
+    (right,) = axes.child_axes
+    ticks = right.yaxis.get_major_locator().tick_values(0, 43)
+    assert (ticks[0], right.get_ylabel()) == (1.0, "packet")
+    assert axes.get_ylabel() == "sequence number [kB]"
+
+
+def test_fast_retransmits_are_marked_with_the_window(start_run: ns.Run) -> None:
+    shown = labels(start_run, "cwnd")
+    repairs = int(start_run.flows["fast_retransmits"][0])
+    assert len(x_of(shown["fast retransmit"])) == repairs > 0
+    assert "recovery begins" not in shown, "tahoe has no recovery"
+
+
+def test_a_queue_begins_empty_and_only_those_of_interest_are_drawn(start_run: ns.Run) -> None:
+    shown = labels(start_run, "queue", View(end=20.0))
+    assert set(shown) == {"modem there", "dropped"}
+    line = shown["modem there"]
+    assert (x_of(line)[0], x_of(line)[-1]) == (0.0, 20.0)
+    named = labels(start_run, "queue", View(link="t1", start=2.0, end=20.0))
+    assert set(named) == {"t1 there", "t1 back"}
+    assert x_of(named["t1 back"])[0] == 2.0
+
+
+def test_a_queue_that_changes_too_often_is_a_band_around_its_mean(start_run: ns.Run) -> None:
+    axes = draw(start_run, "queue").axes[0]
+    ((band,), (mean, *_)) = axes.collections, axes.lines
+    edges = np.asarray(band.get_paths()[0].vertices)[:, 1]
+    assert (edges.min(), edges.max()) == (0.0, 3.0)
+    own = start_run.queue.where(link="modem", way="there")
+    t = np.append(own.seconds(), 240.0)
+    true = float(np.sum(own["queue_packets"] * np.diff(t))) / 240
+    assert np.mean(y_of(mean)[:-1]) == pytest.approx(true)
+
+
+def test_what_a_kind_does_not_heed_is_refused(start_run: ns.Run) -> None:
+    with pytest.raises(ValueError, match="cwnd heeds no link; one of kind queue does"):
+        draw(start_run, "cwnd", View(link="modem"))
+    with pytest.raises(ValueError, match="heeds no flow"):
+        draw(start_run, "queue", View(flow="transfer"))
+    with pytest.raises(ValueError, match="ends at 5 s, before its start, 8 s"):
+        View(start=8, end=5)
+
+
+def test_a_flow_is_looked_for_where_it_was_seen() -> None:
+    text = """
+        stop = "5 s"
+        dumbbell = { pairs = 2, access = { rate = "9 Mbit/s" }, bottleneck = { rate = "1 Mbit/s" } }
+        flows = { a = { from = "west0", to = "east0" }, b = { from = "west1", to = "east1" } }
+    """
+    run = ns.Scenario.parse(text).run()
+    with pytest.raises(ValueError, match="flow b was not seen at west0, but at west1"):
+        draw(run, "time-sequence", View(flow="b", node="west0"))
+    with pytest.raises(ValueError, match="no spied node 'r9'"):
+        draw(run, "time-sequence", View(flow="b", node="r9"))

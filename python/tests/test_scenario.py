@@ -239,3 +239,32 @@ def test_workloads_carry_what_they_should(workload: str, netspurt: Command) -> N
     # ns-2 on the same workload, from authorities/ns2/README.md; its last packets are under way.
     hops = {"w1": 2_876_812, "w3": 840_000}[workload]
     assert abs(summary["packet_hops"] - hops) < 0.001 * hops
+
+
+def test_a_run_a_table_and_a_scenario_are_shown_in_a_few_lines(start_run: ns.Run) -> None:
+    assert len(str(start_run).splitlines()) == 4
+    assert "1 flows" not in str(start_run)
+    assert repr(start_run).startswith("<Run 'RFC 2416: four packets")
+    shown = repr(start_run.cwnd).splitlines()
+    assert len(shown) == 7
+    assert shown[1].split()[:2] == ["t_ns", "flow"]
+    assert repr(ns.new_scenario()).startswith("<Scenario 'Four packets into three buffers' from")
+
+
+def test_a_scenario_is_not_made_from_a_name() -> None:
+    with pytest.raises(TypeError, match="`load"):
+        ns.Scenario("x")  # type: ignore[arg-type]
+    assert ns.ScenarioError.__module__ == "netspurt"
+
+
+def test_a_run_folder_names_the_addresses_of_its_captures(
+    start_run: ns.Run, tmp_path: Path
+) -> None:
+    manifest = json.loads((start_run.save(tmp_path / "r") / "run.json").read_text())
+    assert manifest["nodes"]["source"] == "10.0.0.1"
+    assert manifest["flows"] == {"transfer": {"from": "10.0.0.1:10000", "to": "10.0.0.4:5001"}}
+
+
+def test_rows_of_a_link_are_those_of_both_its_directions(start_run: ns.Run) -> None:
+    for table in (start_run.links, start_run.queue):
+        assert set(table.where(link="t1")["way"].tolist()) == {"there", "back"}

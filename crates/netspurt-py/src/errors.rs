@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
-    netspurt._core,
+    netspurt,
     ScenarioError,
     PyValueError,
     "A mistake in a scenario; `message`, `fix`, `file`, `line`, `column`, `key` and `value` tell."

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::sync::Arc;
 
-use netspurt::record::write_table;
+use netspurt::record::{flow_addresses, node_address, write_table};
 use netspurt::scenario as core;
 use netspurt::units::Time;
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
@@ -119,6 +119,19 @@ impl Results {
     fn captured(&self) -> Vec<&str> {
         let names = &self.0.names().nodes;
         self.0.captured().iter().map(|node| &*names[*node as usize]).collect()
+    }
+
+    /// Each node's name and its address in captures.
+    fn nodes(&self) -> Vec<(&str, String)> {
+        let nodes = (0..).zip(&self.0.names().nodes);
+        nodes.map(|(i, name)| (&**name, node_address(i).to_string())).collect()
+    }
+
+    /// Each flow's name, and the addresses and ports of its two ends in captures.
+    fn sockets(&self) -> Vec<(&str, String, String)> {
+        let names = self.0.names();
+        let flows = names.flows.iter().zip(flow_addresses(names));
+        flows.map(|(flow, [from, to])| (&*flow.name, from.to_string(), to.to_string())).collect()
     }
 
     /// When the run ended.

@@ -5,18 +5,20 @@ Exit status: 0, or 1 where a check failed, or 2 where the input is wrong.
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import typer
 
 from netspurt._core import __version__
-from netspurt.cli import doctor, plotting, running
+from netspurt.cli import doctor, plotting, running, tables
 from netspurt.cli.output import complain
 from netspurt.cli.papers import app as papers_app
 
 app = typer.Typer(
     name="netspurt",
     help="When should a transport send again, and what does it cost to be wrong?",
+    epilog="`netspurt --install-completion` teaches the shell to complete commands and names.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -43,12 +45,15 @@ app.command("run")(running.run)
 app.command("new")(running.new)
 app.command("schema")(running.schema)
 app.command("plot")(plotting.plot)
+app.command("table")(tables.table)
 app.command("doctor")(doctor.doctor)
 app.add_typer(papers_app, name="papers")
 
 
 def main() -> None:
     """Run the command."""
+    # Who stops reading wants no more: the end of `netspurt schema | head -1` is no error.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         app()
     except (ValueError, OSError) as error:

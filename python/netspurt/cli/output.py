@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -47,6 +50,23 @@ def columns(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Iterato
             for n, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         yield "  ".join(cells).rstrip()
+
+
+def width(most: int | None = None) -> int:
+    """Return how many characters a line may have: the terminal's, 100 where nobody looks."""
+    there = max(60, shutil.get_terminal_size((100, 24)).columns)
+    return there if most is None else min(there, most)
+
+
+def wrapped(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:
+    """Yield rows as lines of columns of these widths, long cells over several lines."""
+    for row in rows:
+        cells = [
+            textwrap.wrap(cell, w, break_on_hyphens=False) or [""]
+            for cell, w in zip(row, widths, strict=True)
+        ]
+        for line in itertools.zip_longest(*cells, fillvalue=""):
+            yield "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip()
 
 
 def number(value: float, digits: int = 4) -> str:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import difflib
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from netspurt.cli.output import columns, number, paint, print_json, progress, rate
+from netspurt.cli.output import (
+    columns,
+    number,
+    paint,
+    print_json,
+    progress,
+    rate,
+    width,
+    wrapped,
+)
 from netspurt.papers import Claim, Judged, Paper, PaperError, Verdict, check, read_paper, shelf
 from netspurt.papers.bench import Bench
 from netspurt.papers.data import Value
@@ -38,12 +49,26 @@ def show(key: str, *, as_json: bool) -> None:
         return
     typer.echo(paint(paper.title, "bold"))
     typer.echo(f"{paper.authors}; {paper.published}; {len(paper.claims)} claims\n")
+    for line in _claim_lines(paper):
+        typer.echo(line)
+
+
+def _claim_lines(paper: Paper) -> Iterator[str]:
+    """Yield a table of claims; on a narrow terminal how each is judged stands below it."""
     table = [("claim", "says", "printed", "judged by")]
     for claim in paper.claims:
         judged = f"{claim.measure} ({claim.evidence})" if claim.measure else "nothing: history"
-        table.append((claim.id, claim.says, _shown(claim.printed, claim.unit), judged))
-    for line in columns(table):
-        typer.echo(line)
+        table.append((claim.id, claim.says, _bound(claim), judged))
+    ids, _, values, measures = (max(map(len, cells)) for cells in zip(*table, strict=True))
+    values = min(values, _VALUE)
+    room = width() - ids - values - 4
+    says = min(_SAYS + 20, room - measures - 2)
+    if says >= _NARROW:
+        yield from wrapped(table, (ids, says, values, measures))
+        return
+    for claim_id, says_it, printed, judged in table:
+        yield from wrapped([(claim_id, says_it, printed)], (ids, room, values))
+        yield from wrapped([("", judged)], (ids, room))
 
 
 def check_for_programs(papers: list[Paper]) -> None:
@@ -58,7 +83,8 @@ def check_for_people(paper: Paper, folder: Path) -> None:
         typer.echo(line)
     for n, file in enumerate(_draw(paper, bench, folder)):
         typer.echo(f"  {'pictures:' if n == 0 else '         '} {file}")
-    typer.echo("  why a verdict: netspurt papers check --explain ID\n")
+    typer.echo("  why a verdict: netspurt papers check --explain ID")
+    typer.echo(f"  the IDs:       netspurt papers show {paper.key}\n")
 
 
 def _judge(paper: Paper) -> tuple[Bench, list[Judged]]:
@@ -104,10 +130,14 @@ _COUNTED = {
     Verdict.NOT_ATTEMPTED: "not attempted on this machine",
 }
 
-_WIDTH = 100
 _INDENT = 4
-#: How wide the column of what is claimed is.
+#: How wide the columns of what is claimed, and of values in lists of claims, are at most.
 _SAYS = 54
+_VALUE = 22
+#: A column of words is not made narrower than this for the sake of another one.
+_NARROW = 36
+#: The widest that is easily read.
+_WIDTH = 100
 #: Longer lists are not spelt out in the table.
 _FEW = 3
 
@@ -115,24 +145,28 @@ _FEW = 3
 def _report(paper: Paper, verdicts: list[Judged]) -> Iterator[str]:
     heading = f"{paper.published.partition(',')[0]} - {paper.title}"
     claims = f"{len(verdicts)} claims"
-    gap = " " * max(2, _WIDTH - len(heading) - len(claims))
-    yield paint(heading, "bold") + gap + claims
+    gap = width(_WIDTH) - len(heading) - len(claims)
+    yield paint(heading, "bold") + (" " * gap + claims if gap >= 2 else f"\n{claims}")
     cells = [(_printed(judged.claim), _measured(judged)) for judged in verdicts]
     widths = [max(len(row[n]) for row in [*cells, ("printed", "measured")]) for n in range(2)]
+    wide = min(_SAYS, width() - sum(widths) - _INDENT - 6)
     group = ""
     for judged, (printed, measured) in zip(verdicts, cells, strict=True):
         if judged.claim.group != group:
             group = judged.claim.group
             yield ""
             values = f"{'printed'.rjust(widths[0])}  {'measured'.rjust(widths[1])}"
-            yield paint(f"  {group.ljust(_SAYS + 4)}  {values}", "dim")
+            part, *more = textwrap.wrap(group, wide + 4)
+            yield paint(f"  {part.ljust(wide + 4)}  {values}", "dim")
+            yield from (paint(f"  {text}", "dim") for text in more)
         mark, style = _MARKS[judged.verdict]
-        says, *more = textwrap.wrap(judged.claim.says, _SAYS)
+        says, *more = textwrap.wrap(judged.claim.says, wide)
         values = f"{printed.rjust(widths[0])}  {measured.rjust(widths[1])}"
-        yield f"  {paint(mark, style)}  {says.ljust(_SAYS)}  {values}"
+        yield f"  {paint(mark, style)}  {says.ljust(wide)}  {values}"
         yield from (" " * (_INDENT + 2) + text for text in more)
-        if judged.verdict is not Verdict.REPRODUCED and judged.claim.note:
-            for text in textwrap.wrap(judged.claim.note, _WIDTH - _INDENT - 2):
+        told = judged.verdict is not Verdict.REPRODUCED or judged.claim.threshold is not None
+        if told and judged.claim.note:
+            for text in textwrap.wrap(judged.claim.note, width(_WIDTH) - _INDENT - 2):
                 yield paint(" " * (_INDENT + 2) + text, "dim")
     counts = Counter(judged.verdict for judged in verdicts)
     summary = " · ".join(f"{counts[v]} {words}" for v, words in _COUNTED.items() if counts[v])
@@ -144,13 +178,16 @@ _SIGNS = {"at least": "≥ ", "at most": "≤ ", "below": "< ", "far below": "�
 
 
 def _printed(claim: Claim) -> str:
-    """Return the printed value, or the bound that follows from it."""
-    printed = claim.printed
-    if isinstance(printed, list) and len(printed) > _FEW:
+    """Return the printed value where it is short, with the relation it stands in."""
+    if isinstance(claim.printed, list) and len(claim.printed) > _FEW:
         return "as said"
-    if claim.compare == "at most" and isinstance(printed, int | float):
-        printed += claim.tolerance
-    return _SIGNS.get(claim.compare, "") + _shown(printed, claim.unit)
+    return _bound(claim)
+
+
+def _bound(claim: Claim) -> str:
+    """Return the printed value with the relation it stands in; words as they are."""
+    sign = "" if claim.threshold is not None else _SIGNS.get(claim.compare, "")
+    return sign + _shown(claim.printed, claim.unit)
 
 
 def _measured(judged: Judged) -> str:
@@ -167,8 +204,9 @@ def _shown(value: Value, unit: str) -> str:
         return value
     if isinstance(value, list):
         units = unit.split(", ")
-        if len(units) == len(value):
-            return ", ".join(_shown(v, u) for v, u in zip(value, units, strict=True))
+        if len(units) > 1 and len(value) % len(units) == 0:
+            pairs = zip(value, units * (len(value) // len(units)), strict=True)
+            return ", ".join(_shown(v, u) for v, u in pairs)
         return f"{', '.join(number(v, 10) for v in value)} {unit}"
     if unit == "packet":
         return f"packet {number(value)}"
@@ -177,22 +215,67 @@ def _shown(value: Value, unit: str) -> str:
     return f"{value:.3f} s" if unit == "s" else f"{number(round(value, 3), 10)} {unit}".rstrip()
 
 
-def explain(papers: list[Paper], claim_id: str) -> None:
+def explain(papers: list[Paper], claim_id: str, *, as_json: bool) -> None:
     """Print how a claim got its verdict."""
-    found = [(p, c) for p in papers for c in p.claims if c.id == claim_id]
-    if not found:
-        known = ", ".join(c.id for p in papers for c in p.claims)
-        raise PaperError(f"no claim {claim_id!r}: there are {known}")
-    paper, claim = found[0]
-    bench = Bench(paper)
-    (judged,) = check(bench, [claim])
+    paper, claim = _find(papers, claim_id)
+    (judged,) = check(Bench(paper), [claim])
+    named = [name for names in claim.arguments.values() for name in names.split(",")]
+    runs = {run: _command(paper, run) for run in named if run in paper.runs}
+    if as_json:
+        how: dict[str, Any] = {
+            "compare": claim.compare,
+            "corrected": claim.corrected,
+            "measure": claim.measure,
+            "arguments": dict(claim.arguments),
+            "runs": runs,
+            "table": [list(row) for row in judged.table],
+        }
+        print_json(judged.as_dict() | how)
+        return
     _, style = _MARKS[judged.verdict]
     typer.echo(f"{paint(claim.id, 'bold')}  {claim.says}")
     typer.echo(f"{paint(str(judged.verdict), style)}\n")
-    rows = [
-        ("printed", _shown(claim.printed, claim.unit)),
-        ("agrees if", f"{claim.compare}, with a tolerance of {claim.tolerance:g}"),
-    ]
+    rows = [*_explained(judged), *((f"run {run}", command) for run, command in runs.items())]
+    labels = max(len(label) for label, _ in rows)
+    # A command is not broken: it is there to be copied.
+    for label, text in rows:
+        room = len(text) if label.startswith("run ") else width() - labels - 2
+        for line in wrapped([(label, text)], (labels, max(room, 1))):
+            typer.echo(line)
+    if claim.note:
+        typer.echo("\n" + textwrap.fill(claim.note, width(_WIDTH)))
+    if judged.table:
+        typer.echo("")
+        for line in columns(judged.table):
+            typer.echo("  " + line)
+
+
+def _find(papers: list[Paper], claim_id: str) -> tuple[Paper, Claim]:
+    """Return the claim of that name, with or without its paper's key in front."""
+    named = [(p, c) for p in papers for c in p.claims]
+    fitting = [(p, c) for p, c in named if claim_id in (c.id, c.id.removeprefix(f"{p.key}."))]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise PaperError(f"{claim_id!r} is any of {', '.join(c.id for _, c in fitting)}")
+    short = {c.id.removeprefix(f"{p.key}."): c.id for p, c in named}
+    near = difflib.get_close_matches(claim_id, [*short, *short.values()], n=3)
+    keys = ", ".join(f"`netspurt papers show {p.key}`" for p in papers)
+    told = list(dict.fromkeys(short.get(name, name) for name in near))
+    question = f": did you mean {' or '.join(told)}?" if told else ""
+    raise PaperError(f"no claim {claim_id!r}{question} ({keys} lists them)")
+
+
+def _explained(judged: Judged) -> list[tuple[str, str]]:
+    """Return what the verdict follows from, each with a label."""
+    claim = judged.claim
+    tolerance = f", give or take {claim.tolerance:g}" if claim.tolerance else ""
+    rows = [("printed", _shown(claim.printed, claim.unit))]
+    if claim.threshold is None:
+        rows.append(("agrees if", f"{claim.compare}{tolerance}"))
+    else:
+        threshold = f"{claim.compare} {_shown(claim.threshold, claim.unit)}{tolerance}"
+        rows.append(("agrees if", f"{threshold}: our threshold, the paper has no number"))
     if judged.measured is not None:
         rows.append(("measured", _shown(judged.measured, claim.unit)))
     if claim.corrected is not None:
@@ -200,16 +283,7 @@ def explain(papers: list[Paper], claim_id: str) -> None:
     if claim.measure:
         arguments = " ".join(f"{k}={v}" for k, v in claim.arguments.items())
         rows.append(("measured by", f"{claim.measure} {arguments} ({claim.evidence})"))
-    named = [name for names in claim.arguments.values() for name in names.split(",")]
-    rows += [(f"run {run}", _command(paper, run)) for run in named if run in paper.runs]
-    for line in columns(rows):
-        typer.echo(line)
-    if claim.note:
-        typer.echo("\n" + textwrap.fill(claim.note, _WIDTH))
-    if judged.table:
-        typer.echo("")
-        for line in columns(judged.table):
-            typer.echo("  " + line)
+    return rows
 
 
 def _command(paper: Paper, run: str) -> str:

@@ -14,6 +14,19 @@ RUNS = Path("runs") / "papers"
 AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 
 
+def _keys(incomplete: str) -> list[str]:
+    from netspurt.papers import shelf
+
+    return [key for key in shelf() if key.startswith(incomplete)]
+
+
+def _ids(incomplete: str) -> list[str]:
+    from netspurt.papers import read_paper, shelf
+
+    ids = [claim.id for key in shelf() for claim in read_paper(key).claims]
+    return [claim_id for claim_id in ids if claim_id.startswith(incomplete)]
+
+
 @app.command("list")
 def list_papers(as_json: AsJson = False) -> None:
     """List the papers."""
@@ -24,7 +37,9 @@ def list_papers(as_json: AsJson = False) -> None:
 
 @app.command("show")
 def show(
-    key: Annotated[str, typer.Argument(help="The paper.", show_default=False)],
+    key: Annotated[
+        str, typer.Argument(help="The paper.", show_default=False, autocompletion=_keys)
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Show what a paper claims, and how each claim is judged."""
@@ -35,10 +50,13 @@ def show(
 
 @app.command("check")
 def check(
-    key: Annotated[str | None, typer.Argument(help="The paper; by default all.")] = None,
+    key: Annotated[
+        str | None, typer.Argument(help="The paper; by default all.", autocompletion=_keys)
+    ] = None,
     as_json: AsJson = False,
     explain: Annotated[
-        str | None, typer.Option(metavar="ID", help="Tell how one claim got its verdict.")
+        str | None,
+        typer.Option(metavar="ID", help="Tell how one claim got its verdict.", autocompletion=_ids),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Where pictures go; by default runs/papers/KEY.")
@@ -50,7 +68,7 @@ def check(
 
     papers = [read_paper(k) for k in ([key] if key else shelf())]
     if explain is not None:
-        paper_report.explain(papers, explain)
+        paper_report.explain(papers, explain, as_json=as_json)
     elif as_json:
         paper_report.check_for_programs(papers)
     else:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from netspurt.cli.options import From, To, one_of
 
-class Kind(StrEnum):
-    """Kinds of plots."""
+#: Kinds of plots, in the order in which `all` draws them.
+_KINDS = ("time-sequence", "cwnd", "rto", "queue")
+_ALL = "all"
 
-    TIME_SEQUENCE = "time-sequence"
-    CWND = "cwnd"
-    RTO = "rto"
-    QUEUE = "queue"
+Kind = Annotated[
+    str,
+    typer.Option(
+        parser=one_of((*_KINDS, _ALL)),
+        metavar="KIND",
+        help=f"What to draw: {', '.join(_KINDS)}, or all.",
+        autocompletion=lambda: [*_KINDS, _ALL],
+    ),
+]
 
 
 def plot(
     run: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
-    kind: Annotated[Kind, typer.Option(help="What to draw.")] = Kind.TIME_SEQUENCE,
+    kind: Kind = _KINDS[0],
     out: Annotated[
         Path | None,
         typer.Option(help="The file to write, .png, .svg or .pdf; by default two in the run."),
@@ -28,19 +34,23 @@ def plot(
     flow: Annotated[str | None, typer.Option(help="The flow; by default the first.")] = None,
     node: Annotated[str | None, typer.Option(help="The spied node; by default the first.")] = None,
     link: Annotated[str | None, typer.Option(help="The link; by default all that queue.")] = None,
-    start: Annotated[float | None, typer.Option("--from", help="From this second on.")] = None,
-    end: Annotated[float | None, typer.Option("--to", help="Up to this second.")] = None,
+    start: From = None,
+    end: To = None,
 ) -> None:
     """Draw a run: PNG and SVG."""
-    from netspurt.plots import View, draw, save
+    from netspurt.plots import HEEDED, View, draw, save
     from netspurt.run import open_run
 
     opened = open_run(run)
-    files = [out] if out else [run / f"{kind.value}.png", run / f"{kind.value}.svg"]
-    unfit = [file.name for file in files if file.suffix not in {".png", ".svg", ".pdf"}]
-    if unfit:
-        raise typer.BadParameter(f"{unfit[0]}: end it in .png, .svg or .pdf", param_hint="--out")
-    view = View(flow=flow, node=node, link=link, start=start, end=end)
-    save(draw(opened, kind.value, view), files)
-    for file in files:
-        typer.echo(file)
+    if kind == _ALL and out:
+        raise ValueError("--kind all draws four pictures: leave --out out, or name one kind")
+    given = {"flow": flow, "node": node, "link": link}
+    for each in _KINDS if kind == _ALL else [kind]:
+        heeded = given
+        if kind == _ALL:
+            heeded = {name: given[name] for name in HEEDED[each]}
+        figure = draw(opened, each, View(start=start, end=end, **heeded))
+        files = [out] if out else [run / f"{each}.png", run / f"{each}.svg"]
+        save(figure, files)
+        for file in files:
+            typer.echo(file)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt import _core
+from netspurt.cli.options import count
 from netspurt.cli.output import columns, number, paint, print_json, progress, rate
 
 if TYPE_CHECKING:
@@ -27,7 +28,10 @@ def run(
         Path | None,
         typer.Option(help="The run folder to make; by default a new one under runs/."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed the random draws with this.")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(parser=count, metavar="N", help="Seed the random draws with this."),
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(

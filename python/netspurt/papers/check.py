@@ -49,6 +49,7 @@ class Judged:
             "verdict": str(self.verdict),
             "evidence": claim.evidence if ran else None,
             "expected": claim.printed,
+            "threshold": claim.threshold,
             "measured": self.measured,
             "unit": claim.unit,
             "tolerance": claim.tolerance,
@@ -76,7 +77,7 @@ def _verdict(claim: Claim, measured: Value | None) -> Verdict:
     if measured is None:
         return Verdict.NOT_REPRODUCED
     agrees = comparison(claim.compare)
-    if agrees(measured, claim.printed, claim.tolerance):
+    if agrees(measured, claim.yardstick, claim.tolerance):
         return Verdict.REPRODUCED
     if claim.corrected is not None and agrees(measured, claim.corrected, claim.tolerance):
         return Verdict.CONTRADICTION

@@ -36,6 +36,8 @@ class Claim:
         Its name, the part of the paper it stands in, and what it says, in our words.
     printed, unit
         The value the paper gives.
+    threshold
+        Where the paper gives words and no number: the value we put in its place.
     measure, arguments
         How its value is had from runs; without a measure no run can decide it.
     compare, tolerance
@@ -60,6 +62,12 @@ class Claim:
     corrected: Value | None
     evidence: str
     note: str
+    threshold: Value | None = None
+
+    @property
+    def yardstick(self) -> Value:
+        """What the measured value is compared with: what is printed, or else our threshold."""
+        return self.printed if self.threshold is None else self.threshold
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,9 @@ class Paper:
         """Return the scenario of a named run."""
         if run not in self.runs:
             raise PaperError(f"{self.key}: no run {run!r} in paper.toml")
-        return self._scenario(self.runs[run]["scenario"], self.runs[run].get("set", {}))
+        about = self.runs[run]
+        title = {"title": about["title"]} if "title" in about else {}
+        return self._scenario(about["scenario"], {**about.get("set", {}), **title})
 
     def grid(self, name: str) -> Iterator[tuple[dict[str, Any], Scenario]]:
         """Yield each combination of a grid's values, by their names, with its scenario."""
@@ -147,6 +157,7 @@ def _claim(row: Mapping[str, str]) -> Claim:
             corrected=json.loads(row["corrected"]) if row["corrected"] else None,
             evidence=row["evidence"],
             note=row["note"],
+            threshold=json.loads(row["threshold"]) if row.get("threshold") else None,
         )
     except (KeyError, ValueError) as error:
         raise PaperError(f"expected.csv, {row.get('id')}: {error}") from error

@@ -25,15 +25,19 @@ from netspurt.table import Table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["KINDS", "RunPlots", "Tables", "View", "draw", "save"]
+__all__ = ["ENDINGS", "KINDS", "RunPlots", "Tables", "View", "draw", "save"]
 
 
 class Tables(Protocol):
-    """Anything that has a title and tables by name."""
+    """Anything that has a title, an end and tables by name."""
 
     @property
     def title(self) -> str:
         """What the plot is headed with."""
+
+    @property
+    def stop_ns(self) -> int:
+        """When it ended."""
 
     def table(self, name: str) -> Table:
         """Return a table, or raise an error that says how to get it."""
@@ -46,6 +50,17 @@ KINDS: dict[str, Callable[[Axes, Tables, View], None]] = {
     "rto": draw_rto,
     "queue": draw_queue,
 }
+
+#: What of a view each kind heeds, beside the time.
+HEEDED = {
+    "time-sequence": ("flow", "node"),
+    "cwnd": ("flow",),
+    "rto": ("flow",),
+    "queue": ("link",),
+}
+
+#: The endings of pictures.
+ENDINGS = (".png", ".svg", ".pdf")
 
 
 def draw(tables: Tables, kind: str, view: View | None = None) -> Figure:
@@ -67,8 +82,13 @@ def draw(tables: Tables, kind: str, view: View | None = None) -> Figure:
     """
     if kind not in KINDS:
         raise ValueError(f"no plot of kind {kind!r}: there are {', '.join(KINDS)}")
+    view = view or View()
+    for given in ("flow", "node", "link"):
+        if getattr(view, given) is not None and given not in HEEDED[kind]:
+            fitting = " or ".join(kind for kind, heeds in HEEDED.items() if given in heeds)
+            raise ValueError(f"a plot of kind {kind} heeds no {given}; one of kind {fitting} does")
     figure, axes = new_figure()
-    KINDS[kind](axes, tables, view or View())
+    KINDS[kind](axes, tables, view)
     axes.set_title(tables.title, loc="left")
     return figure
 
@@ -77,7 +97,16 @@ def save(figure: Figure, files: Iterable[Path]) -> None:
     """Write a figure to files; the ending of each names its format.
 
     No file is ever half-written under its name.
+
+    Raises
+    ------
+    ValueError
+        When a name does not end as a picture does.
     """
+    files = list(files)
+    for file in files:
+        if file.suffix not in ENDINGS:
+            raise ValueError(f"{file.name}: the name of a picture ends in {_endings()}")
     for file in files:
         partial = file.with_name(f".{file.stem}.partial-{os.getpid()}{file.suffix}")
         try:
@@ -85,32 +114,40 @@ def save(figure: Figure, files: Iterable[Path]) -> None:
             with rc_context(SETTINGS):
                 figure.savefig(partial, metadata=metadata)
             partial.replace(file)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            raise type(error)(f"{file} cannot be written: {error.strerror}") from error
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
 
 
+def _endings() -> str:
+    return f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+
+
 @dataclass(frozen=True)
 class RunPlots:
-    """The plots of a run."""
+    """The plots of a run: each writes a file, .png, .svg or .pdf, and returns its path."""
 
     run: Tables
 
-    def time_sequence(self, file: str | os.PathLike[str], view: View | None = None) -> None:
+    def time_sequence(self, file: str | os.PathLike[str], view: View | None = None) -> Path:
         """Draw sequence numbers over time, as seen at the sender."""
-        self._save("time-sequence", file, view)
+        return self._save("time-sequence", file, view)
 
-    def cwnd(self, file: str | os.PathLike[str], view: View | None = None) -> None:
+    def cwnd(self, file: str | os.PathLike[str], view: View | None = None) -> Path:
         """Draw the congestion window, ssthresh and what is in flight."""
-        self._save("cwnd", file, view)
+        return self._save("cwnd", file, view)
 
-    def rto(self, file: str | os.PathLike[str], view: View | None = None) -> None:
+    def rto(self, file: str | os.PathLike[str], view: View | None = None) -> Path:
         """Draw round-trip samples and the retransmission timer."""
-        self._save("rto", file, view)
+        return self._save("rto", file, view)
 
-    def queue(self, file: str | os.PathLike[str], view: View | None = None) -> None:
+    def queue(self, file: str | os.PathLike[str], view: View | None = None) -> Path:
         """Draw queue lengths and drops."""
-        self._save("queue", file, view)
+        return self._save("queue", file, view)
 
-    def _save(self, kind: str, file: str | os.PathLike[str], view: View | None) -> None:
+    def _save(self, kind: str, file: str | os.PathLike[str], view: View | None) -> Path:
         save(draw(self.run, kind, view), [Path(file)])
+        return Path(file)

@@ -7,37 +7,65 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from netspurt.plots.style import BLUE, GREY, ORANGE, RED, SKY, View, legend, pick, steps
+from netspurt.plots.style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    PURPLE,
+    RED,
+    SKY,
+    View,
+    bytes_axis,
+    flow_end,
+    legend,
+    optional,
+    pick,
+    steps,
+)
 
 if TYPE_CHECKING:
     from netspurt.plots import Tables
 
 
 def draw_cwnd(axes: Axes, run: Tables, view: View) -> None:
-    """Draw cwnd, ssthresh and the octets in flight; timeouts and recoveries are marked."""
+    """Draw cwnd, ssthresh and the octets in flight, up to the flow's end.
+
+    Timeouts, fast retransmits (where the sender was spied) and the beginnings of recoveries are
+    marked.
+    """
     states = run.table("cwnd")
     flow = pick(states, "flow", view.flow, "flow")
-    states = view.clip(states.where(flow=flow))
+    end = flow_end(run, flow)
+    t, states = view.during(states.where(flow=flow), end)
     if len(states) == 0:
-        raise ValueError(f"the window of flow {flow} did not change in that time")
-    t = states.seconds()
-    axes.fill_between(
-        t, states["flight_bytes"] / 1e3, step="post", color=SKY, alpha=0.25, label="in flight"
-    )
-    cwnd = states["cwnd_bytes"] / 1e3
-    ssthresh = states["ssthresh_bytes"] / 1e3
-    top = 1.15 * max(float(cwnd.max()), float((states["flight_bytes"] / 1e3).max()))
+        raise ValueError(f"flow {flow} has no window in that time")
+    flight, cwnd, ssthresh = (states[f"{c}_bytes"] for c in ("flight", "cwnd", "ssthresh"))
+    axes.fill_between(t, flight, step="post", color=SKY, alpha=0.25, label="in flight")
+    top = 1.15 * max(float(cwnd.max()), float(flight.max()))
     steps(axes, t, ssthresh, color=ORANGE, linewidth=1.2, linestyle="--", label="ssthresh")
     steps(axes, t, cwnd, color=BLUE, linewidth=1.6, label="cwnd")
     starts = np.flatnonzero(np.diff(states["in_recovery"].astype(np.int8), prepend=0) == 1)
     if len(starts):
         style: Any = {"linestyle": "none", "marker": "v", "color": GREY, "markersize": 6}
         axes.plot(t[starts], cwnd[starts], label="recovery begins", **style)
+    _fast_retransmits(axes, run, view, flow)
     fired = view.clip(run.table("rto").where(flow=flow, fired=True)).seconds()
-    for n, at in enumerate(fired):
+    for n, at in enumerate(fired[fired <= end]):
         axes.axvline(at, color=RED, linewidth=0.9, label="timeout" if n == 0 else None)
     # ssthresh may start at the receiver's window, far above what ever happens.
     axes.set_ylim(0, min(top * 1.6, max(top, 1.1 * float(ssthresh.max()))))
-    axes.set_ylabel("[kB]")
+    bytes_axis(axes, "window", axes.get_ylim()[1])
     axes.set_title(flow, loc="right", fontsize=9)
     legend(axes)
+
+
+def _fast_retransmits(axes: Axes, run: Tables, view: View, flow: str) -> None:
+    """Mark on the time axis what the sender sent again because of duplicate ACKs."""
+    segments = optional(run, "segments")
+    if segments is None:
+        return
+    fast = view.clip(segments.where(flow=flow, way="out", kind="resend", cause="fast"))
+    if len(fast):
+        style: Any = {"linestyle": "none", "marker": "^", "color": PURPLE, "markersize": 6}
+        style |= {"clip_on": False, "zorder": 3}
+        axes.plot(fast.seconds(), np.zeros(len(fast)), label="fast retransmit", **style)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from netspurt.plots.style import (
     BLACK,
@@ -28,54 +30,121 @@ if TYPE_CHECKING:
 
 _COLOURS = [BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK]
 
+#: A queue that dropped nothing is of interest when it held more packets than this.
+_FEW = 5
+
+#: With more changes than this a queue is drawn as a band and a mean, over spans of time with so
+#: many changes each, up to so many spans.
+_CHANGES = 400
+_CHANGES_PER_SPAN = 4
+_SPANS = 250
+
+#: With more drops than this their marks are smaller.
+_DROPS = 200
+
+
+@dataclass(frozen=True)
+class _Queue:
+    """A direction of a link: since when it held how many packets, and when it dropped some."""
+
+    label: str
+    t: NDArray[np.float64]
+    packets: NDArray[np.float64]
+    dropped: NDArray[np.float64]
+
+    def mean(self) -> float:
+        """Return the mean length, times the time."""
+        return float(np.sum(self.packets[:-1] * np.diff(self.t)))
+
 
 def draw_queue(axes: Axes, run: Tables, view: View) -> None:
     """Draw how many packets each queue held, the one in transmission included, and drops.
 
-    Without a link named these are the directions whose queue ever held a packet more than the
-    one in transmission.
+    Without a link named these are the directions that dropped packets or held more than a few;
+    where none did, those that ever held a packet more than the one in transmission. A queue that
+    changes too often to be followed is a band from its least to its greatest length, with a line
+    for its mean.
     """
     everything = run.table("queue")
     link = None if view.link is None else pick(everything, "link", view.link, "link")
-    shown = view.clip(everything.where(link=link))
-    drops = view.clip(run.table("drops").where(link=link, reason="queue-full"))
-    directions = _directions(shown, busy_only=link is None)
-    if not directions:
+    own = everything.where(link=link)
+    queues = [_queue(run, view, own, way) for way in _directions(own)]
+    if link is None:
+        queues = _interesting(queues)
+    queues = sorted((q for q in queues if len(q.t)), key=lambda q: -q.mean())[: len(_COLOURS)]
+    if not queues:
         raise ValueError("no queue held more than the packet in transmission")
-    labelled = False
     # The fullest comes first, and is drawn last, above the others.
-    for n, (name, way) in reversed(list(enumerate(directions))):
-        own = shown.where(link=name, way=way)
-        colour = _COLOURS[n % len(_COLOURS)]
-        t, packets = own.seconds(), own["queue_packets"]
-        steps(axes, t, packets, color=colour, linewidth=1.2, label=f"{name} {way}")
-        lost = drops.where(link=name, way=way).seconds()
-        if len(lost):
-            place = np.clip(np.searchsorted(t, lost, side="right") - 1, 0, len(t) - 1)
-            axes.plot(
-                lost,
-                packets[place],
-                linestyle="none",
-                marker="x",
-                markersize=6,
-                markeredgewidth=1.5,
-                color=RED,
-                label=None if labelled else "dropped",
-            )
-            labelled = True
+    for colour, queue in reversed(list(zip(_COLOURS, queues, strict=False))):
+        _draw(axes, queue, colour)
+    _draw_drops(axes, queues)
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("queued or in transmission [packets]")
     legend(axes)
 
 
-def _directions(queue: Table, *, busy_only: bool) -> list[tuple[str, str]]:
-    """Return the directions of links to draw, that with the longest mean queue first."""
-    means: dict[tuple[str, str], float] = {}
-    for name in dict.fromkeys(queue["link"].tolist()):
-        for way in ("there", "back"):
-            own = queue.where(link=name, way=way)
-            packets = own["queue_packets"]
-            if len(packets) and (not busy_only or packets.max() > 1):
-                means[name, way] = float(np.sum(packets[:-1] * np.diff(own.seconds())))
-    return sorted(means, key=lambda direction: -means[direction])[: len(_COLOURS)]
+def _directions(queue: Table) -> list[tuple[str, str]]:
+    names = dict.fromkeys(queue["link"].tolist())
+    return [(name, way) for name in names for way in ("there", "back")]
+
+
+def _queue(run: Tables, view: View, queue: Table, direction: tuple[str, str]) -> _Queue:
+    name, way = direction
+    drops = run.table("drops").where(link=name, way=way, reason="queue-full")
+    states = queue.where(link=name, way=way)
+    end = run.stop_ns / 1e9
+    t, shown = view.during(states, end)
+    packets = shown["queue_packets"].astype(np.float64)
+    start = view.start or 0.0
+    if len(t) and t[0] > start:
+        # Before its first change a queue is empty.
+        t, packets = np.concatenate([[start], t]), np.concatenate([[0], packets])
+    return _Queue(f"{name} {way}", t, packets, view.clip(drops).seconds())
+
+
+def _interesting(queues: list[_Queue]) -> list[_Queue]:
+    longest = {id(q): int(q.packets.max(initial=0)) for q in queues}
+    chosen = [q for q in queues if len(q.dropped) or longest[id(q)] > _FEW]
+    return chosen or [q for q in queues if longest[id(q)] > 1]
+
+
+def _draw(axes: Axes, queue: _Queue, colour: str) -> None:
+    if len(queue.t) <= _CHANGES:
+        steps(axes, queue.t, queue.packets, color=colour, linewidth=1.2, label=queue.label)
+        return
+    spans = min(_SPANS, len(queue.t) // _CHANGES_PER_SPAN)
+    edges = np.linspace(queue.t[0], queue.t[-1], spans + 1)
+    least, mean, most = _spans(queue, edges)
+    band: Any = {"step": "post", "color": colour, "alpha": 0.3, "linewidth": 0}
+    axes.fill_between(edges, np.append(least, least[-1]), np.append(most, most[-1]), **band)
+    label = f"{queue.label}, mean and range"
+    steps(axes, edges, np.append(mean, mean[-1]), color=colour, linewidth=1.2, label=label)
+
+
+def _spans(queue: _Queue, edges: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """Return the least, the mean and the greatest length between each edge and the next."""
+    # Each edge is a change too, to the length that holds there.
+    place = np.searchsorted(queue.t, edges, side="right") - 1
+    t = np.concatenate([queue.t, edges])
+    packets = np.concatenate([queue.packets, queue.packets[place]])
+    order = np.argsort(t, kind="stable")
+    t, packets = t[order], packets[order]
+    first = np.searchsorted(t, edges[:-1], side="left")
+    held = packets * np.diff(t, append=t[-1])
+    mean = np.add.reduceat(held, first) / np.diff(edges)
+    return np.minimum.reduceat(packets, first), mean, np.maximum.reduceat(packets, first)
+
+
+def _draw_drops(axes: Axes, queues: list[_Queue]) -> None:
+    """Mark each drop at the length that the queue had."""
+    marks = sum(len(queue.dropped) for queue in queues)
+    many = marks > _DROPS
+    label: str | None = "dropped"
+    for queue in queues:
+        if len(queue.dropped):
+            place = np.searchsorted(queue.t, queue.dropped, side="right") - 1
+            style: Any = {"linestyle": "none", "marker": "x", "color": RED, "label": label}
+            style |= {"markersize": 4 if many else 6, "markeredgewidth": 0.8 if many else 1.5}
+            axes.plot(queue.dropped, queue.packets[np.maximum(place, 0)], **style)
+            label = None

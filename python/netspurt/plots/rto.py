@@ -2,48 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from matplotlib.axes import Axes
 
-from netspurt.plots.style import BLUE, GREY, RED, View, legend, pick, steps
+from netspurt.plots.style import BLUE, GREY, RED, View, flow_end, legend, pick, steps
 
 if TYPE_CHECKING:
     from netspurt.plots import Tables
 
 
 def draw_rto(axes: Axes, run: Tables, view: View) -> None:
-    """Draw round-trip samples, their smoothed mean, the timer, and when it fired."""
-    states = run.table("rto")
-    flow = pick(states, "flow", view.flow, "flow")
-    states = view.clip(states.where(flow=flow))
+    """Draw round-trip samples, their smoothed mean, the timer, and when it fired.
+
+    A timeout is marked at the value that ran out; from there on the timer is backed off.
+    """
+    everything = run.table("rto")
+    flow = pick(everything, "flow", view.flow, "flow")
+    own = everything.where(flow=flow)
+    end = flow_end(run, flow)
+    t, states = view.during(own, end)
     if len(states) == 0:
-        raise ValueError(f"the timer of flow {flow} did not change in that time")
-    t = states.seconds()
+        raise ValueError(f"flow {flow} has no timer in that time")
     samples = view.clip(run.table("rtt").where(flow=flow))
-    axes.plot(
-        samples.seconds(),
-        samples.seconds("rtt_ns"),
-        linestyle="none",
-        marker="o",
-        markersize=3,
-        color=GREY,
-        label="round-trip sample",
-    )
+    dots: Any = {"linestyle": "none", "marker": "o", "markersize": 3, "color": GREY}
+    axes.plot(samples.seconds(), samples.seconds("rtt_ns"), label="round-trip sample", **dots)
     steps(axes, t, states.seconds("srtt_ns"), color=BLUE, linewidth=1.4, label="srtt")
     steps(axes, t, states.seconds("rto_ns"), color=RED, linewidth=1.4, label="rto")
-    fired = states.where(fired=True)
+    fired = view.clip(own.where(fired=True)).seconds()
+    fired = fired[fired <= end]
     if len(fired):
-        axes.plot(
-            fired.seconds(),
-            fired.seconds("rto_ns"),
-            linestyle="none",
-            marker="v",
-            markersize=7,
-            color=RED,
-            label="timeout",
-        )
+        before = np.maximum(np.searchsorted(own.seconds(), fired) - 1, 0)
+        marks: Any = {"linestyle": "none", "marker": "v", "markersize": 7, "color": RED}
+        axes.plot(fired, own.seconds("rto_ns")[before], label="timeout", **marks)
     axes.set_ylim(bottom=0)
-    axes.set_ylabel("[s]")
+    axes.set_ylabel("timer, round trip [s]")
     axes.set_title(flow, loc="right", fontsize=9)
     legend(axes)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from netspurt.table import Table
+
+if TYPE_CHECKING:
+    from netspurt.plots import Tables
 
 #: Okabe and Ito's palette, told apart with every kind of colour vision.
 BLACK = "#1a1a1a"
@@ -52,6 +56,12 @@ class View:
     start: float | None = None
     end: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.start is not None and self.end is not None and self.start > self.end:
+            raise ValueError(
+                f"the time to show ends at {self.end:g} s, before its start, {self.start:g} s"
+            )
+
     def clip(self, table: Table) -> Table:
         """Return the rows within the time shown."""
         t = table.seconds()
@@ -61,6 +71,22 @@ class View:
         if self.end is not None:
             keep &= t <= self.end
         return table if keep.all() else table.select(keep)
+
+    def during(self, states: Table, end: float) -> tuple[NDArray[np.float64], Table]:
+        """Return the states in force in the time shown, up to `end`, and since when each is.
+
+        The first is the one in force when that time begins, the last holds to its end.
+        """
+        t = states.seconds()
+        start = 0.0 if self.start is None else self.start
+        end = end if self.end is None else min(end, self.end)
+        shown = np.flatnonzero((t >= start) & (t <= end))
+        before = np.flatnonzero(t < start)[-1:] if start <= end else shown[:0]
+        rows = np.concatenate([before, shown])
+        rows = np.concatenate([rows, rows[-1:]])
+        since = np.maximum(t[rows], start)
+        since[-1:] = end
+        return since, states.take(rows)
 
 
 def new_figure() -> tuple[Figure, Axes]:
@@ -93,6 +119,29 @@ def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
             else f"nothing to draw: the table {table.name} is empty"
         )
     return str(wanted)
+
+
+def flow_end(run: Tables, flow: str) -> float:
+    """Return when all of a flow was acknowledged, or else when the run ended, in seconds."""
+    finished = float(run.table("flows").where(flow=flow).seconds("finished_ns")[0])
+    return run.stop_ns / 1e9 if np.isnan(finished) else finished
+
+
+def optional(run: Tables, name: str) -> Table | None:
+    """Return a table, `None` where it was not recorded."""
+    try:
+        return run.table(name)
+    except ValueError:
+        return None
+
+
+def bytes_axis(axes: Axes, what: str, most: float) -> None:
+    """Label the y axis, whose values are octets, in a unit that fits the largest."""
+    scale, unit = next(
+        (s, u) for s, u in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")) if most >= 5 * s
+    )
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda octets, _: f"{octets / scale:g}"))
+    axes.set_ylabel(f"{what} [{unit}]")
 
 
 def steps(axes: Axes, t: NDArray[np.float64], y: NDArray[np.float64], **style: Any) -> None:

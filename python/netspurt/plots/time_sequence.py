@@ -10,55 +10,82 @@ from matplotlib.collections import LineCollection
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from netspurt.plots.style import BLACK, GREEN, PURPLE, RED, View, legend, pick, steps
+from netspurt.plots.style import (
+    BLACK,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    RED,
+    View,
+    bytes_axis,
+    legend,
+    pick,
+    steps,
+)
 from netspurt.table import Table
 
 if TYPE_CHECKING:
     from netspurt.plots import Tables
 
+#: With fewer segments than this a bar is long enough to be seen by itself.
+_FEW = 400
+
 
 def draw_time_sequence(axes: Axes, run: Tables, view: View) -> None:
     """Draw what passed one node: sends, resends, ACKs, SACK blocks, and drops anywhere.
 
-    Each segment is a bar from its first to its last octet, the cumulative ACK a line that
-    climbs below them, each duplicate ACK a tick on that line, a SACK block a bar at the instant
-    of its ACK. A cross marks a segment that was dropped or lost.
+    Each segment is a bar from its first to its last octet, with a dot that is seen at every
+    zoom; the cumulative ACK is a line that climbs below them, each duplicate ACK a tick of one
+    packet's height below that line, a SACK block a bar at the instant of its ACK. A cross marks
+    a segment that was dropped or lost. Resends come last, above all else.
     """
     segments = run.table("segments")
     flow = pick(segments, "flow", view.flow, "flow")
     own = segments.where(flow=flow)
-    node = pick(own, "node", view.node, "spied node")
+    node = _node(segments, own, view, flow)
     seen = view.clip(own.where(node=node))
     if len(seen) == 0:
         raise ValueError(f"nothing of flow {flow} was seen at {node} in that time")
-    few = len(seen) < 400
-    _bars(axes, seen.where(kind="data"), BLACK, "sent", 1.6 if few else 0.9)
-    resent = seen.where(kind="resend")
-    _bars(axes, resent, RED, "resent", 2.2 if few else 1.2)
-    if few:
-        middles = resent["seq"] + resent["len_bytes"] // 2
-        for at in zip(resent.seconds(), middles, strict=True):
-            style: Any = {"color": RED, "fontsize": 8, "weight": "bold", "va": "center"}
-            axes.annotate("R", at, xytext=(3, 0), textcoords="offset points", **style)
-    _acks(axes, seen)
+    few = len(seen) < _FEW
+    _acks(axes, seen, int(own["len_bytes"].max()))
     blocks = view.clip(run.table("sack_blocks").where(flow=flow, node=node))
     bars = np.column_stack([blocks.seconds(), blocks["left"], blocks["right"]])
-    _vertical(axes, bars, color=PURPLE, label="SACK block", linewidth=1.4)
-    _drops(axes, run, own, view, flow)
-    axes.set_ylabel("sequence number [octets]")
+    _vertical(axes, bars, color=PURPLE, label="SACK block", linewidth=1.4, zorder=2.2)
+    _segments(axes, seen.where(kind="data"), "sent", few=few, color=BLACK, zorder=2.4)
+    _drops(axes, run, own, view, few=few)
+    _segments(axes, seen.where(kind="resend"), "resent", few=few, color=RED, zorder=2.8)
     axes.set_title(f"{flow} at {node}", loc="right", fontsize=9)
     axes.autoscale_view()
-    _packet_axis(axes, seen)
+    bytes_axis(axes, "sequence number", axes.get_ylim()[1])
+    _packet_axis(axes, own)
     legend(axes, inside=True)
 
 
-def _packet_axis(axes: Axes, seen: Table) -> None:
-    """Put packet numbers on the right where all packets are of one size."""
-    sizes = np.unique(seen["len_bytes"])
-    sizes = sizes[sizes > 0]
-    if len(sizes) != 1:
+def _node(segments: Table, own: Table, view: View, flow: str) -> str:
+    """Return the node to look from: the wanted one, or the first that saw the flow."""
+    spied = set(segments["node"].tolist())
+    there = list(dict.fromkeys(own["node"].tolist()))
+    if view.node in spied and view.node not in there:
+        raise ValueError(f"flow {flow} was not seen at {view.node}, but at {', '.join(there)}")
+    return pick(own, "node", view.node, "spied node")
+
+
+class _PacketLocator(MaxNLocator):
+    """Ticks at whole packets, the first of which is number 1."""
+
+    def __init__(self) -> None:
+        super().__init__(nbins=12, integer=True)
+
+    def tick_values(self, vmin: float, vmax: float) -> list[float]:
+        return sorted({max(float(tick), 1.0) for tick in super().tick_values(vmin, vmax)})
+
+
+def _packet_axis(axes: Axes, own: Table) -> None:
+    """Put packet numbers on the right where all packets but the last are of one size."""
+    data = own.select(own["len_bytes"] > 0)
+    size = int(data["len_bytes"].max())
+    if np.any((data["seq"] - 1) % size):
         return
-    size = int(sizes[0])
 
     def packet(seq: Any) -> Any:
         return (seq - 1) / size + 0.5
@@ -67,18 +94,19 @@ def _packet_axis(axes: Axes, seen: Table) -> None:
         return (number - 0.5) * size + 1
 
     right = axes.secondary_yaxis("right", functions=(packet, sequence))
-    right.yaxis.set_major_locator(MaxNLocator(nbins=12, integer=True))
+    right.yaxis.set_major_locator(_PacketLocator())
     right.set_ylabel("packet")
 
 
-def _ends(segments: Table) -> NDArray[np.int64]:
-    ends: NDArray[np.int64] = segments["seq"] + segments["len_bytes"]
-    return ends
-
-
-def _bars(axes: Axes, segments: Table, colour: str, label: str, width: float) -> None:
-    bars = np.column_stack([segments.seconds(), segments["seq"], _ends(segments)])
-    _vertical(axes, bars, color=colour, label=label, linewidth=width)
+def _segments(axes: Axes, segments: Table, label: str, *, few: bool, **style: Any) -> None:
+    first, size, t = segments["seq"], segments["len_bytes"], segments.seconds()
+    bars = np.column_stack([t, first, first + size])
+    resent = label == "resent"
+    width = (2.2 if resent else 1.6) if few else 1.0
+    _vertical(axes, bars, label=label, linewidth=width, **style)
+    if resent or not few:
+        dots: Any = {"linestyle": "none", "marker": "o", "markeredgewidth": 0}
+        axes.plot(t, first + size / 2, markersize=4.5 if resent else 1.8, **dots, **style)
 
 
 def _vertical(axes: Axes, bars: NDArray[np.float64], **style: Any) -> None:
@@ -89,27 +117,18 @@ def _vertical(axes: Axes, bars: NDArray[np.float64], **style: Any) -> None:
     axes.add_collection(LineCollection(list(ends), **style))
 
 
-def _acks(axes: Axes, seen: Table) -> None:
+def _acks(axes: Axes, seen: Table, packet_bytes: int) -> None:
     new = seen.where(kind="ack")
     if len(new):
-        steps(axes, new.seconds(), new["ack"], color=GREEN, linewidth=1.2, label="ACK")
+        steps(axes, new.seconds(), new["ack"], color=GREEN, linewidth=1.4, label="ACK", zorder=2.0)
     again = seen.where(kind="dupack")
-    if len(again):
-        axes.plot(
-            again.seconds(),
-            again["ack"],
-            linestyle="none",
-            marker="|",
-            markersize=9,
-            markeredgewidth=1.4,
-            color=GREEN,
-            label="duplicate ACK",
-        )
+    ticks = np.column_stack([again.seconds(), again["ack"] - packet_bytes, again["ack"]])
+    _vertical(axes, ticks, color=GREEN, label="duplicate ACK", linewidth=0.8, zorder=2.1)
 
 
-def _drops(axes: Axes, run: Tables, own: Table, view: View, flow: str) -> None:
+def _drops(axes: Axes, run: Tables, own: Table, view: View, *, few: bool) -> None:
     """Mark data that went no further, at the height of its middle."""
-    dropped = view.clip(run.table("drops").where(flow=flow))
+    dropped = view.clip(run.table("drops").where(flow=str(own["flow"][0])))
     dropped = dropped.select(dropped["kind"] != "ack")
     if len(dropped) == 0:
         return
@@ -123,8 +142,9 @@ def _drops(axes: Axes, run: Tables, own: Table, view: View, flow: str) -> None:
             *zip(*points, strict=True),
             linestyle="none",
             marker="x",
-            markersize=6,
-            markeredgewidth=1.5,
-            color=RED,
+            markersize=7 if few else 5,
+            markeredgewidth=1.5 if few else 1.0,
+            color=ORANGE,
             label="dropped or lost",
+            zorder=2.6,
         )

@@ -143,11 +143,21 @@ impl<'a> Blocks<'a> {
     }
 }
 
+/// The address that the node numbered `node` has in captures.
+pub fn node_address(node: u32) -> Ipv4Addr {
+    Ipv4Addr::from(0x0a00_0000 | (node + 1) & 0x00ff_ffff)
+}
+
+/// The addresses and ports that both ends of each flow have in captures.
+pub fn flow_addresses(names: &Names) -> impl Iterator<Item = [SocketAddrV4; 2]> {
+    (0..).zip(&names.flows).map(|(i, flow)| addresses(i, flow))
+}
+
 /// The addresses of a flow's two ends. Ports are reused after 50 000 flows, listening ports
 /// then differ.
 #[expect(clippy::cast_possible_truncation, reason = "both stay below 65536")]
 fn addresses(flow: u32, names: &FlowName) -> [SocketAddrV4; 2] {
-    let host = |node: u32| Ipv4Addr::from(0x0a00_0000 | (node + 1) & 0x00ff_ffff);
+    let host = node_address;
     let port = (FIRST_PORT + flow % 50_000) as u16;
     let listening = LISTENING_PORT + (flow / 50_000 % 4000) as u16;
     [SocketAddrV4::new(host(names.from), port), SocketAddrV4::new(host(names.to), listening)]

@@ -8,7 +8,7 @@ mod segments;
 mod summary;
 mod table;
 
-pub use capture::{CaptureError, write_capture};
+pub use capture::{CaptureError, flow_addresses, node_address, write_capture};
 pub use digest::digest;
 pub use parquet::{TableError, read_table, write_table};
 pub use recorder::{FlowName, LinkName, Names, Recorder};

@@ -64,10 +64,10 @@ impl Document {
     }
 
     fn syntax(&self, text: &str, message: &str, span: Option<Range<usize>>) -> ScenarioError {
-        let (message, fix) = if message.contains("string values must be quoted") {
-            ("a text without quotes", "put it in quotes, as in \"text\"".to_owned())
-        } else {
-            (message, String::new())
+        let bare = span.as_ref().and_then(|span| bare_text(text, span.start));
+        let (message, fix) = match bare {
+            Some(bare) => ("a text without quotes", format!("write `\"{bare}\"`")),
+            None => (message, String::new()),
         };
         ScenarioError {
             message: format!("not TOML: {}", message.replace('\n', ", ")),
@@ -125,6 +125,18 @@ impl Document {
         }
         error
     }
+}
+
+/// The value around the octet `at` of a TOML text, if it is a text that lacks its quotes.
+fn bare_text(text: &str, at: usize) -> Option<&str> {
+    let rest = text.get(at..)?;
+    let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let start = text[line..at].rfind('=').map_or(line, |equals| line + equals + 1);
+    let end = rest.find(['\n', '#', ',', '}', ']']).map_or(text.len(), |length| at + length);
+    let bare = text[start..end].trim();
+    let quoted = |c: char| matches!(c, '"' | '\'' | '[' | '{' | '=');
+    let told = bare.contains(char::is_alphabetic) && !bare.contains(quoted) && start > line;
+    told.then_some(bare)
 }
 
 /// The keys of a dotted path.

@@ -321,10 +321,23 @@ fn all_names_at_the_least_distance_are_suggested() {
 
 #[test]
 fn a_text_without_quotes_is_told_to_be_put_in_quotes() {
-    let error = slip("\"reno\"", "reno");
-    assert_eq!(error.message, "not TOML: a text without quotes");
-    assert!(error.fix.contains("in quotes"), "{error}");
-    assert_eq!(error.place.unwrap().line, 10);
+    for (from, to, fix) in [
+        ("\"reno\"", "reno", "write `\"reno\"`"),
+        ("\"reno\"", "tahoe", "write `\"tahoe\"`"),
+        ("\"reno\"", "fack", "write `\"fack\"`"),
+        ("\"reno\"", "newreno", "write `\"newreno\"`"),
+        ("\"9600 bit/s\"", "9600 bit/s", "write `\"9600 bit/s\"`"),
+        ("stop = \"10 s\"", "stop = 10 s # long", "write `\"10 s\"`"),
+    ] {
+        let error = slip(from, to);
+        assert_eq!(error.message, "not TOML: a text without quotes", "{to}: {error}");
+        assert_eq!(error.fix, fix);
+        assert!(error.place.is_some());
+    }
+    for none in ["stop = ", "stop = \"1 s", "stop \"1 s\"", "[links"] {
+        let error = Scenario::parse("x.toml", none).unwrap_err();
+        assert!(!error.message.contains("without quotes"), "{none}: {error}");
+    }
 }
 
 #[test]

@@ -1,0 +1,56 @@
+"""Options: how their words are read, and what is told of wrong ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+
+def _reader(what: str, read: Callable[[str], Any]) -> Callable[[Any], Any]:
+    def parse(text: Any) -> Any:
+        if not isinstance(text, str):
+            return text
+        try:
+            return read(text)
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is not {what}") from None
+
+    return parse
+
+
+def _count(text: str) -> int:
+    if int(text) < 0:
+        raise ValueError
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    if not math.isfinite(float(text)):
+        raise ValueError
+    return float(text)
+
+
+seconds = _reader("a number of seconds, as 12.5 is", _seconds)
+count = _reader("a whole number from 0 on", _count)
+
+From = Annotated[
+    float | None,
+    typer.Option("--from", parser=seconds, metavar="SECONDS", help="From this second on."),
+]
+To = Annotated[
+    float | None, typer.Option("--to", parser=seconds, metavar="SECONDS", help="Up to this second.")
+]
+
+
+def one_of(words: Sequence[str]) -> Callable[[str], str]:
+    """Return what reads an option that is one of some words."""
+
+    def parse(text: str) -> str:
+        if text not in words:
+            raise typer.BadParameter(f"{text!r} is none of {', '.join(words)}")
+        return text
+
+    return parse

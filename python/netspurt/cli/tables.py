@@ -1,0 +1,75 @@
+"""`netspurt table`: a run's tables as text."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from netspurt.cli.options import From, To, count
+
+if TYPE_CHECKING:
+    from netspurt.table import Table
+
+
+def table(
+    run: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
+    name: Annotated[
+        str | None, typer.Argument(help="The table; without it all are named.", show_default=False)
+    ] = None,
+    flow: Annotated[str | None, typer.Option(help="Only rows of this flow.")] = None,
+    start: From = None,
+    end: To = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print as CSV.")] = False,
+    limit: Annotated[
+        int | None, typer.Option(parser=count, metavar="N", help="At most so many rows.")
+    ] = None,
+) -> None:
+    """Print a table of a run."""
+    import numpy as np
+
+    from netspurt.run import open_run
+    from netspurt.table import aligned
+
+    opened = open_run(run)
+    if name is None:
+        for each in opened.tables.values():
+            typer.echo(f"{each.name}: {len(each)} rows of {', '.join(each)}")
+        return
+    chosen = _rows(opened.table(name), flow, start, end)
+    shown = len(chosen) if limit is None else min(limit, len(chosen))
+    left_out = len(chosen) - shown
+    chosen = chosen.take(np.arange(shown))
+    if as_csv:
+        out = csv.writer(sys.stdout, lineterminator="\n")
+        out.writerow(chosen)
+        out.writerows(chosen.texts())
+        return
+    for line in aligned(chosen):
+        typer.echo(line)
+    if left_out:
+        typer.echo(f"... {left_out} more rows")
+
+
+def _rows(table: Table, flow: str | None, start: float | None, end: float | None) -> Table:
+    """Return the rows of a flow within some time.
+
+    Raises
+    ------
+    ValueError
+        When the table has no such flow, or no flows or instants at all.
+    """
+    from netspurt.plots.style import View, pick
+
+    if flow is not None:
+        if "flow" not in table:
+            raise ValueError(f"the table {table.name} has no flows: leave --flow out")
+        table = table.where(flow=pick(table, "flow", flow, "flow"))
+    if start is None and end is None:
+        return table
+    if "t_ns" not in table:
+        raise ValueError(f"the table {table.name} has no instants: leave --from and --to out")
+    return View(start=start, end=end).clip(table)
