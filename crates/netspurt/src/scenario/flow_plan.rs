@@ -13,6 +13,9 @@ use super::flow_spec::{
 };
 use super::quantity::{Amount, WordOr};
 
+/// Segments in a window at most: what is in flight lies in memory.
+const WINDOW_MAX_SEGS: u32 = 1_000_000;
+
 /// Octets of IPv4 and TCP headers without options.
 const HEADER_BYTES: u16 = 40;
 
@@ -110,10 +113,13 @@ pub(super) fn connection(name: &str, tcp: &TcpSpec) -> Result<TcpConfig, Problem
     let missing = |key: &str| problem(name, key, format!("the profile leaves `{key}` open"));
     let segments = |key: &str, count: Option<SegmentCount>| {
         let count = count.ok_or_else(|| missing(key))?.0;
-        u32::try_from(count).ok().filter(|n| *n > 0).ok_or_else(|| {
-            problem(name, key, format!("a window of {count} segments sends nothing"))
-                .fix("at least `1 segment`")
-        })
+        match u32::try_from(count) {
+            Ok(0) => Err(problem(name, key, "a window of 0 segments sends nothing")
+                .fix("at least `1 segment`")),
+            Ok(count @ ..=WINDOW_MAX_SEGS) => Ok(count),
+            _ => Err(problem(name, key, format!("a window of {count} segments is too large"))
+                .fix(format!("at most `{WINDOW_MAX_SEGS} segments`"))),
+        }
     };
     let clock = clock(name, tcp.clock.as_ref().ok_or_else(|| missing("clock"))?)?;
     Ok(TcpConfig {
@@ -152,11 +158,14 @@ fn recovery(word: RecoveryWord) -> Recovery {
 
 fn clock(name: &str, spec: &WordOr<ClockWord, ClockTable>) -> Result<Clock, Problem> {
     let WordOr::Table(ClockTable { tick, phase }) = spec else { return Ok(Clock::EXACT) };
+    let wrong =
+        |key: &str, message: &str| Problem::at(["flows", name, "tcp", "clock", key], message);
     Clock::ticking(*tick, phase.unwrap_or_default()).ok_or_else(|| {
         if tick.is_zero() {
-            problem(name, "clock", "a clock with a tick of nothing").fix("write `\"exact\"`")
+            wrong("tick", "a clock with a tick of nothing").fix("write `clock = \"exact\"`")
         } else {
-            problem(name, "clock", "the phase is not within the tick").fix("below the tick")
+            wrong("phase", "the phase is not within the tick")
+                .fix(format!("below the tick of {tick}"))
         }
     })
 }
@@ -165,9 +174,18 @@ fn rto(name: &str, table: RtoTable, clock: Clock) -> Result<Ns2Config, Problem> 
     let RtoTable { initial: Some(initial), min: Some(min), max: Some(max) } = table else {
         return Err(problem(name, "rto", "the profile leaves `rto` open"));
     };
-    if min > max || initial.is_zero() || max.is_zero() {
-        return Err(problem(name, "rto", "a timer that could never be")
-            .fix("`initial` and `max` above zero, `min` at most `max`"));
+    let wrong =
+        |key: &str, message: String| Problem::at(["flows", name, "tcp", "rto", key], message);
+    for (key, value) in [("initial", initial), ("max", max)] {
+        if value.is_zero() {
+            return Err(wrong(key, "a timer that fires at once".into()).fix("above zero"));
+        }
+    }
+    if min > max {
+        let message = format!("the least timer, {min}, is above the greatest, {max}");
+        return Err(wrong("min", message)
+            .also(["flows", name, "tcp", "rto", "max"])
+            .fix("`min` at most `max`"));
     }
     let tick = clock.tick().unwrap_or(Duration::from_nanos(1));
     Ok(Ns2Config { tick, initial, min, max })
@@ -211,5 +229,5 @@ fn too_late(name: &str, spec: &FlowSpec, i: u32, stop: Duration) -> Problem {
         .also(["flows", name, "count"])
         .also(["flows", name, "start"])
         .also(["stop"])
-        .fix(format!("room for {i} of the {} before the `stop` of {stop}", spec.count))
+        .fix(format!("room for {i} of the {} before the `stop` of {stop}", spec.count.0))
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{ByteCount, Duration, SegmentCount};
 
+use super::number::{Number, Whole};
 use super::quantity::{Amount, WordOr};
 
 /// A flow, or `count` of them: one transfer in one direction.
@@ -29,7 +30,7 @@ pub struct FlowSpec {
     pub start: Duration,
     /// How many such flows; those of a group are called after it, `name.0`, `name.1`, …
     #[serde(default = "one")]
-    pub count: u32,
+    pub count: Number,
     /// How long after one flow of the group the next one starts.
     #[serde(default)]
     pub every: Duration,
@@ -39,8 +40,8 @@ fn unlimited() -> SendSpec {
     Amount::Unlimited
 }
 
-fn one() -> u32 {
-    1
+fn one() -> Number {
+    Whole(1)
 }
 
 /// A named set of TCP switches.

@@ -9,11 +9,14 @@ mod flow_plan;
 mod flow_spec;
 mod link_plan;
 mod link_spec;
+mod number;
+mod pattern;
 mod plan;
 mod quantity;
 mod run;
 mod spec;
 mod stranger;
+mod tree;
 
 use schemars::schema_for;
 
@@ -83,7 +86,7 @@ impl Scenario {
 
     /// What seeds the random draws.
     pub fn seed(&self) -> u64 {
-        self.spec.seed
+        self.spec.seed.0
     }
 
     /// The scenario with every default spelt out, as TOML.

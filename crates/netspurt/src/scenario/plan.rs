@@ -16,7 +16,9 @@ use super::flow_plan::{connection, transfer};
 use super::flow_spec::FlowSpec;
 use super::link_plan::{LinkName, WAYS, both_ways};
 use super::link_spec::LinkSpec;
+use super::number::Whole;
 use super::spec::{DumbbellSpec, PathSpec, RouteSpec, Spec, TableName};
+use super::tree::entry;
 
 /// One direction of a link.
 pub(super) struct PlannedLink {
@@ -50,7 +52,7 @@ pub(super) struct Plan {
 struct Drawn<'a> {
     name: String,
     between: [String; 2],
-    path: Vec<&'a str>,
+    path: Vec<String>,
     spec: &'a LinkSpec,
 }
 
@@ -58,8 +60,11 @@ impl Spec {
     /// Spells out the defaults that depend on other keys.
     pub(super) fn fill_in(&mut self) {
         self.flows.values_mut().for_each(FlowSpec::fill_in);
-        let sources: IndexSet<String> =
-            self.flows.values().flat_map(|flow| (0..flow.count).map(|i| flow.source(i))).collect();
+        let sources: IndexSet<String> = self
+            .flows
+            .values()
+            .flat_map(|flow| (0..flow.count.small()).map(|i| flow.source(i)))
+            .collect();
         self.record.spy.get_or_insert_with(|| sources.into_iter().collect());
     }
 }
@@ -73,15 +78,15 @@ impl Plan {
         let drawn = draw(spec)?;
         let nodes: IndexSet<String> =
             drawn.iter().flat_map(|link| link.between.iter().cloned()).collect();
-        let (graph, links) = lay(&drawn, &nodes, spec.seed)?;
+        let (graph, links) = lay(&drawn, &nodes, spec.seed.0)?;
         let mut routes = Routes::shortest(&graph);
-        for route in &spec.routes {
-            set_route(&mut routes, route, &drawn, &nodes)?;
+        for (place, route) in spec.routes.iter().enumerate() {
+            set_route(&mut routes, place, route, &drawn, &nodes)?;
         }
         let net = Net { nodes: &nodes, graph: &graph, routes: &routes, links: &links };
         let flows = plan_flows(spec, &net)?;
-        let spied: IndexSet<u32> = (spec.record.spy.iter().flatten())
-            .map(|name| node(&nodes, name, &["record", "spy"]))
+        let spied: IndexSet<u32> = (spec.record.spy.iter().flatten().enumerate())
+            .map(|(n, name)| node(&nodes, name, &["record", "spy", &entry(n)]))
             .collect::<Result<_, _>>()?;
         Ok(Self {
             graph,
@@ -108,6 +113,10 @@ fn wanted(tables: &[TableName]) -> Wanted {
     }
 }
 
+fn path<const N: usize>(steps: [&str; N]) -> Vec<String> {
+    steps.into_iter().map(str::to_owned).collect()
+}
+
 /// All links of the file, the short forms drawn out.
 fn draw(spec: &Spec) -> Result<Vec<Drawn<'_>>, Problem> {
     let mut drawn = Vec::new();
@@ -121,7 +130,7 @@ fn draw(spec: &Spec) -> Result<Vec<Drawn<'_>>, Problem> {
             let message = format!("link `{name}` joins `{}` to itself", between[0]);
             return Err(Problem::at(["links", name, "between"], message).fix("two nodes"));
         }
-        drawn.push(Drawn { name: name.clone(), between, path: vec!["links", name], spec: link });
+        drawn.push(Drawn { name: name.clone(), between, path: path(["links", name]), spec: link });
     }
     if let Some(path) = &spec.path {
         draw_path(path, &mut drawn)?;
@@ -132,7 +141,9 @@ fn draw(spec: &Spec) -> Result<Vec<Drawn<'_>>, Problem> {
     let mut names = IndexSet::new();
     if let Some(twice) = drawn.iter().find(|link| !names.insert(&link.name)) {
         let message = format!("two links are called `{}`", twice.name);
-        return Err(Problem::at([], message).fix("a short form names its links after its nodes"));
+        let mut problem = Problem::at([], message);
+        problem.path.clone_from(&twice.path);
+        return Err(problem.fix("a short form names its links after its nodes"));
     }
     if drawn.is_empty() {
         return Err(Problem::at([], "the scenario has no links")
@@ -141,31 +152,40 @@ fn draw(spec: &Spec) -> Result<Vec<Drawn<'_>>, Problem> {
     Ok(drawn)
 }
 
-fn without_between(spec: &LinkSpec, path: &[&str]) -> Result<(), Problem> {
+fn without_between(spec: &LinkSpec, path: &[String]) -> Result<(), Problem> {
     if spec.between.is_none() {
         return Ok(());
     }
     let mut problem = Problem::at([], "here the short form says which nodes a link joins");
-    problem.path = path.iter().chain(&["between"]).map(|key| (*key).to_owned()).collect();
+    problem.path = [path, &["between".to_owned()]].concat();
     Err(problem.fix("leave `between` out"))
 }
 
-fn draw_path<'a>(path: &'a PathSpec, drawn: &mut Vec<Drawn<'a>>) -> Result<(), Problem> {
-    if path.nodes.len() != path.links.len() + 1 {
-        let (nodes, links) = (path.nodes.len(), path.links.len());
-        let message = format!("{nodes} nodes have {} links between them", nodes.saturating_sub(1));
-        return Err(Problem::at(["path", "links"], message).fix(format!("there are {links}")));
+fn draw_path<'a>(chain: &'a PathSpec, drawn: &mut Vec<Drawn<'a>>) -> Result<(), Problem> {
+    let nodes = chain.nodes.len();
+    if nodes < 2 {
+        let message = "a chain joins at least two nodes";
+        return Err(Problem::at(["path", "nodes"], message).fix("as in `nodes = [\"a\", \"b\"]`"));
     }
-    let unique: IndexSet<&String> = path.nodes.iter().collect();
-    if unique.len() != path.nodes.len() {
-        return Err(Problem::at(["path", "nodes"], "a chain meets no node twice"));
+    if nodes != chain.links.len() + 1 {
+        let (wanted, there) = (nodes - 1, chain.links.len());
+        let message = format!("a chain of {nodes} nodes has {wanted} links, and not {there}");
+        let fix = "one link for each node and its neighbour";
+        return Err(Problem::at(["path", "links"], message).also(["path", "nodes"]).fix(fix));
     }
-    for (pair, link) in path.nodes.windows(2).zip(&path.links) {
-        without_between(link, &["path", "links"])?;
+    let mut met = IndexSet::new();
+    if let Some(n) = chain.nodes.iter().position(|node| !met.insert(node)) {
+        let message =
+            format!("a chain meets no node twice, and `{}` is there already", chain.nodes[n]);
+        return Err(Problem::at(["path", "nodes", &entry(n)], message).fix("another name"));
+    }
+    for (n, (pair, link)) in chain.nodes.windows(2).zip(&chain.links).enumerate() {
+        let place = path(["path", "links", &entry(n)]);
+        without_between(link, &place)?;
         drawn.push(Drawn {
             name: format!("{}-{}", pair[0], pair[1]),
             between: [pair[0].clone(), pair[1].clone()],
-            path: vec!["path", "links"],
+            path: place,
             spec: link,
         });
     }
@@ -176,17 +196,14 @@ fn draw_dumbbell<'a>(
     dumbbell: &'a DumbbellSpec,
     drawn: &mut Vec<Drawn<'a>>,
 ) -> Result<(), Problem> {
-    if dumbbell.pairs == 0 {
-        return Err(Problem::at(["dumbbell", "pairs"], "a dumbbell without hosts").fix("from 1"));
-    }
-    without_between(&dumbbell.access, &["dumbbell", "access"])?;
-    without_between(&dumbbell.bottleneck, &["dumbbell", "bottleneck"])?;
+    without_between(&dumbbell.access, &path(["dumbbell", "access"]))?;
+    without_between(&dumbbell.bottleneck, &path(["dumbbell", "bottleneck"]))?;
     let mut add = |name: String, from: &str, to: &str, key, spec| {
         let between = [from.to_owned(), to.to_owned()];
-        drawn.push(Drawn { name, between, path: vec!["dumbbell", key], spec });
+        drawn.push(Drawn { name, between, path: path(["dumbbell", key]), spec });
     };
     add("bottleneck".into(), "west", "east", "bottleneck", &dumbbell.bottleneck);
-    for i in 0..dumbbell.pairs {
+    for i in 0..dumbbell.pairs.small() {
         let (west, east) = (format!("west{i}"), format!("east{i}"));
         add(west.clone(), &west, "west", "access", &dumbbell.access);
         add(east.clone(), "east", &east, "access", &dumbbell.access);
@@ -204,7 +221,7 @@ fn lay(
     let mut graph = Graph::new(u32::try_from(nodes.len()).unwrap_or(u32::MAX));
     let mut links = Vec::new();
     for link in drawn {
-        let name = LinkName { path: &link.path, name: &link.name, seed };
+        let name = LinkName { path: &link.path, name: &link.name, seed, way: 0 };
         let [a, b] = [number(&link.between[0]), number(&link.between[1])];
         graph.add_link(a, b);
         graph.add_link(b, a);
@@ -232,28 +249,35 @@ fn node(nodes: &IndexSet<String>, name: &str, path: &[&str]) -> Result<u32, Prob
     })
 }
 
+/// Sets the route that is entry `place` of the list.
 fn set_route(
     routes: &mut Routes,
+    place: usize,
     route: &RouteSpec,
     drawn: &[Drawn<'_>],
     nodes: &IndexSet<String>,
 ) -> Result<(), Problem> {
-    let to = node(nodes, &route.to, &["routes", "to"])?;
+    let place = entry(place);
+    let to = node(nodes, &route.to, &["routes", &place, "to"])?;
     let mut at = &route.from;
-    for next in route.via.iter().chain([&route.to]) {
-        let here = node(nodes, at, &["routes"])?;
-        node(nodes, next, &["routes"])?;
+    let mut here = node(nodes, at, &["routes", &place, "from"])?;
+    for (n, next) in route.via.iter().chain([&route.to]).enumerate() {
+        let n = entry(n);
+        let step = ["routes", &place, "via", &n];
+        let step = if *n == entry(route.via.len()) { &["routes", &place, "to"] } else { &step[..] };
+        let there = node(nodes, next, step)?;
         let link = drawn.iter().zip(0_u32..).find_map(|(link, i)| match &link.between {
             [a, b] if a == at && b == next => Some(2 * i),
             [a, b] if b == at && a == next => Some(2 * i + 1),
             _ => None,
         });
         let link = link.ok_or_else(|| {
-            Problem::at(["routes"], format!("no link joins `{at}` and `{next}`"))
-                .fix("a route goes from node to neighbouring node")
+            let mut problem = Problem::at([], format!("no link joins `{at}` and `{next}`"));
+            problem.path = step.iter().map(|key| (*key).to_owned()).collect();
+            problem.fix("a route goes from node to neighbouring node")
         })?;
         routes.set(here, to, link);
-        at = next;
+        (at, here) = (next, there);
     }
     Ok(())
 }
@@ -273,18 +297,15 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
     let mut flows = Vec::new();
     let mut checked: IndexSet<(u32, u32, u16)> = IndexSet::new();
     for (name, flow) in &spec.flows {
-        if flow.count == 0 {
-            return Err(Problem::at(["flows", name, "count"], "a group of no flows").fix("from 1"));
-        }
         let tcp = connection(name, &flow.tcp)?;
-        for i in 0..flow.count {
+        for i in 0..flow.count.small() {
             let place = |key: &str, host: &str| node(net.nodes, host, &["flows", name, key]);
             let (from, to) = (place("from", &flow.source(i))?, place("to", &flow.sink(i))?);
             if checked.insert((from, to, tcp.packet_bytes)) {
                 net.check(name, (from, to), &tcp)?;
             }
             flows.push(PlannedFlow {
-                name: if flow.count == 1 { name.clone() } else { format!("{name}.{i}") },
+                name: if flow.count == Whole(1) { name.clone() } else { format!("{name}.{i}") },
                 from,
                 to,
                 tcp,
