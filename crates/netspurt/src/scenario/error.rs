@@ -119,6 +119,12 @@ impl Problem {
         self
     }
 
+    /// The same, as one of the key and not of its value.
+    pub(super) fn of_the_key(mut self) -> Self {
+        self.key = true;
+        self
+    }
+
     pub(super) fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = fix.into();
         self

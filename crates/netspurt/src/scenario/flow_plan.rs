@@ -16,6 +16,9 @@ use super::quantity::{Amount, WordOr};
 /// Segments in a window at most: what is in flight lies in memory.
 const WINDOW_MAX_SEGS: u32 = 1_000_000;
 
+/// Octets in a window at most (RFC 7323 §2.3).
+const WINDOW_MAX_BYTES: u64 = 1 << 30;
+
 /// Octets of IPv4 and TCP headers without options.
 const HEADER_BYTES: u16 = 40;
 
@@ -121,12 +124,22 @@ pub(super) fn connection(name: &str, tcp: &TcpSpec) -> Result<TcpConfig, Problem
                 .fix(format!("at most `{WINDOW_MAX_SEGS} segments`"))),
         }
     };
+    let packet_bytes = packet_bytes(name, tcp.packet_size.ok_or_else(|| missing("packet_size"))?)?;
+    let receive_window_segs = segments("receive_window", tcp.receive_window)?;
+    let smss = packet_bytes - HEADER_BYTES;
+    if u64::from(receive_window_segs) * u64::from(smss) > WINDOW_MAX_BYTES {
+        let message = "a window of more than 2^30 octets, which TCP cannot offer";
+        let fix = format!("at most `{} segments` of {smss} B", WINDOW_MAX_BYTES / u64::from(smss));
+        return Err(problem(name, "receive_window", message)
+            .also(["flows", name, "tcp", "packet_size"])
+            .fix(fix));
+    }
     let clock = clock(name, tcp.clock.as_ref().ok_or_else(|| missing("clock"))?)?;
     Ok(TcpConfig {
-        packet_bytes: packet_bytes(name, tcp.packet_size.ok_or_else(|| missing("packet_size"))?)?,
+        packet_bytes,
         header_bytes: HEADER_BYTES,
         initial_window_segs: segments("initial_window", tcp.initial_window)?,
-        receive_window_segs: segments("receive_window", tcp.receive_window)?,
+        receive_window_segs,
         recovery: recovery(tcp.recovery.ok_or_else(|| missing("recovery"))?),
         limited_transmit: tcp.limited_transmit.ok_or_else(|| missing("limited_transmit"))?,
         bugfix: tcp.bugfix.ok_or_else(|| missing("bugfix"))?,

@@ -9,6 +9,7 @@ mod flow_plan;
 mod flow_spec;
 mod link_plan;
 mod link_spec;
+mod names;
 mod number;
 mod pattern;
 mod plan;

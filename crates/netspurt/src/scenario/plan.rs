@@ -16,6 +16,7 @@ use super::flow_plan::{connection, transfer};
 use super::flow_spec::FlowSpec;
 use super::link_plan::{LinkName, WAYS, both_ways};
 use super::link_spec::LinkSpec;
+use super::names;
 use super::number::Whole;
 use super::spec::{DumbbellSpec, PathSpec, RouteSpec, Spec, TableName};
 use super::tree::entry;
@@ -75,6 +76,7 @@ impl Plan {
         if spec.stop.is_zero() {
             return Err(Problem::at(["stop"], "a run that ends at once").fix("above zero"));
         }
+        names::check(spec)?;
         let drawn = draw(spec)?;
         let nodes: IndexSet<String> =
             drawn.iter().flat_map(|link| link.between.iter().cloned()).collect();

@@ -39,66 +39,69 @@ fn an_unknown_key_is_shown_where_it_stands_with_the_nearest_known_one() {
     assert_eq!(error.key, "flows.x.tcp.recovry");
 }
 
+/// What is replaced by what, and what the error and its fix say.
+type Slip = [&'static str; 4];
+
+const SLIPS: &[Slip] = &[
+    ["\"9600 bit/s\"", "9600", "`9600` has no unit", "write `9600 bit/s`"],
+    ["\"9600 bit/s\"", "\"9600 bps\"", "not a bit rate", "write `9600 bit/s`"],
+    ["\"9600 bit/s\"", "\"0 bit/s\"", "not a bit rate", "a rate above zero, or `unlimited`"],
+    ["\"9600 bit/s\"", "\"-5 bit/s\"", "not a bit rate", "a rate above zero, or `unlimited`"],
+    ["\"9600 bit/s\"", "\"9600 ms\"", "not a bit rate", "one of the units bit/s"],
+    ["\"9600 bit/s\"", "true", "wrong type: boolean", "a bit rate in quotes"],
+    ["stop = \"10 s\"", "stop = \"10 s\"\nseed = \"x\"", "wrong type", "a whole number"],
+    ["\"3 packets\"", "\"0 packets\"", "a queue for nothing", "1 packet"],
+    ["\"3 packets\"", "\"3\"", "`3` has no unit", "write `3 packets`"],
+    ["\"3 packets\"", "\"3 KB\"", "not a size in bytes", "write `3 kB`"],
+    ["[\"b\", \"c\"]", "[\"b\", \"b\"]", "joins `b` to itself", "two nodes"],
+    ["between = [\"b\", \"c\"], ", "", "joins no nodes", "add `between"],
+    ["to   = \"c\"", "to   = \"d\"", "no link leads to a node `d`", "did you mean"],
+    ["to   = \"c\"", "to   = \"a\"", "ends where it starts", "another node"],
+    ["\"reno\"", "\"renno\"", "`renno` is not known here", "did you mean `reno`?"],
+    ["send = \"20 segments\"", "start = \"10 s\"", "starts when the run has ended", "stop"],
+    ["\"20 segments\"", "\"0 B\"", "sends nothing", "at least"],
+    ["stop = \"10 s\"", "stop = \"0 s\"", "ends at once", "above zero"],
+    ["stop = \"10 s\"", "", "the key `stop` is missing", "add `stop = ...`"],
+    ["rate = \"10 Mbit/s\"", "reorder = 1, rate = \"1 bit/s\"", "wrong type", ""],
+    [
+        "queue = \"3 packets\"",
+        "reorder = { nth = [1], by = \"1 s\" }",
+        "reorders nothing",
+        "add `order = \"overtaking\"`",
+    ],
+    ["queue = \"3 packets\"", "loss = { probability = 1.5 }", "1.5 is not a prob", "from 0 to 1"],
+    ["queue = \"3 packets\"", "loss = { packets = [0] }", "out of range", "from 1"],
+    ["queue = \"3 packets\"", "loss = {}", "names no packets", "write \"none\""],
+    ["tcp  = {", "tcp  = { clock = { tick = \"1 ms\", phase = \"2 ms\" }, ", "phase", "tick"],
+    ["tcp  = {", "tcp  = { packet_size = \"40 B\", ", "no packet is 40 B long", "41 B"],
+    ["tcp  = {", "tcp  = { initial_window = \"0 segments\", ", "sends nothing", "1 segment"],
+    ["tcp  = {", "tcp  = { initial_window = \"4 packets\", ", "segments", "`4 segments`"],
+    ["tcp  = {", "record = { spy = [\"a\"] }\ntcp  = {", "unknown key `record`", "known here"],
+];
+
+const SLIPS_OF_SIZE: &[Slip] = &[
+    ["delay = \"150 ms\"", "delay = { timeline = [] }", "at least one point", "as in [["],
+    ["stop = \"10 s\"", "stop = \"99999999999 h\"", "not a time", "at most `99999 h`"],
+    ["stop = \"10 s\"", "stop = \"10 s\"\nseed = -1", "out of range", "from 0 to 2^63 - 1"],
+    ["to   = \"c\"", "to   = \"c\"\ncount = 4294967296", "out of range", "from 1 to 100000"],
+    ["to   = \"c\"", "to   = \"c\"\ncount = 0", "out of range", "from 1 to 100000"],
+    ["\"9600 bit/s\"", "\"18446744073709551615 bit/s\"", "not a bit rate", "at most `9"],
+    ["tcp  = {", "tcp  = { initial_window = \"99999999999 segments\", ", "too large", "at most"],
+    ["tcp  = {", "tcp  = { receive_window = \"4294967295 segments\", ", "too large", "1000000"],
+    [
+        "tcp  = {",
+        "tcp  = { packet_size = \"60 kB\", receive_window = \"20000 segments\", ",
+        "more than 2^30 octets",
+        "at most `17907 segments`",
+    ],
+    ["\"reno\"", "5", "`5` is no word", "\"newreno\""],
+    ["[links]", "[path]\nnodes = []\nlinks = []\n[links]", "at least two nodes", "as in"],
+    ["[links]", "[dumbbell]\npairs = 4294967295\n[links]", "out of range", "to 100000"],
+];
+
 #[test]
 fn each_slip_names_the_key_the_value_and_the_fix() {
-    let cases = [
-        ("\"9600 bit/s\"", "9600", "`9600` has no unit", "write `9600 bit/s`"),
-        ("\"9600 bit/s\"", "\"9600 bps\"", "not a bit rate", "write `9600 bit/s`"),
-        ("\"9600 bit/s\"", "\"0 bit/s\"", "not a bit rate", "a rate above zero, or `unlimited`"),
-        ("\"9600 bit/s\"", "\"-5 bit/s\"", "not a bit rate", "a rate above zero, or `unlimited`"),
-        ("\"9600 bit/s\"", "\"9600 ms\"", "not a bit rate", "one of the units bit/s"),
-        ("\"9600 bit/s\"", "true", "wrong type: boolean", "a bit rate in quotes"),
-        ("stop = \"10 s\"", "stop = \"10 s\"\nseed = \"x\"", "wrong type", "a whole number"),
-        ("\"3 packets\"", "\"0 packets\"", "a queue for nothing", "1 packet"),
-        ("\"3 packets\"", "\"3\"", "`3` has no unit", "write `3 packets`"),
-        ("\"3 packets\"", "\"3 KB\"", "not a size in bytes", "write `3 kB`"),
-        ("[\"b\", \"c\"]", "[\"b\", \"b\"]", "joins `b` to itself", "two nodes"),
-        ("between = [\"b\", \"c\"], ", "", "joins no nodes", "add `between"),
-        ("to   = \"c\"", "to   = \"d\"", "no link leads to a node `d`", "did you mean"),
-        ("to   = \"c\"", "to   = \"a\"", "ends where it starts", "another node"),
-        ("\"reno\"", "\"renno\"", "`renno` is not known here", "did you mean `reno`?"),
-        ("send = \"20 segments\"", "start = \"10 s\"", "starts when the run has ended", "stop"),
-        ("\"20 segments\"", "\"0 B\"", "sends nothing", "at least"),
-        ("stop = \"10 s\"", "stop = \"0 s\"", "ends at once", "above zero"),
-        ("stop = \"10 s\"", "", "the key `stop` is missing", "add `stop = ...`"),
-        ("rate = \"10 Mbit/s\"", "reorder = 1, rate = \"1 bit/s\"", "wrong type", ""),
-        (
-            "queue = \"3 packets\"",
-            "reorder = { nth = [1], by = \"1 s\" }",
-            "reorders nothing",
-            "add `order = \"overtaking\"`",
-        ),
-        (
-            "queue = \"3 packets\"",
-            "loss = { probability = 1.5 }",
-            "1.5 is not a prob",
-            "from 0 to 1",
-        ),
-        ("queue = \"3 packets\"", "loss = { packets = [0] }", "out of range", "from 1"),
-        ("queue = \"3 packets\"", "loss = {}", "names no packets", "write \"none\""),
-        ("tcp  = {", "tcp  = { clock = { tick = \"1 ms\", phase = \"2 ms\" }, ", "phase", "tick"),
-        ("tcp  = {", "tcp  = { packet_size = \"40 B\", ", "no packet is 40 B long", "41 B"),
-        ("tcp  = {", "tcp  = { initial_window = \"0 segments\", ", "sends nothing", "1 segment"),
-        ("tcp  = {", "tcp  = { initial_window = \"4 packets\", ", "segments", "`4 segments`"),
-        ("tcp  = {", "record = { spy = [\"a\"] }\ntcp  = {", "unknown key `record`", "known here"),
-        ("delay = \"150 ms\"", "delay = { timeline = [] }", "at least one point", "as in [["),
-        ("stop = \"10 s\"", "stop = \"99999999999 h\"", "not a time", "at most `99999 h`"),
-        ("stop = \"10 s\"", "stop = \"10 s\"\nseed = -1", "out of range", "from 0 to 2^63 - 1"),
-        ("to   = \"c\"", "to   = \"c\"\ncount = 4294967296", "out of range", "from 1 to 100000"),
-        ("to   = \"c\"", "to   = \"c\"\ncount = 0", "out of range", "from 1 to 100000"),
-        ("\"9600 bit/s\"", "\"18446744073709551615 bit/s\"", "not a bit rate", "at most `9"),
-        (
-            "tcp  = {",
-            "tcp  = { initial_window = \"99999999999 segments\", ",
-            "too large",
-            "at most",
-        ),
-        ("tcp  = {", "tcp  = { receive_window = \"4294967295 segments\", ", "too large", "1000000"),
-        ("\"reno\"", "5", "`5` is no word", "\"newreno\""),
-        ("[links]", "[path]\nnodes = []\nlinks = []\n[links]", "at least two nodes", "as in"),
-        ("[links]", "[dumbbell]\npairs = 4294967295\n[links]", "out of range", "to 100000"),
-    ];
-    for (from, to, message, fix) in cases {
+    for [from, to, message, fix] in SLIPS.iter().chain(SLIPS_OF_SIZE) {
         let error = slip(from, to);
         assert!(error.message.contains(message), "{to}: {error}");
         assert!(error.fix.contains(fix), "{to}: {error}");
@@ -551,5 +554,26 @@ fn a_mistake_in_a_list_is_marked_at_its_entry() {
         assert!(LISTS.contains(from), "{from}");
         let found = marked(&LISTS.replacen(from, to, 1));
         assert_eq!(found, (key.to_owned(), mark.to_owned()));
+    }
+}
+
+#[test]
+fn names_are_there_fit_in_a_line_and_belong_to_one_flow() {
+    let second = "[flows.\"y.0\"]\nfrom = \"a\"\nto = \"c\"\n[flows.y]\ncount = 2\nfrom";
+    let two = CHAIN.replace("[flows.x]\nfrom", second);
+    let (key, mark) = marked(&two);
+    assert_eq!((&*key, &*mark), ("flows.\"y.0\"", "\"y.0\""));
+    for fine in [("y.0", "y.2"), ("y.0", "y.00"), ("count = 2", "count = 1"), ("y.0", "z.0")] {
+        let text = two.replacen(fine.0, fine.1, 1);
+        assert!(Scenario::parse("x.toml", &text).is_ok(), "{text}");
+    }
+    for (from, to, says) in [
+        ("[flows.x]", "[flows.\"x\\ny\"]", "the flow \"x\\ny\" has a name that does not fit"),
+        ("[flows.x]", "[flows.\"\"]", "a flow without a name"),
+        ("lan  ", "\"\"", "a link without a name"),
+        ("[\"b\", \"c\"]", "[\"b\", \"\"]", "a node without a name"),
+    ] {
+        let error = slip(from, to);
+        assert!(error.message.starts_with(says) && error.place.is_some(), "{error}");
     }
 }
