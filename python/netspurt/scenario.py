@@ -145,11 +145,19 @@ def as_toml(value: Any) -> str:
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, str):
-        escaped = "".join(f"\\u{ord(c):04x}" if c in '"\\' or ord(c) < 0x20 else c for c in value)
-        return f'"{escaped}"'
+        return f'"{"".join(_escaped(c) for c in value)}"'
     if isinstance(value, Mapping):
         pairs = ", ".join(f"{as_toml(str(key))} = {as_toml(inner)}" for key, inner in value.items())
         return f"{{ {pairs} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(as_toml(inner) for inner in value)}]"
     raise TypeError(f"a scenario holds no {type(value).__name__}: {value!r}")
+
+
+def _escaped(character: str) -> str:
+    """Return a character as it stands in a text of TOML."""
+    code = ord(character)
+    if 0xD800 <= code < 0xE000:
+        raise ValueError(f"a scenario holds no half of a character: {character!r}")
+    plain = character not in '"\\' and code >= 0x20 and code != 0x7F
+    return character if plain else f"\\u{code:04x}"

@@ -55,10 +55,77 @@ def test_the_schema_refuses_what_the_parser_refuses() -> None:
             ns.new_scenario().replace({".".join(path): value})
 
 
+#: Values for keys of the starting point: some good, some not. What is good for one alone may
+#: break what others need, so each scenario here has room for all.
+QUANTITIES = {
+    "links.modem.rate": [
+        "9600 bit/s", "0 bit/s", "0.0 kbit/s", ".5 Mbit/s", "0.5 Mbit/s", "0.5 bit/s", "5. bit/s",
+        " 9600 bit/s ", "9600  bit/s", "9600bit/s", "9600\tbit/s", "-1 bit/s", "+1 bit/s",
+        "unlimited", " unlimited ", "Unlimited", "9600 bps", "1_000 bit/s", "1e6 bit/s",
+        "00009600 bit/s", "1.5445 kbit/s", "1.544 kbit/s", "999999 Tbit/s", "1000000 Tbit/s",
+        "18446744073709551615 bit/s", "\u0661 bit/s", ["1 bit/s", "2 bit/s"], ["1 bit/s"],
+        ["1 bit/s", "0 bit/s"], 9600, True, "",
+    ],
+    "links.modem.delay": [
+        "0 s", "1.5 min", "99999 h", "100000 h", "0.00000000001 h", "0.000000000001 h", "0.5 ns",
+        "1.0 ns", "1.000 us", "1.0000 us", "25", "25 sec", {"timeline": [["0 s", "1 ms"]]},
+        {"timeline": [["0 s"]]}, {"timeline": "0 s"},
+    ],
+    "links.modem.queue": [
+        "3 packets", "1 packet", "3 segments", "0 packets", "1.0 packets", "999999999 packets",
+        "1000000000 packets", "72 kB", "2.5 KiB", "2.25 KiB", "2.250 KiB", "2.3 KiB", "0 B",
+        "1 GiB", "unlimited", "packets",
+    ],
+    "links.modem.loss": [
+        "none", {"probability": 2}, {"probability": 0.5}, {"probability": 1}, {"probability": -0.1},
+        {"probability": True}, {"packets": [0]}, {"packets": [1, 2]}, {"nth": [0]}, {"nth": [1.5]},
+        {"packets": [2**63]}, {"bursts": {"to_bad": 0.1, "to_good": 1.5}}, "some",
+    ],
+    "links.modem.framing": [
+        "PPP", "8N1", {"overhead": "18 B"}, {"overhead": "18 B", "bits_per_octet": 0},
+        {"overhead": "18 B", "bits_per_octet": 65}, {"overhead": "18 B", "bits_per_octet": 64},
+    ],
+    "flows.transfer.send": [
+        "3 packets", "3 segments", "1 segment", "0 segments", "0 B", "1 B", "unlimited",
+        "1.0 segments", "999999999999 segments", "1000000000000 segments",
+    ],
+    "flows.transfer.tcp.initial_window": [
+        "0 segments", "1 segment", "1000000 segments", "1000001 segments", "007 segments",
+        "1 packet", "unlimited", "1.0 segments",
+    ],
+    "flows.transfer.tcp.clock": ["exact", {"tick": "0 s"}, {"tick": "1 ms"}, "inexact"],
+    "flows.transfer.count": [0, 1, 100_000, 100_001, -1, 2**32, "1", 1.5],
+    "seed": [0, 2**63 - 1, 2**63, -1, "1", 1.5],
+    "stop": ["0 s", "0.0 h", "1 ns", "300 s", 300],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", QUANTITIES)
+def test_the_schema_and_the_parser_agree_on_every_value(key: str) -> None:
+    validator = jsonschema.Draft202012Validator(json.loads(_core.schema()))
+    told = {}
+    for value in QUANTITIES[key]:
+        scenario = tomllib.loads(_core.STARTING_POINT)
+        table = scenario
+        *above, last = key.split(".")
+        for name in above:
+            table = table.setdefault(name, {})
+        table[last] = value
+        try:
+            ns.new_scenario().replace({key: value})
+            reads = True
+        except ns.ScenarioError as error:
+            assert error.fix, error
+            reads = False
+        told[str(value)] = (validator.is_valid(scenario), reads)
+    assert {value: pair for value, pair in told.items() if pair[0] != pair[1]} == {}
+    assert {True, False} == {reads for _, reads in told.values()}
+
+
 def test_replace_takes_every_kind_of_value() -> None:
     changed = ns.new_scenario().replace(
         {
-            "title": 'with "quotes", a \\ and a\nbreak',
+            "title": 'with "quotes", a \\, a \x7f and a\nbreak',
             "seed": 7,
             "flows.transfer.tcp.limited_transmit": True,
             "links.modem.loss": {"packets": [3], "probability": 0.25, "at": "entry"},
@@ -66,10 +133,12 @@ def test_replace_takes_every_kind_of_value() -> None:
         }
     )
     read = tomllib.loads(changed.resolved())
-    assert read["title"] == 'with "quotes", a \\ and a\nbreak'
+    assert read["title"] == 'with "quotes", a \\, a \x7f and a\nbreak'
     assert (changed.seed, read["seed"]) == (7, 7)
     assert read["links"]["modem"]["loss"]["probability"] == 0.25
     assert read["links"]["modem"]["delay"] == ["100 ms", "200 ms"]
+    with pytest.raises(ValueError, match="half of a character"):
+        ns.new_scenario().replace({"title": "\ud800"})
     with pytest.raises(TypeError, match="holds no set"):
         ns.new_scenario().replace({"seed": {1}})
 

@@ -47,6 +47,11 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
+    /// Whether a frame of `size` octets finds room while the queue is empty.
+    pub fn has_room_for(&self, size: u32) -> bool {
+        Backlog::new(self.queue).admits(size)
+    }
+
     /// The least time in which a frame of `size` octets gets through at any time of the run,
     /// rounded down.
     pub fn least_time(&self, size: u32) -> Duration {

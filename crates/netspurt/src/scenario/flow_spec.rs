@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::units::{ByteCount, Duration, SegmentCount};
 
 use super::number::{Number, Whole};
-use super::quantity::{Amount, WordOr};
+use super::quantity::{Amount, WordOr, above_zero};
 
 /// A flow, or `count` of them: one transfer in one direction.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -131,6 +131,7 @@ pub enum ClockWord {
 #[serde(deny_unknown_fields)]
 pub struct ClockTable {
     /// The clock's granularity.
+    #[schemars(schema_with = "above_zero")]
     pub tick: Duration,
     /// How long before the start of the run the clock last ticked; by default 0.555880716 of
     /// a tick, which is what ns-2 draws for its first sender with seed 1.

@@ -1,7 +1,5 @@
 //! Nodes, links, routes and flows of a scenario, checked against each other.
 
-use core::ops::Add;
-
 use indexmap::IndexSet;
 
 use crate::app::Bulk;
@@ -24,6 +22,8 @@ use super::tree::entry;
 /// One direction of a link.
 pub(super) struct PlannedLink {
     pub(super) name: String,
+    /// The path of its table in the file.
+    pub(super) place: Vec<String>,
     pub(super) way: &'static str,
     pub(super) config: LinkConfig,
 }
@@ -228,7 +228,12 @@ fn lay(
         graph.add_link(a, b);
         graph.add_link(b, a);
         for (config, way) in both_ways(link.spec, &name)?.into_iter().zip(WAYS) {
-            links.push(PlannedLink { name: link.name.clone(), way, config });
+            links.push(PlannedLink {
+                name: link.name.clone(),
+                place: link.path.clone(),
+                way,
+                config,
+            });
         }
     }
     Ok((graph, links))
@@ -329,17 +334,30 @@ impl Net<'_> {
             let path = self.routes.path(self.graph, a, b);
             path.map_err(|error| self.no_route(name, (a, b), key, error))
         };
-        let time = |links: Vec<u32>, size: u16| {
-            let least = |link: u32| self.links[link as usize].config.least_time(size.into());
-            links.into_iter().map(least).fold(Duration::ZERO, Duration::add)
-        };
-        let there = time(path(from, to, "to")?, tcp.packet_bytes);
-        let back = time(path(to, from, "from")?, tcp.header_bytes);
+        let there = self.least_time(&path(from, to, "to")?, tcp.packet_bytes)?;
+        let back = self.least_time(&path(to, from, "from")?, tcp.header_bytes)?;
         if (there + back).is_zero() {
             let message = "the way there and back takes no time, so the run would never end";
             return Err(Problem::at(["flows", name], message).fix("give a link a rate or a delay"));
         }
         Ok(())
+    }
+
+    /// The least time that packets of `size` octets take over `links`, which have room for them.
+    fn least_time(&self, links: &[u32], size: u16) -> Result<Duration, Problem> {
+        let mut time = Duration::ZERO;
+        for link in links {
+            let PlannedLink { place, config, way, .. } = &self.links[*link as usize];
+            if !config.has_room_for(size.into()) {
+                let message = format!("a queue that has no room for a packet of {size} B");
+                let mut problem = Problem::at([], message);
+                let way = entry(usize::from(*way != WAYS[0]));
+                problem.path = [&place[..], &["queue".to_owned(), way]].concat();
+                return Err(problem.fix(format!("at least `{size} B`")));
+            }
+            time = time + config.least_time(size.into());
+        }
+        Ok(time)
     }
 
     fn no_route(&self, name: &str, (a, b): (u32, u32), key: &str, error: RouteError) -> Problem {

@@ -41,6 +41,13 @@ pub(super) trait Quantity: FromStr<Err = UnitError> + Display + Sized {
     }
 }
 
+/// The schema of a time above zero.
+pub(super) fn above_zero(_: &mut SchemaGenerator) -> Schema {
+    let mut schema = Duration::schema();
+    schema.insert("allOf".to_owned(), serde_json::json!([{"pattern": "[1-9]"}]));
+    schema
+}
+
 struct QuantityVisitor<T>(PhantomData<T>);
 
 impl<T: Quantity> Visitor<'_> for QuantityVisitor<T> {

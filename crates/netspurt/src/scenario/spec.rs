@@ -12,6 +12,7 @@ use crate::units::Duration;
 use super::flow_spec::FlowSpec;
 use super::link_spec::LinkSpec;
 use super::number::{Number, Seed, Whole};
+use super::quantity::above_zero;
 
 /// A network, what flows over it, and what to record.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -22,6 +23,7 @@ pub struct Spec {
     #[serde(default)]
     pub title: String,
     /// When the run ends.
+    #[schemars(schema_with = "above_zero")]
     pub stop: Duration,
     /// Seeds every random draw of the run.
     #[serde(default = "one")]

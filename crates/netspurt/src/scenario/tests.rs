@@ -94,6 +94,7 @@ const SLIPS_OF_SIZE: &[Slip] = &[
         "more than 2^30 octets",
         "at most `17907 segments`",
     ],
+    ["\"3 packets\"", "\"10 B\"", "no room for a packet of 1000 B", "at least `1000 B`"],
     ["\"reno\"", "5", "`5` is no word", "\"newreno\""],
     ["[links]", "[path]\nnodes = []\nlinks = []\n[links]", "at least two nodes", "as in"],
     ["[links]", "[dumbbell]\npairs = 4294967295\n[links]", "out of range", "to 100000"],
