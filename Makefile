@@ -13,7 +13,8 @@ FILES  := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' 
 .PHONY: run test setup clean check-python lint rust-tests python-tests
 
 run: setup
-	$(BIN)/netspurt papers check rfc2416
+	@echo 'netspurt papers check rfc2416 (a few seconds)'
+	@$(BIN)/netspurt papers check rfc2416
 
 setup: $(STAMP)
 
@@ -21,6 +22,7 @@ $(STAMP): $(FILES)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo 'netspurt needs Python 3.11 or newer: make PYTHON=python3.11 ...' >&2; exit 1; }
 	@command -v cargo >/dev/null || { echo 'netspurt needs cargo: https://rustup.rs' >&2; exit 1; }
+	@echo 'setting up .venv: fetching packages and building the extension, two minutes or more'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
 	touch $@

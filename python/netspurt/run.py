@@ -78,7 +78,7 @@ class Run:
                 self.title or self.source,
                 f"{self.stop_ns / 1e9:g} s simulated, seed {self.seed}, digest {self.digest[:16]}",
                 f"{count}: {int(flows['sent'].sum())} sent, {resends} resent, "
-                f"{int(flows['timeouts'].sum())} timeouts",
+                f"timeouts: {int(flows['timeouts'].sum())}",
                 "tables: " + ", ".join(f"{name} {len(t)}" for name, t in self.tables.items()),
             ]
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -56,7 +57,14 @@ def test_python_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_the_table_in_the_readme_is_the_table_printed(tmp_path: Path) -> None:
     words = [str(NETSPURT), "papers", "check", "rfc2416"]
-    printed = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(
+        words,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "100"},
+    ).stdout
     (shown,) = [b for b in blocks(ROOT / "README.md", "") if b.startswith("RFC 2416")]
     assert matches(shown.replace("\n  ...\n", "...\n"), printed.split("\n  pictures")[0])
 
