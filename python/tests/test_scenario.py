@@ -9,6 +9,7 @@ import sys
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -57,7 +58,7 @@ def test_the_schema_refuses_what_the_parser_refuses() -> None:
 
 #: Values for keys of the starting point: some good, some not. What is good for one alone may
 #: break what others need, so each scenario here has room for all.
-QUANTITIES = {
+QUANTITIES: dict[str, list[Any]] = {
     "links.modem.rate": [
         "9600 bit/s", "0 bit/s", "0.0 kbit/s", ".5 Mbit/s", "0.5 Mbit/s", "0.5 bit/s", "5. bit/s",
         " 9600 bit/s ", "9600  bit/s", "9600bit/s", "9600\tbit/s", "-1 bit/s", "+1 bit/s",
@@ -111,15 +112,17 @@ def test_the_schema_and_the_parser_agree_on_every_value(key: str) -> None:
         for name in above:
             table = table.setdefault(name, {})
         table[last] = value
-        try:
-            ns.new_scenario().replace({key: value})
-            reads = True
-        except ns.ScenarioError as error:
-            assert error.fix, error
-            reads = False
-        told[str(value)] = (validator.is_valid(scenario), reads)
+        told[str(value)] = (validator.is_valid(scenario), reads(key, value))
     assert {value: pair for value, pair in told.items() if pair[0] != pair[1]} == {}
-    assert {True, False} == {reads for _, reads in told.values()}
+    assert {True, False} == {read for _, read in told.values()}
+
+
+def reads(key: str, value: object) -> bool:
+    try:
+        ns.new_scenario().replace({key: value})
+    except ns.ScenarioError:
+        return False
+    return True
 
 
 def test_replace_takes_every_kind_of_value() -> None:
