@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -225,6 +226,45 @@ def test_a_damaged_folder_is_no_run(start: ns.Scenario, tmp_path: Path) -> None:
     (folder / "run.json").unlink()
     with pytest.raises(ns.RunError, match="holds no finished run"):
         ns.open_run(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"seed": None}, "it lacks `seed`"),
+        ({"seed": "1"}, "`seed` is no int"),
+        ({"tables": ["cwnd"]}, "`tables` is no dict"),
+        ({"tables": {"../cwnd": 1}}, "no table is called '../cwnd'"),
+        ({"tables": {"cwnds": 1}}, "cwnds.parquet"),
+        ({"files": {}}, "is not what the run wrote"),
+        ({"format": 1}, "in another format"),
+    ],
+)
+def test_a_damaged_manifest_says_what_is_wrong(
+    start: ns.Scenario, tmp_path: Path, change: dict[str, Any], says: str
+) -> None:
+    folder = start.replace({"stop": "5 s"}).run().save(tmp_path / "run")
+    manifest = json.loads((folder / "run.json").read_text()) | change
+    kept = {key: value for key, value in manifest.items() if value is not None}
+    (folder / "run.json").write_text(json.dumps(kept))
+    with pytest.raises(ns.RunError, match=re.escape(says)):
+        ns.open_run(folder)
+
+
+def test_a_changed_file_of_a_run_is_named(start: ns.Scenario, tmp_path: Path) -> None:
+    folder = start.replace({"stop": "5 s"}).run().save(tmp_path / "run")
+    other = start.replace({"stop": "4 s"}).run().save(tmp_path / "other")
+    for name in ("cwnd.parquet", "scenario.toml"):
+        before = (folder / name).read_bytes()
+        (folder / name).write_bytes((other / name).read_bytes())
+        with pytest.raises(ns.RunError, match=f"{name} is damaged: it is not what the run wrote"):
+            ns.open_run(folder)
+        (folder / name).write_bytes(before)
+    assert ns.open_run(folder).stop_ns == 5_000_000_000
+    for bad in (b"\xff\xfe", b"[]", b"{}"):
+        (folder / "run.json").write_bytes(bad)
+        with pytest.raises(ns.RunError, match="run"):
+            ns.open_run(folder)
 
 
 def test_a_folder_is_never_written_over(start: ns.Scenario, tmp_path: Path) -> None:

@@ -64,9 +64,7 @@ def imported(tree: ast.AST, package: list[str]) -> Iterator[str]:
                     yield HIDDEN
         elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "netspurt":
             yield node.attr
-        elif (isinstance(node, ast.Attribute) and node.attr == "import_module") or (
-            isinstance(node, ast.Name) and node.id == "__import__"
-        ):
+        elif {getattr(node, "attr", ""), getattr(node, "id", "")} & {"import_module", "__import__"}:
             yield HIDDEN
 
 
