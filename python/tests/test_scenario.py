@@ -348,7 +348,7 @@ def test_debug_and_release_get_the_same_digest(start: ns.Scenario) -> None:
 def test_workloads_carry_what_they_should(workload: str, netspurt: Command) -> None:
     ran = netspurt("run", ROOT / "bench" / f"{workload}.toml", "--json")
     summary = json.loads(ran.stdout)
-    # ns-2 on the same workload, from authorities/ns2/README.md; its last packets are under way.
+    # ns-2 on the same workload (bench/ns2.tcl, BENCHMARKS.md); its last packets are under way.
     hops = {"w1": 2_876_812, "w3": 840_000}[workload]
     assert abs(summary["packet_hops"] - hops) < 0.001 * hops
 
