@@ -143,6 +143,11 @@ def test_replace_takes_every_kind_of_value() -> None:
     assert read["links"]["modem"]["delay"] == ["100 ms", "200 ms"]
     with pytest.raises(ValueError, match="half of a character"):
         ns.new_scenario().replace({"title": "\ud800"})
+    for broken in ({"title": "\ud800"}, {"ti\udcfftle": "x"}):
+        with pytest.raises(ValueError, match="half of a character"):
+            ns.new_scenario().set_text(broken)
+    with pytest.raises(ValueError, match="half of a character"):
+        ns.Scenario.parse("title = '\ud800'")
     with pytest.raises(TypeError, match="holds no set"):
         ns.new_scenario().replace({"seed": {1}})
 
