@@ -9,6 +9,9 @@ mod flow_plan;
 mod flow_spec;
 mod link_plan;
 mod link_spec;
+mod names;
+mod number;
+mod pattern;
 mod plan;
 mod quantity;
 mod queue_plan;
@@ -17,6 +20,7 @@ mod rfc_switches;
 mod run;
 mod spec;
 mod stranger;
+mod tree;
 
 use schemars::schema_for;
 
@@ -86,7 +90,7 @@ impl Scenario {
 
     /// What seeds the random draws.
     pub fn seed(&self) -> u64 {
-        self.spec.seed
+        self.spec.seed.0
     }
 
     /// The scenario with every default spelt out, as TOML.

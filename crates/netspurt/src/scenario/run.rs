@@ -94,10 +94,14 @@ impl Simulation {
 
     /// Runs on to `until`, or to the end if that comes first.
     pub fn advance_to(&mut self, until: Time) {
-        while self.world.advance_to(until.min(self.stop)) == Advance::Full {
-            self.drain();
-        }
+        while !self.advance_towards(until) {}
+    }
+
+    /// Runs on towards `until` for some milliseconds; whether it got there, or to the end.
+    pub fn advance_towards(&mut self, until: Time) -> bool {
+        let advance = self.world.advance_to(until.min(self.stop));
         self.drain();
+        advance == Advance::Reached
     }
 
     fn drain(&mut self) {

@@ -242,7 +242,7 @@ const DEFAULT_MSS_V6: u16 = 1220;
 /// Octets of the time stamps option with its padding (RFC 7323 App. A).
 const TIMESTAMPS_BYTES: u16 = 12;
 /// The TCP header without options.
-const TCP_HEADER_BYTES: u16 = 20;
+pub(super) const TCP_HEADER_BYTES: u16 = 20;
 
 impl Tcb {
     pub(super) fn new(config: &RfcConfig) -> Self {
