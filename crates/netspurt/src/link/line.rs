@@ -49,6 +49,7 @@ impl<F: Frame> Line<F> {
 
     #[cold]
     fn picks_at_entry(&mut self, now: Time, frame: F, events: &mut Events<F>) -> bool {
+        self.lose(now, events);
         let effects = self.effects.as_mut();
         let lost = effects.is_some_and(|effects| effects.lost_at_entry(&frame));
         if lost {

@@ -216,7 +216,7 @@ fn set_over(table: &mut Table, path: &str, value: &str) -> Result<(), Problem> {
 
 /// Sets `keys` below `table`, making tables on the way; or how many keys lie above what is no
 /// table.
-fn set(table: &mut dyn TableLike, keys: &[String], value: Value) -> Result<(), usize> {
+pub(super) fn set(table: &mut dyn TableLike, keys: &[String], value: Value) -> Result<(), usize> {
     let [first, rest @ ..] = keys else { unreachable!("a path has a key") };
     if rest.is_empty() {
         table.insert(first, Item::Value(value));
@@ -232,7 +232,7 @@ fn set(table: &mut dyn TableLike, keys: &[String], value: Value) -> Result<(), u
 }
 
 /// The parser's words in ours: what is wrong, and the fix.
-fn reword(message: &str, written: &str) -> (String, String) {
+pub(super) fn reword(message: &str, written: &str) -> (String, String) {
     let mut quoted = message.split('`').skip(1).step_by(2);
     if message.starts_with("unknown field") {
         let key = quoted.next().unwrap_or(written);

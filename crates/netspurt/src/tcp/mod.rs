@@ -18,7 +18,7 @@ pub use config::{AckPolicy, NsConfig, Recovery, TcpConfig};
 pub use connection::Connection;
 pub use receiver::ReceiveCount;
 pub use rfc::{
-    DelayedAck, Failure, Restart, RfcConfig, Sampling, SendTimes, SfrConfig, SfrResponse, State,
-    TcpInfo, Undo,
+    DelayedAck, Failure, Phase, Restart, RfcConfig, Sampling, SendTimes, SfrConfig, SfrResponse,
+    State, TcpInfo, Undo,
 };
 pub use transmit::SendCount;
