@@ -72,6 +72,11 @@ impl Board {
         self.segs.is_empty()
     }
 
+    /// Whether nothing is SACKed, lost or resent.
+    pub(super) fn is_orderly(&self) -> bool {
+        self.sacked == 0 && self.lost == 0 && self.resent == 0
+    }
+
     pub(super) fn len(&self) -> usize {
         self.segs.len()
     }

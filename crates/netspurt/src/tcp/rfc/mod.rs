@@ -168,6 +168,8 @@ pub(super) struct Tcb {
     config: RfcConfig,
     state: State,
     failure: Option<Failure>,
+    /// Whether it began by listening.
+    passive: bool,
     /// Oldest octet not acknowledged.
     una: u64,
     /// Next octet to send.
@@ -200,6 +202,8 @@ pub(super) struct Tcb {
     timed: Option<Timed>,
     /// When the segments left that the last ACK newly covered, of those sent once.
     covered_once: Vec<Time>,
+    /// Whether an ACK moved `una` since probes were last armed.
+    moved: bool,
     /// Timeouts in a row.
     retries: u32,
     /// The octet at which the present window of data ends, and how many there were.
@@ -253,6 +257,7 @@ impl Tcb {
             config: *config,
             state: State::Closed,
             failure: None,
+            passive: false,
             una: 0,
             nxt: 0,
             end: 1,
@@ -275,6 +280,7 @@ impl Tcb {
             timer: RetransmitTimer::new(config.rto.build(), config.clock),
             timed: None,
             covered_once: Vec::new(),
+            moved: false,
             retries: 0,
             round_end: 0,
             round: 0,
@@ -401,6 +407,7 @@ impl Tcb {
     pub(super) fn open(&mut self, cx: &mut Context<'_>) {
         if matches!(self.state, State::Closed | State::Listen) {
             self.state = State::SynSent;
+            self.passive = false;
             self.send_syn(None, cx);
         }
     }
@@ -409,6 +416,7 @@ impl Tcb {
     pub(super) fn listen(&mut self) {
         if self.state == State::Closed {
             self.state = State::Listen;
+            self.passive = true;
         }
     }
 

@@ -26,13 +26,17 @@ impl Tcb {
         if idle || !self.state.may_send() {
             self.window_limited = false;
             self.held = Held::No;
+            self.moved = false;
+            self.deadlines.tlp = Time::NEVER;
+            self.deadlines.persist = Time::NEVER;
             return;
         }
         let sent_before = self.sent;
         self.window_limited = false;
         while !self.is_paced(cx.now) && self.send_one(cx) {}
-        if self.sent > sent_before {
-            self.arm_probes(true, cx.now);
+        if self.sent > sent_before || core::mem::take(&mut self.moved) {
+            self.moved = false;
+            self.arm_tlp(cx.now);
         }
         self.arm_persist(cx.now);
         self.held = self.what_holds(cx.now);
@@ -164,7 +168,7 @@ impl Tcb {
         // RFC 9293 §3.8.6.2.1 and, for the last of what was written, RFC 896.
         let held = self.nagle && self.flight() > 0 || self.corked;
         let half = len >= self.peer_window_max / 2;
-        (all && !held || half && !all).then_some(len)
+        ((all || half) && !held).then_some(len)
     }
 
     /// Sends `len` new octets, and the FIN where it follows them.
