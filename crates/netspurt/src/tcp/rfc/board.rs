@@ -123,6 +123,11 @@ impl Board {
         self.segs.iter()
     }
 
+    /// The place behind the run of arrived segments that holds `octet`.
+    pub(super) fn after_run(&self, octet: u64) -> usize {
+        self.place_of(self.arrived.holding(octet).map_or(octet + 1, |run| run.1))
+    }
+
     /// A segment of new data went out.
     pub(super) fn push(&mut self, sent: Sent) {
         self.segs.push_back(sent);

@@ -11,6 +11,9 @@ const PERSISTENCE: u8 = 16;
 /// The window is this share of the least round trip, times its multiplier.
 const QUARTERS: u64 = 4;
 
+/// Segments known to have arrived that a look for losses passes one by one.
+const STEPS: u32 = 4;
+
 /// What RACK knows of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Rack {
@@ -101,35 +104,36 @@ impl Rack {
     /// Declares lost what is late; the time until everything sent before the newest arrival
     /// will be (§6.2 step 5).
     pub(super) fn detect(&self, board: &mut Board, with: &Circumstances) -> Option<Duration> {
-        let first = board.front()?;
         let late = self.late(with);
         let mut wait: Option<Duration> = None;
-        let mut at = first.seq;
-        loop {
-            if let Some((_, end)) = board.arrived().holding(at) {
-                at = end;
+        let (mut place, mut run) = (0, 0);
+        while place < board.len() {
+            let sent = board.get(place);
+            if sent.sacked {
+                // A few are passed one by one, a long run at once.
+                run += 1;
+                place = if run < STEPS { place + 1 } else { board.after_run(sent.seq) };
+                continue;
             }
-            let place = board.place_of(at);
-            if place >= board.len() {
-                return wait;
-            }
-            let sent = *board.get(place);
-            at = sent.end;
+            let sent = *sent;
+            run = 0;
+            place += 1;
             let younger = self.is_younger(&sent);
             if younger && sent.times == 1 {
                 // So is every original above it.
-                return wait;
+                break;
             }
-            if sent.sacked || younger || sent.lost.is_some() && !sent.resent {
+            if younger || sent.lost.is_some() && !sent.resent {
                 continue;
             }
             let due = sent.at + late;
             if due <= with.now {
-                board.lose(place, Cause::Rack);
+                board.lose(place - 1, Cause::Rack);
             } else {
                 let left = due - with.now;
                 wait = Some(wait.map_or(left, |longest: Duration| longest.max(left)));
             }
         }
+        wait
     }
 }
