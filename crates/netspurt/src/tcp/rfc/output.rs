@@ -26,10 +26,12 @@ impl Tcb {
             return;
         }
         let sent_before = self.sent;
-        self.window_limited = false;
         while !self.is_paced(cx.now) && self.send_one(cx) {}
         if self.sent > sent_before {
             self.arm_probes(true, cx.now);
+        }
+        if self.pipe() + self.smss > self.window.cwnd {
+            self.limited_until = self.nxt;
         }
         self.arm_persist(cx.now);
     }
@@ -58,7 +60,7 @@ impl Tcb {
         let Some(place) = self.board.next_waiting() else { return false };
         let sent = *self.board.get(place);
         if !self.repair.forced && !self.fits(sent.end - sent.seq) {
-            self.window_limited = true;
+            self.limited_until = self.nxt;
             return false;
         }
         let cause = self.repair.head_cause.take().or(sent.lost).unwrap_or(Cause::GoBackN);
@@ -113,7 +115,7 @@ impl Tcb {
     fn send_new(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(len) = self.next_len() else { return false };
         if !self.fits(len.max(1)) {
-            self.window_limited = true;
+            self.limited_until = self.nxt;
             return false;
         }
         if self.flight() == 0 {
