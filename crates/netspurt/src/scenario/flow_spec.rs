@@ -154,6 +154,18 @@ pub struct TcpSpec {
     /// Octets the receiving side holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<ByteCount>,
+    /// Resends of one segment before the connection is given up (RFC 9293 §3.8.3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
+    /// The same of a SYN.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syn_retries: Option<u32>,
+    /// How long who closed first waits for stragglers (RFC 9293 §3.6.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_wait: Option<Duration>,
+    /// What the probe of a lone segment allows for the peer's delayed ACK (RFC 8985 §7.2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ack_delay: Option<Duration>,
     /// How timers fire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer_clock: Option<WordOr<ClockWord, ClockTable>>,

@@ -70,6 +70,10 @@ pub(super) fn spell_out(config: &RfcConfig) -> TcpSpec {
         clock: Some(clock_words(config.clock)),
         timer_clock: Some(clock_words(config.timer_clock)),
         rto: Some(rto_table(config)),
+        retries: Some(config.retries),
+        syn_retries: Some(config.syn_retries),
+        time_wait: Some(config.time_wait),
+        max_ack_delay: Some(config.max_ack_delay),
         receive_window: None,
         bugfix: None,
     }
@@ -389,6 +393,10 @@ fn sfr(name: &str, table: &SfrTable) -> Result<SfrConfig, Problem> {
 
 fn options(tcp: &TcpSpec, config: &mut RfcConfig) {
     let set = |to: &mut bool, given: Option<bool>| *to = given.unwrap_or(*to);
+    config.retries = tcp.retries.unwrap_or(config.retries);
+    config.syn_retries = tcp.syn_retries.unwrap_or(config.syn_retries);
+    config.time_wait = tcp.time_wait.unwrap_or(config.time_wait);
+    config.max_ack_delay = tcp.max_ack_delay.unwrap_or(config.max_ack_delay);
     set(&mut config.karn, tcp.karn);
     set(&mut config.pacing, tcp.pacing);
     set(&mut config.nagle, tcp.nagle);

@@ -310,7 +310,7 @@ impl Tcb {
             min_rtt: self.min_rtt,
             una: self.una,
             nxt: self.nxt,
-            window_limited: self.window_limited,
+            window_limited: self.una - news.acked < self.limited_until,
             in_recovery: self.repair.phase.is_repairing(),
             after_timeout: self.repair.phase == super::repair::Phase::Loss,
             rate,

@@ -141,7 +141,8 @@ impl Tcb {
         let made_up = self.probe.is_resend && !needless;
         self.probe = Probe::default();
         if made_up && matches!(self.repair.phase, Phase::Open | Phase::Disorder) {
-            self.cut(Congestion::Loss, cx.now);
+            // Half of what was out when the ACK came.
+            self.cut_with(Congestion::Loss, self.flight() + news.acked, cx.now);
             if !self.congestion.owns_window() {
                 self.window.cwnd = self.window.ssthresh;
             }

@@ -244,7 +244,8 @@ impl Tcb {
     fn on_handshake_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         let ack = self.octet(segment.ack);
         let syn = self.board.front().copied();
-        self.board.ack(1, |_| {});
+        let (rack, min_rtt) = (&mut self.rack, self.min_rtt);
+        self.board.ack(1, |syn| rack.arrived(syn, cx.now, min_rtt, false));
         self.una = 1;
         self.state = State::Established;
         self.window_told = (self.rx.octet(segment.seq), ack);
@@ -261,6 +262,7 @@ impl Tcb {
         // RFC 5681 §3.1: after a lost SYN the initial window is one segment.
         let segs = if resent { 1 } else { self.config.initial_window_segs };
         self.window.cwnd = u64::from(segs) * self.smss;
+        self.congestion.on_open(self.handshake_rtt, &self.window);
         self.repair.recover = 1;
         self.round_end = 1;
         self.last_sent = cx.now;

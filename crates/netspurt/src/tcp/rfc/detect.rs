@@ -94,10 +94,9 @@ impl Tcb {
     }
 
     /// What RACK judges by, once there is a round trip.
-    fn circumstances(&self, now: Time) -> Option<Circumstances> {
+    fn circumstances(&self, now: Time, repairing: bool) -> Option<Circumstances> {
         let min_rtt = self.min_rtt?;
         let sacked_segs = self.board.sacked().div_ceil(self.smss);
-        let repairing = self.repair.phase.is_repairing();
         let srtt = self.srtt.unwrap_or(min_rtt);
         let eager = repairing || sacked_segs >= u64::from(self.dup_thresh());
         Some(Circumstances { now, min_rtt, srtt, eager })
@@ -106,7 +105,7 @@ impl Tcb {
     /// A timeout under RACK: the head is lost, and what left long enough ago; the rest may be on
     /// its way (RFC 8985 §6.3).
     pub(super) fn lose_on_timeout(&mut self, now: Time) {
-        let Some(with) = self.circumstances(now) else {
+        let Some(with) = self.circumstances(now, false) else {
             return self.board.lose_all(Cause::GoBackN);
         };
         let late = self.rack.late(&with);
@@ -124,7 +123,8 @@ impl Tcb {
             self.deadlines.reorder = Time::NEVER;
             return;
         }
-        let Some(with) = self.circumstances(now) else { return };
+        let repairing = self.repair.phase.is_repairing();
+        let Some(with) = self.circumstances(now, repairing) else { return };
         let wait: Option<Duration> = self.rack.detect(&mut self.board, &with);
         self.deadlines.reorder =
             wait.map_or(Time::NEVER, |wait| self.config.timer_clock.expiry(now, wait));

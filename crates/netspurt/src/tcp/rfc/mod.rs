@@ -187,8 +187,9 @@ pub(super) struct Tcb {
     agreed: Agreed,
     window: Window,
     congestion: Box<dyn CongestionControl>,
-    /// Whether the window, and not the application or the peer, held the last sending back.
-    window_limited: bool,
+    /// Octets below this left in a flight that filled the window: their ACKs earn growth
+    /// (RFC 2861 §3.1).
+    limited_until: u64,
     board: Board,
     repair: Repair,
     rack: Rack,
@@ -269,7 +270,7 @@ impl Tcb {
             agreed: Agreed::default(),
             window: Window { cwnd: 0, ssthresh: Window::NO_THRESHOLD },
             congestion: config.congestion.build(),
-            window_limited: false,
+            limited_until: 0,
             board: Board::default(),
             repair: Repair::default(),
             rack: Rack::default(),

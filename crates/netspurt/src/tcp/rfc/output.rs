@@ -32,11 +32,13 @@ impl Tcb {
             return;
         }
         let sent_before = self.sent;
-        self.window_limited = false;
         while !self.is_paced(cx.now) && self.send_one(cx) {}
         if self.sent > sent_before || core::mem::take(&mut self.moved) {
             self.moved = false;
             self.arm_tlp(cx.now);
+        }
+        if self.pipe() + self.smss > self.window.cwnd {
+            self.limited_until = self.nxt;
         }
         self.arm_persist(cx.now);
         self.held = self.what_holds(cx.now);
@@ -76,7 +78,7 @@ impl Tcb {
         let Some(place) = self.board.next_waiting() else { return false };
         let sent = *self.board.get(place);
         if !self.repair.forced && !self.fits(sent.end - sent.seq) {
-            self.window_limited = true;
+            self.limited_until = self.nxt;
             return false;
         }
         let cause = self.repair.head_cause.take().or(sent.lost).unwrap_or(Cause::GoBackN);
@@ -131,7 +133,7 @@ impl Tcb {
     fn send_new(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(len) = self.next_len() else { return false };
         if !self.fits(len.max(1)) {
-            self.window_limited = true;
+            self.limited_until = self.nxt;
             return false;
         }
         if self.flight() == 0 {

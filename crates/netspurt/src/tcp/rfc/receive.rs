@@ -241,7 +241,8 @@ impl Receiver {
         self.told = self.nxt;
         self.deadline = Time::NEVER;
         self.need = AckNeed::None;
-        self.quick_segs = self.quick_segs.saturating_sub(1);
+        // The handshake's ACK is not one of the quick ones.
+        self.quick_segs = self.quick_segs.saturating_sub(u32::from(self.count.segments > 0));
         let mut blocks = SackBlocks::default();
         let wire = |octet| seq::to_wire(self.irs, octet);
         let duplicate = self.duplicate.take();

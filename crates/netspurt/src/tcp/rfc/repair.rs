@@ -70,6 +70,8 @@ pub(super) struct Repair {
     /// RFC 6675's one rescue for each recovery was sent.
     pub(super) rescued: bool,
     pub(super) frto: Frto,
+    /// The ACK at hand has set the window, by ending a repair or by undoing one.
+    pub(super) settled: bool,
     pub(super) prior: Option<Prior>,
     /// Every resend of the last repair was reported as a duplicate (RFC 3708 §3).
     pub(super) all_reported: bool,
@@ -100,6 +102,7 @@ impl Tcb {
 
     /// Reacts to an ACK's news.
     pub(super) fn react(&mut self, news: &News, cx: &mut Context<'_>) {
+        self.repair.settled = false;
         self.count_duplicates(news);
         self.watch_for_spurious(news, cx);
         // Disorder has no point to reach: it lasts as long as duplicates do.
@@ -205,9 +208,14 @@ impl Tcb {
     /// Cuts the threshold for congestion met at `now`. The peer is told with the next new octets,
     /// whatever the reason (RFC 3168 §6.1.2).
     pub(super) fn cut(&mut self, kind: Congestion, now: Time) {
+        let flight = self.flight() - self.repair.limited.min(self.flight());
+        self.cut_with(kind, flight, now);
+    }
+
+    /// The same with `flight` octets outstanding.
+    pub(super) fn cut_with(&mut self, kind: Congestion, flight: u64, now: Time) {
         self.owe_cwr = self.agreed.ecn;
         self.note_prior(kind == Congestion::Timeout);
-        let flight = self.flight() - self.repair.limited.min(self.flight());
         let ssthresh = self.congestion.on_congestion(now, kind, flight, self.smss, &self.window);
         self.window.ssthresh = ssthresh.max(2 * self.smss);
     }
@@ -234,16 +242,19 @@ impl Tcb {
         self.repair.dup_bytes = 0;
         if !self.congestion.owns_window() {
             match phase {
-                // RFC 6582 §3.2 step 3 without the burst; with PRR the window is there already.
-                Phase::Recovery if self.config.prr => self.window.cwnd = self.window.ssthresh,
-                Phase::Recovery => {
+                // RFC 6582 §3.2 step 3, the way without a burst.
+                Phase::Recovery if self.is_newreno() && !self.config.prr => {
                     let room = self.flight().max(self.smss) + self.smss;
                     self.window.cwnd = self.window.ssthresh.min(room);
                 }
+                // RFC 5681 §3.2 step 6, RFC 6675 §5, RFC 9937 §6.2.
+                Phase::Recovery => self.window.cwnd = self.window.ssthresh,
                 Phase::Cwr => self.window.cwnd = self.window.cwnd.min(self.window.ssthresh),
                 _ => {}
             }
         }
+        // This ACK has set the window; the next one may open it.
+        self.repair.settled = phase != Phase::Loss;
         if phase.is_repairing() {
             self.rack.on_recovery_end();
             self.congestion.on_recovery_end(cx.now, &mut self.window);
@@ -312,7 +323,7 @@ impl Tcb {
                 smss: self.smss,
                 safe: news.acked > 0 && lost == 0,
             });
-        } else if !reducing && news.acked > 0 {
+        } else if !reducing && news.acked > 0 && !self.repair.settled {
             self.congestion.on_ack(&info, &mut self.window);
         }
     }
@@ -321,8 +332,12 @@ impl Tcb {
     /// for the first partial ACK of a recovery only.
     pub(super) fn keeps_timer(&self) -> bool {
         let Repair { phase, partial_seen, point, .. } = self.repair;
-        let newreno = self.config.recovery == Recovery::NewReno || !self.uses_sack();
-        phase == Phase::Recovery && newreno && partial_seen && self.una < point
+        phase == Phase::Recovery && self.is_newreno() && partial_seen && self.una < point
+    }
+
+    /// Whether holes are found by partial ACKs.
+    fn is_newreno(&self) -> bool {
+        !self.uses_sack() && self.config.recovery != Recovery::Reno
     }
 
     /// RACK's timer fired: what was not late enough may be by now.

@@ -100,6 +100,8 @@ impl Tcb {
                 self.window.ssthresh = self.window.ssthresh.max(prior.window.ssthresh);
             }
         }
+        // RFC 4015 §3.2 has counted what this ACK covers.
+        self.repair.settled = true;
         self.congestion.on_undo(cx.now, &mut self.window);
         if prior.was_timeout {
             self.timer.spurious(cx);
