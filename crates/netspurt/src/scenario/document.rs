@@ -151,7 +151,7 @@ fn made(set: &[String], path: &[String], missing: bool) -> bool {
 }
 
 /// Sets `keys` below `table`, making tables on the way.
-fn set(table: &mut dyn TableLike, keys: &[&str], value: Value) -> Result<(), String> {
+pub(super) fn set(table: &mut dyn TableLike, keys: &[&str], value: Value) -> Result<(), String> {
     let [first, rest @ ..] = keys else { unreachable!("a path has a key") };
     if rest.is_empty() {
         table.insert(first, Item::Value(value));
@@ -167,7 +167,7 @@ fn set(table: &mut dyn TableLike, keys: &[&str], value: Value) -> Result<(), Str
 }
 
 /// The path to the innermost key whose key or value holds `span`.
-fn path_to(table: &dyn TableLike, span: &Range<usize>) -> Vec<String> {
+pub(super) fn path_to(table: &dyn TableLike, span: &Range<usize>) -> Vec<String> {
     let holds = |outer: Option<Range<usize>>| {
         outer.is_some_and(|outer| outer.start <= span.start && span.end <= outer.end)
     };
@@ -204,7 +204,7 @@ fn find(table: &dyn TableLike, path: &[String]) -> Option<Found> {
 }
 
 /// The parser's words in ours: what is wrong, and the fix.
-fn reword(message: &str, written: &str) -> (String, String) {
+pub(super) fn reword(message: &str, written: &str) -> (String, String) {
     let mut quoted = message.split('`').skip(1).step_by(2);
     if message.starts_with("unknown field") {
         let key = quoted.next().unwrap_or(written);

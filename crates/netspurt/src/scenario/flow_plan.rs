@@ -30,7 +30,7 @@ impl Profile {
     }
 
     /// The profile's switches, every one.
-    fn switches(self) -> TcpSpec {
+    pub(super) fn switches(self) -> TcpSpec {
         match self.base() {
             Some(config) => spell_out(&config),
             // The defaults of ns-2.35, with useHeaders_ off, so that a packet has the size it
@@ -61,7 +61,7 @@ impl Profile {
 
 impl TcpSpec {
     /// These switches, and those of `base` for the rest; a table is taken whole, but for `rto`'s.
-    fn over(self, base: TcpSpec) -> TcpSpec {
+    pub(super) fn over(self, base: TcpSpec) -> TcpSpec {
         let table = |spec| toml::Table::try_from(spec).expect("plain data");
         let (mut merged, own) = (table(base), table(self));
         if own.get("congestion").is_some_and(|law| Some(law) != merged.get("congestion")) {

@@ -17,6 +17,7 @@ mod rfc_switches;
 mod run;
 mod spec;
 mod stranger;
+mod switches;
 
 use schemars::schema_for;
 
@@ -25,6 +26,7 @@ pub use error::{Place, ScenarioError};
 use plan::Plan;
 pub use run::{Results, Simulation};
 use spec::Spec;
+pub use switches::{SwitchError, tcp_config};
 
 /// A commented scenario to start from.
 pub const STARTING_POINT: &str = include_str!("starting_point.toml");

@@ -149,6 +149,25 @@ impl Connection {
         });
     }
 
+    /// Whether short segments wait for more octets, for 200 ms where nothing is outstanding
+    /// (Linux's TCP_CORK).
+    pub fn set_cork(&mut self, now: Time, corked: bool, events: &mut Events<Segment>) {
+        self.step(now, events, |kind, cx| {
+            if let Kind::Rfc(tcb) = kind {
+                tcb.set_cork(corked, cx);
+            }
+        });
+    }
+
+    /// Whether the next segments that come are acknowledged at once (Linux's TCP_QUICKACK).
+    pub fn set_quick_acks(&mut self, now: Time, quick: bool, events: &mut Events<Segment>) {
+        self.step(now, events, |kind, cx| {
+            if let Kind::Rfc(tcb) = kind {
+                tcb.set_quick_acks(quick, cx);
+            }
+        });
+    }
+
     /// The state of RFC 9293 §3.3.2; of ns-2's kind always established.
     pub fn state(&self) -> State {
         match &self.kind {

@@ -19,6 +19,7 @@ pub use config::{AckPolicy, NsConfig, Recovery, TcpConfig};
 pub use connection::Connection;
 pub use receiver::ReceiveCount;
 pub use rfc::{
-    DelayedAck, Failure, Restart, RfcConfig, Sampling, SfrConfig, SfrResponse, State, TcpInfo, Undo,
+    DelayedAck, Failure, Phase, Restart, RfcConfig, Sampling, SfrConfig, SfrResponse, State,
+    TcpInfo, Undo,
 };
 pub use transmit::SendCount;

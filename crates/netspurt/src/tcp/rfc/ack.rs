@@ -23,6 +23,9 @@ pub(super) struct News {
     pub(super) delivered: u64,
     /// When the oldest segment left that it newly reports by SACK, of those sent once.
     sacked_oldest: Option<Time>,
+    /// When the oldest segment that it newly covers last left, of those sent again; only
+    /// where nobody minds that the ACK may answer another copy.
+    resent_oldest: Option<Time>,
     /// It covers, in order or by SACK, something sent once only and before repair began.
     pub(super) covers_original: bool,
     /// A duplicate the receiver reports.
@@ -104,7 +107,7 @@ impl Tcb {
         let echo = news.echo;
         // The echo of a copy sent before this one tells that this one was not needed.
         let early = |sent: &Sent| echo.is_some_and(|echo| is_before(echo, Self::stamp(sent.at)));
-        let (mut reported_before, point) = (0, self.repair_point());
+        let (mut reported_before, point, karn) = (0, self.repair_point(), self.config.karn);
         let (rack, min_rtt, timed) = (&mut self.rack, self.min_rtt, &mut self.covered_once);
         timed.clear();
         self.board.ack(ack, |sent| {
@@ -115,6 +118,8 @@ impl Tcb {
             news.cover(sent, point);
             if sent.times == 1 {
                 timed.push(sent.at);
+            } else if !karn {
+                news.resent_oldest.get_or_insert(sent.at);
             }
             rack.arrived(sent, now, min_rtt, early(sent));
         });
@@ -188,11 +193,14 @@ impl Tcb {
         let timed = self.timed.take_if(|timed| timed.end <= self.una).map(|timed| timed.at);
         let sent = match self.config.sampling {
             Sampling::OnePerRtt => timed,
-            Sampling::EachAck => self.covered_once.first().copied().or(news.sacked_oldest),
+            Sampling::EachAck => {
+                let once = self.covered_once.first().copied().or(news.sacked_oldest);
+                once.or(news.resent_oldest)
+            }
             Sampling::EachSegment if !self.covered_once.is_empty() => {
                 return self.measure_each(news, cx);
             }
-            Sampling::EachSegment => None,
+            Sampling::EachSegment => news.resent_oldest,
             Sampling::Timestamps if news.acked > 0 => return self.measure_echo(news, cx),
             Sampling::Timestamps => None,
         };

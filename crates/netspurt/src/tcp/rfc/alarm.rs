@@ -206,7 +206,7 @@ impl Tcb {
     /// due (RFC 9293 §3.8.6.1).
     pub(super) fn arm_persist(&mut self, now: Time) {
         let held = self.board.is_empty() && self.unsent() > 0 && self.state.may_send();
-        let waits = held && !self.corked && is_idle(self.deadlines.pace);
+        let waits = held && is_idle(self.deadlines.pace);
         if self.peer_window > 0 {
             self.persist_backoff = 0;
         }

@@ -35,6 +35,7 @@ pub use info::TcpInfo;
 use rack::Rack;
 use rate::Delivery;
 use receive::Receiver;
+pub use repair::Phase;
 use repair::Repair;
 
 /// The states of RFC 9293 §3.3.2.
@@ -216,6 +217,8 @@ const DEFAULT_MSS: u16 = 536;
 const DEFAULT_MSS_V6: u16 = 1220;
 /// Octets of the time stamps option with its padding (RFC 7323 App. A).
 const TIMESTAMPS_BYTES: u16 = 12;
+/// Segments acknowledged at once after the application asked for that (Linux).
+const QUICK_SEGS: u32 = 16;
 /// The TCP header without options.
 const TCP_HEADER_BYTES: u16 = 20;
 
@@ -383,6 +386,20 @@ impl Tcb {
     pub(super) fn set_nagle(&mut self, nagle: bool, cx: &mut Context<'_>) {
         self.nagle = nagle;
         self.output(cx);
+    }
+
+    /// Whether short segments wait for more, whatever is outstanding.
+    pub(super) fn set_cork(&mut self, corked: bool, cx: &mut Context<'_>) {
+        self.corked = corked;
+        self.output(cx);
+    }
+
+    /// Whether the next segments are acknowledged at once; what is owed goes out then.
+    pub(super) fn set_quick_acks(&mut self, quick: bool, cx: &mut Context<'_>) {
+        self.rx.quick_segs = if quick { QUICK_SEGS } else { 0 };
+        if quick && !alarm::is_idle(self.rx.deadline) {
+            self.send_ack(cx);
+        }
     }
 
     /// Whether data is read as it comes, or waits for [`read`](Self::read).

@@ -100,12 +100,13 @@ impl Receiver {
         self.unread
     }
 
-    /// The application took `octets`; whether the window opened enough to tell (RFC 9293
-    /// §3.8.6.2.2).
+    /// The application took `octets`; whether the window opened enough to tell at once: by the
+    /// step of RFC 9293 §3.8.6.2.2, and to twice what the peer knows, as Linux has it, so that
+    /// a wide window is not told at every reading.
     pub(super) fn read(&mut self, octets: u64) -> bool {
         self.unread -= octets.min(self.unread);
-        let before = self.window();
-        self.wanted_edge().saturating_sub(self.nxt) >= before + self.least_step()
+        let (before, wanted) = (self.window(), self.wanted_edge().saturating_sub(self.nxt));
+        wanted >= before + self.least_step() && wanted >= 2 * before
     }
 
     fn wanted_edge(&self) -> u64 {

@@ -102,7 +102,9 @@ impl Tcb {
     pub(super) fn react(&mut self, news: &News, cx: &mut Context<'_>) {
         self.count_duplicates(news);
         self.watch_for_spurious(news, cx);
-        if self.repair.phase != Phase::Open && self.una >= self.repair.point {
+        // Disorder has no point to reach: it lasts as long as duplicates do.
+        let aims = self.repair.phase.is_repairing() || self.repair.phase == Phase::Cwr;
+        if aims && self.una >= self.repair.point {
             self.leave(cx);
         }
         match self.repair.phase {
