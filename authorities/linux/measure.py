@@ -24,12 +24,15 @@ import sys
 import time
 from pathlib import Path
 
-import cases
-from peer import JIFFY_NS, KERNEL, Flow, Tun
+import kernel_cases as cases
+from kernel_peer import JIFFY_NS, KERNEL, Flow, Tun
 
 HERE = Path(__file__).resolve().parent
 SYSCTLS = {"tcp_no_metrics_save": "1"}
-GROUPS = {"default": (cases.DEFAULT, {}), "no_probes": (cases.NO_PROBES, {"tcp_early_retrans": "0"})}
+GROUPS = {
+    "default": (cases.DEFAULT, {}),
+    "no_probes": (cases.NO_PROBES, {"tcp_early_retrans": "0"}),
+}
 Timers = list[tuple[str, str, int, int, int]]
 Values = dict[str, dict[str, list[int]]]
 

@@ -58,7 +58,9 @@ pub(super) fn linux_info(told: &TcpInfo) -> Info {
     tell(Field::SndWscale, peer_shift.into());
     tell(Field::RcvWscale, own_shift.into());
     tell(Field::Rto, micros(told.rto.rto));
+    tell(Field::Ato, micros(told.ack_wait));
     tell(Field::SndMss, told.smss);
+    tell(Field::RcvMss, told.peer_smss);
     tell(Field::Unacked, told.unacked_segs);
     tell(Field::Sacked, told.sacked_segs);
     tell(Field::Lost, told.lost_segs);

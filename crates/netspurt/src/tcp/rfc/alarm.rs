@@ -24,6 +24,7 @@ impl Tcb {
         let now = cx.now;
         let Deadlines { tlp, reorder, sfr, persist, pace, linger } = self.deadlines;
         if self.rx.deadline <= now {
+            self.rx.patience.on_wait_over(self.timer.rto());
             self.send_ack(cx);
         } else if pace <= now {
             self.deadlines.pace = Time::NEVER;
@@ -58,7 +59,12 @@ impl Tcb {
         if self.retries > most {
             return self.fail(Failure::TimedOut);
         }
-        self.timer.back_off(if opening { TimeoutKind::Syn } else { TimeoutKind::Rto }, cx);
+        let kind = match self.state {
+            State::SynSent => TimeoutKind::Syn,
+            State::SynReceived => TimeoutKind::SynAck,
+            _ => TimeoutKind::Rto,
+        };
+        self.timer.back_off(kind, cx);
         if opening {
             return self.resend_syn(cx);
         }
@@ -90,7 +96,8 @@ impl Tcb {
         self.arm_tlp(now);
     }
 
-    /// RFC 8985 §7.2: a probe is due two round trips after the last sending or ACK.
+    /// RFC 8985 §7.2: a probe is due two round trips after the last sending or ACK, or in place of
+    /// the timeout where that comes earlier.
     fn arm_tlp(&mut self, now: Time) {
         self.deadlines.tlp = Time::NEVER;
         let quiet = matches!(self.repair.phase, Phase::Open | Phase::Cwr);
@@ -100,13 +107,11 @@ impl Tcb {
         }
         let wait = match self.srtt {
             Some(srtt) if self.segs(self.flight()) <= 1 => srtt * 2 + self.config.max_ack_delay,
-            Some(srtt) => srtt * 2 + self.config.tlp_slack,
+            Some(srtt) => srtt * 2 + self.config.timer_slack,
             None => PTO_INITIAL,
         };
         let due = self.config.timer_clock.expiry(now, wait);
-        if due < self.timer.deadline() {
-            self.deadlines.tlp = due;
-        }
+        self.deadlines.tlp = due.min(self.timer.deadline());
     }
 
     /// The probe goes out: new data where there is some, else the last segment (§7.3).

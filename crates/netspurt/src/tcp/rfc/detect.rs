@@ -105,7 +105,7 @@ impl Tcb {
             eager: repairing || sacked_segs >= u64::from(self.dup_thresh()),
         };
         let wait: Option<Duration> = self.rack.detect(&mut self.board, &with);
-        self.deadlines.reorder =
-            wait.map_or(Time::NEVER, |wait| self.config.timer_clock.expiry(now, wait));
+        let due = |wait| self.config.timer_clock.expiry(now, wait + self.config.timer_slack);
+        self.deadlines.reorder = wait.map_or(Time::NEVER, due);
     }
 }

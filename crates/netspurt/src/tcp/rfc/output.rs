@@ -225,7 +225,10 @@ impl Tcb {
         let room = (self.smss - len) >= u64::from(SACK_BYTES + SACK_BLOCK_BYTES);
         self.acknowledge_in(&mut segment, if room { 1 } else { 0 });
         segment.size_bytes += segment.len;
-        self.count.data_segments += u64::from(len > 0);
+        if len > 0 {
+            self.count.data_segments += 1;
+            self.rx.patience.on_data_sent(cx.now);
+        }
         self.last_sent = cx.now;
         self.count_sent(len);
         self.pace(u64::from(segment.size_bytes), cx.now);

@@ -143,9 +143,7 @@ class Flow:
             options += b"\x01\x01" + struct.pack("!BBII", 8, 10, val, echo)
         if sack:
             edges = [self.irs + edge for block in sack for edge in block]
-            options += b"\x01\x01" + struct.pack(
-                f"!BB{len(edges)}I", 5, 2 + 4 * len(edges), *edges
-            )
+            options += b"\x01\x01" + struct.pack(f"!BB{len(edges)}I", 5, 2 + 4 * len(edges), *edges)
         options += b"\x01" * (-len(options) % 4)
         acked = (self.irs + (self.rcv if ack is None else ack)) % 2**32 if flags & ACK else 0
         tcp = struct.pack(
@@ -248,7 +246,7 @@ class Flow:
 
     def info(self) -> dict[str, int]:
         """TCP_INFO, times in microseconds."""
-        raw = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+        raw = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 152)
         small = dict(
             zip(("state", "ca_state", "retransmits", "probes", "backoff"), raw[:5], strict=True)
         )
@@ -257,7 +255,9 @@ class Flow:
             " last_ack_sent last_data_recv last_ack_recv pmtu rcv_ssthresh rtt rttvar"
             " snd_ssthresh snd_cwnd advmss reordering rcv_rtt rcv_space total_retrans"
         ).split()
-        return small | dict(zip(names, struct.unpack("=24I", raw[8:104]), strict=True))
+        told = dict(zip(names, struct.unpack("=24I", raw[8:104]), strict=True))
+        (least,) = struct.unpack("=I", raw[148:152])
+        return small | told | {"min_rtt": least}
 
     def close(self) -> None:
         """Ends the connection with a reset, so that nothing lingers."""
