@@ -19,7 +19,7 @@ class Answers:
     timers: list[tuple[str, int, int, int]] = field(default_factory=list)
 
     def timer(self, name: str, nominal_us: int, armed: int, fired: int) -> None:
-        """A timer whose nominal length is known, with the jiffy count at which it was armed."""
+        """Note a timer of known length, with the jiffy count at which it was armed."""
         count = (armed + self.jiffies_offset) % (4096 * JIFFY_NS)
         self.timers.append((name, nominal_us, count, (fired - armed) // 1000))
         self.values[name] = (fired - armed) // 1000
@@ -32,12 +32,12 @@ SLACK_US, RTO_MIN_US = 2_000, 200_000
 
 
 def at_once(packets: list[Packet]) -> int:
-    """The highest octet acknowledged, 0 where nothing was."""
+    """Return the highest octet acknowledged, 0 where nothing was."""
     return max((p.ack for p in packets), default=0)
 
 
 async def stream(flow: Flow, segments: int, gap: float, length: int = FULL) -> list[int]:
-    """Sends segments `gap` seconds apart; what was acknowledged at once after each, 0 nothing."""
+    """Send segments `gap` seconds apart; return what each got acknowledged at once, or 0."""
     found = []
     due = time.monotonic()
     for _ in range(segments):
@@ -49,12 +49,12 @@ async def stream(flow: Flow, segments: int, gap: float, length: int = FULL) -> l
 
 
 def quick_count(acks: list[int]) -> int:
-    """Leading segments acknowledged each at once."""
+    """Count the leading segments that were acknowledged each at once."""
     return next((n for n, ack in enumerate(acks) if ack == 0), len(acks))
 
 
 async def quick(flow: Flow, out: Answers) -> None:
-    """ACKs at once at the start, then one for every second full segment; the application reads."""
+    """Count ACKs at once at the start, then segments per ACK; the application reads."""
     flow.read_at_once()
     acks = await stream(flow, 30, 0.005)
     n = quick_count(acks)
@@ -64,34 +64,36 @@ async def quick(flow: Flow, out: Answers) -> None:
 
 
 async def quick_passive(flow: Flow, out: Answers) -> None:
-    """The kernel was connected to."""
+    """Ask the end that was connected to."""
     await flow.accept()
     await quick(flow, out)
 
 
 async def quick_active(flow: Flow, out: Answers) -> None:
-    """The kernel connected."""
+    """Ask the end that connected."""
     await flow.connect()
     await quick(flow, out)
 
 
 async def quick_small_buffer(flow: Flow, out: Answers) -> None:
-    """A small receive window bounds the count: window / (2 * segment)."""
+    """Bound the count by a small receive window: window / (2 * segment)."""
     syn_ack = await flow.accept(receive_buffer=12_000)
     out.values["window"] = syn_ack.window
     await quick(flow, out)
 
 
 async def quick_short_segments(flow: Flow, out: Answers) -> None:
-    """Segments of 600 octets."""
+    """Send segments of 600 octets."""
     await flow.accept()
     flow.read_at_once()
     out.values["acks_at_once"] = quick_count(await stream(flow, 30, 0.005, 600))
 
 
 async def delayed(flow: Flow, out: Answers) -> None:
-    """Beyond the quick ACKs: a full segment waits, a short one or one with PSH does not, where
-    the application reads at once."""
+    """Send beyond the quick ACKs, to an application that reads at once.
+
+    A full segment waits for its ACK, a short one or one with PSH does not.
+    """
     await flow.accept()
     flow.read_at_once()
     await stream(flow, 30, 0.005)
@@ -107,7 +109,7 @@ async def delayed(flow: Flow, out: Answers) -> None:
 
 
 async def delayed_unread(flow: Flow, out: Answers) -> None:
-    """The same where the application does not read: PSH and shortness do not matter."""
+    """Send the same where nobody reads: PSH and shortness do not matter."""
     await flow.accept()
     await stream(flow, 20, 0.005)
     await flow.quiet(0.1)
@@ -118,7 +120,7 @@ async def delayed_unread(flow: Flow, out: Answers) -> None:
 
 
 def adapting(gap_ms: int) -> Case:
-    """How the wait follows the gaps between arrivals, on a path of 150 ms."""
+    """Let the wait follow gaps between arrivals, on a path of 150 ms."""
 
     async def case(flow: Flow, out: Answers) -> None:
         await flow.accept(rtt=0.15)
@@ -137,7 +139,7 @@ def adapting(gap_ms: int) -> Case:
 
 
 async def inflating(flow: Flow, out: Answers) -> None:
-    """Each wait in vain doubles the next, up to a limit; a path of 400 ms."""
+    """Let waits be in vain: each doubles the next, up to a limit; a path of 400 ms."""
     await flow.accept(rtt=0.4)
     flow.read_at_once()
     await stream(flow, 30, 0.005)
@@ -149,8 +151,11 @@ async def inflating(flow: Flow, out: Answers) -> None:
 
 
 async def interactive(flow: Flow, out: Answers) -> None:
-    """A server that answers. The first request is acknowledged apart from the answer; then ACKs
-    wait for an answer to ride on, until one waited in vain."""
+    """Ask a server that answers.
+
+    The first request is acknowledged apart from the answer; then ACKs wait for an answer to ride
+    on, until one waited in vain.
+    """
     await flow.accept()
     answers = [True, True, False, False]
 
@@ -172,7 +177,7 @@ async def interactive(flow: Flow, out: Answers) -> None:
 
 
 async def out_of_order(flow: Flow, out: Answers) -> None:
-    """Twenty segments at once beyond a hole, on a path of 100 ms: how many ACKs."""
+    """Send twenty segments at once beyond a hole, on a path of 100 ms, and count ACKs."""
     await flow.accept(rtt=0.1)
     flow.read_at_once()
     for n in range(1, 21):
@@ -183,7 +188,7 @@ async def out_of_order(flow: Flow, out: Answers) -> None:
 
 
 async def duplicate(flow: Flow, out: Answers) -> None:
-    """Beyond the quick ACKs a segment comes again: it is answered at once, and 16 more are."""
+    """Send a segment again beyond the quick ACKs: it is answered at once, and 16 more are."""
     await flow.accept()
     flow.read_at_once()
     await stream(flow, 30, 0.005)
@@ -195,7 +200,7 @@ async def duplicate(flow: Flow, out: Answers) -> None:
 
 
 async def black(flow: Flow, out: Answers) -> None:
-    """One short segment into a path gone black: the copies' instants."""
+    """Send one short segment into a path gone black: the instants of its copies."""
     await flow.connect()
     rto = flow.info()["rto"]
     out.values["rto_us"] = rto
@@ -209,7 +214,7 @@ async def black(flow: Flow, out: Answers) -> None:
 
 
 async def black_timers(flow: Flow, out: Answers) -> None:
-    """The same without probes: each gap is a timer of known length."""
+    """Do the same without probes: each gap is a timer of known length."""
     await flow.connect()
     rto = flow.info()["rto"]
     out.values["rto_us"] = rto
@@ -223,7 +228,7 @@ async def black_timers(flow: Flow, out: Answers) -> None:
 
 
 async def syn(flow: Flow, out: Answers) -> None:
-    """SYNs that nobody answers."""
+    """Answer no SYN."""
     flow.open()
     last = await flow.get()
     for n in range(1, 7):
@@ -233,7 +238,7 @@ async def syn(flow: Flow, out: Answers) -> None:
 
 
 async def syn_ack(flow: Flow, out: Answers) -> None:
-    """SYN-ACKs that nobody answers."""
+    """Answer no SYN-ACK."""
     last = await flow.ask()
     for n in range(1, 4):
         copy = await flow.get(8)
@@ -242,7 +247,7 @@ async def syn_ack(flow: Flow, out: Answers) -> None:
 
 
 async def after_handshake(flow: Flow, out: Answers) -> None:
-    """A handshake of 400 ms, then black: the first timer is three times that."""
+    """Shake hands in 400 ms, then go black: the first timer is three times that."""
     await flow.connect(rtt=0.4)
     info = flow.info()
     out.values["rto_us"], out.values["cwnd"] = info["rto"], info["snd_cwnd"]
@@ -252,7 +257,7 @@ async def after_handshake(flow: Flow, out: Answers) -> None:
 
 
 def late_syn_ack(rtt: float, drops: int, echo: bool) -> Case:
-    """The SYN is answered `rtt` seconds after the first one, or each of `drops` got lost."""
+    """Answer the SYN after `rtt` seconds, having lost `drops` of them."""
 
     async def case(flow: Flow, out: Answers) -> None:
         flow.stamps = echo
@@ -270,15 +275,42 @@ def late_syn_ack(rtt: float, drops: int, echo: bool) -> Case:
     return case
 
 
+async def zero_window(flow: Flow, out: Answers) -> None:
+    """Close the window: when probes come, how long they are, and which octet they are at."""
+    await flow.connect()
+    flow.send(window=0)
+    rto = flow.info()["rto"]
+    last = flow.write(100)
+    for n in range(1, 4):
+        probe = await flow.get(8)
+        out.timer(f"gap_{n}_us", rto << (n - 1), last, probe.t)
+        out.values[f"probe_{n}_octets"] = probe.len
+        flow.send(window=0)
+        last = probe.t
+
+
+async def restart(flow: Flow, out: Answers) -> None:
+    """Acknowledge the first of two segments, sent 50 ms apart: what the timer counts from."""
+    await flow.connect(rtt=0.1)
+    flow.write(FULL)
+    first = await flow.get()
+    await asyncio.sleep(0.05)
+    flow.write(FULL)
+    await flow.get()
+    await asyncio.sleep(0.1 - (time.monotonic_ns() - first.t) / 1e9)
+    acked = flow.send(ack=1 + FULL)
+    out.timer("gap_us", flow.info()["rto"], acked, (await flow.get()).t)
+
+
 async def initial_window(flow: Flow, out: Answers) -> None:
-    """Full segments that leave before any ACK."""
+    """Count the segments that leave before any ACK."""
     await flow.connect(rtt=0.02)
     flow.write(60 * FULL)
     out.values["segments"] = len(await flow.quiet(0.02))
 
 
 def probe(segments: int) -> Case:
-    """A tail loss probe on a path of 300 ms, and the timeout behind it."""
+    """Wait for a tail loss probe on a path of 300 ms, and the timeout behind it."""
 
     async def case(flow: Flow, out: Answers) -> None:
         await flow.connect(rtt=0.3)
@@ -299,8 +331,10 @@ def probe(segments: int) -> Case:
 
 
 async def reordering(flow: Flow, out: Answers) -> None:
-    """One segment of five is missing: how much later than a quarter of the least round trip after
-    the report of the next it goes out again."""
+    """Miss one segment of five, and report the next.
+
+    It goes out again a quarter of the least round trip later, and a little.
+    """
     await flow.connect(rtt=0.2)
     flow.write(5 * FULL)
     sent = [await flow.get() for _ in range(5)]
@@ -314,7 +348,7 @@ async def reordering(flow: Flow, out: Answers) -> None:
 
 
 async def three_reports(flow: Flow, out: Answers) -> None:
-    """A third report waives the wait."""
+    """Report three: that waives the wait."""
     await flow.connect(rtt=0.2)
     flow.write(5 * FULL)
     sent = [await flow.get() for _ in range(5)]
@@ -327,7 +361,7 @@ async def three_reports(flow: Flow, out: Answers) -> None:
 
 
 def needless(stamps: bool) -> Case:
-    """A timeout whose original arrives after all."""
+    """Let the original arrive after all, having lost nothing but time."""
 
     async def case(flow: Flow, out: Answers) -> None:
         flow.stamps = stamps
@@ -351,7 +385,7 @@ def needless(stamps: bool) -> Case:
 
 
 def fresh_sample(stamps: bool) -> Case:
-    """After two timeouts the last copy is acknowledged: does the backoff end?"""
+    """Acknowledge the last copy after two timeouts: whether the backoff ends."""
 
     async def case(flow: Flow, out: Answers) -> None:
         flow.stamps = stamps
@@ -371,7 +405,7 @@ TRIPS = [50] * 6 + [120, 50, 50, 200, 200, 200] + [50] * 6 + [20] * 4 + [400, 40
 
 
 async def estimator(flow: Flow, out: Answers) -> None:
-    """Lone segments whose ACKs take the times of `TRIPS` (ms): the timer after each."""
+    """Acknowledge lone segments after the times of `TRIPS` (ms): the timer after each."""
     await flow.connect(rtt=0.05)
     for n, trip in enumerate(TRIPS, 1):
         await flow.quiet(0.002)  # a copy of the last one
@@ -387,8 +421,10 @@ async def estimator(flow: Flow, out: Answers) -> None:
 
 
 async def recovery(flow: Flow, out: Answers) -> None:
-    """Segments 1 and 5 of ten are missing: what each report lets go out, as a number whose
-    digits in base 100 are the segments in order."""
+    """Miss segments 1 and 5 of ten, and report the others one by one.
+
+    What each report lets go out is a number whose digits in base 100 are segments in order.
+    """
     await flow.connect(rtt=0.05)
     flow.write(40 * FULL)
     sent = [await flow.get() for _ in range(10)]
@@ -410,7 +446,7 @@ async def recovery(flow: Flow, out: Answers) -> None:
 
 
 async def told(flow: Flow, out: Answers) -> None:
-    """TCP_INFO after a handshake of 50 ms and one round trip of 50 ms."""
+    """Read TCP_INFO after a handshake of 50 ms and one round trip of 50 ms."""
     await flow.connect(rtt=0.05)
     flow.write(FULL)
     sent = await flow.get()
@@ -448,6 +484,7 @@ DEFAULT: dict[str, Case] = {
     "syn_lost_once": late_syn_ack(0.0, 1, False),
     "syn_lost_twice_echo": late_syn_ack(0.0, 2, True),
     "syn_lost_twice": late_syn_ack(0.0, 2, False),
+    "zero_window": zero_window,
     "initial_window": initial_window,
     "probe_of_one": probe(1),
     "probe_of_three": probe(3),
@@ -460,6 +497,7 @@ DEFAULT: dict[str, Case] = {
 # Without tail loss probes.
 NO_PROBES: dict[str, Case] = {
     "black_timers": black_timers,
+    "restart": restart,
     "after_handshake": after_handshake,
     "needless_stamps": needless(True),
     "needless_sack": needless(False),

@@ -32,17 +32,17 @@ class Packet:
 
 
 def checksum(data: bytes) -> int:
-    """The Internet checksum."""
+    """Return the Internet checksum."""
     if len(data) % 2:
         data += b"\0"
     total = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
+    return int(~total & 0xFFFF)
 
 
 def cubic_socket() -> socket.socket:
-    """A socket of the kernel's; a namespace may start from another law than CUBIC."""
+    """Make a socket of the kernel's; a namespace may start from another law than CUBIC."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     sock.setblocking(False)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
@@ -60,11 +60,11 @@ class Tun:
         self.flows: dict[tuple[str, int], Flow] = {}
 
     def start(self) -> None:
-        """Hands packets to their flows from now on."""
+        """Hand packets to their flows from now on."""
         asyncio.get_running_loop().add_reader(self.fd, self.read)
 
     def read(self) -> None:
-        """Takes in everything that waits."""
+        """Take in everything that waits."""
         while True:
             try:
                 raw = os.read(self.fd, 65536)
@@ -96,7 +96,7 @@ class Flow:
         self.listener: socket.socket | None = None
 
     def on_packet(self, t: int, raw: bytes) -> None:
-        """Reads a segment of the kernel's."""
+        """Read a segment of the kernel's."""
         sport, _, seq, ack, offset, flags, window = struct.unpack("!HHIIBBH", raw[:16])
         head = (offset >> 4) * 4
         if flags & SYN:
@@ -119,7 +119,7 @@ class Flow:
             at += raw[at + 1]
         self.packets.put_nowait(packet)
 
-    def send(
+    def send(  # noqa: PLR0913 - a header has that many fields
         self,
         length: int = 0,
         *,
@@ -129,8 +129,9 @@ class Flow:
         sack: tuple[tuple[int, int], ...] = (),
         echo: int | None = None,
         syn: bool = False,
+        window: int = 8192,
     ) -> int:
-        """Sends a segment to the kernel; when."""
+        """Send a segment to the kernel; return when."""
         if seq is None:
             seq = self.nxt
             self.nxt += length
@@ -154,7 +155,7 @@ class Flow:
             acked,
             (5 + len(options) // 4) << 4,
             flags,
-            65535 if syn else 8192,
+            65535 if syn else window,
             0,
             0,
         )
@@ -169,11 +170,11 @@ class Flow:
         return t
 
     async def get(self, within: float = 5.0) -> Packet:
-        """The kernel's next segment."""
+        """Wait for the kernel's next segment."""
         return await asyncio.wait_for(self.packets.get(), within)
 
     async def quiet(self, span: float) -> list[Packet]:
-        """What comes within `span` seconds."""
+        """Return what comes within `span` seconds."""
         until, found = time.monotonic() + span, []
         while (left := until - time.monotonic()) > 0:
             try:
@@ -183,11 +184,11 @@ class Flow:
         return found
 
     def open(self) -> None:
-        """Lets the kernel connect."""
+        """Let the kernel connect."""
         self.sock.connect_ex((self.address, self.port))
 
     async def connect(self, rtt: float = 0.0) -> None:
-        """The kernel connects, and its SYN is answered after `rtt` seconds."""
+        """Let the kernel connect, and answer its SYN after `rtt` seconds."""
         self.open()
         syn = await self.get()
         await asyncio.sleep(max(0.0, rtt - (time.monotonic_ns() - syn.t) / 1e9))
@@ -195,7 +196,7 @@ class Flow:
         await self.get()
 
     async def ask(self, receive_buffer: int = 0) -> Packet:
-        """This end sends a SYN to the kernel, which listens; the kernel's SYN-ACK."""
+        """Send a SYN to the kernel, which listens; return its SYN-ACK."""
         self.listener = cubic_socket()
         if receive_buffer:
             self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -206,7 +207,7 @@ class Flow:
         return await self.get()
 
     async def accept(self, rtt: float = 0.0, receive_buffer: int = 0) -> Packet:
-        """This end connects, its last ACK `rtt` seconds after the kernel's SYN-ACK."""
+        """Connect to the kernel, the last ACK `rtt` seconds after its SYN-ACK."""
         syn_ack = await self.ask(receive_buffer)
         await asyncio.sleep(rtt)
         self.send()
@@ -223,7 +224,7 @@ class Flow:
         return syn_ack
 
     def read_at_once(self, then: Callable[[bytes], None] = lambda _: None) -> None:
-        """The kernel's application reads as data comes."""
+        """Let the kernel's application read as data comes."""
 
         def read() -> None:
             try:
@@ -238,29 +239,50 @@ class Flow:
         asyncio.get_running_loop().add_reader(self.sock, read)
 
     def write(self, octets: int) -> int:
-        """The kernel's application writes; when."""
+        """Let the kernel's application write; return when."""
         t = time.monotonic_ns()
         if self.sock.send(bytes(octets)) != octets:
             raise RuntimeError("the socket's buffer is full")
         return t
 
     def info(self) -> dict[str, int]:
-        """TCP_INFO, times in microseconds."""
+        """Return TCP_INFO, times in microseconds."""
         raw = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 152)
         small = dict(
             zip(("state", "ca_state", "retransmits", "probes", "backoff"), raw[:5], strict=True)
         )
-        names = (
-            "rto ato snd_mss rcv_mss unacked sacked lost retrans fackets last_data_sent"
-            " last_ack_sent last_data_recv last_ack_recv pmtu rcv_ssthresh rtt rttvar"
-            " snd_ssthresh snd_cwnd advmss reordering rcv_rtt rcv_space total_retrans"
-        ).split()
+        names = [
+            "rto",
+            "ato",
+            "snd_mss",
+            "rcv_mss",
+            "unacked",
+            "sacked",
+            "lost",
+            "retrans",
+            "fackets",
+            "last_data_sent",
+            "last_ack_sent",
+            "last_data_recv",
+            "last_ack_recv",
+            "pmtu",
+            "rcv_ssthresh",
+            "rtt",
+            "rttvar",
+            "snd_ssthresh",
+            "snd_cwnd",
+            "advmss",
+            "reordering",
+            "rcv_rtt",
+            "rcv_space",
+            "total_retrans",
+        ]
         told = dict(zip(names, struct.unpack("=24I", raw[8:104]), strict=True))
         (least,) = struct.unpack("=I", raw[148:152])
         return small | told | {"min_rtt": least}
 
     def close(self) -> None:
-        """Ends the connection with a reset, so that nothing lingers."""
+        """End the connection with a reset, so that nothing lingers."""
         loop = asyncio.get_running_loop()
         loop.remove_reader(self.sock)
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -1,4 +1,4 @@
-"""Measures the running Linux kernel's TCP against a scripted remote end.
+"""Measure the running Linux kernel's TCP against a scripted remote end.
 
 ``python3 authorities/linux/measure.py`` writes ``measured.csv``, ``timers.csv`` and
 ``kernel.json`` beside itself, in about a minute. It needs root (or another way to a network
@@ -17,7 +17,6 @@ import json
 import os
 import platform
 import re
-import socket
 import statistics
 import subprocess
 import sys
@@ -37,20 +36,20 @@ Timers = list[tuple[str, str, int, int, int]]
 Values = dict[str, dict[str, list[int]]]
 
 
-class Unable(Exception):
-    """Why nothing can be measured here."""
+class UnableError(Exception):
+    """Nothing can be measured here."""
 
 
 def enter_namespace(sysctls: dict[str, str]) -> Tun:
-    """A network namespace with nothing in it but a TUN device whose far side is ours."""
+    """Enter a network namespace with nothing in it but a TUN device whose far side is ours."""
     clone_newnet = 0x40000000
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(clone_newnet) != 0:
-        raise Unable(f"no network namespace: {os.strerror(ctypes.get_errno())}")
+        raise UnableError(f"no network namespace: {os.strerror(ctypes.get_errno())}")
     try:
         tun = Tun()
     except OSError as error:
-        raise Unable(f"no TUN device: {error}") from error
+        raise UnableError(f"no TUN device: {error}") from error
     for command in (f"addr add {KERNEL}/16 dev peer0", "link set peer0 up"):
         subprocess.run(["ip", *command.split()], check=True)
     for name, value in (SYSCTLS | sysctls).items():
@@ -59,26 +58,26 @@ def enter_namespace(sysctls: dict[str, str]) -> Tun:
 
 
 def jiffies_offset() -> int:
-    """Nanoseconds from CLOCK_MONOTONIC to the count of jiffies; ticks are whole jiffies of it."""
+    """Return ns from CLOCK_MONOTONIC to the count of jiffies; ticks are whole jiffies of it."""
     try:
         text = Path("/proc/timer_list").read_text()
     except OSError as error:
-        raise Unable(f"the count of jiffies is not told: {error}") from error
+        raise UnableError(f"the count of jiffies is not told: {error}") from error
     now = re.search(r"now at (\d+)", text)
     count = re.findall(r"^jiffies: (\d+)", text, re.MULTILINE)
     if not now or not count:
-        raise Unable("the count of jiffies is not told by /proc/timer_list")
+        raise UnableError("the count of jiffies is not told by /proc/timer_list")
     return int(count[0]) * JIFFY_NS - int(now[1]) // JIFFY_NS * JIFFY_NS
 
 
 def be_prompt() -> None:
-    """Real-time priority where that is allowed."""
+    """Take real-time priority where that is allowed."""
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
 
 
 async def measure(group: str, tun: Tun, runs: int) -> tuple[Values, Timers]:
-    """Runs every case of a group `runs` times, the runs of all cases side by side."""
+    """Run every case of a group `runs` times, the runs of all cases side by side."""
     tun.start()
     offset = jiffies_offset()
     values: Values = {}
@@ -106,7 +105,7 @@ async def measure(group: str, tun: Tun, runs: int) -> tuple[Values, Timers]:
 
 
 def in_child(group: str, runs: int) -> tuple[int, int]:
-    """Starts a group in a process and a namespace of its own; its pid and where it answers."""
+    """Start a group in a process and a namespace of its own; its pid and where it answers."""
     read, write = os.pipe()
     pid = os.fork()
     if pid:
@@ -115,7 +114,7 @@ def in_child(group: str, runs: int) -> tuple[int, int]:
     try:
         be_prompt()
         answer: object = asyncio.run(measure(group, enter_namespace(GROUPS[group][1]), runs))
-    except Unable as error:
+    except UnableError as error:
         answer = str(error)
     except BaseException as error:
         answer = f"failed: {error!r}"
@@ -125,15 +124,15 @@ def in_child(group: str, runs: int) -> tuple[int, int]:
 
 
 def measure_all(runs: int) -> tuple[Values, Timers]:
-    """All groups at once.
+    """Measure all groups at once.
 
     Raises
     ------
-    Unable
+    UnableError
         Where there is no namespace or no TUN device.
     """
-    if socket.gethostname() and platform.system() != "Linux":
-        raise Unable("this is not Linux")
+    if platform.system() != "Linux":
+        raise UnableError("this is not Linux")
     values: Values = {}
     timers: Timers = []
     for pid, read in [in_child(group, runs) for group in GROUPS]:
@@ -141,14 +140,14 @@ def measure_all(runs: int) -> tuple[Values, Timers]:
             answer = json.load(pipe)
         os.waitpid(pid, 0)
         if isinstance(answer, str):
-            raise Unable(answer)
+            raise UnableError(answer)
         values |= answer[0]
         timers += [tuple(timer) for timer in answer[1]]
     return values, timers
 
 
 def main() -> None:
-    """Measures and files."""
+    """Measure and file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--to", type=Path, default=HERE)
@@ -156,7 +155,7 @@ def main() -> None:
     started = time.monotonic()
     try:
         values, timers = measure_all(options.runs)
-    except Unable as error:
+    except UnableError as error:
         sys.exit(f"nothing measured: {error}")
     with (options.to / "measured.csv").open("w", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")

@@ -51,7 +51,7 @@ def disagreements(filed: Numbers, found: Numbers) -> list[str]:
 
 def same_line() -> bool:
     """Whether this kernel is of the filed one's line: 6.18, whatever follows."""
-    filed = json.loads((AUTHORITY / "kernel.json").read_text())["release"]
+    filed: str = json.loads((AUTHORITY / "kernel.json").read_text())["release"]
     return platform.release().split(".")[:2] == filed.split(".")[:2]
 
 
@@ -59,7 +59,8 @@ def measure(folder: Path, runs: int) -> Numbers:
     """Ask the kernel anew; skip, with the reason, where that is not possible."""
     if platform.system() != "Linux" or not same_line():
         pytest.skip(f"the kernel is {platform.system()} {platform.release()}, not the filed one's")
-    command = [sys.executable, AUTHORITY / "measure.py", "--runs", str(runs), "--to", folder]
+    script = str(AUTHORITY / "measure.py")
+    command = [sys.executable, script, "--runs", str(runs), "--to", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=40, check=False)
     if UNABLE in done.stderr:
         pytest.skip(done.stderr.strip().splitlines()[-1])
@@ -94,7 +95,7 @@ def test_where_nothing_can_be_measured_the_script_says_why(tmp_path: Path) -> No
     script += "staticmethod(lambda flag: -1)})(); ctypes.get_errno = lambda: 1; "
     script += "sys.argv = sys.argv[1:]; sys.path.insert(0, sys.argv[0].rsplit('/', 1)[0]); "
     script += "runpy.run_path(sys.argv[0], run_name='__main__')"
-    command = [sys.executable, "-c", script, AUTHORITY / "measure.py", "--to", tmp_path]
+    command = [sys.executable, "-c", script, str(AUTHORITY / "measure.py"), "--to", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=40, check=False)
     assert done.returncode == 1
     assert done.stderr.startswith(f"{UNABLE}no network namespace: ")

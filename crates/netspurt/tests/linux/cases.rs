@@ -218,6 +218,34 @@ fn late_syn_ack(phase: Duration, rtt: Duration, drops: usize, echo: bool) -> Ans
     stance(&flow)
 }
 
+fn zero_window(phase: Duration) -> Answers {
+    let mut flow = plain(phase);
+    flow.connect(us(100));
+    flow.send(Out { closed: true, ..Out::default() });
+    let mut last = flow.now;
+    flow.write(100);
+    let mut found = Answers::new();
+    for n in 1..4 {
+        let probe = flow.get();
+        found.insert(format!("gap_{n}_us"), micros(probe.t - last));
+        found.insert(format!("probe_{n}_octets"), probe.len);
+        flow.send(Out { closed: true, ..Out::default() });
+        last = probe.t;
+    }
+    found
+}
+
+fn restart(phase: Duration) -> Answers {
+    let mut flow = without_probes(phase);
+    flow.connect(ms(100));
+    flow.write(FULL);
+    flow.quiet(ms(50));
+    flow.write(FULL);
+    flow.quiet(ms(50));
+    let acked = flow.send(Out { ack: Some(1 + FULL), ..Out::default() });
+    answers([("gap_us", micros(flow.get().t - acked))])
+}
+
 fn initial_window(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.connect(ms(20));
@@ -421,6 +449,8 @@ pub fn all() -> Vec<(&'static str, Case)> {
         ("syn_lost_once", case(|phase| late_syn_ack(phase, ms(0), 1, false))),
         ("syn_lost_twice_echo", case(|phase| late_syn_ack(phase, ms(0), 2, true))),
         ("syn_lost_twice", case(|phase| late_syn_ack(phase, ms(0), 2, false))),
+        ("zero_window", case(zero_window)),
+        ("restart", case(restart)),
         ("initial_window", case(initial_window)),
         ("probe_of_one", case(|phase| probe(phase, 1))),
         ("probe_of_three", case(|phase| probe(phase, 3))),

@@ -34,6 +34,7 @@ pub struct Packet {
     pub t: Time,
     pub seq: u64,
     pub ack: u64,
+    pub len: u64,
     pub tsval: u32,
     pub first_block: Option<(u64, u64)>,
 }
@@ -48,6 +49,8 @@ pub struct Out<'a> {
     pub push: bool,
     pub sack: &'a [(u64, u64)],
     pub echo: Option<u32>,
+    /// Closes the window.
+    pub closed: bool,
 }
 
 pub struct Flow {
@@ -90,6 +93,7 @@ impl Flow {
             t,
             seq: seq(segment.seq, 0),
             ack: seq(segment.ack, ISS),
+            len: segment.len.into(),
             tsval,
             first_block: block.map(|b| (seq(b.left, ISS), seq(b.right, ISS))),
         });
@@ -138,7 +142,11 @@ impl Flow {
             seq: ISS.wrapping_add(u32::try_from(seq).unwrap()),
             ack: u32::try_from(ack).unwrap(),
             len: u16::try_from(out.len).unwrap(),
-            window: if flags.has(Flags::SYN) { u16::MAX } else { 8192 },
+            window: match out.closed {
+                true => 0,
+                false if flags.has(Flags::SYN) => u16::MAX,
+                false => 8192,
+            },
             flags,
             ..Segment::default()
         };

@@ -150,6 +150,8 @@ pub struct RfcConfig {
     pub syn_resends_forgiven: u32,
     /// How long an end that closed first waits for stragglers: twice the MSL of RFC 9293 §3.6.1.
     pub time_wait: Duration,
+    /// Probes of a closed window carry no octet, but an old number, as Linux's do.
+    pub empty_window_probes: bool,
     /// What a tail loss probe of a lone segment allows for the peer's delayed ACK
     /// (RFC 8985 §7.2).
     pub max_ack_delay: Duration,
@@ -214,6 +216,7 @@ impl RfcConfig {
             syn_retries: 6,
             syn_resends_forgiven: 0,
             time_wait: Duration::from_secs(240),
+            empty_window_probes: false,
             max_ack_delay: Duration::from_millis(200),
             timer_slack: Duration::ZERO,
         }
@@ -240,6 +243,7 @@ impl RfcConfig {
             time_wait: Duration::from_secs(60),
             timer_slack: Duration::from_millis(2),
             syn_resends_forgiven: 1,
+            empty_window_probes: true,
             sampling: Sampling::EachAckOrEcho,
             ..Self::rfc_2026()
         }

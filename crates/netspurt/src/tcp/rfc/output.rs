@@ -278,13 +278,18 @@ impl Tcb {
     }
 
     /// An octet beyond a closed window, to learn whether it opened (RFC 9293 §3.8.6.1). It is
-    /// not counted as sent until it is acknowledged.
+    /// not counted as sent until it is acknowledged. Linux sends none, but numbers the segment
+    /// one too low, so that it must be answered.
     pub(super) fn send_window_probe(&mut self, cx: &mut Context<'_>) {
         let mut segment = self.blank(cx);
         self.acknowledge_in(&mut segment, 0);
-        segment.len = 1;
-        segment.size_bytes += 1;
-        self.count.data_segments += 1;
+        if self.config.empty_window_probes {
+            segment.seq = segment.seq.wrapping_sub(1);
+        } else {
+            segment.len = 1;
+            segment.size_bytes += 1;
+            self.count.data_segments += 1;
+        }
         cx.outbox.push_back(segment);
     }
 
