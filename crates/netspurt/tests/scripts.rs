@@ -51,7 +51,7 @@ fn every_script_is_read_and_says_what_it_shows_where_that_is_written_and_what_br
 
 /// Our connection plays the script with `changes` over its switches; what goes wrong as text.
 fn play(script: &Script, changes: &[Setting]) -> Result<(), String> {
-    let config = script.config(changes).unwrap_or_else(|error| panic!("{error}"));
+    let config = script.config(None, changes).unwrap_or_else(|error| panic!("{error}"));
     run(script, &mut Host::new(&config)).map(|_| ()).map_err(|failure| failure.to_string())
 }
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt import _core
-from netspurt.cli.options import count
+from netspurt.cli.options import count, setting
 from netspurt.cli.output import columns, number, paint, print_json, progress, rate
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def run(
     from netspurt.run import check_free
     from netspurt.scenario import load
 
-    values = dict(_setting(text) for text in set_ or [])
+    values = dict(setting(text) for text in set_ or [])
     if seed is not None:
         values["seed"] = str(seed)
     chosen = load(scenario)
@@ -79,13 +79,6 @@ def new(
 def schema() -> None:
     """Print the JSON Schema of scenario files."""
     print_json(json.loads(_core.schema()))
-
-
-def _setting(text: str) -> tuple[str, str]:
-    path, equals, value = text.partition("=")
-    if not equals or not path.strip():
-        raise typer.BadParameter(f"{text!r} is not PATH=VALUE", param_hint="--set")
-    return path.strip(), value.strip()
 
 
 def _next_free(folder: Path, name: str) -> Path:

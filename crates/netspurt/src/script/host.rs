@@ -24,7 +24,7 @@ const ISS: u32 = 0xffff_f800;
 /// +0 connect(3, ..., ...) = -1 EINPROGRESS
 /// +0 > S 0:0(0) <...>";
 /// let script = Script::parse("a.pkt", &text.replace("STREAM", "STREAM|SOCK_NONBLOCK"))?;
-/// let config = script.config(&[])?;
+/// let config = script.config(None, &[])?;
 /// assert!(run(&script, &mut Host::new(&config)).is_ok());
 /// # Ok::<(), netspurt::script::ScriptError>(())
 /// ```

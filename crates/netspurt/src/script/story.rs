@@ -64,7 +64,8 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    fn headline(&self) -> &'static str {
+    /// What went wrong, in a line.
+    pub fn headline(&self) -> &'static str {
         match self {
             FailureKind::Packet(_) => "another packet than expected",
             FailureKind::Timing => "not at the time expected",

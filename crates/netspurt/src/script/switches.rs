@@ -10,8 +10,9 @@ use super::error::ScriptError;
 const PROFILE: &str = "rfc-2026";
 
 impl Script {
-    /// The connection that the script asks for, with `changes` over its own switches. A change's
-    /// line is 0 where the script does not hold it.
+    /// The connection that the script asks for, with another `profile` where one is given, and
+    /// with `changes` over its own switches. A change's line is 0 where the script does not hold
+    /// it.
     ///
     /// # Errors
     /// A switch that there is not, or that means nothing, with the line that sets it.
@@ -20,28 +21,36 @@ impl Script {
     /// use netspurt::script::Script;
     /// let text = "--profile=rfc-2026\n--set=dup_thresh=2\n0 socket(..., SOCK_STREAM, 0) = 3";
     /// let script = Script::parse("a.pkt", text)?;
-    /// assert_eq!(script.config(&[])?.dup_thresh, 2);
+    /// assert_eq!(script.config(None, &[])?.dup_thresh, 2);
     /// let wrong = Script::parse("b.pkt", &text.replace("thresh", "trhesh"))?;
-    /// assert_eq!(wrong.config(&[]).unwrap_err().line, 2);
+    /// assert_eq!(wrong.config(None, &[]).unwrap_err().line, 2);
     /// # Ok::<(), netspurt::script::ScriptError>(())
     /// ```
-    pub fn config(&self, changes: &[Setting]) -> Result<RfcConfig, ScriptError> {
+    pub fn config(
+        &self,
+        profile: Option<&str>,
+        changes: &[Setting],
+    ) -> Result<RfcConfig, ScriptError> {
+        let blame_profile = |slip| match profile {
+            None => self.blame("--profile", slip),
+            Some(name) => self.blame_outside("profile", name, slip),
+        };
         let mss = self.options.mss.map(|mss| format!("\"{} B\"", u32::from(mss) + 40));
         let own: Vec<&Setting> = self.options.set.iter().chain(changes).collect();
         let mut switches: Vec<(&str, &str)> = Vec::new();
         switches.extend(mss.as_ref().map(|size| ("packet_size", size.as_str())));
         let before = switches.len();
         switches.extend(own.iter().map(|set| (set.path.as_str(), set.value.as_str())));
-        let profile = self.options.profile.as_deref().unwrap_or(PROFILE);
-        match tcp_config(profile, &switches) {
+        let named = profile.or(self.options.profile.as_deref()).unwrap_or(PROFILE);
+        match tcp_config(named, &switches) {
             Ok(TcpConfig::Rfc(config)) => Ok(config),
             Ok(TcpConfig::Ns(_)) => {
                 let message = "ns-2's senders have no handshake and count packets".to_owned();
                 let fix = "another profile, as in `--profile=rfc-2026`".to_owned();
-                Err(self.blame("--profile", SwitchError { switch: None, message, fix }))
+                Err(blame_profile(SwitchError { switch: None, message, fix }))
             }
             Err(slip) => Err(match slip.switch {
-                None => self.blame("--profile", slip),
+                None => blame_profile(slip),
                 Some(nth) if nth < before => self.blame("--mss", slip),
                 Some(nth) => self.blame_setting(own[nth - before], slip),
             }),
@@ -56,12 +65,16 @@ impl Script {
     }
 
     fn blame_setting(&self, set: &Setting, slip: SwitchError) -> ScriptError {
-        let (line, behind) = (set.line, format!("{}=", set.path));
-        if line > 0 {
-            return ScriptError::in_line(self, line, &behind, slip.message, slip.fix);
+        if set.line == 0 {
+            return self.blame_outside(&set.path, &set.value, slip);
         }
-        let mut error = ScriptError::in_line(self, 0, &behind, slip.message, slip.fix);
-        error.file = format!("{} with {} = {}", self.name, set.path, set.value);
+        let behind = format!("{}=", set.path);
+        ScriptError::in_line(self, set.line, &behind, slip.message, slip.fix)
+    }
+
+    fn blame_outside(&self, path: &str, value: &str, slip: SwitchError) -> ScriptError {
+        let mut error = ScriptError::in_line(self, 0, "", slip.message, slip.fix);
+        error.file = format!("{} with {path} = {value}", self.name);
         error
     }
 }
@@ -81,7 +94,7 @@ mod tests {
                 line: 0,
             })
             .collect();
-        script.config(&changes).unwrap_err().to_string()
+        script.config(None, &changes).unwrap_err().to_string()
     }
 
     #[test]

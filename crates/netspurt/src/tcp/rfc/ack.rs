@@ -58,7 +58,10 @@ impl Tcb {
             return false;
         }
         if ack < self.una {
-            return true;
+            // RFC 5961 §5.2: one older than any window is not the peer's.
+            let known = ack + self.peer_window_max >= self.una;
+            self.rx.need = if known { self.rx.need } else { AckNeed::Now };
+            return known;
         }
         self.nxt = self.nxt.max(ack);
         let window_moved = self.update_window(segment, ack);
@@ -75,7 +78,7 @@ impl Tcb {
             }
             self.restart_sfr(cx.now);
         }
-        self.judge_probe(segment, news.dsack.is_some(), cx);
+        self.judge_probe(segment, &news, cx);
         let lost_before = self.board.lost();
         if segment.flags.has(Flags::ECE) && self.agreed.ecn {
             self.on_mark_echo(cx);

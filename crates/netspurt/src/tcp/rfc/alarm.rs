@@ -7,6 +7,7 @@ use crate::units::{Duration, Time};
 
 use super::super::timer::Oldest;
 use super::super::transmit::Context;
+use super::ack::News;
 use super::config::{Restart, SfrResponse};
 use super::repair::Phase;
 use super::{Deadlines, Failure, Probe, State, Tcb};
@@ -96,8 +97,8 @@ impl Tcb {
         self.arm_tlp(now);
     }
 
-    /// RFC 8985 §7.2: a probe is due two round trips after the last sending or ACK, or in place of
-    /// the timeout where that comes earlier.
+    /// RFC 8985 §7.2: a probe is due two round trips after the last sending or ACK, and when
+    /// the retransmission timer would fire at the latest.
     fn arm_tlp(&mut self, now: Time) {
         self.deadlines.tlp = Time::NEVER;
         let quiet = matches!(self.repair.phase, Phase::Open | Phase::Cwr);
@@ -136,13 +137,21 @@ impl Tcb {
     }
 
     /// What an ACK says of a probe under way (§7.4.2): a resend that made up for a loss calls for
-    /// a cut, one that proved needless does not.
-    pub(super) fn judge_probe(&mut self, ack: &Segment, dsack: bool, cx: &mut Context<'_>) {
+    /// a cut, one that proved needless does not. The ACK of the probe alone does not tell: that
+    /// may be the original's, and the report of a duplicate follows.
+    pub(super) fn judge_probe(&mut self, ack: &Segment, news: &News, cx: &mut Context<'_>) {
         let Some(end) = self.probe.end_seq else { return };
-        if self.octet(ack.ack) < end {
+        let acked = self.octet(ack.ack);
+        if acked < end {
             return;
         }
-        let made_up = self.probe.is_resend && !dsack;
+        let reported = news.dsack.is_some_and(|(_, right)| right == end);
+        let plain = news.acked == 0 && ack.seq_len() == 0 && ack.sack().is_empty();
+        let needless = reported || plain;
+        if self.probe.is_resend && !needless && acked == end {
+            return;
+        }
+        let made_up = self.probe.is_resend && !needless;
         self.probe = Probe::default();
         if made_up && matches!(self.repair.phase, Phase::Open | Phase::Disorder) {
             self.cut(Congestion::Loss, cx.now);

@@ -72,7 +72,7 @@ impl Tcb {
             // Both opened at once.
             self.agree_on_ecn(flags.has(Flags::ECE.with(Flags::CWR)));
             self.state = State::SynReceived;
-            self.resend_syn(cx);
+            self.send_syn(None, cx);
         }
     }
 
@@ -84,6 +84,10 @@ impl Tcb {
             // The peer did not hear our SYN-ACK.
             return self.resend_syn(cx);
         }
+        if self.agreed.timestamps && segment.timestamps().is_none() && !flags.has(Flags::RST) {
+            // RFC 7323 §3.2: once agreed on, every segment has them.
+            return;
+        }
         if self.is_old_duplicate(segment) || !self.rx.accepts(left, right) {
             if !flags.has(Flags::RST) {
                 self.on_unacceptable(segment, left, right, cx);
@@ -93,7 +97,7 @@ impl Tcb {
         if flags.has(Flags::RST) {
             // RFC 5961 §3.2: only an exact one resets.
             if left == self.rx.nxt {
-                self.fail(Failure::Reset);
+                self.on_reset();
             } else {
                 self.rx.need = AckNeed::Now;
             }
@@ -127,6 +131,23 @@ impl Tcb {
             self.on_fin(cx);
         }
         self.after_fin_acked(cx);
+    }
+
+    /// A valid reset (RFC 9293 §3.10.7.4): who listened listens again, who had closed is done.
+    fn on_reset(&mut self) {
+        match self.state {
+            State::SynReceived if self.passive => {
+                let (sent, count, at_once) = (self.sent, self.count, self.rx.reads_at_once);
+                *self = Self { sent, count, ..Self::new(&self.config) };
+                self.rx.reads_at_once = at_once;
+                self.listen();
+            }
+            State::Closing | State::LastAck | State::TimeWait => {
+                self.state = State::Closed;
+                self.stop_everything();
+            }
+            _ => self.fail(Failure::Reset),
+        }
     }
 
     /// A segment outside the window: what it acknowledges still counts where it is a duplicate,

@@ -148,6 +148,8 @@ pub(super) struct Tcb {
     config: RfcConfig,
     state: State,
     failure: Option<Failure>,
+    /// Whether it began by listening.
+    passive: bool,
     /// Oldest octet not acknowledged.
     una: u64,
     /// Next octet to send.
@@ -227,6 +229,7 @@ impl Tcb {
             config: *config,
             state: State::Closed,
             failure: None,
+            passive: false,
             una: 0,
             nxt: 0,
             end: 1,
@@ -352,6 +355,7 @@ impl Tcb {
     pub(super) fn open(&mut self, cx: &mut Context<'_>) {
         if matches!(self.state, State::Closed | State::Listen) {
             self.state = State::SynSent;
+            self.passive = false;
             self.send_syn(None, cx);
         }
     }
@@ -360,6 +364,7 @@ impl Tcb {
     pub(super) fn listen(&mut self) {
         if self.state == State::Closed {
             self.state = State::Listen;
+            self.passive = true;
         }
     }
 

@@ -150,7 +150,7 @@ impl Tcb {
         // RFC 9293 §3.8.6.2.1 and, for the last of what was written, RFC 896.
         let held = self.nagle && self.flight() > 0 || self.corked;
         let half = len >= self.peer_window_max / 2;
-        (all && !held || half && !all).then_some(len)
+        ((all || half) && !held).then_some(len)
     }
 
     /// Sends `len` new octets, and the FIN where it follows them.

@@ -88,10 +88,15 @@ impl Rack {
         (with.min_rtt * self.reo_wnd_mult.max(1) / QUARTERS).min(with.srtt)
     }
 
+    /// How long after it left a segment is late.
+    pub(super) fn late(&self, with: &Circumstances) -> Duration {
+        self.rtt + self.window(with)
+    }
+
     /// Declares lost what is late; the time until everything sent before the newest arrival
     /// will be (§6.2 step 5).
     pub(super) fn detect(&self, board: &mut Board, with: &Circumstances) -> Option<Duration> {
-        let late = self.rtt + self.window(with);
+        let late = self.late(with);
         let mut wait: Option<Duration> = None;
         let mut at = board.front()?.seq;
         loop {

@@ -172,6 +172,8 @@ impl Tcb {
     fn begin_recovery(&mut self, news: &News, cx: &mut Context<'_>) {
         let was_cut = self.repair.phase == Phase::Cwr;
         self.count.fast_retransmits += 1;
+        // What a probe made up for is part of this loss (RFC 8985 §7.4.2).
+        self.probe = super::Probe::default();
         if was_cut {
             self.note_prior(false);
         } else {
@@ -200,8 +202,10 @@ impl Tcb {
         }
     }
 
-    /// Cuts the threshold for congestion met at `now`.
+    /// Cuts the threshold for congestion met at `now`. The peer is told with the next new octets,
+    /// whatever the reason (RFC 3168 §6.1.2).
     pub(super) fn cut(&mut self, kind: Congestion, now: Time) {
+        self.owe_cwr = self.agreed.ecn;
         self.note_prior(kind == Congestion::Timeout);
         let flight = self.flight() - self.repair.limited.min(self.flight());
         let ssthresh = self.congestion.on_congestion(now, kind, flight, self.smss, &self.window);
@@ -252,7 +256,6 @@ impl Tcb {
             self.cut(Congestion::Mark, cx.now);
             self.repair.phase = Phase::Cwr;
             self.repair.point = self.nxt;
-            self.owe_cwr = true;
             self.repair.prr.begin(self.flight());
             if !self.config.prr && !self.congestion.owns_window() {
                 self.window.cwnd = self.window.ssthresh;
@@ -281,7 +284,11 @@ impl Tcb {
             // RFC 2018 §8: the receiver may have thrown it away.
             self.board.forget_sacks();
         }
-        self.board.lose_all(Cause::GoBackN);
+        if self.uses_sack() && self.config.recovery == Recovery::Rack {
+            self.lose_on_timeout(cx.now);
+        } else {
+            self.board.lose_all(Cause::GoBackN);
+        }
         self.repair.head_cause = Some(Cause::Rto);
         self.repair.forced = true;
     }
