@@ -67,7 +67,8 @@ pub(super) fn linux_info(told: &TcpInfo) -> Info {
     tell(Field::Retrans, told.resent_segs);
     tell(Field::SndSsthresh, threshold);
     tell(Field::SndCwnd, told.cwnd / smss);
-    tell(Field::Advmss, told.mss.into());
+    // Linux takes off what the time stamps of every segment take.
+    tell(Field::Advmss, u64::from(told.mss) - if told.timestamps { 12 } else { 0 });
     tell(Field::TotalRetrans, told.resends);
     tell(Field::BytesAcked, told.acked);
     tell(Field::BytesReceived, told.received);
