@@ -302,6 +302,8 @@ pub enum SamplingWord {
     OnePerRtt,
     /// The oldest segment each ACK newly covers.
     EachAck,
+    /// The same, and the echo of a time stamp where all it covers was sent again (Linux).
+    EachAckOrEcho,
     /// Each segment an ACK newly covers.
     EachSegment,
     /// The echo of a time stamp (RFC 7323 §4).

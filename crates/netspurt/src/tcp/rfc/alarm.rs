@@ -26,6 +26,7 @@ impl Tcb {
         self.tell_time(now);
         let Deadlines { tlp, reorder, sfr, persist, pace, linger } = self.deadlines;
         if self.rx.deadline <= now {
+            self.rx.patience.on_wait_over(self.timer.rto());
             self.send_ack(cx);
         } else if pace <= now {
             self.deadlines.pace = Time::NEVER;
@@ -60,7 +61,12 @@ impl Tcb {
         if self.retries > most {
             return self.fail(Failure::TimedOut);
         }
-        self.timer.back_off(if opening { TimeoutKind::Syn } else { TimeoutKind::Rto }, cx);
+        let kind = match self.state {
+            State::SynSent => TimeoutKind::Syn,
+            State::SynReceived => TimeoutKind::SynAck,
+            _ => TimeoutKind::Rto,
+        };
+        self.timer.back_off(kind, cx);
         if opening {
             return self.resend_syn(cx);
         }
@@ -95,7 +101,7 @@ impl Tcb {
         }
         let wait = match self.srtt {
             Some(srtt) if self.segs(self.flight()) <= 1 => srtt * 2 + self.config.max_ack_delay,
-            Some(srtt) => srtt * 2 + self.config.tlp_slack,
+            Some(srtt) => srtt * 2 + self.config.timer_slack,
             None => PTO_INITIAL,
         };
         let due = self.config.timer_clock.expiry(now, wait);

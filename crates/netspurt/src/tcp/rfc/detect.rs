@@ -126,7 +126,7 @@ impl Tcb {
         let repairing = self.repair.phase.is_repairing();
         let Some(with) = self.circumstances(now, repairing) else { return };
         let wait: Option<Duration> = self.rack.detect(&mut self.board, &with);
-        self.deadlines.reorder =
-            wait.map_or(Time::NEVER, |wait| self.config.timer_clock.expiry(now, wait));
+        let due = |wait| self.config.timer_clock.expiry(now, wait + self.config.timer_slack);
+        self.deadlines.reorder = wait.map_or(Time::NEVER, due);
     }
 }

@@ -13,6 +13,7 @@ mod config;
 mod detect;
 mod info;
 mod output;
+mod patience;
 mod prr;
 mod rack;
 mod rate;
@@ -247,8 +248,6 @@ const DEFAULT_MSS: u16 = 536;
 const DEFAULT_MSS_V6: u16 = 1220;
 /// Octets of the time stamps option with its padding (RFC 7323 App. A).
 const TIMESTAMPS_BYTES: u16 = 12;
-/// Segments acknowledged at once after the application asked for that (Linux).
-const QUICK_SEGS: u32 = 16;
 /// The TCP header without options.
 pub(super) const TCP_HEADER_BYTES: u16 = 20;
 
@@ -454,7 +453,7 @@ impl Tcb {
 
     /// Whether the next segments are acknowledged at once; what is owed goes out then.
     pub(super) fn set_quick_acks(&mut self, quick: bool, cx: &mut Context<'_>) {
-        self.rx.quick_segs = if quick { QUICK_SEGS } else { 0 };
+        self.rx.patience.set_quick(quick);
         if quick && !alarm::is_idle(self.rx.deadline) {
             self.send_ack(cx);
         }
