@@ -30,6 +30,27 @@ pub fn scenario_error(py: Python<'_>, error: &netspurt::scenario::ScenarioError)
     set().map_or_else(|failed| failed, |()| raised)
 }
 
+create_exception!(
+    netspurt,
+    ScriptError,
+    PyValueError,
+    "A mistake in a script; `message`, `fix`, `file`, `line` and `column` tell."
+);
+
+/// A script's mistake, with its parts as attributes.
+pub fn script_error(py: Python<'_>, error: &netspurt::script::ScriptError) -> PyErr {
+    let raised = ScriptError::new_err(error.to_string());
+    let instance = raised.value(py);
+    let set = || -> PyResult<()> {
+        instance.setattr("message", &error.message)?;
+        instance.setattr("fix", &error.fix)?;
+        instance.setattr("file", &error.file)?;
+        instance.setattr("line", error.line)?;
+        instance.setattr("column", error.column)
+    };
+    set().map_or_else(|failed| failed, |()| raised)
+}
+
 /// A file that cannot be written or read, or does not hold what it should.
 pub fn file_error(path: &str, error: impl Error) -> PyErr {
     PyOSError::new_err(format!("{path}: {error}"))

@@ -2,14 +2,16 @@
 
 mod errors;
 mod scenario;
+mod script;
 mod table;
 
 use netspurt::scenario::{STARTING_POINT, schema};
 use netspurt_live::capability::{self, Capability};
 use pyo3::prelude::*;
 
-use errors::ScenarioError;
+use errors::{ScenarioError, ScriptError};
 use scenario::{Results, Scenario, Simulation};
+use script::{Played, Script};
 use table::Table;
 
 /// The JSON Schema of scenario files, as JSON.
@@ -31,10 +33,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("STARTING_POINT", STARTING_POINT)?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add("ScriptError", module.py().get_type::<ScriptError>())?;
     module.add_class::<Scenario>()?;
     module.add_class::<Simulation>()?;
     module.add_class::<Results>()?;
     module.add_class::<Table>()?;
+    module.add_class::<Script>()?;
+    module.add_class::<Played>()?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(capabilities, module)?)
 }

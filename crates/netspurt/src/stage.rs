@@ -58,6 +58,17 @@ pub trait Stage<F: Frame> {
     fn pop(&mut self, now: Time, events: &mut Events<F>) -> Option<(Time, Port, F)>;
 }
 
+/// A stage that frames end in.
+pub trait Host<F: Frame>: Stage<F> {
+    /// Looks at a frame that reaches the host at `now`, before it is pushed: what is to be pushed
+    /// instead, if anything. That is the frame, except at a host that puts fragments together.
+    #[inline]
+    fn gather(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
+        let _ = (now, events);
+        Some(frame)
+    }
+}
+
 impl Frame for crate::segment::Segment {
     fn size_bytes(&self) -> u32 {
         u32::from(self.size_bytes)

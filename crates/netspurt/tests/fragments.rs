@@ -118,7 +118,24 @@ fn one_lost_fragment_loses_the_datagram_and_its_rest_is_given_up() {
     assert_eq!(given_up - lost, 65_000_000_000 - 71_500_000 + 25_000_000);
     let flows = table(&results, "flows");
     assert_eq!(numbers(flows, "resends"), [1]);
+    assert_eq!(numbers(flows, "needless"), [0], "two of its three parts are no segment");
     assert_eq!(numbers(flows, "delivered_bytes"), [9 * 1460]);
+}
+
+#[test]
+fn a_resend_of_what_was_put_together_is_needless_and_all_its_fragments_say_so() {
+    // Behind the answer to the SYN: the ACK of all there is, and the FIN that says the same.
+    let values = [
+        ("flows.f.send", "1460 B"),
+        ("links.two.loss", "[\"none\", { nth = [2, 3] }]"),
+        ("record.spy", "[\"d\"]"),
+    ];
+    let results = run(&values);
+    let flows = table(&results, "flows");
+    assert_eq!((numbers(flows, "resends"), numbers(flows, "needless")), (vec![1], vec![1]));
+    let segments = table(&results, "segments");
+    let Some(Data::Bool(needless)) = segments.column("needless") else { panic!("no verdicts") };
+    assert_eq!(needless.iter().filter(|verdict| **verdict).count(), 3);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use netspurt::script::{
-    Action, Call, CallResult, Info, Moment, Outcome, Packet, Script, Subject, run,
+    Action, Call, CallResult, Host, Info, Moment, Outcome, Packet, Script, Setting, Subject, run,
 };
 use netspurt::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
 use netspurt::units::{Duration, Time};
@@ -47,6 +47,32 @@ fn every_script_is_read_and_says_what_it_shows_where_that_is_written_and_what_br
         let sends = |action: &Action| matches!(action, Action::Outbound(_));
         assert!(events.iter().any(|event| sends(&event.action)), "{name}: nothing is sent");
     }
+}
+
+/// Our connection plays the script with `changes` over its switches; what goes wrong as text.
+fn play(script: &Script, changes: &[Setting]) -> Result<(), String> {
+    let config = script.config(None, changes).unwrap_or_else(|error| panic!("{error}"));
+    run(script, &mut Host::new(&config)).map(|_| ()).map_err(|failure| failure.to_string())
+}
+
+#[test]
+fn our_connection_tells_every_script_word_for_word() {
+    let failures: Vec<String> =
+        scripts().iter().filter_map(|script| play(script, &[]).err()).collect();
+    assert!(failures.is_empty(), "{} fail\n\n{}", failures.len(), failures.join("\n\n"));
+}
+
+#[test]
+fn each_change_that_a_script_names_makes_our_connection_fail_it() {
+    let mut idle = Vec::new();
+    for script in scripts() {
+        for change in &script.options.fails_with {
+            if play(&script, std::slice::from_ref(change)).is_ok() {
+                idle.push(format!("{}:{}", script.name, change.line));
+            }
+        }
+    }
+    assert!(idle.is_empty(), "these change nothing:\n{}", idle.join("\n"));
 }
 
 /// A connection that knows its script by heart, but for the assertions.

@@ -11,7 +11,7 @@ import sys
 import typer
 
 from netspurt._core import __version__
-from netspurt.cli import doctor, plotting, running, tables
+from netspurt.cli import doctor, plotting, running, scripts, tables
 from netspurt.cli.output import complain
 from netspurt.cli.papers import app as papers_app
 
@@ -42,6 +42,7 @@ def _root(
 
 
 app.command("run")(running.run)
+app.command("script")(scripts.script)
 app.command("new")(running.new)
 app.command("schema")(running.schema)
 app.command("plot")(plotting.plot)
@@ -54,6 +55,10 @@ def main() -> None:
     """Run the command."""
     # Who stops reading wants no more: the end of `netspurt schema | head -1` is no error.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # To be ended is to be interrupted: what is half made is cleared away.
+    signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(128 + signal.SIGTERM))
     try:
         app()
     except (ValueError, OSError) as error:

@@ -45,6 +45,14 @@ To = Annotated[
 ]
 
 
+def setting(text: str) -> tuple[str, str]:
+    """Return the path and the value of a `--set`."""
+    path, equals, value = text.partition("=")
+    if not equals or not path.strip():
+        raise typer.BadParameter(f"{text!r} is not PATH=VALUE", param_hint="--set")
+    return path.strip(), value.strip()
+
+
 def one_of(words: Sequence[str]) -> Callable[[str], str]:
     """Return what reads an option that is one of some words."""
 

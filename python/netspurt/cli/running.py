@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt import _core
-from netspurt.cli.options import count
+from netspurt.cli.options import count, setting
 from netspurt.cli.output import columns, number, paint, print_json, progress, rate
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Run a scenario and keep what came of it."""
-    from netspurt.run import check_free
+    from netspurt.run import check_free, leftovers
     from netspurt.scenario import load
 
-    values = dict(_setting(text) for text in set_ or [])
+    values = dict(setting(text) for text in set_ or [])
     if seed is not None:
         values["seed"] = str(seed)
     chosen = load(scenario)
@@ -56,6 +56,8 @@ def run(
     with progress(f"running {scenario.name}") as update:
         result = chosen.run(update)
     result.save(folder)
+    for left in leftovers(folder.parent):
+        typer.echo(f"{left} was left by a run that was killed: it can be removed", err=True)
     if as_json:
         print_json(summary(result, folder))
     else:
@@ -79,13 +81,6 @@ def new(
 def schema() -> None:
     """Print the JSON Schema of scenario files."""
     print_json(json.loads(_core.schema()))
-
-
-def _setting(text: str) -> tuple[str, str]:
-    path, equals, value = text.partition("=")
-    if not equals or not path.strip():
-        raise typer.BadParameter(f"{text!r} is not PATH=VALUE", param_hint="--set")
-    return path.strip(), value.strip()
 
 
 def _next_free(folder: Path, name: str) -> Path:

@@ -2,7 +2,7 @@
 
 use crate::event::Events;
 use crate::segment::Segment;
-use crate::stage::{Port, Stage};
+use crate::stage::{Host, Port, Stage};
 use crate::units::Time;
 
 use super::{Echo, Endpoint, Volleys};
@@ -25,6 +25,8 @@ pub enum Program {
     /// The host it probes.
     Echo(Echo),
 }
+
+impl Host<Segment> for Program {}
 
 impl Stage<Segment> for Program {
     fn push(&mut self, now: Time, port: Port, segment: Segment, events: &mut Events<Segment>) {

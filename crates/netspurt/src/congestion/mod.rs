@@ -114,6 +114,12 @@ pub trait CongestionControl: core::fmt::Debug + Send + Sync {
     /// new octets in order, no recovery steering the window.
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
+    /// The handshake is complete: its round trip, where its SYN went out once, and the initial
+    /// window.
+    fn on_open(&mut self, rtt: Option<Duration>, window: &Window) {
+        let _ = (rtt, window);
+    }
+
     /// Congestion met a window of data of which `flight` octets were outstanding at `now`: the
     /// new slow-start threshold. Called once for each such window, before the cut.
     fn on_congestion(

@@ -3,6 +3,11 @@
 use crate::segment::{IPV4_HEADER_BYTES, Part};
 use crate::stage::Frame;
 
+/// Octets behind the header of any fragment but the last, on a link that takes `mtu_bytes`.
+pub const fn fragment_payload(mtu_bytes: u32) -> u32 {
+    mtu_bytes.saturating_sub(IPV4_HEADER_BYTES as u32) / Part::UNIT_BYTES * Part::UNIT_BYTES
+}
+
 /// The packets in which `frame` crosses a link that takes `mtu_bytes` octets: itself, or its
 /// fragments in order, each with as many units of eight octets as there is room for behind a
 /// header, the last with the rest (RFC 791 §3.2).
@@ -21,7 +26,7 @@ pub fn fragments<F: Frame>(frame: F, mtu_bytes: u32) -> impl Iterator<Item = F> 
     let header = u32::from(IPV4_HEADER_BYTES);
     let fits = frame.size_bytes() <= mtu_bytes;
     let payload = frame.size_bytes().saturating_sub(header);
-    let room = mtu_bytes.saturating_sub(header) / Part::UNIT_BYTES * Part::UNIT_BYTES;
+    let room = fragment_payload(mtu_bytes);
     assert!(fits || room > 0, "no room for a fragment in {mtu_bytes} octets");
     let step = if fits { payload.max(1) } else { room };
     let starts = (0..payload.max(1)).step_by(step as usize);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::event::{DropReason, Events, What};
 use crate::segment::{Ecn, IPV4_HEADER_BYTES};
-use crate::stage::{Frame, Port, Stage};
+use crate::stage::{Frame, Host, Port, Stage};
 use crate::units::{Duration, Time};
 
 /// A host that puts datagrams together before its `E` gets them.
@@ -158,14 +158,17 @@ impl<F: Frame> Partial<F> {
     }
 }
 
+impl<F: Frame, E: Stage<F>> Host<F> for Reassembling<F, E> {
+    fn gather(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
+        if frame.part().is_whole() { Some(frame) } else { self.collect(now, frame, events) }
+    }
+}
+
 /// Calls stay calls, so that a host without reassembly is copied in line where it is used.
 impl<F: Frame, E: Stage<F>> Stage<F> for Reassembling<F, E> {
     #[inline(never)]
     fn push(&mut self, now: Time, port: Port, frame: F, events: &mut Events<F>) {
-        if frame.part().is_whole() {
-            return self.inner.push(now, port, frame, events);
-        }
-        if let Some(whole) = self.collect(now, frame, events) {
+        if let Some(whole) = self.gather(now, frame, events) {
             self.inner.push(now, port, whole, events);
         }
     }

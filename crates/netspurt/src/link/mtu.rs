@@ -1,7 +1,8 @@
 //! The largest datagram a link takes, and what becomes of larger ones.
 
 use crate::event::{DropReason, Events};
-use crate::ip::fragments;
+use crate::ip::{fragment_payload, fragments};
+use crate::segment::IPV4_HEADER_BYTES;
 use crate::stage::Frame;
 use crate::units::Time;
 
@@ -36,6 +37,15 @@ impl Mtu {
     /// A limit of `bytes` octets, if that is not below [`LEAST`](Self::LEAST).
     pub const fn new(bytes: u32, too_big: TooBig) -> Option<Self> {
         if bytes < Self::LEAST { None } else { Some(Self { bytes, too_big }) }
+    }
+
+    /// The octets of the largest frame that comes of one of `size` octets.
+    pub(super) fn largest_part(self, size: u32) -> u32 {
+        match self.too_big {
+            _ if size <= self.bytes => size,
+            TooBig::Fragment => u32::from(IPV4_HEADER_BYTES) + fragment_payload(self.bytes),
+            TooBig::Drop => self.bytes,
+        }
     }
 }
 

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{ByteCount, Duration, SegmentCount};
 
-use super::quantity::{Amount, WordOr};
+use super::number::{Number, Whole};
+use super::quantity::{Amount, WordOr, above_zero};
 
 /// A flow, or `count` of them: one transfer in one direction.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -29,7 +30,7 @@ pub struct FlowSpec {
     pub start: Duration,
     /// How many such flows; those of a group are called after it, `name.0`, `name.1`, …
     #[serde(default = "one")]
-    pub count: u32,
+    pub count: Number,
     /// How long after one flow of the group the next one starts.
     #[serde(default)]
     pub every: Duration,
@@ -39,8 +40,8 @@ fn unlimited() -> SendSpec {
     Amount::Unlimited
 }
 
-fn one() -> u32 {
-    1
+fn one() -> Number {
+    Whole(1)
 }
 
 /// A named set of TCP switches.
@@ -153,6 +154,18 @@ pub struct TcpSpec {
     /// Octets the receiving side holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<ByteCount>,
+    /// Resends of one segment before the connection is given up (RFC 9293 §3.8.3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
+    /// The same of a SYN.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syn_retries: Option<u32>,
+    /// How long who closed first waits for stragglers (RFC 9293 §3.6.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_wait: Option<Duration>,
+    /// What the probe of a lone segment allows for the peer's delayed ACK (RFC 8985 §7.2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ack_delay: Option<Duration>,
     /// How timers fire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer_clock: Option<WordOr<ClockWord, ClockTable>>,
@@ -220,6 +233,7 @@ pub enum ClockWord {
 #[serde(deny_unknown_fields)]
 pub struct ClockTable {
     /// The clock's granularity.
+    #[schemars(schema_with = "above_zero")]
     pub tick: Duration,
     /// How long before the start of the run the clock last ticked; by default 0.555880716 of
     /// a tick, which is what ns-2 draws for its first sender with seed 1.
@@ -288,6 +302,8 @@ pub enum SamplingWord {
     OnePerRtt,
     /// The oldest segment each ACK newly covers.
     EachAck,
+    /// The same, and the echo of a time stamp where all it covers was sent again (Linux).
+    EachAckOrEcho,
     /// Each segment an ACK newly covers.
     EachSegment,
     /// The echo of a time stamp (RFC 7323 §4).

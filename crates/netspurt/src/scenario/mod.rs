@@ -9,7 +9,10 @@ mod flow_plan;
 mod flow_spec;
 mod link_plan;
 mod link_spec;
+mod names;
 mod net;
+mod number;
+mod pattern;
 mod plan;
 mod quantity;
 mod queue_plan;
@@ -18,6 +21,8 @@ mod rfc_switches;
 mod run;
 mod spec;
 mod stranger;
+mod switches;
+mod tree;
 mod volleys_plan;
 mod volleys_spec;
 
@@ -28,6 +33,7 @@ pub use error::{Place, ScenarioError};
 use plan::Plan;
 pub use run::{Results, Simulation};
 use spec::Spec;
+pub use switches::{SwitchError, tcp_config};
 
 /// A commented scenario to start from.
 pub const STARTING_POINT: &str = include_str!("starting_point.toml");
@@ -89,7 +95,7 @@ impl Scenario {
 
     /// What seeds the random draws.
     pub fn seed(&self) -> u64 {
-        self.spec.seed
+        self.spec.seed.0
     }
 
     /// The scenario with every default spelt out, as TOML.

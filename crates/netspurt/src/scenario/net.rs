@@ -4,6 +4,7 @@ use crate::app::{Echo, Endpoint, FlowResult, Program, Volleys};
 use crate::event::Events;
 use crate::ip::Reassembling;
 use crate::link::Link;
+use crate::record::Judge;
 use crate::segment::Segment;
 use crate::sim::{Advance, World, WorldConfig};
 use crate::tcp::Connection;
@@ -15,8 +16,8 @@ use super::plan::{Plan, PlannedFlow, Traffic};
 /// two kinds, so that the usual one neither asks what a host is nor looks for fragments.
 #[derive(Debug)]
 pub(super) enum Net {
-    Tcp(World<Segment, Endpoint>),
-    Any(World<Segment, Reassembling<Segment, Program>>),
+    Tcp(World<Segment, Endpoint, Judge>),
+    Any(World<Segment, Reassembling<Segment, Program>, Judge>),
 }
 
 /// What lives at the two ends of a flow.
@@ -29,6 +30,7 @@ pub(super) enum Ends<'a> {
 impl Net {
     /// The world of `plan`, at the start of time.
     pub(super) fn new(plan: Plan) -> Self {
+        let witness = Judge::new(2 * plan.flows.len());
         let config = WorldConfig {
             graph: plan.graph,
             routes: plan.routes,
@@ -36,6 +38,7 @@ impl Net {
             endpoints: (0..).zip(plan.flows).flat_map(|(i, flow)| ends(i, flow)).collect(),
             observed: plan.spied,
             wanted: plan.wanted,
+            witness,
         };
         let tcp = |(program, _): &(Program, u32)| matches!(program, Program::Tcp(_));
         if plan.fragments || !config.endpoints.iter().all(tcp) {
@@ -90,6 +93,14 @@ impl Net {
         }
     }
 
+    /// Who watched.
+    pub(super) fn judge(&self) -> &Judge {
+        match self {
+            Self::Tcp(world) => world.witness(),
+            Self::Any(world) => world.witness(),
+        }
+    }
+
     /// The two ends of each flow.
     pub(super) fn ends(&self) -> Vec<Ends<'_>> {
         match self {
@@ -123,7 +134,10 @@ impl Ends<'_> {
 }
 
 /// The same world with other endpoints: those that `of` makes.
-fn with<E>(config: WorldConfig<Program>, of: impl Fn(Program) -> Option<E>) -> WorldConfig<E> {
+fn with<E, W>(
+    config: WorldConfig<Program, W>,
+    of: impl Fn(Program) -> Option<E>,
+) -> WorldConfig<E, W> {
     let endpoints = config.endpoints.into_iter();
     WorldConfig {
         graph: config.graph,
@@ -132,6 +146,7 @@ fn with<E>(config: WorldConfig<Program>, of: impl Fn(Program) -> Option<E>) -> W
         endpoints: endpoints.filter_map(|(program, at)| Some((of(program)?, at))).collect(),
         observed: config.observed,
         wanted: config.wanted,
+        witness: config.witness,
     }
 }
 

@@ -70,6 +70,10 @@ pub(super) fn spell_out(config: &RfcConfig) -> TcpSpec {
         clock: Some(clock_words(config.clock)),
         timer_clock: Some(clock_words(config.timer_clock)),
         rto: Some(rto_table(config)),
+        retries: Some(config.retries),
+        syn_retries: Some(config.syn_retries),
+        time_wait: Some(config.time_wait),
+        max_ack_delay: Some(config.max_ack_delay),
         receive_window: None,
         bugfix: None,
     }
@@ -145,6 +149,7 @@ fn rto_table(config: &RfcConfig) -> RtoTable {
         sampling: Some(match config.sampling {
             Sampling::OnePerRtt => SamplingWord::OnePerRtt,
             Sampling::EachAck => SamplingWord::EachAck,
+            Sampling::EachAckOrEcho => SamplingWord::EachAckOrEcho,
             Sampling::EachSegment => SamplingWord::EachSegment,
             Sampling::Timestamps => SamplingWord::Timestamps,
         }),
@@ -389,6 +394,10 @@ fn sfr(name: &str, table: &SfrTable) -> Result<SfrConfig, Problem> {
 
 fn options(tcp: &TcpSpec, config: &mut RfcConfig) {
     let set = |to: &mut bool, given: Option<bool>| *to = given.unwrap_or(*to);
+    config.retries = tcp.retries.unwrap_or(config.retries);
+    config.syn_retries = tcp.syn_retries.unwrap_or(config.syn_retries);
+    config.time_wait = tcp.time_wait.unwrap_or(config.time_wait);
+    config.max_ack_delay = tcp.max_ack_delay.unwrap_or(config.max_ack_delay);
     set(&mut config.karn, tcp.karn);
     set(&mut config.pacing, tcp.pacing);
     set(&mut config.nagle, tcp.nagle);
@@ -433,6 +442,7 @@ fn timers(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Probl
         config.sampling = match word {
             SamplingWord::OnePerRtt => Sampling::OnePerRtt,
             SamplingWord::EachAck => Sampling::EachAck,
+            SamplingWord::EachAckOrEcho => Sampling::EachAckOrEcho,
             SamplingWord::EachSegment => Sampling::EachSegment,
             SamplingWord::Timestamps => Sampling::Timestamps,
         };

@@ -4,7 +4,7 @@ use crate::app::{FlowResult, Volleys};
 use crate::event::Wanted;
 use crate::record::{
     CaptureError, FlowName, FlowSum, LinkName, Names, Recorder, SeenTables, Table, VolleySum,
-    digest, flows_table, links_table, volleys_table, write_capture,
+    digest, flows_table, links_table, resends_table, volleys_table, write_capture,
 };
 use crate::sim::Advance;
 use crate::units::{Duration, Time};
@@ -85,10 +85,14 @@ impl Simulation {
 
     /// Runs on to `until`, or to the end if that comes first.
     pub fn advance_to(&mut self, until: Time) {
-        while self.world.advance_to(until.min(self.stop)) == Advance::Full {
-            self.drain();
-        }
+        while !self.advance_towards(until) {}
+    }
+
+    /// Runs on towards `until` for some milliseconds; whether it got there, or to the end.
+    pub fn advance_towards(&mut self, until: Time) -> bool {
+        let advance = self.world.advance_to(until.min(self.stop));
         self.drain();
+        advance == Advance::Reached
     }
 
     fn drain(&mut self) {
@@ -102,8 +106,17 @@ impl Simulation {
         self.world.settle();
         self.drain();
         let names = self.recorder.names().clone();
+        let judge = self.world.judge();
         let ends = self.world.ends();
-        let sums: Vec<FlowSum> = ends.iter().filter_map(|ends| ends.tcp()).map(sum).collect();
+        let sums: Vec<FlowSum> = (0..)
+            .step_by(2)
+            .zip(&ends)
+            .filter_map(|(source, ends)| {
+                let sum = sum(ends.tcp()?);
+                let (verdict, waited) = (judge.resends(source), judge.waited(source));
+                Some(FlowSum { verdict, waited, ..sum })
+            })
+            .collect();
         let volleys: Vec<VolleySum> = (0..)
             .zip(&ends)
             .filter_map(|(flow, ends)| match ends {
@@ -112,21 +125,27 @@ impl Simulation {
             })
             .flatten()
             .collect();
+        let mut needless = judge.needless().to_vec();
+        needless.sort_unstable();
         let counts: Vec<_> = self.world.links().iter().map(crate::link::Link::count).collect();
-        let mut tables = vec![flows_table(&names, &sums), links_table(&names, &counts)];
+        let mut tables = vec![
+            flows_table(&names, &sums),
+            resends_table(&names, &sums),
+            links_table(&names, &counts),
+        ];
         if names.flows.iter().any(|flow| flow.volleys) {
             tables.push(volleys_table(&names, &volleys));
         }
-        tables.extend(self.recorder.finish().into_iter().filter(
-            |table| match table.name.as_ref() {
+        tables.extend(self.recorder.finish(&needless).into_iter().filter(|table| {
+            match table.name.as_ref() {
                 "segments" | "sack_blocks" | "syns" => self.wanted.seen,
                 "cwnd" => self.wanted.cwnd,
                 "rto" => self.wanted.rto,
                 "rtt" => self.wanted.rtt,
                 "queue" => self.wanted.queue,
                 _ => self.wanted.drops,
-            },
-        ));
+            }
+        }));
         let captured = if self.capture { self.spied } else { Vec::new() };
         Results { tables, names, captured, stop: self.stop }
     }
@@ -163,6 +182,9 @@ fn sum([source, sink]: [FlowResult; 2]) -> FlowSum {
         received: sink.received.segments,
         duplicates: sink.received.duplicates,
         delivered_bytes: sink.received.delivered_bytes,
+        undone: source.sent.undone,
+        times: source.times,
+        ..FlowSum::default()
     }
 }
 

@@ -14,6 +14,8 @@ use crate::units::Duration;
 
 use super::flow_spec::FlowSpec;
 use super::link_spec::LinkSpec;
+use super::number::{Number, Seed, Whole};
+use super::quantity::above_zero;
 use super::volleys_spec::VolleysSpec;
 
 /// A network, what flows over it, and what to record.
@@ -25,10 +27,11 @@ pub struct Spec {
     #[serde(default)]
     pub title: String,
     /// When the run ends.
+    #[schemars(schema_with = "above_zero")]
     pub stop: Duration,
     /// Seeds every random draw of the run.
     #[serde(default = "one")]
-    pub seed: u64,
+    pub seed: Seed,
     /// The links by name; their nodes exist by being named in `between`.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub links: IndexMap<String, LinkSpec>,
@@ -55,8 +58,8 @@ pub struct Spec {
     pub record: RecordSpec,
 }
 
-fn one() -> u64 {
-    1
+fn one() -> Seed {
+    Whole(1)
 }
 
 /// A chain of nodes.
@@ -76,7 +79,7 @@ pub struct PathSpec {
 #[serde(deny_unknown_fields)]
 pub struct DumbbellSpec {
     /// How many hosts on each side.
-    pub pairs: u32,
+    pub pairs: Number,
     /// Each host's own link, without `between`; called after its host. There is away from the
     /// host in the west and towards the host in the east: eastwards.
     pub access: LinkSpec,
@@ -103,6 +106,7 @@ pub struct RouteSpec {
 pub struct ReassemblySpec {
     /// How long after the first fragment that came the others are waited for.
     #[serde(default = "a_minute")]
+    #[schemars(schema_with = "above_zero")]
     pub timer: Duration,
 }
 

@@ -7,14 +7,12 @@ use crate::units::{ByteCount, Time};
 use super::error::Problem;
 use super::quantity::ListOr;
 use super::spec::Spec;
+use super::tree::entry;
 use super::volleys_spec::{LengthRange, LengthRule, VolleysSpec};
 
 /// The orders of the volleys `name`.
 pub(super) fn volleys(name: &str, table: &VolleysSpec, spec: &Spec) -> Result<VolleyPlan, Problem> {
     let problem = |key: &str, message: String| Problem::at(["volleys", name, key], message);
-    if table.count == 0 {
-        return Err(problem("count", "volleys of no requests".into()).fix("from 1"));
-    }
     if table.timeout.is_zero() {
         return Err(problem("timeout", "no time for an answer".into()).fix("above zero"));
     }
@@ -25,8 +23,8 @@ pub(super) fn volleys(name: &str, table: &VolleysSpec, spec: &Spec) -> Result<Vo
     }
     Ok(VolleyPlan {
         start: Time::ZERO + table.start,
-        sizes_bytes: lengths(name, table, spec.seed)?,
-        count: table.count,
+        sizes_bytes: lengths(name, table, spec.seed.0)?,
+        count: table.count.small(),
         timeout: table.timeout,
         pause: table.gap,
     })
@@ -38,11 +36,14 @@ fn lengths(name: &str, table: &VolleysSpec, seed: u64) -> Result<Vec<u16>, Probl
         ListOr::List(sizes) if sizes.is_empty() => {
             return Err(problem("no length at all".into()).fix("at least one, as in [\"64 B\"]"));
         }
-        ListOr::List(sizes) => return sizes.iter().map(|size| length(name, *size)).collect(),
+        ListOr::List(sizes) => {
+            let each = sizes.iter().enumerate();
+            return each.map(|(n, size)| length(name, &entry(n), *size)).collect();
+        }
         ListOr::Table(range) => range,
     };
     let LengthRange { from, to, step, rule } = *range;
-    let (from, to) = (length(name, from)?, length(name, to)?);
+    let (from, to) = (length(name, "from", from)?, length(name, "to", to)?);
     if from > to || step.0 == 0 {
         return Err(problem("a range without lengths".into())
             .fix("`from` at most `to`, and a `step` above zero"));
@@ -53,7 +54,7 @@ fn lengths(name: &str, table: &VolleysSpec, seed: u64) -> Result<Vec<u16>, Probl
         return Ok(all);
     }
     let mut stream = Stream::named(seed, &format!("volleys.{name}/lengths"));
-    Ok((0..table.count).map(|_| all[draw(&mut stream, all.len())]).collect())
+    Ok((0..table.count.small()).map(|_| all[draw(&mut stream, all.len())]).collect())
 }
 
 /// One of `count` places, all equally likely to within 2⁻⁴⁸.
@@ -62,9 +63,10 @@ fn draw(stream: &mut Stream, count: usize) -> usize {
     usize::try_from(place).unwrap_or(0)
 }
 
-fn length(name: &str, size: ByteCount) -> Result<u16, Problem> {
+/// A length, which stands below `lengths` at the step `step`.
+fn length(name: &str, step: &str, size: ByteCount) -> Result<u16, Problem> {
     u16::try_from(size.0).ok().filter(|bytes| *bytes >= VolleyPlan::HEADER_BYTES).ok_or_else(|| {
-        Problem::at(["volleys", name, "lengths"], format!("no request is {size} long"))
+        Problem::at(["volleys", name, "lengths", step], format!("no request is {size} long"))
             .fix("28 B to 65535 B: 28 B of headers, and what is echoed")
     })
 }

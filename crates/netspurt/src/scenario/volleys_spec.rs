@@ -5,7 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{ByteCount, Duration};
 
-use super::quantity::ListOr;
+use super::number::Whole;
+use super::quantity::{ListOr, above_zero};
+
+/// How many requests volleys have: what became of each lies in memory.
+pub type Requests = Whole<1, 1_000_000>;
 
 /// Requests to an echo host, one after the other: the next leaves when the last was answered or
 /// given up.
@@ -20,12 +24,13 @@ pub struct VolleysSpec {
     /// a range with a rule.
     pub lengths: ListOr<ByteCount, LengthRange>,
     /// How many requests.
-    pub count: u32,
+    pub count: Requests,
     /// When the first leaves.
     #[serde(default)]
     pub start: Duration,
     /// How long an answer is waited for; then, and not before, the volley is lost.
     #[serde(default = "half_a_minute")]
+    #[schemars(schema_with = "above_zero")]
     pub timeout: Duration,
     /// How long after an answer, or a loss, the next request leaves.
     #[serde(default)]

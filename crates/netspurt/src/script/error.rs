@@ -3,6 +3,8 @@
 use core::fmt;
 use core::ops::Range;
 
+use super::document::Script;
+
 /// A mistake in a script. Every one has a place.
 ///
 /// ```
@@ -19,7 +21,7 @@ pub struct ScriptError {
     pub fix: String,
     /// The script's name, usually its file's path.
     pub file: String,
-    /// The line, from 1.
+    /// The line, from 1; 0 where no line of the script is to blame.
     pub line: usize,
     /// The column, in characters, from 1.
     pub column: usize,
@@ -47,6 +49,22 @@ impl ScriptError {
             width: characters(start..end).max(1),
         }
     }
+
+    /// A mistake in what stands behind `behind` in a line of `script`, found after it was read.
+    pub(super) fn in_line(
+        script: &Script,
+        line: usize,
+        behind: &str,
+        message: String,
+        fix: String,
+    ) -> Self {
+        let text = line.checked_sub(1).and_then(|line| script.lines.get(line));
+        let text = text.cloned().unwrap_or_default();
+        let at = text.find(behind).map_or(0, |at| at + behind.len());
+        let (before, value) = text.split_at(at);
+        let (column, width) = (before.chars().count() + 1, value.chars().count().max(1));
+        Self { message, fix, file: script.name.clone(), line, column, text, width }
+    }
 }
 
 /// The line of a byte of `source`, from 1.
@@ -62,6 +80,10 @@ fn floor(source: &str, at: usize) -> usize {
 
 impl fmt::Display for ScriptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.line == 0 {
+            write!(f, "{}\n   --> {}", self.message, self.file)?;
+            return if self.fix.is_empty() { Ok(()) } else { write!(f, "\n    = {}", self.fix) };
+        }
         let number = self.line.to_string();
         let gutter = " ".repeat(number.len());
         writeln!(f, "{}", self.message)?;

@@ -2,8 +2,9 @@
 //!
 //! A [`Script`] is read from text, and [`run`] plays it against any [`Subject`]: it makes the
 //! socket calls, sends the remote end's packets, and compares what the connection sends, in
-//! virtual time. A connection that tells another story is answered with a [`Failure`]. The
-//! notation, and what of it is not supported: `docs/scripts.md`.
+//! virtual time. A connection that tells another story is answered with a [`Failure`]. [`Host`]
+//! is the subject that has our own connection. The notation, and what of it is not supported:
+//! `docs/scripts.md`.
 
 mod assertion;
 mod assertion_text;
@@ -13,6 +14,8 @@ mod compare;
 mod cursor;
 mod document;
 mod error;
+mod host;
+mod host_calls;
 mod info;
 mod moment;
 mod numbers;
@@ -22,6 +25,8 @@ mod parse;
 mod runner;
 mod story;
 mod subject;
+mod switches;
+mod tell;
 #[cfg(test)]
 mod tests;
 
@@ -33,6 +38,7 @@ pub use call::{
 pub use compare::Difference;
 pub use document::{Action, Event, Options, Script, Setting};
 pub use error::ScriptError;
+pub use host::Host;
 pub use info::{Field, Info};
 pub use moment::Moment;
 pub use packet::{EcnMark, Packet, PacketOptions};

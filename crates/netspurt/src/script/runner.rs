@@ -229,6 +229,10 @@ impl<'a> Runner<'a> {
                 }
                 self.blocked = Some(Blocked { line: self.line, call, expected, end: span.to });
             }
+            CallResult::NotSupported(what) => {
+                let wanted = format!("{call} = {expected}");
+                return Err(self.fail(FailureKind::NotSupported, wanted, what));
+            }
         }
         self.drain().map(|_| ())
     }

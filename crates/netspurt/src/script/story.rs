@@ -51,6 +51,8 @@ pub enum FailureKind {
     Returned,
     /// A call blocked, or returned at once, against the script.
     Blocking,
+    /// The implementation has no such call, or not in this state.
+    NotSupported,
     /// An assertion does not hold, or has no value.
     Assertion,
     /// The script echoes a time stamp before it can know one.
@@ -62,7 +64,8 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    fn headline(&self) -> &'static str {
+    /// What went wrong, in a line.
+    pub fn headline(&self) -> &'static str {
         match self {
             FailureKind::Packet(_) => "another packet than expected",
             FailureKind::Timing => "not at the time expected",
@@ -70,6 +73,7 @@ impl FailureKind {
             FailureKind::Unexpected => "a packet that nobody expected",
             FailureKind::Returned => "the call returned something else",
             FailureKind::Blocking => "a call's start and end are not as expected",
+            FailureKind::NotSupported => "the connection under test does not support this",
             FailureKind::Assertion => "the assertion does not hold",
             FailureKind::Echo => "this echoes a time stamp that is not known yet",
             FailureKind::Behind => "this instant has passed already",

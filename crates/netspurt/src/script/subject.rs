@@ -13,6 +13,8 @@ pub enum CallResult {
     Returned(Outcome),
     /// It blocks; [`Subject::returned`] tells when it is over.
     Blocks,
+    /// The implementation has no such thing; what it has not.
+    NotSupported(String),
 }
 
 /// A TCP implementation under test, in virtual time.

@@ -11,7 +11,7 @@ use crate::units::Time;
 use super::config::{NsConfig, TcpConfig};
 use super::ns::NsSender;
 use super::receiver::{Acknowledgment, ReceiveCount, Receiver};
-use super::rfc::{Failure, State, Tcb, TcpInfo};
+use super::rfc::{Failure, SendTimes, State, Tcb, TcpInfo};
 use super::transmit::{Context, ISN, SendCount};
 
 /// One end of a TCP connection.
@@ -149,6 +149,25 @@ impl Connection {
         });
     }
 
+    /// Whether short segments wait for more octets, for 200 ms where nothing is outstanding
+    /// (Linux's TCP_CORK).
+    pub fn set_cork(&mut self, now: Time, corked: bool, events: &mut Events<Segment>) {
+        self.step(now, events, |kind, cx| {
+            if let Kind::Rfc(tcb) = kind {
+                tcb.set_cork(corked, cx);
+            }
+        });
+    }
+
+    /// Whether the next segments that come are acknowledged at once (Linux's TCP_QUICKACK).
+    pub fn set_quick_acks(&mut self, now: Time, quick: bool, events: &mut Events<Segment>) {
+        self.step(now, events, |kind, cx| {
+            if let Kind::Rfc(tcb) = kind {
+                tcb.set_quick_acks(quick, cx);
+            }
+        });
+    }
+
     /// The state of RFC 9293 §3.3.2; of ns-2's kind always established.
     pub fn state(&self) -> State {
         match &self.kind {
@@ -210,6 +229,14 @@ impl Connection {
         match &self.kind {
             Kind::Ns(pair) => pair.sender.tx.count,
             Kind::Rfc(tcb) => tcb.count,
+        }
+    }
+
+    /// What its sending half's time went into, up to its last step; not told of ns-2's kind.
+    pub fn times(&self) -> Option<SendTimes> {
+        match &self.kind {
+            Kind::Ns(_) => None,
+            Kind::Rfc(tcb) => Some(tcb.times()),
         }
     }
 

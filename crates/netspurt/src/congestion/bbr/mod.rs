@@ -301,8 +301,8 @@ impl Bbr {
     }
 
     /// §4.2.1: before the first rate sample, the window over the round trip.
-    fn begin_pacing(&mut self, ack: &AckInfo, cwnd: u64) {
-        let rtt = ack.srtt.or(ack.rtt).map_or(0, Duration::as_nanos);
+    fn begin_pacing(&mut self, rtt: Option<Duration>, cwnd: u64) {
+        let rtt = rtt.map_or(0, Duration::as_nanos);
         if self.pacing_rate == 0 && rtt > 0 {
             let rate = u128::from(cwnd) * 8_000_000_000 / u128::from(rtt);
             let rate = u64::try_from(rate).unwrap_or(u64::MAX);
@@ -378,7 +378,7 @@ impl CongestionControl for Bbr {
         self.check_full_pipe();
         self.check_drain(ack);
         self.check_probe_rtt(ack, window);
-        self.begin_pacing(ack, window.cwnd);
+        self.begin_pacing(ack.srtt.or(ack.rtt), window.cwnd);
         self.set_pacing_rate(self.pacing_gain(), self.model.bandwidth());
         self.set_cwnd(ack, window);
         if ack.delivered_bytes > 0 {
@@ -425,6 +425,10 @@ impl CongestionControl for Bbr {
         if self.mode == Mode::ProbeBw {
             self.set_pacing_rate(UNIT, self.model.bandwidth());
         }
+    }
+
+    fn on_open(&mut self, rtt: Option<Duration>, window: &Window) {
+        self.begin_pacing(rtt, window.cwnd);
     }
 
     fn owns_window(&self) -> bool {

@@ -7,6 +7,7 @@ use crate::units::{Duration, Time};
 
 use super::super::timer::Oldest;
 use super::super::transmit::Context;
+use super::ack::News;
 use super::config::{Restart, SfrResponse};
 use super::repair::Phase;
 use super::{Deadlines, Failure, Probe, State, Tcb};
@@ -22,8 +23,10 @@ impl Tcb {
     /// Does what is due at `now`, one thing at a time.
     pub(in crate::tcp) fn on_deadline(&mut self, cx: &mut Context<'_>) {
         let now = cx.now;
+        self.tell_time(now);
         let Deadlines { tlp, reorder, sfr, persist, pace, linger } = self.deadlines;
         if self.rx.deadline <= now {
+            self.rx.patience.on_wait_over(self.timer.rto());
             self.send_ack(cx);
         } else if pace <= now {
             self.deadlines.pace = Time::NEVER;
@@ -58,7 +61,12 @@ impl Tcb {
         if self.retries > most {
             return self.fail(Failure::TimedOut);
         }
-        self.timer.back_off(if opening { TimeoutKind::Syn } else { TimeoutKind::Rto }, cx);
+        let kind = match self.state {
+            State::SynSent => TimeoutKind::Syn,
+            State::SynReceived => TimeoutKind::SynAck,
+            _ => TimeoutKind::Rto,
+        };
+        self.timer.back_off(kind, cx);
         if opening {
             return self.resend_syn(cx);
         }
@@ -82,16 +90,9 @@ impl Tcb {
         self.timer.restart(now, from, oldest, self.config.timer_clock);
     }
 
-    /// Arms the probes that follow an ACK or a sending.
-    pub(super) fn arm_probes(&mut self, progress: bool, now: Time) {
-        if !progress {
-            return;
-        }
-        self.arm_tlp(now);
-    }
-
-    /// RFC 8985 §7.2: a probe is due two round trips after the last sending or ACK.
-    fn arm_tlp(&mut self, now: Time) {
+    /// RFC 8985 §7.2: a probe is due two round trips after the last sending or ACK, and when
+    /// the retransmission timer would fire at the latest.
+    pub(super) fn arm_tlp(&mut self, now: Time) {
         self.deadlines.tlp = Time::NEVER;
         let quiet = matches!(self.repair.phase, Phase::Open | Phase::Cwr);
         let able = self.config.tlp && self.uses_sack() && quiet && self.board.sacked() == 0;
@@ -100,13 +101,11 @@ impl Tcb {
         }
         let wait = match self.srtt {
             Some(srtt) if self.segs(self.flight()) <= 1 => srtt * 2 + self.config.max_ack_delay,
-            Some(srtt) => srtt * 2 + self.config.tlp_slack,
+            Some(srtt) => srtt * 2 + self.config.timer_slack,
             None => PTO_INITIAL,
         };
         let due = self.config.timer_clock.expiry(now, wait);
-        if due < self.timer.deadline() {
-            self.deadlines.tlp = due;
-        }
+        self.deadlines.tlp = due.min(self.timer.deadline());
     }
 
     /// The probe goes out: new data where there is some, else the last segment (§7.3).
@@ -131,16 +130,25 @@ impl Tcb {
     }
 
     /// What an ACK says of a probe under way (§7.4.2): a resend that made up for a loss calls for
-    /// a cut, one that proved needless does not.
-    pub(super) fn judge_probe(&mut self, ack: &Segment, dsack: bool, cx: &mut Context<'_>) {
+    /// a cut, one that proved needless does not. The ACK of the probe alone does not tell: that
+    /// may be the original's, and the report of a duplicate follows.
+    pub(super) fn judge_probe(&mut self, ack: &Segment, news: &News, cx: &mut Context<'_>) {
         let Some(end) = self.probe.end_seq else { return };
-        if self.octet(ack.ack) < end {
+        let acked = self.octet(ack.ack);
+        if acked < end {
             return;
         }
-        let made_up = self.probe.is_resend && !dsack;
+        let reported = news.dsack.is_some_and(|(_, right)| right == end);
+        let plain = news.acked == 0 && ack.seq_len() == 0 && ack.sack().is_empty();
+        let needless = reported || plain;
+        if self.probe.is_resend && !needless && acked == end {
+            return;
+        }
+        let made_up = self.probe.is_resend && !needless;
         self.probe = Probe::default();
         if made_up && matches!(self.repair.phase, Phase::Open | Phase::Disorder) {
-            self.cut(Congestion::Loss, cx.now);
+            // Half of what was out when the ACK came.
+            self.cut_with(Congestion::Loss, self.flight() + news.acked, cx.now);
             if !self.congestion.owns_window() {
                 self.window.cwnd = self.window.ssthresh;
             }
@@ -206,7 +214,7 @@ impl Tcb {
     /// due (RFC 9293 §3.8.6.1).
     pub(super) fn arm_persist(&mut self, now: Time) {
         let held = self.board.is_empty() && self.unsent() > 0 && self.state.may_send();
-        let waits = held && !self.corked && is_idle(self.deadlines.pace);
+        let waits = held && is_idle(self.deadlines.pace);
         if self.peer_window > 0 {
             self.persist_backoff = 0;
         }

@@ -1,9 +1,11 @@
 //! Segments that arrive, by the state they meet (RFC 9293 §3.10.7).
 
 use crate::segment::{Ecn, Flags, Segment, SynOptions};
+use crate::units::Time;
 
 use super::super::transmit::Context;
 use super::board::Sent;
+use super::patience::Moment;
 use super::receive::AckNeed;
 use super::{Agreed, DEFAULT_MSS, DEFAULT_MSS_V6, Failure, State, TIMESTAMPS_BYTES, Tcb};
 
@@ -13,6 +15,7 @@ const SHIFT_MAX: u8 = 14;
 impl Tcb {
     /// A segment arrived.
     pub(in crate::tcp) fn on_segment(&mut self, segment: &Segment, cx: &mut Context<'_>) {
+        self.tell_time(cx.now);
         match self.state {
             State::Closed => self.refuse(segment, cx),
             State::Listen => self.on_segment_in_listen(segment, cx),
@@ -70,7 +73,7 @@ impl Tcb {
             // Both opened at once.
             self.agree_on_ecn(flags.has(Flags::ECE.with(Flags::CWR)));
             self.state = State::SynReceived;
-            self.resend_syn(cx);
+            self.send_syn(None, cx);
         }
     }
 
@@ -82,6 +85,10 @@ impl Tcb {
             // The peer did not hear our SYN-ACK.
             return self.resend_syn(cx);
         }
+        if self.agreed.timestamps && segment.timestamps().is_none() && !flags.has(Flags::RST) {
+            // RFC 7323 §3.2: once agreed on, every segment has them.
+            return;
+        }
         if self.is_old_duplicate(segment) || !self.rx.accepts(left, right) {
             if !flags.has(Flags::RST) {
                 self.on_unacceptable(segment, left, right, cx);
@@ -91,7 +98,7 @@ impl Tcb {
         if flags.has(Flags::RST) {
             // RFC 5961 §3.2: only an exact one resets.
             if left == self.rx.nxt {
-                self.fail(Failure::Reset);
+                self.on_reset();
             } else {
                 self.rx.need = AckNeed::Now;
             }
@@ -116,7 +123,7 @@ impl Tcb {
         }
         self.take_marks(segment);
         if segment.len > 0 {
-            self.rx.on_data(segment, cx.now, &self.config);
+            self.take_data(segment, cx.now);
         }
         if flags.has(Flags::FIN) {
             self.rx.fin = Some(right - 1);
@@ -127,16 +134,38 @@ impl Tcb {
         self.after_fin_acked(cx);
     }
 
+    /// A valid reset (RFC 9293 §3.10.7.4): who listened listens again, who had closed is done.
+    fn on_reset(&mut self) {
+        match self.state {
+            State::SynReceived if self.passive => {
+                let (sent, count, at_once) = (self.sent, self.count, self.rx.reads_at_once);
+                *self = Self { sent, count, ..Self::new(&self.config) };
+                self.rx.reads_at_once = at_once;
+                self.listen();
+            }
+            State::Closing | State::LastAck | State::TimeWait => {
+                self.state = State::Closed;
+                self.stop_everything();
+            }
+            _ => self.fail(Failure::Reset),
+        }
+    }
+
     /// A segment outside the window: what it acknowledges still counts where it is a duplicate,
     /// and it is answered (RFC 9293 §3.10.7.4).
     fn on_unacceptable(&mut self, segment: &Segment, left: u64, right: u64, cx: &mut Context<'_>) {
         if segment.len > 0 && right <= self.rx.nxt {
-            self.rx.on_data(segment, cx.now, &self.config);
+            self.take_data(segment, cx.now);
         }
         if self.state == State::TimeWait && left < self.rx.nxt {
             self.deadlines.linger = cx.now + self.config.time_wait;
         }
         self.rx.need = AckNeed::Now;
+    }
+
+    fn take_data(&mut self, segment: &Segment, now: Time) {
+        let at = Moment { now, srtt: self.srtt, rto: self.timer.rto() };
+        self.rx.on_data(segment, &at, &self.config);
     }
 
     /// RFC 7323 §5.2: a stamp older than the last says so.
@@ -222,7 +251,8 @@ impl Tcb {
     fn on_handshake_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         let ack = self.octet(segment.ack);
         let syn = self.board.front().copied();
-        self.board.ack(1, |_| {});
+        let (rack, min_rtt) = (&mut self.rack, self.min_rtt);
+        self.board.ack(1, |syn| rack.arrived(syn, cx.now, min_rtt, false));
         self.una = 1;
         self.state = State::Established;
         self.window_told = (self.rx.octet(segment.seq), ack);
@@ -232,13 +262,15 @@ impl Tcb {
         self.peer_window_max = self.peer_window;
         self.retries = 0;
         self.timer.stop();
-        let resent = syn.is_none_or(|syn| syn.times > 1);
+        let forgiven = self.config.syn_resends_forgiven;
+        let resent = syn.is_none_or(|syn| u32::from(syn.times) > 1 + forgiven);
         if let Some(syn) = syn {
-            self.measure_handshake(&syn, cx);
+            self.measure_handshake(&syn, segment, cx);
         }
-        // RFC 5681 §3.1: after a lost SYN the initial window is one segment.
+        // RFC 5681 §3.1: after a lost SYN the initial window is one segment; Linux forgives one.
         let segs = if resent { 1 } else { self.config.initial_window_segs };
         self.window.cwnd = u64::from(segs) * self.smss;
+        self.congestion.on_open(self.handshake_rtt, &self.window);
         self.repair.recover = 1;
         self.round_end = 1;
         self.last_sent = cx.now;
@@ -303,13 +335,17 @@ impl Tcb {
         cx.outbox.push_back(reset);
     }
 
-    pub(super) fn measure_handshake(&mut self, syn: &Sent, cx: &mut Context<'_>) {
+    pub(super) fn measure_handshake(&mut self, syn: &Sent, ack: &Segment, cx: &mut Context<'_>) {
         if syn.times == 1 {
             let rtt = cx.now - syn.at;
             self.handshake_rtt = Some(rtt);
             self.take_exact_rtt(rtt);
         }
-        let trip = self.trip(syn.at, syn.times, 0);
+        let echo = ack.timestamps().map(|stamps| stamps.ecr);
+        let trip = match self.doubtful_echo(echo, cx.now).filter(|_| syn.times > 1) {
+            Some(rtt) => self.echoed_trip(rtt, 0, cx.now),
+            None => self.trip(syn.at, syn.times, 0),
+        };
         self.timer.handshake(trip, cx);
     }
 }

@@ -93,19 +93,40 @@ impl Tcb {
         });
     }
 
+    /// What RACK judges by, once there is a round trip.
+    fn circumstances(&self, now: Time, repairing: bool) -> Option<Circumstances> {
+        let min_rtt = self.min_rtt?;
+        let sacked_segs = self.board.sacked().div_ceil(self.smss);
+        let srtt = self.srtt.unwrap_or(min_rtt);
+        let eager = repairing || sacked_segs >= u64::from(self.dup_thresh());
+        Some(Circumstances { now, min_rtt, srtt, eager })
+    }
+
+    /// A timeout under RACK: the head is lost, and what left long enough ago; the rest may be on
+    /// its way (RFC 8985 §6.3).
+    pub(super) fn lose_on_timeout(&mut self, now: Time) {
+        let Some(with) = self.circumstances(now, false) else {
+            return self.board.lose_all(Cause::GoBackN);
+        };
+        let late = self.rack.late(&with);
+        for place in 0..self.board.len() {
+            if place == 0 || self.board.get(place).at + late <= now {
+                self.board.lose(place, Cause::GoBackN);
+            }
+        }
+    }
+
     /// RFC 8985 §6.2 step 5; what is not late yet will be looked at again when it is.
     fn detect_by_time(&mut self, now: Time) {
-        let Some(min_rtt) = self.min_rtt else { return };
-        let sacked_segs = self.board.sacked().div_ceil(self.smss);
+        if self.board.is_orderly() {
+            // Everything outstanding left after what has arrived.
+            self.deadlines.reorder = Time::NEVER;
+            return;
+        }
         let repairing = self.repair.phase.is_repairing();
-        let with = Circumstances {
-            now,
-            min_rtt,
-            srtt: self.srtt.unwrap_or(min_rtt),
-            eager: repairing || sacked_segs >= u64::from(self.dup_thresh()),
-        };
+        let Some(with) = self.circumstances(now, repairing) else { return };
         let wait: Option<Duration> = self.rack.detect(&mut self.board, &with);
-        self.deadlines.reorder =
-            wait.map_or(Time::NEVER, |wait| self.config.timer_clock.expiry(now, wait));
+        let due = |wait| self.config.timer_clock.expiry(now, wait + self.config.timer_slack);
+        self.deadlines.reorder = wait.map_or(Time::NEVER, due);
     }
 }

@@ -13,6 +13,7 @@ mod config;
 mod detect;
 mod info;
 mod output;
+mod patience;
 mod prr;
 mod rack;
 mod rate;
@@ -35,6 +36,7 @@ pub use info::TcpInfo;
 use rack::Rack;
 use rate::Delivery;
 use receive::Receiver;
+pub use repair::Phase;
 use repair::Repair;
 
 /// The states of RFC 9293 §3.3.2.
@@ -86,6 +88,27 @@ pub enum Failure {
     Reset,
     /// Resends were in vain (RFC 9293 §3.8.3).
     TimedOut,
+}
+
+/// What a sender's time went into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SendTimes {
+    /// Repairing losses.
+    pub repairing: Duration,
+    /// With something to send that the congestion window, or pacing, held back.
+    pub cwnd_limited: Duration,
+    /// With something to send that the peer's window held back.
+    pub rwnd_limited: Duration,
+}
+
+/// What holds the next octets back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Held {
+    /// Nothing, or there are none.
+    #[default]
+    No,
+    ByCwnd,
+    ByPeer,
 }
 
 /// What both ends agreed on.
@@ -146,6 +169,8 @@ pub(super) struct Tcb {
     config: RfcConfig,
     state: State,
     failure: Option<Failure>,
+    /// Whether it began by listening.
+    passive: bool,
     /// Oldest octet not acknowledged.
     una: u64,
     /// Next octet to send.
@@ -163,8 +188,9 @@ pub(super) struct Tcb {
     agreed: Agreed,
     window: Window,
     congestion: Box<dyn CongestionControl>,
-    /// Whether the window, and not the application or the peer, held the last sending back.
-    window_limited: bool,
+    /// Octets below this left in a flight that filled the window: their ACKs earn growth
+    /// (RFC 2861 §3.1).
+    limited_until: u64,
     board: Board,
     repair: Repair,
     rack: Rack,
@@ -178,6 +204,8 @@ pub(super) struct Tcb {
     timed: Option<Timed>,
     /// When the segments left that the last ACK newly covered, of those sent once.
     covered_once: Vec<Time>,
+    /// Whether an ACK moved `una` since probes were last armed.
+    moved: bool,
     /// Timeouts in a row.
     retries: u32,
     /// The octet at which the present window of data ends, and how many there were.
@@ -200,6 +228,10 @@ pub(super) struct Tcb {
     corked: bool,
     sent: u64,
     pub(super) count: SendCount,
+    times: SendTimes,
+    held: Held,
+    /// Up to when `times` is told.
+    told: Time,
     reported: Option<CwndState>,
 }
 
@@ -217,7 +249,7 @@ const DEFAULT_MSS_V6: u16 = 1220;
 /// Octets of the time stamps option with its padding (RFC 7323 App. A).
 const TIMESTAMPS_BYTES: u16 = 12;
 /// The TCP header without options.
-const TCP_HEADER_BYTES: u16 = 20;
+pub(super) const TCP_HEADER_BYTES: u16 = 20;
 
 impl Tcb {
     pub(super) fn new(config: &RfcConfig) -> Self {
@@ -225,6 +257,7 @@ impl Tcb {
             config: *config,
             state: State::Closed,
             failure: None,
+            passive: false,
             una: 0,
             nxt: 0,
             end: 1,
@@ -236,7 +269,7 @@ impl Tcb {
             agreed: Agreed::default(),
             window: Window { cwnd: 0, ssthresh: Window::NO_THRESHOLD },
             congestion: config.congestion.build(),
-            window_limited: false,
+            limited_until: 0,
             board: Board::default(),
             repair: Repair::default(),
             rack: Rack::default(),
@@ -247,6 +280,7 @@ impl Tcb {
             timer: RetransmitTimer::new(config.rto.build(), config.clock),
             timed: None,
             covered_once: Vec::new(),
+            moved: false,
             retries: 0,
             round_end: 0,
             round: 0,
@@ -264,6 +298,9 @@ impl Tcb {
             corked: false,
             sent: 0,
             count: SendCount::default(),
+            times: SendTimes::default(),
+            held: Held::No,
+            told: Time::ZERO,
             reported: None,
         }
     }
@@ -341,6 +378,26 @@ impl Tcb {
         seq::from_wire(self.config.iss, wire, self.una)
     }
 
+    /// What its time went into, up to the last step.
+    pub(super) fn times(&self) -> SendTimes {
+        self.times
+    }
+
+    /// Counts the time since the last step, in which nothing changed.
+    pub(super) fn tell_time(&mut self, now: Time) {
+        let span = now.saturating_since(self.told);
+        self.told = now;
+        let SendTimes { repairing, cwnd_limited, rwnd_limited } = &mut self.times;
+        if self.repair.phase.is_repairing() {
+            *repairing = *repairing + span;
+        }
+        match self.held {
+            Held::No => {}
+            Held::ByCwnd => *cwnd_limited = *cwnd_limited + span,
+            Held::ByPeer => *rwnd_limited = *rwnd_limited + span,
+        }
+    }
+
     /// The earliest instant at which something falls due.
     pub(super) fn next_deadline(&self) -> Time {
         self.timer.deadline().min(self.rx.deadline).min(self.deadlines.first())
@@ -350,6 +407,7 @@ impl Tcb {
     pub(super) fn open(&mut self, cx: &mut Context<'_>) {
         if matches!(self.state, State::Closed | State::Listen) {
             self.state = State::SynSent;
+            self.passive = false;
             self.send_syn(None, cx);
         }
     }
@@ -358,6 +416,7 @@ impl Tcb {
     pub(super) fn listen(&mut self) {
         if self.state == State::Closed {
             self.state = State::Listen;
+            self.passive = true;
         }
     }
 
@@ -366,6 +425,7 @@ impl Tcb {
         if self.closing {
             return;
         }
+        self.tell_time(cx.now);
         self.end = self.end.saturating_add(octets);
         self.open(cx);
         self.output(cx);
@@ -383,6 +443,20 @@ impl Tcb {
     pub(super) fn set_nagle(&mut self, nagle: bool, cx: &mut Context<'_>) {
         self.nagle = nagle;
         self.output(cx);
+    }
+
+    /// Whether short segments wait for more, whatever is outstanding.
+    pub(super) fn set_cork(&mut self, corked: bool, cx: &mut Context<'_>) {
+        self.corked = corked;
+        self.output(cx);
+    }
+
+    /// Whether the next segments are acknowledged at once; what is owed goes out then.
+    pub(super) fn set_quick_acks(&mut self, quick: bool, cx: &mut Context<'_>) {
+        self.rx.patience.set_quick(quick);
+        if quick && !alarm::is_idle(self.rx.deadline) {
+            self.send_ack(cx);
+        }
     }
 
     /// Whether data is read as it comes, or waits for [`read`](Self::read).

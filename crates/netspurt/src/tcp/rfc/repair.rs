@@ -70,6 +70,8 @@ pub(super) struct Repair {
     /// RFC 6675's one rescue for each recovery was sent.
     pub(super) rescued: bool,
     pub(super) frto: Frto,
+    /// The ACK at hand has set the window, by ending a repair or by undoing one.
+    pub(super) settled: bool,
     pub(super) prior: Option<Prior>,
     /// Every resend of the last repair was reported as a duplicate (RFC 3708 §3).
     pub(super) all_reported: bool,
@@ -100,9 +102,12 @@ impl Tcb {
 
     /// Reacts to an ACK's news.
     pub(super) fn react(&mut self, news: &News, cx: &mut Context<'_>) {
+        self.repair.settled = false;
         self.count_duplicates(news);
         self.watch_for_spurious(news, cx);
-        if self.repair.phase != Phase::Open && self.una >= self.repair.point {
+        // Disorder has no point to reach: it lasts as long as duplicates do.
+        let aims = self.repair.phase.is_repairing() || self.repair.phase == Phase::Cwr;
+        if aims && self.una >= self.repair.point {
             self.leave(cx);
         }
         match self.repair.phase {
@@ -170,6 +175,8 @@ impl Tcb {
     fn begin_recovery(&mut self, news: &News, cx: &mut Context<'_>) {
         let was_cut = self.repair.phase == Phase::Cwr;
         self.count.fast_retransmits += 1;
+        // What a probe made up for is part of this loss (RFC 8985 §7.4.2).
+        self.probe = super::Probe::default();
         if was_cut {
             self.note_prior(false);
         } else {
@@ -198,10 +205,17 @@ impl Tcb {
         }
     }
 
-    /// Cuts the threshold for congestion met at `now`.
+    /// Cuts the threshold for congestion met at `now`. The peer is told with the next new octets,
+    /// whatever the reason (RFC 3168 §6.1.2).
     pub(super) fn cut(&mut self, kind: Congestion, now: Time) {
-        self.note_prior(kind == Congestion::Timeout);
         let flight = self.flight() - self.repair.limited.min(self.flight());
+        self.cut_with(kind, flight, now);
+    }
+
+    /// The same with `flight` octets outstanding.
+    pub(super) fn cut_with(&mut self, kind: Congestion, flight: u64, now: Time) {
+        self.owe_cwr = self.agreed.ecn;
+        self.note_prior(kind == Congestion::Timeout);
         let ssthresh = self.congestion.on_congestion(now, kind, flight, self.smss, &self.window);
         self.window.ssthresh = ssthresh.max(2 * self.smss);
     }
@@ -228,16 +242,19 @@ impl Tcb {
         self.repair.dup_bytes = 0;
         if !self.congestion.owns_window() {
             match phase {
-                // RFC 6582 §3.2 step 3 without the burst; with PRR the window is there already.
-                Phase::Recovery if self.config.prr => self.window.cwnd = self.window.ssthresh,
-                Phase::Recovery => {
+                // RFC 6582 §3.2 step 3, the way without a burst.
+                Phase::Recovery if self.is_newreno() && !self.config.prr => {
                     let room = self.flight().max(self.smss) + self.smss;
                     self.window.cwnd = self.window.ssthresh.min(room);
                 }
+                // RFC 5681 §3.2 step 6, RFC 6675 §5, RFC 9937 §6.2.
+                Phase::Recovery => self.window.cwnd = self.window.ssthresh,
                 Phase::Cwr => self.window.cwnd = self.window.cwnd.min(self.window.ssthresh),
                 _ => {}
             }
         }
+        // This ACK has set the window; the next one may open it.
+        self.repair.settled = phase != Phase::Loss;
         if phase.is_repairing() {
             self.rack.on_recovery_end();
             self.congestion.on_recovery_end(cx.now, &mut self.window);
@@ -250,7 +267,6 @@ impl Tcb {
             self.cut(Congestion::Mark, cx.now);
             self.repair.phase = Phase::Cwr;
             self.repair.point = self.nxt;
-            self.owe_cwr = true;
             self.repair.prr.begin(self.flight());
             if !self.config.prr && !self.congestion.owns_window() {
                 self.window.cwnd = self.window.ssthresh;
@@ -279,7 +295,11 @@ impl Tcb {
             // RFC 2018 §8: the receiver may have thrown it away.
             self.board.forget_sacks();
         }
-        self.board.lose_all(Cause::GoBackN);
+        if self.uses_sack() && self.config.recovery == Recovery::Rack {
+            self.lose_on_timeout(cx.now);
+        } else {
+            self.board.lose_all(Cause::GoBackN);
+        }
         self.repair.head_cause = Some(Cause::Rto);
         self.repair.forced = true;
     }
@@ -303,7 +323,7 @@ impl Tcb {
                 smss: self.smss,
                 safe: news.acked > 0 && lost == 0,
             });
-        } else if !reducing && news.acked > 0 {
+        } else if !reducing && news.acked > 0 && !self.repair.settled {
             self.congestion.on_ack(&info, &mut self.window);
         }
     }
@@ -312,8 +332,12 @@ impl Tcb {
     /// for the first partial ACK of a recovery only.
     pub(super) fn keeps_timer(&self) -> bool {
         let Repair { phase, partial_seen, point, .. } = self.repair;
-        let newreno = self.config.recovery == Recovery::NewReno || !self.uses_sack();
-        phase == Phase::Recovery && newreno && partial_seen && self.una < point
+        phase == Phase::Recovery && self.is_newreno() && partial_seen && self.una < point
+    }
+
+    /// Whether holes are found by partial ACKs.
+    fn is_newreno(&self) -> bool {
+        !self.uses_sack() && self.config.recovery != Recovery::Reno
     }
 
     /// RACK's timer fired: what was not late enough may be by now.

@@ -1,0 +1,112 @@
+"""`netspurt script`, as a person and a program meet it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from netspurt import _core
+
+from conftest import ROOT, Command
+
+SCRIPTS = ROOT / "crates" / "netspurt" / "scripts"
+
+SYN = """--title=a SYN goes again after three seconds
+0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
+0 connect(3, ..., ...) = -1 EINPROGRESS
+0 > S 0:0(0) <...>
+3 > S 0:0(0) <...>
+"""
+
+
+@pytest.fixture
+def syn(tmp_path: Path) -> str:
+    (tmp_path / "syn.pkt").write_text(SYN)
+    return "syn.pkt"
+
+
+def test_a_folder_of_scripts_gets_a_line_for_each(netspurt: Command) -> None:
+    ran = netspurt("script", SCRIPTS)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    lines = ran.stdout.splitlines()
+    assert len(lines) == len(list(SCRIPTS.glob("*.pkt"))) >= 62
+    assert all(line.startswith("ok  ") and line.endswith(" s") for line in lines)
+
+
+def test_a_script_that_fails_tells_what_was_expected_and_the_story(
+    netspurt: Command, syn: str
+) -> None:
+    ran = netspurt("script", syn)
+    assert ran.returncode == 1
+    for words in (
+        "failed  syn  a SYN goes again after three seconds  1.000 s",
+        "--> syn.pkt:5",
+        "expected  3.000000 > S 0:0(0)",
+        "actual    1.000000 > S 0:0(0)",
+        "the story so far:",
+    ):
+        assert words in ran.stdout
+    assert netspurt("script", syn, "--set", "rto.initial=3 s").returncode == 0
+    assert netspurt("script", syn, "--profile", "reno-2005").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--set", "rto.inital=3 s"], ["syn.pkt with rto.inital = 3 s", "`initial`"]),
+        (["--profile", "rfc-2062"], ["syn.pkt with profile = rfc-2062", "`rfc-2026`"]),
+        (["--set", "nonsense"], ["'nonsense' is not PATH=VALUE"]),
+        (["nothing.pkt"], ["nothing.pkt: No such file"]),
+        (["."], []),
+    ],
+)
+def test_a_mistake_gets_one_clear_error(
+    netspurt: Command, syn: str, words: list[str], says: list[str]
+) -> None:
+    ran = netspurt("script", syn, *words)
+    assert ran.returncode == (2 if says else 1)
+    assert all(text in ran.stderr for text in says)
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_script_that_is_none_is_an_error_with_its_place(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "a.pkt").write_text(SYN)
+    (tmp_path / "bad.pkt").write_text(SYN.replace("connect", "conect"))
+    (tmp_path / "good.pkt").write_text(SYN.replace("3 >", "1 >"))
+    (tmp_path / "binary.pkt").write_bytes(b"\x7fELF\xff\xfe\x00")
+    (tmp_path / "empty").mkdir()
+    ran = netspurt("script", ".")
+    assert ran.returncode == 2
+    assert ran.stdout.splitlines()[3].startswith("ok      good ")
+    assert "--> bad.pkt:3:3" in ran.stderr
+    assert "binary.pkt: not a text file" in ran.stderr
+    assert netspurt("script", "empty").returncode == 2
+
+
+def test_programs_get_the_story_as_json(netspurt: Command, syn: str) -> None:
+    (failed,) = json.loads(netspurt("script", syn, "--json").stdout)
+    assert (failed["ok"], failed["line"], failed["title"]) == (
+        False,
+        5,
+        "a SYN goes again after three seconds",
+    )
+    assert failed["story"][-1]["t_ns"] == 1_000_000_000
+    (passed,) = json.loads(netspurt("script", syn, "--set=rto.initial=3 s", "--json").stdout)
+    assert (passed["ok"], passed["seconds"], passed["expected"]) == (True, 3.0, None)
+
+
+def test_python_plays_scripts() -> None:
+    script = _core.Script("syn.pkt", SYN)
+    played = script.play([("rto.initial", "3 s")])
+    assert played.ok
+    assert str(played) == ""
+    assert script.fails_with == script.clauses == []
+    wrong = script.play([], "rfc-2026")
+    assert wrong.headline == "not at the time expected"
+    with pytest.raises(_core.ScriptError) as raised:
+        script.play([("rto.initial", "3")])
+    assert "`3` has no unit" in raised.value.message
