@@ -14,9 +14,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from netspurt._core import ScenarioError, __version__
-
 if TYPE_CHECKING:
+    from netspurt._core import ScenarioError, __version__
     from netspurt.run import Run, RunError, open_run
     from netspurt.scenario import Scenario, load, new_scenario
     from netspurt.table import Table
@@ -34,12 +33,14 @@ __all__ = [
 ]
 
 #: What is imported when it is first asked for, and from where: the shell's completion should
-#: not wait for numpy.
+#: not wait for numpy, nor an interrupt for either.
 _LATER = {
     "Run": "run",
     "RunError": "run",
     "Scenario": "scenario",
+    "ScenarioError": "_core",
     "Table": "table",
+    "__version__": "_core",
     "load": "scenario",
     "new_scenario": "scenario",
     "open_run": "run",

@@ -1,14 +1,16 @@
 """Runs, in memory and in folders.
 
-A run folder holds `run.json` (version, seed, fingerprints, what there is), `scenario.toml` (the
-resolved scenario), a Parquet file for each table, and a pcapng file for each spied node. It
-appears under its name only when it is whole.
+A run folder holds `run.json` (version, seed, fingerprints, what there is, the SHA-256 of each
+file), `scenario.toml` (the resolved scenario), a Parquet file for each table, and a pcapng file for
+each spied node. It appears under its name only when it is whole.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import shutil
 import uuid
 from dataclasses import dataclass, field
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "run.json"
 SCENARIO = "scenario.toml"
-FORMAT = 1
+FORMAT = 2
 
 #: The tables that a run may have beside `flows` and `links`.
 RECORDED = ("segments", "sack_blocks", "syns", "cwnd", "rto", "rtt", "queue", "drops")
@@ -191,7 +193,8 @@ class Run:
         if self._results is None:
             raise RunError(f"this run lies in {self.folder} already: copy that folder")
         folder = check_free(folder)
-        partial = folder.with_name(f".{folder.name}.partial-{uuid.uuid4().hex[:8]}")
+        unique = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        partial = folder.with_name(f".{folder.name}.partial-{unique}")
         try:
             partial.mkdir()
         except OSError as error:
@@ -200,6 +203,11 @@ class Run:
             self._write(self._results, partial)
             check_free(folder)
             partial.rename(folder)
+        except OSError as error:
+            shutil.rmtree(partial, ignore_errors=True)
+            # The folder as it was asked for: the partial one is gone.
+            told = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            raise type(error)(told.replace(str(partial), str(folder))) from error
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
@@ -223,6 +231,7 @@ class Run:
             "flows_digest": self.flows_digest,
             "tables": {name: len(table) for name, table in self.tables.items()},
             "captures": captures,
+            "files": {file.name: _sha256(file) for file in sorted(folder.iterdir())},
             "nodes": dict(results.nodes()),
             "flows": {
                 flow: {"from": source, "to": sink} for flow, source, sink in results.sockets()
@@ -266,12 +275,10 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
     if folder.suffix == ".toml" and folder.is_file():
         raise RunError(f"{folder} is a scenario, not a run: `netspurt run {folder}` makes one")
     manifest = _manifest(folder)
-    if manifest.get("format") != FORMAT:
-        raise RunError(
-            f"{folder} was written by netspurt {manifest.get('netspurt')} in another format: "
-            "run its scenario.toml again"
-        )
     try:
+        for name in (SCENARIO, *(f"{table}.parquet" for table in manifest["tables"])):
+            if _sha256(folder / name) != manifest["files"].get(name):
+                raise RunError(f"{folder / name} is damaged: it is not what the run wrote")
         tables = {
             name: Table(_core.Table.read(name, str(folder / f"{name}.parquet")))
             for name in manifest["tables"]
@@ -289,19 +296,69 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
     )
 
 
+#: What a manifest holds.
+_HELD: dict[str, type] = {
+    "netspurt": str,
+    "title": str,
+    "source": str,
+    "seed": int,
+    "stop_ns": int,
+    "digest": str,
+    "flows_digest": str,
+    "tables": dict,
+    "files": dict,
+}
+
+
 def _manifest(folder: Path) -> dict[str, Any]:
+    """Return what `run.json` says, with all that it must say."""
+    file = folder / MANIFEST
     try:
-        text = (folder / MANIFEST).read_text(encoding="utf-8")
+        manifest = json.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         what = "holds no finished run" if folder.is_dir() else "is not a folder"
         raise RunError(f"{folder} {what}: `netspurt run SCENARIO --out DIR` makes one") from None
     except OSError as error:
         raise RunError(f"{folder} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise RunError(f"{file} is damaged: {error}") from error
+    if not isinstance(manifest, dict):
+        raise RunError(f"{file} is damaged: it holds no JSON object")
+    if manifest.get("format") != FORMAT:
+        raise RunError(
+            f"{folder} was written by netspurt {manifest.get('netspurt')} in another format: "
+            "run its scenario.toml again"
+        )
+    for key, kind in _HELD.items():
+        if not isinstance(manifest.get(key), kind):
+            what = f"`{key}` is no {kind.__name__}" if key in manifest else f"it lacks `{key}`"
+            raise RunError(f"{file} is damaged: {what}")
+    strange = [name for name in manifest["tables"] if not name.isidentifier()]
+    if strange:
+        raise RunError(f"{file} is damaged: no table is called {strange[0]!r}")
+    return manifest
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def leftovers(folder: Path) -> list[Path]:
+    """Return what runs that were killed have left in a folder."""
+    named = re.compile(r"\..+\.partial-(\d+)-[0-9a-f]{8}")
+    found = [(path, named.fullmatch(path.name)) for path in folder.glob(".*.partial-*")]
+    return sorted(path for path, match in found if match and not _alive(int(match[1])))
+
+
+def _alive(process: int) -> bool:
     try:
-        manifest = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise RunError(f"{folder / MANIFEST} is damaged: {error}") from error
-    return manifest if isinstance(manifest, dict) else {}
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def _file_names(nodes: list[str]) -> dict[str, str]:

@@ -48,7 +48,8 @@ class Scenario:
         ScenarioError
             When the text is not a scenario, or the scenario does not hold together.
         """
-        return cls(_core.Scenario(name, text))
+        name = name.encode(errors="replace").decode()
+        return cls(_core.Scenario(name, _unbroken(text)))
 
     @property
     def name(self) -> str:
@@ -79,7 +80,7 @@ class Scenario:
         ScenarioError
             When the result does not hold together.
         """
-        pairs = [(path, as_toml(value)) for path, value in values.items()]
+        pairs = [(_unbroken(path), as_toml(value)) for path, value in values.items()]
         return Scenario(self._core.with_values(pairs))
 
     def set_text(self, values: Mapping[str, str]) -> Scenario:
@@ -90,7 +91,8 @@ class Scenario:
         ScenarioError
             When the result does not hold together.
         """
-        return Scenario(self._core.with_values(list(values.items())))
+        pairs = [(_unbroken(path), _unbroken(value)) for path, value in values.items()]
+        return Scenario(self._core.with_values(pairs))
 
     def resolved(self) -> str:
         """Return the scenario as TOML with every default spelt out."""
@@ -145,11 +147,25 @@ def as_toml(value: Any) -> str:
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, str):
-        escaped = "".join(f"\\u{ord(c):04x}" if c in '"\\' or ord(c) < 0x20 else c for c in value)
-        return f'"{escaped}"'
+        return f'"{"".join(_escaped(c) for c in value)}"'
     if isinstance(value, Mapping):
         pairs = ", ".join(f"{as_toml(str(key))} = {as_toml(inner)}" for key, inner in value.items())
         return f"{{ {pairs} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(as_toml(inner) for inner in value)}]"
     raise TypeError(f"a scenario holds no {type(value).__name__}: {value!r}")
+
+
+def _unbroken(text: str) -> str:
+    """Return a text that holds no halves of characters, as from a command line that is no text."""
+    broken = [character for character in text if 0xD800 <= ord(character) < 0xE000]
+    if broken:
+        raise ValueError(f"a scenario holds no half of a character: {broken[0]!r} in {text!r}")
+    return text
+
+
+def _escaped(character: str) -> str:
+    """Return a character as it stands in a text of TOML."""
+    code = ord(_unbroken(character))
+    plain = character not in '"\\' and code >= 0x20 and code != 0x7F
+    return character if plain else f"\\u{code:04x}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -160,3 +161,45 @@ def test_tshark_reads_what_was_written(packets: Path) -> None:
         assert read == told
         seen |= {name for name, value in told.items() if value}
     assert seen == set(FIELDS)
+
+
+def identifications(folder: Path, node: str) -> list[tuple[str, str]]:
+    """Return source and IP identification of every packet a node captured."""
+    words = ["-T", "fields", "-e", "ip.src", "-e", "ip.id"]
+    rows = tshark("-r", folder / f"{node}.pcapng", *words).splitlines()
+    return [(source, id_) for source, _, id_ in (row.partition("\t") for row in rows)]
+
+
+def hardware_duplicates(folder: Path, node: str) -> int:
+    """Return how many tcptrace takes for duplicates made by hardware."""
+    words = [need("tcptrace"), "-nl", str(folder / f"{node}.pcapng")]
+    told = subprocess.run(words, capture_output=True, text=True, check=False)
+    rows = [line for line in told.stdout.splitlines() if "hardware dups" in line]
+    return sum(int(number) for row in rows for number in re.findall(r"dups:\s+(\d+)", row))
+
+
+def test_only_a_links_copies_repeat_an_identification(start: ns.Scenario, tmp_path: Path) -> None:
+    odd = start.replace(
+        {
+            "stop": "120 s",
+            "record.spy": ["source", "receiver"],
+            "record.capture": True,
+            "links.modem.order": "overtaking",
+            "links.modem.loss": {"probability": 0.05},
+            "links.modem.reorder": {"probability": 0.1, "by": "2 s"},
+            "flows.transfer.tcp.recovery": "newreno",
+        }
+    )
+    plain = odd.run().save(tmp_path / "plain")
+    copied = odd.replace({"links.modem.duplicate": {"nth": [3, 9, 20], "after": "1 ms"}})
+    copies = copied.run().save(tmp_path / "copies")
+    for node in ("source", "receiver"):
+        seen = identifications(plain, node)
+        assert len(seen) == len(set(seen)) > 50
+        assert hardware_duplicates(plain, node) == 0
+        seen = identifications(copies, node)
+        transmissions = ns.open_run(copies).segments.where(node=node)["id"].tolist()
+        repeated = len(transmissions) - len(set(transmissions))
+        assert len(seen) - len(set(seen)) == repeated
+    assert repeated == 3
+    assert hardware_duplicates(copies, "receiver") == 3

@@ -8,6 +8,7 @@ import os
 import pty
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -77,7 +78,7 @@ def failed(ran: subprocess.CompletedProcess[str], *says: str) -> None:
     ("setting", "says"),
     [
         ("links.modem.rate=0 bit/s", ["links.modem.rate = 0 bit/s", "above zero"]),
-        ("links.modem.rate=-1 bit/s", ["zero or more"]),
+        ("links.modem.rate=-1 bit/s", ["a rate above zero"]),
         ("links.modem.rate=9600", ["has no unit", "9600 bit/s"]),
         ("links.modem.rate=9600 baud", ["9600 bit/s"]),
         ("links.modem.qeue=3 packets", ["unknown key `qeue`", "did you mean `queue`?"]),
@@ -131,7 +132,7 @@ def test_a_full_disk_leaves_nothing_that_looks_whole(netspurt: Command, tmp_path
     assert list((tmp_path / "runs").iterdir()) == []
 
 
-@pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupted_run_leaves_nothing_that_looks_whole(
     netspurt: Command, tmp_path: Path, blow: signal.Signals
 ) -> None:
@@ -142,9 +143,74 @@ def test_an_interrupted_run_leaves_nothing_that_looks_whole(
         assert process.poll() is None, "it was to take longer"
         process.send_signal(blow)
         status = process.wait(60)
-    assert status == (130 if blow == signal.SIGINT else -9)
+    assert status == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}[blow]
     assert not (tmp_path / "run").exists()
     failed(netspurt("plot", "run"), "not a folder")
+
+
+SAVING = """
+import os, sys, threading
+from netspurt import run
+from netspurt.cli import start
+
+def stuck(path, text):
+    print(os.getpid(), flush=True)
+    threading.Event().wait()
+
+run._write_text = stuck
+sys.argv = ["netspurt", "run", "mine.toml", "--out", "run"]
+start()
+"""
+
+
+@pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_what_is_half_written_is_cleared_away_or_named_by_the_next_run(
+    netspurt: Command, tmp_path: Path, blow: signal.Signals
+) -> None:
+    netspurt("new", "mine.toml")
+    words = [sys.executable, "-c", SAVING]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        assert len(list(tmp_path.glob(".run.partial-*"))) == 1
+        # Another run leaves it alone while its process lives.
+        assert netspurt("run", "mine.toml", "--out", "other").stderr == ""
+        process.send_signal(blow)
+        process.wait(60)
+    left = list(tmp_path.glob(".run.partial-*"))
+    assert len(left) == (1 if blow == signal.SIGKILL else 0)
+    told = netspurt("run", "mine.toml", "--out", "run").stderr
+    assert [line.partition(" was left")[0] for line in told.splitlines()] == [p.name for p in left]
+
+
+STARTING = """
+import sys
+from netspurt.cli import start
+
+assert not {"typer", "numpy", "netspurt._core"} & set(sys.modules), "slow to import"
+sys.argv = ["netspurt", "run", "mine.toml", "--set", "stop=9000000 s", "--out", "run"]
+print("ready", flush=True)
+start()
+"""
+
+
+def test_an_interrupt_at_any_moment_prints_no_traceback(netspurt: Command, tmp_path: Path) -> None:
+    netspurt("new", "mine.toml")
+    for delay in (0.005, 0.02, 0.04, 0.08, 0.12, 0.2):
+        with subprocess.Popen(
+            [sys.executable, "-c", STARTING],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(delay)
+            process.send_signal(signal.SIGINT)
+            told = process.communicate(timeout=60)[1]
+        assert "Traceback" not in told, (delay, told)
+        assert process.returncode in {130, -signal.SIGINT}
 
 
 def test_progress_is_shown_to_a_person_and_to_nobody_else(
@@ -230,7 +296,7 @@ def test_a_table_is_printed_for_people_and_for_programs(netspurt: Command) -> No
     assert 5 <= min(times) <= max(times) <= 20
     assert {row["in_recovery"] for row in rows} == {"false"}
     assert netspurt("table", "r", "flows").stdout.splitlines()[1].split()[4] == "-"
-    failed(netspurt("table", "r", "nothing"), "no table 'nothing'", "flows, links")
+    failed(netspurt("table", "r", "nothing"), "no table 'nothing'", "flows, resends, links")
     failed(netspurt("table", "r", "links", "--from", 1), "no instants")
     failed(netspurt("table", "r", "links", "--flow", "x"), "no flows")
     failed(netspurt("table", "r", "cwnd", "--flow", "x"), "no flow 'x'", "transfer")

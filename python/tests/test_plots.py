@@ -186,3 +186,16 @@ def test_a_flow_is_looked_for_where_it_was_seen() -> None:
         draw(run, "time-sequence", View(flow="b", node="west0"))
     with pytest.raises(ValueError, match="no spied node 'r9'"):
         draw(run, "time-sequence", View(flow="b", node="r9"))
+
+
+def test_a_full_disk_is_told_by_the_pictures_name(
+    start_run: ns.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError("encoder error -2 when writing image file")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
+    with pytest.raises(OSError, match=r"x\.png cannot be written: encoder error") as caught:
+        start_run.plot.cwnd(tmp_path / "x.png")
+    assert "None" not in str(caught.value)
+    assert "partial" not in str(caught.value)

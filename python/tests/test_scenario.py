@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -53,10 +57,79 @@ def test_the_schema_refuses_what_the_parser_refuses() -> None:
             ns.new_scenario().replace({".".join(path): value})
 
 
+#: Values for keys of the starting point: some good, some not. What is good for one alone may
+#: break what others need, so each scenario here has room for all.
+QUANTITIES: dict[str, list[Any]] = {
+    "links.modem.rate": [
+        "9600 bit/s", "0 bit/s", "0.0 kbit/s", ".5 Mbit/s", "0.5 Mbit/s", "0.5 bit/s", "5. bit/s",
+        " 9600 bit/s ", "9600  bit/s", "9600bit/s", "9600\tbit/s", "-1 bit/s", "+1 bit/s",
+        "unlimited", " unlimited ", "Unlimited", "9600 bps", "1_000 bit/s", "1e6 bit/s",
+        "00009600 bit/s", "1.5445 kbit/s", "1.544 kbit/s", "999999 Tbit/s", "1000000 Tbit/s",
+        "18446744073709551615 bit/s", "\u0661 bit/s", ["1 bit/s", "2 bit/s"], ["1 bit/s"],
+        ["1 bit/s", "0 bit/s"], 9600, True, "",
+    ],
+    "links.modem.delay": [
+        "0 s", "1.5 min", "99999 h", "100000 h", "0.00000000001 h", "0.000000000001 h", "0.5 ns",
+        "1.0 ns", "1.000 us", "1.0000 us", "25", "25 sec", {"timeline": [["0 s", "1 ms"]]},
+        {"timeline": [["0 s"]]}, {"timeline": "0 s"},
+    ],
+    "links.modem.queue": [
+        "3 packets", "1 packet", "3 segments", "0 packets", "1.0 packets", "999999999 packets",
+        "1000000000 packets", "72 kB", "2.5 KiB", "2.25 KiB", "2.250 KiB", "2.3 KiB", "0 B",
+        "1 GiB", "unlimited", "packets",
+    ],
+    "links.modem.loss": [
+        "none", {"probability": 2}, {"probability": 0.5}, {"probability": 1}, {"probability": -0.1},
+        {"probability": True}, {"packets": [0]}, {"packets": [1, 2]}, {"nth": [0]}, {"nth": [1.5]},
+        {"packets": [2**63]}, {"bursts": {"to_bad": 0.1, "to_good": 1.5}}, "some",
+    ],
+    "links.modem.framing": [
+        "PPP", "8N1", {"overhead": "18 B"}, {"overhead": "18 B", "bits_per_octet": 0},
+        {"overhead": "18 B", "bits_per_octet": 65}, {"overhead": "18 B", "bits_per_octet": 64},
+    ],
+    "flows.transfer.send": [
+        "3 packets", "3 segments", "1 segment", "0 segments", "0 B", "1 B", "unlimited",
+        "1.0 segments", "999999999999 segments", "1000000000000 segments",
+    ],
+    "flows.transfer.tcp.initial_window": [
+        "0 segments", "1 segment", "1000000 segments", "1000001 segments", "007 segments",
+        "1 packet", "unlimited", "1.0 segments",
+    ],
+    "flows.transfer.tcp.clock": ["exact", {"tick": "0 s"}, {"tick": "1 ms"}, "inexact"],
+    "flows.transfer.count": [0, 1, 100_000, 100_001, -1, 2**32, "1", 1.5],
+    "seed": [0, 2**63 - 1, 2**63, -1, "1", 1.5],
+    "stop": ["0 s", "0.0 h", "1 ns", "300 s", 300],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", QUANTITIES)
+def test_the_schema_and_the_parser_agree_on_every_value(key: str) -> None:
+    validator = jsonschema.Draft202012Validator(json.loads(_core.schema()))
+    told = {}
+    for value in QUANTITIES[key]:
+        scenario = tomllib.loads(_core.STARTING_POINT)
+        table = scenario
+        *above, last = key.split(".")
+        for name in above:
+            table = table.setdefault(name, {})
+        table[last] = value
+        told[str(value)] = (validator.is_valid(scenario), reads(key, value))
+    assert {value: pair for value, pair in told.items() if pair[0] != pair[1]} == {}
+    assert {True, False} == {read for _, read in told.values()}
+
+
+def reads(key: str, value: object) -> bool:
+    try:
+        ns.new_scenario().replace({key: value})
+    except ns.ScenarioError:
+        return False
+    return True
+
+
 def test_replace_takes_every_kind_of_value() -> None:
     changed = ns.new_scenario().replace(
         {
-            "title": 'with "quotes", a \\ and a\nbreak',
+            "title": 'with "quotes", a \\, a \x7f and a\nbreak',
             "seed": 7,
             "flows.transfer.tcp.limited_transmit": True,
             "links.modem.loss": {"packets": [3], "probability": 0.25, "at": "entry"},
@@ -64,10 +137,17 @@ def test_replace_takes_every_kind_of_value() -> None:
         }
     )
     read = tomllib.loads(changed.resolved())
-    assert read["title"] == 'with "quotes", a \\ and a\nbreak'
+    assert read["title"] == 'with "quotes", a \\, a \x7f and a\nbreak'
     assert (changed.seed, read["seed"]) == (7, 7)
     assert read["links"]["modem"]["loss"]["probability"] == 0.25
     assert read["links"]["modem"]["delay"] == ["100 ms", "200 ms"]
+    with pytest.raises(ValueError, match="half of a character"):
+        ns.new_scenario().replace({"title": "\ud800"})
+    for broken in ({"title": "\ud800"}, {"ti\udcfftle": "x"}):
+        with pytest.raises(ValueError, match="half of a character"):
+            ns.new_scenario().set_text(broken)
+    with pytest.raises(ValueError, match="half of a character"):
+        ns.Scenario.parse("title = '\ud800'")
     with pytest.raises(TypeError, match="holds no set"):
         ns.new_scenario().replace({"seed": {1}})
 
@@ -166,6 +246,45 @@ def test_a_damaged_folder_is_no_run(start: ns.Scenario, tmp_path: Path) -> None:
         ns.open_run(folder)
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"seed": None}, "it lacks `seed`"),
+        ({"seed": "1"}, "`seed` is no int"),
+        ({"tables": ["cwnd"]}, "`tables` is no dict"),
+        ({"tables": {"../cwnd": 1}}, "no table is called '../cwnd'"),
+        ({"tables": {"cwnds": 1}}, "cwnds.parquet"),
+        ({"files": {}}, "is not what the run wrote"),
+        ({"format": 1}, "in another format"),
+    ],
+)
+def test_a_damaged_manifest_says_what_is_wrong(
+    start: ns.Scenario, tmp_path: Path, change: dict[str, Any], says: str
+) -> None:
+    folder = start.replace({"stop": "5 s"}).run().save(tmp_path / "run")
+    manifest = json.loads((folder / "run.json").read_text()) | change
+    kept = {key: value for key, value in manifest.items() if value is not None}
+    (folder / "run.json").write_text(json.dumps(kept))
+    with pytest.raises(ns.RunError, match=re.escape(says)):
+        ns.open_run(folder)
+
+
+def test_a_changed_file_of_a_run_is_named(start: ns.Scenario, tmp_path: Path) -> None:
+    folder = start.replace({"stop": "5 s"}).run().save(tmp_path / "run")
+    other = start.replace({"stop": "4 s"}).run().save(tmp_path / "other")
+    for name in ("cwnd.parquet", "scenario.toml"):
+        before = (folder / name).read_bytes()
+        (folder / name).write_bytes((other / name).read_bytes())
+        with pytest.raises(ns.RunError, match=f"{name} is damaged: it is not what the run wrote"):
+            ns.open_run(folder)
+        (folder / name).write_bytes(before)
+    assert ns.open_run(folder).stop_ns == 5_000_000_000
+    for bad in (b"\xff\xfe", b"[]", b"{}"):
+        (folder / "run.json").write_bytes(bad)
+        with pytest.raises(ns.RunError, match="run"):
+            ns.open_run(folder)
+
+
 def test_a_folder_is_never_written_over(start: ns.Scenario, tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     with pytest.raises(FileExistsError, match="name another folder"):
@@ -182,6 +301,33 @@ def test_random_draws_follow_the_seed_and_nothing_else(start: ns.Scenario) -> No
     # An effect elsewhere draws from a stream of its own.
     more = lossy.replace({"links.lan.duplicate": {"probability": 0.0}}).run()
     assert more.flows_digest == lossy.run().flows_digest
+
+
+class InterruptError(Exception):
+    """What the signal raises."""
+
+
+def test_a_signal_is_served_while_the_core_runs(start: ns.Scenario) -> None:
+    # One call for what takes seconds, with nothing recorded.
+    scenario = start.replace({"stop": "90000000 s", "record.tables": []})
+    simulation = scenario._core.simulate()
+
+    def interrupt(*_: object) -> None:
+        raise InterruptError
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    began = time.monotonic()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(InterruptError):
+            simulation.advance_to(simulation.stop_ns)
+        # It can go on afterwards.
+        simulation.advance_to(simulation.now_ns + 1)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - began < 2
+    assert 0 < simulation.now_ns < simulation.stop_ns
 
 
 TWIN = """
@@ -220,7 +366,7 @@ def test_debug_and_release_get_the_same_digest(start: ns.Scenario) -> None:
 def test_workloads_carry_what_they_should(workload: str, netspurt: Command) -> None:
     ran = netspurt("run", ROOT / "bench" / f"{workload}.toml", "--json")
     summary = json.loads(ran.stdout)
-    # ns-2 on the same workload, from authorities/ns2/README.md; its last packets are under way.
+    # ns-2 on the same workload (bench/ns2.tcl, BENCHMARKS.md); its last packets are under way.
     hops = {"w1": 2_876_812, "w3": 840_000}[workload]
     assert abs(summary["packet_hops"] - hops) < 0.001 * hops
 

@@ -85,15 +85,13 @@ impl Simulation {
         self.running().map(|run| run.now().as_nanos())
     }
 
-    /// Runs on to `t_ns`, or to the end if that comes first.
+    /// Runs on to `t_ns`, or to the end if that comes first. Signals are served on the way.
     fn advance_to(&mut self, py: Python<'_>, t_ns: u64) -> PyResult<()> {
         self.running()?;
-        let run = &mut self.0;
-        py.detach(|| {
-            if let Some(run) = run {
-                run.advance_to(Time::from_nanos(t_ns));
-            }
-        });
+        let run = self.0.as_mut().expect("it is running");
+        while !py.detach(|| run.advance_towards(Time::from_nanos(t_ns))) {
+            py.check_signals()?;
+        }
         Ok(())
     }
 

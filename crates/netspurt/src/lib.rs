@@ -8,6 +8,7 @@ pub mod clock;
 pub mod congestion;
 pub mod event;
 pub mod link;
+pub mod ranges;
 pub mod record;
 pub mod rng;
 pub mod rto;

@@ -44,6 +44,7 @@ fn probe(plan: VolleyPlan, back: Option<Effects>) -> World<Segment, ProbeEnd> {
         ],
         observed: vec![],
         wanted: Wanted { rtt: true, ..Wanted::default() },
+        witness: (),
     });
     world.advance_to(Time::ZERO + Duration::from_secs(600));
     world

@@ -55,6 +55,10 @@ def main() -> None:
     """Run the command."""
     # Who stops reading wants no more: the end of `netspurt schema | head -1` is no error.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # To be ended is to be interrupted: what is half made is cleared away.
+    signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(128 + signal.SIGTERM))
     try:
         app()
     except (ValueError, OSError) as error:

@@ -19,7 +19,7 @@ PATIENCE = 1.0
 def complain(error: BaseException) -> None:
     """Print an error."""
     text = str(error)
-    if isinstance(error, OSError) and error.strerror:
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
     print(f"{paint('error:', 'bold red', sys.stderr)} {text}", file=sys.stderr)
 

@@ -43,7 +43,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Run a scenario and keep what came of it."""
-    from netspurt.run import check_free
+    from netspurt.run import check_free, leftovers
     from netspurt.scenario import load
 
     values = dict(setting(text) for text in set_ or [])
@@ -56,6 +56,8 @@ def run(
     with progress(f"running {scenario.name}") as update:
         result = chosen.run(update)
     result.save(folder)
+    for left in leftovers(folder.parent):
+        typer.echo(f"{left} was left by a run that was killed: it can be removed", err=True)
     if as_json:
         print_json(summary(result, folder))
     else:

@@ -116,7 +116,7 @@ def save(figure: Figure, files: Iterable[Path]) -> None:
             partial.replace(file)
         except OSError as error:
             partial.unlink(missing_ok=True)
-            raise type(error)(f"{file} cannot be written: {error.strerror}") from error
+            raise type(error)(f"{file} cannot be written: {error.strerror or error}") from error
         except BaseException:
             partial.unlink(missing_ok=True)
             raise

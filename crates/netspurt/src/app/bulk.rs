@@ -3,7 +3,7 @@
 use crate::event::Events;
 use crate::segment::Segment;
 use crate::stage::{Port, Stage};
-use crate::tcp::{Connection, ReceiveCount, SendCount};
+use crate::tcp::{Connection, ReceiveCount, SendCount, SendTimes};
 use crate::units::Time;
 
 /// A transfer to begin at an instant.
@@ -56,6 +56,8 @@ pub struct FlowResult {
     pub acked_bytes: u64,
     /// What its sending half did.
     pub sent: SendCount,
+    /// What its time went into, of a byte-sequenced connection.
+    pub times: Option<SendTimes>,
     /// What its receiving half took in.
     pub received: ReceiveCount,
 }
@@ -76,6 +78,7 @@ impl Endpoint {
             finished: self.finished,
             acked_bytes: self.connection.acknowledged(),
             sent: self.connection.sent(),
+            times: self.connection.times(),
             received: self.connection.received(),
         }
     }

@@ -26,11 +26,11 @@ impl Delay {
         Self(Kind::Timeline { timeline, cursor: 0 })
     }
 
-    /// Whether it is zero whenever.
-    pub(super) fn is_nothing(&self) -> bool {
+    /// The shortest it ever is.
+    pub(super) fn least(&self) -> Duration {
         match &self.0 {
-            Kind::Constant(delay) => delay.is_zero(),
-            Kind::Timeline { timeline, .. } => timeline.is_zero(),
+            Kind::Constant(delay) => *delay,
+            Kind::Timeline { timeline, .. } => timeline.least(),
         }
     }
 

@@ -37,6 +37,7 @@ impl<F: Frame> DropTail<F> {
         {
             self.depart(depart, events);
         }
+        self.line.lose(now, events);
     }
 
     /// Reports the departures that an arrival at `now`, settled `since` then, comes after.
@@ -79,6 +80,6 @@ impl<F: Frame> DropTail<F> {
         let span = self.line.transmit(now, size);
         self.backlog.add(span.1, size);
         self.line.note_queue(now, self.backlog.held(), events);
-        self.line.launch(span, frame, events);
+        self.line.launch(span, frame);
     }
 }

@@ -1,5 +1,7 @@
 //! What lies behind a link's queue: the transmitter, the way, and the count of what happened.
 
+use std::collections::VecDeque;
+
 use crate::event::{DropReason, Events, What};
 use crate::stage::Frame;
 use crate::units::{Duration, Time};
@@ -16,6 +18,8 @@ pub(super) struct Line<F> {
     delay: Delay,
     flight: Flight<F>,
     effects: Option<Box<Effects>>,
+    /// What the way will lose, in order, and when its transmission ends.
+    doomed: VecDeque<(Time, F)>,
     pub(super) count: LinkCount,
 }
 
@@ -27,6 +31,7 @@ impl<F: Frame> Line<F> {
             delay: config.delay,
             flight: Flight::new(config.order),
             effects: config.effects.map(Box::new),
+            doomed: VecDeque::new(),
             count: LinkCount::default(),
         }
     }
@@ -44,12 +49,22 @@ impl<F: Frame> Line<F> {
 
     #[cold]
     fn picks_at_entry(&mut self, now: Time, frame: F, events: &mut Events<F>) -> bool {
+        self.lose(now, events);
         let effects = self.effects.as_mut();
         let lost = effects.is_some_and(|effects| effects.lost_at_entry(&frame));
         if lost {
             self.refuse(now, DropReason::Loss, frame, events);
         }
         lost
+    }
+
+    /// Counts and reports what the way has lost by `now`: each as its transmission ends.
+    #[inline]
+    pub(super) fn lose(&mut self, now: Time, events: &mut Events<F>) {
+        while let Some(&(at, frame)) = self.doomed.front().filter(|(at, _)| *at <= now) {
+            self.doomed.pop_front();
+            self.refuse(at, DropReason::Loss, frame, events);
+        }
     }
 
     /// Counts a frame that goes no further, and reports it.
@@ -101,26 +116,21 @@ impl<F: Frame> Line<F> {
     /// Sends a frame on its way whose transmission has been fixed. It is copied in place: a
     /// call costs as much again.
     #[inline(always)]
-    pub(super) fn launch(
-        &mut self,
-        (start, depart): (Time, Time),
-        frame: F,
-        events: &mut Events<F>,
-    ) {
+    pub(super) fn launch(&mut self, (start, depart): (Time, Time), frame: F) {
         let arrival = Arrival { at: depart + self.delay.at(start), since: start, frame };
         if self.effects.is_some() {
-            return self.travel(depart, arrival, events);
+            return self.travel(depart, arrival);
         }
         self.flight.add(arrival);
     }
 
     /// Sends a frame on its way where the link has effects.
     #[cold]
-    fn travel(&mut self, depart: Time, mut arrival: Arrival<F>, events: &mut Events<F>) {
+    fn travel(&mut self, depart: Time, mut arrival: Arrival<F>) {
         let Some(effects) = &mut self.effects else { unreachable!("only called with effects") };
         let fate = effects.on_the_way(&arrival.frame);
         if fate.lost {
-            return self.refuse(depart, DropReason::Loss, arrival.frame, events);
+            return self.doomed.push_back((depart, arrival.frame));
         }
         arrival.at += fate.held;
         self.flight.add(arrival);

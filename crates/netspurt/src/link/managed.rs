@@ -44,6 +44,7 @@ impl<F: Frame> Managed<F> {
             self.start(left, events);
             self.line.note_queue(left, self.held(), events);
         }
+        self.line.lose(now, events);
     }
 
     /// Gives the idle line its next frame.
@@ -53,7 +54,7 @@ impl<F: Frame> Managed<F> {
             let size = frame.size_bytes();
             let span = self.line.transmit(now, size);
             self.in_service = Some((span.1, size));
-            self.line.launch(span, frame, events);
+            self.line.launch(span, frame);
         }
     }
 

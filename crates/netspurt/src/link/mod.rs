@@ -20,7 +20,7 @@ mod timeline;
 
 use crate::event::Events;
 use crate::stage::{Frame, Port, Stage};
-use crate::units::{BitRate, Time};
+use crate::units::{BitRate, Duration, Time};
 
 use aqm::Discipline;
 pub use aqm::{CoDelConfig, FqCoDelConfig, PieConfig, Queue, RedConfig, RedUnit};
@@ -33,6 +33,7 @@ pub use flight::{Arrival, Order};
 pub use framing::Framing;
 use line::Line;
 use managed::Managed;
+use serializer::Serializer;
 pub use timeline::{Interpolation, Timeline, TimelineError};
 
 /// What one direction of a link is like.
@@ -53,9 +54,15 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
-    /// Whether every frame arrives in the instant in which it enters.
-    pub fn is_instant(&self) -> bool {
-        self.rate == BitRate::UNLIMITED && self.delay.is_nothing()
+    /// Whether a frame of `size` octets finds room while the queue is empty.
+    pub fn has_room_for(&self, size: u32) -> bool {
+        self.queue.limit().admits((0, 0), size)
+    }
+
+    /// The least time in which a frame of `size` octets gets through at any time of the run,
+    /// rounded down.
+    pub fn least_time(&self, size: u32) -> Duration {
+        Serializer::new(self.rate, self.framing).line_time(size).1 + self.delay.least()
     }
 }
 
@@ -177,7 +184,7 @@ impl<F: Frame> Link<F> {
         }
     }
 
-    /// Reports the queue's departures up to `now`.
+    /// Reports the queue's departures and the losses up to `now`.
     pub fn settle(&mut self, now: Time, events: &mut Events<F>) {
         match &mut self.0 {
             Inside::DropTail(link) => link.settle(now, events),

@@ -57,9 +57,9 @@ impl Timeline {
         }
     }
 
-    /// Whether it is zero throughout.
-    pub fn is_zero(&self) -> bool {
-        self.points.iter().all(|(_, value)| value.is_zero())
+    /// The least value it ever has.
+    pub fn least(&self) -> Duration {
+        self.points.iter().map(|(_, value)| *value).min().unwrap_or_default()
     }
 
     /// The value at `now`. `cursor` remembers the place between calls, whose instants never

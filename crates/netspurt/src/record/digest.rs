@@ -29,47 +29,132 @@ fn text(hash: &mut Sha256, text: &str) {
     hash.update(text);
 }
 
-/// Feeds numbers in blocks, as little-endian bytes.
-fn numbers<T: Copy, const N: usize>(
-    hash: &mut Sha256,
-    kind: u8,
-    all: &[T],
-    bytes: fn(T) -> [u8; N],
-) {
+/// Numbers that are fed together.
+const BLOCK: usize = 4096;
+
+/// Feeds the steps from number to number, a block at a time, each block in the fewest octets that
+/// hold its steps: how many, and then the steps, little-endian. Nothing gets lost, and there is
+/// half as much to hash.
+fn numbers<T: Copy>(hash: &mut Sha256, kind: u8, all: &[T], word: impl Fn(T) -> u64) {
     hash.update([kind]);
     hash.update((all.len() as u64).to_le_bytes());
-    let mut block = Vec::with_capacity(4096 * N);
-    for chunk in all.chunks(4096) {
-        block.clear();
-        chunk.iter().for_each(|value| block.extend_from_slice(&bytes(*value)));
-        hash.update(&block);
+    // A block's numbers, behind the last of the block before.
+    let mut words = [0; BLOCK + 1];
+    let mut octets = [0; BLOCK * 8];
+    for block in all.chunks(BLOCK) {
+        words[1..].iter_mut().zip(block).for_each(|(held, value)| *held = word(*value));
+        let words = &mut words[..=block.len()];
+        let steps = words.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]).cast_signed());
+        // Below zero, the bits that differ from the sign's.
+        let bits = steps
+            .clone()
+            .fold((0, 0), |(any, bits), step| (any | step, bits | (step ^ (step >> 63))));
+        let width = if bits.0 == 0 { 0 } else { width(bits.1) };
+        hash.update([width]);
+        let used = usize::from(width) * block.len();
+        match width {
+            0 => {}
+            1 => fill::<1>(&mut octets, steps),
+            2 => fill::<2>(&mut octets, steps),
+            4 => fill::<4>(&mut octets, steps),
+            _ => fill::<8>(&mut octets, steps),
+        }
+        hash.update(&octets[..used]);
+        words[0] = words[block.len()];
+    }
+}
+
+/// Writes the lowest `N` octets of each step.
+fn fill<const N: usize>(octets: &mut [u8], steps: impl Iterator<Item = i64>) {
+    for (place, step) in octets.chunks_exact_mut(N).zip(steps) {
+        place.copy_from_slice(&step.to_le_bytes()[..N]);
+    }
+}
+
+/// The octets that hold a number of these bits and a sign.
+fn width(bits: i64) -> u8 {
+    match 64 - bits.leading_zeros() {
+        0..=7 => 1,
+        8..=15 => 2,
+        16..=31 => 4,
+        _ => 8,
     }
 }
 
 fn values(hash: &mut Sha256, data: &Data) {
     match data {
-        Data::I64(all) => numbers(hash, 0, all, i64::to_le_bytes),
-        Data::OptionalI64(all) => numbers(hash, 1, all, |value: Option<i64>| {
-            let mut bytes = [0; 9];
-            bytes[0] = u8::from(value.is_some());
-            bytes[1..].copy_from_slice(&value.unwrap_or(0).to_le_bytes());
-            bytes
-        }),
+        Data::I64(all) => numbers(hash, 0, all, i64::cast_unsigned),
+        Data::OptionalI64(all) => {
+            numbers(hash, 1, all, |value: Option<i64>| u64::from(value.is_some()));
+            numbers(hash, 1, all, |value: Option<i64>| value.unwrap_or(0).cast_unsigned());
+        }
+        Data::U32(all) => numbers(hash, 2, all, u64::from),
+        Data::U16(all) => numbers(hash, 3, all, u64::from),
+        Data::U64(all) => numbers(hash, 4, all, |value| value),
+        Data::Bool(all) => numbers(hash, 5, all, u64::from),
         Data::MissingI64(count) => {
             hash.update([8]);
             hash.update((*count as u64).to_le_bytes());
         }
-        Data::U32(all) => numbers(hash, 2, all, u32::to_le_bytes),
-        Data::U16(all) => numbers(hash, 3, all, u16::to_le_bytes),
-        Data::U64(all) => numbers(hash, 4, all, u64::to_le_bytes),
-        Data::Bool(all) => numbers(hash, 5, all, |value| [u8::from(value)]),
         Data::Text { codes, texts } => {
-            numbers(hash, 6, codes, u32::to_le_bytes);
+            numbers(hash, 6, codes, u64::from);
             texts.iter().for_each(|name| text(hash, name));
         }
         Data::Tag { codes, texts } => {
-            numbers(hash, 7, codes, |code| [code]);
+            numbers(hash, 7, codes, u64::from);
             texts.iter().for_each(|name| text(hash, name));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::Column;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(numbers: &[i64]) -> String {
+        digest([&Table::new("t", vec![Column::new("c", Data::I64(numbers.to_vec()))])])
+    }
+
+    proptest! {
+        /// At every size of step, over the borders of blocks.
+        #[test]
+        fn a_number_that_differs_changes_the_digest(
+            steps in prop::collection::vec((any::<i64>(), 0_u32..64), 1..40),
+            repeat in 1_usize..300,
+            place in any::<prop::sample::Index>(),
+            bit in 0_u32..64,
+        ) {
+            let mut numbers: Vec<i64> = steps.iter().map(|(n, shift)| n >> shift).collect();
+            numbers = numbers.repeat(repeat);
+            let before = of(&numbers);
+            prop_assert_eq!(&before, &of(&numbers));
+            let place = place.index(numbers.len());
+            numbers[place] ^= 1 << bit;
+            prop_assert_ne!(&before, &of(&numbers));
+            numbers.push(0);
+            prop_assert_ne!(before, of(&numbers));
+        }
+    }
+
+    #[test]
+    fn a_step_is_held_with_its_sign() {
+        for step in [0, 1, -1, 127, -128, 128, -129, 32_767, -32_768, 32_768, i64::MAX, i64::MIN] {
+            let width = usize::from(width(step ^ (step >> 63)));
+            let mut held = step.to_le_bytes();
+            let sign = if held[width - 1] >= 128 { 255 } else { 0 };
+            held[width..].fill(sign);
+            assert_eq!(i64::from_le_bytes(held), step);
+        }
+    }
+
+    #[test]
+    fn what_does_not_exist_is_not_zero() {
+        let of = |value| {
+            let column = Column::new("c", Data::OptionalI64(vec![value]));
+            digest([&Table::new("t", vec![column])])
+        };
+        assert_ne!(of(None), of(Some(0)));
     }
 }

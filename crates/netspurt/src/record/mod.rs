@@ -2,6 +2,7 @@
 
 mod capture;
 mod digest;
+mod judge;
 mod parquet;
 mod recorder;
 mod segments;
@@ -12,7 +13,8 @@ mod tests;
 
 pub use capture::{CaptureError, SeenTables, flow_addresses, node_address, write_capture};
 pub use digest::digest;
+pub use judge::{Judge, Resends};
 pub use parquet::{TableError, read_table, write_table};
 pub use recorder::{FlowName, LinkName, Names, Recorder};
-pub use summary::{FlowSum, flows_table, links_table};
+pub use summary::{FlowSum, flows_table, links_table, resends_table};
 pub use table::{Column, Data, Table};

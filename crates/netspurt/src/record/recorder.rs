@@ -207,8 +207,9 @@ impl Recorder {
         self.drops.id.push(frame.id);
     }
 
-    /// The tables, each in the order of time.
-    pub fn finish(self) -> Vec<Table> {
+    /// The tables, each in the order of time. `needless` are the transmissions that were, in
+    /// ascending order.
+    pub fn finish(self, needless: &[u64]) -> Vec<Table> {
         let Texts { flows, links, .. } = &self.texts;
         let flow = |codes| Column::new("flow", Data::Text { codes, texts: flows.clone() });
         let ways: Vec<u8> =
@@ -220,7 +221,7 @@ impl Recorder {
         let link = |codes| Column::new("link", Data::Text { codes, texts: links.clone() });
         let number = |name: &'static str, values| Column::new(name, Data::I64(values));
         let count = |name: &'static str, values| Column::new(name, Data::U32(values));
-        let seen = self.segments.finish(&self.texts);
+        let seen = self.segments.finish(&self.texts, needless);
         let Cwnd { t_ns, flow: of, cwnd, ssthresh, flight, dupacks, in_recovery } = self.cwnd;
         let cwnd = vec![
             number("t_ns", t_ns),

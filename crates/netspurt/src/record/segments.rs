@@ -28,7 +28,7 @@ const ECNS: [&str; 4] = ["not-ect", "ect1", "ect0", "ce"];
 const WAYS: [&str; 3] = ["out", "in", "through"];
 
 /// No cause, and then the causes in the order of their codes.
-const CAUSES: [&str; Cause::ALL.len() + 1] = {
+pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = {
     let mut names = [""; Cause::ALL.len() + 1];
     let mut i = 0;
     while i < Cause::ALL.len() {
@@ -195,7 +195,10 @@ impl Segments {
     }
 
     /// The tables `segments`, `sack_blocks` and `syns`.
-    pub(super) fn finish(self, texts: &Texts) -> [Table; 3] {
+    /// `needless` are the transmissions that were, in ascending order.
+    pub(super) fn finish(self, texts: &Texts, needless: &[u64]) -> [Table; 3] {
+        let judged = |(cause, id): (&u8, &u64)| *cause > 0 && needless.binary_search(id).is_ok();
+        let verdicts = self.cause.iter().zip(&self.id).map(judged).collect();
         let node = |codes| Column::new("node", Data::Text { codes, texts: texts.nodes.clone() });
         let flow = |codes| Column::new("flow", Data::Text { codes, texts: texts.flows.clone() });
         let number = |name: &'static str, values| Column::new(name, Data::I64(values));
@@ -215,6 +218,7 @@ impl Segments {
             small("size_bytes", self.size),
             small("window", self.window),
             Column::new("cause", Data::Tag { codes: self.cause, texts: &CAUSES }),
+            Column::new("needless", Data::Bool(verdicts)),
             Column::new("id", Data::U64(self.id)),
             small("sack_blocks", self.sack_blocks),
             small("flags", self.flags),

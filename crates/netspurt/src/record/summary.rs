@@ -2,10 +2,14 @@
 
 use crate::link::LinkCount;
 
+use super::judge::Resends;
 use super::recorder::{FlowName, LinkName, Names, WAYS, nanos};
+use super::segments::CAUSES;
 use super::table::{Column, Data, Table};
 
-use crate::units::Time;
+use crate::segment::{Cause, CauseCode};
+use crate::tcp::SendTimes;
+use crate::units::{Duration, Time};
 
 /// What came of a flow, both ends together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +34,14 @@ pub struct FlowSum {
     pub duplicates: u64,
     /// Octets delivered in order to the receiving application.
     pub delivered_bytes: u64,
+    /// Cuts of the window that were taken back.
+    pub undone: u64,
+    /// The verdict on its resends.
+    pub verdict: Resends,
+    /// How long it had neither sent nor received when its timer fired, all timeouts together.
+    pub waited: Duration,
+    /// What its time went into, of a byte-sequenced connection.
+    pub times: Option<SendTimes>,
 }
 
 fn codes(numbers: impl Iterator<Item = u32>, texts: &std::sync::Arc<[String]>) -> Data {
@@ -50,6 +62,10 @@ pub fn flows_table(names: &Names, sums: &[FlowSum]) -> Table {
     let instant = |of: fn(&FlowSum) -> Option<Time>| {
         Data::OptionalI64(sums.iter().map(|sum| of(sum).map(nanos)).collect())
     };
+    let span = |of: fn(&SendTimes) -> Duration| {
+        let nanos = |times| of(&times).as_nanos().cast_signed();
+        Data::OptionalI64(sums.iter().map(|sum| sum.times.map(nanos)).collect())
+    };
     let columns = [
         ("flow", codes(each(sums.len()), &flows)),
         ("from", node(|flow| flow.from)),
@@ -64,8 +80,38 @@ pub fn flows_table(names: &Names, sums: &[FlowSum]) -> Table {
         ("received", number(|sum| sum.received)),
         ("duplicates", number(|sum| sum.duplicates)),
         ("delivered_bytes", number(|sum| sum.delivered_bytes)),
+        ("needless", number(|sum| sum.verdict.needless.iter().sum())),
+        ("undone", number(|sum| sum.undone)),
+        ("waited_ns", number(|sum| sum.waited.as_nanos())),
+        ("repairing_ns", span(|times| times.repairing)),
+        ("cwnd_limited_ns", span(|times| times.cwnd_limited)),
+        ("rwnd_limited_ns", span(|times| times.rwnd_limited)),
     ];
     Table::new("flows", columns.map(|(name, data)| Column::new(name, data)).into())
+}
+
+/// The table `resends`: one row for each flow and cause with resends of the flow's source.
+pub fn resends_table(names: &Names, sums: &[FlowSum]) -> Table {
+    let flows: std::sync::Arc<[String]> = names.flows.iter().map(|f| f.name.clone()).collect();
+    let (mut flow, mut causes, mut sent, mut needless) = (vec![], vec![], vec![], vec![]);
+    for (number, sum) in (0..).zip(sums) {
+        for cause in Cause::ALL {
+            let place = cause as usize;
+            if sum.verdict.sent[place] > 0 {
+                flow.push(number);
+                causes.push(CauseCode::from(Some(cause)).code());
+                sent.push(sum.verdict.sent[place].cast_signed());
+                needless.push(sum.verdict.needless[place].cast_signed());
+            }
+        }
+    }
+    let columns = vec![
+        Column::new("flow", Data::Text { codes: flow, texts: flows }),
+        Column::new("cause", Data::Tag { codes: causes, texts: &CAUSES }),
+        Column::new("sent", Data::I64(sent)),
+        Column::new("needless", Data::I64(needless)),
+    ];
+    Table::new("resends", columns)
 }
 
 /// The table `links`: one row for each direction of each link of `names`, in their order.

@@ -26,7 +26,7 @@ fn record(segments: &[Segment]) -> Vec<Table> {
         let what = What::Seen { node: 0, way, frame };
         recorder.take(&Event { at: Time::from_nanos(n * 1000), what });
     }
-    recorder.finish()
+    recorder.finish(&[])
 }
 
 fn table<'a>(tables: &'a [Table], name: &str) -> &'a Table {

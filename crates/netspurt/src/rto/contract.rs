@@ -166,8 +166,12 @@ fn sample() -> impl Strategy<Value = RttSample> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let kind =
-        prop_oneof![Just(TimeoutKind::Rto), Just(TimeoutKind::Syn), Just(TimeoutKind::Probe)];
+    let kind = prop_oneof![
+        Just(TimeoutKind::Rto),
+        Just(TimeoutKind::Syn),
+        Just(TimeoutKind::SynAck),
+        Just(TimeoutKind::Probe)
+    ];
     prop_oneof![
         4 => sample().prop_map(Step::Sample),
         1 => sample().prop_map(Step::Handshake),
@@ -240,7 +244,7 @@ proptest! {
         for law in laws() {
             let mut timer = with_past(&law, &past);
             let first = timer.rto();
-            for kind in [TimeoutKind::Rto, TimeoutKind::Syn, TimeoutKind::Probe].repeat(40) {
+            for kind in [TimeoutKind::Rto, TimeoutKind::Syn, TimeoutKind::SynAck, TimeoutKind::Probe].repeat(40) {
                 let before = timer.rto();
                 timer.on_timeout(Time::ZERO, kind);
                 prop_assert!(timer.rto() >= before, "{}", law.config.name());

@@ -194,7 +194,8 @@ impl RtoEstimator for Linux {
 
     fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
         match kind {
-            TimeoutKind::Rto => self.on_data_timeout(),
+            // A SYN-ACK's timer doubles from the first timeout on (`reqsk_timer_handler`).
+            TimeoutKind::Rto | TimeoutKind::SynAck => self.on_data_timeout(),
             TimeoutKind::Syn => self.on_syn_timeout(),
             TimeoutKind::Probe => {}
         }

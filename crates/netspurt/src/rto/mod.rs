@@ -44,8 +44,10 @@ pub use rfc6298::{Rfc6298, Rfc6298Config};
 pub enum TimeoutKind {
     /// The retransmission timer, with data outstanding.
     Rto,
-    /// The retransmission timer, with the handshake's segment outstanding.
+    /// The retransmission timer, with the SYN of the end that opened outstanding.
     Syn,
+    /// The same of the end that was opened to: its SYN answers another.
+    SynAck,
     /// A probe timer: TLP's (RFC 8985 §7), which no law of TCP backs off for, or QUIC's
     /// (RFC 9002 §6.2), which is all the timer QUIC has.
     Probe,

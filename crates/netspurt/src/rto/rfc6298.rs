@@ -185,7 +185,7 @@ impl RtoEstimator for Rfc6298 {
             self.before_timeout = self.estimate;
             self.response_due = false;
         }
-        self.syn_timed_out |= kind == TimeoutKind::Syn;
+        self.syn_timed_out |= matches!(kind, TimeoutKind::Syn | TimeoutKind::SynAck);
         self.backoff.double();
     }
 

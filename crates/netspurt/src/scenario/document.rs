@@ -3,11 +3,12 @@
 
 use core::ops::Range;
 
-use toml_edit::{DocumentMut, Item, TableLike, Value};
+use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
 use super::error::{Place, Problem, ScenarioError, did_you_mean};
 use super::spec::Spec;
 use super::stranger::stranger;
+use super::tree::{Node, dotted, find, is_entry, path_to};
 
 /// A scenario's text and the values set over it.
 #[derive(Clone, Debug)]
@@ -51,14 +52,8 @@ impl Document {
                 self.syntax(&self.text, error.message(), error.span())
             })?;
         for (path, value) in &self.overrides {
-            let value = value.parse::<Value>().unwrap_or_else(|_| Value::from(value.as_str()));
-            let set = toml_edit::Key::parse(path)
-                .map_err(|_| "not a path of keys joined by dots".to_owned())
-                .and_then(|keys| {
-                    let keys: Vec<&str> = keys.iter().map(toml_edit::Key::get).collect();
-                    set(document.as_table_mut(), &keys, value)
-                });
-            set.map_err(|message| self.blame(&Problem::at([path], message)))?;
+            set_over(document.as_table_mut(), path, value)
+                .map_err(|problem| self.blame(&problem))?;
         }
         Ok(document.to_string())
     }
@@ -75,6 +70,7 @@ impl Document {
             file: self.name.clone(),
             key: String::new(),
             value: String::new(),
+            set: false,
             place: span.map(|span| Place::of(text, &span)),
         }
     }
@@ -85,9 +81,13 @@ impl Document {
         let Ok(tree) = toml_edit::Document::parse(text) else {
             return self.syntax(text, error.message(), error.span());
         };
-        let path = path_to(tree.as_table(), &span);
+        let path = path_to(Node::Table(tree.as_table()), &span);
         let written = text.get(span.clone()).unwrap_or_default();
-        let (message, fix) = reword(error.message(), written);
+        let (message, fix) = if error.message().starts_with("wanted string") {
+            (format!("wrong type: `{written}` is no word"), words(text, &span))
+        } else {
+            reword(error.message(), written)
+        };
         let key = error.message().starts_with("unknown field");
         let incomplete = error.message().starts_with("missing field");
         self.blame(&Problem { path, also: Vec::new(), key, incomplete, message, fix })
@@ -99,31 +99,69 @@ impl Document {
         let table = tree.as_ref().map(|tree| tree.as_table());
         let stranger = table.and_then(|table| stranger(table, &self.overrides, problem));
         let problem = stranger.as_ref().unwrap_or(problem);
+        let found = table.and_then(|table| find(Node::Table(table), &problem.path));
         let mut error = ScenarioError {
             message: problem.message.clone(),
             fix: problem.fix.clone(),
             file: self.name.clone(),
-            key: problem.path.join("."),
+            key: dotted(&problem.path),
             value: String::new(),
             place: None,
+            set: false,
         };
-        let known = |path: &[String]| table.and_then(|table| find(table, path));
-        let mut paths = std::iter::once(&problem.path).chain(&problem.also);
-        let set = paths.find_map(|path| {
-            let missing = known(path).is_none_or(|found| !found.whole);
-            self.overrides.iter().find(|(set, _)| made(&keys(set), path, missing))
-        });
-        if let Some((path, value)) = set {
+        if let Some((path, value)) = self.culprit(table, problem) {
+            error.key.clone_from(path);
             error.value.clone_from(value);
-            error.file = format!("{} with {path} = {value}", self.name);
-            error.key.clear();
-        } else if let Some(found) = known(&problem.path) {
+            error.set = true;
+        } else if let Some(found) = found {
             let value = if problem.key { None } else { found.value };
             error.value = value.clone().and_then(|v| self.text.get(v)).unwrap_or_default().into();
+            if found.whole {
+                error.key = dotted(&found.path);
+            }
             let span = value.filter(|_| found.whole).unwrap_or(found.key);
             error.place = Some(Place::of(&self.text, &span));
         }
         error
+    }
+
+    /// What was set that made `problem`: the value at its place or around it, or else one below
+    /// it. The file as it stands held together before anything was set, so a value that was set
+    /// alone is to blame in any case.
+    fn culprit(&self, file: Option<&Table>, problem: &Problem) -> Option<&(String, String)> {
+        let paths: Vec<Vec<String>> = std::iter::once(&problem.path)
+            .chain(&problem.also)
+            .map(|path| path.iter().filter(|step| !is_entry(step)).cloned().collect())
+            .collect();
+        let missing = |path: &[String]| {
+            let found = file.and_then(|file| find(Node::Table(file), path));
+            found.is_none_or(|found| !found.whole)
+        };
+        let set = |made: &dyn Fn(&[String], &[String]) -> bool| {
+            let by = |path: &Vec<String>| {
+                self.overrides.iter().rev().find(|(set, _)| made(&keys(set), path))
+            };
+            paths.iter().filter(|path| !path.is_empty()).find_map(by)
+        };
+        let around = |set: &[String], path: &[String]| !set.is_empty() && path.starts_with(set);
+        let below = |set: &[String], path: &[String]| set.starts_with(path);
+        set(&|s, path| around(s, path) || missing(path) && below(s, path))
+            .or_else(|| set(&below))
+            .or(match self.overrides.as_slice() {
+                [only] => Some(only),
+                _ => None,
+            })
+    }
+}
+
+/// The words that may stand at `span`, asked by putting one there that is none.
+fn words(text: &str, span: &Range<usize>) -> String {
+    let asked = format!("{}\"?\"{}", &text[..span.start], &text[span.end..]);
+    let answer = toml::from_str::<Spec>(&asked).map_err(|error| error.message().to_owned());
+    let known = answer.err().filter(|message| message.starts_with("unknown variant"));
+    match known.as_deref().and_then(|message| message.split_once(", expected ")) {
+        Some((_, words)) => format!("write {}, in quotes", words.replace('`', "\"")),
+        None => "write a text in quotes".to_owned(),
     }
 }
 
@@ -145,13 +183,40 @@ pub(super) fn keys(path: &str) -> Vec<String> {
     parsed.iter().map(|key| key.get().to_owned()).collect()
 }
 
-/// Whether setting the value at `set` made what lies at `path`, which was `missing` before.
-fn made(set: &[String], path: &[String], missing: bool) -> bool {
-    !set.is_empty() && path.starts_with(set) || missing && !path.is_empty() && set.starts_with(path)
+/// Sets `value`, which is TOML or else a text, at a dotted path.
+fn set_over(table: &mut Table, path: &str, value: &str) -> Result<(), Problem> {
+    let keys = keys(path);
+    let problem = |message: String| {
+        let mut problem = Problem::at([], message);
+        problem.path.clone_from(&keys);
+        problem
+    };
+    if keys.is_empty() {
+        let mut problem = problem(format!("`{path}` is not a path of keys joined by dots"));
+        problem.path = vec![path.to_owned()];
+        let fix =
+            "as in `links.modem.rate`, a key with other signs in quotes: `links.\"a b\".rate`";
+        return Err(problem.fix(fix));
+    }
+    let digits = value.trim_start_matches(['+', '-']);
+    let value = match value.parse::<Value>() {
+        Ok(value) => value,
+        Err(_) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
+            let fix = "a whole number, from 0 to 2^63 - 1 at most";
+            return Err(problem(format!("`{value}` is too large a number")).fix(fix));
+        }
+        Err(_) => Value::from(value),
+    };
+    set(table, &keys, value).map_err(|depth| {
+        let above = dotted(&keys[..=depth]);
+        let fix = format!("set `{above}` as a whole");
+        problem(format!("`{above}` is not a table in the file, so nothing lies below it")).fix(fix)
+    })
 }
 
-/// Sets `keys` below `table`, making tables on the way.
-pub(super) fn set(table: &mut dyn TableLike, keys: &[&str], value: Value) -> Result<(), String> {
+/// Sets `keys` below `table`, making tables on the way; or how many keys lie above what is no
+/// table.
+pub(super) fn set(table: &mut dyn TableLike, keys: &[String], value: Value) -> Result<(), usize> {
     let [first, rest @ ..] = keys else { unreachable!("a path has a key") };
     if rest.is_empty() {
         table.insert(first, Item::Value(value));
@@ -161,46 +226,9 @@ pub(super) fn set(table: &mut dyn TableLike, keys: &[&str], value: Value) -> Res
         table.insert(first, toml_edit::table());
     }
     match table.get_mut(first).and_then(Item::as_table_like_mut) {
-        Some(inner) => set(inner, rest, value),
-        None => Err(format!("`{first}` is not a table")),
+        Some(inner) => set(inner, rest, value).map_err(|depth| depth + 1),
+        None => Err(0),
     }
-}
-
-/// The path to the innermost key whose key or value holds `span`.
-pub(super) fn path_to(table: &dyn TableLike, span: &Range<usize>) -> Vec<String> {
-    let holds = |outer: Option<Range<usize>>| {
-        outer.is_some_and(|outer| outer.start <= span.start && span.end <= outer.end)
-    };
-    for (name, item) in table.iter() {
-        let key = table.key(name).and_then(toml_edit::Key::span);
-        let inner = item.as_table_like().map(|inner| path_to(inner, span)).unwrap_or_default();
-        if holds(key) || holds(item.span()) || !inner.is_empty() {
-            return [vec![name.to_owned()], inner].concat();
-        }
-    }
-    Vec::new()
-}
-
-/// A key of the file.
-struct Found {
-    key: Range<usize>,
-    /// Its value, where that is not a table of its own.
-    value: Option<Range<usize>>,
-    /// Whether it is the key that was looked for, and not just the last one on its path that
-    /// is there.
-    whole: bool,
-}
-
-/// The key at `path`, or the last one on the path that is there.
-fn find(table: &dyn TableLike, path: &[String]) -> Option<Found> {
-    let (first, rest) = path.split_first()?;
-    let (key, item) = table.get_key_value(first)?;
-    if let Some(found) = item.as_table_like().and_then(|inner| find(inner, rest)) {
-        return Some(found);
-    }
-    let key = key.span().or_else(|| item.span())?;
-    let value = item.as_value().and_then(Value::span);
-    Some(Found { key, value, whole: rest.is_empty() })
 }
 
 /// The parser's words in ours: what is wrong, and the fix.

@@ -14,12 +14,15 @@ pub struct ScenarioError {
     pub fix: String,
     /// The scenario's name, usually its file's path.
     pub file: String,
-    /// The key, dotted from the top; empty for the file as a whole.
+    /// The key, dotted from the top, entries of lists from 0 in brackets; empty for the file as
+    /// a whole.
     pub key: String,
     /// The value that is wrong, as written; empty where a key is missing or unknown.
     pub value: String,
     /// Where in the file; `None` where nothing in it is to blame.
     pub place: Option<Place>,
+    /// Whether the key was set over what is in the file.
+    pub set: bool,
 }
 
 /// A place in a file.
@@ -56,7 +59,11 @@ impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.message)?;
         let Some(place) = &self.place else {
-            let key = if self.key.is_empty() { String::new() } else { format!(" ({})", self.key) };
+            let key = match self.key.as_str() {
+                key if self.set => format!(" with {key} = {}", self.value),
+                "" => String::new(),
+                key => format!(" ({key})"),
+            };
             write!(f, "\n   --> {}{key}", self.file)?;
             return if self.fix.is_empty() { Ok(()) } else { write!(f, "\n    = {}", self.fix) };
         };
@@ -109,6 +116,12 @@ impl Problem {
     /// The same, as one of a table that lacks what it must have.
     pub(super) fn incomplete(mut self) -> Self {
         self.incomplete = true;
+        self
+    }
+
+    /// The same, as one of the key and not of its value.
+    pub(super) fn of_the_key(mut self) -> Self {
+        self.key = true;
         self
     }
 

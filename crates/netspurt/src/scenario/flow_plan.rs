@@ -14,6 +14,12 @@ use super::flow_spec::{
 use super::quantity::{Amount, WordOr};
 use super::rfc_switches::{rfc_connection, spell_out};
 
+/// Segments in a window at most: what is in flight lies in memory.
+const WINDOW_MAX_SEGS: u32 = 1_000_000;
+
+/// Octets in a window at most (RFC 7323 §2.3).
+const WINDOW_MAX_BYTES: u64 = 1 << 30;
+
 /// Octets of IPv4 and TCP headers without options.
 pub(super) const HEADER_BYTES: u16 = 40;
 
@@ -176,17 +182,30 @@ fn ns_connection(name: &str, tcp: &TcpSpec) -> Result<TcpConfig, Problem> {
     let missing = |key: &str| problem(name, key, format!("the profile leaves `{key}` open"));
     let segments = |key: &str, count: Option<SegmentCount>| {
         let count = count.ok_or_else(|| missing(key))?.0;
-        u32::try_from(count).ok().filter(|n| *n > 0).ok_or_else(|| {
-            problem(name, key, format!("a window of {count} segments sends nothing"))
-                .fix("at least `1 segment`")
-        })
+        match u32::try_from(count) {
+            Ok(0) => Err(problem(name, key, "a window of 0 segments sends nothing")
+                .fix("at least `1 segment`")),
+            Ok(count @ ..=WINDOW_MAX_SEGS) => Ok(count),
+            _ => Err(problem(name, key, format!("a window of {count} segments is too large"))
+                .fix(format!("at most `{WINDOW_MAX_SEGS} segments`"))),
+        }
     };
+    let packet_bytes = packet_bytes(name, tcp.packet_size.ok_or_else(|| missing("packet_size"))?)?;
+    let receive_window_segs = segments("receive_window", tcp.receive_window)?;
+    let smss = packet_bytes - HEADER_BYTES;
+    if u64::from(receive_window_segs) * u64::from(smss) > WINDOW_MAX_BYTES {
+        let message = "a window of more than 2^30 octets, which TCP cannot offer";
+        let fix = format!("at most `{} segments` of {smss} B", WINDOW_MAX_BYTES / u64::from(smss));
+        return Err(problem(name, "receive_window", message)
+            .also(["flows", name, "tcp", "packet_size"])
+            .fix(fix));
+    }
     let clock = clock(name, "clock", tcp.clock.as_ref().ok_or_else(|| missing("clock"))?)?;
     Ok(TcpConfig::Ns(NsConfig {
-        packet_bytes: packet_bytes(name, tcp.packet_size.ok_or_else(|| missing("packet_size"))?)?,
+        packet_bytes,
         header_bytes: HEADER_BYTES,
         initial_window_segs: segments("initial_window", tcp.initial_window)?,
-        receive_window_segs: segments("receive_window", tcp.receive_window)?,
+        receive_window_segs,
         recovery: recovery(tcp.recovery.ok_or_else(|| missing("recovery"))?),
         limited_transmit: tcp.limited_transmit.ok_or_else(|| missing("limited_transmit"))?,
         bugfix: tcp.bugfix.ok_or_else(|| missing("bugfix"))?,
@@ -233,11 +252,14 @@ pub(super) fn clock(
         WordOr::Word(ClockWord::LinuxHz250) => return Ok(Clock::LINUX_HZ250),
         WordOr::Table(table) => table,
     };
+    let wrong = |part: &str, message: &str| Problem::at(["flows", name, "tcp", key, part], message);
     Clock::ticking(*tick, phase.unwrap_or_default()).ok_or_else(|| {
         if tick.is_zero() {
-            problem(name, key, "a clock with a tick of nothing").fix("write `\"exact\"`")
+            wrong("tick", "a clock with a tick of nothing")
+                .fix(format!("write `{key} = \"exact\"`"))
         } else {
-            problem(name, key, "the phase is not within the tick").fix("below the tick")
+            wrong("phase", "the phase is not within the tick")
+                .fix(format!("below the tick of {tick}"))
         }
     })
 }
@@ -250,9 +272,18 @@ fn rto(name: &str, table: RtoTable, clock: Clock) -> Result<Ns2Config, Problem> 
     let RtoTable { initial: Some(initial), min: Some(min), max: Some(max), .. } = table else {
         return Err(problem(name, "rto", "the profile leaves `rto` open"));
     };
-    if min > max || initial.is_zero() || max.is_zero() {
-        return Err(problem(name, "rto", "a timer that could never be")
-            .fix("`initial` and `max` above zero, `min` at most `max`"));
+    let wrong =
+        |key: &str, message: String| Problem::at(["flows", name, "tcp", "rto", key], message);
+    for (key, value) in [("initial", initial), ("max", max)] {
+        if value.is_zero() {
+            return Err(wrong(key, "a timer that fires at once".into()).fix("above zero"));
+        }
+    }
+    if min > max {
+        let message = format!("the least timer, {min}, is above the greatest, {max}");
+        return Err(wrong("min", message)
+            .also(["flows", name, "tcp", "rto", "max"])
+            .fix("`min` at most `max`"));
     }
     let tick = clock.tick().unwrap_or(Duration::from_nanos(1));
     Ok(Ns2Config { tick, initial, min, max })
@@ -296,5 +327,5 @@ fn too_late(name: &str, spec: &FlowSpec, i: u32, stop: Duration) -> Problem {
         .also(["flows", name, "count"])
         .also(["flows", name, "start"])
         .also(["stop"])
-        .fix(format!("room for {i} of the {} before the `stop` of {stop}", spec.count))
+        .fix(format!("room for {i} of the {} before the `stop` of {stop}", spec.count.0))
 }

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{ByteCount, Duration, SegmentCount};
 
-use super::quantity::{Amount, WordOr};
+use super::number::{Number, Whole};
+use super::quantity::{Amount, WordOr, above_zero};
 
 /// A flow, or `count` of them: one transfer in one direction.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -29,7 +30,7 @@ pub struct FlowSpec {
     pub start: Duration,
     /// How many such flows; those of a group are called after it, `name.0`, `name.1`, …
     #[serde(default = "one")]
-    pub count: u32,
+    pub count: Number,
     /// How long after one flow of the group the next one starts.
     #[serde(default)]
     pub every: Duration,
@@ -39,8 +40,8 @@ fn unlimited() -> SendSpec {
     Amount::Unlimited
 }
 
-fn one() -> u32 {
-    1
+fn one() -> Number {
+    Whole(1)
 }
 
 /// A named set of TCP switches.
@@ -232,6 +233,7 @@ pub enum ClockWord {
 #[serde(deny_unknown_fields)]
 pub struct ClockTable {
     /// The clock's granularity.
+    #[schemars(schema_with = "above_zero")]
     pub tick: Duration,
     /// How long before the start of the run the clock last ticked; by default 0.555880716 of
     /// a tick, which is what ns-2 draws for its first sender with seed 1.
@@ -300,6 +302,8 @@ pub enum SamplingWord {
     OnePerRtt,
     /// The oldest segment each ACK newly covers.
     EachAck,
+    /// The same, and the echo of a time stamp where all it covers was sent again (Linux).
+    EachAckOrEcho,
     /// Each segment an ACK newly covers.
     EachSegment,
     /// The echo of a time stamp (RFC 7323 §4).

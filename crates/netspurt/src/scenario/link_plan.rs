@@ -1,6 +1,8 @@
 //! From the links of a scenario to the links of a world.
 
-use crate::link::{Delay, Effects, Framing, Interpolation, LinkConfig, Order, Pick, Timeline};
+use crate::link::{
+    Delay, Effects, Framing, Interpolation, LinkConfig, Order, Pick, Timeline, TimelineError,
+};
 use crate::rng::Stream;
 use crate::units::{Duration, Time};
 
@@ -9,15 +11,19 @@ use super::link_spec::{
     BetweenWord, BurstTable, DuplicateTable, FramingTable, FramingWord, LinkSpec, LossPlace,
     LossTable, NoneWord, OrderWord, ReorderTable, TimelineSpec,
 };
+use super::number::{Place, Probability};
 use super::quantity::WordOr;
 use super::queue_plan::queue;
+use super::tree::entry;
 
 /// A link's place in the scenario, for errors, and the name of its random streams.
 pub(super) struct LinkName<'a> {
     /// Key by key, the link's own table last.
-    pub(super) path: &'a [&'a str],
+    pub(super) path: &'a [String],
     pub(super) name: &'a str,
     pub(super) seed: u64,
+    /// Which direction: 0 there, 1 back.
+    pub(super) way: usize,
 }
 
 /// The two directions' names.
@@ -26,7 +32,7 @@ pub(super) const WAYS: [&str; 2] = ["there", "back"];
 impl LinkName<'_> {
     pub(super) fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
         let mut problem = Problem::at([], message);
-        problem.path = self.path.iter().chain(&[key]).map(|key| (*key).to_owned()).collect();
+        problem.path = [self.path, &[key.to_owned(), entry(self.way)]].concat();
         problem
     }
 
@@ -41,6 +47,7 @@ pub(super) fn both_ways(spec: &LinkSpec, name: &LinkName<'_>) -> Result<[LinkCon
 }
 
 fn one_way(spec: &LinkSpec, name: &LinkName<'_>, way: usize) -> Result<LinkConfig, Problem> {
+    let name = &LinkName { way, ..*name };
     let order = match spec.order.each()[way] {
         OrderWord::Fifo => Order::Fifo,
         OrderWord::Overtaking => Order::Overtaking,
@@ -66,17 +73,13 @@ fn framing(
         WordOr::Word(FramingWord::Ppp8n1) => Framing::PPP_8N1,
         WordOr::Table(table) => {
             let overhead = u32::try_from(table.overhead.0).ok().filter(|bytes| *bytes <= 65_535);
-            match (overhead, table.bits_per_octet) {
-                (Some(overhead_bytes), bits_per_octet @ 1..=64) => {
-                    Framing { overhead_bytes, bits_per_octet }
-                }
-                _ => {
-                    let problem = name.problem("framing", "no line frames packets like this");
-                    return Err(
-                        problem.fix("an overhead of at most 65535 B, 1 to 64 bits an octet")
-                    );
-                }
-            }
+            let overhead_bytes = overhead.ok_or_else(|| {
+                let message = format!("no line frames packets with {}", table.overhead);
+                let mut problem = name.problem("framing", message);
+                problem.path.push("overhead".to_owned());
+                problem.fix("65535 B at most")
+            })?;
+            Framing { overhead_bytes, bits_per_octet: table.bits_per_octet.small() }
         }
     })
 }
@@ -93,7 +96,19 @@ fn delay(spec: &WordOr<Duration, TimelineSpec>, name: &LinkName<'_>) -> Result<D
         BetweenWord::Linear => Interpolation::Linear,
     };
     let timeline = Timeline::new(points, between);
-    timeline.map(Delay::following).map_err(|error| name.problem("delay", error.to_string()))
+    timeline.map(Delay::following).map_err(|error| {
+        let mut problem = name.problem("delay", error.to_string());
+        problem.path.push("timeline".to_owned());
+        match error {
+            TimelineError::Empty => {
+                problem.fix("as in [[\"0 s\", \"20 ms\"], [\"15 s\", \"40 ms\"]]")
+            }
+            TimelineError::Unordered(nth) => {
+                problem.path.push(entry(nth - 1));
+                problem.fix("points in order of time")
+            }
+        }
+    })
 }
 
 fn effects(
@@ -145,7 +160,7 @@ fn loss(table: &LossTable, name: &LinkName<'_>, way: usize) -> Result<Pick, Prob
             return Err(nothing_picked("loss", name));
         }
         None => None,
-        Some(bursts) => Some(probabilities(bursts, name)?),
+        Some(bursts) => Some(probabilities(bursts)),
     };
     let all = match (bursts, probability) {
         // Bursts alone are a rule, too.
@@ -158,16 +173,9 @@ fn loss(table: &LossTable, name: &LinkName<'_>, way: usize) -> Result<Pick, Prob
     })
 }
 
-fn probabilities(table: &BurstTable, name: &LinkName<'_>) -> Result<[f64; 4], Problem> {
-    let all = [table.to_bad, table.to_good, table.loss_in_good, table.loss_in_bad];
-    all.iter().try_for_each(|p| probability_or(*p, "loss", name)).map(|()| all)
-}
-
-fn probability_or(p: f64, effect: &str, name: &LinkName<'_>) -> Result<(), Problem> {
-    if (0.0..=1.0).contains(&p) {
-        return Ok(());
-    }
-    Err(name.problem(effect, format!("{p} is not a probability")).fix("from 0 to 1"))
+fn probabilities(table: &BurstTable) -> [f64; 4] {
+    let BurstTable { to_bad, to_good, loss_in_good, loss_in_bad } = table;
+    [to_bad.0, to_good.0, loss_in_good.0, loss_in_bad.0]
 }
 
 fn nothing_picked(effect: &str, name: &LinkName<'_>) -> Problem {
@@ -177,24 +185,19 @@ fn nothing_picked(effect: &str, name: &LinkName<'_>) -> Problem {
 
 fn pick(
     effect: &str,
-    packets: &[u64],
-    nth: &[u64],
-    probability: Option<f64>,
+    packets: &[Place],
+    nth: &[Place],
+    probability: Option<Probability>,
     name: &LinkName<'_>,
     way: usize,
 ) -> Result<Pick, Problem> {
     if packets.is_empty() && nth.is_empty() && probability.is_none() {
         return Err(nothing_picked(effect, name));
     }
-    if packets.contains(&0) || nth.contains(&0) {
-        return Err(name.problem(effect, "packets are counted from 1").fix("there is no packet 0"));
-    }
-    let pick = Pick::default().packets(packets.to_vec()).nth(nth.to_vec());
-    match probability {
-        None => Ok(pick),
-        Some(p) => {
-            probability_or(p, effect, name)?;
-            Ok(pick.random(p, name.stream(way, effect)))
-        }
-    }
+    let numbers = |places: &[Place]| places.iter().map(|place| place.0).collect();
+    let pick = Pick::default().packets(numbers(packets)).nth(numbers(nth));
+    Ok(match probability {
+        None => pick,
+        Some(Probability(p)) => pick.random(p, name.stream(way, effect)),
+    })
 }

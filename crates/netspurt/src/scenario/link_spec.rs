@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{BitRate, ByteCount, Duration};
 
+use super::number::{Place, Probability, Whole};
 use super::quantity::{Amount, BothWays, WordOr};
 use super::queue_spec::{QueueSpec, QueueTable};
 
@@ -110,11 +111,11 @@ pub struct FramingTable {
     pub overhead: ByteCount,
     /// Bits on the line for each octet.
     #[serde(default = "eight")]
-    pub bits_per_octet: u32,
+    pub bits_per_octet: Whole<1, 64>,
 }
 
-fn eight() -> u32 {
-    8
+fn eight() -> Whole<1, 64> {
+    Whole(8)
 }
 
 /// Whether packets may overtake on the way.
@@ -142,13 +143,13 @@ pub struct LossTable {
     /// By number in the flow, from 1: the first transmission of each; a number given twice
     /// loses its second transmission too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub packets: Vec<u64>,
+    pub packets: Vec<Place>,
     /// By place in the order in which packets come to this direction of the link, from 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub nth: Vec<u64>,
+    pub nth: Vec<Place>,
     /// Each with this probability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub probability: Option<f64>,
+    pub probability: Option<Probability>,
     /// In bursts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bursts: Option<BurstTable>,
@@ -173,19 +174,23 @@ pub enum LossPlace {
 #[serde(deny_unknown_fields)]
 pub struct BurstTable {
     /// Probability of leaving the good state for the bad one.
-    pub to_bad: f64,
+    pub to_bad: Probability,
     /// Probability of leaving the bad state for the good one.
-    pub to_good: f64,
+    pub to_good: Probability,
     /// Probability of loss in the good state.
-    #[serde(default)]
-    pub loss_in_good: f64,
+    #[serde(default = "never")]
+    pub loss_in_good: Probability,
     /// Probability of loss in the bad state.
     #[serde(default = "certain")]
-    pub loss_in_bad: f64,
+    pub loss_in_bad: Probability,
 }
 
-fn certain() -> f64 {
-    1.0
+fn never() -> Probability {
+    Probability(0.0)
+}
+
+fn certain() -> Probability {
+    Probability(1.0)
 }
 
 /// Which packets arrive a second time.
@@ -194,13 +199,13 @@ fn certain() -> f64 {
 pub struct DuplicateTable {
     /// By number in the flow, as for `loss`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub packets: Vec<u64>,
+    pub packets: Vec<Place>,
     /// By place in the order of arrival at the link, as for `loss`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub nth: Vec<u64>,
+    pub nth: Vec<Place>,
     /// Each with this probability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub probability: Option<f64>,
+    pub probability: Option<Probability>,
     /// How much later the copy arrives.
     #[serde(default)]
     pub after: Duration,
@@ -212,13 +217,13 @@ pub struct DuplicateTable {
 pub struct ReorderTable {
     /// By number in the flow, as for `loss`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub packets: Vec<u64>,
+    pub packets: Vec<Place>,
     /// By place in the order of arrival at the link, as for `loss`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub nth: Vec<u64>,
+    pub nth: Vec<Place>,
     /// Each with this probability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub probability: Option<f64>,
+    pub probability: Option<Probability>,
     /// How much longer.
     pub by: Duration,
 }

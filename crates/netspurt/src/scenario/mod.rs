@@ -9,6 +9,9 @@ mod flow_plan;
 mod flow_spec;
 mod link_plan;
 mod link_spec;
+mod names;
+mod number;
+mod pattern;
 mod plan;
 mod quantity;
 mod queue_plan;
@@ -18,6 +21,7 @@ mod run;
 mod spec;
 mod stranger;
 mod switches;
+mod tree;
 
 use schemars::schema_for;
 
@@ -88,7 +92,7 @@ impl Scenario {
 
     /// What seeds the random draws.
     pub fn seed(&self) -> u64 {
-        self.spec.seed
+        self.spec.seed.0
     }
 
     /// The scenario with every default spelt out, as TOML.

@@ -7,17 +7,23 @@ use crate::event::Wanted;
 use crate::link::LinkConfig;
 use crate::sim::{Graph, RouteError, Routes};
 use crate::tcp::TcpConfig;
+use crate::units::Duration;
 
 use super::error::{Problem, did_you_mean};
 use super::flow_plan::{connection, transfer};
 use super::flow_spec::FlowSpec;
 use super::link_plan::{LinkName, WAYS, both_ways};
 use super::link_spec::LinkSpec;
+use super::names;
+use super::number::Whole;
 use super::spec::{DumbbellSpec, PathSpec, RouteSpec, Spec, TableName};
+use super::tree::entry;
 
 /// One direction of a link.
 pub(super) struct PlannedLink {
     pub(super) name: String,
+    /// The path of its table in the file.
+    pub(super) place: Vec<String>,
     pub(super) way: &'static str,
     pub(super) config: LinkConfig,
 }
@@ -47,7 +53,7 @@ pub(super) struct Plan {
 struct Drawn<'a> {
     name: String,
     between: [String; 2],
-    path: Vec<&'a str>,
+    path: Vec<String>,
     spec: &'a LinkSpec,
 }
 
@@ -55,8 +61,11 @@ impl Spec {
     /// Spells out the defaults that depend on other keys.
     pub(super) fn fill_in(&mut self) {
         self.flows.values_mut().for_each(FlowSpec::fill_in);
-        let sources: IndexSet<String> =
-            self.flows.values().flat_map(|flow| (0..flow.count).map(|i| flow.source(i))).collect();
+        let sources: IndexSet<String> = self
+            .flows
+            .values()
+            .flat_map(|flow| (0..flow.count.small()).map(|i| flow.source(i)))
+            .collect();
         self.record.spy.get_or_insert_with(|| sources.into_iter().collect());
     }
 }
@@ -67,18 +76,19 @@ impl Plan {
         if spec.stop.is_zero() {
             return Err(Problem::at(["stop"], "a run that ends at once").fix("above zero"));
         }
+        names::check(spec)?;
         let drawn = draw(spec)?;
         let nodes: IndexSet<String> =
             drawn.iter().flat_map(|link| link.between.iter().cloned()).collect();
-        let (graph, links) = lay(&drawn, &nodes, spec.seed)?;
+        let (graph, links) = lay(&drawn, &nodes, spec.seed.0)?;
         let mut routes = Routes::shortest(&graph);
-        for route in &spec.routes {
-            set_route(&mut routes, route, &drawn, &nodes)?;
+        for (place, route) in spec.routes.iter().enumerate() {
+            set_route(&mut routes, place, route, &drawn, &nodes)?;
         }
         let net = Net { nodes: &nodes, graph: &graph, routes: &routes, links: &links };
         let flows = plan_flows(spec, &net)?;
-        let spied: IndexSet<u32> = (spec.record.spy.iter().flatten())
-            .map(|name| node(&nodes, name, &["record", "spy"]))
+        let spied: IndexSet<u32> = (spec.record.spy.iter().flatten().enumerate())
+            .map(|(n, name)| node(&nodes, name, &["record", "spy", &entry(n)]))
             .collect::<Result<_, _>>()?;
         Ok(Self {
             graph,
@@ -105,6 +115,10 @@ fn wanted(tables: &[TableName]) -> Wanted {
     }
 }
 
+fn path<const N: usize>(steps: [&str; N]) -> Vec<String> {
+    steps.into_iter().map(str::to_owned).collect()
+}
+
 /// All links of the file, the short forms drawn out.
 fn draw(spec: &Spec) -> Result<Vec<Drawn<'_>>, Problem> {
     let mut drawn = Vec::new();
@@ -118,7 +132,7 @@ fn draw(spec: &Spec) -> Result<Vec<Drawn<'_>>, Problem> {
             let message = format!("link `{name}` joins `{}` to itself", between[0]);
             return Err(Problem::at(["links", name, "between"], message).fix("two nodes"));
         }
-        drawn.push(Drawn { name: name.clone(), between, path: vec!["links", name], spec: link });
+        drawn.push(Drawn { name: name.clone(), between, path: path(["links", name]), spec: link });
     }
     if let Some(path) = &spec.path {
         draw_path(path, &mut drawn)?;
@@ -129,7 +143,9 @@ fn draw(spec: &Spec) -> Result<Vec<Drawn<'_>>, Problem> {
     let mut names = IndexSet::new();
     if let Some(twice) = drawn.iter().find(|link| !names.insert(&link.name)) {
         let message = format!("two links are called `{}`", twice.name);
-        return Err(Problem::at([], message).fix("a short form names its links after its nodes"));
+        let mut problem = Problem::at([], message);
+        problem.path.clone_from(&twice.path);
+        return Err(problem.fix("a short form names its links after its nodes"));
     }
     if drawn.is_empty() {
         return Err(Problem::at([], "the scenario has no links")
@@ -138,31 +154,40 @@ fn draw(spec: &Spec) -> Result<Vec<Drawn<'_>>, Problem> {
     Ok(drawn)
 }
 
-fn without_between(spec: &LinkSpec, path: &[&str]) -> Result<(), Problem> {
+fn without_between(spec: &LinkSpec, path: &[String]) -> Result<(), Problem> {
     if spec.between.is_none() {
         return Ok(());
     }
     let mut problem = Problem::at([], "here the short form says which nodes a link joins");
-    problem.path = path.iter().chain(&["between"]).map(|key| (*key).to_owned()).collect();
+    problem.path = [path, &["between".to_owned()]].concat();
     Err(problem.fix("leave `between` out"))
 }
 
-fn draw_path<'a>(path: &'a PathSpec, drawn: &mut Vec<Drawn<'a>>) -> Result<(), Problem> {
-    if path.nodes.len() != path.links.len() + 1 {
-        let (nodes, links) = (path.nodes.len(), path.links.len());
-        let message = format!("{nodes} nodes have {} links between them", nodes.saturating_sub(1));
-        return Err(Problem::at(["path", "links"], message).fix(format!("there are {links}")));
+fn draw_path<'a>(chain: &'a PathSpec, drawn: &mut Vec<Drawn<'a>>) -> Result<(), Problem> {
+    let nodes = chain.nodes.len();
+    if nodes < 2 {
+        let message = "a chain joins at least two nodes";
+        return Err(Problem::at(["path", "nodes"], message).fix("as in `nodes = [\"a\", \"b\"]`"));
     }
-    let unique: IndexSet<&String> = path.nodes.iter().collect();
-    if unique.len() != path.nodes.len() {
-        return Err(Problem::at(["path", "nodes"], "a chain meets no node twice"));
+    if nodes != chain.links.len() + 1 {
+        let (wanted, there) = (nodes - 1, chain.links.len());
+        let message = format!("a chain of {nodes} nodes has {wanted} links, and not {there}");
+        let fix = "one link for each node and its neighbour";
+        return Err(Problem::at(["path", "links"], message).also(["path", "nodes"]).fix(fix));
     }
-    for (pair, link) in path.nodes.windows(2).zip(&path.links) {
-        without_between(link, &["path", "links"])?;
+    let mut met = IndexSet::new();
+    if let Some(n) = chain.nodes.iter().position(|node| !met.insert(node)) {
+        let message =
+            format!("a chain meets no node twice, and `{}` is there already", chain.nodes[n]);
+        return Err(Problem::at(["path", "nodes", &entry(n)], message).fix("another name"));
+    }
+    for (n, (pair, link)) in chain.nodes.windows(2).zip(&chain.links).enumerate() {
+        let place = path(["path", "links", &entry(n)]);
+        without_between(link, &place)?;
         drawn.push(Drawn {
             name: format!("{}-{}", pair[0], pair[1]),
             between: [pair[0].clone(), pair[1].clone()],
-            path: vec!["path", "links"],
+            path: place,
             spec: link,
         });
     }
@@ -173,17 +198,14 @@ fn draw_dumbbell<'a>(
     dumbbell: &'a DumbbellSpec,
     drawn: &mut Vec<Drawn<'a>>,
 ) -> Result<(), Problem> {
-    if dumbbell.pairs == 0 {
-        return Err(Problem::at(["dumbbell", "pairs"], "a dumbbell without hosts").fix("from 1"));
-    }
-    without_between(&dumbbell.access, &["dumbbell", "access"])?;
-    without_between(&dumbbell.bottleneck, &["dumbbell", "bottleneck"])?;
+    without_between(&dumbbell.access, &path(["dumbbell", "access"]))?;
+    without_between(&dumbbell.bottleneck, &path(["dumbbell", "bottleneck"]))?;
     let mut add = |name: String, from: &str, to: &str, key, spec| {
         let between = [from.to_owned(), to.to_owned()];
-        drawn.push(Drawn { name, between, path: vec!["dumbbell", key], spec });
+        drawn.push(Drawn { name, between, path: path(["dumbbell", key]), spec });
     };
     add("bottleneck".into(), "west", "east", "bottleneck", &dumbbell.bottleneck);
-    for i in 0..dumbbell.pairs {
+    for i in 0..dumbbell.pairs.small() {
         let (west, east) = (format!("west{i}"), format!("east{i}"));
         add(west.clone(), &west, "west", "access", &dumbbell.access);
         add(east.clone(), "east", &east, "access", &dumbbell.access);
@@ -201,12 +223,17 @@ fn lay(
     let mut graph = Graph::new(u32::try_from(nodes.len()).unwrap_or(u32::MAX));
     let mut links = Vec::new();
     for link in drawn {
-        let name = LinkName { path: &link.path, name: &link.name, seed };
+        let name = LinkName { path: &link.path, name: &link.name, seed, way: 0 };
         let [a, b] = [number(&link.between[0]), number(&link.between[1])];
         graph.add_link(a, b);
         graph.add_link(b, a);
         for (config, way) in both_ways(link.spec, &name)?.into_iter().zip(WAYS) {
-            links.push(PlannedLink { name: link.name.clone(), way, config });
+            links.push(PlannedLink {
+                name: link.name.clone(),
+                place: link.path.clone(),
+                way,
+                config,
+            });
         }
     }
     Ok((graph, links))
@@ -229,28 +256,35 @@ fn node(nodes: &IndexSet<String>, name: &str, path: &[&str]) -> Result<u32, Prob
     })
 }
 
+/// Sets the route that is entry `place` of the list.
 fn set_route(
     routes: &mut Routes,
+    place: usize,
     route: &RouteSpec,
     drawn: &[Drawn<'_>],
     nodes: &IndexSet<String>,
 ) -> Result<(), Problem> {
-    let to = node(nodes, &route.to, &["routes", "to"])?;
+    let place = entry(place);
+    let to = node(nodes, &route.to, &["routes", &place, "to"])?;
     let mut at = &route.from;
-    for next in route.via.iter().chain([&route.to]) {
-        let here = node(nodes, at, &["routes"])?;
-        node(nodes, next, &["routes"])?;
+    let mut here = node(nodes, at, &["routes", &place, "from"])?;
+    for (n, next) in route.via.iter().chain([&route.to]).enumerate() {
+        let n = entry(n);
+        let step = ["routes", &place, "via", &n];
+        let step = if *n == entry(route.via.len()) { &["routes", &place, "to"] } else { &step[..] };
+        let there = node(nodes, next, step)?;
         let link = drawn.iter().zip(0_u32..).find_map(|(link, i)| match &link.between {
             [a, b] if a == at && b == next => Some(2 * i),
             [a, b] if b == at && a == next => Some(2 * i + 1),
             _ => None,
         });
         let link = link.ok_or_else(|| {
-            Problem::at(["routes"], format!("no link joins `{at}` and `{next}`"))
-                .fix("a route goes from node to neighbouring node")
+            let mut problem = Problem::at([], format!("no link joins `{at}` and `{next}`"));
+            problem.path = step.iter().map(|key| (*key).to_owned()).collect();
+            problem.fix("a route goes from node to neighbouring node")
         })?;
         routes.set(here, to, link);
-        at = next;
+        (at, here) = (next, there);
     }
     Ok(())
 }
@@ -268,20 +302,17 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
         return Err(Problem::at(["flows"], "nothing flows").fix("add `[flows.name]`"));
     }
     let mut flows = Vec::new();
-    let mut checked: IndexSet<(u32, u32)> = IndexSet::new();
+    let mut checked: IndexSet<(u32, u32, u16)> = IndexSet::new();
     for (name, flow) in &spec.flows {
-        if flow.count == 0 {
-            return Err(Problem::at(["flows", name, "count"], "a group of no flows").fix("from 1"));
-        }
         let tcp = connection(name, flow.profile, &flow.tcp)?;
-        for i in 0..flow.count {
+        for i in 0..flow.count.small() {
             let place = |key: &str, host: &str| node(net.nodes, host, &["flows", name, key]);
             let (from, to) = (place("from", &flow.source(i))?, place("to", &flow.sink(i))?);
-            if checked.insert((from, to)) {
-                net.check(name, from, to)?;
+            if checked.insert((from, to, tcp.packet_bytes())) {
+                net.check(name, (from, to), &tcp)?;
             }
             flows.push(PlannedFlow {
-                name: if flow.count == 1 { name.clone() } else { format!("{name}.{i}") },
+                name: if flow.count == Whole(1) { name.clone() } else { format!("{name}.{i}") },
                 from,
                 to,
                 tcp,
@@ -294,7 +325,7 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
 
 impl Net<'_> {
     /// Whether packets get there and ACKs back, and not in no time at all.
-    fn check(&self, name: &str, from: u32, to: u32) -> Result<(), Problem> {
+    fn check(&self, name: &str, (from, to): (u32, u32), tcp: &TcpConfig) -> Result<(), Problem> {
         if from == to {
             let message = "the flow ends where it starts";
             return Err(Problem::at(["flows", name, "to"], message).fix("another node than `from`"));
@@ -303,12 +334,30 @@ impl Net<'_> {
             let path = self.routes.path(self.graph, a, b);
             path.map_err(|error| self.no_route(name, (a, b), key, error))
         };
-        let round = [path(from, to, "to")?, path(to, from, "from")?].concat();
-        if round.iter().all(|link| self.links[*link as usize].config.is_instant()) {
+        let there = self.least_time(&path(from, to, "to")?, tcp.packet_bytes())?;
+        let back = self.least_time(&path(to, from, "from")?, tcp.header_bytes())?;
+        if (there + back).is_zero() {
             let message = "the way there and back takes no time, so the run would never end";
             return Err(Problem::at(["flows", name], message).fix("give a link a rate or a delay"));
         }
         Ok(())
+    }
+
+    /// The least time that packets of `size` octets take over `links`, which have room for them.
+    fn least_time(&self, links: &[u32], size: u16) -> Result<Duration, Problem> {
+        let mut time = Duration::ZERO;
+        for link in links {
+            let PlannedLink { place, config, way, .. } = &self.links[*link as usize];
+            if !config.has_room_for(size.into()) {
+                let message = format!("a queue that has no room for a packet of {size} B");
+                let mut problem = Problem::at([], message);
+                let way = entry(usize::from(*way != WAYS[0]));
+                problem.path = [&place[..], &["queue".to_owned(), way]].concat();
+                return Err(problem.fix(format!("at least `{size} B`")));
+            }
+            time = time + config.least_time(size.into());
+        }
+        Ok(time)
     }
 
     fn no_route(&self, name: &str, (a, b): (u32, u32), key: &str, error: RouteError) -> Problem {

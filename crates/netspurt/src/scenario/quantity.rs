@@ -14,11 +14,15 @@ use serde::{Serialize, Serializer};
 
 use crate::units::{BitRate, ByteCount, Duration, PacketCount, SegmentCount, UnitError};
 
+use super::pattern;
+
 /// A quantity written as text with a unit.
 pub(super) trait Quantity: FromStr<Err = UnitError> + Display + Sized {
     const NAME: &'static str;
     /// What the schema calls an [`Amount`] of it.
     const AMOUNT: &'static str = "Amount";
+    /// The pattern of an [`Amount`] of it.
+    const AMOUNT_PATTERN: &'static str = "";
     const WHAT: &'static str;
     const PATTERN: &'static str;
     const EXAMPLE: &'static str;
@@ -35,6 +39,13 @@ pub(super) trait Quantity: FromStr<Err = UnitError> + Display + Sized {
             "examples": [Self::EXAMPLE],
         })
     }
+}
+
+/// The schema of a time above zero.
+pub(super) fn above_zero(_: &mut SchemaGenerator) -> Schema {
+    let mut schema = Duration::schema();
+    schema.insert("allOf".to_owned(), serde_json::json!([{"pattern": "[1-9]"}]));
+    schema
 }
 
 struct QuantityVisitor<T>(PhantomData<T>);
@@ -61,10 +72,11 @@ impl<T: Quantity> Visitor<'_> for QuantityVisitor<T> {
 }
 
 macro_rules! quantity {
-    ($type:ty, $name:literal, $what:literal, $pattern:literal, $example:literal) => {
+    ($type:ty, $name:literal, $what:literal, $pattern:expr, $amount:expr, $example:literal) => {
         impl Quantity for $type {
             const NAME: &'static str = $name;
             const AMOUNT: &'static str = concat!($name, "OrBytes");
+            const AMOUNT_PATTERN: &'static str = $amount;
             const WHAT: &'static str = $what;
             const PATTERN: &'static str = $pattern;
             const EXAMPLE: &'static str = $example;
@@ -90,23 +102,25 @@ macro_rules! quantity {
     };
 }
 
-quantity!(Duration, "Time", "a time", r"^\d+(\.\d+)? ?(ns|us|ms|s|min|h)$", "25 ms");
+quantity!(Duration, "Time", "a time", pattern::TIME, "", "25 ms");
+quantity!(BitRate, "BitRate", "a bit rate", pattern::RATE, "", "1.544 Mbit/s");
+quantity!(ByteCount, "ByteCount", "a size in bytes", pattern::BYTES, "", "1000 B");
 quantity!(
-    BitRate,
-    "BitRate",
-    "a bit rate",
-    r"^(unlimited|\d+(\.\d+)? ?[kMGT]?bit/s)$",
-    "1.544 Mbit/s"
+    PacketCount,
+    "PacketCount",
+    "a number of packets",
+    pattern::PACKETS,
+    pattern::PACKETS_OR_BYTES,
+    "3 packets"
 );
 quantity!(
-    ByteCount,
-    "ByteCount",
-    "a size in bytes",
-    r"^\d+(\.\d+)? ?(B|kB|MB|GB|KiB|MiB|GiB)$",
-    "1000 B"
+    SegmentCount,
+    "SegmentCount",
+    "a number of segments",
+    pattern::SEGMENTS,
+    pattern::SEGMENTS_OR_BYTES,
+    "4 segments"
 );
-quantity!(PacketCount, "PacketCount", "a number of packets", r"^\d+ ?packets?$", "3 packets");
-quantity!(SegmentCount, "SegmentCount", "a number of segments", r"^\d+ ?segments?$", "4 segments");
 
 /// So many of something, so many bytes, or no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +136,7 @@ pub enum Amount<C> {
 impl<C: FromStr<Err = UnitError>> FromStr for Amount<C> {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        if text.trim() == "unlimited" {
+        if text.trim_matches(' ') == "unlimited" {
             return Ok(Self::Unlimited);
         }
         let count = match text.parse() {
@@ -151,8 +165,7 @@ impl<C: Display> Display for Amount<C> {
 impl<C: Quantity> Quantity for Amount<C> {
     const NAME: &'static str = C::AMOUNT;
     const WHAT: &'static str = "an amount";
-    const PATTERN: &'static str =
-        r"^(unlimited|\d+ ?(packets?|segments?)|\d+(\.\d+)? ?(B|kB|MB|GB|KiB|MiB|GiB))$";
+    const PATTERN: &'static str = C::AMOUNT_PATTERN;
     const EXAMPLE: &'static str = C::EXAMPLE;
 }
 

@@ -149,6 +149,7 @@ fn rto_table(config: &RfcConfig) -> RtoTable {
         sampling: Some(match config.sampling {
             Sampling::OnePerRtt => SamplingWord::OnePerRtt,
             Sampling::EachAck => SamplingWord::EachAck,
+            Sampling::EachAckOrEcho => SamplingWord::EachAckOrEcho,
             Sampling::EachSegment => SamplingWord::EachSegment,
             Sampling::Timestamps => SamplingWord::Timestamps,
         }),
@@ -441,6 +442,7 @@ fn timers(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Probl
         config.sampling = match word {
             SamplingWord::OnePerRtt => Sampling::OnePerRtt,
             SamplingWord::EachAck => Sampling::EachAck,
+            SamplingWord::EachAckOrEcho => Sampling::EachAckOrEcho,
             SamplingWord::EachSegment => Sampling::EachSegment,
             SamplingWord::Timestamps => Sampling::Timestamps,
         };

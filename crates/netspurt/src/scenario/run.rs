@@ -3,8 +3,8 @@
 use crate::app::Endpoint;
 use crate::event::Wanted;
 use crate::record::{
-    CaptureError, FlowName, FlowSum, LinkName, Names, Recorder, SeenTables, Table, digest,
-    flows_table, links_table, write_capture,
+    CaptureError, FlowName, FlowSum, Judge, LinkName, Names, Recorder, SeenTables, Table, digest,
+    flows_table, links_table, resends_table, write_capture,
 };
 use crate::segment::Segment;
 use crate::sim::{Advance, World, WorldConfig};
@@ -26,7 +26,7 @@ use super::plan::{Plan, PlannedFlow};
 /// ```
 #[derive(Debug)]
 pub struct Simulation {
-    world: World<Segment, Endpoint>,
+    world: World<Segment, Endpoint, Judge>,
     recorder: Recorder,
     stop: Time,
     capture: bool,
@@ -65,6 +65,7 @@ impl Simulation {
             endpoints: (0..).zip(&plan.flows).flat_map(|(i, flow)| ends(i, flow)).collect(),
             observed: plan.spied.clone(),
             wanted: plan.wanted,
+            witness: Judge::new(2 * plan.flows.len()),
         });
         Self {
             world,
@@ -93,10 +94,14 @@ impl Simulation {
 
     /// Runs on to `until`, or to the end if that comes first.
     pub fn advance_to(&mut self, until: Time) {
-        while self.world.advance_to(until.min(self.stop)) == Advance::Full {
-            self.drain();
-        }
+        while !self.advance_towards(until) {}
+    }
+
+    /// Runs on towards `until` for some milliseconds; whether it got there, or to the end.
+    pub fn advance_towards(&mut self, until: Time) -> bool {
+        let advance = self.world.advance_to(until.min(self.stop));
         self.drain();
+        advance == Advance::Reached
     }
 
     fn drain(&mut self) {
@@ -110,20 +115,33 @@ impl Simulation {
         self.world.settle();
         self.drain();
         let names = self.recorder.names().clone();
-        let sums: Vec<FlowSum> =
-            self.world.endpoints().chunks_exact(2).map(|ends| sum(&ends[0], &ends[1])).collect();
+        let judge = self.world.witness();
+        let ends = (0..).step_by(2).zip(self.world.endpoints().chunks_exact(2));
+        let sums: Vec<FlowSum> = ends
+            .map(|(source, ends)| FlowSum {
+                verdict: judge.resends(source),
+                waited: judge.waited(source),
+                ..sum(&ends[0], &ends[1])
+            })
+            .collect();
+        let mut needless = judge.needless().to_vec();
+        needless.sort_unstable();
         let counts: Vec<_> = self.world.links().iter().map(crate::link::Link::count).collect();
-        let mut tables = vec![flows_table(&names, &sums), links_table(&names, &counts)];
-        tables.extend(self.recorder.finish().into_iter().filter(
-            |table| match table.name.as_ref() {
+        let mut tables = vec![
+            flows_table(&names, &sums),
+            resends_table(&names, &sums),
+            links_table(&names, &counts),
+        ];
+        tables.extend(self.recorder.finish(&needless).into_iter().filter(|table| {
+            match table.name.as_ref() {
                 "segments" | "sack_blocks" | "syns" => self.wanted.seen,
                 "cwnd" => self.wanted.cwnd,
                 "rto" => self.wanted.rto,
                 "rtt" => self.wanted.rtt,
                 "queue" => self.wanted.queue,
                 _ => self.wanted.drops,
-            },
-        ));
+            }
+        }));
         let captured = if self.capture { self.spied } else { Vec::new() };
         Results { tables, names, captured, stop: self.stop }
     }
@@ -151,6 +169,9 @@ fn sum(source: &Endpoint, sink: &Endpoint) -> FlowSum {
         received: sink.received.segments,
         duplicates: sink.received.duplicates,
         delivered_bytes: sink.received.delivered_bytes,
+        undone: source.sent.undone,
+        times: source.times,
+        ..FlowSum::default()
     }
 }
 

@@ -11,6 +11,8 @@ use crate::units::Duration;
 
 use super::flow_spec::FlowSpec;
 use super::link_spec::LinkSpec;
+use super::number::{Number, Seed, Whole};
+use super::quantity::above_zero;
 
 /// A network, what flows over it, and what to record.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -21,10 +23,11 @@ pub struct Spec {
     #[serde(default)]
     pub title: String,
     /// When the run ends.
+    #[schemars(schema_with = "above_zero")]
     pub stop: Duration,
     /// Seeds every random draw of the run.
     #[serde(default = "one")]
-    pub seed: u64,
+    pub seed: Seed,
     /// The links by name; their nodes exist by being named in `between`.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub links: IndexMap<String, LinkSpec>,
@@ -44,8 +47,8 @@ pub struct Spec {
     pub record: RecordSpec,
 }
 
-fn one() -> u64 {
-    1
+fn one() -> Seed {
+    Whole(1)
 }
 
 /// A chain of nodes.
@@ -65,7 +68,7 @@ pub struct PathSpec {
 #[serde(deny_unknown_fields)]
 pub struct DumbbellSpec {
     /// How many hosts on each side.
-    pub pairs: u32,
+    pub pairs: Number,
     /// Each host's own link, without `between`; called after its host. There is away from the
     /// host in the west and towards the host in the east: eastwards.
     pub access: LinkSpec,

@@ -10,9 +10,10 @@ use toml_edit::{DocumentMut, Value};
 
 use crate::tcp::TcpConfig;
 
-use super::document::{keys, path_to, reword, set};
+use super::document::{keys, reword, set};
 use super::flow_plan::connection;
 use super::flow_spec::{Profile, TcpSpec};
+use super::tree::{Node, dotted, path_to};
 
 /// What is wrong with a profile or with switches set over it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,11 +75,11 @@ fn read_switches(switches: &[(&str, &str)]) -> Result<TcpSpec, SwitchError> {
     for (nth, (path, value)) in switches.iter().enumerate() {
         let value = value.parse::<Value>().unwrap_or_else(|_| Value::from(*value));
         let keys = keys(path);
-        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
         let done = if keys.is_empty() {
             Err("not a path of keys joined by dots".to_owned())
         } else {
             set(document.as_table_mut(), &keys, value)
+                .map_err(|depth| format!("`{}` is not a table", dotted(&keys[..=depth])))
         };
         done.map_err(|message| SwitchError { switch: Some(nth), message, fix: String::new() })?;
     }
@@ -86,7 +87,7 @@ fn read_switches(switches: &[(&str, &str)]) -> Result<TcpSpec, SwitchError> {
     toml::from_str(&text).map_err(|error| {
         let span: Range<usize> = error.span().unwrap_or(0..0);
         let tree = toml_edit::Document::parse(text.as_str()).expect("just written");
-        let path = path_to(tree.as_table(), &span);
+        let path = path_to(Node::Table(tree.as_table()), &span);
         let written = text.get(span).unwrap_or_default();
         let (message, fix) = reword(error.message(), written);
         SwitchError { switch: last_that_made(switches, &path), message, fix }

@@ -39,58 +39,86 @@ fn an_unknown_key_is_shown_where_it_stands_with_the_nearest_known_one() {
     assert_eq!(error.key, "flows.x.tcp.recovry");
 }
 
+/// What is replaced by what, and what the error and its fix say.
+type Slip = [&'static str; 4];
+
+const SLIPS: &[Slip] = &[
+    ["\"9600 bit/s\"", "9600", "`9600` has no unit", "write `9600 bit/s`"],
+    ["\"9600 bit/s\"", "\"9600 bps\"", "not a bit rate", "write `9600 bit/s`"],
+    ["\"9600 bit/s\"", "\"0 bit/s\"", "not a bit rate", "a rate above zero, or `unlimited`"],
+    ["\"9600 bit/s\"", "\"-5 bit/s\"", "not a bit rate", "a rate above zero, or `unlimited`"],
+    ["\"9600 bit/s\"", "\"9600 ms\"", "not a bit rate", "one of the units bit/s"],
+    ["\"9600 bit/s\"", "true", "wrong type: boolean", "a bit rate in quotes"],
+    ["stop = \"10 s\"", "stop = \"10 s\"\nseed = \"x\"", "wrong type", "a whole number"],
+    ["\"3 packets\"", "\"0 packets\"", "a queue for nothing", "1 packet"],
+    ["\"3 packets\"", "\"3\"", "`3` has no unit", "write `3 packets`"],
+    ["\"3 packets\"", "\"3 KB\"", "not a size in bytes", "write `3 kB`"],
+    ["[\"b\", \"c\"]", "[\"b\", \"b\"]", "joins `b` to itself", "two nodes"],
+    ["between = [\"b\", \"c\"], ", "", "joins no nodes", "add `between"],
+    ["to   = \"c\"", "to   = \"d\"", "no link leads to a node `d`", "did you mean"],
+    ["to   = \"c\"", "to   = \"a\"", "ends where it starts", "another node"],
+    ["\"reno\"", "\"renno\"", "`renno` is not known here", "did you mean `reno`?"],
+    ["send = \"20 segments\"", "start = \"10 s\"", "starts when the run has ended", "stop"],
+    ["\"20 segments\"", "\"0 B\"", "sends nothing", "at least"],
+    ["stop = \"10 s\"", "stop = \"0 s\"", "ends at once", "above zero"],
+    ["stop = \"10 s\"", "", "the key `stop` is missing", "add `stop = ...`"],
+    ["rate = \"10 Mbit/s\"", "reorder = 1, rate = \"1 bit/s\"", "wrong type", ""],
+    [
+        "queue = \"3 packets\"",
+        "reorder = { nth = [1], by = \"1 s\" }",
+        "reorders nothing",
+        "add `order = \"overtaking\"`",
+    ],
+    ["queue = \"3 packets\"", "loss = { probability = 1.5 }", "1.5 is not a prob", "from 0 to 1"],
+    ["queue = \"3 packets\"", "loss = { packets = [0] }", "out of range", "from 1"],
+    ["queue = \"3 packets\"", "loss = {}", "names no packets", "write \"none\""],
+    ["tcp  = {", "tcp  = { clock = { tick = \"1 ms\", phase = \"2 ms\" }, ", "phase", "tick"],
+    ["tcp  = {", "tcp  = { packet_size = \"40 B\", ", "no packet is 40 B long", "41 B"],
+    ["tcp  = {", "tcp  = { initial_window = \"0 segments\", ", "sends nothing", "1 segment"],
+    ["tcp  = {", "tcp  = { initial_window = \"4 packets\", ", "segments", "`4 segments`"],
+    ["tcp  = {", "record = { spy = [\"a\"] }\ntcp  = {", "unknown key `record`", "known here"],
+];
+
+/// The same of managed queues.
+const SLIPS_OF_LAWS: &[Slip] = &[
+    ["\"3 packets\"", "{ codle = {} }", "unknown key `codle`", "did you mean `codel`?"],
+    ["\"3 packets\"", "{}", "obeys one law", "`fq-codel`"],
+    ["\"3 packets\"", "{ red = {}, pie = {} }", "obeys one law", "one of"],
+    ["\"3 packets\"", "{ codel = { limit = \"0 B\" } }", "a queue for nothing", "1 packet"],
+    ["\"3 packets\"", "{ codel = { interval = \"0 s\" } }", "no time at all", "above zero"],
+    ["\"3 packets\"", "{ red = { min_th = \"5 kB\" } }", "in one unit", "both in bytes"],
+    ["\"3 packets\"", "{ red = { max_th = \"5 packets\" } }", "not above `min_th`", "between"],
+    ["\"3 packets\"", "{ red = { wq = 2 } }", "2 is not a probability", "0 to 1"],
+    ["\"3 packets\"", "{ fq-codel = { flows = 0 } }", "0 queues are none", "from 1"],
+    ["\"3 packets\"", "{ fq-codel = { quantum = \"0 B\" } }", "no packet is 0 B long", "1 B"],
+    ["\"3 packets\"", "{ pie = { alpha = -1 } }", "-1 is no gain", "zero or more"],
+    ["\"3 packets\"", "{ pie = { t_update = \"0 s\" } }", "no time at all", "above zero"],
+];
+
+const SLIPS_OF_SIZE: &[Slip] = &[
+    ["delay = \"150 ms\"", "delay = { timeline = [] }", "at least one point", "as in [["],
+    ["stop = \"10 s\"", "stop = \"99999999999 h\"", "not a time", "at most `99999 h`"],
+    ["stop = \"10 s\"", "stop = \"10 s\"\nseed = -1", "out of range", "from 0 to 2^63 - 1"],
+    ["to   = \"c\"", "to   = \"c\"\ncount = 4294967296", "out of range", "from 1 to 100000"],
+    ["to   = \"c\"", "to   = \"c\"\ncount = 0", "out of range", "from 1 to 100000"],
+    ["\"9600 bit/s\"", "\"18446744073709551615 bit/s\"", "not a bit rate", "at most `9"],
+    ["tcp  = {", "tcp  = { initial_window = \"99999999999 segments\", ", "too large", "at most"],
+    ["tcp  = {", "tcp  = { receive_window = \"4294967295 segments\", ", "too large", "1000000"],
+    [
+        "tcp  = {",
+        "tcp  = { packet_size = \"60 kB\", receive_window = \"20000 segments\", ",
+        "more than 2^30 octets",
+        "at most `17907 segments`",
+    ],
+    ["\"3 packets\"", "\"10 B\"", "no room for a packet of 1000 B", "at least `1000 B`"],
+    ["\"reno\"", "5", "`5` is no word", "\"newreno\""],
+    ["[links]", "[path]\nnodes = []\nlinks = []\n[links]", "at least two nodes", "as in"],
+    ["[links]", "[dumbbell]\npairs = 4294967295\n[links]", "out of range", "to 100000"],
+];
+
 #[test]
 fn each_slip_names_the_key_the_value_and_the_fix() {
-    let cases = [
-        ("\"9600 bit/s\"", "9600", "`9600` has no unit", "write `9600 bit/s`"),
-        ("\"9600 bit/s\"", "\"9600 bps\"", "not a bit rate", "write `9600 bit/s`"),
-        ("\"9600 bit/s\"", "\"0 bit/s\"", "must be above zero", ""),
-        ("\"9600 bit/s\"", "\"-5 bit/s\"", "must be zero or more", ""),
-        ("\"9600 bit/s\"", "\"9600 ms\"", "not a bit rate", "one of the units bit/s"),
-        ("\"9600 bit/s\"", "true", "wrong type: boolean", "a bit rate in quotes"),
-        ("stop = \"10 s\"", "stop = \"10 s\"\nseed = \"x\"", "wrong type", "a whole number"),
-        ("\"3 packets\"", "\"0 packets\"", "a queue for nothing", "1 packet"),
-        ("\"3 packets\"", "\"3\"", "`3` has no unit", "write `3 packets`"),
-        ("\"3 packets\"", "\"3 KB\"", "not a size in bytes", "write `3 kB`"),
-        ("[\"b\", \"c\"]", "[\"b\", \"b\"]", "joins `b` to itself", "two nodes"),
-        ("between = [\"b\", \"c\"], ", "", "joins no nodes", "add `between"),
-        ("to   = \"c\"", "to   = \"d\"", "no link leads to a node `d`", "did you mean"),
-        ("to   = \"c\"", "to   = \"a\"", "ends where it starts", "another node"),
-        ("\"reno\"", "\"renno\"", "`renno` is not known here", "did you mean `reno`?"),
-        ("send = \"20 segments\"", "start = \"10 s\"", "starts when the run has ended", "stop"),
-        ("\"20 segments\"", "\"0 B\"", "sends nothing", "at least"),
-        ("stop = \"10 s\"", "stop = \"0 s\"", "ends at once", "above zero"),
-        ("stop = \"10 s\"", "", "the key `stop` is missing", "add `stop = ...`"),
-        ("rate = \"10 Mbit/s\"", "reorder = 1, rate = \"1 bit/s\"", "wrong type", ""),
-        (
-            "queue = \"3 packets\"",
-            "reorder = { nth = [1], by = \"1 s\" }",
-            "reorders nothing",
-            "add `order = \"overtaking\"`",
-        ),
-        ("queue = \"3 packets\"", "loss = { probability = 1.5 }", "1.5 is not a prob", "0 to 1"),
-        ("queue = \"3 packets\"", "loss = { packets = [0] }", "counted from 1", ""),
-        ("queue = \"3 packets\"", "loss = {}", "names no packets", "write \"none\""),
-        ("tcp  = {", "tcp  = { clock = { tick = \"1 ms\", phase = \"2 ms\" }, ", "phase", "tick"),
-        ("tcp  = {", "tcp  = { packet_size = \"40 B\", ", "no packet is 40 B long", "41 B"),
-        ("tcp  = {", "tcp  = { initial_window = \"0 segments\", ", "sends nothing", "1 segment"),
-        ("tcp  = {", "tcp  = { initial_window = \"4 packets\", ", "segments", "`4 segments`"),
-        ("tcp  = {", "record = { spy = [\"a\"] }\ntcp  = {", "unknown key `record`", "known here"),
-        ("delay = \"150 ms\"", "delay = { timeline = [] }", "at least one point", ""),
-        ("\"3 packets\"", "{ codle = {} }", "unknown key `codle`", "did you mean `codel`?"),
-        ("\"3 packets\"", "{}", "obeys one law", "`fq-codel`"),
-        ("\"3 packets\"", "{ red = {}, pie = {} }", "obeys one law", "one of"),
-        ("\"3 packets\"", "{ codel = { limit = \"0 B\" } }", "a queue for nothing", "1 packet"),
-        ("\"3 packets\"", "{ codel = { interval = \"0 s\" } }", "no time at all", "above zero"),
-        ("\"3 packets\"", "{ red = { min_th = \"5 kB\" } }", "in one unit", "both in bytes"),
-        ("\"3 packets\"", "{ red = { max_th = \"5 packets\" } }", "not above `min_th`", "between"),
-        ("\"3 packets\"", "{ red = { wq = 2 } }", "2 is not a probability", "0 to 1"),
-        ("\"3 packets\"", "{ fq-codel = { flows = 0 } }", "0 queues are none", "from 1"),
-        ("\"3 packets\"", "{ fq-codel = { quantum = \"0 B\" } }", "no packet is 0 B long", "1 B"),
-        ("\"3 packets\"", "{ pie = { alpha = -1 } }", "-1 is no gain", "zero or more"),
-        ("\"3 packets\"", "{ pie = { t_update = \"0 s\" } }", "no time at all", "above zero"),
-    ];
-    for (from, to, message, fix) in cases {
+    for [from, to, message, fix] in SLIPS.iter().chain(SLIPS_OF_SIZE).chain(SLIPS_OF_LAWS) {
         let error = slip(from, to);
         assert!(error.message.contains(message), "{to}: {error}");
         assert!(error.fix.contains(fix), "{to}: {error}");
@@ -102,8 +130,19 @@ fn each_slip_names_the_key_the_value_and_the_fix() {
 fn a_route_that_takes_no_time_would_never_end() {
     let text = CHAIN.replace("10 Mbit/s", "unlimited").replace("9600 bit/s", "unlimited");
     assert!(Scenario::parse("x.toml", &text).is_ok(), "150 ms are enough");
-    let error = Scenario::parse("x.toml", &text.replace("150 ms", "0 ms")).unwrap_err();
-    assert!(error.message.contains("takes no time"), "{error}");
+    for standstill in [
+        text.replace("150 ms", "0 ms"),
+        // From 5 s on, whatever was before.
+        text.replace("\"150 ms\"", "{ timeline = [[\"0 s\", \"10 ms\"], [\"5 s\", \"0 s\"]] }"),
+        // 8000 bits in less than 10^-9 s.
+        text.replace("150 ms", "0 ms").replace("unlimited", "900000 Tbit/s"),
+    ] {
+        let error = Scenario::parse("x.toml", &standstill).unwrap_err();
+        assert!(error.message.contains("takes no time"), "{error}");
+    }
+    // A packet there takes 8 ns, an ACK back a third of one.
+    let fast = text.replace("150 ms", "0 ms").replace("unlimited", "1 Tbit/s");
+    assert!(Scenario::parse("x.toml", &fast).is_ok());
 }
 
 #[test]
@@ -128,7 +167,8 @@ fn a_value_set_from_outside_is_blamed_where_it_was_set() {
     let slower = set("links.modem.rate", "2400 bit/s").unwrap();
     assert!(slower.resolved().contains("2400 bit/s"));
     let error = set("links.modem.rate", "0 bit/s").unwrap_err();
-    assert!(error.file.ends_with("with links.modem.rate = 0 bit/s"), "{error}");
+    assert!(error.to_string().contains("x.toml with links.modem.rate = 0 bit/s"), "{error}");
+    assert_eq!((&*error.key, &*error.value), ("links.modem.rate", "0 bit/s"));
     let error = set("flows.x.tpc.recovery", "tahoe").unwrap_err();
     assert!(error.to_string().contains("unknown key `tpc`"), "{error}");
     // A mistake in the file itself is still shown in the file.
@@ -439,6 +479,30 @@ fn every_profile_is_spelt_out_and_means_the_same_again() {
 }
 
 #[test]
+fn no_table_tells_what_happens_after_the_end() {
+    let busy = CHAIN.replace("queue = \"3 packets\"", "loss = { probability = 0.5 }");
+    for stop in ["700 ms", "3 s", "10 s"] {
+        let scenario = Scenario::parse("x.toml", &busy).unwrap();
+        let results = run(&scenario.with(&[("stop", stop)]).unwrap());
+        let end = results.stop().as_nanos().cast_signed();
+        let mut rows = 0;
+        for table in results.tables() {
+            if let Some(crate::record::Data::I64(times)) = table.column("t_ns") {
+                assert!(times.iter().all(|t| *t <= end), "{} after {stop}", table.name);
+                rows += times.len();
+            }
+        }
+        assert!(rows > 0);
+        let Some(crate::record::Data::I64(lost)) = results.table("links").unwrap().column("lost")
+        else {
+            panic!("no column")
+        };
+        let drops = results.table("drops").unwrap().rows();
+        assert_eq!(usize::try_from(lost.iter().sum::<i64>()).unwrap(), drops, "{stop}");
+    }
+}
+
+#[test]
 fn a_switch_of_another_profile_is_an_error_that_says_so() {
     let told = |values: &[(&str, &str)]| chain().with(values).unwrap_err().to_string();
     let ns = told(&[("flows.x.tcp.tlp", "true")]);
@@ -448,4 +512,141 @@ fn a_switch_of_another_profile_is_an_error_that_says_so() {
     let bbr = "{ congestion = \"bbr\", abc_limit = \"2 segments\" }";
     let bbr = told(&[("flows.x.tcp", bbr), ("flows.x.profile", "rfc-2026")]);
     assert!(bbr.starts_with("BBR has a start-up of its own"), "{bbr}");
+}
+
+#[test]
+fn what_is_set_below_a_key_is_blamed_with_its_key_and_value() {
+    let text = CHAIN
+        .replace("queue = \"3 packets\"", "loss = { probability = 0.1 }, order = \"overtaking\"")
+        .replace("tcp  = {", "tcp  = { clock = { tick = \"10 ms\" }, rto = { max = \"60 s\" }, ");
+    let scenario = Scenario::parse("in.toml", &text).unwrap();
+    for (key, value, says) in [
+        ("links.modem.loss.probability", "3", "not a probability"),
+        ("links.modem.loss.packets", "[1, 0]", "out of range"),
+        ("flows.x.tcp.rto.min", "61 s", "the least timer, 61 s, is above"),
+        ("flows.x.tcp.rto.initial", "0 s", "fires at once"),
+        ("flows.x.tcp.clock.tick", "0 s", "a tick of nothing"),
+        ("flows.x.tcp.clock.phase", "11 ms", "not within the tick"),
+        ("links.modem.framing.overhead", "70000 B", "no line frames"),
+        ("links.modem.framing.bits_per_octet", "0", "out of range"),
+        ("links.lan.reorder.by", "5 ms", "reorders nothing"),
+        ("flows.x.tcp.clock.tick.x", "5", "`flows.x.tcp.clock.tick` is not a table"),
+        ("links.\"modem\".rate", "0 bit/s", "above zero"),
+        ("links.modem.rate.x", "5", "`links.modem.rate` is not a table"),
+        ("links..rate", "5", "not a path"),
+        ("seed", "9223372036854775808", "too large"),
+        ("links.modem.between", "[\"b\", \"d\"]", "no link leads to a node `c`"),
+    ] {
+        let error = scenario.with(&[(key, value)]).expect_err(key);
+        let told = error.to_string();
+        assert!(told.contains(&format!("--> in.toml with {key} = {value}")), "{told}");
+        assert_eq!((&*error.key, &*error.value), (key, value), "{told}");
+        assert!(told.contains(says) && !error.fix.is_empty(), "{told}");
+    }
+}
+
+/// Key, and what is marked, of the mistake in `text`.
+fn marked(text: &str) -> (String, String) {
+    let error = Scenario::parse("x.toml", text).expect_err(text);
+    let place = error.place.clone().unwrap_or_else(|| panic!("no place: {error}"));
+    let mark = place.text.chars().skip(place.column - 1).take(place.width).collect();
+    assert!(!error.fix.is_empty(), "{error}");
+    (error.key, mark)
+}
+
+const LISTS: &str = r#"
+        stop = "9 s"
+        [path]
+        nodes = ["a", "b", "c"]
+        [[path.links]]
+        rate = "1 Mbit/s"
+        [[path.links]]
+        rate = "2 Mbit/s" # here
+        delay = ["1 ms",
+            { timeline = [["0 s", "1 ms"],
+              ["5 s", "2 ms"]] }]
+        [[routes]]
+        from = "a"
+        to = "c"
+        via = ["b"]
+        [[routes]]
+        from = "c" # second
+        to = "a"
+        via = ["b"]
+        [flows.x]
+        from = "a"
+        to = "c"
+        [record]
+        spy = ["a", "b"]
+"#;
+
+#[test]
+fn a_mistake_in_a_list_is_marked_at_its_entry() {
+    assert!(Scenario::parse("x.toml", LISTS).is_ok());
+    for (from, to, key, mark) in [
+        ("\"2 Mbit/s\" # here", "\"0 bit/s\"", "path.links[1].rate", "\"0 bit/s\""),
+        ("# here", "\nqueu = 1", "path.links[1].queu", "queu"),
+        (
+            "# here",
+            "\nqueue = [\"2 packets\",\n\"0 packets\"]",
+            "path.links[1].queue[1]",
+            "\"0 packets\"",
+        ),
+        ("rate = \"2 Mbit/s\" # here", "", "path.links[1]", "[[path.links]]"),
+        (
+            "\"2 Mbit/s\" # here",
+            "[\"9600 bit/s\",\n\"0 bit/s\"]",
+            "path.links[1].rate[1]",
+            "\"0 bit/s\"",
+        ),
+        ("\"2 ms\"", "\"2\"", "path.links[1].delay[1].timeline[1][1]", "\"2\""),
+        ("[\"5 s\", \"2 ms\"]", "[\"5 s\"]", "path.links[1].delay[1].timeline[1]", "[\"5 s\"]"),
+        (
+            "[\"0 s\", \"1 ms\"]",
+            "[\"7 s\", \"1 ms\"]",
+            "path.links[1].delay[1].timeline[1]",
+            "[\"5 s\", \"2 ms\"]",
+        ),
+        ("\"c\" # second", "\"z\"", "routes[1].from", "\"z\""),
+        ("\"c\" # second", "\"b\"", "routes[1].via[0]", "\"b\""),
+        (
+            "# here",
+            "\nreorder = { nth = [1], by = \"1 s\" }",
+            "path.links[1].reorder",
+            "{ nth = [1], by = \"1 s\" }",
+        ),
+        ("spy = [\"a\", \"b\"]", "spy = [\"a\", \"z\"]", "record.spy[1]", "\"z\""),
+        (
+            "nodes = [\"a\", \"b\", \"c\"]",
+            "nodes = [\"a\", \"b\", \"a\"]",
+            "path.nodes[2]",
+            "\"a\"",
+        ),
+        ("[[routes]]\n        from = \"a\"", "[[routes]]\nfrm = \"a\"", "routes[0].frm", "frm"),
+    ] {
+        assert!(LISTS.contains(from), "{from}");
+        let found = marked(&LISTS.replacen(from, to, 1));
+        assert_eq!(found, (key.to_owned(), mark.to_owned()));
+    }
+}
+
+#[test]
+fn names_are_there_fit_in_a_line_and_belong_to_one_flow() {
+    let second = "[flows.\"y.0\"]\nfrom = \"a\"\nto = \"c\"\n[flows.y]\ncount = 2\nfrom";
+    let two = CHAIN.replace("[flows.x]\nfrom", second);
+    let (key, mark) = marked(&two);
+    assert_eq!((&*key, &*mark), ("flows.\"y.0\"", "\"y.0\""));
+    for fine in [("y.0", "y.2"), ("y.0", "y.00"), ("count = 2", "count = 1"), ("y.0", "z.0")] {
+        let text = two.replacen(fine.0, fine.1, 1);
+        assert!(Scenario::parse("x.toml", &text).is_ok(), "{text}");
+    }
+    for (from, to, says) in [
+        ("[flows.x]", "[flows.\"x\\ny\"]", "the flow \"x\\ny\" has a name that does not fit"),
+        ("[flows.x]", "[flows.\"\"]", "a flow without a name"),
+        ("lan  ", "\"\"", "a link without a name"),
+        ("[\"b\", \"c\"]", "[\"b\", \"\"]", "a node without a name"),
+    ] {
+        let error = slip(from, to);
+        assert!(error.message.starts_with(says) && error.place.is_some(), "{error}");
+    }
 }

@@ -58,14 +58,17 @@ pub(super) fn linux_info(told: &TcpInfo) -> Info {
     tell(Field::SndWscale, peer_shift.into());
     tell(Field::RcvWscale, own_shift.into());
     tell(Field::Rto, micros(told.rto.rto));
+    tell(Field::Ato, micros(told.ack_wait));
     tell(Field::SndMss, told.smss);
+    tell(Field::RcvMss, told.peer_smss);
     tell(Field::Unacked, told.unacked_segs);
     tell(Field::Sacked, told.sacked_segs);
     tell(Field::Lost, told.lost_segs);
     tell(Field::Retrans, told.resent_segs);
     tell(Field::SndSsthresh, threshold);
     tell(Field::SndCwnd, told.cwnd / smss);
-    tell(Field::Advmss, told.mss.into());
+    // Linux takes off what the time stamps of every segment take.
+    tell(Field::Advmss, u64::from(told.mss) - if told.timestamps { 12 } else { 0 });
     tell(Field::TotalRetrans, told.resends);
     tell(Field::BytesAcked, told.acked);
     tell(Field::BytesReceived, told.received);

@@ -6,4 +6,4 @@ mod world;
 
 pub use queue::EventQueue;
 pub use routes::{Graph, RouteError, Routes};
-pub use world::{Advance, World, WorldConfig};
+pub use world::{Advance, Witness, World, WorldConfig};

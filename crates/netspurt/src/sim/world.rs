@@ -9,7 +9,7 @@ use super::{EventQueue, Graph, Routes};
 
 /// What a world is made of.
 #[derive(Debug)]
-pub struct WorldConfig<E> {
+pub struct WorldConfig<E, W = ()> {
     /// Which links lead where.
     pub graph: Graph,
     /// Which links frames take.
@@ -22,6 +22,22 @@ pub struct WorldConfig<E> {
     pub observed: Vec<u32>,
     /// What the stages report.
     pub wanted: Wanted,
+    /// Who watches the endpoints.
+    pub witness: W,
+}
+
+/// Someone who sees what leaves endpoints and what reaches them, at all of them.
+pub trait Witness<F> {
+    /// `frame` left its source at `at`.
+    fn left(&mut self, at: Time, frame: &F);
+    /// `frame` reached its destination at `at`.
+    fn reached(&mut self, at: Time, frame: &F);
+}
+
+/// Nobody.
+impl<F> Witness<F> for () {
+    fn left(&mut self, _at: Time, _frame: &F) {}
+    fn reached(&mut self, _at: Time, _frame: &F) {}
 }
 
 /// How far the world got.
@@ -29,9 +45,13 @@ pub struct WorldConfig<E> {
 pub enum Advance {
     /// To the instant asked for.
     Reached,
-    /// The events want draining first; call again.
+    /// Enough for one call: drain the events, see to other things, and call again.
     Full,
 }
+
+/// Wake-ups served in one call at most, so that whoever drives the world is never away for
+/// long, even where time stands still: some ten milliseconds.
+const SLICE: u32 = 1 << 15;
 
 /// A network in motion.
 ///
@@ -40,7 +60,7 @@ pub enum Advance {
 /// waits and never asks the time: a driver on a wall clock calls [`advance_to`](Self::advance_to)
 /// with its own instants, and frames move in logical time all the same.
 #[derive(Debug)]
-pub struct World<F, E> {
+pub struct World<F, E, W = ()> {
     now: Time,
     queue: EventQueue,
     /// Per stage, links first: the instant it is entered for in the queue, which holds stale
@@ -55,14 +75,15 @@ pub struct World<F, E> {
     routes: Routes,
     observed: Vec<bool>,
     events: Events<F>,
+    witness: W,
 }
 
-impl<F: Frame, E: Stage<F>> World<F, E> {
+impl<F: Frame, E: Stage<F>, W: Witness<F>> World<F, E, W> {
     /// The world of `config`, at the start of time.
     ///
     /// # Panics
     /// When links and graph do not match, or there are more than 2³² stages.
-    pub fn new(config: WorldConfig<E>) -> Self {
+    pub fn new(config: WorldConfig<E, W>) -> Self {
         let nodes = config.endpoints.iter().map(|(_, node)| *node).chain(config.observed.clone());
         let mut observed = vec![false; nodes.max().map_or(0, |n| n as usize + 1)];
         for node in config.observed {
@@ -88,6 +109,7 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
             routes: config.routes,
             observed,
             events: Events::new(config.wanted),
+            witness: config.witness,
         };
         (0..stages).for_each(|stage| world.enter(stage));
         world
@@ -108,6 +130,11 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
         &self.endpoints
     }
 
+    /// Who watched.
+    pub fn witness(&self) -> &W {
+        &self.witness
+    }
+
     /// The links.
     pub fn links(&self) -> &[Link<F>] {
         &self.links
@@ -118,9 +145,13 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
         &mut self.events
     }
 
-    /// Serves everything due by `until`, that instant included.
+    /// Serves what is due by `until`, that instant included.
     pub fn advance_to(&mut self, until: Time) -> Advance {
-        while let Some((at, stage)) = self.queue.pop_by(until) {
+        for _ in 0..SLICE {
+            let Some((at, stage)) = self.queue.pop_by(until) else {
+                self.now = self.now.max(until);
+                return Advance::Reached;
+            };
             if self.entered[stage as usize] != at {
                 continue;
             }
@@ -132,8 +163,7 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
                 return Advance::Full;
             }
         }
-        self.now = self.now.max(until);
-        Advance::Reached
+        Advance::Full
     }
 
     /// Reports what the queues did up to now; for the end of a run.
@@ -162,6 +192,7 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
     fn emit(&mut self, at: Time, since: Time, endpoint: usize) {
         let home = self.homes[endpoint];
         while let Some((at, _, frame)) = self.endpoints[endpoint].pop(at, &mut self.events) {
+            self.witness.left(at, &frame);
             self.observe(at, home, Way::Out, frame);
             self.forward((at, since), home, frame);
         }
@@ -176,6 +207,7 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
             self.observe(at, node, Way::Through, frame);
             return self.forward((at, since), node, frame);
         }
+        self.witness.reached(at, &frame);
         self.observe(at, node, Way::In, frame);
         self.endpoints[endpoint].push(at, 0, frame, &mut self.events);
         self.emit(at, since, endpoint);
@@ -223,5 +255,62 @@ impl<F: Frame, E: Stage<F>> World<F, E> {
             *appointed = (at, self.now);
         }
         Some(*appointed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::{Delay, Framing, Order, Queue, QueueLimit};
+    use crate::segment::Segment;
+    use crate::stage::Port;
+    use crate::units::{BitRate, Duration};
+
+    /// Sends on at once whatever comes.
+    struct Echo {
+        to: u32,
+        held: Option<Segment>,
+    }
+
+    impl Stage<Segment> for Echo {
+        fn push(&mut self, _: Time, _: Port, frame: Segment, _: &mut Events<Segment>) {
+            self.held = Some(Segment { dest: self.to, ..frame });
+        }
+
+        fn next_wakeup(&self) -> Option<Time> {
+            self.held.map(|_| Time::ZERO)
+        }
+
+        fn pop(&mut self, now: Time, _: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
+            self.held.take().map(|frame| (now, 0, frame))
+        }
+    }
+
+    #[test]
+    fn a_world_in_which_time_stands_still_comes_back_to_its_driver() {
+        let mut graph = Graph::new(2);
+        let links = [graph.add_link(0, 1), graph.add_link(1, 0)];
+        let instant = LinkConfig {
+            rate: BitRate::UNLIMITED,
+            framing: Framing::NONE,
+            delay: Delay::constant(Duration::ZERO),
+            order: Order::Fifo,
+            queue: Queue::DropTail(QueueLimit::Unlimited),
+            effects: None,
+        };
+        let ball = Segment { dest: 1, size_bytes: 40, ..Segment::default() };
+        let mut world = World::new(WorldConfig {
+            routes: Routes::shortest(&graph),
+            graph,
+            links: links.map(|_| instant.clone()).into(),
+            endpoints: vec![(Echo { to: 1, held: Some(ball) }, 0), (Echo { to: 0, held: None }, 1)],
+            observed: Vec::new(),
+            wanted: Wanted::default(),
+            witness: (),
+        });
+        let second = Time::ZERO + Duration::from_secs(1);
+        assert_eq!(world.advance_to(second), Advance::Full);
+        assert_eq!(world.advance_to(second), Advance::Full);
+        assert_eq!(world.now(), Time::ZERO);
     }
 }

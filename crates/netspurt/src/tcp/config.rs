@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use crate::rto::Ns2Config;
 use crate::units::Duration;
 
-use super::rfc::RfcConfig;
+use super::rfc::{RfcConfig, TCP_HEADER_BYTES};
 
 /// How a sender finds and repairs losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +55,22 @@ impl TcpConfig {
         match self {
             TcpConfig::Ns(config) => config.smss(),
             TcpConfig::Rfc(config) => config.smss(),
+        }
+    }
+
+    /// Octets of a full packet, headers included.
+    pub const fn packet_bytes(&self) -> u16 {
+        match self {
+            TcpConfig::Ns(config) => config.packet_bytes,
+            TcpConfig::Rfc(config) => config.ip_header_bytes + TCP_HEADER_BYTES + config.mss,
+        }
+    }
+
+    /// Octets of a packet without payload and options.
+    pub const fn header_bytes(&self) -> u16 {
+        match self {
+            TcpConfig::Ns(config) => config.header_bytes,
+            TcpConfig::Rfc(config) => config.ip_header_bytes + TCP_HEADER_BYTES,
         }
     }
 }

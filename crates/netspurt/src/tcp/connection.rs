@@ -11,7 +11,7 @@ use crate::units::Time;
 use super::config::{NsConfig, TcpConfig};
 use super::ns::NsSender;
 use super::receiver::{Acknowledgment, ReceiveCount, Receiver};
-use super::rfc::{Failure, State, Tcb, TcpInfo};
+use super::rfc::{Failure, SendTimes, State, Tcb, TcpInfo};
 use super::transmit::{Context, ISN, SendCount};
 
 /// One end of a TCP connection.
@@ -229,6 +229,14 @@ impl Connection {
         match &self.kind {
             Kind::Ns(pair) => pair.sender.tx.count,
             Kind::Rfc(tcb) => tcb.count,
+        }
+    }
+
+    /// What its sending half's time went into, up to its last step; not told of ns-2's kind.
+    pub fn times(&self) -> Option<SendTimes> {
+        match &self.kind {
+            Kind::Ns(_) => None,
+            Kind::Rfc(tcb) => Some(tcb.times()),
         }
     }
 

@@ -9,7 +9,6 @@
 mod config;
 mod connection;
 mod ns;
-mod ranges;
 mod receiver;
 mod rfc;
 mod timer;
@@ -19,7 +18,7 @@ pub use config::{AckPolicy, NsConfig, Recovery, TcpConfig};
 pub use connection::Connection;
 pub use receiver::ReceiveCount;
 pub use rfc::{
-    DelayedAck, Failure, Phase, Restart, RfcConfig, Sampling, SfrConfig, SfrResponse, State,
-    TcpInfo, Undo,
+    DelayedAck, Failure, Phase, Restart, RfcConfig, Sampling, SendTimes, SfrConfig, SfrResponse,
+    State, TcpInfo, Undo,
 };
 pub use transmit::SendCount;

@@ -5,8 +5,8 @@ use crate::seq;
 use crate::units::Time;
 
 use super::config::{AckPolicy, NsConfig};
-use super::ranges::{Range, Ranges};
 use super::transmit::ISN;
+use crate::ranges::{Range, Ranges};
 
 /// What a receiver took in so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -65,7 +65,7 @@ pub enum UnitError {
         hint: String,
     },
     /// Not a number in front of the unit.
-    #[error("`{text}` is not {what}: it starts with no plain decimal number, as `{example}` does")]
+    #[error("`{text}` is not {what}: write a plain decimal number and a unit, as in `{example}`")]
     NotANumber {
         /// What was written.
         text: String,
@@ -74,15 +74,15 @@ pub enum UnitError {
         /// A good one.
         example: &'static str,
     },
-    /// Below zero, or zero where that means nothing.
-    #[error("`{text}` is not {what}: it must be {bound}")]
+    /// Below zero, or zero where that means nothing, or too large.
+    #[error("`{text}` is not {what}: write {bound}")]
     OutOfRange {
         /// What was written.
         text: String,
         /// The kind of quantity wanted, with its article.
         what: &'static str,
         /// The bound that was missed.
-        bound: &'static str,
+        bound: String,
     },
 }
 
@@ -102,6 +102,10 @@ struct Kind {
     bare: &'static [&'static str],
     example: &'static str,
     base: &'static str,
+    /// Digits of the largest number of base units.
+    digits: usize,
+    /// The least it may be.
+    least: &'static str,
     /// Whether its units are but one, in the singular and the plural.
     counts: bool,
 }
@@ -132,6 +136,8 @@ const TIME: Kind = Kind {
     bare: &["ms", "s"],
     example: "25 ms",
     base: "nanoseconds",
+    digits: 18,
+    least: "a time of zero or more",
     counts: false,
 };
 
@@ -165,6 +171,8 @@ const RATE: Kind = Kind {
     bare: &["bit/s"],
     example: "1.544 Mbit/s",
     base: "bits per second",
+    digits: 18,
+    least: "a rate above zero, or `unlimited`",
     counts: false,
 };
 
@@ -190,6 +198,8 @@ const BYTES: Kind = Kind {
     bare: &["B"],
     example: "1000 B",
     base: "bytes",
+    digits: 18,
+    least: "a size of zero or more",
     counts: false,
 };
 
@@ -200,6 +210,8 @@ const PACKETS: Kind = Kind {
     bare: &["packets"],
     example: "3 packets",
     base: "packets",
+    digits: 9,
+    least: "a number of zero or more",
     counts: true,
 };
 
@@ -210,22 +222,22 @@ const SEGMENTS: Kind = Kind {
     bare: &["segments"],
     example: "4 segments",
     base: "segments",
+    digits: 12,
+    least: "a number of zero or more",
     counts: true,
 };
 
 impl Kind {
     /// Reads `text` as a whole number of base units.
     fn read(&self, text: &str) -> Result<u64, UnitError> {
-        let trimmed = text.trim();
-        let (number, unit) = split(trimmed);
+        let (number, unit) = split(text.trim_matches(' '));
         let not_a_number =
             || UnitError::NotANumber { text: text.into(), what: self.what, example: self.example };
-        let (digits, decimals) =
-            decimal(number.trim_start_matches('-')).ok_or_else(not_a_number)?;
+        let (whole, fraction) = decimal(number.trim_start_matches('-')).ok_or_else(not_a_number)?;
         let out_of_range =
             |bound| UnitError::OutOfRange { text: text.into(), what: self.what, bound };
         if number.starts_with('-') {
-            return Err(out_of_range("zero or more"));
+            return Err(out_of_range(self.least.into()));
         }
         if unit.is_empty() {
             let fixes: Vec<String> = self.bare.iter().map(|u| format!("`{number} {u}`")).collect();
@@ -234,17 +246,15 @@ impl Kind {
         let Some(&(_, scale, _)) = self.units.iter().find(|(name, ..)| *name == unit) else {
             return Err(self.wrong_unit(text, number, unit));
         };
-        let product =
-            digits.checked_mul(u128::from(scale)).ok_or_else(|| out_of_range("smaller"))?;
-        let divisor = 10_u128.pow(decimals);
-        if product % divisor != 0 {
-            return Err(UnitError::WrongUnit {
-                text: text.into(),
-                what: self.what,
-                hint: format!("a whole number of {}", self.base),
-            });
+        let most = self.digits - digits(scale);
+        if whole.len() > most {
+            return Err(out_of_range(format!("at most `{} {unit}`", "9".repeat(most))));
         }
-        u64::try_from(product / divisor).map_err(|_| out_of_range("smaller"))
+        in_base_units(whole, fraction, scale).ok_or_else(|| UnitError::WrongUnit {
+            text: text.into(),
+            what: self.what,
+            hint: format!("a whole number of {}", self.base),
+        })
     }
 
     fn wrong_unit(&self, text: &str, number: &str, unit: &str) -> UnitError {
@@ -279,21 +289,39 @@ fn split(text: &str) -> (&str, &str) {
     let end = text
         .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | '_')))
         .unwrap_or(text.len());
-    (&text[..end], text[end..].trim_start())
+    (&text[..end], text[end..].trim_start_matches(' '))
 }
 
-/// Reads a plain decimal as (digits, number of decimals).
-fn decimal(text: &str) -> Option<(u128, u32)> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let all_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
-    if whole.is_empty() && fraction.is_empty() || !all_digits(whole) || !all_digits(fraction) {
+/// Splits a plain decimal into its whole part, without leading zeros, and its decimals.
+fn decimal(text: &str) -> Option<(&str, &str)> {
+    let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+    let (whole, fraction) = match text.split_once('.') {
+        None => (text, ""),
+        Some((whole, fraction)) if digits(fraction) => (whole, fraction),
+        Some(_) => return None,
+    };
+    digits(whole).then_some((whole.trim_start_matches('0'), fraction))
+}
+
+/// Digits by which multiplying with `scale` makes a number longer, at most.
+fn digits(scale: u64) -> usize {
+    if scale == 1 { 0 } else { (scale - 1).ilog10() as usize + 1 }
+}
+
+/// `whole.fraction · scale`, where that is a whole number and the unit has as many decimals.
+fn in_base_units(whole: &str, fraction: &str, scale: u64) -> Option<u64> {
+    let places = match (0..).take_while(|n| scale.is_multiple_of(10_u64.pow(*n))).count() - 1 {
+        // Halves and quarters of the powers of two.
+        0 if scale > 1 => 2,
+        places => places,
+    };
+    if fraction.len() > places {
         return None;
     }
-    if text.ends_with('.') || whole.len() > 19 || fraction.len() > 12 {
-        return None;
-    }
-    let digits = format!("0{whole}{fraction}").parse().ok()?;
-    Some((digits, u32::try_from(fraction.len()).ok()?))
+    let digits: u128 = format!("0{whole}{fraction}").parse().ok()?;
+    let divisor = 10_u128.pow(u32::try_from(fraction.len()).ok()?);
+    let product = digits * u128::from(scale);
+    if product.is_multiple_of(divisor) { u64::try_from(product / divisor).ok() } else { None }
 }
 
 /// `base / scale` as an exact decimal of at most `decimals` places, if it is one.
@@ -324,13 +352,13 @@ impl FromStr for Duration {
 impl FromStr for BitRate {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        if text.trim() == "unlimited" {
+        if text.trim_matches(' ') == "unlimited" {
             return Ok(BitRate::UNLIMITED);
         }
         BitRate::new(RATE.read(text)?).ok_or_else(|| UnitError::OutOfRange {
             text: text.into(),
             what: RATE.what,
-            bound: "above zero, or \"unlimited\"",
+            bound: RATE.least.into(),
         })
     }
 }
@@ -422,7 +450,7 @@ mod tests {
         assert!(message(time("fast")).contains("plain decimal number"));
         assert!(message(time("1.2.3 s")).contains("plain decimal number"));
         assert!(message(time("0.5 ns")).contains("whole number of nanoseconds"));
-        assert!(message(time("99999999999 h")).contains("smaller"));
+        assert!(message(time("99999999999 h")).contains("at most `99999 h`"));
         let zero = "0 bit/s".parse::<BitRate>().unwrap_err().to_string();
         assert!(zero.contains("above zero"), "{zero}");
     }

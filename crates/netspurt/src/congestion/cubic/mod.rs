@@ -173,8 +173,9 @@ impl Stage {
         let whole = alpha.1 * u128::from(cwnd.max(1));
         let acked = u128::from(ack.acked_bytes.min(cwnd));
         let part = acked * u128::from(ack.smss) * alpha.0 + self.reno_rest;
-        self.reno = self.reno.saturating_add(u64::try_from(part / whole).unwrap_or(u64::MAX));
-        self.reno_rest = part % whole;
+        let (more, rest) = divide(part, whole);
+        self.reno = self.reno.saturating_add(u64::try_from(more).unwrap_or(u64::MAX));
+        self.reno_rest = rest;
     }
 
     /// Opens the window towards `target`, which a window of octets acknowledged would reach
@@ -187,8 +188,17 @@ impl Stage {
         let target = target.clamp(cwnd, cwnd.saturating_add(cwnd / 2));
         let acked = u128::from(ack.acked_bytes.min(cwnd));
         let part = u128::from(target - cwnd) * acked + self.rest;
-        window.cwnd += u64::try_from(part / u128::from(cwnd)).unwrap_or(0);
-        self.rest = part % u128::from(cwnd);
+        let (more, rest) = divide(part, u128::from(cwnd));
+        window.cwnd += u64::try_from(more).unwrap_or(0);
+        self.rest = rest;
+    }
+}
+
+/// Quotient and rest; in 64 bits where they do, which is nearly always.
+fn divide(a: u128, b: u128) -> (u128, u128) {
+    match (u64::try_from(a), u64::try_from(b)) {
+        (Ok(a), Ok(b)) => (u128::from(a / b), u128::from(a % b)),
+        _ => (a / b, a % b),
     }
 }
 

@@ -47,6 +47,19 @@ pub enum Queue {
     Pie(PieConfig),
 }
 
+impl Queue {
+    /// How much it may hold at all.
+    pub(in crate::link) fn limit(&self) -> QueueLimit {
+        match self {
+            Queue::DropTail(limit) => *limit,
+            Queue::Red(config) => config.limit,
+            Queue::CoDel(config) => config.limit,
+            Queue::FqCoDel(config) => config.limit,
+            Queue::Pie(config) => config.limit,
+        }
+    }
+}
+
 /// Where a law's decisions go.
 pub(super) struct Desk<'a, F> {
     pub(super) line: &'a mut Line<F>,

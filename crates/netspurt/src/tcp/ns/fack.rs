@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use crate::sample::{RttSample, SampleSource};
 use crate::segment::Cause;
 
-use super::super::ranges::Ranges;
 use super::{Ack, Action, Context, DUP_THRESH, NsSender};
+use crate::ranges::Ranges;
 
 /// What the receiver reported, and what was resent since.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use crate::segment::Cause;
 
-use super::super::ranges::Ranges;
 use super::{Ack, Action, Context, DUP_THRESH, NsSender};
+use crate::ranges::Ranges;
 
 /// What the receiver reported, and how far the holes have been resent.
 #[derive(Debug, Default)]

@@ -65,6 +65,10 @@ impl Tcb {
         }
         self.nxt = self.nxt.max(ack);
         let window_moved = self.update_window(segment, ack);
+        if self.board.is_empty() && ack == self.una && segment.sack().is_empty() {
+            // Data for an end that has nothing outstanding: no news.
+            return true;
+        }
         let pipe_before = self.pipe();
         let mut news = self.take_news(segment, ack, cx.now);
         news.duplicate = self.is_duplicate(segment, &news, window_moved);
@@ -86,7 +90,7 @@ impl Tcb {
         self.react(&news, cx);
         let lost = self.board.lost().saturating_sub(lost_before);
         self.steer(&news, pipe_before, lost, cx);
-        self.arm_probes(news.acked > 0, cx.now);
+        self.moved |= news.acked > 0;
         true
     }
 
@@ -196,10 +200,11 @@ impl Tcb {
         let timed = self.timed.take_if(|timed| timed.end <= self.una).map(|timed| timed.at);
         let sent = match self.config.sampling {
             Sampling::OnePerRtt => timed,
-            Sampling::EachAck => {
-                let once = self.covered_once.first().copied().or(news.sacked_oldest);
-                once.or(news.resent_oldest)
-            }
+            Sampling::EachAck => self.sent_once(news).or(news.resent_oldest),
+            Sampling::EachAckOrEcho => match self.sent_once(news).or(news.resent_oldest) {
+                None if news.acked > 0 => return self.measure_doubtful(news, cx),
+                once => once,
+            },
             Sampling::EachSegment if !self.covered_once.is_empty() => {
                 return self.measure_each(news, cx);
             }
@@ -217,6 +222,21 @@ impl Tcb {
         }
     }
 
+    /// When the oldest segment left that an ACK newly covers, of those sent once.
+    fn sent_once(&self, news: &News) -> Option<Time> {
+        self.covered_once.first().copied().or(news.sacked_oldest)
+    }
+
+    /// Nothing the ACK covers went out just once: the echo tells which copy it answers.
+    fn measure_doubtful(&mut self, news: &News, cx: &mut Context<'_>) {
+        let Some(rtt) = self.doubtful_echo(news.echo, cx.now) else {
+            return self.timer.progress(false);
+        };
+        self.take_exact_rtt(rtt);
+        let trip = self.echoed_trip(rtt, news.acked, cx.now);
+        self.timer.sample(trip, cx);
+    }
+
     fn measure_each(&mut self, news: &News, cx: &mut Context<'_>) {
         for place in 0..self.covered_once.len() {
             let trip = self.trip(self.covered_once[place], 1, news.acked);
@@ -228,19 +248,27 @@ impl Tcb {
     /// went out twice.
     fn measure_echo(&mut self, news: &News, cx: &mut Context<'_>) {
         let trip = match news.echo.filter(|echo| *echo > 0) {
-            Some(echo) => {
-                let elapsed = Self::stamp(cx.now).wrapping_sub(echo);
-                let rtt = Duration::from_millis(u64::from(elapsed));
-                let sent = cx.now.as_nanos().saturating_sub(rtt.as_nanos());
-                let trip = self.trip(Time::from_nanos(sent), 1, news.acked);
-                RttSample { source: SampleSource::Echo, ..trip }
-            }
+            Some(echo) => self.echoed_trip(since_stamp(echo, cx.now), news.acked, cx.now),
             None => match self.covered_once.first() {
                 Some(sent) => self.trip(*sent, 1, news.acked),
                 None => return self.timer.progress(false),
             },
         };
         self.timer.sample(trip, cx);
+    }
+
+    /// The round trip that the echo of a stamp tells where Linux asks it.
+    pub(super) fn doubtful_echo(&self, echo: Option<u32>, now: Time) -> Option<Duration> {
+        let asked = self.config.sampling == Sampling::EachAckOrEcho && self.agreed.timestamps;
+        let echo = echo.filter(|echo| asked && *echo > 0)?;
+        Some(since_stamp(echo, now).max(Duration::from_millis(1)))
+    }
+
+    /// A round trip that an echo tells, which is of one copy only.
+    pub(super) fn echoed_trip(&self, rtt: Duration, acked: u64, now: Time) -> RttSample {
+        let sent = now.as_nanos().saturating_sub(rtt.as_nanos());
+        let trip = self.trip(Time::from_nanos(sent), 1, acked);
+        RttSample { source: SampleSource::Echo, ..trip }
     }
 
     /// The round trip of a segment that left at `sent` for the last of its `times`.
@@ -312,6 +340,11 @@ impl Tcb {
             rate,
         }
     }
+}
+
+/// What has passed since the clock of the time stamps option read `echo`.
+fn since_stamp(echo: u32, now: Time) -> Duration {
+    Duration::from_millis(u64::from(Tcb::stamp(now).wrapping_sub(echo)))
 }
 
 /// Whether a 32-bit stamp is older than another (RFC 7323 §5.2).

@@ -23,8 +23,10 @@ impl Tcb {
     /// Does what is due at `now`, one thing at a time.
     pub(in crate::tcp) fn on_deadline(&mut self, cx: &mut Context<'_>) {
         let now = cx.now;
+        self.tell_time(now);
         let Deadlines { tlp, reorder, sfr, persist, pace, linger } = self.deadlines;
         if self.rx.deadline <= now {
+            self.rx.patience.on_wait_over(self.timer.rto());
             self.send_ack(cx);
         } else if pace <= now {
             self.deadlines.pace = Time::NEVER;
@@ -59,7 +61,12 @@ impl Tcb {
         if self.retries > most {
             return self.fail(Failure::TimedOut);
         }
-        self.timer.back_off(if opening { TimeoutKind::Syn } else { TimeoutKind::Rto }, cx);
+        let kind = match self.state {
+            State::SynSent => TimeoutKind::Syn,
+            State::SynReceived => TimeoutKind::SynAck,
+            _ => TimeoutKind::Rto,
+        };
+        self.timer.back_off(kind, cx);
         if opening {
             return self.resend_syn(cx);
         }
@@ -83,17 +90,9 @@ impl Tcb {
         self.timer.restart(now, from, oldest, self.config.timer_clock);
     }
 
-    /// Arms the probes that follow an ACK or a sending.
-    pub(super) fn arm_probes(&mut self, progress: bool, now: Time) {
-        if !progress {
-            return;
-        }
-        self.arm_tlp(now);
-    }
-
     /// RFC 8985 §7.2: a probe is due two round trips after the last sending or ACK, and when
     /// the retransmission timer would fire at the latest.
-    fn arm_tlp(&mut self, now: Time) {
+    pub(super) fn arm_tlp(&mut self, now: Time) {
         self.deadlines.tlp = Time::NEVER;
         let quiet = matches!(self.repair.phase, Phase::Open | Phase::Cwr);
         let able = self.config.tlp && self.uses_sack() && quiet && self.board.sacked() == 0;
@@ -102,7 +101,7 @@ impl Tcb {
         }
         let wait = match self.srtt {
             Some(srtt) if self.segs(self.flight()) <= 1 => srtt * 2 + self.config.max_ack_delay,
-            Some(srtt) => srtt * 2 + self.config.tlp_slack,
+            Some(srtt) => srtt * 2 + self.config.timer_slack,
             None => PTO_INITIAL,
         };
         let due = self.config.timer_clock.expiry(now, wait);

@@ -1,9 +1,11 @@
 //! Segments that arrive, by the state they meet (RFC 9293 §3.10.7).
 
 use crate::segment::{Ecn, Flags, Segment, SynOptions};
+use crate::units::Time;
 
 use super::super::transmit::Context;
 use super::board::Sent;
+use super::patience::Moment;
 use super::receive::AckNeed;
 use super::{Agreed, DEFAULT_MSS, DEFAULT_MSS_V6, Failure, State, TIMESTAMPS_BYTES, Tcb};
 
@@ -13,6 +15,7 @@ const SHIFT_MAX: u8 = 14;
 impl Tcb {
     /// A segment arrived.
     pub(in crate::tcp) fn on_segment(&mut self, segment: &Segment, cx: &mut Context<'_>) {
+        self.tell_time(cx.now);
         match self.state {
             State::Closed => self.refuse(segment, cx),
             State::Listen => self.on_segment_in_listen(segment, cx),
@@ -120,7 +123,7 @@ impl Tcb {
         }
         self.take_marks(segment);
         if segment.len > 0 {
-            self.rx.on_data(segment, cx.now, &self.config);
+            self.take_data(segment, cx.now);
         }
         if flags.has(Flags::FIN) {
             self.rx.fin = Some(right - 1);
@@ -152,12 +155,17 @@ impl Tcb {
     /// and it is answered (RFC 9293 §3.10.7.4).
     fn on_unacceptable(&mut self, segment: &Segment, left: u64, right: u64, cx: &mut Context<'_>) {
         if segment.len > 0 && right <= self.rx.nxt {
-            self.rx.on_data(segment, cx.now, &self.config);
+            self.take_data(segment, cx.now);
         }
         if self.state == State::TimeWait && left < self.rx.nxt {
             self.deadlines.linger = cx.now + self.config.time_wait;
         }
         self.rx.need = AckNeed::Now;
+    }
+
+    fn take_data(&mut self, segment: &Segment, now: Time) {
+        let at = Moment { now, srtt: self.srtt, rto: self.timer.rto() };
+        self.rx.on_data(segment, &at, &self.config);
     }
 
     /// RFC 7323 §5.2: a stamp older than the last says so.
@@ -254,11 +262,12 @@ impl Tcb {
         self.peer_window_max = self.peer_window;
         self.retries = 0;
         self.timer.stop();
-        let resent = syn.is_none_or(|syn| syn.times > 1);
+        let forgiven = self.config.syn_resends_forgiven;
+        let resent = syn.is_none_or(|syn| u32::from(syn.times) > 1 + forgiven);
         if let Some(syn) = syn {
-            self.measure_handshake(&syn, cx);
+            self.measure_handshake(&syn, segment, cx);
         }
-        // RFC 5681 §3.1: after a lost SYN the initial window is one segment.
+        // RFC 5681 §3.1: after a lost SYN the initial window is one segment; Linux forgives one.
         let segs = if resent { 1 } else { self.config.initial_window_segs };
         self.window.cwnd = u64::from(segs) * self.smss;
         self.congestion.on_open(self.handshake_rtt, &self.window);
@@ -326,13 +335,17 @@ impl Tcb {
         cx.outbox.push_back(reset);
     }
 
-    pub(super) fn measure_handshake(&mut self, syn: &Sent, cx: &mut Context<'_>) {
+    pub(super) fn measure_handshake(&mut self, syn: &Sent, ack: &Segment, cx: &mut Context<'_>) {
         if syn.times == 1 {
             let rtt = cx.now - syn.at;
             self.handshake_rtt = Some(rtt);
             self.take_exact_rtt(rtt);
         }
-        let trip = self.trip(syn.at, syn.times, 0);
+        let echo = ack.timestamps().map(|stamps| stamps.ecr);
+        let trip = match self.doubtful_echo(echo, cx.now).filter(|_| syn.times > 1) {
+            Some(rtt) => self.echoed_trip(rtt, 0, cx.now),
+            None => self.trip(syn.at, syn.times, 0),
+        };
         self.timer.handshake(trip, cx);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::segment::Cause;
 use crate::units::Time;
 
-use super::super::ranges::Ranges;
+use crate::ranges::Ranges;
 
 /// One segment on its way, SYN and FIN counted as an octet each.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +72,11 @@ impl Board {
         self.segs.is_empty()
     }
 
+    /// Whether nothing is SACKed, lost or resent.
+    pub(super) fn is_orderly(&self) -> bool {
+        self.sacked == 0 && self.lost == 0 && self.resent == 0
+    }
+
     pub(super) fn len(&self) -> usize {
         self.segs.len()
     }
@@ -118,6 +123,11 @@ impl Board {
         self.segs.iter()
     }
 
+    /// The place behind the run of arrived segments that holds `octet`.
+    pub(super) fn after_run(&self, octet: u64) -> usize {
+        self.place_of(self.arrived.holding(octet).map_or(octet + 1, |run| run.1))
+    }
+
     /// A segment of new data went out.
     pub(super) fn push(&mut self, sent: Sent) {
         self.segs.push_back(sent);
@@ -147,7 +157,9 @@ impl Board {
                 break;
             }
         }
-        self.arrived.remove_below(ack);
+        if !self.arrived.is_empty() {
+            self.arrived.remove_below(ack);
+        }
     }
 
     fn uncount(&mut self, gone: &Sent) {

@@ -15,7 +15,8 @@ pub enum DelayedAck {
     Never,
     /// Every second full segment, or after this long (RFC 5681 §4.2, RFC 9293 §3.8.6.3).
     Fixed(Duration),
-    /// Linux's: the wait follows the gaps between arrivals, from `min` up to `max`.
+    /// Linux's: the first at once, then a wait that follows the gaps between arrivals, from
+    /// `min` up to `max`, or none where the peer pushed and the application has read it all.
     Adaptive {
         /// The shortest wait, and the first.
         min: Duration,
@@ -29,8 +30,10 @@ pub enum DelayedAck {
 pub enum Sampling {
     /// One segment at a time is timed (RFC 6298 §3).
     OnePerRtt,
-    /// The oldest segment that an ACK newly covers, as Linux does.
+    /// The oldest segment that an ACK newly covers.
     EachAck,
+    /// The same, and where all it covers was sent again the echo of a time stamp, as Linux does.
+    EachAckOrEcho,
     /// Each segment that an ACK newly covers (Allman and Paxson 1999).
     EachSegment,
     /// The echo of a time stamp, on each ACK of new data (RFC 7323 §4).
@@ -134,7 +137,7 @@ pub struct RfcConfig {
     pub nagle: bool,
     /// When the receiving side acknowledges.
     pub acks: DelayedAck,
-    /// Segments acknowledged at once at the start (Linux's quick ACKs).
+    /// Segments acknowledged at once at the start, at most (Linux's quick ACKs).
     pub quick_acks_segs: u32,
     /// Octets the receiving side holds for its application.
     pub receive_buffer_bytes: u64,
@@ -142,13 +145,19 @@ pub struct RfcConfig {
     pub retries: u32,
     /// Resends of a SYN.
     pub syn_retries: u32,
+    /// Resends of a SYN that leave the initial window as it is: none in RFC 5681 §3.1, one in
+    /// Linux.
+    pub syn_resends_forgiven: u32,
     /// How long an end that closed first waits for stragglers: twice the MSL of RFC 9293 §3.6.1.
     pub time_wait: Duration,
+    /// Probes of a closed window carry no octet, but an old number, as Linux's do.
+    pub empty_window_probes: bool,
     /// What a tail loss probe of a lone segment allows for the peer's delayed ACK
     /// (RFC 8985 §7.2).
     pub max_ack_delay: Duration,
-    /// What it allows otherwise, beyond two round trips: nothing in RFC 8985, 2 ms in Linux.
-    pub tlp_slack: Duration,
+    /// What it allows otherwise, beyond two round trips, and what RACK's timer allows: nothing in
+    /// RFC 8985, 2 ms in Linux.
+    pub timer_slack: Duration,
 }
 
 /// What is restored when a resend proves to have been needless.
@@ -205,9 +214,11 @@ impl RfcConfig {
             receive_buffer_bytes: 1 << 22,
             retries: 15,
             syn_retries: 6,
+            syn_resends_forgiven: 0,
             time_wait: Duration::from_secs(240),
+            empty_window_probes: false,
             max_ack_delay: Duration::from_millis(200),
-            tlp_slack: Duration::ZERO,
+            timer_slack: Duration::ZERO,
         }
     }
 
@@ -225,11 +236,15 @@ impl RfcConfig {
             timer_clock: Clock::LINUX_HZ250,
             acks: DelayedAck::Adaptive {
                 min: Duration::from_millis(40),
-                max: Duration::from_millis(200),
+                // `tcp_delack_max`: a jiffy less than the least timer of the peer.
+                max: Duration::from_millis(196),
             },
             quick_acks_segs: 16,
             time_wait: Duration::from_secs(60),
-            tlp_slack: Duration::from_millis(2),
+            timer_slack: Duration::from_millis(2),
+            syn_resends_forgiven: 1,
+            empty_window_probes: true,
+            sampling: Sampling::EachAckOrEcho,
             ..Self::rfc_2026()
         }
     }

@@ -118,10 +118,15 @@ impl Tcb {
 
     /// RFC 8985 §6.2 step 5; what is not late yet will be looked at again when it is.
     fn detect_by_time(&mut self, now: Time) {
+        if self.board.is_orderly() {
+            // Everything outstanding left after what has arrived.
+            self.deadlines.reorder = Time::NEVER;
+            return;
+        }
         let repairing = self.repair.phase.is_repairing();
         let Some(with) = self.circumstances(now, repairing) else { return };
         let wait: Option<Duration> = self.rack.detect(&mut self.board, &with);
-        self.deadlines.reorder =
-            wait.map_or(Time::NEVER, |wait| self.config.timer_clock.expiry(now, wait));
+        let due = |wait| self.config.timer_clock.expiry(now, wait + self.config.timer_slack);
+        self.deadlines.reorder = wait.map_or(Time::NEVER, due);
     }
 }

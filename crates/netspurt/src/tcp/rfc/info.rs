@@ -72,6 +72,10 @@ pub struct TcpInfo {
     pub resends: u64,
     /// The largest payload this end takes.
     pub mss: u16,
+    /// How long the next acknowledgment may wait: Linux's `ato`.
+    pub ack_wait: Duration,
+    /// Octets of payload in what counts as a full segment of the peer's.
+    pub peer_smss: u64,
 }
 
 impl Tcb {
@@ -113,6 +117,8 @@ impl Tcb {
             data_segments: self.count.data_segments,
             resends: self.count.resends,
             mss: self.config.mss,
+            ack_wait: self.rx.patience.longest(),
+            peer_smss: self.rx.patience.full(),
         }
     }
 }

@@ -13,6 +13,7 @@ mod config;
 mod detect;
 mod info;
 mod output;
+mod patience;
 mod prr;
 mod rack;
 mod rate;
@@ -87,6 +88,27 @@ pub enum Failure {
     Reset,
     /// Resends were in vain (RFC 9293 §3.8.3).
     TimedOut,
+}
+
+/// What a sender's time went into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SendTimes {
+    /// Repairing losses.
+    pub repairing: Duration,
+    /// With something to send that the congestion window, or pacing, held back.
+    pub cwnd_limited: Duration,
+    /// With something to send that the peer's window held back.
+    pub rwnd_limited: Duration,
+}
+
+/// What holds the next octets back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Held {
+    /// Nothing, or there are none.
+    #[default]
+    No,
+    ByCwnd,
+    ByPeer,
 }
 
 /// What both ends agreed on.
@@ -182,6 +204,8 @@ pub(super) struct Tcb {
     timed: Option<Timed>,
     /// When the segments left that the last ACK newly covered, of those sent once.
     covered_once: Vec<Time>,
+    /// Whether an ACK moved `una` since probes were last armed.
+    moved: bool,
     /// Timeouts in a row.
     retries: u32,
     /// The octet at which the present window of data ends, and how many there were.
@@ -204,6 +228,10 @@ pub(super) struct Tcb {
     corked: bool,
     sent: u64,
     pub(super) count: SendCount,
+    times: SendTimes,
+    held: Held,
+    /// Up to when `times` is told.
+    told: Time,
     reported: Option<CwndState>,
 }
 
@@ -220,10 +248,8 @@ const DEFAULT_MSS: u16 = 536;
 const DEFAULT_MSS_V6: u16 = 1220;
 /// Octets of the time stamps option with its padding (RFC 7323 App. A).
 const TIMESTAMPS_BYTES: u16 = 12;
-/// Segments acknowledged at once after the application asked for that (Linux).
-const QUICK_SEGS: u32 = 16;
 /// The TCP header without options.
-const TCP_HEADER_BYTES: u16 = 20;
+pub(super) const TCP_HEADER_BYTES: u16 = 20;
 
 impl Tcb {
     pub(super) fn new(config: &RfcConfig) -> Self {
@@ -254,6 +280,7 @@ impl Tcb {
             timer: RetransmitTimer::new(config.rto.build(), config.clock),
             timed: None,
             covered_once: Vec::new(),
+            moved: false,
             retries: 0,
             round_end: 0,
             round: 0,
@@ -271,6 +298,9 @@ impl Tcb {
             corked: false,
             sent: 0,
             count: SendCount::default(),
+            times: SendTimes::default(),
+            held: Held::No,
+            told: Time::ZERO,
             reported: None,
         }
     }
@@ -348,6 +378,26 @@ impl Tcb {
         seq::from_wire(self.config.iss, wire, self.una)
     }
 
+    /// What its time went into, up to the last step.
+    pub(super) fn times(&self) -> SendTimes {
+        self.times
+    }
+
+    /// Counts the time since the last step, in which nothing changed.
+    pub(super) fn tell_time(&mut self, now: Time) {
+        let span = now.saturating_since(self.told);
+        self.told = now;
+        let SendTimes { repairing, cwnd_limited, rwnd_limited } = &mut self.times;
+        if self.repair.phase.is_repairing() {
+            *repairing = *repairing + span;
+        }
+        match self.held {
+            Held::No => {}
+            Held::ByCwnd => *cwnd_limited = *cwnd_limited + span,
+            Held::ByPeer => *rwnd_limited = *rwnd_limited + span,
+        }
+    }
+
     /// The earliest instant at which something falls due.
     pub(super) fn next_deadline(&self) -> Time {
         self.timer.deadline().min(self.rx.deadline).min(self.deadlines.first())
@@ -375,6 +425,7 @@ impl Tcb {
         if self.closing {
             return;
         }
+        self.tell_time(cx.now);
         self.end = self.end.saturating_add(octets);
         self.open(cx);
         self.output(cx);
@@ -402,7 +453,7 @@ impl Tcb {
 
     /// Whether the next segments are acknowledged at once; what is owed goes out then.
     pub(super) fn set_quick_acks(&mut self, quick: bool, cx: &mut Context<'_>) {
-        self.rx.quick_segs = if quick { QUICK_SEGS } else { 0 };
+        self.rx.patience.set_quick(quick);
         if quick && !alarm::is_idle(self.rx.deadline) {
             self.send_ack(cx);
         }

@@ -8,7 +8,7 @@ use super::super::config::Recovery;
 use super::super::transmit::Context;
 use super::board::Sent;
 use super::repair::{Frto, Phase};
-use super::{State, TCP_HEADER_BYTES, TIMESTAMPS_BYTES, Tcb, Timed};
+use super::{Held, State, TCP_HEADER_BYTES, TIMESTAMPS_BYTES, Tcb, Timed};
 
 /// Octets of a SACK option without its blocks, padding included, and of each block.
 const SACK_BYTES: u16 = 4;
@@ -22,18 +22,37 @@ const PACE_AVOIDANCE: u64 = 120;
 impl Tcb {
     /// Sends what may be sent now.
     pub(super) fn output(&mut self, cx: &mut Context<'_>) {
-        if !self.state.may_send() {
+        let idle = self.board.is_empty() && self.unsent() == 0;
+        if idle || !self.state.may_send() {
+            self.held = Held::No;
+            self.moved = false;
+            self.deadlines.tlp = Time::NEVER;
+            self.deadlines.persist = Time::NEVER;
             return;
         }
         let sent_before = self.sent;
         while !self.is_paced(cx.now) && self.send_one(cx) {}
-        if self.sent > sent_before {
-            self.arm_probes(true, cx.now);
+        if self.sent > sent_before || core::mem::take(&mut self.moved) {
+            self.moved = false;
+            self.arm_tlp(cx.now);
         }
         if self.pipe() + self.smss > self.window.cwnd {
             self.limited_until = self.nxt;
         }
         self.arm_persist(cx.now);
+        self.held = self.what_holds(cx.now);
+    }
+
+    fn what_holds(&self, now: Time) -> Held {
+        if self.unsent() == 0 && self.board.waiting() == 0 {
+            Held::No
+        } else if now < self.paced_until || self.pipe() + self.smss > self.window.cwnd {
+            Held::ByCwnd
+        } else if self.nxt >= self.una + self.peer_window {
+            Held::ByPeer
+        } else {
+            Held::No
+        }
     }
 
     /// Sends one segment: what is lost first, then what is new (RFC 6675 §4, NextSeg).
@@ -227,7 +246,10 @@ impl Tcb {
         let room = (self.smss - len) >= u64::from(SACK_BYTES + SACK_BLOCK_BYTES);
         self.acknowledge_in(&mut segment, if room { 1 } else { 0 });
         segment.size_bytes += segment.len;
-        self.count.data_segments += u64::from(len > 0);
+        if len > 0 {
+            self.count.data_segments += 1;
+            self.rx.patience.on_data_sent(cx.now);
+        }
         self.last_sent = cx.now;
         self.count_sent(len);
         self.pace(u64::from(segment.size_bytes), cx.now);
@@ -277,13 +299,18 @@ impl Tcb {
     }
 
     /// An octet beyond a closed window, to learn whether it opened (RFC 9293 §3.8.6.1). It is
-    /// not counted as sent until it is acknowledged.
+    /// not counted as sent until it is acknowledged. Linux sends none, but numbers the segment
+    /// one too low, so that it must be answered.
     pub(super) fn send_window_probe(&mut self, cx: &mut Context<'_>) {
         let mut segment = self.blank(cx);
         self.acknowledge_in(&mut segment, 0);
-        segment.len = 1;
-        segment.size_bytes += 1;
-        self.count.data_segments += 1;
+        if self.config.empty_window_probes {
+            segment.seq = segment.seq.wrapping_sub(1);
+        } else {
+            segment.len = 1;
+            segment.size_bytes += 1;
+            self.count.data_segments += 1;
+        }
         cx.outbox.push_back(segment);
     }
 

@@ -11,6 +11,9 @@ const PERSISTENCE: u8 = 16;
 /// The window is this share of the least round trip, times its multiplier.
 const QUARTERS: u64 = 4;
 
+/// Segments known to have arrived that a look for losses passes one by one.
+const STEPS: u32 = 4;
+
 /// What RACK knows of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Rack {
@@ -80,6 +83,11 @@ impl Rack {
         }
     }
 
+    /// Whether `sent` left after the newest segment known to have arrived (`RACK_sent_after`).
+    fn is_younger(&self, sent: &Sent) -> bool {
+        (sent.at, sent.end) > (self.xmit, self.end_seq)
+    }
+
     /// How long a segment may be late before it is lost (§6.2 step 4).
     fn window(&self, with: &Circumstances) -> Duration {
         if !self.reordering_seen && with.eager {
@@ -98,32 +106,34 @@ impl Rack {
     pub(super) fn detect(&self, board: &mut Board, with: &Circumstances) -> Option<Duration> {
         let late = self.late(with);
         let mut wait: Option<Duration> = None;
-        let mut at = board.front()?.seq;
-        loop {
-            if let Some((_, end)) = board.arrived().holding(at) {
-                at = end;
+        let (mut place, mut run) = (0, 0);
+        while place < board.len() {
+            let sent = board.get(place);
+            if sent.sacked {
+                // A few are passed one by one, a long run at once.
+                run += 1;
+                place = if run < STEPS { place + 1 } else { board.after_run(sent.seq) };
+                continue;
             }
-            let place = board.place_of(at);
-            if place >= board.len() {
-                return wait;
-            }
-            let sent = *board.get(place);
-            at = sent.end;
-            let younger = (sent.at, sent.end) > (self.xmit, self.end_seq);
+            let sent = *sent;
+            run = 0;
+            place += 1;
+            let younger = self.is_younger(&sent);
             if younger && sent.times == 1 {
                 // So is every original above it.
-                return wait;
+                break;
             }
-            if sent.sacked || younger || sent.lost.is_some() && !sent.resent {
+            if younger || sent.lost.is_some() && !sent.resent {
                 continue;
             }
             let due = sent.at + late;
             if due <= with.now {
-                board.lose(place, Cause::Rack);
+                board.lose(place - 1, Cause::Rack);
             } else {
                 let left = due - with.now;
                 wait = Some(wait.map_or(left, |longest: Duration| longest.max(left)));
             }
         }
+        wait
     }
 }

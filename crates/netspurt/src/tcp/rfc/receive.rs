@@ -2,11 +2,12 @@
 
 use crate::segment::{SackBlock, SackBlocks, Segment};
 use crate::seq;
-use crate::units::{Duration, Time};
+use crate::units::Time;
 
-use super::super::ranges::{Range, Ranges};
 use super::super::receiver::ReceiveCount;
-use super::config::{DelayedAck, RfcConfig};
+use super::config::RfcConfig;
+use super::patience::{Moment, Patience};
+use crate::ranges::{Range, Ranges};
 
 /// What a segment asks of the acknowledging side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,28 +41,19 @@ pub(super) struct Receiver {
     /// Whether the application reads as data comes.
     pub(super) reads_at_once: bool,
     buffer: u64,
-    /// The largest segment seen: what counts as full.
+    /// The largest segment seen.
     full: u64,
     /// Octets of the peer's, its FIN included, end here.
     pub(super) fin: Option<u64>,
-    acks: DelayedAck,
+    pub(super) patience: Patience,
     /// When a held acknowledgment goes out.
     pub(super) deadline: Time,
-    /// When the application asked for acknowledgments at once, or the start does.
-    pub(super) quick_segs: u32,
-    /// Linux's `ato`: what an adaptive wait has come to.
-    wait: Duration,
-    last_arrival: Option<Time>,
     pub(super) need: AckNeed,
     pub(super) count: ReceiveCount,
 }
 
 impl Receiver {
     pub(super) fn new(config: &RfcConfig) -> Self {
-        let wait = match config.acks {
-            DelayedAck::Never => Duration::ZERO,
-            DelayedAck::Fixed(wait) | DelayedAck::Adaptive { min: wait, .. } => wait,
-        };
         Self {
             irs: 0,
             nxt: 1,
@@ -75,11 +67,8 @@ impl Receiver {
             buffer: config.receive_buffer_bytes,
             full: 0,
             fin: None,
-            acks: config.acks,
+            patience: Patience::new(config),
             deadline: Time::NEVER,
-            quick_segs: config.quick_acks_segs,
-            wait,
-            last_arrival: None,
             need: AckNeed::None,
             count: ReceiveCount::default(),
         }
@@ -100,13 +89,20 @@ impl Receiver {
         self.unread
     }
 
-    /// The application took `octets`; whether the window opened enough to tell at once: by the
-    /// step of RFC 9293 §3.8.6.2.2, and to twice what the peer knows, as Linux has it, so that
-    /// a wide window is not told at every reading.
+    /// Whether something that arrived waits for its acknowledgment.
+    fn is_owed(&self) -> bool {
+        self.need > AckNeed::None || self.deadline < Time::NEVER
+    }
+
+    /// The application took `octets`; whether an acknowledgment is to go out: one waited for
+    /// this, or the window opened enough to tell at once: by the step of RFC 9293 §3.8.6.2.2, and
+    /// to twice what the peer knows, as Linux has it, so that a wide window is not told at every
+    /// reading.
     pub(super) fn read(&mut self, octets: u64) -> bool {
         self.unread -= octets.min(self.unread);
+        let asked = self.is_owed() && self.unread == 0 && self.patience.is_asked();
         let (before, wanted) = (self.window(), self.wanted_edge().saturating_sub(self.nxt));
-        wanted >= before + self.least_step() && wanted >= 2 * before
+        asked || wanted >= before + self.least_step() && wanted >= 2 * before
     }
 
     fn wanted_edge(&self) -> u64 {
@@ -136,31 +132,38 @@ impl Receiver {
     }
 
     /// Takes payload in.
-    pub(super) fn on_data(&mut self, segment: &Segment, now: Time, config: &RfcConfig) {
+    pub(super) fn on_data(&mut self, segment: &Segment, at: &Moment, config: &RfcConfig) {
         let left = self.octet(segment.seq);
         let right = left + u64::from(segment.len);
         self.count.segments += 1;
         self.full = self.full.max(u64::from(segment.len));
-        let in_order = left <= self.nxt && right > self.nxt && self.above.is_empty();
-        let new = self.take_in(left, right.min(self.nxt + self.window()), config);
+        let (next, window) = (left <= self.nxt && right > self.nxt, self.window());
+        let in_order = next && self.above.is_empty();
+        let new = self.take_in(left, right.min(self.nxt + window), config);
         if !new {
             self.count.duplicates += 1;
+            self.patience.on_duplicate(window);
+        } else if next {
+            self.patience.on_arrival(segment, window, at);
         }
-        self.pace(now);
-        let need = if in_order && new { self.need_in_order() } else { AckNeed::Now };
+        let held = self.nxt - self.told;
+        let patient = in_order && new;
+        let need =
+            if patient { self.patience.need(held, self.reads_at_once) } else { AckNeed::Now };
         self.need = self.need.max(need);
-        if need == AckNeed::Later && self.deadline == Time::NEVER {
-            self.deadline = config.timer_clock.expiry(now, self.wait);
+        if need == AckNeed::Later {
+            self.hold(at, config);
         }
     }
 
-    /// How urgent the acknowledgment of data in order is: at least every second full segment
-    /// (RFC 5681 §4.2).
-    fn need_in_order(&self) -> AckNeed {
-        let held = self.nxt - self.told;
-        let every = matches!(self.acks, DelayedAck::Never) || self.quick_segs > 0;
-        // Linux counts more than one full segment, RFC 5681 two: the same for full ones.
-        if every || held > self.full { AckNeed::Now } else { AckNeed::Later }
+    /// Lets the acknowledgment wait, unless its time is up.
+    fn hold(&mut self, at: &Moment, config: &RfcConfig) {
+        if self.deadline <= at.now + self.patience.remainder() {
+            self.need = AckNeed::Now;
+            return;
+        }
+        let due = config.timer_clock.expiry(at.now, self.patience.wait(at));
+        self.deadline = self.deadline.min(due);
     }
 
     /// Whether the octets brought anything new.
@@ -186,11 +189,13 @@ impl Receiver {
         }
         let before = self.nxt;
         self.nxt = right;
-        if let Some((_, end)) = self.above.holding(right) {
-            self.nxt = end;
+        if !self.above.is_empty() {
+            if let Some((_, end)) = self.above.holding(right) {
+                self.nxt = end;
+            }
+            self.above.remove_below(self.nxt);
+            self.blocks.retain(|block| block.0 > self.nxt);
         }
-        self.above.remove_below(self.nxt);
-        self.blocks.retain(|block| block.0 > self.nxt);
         self.deliver(self.nxt - before);
         true
     }
@@ -208,20 +213,6 @@ impl Receiver {
         }
     }
 
-    /// Linux's wait for the next acknowledgment, from the gap since the last arrival
-    /// (`tcp_event_data_recv`).
-    fn pace(&mut self, now: Time) {
-        let last = self.last_arrival.replace(now);
-        let (DelayedAck::Adaptive { min, max }, Some(last)) = (self.acks, last) else { return };
-        let gap = now.saturating_since(last);
-        if gap <= min / 2 {
-            self.wait = self.wait / 2 + min / 2;
-        } else if gap < self.wait {
-            self.wait = self.wait / 2 + gap;
-        }
-        self.wait = self.wait.min(max).max(min);
-    }
-
     /// Takes the peer's FIN in where everything before it is there; whether it did.
     pub(super) fn take_fin(&mut self) -> bool {
         let reached = self.fin == Some(self.nxt);
@@ -236,11 +227,11 @@ impl Receiver {
     /// reported first (RFC 2883 §4), then the block of the newest segment, then the ones most
     /// recently reported (RFC 2018 §4).
     pub(super) fn acknowledge(&mut self, room: usize) -> SackBlocks {
+        // A duplicate's answer is not counted: it tells of nothing new.
+        self.patience.on_acknowledged(self.nxt > self.told || !self.above.is_empty());
         self.told = self.nxt;
         self.deadline = Time::NEVER;
         self.need = AckNeed::None;
-        // The handshake's ACK is not one of the quick ones.
-        self.quick_segs = self.quick_segs.saturating_sub(u32::from(self.count.segments > 0));
         let mut blocks = SackBlocks::default();
         let wire = |octet| seq::to_wire(self.irs, octet);
         let duplicate = self.duplicate.take();

@@ -14,7 +14,9 @@ impl Tcb {
         if let Some(prior) = &mut self.repair.prior
             && cause != Cause::Tlp
         {
-            prior.first_stamp.get_or_insert(stamp);
+            if !prior.resent {
+                prior.first_stamp = Some(stamp);
+            }
             prior.unreported += 1;
             prior.resent = true;
         }
@@ -99,7 +101,7 @@ impl Tcb {
             }
         }
         // RFC 4015 §3.2 has counted what this ACK covers.
-        self.repair.settled = true;
+        self.repair.settled = self.config.undo == Undo::Rfc4015;
         self.congestion.on_undo(cx.now, &mut self.window);
         if prior.was_timeout {
             self.timer.spurious(cx);

@@ -1,32 +1,42 @@
 //! A set of octets, as disjoint ranges in order.
 
 /// Octets from `left` up to, not including, `right`.
-pub(super) type Range = (u64, u64);
+pub type Range = (u64, u64);
 
-/// Disjoint, not touching, in ascending order.
+/// Disjoint ranges, not touching, in ascending order.
+///
+/// ```
+/// use netspurt::ranges::Ranges;
+/// let mut arrived = Ranges::default();
+/// arrived.insert(1, 961);
+/// arrived.insert(1921, 2881);
+/// assert_eq!((arrived.total(), arrived.top()), (1920, Some(2881)));
+/// assert!(arrived.holds(1921, 2000) && !arrived.holds(900, 1000));
+/// ```
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ranges {
+pub struct Ranges {
     ranges: Vec<Range>,
     total: u64,
 }
 
 impl Ranges {
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether there is no octet in the set.
+    pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     /// How many octets are in the set.
-    pub(super) fn total(&self) -> u64 {
+    pub fn total(&self) -> u64 {
         self.total
     }
 
     /// The ranges, ascending.
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = Range> + '_ {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Range> + '_ {
         self.ranges.iter().copied()
     }
 
     /// Adds `left..right`; the range that now holds it.
-    pub(super) fn insert(&mut self, left: u64, right: u64) -> Range {
+    pub fn insert(&mut self, left: u64, right: u64) -> Range {
         if left >= right {
             return (left, left);
         }
@@ -53,7 +63,7 @@ impl Ranges {
     }
 
     /// Takes out everything below `octet`.
-    pub(super) fn remove_below(&mut self, octet: u64) {
+    pub fn remove_below(&mut self, octet: u64) {
         let gone = self.ranges.partition_point(|range| range.1 <= octet);
         self.total -= self.ranges.drain(..gone).map(|(l, r)| r - l).sum::<u64>();
         if let Some(first) = self.ranges.first_mut().filter(|first| first.0 < octet) {
@@ -62,25 +72,41 @@ impl Ranges {
         }
     }
 
-    pub(super) fn clear(&mut self) {
+    /// Takes `left..right` out.
+    pub fn remove(&mut self, left: u64, right: u64) {
+        let mut rest = Ranges::default();
+        for &(l, r) in &self.ranges {
+            rest.insert(l, r.min(left).max(l));
+            rest.insert(l.max(right).min(r), r);
+        }
+        *self = rest;
+    }
+
+    /// Takes everything out.
+    pub fn clear(&mut self) {
         self.ranges.clear();
         self.total = 0;
     }
 
     /// The range that holds `octet`.
-    pub(super) fn holding(&self, octet: u64) -> Option<Range> {
+    pub fn holding(&self, octet: u64) -> Option<Range> {
         let place = self.ranges.partition_point(|range| range.1 <= octet);
         self.ranges.get(place).copied().filter(|range| range.0 <= octet)
     }
 
+    /// Whether all of `left..right` is in the set.
+    pub fn holds(&self, left: u64, right: u64) -> bool {
+        left >= right || self.holding(left).is_some_and(|range| range.1 >= right)
+    }
+
     /// The first range that ends above `octet`.
-    pub(super) fn next_from(&self, octet: u64) -> Option<Range> {
+    pub fn next_from(&self, octet: u64) -> Option<Range> {
         let place = self.ranges.partition_point(|range| range.1 <= octet);
         self.ranges.get(place).copied()
     }
 
     /// The highest octet in the set, plus one.
-    pub(super) fn top(&self) -> Option<u64> {
+    pub fn top(&self) -> Option<u64> {
         self.ranges.last().map(|range| range.1)
     }
 }

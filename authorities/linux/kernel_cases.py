@@ -1,0 +1,506 @@
+"""What is asked of the kernel. Each case is one connection; its answers are numbers by name."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from kernel_peer import ACK, FULL, JIFFY_NS, PSH, SYN, Flow, Packet
+
+
+@dataclass
+class Answers:
+    """What one run of a case found."""
+
+    jiffies_offset: int  # jiffies in ns less CLOCK_MONOTONIC
+    values: dict[str, int] = field(default_factory=dict)
+    timers: list[tuple[str, int, int, int]] = field(default_factory=list)
+
+    def timer(self, name: str, nominal_us: int, armed: int, fired: int) -> None:
+        """Note a timer of known length, with the jiffy count at which it was armed."""
+        count = (armed + self.jiffies_offset) % (4096 * JIFFY_NS)
+        self.timers.append((name, nominal_us, count, (fired - armed) // 1000))
+        self.values[name] = (fired - armed) // 1000
+
+
+Case = Callable[[Flow, Answers], Awaitable[None]]
+PATIENCE = 0.004
+# What the kernel adds to the wait of a probe and of RACK, and to a probe of one segment.
+SLACK_US, RTO_MIN_US = 2_000, 200_000
+
+
+def at_once(packets: list[Packet]) -> int:
+    """Return the highest octet acknowledged, 0 where nothing was."""
+    return max((p.ack for p in packets), default=0)
+
+
+async def stream(flow: Flow, segments: int, gap: float, length: int = FULL) -> list[int]:
+    """Send segments `gap` seconds apart; return what each got acknowledged at once, or 0."""
+    found = []
+    due = time.monotonic()
+    for _ in range(segments):
+        flow.send(length)
+        found.append(at_once(await flow.quiet(min(PATIENCE, gap * 0.8))))
+        due += gap
+        await asyncio.sleep(max(0.0, due - time.monotonic()))
+    return found
+
+
+def quick_count(acks: list[int]) -> int:
+    """Count the leading segments that were acknowledged each at once."""
+    return next((n for n, ack in enumerate(acks) if ack == 0), len(acks))
+
+
+async def quick(flow: Flow, out: Answers) -> None:
+    """Count ACKs at once at the start, then segments per ACK; the application reads."""
+    flow.read_at_once()
+    acks = await stream(flow, 30, 0.005)
+    n = quick_count(acks)
+    out.values["acks_at_once"] = n
+    later = acks[n:]
+    out.values["then_every"] = len(later) // max(1, sum(a > 0 for a in later))
+
+
+async def quick_passive(flow: Flow, out: Answers) -> None:
+    """Ask the end that was connected to."""
+    await flow.accept()
+    await quick(flow, out)
+
+
+async def quick_active(flow: Flow, out: Answers) -> None:
+    """Ask the end that connected."""
+    await flow.connect()
+    await quick(flow, out)
+
+
+async def quick_small_buffer(flow: Flow, out: Answers) -> None:
+    """Bound the count by a small receive window: window / (2 * segment)."""
+    syn_ack = await flow.accept(receive_buffer=12_000)
+    out.values["window"] = syn_ack.window
+    await quick(flow, out)
+
+
+async def quick_short_segments(flow: Flow, out: Answers) -> None:
+    """Send segments of 600 octets."""
+    await flow.accept()
+    flow.read_at_once()
+    out.values["acks_at_once"] = quick_count(await stream(flow, 30, 0.005, 600))
+
+
+async def delayed(flow: Flow, out: Answers) -> None:
+    """Send beyond the quick ACKs, to an application that reads at once.
+
+    A full segment waits for its ACK, a short one or one with PSH does not.
+    """
+    await flow.accept()
+    flow.read_at_once()
+    await stream(flow, 30, 0.005)
+    await flow.quiet(0.1)
+    sent = flow.send(FULL)
+    out.timer("full_us", 40_000, sent, (await flow.get()).t)
+    await flow.quiet(0.1)
+    sent = flow.send(100)
+    out.values["short_us"] = ((await flow.get()).t - sent) // 1000
+    await flow.quiet(0.1)
+    sent = flow.send(FULL, flags=ACK | PSH)
+    out.values["pushed_us"] = ((await flow.get()).t - sent) // 1000
+
+
+async def delayed_unread(flow: Flow, out: Answers) -> None:
+    """Send the same where nobody reads: PSH and shortness do not matter."""
+    await flow.accept()
+    await stream(flow, 20, 0.005)
+    await flow.quiet(0.1)
+    for name, length, flags in (("short_us", 100, ACK), ("pushed_us", FULL, ACK | PSH)):
+        sent = flow.send(length, flags=flags)
+        out.values[name] = ((await flow.get()).t - sent) // 1000
+        await flow.quiet(0.1)
+
+
+def adapting(gap_ms: int) -> Case:
+    """Let the wait follow gaps between arrivals, on a path of 150 ms."""
+
+    async def case(flow: Flow, out: Answers) -> None:
+        await flow.accept(rtt=0.15)
+        flow.read_at_once()
+        await stream(flow, 30, 0.005)
+        await flow.quiet(0.15)
+        due = time.monotonic()
+        for n in range(1, 9):
+            sent = flow.send(FULL)
+            out.values[f"ato_{n}_us"] = flow.info()["ato"]
+            due += gap_ms / 1000
+            acks = await flow.quiet(due - time.monotonic())
+            out.values[f"ack_{n}_us"] = (acks[0].t - sent) // 1000 if acks else 0
+
+    return case
+
+
+async def inflating(flow: Flow, out: Answers) -> None:
+    """Let waits be in vain: each doubles the next, up to a limit; a path of 400 ms."""
+    await flow.accept(rtt=0.4)
+    flow.read_at_once()
+    await stream(flow, 30, 0.005)
+    await flow.quiet(0.25)
+    for n in range(1, 6):
+        sent = flow.send(FULL)
+        out.values[f"ack_{n}_us"] = ((await flow.get()).t - sent) // 1000
+        await flow.quiet(0.25 - (time.monotonic_ns() - sent) / 1e9)
+
+
+async def interactive(flow: Flow, out: Answers) -> None:
+    """Ask a server that answers.
+
+    The first request is acknowledged apart from the answer; then ACKs wait for an answer to ride
+    on, until one waited in vain.
+    """
+    await flow.accept()
+    answers = [True, True, False, False]
+
+    def answer(_: bytes) -> None:
+        if answers.pop(0):
+            flow.write(100)
+
+    flow.read_at_once(answer)
+    for n in (1, 2):
+        flow.send(100, flags=ACK | PSH)
+        out.values[f"answer_{n}_packets"] = len(await flow.quiet(0.01))
+        flow.rcv += 100
+        flow.send()
+        await flow.quiet(0.01)
+    for n in (1, 2):
+        sent = flow.send(100, flags=ACK | PSH)
+        out.values[f"unanswered_{n}_us"] = ((await flow.get()).t - sent) // 1000
+        await flow.quiet(0.02)
+
+
+async def out_of_order(flow: Flow, out: Answers) -> None:
+    """Send twenty segments at once beyond a hole, on a path of 100 ms, and count ACKs."""
+    await flow.accept(rtt=0.1)
+    flow.read_at_once()
+    for n in range(1, 21):
+        flow.send(FULL, seq=1 + n * FULL)
+    acks = await flow.quiet(0.02)
+    out.values["acks"] = len(acks)
+    out.values["last_us"] = (acks[-1].t - acks[0].t) // 1000
+
+
+async def duplicate(flow: Flow, out: Answers) -> None:
+    """Send a segment again beyond the quick ACKs: it is answered at once, and 16 more are."""
+    await flow.accept()
+    flow.read_at_once()
+    await stream(flow, 30, 0.005)
+    await flow.quiet(0.1)
+    flow.send(FULL, seq=1)
+    again = await flow.get()
+    out.values["reported"] = int(again.sack[:1] == [(1, 1 + FULL)])
+    out.values["acks_at_once"] = quick_count(await stream(flow, 30, 0.005))
+
+
+async def black(flow: Flow, out: Answers) -> None:
+    """Send one short segment into a path gone black: the instants of its copies."""
+    await flow.connect()
+    rto = flow.info()["rto"]
+    out.values["rto_us"] = rto
+    await asyncio.sleep(0.01)
+    flow.write(100)
+    last = await flow.get()
+    for n in range(1, 6):
+        copy = await flow.get(8)
+        out.values[f"gap_{n}_us"] = (copy.t - last.t) // 1000
+        last = copy
+
+
+async def black_timers(flow: Flow, out: Answers) -> None:
+    """Do the same without probes: each gap is a timer of known length."""
+    await flow.connect()
+    rto = flow.info()["rto"]
+    out.values["rto_us"] = rto
+    await asyncio.sleep(0.01)
+    flow.write(100)
+    last = await flow.get()
+    for n in range(5):
+        copy = await flow.get(8)
+        out.timer(f"gap_{n + 1}_us", rto << n, last.t, copy.t)
+        last = copy
+
+
+async def syn(flow: Flow, out: Answers) -> None:
+    """Answer no SYN."""
+    flow.open()
+    last = await flow.get()
+    for n in range(1, 7):
+        copy = await flow.get(8)
+        out.timer(f"gap_{n}_us", 2_000_000 if n == 6 else 1_000_000, last.t, copy.t)
+        last = copy
+
+
+async def syn_ack(flow: Flow, out: Answers) -> None:
+    """Answer no SYN-ACK."""
+    last = await flow.ask()
+    for n in range(1, 4):
+        copy = await flow.get(8)
+        out.timer(f"gap_{n}_us", 500_000 << n, last.t, copy.t)
+        last = copy
+
+
+async def after_handshake(flow: Flow, out: Answers) -> None:
+    """Shake hands in 400 ms, then go black: the first timer is three times that."""
+    await flow.connect(rtt=0.4)
+    info = flow.info()
+    out.values["rto_us"], out.values["cwnd"] = info["rto"], info["snd_cwnd"]
+    flow.write(100)
+    first = await flow.get()
+    out.timer("gap_us", info["rto"], first.t, (await flow.get()).t)
+
+
+def late_syn_ack(rtt: float, drops: int, echo: bool) -> Case:
+    """Answer the SYN after `rtt` seconds, having lost `drops` of them."""
+
+    async def case(flow: Flow, out: Answers) -> None:
+        flow.stamps = echo
+        flow.open()
+        first = await flow.get()
+        for _ in range(drops):
+            first = await flow.get()
+        await asyncio.sleep(max(0.0, rtt - (time.monotonic_ns() - first.t) / 1e9))
+        await flow.quiet(0.001)
+        flow.send(seq=0, ack=1, flags=SYN | ACK, syn=True, echo=first.tsval)
+        await flow.get()
+        info = flow.info()
+        out.values["rto_us"], out.values["cwnd"] = info["rto"], info["snd_cwnd"]
+
+    return case
+
+
+async def zero_window(flow: Flow, out: Answers) -> None:
+    """Close the window: when probes come, how long they are, and which octet they are at."""
+    await flow.connect()
+    flow.send(window=0)
+    rto = flow.info()["rto"]
+    last = flow.write(100)
+    for n in range(1, 4):
+        probe = await flow.get(8)
+        out.timer(f"gap_{n}_us", rto << (n - 1), last, probe.t)
+        out.values[f"probe_{n}_octets"] = probe.len
+        flow.send(window=0)
+        last = probe.t
+
+
+async def restart(flow: Flow, out: Answers) -> None:
+    """Acknowledge the first of two segments, sent 50 ms apart: what the timer counts from."""
+    await flow.connect(rtt=0.1)
+    flow.write(FULL)
+    first = await flow.get()
+    await asyncio.sleep(0.05)
+    flow.write(FULL)
+    await flow.get()
+    await asyncio.sleep(0.1 - (time.monotonic_ns() - first.t) / 1e9)
+    acked = flow.send(ack=1 + FULL)
+    out.timer("gap_us", flow.info()["rto"], acked, (await flow.get()).t)
+
+
+async def initial_window(flow: Flow, out: Answers) -> None:
+    """Count the segments that leave before any ACK."""
+    await flow.connect(rtt=0.02)
+    flow.write(60 * FULL)
+    out.values["segments"] = len(await flow.quiet(0.02))
+
+
+def probe(segments: int) -> Case:
+    """Wait for a tail loss probe on a path of 300 ms, and the timeout behind it."""
+
+    async def case(flow: Flow, out: Answers) -> None:
+        await flow.connect(rtt=0.3)
+        slack = RTO_MIN_US if segments == 1 else SLACK_US
+        nominal = 2 * flow.info()["rtt"] + slack
+        flow.write(segments * FULL)
+        sent = [await flow.get() for _ in range(segments)]
+        copy = await flow.get()
+        out.timer("probe_us", nominal, sent[-1].t, copy.t)
+        out.values["probes_last"] = int(copy.seq == sent[-1].seq)
+        rto = flow.info()["rto"]
+        out.values["rto_us"] = rto
+        after = await flow.get()
+        out.timer("timeout_us", rto, copy.t, after.t)
+        out.values["resends_first"] = int(after.seq == 1)
+
+    return case
+
+
+async def reordering(flow: Flow, out: Answers) -> None:
+    """Miss one segment of five, and report the next.
+
+    It goes out again a quarter of the least round trip later, and a little.
+    """
+    await flow.connect(rtt=0.2)
+    flow.write(5 * FULL)
+    sent = [await flow.get() for _ in range(5)]
+    await asyncio.sleep(0.2 - (time.monotonic_ns() - sent[1].t) / 1e9)
+    reported = flow.send(ack=1, sack=((1 + FULL, 1 + 2 * FULL),))
+    again = await flow.get()
+    quarter = flow.info()["min_rtt"] // 4
+    out.timer("wait_us", quarter + SLACK_US, reported, again.t)
+    out.values["beyond_a_quarter_us"] = out.values.pop("wait_us") - quarter
+    out.values["resends_first"] = int(again.seq == 1)
+
+
+async def three_reports(flow: Flow, out: Answers) -> None:
+    """Report three: that waives the wait."""
+    await flow.connect(rtt=0.2)
+    flow.write(5 * FULL)
+    sent = [await flow.get() for _ in range(5)]
+    await asyncio.sleep(0.2 - (time.monotonic_ns() - sent[3].t) / 1e9)
+    reported = 0
+    for n in (2, 3, 4):
+        reported = flow.send(ack=1, sack=((1 + FULL, 1 + n * FULL),))
+    again = await flow.get()
+    out.values["wait_us"] = (again.t - reported) // 1000
+
+
+def needless(stamps: bool) -> Case:
+    """Let the original arrive after all, having lost nothing but time."""
+
+    async def case(flow: Flow, out: Answers) -> None:
+        flow.stamps = stamps
+        await flow.connect(rtt=0.03)
+        full = FULL if stamps else FULL + 12
+        flow.write(30 * full)
+        sent = [await flow.get() for _ in range(10)]
+        await flow.get()
+        out.values["lost_cwnd"] = flow.info()["snd_cwnd"]
+        new = 0
+        for n in range(1, 4):
+            flow.send(ack=1 + n * full, echo=sent[n - 1].tsval)
+            new += sum(p.seq > sent[-1].seq for p in await flow.quiet(0.004))
+            info = flow.info()
+            out.values[f"ack_{n}_ca_state"] = info["ca_state"]
+            out.values[f"ack_{n}_cwnd"] = info["snd_cwnd"]
+            out.values[f"ack_{n}_new_segments"] = new
+        out.values["backoff"] = flow.info()["backoff"]
+
+    return case
+
+
+def fresh_sample(stamps: bool) -> Case:
+    """Acknowledge the last copy after two timeouts: whether the backoff ends."""
+
+    async def case(flow: Flow, out: Answers) -> None:
+        flow.stamps = stamps
+        await flow.connect(rtt=0.03)
+        flow.write(100)
+        for _ in range(3):
+            copy = await flow.get()
+        await asyncio.sleep(0.03 - (time.monotonic_ns() - copy.t) / 1e9)
+        flow.send(ack=101, echo=copy.tsval)
+        info = flow.info()
+        out.values["backoff"], out.values["rto_us"] = info["backoff"], info["rto"]
+
+    return case
+
+
+TRIPS = [50] * 6 + [120, 50, 50, 200, 200, 200] + [50] * 6 + [20] * 4 + [400, 400, 30, 30, 30, 30]
+
+
+async def estimator(flow: Flow, out: Answers) -> None:
+    """Acknowledge lone segments after the times of `TRIPS` (ms): the timer after each."""
+    await flow.connect(rtt=0.05)
+    for n, trip in enumerate(TRIPS, 1):
+        await flow.quiet(0.002)  # a copy of the last one
+        flow.write(100)
+        sent = await flow.get()
+        flow.rcv += 100
+        await asyncio.sleep(max(0.0, trip / 1000 - (time.monotonic_ns() - sent.t) / 1e9))
+        flow.send(echo=sent.tsval)
+        info = flow.info()
+        out.values[f"rto_{n}_us"] = info["rto"]
+        out.values[f"rtt_{n}_us"] = info["rtt"]
+        out.values[f"rttvar_{n}_us"] = info["rttvar"]
+
+
+async def recovery(flow: Flow, out: Answers) -> None:
+    """Miss segments 1 and 5 of ten, and report the others one by one.
+
+    What each report lets go out is a number whose digits in base 100 are segments in order.
+    """
+    await flow.connect(rtt=0.05)
+    flow.write(40 * FULL)
+    sent = [await flow.get() for _ in range(10)]
+    await asyncio.sleep(0.05 - (time.monotonic_ns() - sent[9].t) / 1e9)
+
+    def edge(n: int) -> int:
+        return 1 + n * FULL
+
+    for arrived in (2, 3, 4, 6, 7, 8, 9, 10):
+        low = (edge(1), edge(min(arrived, 4)))
+        blocks = (low,) if arrived <= 4 else ((edge(5), edge(arrived)), low)
+        flow.send(ack=1, sack=blocks)
+        code = 0
+        for packet in await flow.quiet(0.003):
+            code = code * 100 + (packet.seq - 1) // FULL + 1
+        out.values[f"after_{arrived}"] = code
+    info = flow.info()
+    out.values["cwnd"], out.values["ssthresh"] = info["snd_cwnd"], info["snd_ssthresh"]
+
+
+async def told(flow: Flow, out: Answers) -> None:
+    """Read TCP_INFO after a handshake of 50 ms and one round trip of 50 ms."""
+    await flow.connect(rtt=0.05)
+    flow.write(FULL)
+    sent = await flow.get()
+    await asyncio.sleep(0.05 - (time.monotonic_ns() - sent.t) / 1e9)
+    flow.send(ack=1 + FULL)
+    flow.send(FULL)
+    await flow.quiet(0.005)
+    info = flow.info()
+    names = "rto ato snd_mss rcv_mss advmss pmtu rtt rttvar snd_cwnd snd_ssthresh reordering"
+    for name in names.split():
+        out.values[name] = info[name]
+
+
+DEFAULT: dict[str, Case] = {
+    "quick_passive": quick_passive,
+    "quick_active": quick_active,
+    "quick_small_buffer": quick_small_buffer,
+    "quick_short_segments": quick_short_segments,
+    "delayed": delayed,
+    "delayed_unread": delayed_unread,
+    "adapting_10": adapting(10),
+    "adapting_30": adapting(30),
+    "adapting_60": adapting(60),
+    "adapting_100": adapting(100),
+    "inflating": inflating,
+    "interactive": interactive,
+    "out_of_order": out_of_order,
+    "duplicate": duplicate,
+    "black": black,
+    "syn": syn,
+    "syn_ack": syn_ack,
+    "syn_late_echo": late_syn_ack(1.2, 0, True),
+    "syn_late": late_syn_ack(1.2, 0, False),
+    "syn_lost_once_echo": late_syn_ack(0.0, 1, True),
+    "syn_lost_once": late_syn_ack(0.0, 1, False),
+    "syn_lost_twice_echo": late_syn_ack(0.0, 2, True),
+    "syn_lost_twice": late_syn_ack(0.0, 2, False),
+    "zero_window": zero_window,
+    "initial_window": initial_window,
+    "probe_of_one": probe(1),
+    "probe_of_three": probe(3),
+    "reordering": reordering,
+    "three_reports": three_reports,
+    "estimator": estimator,
+    "recovery": recovery,
+    "told": told,
+}
+# Without tail loss probes.
+NO_PROBES: dict[str, Case] = {
+    "black_timers": black_timers,
+    "restart": restart,
+    "after_handshake": after_handshake,
+    "needless_stamps": needless(True),
+    "needless_sack": needless(False),
+    "fresh_sample_stamps": fresh_sample(True),
+    "fresh_sample": fresh_sample(False),
+}

@@ -1,0 +1,53 @@
+//! What nodes, links and flows may be called.
+
+use super::error::Problem;
+use super::number::Whole;
+use super::spec::Spec;
+use super::tree::entry;
+
+/// Whether every name can be one: not empty, in one line, and no two flows of one name.
+pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
+    for (name, link) in &spec.links {
+        sound("link", name, &["links", name]).map_err(Problem::of_the_key)?;
+        for (n, node) in link.between.iter().flatten().enumerate() {
+            sound("node", node, &["links", name, "between", &entry(n)])?;
+        }
+    }
+    for (n, node) in spec.path.iter().flat_map(|path| &path.nodes).enumerate() {
+        sound("node", node, &["path", "nodes", &entry(n)])?;
+    }
+    for name in spec.flows.keys() {
+        sound("flow", name, &["flows", name]).map_err(Problem::of_the_key)?;
+        alone(spec, name)?;
+    }
+    Ok(())
+}
+
+fn sound(what: &str, name: &str, path: &[&str]) -> Result<(), Problem> {
+    let message = if name.is_empty() {
+        format!("a {what} without a name")
+    } else if name.chars().any(char::is_control) {
+        format!("the {what} {name:?} has a name that does not fit in a line")
+    } else {
+        return Ok(());
+    };
+    let mut problem = Problem::at([], message);
+    problem.path = path.iter().map(|step| (*step).to_owned()).collect();
+    Err(problem.fix("write letters, digits and signs"))
+}
+
+/// Whether no group has a flow of the name of the single flow `name`.
+fn alone(spec: &Spec, name: &str) -> Result<(), Problem> {
+    if spec.flows[name].count != Whole(1) {
+        return Ok(());
+    }
+    let Some((group, number)) = name.rsplit_once('.') else { return Ok(()) };
+    let count = spec.flows.get(group).map_or(0, |flow| flow.count.0);
+    let own = number.parse().is_ok_and(|n: u64| n < count && n.to_string() == number);
+    if count < 2 || !own {
+        return Ok(());
+    }
+    let message = format!("two flows are called `{name}`: one of them is in the group `{group}`");
+    let problem = Problem::at(["flows", name], message).of_the_key();
+    Err(problem.also(["flows", group, "count"]).fix("another name"))
+}

@@ -1,0 +1,73 @@
+//! The texts that are quantities, as regular expressions for the schema.
+//!
+//! They say what `units` reads: below 10^18 base units, no more decimals than the unit has
+//! places. A test holds the two together.
+
+/// At most so many digits, so many decimals, and the unit.
+macro_rules! decimal {
+    ($digits:literal, $decimals:literal, $unit:literal) => {
+        concat!("0*[0-9]{1,", $digits, "}(\\.[0-9]{1,", $decimals, "})? *", $unit)
+    };
+}
+
+/// At most so many digits, halves and quarters, and the unit.
+macro_rules! binary {
+    ($digits:literal, $unit:literal) => {
+        concat!("0*[0-9]{1,", $digits, "}(\\.(0|5|00|25|50|75))? *", $unit)
+    };
+}
+
+/// At most so many digits, and the unit.
+macro_rules! whole {
+    ($digits:literal, $unit:literal) => {
+        concat!("0*[0-9]{1,", $digits, "} *", $unit)
+    };
+}
+
+macro_rules! bytes {
+    () => {
+        concat!(
+            whole!(18, "B|"),
+            decimal!(15, 3, "kB|"),
+            decimal!(12, 6, "MB|"),
+            decimal!(9, 9, "GB|"),
+            binary!(14, "KiB|"),
+            binary!(11, "MiB|"),
+            binary!(8, "GiB")
+        )
+    };
+}
+
+pub(super) const TIME: &str = concat!(
+    "^ *(",
+    whole!(18, "ns|"),
+    decimal!(15, 3, "us|"),
+    decimal!(12, 6, "ms|"),
+    decimal!(9, 9, "s|"),
+    decimal!(7, 10, "min|"),
+    decimal!(5, 11, "h"),
+    ") *$"
+);
+
+pub(super) const RATE: &str = concat!(
+    "^ *(unlimited|(?=.*[1-9])(",
+    whole!(18, "bit/s|"),
+    decimal!(15, 3, "kbit/s|"),
+    decimal!(12, 6, "Mbit/s|"),
+    decimal!(9, 9, "Gbit/s|"),
+    decimal!(6, 12, "Tbit/s"),
+    ")) *$"
+);
+
+pub(super) const BYTES: &str = concat!("^ *(", bytes!(), ") *$");
+
+pub(super) const PACKETS: &str = concat!("^ *(?=.*[1-9])", whole!(9, "packets?"), " *$");
+
+/// A window.
+pub(super) const SEGMENTS: &str = "^ *0*([1-9][0-9]{0,5}|1000000) *segments? *$";
+
+pub(super) const PACKETS_OR_BYTES: &str =
+    concat!("^ *(unlimited|(?=.*[1-9])(", whole!(9, "packets?|"), bytes!(), ")) *$");
+
+pub(super) const SEGMENTS_OR_BYTES: &str =
+    concat!("^ *(unlimited|(?=.*[1-9])(", whole!(12, "segments?|"), bytes!(), ")) *$");

@@ -1,0 +1,133 @@
+//! The way between places in a text and paths of keys, through tables and lists alike.
+//!
+//! A step of a path is a key, or the place of an entry in a list, from 0, in brackets: `[0]`.
+
+use core::ops::Range;
+
+use toml_edit::{Item, Key, Table, TableLike, Value};
+
+/// The step to entry `place` of a list.
+pub(super) fn entry(place: usize) -> String {
+    format!("[{place}]")
+}
+
+/// Whether a step leads to an entry of a list.
+pub(super) fn is_entry(step: &str) -> bool {
+    step.starts_with('[')
+}
+
+/// A path as people write it: `path.links[1].rate`.
+pub(super) fn dotted(path: &[String]) -> String {
+    let mut text = String::new();
+    for step in path {
+        if is_entry(step) {
+            text += step;
+        } else {
+            let dot = if text.is_empty() { "" } else { "." };
+            text += &format!("{dot}{}", Key::new(step));
+        }
+    }
+    text
+}
+
+/// Something in a file that may hold other things.
+#[derive(Clone, Copy)]
+pub(super) enum Node<'a> {
+    Table(&'a Table),
+    Item(&'a Item),
+    Value(&'a Value),
+}
+
+/// A thing in a table or a list.
+struct Child<'a> {
+    step: String,
+    /// Where its key stands; for the entry of a list, where it stands itself.
+    key: Option<Range<usize>>,
+    span: Option<Range<usize>>,
+    /// Whether it is a value, and not a table of its own.
+    value: bool,
+    node: Node<'a>,
+}
+
+impl<'a> Node<'a> {
+    fn children(self) -> Vec<Child<'a>> {
+        match self {
+            Node::Table(table) | Node::Item(Item::Table(table)) => keyed(table),
+            Node::Item(Item::ArrayOfTables(list)) => {
+                list.iter().enumerate().map(|(n, table)| Child::table(n, table)).collect()
+            }
+            Node::Value(Value::InlineTable(table))
+            | Node::Item(Item::Value(Value::InlineTable(table))) => keyed(table),
+            Node::Value(Value::Array(list)) | Node::Item(Item::Value(Value::Array(list))) => {
+                list.iter().enumerate().map(|(n, value)| Child::value(n, value)).collect()
+            }
+            Node::Item(_) | Node::Value(_) => Vec::new(),
+        }
+    }
+}
+
+impl<'a> Child<'a> {
+    fn table(place: usize, table: &'a Table) -> Self {
+        let (step, span) = (entry(place), table.span());
+        Self { step, key: span.clone(), span, value: false, node: Node::Table(table) }
+    }
+
+    fn value(place: usize, value: &'a Value) -> Self {
+        let (step, span) = (entry(place), value.span());
+        Self { step, key: span.clone(), span, value: true, node: Node::Value(value) }
+    }
+}
+
+fn keyed<'a>(table: &'a dyn TableLike) -> Vec<Child<'a>> {
+    let child = |(name, item): (&'a str, &'a Item)| Child {
+        step: name.to_owned(),
+        key: table.key(name).and_then(Key::span).or_else(|| item.span()),
+        span: item.span(),
+        value: item.is_value(),
+        node: Node::Item(item),
+    };
+    table.iter().map(child).collect()
+}
+
+/// The path to the innermost thing whose key or text holds `span`.
+pub(super) fn path_to(node: Node<'_>, span: &Range<usize>) -> Vec<String> {
+    let holds = |outer: &Option<Range<usize>>| {
+        outer.as_ref().is_some_and(|outer| outer.start <= span.start && span.end <= outer.end)
+    };
+    for child in node.children() {
+        let inner = path_to(child.node, span);
+        if holds(&child.key) || holds(&child.span) || !inner.is_empty() {
+            return [vec![child.step], inner].concat();
+        }
+    }
+    Vec::new()
+}
+
+/// A place in the file.
+pub(super) struct Found {
+    /// The path to it.
+    pub(super) path: Vec<String>,
+    pub(super) key: Range<usize>,
+    /// Its value, where that is not a table of its own.
+    pub(super) value: Option<Range<usize>>,
+    /// Whether it is what was looked for, and not just the last thing on the path that is
+    /// there.
+    pub(super) whole: bool,
+}
+
+/// What lies at `path`, or else the last thing on the path that is there. The step to an entry
+/// is passed over where there is no list: a value may hold for each entry alike.
+pub(super) fn find(node: Node<'_>, path: &[String]) -> Option<Found> {
+    let (first, rest) = path.split_first()?;
+    let children = node.children();
+    let Some(child) = children.into_iter().find(|child| child.step == *first) else {
+        return if is_entry(first) { find(node, rest) } else { None };
+    };
+    if let Some(mut found) = find(child.node, rest) {
+        found.path.insert(0, child.step);
+        return Some(found);
+    }
+    let span = child.span.clone().filter(|_| child.value);
+    let whole = rest.iter().all(|step| is_entry(step));
+    Some(Found { path: vec![child.step], key: child.key?, value: span, whole })
+}

@@ -1,0 +1,469 @@
+//! The cases of `authorities/linux/kernel_cases.py`, asked of our connection.
+
+use std::collections::BTreeMap;
+
+use netspurt::tcp::{Phase, RfcConfig};
+use netspurt::units::Duration;
+
+use super::peer::{FULL, Flow, Out, Packet, micros, ms, us};
+
+/// Numbers by name.
+pub type Answers = BTreeMap<String, u64>;
+/// A case, with the clock's phase.
+pub type Case = Box<dyn Fn(Duration) -> Answers>;
+
+fn data(len: u64) -> Out<'static> {
+    Out { len, ..Out::default() }
+}
+
+fn pushed(len: u64) -> Out<'static> {
+    Out { push: true, ..data(len) }
+}
+
+fn plain(phase: Duration) -> Flow {
+    Flow::new(phase, |_| {})
+}
+
+fn without_probes(phase: Duration) -> Flow {
+    Flow::new(phase, |config| config.tlp = false)
+}
+
+fn answers<const N: usize>(pairs: [(&str, u64); N]) -> Answers {
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn stream(flow: &mut Flow, segments: usize, gap: Duration, len: u64) -> Vec<u64> {
+    (0..segments)
+        .map(|_| {
+            flow.send(data(len));
+            let acks = flow.quiet(ms(4));
+            flow.pass(gap - ms(4));
+            acks.iter().map(|packet| packet.ack).max().unwrap_or(0)
+        })
+        .collect()
+}
+
+/// The quick ACKs are used up.
+fn settle(flow: &mut Flow, rest: Duration) {
+    stream(flow, 30, ms(5), FULL);
+    flow.quiet(rest);
+}
+
+fn quick_count(acks: &[u64]) -> usize {
+    acks.iter().position(|ack| *ack == 0).unwrap_or(acks.len())
+}
+
+fn quick(mut flow: Flow) -> Answers {
+    let acks = stream(&mut flow, 30, ms(5), FULL);
+    let count = quick_count(&acks);
+    let later = &acks[count..];
+    let every = later.len() / later.iter().filter(|ack| **ack > 0).count().max(1);
+    answers([("acks_at_once", count as u64), ("then_every", every as u64)])
+}
+
+fn delayed(phase: Duration) -> Answers {
+    let mut flow = plain(phase);
+    flow.accept(ms(0));
+    settle(&mut flow, ms(100));
+    let mut wait = |out| {
+        let sent = flow.send(out);
+        let wait = flow.get().t - sent;
+        flow.quiet(ms(100));
+        micros(wait)
+    };
+    let full = wait(data(FULL));
+    answers([("full_us", full), ("short_us", wait(data(100))), ("pushed_us", wait(pushed(FULL)))])
+}
+
+fn delayed_unread(phase: Duration) -> Answers {
+    let mut flow = plain(phase);
+    flow.conn.read_by_hand();
+    flow.accept(ms(0));
+    settle(&mut flow, ms(100));
+    let mut wait = |out| {
+        let sent = flow.send(out);
+        let wait = flow.get().t - sent;
+        flow.quiet(ms(100));
+        micros(wait)
+    };
+    answers([("short_us", wait(data(100))), ("pushed_us", wait(pushed(FULL)))])
+}
+
+fn adapting(phase: Duration, gap: Duration) -> Answers {
+    let mut flow = plain(phase);
+    flow.accept(ms(150));
+    settle(&mut flow, ms(150));
+    let mut found = Answers::new();
+    for n in 1..9 {
+        let sent = flow.send(data(FULL));
+        found.insert(format!("ato_{n}_us"), micros(flow.info().ack_wait));
+        let acks = flow.quiet(gap);
+        found.insert(format!("ack_{n}_us"), acks.first().map_or(0, |ack| micros(ack.t - sent)));
+    }
+    found
+}
+
+fn inflating(phase: Duration) -> Answers {
+    let mut flow = plain(phase);
+    flow.accept(ms(400));
+    settle(&mut flow, ms(250));
+    let mut found = Answers::new();
+    for n in 1..6 {
+        let sent = flow.send(data(FULL));
+        let wait = flow.get().t - sent;
+        found.insert(format!("ack_{n}_us"), micros(wait));
+        flow.quiet(ms(250) - wait);
+    }
+    found
+}
+
+fn interactive(phase: Duration) -> Answers {
+    let mut flow = plain(phase);
+    flow.accept(ms(0));
+    let mut found = Answers::new();
+    for n in 1..3 {
+        flow.send(pushed(100));
+        flow.write(100);
+        found.insert(format!("answer_{n}_packets"), flow.quiet(ms(10)).len() as u64);
+        flow.rcv += 100;
+        flow.send(Out::default());
+        flow.quiet(ms(10));
+    }
+    for n in 1..3 {
+        let sent = flow.send(pushed(100));
+        found.insert(format!("unanswered_{n}_us"), micros(flow.get().t - sent));
+        flow.quiet(ms(20));
+    }
+    found
+}
+
+fn duplicate(phase: Duration) -> Answers {
+    let mut flow = plain(phase);
+    flow.accept(ms(0));
+    settle(&mut flow, ms(100));
+    flow.send(Out { seq: Some(1), ..data(FULL) });
+    let reported = flow.get().first_block == Some((1, 1 + FULL));
+    let acks = stream(&mut flow, 30, ms(5), FULL);
+    answers([("reported", reported.into()), ("acks_at_once", quick_count(&acks) as u64)])
+}
+
+/// The gaps between a segment and its copies.
+fn gaps(flow: &mut Flow, count: usize) -> Answers {
+    let mut last = flow.get();
+    let gap = |n: usize| {
+        let copy = flow.get();
+        let gap = copy.t - last.t;
+        last = copy;
+        (format!("gap_{n}_us"), micros(gap))
+    };
+    (1..=count).map(gap).collect()
+}
+
+fn black(mut flow: Flow) -> Answers {
+    // No answer comes in no time.
+    flow.connect(us(100));
+    let rto = micros(flow.info().rto.rto);
+    flow.pass(ms(10));
+    flow.write(100);
+    let mut found = gaps(&mut flow, 5);
+    found.insert("rto_us".to_owned(), rto);
+    found
+}
+
+fn syn(phase: Duration) -> Answers {
+    let mut flow = plain(phase);
+    flow.open();
+    gaps(&mut flow, 6)
+}
+
+fn syn_ack(phase: Duration) -> Answers {
+    let mut flow = plain(phase);
+    let first = flow.ask();
+    let mut last = first;
+    let mut found = Answers::new();
+    for n in 1..4 {
+        let copy = flow.get();
+        found.insert(format!("gap_{n}_us"), micros(copy.t - last.t));
+        last = copy;
+    }
+    found
+}
+
+fn stance(flow: &Flow) -> Answers {
+    let info = flow.info();
+    answers([("rto_us", micros(info.rto.rto)), ("cwnd", info.cwnd / info.smss)])
+}
+
+fn after_handshake(phase: Duration) -> Answers {
+    let mut flow = without_probes(phase);
+    flow.connect(ms(400));
+    let mut found = stance(&flow);
+    flow.write(100);
+    let first = flow.get();
+    found.insert("gap_us".to_owned(), micros(flow.get().t - first.t));
+    found
+}
+
+fn late_syn_ack(phase: Duration, rtt: Duration, drops: usize, echo: bool) -> Answers {
+    let mut flow = plain(phase);
+    flow.stamps = echo;
+    flow.open();
+    let mut first = flow.get();
+    for _ in 0..drops {
+        first = flow.get();
+    }
+    flow.pass(rtt);
+    flow.quiet(ms(1));
+    flow.answer_syn(Some(first.tsval));
+    stance(&flow)
+}
+
+fn zero_window(phase: Duration) -> Answers {
+    let mut flow = plain(phase);
+    flow.connect(us(100));
+    flow.send(Out { closed: true, ..Out::default() });
+    let mut last = flow.now;
+    flow.write(100);
+    let mut found = Answers::new();
+    for n in 1..4 {
+        let probe = flow.get();
+        found.insert(format!("gap_{n}_us"), micros(probe.t - last));
+        found.insert(format!("probe_{n}_octets"), probe.len);
+        flow.send(Out { closed: true, ..Out::default() });
+        last = probe.t;
+    }
+    found
+}
+
+fn restart(phase: Duration) -> Answers {
+    let mut flow = without_probes(phase);
+    flow.connect(ms(100));
+    flow.write(FULL);
+    flow.quiet(ms(50));
+    flow.write(FULL);
+    flow.quiet(ms(50));
+    let acked = flow.send(Out { ack: Some(1 + FULL), ..Out::default() });
+    answers([("gap_us", micros(flow.get().t - acked))])
+}
+
+fn initial_window(phase: Duration) -> Answers {
+    let mut flow = plain(phase);
+    flow.connect(ms(20));
+    flow.write(60 * FULL);
+    answers([("segments", flow.quiet(ms(20)).len() as u64)])
+}
+
+fn probe(phase: Duration, segments: u64) -> Answers {
+    let mut flow = plain(phase);
+    flow.connect(ms(300));
+    flow.write(segments * FULL);
+    let sent: Vec<Packet> = (0..segments).map(|_| flow.get()).collect();
+    let last = sent[sent.len() - 1];
+    let copy = flow.get();
+    let rto = micros(flow.info().rto.rto);
+    let after = flow.get();
+    answers([
+        ("probe_us", micros(copy.t - last.t)),
+        ("probes_last", (copy.seq == last.seq).into()),
+        ("rto_us", rto),
+        ("timeout_us", micros(after.t - copy.t)),
+        ("resends_first", (after.seq == 1).into()),
+    ])
+}
+
+/// Five segments, of which the remote end reports all from the second to these, 202 ms later, as
+/// the kernel's did on the whole.
+fn reports(phase: Duration, upto: &[u64]) -> (u64, Packet) {
+    let mut flow = plain(phase);
+    flow.connect(ms(202));
+    flow.write(5 * FULL);
+    flow.quiet(ms(0));
+    flow.pass(ms(202));
+    let mut reported = flow.now;
+    for n in upto {
+        let block = [(1 + FULL, 1 + n * FULL)];
+        reported = flow.send(Out { ack: Some(1), sack: &block, ..Out::default() });
+    }
+    let again = flow.get();
+    (micros(again.t - reported), again)
+}
+
+fn reordering(phase: Duration) -> Answers {
+    let (wait, again) = reports(phase, &[2]);
+    let beyond = wait - 50_500;
+    answers([("beyond_a_quarter_us", beyond), ("resends_first", (again.seq == 1).into())])
+}
+
+fn needless(phase: Duration, stamps: bool) -> Answers {
+    let mut flow = without_probes(phase);
+    flow.stamps = stamps;
+    flow.connect(ms(30));
+    let full = if stamps { FULL } else { FULL + 12 };
+    flow.write(30 * full);
+    let sent: Vec<Packet> = (0..10).map(|_| flow.get()).collect();
+    flow.get();
+    let cwnd = |flow: &Flow| flow.info().cwnd / flow.info().smss;
+    let mut found = answers([("lost_cwnd", cwnd(&flow))]);
+    let mut new = 0;
+    for n in 1..4 {
+        let echo = Some(sent[n - 1].tsval);
+        flow.send(Out { ack: Some(1 + n as u64 * full), echo, ..Out::default() });
+        new += flow.quiet(ms(4)).iter().filter(|packet| packet.seq > sent[9].seq).count() as u64;
+        let phase = match flow.info().phase {
+            Phase::Open => 0,
+            Phase::Loss => 4,
+            other => panic!("{other:?}"),
+        };
+        found.insert(format!("ack_{n}_ca_state"), phase);
+        found.insert(format!("ack_{n}_cwnd"), cwnd(&flow));
+        found.insert(format!("ack_{n}_new_segments"), new);
+    }
+    found.insert("backoff".to_owned(), flow.info().rto.backoff.ilog2().into());
+    found
+}
+
+fn fresh_sample(phase: Duration, stamps: bool) -> Answers {
+    let mut flow = without_probes(phase);
+    flow.stamps = stamps;
+    flow.connect(ms(30));
+    flow.write(100);
+    let copy = (0..3).map(|_| flow.get()).last().unwrap();
+    flow.pass(ms(30));
+    flow.send(Out { ack: Some(101), echo: Some(copy.tsval), ..Out::default() });
+    let info = flow.info();
+    answers([("backoff", info.rto.backoff.ilog2().into()), ("rto_us", micros(info.rto.rto))])
+}
+
+/// Round trips in ms.
+const TRIPS: [u64; 28] = [
+    50, 50, 50, 50, 50, 50, 120, 50, 50, 200, 200, 200, 50, 50, 50, 50, 50, 50, 20, 20, 20, 20,
+    400, 400, 30, 30, 30, 30,
+];
+
+fn estimator(phase: Duration) -> Answers {
+    let mut flow = plain(phase);
+    flow.connect(ms(50));
+    let mut found = Answers::new();
+    for (n, trip) in TRIPS.into_iter().enumerate() {
+        flow.write(100);
+        let sent = flow.get();
+        flow.rcv += 100;
+        flow.quiet(ms(trip));
+        flow.send(Out { echo: Some(sent.tsval), ..Out::default() });
+        let rto = flow.info().rto;
+        found.insert(format!("rto_{}_us", n + 1), micros(rto.rto));
+        found.insert(format!("rtt_{}_us", n + 1), micros(rto.srtt.unwrap()));
+    }
+    found
+}
+
+fn recovery(phase: Duration) -> Answers {
+    let mut flow = plain(phase);
+    flow.connect(ms(50));
+    flow.write(40 * FULL);
+    flow.quiet(ms(50));
+    let edge = |n: u64| 1 + n * FULL;
+    let mut found = Answers::new();
+    for arrived in [2, 3, 4, 6, 7, 8, 9, 10] {
+        let low = (edge(1), edge(arrived.min(4)));
+        let blocks = [(edge(5), edge(arrived)), low];
+        let sack = if arrived <= 4 { &blocks[1..] } else { &blocks[..] };
+        flow.send(Out { ack: Some(1), sack, ..Out::default() });
+        let code = flow
+            .quiet(ms(3))
+            .iter()
+            .fold(0, |code, packet| code * 100 + (packet.seq - 1) / FULL + 1);
+        found.insert(format!("after_{arrived}"), code);
+    }
+    let info = flow.info();
+    found.insert("cwnd".to_owned(), info.cwnd / info.smss);
+    found.insert("ssthresh".to_owned(), info.ssthresh / info.smss);
+    found
+}
+
+fn told(phase: Duration) -> Answers {
+    let mut flow = plain(phase);
+    flow.connect(ms(50));
+    flow.write(FULL);
+    flow.quiet(ms(50));
+    flow.send(Out { ack: Some(1 + FULL), ..Out::default() });
+    flow.rcv = 1 + FULL;
+    flow.send(data(FULL));
+    let info = flow.info();
+    answers([
+        ("rto", micros(info.rto.rto)),
+        ("ato", micros(info.ack_wait)),
+        ("snd_mss", info.smss),
+        ("rcv_mss", info.peer_smss),
+        ("snd_cwnd", info.cwnd / info.smss),
+    ])
+}
+
+fn small_buffer(config: &mut RfcConfig) {
+    config.receive_buffer_bytes = 11_584;
+}
+
+/// Every case, by its name in `measured.csv`.
+pub fn all() -> Vec<(&'static str, Case)> {
+    fn case(run: impl Fn(Duration) -> Answers + 'static) -> Case {
+        Box::new(run)
+    }
+    let passive = |phase, change: fn(&mut RfcConfig)| {
+        let mut flow = Flow::new(phase, change);
+        flow.accept(ms(0));
+        flow
+    };
+    vec![
+        ("quick_passive", case(move |phase| quick(passive(phase, |_| {})))),
+        (
+            "quick_active",
+            case(|phase| {
+                let mut flow = plain(phase);
+                flow.connect(ms(0));
+                quick(flow)
+            }),
+        ),
+        ("quick_small_buffer", case(move |phase| quick(passive(phase, small_buffer)))),
+        (
+            "quick_short_segments",
+            case(move |phase| {
+                let acks = stream(&mut passive(phase, |_| {}), 30, ms(5), 600);
+                answers([("acks_at_once", quick_count(&acks) as u64)])
+            }),
+        ),
+        ("delayed", case(delayed)),
+        ("delayed_unread", case(delayed_unread)),
+        ("adapting_10", case(|phase| adapting(phase, ms(10)))),
+        ("adapting_30", case(|phase| adapting(phase, ms(30)))),
+        ("adapting_60", case(|phase| adapting(phase, ms(60)))),
+        ("adapting_100", case(|phase| adapting(phase, ms(100)))),
+        ("inflating", case(inflating)),
+        ("interactive", case(interactive)),
+        ("duplicate", case(duplicate)),
+        ("black", case(|phase| black(plain(phase)))),
+        ("black_timers", case(|phase| black(without_probes(phase)))),
+        ("syn", case(syn)),
+        ("syn_ack", case(syn_ack)),
+        ("syn_late_echo", case(|phase| late_syn_ack(phase, ms(1200), 0, true))),
+        ("syn_late", case(|phase| late_syn_ack(phase, ms(1200), 0, false))),
+        ("syn_lost_once_echo", case(|phase| late_syn_ack(phase, ms(0), 1, true))),
+        ("syn_lost_once", case(|phase| late_syn_ack(phase, ms(0), 1, false))),
+        ("syn_lost_twice_echo", case(|phase| late_syn_ack(phase, ms(0), 2, true))),
+        ("syn_lost_twice", case(|phase| late_syn_ack(phase, ms(0), 2, false))),
+        ("zero_window", case(zero_window)),
+        ("restart", case(restart)),
+        ("initial_window", case(initial_window)),
+        ("probe_of_one", case(|phase| probe(phase, 1))),
+        ("probe_of_three", case(|phase| probe(phase, 3))),
+        ("reordering", case(reordering)),
+        ("three_reports", case(|phase| answers([("wait_us", reports(phase, &[2, 3, 4]).0)]))),
+        ("estimator", case(estimator)),
+        ("recovery", case(recovery)),
+        ("told", case(told)),
+        ("after_handshake", case(after_handshake)),
+        ("needless_stamps", case(|phase| needless(phase, true))),
+        ("needless_sack", case(|phase| needless(phase, false))),
+        ("fresh_sample_stamps", case(|phase| fresh_sample(phase, true))),
+        ("fresh_sample", case(|phase| fresh_sample(phase, false))),
+    ]
+}

@@ -1,0 +1,122 @@
+//! The profile `linux-6` against a running Linux kernel: the same remote end plays the same
+//! scripts, and what the kernel did lies in `authorities/linux` with the way to measure it again.
+
+mod cases;
+mod peer;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use netspurt::clock::Clock;
+use netspurt::units::{Duration, Time};
+
+use cases::{Answers, all};
+use peer::{micros, ms, us};
+
+/// What the kernel's remote end, a program on a busy machine, may be late by.
+const LATE_US: u64 = 2_000;
+/// The same of what is kept in jiffies and follows from round trips.
+const JIFFY_LATE_US: u64 = 4_000 + 1_500;
+/// What reading two packets may be off by.
+const READING: Duration = Duration::from_micros(700);
+/// What our model leaves out, each told in VALIDATION.md.
+const NOT_MODELLED: [&str; 1] = ["out_of_order"];
+const NOT_TOLD: [&str; 7] =
+    ["window", "rttvar", "advmss", "pmtu", "rtt", "snd_ssthresh", "reordering"];
+
+struct Measured {
+    median: u64,
+    least: u64,
+    most: u64,
+}
+
+fn table(name: &str) -> Vec<Vec<String>> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../authorities/linux").join(name);
+    let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    text.lines().skip(1).map(|row| row.split(',').map(str::to_owned).collect()).collect()
+}
+
+/// What was measured, by case and item.
+fn measured() -> BTreeMap<String, BTreeMap<String, Measured>> {
+    let mut cases: BTreeMap<String, BTreeMap<String, Measured>> = BTreeMap::new();
+    for row in table("measured.csv") {
+        let [case, item, runs, numbers @ ..] = row.as_slice() else { panic!("{row:?}") };
+        assert!(runs.parse::<u32>().unwrap() >= 5, "{case}: too few runs");
+        let number = |at: usize| numbers[at].parse().unwrap();
+        let found = Measured { median: number(0), least: number(1), most: number(2) };
+        cases.entry(case.clone()).or_default().insert(item.clone(), found);
+    }
+    cases
+}
+
+/// Our least and largest answers over phases of jiffies and buckets.
+fn ours(case: &cases::Case) -> BTreeMap<String, (u64, u64)> {
+    let mut ranges: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for n in 0..16 {
+        let answers: Answers = case(us(n * 36_250 + 300));
+        for (item, value) in answers {
+            let range = ranges.entry(item).or_insert((value, value));
+            *range = (range.0.min(value), range.1.max(value));
+        }
+    }
+    ranges
+}
+
+/// How far off a number may be: a count not at all.
+fn slack_us(item: &str) -> u64 {
+    let estimate = ["rto", "rtt", "ato"].iter().any(|what| item.starts_with(what));
+    match item.ends_with("_us") || estimate {
+        true if estimate => JIFFY_LATE_US,
+        true => LATE_US,
+        false => 0,
+    }
+}
+
+#[test]
+fn our_linux_does_what_the_kernel_does() {
+    let (kernel, mut wrong) = (measured(), Vec::new());
+    for (name, case) in all() {
+        let (theirs, ours) = (&kernel[name], ours(&case));
+        for (item, range) in &ours {
+            let measured = &theirs[item];
+            let slack = slack_us(item);
+            let fits = |value: u64| value + slack >= range.0 && value <= range.1 + slack;
+            // A range that depends on phases overlaps; a count is the same always.
+            if !fits(measured.median) || slack == 0 && range.0 != range.1 {
+                let Measured { median, least, most } = measured;
+                wrong.push(format!("{name} {item}: {median} ({least}..{most}), ours {range:?}"));
+            }
+        }
+        for item in theirs.keys().filter(|item| !ours.contains_key(*item)) {
+            let silent = NOT_TOLD.iter().any(|what| item.starts_with(what));
+            assert!(silent, "{name}: {item} is not asked of our connection");
+        }
+    }
+    let asked: Vec<_> = all().into_iter().map(|(name, _)| name).collect();
+    for name in kernel.keys() {
+        let known = asked.contains(&name.as_str()) || NOT_MODELLED.contains(&name.as_str());
+        assert!(known, "{name} is not asked of our connection");
+    }
+    assert!(wrong.is_empty(), "kernel median (range), ours:\n{}", wrong.join("\n"));
+}
+
+/// A timer of known length, armed at a known count of jiffies, fires when the wheel says, or one
+/// jiffy later: the processor that runs it may look at the count before the other has raised it.
+#[test]
+fn the_wheel_says_when_the_kernels_timers_fire() {
+    let rows = table("timers.csv");
+    let (mut prompt, mut jiffy_late) = (0, 0);
+    for row in &rows {
+        let number = |at: usize| row[at].parse::<u64>().unwrap();
+        let (nominal, armed, gap) = (us(number(2)), number(3), us(number(4)));
+        let clock = Clock::linux(ms(4), Duration::from_nanos(armed)).unwrap();
+        let said = clock.expiry(Time::ZERO, nominal) - Time::ZERO;
+        assert!(gap + READING >= said, "{row:?}: early, the wheel says {}", micros(said));
+        let late = gap.as_nanos().saturating_sub(said.as_nanos());
+        prompt += usize::from(late <= READING.as_nanos());
+        jiffy_late += usize::from(late.abs_diff(4_000_000) <= READING.as_nanos());
+    }
+    assert!(rows.len() >= 150 && prompt * 2 > rows.len(), "{prompt} of {}", rows.len());
+    assert!((prompt + jiffy_late) * 50 >= rows.len() * 49, "{prompt} + {jiffy_late}");
+}

@@ -1,0 +1,102 @@
+"""The filed measurements of the Linux kernel beside the kernel that runs here."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+AUTHORITY = Path(__file__).parents[2] / "authorities" / "linux"
+#: A jiffy and a half, and what a busy machine makes of a short sleep.
+TOLERANCE_US = 6_000 + 4_000
+#: At least so many of the numbers agree; a busy machine may spoil some runs.
+SHARE = 0.97
+UNABLE = "nothing measured: "
+
+Numbers = dict[tuple[str, str], tuple[int, int, int]]
+
+
+def read(folder: Path) -> Numbers:
+    with (folder / "measured.csv").open(newline="") as file:
+        return {
+            (row["case"], row["item"]): (int(row["median"]), int(row["min"]), int(row["max"]))
+            for row in csv.DictReader(file)
+        }
+
+
+def is_time(item: str) -> bool:
+    return item.endswith("_us") or item in {"rto", "ato", "rtt", "rttvar"}
+
+
+def disagreements(filed: Numbers, found: Numbers) -> list[str]:
+    """Where what was found lies outside of what is filed."""
+    wrong = []
+    for (case, item), (median, least, most) in filed.items():
+        if (case, item) not in found:
+            wrong.append(f"{case} {item}: nothing found")
+            continue
+        low, high = found[case, item][1:]
+        # A timer's second level has buckets of 32 ms.
+        slack = TOLERANCE_US + median // 16 if is_time(item) else 0
+        if low > most + slack or high < least - slack:
+            wrong.append(f"{case} {item}: {low}..{high}, filed {least}..{most}")
+    return wrong
+
+
+def same_line() -> bool:
+    """Whether this kernel is of the filed one's line: 6.18, whatever follows."""
+    filed: str = json.loads((AUTHORITY / "kernel.json").read_text())["release"]
+    return platform.release().split(".")[:2] == filed.split(".")[:2]
+
+
+def measure(folder: Path, runs: int) -> Numbers:
+    """Ask the kernel anew; skip, with the reason, where that is not possible."""
+    if platform.system() != "Linux" or not same_line():
+        pytest.skip(f"the kernel is {platform.system()} {platform.release()}, not the filed one's")
+    script = str(AUTHORITY / "measure.py")
+    command = [sys.executable, script, "--runs", str(runs), "--to", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=40, check=False)
+    if UNABLE in done.stderr:
+        pytest.skip(done.stderr.strip().splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    return read(folder)
+
+
+def test_the_filed_numbers_are_of_one_kernel() -> None:
+    kernel = json.loads((AUTHORITY / "kernel.json").read_text())
+    assert kernel["hz"] == 250
+    assert kernel["runs"] >= 5
+    assert len(read(AUTHORITY)) > 250
+
+
+def test_the_running_kernel_does_what_is_filed(tmp_path: Path) -> None:
+    filed, found = read(AUTHORITY), measure(tmp_path, 3)
+    wrong = disagreements(filed, found)
+    print("\n".join(wrong))
+    assert len(wrong) <= (1 - SHARE) * len(filed), wrong
+
+
+def test_a_different_kernel_would_be_noticed() -> None:
+    filed = read(AUTHORITY)
+    slower = {key: (n * 2, m * 2, most * 2) for key, (n, m, most) in filed.items()}
+    assert len(disagreements(filed, slower)) > len(filed) / 4
+    assert not disagreements(filed, filed)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the script is for Linux")
+def test_where_nothing_can_be_measured_the_script_says_why(tmp_path: Path) -> None:
+    script = "import ctypes, runpy, sys; ctypes.CDLL = lambda *a, **k: type('L', (), {'unshare': "
+    script += "staticmethod(lambda flag: -1)})(); ctypes.get_errno = lambda: 1; "
+    script += "sys.argv = sys.argv[1:]; sys.path.insert(0, sys.argv[0].rsplit('/', 1)[0]); "
+    script += "runpy.run_path(sys.argv[0], run_name='__main__')"
+    command = [sys.executable, "-c", script, str(AUTHORITY / "measure.py"), "--to", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=40, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{UNABLE}no network namespace: ")
+    assert not list(tmp_path.iterdir())
