@@ -16,6 +16,8 @@ mod document;
 mod error;
 mod host;
 mod host_calls;
+#[cfg(test)]
+mod host_tests;
 mod info;
 mod moment;
 mod numbers;

@@ -24,6 +24,9 @@ impl Tcb {
 
     /// The third duplicate tells that the head is lost (RFC 5681 §3.2), once for each window
     /// (RFC 6582 §3.2 step 1).
+    ///
+    /// departs: RFC 5681 §3.2 - after a timeout Reno, too, takes no duplicates for a loss until
+    /// all that was outstanding is acknowledged; the resends themselves cause such duplicates.
     fn detect_by_duplicates(&mut self) {
         let repairing = self.repair.phase.is_repairing();
         let once = self.config.recovery != Recovery::Reno;

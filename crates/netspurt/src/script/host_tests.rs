@@ -1,0 +1,143 @@
+//! A host's sockets, by scripts.
+
+use super::{FailureKind, Host, Script, run};
+
+fn play(text: &str) -> Result<(), (FailureKind, String)> {
+    let options = "--set=timestamps=false\n--set=sack=false\n--set=window_scaling=false\n";
+    let script = Script::parse("host.pkt", &format!("{options}{text}")).unwrap();
+    let config = script.config(None, &[]).unwrap();
+    let played = run(&script, &mut Host::new(&config));
+    played.map(|_| ()).map_err(|failure| (failure.kind.clone(), failure.to_string()))
+}
+
+fn passes(text: &str) {
+    play(text).unwrap_or_else(|(_, report)| panic!("{report}"));
+}
+
+const OPEN: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+0...0.1 connect(3, ..., ...) = 0
+0 > S 0:0(0) <mss 1460>
+0.1 < S. 0:0(0) ack 1 win 65535 <mss 1000>
+0.1 > . 1:1(0) ack 1
+";
+
+#[test]
+fn connect_blocks_until_the_handshake_is_over() {
+    passes(&format!("{OPEN}+0 connect(3, ..., ...) = -1 EISCONN"));
+}
+
+#[test]
+fn connect_that_does_not_block_tells_later_how_it_went() {
+    let begin = "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
+0 connect(3, ..., ...) = -1 EINPROGRESS
+0 > S 0:0(0) <...>
+0 connect(3, ..., ...) = -1 EALREADY
+0 write(3, ..., 10) = -1 EAGAIN
+0 fcntl(3, F_GETFL) = 0x802
+";
+    passes(&format!(
+        "{begin}0.1 < R. 0:0(0) ack 1 win 0\n+0 connect(3, ..., ...) = -1 ECONNREFUSED"
+    ));
+    passes(&format!(
+        "{begin}0.1 < R. 0:0(0) ack 1 win 0
++0 getsockopt(3, SOL_SOCKET, SO_ERROR, [111], [4]) = 0
++0 getsockopt(3, SOL_SOCKET, SO_ERROR, [0], [4]) = 0
++0 write(3, ..., 10) = -1 EPIPE"
+    ));
+    let refused = play(&format!("{begin}0.1 < R. 0:0(0) ack 2 win 0\n+1 connect(3, ..., ...) = 0"));
+    assert!(refused.is_err(), "a reset of something else refuses nothing");
+}
+
+#[test]
+fn accept_and_read_block_until_there_is_something() {
+    passes(
+        "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+0 setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0
+0 bind(3, ..., ...) = 0
+0 listen(3, 1) = 0
+0...0.2 accept(3, ..., ...) = 4
+0.1 < S 0:0(0) win 65535 <mss 1000>
+0.1 > S. 0:0(0) ack 1 <mss 1460>
+0.2 < . 1:1(0) ack 1 win 65535
+0.2...0.3 read(4, ..., 5000) = 1000
+0.3 < . 1:1001(1000) ack 1 win 65535
+0.34 > . 1:1(0) ack 1001
+0.34 recv(4, ..., 10, MSG_DONTWAIT) = -1 EAGAIN
+0.34...0.4 read(4, ..., 5000) = 0
+0.4 < F. 1001:1001(0) ack 1 win 65535
+0.4 > . 1:1(0) ack 1002
+0.4 read(3, ..., 10) = -1 ENOTCONN
+0.4 close(3) = 0
+0.4 close(3) = -1 EBADF
+0.4 close(4) = 0
+0.4 > F. 1:1(0) ack 1002",
+    );
+}
+
+#[test]
+fn what_waits_is_told() {
+    passes(&format!(
+        "{OPEN}+0 write(3, ..., 20000) = 20000
++0 ioctl(3, SIOCOUTQ, [20000]) = 0
++0 ioctl(3, SIOCOUTQNSD, [10000]) = 0
++0 getsockopt(3, SOL_TCP, TCP_MAXSEG, [1000], [4]) = 0
++0 > . 1:1001(1000) ack 1"
+    ));
+    passes(&format!(
+        "{OPEN}+0 < . 1:1001(1000) ack 1 win 65535
++0 ioctl(3, SIOCINQ, [1000]) = 0
++0 read(3, ..., 400) = 400
++0 ioctl(3, SIOCINQ, [600]) = 0"
+    ));
+}
+
+#[test]
+fn what_was_not_read_and_a_lingering_of_nothing_reset() {
+    let unread = "+0 < . 1:1001(1000) ack 1 win 65535\n+0 close(3) = 0\n+0 > R. 1:1(0) ack 1001";
+    passes(&format!("{OPEN}{unread}"));
+    passes(&format!(
+        "{OPEN}+0 setsockopt(3, SOL_SOCKET, SO_LINGER, {{onoff=1, linger=0}}, 8) = 0
++0 close(3) = 0
++0 > R. 1:1(0) ack 1"
+    ));
+}
+
+#[test]
+fn options_before_opening_shape_the_connection() {
+    passes(
+        "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
+0 setsockopt(3, SOL_TCP, TCP_MAXSEG, [900], 4) = 0
+0 setsockopt(3, SOL_SOCKET, SO_RCVBUF, [5000], 4) = 0
+0 setsockopt(3, SOL_TCP, TCP_SYNCNT, [1], 4) = 0
+0 setsockopt(3, SOL_TCP, TCP_CONGESTION, \"reno\", 4) = 0
+0 connect(3, ..., ...) = -1 EINPROGRESS
+0 > S 0:0(0) win 5000 <mss 900>
+1 > S 0:0(0) win 5000 <mss 900>
+3.1 connect(3, ..., ...) = -1 ETIMEDOUT",
+    );
+}
+
+#[test]
+fn more_to_come_holds_a_short_segment() {
+    passes(&format!(
+        "{OPEN}+0 setsockopt(3, SOL_TCP, TCP_NODELAY, [1], 4) = 0
++0 send(3, ..., 100, MSG_MORE) = 100
++0.1 send(3, ..., 100, 0) = 100
++0 > . 1:201(200) ack 1"
+    ));
+}
+
+#[test]
+fn what_the_host_has_not_is_said() {
+    for (call, word) in [
+        ("setsockopt(3, SOL_SOCKET, SO_SNDBUF, [1000], 4) = 0", "SO_SNDBUF"),
+        ("setsockopt(3, SOL_TCP, TCP_CONGESTION, \"vegas\", 4) = 0", "vegas"),
+        ("setsockopt(3, SOL_SOCKET, SO_RCVBUF, [1000], 4) = 0", "SO_RCVBUF"),
+        ("getsockopt(3, SOL_TCP, TCP_USER_TIMEOUT, [0], [4]) = 0", "TCP_USER_TIMEOUT"),
+        ("listen(3, 1) = 0", "one connection"),
+    ] {
+        let (kind, report) = play(&format!("{OPEN}+0 {call}")).unwrap_err();
+        assert_eq!(kind, FailureKind::NotSupported, "{call}");
+        assert!(report.contains(word), "{report}");
+    }
+}
