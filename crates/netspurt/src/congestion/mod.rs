@@ -10,6 +10,7 @@ mod bbr;
 mod cubic;
 mod reno;
 mod slow_start;
+mod westwood;
 
 use crate::units::{BitRate, Duration, Time};
 
@@ -17,6 +18,7 @@ pub use bbr::{Bbr, BbrConfig};
 pub use cubic::{Cubic, CubicConfig};
 pub use reno::{Reno, RenoConfig};
 pub use slow_start::{HyStartConfig, HyStartPpConfig, SlowStartExit};
+pub use westwood::{Westwood, WestwoodConfig};
 
 /// `octets` times a fraction, rounded down and held at the longest window there is.
 fn share(octets: u64, (num, den): (u32, u32)) -> u64 {
@@ -166,6 +168,8 @@ pub enum CongestionConfig {
     Cubic(CubicConfig),
     /// BBR, version 1.
     Bbr(BbrConfig),
+    /// Westwood+.
+    Westwood(WestwoodConfig),
 }
 
 impl CongestionConfig {
@@ -175,6 +179,7 @@ impl CongestionConfig {
             CongestionConfig::Reno(config) => Box::new(Reno::new(*config)),
             CongestionConfig::Cubic(config) => Box::new(Cubic::new(*config)),
             CongestionConfig::Bbr(config) => Box::new(Bbr::new(*config)),
+            CongestionConfig::Westwood(config) => Box::new(Westwood::new(*config)),
         }
     }
 
@@ -184,6 +189,7 @@ impl CongestionConfig {
             CongestionConfig::Reno(_) => "reno",
             CongestionConfig::Cubic(_) => "cubic",
             CongestionConfig::Bbr(_) => "bbr",
+            CongestionConfig::Westwood(_) => "westwood",
         }
     }
 }

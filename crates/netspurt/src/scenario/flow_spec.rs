@@ -382,6 +382,8 @@ pub enum CongestionWord {
     Cubic,
     /// BBR, version 1.
     Bbr,
+    /// Westwood+, a remedy for losses that are no congestion.
+    Westwood,
 }
 
 /// What ends slow start before a loss.

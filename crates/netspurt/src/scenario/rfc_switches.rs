@@ -4,6 +4,7 @@
 use crate::clock::Clock;
 use crate::congestion::{
     BbrConfig, CongestionConfig, CubicConfig, HyStartConfig, RenoConfig, SlowStartExit,
+    WestwoodConfig,
 };
 use crate::rto::{
     Bsd44Config, EstimatorConfig, FixedConfig, Jacobson88Config, LinuxConfig, MillsConfig,
@@ -93,6 +94,9 @@ fn congestion_words(
     match law {
         CongestionConfig::Reno(c) => {
             (CongestionWord::Reno, segs(c.abc_limit_segs.unwrap_or(0)), exit(c.slow_start_exit))
+        }
+        CongestionConfig::Westwood(WestwoodConfig { reno: c }) => {
+            (CongestionWord::Westwood, segs(c.abc_limit_segs.unwrap_or(0)), exit(c.slow_start_exit))
         }
         CongestionConfig::Cubic(c) => {
             (CongestionWord::Cubic, segs(c.abc_limit_segs), exit(c.slow_start_exit))
@@ -307,6 +311,7 @@ fn congestion(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), P
             CongestionWord::Reno => CongestionConfig::Reno(RenoConfig::default()),
             CongestionWord::Cubic => CongestionConfig::Cubic(CubicConfig::default()),
             CongestionWord::Bbr => CongestionConfig::Bbr(BbrConfig::default()),
+            CongestionWord::Westwood => CongestionConfig::Westwood(WestwoodConfig::default()),
         };
     }
     let limit = tcp.abc_limit.map(|limit| u32::try_from(limit.0).unwrap_or(u32::MAX));
@@ -316,7 +321,7 @@ fn congestion(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), P
         SlowStartWord::HyStartPlusPlus => SlowStartExit::default(),
     });
     match &mut config.congestion {
-        CongestionConfig::Reno(law) => {
+        CongestionConfig::Reno(law) | CongestionConfig::Westwood(WestwoodConfig { reno: law }) => {
             let counted = limit.map(|limit| (limit > 0).then_some(limit));
             law.abc_limit_segs = counted.unwrap_or(law.abc_limit_segs);
             law.slow_start_exit = exit.unwrap_or(law.slow_start_exit);

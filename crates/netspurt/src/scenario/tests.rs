@@ -741,3 +741,30 @@ fn names_are_there_fit_in_a_line_and_belong_to_one_flow() {
         assert!(error.message.starts_with(says) && error.place.is_some(), "{error}");
     }
 }
+
+/// A link that corrupts one packet in a hundred, and is never full.
+#[test]
+fn a_remedy_for_corruption_loss_can_be_compared() {
+    let text = r#"
+        stop = "300 s"
+        path = { nodes = ["a", "b"], links = [
+          { rate = "10 Mbit/s", delay = "50 ms", loss = [{ probability = 0.01 }, "none"] }] }
+        [flows.x]
+        from = "a"
+        to = "b"
+        profile = "rfc-2026"
+        send = "5 MB"
+    "#;
+    let scenario = Scenario::parse("x.toml", text).unwrap();
+    let seconds = |law: &str| {
+        let run = run(&scenario.with(&[("flows.x.tcp.congestion", law)]).unwrap());
+        match run.table("flows").unwrap().column("finished_ns") {
+            Some(crate::record::Data::OptionalI64(ends)) => {
+                ends[0].expect("an end") / 1_000_000_000
+            }
+            _ => panic!("no column"),
+        }
+    };
+    let (reno, westwood) = (seconds("reno"), seconds("westwood"));
+    assert!(3 * westwood < 2 * reno, "westwood {westwood} s, reno {reno} s");
+}

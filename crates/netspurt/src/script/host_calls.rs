@@ -1,6 +1,6 @@
 //! The socket calls of a [`Host`].
 
-use crate::congestion::{BbrConfig, CongestionConfig, CubicConfig, RenoConfig};
+use crate::congestion::{BbrConfig, CongestionConfig, CubicConfig, RenoConfig, WestwoodConfig};
 use crate::tcp::State;
 use crate::units::Time;
 
@@ -247,6 +247,7 @@ impl Host {
                     "reno" => CongestionConfig::Reno(RenoConfig::default()),
                     "cubic" => CongestionConfig::Cubic(CubicConfig::default()),
                     "bbr" => CongestionConfig::Bbr(BbrConfig::default()),
+                    "westwood" => CongestionConfig::Westwood(WestwoodConfig::default()),
                     _ => return not_supported(format!("the congestion law `{name}`")),
                 };
             }

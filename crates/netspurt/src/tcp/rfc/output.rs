@@ -120,7 +120,8 @@ impl Tcb {
         let sent = *self.board.get(place);
         self.repair.forced = false;
         self.count.resends += 1;
-        self.note_resend(cause, Self::stamp(cx.now));
+        let tells = sent.seq == self.una && sent.times == 2;
+        self.note_resend(cause, tells.then(|| Self::stamp(cx.now)));
         if self.timed.is_some_and(|timed| sent.seq < timed.end) && self.config.karn {
             self.timed = None;
         }

@@ -9,13 +9,15 @@ use super::config::Undo;
 use super::repair::{Frto, Phase};
 
 impl Tcb {
-    /// A segment went out again: kept for the proofs that it need not have.
-    pub(super) fn note_resend(&mut self, cause: Cause, stamp: u32) {
+    /// A segment went out again: kept for the proofs that it need not have. Only of the oldest
+    /// outstanding, sent again for the first time, will the next ACK's echo tell which copy it
+    /// answers: then `stamp` is its own.
+    pub(super) fn note_resend(&mut self, cause: Cause, stamp: Option<u32>) {
         if let Some(prior) = &mut self.repair.prior
             && cause != Cause::Tlp
         {
             if !prior.resent {
-                prior.first_stamp = Some(stamp);
+                prior.first_stamp = stamp;
             }
             prior.unreported += 1;
             prior.resent = true;

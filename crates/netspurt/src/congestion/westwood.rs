@@ -1,0 +1,150 @@
+//! Westwood+ (Grieco and Mascolo 2004): a remedy for losses that are no congestion.
+//!
+//! A loss does not halve the window. It sets the threshold to what the path was seen to deliver
+//! in its least round trip, so a loss on a path that is not full costs nothing, and one at a full
+//! queue costs the queue.
+
+use crate::units::{Duration, Time};
+
+use super::{AckInfo, Congestion, CongestionControl, Reno, RenoConfig, Window};
+
+/// Westwood+'s switches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WestwoodConfig {
+    /// How the window grows, and what a loss leaves before the first estimate.
+    pub reno: RenoConfig,
+}
+
+/// The weight of the old estimate, in eighths, against a new sample.
+const OLD_EIGHTHS: u64 = 7;
+/// A sample is taken over a round trip, and over this at the least (as in Linux's).
+const SPAN_MIN: Duration = Duration::from_millis(50);
+const NANOS: u128 = 1_000_000_000;
+
+/// Reno that cuts to the delivery rate it has seen.
+///
+/// ```
+/// use netspurt::congestion::{AckInfo, Congestion, CongestionControl, Westwood, WestwoodConfig, Window};
+/// use netspurt::units::{Duration, Time};
+/// let rtt = Duration::from_millis(100);
+/// let mut law = Westwood::new(WestwoodConfig::default());
+/// let mut window = Window { cwnd: 50_000, ssthresh: Window::NO_THRESHOLD };
+/// for n in 1..30 {
+///     let now = Time::ZERO + rtt * n;
+///     let ack = AckInfo { now, smss: 1000, delivered_bytes: 40_000, srtt: Some(rtt),
+///                         min_rtt: Some(rtt), ..AckInfo::default() };
+///     law.on_ack(&ack, &mut window);
+/// }
+/// // 40 kB in each round trip of 100 ms: that much is left, where Reno would leave 25 kB.
+/// let left = law.on_congestion(Time::ZERO + rtt * 30, Congestion::Loss, 50_000, 1000, &window);
+/// assert_eq!(left, 40_000);
+/// ```
+#[derive(Debug)]
+pub struct Westwood {
+    reno: Reno,
+    /// The estimate, in octets a second.
+    rate: Option<u64>,
+    min_rtt: Option<Duration>,
+    /// When the present sample began, and what was delivered since.
+    since: Option<Time>,
+    delivered: u64,
+}
+
+impl Westwood {
+    /// The law at the start of a connection.
+    pub fn new(config: WestwoodConfig) -> Self {
+        let reno = Reno::new(config.reno);
+        Self { reno, rate: None, min_rtt: None, since: None, delivered: 0 }
+    }
+
+    fn sample(&mut self, ack: &AckInfo) {
+        let Some(since) = self.since else {
+            self.since = Some(ack.now);
+            return;
+        };
+        self.delivered += ack.delivered_bytes;
+        let span = ack.now.saturating_since(since);
+        if span < ack.srtt.unwrap_or_default().max(SPAN_MIN) {
+            return;
+        }
+        let rate = u128::from(self.delivered) * NANOS / u128::from(span.as_nanos());
+        let rate = u64::try_from(rate).unwrap_or(u64::MAX / 8);
+        self.rate = Some(match self.rate {
+            None => rate,
+            Some(old) => (old / 8) * OLD_EIGHTHS + rate / 8,
+        });
+        (self.since, self.delivered) = (Some(ack.now), 0);
+    }
+}
+
+impl CongestionControl for Westwood {
+    fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
+        self.min_rtt = ack.min_rtt;
+        self.sample(ack);
+        self.reno.on_ack(ack, window);
+    }
+
+    fn on_congestion(
+        &mut self,
+        now: Time,
+        kind: Congestion,
+        flight: u64,
+        smss: u64,
+        window: &Window,
+    ) -> u64 {
+        let half = self.reno.on_congestion(now, kind, flight, smss, window);
+        // What the sender repairs is not sampled, so a sample must not span a repair.
+        (self.since, self.delivered) = (None, 0);
+        let (Some(rate), Some(min_rtt)) = (self.rate, self.min_rtt) else { return half };
+        let product = u128::from(rate) * u128::from(min_rtt.as_nanos()) / NANOS;
+        u64::try_from(product).unwrap_or(flight).min(flight).max(2 * smss)
+    }
+
+    fn on_undo(&mut self, now: Time, window: &mut Window) {
+        self.reno.on_undo(now, window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fed(delivered_bytes: u64, rtt: Duration) -> Westwood {
+        let mut law = Westwood::new(WestwoodConfig::default());
+        let mut window = Window { cwnd: 100_000, ssthresh: 50_000 };
+        for n in 0..60 {
+            let now = Time::ZERO + rtt * n;
+            let (srtt, min_rtt) = (Some(rtt), Some(Duration::from_millis(50)));
+            let ack =
+                AckInfo { now, smss: 1000, delivered_bytes, srtt, min_rtt, ..AckInfo::default() };
+            law.on_ack(&ack, &mut window);
+        }
+        law
+    }
+
+    fn cut(law: &mut Westwood, flight: u64) -> u64 {
+        let window = Window { cwnd: flight, ssthresh: Window::NO_THRESHOLD };
+        law.on_congestion(Time::ZERO, Congestion::Loss, flight, 1000, &window)
+    }
+
+    /// A full queue: twice the least round trip, so half of the flight stands in the queue.
+    #[test]
+    fn at_a_full_queue_the_queue_is_given_up() {
+        let mut law = fed(80_000, Duration::from_millis(100));
+        assert_eq!(cut(&mut law, 80_000), 40_000);
+    }
+
+    #[test]
+    fn on_a_path_that_is_not_full_a_loss_costs_nothing() {
+        let mut law = fed(20_000, Duration::from_millis(50));
+        assert_eq!(cut(&mut law, 20_000), 20_000);
+    }
+
+    #[test]
+    fn before_any_estimate_a_loss_halves_and_two_segments_are_left_at_least() {
+        let mut law = Westwood::new(WestwoodConfig::default());
+        assert_eq!(cut(&mut law, 20_000), 10_000);
+        let mut slow = fed(10, Duration::from_millis(50));
+        assert_eq!(cut(&mut slow, 20_000), 2000);
+    }
+}
