@@ -41,12 +41,13 @@ create_exception!(
 pub fn script_error(py: Python<'_>, error: &netspurt::script::ScriptError) -> PyErr {
     let raised = ScriptError::new_err(error.to_string());
     let instance = raised.value(py);
+    let place = error.place.as_ref();
     let set = || -> PyResult<()> {
         instance.setattr("message", &error.message)?;
         instance.setattr("fix", &error.fix)?;
         instance.setattr("file", &error.file)?;
-        instance.setattr("line", error.line)?;
-        instance.setattr("column", error.column)
+        instance.setattr("line", place.map(|place| place.line))?;
+        instance.setattr("column", place.map(|place| place.column))
     };
     set().map_or_else(|failed| failed, |()| raised)
 }

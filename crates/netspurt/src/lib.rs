@@ -9,6 +9,7 @@ pub mod congestion;
 pub mod event;
 pub mod ip;
 pub mod link;
+pub mod place;
 pub mod ranges;
 pub mod record;
 pub mod rng;

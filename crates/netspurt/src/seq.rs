@@ -4,6 +4,9 @@
 //! SYN is 0, the first octet of data 1. On the wire only the low 32 bits of
 //! (initial sequence number + count) travel, and they wrap (RFC 9293 §3.4).
 
+/// The initial sequence number of every simulated connection.
+pub const SIMULATED_ISN: u32 = 0;
+
 /// The wire's 32 bits of the octet counted `count`, under the initial sequence number `isn`.
 #[expect(clippy::cast_possible_truncation, reason = "the wire carries the low 32 bits")]
 pub const fn to_wire(isn: u32, count: u64) -> u32 {

@@ -27,7 +27,7 @@ const ENDLESS: u64 = 1 << 62;
 /// # let ms = Duration::from_millis;
 /// # let config = TcpConfig::Ns(NsConfig {
 /// #     packet_bytes: 1000, header_bytes: 40, initial_window_segs: 1, receive_window_segs: 20,
-/// #     recovery: Recovery::Tahoe, limited_transmit: false, bugfix: true,
+/// #     variant: NsVariant::Tahoe, limited_transmit: false, bugfix: true,
 /// #     acks: AckPolicy::EverySegment, clock: Clock::EXACT,
 /// #     rto: Ns2Config { tick: ms(10), initial: ms(3000), min: ms(200), max: ms(60_000) },
 /// # });

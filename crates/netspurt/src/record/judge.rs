@@ -11,9 +11,6 @@ use crate::seq;
 use crate::sim::Witness;
 use crate::units::{Duration, Time};
 
-/// The initial sequence number of every simulated connection.
-const ISN: u32 = 0;
-
 /// Octets a segment can have at most: how far before an arrival a resend of its octets may begin.
 const LONGEST: u64 = 1 << 17;
 
@@ -98,7 +95,7 @@ impl Judge {
 impl Sender {
     /// The octets of a segment.
     fn octets(&mut self, segment: &Segment) -> (u64, u64) {
-        let left = seq::from_wire(ISN, segment.seq, self.near);
+        let left = seq::from_wire(seq::SIMULATED_ISN, segment.seq, self.near);
         let right = left + u64::from(segment.seq_len());
         self.near = self.near.max(right);
         (left, right)

@@ -43,9 +43,6 @@ pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = {
     names
 };
 
-/// Initial sequence number of every simulated connection.
-const ISN: u32 = 0;
-
 /// Segments under construction, column by column.
 #[derive(Debug)]
 pub(super) struct Segments {
@@ -308,8 +305,8 @@ impl Seen {
     /// Takes a segment in.
     #[inline]
     fn take(&mut self, frame: &Segment) -> Sight {
-        let seq = seq::from_wire(ISN, frame.seq, self.seq);
-        let ack = seq::from_wire(ISN, frame.ack, self.ack);
+        let seq = seq::from_wire(seq::SIMULATED_ISN, frame.seq, self.seq);
+        let ack = seq::from_wire(seq::SIMULATED_ISN, frame.ack, self.ack);
         let kind = kind_of(frame).unwrap_or_else(|| self.judge(ack, frame.window));
         if matches!(kind, RST | FRAGMENT | REQUEST | REPLY) {
             return Sight { kind, seq, ack };
@@ -367,7 +364,7 @@ impl Syns {
 impl Blocks {
     /// The block at `place` of the ACK `id`, whose cumulative part is `ack`.
     fn push(&mut self, id: u64, place: u16, ack: u64, block: SackBlock) {
-        let edge = |wire| seq::from_wire(ISN, wire, ack).cast_signed();
+        let edge = |wire| seq::from_wire(seq::SIMULATED_ISN, wire, ack).cast_signed();
         self.id.push(id);
         self.place.push(place);
         self.left.push(edge(block.left));

@@ -108,13 +108,6 @@ impl Bsd44 {
         let ticks = (self.srtt >> 3) + self.rttvar;
         self.current = self.within_bounds(ticks.saturating_mul(u64::from(self.factor())));
     }
-
-    fn end_backoff(&mut self) {
-        if self.shift > 0 {
-            self.shift = 0;
-            self.rearm();
-        }
-    }
 }
 
 impl RtoEstimator for Bsd44 {
@@ -163,10 +156,10 @@ impl RtoEstimator for Bsd44 {
         }
     }
 
-    fn on_spurious(&mut self, sample: Option<&RttSample>) {
-        self.end_backoff();
-        if let Some(sample) = sample {
-            self.on_sample(sample);
+    fn end_backoff(&mut self) {
+        if self.shift > 0 {
+            self.shift = 0;
+            self.rearm();
         }
     }
 }

@@ -75,7 +75,7 @@ impl RtoEstimator for Fixed {
         RtoState { srtt: None, rttvar: None, backoff, rto: self.rto(), fired: false }
     }
 
-    fn on_spurious(&mut self, _sample: Option<&RttSample>) {
+    fn end_backoff(&mut self) {
         self.backoff.end();
     }
 }

@@ -127,11 +127,8 @@ impl RtoEstimator for Jacobson88 {
         }
     }
 
-    fn on_spurious(&mut self, sample: Option<&RttSample>) {
+    fn end_backoff(&mut self) {
         self.backoff.end();
-        if let Some(sample) = sample {
-            self.on_sample(sample);
-        }
     }
 }
 

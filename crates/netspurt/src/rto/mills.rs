@@ -128,11 +128,8 @@ impl RtoEstimator for Mills {
         }
     }
 
-    fn on_spurious(&mut self, sample: Option<&RttSample>) {
+    fn end_backoff(&mut self) {
         self.backoff.end();
-        if let Some(sample) = sample {
-            self.on_sample(sample);
-        }
     }
 }
 

@@ -115,12 +115,18 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// A timeout proved needless. `sample` is the one that the proving ACK brought, which is
     /// then not given to [`on_sample`](Self::on_sample) as well.
     ///
-    /// Unless a law says otherwise, that sample is taken in and nothing else happens.
+    /// Unless a law says otherwise, the [backoff ends](Self::end_backoff) and that sample is taken
+    /// in.
     fn on_spurious(&mut self, sample: Option<&RttSample>) {
+        self.end_backoff();
         if let Some(sample) = sample {
             self.on_sample(sample);
         }
     }
+
+    /// The timer is what it was before it was backed off; nothing, for a law that lets only a
+    /// sample end a backoff, or has none.
+    fn end_backoff(&mut self) {}
 
     /// An acknowledgment made progress without giving a sample. `covers_timed` says that it
     /// covered the segment being timed.

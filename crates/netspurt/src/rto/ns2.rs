@@ -129,11 +129,8 @@ impl RtoEstimator for Ns2 {
         }
     }
 
-    fn on_spurious(&mut self, sample: Option<&RttSample>) {
+    fn end_backoff(&mut self) {
         self.backoff = 1;
-        if let Some(sample) = sample {
-            self.on_sample(sample);
-        }
     }
 
     fn state(&self) -> RtoState {

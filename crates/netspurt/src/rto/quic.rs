@@ -137,11 +137,8 @@ impl RtoEstimator for Quic {
         self.handshake_done = true;
     }
 
-    fn on_spurious(&mut self, sample: Option<&RttSample>) {
+    fn end_backoff(&mut self) {
         self.backoff.end();
-        if let Some(sample) = sample {
-            self.on_sample(sample);
-        }
     }
 
     fn on_progress(&mut self, _covers_timed: bool) {

@@ -5,10 +5,11 @@ use core::ops::Range;
 
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
-use super::error::{Place, Problem, ScenarioError, did_you_mean};
+use super::error::{Problem, ScenarioError};
 use super::spec::Spec;
 use super::stranger::stranger;
 use super::tree::{Node, dotted, find, is_entry, path_to};
+use crate::place::{Place, did_you_mean};
 
 /// A scenario's text and the values set over it.
 #[derive(Clone, Debug)]

@@ -1,7 +1,8 @@
 //! What is wrong with a scenario: where, what, and what to write instead.
 
 use core::fmt;
-use core::ops::Range;
+
+use crate::place::{Place, show_placeless};
 
 /// A mistake in a scenario.
 ///
@@ -25,56 +26,18 @@ pub struct ScenarioError {
     pub set: bool,
 }
 
-/// A place in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The line, from 1.
-    pub line: usize,
-    /// The column, in characters, from 1.
-    pub column: usize,
-    /// The line's text.
-    pub text: String,
-    /// How many characters are to blame.
-    pub width: usize,
-}
-
-impl Place {
-    /// The place of a span of bytes in a text; clipped to the span's first line.
-    pub(super) fn of(text: &str, span: &Range<usize>) -> Self {
-        let start = span.start.min(text.len());
-        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-        let line_end = text[start..].find('\n').map_or(text.len(), |length| start + length);
-        let end = span.end.clamp(start, line_end);
-        let characters = |range: Range<usize>| text[range].chars().count();
-        Self {
-            line: text[..start].matches('\n').count() + 1,
-            column: characters(line_start..start) + 1,
-            text: text[line_start..line_end].trim_end().to_owned(),
-            width: characters(start..end).max(1),
-        }
-    }
-}
-
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.message)?;
-        let Some(place) = &self.place else {
-            let key = match self.key.as_str() {
-                key if self.set => format!(" with {key} = {}", self.value),
-                "" => String::new(),
-                key => format!(" ({key})"),
-            };
-            write!(f, "\n   --> {}{key}", self.file)?;
-            return if self.fix.is_empty() { Ok(()) } else { write!(f, "\n    = {}", self.fix) };
+        if let Some(place) = &self.place {
+            return place.show(f, &self.file, &self.fix);
+        }
+        let key = match self.key.as_str() {
+            key if self.set => format!(" with {key} = {}", self.value),
+            "" => String::new(),
+            key => format!(" ({key})"),
         };
-        let number = place.line.to_string();
-        let gutter = " ".repeat(number.len());
-        write!(f, "\n {gutter} --> {}:{}:{}", self.file, place.line, place.column)?;
-        write!(f, "\n {number} | {}", place.text)?;
-        // The indent repeats tabs, so that the marks stand below what they mark.
-        let before = place.text.chars().take(place.column - 1);
-        let indent: String = before.map(|c| if c == '\t' { c } else { ' ' }).collect();
-        write!(f, "\n {gutter} | {indent}{} {}", "^".repeat(place.width), self.fix)
+        show_placeless(f, &format!("{}{key}", self.file), &self.fix)
     }
 }
 
@@ -129,20 +92,4 @@ impl Problem {
         self.fix = fix.into();
         self
     }
-}
-
-/// Asks for the names in `known` that `word` was probably meant to be: all that are nearest.
-pub(super) fn did_you_mean<'a>(
-    word: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Option<String> {
-    let mut near: Vec<(usize, &str)> = known
-        .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(word, name), name))
-        .filter(|(distance, name)| *distance <= (name.len().max(word.len()) / 3).max(1))
-        .collect();
-    let least = near.iter().map(|(distance, _)| *distance).min()?;
-    near.retain(|(distance, _)| *distance == least);
-    let names: Vec<String> = near.iter().map(|(_, name)| format!("`{name}`")).collect();
-    Some(format!("did you mean {}?", names.join(" or ")))
 }

@@ -3,8 +3,9 @@
 use crate::app::Bulk;
 use crate::clock::Clock;
 use crate::rto::Ns2Config;
-use crate::tcp::{AckPolicy, NsConfig, Recovery, RfcConfig, TcpConfig};
+use crate::tcp::{AckPolicy, NsConfig, NsVariant, RfcConfig, TcpConfig};
 use crate::units::{ByteCount, Duration, SegmentCount, Time};
+use crate::wire::{IPV4_HEADER_BYTES, TCP_HEADER_BYTES};
 
 use super::error::Problem;
 use super::flow_spec::{
@@ -21,7 +22,7 @@ const WINDOW_MAX_SEGS: u32 = 1_000_000;
 const WINDOW_MAX_BYTES: u64 = 1 << 30;
 
 /// Octets of IPv4 and TCP headers without options.
-pub(super) const HEADER_BYTES: u16 = 40;
+pub(super) const HEADER_BYTES: u16 = IPV4_HEADER_BYTES + TCP_HEADER_BYTES;
 
 impl Profile {
     /// The configuration of a byte-sequenced profile.
@@ -175,10 +176,6 @@ fn ns_connection(name: &str, tcp: &TcpSpec) -> Result<TcpConfig, Problem> {
         let message = format!("ns-2's senders have no `{key}`");
         return Err(problem(name, &key, message).fix("give the flow another `profile`"));
     }
-    if tcp.recovery == Some(RecoveryWord::Rack) {
-        return Err(problem(name, "recovery", "ns-2's senders have no `rack`")
-            .fix("give the flow another `profile`"));
-    }
     let missing = |key: &str| problem(name, key, format!("the profile leaves `{key}` open"));
     let segments = |key: &str, count: Option<SegmentCount>| {
         let count = count.ok_or_else(|| missing(key))?.0;
@@ -206,7 +203,7 @@ fn ns_connection(name: &str, tcp: &TcpSpec) -> Result<TcpConfig, Problem> {
         header_bytes: HEADER_BYTES,
         initial_window_segs: segments("initial_window", tcp.initial_window)?,
         receive_window_segs,
-        recovery: recovery(tcp.recovery.ok_or_else(|| missing("recovery"))?),
+        variant: variant(name, tcp.recovery.ok_or_else(|| missing("recovery"))?)?,
         limited_transmit: tcp.limited_transmit.ok_or_else(|| missing("limited_transmit"))?,
         bugfix: tcp.bugfix.ok_or_else(|| missing("bugfix"))?,
         acks: match tcp.acks.as_ref().ok_or_else(|| missing("acks"))? {
@@ -231,15 +228,18 @@ pub(super) fn packet_bytes(name: &str, size: ByteCount) -> Result<u16, Problem> 
     })
 }
 
-pub(super) fn recovery(word: RecoveryWord) -> Recovery {
-    match word {
-        RecoveryWord::Tahoe => Recovery::Tahoe,
-        RecoveryWord::Reno => Recovery::Reno,
-        RecoveryWord::Newreno => Recovery::NewReno,
-        RecoveryWord::Sack => Recovery::Sack,
-        RecoveryWord::Fack => Recovery::Fack,
-        RecoveryWord::Rack => Recovery::Rack,
-    }
+fn variant(name: &str, word: RecoveryWord) -> Result<NsVariant, Problem> {
+    Ok(match word {
+        RecoveryWord::Tahoe => NsVariant::Tahoe,
+        RecoveryWord::Reno => NsVariant::Reno,
+        RecoveryWord::Newreno => NsVariant::NewReno,
+        RecoveryWord::Sack => NsVariant::Sack,
+        RecoveryWord::Fack => NsVariant::Fack,
+        RecoveryWord::Rack => {
+            return Err(problem(name, "recovery", "ns-2's senders have no `rack`")
+                .fix("give the flow another `profile`"));
+        }
+    })
 }
 
 pub(super) fn clock(

@@ -29,7 +29,7 @@ mod volleys_spec;
 use schemars::schema_for;
 
 use document::Document;
-pub use error::{Place, ScenarioError};
+pub use error::ScenarioError;
 use plan::Plan;
 pub use run::{Results, Simulation};
 use spec::Spec;

@@ -9,7 +9,7 @@ use crate::sim::{Graph, RouteError, Routes};
 use crate::tcp::TcpConfig;
 use crate::units::Duration;
 
-use super::error::{Problem, did_you_mean};
+use super::error::Problem;
 use super::flow_plan::{connection, transfer};
 use super::flow_spec::FlowSpec;
 use super::link_plan::{LinkName, WAYS, both_ways};
@@ -19,6 +19,7 @@ use super::number::Whole;
 use super::spec::{DumbbellSpec, PathSpec, RouteSpec, Spec, TableName};
 use super::tree::entry;
 use super::volleys_plan::volleys;
+use crate::place::did_you_mean;
 
 /// One direction of a link.
 pub(super) struct PlannedLink {

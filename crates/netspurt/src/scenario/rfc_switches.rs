@@ -16,7 +16,7 @@ use crate::tcp::{
 use crate::units::{ByteCount, Duration, SegmentCount};
 
 use super::error::Problem;
-use super::flow_plan::{HEADER_BYTES, clock, packet_bytes, problem, recovery};
+use super::flow_plan::{HEADER_BYTES, clock, packet_bytes, problem};
 use super::flow_spec::{
     AckWord, ClockTable, ClockWord, CongestionWord, DelayedAckTable, EstimatorWord, OffWord,
     RecoveryWord, RestartWord, RtoTable, SamplingWord, SfrTable, SfrWord, SlowStartWord, TcpSpec,
@@ -113,6 +113,17 @@ fn recovery_word(recovery: Recovery) -> RecoveryWord {
         Recovery::Sack => RecoveryWord::Sack,
         Recovery::Fack => RecoveryWord::Fack,
         Recovery::Rack => RecoveryWord::Rack,
+    }
+}
+
+fn recovery(word: RecoveryWord) -> Recovery {
+    match word {
+        RecoveryWord::Tahoe => Recovery::Tahoe,
+        RecoveryWord::Reno => Recovery::Reno,
+        RecoveryWord::Newreno => Recovery::NewReno,
+        RecoveryWord::Sack => Recovery::Sack,
+        RecoveryWord::Fack => Recovery::Fack,
+        RecoveryWord::Rack => Recovery::Rack,
     }
 }
 

@@ -3,7 +3,8 @@
 use toml_edit::{Item, TableLike};
 
 use super::document::keys;
-use super::error::{Problem, did_you_mean};
+use super::error::Problem;
+use crate::place::did_you_mean;
 
 /// What is really wrong where `problem` is that a flow, volleys or a link lack what it must have, but
 /// the file has none of that name: the name, not the key.

@@ -2,8 +2,9 @@
 
 use super::assertion::{Assertion, Expression, Message, Operator};
 use super::cursor::{Blank, Cursor};
-use super::error::{Slip, line_of};
+use super::error::Slip;
 use super::info::{CONSTANTS, Field};
+use crate::place::line_of;
 
 /// How deeply parentheses and signs may nest.
 const DEPTH: u32 = 64;

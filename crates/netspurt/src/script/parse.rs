@@ -8,9 +8,10 @@ use super::assertion_text;
 use super::call_text;
 use super::cursor::{Blank, Cursor};
 use super::document::{Action, Event, Options, Setting};
-use super::error::{Slip, line_of};
+use super::error::Slip;
 use super::moment::{Moment, Seconds};
 use super::packet_text::{Way, packet};
+use crate::place::line_of;
 
 const OPTION_NAMES: [&str; 7] =
     ["title", "clause", "profile", "set", "fails_with", "tolerance_usecs", "mss"];

@@ -23,7 +23,7 @@ impl Script {
     /// let script = Script::parse("a.pkt", text)?;
     /// assert_eq!(script.config(None, &[])?.dup_thresh, 2);
     /// let wrong = Script::parse("b.pkt", &text.replace("thresh", "trhesh"))?;
-    /// assert_eq!(wrong.config(None, &[]).unwrap_err().line, 2);
+    /// assert_eq!(wrong.config(None, &[]).unwrap_err().place.unwrap().line, 2);
     /// # Ok::<(), netspurt::script::ScriptError>(())
     /// ```
     pub fn config(
@@ -61,7 +61,10 @@ impl Script {
     fn blame(&self, option: &str, slip: SwitchError) -> ScriptError {
         let line = self.lines.iter().position(|line| line.trim_start().starts_with(option));
         let behind = format!("{option}=");
-        ScriptError::in_line(self, line.map_or(0, |line| line + 1), &behind, slip.message, slip.fix)
+        match line {
+            Some(at) => ScriptError::in_line(self, at + 1, &behind, slip.message, slip.fix),
+            None => ScriptError::placeless(&self.name, slip.message, slip.fix),
+        }
     }
 
     fn blame_setting(&self, set: &Setting, slip: SwitchError) -> ScriptError {
@@ -73,9 +76,8 @@ impl Script {
     }
 
     fn blame_outside(&self, path: &str, value: &str, slip: SwitchError) -> ScriptError {
-        let mut error = ScriptError::in_line(self, 0, "", slip.message, slip.fix);
-        error.file = format!("{} with {path} = {value}", self.name);
-        error
+        let file = format!("{} with {path} = {value}", self.name);
+        ScriptError::placeless(&file, slip.message, slip.fix)
     }
 }
 

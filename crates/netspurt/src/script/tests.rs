@@ -437,7 +437,8 @@ const MISTAKES: &[Case] = &[
 fn every_mistake_has_its_place_and_its_fix() {
     for (text, line, column, message, fix) in MISTAKES {
         let error = wrong(text);
-        assert_eq!((error.line, error.column), (*line, *column), "{text}\n{error}");
+        let place = error.place.as_ref().expect(text);
+        assert_eq!((place.line, place.column), (*line, *column), "{text}\n{error}");
         assert!(error.message.contains(message), "{text}\n{error}");
         assert!(error.fix.contains(fix), "{text}\n{error}");
     }
@@ -538,7 +539,7 @@ proptest! {
     #[test]
     fn random_text_is_refused_with_a_place_and_without_a_panic(text in "\\PC{0,80}") {
         if let Err(error) = Script::parse("r.pkt", &text) {
-            prop_assert!(error.line >= 1 && error.column >= 1 && !error.to_string().is_empty());
+            prop_assert!(error.place.is_some() && !error.to_string().is_empty());
         }
     }
 
@@ -559,7 +560,8 @@ proptest! {
         }
         if let Err(error) = Script::parse("m.pkt", &text) {
             let lines = text.lines().count().max(1) + 1;
-            prop_assert!(error.line >= 1 && error.line <= lines && error.column >= 1);
+            let place = error.place.clone().expect("every mistake has its place");
+            prop_assert!(place.line >= 1 && place.line <= lines && place.column >= 1);
             prop_assert!(!error.fix.is_empty(), "{}", error);
         }
     }

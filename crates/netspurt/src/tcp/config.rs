@@ -4,7 +4,8 @@ use crate::clock::Clock;
 use crate::rto::Ns2Config;
 use crate::units::Duration;
 
-use super::rfc::{RfcConfig, TCP_HEADER_BYTES};
+use super::rfc::RfcConfig;
+use crate::wire::TCP_HEADER_BYTES;
 
 /// How a sender finds and repairs losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub enum Recovery {
     Sack,
     /// Forward acknowledgment (Mathis and Mahdavi 1996).
     Fack,
-    /// By time (RFC 8985); not among ns-2's.
+    /// By time (RFC 8985).
     Rack,
 }
 
@@ -27,6 +28,28 @@ impl Recovery {
     /// Whether the receiver has to report what arrived out of order.
     pub const fn needs_sack(self) -> bool {
         matches!(self, Recovery::Sack | Recovery::Fack | Recovery::Rack)
+    }
+}
+
+/// The senders of ns-2.35.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NsVariant {
+    /// Fast retransmit, then slow start from one segment (Jacobson 1988).
+    Tahoe,
+    /// Fast recovery until the next new ACK (RFC 2001 §4).
+    Reno,
+    /// Fast recovery through partial ACKs (RFC 2582).
+    NewReno,
+    /// A pipe estimate and a scoreboard: ns-2's Sack1 (Fall and Floyd 1996).
+    Sack,
+    /// Forward acknowledgment (Mathis and Mahdavi 1996).
+    Fack,
+}
+
+impl NsVariant {
+    /// Whether the sink has to report what arrived out of order.
+    pub const fn needs_sack(self) -> bool {
+        matches!(self, NsVariant::Sack | NsVariant::Fack)
     }
 }
 
@@ -86,8 +109,8 @@ pub struct NsConfig {
     pub initial_window_segs: u32,
     /// The receiver's window in segments; never filled beyond.
     pub receive_window_segs: u32,
-    /// Loss recovery.
-    pub recovery: Recovery,
+    /// Which of the senders.
+    pub variant: NsVariant,
     /// One new segment on each of the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// No second fast retransmit for losses of one window (ns-2's `bugFix_`; RFC 2582 §5).

@@ -12,7 +12,7 @@ use super::config::{NsConfig, TcpConfig};
 use super::ns::NsSender;
 use super::receiver::{Acknowledgment, ReceiveCount, Receiver};
 use super::rfc::{Failure, SendTimes, State, Tcb, TcpInfo};
-use super::transmit::{Context, ISN, SendCount};
+use super::transmit::{Context, SendCount};
 
 /// One end of a TCP connection.
 ///
@@ -78,11 +78,7 @@ impl Connection {
 
     /// Opens the connection actively (RFC 9293 §3.10.1).
     pub fn open(&mut self, now: Time, events: &mut Events<Segment>) {
-        self.step(now, events, |kind, cx| {
-            if let Kind::Rfc(tcb) = kind {
-                tcb.open(cx);
-            }
-        });
+        self.of_rfc(now, events, |tcb, cx| tcb.open(cx));
     }
 
     /// Waits for a peer to open it.
@@ -108,11 +104,7 @@ impl Connection {
     /// The application takes `octets` of what arrived; only after
     /// [`read_by_hand`](Self::read_by_hand) is that needed.
     pub fn read(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
-        self.step(now, events, |kind, cx| {
-            if let Kind::Rfc(tcb) = kind {
-                tcb.read(octets, cx);
-            }
-        });
+        self.of_rfc(now, events, |tcb, cx| tcb.read(octets, cx));
     }
 
     /// From now on what arrives waits for [`read`](Self::read), and fills the window.
@@ -124,48 +116,28 @@ impl Connection {
 
     /// The application will write no more: what it wrote is sent, and then a FIN.
     pub fn close(&mut self, now: Time, events: &mut Events<Segment>) {
-        self.step(now, events, |kind, cx| {
-            if let Kind::Rfc(tcb) = kind {
-                tcb.close(cx);
-            }
-        });
+        self.of_rfc(now, events, |tcb, cx| tcb.close(cx));
     }
 
     /// Ends the connection at once, with a reset to the peer.
     pub fn abort(&mut self, now: Time, events: &mut Events<Segment>) {
-        self.step(now, events, |kind, cx| {
-            if let Kind::Rfc(tcb) = kind {
-                tcb.abort(cx);
-            }
-        });
+        self.of_rfc(now, events, |tcb, cx| tcb.abort(cx));
     }
 
     /// Whether short segments wait for the ACK of what is outstanding (RFC 896).
     pub fn set_nagle(&mut self, now: Time, nagle: bool, events: &mut Events<Segment>) {
-        self.step(now, events, |kind, cx| {
-            if let Kind::Rfc(tcb) = kind {
-                tcb.set_nagle(nagle, cx);
-            }
-        });
+        self.of_rfc(now, events, |tcb, cx| tcb.set_nagle(nagle, cx));
     }
 
     /// Whether short segments wait for more octets, for 200 ms where nothing is outstanding
     /// (Linux's TCP_CORK).
     pub fn set_cork(&mut self, now: Time, corked: bool, events: &mut Events<Segment>) {
-        self.step(now, events, |kind, cx| {
-            if let Kind::Rfc(tcb) = kind {
-                tcb.set_cork(corked, cx);
-            }
-        });
+        self.of_rfc(now, events, |tcb, cx| tcb.set_cork(corked, cx));
     }
 
     /// Whether the next segments that come are acknowledged at once (Linux's TCP_QUICKACK).
     pub fn set_quick_acks(&mut self, now: Time, quick: bool, events: &mut Events<Segment>) {
-        self.step(now, events, |kind, cx| {
-            if let Kind::Rfc(tcb) = kind {
-                tcb.set_quick_acks(quick, cx);
-            }
-        });
+        self.of_rfc(now, events, |tcb, cx| tcb.set_quick_acks(quick, cx));
     }
 
     /// The state of RFC 9293 §3.3.2; of ns-2's kind always established.
@@ -267,6 +239,20 @@ impl Connection {
         let mut cx = Context { now, endpoint: self.endpoint, events, outbox: &mut self.outbox };
         act(&mut self.kind, &mut cx);
     }
+
+    /// The same for what ns-2's kind does not know.
+    fn of_rfc(
+        &mut self,
+        now: Time,
+        events: &mut Events<Segment>,
+        act: impl FnOnce(&mut Tcb, &mut Context<'_>),
+    ) {
+        self.step(now, events, |kind, cx| {
+            if let Kind::Rfc(tcb) = kind {
+                act(tcb, cx);
+            }
+        });
+    }
 }
 
 impl NsPair {
@@ -296,7 +282,7 @@ impl NsPair {
     #[inline]
     fn acknowledge(&mut self, what: &Acknowledgment, cx: &mut Context<'_>) {
         let mut segment = self.sender.tx.blank(cx);
-        segment.ack = seq::to_wire(ISN, what.next);
+        segment.ack = seq::to_wire(seq::SIMULATED_ISN, what.next);
         segment.set_stamp(what.echo);
         segment.set_sack(&what.blocks);
         // ns-2's sink charges 8 octets a block and nothing for the option's own two.

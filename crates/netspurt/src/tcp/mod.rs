@@ -14,7 +14,7 @@ mod rfc;
 mod timer;
 mod transmit;
 
-pub use config::{AckPolicy, NsConfig, Recovery, TcpConfig};
+pub use config::{AckPolicy, NsConfig, NsVariant, Recovery, TcpConfig};
 pub use connection::Connection;
 pub use receiver::ReceiveCount;
 pub use rfc::{

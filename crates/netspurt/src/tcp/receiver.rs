@@ -5,7 +5,6 @@ use crate::seq;
 use crate::units::Time;
 
 use super::config::{AckPolicy, NsConfig};
-use super::transmit::ISN;
 use crate::ranges::{Range, Ranges};
 
 /// What a receiver took in so far.
@@ -51,7 +50,7 @@ impl Receiver {
             next: 1,
             told: 1,
             above: Ranges::default(),
-            history: config.recovery.needs_sack().then(Vec::new),
+            history: config.variant.needs_sack().then(Vec::new),
             acks: config.acks,
             echo: Time::ZERO,
             deadline: Time::NEVER,
@@ -70,7 +69,7 @@ impl Receiver {
     /// everything before it is there and none is held, and never that of the first segment
     /// (ns-2's delayed-ACK sink).
     pub(super) fn on_data(&mut self, segment: &Segment, now: Time) -> Option<Acknowledgment> {
-        let left = seq::from_wire(ISN, segment.seq, self.next);
+        let left = seq::from_wire(seq::SIMULATED_ISN, segment.seq, self.next);
         let right = left + u64::from(segment.len);
         self.count.segments += 1;
         if left <= self.told && segment.stamp() >= self.echo {
@@ -142,7 +141,8 @@ impl Receiver {
             history.truncate(SackBlocks::MAX);
         }
         for &(left, right) in history.iter() {
-            let (left, right) = (seq::to_wire(ISN, left), seq::to_wire(ISN, right));
+            let (left, right) =
+                (seq::to_wire(seq::SIMULATED_ISN, left), seq::to_wire(seq::SIMULATED_ISN, right));
             blocks.add(SackBlock { left, right });
         }
         blocks

@@ -65,23 +65,15 @@ impl RetransmitTimer {
     }
 
     /// Reads the clock on a round trip that ends now, puts the reading in, and lets the estimator
-    /// judge the sample.
+    /// judge the sample; that of the handshake has a verb of its own.
     pub(super) fn sample(&mut self, labelled: RttSample, cx: &mut Context<'_>) {
         let rtt = self.clock.elapsed(labelled.sent, cx.now);
         let sample = RttSample { at: cx.now, rtt, ..labelled };
-        self.estimator.on_sample(&sample);
-        if cx.events.wanted().rtt {
-            let what = What::Rtt { endpoint: cx.endpoint, sent: sample.sent, rtt: sample.rtt };
-            cx.events.report(cx.now, what);
+        if sample.handshake {
+            self.estimator.on_handshake(&sample);
+        } else {
+            self.estimator.on_sample(&sample);
         }
-        self.report(false, cx);
-    }
-
-    /// The handshake is complete, with the round trip it took.
-    pub(super) fn handshake(&mut self, labelled: RttSample, cx: &mut Context<'_>) {
-        let rtt = self.clock.elapsed(labelled.sent, cx.now);
-        let sample = RttSample { at: cx.now, rtt, handshake: true, ..labelled };
-        self.estimator.on_handshake(&sample);
         if cx.events.wanted().rtt {
             let what = What::Rtt { endpoint: cx.endpoint, sent: sample.sent, rtt: sample.rtt };
             cx.events.report(cx.now, what);

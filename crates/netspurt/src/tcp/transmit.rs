@@ -38,9 +38,6 @@ pub struct SendCount {
     pub undone: u64,
 }
 
-/// The initial sequence number of every simulated connection; data starts at 1.
-pub(super) const ISN: u32 = 0;
-
 /// The sending half's sequence space (RFC 9293 §3.3.1), counted in octets with the SYN at 0.
 #[derive(Debug)]
 pub(super) struct Transmitter {
@@ -139,7 +136,7 @@ impl Transmitter {
         }
         self.count.data_segments += 1;
         let mut segment = self.blank(cx);
-        segment.seq = seq::to_wire(ISN, seq);
+        segment.seq = seq::to_wire(seq::SIMULATED_ISN, seq);
         segment.len = len as u16;
         segment.size_bytes += segment.len;
         segment.cause = cause.into();
@@ -153,8 +150,8 @@ impl Transmitter {
         Segment {
             id: u64::from(cx.endpoint) << 40 | self.sent,
             dest: cx.endpoint ^ 1,
-            seq: seq::to_wire(ISN, self.nxt),
-            ack: seq::to_wire(ISN, 1),
+            seq: seq::to_wire(seq::SIMULATED_ISN, self.nxt),
+            ack: seq::to_wire(seq::SIMULATED_ISN, 1),
             size_bytes: self.header_bytes,
             window: u16::MAX,
             flags: Flags::ACK,

@@ -14,7 +14,8 @@ pub use decode::{Checks, DecodeError, Decoded, Fault, decode};
 pub use encode::{Packet, encode};
 pub use icmp::{EchoPacket, encode_echo};
 pub use options::{
-    IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, TCP_HEADER_BYTES, header_bytes, option_bytes,
+    IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, TCP_HEADER_BYTES, TIMESTAMPS_BYTES, header_bytes,
+    option_bytes,
 };
 pub use pcapng::PcapngWriter;
 

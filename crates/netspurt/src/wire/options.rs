@@ -8,6 +8,9 @@ pub const IPV6_HEADER_BYTES: u16 = 40;
 /// Octets of a TCP header without options.
 pub const TCP_HEADER_BYTES: u16 = 20;
 
+/// Octets of the time stamps option with its padding (RFC 7323 appendix A).
+pub const TIMESTAMPS_BYTES: u16 = 12;
+
 /// Most octets of options: the header's length counts to fifteen words (RFC 9293 §3.1).
 pub(super) const ROOM: usize = 40;
 
@@ -26,7 +29,7 @@ const TIMESTAMPS: u8 = 8;
 /// blocks.
 #[inline]
 pub fn option_bytes(segment: &Segment) -> u16 {
-    let stamps = if segment.timestamps().is_some() { 12 } else { 0 };
+    let stamps = if segment.timestamps().is_some() { TIMESTAMPS_BYTES } else { 0 };
     if !segment.flags.has(Flags::SYN) {
         let blocks = u16::from(segment.sack_count());
         return stamps + if blocks > 0 { 4 + 8 * blocks } else { 0 };

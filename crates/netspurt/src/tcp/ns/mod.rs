@@ -22,8 +22,8 @@ use crate::segment::{Cause, SackBlock, Segment};
 use crate::seq;
 use crate::units::Time;
 
-use super::config::{NsConfig, Recovery};
-use super::transmit::{Context, ISN, Transmitter};
+use super::config::{NsConfig, NsVariant};
+use super::transmit::{Context, Transmitter};
 
 use fack::FackBoard;
 use sack::SackBoard;
@@ -54,7 +54,7 @@ struct Ack<'a> {
 impl Ack<'_> {
     /// The SACK blocks, as ranges of octets counted near `una`.
     fn ranges(&self, una: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let count = move |wire| seq::from_wire(ISN, wire, una);
+        let count = move |wire| seq::from_wire(seq::SIMULATED_ISN, wire, una);
         self.blocks.iter().map(move |block| (count(block.left), count(block.right)))
     }
 }
@@ -63,7 +63,7 @@ impl Ack<'_> {
 #[derive(Debug)]
 pub(super) struct NsSender {
     pub(super) tx: Transmitter,
-    recovery: Recovery,
+    variant: NsVariant,
     initial_window_segs: u32,
     receive_window_segs: u32,
     limited_transmit: bool,
@@ -91,7 +91,7 @@ impl NsSender {
         let tx = Transmitter::new(config);
         let first = tx.una + tx.smss();
         Self {
-            recovery: config.recovery,
+            variant: config.variant,
             initial_window_segs: config.initial_window_segs,
             receive_window_segs: config.receive_window_segs,
             limited_transmit: config.limited_transmit,
@@ -125,30 +125,30 @@ impl NsSender {
     /// A pure ACK arrived.
     pub(super) fn on_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         let ack = Ack {
-            ack: seq::from_wire(ISN, segment.ack, self.tx.una),
+            ack: seq::from_wire(seq::SIMULATED_ISN, segment.ack, self.tx.una),
             blocks: segment.sack(),
             echo: segment.stamp(),
         };
-        match self.recovery {
-            Recovery::Tahoe => self.tahoe_ack(&ack, cx),
-            Recovery::Reno => self.reno_ack(&ack, cx),
-            Recovery::NewReno => self.newreno_ack(&ack, cx),
-            Recovery::Sack | Recovery::Rack => self.sack_ack(&ack, cx),
-            Recovery::Fack => self.fack_ack(&ack, cx),
+        match self.variant {
+            NsVariant::Tahoe => self.tahoe_ack(&ack, cx),
+            NsVariant::Reno => self.reno_ack(&ack, cx),
+            NsVariant::NewReno => self.newreno_ack(&ack, cx),
+            NsVariant::Sack => self.sack_ack(&ack, cx),
+            NsVariant::Fack => self.fack_ack(&ack, cx),
         }
         self.report(cx);
     }
 
     /// The retransmission timer fired.
     pub(super) fn on_timeout(&mut self, cx: &mut Context<'_>) {
-        match self.recovery {
-            Recovery::Tahoe => {}
-            Recovery::Reno | Recovery::NewReno => {
+        match self.variant {
+            NsVariant::Tahoe => {}
+            NsVariant::Reno | NsVariant::NewReno => {
                 self.inflation_segs = 0;
                 self.dupacks = 0;
             }
-            Recovery::Sack | Recovery::Rack => self.sack_before_timeout(),
-            Recovery::Fack => {
+            NsVariant::Sack => self.sack_before_timeout(),
+            NsVariant::Fack => {
                 self.fack_timeout(cx);
                 return self.report(cx);
             }
@@ -295,10 +295,12 @@ impl NsSender {
 
     /// Sends while the window and the data last.
     fn send_step(&mut self, cx: &mut Context<'_>) {
-        match self.recovery {
-            Recovery::Sack => self.sack_send(cx),
-            Recovery::Fack => self.fack_send(cx),
-            _ => self.send_in_window(u64::MAX, cx),
+        match self.variant {
+            NsVariant::Sack => self.sack_send(cx),
+            NsVariant::Fack => self.fack_send(cx),
+            NsVariant::Tahoe | NsVariant::Reno | NsVariant::NewReno => {
+                self.send_in_window(u64::MAX, cx);
+            }
         }
     }
 
@@ -318,12 +320,12 @@ impl NsSender {
         if !cx.events.wanted().cwnd {
             return;
         }
-        let in_recovery = match self.recovery {
-            Recovery::Sack | Recovery::Rack => self.sack.in_recovery,
-            Recovery::Fack => self.fack.in_recovery,
+        let in_recovery = match self.variant {
+            NsVariant::Sack => self.sack.in_recovery,
+            NsVariant::Fack => self.fack.in_recovery,
             // Its fast retransmit starts over at once: there is no recovery to be in.
-            Recovery::Tahoe => false,
-            Recovery::Reno | Recovery::NewReno => self.action == Action::DupAck,
+            NsVariant::Tahoe => false,
+            NsVariant::Reno | NsVariant::NewReno => self.action == Action::DupAck,
         };
         let smss = self.tx.smss();
         let state = CwndState {

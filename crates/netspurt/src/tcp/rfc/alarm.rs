@@ -149,9 +149,7 @@ impl Tcb {
         if made_up && matches!(self.repair.phase, Phase::Open | Phase::Disorder) {
             // Half of what was out when the ACK came.
             self.cut_with(Congestion::Loss, self.flight() + news.acked, cx.now);
-            if !self.congestion.owns_window() {
-                self.window.cwnd = self.window.ssthresh;
-            }
+            self.fall_to_threshold();
         }
     }
 

@@ -1,13 +1,16 @@
 //! Segments that arrive, by the state they meet (RFC 9293 §3.10.7).
 
-use crate::segment::{Ecn, Flags, Segment, SynOptions};
+use crate::sample::RttSample;
+use crate::segment::{Ecn, Flags, IPV4_HEADER_BYTES, Segment, SynOptions};
 use crate::units::Time;
+use crate::wire::TIMESTAMPS_BYTES;
 
 use super::super::transmit::Context;
+use super::ack::is_before;
 use super::board::Sent;
 use super::patience::Moment;
 use super::receive::AckNeed;
-use super::{Agreed, DEFAULT_MSS, DEFAULT_MSS_V6, Failure, State, TIMESTAMPS_BYTES, Tcb};
+use super::{Agreed, DEFAULT_MSS, DEFAULT_MSS_V6, Failure, State, Tcb};
 
 /// The largest shift (RFC 7323 §2.3).
 const SHIFT_MAX: u8 = 14;
@@ -171,7 +174,7 @@ impl Tcb {
     /// RFC 7323 §5.2: a stamp older than the last says so.
     fn is_old_duplicate(&self, segment: &Segment) -> bool {
         let Some(stamps) = segment.timestamps() else { return false };
-        let older = self.ts_recent.wrapping_sub(stamps.val).cast_signed() > 0;
+        let older = is_before(stamps.val, self.ts_recent);
         self.agreed.timestamps && !segment.flags.has(Flags::RST) && older
     }
 
@@ -206,7 +209,8 @@ impl Tcb {
         self.rx.advance_window();
         let offer = segment.syn_options();
         let config = &self.config;
-        let fallback = if config.ip_header_bytes > 20 { DEFAULT_MSS_V6 } else { DEFAULT_MSS };
+        let fallback =
+            if config.ip_header_bytes > IPV4_HEADER_BYTES { DEFAULT_MSS_V6 } else { DEFAULT_MSS };
         let timestamps = config.timestamps && segment.timestamps().is_some();
         let scaling = config.window_scaling && offer.window_scale.is_some();
         let shift = |shift: u8| if scaling { shift.min(SHIFT_MAX) } else { 0 };
@@ -332,7 +336,7 @@ impl Tcb {
             reset.flags = Flags::RST.with(Flags::ACK);
         }
         reset.window = 0;
-        cx.outbox.push_back(reset);
+        self.put_out(reset, cx);
     }
 
     pub(super) fn measure_handshake(&mut self, syn: &Sent, ack: &Segment, cx: &mut Context<'_>) {
@@ -346,6 +350,6 @@ impl Tcb {
             Some(rtt) => self.echoed_trip(rtt, 0, cx.now),
             None => self.trip(syn.at, syn.times, 0),
         };
-        self.timer.handshake(trip, cx);
+        self.timer.sample(RttSample { handshake: true, ..trip }, cx);
     }
 }

@@ -42,6 +42,11 @@ pub(super) struct Snapshot {
 }
 
 impl Sent {
+    /// Octets `seq..end`, sent for the first time.
+    pub(super) fn first(seq: u64, end: u64, at: Time, snapshot: Snapshot) -> Self {
+        Self { seq, end, at, times: 1, sacked: false, lost: None, resent: false, snapshot }
+    }
+
     pub(super) fn len(&self) -> u64 {
         self.end - self.seq
     }

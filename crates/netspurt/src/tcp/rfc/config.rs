@@ -6,7 +6,7 @@ use crate::rto::{Bsd44Config, EstimatorConfig, LinuxConfig, Rfc6298Config};
 use crate::units::Duration;
 
 use super::super::config::Recovery;
-use super::TIMESTAMPS_BYTES;
+use crate::wire::TIMESTAMPS_BYTES;
 
 /// When the receiving side acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

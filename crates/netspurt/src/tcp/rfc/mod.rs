@@ -246,10 +246,6 @@ struct Probe {
 /// What the peer takes where it does not say (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u16 = 536;
 const DEFAULT_MSS_V6: u16 = 1220;
-/// Octets of the time stamps option with its padding (RFC 7323 App. A).
-const TIMESTAMPS_BYTES: u16 = 12;
-/// The TCP header without options.
-pub(super) const TCP_HEADER_BYTES: u16 = 20;
 
 impl Tcb {
     pub(super) fn new(config: &RfcConfig) -> Self {

@@ -3,16 +3,16 @@
 use crate::segment::{Cause, Ecn, Flags, Segment};
 use crate::seq;
 use crate::units::{BitRate, Time};
+use crate::wire::{TCP_HEADER_BYTES, option_bytes};
 
 use super::super::config::Recovery;
 use super::super::transmit::Context;
 use super::board::Sent;
 use super::repair::{Frto, Phase};
-use super::{Held, State, TCP_HEADER_BYTES, TIMESTAMPS_BYTES, Tcb, Timed};
+use super::{Held, State, Tcb, Timed};
 
-/// Octets of a SACK option without its blocks, padding included, and of each block.
-const SACK_BYTES: u16 = 4;
-const SACK_BLOCK_BYTES: u16 = 8;
+/// Octets of a SACK option with one block, padding included.
+const SACK_BLOCK_BYTES: u64 = 12;
 /// Blocks that fit beside time stamps, and alone (RFC 2018 §3); segments here hold three.
 const SACK_ROOM: usize = 3;
 /// How much of a window a round trip's pacing aims at, in percent: Linux's two ratios.
@@ -180,16 +180,8 @@ impl Tcb {
         let outstanding = !self.board.is_empty();
         let end = self.nxt + len;
         let fin = self.closing && end == self.end;
-        let sent = Sent {
-            seq: self.nxt,
-            end: end + u64::from(fin),
-            at: cx.now,
-            times: 1,
-            sacked: false,
-            lost: None,
-            resent: false,
-            snapshot: self.delivery.snapshot(cx.now, outstanding),
-        };
+        let snapshot = self.delivery.snapshot(cx.now, outstanding);
+        let sent = Sent::first(self.nxt, end + u64::from(fin), cx.now, snapshot);
         self.nxt = sent.end;
         self.board.push(sent);
         self.timed.get_or_insert(Timed { end: sent.end, at: cx.now });
@@ -244,17 +236,24 @@ impl Tcb {
                 segment.flags = segment.flags.with(Flags::CWR);
             }
         }
-        let room = (self.smss - len) >= u64::from(SACK_BYTES + SACK_BLOCK_BYTES);
+        let room = (self.smss - len) >= SACK_BLOCK_BYTES;
         self.acknowledge_in(&mut segment, if room { 1 } else { 0 });
-        segment.size_bytes += segment.len;
         if len > 0 {
             self.count.data_segments += 1;
             self.rx.patience.on_data_sent(cx.now);
         }
         self.last_sent = cx.now;
         self.count_sent(len);
-        self.pace(u64::from(segment.size_bytes), cx.now);
+        let size_bytes = self.put_out(segment, cx);
+        self.pace(u64::from(size_bytes), cx.now);
+    }
+
+    /// Hands a segment over, and returns the octets it has on the wire.
+    pub(super) fn put_out(&self, mut segment: Segment, cx: &mut Context<'_>) -> u16 {
+        let header = self.config.ip_header_bytes + TCP_HEADER_BYTES + option_bytes(&segment);
+        segment.size_bytes = header + segment.len;
         cx.outbox.push_back(segment);
+        segment.size_bytes
     }
 
     /// A segment without payload that carries the present acknowledgment.
@@ -264,13 +263,11 @@ impl Tcb {
             id: u64::from(cx.endpoint) << 40 | self.sent,
             dest: cx.endpoint ^ 1,
             seq: seq::to_wire(self.config.iss, self.nxt),
-            size_bytes: self.config.ip_header_bytes + TCP_HEADER_BYTES,
             flags: Flags::ACK,
             ..Segment::default()
         };
         if self.agreed.timestamps {
             segment.set_timestamps(self.stamps(cx.now));
-            segment.size_bytes += TIMESTAMPS_BYTES;
         }
         segment
     }
@@ -285,10 +282,8 @@ impl Tcb {
         }
         let room = if self.agreed.sack { room } else { 0 };
         let blocks = self.rx.acknowledge(room);
-        let count = u16::try_from(blocks.as_slice().len()).unwrap_or(0);
-        if count > 0 {
+        if !blocks.as_slice().is_empty() {
             segment.set_sack(&blocks);
-            segment.size_bytes += SACK_BYTES + SACK_BLOCK_BYTES * count;
         }
     }
 
@@ -296,7 +291,7 @@ impl Tcb {
     pub(super) fn send_ack(&mut self, cx: &mut Context<'_>) {
         let mut segment = self.blank(cx);
         self.acknowledge_in(&mut segment, SACK_ROOM);
-        cx.outbox.push_back(segment);
+        self.put_out(segment, cx);
     }
 
     /// An octet beyond a closed window, to learn whether it opened (RFC 9293 §3.8.6.1). It is
@@ -309,33 +304,23 @@ impl Tcb {
             segment.seq = segment.seq.wrapping_sub(1);
         } else {
             segment.len = 1;
-            segment.size_bytes += 1;
             self.count.data_segments += 1;
         }
-        cx.outbox.push_back(segment);
+        self.put_out(segment, cx);
     }
 
     pub(super) fn send_reset(&mut self, cx: &mut Context<'_>) {
         let mut segment = self.blank(cx);
         segment.flags = Flags::RST.with(Flags::ACK);
         segment.ack = seq::to_wire(self.rx.irs, self.rx.nxt);
-        cx.outbox.push_back(segment);
+        self.put_out(segment, cx);
     }
 
     /// Our SYN, or SYN-ACK, for the first time.
     pub(super) fn send_syn(&mut self, cause: Option<Cause>, cx: &mut Context<'_>) {
         if self.board.is_empty() {
             let snapshot = self.delivery.snapshot(cx.now, false);
-            self.board.push(Sent {
-                seq: 0,
-                end: 1,
-                at: cx.now,
-                times: 1,
-                sacked: false,
-                lost: None,
-                resent: false,
-                snapshot,
-            });
+            self.board.push(Sent::first(0, 1, cx.now, snapshot));
             self.nxt = 1;
         }
         let answering = self.state == State::SynReceived;
@@ -360,9 +345,8 @@ impl Tcb {
         } else if config.ecn {
             segment.flags = segment.flags.with(Flags::ECE.with(Flags::CWR));
         }
-        segment.size_bytes = config.ip_header_bytes + TCP_HEADER_BYTES + syn_option_bytes(&segment);
         self.arm_timer(cx.now);
-        cx.outbox.push_back(segment);
+        self.put_out(segment, cx);
     }
 
     /// The SYN goes out again.
@@ -402,19 +386,4 @@ impl Tcb {
         let rate = bits * 1_000_000_000 / u128::from(srtt);
         BitRate::new(u64::try_from(rate).unwrap_or(u64::MAX).max(1))
     }
-}
-
-/// Octets of the options of a SYN: MSS, SACK permitted with time stamps, window scale.
-fn syn_option_bytes(segment: &Segment) -> u16 {
-    let options = segment.syn_options();
-    let stamps = segment.timestamps().is_some();
-    let mss = if options.mss.is_some() { 4 } else { 0 };
-    let scale = if options.window_scale.is_some() { 4 } else { 0 };
-    let rest = match (stamps, options.sack) {
-        // SACK permitted takes the place of the padding of time stamps.
-        (true, _) => TIMESTAMPS_BYTES,
-        (false, true) => 4,
-        (false, false) => 0,
-    };
-    mss + scale + rest
 }

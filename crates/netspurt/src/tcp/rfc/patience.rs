@@ -2,6 +2,7 @@
 
 use crate::segment::{Flags, Segment};
 use crate::units::{Duration, Time};
+use crate::wire::TIMESTAMPS_BYTES;
 
 use super::config::{DelayedAck, RfcConfig};
 use super::receive::AckNeed;
@@ -127,10 +128,10 @@ impl Patience {
             }
             return;
         }
-        let options = if segment.timestamps().is_some() { 12 } else { 0 };
+        let options = if segment.timestamps().is_some() { TIMESTAMPS_BYTES } else { 0 };
         let held_back = pushes || segment.flags.has(Flags::FIN);
         let least = if held_back { FULL_AT_FIRST } else { FULL_LEAST };
-        if len + options >= least {
+        if len + u64::from(options) >= least {
             self.candidate = len;
             if len == last {
                 self.full = len;

@@ -94,6 +94,17 @@ pub(super) struct Prior {
     pub(super) resent: bool,
 }
 
+impl Repair {
+    /// What a phase was about is over: no resend is owed, and duplicates count anew.
+    pub(super) fn clear(&mut self) {
+        self.frto = Frto::Off;
+        self.forced = false;
+        self.head_cause = None;
+        self.dupacks = 0;
+        self.dup_bytes = 0;
+    }
+}
+
 impl Tcb {
     /// Whether arrivals above the cumulative ACK are known one by one.
     pub(super) fn uses_sack(&self) -> bool {
@@ -200,8 +211,8 @@ impl Tcb {
         // RFC 9937 §6.1: RecoverFS leaves out what was reported before this ACK.
         let reported = self.board.sacked() - news.sacked;
         self.repair.prr.begin(self.flight() + news.acked - reported);
-        if !self.config.prr && !self.congestion.owns_window() {
-            self.window.cwnd = self.window.ssthresh;
+        if !self.config.prr {
+            self.fall_to_threshold();
         }
     }
 
@@ -220,6 +231,13 @@ impl Tcb {
         self.window.ssthresh = ssthresh.max(2 * self.smss);
     }
 
+    /// The window falls to the threshold at once, unless the law has the last word on it.
+    pub(super) fn fall_to_threshold(&mut self) {
+        if !self.congestion.owns_window() {
+            self.window.cwnd = self.window.ssthresh;
+        }
+    }
+
     fn note_prior(&mut self, was_timeout: bool) {
         self.repair.prior = Some(Prior {
             window: self.window,
@@ -235,11 +253,7 @@ impl Tcb {
     /// The phase ends: everything it was about has arrived.
     pub(super) fn leave(&mut self, cx: &mut Context<'_>) {
         let phase = core::mem::take(&mut self.repair.phase);
-        self.repair.frto = Frto::Off;
-        self.repair.forced = false;
-        self.repair.head_cause = None;
-        self.repair.dupacks = 0;
-        self.repair.dup_bytes = 0;
+        self.repair.clear();
         if !self.congestion.owns_window() {
             match phase {
                 // RFC 6582 §3.2 step 3, the way without a burst.
@@ -268,8 +282,8 @@ impl Tcb {
             self.repair.phase = Phase::Cwr;
             self.repair.point = self.nxt;
             self.repair.prr.begin(self.flight());
-            if !self.config.prr && !self.congestion.owns_window() {
-                self.window.cwnd = self.window.ssthresh;
+            if !self.config.prr {
+                self.fall_to_threshold();
             }
         }
     }

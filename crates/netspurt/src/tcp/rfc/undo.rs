@@ -88,7 +88,9 @@ impl Tcb {
         self.repair.frto = Frto::Off;
         if self.repair.phase.is_repairing() {
             self.board.lose_nothing();
-            self.leave_quietly();
+            self.repair.clear();
+            let disorder = self.board.sacked() > 0;
+            self.repair.phase = if disorder { Phase::Disorder } else { Phase::Open };
         }
         match self.config.undo {
             Undo::Rfc4015 => {
@@ -110,13 +112,5 @@ impl Tcb {
             self.restart_timer(cx.now);
         }
         self.count.undone += 1;
-    }
-
-    fn leave_quietly(&mut self) {
-        self.repair.phase = if self.board.sacked() > 0 { Phase::Disorder } else { Phase::Open };
-        self.repair.forced = false;
-        self.repair.head_cause = None;
-        self.repair.dupacks = 0;
-        self.repair.dup_bytes = 0;
     }
 }

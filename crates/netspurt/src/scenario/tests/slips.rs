@@ -1,32 +1,6 @@
+//! Mistakes in scenarios, and what is said of them.
+
 use super::*;
-use crate::units::Time;
-
-const CHAIN: &str = r#"
-stop = "10 s"
-[links]
-lan   = { between = ["a", "b"], rate = "10 Mbit/s" }
-modem = { between = ["b", "c"], rate = "9600 bit/s", delay = "150 ms", queue = "3 packets" }
-[flows.x]
-from = "a"
-to   = "c"
-send = "20 segments"
-tcp  = { recovery = "reno" }
-"#;
-
-fn slip(from: &str, to: &str) -> ScenarioError {
-    assert!(CHAIN.contains(from), "{from}");
-    Scenario::parse("x.toml", &CHAIN.replace(from, to)).expect_err(to)
-}
-
-fn run(scenario: &Scenario) -> Results {
-    let mut run = scenario.simulate();
-    run.advance_to(run.stop());
-    run.finish()
-}
-
-fn chain() -> Scenario {
-    Scenario::parse("x.toml", CHAIN).unwrap()
-}
 
 #[test]
 fn an_unknown_key_is_shown_where_it_stands_with_the_nearest_known_one() {
@@ -194,151 +168,6 @@ fn a_value_set_from_outside_is_blamed_where_it_was_set() {
     assert!(error.message.contains("`nowhere`"), "{error}");
 }
 
-#[test]
-fn the_resolved_scenario_is_the_same_scenario() {
-    let text = chain().resolved();
-    let again = Scenario::parse("resolved", &text).unwrap();
-    assert_eq!(again.resolved(), text);
-    assert_eq!(run(&again).digest(), run(&chain()).digest());
-    for spelt_out in ["receive_window", "phase", "framing", "tables", "spy", "seed", "profile"] {
-        assert!(text.contains(spelt_out), "{spelt_out} is missing in\n{text}");
-    }
-}
-
-#[test]
-fn short_forms_are_the_links_they_stand_for() {
-    let links = r#"
-        stop = "9 s"
-        [links]
-        "a-b" = { between = ["a", "b"], rate = "1 Mbit/s", loss = { probability = 0.1 } }
-        "b-c" = { between = ["b", "c"], rate = "90 kbit/s", queue = "5 packets" }
-        [flows.x]
-        from = "a"
-        to = "c"
-    "#;
-    let path = r#"
-        stop = "9 s"
-        [path]
-        nodes = ["a", "b", "c"]
-        links = [
-            { rate = "1 Mbit/s", loss = { probability = 0.1 } },
-            { rate = "90 kbit/s", queue = "5 packets" },
-        ]
-        [flows.x]
-        from = "a"
-        to = "c"
-    "#;
-    let digest = |text| run(&Scenario::parse("x", text).unwrap()).digest();
-    assert_eq!(digest(links), digest(path));
-}
-
-#[test]
-fn recording_changes_no_flow() {
-    let base = "stop = \"20 s\"\n".to_owned() + &CHAIN.replace("stop = \"10 s\"", "");
-    let lossy = base.replace("queue = \"3 packets\"", "loss = { probability = 0.05 }");
-    let scenario = Scenario::parse("x", &lossy).unwrap();
-    let silent = scenario.with(&[("record.tables", "[]")]).unwrap();
-    let [all, none] = [run(&scenario), run(&silent)];
-    assert_eq!(all.flows_digest(), none.flows_digest());
-    assert!(all.table("segments").is_some() && none.table("segments").is_none());
-}
-
-#[test]
-fn how_often_a_run_is_stopped_on_its_way_changes_nothing() {
-    let scenario = chain();
-    let mut stepped = scenario.simulate();
-    for step in 1..200 {
-        stepped.advance_to(Time::from_nanos(step * 50_000_001));
-    }
-    assert_eq!(stepped.finish().digest(), run(&scenario).digest());
-}
-
-#[test]
-fn a_group_of_flows_takes_the_hosts_that_i_names() {
-    let text = r#"
-        stop = "2 s"
-        [dumbbell]
-        pairs = 3
-        access = { rate = "10 Mbit/s" }
-        bottleneck = { rate = "1 Mbit/s" }
-        [flows.f]
-        from = "west{i}"
-        to = "east{i}"
-        count = 3
-        every = "10 ms"
-        send = "2 segments"
-    "#;
-    let results = run(&Scenario::parse("x", text).unwrap());
-    let names: Vec<&str> = results.names().flows.iter().map(|f| f.name.as_str()).collect();
-    assert_eq!(names, ["f.0", "f.1", "f.2"]);
-    let Some(crate::record::Data::OptionalI64(ends)) =
-        results.table("flows").unwrap().column("finished_ns")
-    else {
-        panic!("no ends")
-    };
-    assert!(ends.iter().all(Option::is_some));
-    let error = Scenario::parse("x", &text.replace("count = 3", "count = 4")).unwrap_err();
-    assert!(error.message.contains("`west3`"), "{error}");
-}
-
-#[test]
-fn the_schema_knows_every_key_of_the_starting_point() {
-    let schema = schema().to_string();
-    for key in
-        ["between", "initial_window", "limited_transmit", "spy", "timeline", "stop", "fq-codel"]
-    {
-        assert!(schema.contains(&format!("\"{key}\"")), "{key}");
-    }
-}
-
-#[test]
-fn a_managed_queue_is_spelt_out_and_runs_the_same_again() {
-    let with = |queue: &str| {
-        let text = CHAIN.replace("\"3 packets\"", queue).replace("20 segments", "unlimited");
-        let scenario = Scenario::parse("x.toml", &text).unwrap();
-        let resolved = scenario.resolved();
-        let again = Scenario::parse("resolved", &resolved).unwrap();
-        assert_eq!(again.resolved(), resolved);
-        let results = run(&scenario);
-        assert_eq!(run(&again).digest(), results.digest());
-        (resolved, results.flows_digest())
-    };
-    let laws = [
-        ("{ red = {} }", "[links.modem.queue.red]", "wq = 0.002"),
-        ("{ codel = { limit = \"9 packets\" } }", "interval = \"100 ms\"", "limit = \"9 packets\""),
-        ("{ fq-codel = {} }", "quantum = \"1514 B\"", "flows = 1024"),
-        ("{ pie = { ecn = true } }", "max_burst = \"150 ms\"", "mark_ecnth = 0.1"),
-    ];
-    let mut digests = vec![with("\"1000 packets\"").1];
-    for (queue, one, other) in laws {
-        let (resolved, digest) = with(queue);
-        assert!(resolved.contains(one) && resolved.contains(other), "{resolved}");
-        digests.push(digest);
-    }
-    // A modem of 9600 bit/s is slow enough for CoDel and PIE to act within ten seconds.
-    assert_ne!(digests[0], digests[2]);
-    let both = with("[{ codel = {} }, \"3 packets\"]").0;
-    assert!(both.contains("target") && both.contains("\"3 packets\""), "{both}");
-}
-
-const DUMBBELL: &str = r#"
-stop = "5 s"
-[dumbbell]
-pairs = 2
-access = { rate = "10 Mbit/s" }
-bottleneck = { rate = "1 Mbit/s" }
-[flows.bulk]
-from = "west0"
-to = "east0"
-[flows.short]
-from = "west{i}"
-to = "east{i}"
-start = "2 s"
-count = 2
-every = "1 s"
-send = "5 segments"
-"#;
-
 fn setting(values: &[(&str, &str)]) -> String {
     let scenario = Scenario::parse("x.toml", DUMBBELL).unwrap();
     scenario.with(values).expect_err(&format!("{values:?}")).to_string()
@@ -431,95 +260,6 @@ fn a_text_without_quotes_is_told_to_be_put_in_quotes() {
 }
 
 #[test]
-fn a_timer_that_runs_out_with_nothing_outstanding_is_no_timeout() {
-    for recovery in ["tahoe", "reno", "newreno", "sack", "fack"] {
-        let values = [("flows.x.tcp.recovery", recovery), ("stop", "100 s")];
-        let results = run(&chain().with(&values).unwrap());
-        let column = |table: &str, name| results.table(table).unwrap().column(name).cloned();
-        let Some(crate::record::Data::Bool(fired)) = column("rto", "fired") else { panic!() };
-        let Some(crate::record::Data::I64(timeouts)) = column("flows", "timeouts") else {
-            panic!()
-        };
-        let Some(crate::record::Data::OptionalI64(ends)) = column("flows", "finished_ns") else {
-            panic!()
-        };
-        assert!(ends[0].is_some_and(|end| end < 50_000_000_000), "{recovery}: the rest is idle");
-        assert_eq!(fired.iter().filter(|f| **f).count() as i64, timeouts[0], "{recovery}");
-    }
-}
-
-#[test]
-fn the_table_of_links_counts_what_was_sent_by_the_end_and_no_more() {
-    for stop in ["1 s", "7 s", "10 s"] {
-        let results = run(&chain().with(&[("stop", stop), ("flows.x.send", "unlimited")]).unwrap());
-        let number = |name: &str| match results.table("links").unwrap().column(name) {
-            Some(crate::record::Data::I64(values)) => values.clone(),
-            _ => panic!("no {name}"),
-        };
-        // Links in the order of the file, each there and back: the modem's way there is third.
-        let nanos = i128::from(results.stop().as_nanos());
-        let bits = i128::from(number("carried_bytes")[2]) * 8;
-        assert!(bits * 1_000_000_000 <= 9600 * nanos, "{bits} bits by {stop}");
-        let full = 8 * (number("carried_bytes")[2] + 1000) as i128;
-        assert!(full * 1_000_000_000 > 9600 * (nanos - 1_000_000_000), "busy all the time");
-        assert_eq!(number("carried")[2] * 1000, number("carried_bytes")[2]);
-    }
-}
-
-#[test]
-fn tahoe_is_never_in_recovery() {
-    let set = |recovery| run(&chain().with(&[("flows.x.tcp.recovery", recovery)]).unwrap());
-    let ever = |results: Results| match results.table("cwnd").unwrap().column("in_recovery") {
-        Some(crate::record::Data::Bool(flags)) => flags.iter().any(|flag| *flag),
-        _ => panic!("no column"),
-    };
-    let repairs =
-        |results: &Results| match results.table("flows").unwrap().column("fast_retransmits") {
-            Some(crate::record::Data::I64(values)) => values[0],
-            _ => panic!("no column"),
-        };
-    assert!(repairs(&set("tahoe")) > 0, "it had cause");
-    assert!(!ever(set("tahoe")));
-    assert!(ever(set("reno")));
-}
-
-#[test]
-fn every_profile_is_spelt_out_and_means_the_same_again() {
-    for profile in ["ns-2", "reno-1998", "reno-2005", "rfc-2026", "linux-6"] {
-        let scenario = chain().with(&[("flows.x.tcp", "{}"), ("flows.x.profile", profile)]);
-        let scenario = scenario.unwrap();
-        let resolved = scenario.resolved();
-        let again = Scenario::parse("resolved", &resolved).unwrap();
-        assert_eq!(again.resolved(), resolved);
-        assert_eq!(run(&again).digest(), run(&scenario).digest(), "{profile}");
-    }
-}
-
-#[test]
-fn no_table_tells_what_happens_after_the_end() {
-    let busy = CHAIN.replace("queue = \"3 packets\"", "loss = { probability = 0.5 }");
-    for stop in ["700 ms", "3 s", "10 s"] {
-        let scenario = Scenario::parse("x.toml", &busy).unwrap();
-        let results = run(&scenario.with(&[("stop", stop)]).unwrap());
-        let end = results.stop().as_nanos().cast_signed();
-        let mut rows = 0;
-        for table in results.tables() {
-            if let Some(crate::record::Data::I64(times)) = table.column("t_ns") {
-                assert!(times.iter().all(|t| *t <= end), "{} after {stop}", table.name);
-                rows += times.len();
-            }
-        }
-        assert!(rows > 0);
-        let Some(crate::record::Data::I64(lost)) = results.table("links").unwrap().column("lost")
-        else {
-            panic!("no column")
-        };
-        let drops = results.table("drops").unwrap().rows();
-        assert_eq!(usize::try_from(lost.iter().sum::<i64>()).unwrap(), drops, "{stop}");
-    }
-}
-
-#[test]
 fn a_switch_of_another_profile_is_an_error_that_says_so() {
     let told = |values: &[(&str, &str)]| chain().with(values).unwrap_err().to_string();
     let ns = told(&[("flows.x.tcp.tlp", "true")]);
@@ -530,16 +270,6 @@ fn a_switch_of_another_profile_is_an_error_that_says_so() {
     let bbr = told(&[("flows.x.tcp", bbr), ("flows.x.profile", "rfc-2026")]);
     assert!(bbr.starts_with("BBR has a start-up of its own"), "{bbr}");
 }
-
-const VOLLEYS: &str = r#"
-stop = "10 s"
-links = { line = { between = ["a", "b"], rate = "64 kbit/s" } }
-[volleys.v]
-from = "a"
-to = "b"
-lengths = ["40 B", "256 B"]
-count = 4
-"#;
 
 #[test]
 fn each_slip_of_volleys_names_the_key_and_the_fix() {
@@ -582,27 +312,6 @@ fn each_slip_of_volleys_names_the_key_and_the_fix() {
     let scenario = Scenario::parse("x.toml", VOLLEYS).unwrap();
     let error = scenario.with(&[("volleys.w.gap", "1 s")]).unwrap_err();
     assert!(error.message.contains("no volleys `w`") && error.fix.contains('v'), "{error}");
-}
-
-#[test]
-fn volleys_and_limits_are_spelt_out_and_run_the_same_again() {
-    let lengths = "{ from = \"40 B\", to = \"256 B\", rule = \"random\" }";
-    let scenario = Scenario::parse("x.toml", VOLLEYS).unwrap();
-    let values = [
-        ("volleys.v.lengths", lengths),
-        ("links.line.mtu", "[\"68 B\", \"100 B\"]"),
-        ("links.line.too_big", "[\"fragment\", \"drop\"]"),
-    ];
-    let scenario = scenario.with(&values).unwrap();
-    let resolved = scenario.resolved();
-    for part in ["step = \"1 B\"", "timeout = \"30 s\"", "timer = \"60 s\"", "\"68 B\"", "drop"] {
-        assert!(resolved.contains(part), "{part}: {resolved}");
-    }
-    let again = Scenario::parse("resolved", &resolved).unwrap();
-    assert_eq!(again.resolved(), resolved);
-    assert_eq!(run(&again).digest(), run(&scenario).digest());
-    let other = scenario.with(&[("seed", "2")]).unwrap();
-    assert_ne!(run(&other).digest(), run(&scenario).digest(), "the draws are the seed's");
 }
 
 #[test]
@@ -740,31 +449,4 @@ fn names_are_there_fit_in_a_line_and_belong_to_one_flow() {
         let error = slip(from, to);
         assert!(error.message.starts_with(says) && error.place.is_some(), "{error}");
     }
-}
-
-/// A link that corrupts one packet in a hundred, and is never full.
-#[test]
-fn a_remedy_for_corruption_loss_can_be_compared() {
-    let text = r#"
-        stop = "300 s"
-        path = { nodes = ["a", "b"], links = [
-          { rate = "10 Mbit/s", delay = "50 ms", loss = [{ probability = 0.01 }, "none"] }] }
-        [flows.x]
-        from = "a"
-        to = "b"
-        profile = "rfc-2026"
-        send = "5 MB"
-    "#;
-    let scenario = Scenario::parse("x.toml", text).unwrap();
-    let seconds = |law: &str| {
-        let run = run(&scenario.with(&[("flows.x.tcp.congestion", law)]).unwrap());
-        match run.table("flows").unwrap().column("finished_ns") {
-            Some(crate::record::Data::OptionalI64(ends)) => {
-                ends[0].expect("an end") / 1_000_000_000
-            }
-            _ => panic!("no column"),
-        }
-    };
-    let (reno, westwood) = (seconds("reno"), seconds("westwood"));
-    assert!(3 * westwood < 2 * reno, "westwood {westwood} s, reno {reno} s");
 }
