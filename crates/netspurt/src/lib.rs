@@ -6,6 +6,7 @@
 pub mod app;
 pub mod clock;
 pub mod congestion;
+pub mod delays;
 pub mod event;
 pub mod ip;
 pub mod link;

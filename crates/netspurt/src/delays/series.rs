@@ -1,0 +1,103 @@
+//! One recording: its probes in the order in which they left.
+
+use crate::units::{Duration, Time};
+
+/// What the numbers of a recording are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Round trips, one measurement each.
+    RoundTrip,
+    /// Delays in one direction, one measurement each.
+    OneWay,
+    /// A filter's output, such as the kernel's srtt: never replayed as samples.
+    Smoothed,
+}
+
+/// How the probes followed each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// One probe in flight: the next left when the last was answered or given up, as in RFC 889.
+    Sequence,
+    /// Probes left by the clock, whatever was still under way.
+    Causal,
+}
+
+/// Where the times of sending come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendTimes {
+    /// They are in the recording.
+    Recorded,
+    /// They were reckoned from an interval that the recording or the user names.
+    Reckoned,
+    /// Nobody knows them: only the order counts.
+    Unknown,
+}
+
+/// One probe and what became of it.
+///
+/// ```
+/// use netspurt::delays::Probe;
+/// use netspurt::units::{Duration, Time};
+/// let lost = Probe::lost(7, Time::ZERO);
+/// let answered = Probe::answered(8, Time::ZERO, Duration::from_millis(20));
+/// assert!(lost.rtt.is_none() && answered.rtt.is_some());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Its number in the recording.
+    pub number: u64,
+    /// When it left, since the recording began; its place in the order where
+    /// [`Delays::send_times`] is unknown.
+    pub sent: Time,
+    /// Its delay; `None` where no reply is known.
+    pub rtt: Option<Duration>,
+    /// Whether the tool had given it up before the reply came.
+    pub late: bool,
+    /// Octets on the wire, IP header included; zero where unknown.
+    pub wire_bytes: u32,
+}
+
+impl Probe {
+    /// A probe that was answered after `rtt`.
+    pub const fn answered(number: u64, sent: Time, rtt: Duration) -> Self {
+        Self { number, sent, rtt: Some(rtt), late: false, wire_bytes: 0 }
+    }
+
+    /// A probe without a reply.
+    pub const fn lost(number: u64, sent: Time) -> Self {
+        Self { number, sent, rtt: None, late: false, wire_bytes: 0 }
+    }
+}
+
+/// A recording of one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delays {
+    /// What it is called: its file, and within it the path where there are several.
+    pub name: String,
+    /// What it was read as, in words: `ping (Linux)`.
+    pub format: String,
+    /// What its numbers are.
+    pub measure: Measure,
+    /// How its probes followed each other.
+    pub order: Order,
+    /// Where the times of sending come from.
+    pub send_times: SendTimes,
+    /// The probes, in the order of sending.
+    pub probes: Vec<Probe>,
+    /// Replies beyond the first to a probe.
+    pub duplicates: u64,
+    /// What was assumed or left out, a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Delays {
+    /// How many probes were answered, in time or late.
+    pub fn received(&self) -> usize {
+        self.probes.iter().filter(|probe| probe.rtt.is_some()).count()
+    }
+
+    /// How many probes no reply is known to.
+    pub fn lost(&self) -> usize {
+        self.probes.len() - self.received()
+    }
+}
