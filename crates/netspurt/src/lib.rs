@@ -13,6 +13,7 @@ pub mod link;
 pub mod place;
 pub mod ranges;
 pub mod record;
+pub mod replay;
 pub mod rng;
 pub mod rto;
 pub mod sample;

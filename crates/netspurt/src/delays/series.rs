@@ -91,6 +91,20 @@ pub struct Delays {
 }
 
 impl Delays {
+    /// Round trips that were not read from a file, with nothing to say of them.
+    pub fn of(name: &str, probes: Vec<Probe>, order: Order, send_times: SendTimes) -> Self {
+        Self {
+            name: name.to_owned(),
+            format: String::new(),
+            measure: Measure::RoundTrip,
+            order,
+            send_times,
+            probes,
+            duplicates: 0,
+            notes: Vec::new(),
+        }
+    }
+
     /// How many probes were answered, in time or late.
     pub fn received(&self) -> usize {
         self.probes.iter().filter(|probe| probe.rtt.is_some()).count()
