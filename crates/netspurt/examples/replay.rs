@@ -13,7 +13,7 @@ fn recording(count: u64, every: Duration) -> Delays {
         let sent = Time::ZERO + every * n;
         let bits = stream.bits();
         let rtt = Duration::from_nanos(20_000_000 + (bits >> 8) % 160_000_000);
-        if bits % 100 == 0 { Probe::lost(n, sent) } else { Probe::answered(n, sent, rtt) }
+        if bits.is_multiple_of(100) { Probe::lost(n, sent) } else { Probe::answered(n, sent, rtt) }
     };
     let probes = (0..count).map(probe).collect();
     Delays::of("drawn", probes, Order::Causal, SendTimes::Recorded)
