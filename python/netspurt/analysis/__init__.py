@@ -1,0 +1,1 @@
+"""Statistics over tables and series."""
