@@ -73,6 +73,40 @@ class Table:
     ) -> tuple[NDArray[np.generic], list[str] | None, NDArray[np.bool_] | None]: ...
 
 @final
+class Surrogate:
+    def __new__(
+        cls,
+        structure: str,
+        seed: int,
+        *,
+        name: str,
+        probes: int,
+        mean_ns: int,
+        cov: float,
+        lost: int,
+        burst: int,
+        lengths: list[int],
+        line: list[tuple[int, int]],
+        glitches: int,
+    ) -> Surrogate: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def notes(self) -> list[str]: ...
+    def sent_ns(self) -> NDArray[np.uint64]: ...
+    def delay_ns(self) -> NDArray[np.uint64]: ...
+    def lost(self) -> NDArray[np.bool_]: ...
+    def wire_bytes(self) -> NDArray[np.uint32]: ...
+    def two_gain(
+        self, falling: list[float], rising: list[float], g: list[float]
+    ) -> list[tuple[float, float, float, int, float, float]]: ...
+    def replay(
+        self, name: str
+    ) -> tuple[tuple[int, int, int, int, int, int, int, float], NDArray[np.uint64]]: ...
+
+@final
 class Script:
     def __new__(cls, name: str, text: str) -> Script: ...
     @property

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from netspurt.analysis.bootstrap import Blocks, Floats, Interval, block_length
+from netspurt.analysis.bootstrap import Floats, Interval, block_bootstrap, block_length
 
 
 def autoregressive(n: int, rho: float, seed: int) -> Floats:
@@ -18,13 +18,12 @@ def autoregressive(n: int, rho: float, seed: int) -> Floats:
 
 
 def mean(sums: Floats) -> Floats:
-    means: Floats = sums[..., 0] / sums[..., 1]
+    means: Floats = sums[0] / sums[-1]
     return means
 
 
 def interval(series: Floats, length: int | None = None) -> Interval:
-    rows = np.stack([series, np.ones(len(series))], axis=1)
-    return Blocks(rows, length=length).interval(mean)
+    return block_bootstrap(series, mean, length=length)
 
 
 def test_without_memory_the_interval_is_that_of_the_mean() -> None:
@@ -62,14 +61,12 @@ def test_a_constant_series_has_an_interval_of_no_width() -> None:
 
 
 def test_a_ratio_that_hardly_ever_exists_has_no_interval() -> None:
-    rows = np.zeros((5000, 2))
-    found = Blocks(rows, length=1).interval(mean)
+    found = block_bootstrap(np.zeros(5000), lambda sums: sums[0] / sums[0], length=1)
     assert np.isnan([found.value, found.low, found.high]).all()
 
 
 def test_long_series_are_binned_and_give_the_same() -> None:
     series = np.random.default_rng(3).normal(size=120_000)
-    rows = np.stack([series, np.ones(len(series))], axis=1)
-    found = Blocks(rows, length=300).interval(mean)
+    found = interval(series, 300)
     width = 2 * 1.96 / np.sqrt(len(series))
     assert found.high - found.low == pytest.approx(width, rel=0.15)

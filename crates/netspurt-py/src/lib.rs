@@ -3,6 +3,7 @@
 mod errors;
 mod scenario;
 mod script;
+mod surrogate;
 mod table;
 
 use netspurt::scenario::{STARTING_POINT, schema};
@@ -12,6 +13,7 @@ use pyo3::prelude::*;
 use errors::{ScenarioError, ScriptError};
 use scenario::{Results, Scenario, Simulation};
 use script::{Played, Script};
+use surrogate::Surrogate;
 use table::Table;
 
 /// The JSON Schema of scenario files, as JSON.
@@ -37,6 +39,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Scenario>()?;
     module.add_class::<Simulation>()?;
     module.add_class::<Results>()?;
+    module.add_class::<Surrogate>()?;
     module.add_class::<Table>()?;
     module.add_class::<Script>()?;
     module.add_class::<Played>()?;

@@ -23,6 +23,7 @@ pub mod segment;
 pub mod seq;
 pub mod sim;
 pub mod stage;
+pub mod surrogate;
 pub mod tcp;
 pub mod units;
 pub mod wire;

@@ -11,9 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+#: From sums, shape (columns + 1, resamples), to a figure for each resample.
+Statistic = Callable[[Floats], Floats]
 
 #: Resamples of an interval.
 RESAMPLES = 2000
@@ -23,33 +25,41 @@ BINS = 50_000
 
 @dataclass(frozen=True)
 class Interval:
-    """A value and where it may lie.
+    """A figure with the interval it lies in.
 
     Attributes
     ----------
     value
-        What the series itself gives.
+        The figure of the recording itself.
     low, high
-        The ends of the interval; NaN where too few resamples give a value.
+        The interval's ends, percentiles of the resampled figures; NaN where hardly any resample
+        has one.
+    level
+        How many intervals of a hundred hold the true figure, over 100, if the blocks are long
+        enough.
+    block
+        How many probes a block has.
     """
 
     value: float
     low: float
     high: float
+    level: float
+    block: int
 
     @property
-    def excludes_zero(self) -> bool:
-        """Whether both ends lie on one side of zero."""
-        return self.low > 0 or self.high < 0
+    def sign(self) -> int:
+        """-1 or 1 where the whole interval is below or above zero, else 0."""
+        return int(self.low > 0) - int(self.high < 0)
 
 
-def block_length(series: Floats) -> int:
+def block_length(series: ArrayLike) -> int:
     """Return how long blocks should be for the mean of a series, by its autocorrelation.
 
     Parameters
     ----------
     series
-        Values in order, shape (n,).
+        Values in order, shape (n,); NaN counts as the mean.
 
     Returns
     -------
@@ -69,8 +79,11 @@ def block_length(series: Floats) -> int:
     >>> block_length(white) < 10 < block_length(smooth)
     True
     """
-    n = len(series)
-    centred = series - series.mean()
+    values = np.asarray(series, dtype=float)
+    n, known = len(values), np.isfinite(values)
+    if not known.any():
+        return 1
+    centred = np.where(known, values - values[known].mean(), 0.0)
     if n < 8 or not np.any(centred):
         return 1
     # Beyond this lag none is looked at; five in a row that are small end the memory.
@@ -103,51 +116,120 @@ def _autocovariance(centred: Floats, lags: int) -> Floats:
     return both
 
 
-class Blocks:
-    """Resamples of a series of rows, in blocks; the same rows for every statistic, so paired.
+class Resamples:
+    """Sums over a recording, drawn again in blocks: the same probes for every statistic.
 
     Parameters
     ----------
-    rows
-        What is summed, shape (n, k): a row for each place in the series.
+    columns
+        What is summed of each probe, shape (k, n) or (n,).
     length
-        How long blocks are; by default the longest that any of the columns asks for.
+        Probes a block; by default the longest that any of the columns asks for.
     seed
         Of the draws: the same seed, the same intervals.
+
+    Raises
+    ------
+    ValueError
+        When there is nothing to draw from, or a block does not fit in.
     """
 
-    def __init__(self, rows: Floats, *, length: int | None = None, seed: int = 1) -> None:
-        n, _ = rows.shape
-        if n == 0:
-            raise ValueError("no rows to draw from")
-        self.length = length or max(block_length(column) for column in rows.T)
+    def __init__(self, columns: ArrayLike, *, length: int | None = None, seed: int = 1) -> None:
+        data = np.atleast_2d(np.asarray(columns, dtype=float))
+        n = data.shape[-1]
+        if n < 2:
+            raise ValueError(f"{n} probes: nothing to draw from")
+        self.length = length or max(block_length(row) for row in data)
+        if not 1 <= self.length <= n:
+            raise ValueError(f"length = {length}: from 1 to the {n} probes there are")
+        rows = np.concatenate([data, np.ones((1, n))]).T
         self.sums = rows.sum(axis=0)
         # Sums over bins well below a block change nothing that matters, and bound the memory.
-        step = max(1, -(-n // BINS))
-        edges = np.arange(0, n, step)
-        binned = np.add.reduceat(rows, edges, axis=0)
-        self.resampled = _resample(binned, max(1, round(self.length / step)), seed)
+        step = -(-n // BINS)
+        binned = np.add.reduceat(rows, np.arange(0, n, step), axis=0)
+        self.resampled = _resample(binned, max(1, round(self.length / step)), seed).T
 
-    def interval(self, statistic: Callable[[Floats], Floats], level: float = 0.95) -> Interval:
+    def interval(self, statistic: Statistic, level: float = 0.95) -> Interval:
         """Return a statistic of the sums with its percentile interval.
 
         Parameters
         ----------
         statistic
-            From sums, shape (..., k), to values, shape (...). Where it gives NaN a resample is
-            left out.
+            From sums, shape (k + 1, resamples), to a figure for each resample: a mean is
+            ``lambda s: s[0] / s[-1]``, since the last sum is the number of probes. A resample
+            without a figure, NaN, is left out.
         level
             The interval's probability.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = float(statistic(self.sums))
+            value = float(statistic(self.sums[:, np.newaxis])[0])
             values = statistic(self.resampled)
         values = values[np.isfinite(values)]
         if len(values) < RESAMPLES // 2:
-            return Interval(value, np.nan, np.nan)
+            return Interval(value, np.nan, np.nan, level, self.length)
         tail = (1 - level) / 2
         low, high = np.quantile(values, [tail, 1 - tail])
-        return Interval(value, float(low), float(high))
+        return Interval(value, float(low), float(high), level, self.length)
+
+
+def block_bootstrap(
+    columns: ArrayLike, statistic: Statistic, *, length: int | None = None, seed: int = 1
+) -> Interval:
+    """Return a statistic of a recording with its interval, as `Resamples.interval` has it.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(2)
+    >>> mean = block_bootstrap(rng.normal(5.0, 1.0, 400), lambda s: s[0] / s[-1])
+    >>> mean.low < 5.0 < mean.high
+    True
+    """
+    return Resamples(columns, length=length, seed=seed).interval(statistic)
+
+
+def paired_difference(
+    first: ArrayLike,
+    second: ArrayLike,
+    statistic: Statistic,
+    *,
+    length: int | None = None,
+    seed: int = 1,
+) -> Interval:
+    """Return by how much a statistic differs between two treatments of the same probes.
+
+    Each resample has the same probes of both, so what the path did cancels out.
+
+    Parameters
+    ----------
+    first, second
+        Columns of equal shape, as `Resamples` takes them; the difference is the first's figure
+        less the second's.
+    statistic, length, seed
+        As for `block_bootstrap`.
+
+    Raises
+    ------
+    ValueError
+        When the shapes differ.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> path = rng.exponential(1.0, 300)
+    >>> paired_difference(path + 0.1, path, lambda s: s[0] / s[-1]).sign
+    1
+    """
+    a, b = (np.atleast_2d(np.asarray(columns, dtype=float)) for columns in (first, second))
+    if a.shape != b.shape:
+        raise ValueError(f"shapes {a.shape} and {b.shape}: the probes must be the same")
+    rows = len(a)
+
+    def difference(sums: Floats) -> Floats:
+        count = sums[-1:]
+        one = statistic(np.concatenate([sums[:rows], count]))
+        return one - statistic(np.concatenate([sums[rows:-1], count]))
+
+    return block_bootstrap(np.concatenate([a, b]), difference, length=length, seed=seed)
 
 
 def _resample(rows: Floats, length: int, seed: int) -> Floats:

@@ -8,6 +8,7 @@
 mod arith;
 mod backoff;
 mod bsd44;
+mod by_length;
 mod fixed;
 mod jacobson88;
 mod keys;
@@ -34,6 +35,7 @@ use keys::Keys;
 
 pub use arith::{Ratio, RatioError};
 pub use bsd44::{Bsd44, Bsd44Config};
+pub use by_length::ByLength;
 pub use fixed::{Fixed, FixedConfig};
 pub use jacobson88::{Deviations, Jacobson88, Jacobson88Config};
 pub use keys::EstimatorError;
