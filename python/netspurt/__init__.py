@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from netspurt._core import DelaysError, ScenarioError, __version__
     from netspurt.delays import Delays, read_delays
-    from netspurt.replay import Replay, replay
     from netspurt.run import Run, RunError, open_run
     from netspurt.scenario import Scenario, load, new_scenario
     from netspurt.table import Table
+    from netspurt.timers import Replay, replay
 
 __all__ = [
     "Delays",
@@ -44,7 +44,7 @@ __all__ = [
 _LATER = {
     "Delays": "delays",
     "DelaysError": "_core",
-    "Replay": "replay",
+    "Replay": "timers",
     "Run": "run",
     "RunError": "run",
     "Scenario": "scenario",
@@ -55,7 +55,7 @@ _LATER = {
     "new_scenario": "scenario",
     "open_run": "run",
     "read_delays": "delays",
-    "replay": "replay",
+    "replay": "timers",
 }
 
 

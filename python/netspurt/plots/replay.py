@@ -167,10 +167,10 @@ def draw_scatter(axes: Axes, replay: Judged) -> None:
 def draw_pareto(axes: Axes, replay: Judged) -> None:
     """Draw needless resends against the mean timer, with intervals, and the front."""
     front = replay.front()
-    least = min(
-        (law.needless_share.high / 3 for law in replay.laws if law.needless_share.high > 0),
-        default=1e-4,
-    )
+    shares = [law.needless_share for law in replay.laws]
+    # A logarithm has no zero: laws that never resent for nothing stand left of all others.
+    seen = [share.value for share in shares if share.value > 0] or [shares[0].high]
+    least = min(seen) / 3
     for place, law in enumerate(replay.laws):
         share, timer = law.needless_share, law.timer
         x, low, high = (max(end, least) for end in (share.value, share.low, share.high))
@@ -190,7 +190,10 @@ def draw_pareto(axes: Axes, replay: Judged) -> None:
     axes.step(xs, [law.timer.value for law in front], where="post", color=GREY, linewidth=1)
     axes.set_xscale("log")
     axes.set_xlabel("needless resends an answer")
-    _seconds_axis(axes, "mean timer", np.array([law.timer.high for law in replay.laws]))
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(FuncFormatter(_brief))
+    axes.yaxis.set_minor_formatter(FuncFormatter(_brief))
+    axes.set_ylabel("mean timer")
 
 
 #: Kinds of pictures by name.
@@ -214,7 +217,7 @@ def draw(replay: Judged, kind: str) -> Figure:
         raise ValueError(f"no picture of kind {kind!r}: there are {', '.join(KINDS)}")
     figure, axes = new_figure()
     KINDS[kind](axes, replay)
-    axes.set_title(replay.delays.name, loc="left")
+    axes.set_title(Path(replay.delays.name).name, loc="left")
     legend(axes)
     return figure
 
