@@ -1,6 +1,6 @@
 //! Random transfers over a hostile network: every octet arrives once and in order, nothing hangs.
 //!
-//! `NETSPURT_TRANSFERS=1000000 cargo test --release -p netspurt --test transfers` tries a million.
+//! `NETSPURT_TRANSFERS=1000000 cargo test --release -p netspurt --test transfers` tries a million of each.
 
 use std::collections::BinaryHeap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
