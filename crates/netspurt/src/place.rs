@@ -25,10 +25,10 @@ pub struct Place {
 impl Place {
     /// The place of a span of bytes in a text; clipped to the text and to the span's first line.
     pub fn of(text: &str, span: &Range<usize>) -> Self {
-        let start = text.floor_char_boundary(span.start);
+        let start = boundary(text, span.start);
         let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |length| start + length);
-        let end = text.floor_char_boundary(span.end.clamp(start, line_end));
+        let end = boundary(text, span.end.clamp(start, line_end));
         let characters = |range: Range<usize>| text[range].chars().count();
         Self {
             line: line_of(text, start),
@@ -49,6 +49,12 @@ impl Place {
         let indent: String = before.map(|c| if c == '\t' { c } else { ' ' }).collect();
         write!(f, "\n {gutter} | {indent}{} {fix}", "^".repeat(self.width))
     }
+}
+
+/// The last boundary between characters at or before `at`.
+fn boundary(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// The line of a byte of a text, from 1.

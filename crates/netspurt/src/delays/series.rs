@@ -117,6 +117,11 @@ impl Delays {
         }
     }
 
+    /// Round trips that were not read from a file, with nothing to say of them.
+    pub fn of(name: &str, probes: Vec<Probe>, order: Order, send_times: SendTimes) -> Self {
+        Self { order, send_times, probes, ..Self::new(name, "") }
+    }
+
     /// How many probes left, those without a delay included.
     pub fn sent(&self) -> u64 {
         self.probes.len() as u64 + self.untimed

@@ -130,6 +130,9 @@ pub struct TcpSpec {
     /// What ends slow start before a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow_start_exit: Option<SlowStartWord>,
+    /// Whether CUBIC leaves room for others at a second loss below its plateau (RFC 9438 §4.7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fast_convergence: Option<bool>,
     /// Spreads each window over a round trip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing: Option<bool>,
@@ -270,7 +273,7 @@ pub type SendSpec = Amount<SegmentCount>;
 
 /// The laws of the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum EstimatorWord {
     /// RFC 793.
     Rfc793,
@@ -292,6 +295,26 @@ pub enum EstimatorWord {
     Fixed,
     /// ns-2.35.
     Ns2,
+    /// FreeBSD.
+    Freebsd,
+    /// Solaris and illumos.
+    Solaris,
+    /// ns-3.
+    Ns3,
+    /// smoltcp 0.13.
+    Smoltcp,
+    /// RFC 9260.
+    Sctp,
+    /// RFC 6298 in microseconds.
+    Datacenter,
+    /// draft-ietf-core-cocoa-03.
+    Cocoa,
+    /// Ludwig and Sklower 2000.
+    Eifel,
+    /// Ekström and Ludwig 2004.
+    PeakHopper,
+    /// Nunes et al. 2014.
+    Experts,
 }
 
 /// Which round trips are measured.

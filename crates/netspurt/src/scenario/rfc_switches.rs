@@ -6,10 +6,7 @@ use crate::congestion::{
     BbrConfig, CongestionConfig, CubicConfig, HyStartConfig, RenoConfig, SlowStartExit,
     WestwoodConfig,
 };
-use crate::rto::{
-    Bsd44Config, EstimatorConfig, FixedConfig, Jacobson88Config, LinuxConfig, MillsConfig,
-    Ns2Config, QuicConfig, Rfc793Config, Rfc6298Config,
-};
+use crate::rto::{Bounds, EstimatorConfig};
 use crate::tcp::{
     DelayedAck, Recovery, Restart, RfcConfig, Sampling, SfrConfig, SfrResponse, TcpConfig, Undo,
 };
@@ -23,14 +20,6 @@ use super::flow_spec::{
     UndoWord,
 };
 use super::quantity::WordOr;
-
-/// The three bounds that most laws have.
-#[derive(Default)]
-struct Bounds {
-    initial: Option<Duration>,
-    min: Option<Duration>,
-    max: Option<Duration>,
-}
 
 /// Every switch of `config` in words.
 pub(super) fn spell_out(config: &RfcConfig) -> TcpSpec {
@@ -59,6 +48,10 @@ pub(super) fn spell_out(config: &RfcConfig) -> TcpSpec {
         congestion: Some(congestion),
         abc_limit,
         slow_start_exit,
+        fast_convergence: match config.congestion {
+            CongestionConfig::Cubic(law) => Some(law.fast_convergence),
+            _ => None,
+        },
         pacing: Some(config.pacing),
         nagle: Some(config.nagle),
         quick_acks: Some(SegmentCount(config.quick_acks_segs.into())),
@@ -158,7 +151,7 @@ fn sfr_table(sfr: SfrConfig) -> SfrTable {
 }
 
 fn rto_table(config: &RfcConfig) -> RtoTable {
-    let Bounds { initial, min, max } = bounds(&config.rto);
+    let Bounds { initial, min, max } = config.rto.bounds();
     RtoTable {
         estimator: Some(estimator_word(&config.rto)),
         sampling: Some(match config.sampling {
@@ -179,86 +172,53 @@ fn rto_table(config: &RfcConfig) -> RtoTable {
     }
 }
 
+/// The words of a scenario, and the laws they name as they are published.
+const ESTIMATORS: [(EstimatorWord, &str); 20] = [
+    (EstimatorWord::Rfc793, "rfc793"),
+    (EstimatorWord::Mills, "mills"),
+    (EstimatorWord::Jacobson88, "jacobson88"),
+    (EstimatorWord::Rfc6298, "rfc6298"),
+    (EstimatorWord::Rfc2988, "rfc2988"),
+    (EstimatorWord::Bsd44, "bsd44"),
+    (EstimatorWord::Linux, "linux"),
+    (EstimatorWord::Quic, "quic"),
+    (EstimatorWord::Fixed, "fixed"),
+    (EstimatorWord::Ns2, "ns2"),
+    (EstimatorWord::Freebsd, "freebsd"),
+    (EstimatorWord::Solaris, "solaris"),
+    (EstimatorWord::Ns3, "ns3"),
+    (EstimatorWord::Smoltcp, "smoltcp"),
+    (EstimatorWord::Sctp, "sctp"),
+    (EstimatorWord::Datacenter, "datacenter"),
+    (EstimatorWord::Cocoa, "cocoa"),
+    (EstimatorWord::Eifel, "eifel"),
+    (EstimatorWord::PeakHopper, "peak-hopper"),
+    (EstimatorWord::Experts, "experts"),
+];
+
 fn estimator_word(config: &EstimatorConfig) -> EstimatorWord {
-    match config {
-        EstimatorConfig::Rfc793(_) => EstimatorWord::Rfc793,
-        EstimatorConfig::Mills(_) => EstimatorWord::Mills,
-        EstimatorConfig::Jacobson88(_) => EstimatorWord::Jacobson88,
-        EstimatorConfig::Rfc6298(config) if config.spread_gains => EstimatorWord::Rfc6298,
-        EstimatorConfig::Rfc6298(_) => EstimatorWord::Rfc2988,
-        EstimatorConfig::Bsd44(_) => EstimatorWord::Bsd44,
-        EstimatorConfig::Linux(_) => EstimatorWord::Linux,
-        EstimatorConfig::Quic(_) => EstimatorWord::Quic,
-        EstimatorConfig::Fixed(_) => EstimatorWord::Fixed,
-        EstimatorConfig::Ns2(_) => EstimatorWord::Ns2,
-    }
+    let name = match config {
+        EstimatorConfig::Rfc6298(config) if !config.spread_gains => "rfc2988",
+        _ => config.name(),
+    };
+    let word = ESTIMATORS.iter().find(|(_, law)| *law == name);
+    word.expect("every law has a word").0
 }
 
-/// The law called `word`, as published.
+/// The law called `word`, as published, with the granularity of the host's timers.
 fn law(word: EstimatorWord, timer_clock: Clock) -> EstimatorConfig {
-    let jiffy = Duration::from_millis(4);
-    let tick = timer_clock.ticks().map_or(Duration::from_millis(10), |(tick, _)| tick);
-    match word {
-        EstimatorWord::Rfc793 => EstimatorConfig::Rfc793(Rfc793Config::default()),
-        EstimatorWord::Mills => EstimatorConfig::Mills(MillsConfig::default()),
-        EstimatorWord::Jacobson88 => EstimatorConfig::Jacobson88(Jacobson88Config::default()),
-        EstimatorWord::Rfc6298 => EstimatorConfig::Rfc6298(Rfc6298Config::default()),
-        EstimatorWord::Rfc2988 => EstimatorConfig::Rfc6298(Rfc6298Config::rfc2988()),
-        EstimatorWord::Bsd44 => EstimatorConfig::Bsd44(Bsd44Config::default()),
-        EstimatorWord::Linux if timer_clock == Clock::LINUX_HZ250 => {
-            EstimatorConfig::Linux(LinuxConfig { jiffy, ..LinuxConfig::default() })
-        }
-        EstimatorWord::Linux => EstimatorConfig::Linux(LinuxConfig::default()),
-        EstimatorWord::Quic => EstimatorConfig::Quic(QuicConfig::default()),
-        EstimatorWord::Fixed => EstimatorConfig::Fixed(FixedConfig::default()),
-        EstimatorWord::Ns2 => EstimatorConfig::Ns2(Ns2Config {
-            tick,
-            initial: Duration::from_secs(3),
-            min: Duration::from_millis(200),
-            max: Duration::from_secs(60),
-        }),
-    }
-}
-
-fn bounds(config: &EstimatorConfig) -> Bounds {
-    let of = |initial, min, max| Bounds { initial: Some(initial), min: Some(min), max: Some(max) };
-    match config {
-        EstimatorConfig::Rfc793(c) => of(c.initial, c.lbound, c.ubound),
-        EstimatorConfig::Mills(c) => Bounds { initial: Some(c.unsampled), min: c.min, max: c.max },
-        EstimatorConfig::Jacobson88(c) => of(c.initial, c.min, c.max),
-        EstimatorConfig::Rfc6298(c) => of(c.initial, c.min, c.max),
-        EstimatorConfig::Bsd44(c) => Bounds { initial: None, min: Some(c.min), max: Some(c.max) },
-        EstimatorConfig::Linux(c) => of(c.initial, c.rto_min, c.rto_max),
-        EstimatorConfig::Quic(c) => Bounds { initial: Some(c.initial_rtt), min: None, max: c.max },
-        EstimatorConfig::Fixed(c) => Bounds { initial: Some(c.rto), min: None, max: Some(c.max) },
-        EstimatorConfig::Ns2(c) => of(c.initial, c.min, c.max),
-    }
-}
-
-/// The same law within other bounds; the name of a bound that it has not.
-fn within(law: EstimatorConfig, table: &RtoTable) -> Result<EstimatorConfig, &'static str> {
-    let mut law = law;
-    let Bounds { initial, min, max } = bounds(&law);
-    let initial = table.initial.or(initial);
-    let (least, most) = (table.min.or(min), table.max.or(max));
-    let (a, b, c) =
-        (initial.unwrap_or_default(), least.unwrap_or_default(), most.unwrap_or_default());
+    let (_, name) = ESTIMATORS.iter().find(|(known, _)| *known == word).expect("a word of ours");
+    let mut law = EstimatorConfig::parse(name).expect("every word has a law");
     match &mut law {
-        EstimatorConfig::Rfc793(l) => (l.initial, l.lbound, l.ubound) = (a, b, c),
-        EstimatorConfig::Mills(l) => (l.unsampled, l.min, l.max) = (a, least, most),
-        EstimatorConfig::Jacobson88(l) => (l.initial, l.min, l.max) = (a, b, c),
-        EstimatorConfig::Rfc6298(l) => (l.initial, l.min, l.max) = (a, b, c),
-        EstimatorConfig::Bsd44(l) if table.initial.is_none() => (l.min, l.max) = (b, c),
-        EstimatorConfig::Bsd44(_) => return Err("initial"),
-        EstimatorConfig::Linux(l) => (l.initial, l.rto_min, l.rto_max) = (a, b, c),
-        EstimatorConfig::Quic(_) | EstimatorConfig::Fixed(_) if table.min.is_some() => {
-            return Err("min");
+        EstimatorConfig::Linux(linux) if timer_clock == Clock::LINUX_HZ250 => {
+            linux.jiffy = Duration::from_millis(4);
         }
-        EstimatorConfig::Quic(l) => (l.initial_rtt, l.max) = (a, most),
-        EstimatorConfig::Fixed(l) => (l.rto, l.max) = (a, c),
-        EstimatorConfig::Ns2(l) => (l.initial, l.min, l.max) = (a, b, c),
+        EstimatorConfig::Ns2(ns2) => {
+            ns2.tick = timer_clock.ticks().map_or(ns2.tick, |(tick, _)| tick);
+        }
+        _ => {}
     }
-    Ok(law)
+    law
 }
 
 /// The connection of flow `name`, whose switches lie over the profile's `base`.
@@ -325,6 +285,10 @@ fn congestion(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), P
             CongestionWord::Westwood => CongestionConfig::Westwood(WestwoodConfig::default()),
         };
     }
+    if tcp.fast_convergence.is_some() && !matches!(config.congestion, CongestionConfig::Cubic(_)) {
+        let message = "only CUBIC has a plateau to lower";
+        return Err(problem(name, "fast_convergence", message).fix("leave `fast_convergence` out"));
+    }
     let limit = tcp.abc_limit.map(|limit| u32::try_from(limit.0).unwrap_or(u32::MAX));
     let exit = tcp.slow_start_exit.map(|word| match word {
         SlowStartWord::None => SlowStartExit::None,
@@ -344,6 +308,7 @@ fn congestion(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), P
             }
             law.abc_limit_segs = limit.unwrap_or(law.abc_limit_segs);
             law.slow_start_exit = exit.unwrap_or(law.slow_start_exit);
+            law.fast_convergence = tcp.fast_convergence.unwrap_or(law.fast_convergence);
         }
         CongestionConfig::Bbr(_) => {
             let given = [("abc_limit", limit.is_some()), ("slow_start_exit", exit.is_some())];
@@ -447,12 +412,10 @@ fn timers(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Probl
     let none = |key| {
         problem(name, "rto", format!("this law has no `{key}`")).fix(format!("leave `{key}` out"))
     };
-    config.rto = within(config.rto, &table).map_err(none)?;
-    let Bounds { initial, min, max } = bounds(&config.rto);
-    let zero = |bound: Option<Duration>| bound.is_some_and(Duration::is_zero);
-    if min.is_some_and(|min| max.is_some_and(|max| min > max)) || zero(initial) || zero(max) {
-        return Err(problem(name, "rto", "a timer that could never be")
-            .fix("`initial` and `max` above zero, `min` at most `max`"));
+    let RtoTable { initial, min, max, .. } = table;
+    config.rto = config.rto.within(Bounds { initial, min, max }).map_err(none)?;
+    if let Err(slip) = config.rto.check() {
+        return Err(problem(name, "rto", slip.message).fix(slip.fix));
     }
     if let Some(word) = table.sampling {
         config.sampling = match word {
@@ -471,4 +434,29 @@ fn timers(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Probl
         };
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_law_has_a_word_and_every_word_is_a_law_by_that_name() {
+        for name in EstimatorConfig::NAMES.iter().chain(&["rfc2988"]) {
+            let word: EstimatorWord = toml::Value::from(*name).try_into().expect("a word");
+            let law = law(word, Clock::EXACT);
+            assert_eq!(law, EstimatorConfig::parse(name).unwrap());
+            assert_eq!(estimator_word(&law), word);
+        }
+    }
+
+    #[test]
+    fn a_clock_gives_the_laws_of_its_host_their_unit() {
+        let tick = Duration::from_millis(100);
+        let ticking = Clock::ticking(tick, Duration::ZERO).unwrap();
+        let settings = |word, clock| law(word, clock).to_string();
+        assert_eq!(settings(EstimatorWord::Ns2, ticking), "ns2:tick=100 ms");
+        assert_eq!(settings(EstimatorWord::Linux, Clock::LINUX_HZ250), "linux:jiffy=4 ms");
+        assert_eq!(settings(EstimatorWord::Linux, ticking), "linux");
+    }
 }

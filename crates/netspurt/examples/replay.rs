@@ -1,0 +1,63 @@
+//! Replays for benchmarks: `replay grid SETTINGS`, or `replay LAW SAMPLES`; see `bench/README.md`.
+
+use netspurt::delays::{Delays, Order, Probe, SendTimes};
+use netspurt::replay::{Account, Replay, TwoGainGrid};
+use netspurt::rng::Stream;
+use netspurt::rto::EstimatorConfig;
+use netspurt::units::{Duration, Time};
+
+/// Delays of 20 to 180 ms, one in a hundred lost, a probe every `every`.
+fn recording(count: u64, every: Duration) -> Delays {
+    let mut stream = Stream::named(1, "replay");
+    let probe = |n: u64| {
+        let sent = Time::ZERO + every * n;
+        let bits = stream.bits();
+        let rtt = Duration::from_nanos(20_000_000 + (bits >> 8) % 160_000_000);
+        if bits.is_multiple_of(100) { Probe::lost(n, sent) } else { Probe::answered(n, sent, rtt) }
+    };
+    let probes = (0..count).map(probe).collect();
+    Delays::of("drawn", probes, Order::Causal, SendTimes::Recorded)
+}
+
+fn grid(settings: usize) {
+    let delays = recording(512, Duration::from_secs(1));
+    let steps = (settings as f64).cbrt().ceil() as usize;
+    let axis = |from: f64, to: f64| -> Vec<f64> {
+        (0..steps).map(|n| from + (to - from) * n as f64 / steps as f64).collect()
+    };
+    let grid = TwoGainGrid {
+        falling: axis(0.5, 1.0),
+        rising: axis(0.5, 1.0),
+        g: axis(1.2, 4.0),
+        ..TwoGainGrid::default()
+    };
+    let mut least = u64::MAX;
+    grid.run(&delays, Order::Sequence, |setting| least = least.min(setting.needless))
+        .expect("a recording");
+    println!("{} settings, at least {least} needless", grid.settings());
+}
+
+fn law(name: &str, samples: u64, order: Order) {
+    let delays = recording(samples, Duration::from_millis(50));
+    let mut law = EstimatorConfig::named(name).expect("the name of a law").build();
+    let mut account = Account::default();
+    let how = Replay { order, ..Replay::of(&delays) };
+    how.run(&delays, law.as_mut(), |judged| account.take(judged)).expect("a recording");
+    println!("{name}: {} needless, efficiency {:.3}", account.needless, account.efficiency());
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["grid", settings] => grid(settings.parse().expect("a number")),
+        ["none", samples] => {
+            let delays = recording(samples.parse().expect("a number"), Duration::from_millis(50));
+            println!("{} lost", delays.lost());
+        }
+        [name, samples, "causal"] => {
+            law(name, samples.parse().expect("a number"), Order::Causal);
+        }
+        [name, samples] => law(name, samples.parse().expect("a number"), Order::Sequence),
+        _ => panic!("grid SETTINGS, or LAW SAMPLES [causal]"),
+    }
+}

@@ -1,0 +1,115 @@
+//! What a replay comes to: RFC 889's line of a table, and Allman and Paxson's two sums.
+
+use crate::units::Duration;
+
+use super::engine::{Judged, Verdict};
+
+/// The sums over the probes of a replay.
+///
+/// RFC 889 §3.3 counts a probe whose timer was shorter than its delay as sent again for nothing,
+/// and charges its delay a second time; a lost one is charged its timer. Efficiency is the share
+/// of the delays in the total. Allman and Paxson (SIGCOMM '99) count the waiting for needed
+/// timeouts against the share of bad ones.
+///
+/// departs: RFC 889 §3.3 - it does not say what it charges a needless resend; this reading alone
+/// agrees with all of its table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Probes judged.
+    pub probes: u64,
+    /// Those without a reply: each a needed timeout.
+    pub lost: u64,
+    /// Those sent again for nothing.
+    pub needless: u64,
+    /// The delays of all that were answered.
+    pub good: Duration,
+    /// The waits for timers that repaired a loss (Allman and Paxson's W).
+    pub waited: Duration,
+    /// The delays of those sent again for nothing.
+    pub needless_time: Duration,
+    /// How far the timers of those were too short.
+    pub short_by: Duration,
+    /// All timers together: what every probe would have waited, had it been lost.
+    pub timers: Duration,
+    /// The sum of the squares of the delays, in square nanoseconds.
+    squares: u128,
+    /// The sum of wait by last known delay of the lost ones, in millionths.
+    waits_in_delays: u64,
+    last_delay: Duration,
+}
+
+impl Account {
+    /// Takes in the next probe.
+    #[inline]
+    pub fn take(&mut self, judged: Judged) {
+        self.probes += 1;
+        let Judged { probe, wait, verdict } = judged;
+        self.timers = self.timers + wait;
+        let Some(rtt) = probe.rtt else {
+            self.lost += 1;
+            self.waited = self.waited + wait;
+            if !self.last_delay.is_zero() {
+                let share = u128::from(wait.as_nanos()) * 1_000_000;
+                let share = share / u128::from(self.last_delay.as_nanos());
+                let share = u64::try_from(share).unwrap_or(u64::MAX);
+                self.waits_in_delays = self.waits_in_delays.saturating_add(share);
+            }
+            return;
+        };
+        self.good = self.good + rtt;
+        self.squares += u128::from(rtt.as_nanos()).pow(2);
+        self.last_delay = rtt;
+        if verdict == Verdict::Needless {
+            self.needless += 1;
+            self.needless_time = self.needless_time + rtt;
+            self.short_by = self.short_by + (rtt - wait);
+        }
+    }
+
+    /// Probes answered.
+    pub const fn answered(&self) -> u64 {
+        self.probes - self.lost
+    }
+
+    /// What RFC 889's table calls total time: the delays, the waits, and once more the delays of
+    /// what was sent again for nothing.
+    pub fn total(&self) -> Duration {
+        self.good + self.waited + self.needless_time
+    }
+
+    /// The delays by the number of *all* probes, as RFC 889's table has it.
+    pub fn mean(&self) -> Duration {
+        Duration::from_nanos(self.good.as_nanos() / self.probes.max(1))
+    }
+
+    /// The delays by the number of those answered.
+    pub fn mean_answered(&self) -> Duration {
+        Duration::from_nanos(self.good.as_nanos() / self.answered().max(1))
+    }
+
+    /// Standard deviation by mean of the delays, both over what was answered; NaN with nothing
+    /// answered.
+    pub fn coefficient_of_variation(&self) -> f64 {
+        let n = u128::from(self.answered());
+        let sum = u128::from(self.good.as_nanos());
+        // n Σx² - (Σx)² is exact, so nothing cancels before the root.
+        let spread = n.saturating_mul(self.squares).saturating_sub(sum.saturating_mul(sum));
+        (spread as f64).sqrt() / sum as f64
+    }
+
+    /// The share of the delays in the total; NaN where there is no time at all.
+    pub fn efficiency(&self) -> f64 {
+        self.good.as_nanos() as f64 / self.total().as_nanos() as f64
+    }
+
+    /// Allman and Paxson's B: the share of bad timeouts among all; NaN with no timeout.
+    pub fn bad_share(&self) -> f64 {
+        self.needless as f64 / (self.needless + self.lost) as f64
+    }
+
+    /// Allman and Paxson's normalised W: the mean over needed timeouts of the wait by the last
+    /// delay that was known; NaN with none.
+    pub fn waited_in_delays(&self) -> f64 {
+        self.waits_in_delays as f64 / 1e6 / self.lost as f64
+    }
+}

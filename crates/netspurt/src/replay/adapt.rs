@@ -1,0 +1,79 @@
+//! How long a law takes to follow a path whose delay steps.
+
+use crate::rto::RtoEstimator;
+use crate::sample::{RttSample, SampleSource};
+use crate::units::{Duration, Time};
+
+/// What a step from one constant delay to another does to a law's timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Adaptation {
+    /// Samples of the new delay until the timer is no longer below it, where it ever was: so
+    /// many probes are sent again for nothing.
+    pub samples_short: u32,
+    /// Samples of the new delay until the timer stays within a tenth of where it settles.
+    pub samples_to_settle: u32,
+    /// The timer before the step, and where it settles.
+    pub timers: (Duration, Duration),
+}
+
+/// More samples than any law remembers.
+const ENOUGH: u32 = 4000;
+
+/// Lets the law settle at samples of `from` and then gives it samples of `to`.
+///
+/// Each sample is a round trip of its own, one probe in flight.
+///
+/// ```
+/// use netspurt::replay::adapt;
+/// use netspurt::rto::EstimatorConfig;
+/// use netspurt::units::Duration;
+/// let ms = Duration::from_millis;
+/// let mut law = EstimatorConfig::named("mills").unwrap().build();
+/// // By hand: 2 E of E = 100 and R = 400 passes 400 once E > 200, after two steps of a quarter.
+/// assert_eq!(adapt(law.as_mut(), ms(100), ms(400)).samples_short, 2);
+/// ```
+pub fn adapt(law: &mut dyn RtoEstimator, from: Duration, to: Duration) -> Adaptation {
+    let mut probe = Steady { now: Time::ZERO, round: 0 };
+    for _ in 0..ENOUGH {
+        probe.give(law, from);
+    }
+    let before = law.rto();
+    let mut timers = Vec::with_capacity(ENOUGH as usize + 1);
+    timers.push(before);
+    for _ in 0..ENOUGH {
+        probe.give(law, to);
+        timers.push(law.rto());
+    }
+    let settled = *timers.last().expect("the one before the step");
+    let near = |timer: &Duration| {
+        let (a, b) = (timer.as_nanos(), settled.as_nanos());
+        a.abs_diff(b) <= b / 10
+    };
+    let count = |place: Option<usize>| place.map_or(0, |last| last as u32 + 1);
+    Adaptation {
+        samples_short: count(timers.iter().rposition(|timer| *timer < to)),
+        samples_to_settle: count(timers.iter().rposition(|timer| !near(timer))),
+        timers: (before, settled),
+    }
+}
+
+struct Steady {
+    now: Time,
+    round: u64,
+}
+
+impl Steady {
+    fn give(&mut self, law: &mut dyn RtoEstimator, rtt: Duration) {
+        let sent = self.now;
+        self.now = sent + rtt;
+        self.round += 1;
+        law.on_sample(&RttSample {
+            at: self.now,
+            sent,
+            rtt,
+            source: SampleSource::Probe,
+            round: self.round,
+            ..RttSample::default()
+        });
+    }
+}

@@ -1,0 +1,266 @@
+//! The replay itself: probes leave, replies come, a law judges.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use thiserror::Error;
+
+use crate::clock::Clock;
+use crate::delays::{Delays, Measure, Order, Probe, SendTimes};
+use crate::rto::{RtoEstimator, TimeoutKind};
+use crate::sample::{RttSample, SampleSource};
+use crate::units::{Duration, Time};
+
+/// What a law is told beside its samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Told {
+    /// Nothing: it is asked for a timer, and gets every reply as a sample, as in RFC 889 and as a
+    /// sender with time stamps would. Each probe is judged by itself.
+    #[default]
+    Samples,
+    /// Its timeouts too, once a probe, so that it backs off; the reply to a probe that was sent
+    /// again is an ambiguous sample (Karn and Partridge 1987).
+    Timeouts,
+}
+
+/// How to replay.
+///
+/// ```
+/// use netspurt::delays::{Delays, Measure, Order, Probe, SendTimes};
+/// use netspurt::replay::{Account, Replay};
+/// use netspurt::rto::EstimatorConfig;
+/// use netspurt::units::{Duration, Time};
+///
+/// let ms = Duration::from_millis;
+/// let sent = |n: u64| Time::ZERO + ms(1000) * n;
+/// let mut probes: Vec<Probe> = (0..9).map(|n| Probe::answered(n, sent(n), ms(40))).collect();
+/// probes.push(Probe::lost(9, sent(9)));
+/// let delays = Delays::of("example", probes, Order::Sequence, SendTimes::Recorded);
+///
+/// let mut law = EstimatorConfig::named("mills").unwrap().build();
+/// let mut account = Account::default();
+/// Replay::of(&delays).run(&delays, law.as_mut(), |judged| account.take(judged))?;
+/// assert_eq!((account.probes, account.lost, account.needless), (10, 1, 0));
+/// assert_eq!(account.waited, ms(80), "the lost one waited twice the estimate");
+/// # Ok::<(), netspurt::replay::ReplayError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// In which order probes and replies are told.
+    pub order: Order,
+    /// How the host reads round trips, and when its timers fire.
+    pub clock: Clock,
+    /// What the law is told.
+    pub told: Told,
+}
+
+/// What cannot be replayed.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ReplayError {
+    /// There is no probe.
+    #[error("{0}: no probes, nothing to replay")]
+    Empty(String),
+    /// The numbers are a filter's output.
+    #[error(
+        "{0} holds smoothed round trips, a filter's output and not samples: a replay on them would \
+         judge the filter; record single delays instead, as ping does"
+    )]
+    Smoothed(String),
+    /// Replies cannot be put among the probes without times.
+    #[error(
+        "{0} does not say when its probes left, so replies cannot be told in the order of their \
+         arrival; name the interval between probes, or replay in the order `sequence`"
+    )]
+    Timeless(String),
+}
+
+/// What a timer did for a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The reply came first.
+    InTime,
+    /// The timer fired, and the reply came all the same.
+    Needless,
+    /// No reply came: the timer ended the wait.
+    Lost,
+}
+
+impl Verdict {
+    /// What comes of a probe answered after `rtt`, or never, whose timer fires after `wait`. RFC
+    /// 889 §3.3 counts a timeout *below* the delay: a reply at the very instant is in time.
+    pub fn of(rtt: Option<Duration>, wait: Duration) -> Self {
+        match rtt {
+            None => Self::Lost,
+            Some(rtt) if wait < rtt => Self::Needless,
+            Some(_) => Self::InTime,
+        }
+    }
+}
+
+/// One probe, judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// The probe.
+    pub probe: Probe,
+    /// How long after it left its timer fires.
+    pub wait: Duration,
+    /// What came of it.
+    pub verdict: Verdict,
+}
+
+/// How long a probe without a reply holds up the next where nobody wrote down when that left:
+/// the half minute after which RFC 889 §2 counts one lost.
+const GIVEN_UP_AFTER: Duration = Duration::from_secs(30);
+
+impl Replay {
+    /// In the recording's own order, by an exact clock, the law told nothing but samples.
+    pub const fn of(delays: &Delays) -> Self {
+        Self { order: delays.order, clock: Clock::EXACT, told: Told::Samples }
+    }
+
+    /// Replays `delays` on `law`, and hands out each probe as it is judged, in the order of
+    /// sending.
+    ///
+    /// # Errors
+    /// Where the recording has nothing that could be replayed in this order.
+    pub fn run(
+        &self,
+        delays: &Delays,
+        law: &mut dyn RtoEstimator,
+        mut each: impl FnMut(Judged),
+    ) -> Result<(), ReplayError> {
+        check(self, delays)?;
+        let mut bench = Bench::new(*self, law);
+        match self.order {
+            Order::Sequence => bench.in_sequence(delays, &mut each),
+            Order::Causal => bench.as_they_came(delays, &mut each),
+        }
+        Ok(())
+    }
+}
+
+/// Whether there is something to replay in this order.
+pub(super) fn check(how: &Replay, delays: &Delays) -> Result<(), ReplayError> {
+    let name = || delays.name.clone();
+    if delays.probes.is_empty() {
+        return Err(ReplayError::Empty(name()));
+    }
+    if delays.measure == Measure::Smoothed {
+        return Err(ReplayError::Smoothed(name()));
+    }
+    if how.order == Order::Causal && delays.send_times == SendTimes::Unknown {
+        return Err(ReplayError::Timeless(name()));
+    }
+    Ok(())
+}
+
+/// A law at work.
+struct Bench<'a> {
+    how: Replay,
+    law: &'a mut dyn RtoEstimator,
+    round: u64,
+    /// A reply to what left from here on begins another round trip.
+    round_from: Time,
+}
+
+/// What happens to a probe that is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Next {
+    Reply,
+    Timeout,
+}
+
+impl<'a> Bench<'a> {
+    fn new(how: Replay, law: &'a mut dyn RtoEstimator) -> Self {
+        Self { how, law, round: 0, round_from: Time::ZERO }
+    }
+
+    /// RFC 889's order: a probe leaves when all is known of the one before.
+    fn in_sequence(&mut self, delays: &Delays, each: &mut impl FnMut(Judged)) {
+        let timed = delays.send_times != SendTimes::Unknown;
+        let mut free = Time::ZERO;
+        for probe in &delays.probes {
+            let sent = if timed { probe.sent.max(free) } else { free };
+            let judged = self.judge(probe, sent, 1);
+            each(judged);
+            if self.how.told == Told::Timeouts && judged.verdict != Verdict::InTime {
+                self.law.on_timeout(sent + judged.wait, TimeoutKind::Rto);
+            }
+            free = sent + probe.rtt.unwrap_or(if timed { judged.wait } else { GIVEN_UP_AFTER });
+            if let Some(rtt) = probe.rtt {
+                self.reply(probe, sent, sent + rtt, judged.verdict == Verdict::Needless);
+            }
+        }
+    }
+
+    /// The order of arrival: a sample is known once its reply is there.
+    fn as_they_came(&mut self, delays: &Delays, each: &mut impl FnMut(Judged)) {
+        let mut due: BinaryHeap<Reverse<(Time, usize, Next)>> = BinaryHeap::new();
+        let mut resent = Vec::new();
+        let told = self.how.told == Told::Timeouts;
+        if told {
+            resent.resize(delays.probes.len(), false);
+        }
+        let mut flight = 0;
+        let mut happen = |bench: &mut Self, at: Time, place: usize, next: Next| {
+            let probe = &delays.probes[place];
+            match next {
+                Next::Timeout => {
+                    resent[place] = true;
+                    bench.law.on_timeout(at, TimeoutKind::Rto);
+                }
+                Next::Reply => {
+                    bench.reply(probe, probe.sent, at, told && resent[place]);
+                }
+            }
+        };
+        for (place, probe) in delays.probes.iter().enumerate() {
+            while let Some(Reverse((at, earlier, next))) = due.peek().copied() {
+                if at > probe.sent {
+                    break;
+                }
+                due.pop();
+                flight -= u64::from(next == Next::Reply);
+                happen(self, at, earlier, next);
+            }
+            let judged = self.judge(probe, probe.sent, flight + 1);
+            each(judged);
+            if told && judged.verdict != Verdict::InTime {
+                due.push(Reverse((probe.sent + judged.wait, place, Next::Timeout)));
+            }
+            if let Some(rtt) = probe.rtt {
+                flight += 1;
+                due.push(Reverse((probe.sent + rtt, place, Next::Reply)));
+            }
+        }
+    }
+
+    #[inline]
+    fn judge(&mut self, probe: &Probe, sent: Time, flight_segs: u64) -> Judged {
+        self.law.on_send(sent, probe.wire_bytes);
+        let deadline = self.law.deadline(sent, sent, flight_segs);
+        let after = deadline.saturating_since(sent);
+        let wait = self.how.clock.expiry(sent, after).saturating_since(sent);
+        Judged { probe: *probe, wait, verdict: Verdict::of(probe.rtt, wait) }
+    }
+
+    #[inline]
+    fn reply(&mut self, probe: &Probe, sent: Time, at: Time, resent: bool) {
+        if sent >= self.round_from {
+            self.round += 1;
+            self.round_from = at;
+        }
+        self.law.on_sample(&RttSample {
+            at,
+            sent,
+            rtt: self.how.clock.elapsed(sent, at),
+            ambiguous: self.how.told == Told::Timeouts && resent,
+            source: SampleSource::Probe,
+            wire_bytes: probe.wire_bytes,
+            acked_bytes: u64::from(probe.wire_bytes),
+            resends: u8::from(resent),
+            round: self.round,
+            ..RttSample::default()
+        });
+    }
+}

@@ -1,0 +1,301 @@
+//! Many settings of RFC 889's two-gain filter at once.
+
+use crate::delays::{Delays, Order};
+use crate::units::Duration;
+
+use super::engine::{Replay, ReplayError, check};
+
+/// Settings of [`Mills`](crate::rto::Mills)'s timer: every combination of the values given.
+///
+/// ```
+/// use netspurt::delays::{Delays, Order, Probe, SendTimes};
+/// use netspurt::replay::TwoGainGrid;
+/// use netspurt::units::{Duration, Time};
+///
+/// let ms = Duration::from_millis;
+/// let probes = [40, 40, 90, 40].map(|rtt| Probe::answered(0, Time::ZERO, ms(rtt)));
+/// let delays = Delays::of("example", probes.to_vec(), Order::Sequence, SendTimes::Unknown);
+/// let grid = TwoGainGrid {
+///     falling: vec![15.0 / 16.0],
+///     rising: vec![0.75],
+///     g: vec![1.5, 2.0, 2.5],
+///     ..TwoGainGrid::default()
+/// };
+/// let mut needless = Vec::new();
+/// grid.run(&delays, Order::Sequence, |setting| needless.push(setting.needless))?;
+/// assert_eq!(needless, [1, 1, 0]);
+/// # Ok::<(), netspurt::replay::ReplayError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct TwoGainGrid {
+    /// Weights F1 of the estimate against a sample below it, 0 to 1.
+    pub falling: Vec<f64>,
+    /// Weights F2 against a sample that is not, 0 to 1.
+    pub rising: Vec<f64>,
+    /// Factors G from estimate to timer.
+    pub g: Vec<f64>,
+    /// The timer before there is a sample, which is then the first estimate.
+    pub unsampled: Duration,
+}
+
+impl Default for TwoGainGrid {
+    /// RFC 889's own setting alone.
+    fn default() -> Self {
+        Self {
+            falling: vec![15.0 / 16.0],
+            rising: vec![0.75],
+            g: vec![2.0],
+            unsampled: Duration::from_secs(3),
+        }
+    }
+}
+
+/// What came of one setting: as in [`Account`](super::Account), which has what all settings share.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Setting {
+    /// The weight F1.
+    pub falling: f64,
+    /// The weight F2.
+    pub rising: f64,
+    /// The factor G.
+    pub g: f64,
+    /// Probes sent again for nothing.
+    pub needless: u64,
+    /// Their delays, in nanoseconds.
+    pub needless_ns: f64,
+    /// The waits of those lost, in nanoseconds.
+    pub waited_ns: f64,
+    /// All timers together, in nanoseconds: what every probe would have waited, had it been lost.
+    pub timers_ns: f64,
+}
+
+/// The settings of a grid that no other one beats: fewer needless resends and shorter timers.
+///
+/// ```
+/// use netspurt::replay::{Front, Setting};
+/// let setting = |needless, timers_ns| Setting { needless, timers_ns, ..Setting::default() };
+/// let mut front = Front::default();
+/// for (needless, timers_ns) in [(3, 5.0), (4, 6.0), (1, 9.0), (3, 4.0)] {
+///     front.offer(setting(needless, timers_ns));
+/// }
+/// assert_eq!(front.settings(), [setting(1, 9.0), setting(3, 4.0)]);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Front(Vec<Setting>);
+
+impl Front {
+    /// Takes a setting in unless one is there that is as good in both.
+    pub fn offer(&mut self, new: Setting) {
+        // By needless resends, so timers fall from one to the next.
+        let place = self.0.partition_point(|old| old.needless <= new.needless);
+        if place > 0 && self.0[place - 1].timers_ns <= new.timers_ns {
+            return;
+        }
+        let from = self.0.partition_point(|old| old.needless < new.needless);
+        let worse = self.0[from..].iter().take_while(|old| old.timers_ns >= new.timers_ns).count();
+        self.0.splice(from..from + worse, [new]);
+    }
+
+    /// Those that are left, fewest needless resends first.
+    pub fn settings(&self) -> &[Setting] {
+        &self.0
+    }
+}
+
+/// How many settings go side by side: what a machine's registers hold.
+const LANES: usize = 4;
+
+/// What happens to the filter, the same for every setting. Delays are in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    /// A probe leaves that will be answered.
+    Leave(f64),
+    /// A probe leaves that is lost.
+    Lose,
+    /// A reply comes.
+    Reply(f64),
+    /// A probe leaves, and its reply comes before anything else.
+    Both(f64),
+}
+
+impl TwoGainGrid {
+    /// How many settings there are.
+    pub fn settings(&self) -> usize {
+        self.falling.len() * self.rising.len() * self.g.len()
+    }
+
+    /// Replays `delays` in `order` under every setting: `g` runs fastest, then `rising`.
+    ///
+    /// The filter runs in binary64, where [`Mills`](crate::rto::Mills) has whole parts of a
+    /// nanosecond; the two may differ on a probe whose timer and delay lie that close.
+    ///
+    /// # Errors
+    /// As [`Replay::run`].
+    pub fn run(
+        &self,
+        delays: &Delays,
+        order: Order,
+        mut each: impl FnMut(Setting),
+    ) -> Result<(), ReplayError> {
+        let how = Replay { order, ..Replay::of(delays) };
+        check(&how, delays)?;
+        let ops = ops(delays, order);
+        let mut chunk = [(0.0, 0.0, 0.0); LANES];
+        let mut filled = 0;
+        for setting in self.all() {
+            chunk[filled] = setting;
+            filled += 1;
+            if filled == LANES {
+                self.replay(&ops, &chunk).into_iter().for_each(&mut each);
+                filled = 0;
+            }
+        }
+        self.replay(&ops, &chunk).into_iter().take(filled).for_each(&mut each);
+        Ok(())
+    }
+
+    fn all(&self) -> impl Iterator<Item = (f64, f64, f64)> {
+        let pairs = self.falling.iter().flat_map(|f| self.rising.iter().map(move |r| (*f, *r)));
+        pairs.flat_map(|(falling, rising)| self.g.iter().map(move |g| (falling, rising, *g)))
+    }
+
+    fn replay(&self, ops: &[Op], chunk: &[(f64, f64, f64); LANES]) -> [Setting; LANES] {
+        let mut lanes = Lanes::new(chunk);
+        let first = ops.iter().position(|op| matches!(op, Op::Both(_) | Op::Reply(_)));
+        let (early, rest) = ops.split_at(first.unwrap_or(ops.len()));
+        let unsampled = self.unsampled.as_nanos() as f64;
+        early.iter().for_each(|op| lanes.unsampled(*op, unsampled));
+        if let Some((op, rest)) = rest.split_first() {
+            lanes.unsampled(*op, unsampled);
+            lanes.run(rest);
+        }
+        lanes.settings(chunk)
+    }
+}
+
+/// The filters of a few settings.
+struct Lanes {
+    estimate: [f64; LANES],
+    falling: [f64; LANES],
+    rising: [f64; LANES],
+    g: [f64; LANES],
+    needless: [f64; LANES],
+    needless_ns: [f64; LANES],
+    waited_ns: [f64; LANES],
+    timers_ns: [f64; LANES],
+}
+
+impl Lanes {
+    fn new(chunk: &[(f64, f64, f64); LANES]) -> Self {
+        Self {
+            estimate: [0.0; LANES],
+            falling: chunk.map(|(falling, _, _)| 1.0 - falling),
+            rising: chunk.map(|(_, rising, _)| 1.0 - rising),
+            g: chunk.map(|(_, _, g)| g),
+            needless: [0.0; LANES],
+            needless_ns: [0.0; LANES],
+            waited_ns: [0.0; LANES],
+            timers_ns: [0.0; LANES],
+        }
+    }
+
+    /// What happens up to the first sample, which becomes the estimate.
+    fn unsampled(&mut self, op: Op, timer: f64) {
+        if !matches!(op, Op::Reply(_)) {
+            self.timers_ns.iter_mut().for_each(|timers| *timers += timer);
+        }
+        match op {
+            Op::Lose => self.waited_ns.iter_mut().for_each(|waited| *waited += timer),
+            Op::Leave(rtt) | Op::Both(rtt) if timer < rtt => {
+                self.needless.iter_mut().for_each(|needless| *needless += 1.0);
+                self.needless_ns.iter_mut().for_each(|ns| *ns += rtt);
+            }
+            Op::Leave(_) | Op::Both(_) | Op::Reply(_) => {}
+        }
+        if let Op::Both(rtt) | Op::Reply(rtt) = op {
+            self.estimate = [rtt; LANES];
+        }
+    }
+
+    fn run(&mut self, ops: &[Op]) {
+        for op in ops {
+            match *op {
+                Op::Both(rtt) => {
+                    self.leave(rtt);
+                    self.reply(rtt);
+                }
+                Op::Leave(rtt) => self.leave(rtt),
+                Op::Reply(rtt) => self.reply(rtt),
+                Op::Lose => self.lose(),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn leave(&mut self, rtt: f64) {
+        for lane in 0..LANES {
+            let timer = self.g[lane] * self.estimate[lane];
+            let short = if timer < rtt { 1.0 } else { 0.0 };
+            self.timers_ns[lane] += timer;
+            self.needless[lane] += short;
+            self.needless_ns[lane] += short * rtt;
+        }
+    }
+
+    #[inline(always)]
+    fn reply(&mut self, rtt: f64) {
+        for lane in 0..LANES {
+            let estimate = self.estimate[lane];
+            let gain = if rtt < estimate { self.falling[lane] } else { self.rising[lane] };
+            self.estimate[lane] = estimate + gain * (rtt - estimate);
+        }
+    }
+
+    fn lose(&mut self) {
+        for lane in 0..LANES {
+            let timer = self.g[lane] * self.estimate[lane];
+            self.timers_ns[lane] += timer;
+            self.waited_ns[lane] += timer;
+        }
+    }
+
+    fn settings(&self, chunk: &[(f64, f64, f64); LANES]) -> [Setting; LANES] {
+        core::array::from_fn(|lane| {
+            let (falling, rising, g) = chunk[lane];
+            Setting {
+                falling,
+                rising,
+                g,
+                needless: self.needless[lane] as u64,
+                needless_ns: self.needless_ns[lane],
+                waited_ns: self.waited_ns[lane],
+                timers_ns: self.timers_ns[lane],
+            }
+        })
+    }
+}
+
+/// What happens, in order. Replies at the instant of a sending come first.
+fn ops(delays: &Delays, order: Order) -> Vec<Op> {
+    let ns = |span: Duration| span.as_nanos() as f64;
+    let leave = |rtt: Option<Duration>| rtt.map_or(Op::Lose, |rtt| Op::Leave(ns(rtt)));
+    let probes = &delays.probes;
+    if order == Order::Sequence {
+        let both = |rtt: Option<Duration>| rtt.map_or(Op::Lose, |rtt| Op::Both(ns(rtt)));
+        return probes.iter().map(|probe| both(probe.rtt)).collect();
+    }
+    let mut replies: Vec<(u64, Duration)> = probes
+        .iter()
+        .filter_map(|probe| probe.rtt.map(|rtt| ((probe.sent + rtt).as_nanos(), rtt)))
+        .collect();
+    replies.sort_by_key(|(at, _)| *at);
+    let mut replies = replies.into_iter().peekable();
+    let mut ops = Vec::with_capacity(2 * probes.len());
+    for probe in probes {
+        while let Some((_, rtt)) = replies.next_if(|(at, _)| *at <= probe.sent.as_nanos()) {
+            ops.push(Op::Reply(ns(rtt)));
+        }
+        ops.push(leave(probe.rtt));
+    }
+    ops
+}

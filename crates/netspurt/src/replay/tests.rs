@@ -1,0 +1,214 @@
+use proptest::prelude::*;
+
+use crate::clock::Clock;
+use crate::delays::{Delays, Measure, Order, Probe, SendTimes};
+use crate::rto::{EstimatorConfig, Mills, MillsConfig, Ratio};
+use crate::units::{Duration, Time};
+
+use super::*;
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// One probe a second; `None` is lost.
+fn recording(rtts: &[Option<u64>]) -> Delays {
+    let probe = |(n, rtt): (usize, &Option<u64>)| {
+        let sent = Time::ZERO + ms(1000) * n as u64;
+        rtt.map_or(Probe::lost(n as u64, sent), |rtt| Probe::answered(n as u64, sent, ms(rtt)))
+    };
+    let probes = rtts.iter().enumerate().map(probe).collect();
+    Delays::of("recording", probes, Order::Causal, SendTimes::Recorded)
+}
+
+fn judged(delays: &Delays, how: Replay, config: MillsConfig) -> (Vec<Judged>, Account) {
+    let (mut all, mut account) = (Vec::new(), Account::default());
+    let mut take = |judged| {
+        all.push(judged);
+        account.take(judged);
+    };
+    how.run(delays, &mut Mills::new(config), &mut take).unwrap();
+    (all, account)
+}
+
+fn waits(delays: &Delays, how: Replay, config: MillsConfig) -> Vec<u64> {
+    let (all, _) = judged(delays, how, config);
+    all.iter().map(|judged| judged.wait.as_nanos() / 1_000).collect()
+}
+
+fn sequence(delays: &Delays) -> Replay {
+    Replay { order: Order::Sequence, ..Replay::of(delays) }
+}
+
+/// RFC 889 §3.3 with E = 100 ms at first, by hand: timers 200; E = 75 + 50 = 125, 250; lost, as it
+/// was; E = 117.1875 + 6.25, so 246.875; E = 92.578125 + 75, so 335.15625.
+#[test]
+fn five_probes_are_judged_as_by_hand() {
+    let delays = recording(&[Some(200), None, Some(100), Some(300), Some(335)]);
+    let config = MillsConfig { initial: Some(ms(100)), ..MillsConfig::default() };
+    let (all, account) = judged(&delays, sequence(&delays), config);
+    let waits: Vec<u64> = all.iter().map(|judged| judged.wait.as_nanos()).collect();
+    assert_eq!(waits, [200_000_000, 250_000_000, 250_000_000, 246_875_000, 335_156_250]);
+    use Verdict::{InTime, Lost, Needless};
+    let verdicts: Vec<Verdict> = all.iter().map(|judged| judged.verdict).collect();
+    assert_eq!(verdicts, [InTime, Lost, InTime, Needless, InTime]);
+    assert_eq!((account.probes, account.lost, account.needless), (5, 1, 1));
+    assert_eq!((account.good, account.waited), (ms(935), ms(250)));
+    assert_eq!((account.needless_time, account.total()), (ms(300), ms(1485)));
+    assert_eq!(account.short_by, Duration::from_micros(53_125));
+    assert_eq!(account.timers.as_nanos(), waits.iter().sum::<u64>());
+    assert_eq!(
+        (account.mean(), account.mean_answered()),
+        (ms(187), Duration::from_micros(233_750))
+    );
+    assert!((account.efficiency() - 935.0 / 1485.0).abs() < 1e-15);
+    assert!((account.bad_share() - 0.5).abs() < 1e-15);
+    assert!((account.waited_in_delays() - 1.25).abs() < 1e-6);
+    // Delays 200, 100, 300, 335: mean 233.75, mean square 63056.25.
+    let cov = (63_056.25_f64 - 233.75 * 233.75).sqrt() / 233.75;
+    assert!((account.coefficient_of_variation() - cov).abs() < 1e-12);
+}
+
+/// A reply of 2.5 s comes after two more probes have left by the clock: in RFC 889's order the
+/// second probe knows of it, in the causal one the fourth.
+#[test]
+fn a_sample_is_known_once_its_reply_is_there() {
+    let delays = recording(&[Some(2500), Some(100), Some(100), Some(100)]);
+    let config = MillsConfig { initial: Some(ms(1000)), ..MillsConfig::default() };
+    let causal = waits(&delays, Replay::of(&delays), config);
+    // 1000; then 100 comes at 1.1 s: 937.5 + 6.25 = 943.75; 2.1 s: 891.015625; 2.5 s: the long one.
+    let known = 0.75 * 891.015_625 + 0.25 * 2500.0;
+    assert_eq!(causal, [2_000_000, 2_000_000, 1_887_500, (2000.0 * known) as u64]);
+    let sequence = waits(&delays, sequence(&delays), config);
+    assert_eq!(sequence[1], 2_750_000);
+}
+
+/// At one instant the reply is read before the next probe is timed.
+#[test]
+fn a_reply_at_the_instant_of_a_sending_comes_first() {
+    let delays = recording(&[Some(1000), Some(10)]);
+    assert_eq!(waits(&delays, Replay::of(&delays), MillsConfig::default()), [3_000_000, 2_000_000]);
+}
+
+#[test]
+fn a_law_that_is_told_of_timeouts_backs_off_until_a_clear_sample() {
+    let delays = recording(&[Some(100), None, Some(100), Some(900), Some(100), Some(100)]);
+    let config = MillsConfig { karn: true, ..MillsConfig::default() };
+    for order in [Order::Sequence, Order::Causal] {
+        let how = Replay { order, told: Told::Timeouts, ..Replay::of(&delays) };
+        // The lost one doubles the timer, the next sample ends that; 900 ms is late and ambiguous,
+        // so it doubles it again and teaches nothing.
+        assert_eq!(
+            waits(&delays, how, config),
+            [3_000_000, 200_000, 400_000, 200_000, 400_000, 200_000],
+            "{order:?}"
+        );
+    }
+    let asked = waits(&delays, Replay::of(&delays), config);
+    assert_eq!(asked, [3_000_000, 200_000, 200_000, 200_000, 600_000, 575_000]);
+}
+
+#[test]
+fn a_coarse_clock_reads_and_fires_in_its_ticks() {
+    let delays = recording(&[Some(130), Some(130)]);
+    let clock = Clock::ticking(ms(100), Duration::ZERO).unwrap();
+    let how = Replay { clock, ..Replay::of(&delays) };
+    // 130 ms from a tick's begin reads one tick; twice that is two ticks from the next second on.
+    assert_eq!(waits(&delays, how, MillsConfig::default()), [3_000_000, 200_000]);
+}
+
+#[test]
+fn what_cannot_be_replayed_says_why() {
+    let mut delays = recording(&[]);
+    let run = |delays: &Delays, how: Replay| {
+        how.run(delays, &mut Mills::new(MillsConfig::default()), |_| ()).unwrap_err().to_string()
+    };
+    assert_eq!(run(&delays, Replay::of(&delays)), "recording: no probes, nothing to replay");
+    delays = recording(&[Some(1)]);
+    delays.measure = Measure::Smoothed;
+    assert!(run(&delays, Replay::of(&delays)).contains("a filter's output and not samples"));
+    delays.measure = Measure::RoundTrip;
+    delays.send_times = SendTimes::Unknown;
+    assert!(run(&delays, Replay::of(&delays)).contains("name the interval between probes"));
+    assert!(
+        sequence(&delays).run(&delays, &mut Mills::new(MillsConfig::default()), |_| ()).is_ok()
+    );
+}
+
+/// RFC 889 §3.3 again: 3.5 samples up, 15.5 down to 1/e; here until the timer of 2 E is long
+/// enough, and until it is within a tenth of where it settles.
+#[test]
+fn a_step_is_followed_as_fast_as_the_gains_say() {
+    let mut law = Mills::new(MillsConfig::default());
+    let up = adapt(&mut law, ms(100), ms(1000));
+    // E = 1000 - 900 · 0.75^n passes 500 at n = 3, and 900 at n = 8.
+    assert_eq!((up.samples_short, up.samples_to_settle), (3, 8));
+    assert_eq!((up.timers.0, up.timers.1.as_nanos() / 1000), (ms(200), 1_999_999));
+    let down = adapt(&mut law, ms(1000), ms(100));
+    // E = 100 + 900 · (15/16)^n falls below 110 at n = 70.
+    assert_eq!((down.samples_short, down.samples_to_settle), (0, 70));
+}
+
+proptest! {
+    #[test]
+    fn every_probe_is_judged_once_in_order_by_every_law(
+        rtts in prop::collection::vec(prop::option::weighted(0.9, 1..5000_u64), 1..60),
+        told in any::<bool>(),
+    ) {
+        let delays = recording(&rtts);
+        let told = if told { Told::Timeouts } else { Told::Samples };
+        for name in EstimatorConfig::NAMES {
+            for order in [Order::Sequence, Order::Causal] {
+                let how = Replay { order, told, ..Replay::of(&delays) };
+                let mut law = EstimatorConfig::named(name).unwrap().build();
+                let (mut next, mut account) = (0, Account::default());
+                how.run(&delays, law.as_mut(), |judged| {
+                    assert_eq!(judged.probe, delays.probes[next]);
+                    assert!(!judged.wait.is_zero());
+                    next += 1;
+                    account.take(judged);
+                }).unwrap();
+                prop_assert_eq!(next, rtts.len());
+                prop_assert_eq!(account.lost, delays.lost());
+                prop_assert_eq!(account.total(), account.good + account.waited + account.needless_time);
+            }
+        }
+    }
+
+    #[test]
+    fn the_grid_and_the_law_agree(
+        rtts in prop::collection::vec(prop::option::weighted(0.9, 1..5000_u64), 1..80),
+        (falling, rising, g) in (0..=64_u64, 0..=64_u64, 64..320_u64),
+    ) {
+        let delays = recording(&rtts);
+        let grid = TwoGainGrid {
+            falling: vec![0.5, falling as f64 / 64.0],
+            rising: vec![rising as f64 / 64.0],
+            g: vec![1.0, g as f64 / 64.0, 4.0],
+            ..TwoGainGrid::default()
+        };
+        let config = MillsConfig {
+            falling: Ratio::new(falling, 64),
+            rising: Ratio::new(rising, 64),
+            g: Ratio::new(g, 64),
+            ..MillsConfig::default()
+        };
+        for order in [Order::Sequence, Order::Causal] {
+            let mut settings = Vec::new();
+            grid.run(&delays, order, |setting| settings.push(setting)).unwrap();
+            prop_assert_eq!(settings.len(), grid.settings());
+            let (all, account) = judged(&delays, Replay { order, ..Replay::of(&delays) }, config);
+            // A timer and a delay as close as roundings may be judged either way.
+            let close = |j: &Judged| {
+                j.probe.rtt.is_some_and(|rtt| rtt.as_nanos().abs_diff(j.wait.as_nanos()) < 1000)
+            };
+            let close = all.iter().filter(|j| close(j)).count() as u64;
+            let setting = settings[4];
+            prop_assert!(setting.needless.abs_diff(account.needless) <= close);
+            let waited = account.waited.as_nanos() as f64;
+            prop_assert!((setting.waited_ns - waited).abs() <= 1000.0 * (1.0 + account.lost as f64));
+            let timers = account.timers.as_nanos() as f64;
+            prop_assert!((setting.timers_ns - timers).abs() <= 1000.0 * rtts.len() as f64);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What makes noise and a line fit a mean and a spread, exactly.
+
+/// A fitted series, and what was done to the line for it.
+pub(super) struct Fitted {
+    /// The delays, in the unit of the mean.
+    pub delays: Vec<f64>,
+    /// What is left of the line's own spread, as a part of it.
+    kept: f64,
+    /// What the line was multiplied by.
+    scale: f64,
+}
+
+impl Fitted {
+    pub(super) fn note(&self) -> String {
+        format!(
+            "what the length costs is {:.0} % of what was given, to keep to mean and CoV",
+            100.0 * self.kept * self.scale
+        )
+    }
+}
+
+/// How much more the noise must spread than the row, so that something is left below it.
+const MARGIN: f64 = 1.25;
+/// How much of the row's spread the lengths may make up.
+const SHARE: f64 = 0.9;
+
+/// What the coefficient of variation of so many delays above zero stays below here.
+pub(super) fn limit(answered: u32) -> f64 {
+    f64::from(answered - 1).sqrt() / (MARGIN * MARGIN)
+}
+
+/// Delays of a `mean` and a `cov`: a base, flattened where it alone spreads too far, and as much of
+/// the noise as is missing.
+pub(super) fn fit(base: &[f64], noise: &[f64], mean: f64, cov: f64) -> Fitted {
+    let own = spread(base);
+    let kept = if own > SHARE * cov { SHARE * cov / own } else { 1.0 };
+    let middle = average(base);
+    let base: Vec<f64> = base.iter().map(|b| middle + kept * (b - middle)).collect();
+    let noise = sharpened(noise, cov);
+    let unit = middle / average(&noise);
+    let mix = |q: f64| -> Vec<f64> {
+        base.iter().zip(&noise).map(|(b, extra)| b + q * unit * extra).collect()
+    };
+    let delays = mix(crossing(cov, |q| spread(&mix(q))));
+    let scale = mean / average(&delays);
+    Fitted {
+        delays: delays.iter().map(|delay| delay * scale).collect(),
+        kept,
+        scale: scale_of(scale, middle),
+    }
+}
+
+/// A line without a unit was not given: nothing was scaled.
+fn scale_of(scale: f64, middle: f64) -> f64 {
+    if middle == 1.0 { 1.0 } else { scale }
+}
+
+/// The noise to a power that makes it spread by more than `cov`: the least of some.
+fn sharpened(noise: &[f64], cov: f64) -> Vec<f64> {
+    let highest = noise.iter().fold(0.0_f64, |a, &b| a.max(b));
+    let mut power = 1.0;
+    let mut sharp: Vec<f64> = noise.iter().map(|x| x / highest).collect();
+    while spread(&sharp) < MARGIN * cov {
+        power *= MARGIN;
+        sharp = noise.iter().map(|x| libm::pow(x / highest, power)).collect();
+    }
+    sharp
+}
+
+/// Where a spread that starts below `cov` reaches it.
+fn crossing(cov: f64, spread_at: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    while spread_at(high) < cov {
+        high *= 2.0;
+    }
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if spread_at(middle) < cov {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    (low + high) / 2.0
+}
+
+#[expect(clippy::cast_precision_loss, reason = "as many as there are probes")]
+pub(super) fn average(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The coefficient of variation.
+#[expect(clippy::cast_precision_loss, reason = "as many as there are probes")]
+pub(super) fn spread(values: &[f64]) -> f64 {
+    let mean = average(values);
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    (squares / values.len() as f64).sqrt() / mean
+}

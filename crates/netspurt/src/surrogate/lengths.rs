@@ -1,0 +1,112 @@
+//! How long probes are, and what that costs.
+
+use crate::rng::Stream;
+use crate::units::Duration;
+
+/// How the lengths of probes are chosen, in octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lengths {
+    /// All the same.
+    Same(u32),
+    /// Uniform from zero to `highest`, and what falls below `lowest` raised to it (RFC 889 §2.1).
+    Clamped {
+        /// The least length.
+        lowest: u32,
+        /// The greatest.
+        highest: u32,
+    },
+    /// In turn from `first`, so many of them, to `then`, so many, and from the start again.
+    Runs {
+        /// The length of the first ones, and how many.
+        first: (u32, u32),
+        /// The length of those that follow, and how many.
+        then: (u32, u32),
+    },
+}
+
+impl Lengths {
+    pub(super) fn draw(self, probes: u32, stream: &mut Stream) -> Vec<u32> {
+        let draw = |i: u32| match self {
+            Self::Same(octets) => octets,
+            Self::Clamped { lowest, highest } => below(stream, highest + 1).max(lowest),
+            Self::Runs { first, then } => {
+                let place = i % (first.1 + then.1).max(1);
+                if place < first.1 { first.0 } else { then.0 }
+            }
+        };
+        (0..probes).map(draw).collect()
+    }
+
+    pub(super) fn check(self, line: &Line) -> Result<(), String> {
+        let (lowest, highest) = match self {
+            Self::Same(octets) => (octets, octets),
+            Self::Clamped { lowest, highest } => (lowest, highest),
+            Self::Runs { first, then } => (first.0.min(then.0), first.0.max(then.0)),
+        };
+        if lowest > highest || highest > 65_535 {
+            return Err(format!("lengths from {lowest} to {highest} B: not in order up to 65535"));
+        }
+        line.check()?;
+        match (line.0.first(), line.0.last()) {
+            (Some(first), Some(last)) if lowest < first.0 || highest > last.0 => Err(format!(
+                "lengths from {lowest} to {highest} B: the line is known from {} to {} B",
+                first.0, last.0
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A number below `n`, each as likely to within 2^-32.
+#[expect(clippy::cast_possible_truncation, reason = "below n")]
+pub(super) fn below(stream: &mut Stream, n: u32) -> u32 {
+    ((u128::from(stream.bits()) * u128::from(n)) >> 64) as u32
+}
+
+/// The delay of an undisturbed probe by its length: straight between points.
+///
+/// Paths that cut longer packets in two have four: RFC 889 §2.1 has a break at 126 octets.
+///
+/// ```
+/// use netspurt::surrogate::Line;
+/// use netspurt::units::Duration;
+/// let line = Line::through(&[(40, Duration::from_millis(10)), (240, Duration::from_millis(30))]);
+/// assert_eq!(line.at(140), 20e6);
+/// assert_eq!(Line::flat().at(140), 1.0);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line(Vec<(u32, Duration)>);
+
+impl Line {
+    /// The same whatever the length.
+    pub const fn flat() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Through points of octets and delays.
+    pub fn through(points: &[(u32, Duration)]) -> Self {
+        Self(points.to_vec())
+    }
+
+    /// The delay at a length, in nanoseconds; one where it is the same for all.
+    #[expect(clippy::cast_precision_loss, reason = "delays of days, at most")]
+    pub fn at(&self, octets: u32) -> f64 {
+        let Some(&(_, last)) = self.0.last() else { return 1.0 };
+        let next = self.0.partition_point(|&(at, _)| at < octets);
+        let Some(&(b, there)) = self.0.get(next) else { return last.as_nanos() as f64 };
+        let Some(&(a, here)) = next.checked_sub(1).map(|i| &self.0[i]) else {
+            return there.as_nanos() as f64;
+        };
+        let part = f64::from(octets - a) / f64::from(b - a);
+        here.as_nanos() as f64 * (1.0 - part) + there.as_nanos() as f64 * part
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let ordered = self.0.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        let timed = self.0.iter().all(|(_, delay)| !delay.is_zero());
+        if ordered && timed {
+            return Ok(());
+        }
+        Err("a line's lengths must rise, and its delays be above zero".to_owned())
+    }
+}

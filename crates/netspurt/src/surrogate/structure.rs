@@ -1,0 +1,131 @@
+//! How delays follow each other: what a row of a table does not say.
+
+use crate::rng::Stream;
+
+use super::lengths::below;
+
+/// How the delays that a path adds follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Structure {
+    /// Each delay is drawn by itself, log-normally.
+    Independent,
+    /// A narrow body, and a few runs of delays many times as long that die away.
+    Glitches,
+    /// Levels that hold for some fifty probes, on a slow cycle of load.
+    Levels,
+    /// The wait in a queue whose load is now low, now more than it can carry.
+    Queue,
+}
+
+/// What a structure draws from: a stream for each of its effects.
+pub(super) type Draws<'a> = &'a mut dyn FnMut(&str) -> Stream;
+
+impl Structure {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Independent, Self::Glitches, Self::Levels, Self::Queue];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Independent => "independent",
+            Self::Glitches => "glitches",
+            Self::Levels => "levels",
+            Self::Queue => "queue",
+        }
+    }
+
+    /// The structure called `name`.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|structure| structure.name() == name)
+    }
+
+    pub(super) const fn says(self) -> &'static str {
+        match self {
+            Self::Independent => "delays that are drawn one by one",
+            Self::Glitches => "runs of long delays that die away",
+            Self::Levels => "levels of delay that hold for a while",
+            Self::Queue => "the wait in a queue of two states",
+        }
+    }
+
+    /// What is added to each probe's delay, above zero and in any unit; and what to say of it.
+    pub(super) fn noise(self, n: u32, glitches: u32, draws: Draws) -> (Vec<f64>, Vec<String>) {
+        match self {
+            Self::Independent => (independent(n, &mut draws("delay")), Vec::new()),
+            Self::Glitches => burst(n, glitches, draws),
+            Self::Levels => (levels(n, draws), Vec::new()),
+            Self::Queue => (queue(n, draws), Vec::new()),
+        }
+    }
+}
+
+/// A draw with mean one and an exponential law.
+fn exponential(stream: &mut Stream) -> f64 {
+    -libm::log(1.0 - stream.uniform())
+}
+
+/// A draw from the standard normal law (Box and Muller 1958).
+fn normal(stream: &mut Stream) -> f64 {
+    let radius = (2.0 * exponential(stream)).sqrt();
+    radius * libm::cos(core::f64::consts::TAU * stream.uniform())
+}
+
+fn independent(n: u32, stream: &mut Stream) -> Vec<f64> {
+    (0..n).map(|_| libm::exp(0.75 * normal(stream))).collect()
+}
+
+/// How much of the delay before is left a probe later, once a glitch is past its peak.
+const DECAY: f64 = 0.8;
+/// A glitch against the mean of what lies below it.
+const PEAK: f64 = 40.0;
+
+fn burst(n: u32, glitches: u32, draws: Draws) -> (Vec<f64>, Vec<String>) {
+    let (mut body, mut starts) = (draws("body"), draws("glitches"));
+    let mut noise: Vec<f64> = (0..n).map(|_| exponential(&mut body)).collect();
+    let mut at: Vec<u32> = (0..glitches).map(|_| below(&mut starts, n)).collect();
+    at.sort_unstable();
+    for &start in &at {
+        let mut height = PEAK * (0.5 + starts.uniform());
+        for delay in noise.iter_mut().skip(start as usize) {
+            *delay += height;
+            height *= DECAY;
+        }
+    }
+    let places: Vec<String> = at.iter().map(u32::to_string).collect();
+    (noise, vec![format!("glitches begin at the probes {}", places.join(", "))])
+}
+
+/// How many probes a level holds for, on average, and a cycle of load takes.
+const LEVEL: f64 = 50.0;
+const CYCLE: f64 = 256.0;
+
+fn levels(n: u32, draws: Draws) -> Vec<f64> {
+    let (mut level, mut body) = (draws("level"), draws("body"));
+    let phase = level.uniform();
+    let mut height = libm::exp(normal(&mut level));
+    let mut draw = |i: u32| {
+        if level.chance(1.0 / LEVEL) {
+            height = libm::exp(normal(&mut level));
+        }
+        let turn = core::f64::consts::TAU * (f64::from(i) / CYCLE + phase);
+        height * (1.0 + 0.5 * libm::sin(turn)) * (0.8 + 0.2 * exponential(&mut body))
+    };
+    (0..n).map(&mut draw).collect()
+}
+
+/// How often the load changes: how likely it is to rise, and to fall, with each probe.
+const RISES: f64 = 0.02;
+const FALLS: f64 = 0.1;
+
+/// Lindley's recursion: a queue's wait is the one before with what came, less what was served.
+fn queue(n: u32, draws: Draws) -> Vec<f64> {
+    let (mut state, mut work) = (draws("state"), draws("work"));
+    let (mut busy, mut wait) = (false, 0.0_f64);
+    let mut draw = || {
+        busy = if busy { !state.chance(FALLS) } else { state.chance(RISES) };
+        let load = if busy { 1.6 } else { 0.5 };
+        wait = (wait + load * exponential(&mut work) - 1.0).max(0.0);
+        wait + 0.1 * exponential(&mut work)
+    };
+    (0..n).map(|_| draw()).collect()
+}

@@ -1,0 +1,111 @@
+"""RFC 889's account of a run, and what its figures must keep to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: How far a printed tenth of a second may be from what it stands for, rounded or truncated.
+_TENTH = 0.1
+#: Guards a truncation against the last bit of a sum.
+_BIT = 1e-9
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a run's probes took, in seconds, before anything is rounded."""
+
+    good_s: float
+    lost_s: float
+    needless_s: float
+
+    @property
+    def total_s(self) -> float:
+        """The good time, and what losses and needless resends took."""
+        return self.good_s + self.lost_s + self.needless_s
+
+    @property
+    def efficiency(self) -> float:
+        """The good time's share."""
+        return self.good_s / self.total_s
+
+
+@dataclass(frozen=True)
+class Account:
+    """A row as it is printed: total in whole seconds, parts in tenths, mean in whole ms.
+
+    All are truncated, and so are the two digits of the efficiency.
+
+    Attributes
+    ----------
+    name
+        The run's.
+    total_s, lost_s, needless_s
+        What it took in all, with losses and with needless resends.
+    lost, needless
+        How many these were.
+    mean_ms, cov, efficiency
+        The mean delay over all probes, the spread of delays, good time over total.
+    """
+
+    name: str
+    total_s: float
+    lost: int
+    lost_s: float
+    needless: int
+    needless_s: float
+    mean_ms: float
+    cov: float
+    efficiency: float
+
+    @property
+    def good_s(self) -> float:
+        """The total less what losses and needless resends took."""
+        return self.total_s - self.lost_s - self.needless_s
+
+    def implied(self, probes: int = 512) -> tuple[float, float]:
+        """Return the mean in ms and the efficiency that follow from the total as printed.
+
+        Examples
+        --------
+        >>> row = Account("FACC", 368, 196, 222.1, 6, 9.2, 267, 1.1, 0.37)
+        >>> mean, efficiency = row.implied()
+        >>> round(mean), round(efficiency, 3)
+        (267, 0.371)
+        """
+        return 1000 * self.good_s / probes, self.good_s / self.total_s
+
+
+def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
+    """Return what in a row contradicts the rest of it: a sentence for each rule it breaks.
+
+    ``total``: it is good time, lost time and needless time. ``mean``: it is the good time over all
+    probes. ``efficiency``: it is the good time over the total. Each is truncated as printed, and
+    the sentence names the row.
+
+    Examples
+    --------
+    >>> row = Account("FACC", 368, 196, 222.1, 6, 9.2, 267, 1.1, 0.37)
+    >>> contradictions(row)
+    {}
+    >>> from dataclasses import replace
+    >>> contradictions(replace(row, efficiency=0.61))
+    {'efficiency': 'FACC: efficiency 0.61, good over total is 0.3715'}
+    """
+    mean, efficiency = row.implied(probes)
+    # What truncating the parts may have cost, and the total.
+    least = row.good_s - _TENTH * ((row.lost_s > 0) + (row.needless_s > 0))
+    most = row.good_s + 1
+    wrong = {}
+    if not least - _BIT < (row.mean_ms + 1) * probes / 1000 or row.mean_ms * probes / 1000 > most:
+        wrong["total"] = (
+            f"{row.name}: total {row.total_s:g} s, a mean of {row.mean_ms:g} ms over {probes} "
+            f"probes, lost and needless time make "
+            f"{row.mean_ms * probes / 1000 + row.lost_s + row.needless_s:.1f} s"
+        )
+    if not int(1000 * least / probes + _BIT) <= row.mean_ms <= 1000 * most / probes:
+        wrong["mean"] = f"{row.name}: mean {row.mean_ms:g} ms, its good time gives {mean:.1f} ms"
+    if int(100 * efficiency + _BIT) != round(100 * row.efficiency):
+        wrong["efficiency"] = (
+            f"{row.name}: efficiency {row.efficiency:g}, good over total is {efficiency:.4f}"
+        )
+    return wrong

@@ -1,0 +1,96 @@
+"""Glitches: bursts of delays many times the typical one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class Glitch:
+    """A burst of long delays.
+
+    Attributes
+    ----------
+    start, end
+        The places of its first probe, and of the one after its last.
+    peak_s
+        The longest delay in it, in seconds.
+    times
+        That against the typical delay there.
+    """
+
+    start: int
+    end: int
+    peak_s: float
+    times: float
+
+
+def find_glitches(
+    delay_s: ArrayLike, *, times: float = 3.0, typical_over: int = 101, join: int = 2
+) -> list[Glitch]:
+    """Return the bursts of delays of more than `times` the typical one.
+
+    Typical is the median of the `typical_over` probes about it, so a level that holds for longer
+    than half of that is no glitch, however high.
+
+    Parameters
+    ----------
+    delay_s
+        Delays in seconds in the order of sending, shape (n,), NaN where a probe is lost.
+    times
+        How many times the typical delay is long. Where lengths are mixed, delays are best
+        divided first by what their length alone takes (`Fit.at`).
+    typical_over
+        How many probes the typical delay is told from.
+    join
+        Long delays with up to so many others or losses between them are one glitch.
+
+    Raises
+    ------
+    ValueError
+        When `times` is not above one, or `delay_s` not of one dimension.
+
+    Examples
+    --------
+    >>> delay = np.full(200, 0.1)
+    >>> delay[50:54] = [1.0, 0.8, 0.6, 0.4]
+    >>> [(g.start, g.end, round(g.times)) for g in find_glitches(delay)]
+    [(50, 54, 10)]
+    """
+    delay = np.asarray(delay_s, dtype=float)
+    if delay.ndim != 1:
+        raise ValueError(f"delay_s: shape {delay.shape}, not (n,)")
+    if not times > 1:
+        raise ValueError(f"times = {times}: what is long is more than once the typical delay")
+    if not np.isfinite(delay).any():
+        return []
+    typical = _moving_median(delay, typical_over)
+    with np.errstate(invalid="ignore"):
+        long = np.flatnonzero(delay > times * typical)
+    if len(long) == 0:
+        return []
+    bursts = np.split(long, np.flatnonzero(np.diff(long) > join + 1) + 1)
+    return [_glitch(delay, typical, burst) for burst in bursts]
+
+
+def _glitch(
+    delay: NDArray[np.float64], typical: NDArray[np.float64], burst: NDArray[np.intp]
+) -> Glitch:
+    peak = burst[np.argmax(delay[burst])]
+    ratio = float(delay[peak] / typical[peak])
+    return Glitch(int(burst[0]), int(burst[-1]) + 1, float(delay[peak]), ratio)
+
+
+def _moving_median(values: NDArray[np.float64], over: int) -> NDArray[np.float64]:
+    """Return the median of the values about each; at the ends of as many as there are."""
+    half = max(over // 2, 1)
+    padded = np.pad(values, half, constant_values=np.nan)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1)
+    # A window of nothing but losses has no typical delay; that of all stands in.
+    empty = ~np.isfinite(windows).any(axis=1)
+    medians = np.full(len(values), np.nanmedian(values))
+    medians[~empty] = np.nanmedian(windows[~empty], axis=1)
+    return medians

@@ -1,0 +1,214 @@
+"""Delay against length: one straight line, or two with a break where packets are cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+#: From this length on an ARPANET message took more than one packet (RFC 889 §2.1).
+ARPANET_BREAK = 126
+
+#: A line through fewer points than this says nothing.
+_LEAST = 3
+
+
+@dataclass(frozen=True)
+class Line:
+    """A regression line of delay on length, for a class of lengths.
+
+    Attributes
+    ----------
+    shortest, longest
+        The lengths of the probes it was fitted to, in octets.
+    probes
+        How many they were.
+    intercept_s, slope_s
+        The delay of nothing in seconds, and what an octet adds.
+    residual_s
+        The standard deviation about the line, in seconds.
+    """
+
+    shortest: int
+    longest: int
+    probes: int
+    intercept_s: float
+    slope_s: float
+    residual_s: float
+
+    def at(self, octets: float) -> float:
+        """Return the delay at a length, in seconds."""
+        return self.intercept_s + self.slope_s * octets
+
+    @property
+    def rate_bps(self) -> float:
+        """The bit rate that the slope implies; infinite where delay does not rise."""
+        return 8 / self.slope_s if self.slope_s > 0 else float("inf")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One line, or two and the length from which the second holds.
+
+    Attributes
+    ----------
+    lines
+        From short lengths to long ones.
+    break_octets
+        The first length of the second class; `None` with one line.
+    """
+
+    lines: tuple[Line, ...]
+    break_octets: int | None
+
+    def at(self, octets: int) -> float:
+        """Return the delay at a length, in seconds."""
+        long = self.break_octets is not None and octets >= self.break_octets
+        return self.lines[-1 if long else 0].at(octets)
+
+
+def fit_lengths(
+    octets: ArrayLike, delay_s: ArrayLike, *, break_at: int | Literal["find"] | None = ARPANET_BREAK
+) -> Fit:
+    """Fit delay on length, by least squares within each class.
+
+    Parameters
+    ----------
+    octets, delay_s
+        The length and the delay of each probe in octets and seconds, shape (n,). Lost probes,
+        whose delay is NaN, are left out.
+    break_at
+        The first length of the second class, `None` for one line through all, or ``"find"``
+        for the break that leaves the least squares.
+
+    Raises
+    ------
+    ValueError
+        When a class has fewer than three probes, or all of one length.
+
+    Examples
+    --------
+    >>> octets = np.arange(40, 257)
+    >>> delay = np.where(octets < 126, 0.1 + 0.002 * octets, 0.3 + 0.001 * octets)
+    >>> fit = fit_lengths(octets, delay, break_at="find")
+    >>> fit.break_octets, round(fit.lines[1].slope_s, 6)
+    (126, 0.001)
+    """
+    x = np.asarray(octets, dtype=float)
+    y = np.asarray(delay_s, dtype=float)
+    if x.shape != y.shape or x.ndim != 1:
+        raise ValueError(f"octets and delay_s: shapes {x.shape} and {y.shape}, not one (n,)")
+    answered = np.isfinite(y)
+    x, y = x[answered], y[answered]
+    if break_at is None:
+        return Fit((_line(x, y, "all lengths"),), None)
+    at = _best_break(x, y) if break_at == "find" else break_at
+    short = x < at
+    lines = (
+        _line(x[short], y[short], f"lengths below {at} B"),
+        _line(x[~short], y[~short], f"lengths from {at} B"),
+    )
+    return Fit(lines, at)
+
+
+def _line(x: NDArray[np.float64], y: NDArray[np.float64], which: str) -> Line:
+    if len(x) < _LEAST or np.ptp(x) == 0:
+        raise ValueError(
+            f"{which}: {len(np.unique(x))} of them in {len(x)} probes, too few for a line; one line"
+            " through all has break_at=None"
+        )
+    slope, intercept = np.polyfit(x, y, 1)
+    residual = float(np.std(y - (intercept + slope * x)))
+    return Line(int(x.min()), int(x.max()), len(x), float(intercept), float(slope), residual)
+
+
+def _squares(count: NDArray[np.float64], *sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the squares that a line leaves, from the sums of x, y, xx, xy and yy."""
+    sx, sy, sxx, sxy, syy = sums
+    vx = sxx - sx * sx / count
+    cxy = sxy - sx * sy / count
+    vy = syy - sy * sy / count
+    gained = np.divide(cxy * cxy, vx, out=np.zeros_like(vx), where=vx > 0)
+    return np.maximum(vy - gained, 0.0)
+
+
+def _best_break(x: NDArray[np.float64], y: NDArray[np.float64]) -> int:
+    """Return the break for which two lines leave the least squares."""
+    order = np.argsort(x, kind="stable")
+    x, y = x[order], y[order]
+    mx, my = x - x.mean(), y - y.mean()
+    sums = [np.cumsum(v) for v in (mx, my, mx * mx, mx * my, my * my)]
+    first = np.flatnonzero(np.diff(x)) + 1
+    kinds = np.arange(1, len(first) + 1)
+    enough = (kinds >= _LEAST) & (len(first) + 1 - kinds >= _LEAST)
+    places = first[enough]
+    if len(places) == 0:
+        raise ValueError("too few different lengths to find a break: break_at=None fits one line")
+    count = places.astype(float)
+    below = _squares(count, *(s[places - 1] for s in sums))
+    above = _squares(len(x) - count, *(s[-1] - s[places - 1] for s in sums))
+    return int(x[places[np.argmin(below + above)]])
+
+
+@dataclass(frozen=True)
+class RateTable:
+    """What RFC 889's first table has of a path: line ends, and the rates between them.
+
+    Attributes
+    ----------
+    octets
+        The lengths at which lines end; with two lines the break's neighbour twice.
+    delay_s
+        The delays there, in seconds.
+    rates_bps
+        The rate of each line.
+    """
+
+    octets: tuple[int, ...]
+    delay_s: tuple[float, ...]
+    rates_bps: tuple[float, ...]
+
+
+def rate_table(fit: Fit, *, shortest: int = 40, last: int = 125, longest: int = 256) -> RateTable:
+    """Return a fit's line ends: at 40 and 125, at 125 and 256; with one line at 40 and 256.
+
+    Examples
+    --------
+    >>> octets = np.array([40, 125, 256])
+    >>> fit = fit_lengths(octets, 8 * octets / 9600, break_at=None)
+    >>> [round(rate) for rate in rate_table(fit).rates_bps]
+    [9600]
+    """
+    ends = [(shortest, longest)] if len(fit.lines) == 1 else [(shortest, last), (last, longest)]
+    delays = tuple(
+        line.at(octets) for line, pair in zip(fit.lines, ends, strict=True) for octets in pair
+    )
+    return RateTable(
+        tuple(octets for pair in ends for octets in pair),
+        delays,
+        tuple(line.rate_bps for line in fit.lines),
+    )
+
+
+def rate_band(octets: float, first: float, second: float, *, unit: float) -> tuple[float, float]:
+    """Return the rates that two rounded delays leave open, in bit/s.
+
+    Parameters
+    ----------
+    octets
+        By how much the lengths differ.
+    first, second
+        The delays in seconds, each rounded to a whole `unit`.
+    unit
+        What they were rounded to, in seconds; half of it may be missing from either.
+
+    Examples
+    --------
+    >>> low, high = rate_band(216, 0.009, 0.013, unit=0.001)
+    >>> round(low), round(high)
+    (345600, 576000)
+    """
+    most, least = second - first + unit, second - first - unit
+    return 8 * octets / most, 8 * octets / least if least > 0 else float("inf")

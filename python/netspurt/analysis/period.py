@@ -1,0 +1,97 @@
+"""Whether events come at regular intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+#: Fewer events than this have no rhythm that could be told from chance.
+_LEAST = 5
+#: Frequencies tried for each one that is independent of the others.
+_FINENESS = 8
+#: Into how many parts a step is cut about the best one.
+_CLOSER = 50
+
+
+@dataclass(frozen=True)
+class Period:
+    """The best period of some events, and what it is worth.
+
+    Attributes
+    ----------
+    period_s
+        The interval, in seconds.
+    chance
+        How likely white arrivals have a peak as high anywhere in the range searched.
+    strength
+        From 0, events at any phase, to 1, all at the same.
+    """
+
+    period_s: float
+    chance: float
+    strength: float
+
+
+def find_period(
+    times_s: ArrayLike, *, chance: float = 0.01, longest_s: float | None = None
+) -> Period | None:
+    """Return the period of events, if white arrivals would seldom look so regular.
+
+    Rayleigh's test of the phases, over all periods from half the mean interval to `longest_s`.
+    Under arrivals at random the power at one frequency is exponential; `chance` allows for the
+    number of independent frequencies.
+
+    Parameters
+    ----------
+    times_s
+        When they happened, in seconds, in any order, shape (n,). With fewer than five nothing is
+        found.
+    chance
+        How often white arrivals may be taken for regular.
+    longest_s
+        The longest period; by default a third of the time from first to last.
+
+    Raises
+    ------
+    ValueError
+        When `chance` is not between 0 and 1.
+
+    Examples
+    --------
+    >>> found = find_period(np.arange(20) * 7.0)
+    >>> round(found.period_s, 2)
+    7.0
+    """
+    if not 0 < chance < 1:
+        raise ValueError(f"chance = {chance}: not between 0 and 1")
+    times = np.sort(np.asarray(times_s, dtype=float))
+    if len(times) < _LEAST or times[-1] == times[0]:
+        return None
+    lasts = times[-1] - times[0]
+    slowest = 1 / (lasts / 3 if longest_s is None else longest_s)
+    fastest = 2 * (len(times) - 1) / lasts
+    tried = max(int((fastest - slowest) * lasts), 1)
+    frequencies = np.linspace(slowest, fastest, _FINENESS * tried)
+    power = _power(frequencies, times)
+    likely = -np.expm1(tried * np.log1p(-np.exp(-power)))
+    best = float(likely.min())
+    if best > chance:
+        return None
+    # A rhythm shows at its multiples, too: the slowest that is nearly as strong is the rhythm.
+    strong = np.flatnonzero(power >= 0.9 * power.max())
+    peak = strong[0]
+    while peak + 1 < len(power) and power[peak + 1] > power[peak]:
+        peak += 1
+    step = frequencies[1] - frequencies[0] if len(frequencies) > 1 else 0.0
+    near = frequencies[peak] + np.linspace(-step, step, 2 * _CLOSER + 1)
+    close = _power(near, times)
+    strength = float(np.sqrt(close.max() / len(times)))
+    return Period(float(1 / near[close.argmax()]), float(likely[peak]), strength)
+
+
+def _power(frequencies: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how much of the events is in phase: one on average, their number at the most."""
+    phases = np.exp(2j * np.pi * np.outer(frequencies, times - times[0]))
+    return np.asarray(np.abs(phases.sum(axis=1)) ** 2 / len(times))

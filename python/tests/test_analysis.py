@@ -1,0 +1,222 @@
+"""The statistics of delays: what was planted is found, and nothing else."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from netspurt.analysis import (
+    Account,
+    Load,
+    Sums,
+    block_bootstrap,
+    busy_against_quiet,
+    contradictions,
+    find_glitches,
+    find_period,
+    fit_lengths,
+    label_by_delay,
+    paired_difference,
+    rate_band,
+    rate_table,
+)
+
+from conftest import ROOT
+
+PAPER = ROOT / "papers" / "rfc889"
+
+
+def printed() -> list[Account]:
+    with (PAPER / "efficiency.csv").open(newline="") as file:
+        return [
+            Account(
+                name=row["name"],
+                total_s=float(row["total_s"]),
+                lost=int(row["lost"]),
+                lost_s=float(row["lost_s"]),
+                needless=int(row["needless"]),
+                needless_s=float(row["needless_s"]),
+                mean_ms=float(row["mean_ms"]),
+                cov=float(row["cov"]),
+                efficiency=float(row["efficiency"]),
+            )
+            for row in csv.DictReader(file)
+        ]
+
+
+def two_lines(seed: int = 1, noise: float = 0.01) -> tuple[NDArray[np.int_], NDArray[np.float64]]:
+    rng = np.random.default_rng(seed)
+    octets = np.maximum(rng.integers(0, 257, 2000), 40)
+    line = np.where(octets < 126, 0.1 + 0.003 * octets, 0.5 + 0.001 * octets)
+    return octets, line + rng.exponential(noise, len(octets)) - noise
+
+
+@pytest.mark.parametrize("break_at", [126, "find"])
+def test_known_lines_come_back_within_two_percent(break_at: int) -> None:
+    octets, delay = two_lines()
+    delay[::50] = np.nan
+    fit = fit_lengths(octets, delay, break_at=break_at)
+    assert fit.break_octets is not None
+    assert abs(fit.break_octets - 126) <= 1
+    for line, intercept, slope in zip(fit.lines, (0.1, 0.5), (0.003, 0.001), strict=True):
+        assert line.intercept_s == pytest.approx(intercept, rel=0.02)
+        assert line.slope_s == pytest.approx(slope, rel=0.02)
+    assert sum(line.probes for line in fit.lines) == 1960
+
+
+def test_a_path_that_cuts_nothing_has_one_line_and_one_rate() -> None:
+    octets = np.arange(40, 257)
+    table = rate_table(fit_lengths(octets, 0.05 + 8 * octets / 4800, break_at=None))
+    assert table.octets == (40, 256)
+    (rate,) = table.rates_bps
+    assert rate == pytest.approx(4800)
+    both = rate_table(fit_lengths(octets, 0.05 + 8 * octets / 4800))
+    assert both.octets == (40, 125, 125, 256)
+
+
+def test_what_gives_no_line_is_refused_with_the_reason() -> None:
+    same = np.full(50, 40)
+    with pytest.raises(ValueError, match="all lengths: 1 of them in 50 probes"):
+        fit_lengths(same, np.ones(50), break_at=None)
+    with pytest.raises(ValueError, match="lengths from 126 B"):
+        fit_lengths(np.arange(40, 100), np.ones(60))
+    with pytest.raises(ValueError, match="to find a break"):
+        fit_lengths(same, np.ones(50), break_at="find")
+    with pytest.raises(ValueError, match="shapes"):
+        fit_lengths(same, np.ones(49))
+
+
+def test_every_printed_rate_follows_from_the_printed_delays() -> None:
+    with (PAPER / "delays.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    rates = 0
+    for row in rows:
+        ends = [("delay40_ms", "delay125_ms", "short_rate_bps", 85)] if row["delay125_ms"] else []
+        long = ("delay125_long_ms", "delay256_ms", "long_rate_bps", 131)
+        ends.append(long if row["delay125_ms"] else ("delay40_ms", *long[1:3], 216))
+        for a, b, rate, octets in ends:
+            low, high = rate_band(octets, int(row[a]) / 1e3, int(row[b]) / 1e3, unit=1e-3)
+            assert low <= int(row[rate]) <= high, f"{row['name']}: {rate}"
+            rates += 1
+    assert (len(rows), rates) == (30, 49)
+
+
+def test_every_printed_row_keeps_to_its_identities_and_a_wrong_one_names_itself() -> None:
+    rows = printed()
+    assert len(rows) == 52
+    assert [contradictions(row) for row in rows if contradictions(row)] == []
+    facc = next(row for row in rows if row.name == "FACC")
+    # The total as the good time alone, a mean over the probes that were answered, and rounding.
+    assert contradictions(replace(facc, total_s=137))["total"].startswith("FACC: total 137 s")
+    assert contradictions(replace(facc, mean_ms=433))["mean"].startswith("FACC: mean 433 ms")
+    isid = next(row for row in rows if row.name == "ISID")
+    assert contradictions(replace(isid, efficiency=0.99))["efficiency"].startswith("ISID")
+
+
+def test_efficiency_is_the_share_of_the_good_time() -> None:
+    sums = Sums(good_s=6, lost_s=3, needless_s=1)
+    assert (sums.total_s, sums.efficiency) == (10, 0.6)
+
+
+def glitchy(seed: int, starts: list[int]) -> NDArray[np.float64]:
+    rng = np.random.default_rng(seed)
+    delay = 0.2 + rng.exponential(0.02, 1000)
+    for start in starts:
+        delay[start : start + 12] += 3 * 0.8 ** np.arange(12)
+    return delay
+
+
+def test_planted_glitches_are_found_and_none_in_a_clean_recording() -> None:
+    starts = [5, 300, 640, 985]
+    delay = glitchy(1, starts)
+    delay[302] = np.nan
+    found = find_glitches(delay)
+    assert [glitch.start for glitch in found] == starts
+    assert all(glitch.times > 10 and glitch.end - glitch.start >= 5 for glitch in found)
+    for seed in range(20):
+        assert find_glitches(glitchy(seed, [])) == []
+
+
+def test_a_level_that_holds_is_no_glitch_and_losses_alone_are_none() -> None:
+    delay = glitchy(1, [])
+    delay[400:] *= 5
+    assert find_glitches(delay) == []
+    assert find_glitches(np.full(100, np.nan)) == []
+    with pytest.raises(ValueError, match="more than once"):
+        find_glitches(delay, times=1.0)
+    with pytest.raises(ValueError, match="shape"):
+        find_glitches(np.ones((2, 2)))
+
+
+def test_a_planted_period_is_found() -> None:
+    rng = np.random.default_rng(2)
+    regular = np.arange(40) * 60.0 + rng.normal(0, 4, 40)
+    kept = regular[rng.random(40) > 0.2]
+    strays = rng.uniform(0, 2400, 5)
+    found = find_period(np.concatenate([kept, strays]))
+    assert found is not None
+    assert found.period_s == pytest.approx(60, rel=0.02)
+    assert found.strength > 0.6
+
+
+def test_white_arrivals_have_no_period() -> None:
+    rng = np.random.default_rng(3)
+    taken = sum(find_period(rng.uniform(0, 3600, 40)) is not None for _ in range(500))
+    assert taken <= 12, "one in a hundred may be taken for regular"
+    assert find_period([1.0, 2.0, 3.0]) is None
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        find_period([1.0], chance=0)
+
+
+def test_busy_runs_are_paired_with_their_quiet_ones_and_told_by_their_delays() -> None:
+    names = [row.name for row in printed()]
+    assert busy_against_quiet(names) == [("ISID *", "ISID"), ("ISIA *", "ISIA")]
+    rng = np.random.default_rng(4)
+    night, noon = rng.exponential(0.1, (2, 300))
+    labels = label_by_delay({"night": night, "noon": noon + 0.1})
+    assert labels == {"night": Load.QUIET, "noon": Load.BUSY}
+    with pytest.raises(ValueError, match="gone: no reply"):
+        label_by_delay({"gone": [np.nan]})
+
+
+def correlated(rng: np.random.Generator, n: int = 600, memory: float = 0.8) -> NDArray[np.float64]:
+    noise = rng.normal(size=n)
+    series = np.empty(n)
+    series[0] = noise[0] / np.sqrt(1 - memory**2)
+    for i in range(1, n):
+        series[i] = memory * series[i - 1] + noise[i]
+    return series
+
+
+def mean(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(sums[0] / sums[-1])
+
+
+def test_an_interval_of_blocks_holds_the_truth_where_single_draws_do_not() -> None:
+    rng = np.random.default_rng(5)
+    held = {"blocks": 0, "single": 0}
+    for seed in range(60):
+        series = correlated(rng)
+        for name, block in (("blocks", None), ("single", 1)):
+            found = block_bootstrap(series, mean, length=block, seed=seed)
+            held[name] += found.low <= 0 <= found.high
+    assert held["blocks"] >= 48, held
+    assert held["single"] <= 42, held
+
+
+def test_a_paired_difference_sees_what_the_path_hides() -> None:
+    rng = np.random.default_rng(7)
+    path = np.exp(correlated(rng))
+    better, same = path * 0.97, path + rng.normal(0, 1e-3, len(path))
+    assert paired_difference(better, path, mean).sign == -1
+    alone = block_bootstrap(path, mean)
+    assert alone.low < better.mean() < alone.high, "apart, the two could not be told from another"
+    assert paired_difference(same - same.mean(), path - path.mean(), mean).sign == 0
+    with pytest.raises(ValueError, match="must be the same"):
+        paired_difference(path[:9], path, mean)
+    with pytest.raises(ValueError, match="length = 700"):
+        block_bootstrap(path, mean, length=700)
