@@ -15,18 +15,23 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netspurt._core import ScenarioError, __version__
+    from netspurt._core import Estimator, EstimatorError, ScenarioError, __version__
+    from netspurt.estimators import check_estimator, estimator
     from netspurt.run import Run, RunError, open_run
     from netspurt.scenario import Scenario, load, new_scenario
     from netspurt.table import Table
 
 __all__ = [
+    "Estimator",
+    "EstimatorError",
     "Run",
     "RunError",
     "Scenario",
     "ScenarioError",
     "Table",
     "__version__",
+    "check_estimator",
+    "estimator",
     "load",
     "new_scenario",
     "open_run",
@@ -35,12 +40,16 @@ __all__ = [
 #: What is imported when it is first asked for, and from where: the shell's completion should
 #: not wait for numpy, nor an interrupt for either.
 _LATER = {
+    "Estimator": "_core",
+    "EstimatorError": "_core",
     "Run": "run",
     "RunError": "run",
     "Scenario": "scenario",
     "ScenarioError": "_core",
     "Table": "table",
     "__version__": "_core",
+    "check_estimator": "estimators",
+    "estimator": "estimators",
     "load": "scenario",
     "new_scenario": "scenario",
     "open_run": "run",

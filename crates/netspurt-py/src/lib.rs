@@ -1,15 +1,18 @@
 //! netspurt's core for Python: convert and delegate.
 
 mod errors;
+mod estimator;
 mod scenario;
 mod script;
 mod table;
 
+use netspurt::rto::EstimatorConfig;
 use netspurt::scenario::{STARTING_POINT, schema};
 use netspurt_live::capability::{self, Capability};
 use pyo3::prelude::*;
 
-use errors::{ScenarioError, ScriptError};
+use errors::{EstimatorError, ScenarioError, ScriptError};
+use estimator::{Estimator, Sample, drive};
 use scenario::{Results, Scenario, Simulation};
 use script::{Played, Script};
 use table::Table;
@@ -34,12 +37,17 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("STARTING_POINT", STARTING_POINT)?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("ScriptError", module.py().get_type::<ScriptError>())?;
+    module.add("EstimatorError", module.py().get_type::<EstimatorError>())?;
+    module.add("LAWS", EstimatorConfig::NAMES.to_vec())?;
+    module.add_class::<Estimator>()?;
+    module.add_class::<Sample>()?;
     module.add_class::<Scenario>()?;
     module.add_class::<Simulation>()?;
     module.add_class::<Results>()?;
     module.add_class::<Table>()?;
     module.add_class::<Script>()?;
     module.add_class::<Played>()?;
+    module.add_function(wrap_pyfunction!(drive, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(capabilities, module)?)
 }
