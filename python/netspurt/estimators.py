@@ -9,6 +9,7 @@ Those of the core are named as text; those in Python by where they are: ``"modul
 from __future__ import annotations
 
 import ast
+import hashlib
 import importlib.util
 import math
 import pkgutil
@@ -117,7 +118,8 @@ def _loaded(text: str, path: Path) -> object:
     """Return the module of a file, run once."""
     if not path.is_file():
         raise _slip(text, f"no file `{path}`", "write its path from here")
-    name = f"netspurt_estimators_{abs(hash(path.resolve())):x}"
+    place = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    name = f"netspurt_estimators_{place}"
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None, "it ends with .py"

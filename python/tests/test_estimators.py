@@ -201,3 +201,13 @@ def test_the_page_on_writing_one_is_short() -> None:
     page = (ROOT / "docs" / "writing-an-estimator.md").read_text()
     prose = [line for line in page.split("```")[2].splitlines() if line]
     assert len(prose) < 40
+
+
+@pytest.mark.parametrize("law", [*_core.LAWS, "rfc2988"])
+def test_a_flow_has_any_law_by_its_word(law: str) -> None:
+    words = {"profile": "rfc-2026", "tcp.rto.estimator": law}
+    flow = {f"flows.transfer.{key}": value for key, value in words.items()}
+    scenario = ns.new_scenario().replace({**flow, "stop": "20 s"})
+    run = scenario.run()
+    assert f'estimator = "{law}"' in run.scenario
+    assert int(run.flows["resends"][0]) > 0
