@@ -15,8 +15,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netspurt._core import DelaysError, ScenarioError, __version__
+    from netspurt._core import (
+        DelaysError,
+        Estimator,
+        EstimatorError,
+        ScenarioError,
+        __version__,
+    )
     from netspurt.delays import Delays, read_delays
+    from netspurt.estimators import check_estimator, estimator
     from netspurt.run import Run, RunError, open_run
     from netspurt.scenario import Scenario, load, new_scenario
     from netspurt.table import Table
@@ -26,12 +33,16 @@ __all__ = [
     "Delays",
     "DelaysError",
     "Replay",
+    "Estimator",
+    "EstimatorError",
     "Run",
     "RunError",
     "Scenario",
     "ScenarioError",
     "Table",
     "__version__",
+    "check_estimator",
+    "estimator",
     "load",
     "new_scenario",
     "open_run",
@@ -45,12 +56,16 @@ _LATER = {
     "Delays": "delays",
     "DelaysError": "_core",
     "Replay": "timers",
+    "Estimator": "_core",
+    "EstimatorError": "_core",
     "Run": "run",
     "RunError": "run",
     "Scenario": "scenario",
     "ScenarioError": "_core",
     "Table": "table",
     "__version__": "_core",
+    "check_estimator": "estimators",
+    "estimator": "estimators",
     "load": "scenario",
     "new_scenario": "scenario",
     "open_run": "run",

@@ -72,6 +72,27 @@ pub fn delays_error(py: Python<'_>, error: &netspurt::delays::ReadError) -> PyEr
     set().map_or_else(|failed| failed, |()| raised)
 }
 
+create_exception!(
+    netspurt,
+    EstimatorError,
+    PyValueError,
+    "A mistake in a timer; `law`, `key`, `value`, `message` and `fix` tell."
+);
+
+/// A timer's mistake, with its parts as attributes.
+pub fn estimator_error(py: Python<'_>, error: &netspurt::rto::EstimatorError) -> PyErr {
+    let raised = EstimatorError::new_err(error.to_string());
+    let instance = raised.value(py);
+    let set = || -> PyResult<()> {
+        instance.setattr("law", &error.law)?;
+        instance.setattr("key", &error.key)?;
+        instance.setattr("value", &error.value)?;
+        instance.setattr("message", &error.message)?;
+        instance.setattr("fix", &error.fix)
+    };
+    set().map_or_else(|failed| failed, |()| raised)
+}
+
 /// A file that cannot be written or read, or does not hold what it should.
 pub fn file_error(path: &str, error: impl Error) -> PyErr {
     PyOSError::new_err(format!("{path}: {error}"))

@@ -2,18 +2,21 @@
 
 mod delays;
 mod errors;
+mod estimator;
 mod replay;
 mod scenario;
 mod script;
 mod surrogate;
 mod table;
 
+use netspurt::rto::EstimatorConfig;
 use netspurt::scenario::{STARTING_POINT, schema};
 use netspurt_live::capability::{self, Capability};
 use pyo3::prelude::*;
 
 use delays::{Delays, read_delays};
-use errors::{DelaysError, ScenarioError, ScriptError};
+use errors::{DelaysError, EstimatorError, ScenarioError, ScriptError};
+use estimator::{Estimator, Sample, drive};
 use replay::{Replayed, adapt, estimator_text, replay_records, two_gain_front};
 use scenario::{Results, Scenario, Simulation};
 use script::{Played, Script};
@@ -40,6 +43,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("STARTING_POINT", STARTING_POINT)?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("ScriptError", module.py().get_type::<ScriptError>())?;
+    module.add("EstimatorError", module.py().get_type::<EstimatorError>())?;
+    module.add("LAWS", EstimatorConfig::NAMES.to_vec())?;
+    module.add_class::<Estimator>()?;
+    module.add_class::<Sample>()?;
     module.add_class::<Scenario>()?;
     module.add_class::<Simulation>()?;
     module.add_class::<Results>()?;
@@ -56,6 +63,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(two_gain_front, module)?)?;
     module.add_function(wrap_pyfunction!(adapt, module)?)?;
     module.add_function(wrap_pyfunction!(estimator_text, module)?)?;
+    module.add_function(wrap_pyfunction!(drive, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(capabilities, module)?)
 }

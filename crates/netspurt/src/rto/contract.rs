@@ -268,6 +268,9 @@ fn the_page_on_timers_has_a_row_for_every_law() {
     for name in EstimatorConfig::NAMES {
         assert!(page.contains(&format!("\n| `{name}` |")), "no row for `{name}`");
     }
+    for alias in EstimatorConfig::ALIASES {
+        assert!(page.contains(&format!("`{alias}`")), "not a word of `{alias}`");
+    }
 }
 
 proptest! {

@@ -1,0 +1,531 @@
+//! Timers: the core's for Python, and Python's for the core.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use netspurt::event::RtoState;
+use netspurt::rto::{EstimatorConfig, RtoEstimator, TimeoutKind};
+use netspurt::sample::{RttSample, SampleSource};
+use netspurt::units::{Duration, Time};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::errors::estimator_error;
+
+/// Seconds as a span; nothing for what is none.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
+fn span(seconds: f64) -> Option<Duration> {
+    (seconds >= 0.0 && seconds.is_finite())
+        .then(|| Duration::from_nanos((seconds * 1e9).round() as u64))
+}
+
+fn instant(seconds: f64) -> PyResult<Time> {
+    let since_start = span(seconds)
+        .ok_or_else(|| PyValueError::new_err(format!("{seconds} is no instant: seconds from 0")))?;
+    Ok(Time::ZERO + since_start)
+}
+
+/// One measured round trip, as estimators get it. Times are seconds.
+#[pyclass(frozen, module = "netspurt._core")]
+pub struct Sample(RttSample);
+
+#[pymethods]
+impl Sample {
+    #[new]
+    #[pyo3(signature = (
+        rtt, *, at=0.0, sent=0.0, ambiguous=false, source="timed-segment", wire_bytes=0,
+        acked_bytes=0, flight_bytes=0, smss_bytes=0, resends=0, ack_delay=0.0, round=0,
+        handshake=false,
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "a sample's labels are its keywords")]
+    fn new(
+        rtt: f64,
+        at: f64,
+        sent: f64,
+        ambiguous: bool,
+        source: &str,
+        wire_bytes: u32,
+        acked_bytes: u64,
+        flight_bytes: u64,
+        smss_bytes: u32,
+        resends: u8,
+        ack_delay: f64,
+        round: u64,
+        handshake: bool,
+    ) -> PyResult<Self> {
+        let time = |name: &str, seconds| {
+            let wrong = || format!("`{name}` cannot be {seconds}: write seconds from 0");
+            span(seconds).ok_or_else(|| PyValueError::new_err(wrong()))
+        };
+        let named = SOURCES.iter().find(|(_, name)| *name == source);
+        let (source, _) = named.ok_or_else(|| {
+            let names = SOURCES.map(|(_, name)| name).join(", ");
+            PyValueError::new_err(format!("`source` cannot be `{source}`: write one of {names}"))
+        })?;
+        Ok(Self(RttSample {
+            at: instant(at)?,
+            sent: instant(sent)?,
+            rtt: time("rtt", rtt)?,
+            ambiguous,
+            source: *source,
+            wire_bytes,
+            acked_bytes,
+            flight_bytes,
+            smss_bytes,
+            resends,
+            ack_delay: time("ack_delay", ack_delay)?,
+            round,
+            handshake,
+        }))
+    }
+
+    #[getter]
+    fn rtt(&self) -> f64 {
+        self.0.rtt.as_secs_f64()
+    }
+
+    #[getter]
+    fn at(&self) -> f64 {
+        self.0.at.as_secs_f64()
+    }
+
+    #[getter]
+    fn sent(&self) -> f64 {
+        self.0.sent.as_secs_f64()
+    }
+
+    #[getter]
+    fn ambiguous(&self) -> bool {
+        self.0.ambiguous
+    }
+
+    #[getter]
+    fn source(&self) -> &'static str {
+        SOURCES.iter().find(|(source, _)| *source == self.0.source).map_or("", |(_, name)| name)
+    }
+
+    #[getter]
+    fn wire_bytes(&self) -> u32 {
+        self.0.wire_bytes
+    }
+
+    #[getter]
+    fn acked_bytes(&self) -> u64 {
+        self.0.acked_bytes
+    }
+
+    #[getter]
+    fn flight_bytes(&self) -> u64 {
+        self.0.flight_bytes
+    }
+
+    #[getter]
+    fn smss_bytes(&self) -> u32 {
+        self.0.smss_bytes
+    }
+
+    #[getter]
+    fn resends(&self) -> u8 {
+        self.0.resends
+    }
+
+    #[getter]
+    fn ack_delay(&self) -> f64 {
+        self.0.ack_delay.as_secs_f64()
+    }
+
+    #[getter]
+    fn round(&self) -> u64 {
+        self.0.round
+    }
+
+    #[getter]
+    fn handshake(&self) -> bool {
+        self.0.handshake
+    }
+
+    fn __repr__(&self) -> String {
+        let ambiguous = if self.0.ambiguous { ", ambiguous=True" } else { "" };
+        format!("Sample({}{ambiguous})", self.rtt())
+    }
+}
+
+const SOURCES: [(SampleSource, &str); 4] = [
+    (SampleSource::TimedSegment, "timed-segment"),
+    (SampleSource::EachSegment, "each-segment"),
+    (SampleSource::Echo, "echo"),
+    (SampleSource::Probe, "probe"),
+];
+
+const KINDS: [(TimeoutKind, &str); 4] = [
+    (TimeoutKind::Rto, "rto"),
+    (TimeoutKind::Syn, "syn"),
+    (TimeoutKind::SynAck, "syn-ack"),
+    (TimeoutKind::Probe, "probe"),
+];
+
+/// A sample, or a number of seconds that is one.
+fn sample_of(given: &Bound<'_, PyAny>) -> PyResult<RttSample> {
+    if let Ok(sample) = given.cast::<Sample>() {
+        return Ok(sample.get().0);
+    }
+    let seconds: f64 = given.extract().map_err(|_| {
+        PyTypeError::new_err("a sample is a `Sample`, or the round trip in seconds")
+    })?;
+    let wrong = || PyValueError::new_err(format!("{seconds} is no round trip: seconds from 0"));
+    Ok(RttSample { rtt: span(seconds).ok_or_else(wrong)?, ..RttSample::default() })
+}
+
+/// A timer of the core under one of its laws.
+#[pyclass(module = "netspurt._core")]
+pub struct Estimator {
+    config: EstimatorConfig,
+    timer: Box<dyn RtoEstimator>,
+}
+
+#[pymethods]
+impl Estimator {
+    /// Reads a name and constants, `linux:rto_min=50ms`.
+    #[new]
+    fn new(py: Python<'_>, text: &str) -> PyResult<Self> {
+        let config = EstimatorConfig::parse(text).map_err(|e| estimator_error(py, &e))?;
+        Ok(Self { config, timer: config.build() })
+    }
+
+    /// The name of the law.
+    #[getter]
+    fn law(&self) -> &'static str {
+        self.config.name()
+    }
+
+    /// Every constant as text.
+    #[getter]
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        self.config.settings()
+    }
+
+    fn on_sample(&mut self, sample: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.timer.on_sample(&sample_of(sample)?);
+        Ok(())
+    }
+
+    #[pyo3(signature = (now=0.0, kind="rto"))]
+    fn on_timeout(&mut self, now: f64, kind: &str) -> PyResult<()> {
+        let (kind, _) = KINDS.iter().find(|(_, name)| *name == kind).ok_or_else(|| {
+            let names = KINDS.map(|(_, name)| name).join(", ");
+            PyValueError::new_err(format!("`kind` cannot be `{kind}`: write one of {names}"))
+        })?;
+        self.timer.on_timeout(instant(now)?, *kind);
+        Ok(())
+    }
+
+    fn on_send(&mut self, now: f64, wire_bytes: u32) -> PyResult<()> {
+        self.timer.on_send(instant(now)?, wire_bytes);
+        Ok(())
+    }
+
+    fn on_handshake(&mut self, sample: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.timer.on_handshake(&sample_of(sample)?);
+        Ok(())
+    }
+
+    #[pyo3(signature = (sample=None))]
+    fn on_spurious(&mut self, sample: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let sample = sample.map(sample_of).transpose()?;
+        self.timer.on_spurious(sample.as_ref());
+        Ok(())
+    }
+
+    #[pyo3(signature = (covers_timed=false))]
+    fn on_progress(&mut self, covers_timed: bool) {
+        self.timer.on_progress(covers_timed);
+    }
+
+    fn deadline(&self, now: f64, oldest_sent: f64, flight_segs: u64) -> PyResult<f64> {
+        let deadline = self.timer.deadline(instant(now)?, instant(oldest_sent)?, flight_segs);
+        Ok(deadline.as_secs_f64())
+    }
+
+    /// The timer in seconds.
+    fn rto(&self) -> f64 {
+        self.timer.rto().as_secs_f64()
+    }
+
+    /// The least and the greatest timer in seconds, as far as the law is told any.
+    #[getter]
+    fn bounds(&self) -> (f64, f64) {
+        // Linux has its floor on the variation, and a sum is no less.
+        let bounds = self.config.bounds();
+        let most = bounds.max.map_or(f64::INFINITY, Duration::as_secs_f64);
+        (bounds.min.unwrap_or_default().as_secs_f64(), most)
+    }
+
+    /// Smoothed round trip and variation in seconds, where the law has them, and the backoff.
+    #[getter]
+    fn state(&self) -> (Option<f64>, Option<f64>, u32) {
+        let RtoState { srtt, rttvar, backoff, .. } = self.timer.state();
+        (srtt.map(Duration::as_secs_f64), rttvar.map(Duration::as_secs_f64), backoff)
+    }
+
+    fn __str__(&self) -> String {
+        self.config.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("estimator('{}')", self.config)
+    }
+
+    /// A copy, or a saved one, has its constants and has seen nothing.
+    fn __getnewargs__(&self) -> (String,) {
+        (self.config.to_string(),)
+    }
+}
+
+/// The first exception of an estimator in Python; what its hooks return from then on is not asked.
+#[derive(Clone, Default)]
+pub struct Failure(Arc<Mutex<Option<PyErr>>>);
+
+impl Failure {
+    fn is_there(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Keeps the first, with a note where it came from.
+    fn keep(&self, py: Python<'_>, error: PyErr, hook: &str, samples: u64) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.is_none() {
+            let at =
+                if samples == 0 { "before any sample".into() } else { format!("sample {samples}") };
+            let note = format!("in `{hook}` of the estimator, {at}");
+            // An exception that takes no note is still the one to tell of.
+            let _ = error.value(py).call_method1("add_note", (note,));
+            *kept = Some(error);
+        }
+    }
+
+    /// The exception, for who drove the estimator to raise.
+    pub fn take(&self) -> PyResult<()> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        kept.map_or(Ok(()), Err)
+    }
+}
+
+/// An estimator written in Python, as one of the core's.
+///
+/// A trait that cannot fail meets code that can: the first exception is kept in [`Failure`], no hook is
+/// called after it, and the timer stays what it was. Whoever drives it looks there.
+pub struct Adapter {
+    on_sample: Py<PyAny>,
+    on_timeout: Py<PyAny>,
+    rto: Py<PyAny>,
+    on_send: Option<Py<PyAny>>,
+    on_handshake: Option<Py<PyAny>>,
+    on_spurious: Option<Py<PyAny>>,
+    on_progress: Option<Py<PyAny>>,
+    deadline: Option<Py<PyAny>>,
+    failure: Failure,
+    samples: u64,
+    timeouts: u32,
+    current: Duration,
+}
+
+impl core::fmt::Debug for Adapter {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Adapter").field("current", &self.current).finish_non_exhaustive()
+    }
+}
+
+/// A bound method of `object`.
+fn hook(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Py<PyAny>>> {
+    let name = PyString::intern(object.py(), name);
+    Ok(object.getattr_opt(name)?.filter(|method| method.is_callable()).map(Bound::unbind))
+}
+
+impl Adapter {
+    /// Wraps `object`, and asks it for its first timer.
+    ///
+    /// # Errors
+    /// A hook that is missing, or what the first `rto()` raises.
+    pub fn new(object: &Bound<'_, PyAny>, failure: Failure) -> PyResult<Self> {
+        let needed = |name: &str| {
+            hook(object, name)?.ok_or_else(|| {
+                let class = object.get_type();
+                PyTypeError::new_err(format!(
+                    "{class} is no estimator: it has no method `{name}`; it needs on_sample(sample), on_timeout(now) and rto()"
+                ))
+            })
+        };
+        let mut adapter = Self {
+            on_sample: needed("on_sample")?,
+            on_timeout: needed("on_timeout")?,
+            rto: needed("rto")?,
+            on_send: hook(object, "on_send")?,
+            on_handshake: hook(object, "on_handshake")?,
+            on_spurious: hook(object, "on_spurious")?,
+            on_progress: hook(object, "on_progress")?,
+            deadline: hook(object, "deadline")?,
+            failure,
+            samples: 0,
+            timeouts: 0,
+            current: Duration::ZERO,
+        };
+        adapter.ask(object.py());
+        adapter.failure.take()?;
+        Ok(adapter)
+    }
+
+    /// Asks for the timer, which must be seconds above zero.
+    fn ask(&mut self, py: Python<'_>) {
+        let asked = self.rto.call0(py).and_then(|answer| {
+            let seconds = answer.extract::<f64>(py).ok();
+            let timer = seconds.and_then(span).filter(|timer| !timer.is_zero());
+            timer.ok_or_else(|| {
+                PyValueError::new_err(format!(
+                    "rto() returned {}: it must return seconds above zero, and finite",
+                    answer.bind(py)
+                ))
+            })
+        });
+        match asked {
+            Ok(timer) => self.current = timer,
+            Err(error) => self.failure.keep(py, error, "rto", self.samples),
+        }
+    }
+
+    /// Calls a hook and asks for the timer, unless something failed before.
+    fn tell(&mut self, name: &str, call: impl FnOnce(&Self, Python<'_>) -> PyResult<Py<PyAny>>) {
+        if self.failure.is_there() {
+            return;
+        }
+        Python::attach(|py| match call(self, py) {
+            Ok(_) => self.ask(py),
+            Err(error) => self.failure.keep(py, error, name, self.samples),
+        });
+    }
+}
+
+impl RtoEstimator for Adapter {
+    fn on_sample(&mut self, sample: &RttSample) {
+        self.samples += 1;
+        if !sample.ambiguous {
+            self.timeouts = 0;
+        }
+        self.tell("on_sample", |adapter, py| adapter.on_sample.call1(py, (Sample(*sample),)));
+    }
+
+    fn on_timeout(&mut self, now: Time, kind: TimeoutKind) {
+        if kind == TimeoutKind::Probe {
+            return;
+        }
+        self.timeouts = (self.timeouts + 1).min(31);
+        self.tell("on_timeout", |adapter, py| adapter.on_timeout.call1(py, (now.as_secs_f64(),)));
+    }
+
+    fn rto(&self) -> Duration {
+        self.current
+    }
+
+    fn state(&self) -> RtoState {
+        let (rto, backoff) = (self.current, 1 << self.timeouts);
+        RtoState { srtt: None, rttvar: None, backoff, rto, fired: false }
+    }
+
+    fn on_send(&mut self, now: Time, wire_bytes: u32) {
+        if self.on_send.is_some() {
+            self.tell("on_send", |adapter, py| {
+                let hook = adapter.on_send.as_ref().expect("it is there");
+                hook.call1(py, (now.as_secs_f64(), wire_bytes))
+            });
+        }
+    }
+
+    fn on_handshake(&mut self, sample: &RttSample) {
+        if self.on_handshake.is_none() {
+            return self.on_sample(sample);
+        }
+        self.samples += 1;
+        self.tell("on_handshake", |adapter, py| {
+            let hook = adapter.on_handshake.as_ref().expect("it is there");
+            hook.call1(py, (Sample(*sample),))
+        });
+    }
+
+    fn on_spurious(&mut self, sample: Option<&RttSample>) {
+        self.timeouts = 0;
+        if self.on_spurious.is_none() {
+            if let Some(sample) = sample {
+                self.on_sample(sample);
+            }
+            return;
+        }
+        self.samples += u64::from(sample.is_some());
+        self.tell("on_spurious", |adapter, py| {
+            let hook = adapter.on_spurious.as_ref().expect("it is there");
+            hook.call1(py, (sample.map(|sample| Sample(*sample)),))
+        });
+    }
+
+    fn on_progress(&mut self, covers_timed: bool) {
+        if self.on_progress.is_some() {
+            self.tell("on_progress", |adapter, py| {
+                let hook = adapter.on_progress.as_ref().expect("it is there");
+                hook.call1(py, (covers_timed,))
+            });
+        }
+    }
+
+    fn deadline(&self, now: Time, oldest_sent: Time, flight_segs: u64) -> Time {
+        let usual = now + self.current;
+        let Some(hook) = self.deadline.as_ref().filter(|_| !self.failure.is_there()) else {
+            return usual;
+        };
+        Python::attach(|py| {
+            let arguments = (now.as_secs_f64(), oldest_sent.as_secs_f64(), flight_segs);
+            let asked = hook.call1(py, arguments).and_then(|answer| answer.extract::<f64>(py));
+            let asked = asked.and_then(instant);
+            asked.map(|at| at.max(now)).unwrap_or_else(|error| {
+                self.failure.keep(py, error, "deadline", self.samples);
+                usual
+            })
+        })
+    }
+}
+
+/// Puts round trips in seconds through an estimator, NaN for a timeout, and returns its timer after
+/// each. An exception in a hook ends it, with a note which hook and sample it was.
+#[pyfunction]
+pub fn drive<'py>(
+    py: Python<'py>,
+    estimator: &Bound<'py, PyAny>,
+    round_trips: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let failure = Failure::default();
+    let round_trips = round_trips.as_array();
+    let mut timers = Vec::with_capacity(round_trips.len());
+    let mut run = |timer: &mut dyn RtoEstimator| -> PyResult<()> {
+        let mut now = Time::ZERO;
+        for (i, seconds) in round_trips.iter().enumerate() {
+            if seconds.is_nan() {
+                now += timer.rto();
+                timer.on_timeout(now, TimeoutKind::Rto);
+            } else {
+                let wrong = || PyValueError::new_err(format!("round trip {i} is {seconds}"));
+                let rtt = span(*seconds).ok_or_else(wrong)?;
+                let sent = now;
+                now += rtt;
+                let round = i as u64;
+                timer.on_sample(&RttSample { at: now, sent, rtt, round, ..RttSample::default() });
+            }
+            failure.take()?;
+            timers.push(timer.rto().as_secs_f64());
+        }
+        Ok(())
+    };
+    if let Ok(own) = estimator.cast::<Estimator>() {
+        run(own.borrow_mut().timer.as_mut())?;
+    } else {
+        run(&mut Adapter::new(estimator, failure.clone())?)?;
+    }
+    Ok(PyArray1::from_vec(py, timers))
+}

@@ -1,0 +1,352 @@
+"""Estimators of the retransmission timer: by name, written in Python, and what each must keep.
+
+An estimator is any object with ``on_sample(sample)``, ``on_timeout(now)`` and ``rto()``, in
+seconds.
+Those of the core are named as text; those in Python by where they are: ``"module:Class"`` or
+``"file.py:Class"``, with constants after another colon.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import math
+import pkgutil
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from netspurt import _core
+from netspurt._core import Estimator, EstimatorError, Sample
+
+__all__ = [
+    "Check",
+    "CheckError",
+    "Estimator",
+    "EstimatorError",
+    "EstimatorLike",
+    "Sample",
+    "check_estimator",
+    "estimator",
+]
+
+
+class EstimatorLike(Protocol):
+    """What an estimator must have."""
+
+    def on_sample(self, sample: Sample, /) -> object:
+        """Take a round trip in, or leave it."""
+
+    def on_timeout(self, now: float, /) -> object:
+        """Hear that the timer fired, at `now` seconds."""
+
+    def rto(self) -> float:
+        """Return the timer as it would be set now, in seconds."""
+
+
+#: Where a class is, and constants for it.
+_PLACE = re.compile(r"(?P<where>[^:=]+):(?P<name>[A-Za-z_]\w*)(?::(?P<constants>.*))?", re.DOTALL)
+
+
+def estimator(text: str) -> EstimatorLike:
+    """Make an estimator that has seen nothing.
+
+    Parameters
+    ----------
+    text
+        A law of the core with its constants, ``"linux:rto_min=50ms"``, or the place of a class in
+        Python: ``"package.module:Class"``, ``"path/to/file.py:Class"``, with keyword arguments as
+        in ``"file.py:Class:k=3,floor=0.2"``. The text is what to save: it makes the same again.
+
+    Returns
+    -------
+    EstimatorLike
+        An `Estimator`, or an instance of the class.
+
+    Raises
+    ------
+    EstimatorError
+        If there is no such law, key, file, module or class, or a value is none of a key's.
+
+    Examples
+    --------
+    >>> timer = estimator("linux:rto_min=50ms")
+    >>> timer.on_sample(0.03)
+    >>> timer.rto()
+    0.09
+    >>> estimator("linux:rto_mn=50ms")
+    Traceback (most recent call last):
+        ...
+    netspurt.EstimatorError: linux: no key `rto_mn`: did you mean `rto_min`?
+    """
+    place = _PLACE.fullmatch(text.strip())
+    if place is None or place["where"].strip() in _core.LAWS:
+        return Estimator(text)
+    made = _found(text, place["where"].strip(), place["name"])
+    constants = _constants(text, place["constants"])
+    try:
+        return cast("EstimatorLike", made(**constants))
+    except TypeError as error:
+        raise _slip(
+            text, f"`{place['name']}` cannot be made: {error}", "see its __init__"
+        ) from error
+
+
+def _found(text: str, where: str, name: str) -> Callable[..., object]:
+    """Return the class called `name` of a file or a module."""
+    if where.endswith(".py"):
+        module = _loaded(text, Path(where))
+    else:
+        try:
+            module = pkgutil.resolve_name(where)
+        except (ImportError, AttributeError, ValueError) as error:
+            fix = "write a law, a module that can be imported, or a file that ends with .py"
+            raise _slip(text, f"no module `{where}`: {error}", fix) from error
+    found = getattr(module, name, None)
+    if not callable(found):
+        raise _slip(text, f"`{where}` has no class `{name}`", "write the name of a class in it")
+    return cast("Callable[..., object]", found)
+
+
+def _loaded(text: str, path: Path) -> object:
+    """Return the module of a file, run once."""
+    if not path.is_file():
+        raise _slip(text, f"no file `{path}`", "write its path from here")
+    place = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    name = f"netspurt_estimators_{place}"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None, "it ends with .py"
+        assert spec.loader is not None, "it is a file"
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+    return sys.modules[name]
+
+
+def _constants(text: str, written: str | None) -> dict[str, object]:
+    """Read ``k=3,name=word`` as keyword arguments: literals of Python, and what is none as text."""
+    constants: dict[str, object] = {}
+    for setting in written.split(",") if written is not None else []:
+        key, equals, value = (part.strip() for part in setting.partition("="))
+        if not (equals and key.isidentifier()) or key in constants:
+            raise _slip(
+                text, f"`{setting.strip()}` is no setting", "write key=value, each key once"
+            )
+        try:
+            constants[key] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            constants[key] = value
+    return constants
+
+
+def _slip(text: str, message: str, fix: str) -> EstimatorError:
+    error = EstimatorError(f"{message}: {fix}")
+    error.law, error.key, error.value = text, "", ""
+    error.message, error.fix = message, fix
+    return error
+
+
+class CheckError(AssertionError):
+    """An estimator does not keep what every estimator must."""
+
+
+@dataclass
+class Check:
+    """What came of a check.
+
+    Attributes
+    ----------
+    name
+        What was checked.
+    passed
+        The rules that hold.
+    failed
+        The rules that do not, and what happened instead.
+    """
+
+    name: str
+    passed: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every rule holds."""
+        return not self.failed
+
+    def raise_if_failed(self) -> Check:
+        """Raise `CheckError` with the list, or return the check where all is well."""
+        if self.failed:
+            raise CheckError(str(self))
+        return self
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {len(self.passed)} rules hold, {len(self.failed)} do not"]
+        lines += [f"  ok      {rule}" for rule in self.passed]
+        lines += [f"  FAILED  {rule}\n          {why}" for rule, why in self.failed.items()]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+Maker = Callable[[], EstimatorLike]
+
+
+def check_estimator(subject: str | Callable[[], EstimatorLike]) -> Check:
+    """Try an estimator on what every estimator must keep.
+
+    Parameters
+    ----------
+    subject
+        Text as `estimator` takes it, or a class that can be made without arguments.
+
+    Returns
+    -------
+    Check
+        Which rules hold, which do not and why; print it, or call its `raise_if_failed`.
+
+    Examples
+    --------
+    >>> check_estimator("rfc6298:min=200ms").ok
+    True
+    """
+    if isinstance(subject, str):
+        name, make = subject, (lambda: estimator(subject))
+    else:
+        name, make = getattr(subject, "__qualname__", repr(subject)), subject
+    check = Check(name)
+    for rule, holds in _RULES.items():
+        try:
+            why = holds(make)
+        except Exception as error:
+            notes = "; ".join(getattr(error, "__notes__", []))
+            why = f"{type(error).__name__}: {error}" + (f" ({notes})" if notes else "")
+        if why is None:
+            check.passed.append(rule)
+        else:
+            check.failed[rule] = why
+    if not isinstance(subject, str):
+        rule, why = "it is found again where it says it is", _lost(subject)
+        if why is None:
+            check.passed.append(rule)
+        else:
+            check.failed[rule] = why
+    return check
+
+
+#: The drive's word for a timeout.
+_TIMEOUT = math.nan
+
+
+def _walk(seed: int, count: int = 400) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return round trips with timeouts between them."""
+    rng = np.random.default_rng(seed)
+    exponents = np.cumsum(rng.normal(0, 0.2, count)).clip(-4, 4)
+    steps: np.ndarray[Any, np.dtype[np.float64]] = 0.1 * np.exp(exponents)
+    steps[rng.random(count) < 0.1] = _TIMEOUT
+    return steps
+
+
+def _has_its_methods(make: Maker) -> str | None:
+    made = make()
+    missing = [
+        m for m in ("on_sample", "on_timeout", "rto") if not callable(getattr(made, m, None))
+    ]
+    return f"it has no {', '.join(missing)}" if missing else None
+
+
+def _unlike_a_timer(timers: np.ndarray[Any, np.dtype[np.float64]]) -> str | None:
+    wrong = np.flatnonzero(~(np.isfinite(timers) & (timers > 0)))
+    return f"{timers[wrong[0]]} s after {wrong[0] + 1} steps" if wrong.size else None
+
+
+def _starts_with_a_timer(make: Maker) -> str | None:
+    return _unlike_a_timer(np.array([make().rto()], dtype=float))
+
+
+def _keeps_a_timer(make: Maker) -> str | None:
+    return _unlike_a_timer(_core.drive(make(), _walk(1)))
+
+
+def _survives_extremes(make: Maker) -> str | None:
+    day = 86_400.0
+    steps = [day, 1e-6, 1e-6, day, _TIMEOUT, 1e-6, *[_TIMEOUT] * 40, 1e-6, day, *[_TIMEOUT] * 40]
+    return _unlike_a_timer(_core.drive(make(), np.array(steps)))
+
+
+def _never_falls_on_a_timeout(make: Maker) -> str | None:
+    for samples in (np.array([]), _walk(2)):
+        timer = make()
+        _core.drive(timer, samples)
+        timers = np.concatenate([[timer.rto()], _core.drive(timer, np.full(20, _TIMEOUT))])
+        (fell,) = np.nonzero(np.diff(timers) < 0)
+        if fell.size:
+            return f"{timers[fell[0]]} s became {timers[fell[0] + 1]} s"
+    return None
+
+
+def _differs(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> str | None:
+    (at,) = np.nonzero(one != other)
+    return f"{one[at[0]]} s and {other[at[0]]} s at step {at[0] + 1}" if at.size else None
+
+
+def _answers_the_same(make: Maker) -> str | None:
+    return _differs(_core.drive(make(), _walk(3)), _core.drive(make(), _walk(3)))
+
+
+def _stands_alone(make: Maker) -> str | None:
+    alone = _core.drive(make(), _walk(4))
+    one, other = make(), make()
+    _core.drive(other, _walk(5))
+    return _differs(alone, _core.drive(one, _walk(4)))
+
+
+def _settles(make: Maker) -> str | None:
+    timers = _core.drive(make(), np.full(3000, 0.1))[-200:]
+    if np.ptp(timers) > 0.01 * timers[-1]:
+        return f"still between {timers.min()} and {timers.max()} s after 3000 samples of 0.1 s"
+    return f"{timers[-1]} s is below the samples of 0.1 s" if timers[-1] < 0.1 else None
+
+
+def _keeps_its_bounds(make: Maker) -> str | None:
+    made = make()
+    low, high = getattr(made, "bounds", None) or (0.0, math.inf)
+    timers = _core.drive(made, np.concatenate([_walk(7), np.full(60, _TIMEOUT)]))
+    (out,) = np.nonzero((timers < low * (1 - 1e-12)) | (timers > high * (1 + 1e-12)))
+    return f"{timers[out[0]]} s is not from {low} to {high} s" if out.size else None
+
+
+def _lost(made: object) -> str | None:
+    module, name = getattr(made, "__module__", None), getattr(made, "__qualname__", "")
+    try:
+        found = pkgutil.resolve_name(f"{module}:{name}")
+    except (ImportError, AttributeError, ValueError):
+        found = None
+    if found is made:
+        return None
+    return f"`{module}:{name}` is not it: define it at the top of a module, to be saved by name"
+
+
+_RULES: dict[str, Callable[[Maker], str | None]] = {
+    "it has on_sample, on_timeout and rto": _has_its_methods,
+    "its first timer is above zero and finite": _starts_with_a_timer,
+    # Before long round trips: a maximum that instances share would hide behind them.
+    "the same input has the same output": _answers_the_same,
+    "a fresh one is not moved by another": _stands_alone,
+    "its timer stays above zero and finite": _keeps_a_timer,
+    "its timer keeps its bounds": _keeps_its_bounds,
+    "it survives the shortest and the longest round trips": _survives_extremes,
+    "no timeout shortens its timer": _never_falls_on_a_timeout,
+    "it settles on equal samples, not below them": _settles,
+}

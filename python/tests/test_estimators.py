@@ -1,0 +1,213 @@
+"""Estimators by name and in Python."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt import _core
+from netspurt.estimators import Check, CheckError, Sample
+
+from conftest import ROOT
+
+NAN = float("nan")
+
+
+class Thrice:
+    """Three times the last round trip."""
+
+    def __init__(self, k: float = 3.0) -> None:
+        self.k, self.last, self.backoff = k, 0.1, 1
+
+    def on_sample(self, sample: Sample) -> None:
+        self.last, self.backoff = sample.rtt, 1
+
+    def on_timeout(self, now: float) -> None:
+        del now
+        self.backoff = min(self.backoff * 2, 64)
+
+    def rto(self) -> float:
+        return self.k * self.last * self.backoff
+
+
+def drive(estimator: object, *steps: float) -> list[float]:
+    return list(_core.drive(estimator, np.array(steps)))
+
+
+# RFC 6298 §2.2 and §2.3 by hand: 100 + 4 · 50; 110 + 4 · 57.5; doubled by a timeout.
+def test_a_law_of_the_core_is_made_by_its_text() -> None:
+    timer = ns.estimator("rfc6298:min=0s,max=1 h")
+    assert isinstance(timer, ns.Estimator)
+    assert (timer.law, str(timer)) == ("rfc6298", "rfc6298:min=0 ns,max=3600 s")
+    assert dict(timer.settings)["alpha"] == "1/8"
+    timer.on_sample(0.1)
+    assert timer.rto() == pytest.approx(0.3)
+    timer.on_sample(Sample(0.18))
+    assert timer.state == pytest.approx((0.11, 0.0575, 1))
+    timer.on_timeout()
+    assert timer.rto() == pytest.approx(0.68)
+    timer.on_sample(Sample(5.0, ambiguous=True))
+    assert timer.state[2] == 2
+    timer.on_spurious()
+    assert timer.deadline(10.0, 9.0, 3) == pytest.approx(10.34)
+
+
+@pytest.mark.parametrize("remake", [copy.copy, lambda e: pickle.loads(pickle.dumps(e))])
+def test_a_copy_has_the_constants_and_has_seen_nothing(
+    remake: Callable[[ns.Estimator], ns.Estimator],
+) -> None:
+    timer = ns.Estimator("linux:rto_min=50ms")
+    timer.on_sample(0.2)
+    again = remake(timer)
+    assert (str(again), again.rto()) == ("linux:rto_min=50 ms", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("linus", "no timer is called `linus`: did you mean `linux`?"),
+        ("mills:fallin=1/2", "mills: no key `fallin`: did you mean `falling`?"),
+        (
+            "fixed:rto=9s",
+            "fixed: `rto`: 9 s is above `max`, 3 s: write at most 3 s, or raise `max`",
+        ),
+        ("nowhere.py:Peak", "no file `nowhere.py`: write its path from here"),
+        ("math:Peak", "`math` has no class `Peak`: write the name of a class in it"),
+        ("no_such_module:Peak", "no module `no_such_module`:"),
+        ("test_estimators:Thrice:k", "`k` is no setting: write key=value, each key once"),
+        ("test_estimators:Thrice:j=3", "`Thrice` cannot be made:"),
+    ],
+)
+def test_a_slip_is_one_clear_error(text: str, message: str) -> None:
+    with pytest.raises(ns.EstimatorError) as caught:
+        ns.estimator(text)
+    assert str(caught.value).startswith(message)
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize("make", [lambda: Sample(-1), lambda: Sample(0.1, source="guess")])
+def test_a_sample_that_is_none_is_told(make: Callable[[], Sample]) -> None:
+    with pytest.raises(ValueError, match="write"):
+        make()
+
+
+@pytest.mark.parametrize("name", [*_core.LAWS, "rfc2988", "mills-single", "mills:karn=true"])
+def test_every_law_of_the_core_keeps_what_every_estimator_must(name: str) -> None:
+    ns.check_estimator(name).raise_if_failed()
+
+
+def test_a_class_is_named_by_module_or_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("from test_estimators import Thrice\nclass Mine(Thrice): pass\n")
+    for text in ("test_estimators:Thrice:k=2.5", f"{file}:Mine:k=2.5"):
+        assert drive(ns.estimator(text), 0.2, NAN, 0.1) == pytest.approx([0.5, 1.0, 0.25])
+        ns.check_estimator(text).raise_if_failed()
+    made = [type(ns.estimator(f"{file}:Mine")) for _ in range(2)]
+    assert made[0] is made[1]
+
+
+def test_a_class_that_keeps_the_rules_passes() -> None:
+    assert ns.check_estimator(Thrice).raise_if_failed().ok
+
+
+def broken(**methods: Callable[..., object]) -> type[Thrice]:
+    return type("Broken", (Thrice,), methods)
+
+
+SHARED: list[float] = [0.1]
+
+
+@pytest.mark.parametrize(
+    ("methods", "rule"),
+    [
+        ({"on_timeout": None}, "it has on_sample, on_timeout and rto"),
+        ({"rto": lambda _: 0.0}, "its first timer is above zero and finite"),
+        ({"rto": lambda self: NAN if abs(self.last - 0.1) > 0.01 else 1.0}, "its timer stays"),
+        ({"bounds": (1.0, 2.0)}, "its timer keeps its bounds"),
+        ({"rto": lambda self: 1 / (86_400 - self.last)}, "it survives the shortest"),
+        ({"on_timeout": lambda self, _: setattr(self, "last", self.last / 2)}, "no timeout"),
+        ({"rto": lambda _: time.perf_counter()}, "the same input"),
+        (
+            {
+                "on_sample": lambda _, s: SHARED.__setitem__(0, max(SHARED[0], s.rtt)),
+                "rto": lambda _: SHARED[0],
+            },
+            "the same input",
+        ),
+        ({"on_sample": lambda self, _: setattr(self, "last", self.last + 1)}, "it settles"),
+    ],
+)
+def test_a_class_that_breaks_a_rule_is_told_which(methods: dict[str, object], rule: str) -> None:
+    SHARED[0] = 0.1
+    check = ns.check_estimator(type("Broken", (Thrice,), methods))
+    assert any(failed.startswith(rule) for failed in check.failed), check
+    with pytest.raises(CheckError, match="FAILED"):
+        check.raise_if_failed()
+
+
+def test_a_class_that_cannot_be_found_again_is_told() -> None:
+    check = ns.check_estimator(broken())
+    assert list(check.failed) == ["it is found again where it says it is"]
+    assert isinstance(check, Check)
+
+
+def test_an_exception_comes_out_with_its_hook_and_sample() -> None:
+    def fails(self: Thrice, sample: Sample) -> None:
+        if sample.rtt > 0.5:
+            raise ZeroDivisionError("mine")
+        self.last = sample.rtt
+
+    with pytest.raises(ZeroDivisionError, match="mine") as caught:
+        drive(broken(on_sample=fails)(), 0.1, 0.2, 0.9, 0.1)
+    assert caught.value.__notes__ == ["in `on_sample` of the estimator, sample 3"]
+    with pytest.raises(ValueError, match="rto") as caught_value:
+        drive(broken(rto=lambda _: "soon")(), 0.1)
+    assert caught_value.value.__notes__ == ["in `rto` of the estimator, before any sample"]
+    with pytest.raises(TypeError, match="no method `on_sample`"):
+        drive(object(), 0.1)
+
+
+def test_an_estimator_in_python_and_one_of_the_core_agree() -> None:
+    class Rfc6298(Thrice):
+        srtt: float | None = None
+        rttvar = 0.0
+
+        def on_sample(self, sample: Sample) -> None:
+            if self.srtt is None:
+                self.srtt, self.rttvar = sample.rtt, sample.rtt / 2
+            else:
+                self.rttvar += (abs(self.srtt - sample.rtt) - self.rttvar) / 4
+                self.srtt += (sample.rtt - self.srtt) / 8
+            self.backoff = 1
+
+        def rto(self) -> float:
+            timer = 1.0 if self.srtt is None else self.srtt + max(0.001, 4 * self.rttvar)
+            return min(max(timer, 1.0) * self.backoff, 60.0)
+
+    steps = np.random.default_rng(1).exponential(1.0, 500)
+    steps[::7] = NAN
+    own = _core.drive(Rfc6298(), steps)
+    np.testing.assert_allclose(own, _core.drive(ns.estimator("rfc6298"), steps), rtol=1e-8)
+
+
+def test_the_page_on_writing_one_is_short() -> None:
+    page = (ROOT / "docs" / "writing-an-estimator.md").read_text()
+    prose = [line for line in page.split("```")[2].splitlines() if line]
+    assert len(prose) < 40
+
+
+@pytest.mark.parametrize("law", [*_core.LAWS, "rfc2988"])
+def test_a_flow_has_any_law_by_its_word(law: str) -> None:
+    words = {"profile": "rfc-2026", "tcp.rto.estimator": law}
+    flow = {f"flows.transfer.{key}": value for key, value in words.items()}
+    scenario = ns.new_scenario().replace({**flow, "stop": "20 s"})
+    run = scenario.run()
+    assert f'estimator = "{law}"' in run.scenario
+    assert int(run.flows["resends"][0]) > 0
