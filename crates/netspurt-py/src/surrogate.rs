@@ -1,10 +1,10 @@
 //! Recordings made up to fit a printed row, and timers replayed on them.
 
-use netspurt::delays::{Delays, Order};
+use netspurt::delays::{Delays, Order, Probe, SendTimes};
 use netspurt::replay::{Account, Replay, TwoGainGrid};
 use netspurt::rto::{ByLength, EstimatorConfig, Mills, MillsConfig, RtoEstimator};
 use netspurt::surrogate::{Lengths, Line, Losses, Row, Structure};
-use netspurt::units::Duration;
+use netspurt::units::{Duration, Time};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -67,6 +67,17 @@ impl Surrogate {
             ..Row::default()
         };
         py.detach(|| row.surrogate(structure, seed)).map(Self).map_err(refused)
+    }
+
+    /// A recording of these delays in nanoseconds, zero where a probe is lost.
+    #[staticmethod]
+    fn of(delay_ns: Vec<u64>) -> Self {
+        let probe = |(number, ns): (u64, u64)| match ns {
+            0 => Probe::lost(number, Time::ZERO),
+            _ => Probe::answered(number, Time::ZERO, Duration::from_nanos(ns)),
+        };
+        let probes = (0..).zip(delay_ns).map(probe).collect();
+        Self(Delays::of("delays", probes, Order::Sequence, SendTimes::Unknown))
     }
 
     /// What it is called.
