@@ -52,6 +52,26 @@ pub fn script_error(py: Python<'_>, error: &netspurt::script::ScriptError) -> Py
     set().map_or_else(|failed| failed, |()| raised)
 }
 
+create_exception!(
+    netspurt,
+    DelaysError,
+    PyValueError,
+    "A file without recorded delays; `message`, `fix`, `file` and `line` tell."
+);
+
+/// What is wrong with a file of delays, with its parts as attributes.
+pub fn delays_error(py: Python<'_>, error: &netspurt::delays::ReadError) -> PyErr {
+    let raised = DelaysError::new_err(error.to_string());
+    let instance = raised.value(py);
+    let set = || -> PyResult<()> {
+        instance.setattr("message", &error.message)?;
+        instance.setattr("fix", &error.fix)?;
+        instance.setattr("file", &error.file)?;
+        instance.setattr("line", error.line)
+    };
+    set().map_or_else(|failed| failed, |()| raised)
+}
+
 /// A file that cannot be written or read, or does not hold what it should.
 pub fn file_error(path: &str, error: impl Error) -> PyErr {
     PyOSError::new_err(format!("{path}: {error}"))

@@ -1,6 +1,8 @@
 //! netspurt's core for Python: convert and delegate.
 
+mod delays;
 mod errors;
+mod replay;
 mod scenario;
 mod script;
 mod surrogate;
@@ -10,7 +12,9 @@ use netspurt::scenario::{STARTING_POINT, schema};
 use netspurt_live::capability::{self, Capability};
 use pyo3::prelude::*;
 
-use errors::{ScenarioError, ScriptError};
+use delays::{Delays, read_delays};
+use errors::{DelaysError, ScenarioError, ScriptError};
+use replay::{Replayed, adapt, replay_records, two_gain_front};
 use scenario::{Results, Scenario, Simulation};
 use script::{Played, Script};
 use surrogate::Surrogate;
@@ -43,6 +47,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Table>()?;
     module.add_class::<Script>()?;
     module.add_class::<Played>()?;
+    module.add("DelaysError", module.py().get_type::<DelaysError>())?;
+    module.add_class::<Delays>()?;
+    module.add_class::<Replayed>()?;
+    module.add_function(wrap_pyfunction!(read_delays, module)?)?;
+    module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
+    module.add_function(wrap_pyfunction!(replay_records, module)?)?;
+    module.add_function(wrap_pyfunction!(two_gain_front, module)?)?;
+    module.add_function(wrap_pyfunction!(adapt, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(capabilities, module)?)
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use netspurt::record::{self as core, Data, read_table};
+use netspurt::record::{self as core, Data, read_table, write_table};
 use netspurt::scenario::Results;
 use numpy::PyArray1;
 use pyo3::exceptions::PyKeyError;
@@ -17,10 +17,14 @@ pub struct Table(Source);
 
 enum Source {
     Run(Arc<Results>, usize),
-    File(core::Table),
+    Alone(core::Table),
 }
 
 impl Table {
+    pub fn of(table: core::Table) -> Self {
+        Self(Source::Alone(table))
+    }
+
     pub fn of_run(results: Arc<Results>, index: usize) -> Self {
         Self(Source::Run(results, index))
     }
@@ -28,7 +32,7 @@ impl Table {
     fn table(&self) -> &core::Table {
         match &self.0 {
             Source::Run(results, index) => &results.tables()[*index],
-            Source::File(table) => table,
+            Source::Alone(table) => table,
         }
     }
 }
@@ -41,7 +45,15 @@ impl Table {
         py.detach(|| {
             let file = File::open(path).map_err(|e| file_error(path, e))?;
             let table = read_table(name, file).map_err(|e| file_error(path, e))?;
-            Ok(Self(Source::File(table)))
+            Ok(Self(Source::Alone(table)))
+        })
+    }
+
+    /// Writes it as a Parquet file.
+    fn write(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        py.detach(|| {
+            let file = File::create(path).map_err(|e| file_error(path, e))?;
+            write_table(self.table(), file).map(drop).map_err(|e| file_error(path, e))
         })
     }
 

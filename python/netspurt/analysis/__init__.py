@@ -5,8 +5,8 @@ Everything takes arrays; nothing here knows where they come from. A lost probe's
 
 from netspurt.analysis.account import Account, Sums, contradictions
 from netspurt.analysis.bootstrap import (
-    Blocks,
     Interval,
+    Resamples,
     block_bootstrap,
     block_length,
     paired_difference,
@@ -18,7 +18,6 @@ from netspurt.analysis.period import Period, find_period
 
 __all__ = [
     "Account",
-    "Blocks",
     "Fit",
     "Glitch",
     "Interval",
@@ -26,6 +25,7 @@ __all__ = [
     "Load",
     "Period",
     "RateTable",
+    "Resamples",
     "RunName",
     "Sums",
     "block_bootstrap",

@@ -157,6 +157,11 @@ pub trait CongestionControl: core::fmt::Debug + Send + Sync {
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }
+
+    /// Whether it looks at [`AckInfo::rate`], which costs something to know.
+    fn wants_rate(&self) -> bool {
+        false
+    }
 }
 
 /// Which law, with its constants.

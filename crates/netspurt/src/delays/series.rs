@@ -84,6 +84,9 @@ pub struct Delays {
     pub send_times: SendTimes,
     /// The probes, in the order of sending.
     pub probes: Vec<Probe>,
+    /// Probes that were answered, as the recording says, without a delay that it tells: they are
+    /// not among [`probes`](Delays::probes).
+    pub untimed: u64,
     /// Replies beyond the first to a probe.
     pub duplicates: u64,
     /// What was assumed or left out, a sentence each.
@@ -91,27 +94,51 @@ pub struct Delays {
 }
 
 impl Delays {
-    /// Round trips that were not read from a file, with nothing to say of them.
-    pub fn of(name: &str, probes: Vec<Probe>, order: Order, send_times: SendTimes) -> Self {
+    /// A recording without probes: round trips by the clock, at times that nobody knows.
+    ///
+    /// ```
+    /// use netspurt::delays::{Delays, Probe};
+    /// use netspurt::units::Time;
+    /// let mut delays = Delays::new("a.txt", "ping (Linux)");
+    /// delays.probes.push(Probe::lost(1, Time::ZERO));
+    /// assert_eq!((delays.sent(), delays.received(), delays.lost()), (1, 0, 1));
+    /// ```
+    pub fn new(name: impl Into<String>, format: impl Into<String>) -> Self {
         Self {
-            name: name.to_owned(),
-            format: String::new(),
+            name: name.into(),
+            format: format.into(),
             measure: Measure::RoundTrip,
-            order,
-            send_times,
-            probes,
+            order: Order::Causal,
+            send_times: SendTimes::Unknown,
+            probes: Vec::new(),
+            untimed: 0,
             duplicates: 0,
             notes: Vec::new(),
         }
     }
 
-    /// How many probes were answered, in time or late.
-    pub fn received(&self) -> usize {
-        self.probes.iter().filter(|probe| probe.rtt.is_some()).count()
+    /// Round trips that were not read from a file, with nothing to say of them.
+    pub fn of(name: &str, probes: Vec<Probe>, order: Order, send_times: SendTimes) -> Self {
+        Self { order, send_times, probes, ..Self::new(name, "") }
+    }
+
+    /// How many probes left, those without a delay included.
+    pub fn sent(&self) -> u64 {
+        self.probes.len() as u64 + self.untimed
+    }
+
+    /// How many probes were answered, in time or late, with a delay or without.
+    pub fn received(&self) -> u64 {
+        self.sent() - self.lost()
     }
 
     /// How many probes no reply is known to.
-    pub fn lost(&self) -> usize {
-        self.probes.len() - self.received()
+    pub fn lost(&self) -> u64 {
+        self.probes.iter().filter(|probe| probe.rtt.is_none()).count() as u64
+    }
+
+    /// How many probes were answered after the tool had given them up.
+    pub fn late(&self) -> u64 {
+        self.probes.iter().filter(|probe| probe.late).count() as u64
     }
 }

@@ -29,6 +29,8 @@ pub struct Account {
     pub needless_time: Duration,
     /// How far the timers of those were too short.
     pub short_by: Duration,
+    /// All timers together: what every probe would have waited, had it been lost.
+    pub timers: Duration,
     /// The sum of the squares of the delays, in square nanoseconds.
     squares: u128,
     /// The sum of wait by last known delay of the lost ones, in millionths.
@@ -42,6 +44,7 @@ impl Account {
     pub fn take(&mut self, judged: Judged) {
         self.probes += 1;
         let Judged { probe, wait, verdict } = judged;
+        self.timers = self.timers + wait;
         let Some(rtt) = probe.rtt else {
             self.lost += 1;
             self.waited = self.waited + wait;

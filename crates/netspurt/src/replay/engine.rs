@@ -85,6 +85,18 @@ pub enum Verdict {
     Lost,
 }
 
+impl Verdict {
+    /// What comes of a probe answered after `rtt`, or never, whose timer fires after `wait`. RFC
+    /// 889 §3.3 counts a timeout *below* the delay: a reply at the very instant is in time.
+    pub fn of(rtt: Option<Duration>, wait: Duration) -> Self {
+        match rtt {
+            None => Self::Lost,
+            Some(rtt) if wait < rtt => Self::Needless,
+            Some(_) => Self::InTime,
+        }
+    }
+}
+
 /// One probe, judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judged {
@@ -229,13 +241,7 @@ impl<'a> Bench<'a> {
         let deadline = self.law.deadline(sent, sent, flight_segs);
         let after = deadline.saturating_since(sent);
         let wait = self.how.clock.expiry(sent, after).saturating_since(sent);
-        let verdict = match probe.rtt {
-            None => Verdict::Lost,
-            // RFC 889 §3.3: a timeout below the delay; a reply at the very instant is in time.
-            Some(rtt) if wait < rtt => Verdict::Needless,
-            Some(_) => Verdict::InTime,
-        };
-        Judged { probe: *probe, wait, verdict }
+        Judged { probe: *probe, wait, verdict: Verdict::of(probe.rtt, wait) }
     }
 
     #[inline]

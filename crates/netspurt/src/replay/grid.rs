@@ -51,7 +51,7 @@ impl Default for TwoGainGrid {
 }
 
 /// What came of one setting: as in [`Account`](super::Account), which has what all settings share.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Setting {
     /// The weight F1.
     pub falling: f64,
@@ -65,6 +65,41 @@ pub struct Setting {
     pub needless_ns: f64,
     /// The waits of those lost, in nanoseconds.
     pub waited_ns: f64,
+    /// All timers together, in nanoseconds: what every probe would have waited, had it been lost.
+    pub timers_ns: f64,
+}
+
+/// The settings of a grid that no other one beats: fewer needless resends and shorter timers.
+///
+/// ```
+/// use netspurt::replay::{Front, Setting};
+/// let setting = |needless, timers_ns| Setting { needless, timers_ns, ..Setting::default() };
+/// let mut front = Front::default();
+/// for (needless, timers_ns) in [(3, 5.0), (4, 6.0), (1, 9.0), (3, 4.0)] {
+///     front.offer(setting(needless, timers_ns));
+/// }
+/// assert_eq!(front.settings(), [setting(1, 9.0), setting(3, 4.0)]);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Front(Vec<Setting>);
+
+impl Front {
+    /// Takes a setting in unless one is there that is as good in both.
+    pub fn offer(&mut self, new: Setting) {
+        // By needless resends, so timers fall from one to the next.
+        let place = self.0.partition_point(|old| old.needless <= new.needless);
+        if place > 0 && self.0[place - 1].timers_ns <= new.timers_ns {
+            return;
+        }
+        let from = self.0.partition_point(|old| old.needless < new.needless);
+        let worse = self.0[from..].iter().take_while(|old| old.timers_ns >= new.timers_ns).count();
+        self.0.splice(from..from + worse, [new]);
+    }
+
+    /// Those that are left, fewest needless resends first.
+    pub fn settings(&self) -> &[Setting] {
+        &self.0
+    }
 }
 
 /// How many settings go side by side: what a machine's registers hold.
@@ -147,6 +182,7 @@ struct Lanes {
     needless: [f64; LANES],
     needless_ns: [f64; LANES],
     waited_ns: [f64; LANES],
+    timers_ns: [f64; LANES],
 }
 
 impl Lanes {
@@ -159,11 +195,15 @@ impl Lanes {
             needless: [0.0; LANES],
             needless_ns: [0.0; LANES],
             waited_ns: [0.0; LANES],
+            timers_ns: [0.0; LANES],
         }
     }
 
     /// What happens up to the first sample, which becomes the estimate.
     fn unsampled(&mut self, op: Op, timer: f64) {
+        if !matches!(op, Op::Reply(_)) {
+            self.timers_ns.iter_mut().for_each(|timers| *timers += timer);
+        }
         match op {
             Op::Lose => self.waited_ns.iter_mut().for_each(|waited| *waited += timer),
             Op::Leave(rtt) | Op::Both(rtt) if timer < rtt => {
@@ -194,7 +234,9 @@ impl Lanes {
     #[inline(always)]
     fn leave(&mut self, rtt: f64) {
         for lane in 0..LANES {
-            let short = if self.g[lane] * self.estimate[lane] < rtt { 1.0 } else { 0.0 };
+            let timer = self.g[lane] * self.estimate[lane];
+            let short = if timer < rtt { 1.0 } else { 0.0 };
+            self.timers_ns[lane] += timer;
             self.needless[lane] += short;
             self.needless_ns[lane] += short * rtt;
         }
@@ -211,7 +253,9 @@ impl Lanes {
 
     fn lose(&mut self) {
         for lane in 0..LANES {
-            self.waited_ns[lane] += self.g[lane] * self.estimate[lane];
+            let timer = self.g[lane] * self.estimate[lane];
+            self.timers_ns[lane] += timer;
+            self.waited_ns[lane] += timer;
         }
     }
 
@@ -225,6 +269,7 @@ impl Lanes {
                 needless: self.needless[lane] as u64,
                 needless_ns: self.needless_ns[lane],
                 waited_ns: self.waited_ns[lane],
+                timers_ns: self.timers_ns[lane],
             }
         })
     }

@@ -15,4 +15,4 @@ mod tests;
 pub use account::Account;
 pub use adapt::{Adaptation, adapt};
 pub use engine::{Judged, Replay, ReplayError, Told, Verdict};
-pub use grid::{Setting, TwoGainGrid};
+pub use grid::{Front, Setting, TwoGainGrid};

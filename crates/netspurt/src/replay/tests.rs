@@ -56,6 +56,7 @@ fn five_probes_are_judged_as_by_hand() {
     assert_eq!((account.good, account.waited), (ms(935), ms(250)));
     assert_eq!((account.needless_time, account.total()), (ms(300), ms(1485)));
     assert_eq!(account.short_by, Duration::from_micros(53_125));
+    assert_eq!(account.timers.as_nanos(), waits.iter().sum::<u64>());
     assert_eq!(
         (account.mean(), account.mean_answered()),
         (ms(187), Duration::from_micros(233_750))
@@ -168,7 +169,7 @@ proptest! {
                     account.take(judged);
                 }).unwrap();
                 prop_assert_eq!(next, rtts.len());
-                prop_assert_eq!(account.lost as usize, delays.lost());
+                prop_assert_eq!(account.lost, delays.lost());
                 prop_assert_eq!(account.total(), account.good + account.waited + account.needless_time);
             }
         }
@@ -206,6 +207,8 @@ proptest! {
             prop_assert!(setting.needless.abs_diff(account.needless) <= close);
             let waited = account.waited.as_nanos() as f64;
             prop_assert!((setting.waited_ns - waited).abs() <= 1000.0 * (1.0 + account.lost as f64));
+            let timers = account.timers.as_nanos() as f64;
+            prop_assert!((setting.timers_ns - timers).abs() <= 1000.0 * rtts.len() as f64);
         }
     }
 }

@@ -1,19 +1,69 @@
 //! Gains and smoothed spans, in integers.
 
+use core::fmt;
+use core::str::FromStr;
+
 use crate::units::Duration;
 
-/// A ratio of two integers: a gain, a weight, a factor.
+/// A ratio of two integers in its lowest terms: a gain, a weight, a factor.
 ///
 /// ```
 /// use netspurt::rto::Ratio;
 /// use netspurt::units::Duration;
 /// let beta = Ratio::new(3, 2);
 /// assert_eq!(beta.of(Duration::from_millis(100)), Duration::from_millis(150));
+/// assert_eq!("0.875".parse(), Ok(Ratio::new(7, 8)));
+/// assert_eq!("14/16".parse::<Ratio>().unwrap().to_string(), "7/8");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ratio {
     num: u64,
     den: u64,
+}
+
+/// What is not a ratio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("write a ratio, as in `7/8` or `0.875`, of numbers below a thousand million")]
+pub struct RatioError;
+
+/// Numbers of a ratio that is read are below this, so that products of them fit.
+const MOST: u64 = 1_000_000_000;
+
+impl FromStr for Ratio {
+    type Err = RatioError;
+
+    fn from_str(text: &str) -> Result<Self, RatioError> {
+        let number = |digits: &str| {
+            let plain =
+                (1..=9).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+            plain.then(|| digits.parse().ok()).flatten().ok_or(RatioError)
+        };
+        let (num, den) = if let Some((num, den)) = text.split_once('/') {
+            (number(num.trim())?, number(den.trim())?)
+        } else if let Some((whole, decimals)) = text.split_once('.') {
+            let den = 10_u64.pow(u32::try_from(decimals.len()).unwrap_or(u32::MAX).min(9));
+            (number(whole)? * den + number(decimals)?, den)
+        } else {
+            (number(text)?, 1)
+        };
+        let ratio = (den > 0).then(|| Self::new(num, den)).ok_or(RatioError)?;
+        if ratio.num < MOST { Ok(ratio) } else { Err(RatioError) }
+    }
+}
+
+impl fmt::Display for Ratio {
+    /// As a whole number, a fraction of a power of two, a short decimal or else a fraction.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { num, den } = *self;
+        match den {
+            1 => write!(f, "{num}"),
+            _ if !den.is_power_of_two() && 1000 % den == 0 => {
+                let thousandths = format!("{:03}", num % den * (1000 / den));
+                write!(f, "{}.{}", num / den, thousandths.trim_end_matches('0'))
+            }
+            _ => write!(f, "{num}/{den}"),
+        }
+    }
 }
 
 impl Ratio {
@@ -23,13 +73,29 @@ impl Ratio {
     /// When `den` is zero.
     pub const fn new(num: u64, den: u64) -> Self {
         assert!(den > 0, "a ratio to nothing");
-        Self { num, den }
+        let (mut common, mut rest) = (den, num);
+        while rest > 0 {
+            (common, rest) = (rest, common % rest);
+        }
+        Self { num: num / common, den: den / common }
     }
 
     /// This much of `span`, rounded down to a nanosecond.
     pub fn of(self, span: Duration) -> Duration {
-        let ns = u128::from(span.as_nanos()) * u128::from(self.num) / u128::from(self.den);
-        Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
+        Duration::from_nanos(self.part(span.as_nanos()))
+    }
+
+    /// This much of `amount`, rounded down. Gains are mostly parts of a power of two, and products
+    /// mostly short, so that no division of wide integers is left.
+    pub(super) fn part(self, amount: u64) -> u64 {
+        match amount.checked_mul(self.num) {
+            Some(product) if self.den.is_power_of_two() => product >> self.den.trailing_zeros(),
+            Some(product) => product / self.den,
+            None => {
+                let quotient = u128::from(amount) * u128::from(self.num) / u128::from(self.den);
+                u64::try_from(quotient).unwrap_or(u64::MAX)
+            }
+        }
     }
 
     /// Whether it lies between 0 and 1, as gains and weights do.
@@ -83,9 +149,7 @@ impl Smooth {
 
     /// `self + gain · (target - self)`, for a gain up to 1; the step is rounded towards zero.
     pub(super) fn toward(self, target: Self, gain: Ratio) -> Self {
-        let step = u128::from(self.0.abs_diff(target.0)) * u128::from(gain.num);
-        // The quotient of a part is no larger than the distance, so it fits.
-        let step = u64::try_from(step / u128::from(gain.den)).unwrap_or(u64::MAX);
+        let step = gain.part(self.0.abs_diff(target.0));
         if target >= self { Self(self.0 + step) } else { Self(self.0 - step) }
     }
 }
@@ -95,6 +159,28 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_ratio_is_written_as_people_write_it() {
+        for (text, written) in [
+            ("7/8", "7/8"),
+            ("0.875", "7/8"),
+            ("0.9", "0.9"),
+            ("2", "2"),
+            ("2.0", "2"),
+            ("0.08", "0.08"),
+            ("1 / 3", "1/3"),
+            ("0", "0"),
+            ("1.025", "1.025"),
+        ] {
+            assert_eq!(text.parse::<Ratio>().unwrap().to_string(), written);
+        }
+        for wrong in
+            ["", "1/0", "-1", "1/", ".5", "1.", "1e3", "1/2/3", "9999999999", "0.1234567890"]
+        {
+            assert_eq!(wrong.parse::<Ratio>(), Err(RatioError), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_weight_and_its_gain_make_one() {
@@ -114,6 +200,24 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_ratio_reads_as_it_is_written(num in 0..MOST, den in 1..MOST) {
+            let ratio = Ratio::new(num, den);
+            prop_assert_eq!(ratio.to_string().parse(), Ok(ratio));
+        }
+
+        #[test]
+        fn no_text_makes_a_ratio_panic(text in "[0-9./ -]{0,24}|.{0,8}") {
+            let _ = text.parse::<Ratio>();
+        }
+
+        #[test]
+        fn a_part_is_the_quotient_rounded_down(amount in any::<u64>(), num in 0..MOST, den in 1..MOST) {
+            let exact = u128::from(amount) * u128::from(num) / u128::from(den);
+            let part = Ratio::new(num, den).part(amount);
+            prop_assert_eq!(part, u64::try_from(exact).unwrap_or(u64::MAX));
+        }
+
         #[test]
         fn a_step_lies_between_where_it_starts_and_where_it_goes(
             from in any::<u64>(), to in any::<u64>(), num in 0..100u64, more in 0..10_000u64,

@@ -4,6 +4,7 @@ use crate::event::RtoState;
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
+use super::keys::{Contradiction, Keys, Slot, above_zero, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Bsd44`], under the meaning they have in 4.4BSD's `tcp_timer.h`.
@@ -28,6 +29,26 @@ impl Default for Bsd44Config {
             min: Duration::from_secs(1),
             max: Duration::from_secs(64),
         }
+    }
+}
+
+impl Keys for Bsd44Config {
+    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("tick", (&mut self.tick).into()),
+            ("default_rtt", (&mut self.default_rtt).into()),
+            ("min", (&mut self.min).into()),
+            ("max", (&mut self.max).into()),
+        ]
+    }
+
+    fn bounds(&self) -> [Option<&'static str>; 3] {
+        [None, Some("min"), Some("max")]
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        above_zero("tick", self.tick)?;
+        ordered(("min", self.min), ("max", self.max))
     }
 }
 
@@ -80,8 +101,7 @@ impl Bsd44 {
     /// # Panics
     /// When the tick is zero or the bounds are crossed.
     pub fn new(config: Bsd44Config) -> Self {
-        assert!(!config.tick.is_zero(), "this timer counts ticks");
-        assert!(config.min <= config.max, "crossed bounds");
+        let config = checked(config);
         let default_ticks = config.default_rtt.whole(config.tick);
         let mut timer = Self {
             config,

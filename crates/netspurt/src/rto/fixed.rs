@@ -5,6 +5,7 @@ use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
 use super::backoff::Backoff;
+use super::keys::{Contradiction, Keys, Slot, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Fixed`]: by default 3 s that never move, the timer RFC 1122 §4.2.3.1 gives
@@ -20,6 +21,20 @@ pub struct FixedConfig {
 impl Default for FixedConfig {
     fn default() -> Self {
         Self { rto: Duration::from_secs(3), max: Duration::from_secs(3) }
+    }
+}
+
+impl Keys for FixedConfig {
+    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![("rto", (&mut self.rto).into()), ("max", (&mut self.max).into())]
+    }
+
+    fn bounds(&self) -> [Option<&'static str>; 3] {
+        [Some("rto"), None, Some("max")]
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        ordered(("rto", self.rto), ("max", self.max))
     }
 }
 
@@ -48,8 +63,7 @@ impl Fixed {
     /// # Panics
     /// When the ceiling is below the timer.
     pub fn new(config: FixedConfig) -> Self {
-        assert!(config.rto <= config.max, "a ceiling below the timer");
-        Self { config, backoff: Backoff::default() }
+        Self { config: checked(config), backoff: Backoff::default() }
     }
 }
 

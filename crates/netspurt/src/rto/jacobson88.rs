@@ -5,6 +5,7 @@ use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
 use super::backoff::Backoff;
+use super::keys::{Contradiction, Keys, Slot, above_zero, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// How many mean deviations the timer stands above the mean.
@@ -44,6 +45,23 @@ impl Default for Jacobson88Config {
     }
 }
 
+impl Keys for Jacobson88Config {
+    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("tick", (&mut self.tick).into()),
+            ("deviations", (&mut self.deviations).into()),
+            ("initial", (&mut self.initial).into()),
+            ("min", (&mut self.min).into()),
+            ("max", (&mut self.max).into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        above_zero("tick", self.tick)?;
+        ordered(("min", self.min), ("max", self.max))
+    }
+}
+
 /// The timer of V. Jacobson, "Congestion Avoidance and Control", SIGCOMM '88, appendix A.
 ///
 /// The mean is kept in eighths of a tick and the mean deviation in quarters, with gains of 1/8
@@ -74,9 +92,7 @@ impl Jacobson88 {
     /// # Panics
     /// When the tick is zero or the bounds are crossed.
     pub fn new(config: Jacobson88Config) -> Self {
-        assert!(!config.tick.is_zero(), "this timer counts ticks");
-        assert!(config.min <= config.max, "crossed bounds");
-        Self { config, scaled: None, backoff: Backoff::default() }
+        Self { config: checked(config), scaled: None, backoff: Backoff::default() }
     }
 
     /// The timer in ticks, before bounds and backoff.

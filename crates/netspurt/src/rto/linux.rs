@@ -5,6 +5,7 @@ use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
 use super::backoff::Backoff;
+use super::keys::{Contradiction, Keys, Slot, above_zero, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Linux`].
@@ -42,6 +43,29 @@ impl Default for LinuxConfig {
             thin_linear: false,
             jiffy: MICROSECOND,
         }
+    }
+}
+
+impl Keys for LinuxConfig {
+    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("rto_min", (&mut self.rto_min).into()),
+            ("rto_max", (&mut self.rto_max).into()),
+            ("initial", (&mut self.initial).into()),
+            ("fallback", (&mut self.fallback).into()),
+            ("syn_linear_timeouts", (&mut self.syn_linear_timeouts).into()),
+            ("thin_linear", (&mut self.thin_linear).into()),
+            ("jiffy", (&mut self.jiffy).into()),
+        ]
+    }
+
+    fn bounds(&self) -> [Option<&'static str>; 3] {
+        [Some("initial"), Some("rto_min"), Some("rto_max")]
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        above_zero("jiffy", self.jiffy)?;
+        ordered(("rto_min", self.rto_min), ("rto_max", self.rto_max))
     }
 }
 
@@ -131,11 +155,10 @@ impl Linux {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When the jiffy is zero.
+    /// When the jiffy is zero or the bounds are crossed.
     pub fn new(config: LinuxConfig) -> Self {
-        assert!(!config.jiffy.is_zero(), "a timer is kept in jiffies of some length");
         Self {
-            config,
+            config: checked(config),
             smoothed: None,
             unsampled: config.initial,
             backoff: Backoff::default(),

@@ -6,6 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
+use super::keys::{Contradiction, Keys, Slot, checked, ordered, part};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Mills`]; by default those RFC 889 §3.3 settles on: 15/16, 3/4 and 2.
@@ -45,10 +46,43 @@ impl Default for MillsConfig {
     }
 }
 
+impl Keys for MillsConfig {
+    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("falling", (&mut self.falling).into()),
+            ("rising", (&mut self.rising).into()),
+            ("g", (&mut self.g).into()),
+            ("initial", (&mut self.initial).into()),
+            ("unsampled", (&mut self.unsampled).into()),
+            ("min", (&mut self.min).into()),
+            ("max", (&mut self.max).into()),
+            ("karn", (&mut self.karn).into()),
+        ]
+    }
+
+    fn bounds(&self) -> [Option<&'static str>; 3] {
+        [Some("unsampled"), Some("min"), Some("max")]
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        part("falling", self.falling)?;
+        part("rising", self.rising)?;
+        ordered(("min", self.least()), ("max", self.most()))
+    }
+}
+
 impl MillsConfig {
     /// What RFC 889 §3.3 measures its proposal against: the one weight 7/8 in both directions.
     pub fn single_gain() -> Self {
         Self { falling: Ratio::new(7, 8), rising: Ratio::new(7, 8), ..Self::default() }
+    }
+
+    fn least(&self) -> Duration {
+        self.min.unwrap_or_default()
+    }
+
+    fn most(&self) -> Duration {
+        self.max.unwrap_or(Duration::from_nanos(u64::MAX))
     }
 }
 
@@ -80,17 +114,9 @@ impl Mills {
     /// # Panics
     /// When a weight is above 1 or the bounds are crossed.
     pub fn new(config: MillsConfig) -> Self {
-        assert!(config.falling.is_part() && config.rising.is_part(), "a weight above 1");
-        let timer =
-            Self { config, estimate: config.initial.map(Smooth::of), backoff: Backoff::default() };
-        let (min, max) = timer.bounds();
-        assert!(min <= max, "crossed bounds");
-        timer
-    }
-
-    fn bounds(&self) -> (Duration, Duration) {
-        let longest = Duration::from_nanos(u64::MAX);
-        (self.config.min.unwrap_or_default(), self.config.max.unwrap_or(longest))
+        let config = checked(config);
+        let estimate = config.initial.map(Smooth::of);
+        Self { config, estimate, backoff: Backoff::default() }
     }
 }
 
@@ -113,7 +139,7 @@ impl RtoEstimator for Mills {
     }
 
     fn rto(&self) -> Duration {
-        let (min, max) = self.bounds();
+        let (min, max) = (self.config.least(), self.config.most());
         let timer = self.estimate.map_or(self.config.unsampled, |e| self.config.g.of(e.span()));
         self.backoff.on(timer.clamp(min, max), max)
     }

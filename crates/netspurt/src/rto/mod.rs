@@ -11,12 +11,14 @@ mod bsd44;
 mod by_length;
 mod fixed;
 mod jacobson88;
+mod keys;
 mod linux;
 mod mills;
 mod ns2;
 mod quic;
 mod rfc6298;
 mod rfc793;
+mod text;
 
 #[cfg(test)]
 mod contract;
@@ -29,17 +31,21 @@ use crate::event::RtoState;
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
-pub use arith::Ratio;
+use keys::Keys;
+
+pub use arith::{Ratio, RatioError};
 pub use bsd44::{Bsd44, Bsd44Config};
 pub use by_length::ByLength;
 pub use fixed::{Fixed, FixedConfig};
 pub use jacobson88::{Deviations, Jacobson88, Jacobson88Config};
+pub use keys::EstimatorError;
 pub use linux::{Linux, LinuxConfig};
 pub use mills::{Mills, MillsConfig};
 pub use ns2::{Ns2, Ns2Config};
 pub use quic::{Quic, QuicConfig};
 pub use rfc793::{Rfc793, Rfc793Config};
 pub use rfc6298::{Rfc6298, Rfc6298Config};
+pub use text::Bounds;
 
 /// Which timer fired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,9 +151,9 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     }
 }
 
-/// Makes [`EstimatorConfig`] of a line for each law: its file, which is its name, and its types.
+/// Makes [`EstimatorConfig`] of a line for each law: its name and its types.
 macro_rules! laws {
-    ($($(#[$doc:meta])* $name:ident: $Law:ident($Config:ident);)+) => {
+    ($($(#[$doc:meta])* $name:literal: $Law:ident($Config:ident);)+) => {
         /// Any law with its constants: what a scenario or a report says of a timer.
         ///
         /// ```
@@ -165,12 +171,12 @@ macro_rules! laws {
 
         impl EstimatorConfig {
             /// The names of all laws.
-            pub const NAMES: &[&str] = &[$(stringify!($name)),+];
+            pub const NAMES: &[&str] = &[$($name),+];
 
             /// The law called `name` with its published constants.
             pub fn named(name: &str) -> Option<Self> {
                 match name {
-                    $(stringify!($name) => Some(Self::$Law($Config::default())),)+
+                    $($name => Some(Self::$Law($Config::default())),)+
                     _ => None,
                 }
             }
@@ -178,14 +184,21 @@ macro_rules! laws {
             /// The law's name.
             pub const fn name(&self) -> &'static str {
                 match self {
-                    $(Self::$Law(_) => stringify!($name),)+
+                    $(Self::$Law(_) => $name,)+
+                }
+            }
+
+            /// Its constants, by name.
+            fn keys_mut(&mut self) -> &mut dyn Keys {
+                match self {
+                    $(Self::$Law(config) => config,)+
                 }
             }
 
             /// A timer under this law that has seen nothing yet.
             ///
             /// # Panics
-            /// Where the constants contradict each other, as the law's own `new` does.
+            /// Where the constants contradict each other, which [`check`](Self::check) tells.
             pub fn build(&self) -> Box<dyn RtoEstimator> {
                 match self {
                     $(Self::$Law(config) => Box::new($Law::new(*config)),)+
@@ -197,21 +210,21 @@ macro_rules! laws {
 
 laws! {
     /// RFC 793's: one smoothed value and a factor.
-    rfc793: Rfc793(Rfc793Config);
+    "rfc793": Rfc793(Rfc793Config);
     /// RFC 889's: one gain for rising round trips, another for falling ones.
-    mills: Mills(MillsConfig);
+    "mills": Mills(MillsConfig);
     /// Jacobson's of 1988: mean and mean deviation, in integers.
-    jacobson88: Jacobson88(Jacobson88Config);
+    "jacobson88": Jacobson88(Jacobson88Config);
     /// RFC 6298's, or RFC 2988's by its constants.
-    rfc6298: Rfc6298(Rfc6298Config);
+    "rfc6298": Rfc6298(Rfc6298Config);
     /// 4.4BSD's: Jacobson's in ticks of half a second.
-    bsd44: Bsd44(Bsd44Config);
+    "bsd44": Bsd44(Bsd44Config);
     /// Linux 6's.
-    linux: Linux(LinuxConfig);
+    "linux": Linux(LinuxConfig);
     /// QUIC's probe timeout, RFC 9002.
-    quic: Quic(QuicConfig);
+    "quic": Quic(QuicConfig);
     /// A constant.
-    fixed: Fixed(FixedConfig);
+    "fixed": Fixed(FixedConfig);
     /// ns-2.35's.
-    ns2: Ns2(Ns2Config);
+    "ns2": Ns2(Ns2Config);
 }

@@ -4,6 +4,7 @@ use crate::event::RtoState;
 use crate::sample::{RttSample, SampleSource};
 use crate::units::{Duration, Time};
 
+use super::keys::{Contradiction, Keys, Slot, above_zero, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// ns-2's constants, under the names of its variables; by default as ns-2.35 sets them.
@@ -27,6 +28,22 @@ impl Default for Ns2Config {
             min: Duration::from_millis(200),
             max: Duration::from_secs(60),
         }
+    }
+}
+
+impl Keys for Ns2Config {
+    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("tick", (&mut self.tick).into()),
+            ("initial", (&mut self.initial).into()),
+            ("min", (&mut self.min).into()),
+            ("max", (&mut self.max).into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        above_zero("tick", self.tick)?;
+        ordered(("min", self.min), ("max", self.max))
     }
 }
 
@@ -69,11 +86,10 @@ impl Ns2 {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When the tick is zero.
+    /// When the tick is zero or the bounds are crossed.
     pub fn new(config: Ns2Config) -> Self {
-        assert!(!config.tick.is_zero(), "ns-2's timer counts ticks");
         Self {
-            config,
+            config: checked(config),
             srtt: 0,
             rttvar: RTTVAR_INIT,
             sampled: false,

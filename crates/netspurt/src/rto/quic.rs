@@ -6,6 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
+use super::keys::{Contradiction, Keys, Slot};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Quic`], by default those of RFC 9002 §6.2 and RFC 9000 §18.2.
@@ -30,6 +31,25 @@ impl Default for QuicConfig {
             max_ack_delay: Duration::from_millis(25),
             max: None,
         }
+    }
+}
+
+impl Keys for QuicConfig {
+    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("initial_rtt", (&mut self.initial_rtt).into()),
+            ("granularity", (&mut self.granularity).into()),
+            ("max_ack_delay", (&mut self.max_ack_delay).into()),
+            ("max", (&mut self.max).into()),
+        ]
+    }
+
+    fn bounds(&self) -> [Option<&'static str>; 3] {
+        [Some("initial_rtt"), None, Some("max")]
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        Ok(())
     }
 }
 

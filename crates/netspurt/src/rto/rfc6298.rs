@@ -6,6 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
+use super::keys::{Contradiction, Keys, Slot, checked, ordered, part};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Rfc6298`], by default the RFC's.
@@ -46,6 +47,28 @@ impl Default for Rfc6298Config {
             syn_fallback: Duration::from_secs(3),
             spread_gains: true,
         }
+    }
+}
+
+impl Keys for Rfc6298Config {
+    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("alpha", (&mut self.alpha).into()),
+            ("beta", (&mut self.beta).into()),
+            ("k", (&mut self.k).into()),
+            ("granularity", (&mut self.granularity).into()),
+            ("min", (&mut self.min).into()),
+            ("max", (&mut self.max).into()),
+            ("initial", (&mut self.initial).into()),
+            ("syn_fallback", (&mut self.syn_fallback).into()),
+            ("spread_gains", (&mut self.spread_gains).into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        part("alpha", self.alpha)?;
+        part("beta", self.beta)?;
+        ordered(("min", self.min), ("max", self.max))
     }
 }
 
@@ -126,10 +149,8 @@ impl Rfc6298 {
     /// # Panics
     /// When a gain is above 1 or the bounds are crossed.
     pub fn new(config: Rfc6298Config) -> Self {
-        assert!(config.alpha.is_part() && config.beta.is_part(), "a gain above 1");
-        assert!(config.min <= config.max, "crossed bounds");
         Self {
-            config,
+            config: checked(config),
             estimate: None,
             reinitialised: None,
             backoff: Backoff::default(),

@@ -6,6 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
+use super::keys::{Contradiction, Keys, Slot, checked, ordered, part};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Rfc793`]. By default those in use with it, at the upper end of the ranges
@@ -39,6 +40,28 @@ impl Default for Rfc793Config {
     }
 }
 
+impl Keys for Rfc793Config {
+    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("alpha", (&mut self.alpha).into()),
+            ("beta", (&mut self.beta).into()),
+            ("lbound", (&mut self.lbound).into()),
+            ("ubound", (&mut self.ubound).into()),
+            ("initial", (&mut self.initial).into()),
+            ("karn", (&mut self.karn).into()),
+        ]
+    }
+
+    fn bounds(&self) -> [Option<&'static str>; 3] {
+        [Some("initial"), Some("lbound"), Some("ubound")]
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        part("alpha", self.alpha)?;
+        ordered(("lbound", self.lbound), ("ubound", self.ubound))
+    }
+}
+
 /// The timer of RFC 793 p. 41: SRTT = α SRTT + (1 - α) RTT, and RTO = β SRTT within bounds.
 ///
 /// The first sample is the first SRTT. The RFC of 1981 knows neither Karn's rule nor a backoff:
@@ -66,9 +89,7 @@ impl Rfc793 {
     /// # Panics
     /// When alpha is above 1 or the bounds are crossed.
     pub fn new(config: Rfc793Config) -> Self {
-        assert!(config.alpha.is_part(), "a weight above 1");
-        assert!(config.lbound <= config.ubound, "crossed bounds");
-        Self { config, srtt: None, backoff: Backoff::default() }
+        Self { config: checked(config), srtt: None, backoff: Backoff::default() }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::congestion::{
     WestwoodConfig,
 };
 use crate::rto::{
-    Bsd44Config, EstimatorConfig, FixedConfig, Jacobson88Config, LinuxConfig, MillsConfig,
+    Bounds, Bsd44Config, EstimatorConfig, FixedConfig, Jacobson88Config, LinuxConfig, MillsConfig,
     Ns2Config, QuicConfig, Rfc793Config, Rfc6298Config,
 };
 use crate::tcp::{
@@ -23,14 +23,6 @@ use super::flow_spec::{
     UndoWord,
 };
 use super::quantity::WordOr;
-
-/// The three bounds that most laws have.
-#[derive(Default)]
-struct Bounds {
-    initial: Option<Duration>,
-    min: Option<Duration>,
-    max: Option<Duration>,
-}
 
 /// Every switch of `config` in words.
 pub(super) fn spell_out(config: &RfcConfig) -> TcpSpec {
@@ -158,7 +150,7 @@ fn sfr_table(sfr: SfrConfig) -> SfrTable {
 }
 
 fn rto_table(config: &RfcConfig) -> RtoTable {
-    let Bounds { initial, min, max } = bounds(&config.rto);
+    let Bounds { initial, min, max } = config.rto.bounds();
     RtoTable {
         estimator: Some(estimator_word(&config.rto)),
         sampling: Some(match config.sampling {
@@ -218,47 +210,6 @@ fn law(word: EstimatorWord, timer_clock: Clock) -> EstimatorConfig {
             max: Duration::from_secs(60),
         }),
     }
-}
-
-fn bounds(config: &EstimatorConfig) -> Bounds {
-    let of = |initial, min, max| Bounds { initial: Some(initial), min: Some(min), max: Some(max) };
-    match config {
-        EstimatorConfig::Rfc793(c) => of(c.initial, c.lbound, c.ubound),
-        EstimatorConfig::Mills(c) => Bounds { initial: Some(c.unsampled), min: c.min, max: c.max },
-        EstimatorConfig::Jacobson88(c) => of(c.initial, c.min, c.max),
-        EstimatorConfig::Rfc6298(c) => of(c.initial, c.min, c.max),
-        EstimatorConfig::Bsd44(c) => Bounds { initial: None, min: Some(c.min), max: Some(c.max) },
-        EstimatorConfig::Linux(c) => of(c.initial, c.rto_min, c.rto_max),
-        EstimatorConfig::Quic(c) => Bounds { initial: Some(c.initial_rtt), min: None, max: c.max },
-        EstimatorConfig::Fixed(c) => Bounds { initial: Some(c.rto), min: None, max: Some(c.max) },
-        EstimatorConfig::Ns2(c) => of(c.initial, c.min, c.max),
-    }
-}
-
-/// The same law within other bounds; the name of a bound that it has not.
-fn within(law: EstimatorConfig, table: &RtoTable) -> Result<EstimatorConfig, &'static str> {
-    let mut law = law;
-    let Bounds { initial, min, max } = bounds(&law);
-    let initial = table.initial.or(initial);
-    let (least, most) = (table.min.or(min), table.max.or(max));
-    let (a, b, c) =
-        (initial.unwrap_or_default(), least.unwrap_or_default(), most.unwrap_or_default());
-    match &mut law {
-        EstimatorConfig::Rfc793(l) => (l.initial, l.lbound, l.ubound) = (a, b, c),
-        EstimatorConfig::Mills(l) => (l.unsampled, l.min, l.max) = (a, least, most),
-        EstimatorConfig::Jacobson88(l) => (l.initial, l.min, l.max) = (a, b, c),
-        EstimatorConfig::Rfc6298(l) => (l.initial, l.min, l.max) = (a, b, c),
-        EstimatorConfig::Bsd44(l) if table.initial.is_none() => (l.min, l.max) = (b, c),
-        EstimatorConfig::Bsd44(_) => return Err("initial"),
-        EstimatorConfig::Linux(l) => (l.initial, l.rto_min, l.rto_max) = (a, b, c),
-        EstimatorConfig::Quic(_) | EstimatorConfig::Fixed(_) if table.min.is_some() => {
-            return Err("min");
-        }
-        EstimatorConfig::Quic(l) => (l.initial_rtt, l.max) = (a, most),
-        EstimatorConfig::Fixed(l) => (l.rto, l.max) = (a, c),
-        EstimatorConfig::Ns2(l) => (l.initial, l.min, l.max) = (a, b, c),
-    }
-    Ok(law)
 }
 
 /// The connection of flow `name`, whose switches lie over the profile's `base`.
@@ -447,12 +398,10 @@ fn timers(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Probl
     let none = |key| {
         problem(name, "rto", format!("this law has no `{key}`")).fix(format!("leave `{key}` out"))
     };
-    config.rto = within(config.rto, &table).map_err(none)?;
-    let Bounds { initial, min, max } = bounds(&config.rto);
-    let zero = |bound: Option<Duration>| bound.is_some_and(Duration::is_zero);
-    if min.is_some_and(|min| max.is_some_and(|max| min > max)) || zero(initial) || zero(max) {
-        return Err(problem(name, "rto", "a timer that could never be")
-            .fix("`initial` and `max` above zero, `min` at most `max`"));
+    let RtoTable { initial, min, max, .. } = table;
+    config.rto = config.rto.within(Bounds { initial, min, max }).map_err(none)?;
+    if let Err(slip) = config.rto.check() {
+        return Err(problem(name, "rto", slip.message).fix(slip.fix));
     }
     if let Some(word) = table.sampling {
         config.sampling = match word {

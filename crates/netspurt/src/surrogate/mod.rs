@@ -134,15 +134,15 @@ impl Row {
         let fitted = fit::fit(&base, &noise, mean_ns, self.cov);
         let mut rtts = vec![None; lengths.len()];
         answered.iter().zip(&fitted.delays).for_each(|(&i, &ns)| rtts[i] = Some(span(ns)));
+        let (name, format) =
+            (format!("surrogate of {}", self.name), format!("surrogate ({})", structure.name()));
         Ok(Delays {
-            name: format!("surrogate of {}", self.name),
-            format: format!("surrogate ({})", structure.name()),
             measure: self.measure,
             order: Order::Sequence,
             send_times: SendTimes::Reckoned,
             probes: self.probes_of(&rtts, &lengths),
-            duplicates: 0,
             notes: [self.about(structure, seed), fitted.note()].into_iter().chain(notes).collect(),
+            ..Delays::new(name, format)
         })
     }
 

@@ -34,7 +34,7 @@ fn every_structure_fits_the_row_and_they_differ() {
             let values = values(delays);
             assert!((average(&values) / (1e6 * mean as f64) - 1.0).abs() < 1e-8);
             assert!((spread(&values) / cov - 1.0).abs() < 1e-6, "{}", spread(&values));
-            assert_eq!((delays.probes.len(), delays.lost()), (512, lost as usize));
+            assert_eq!((delays.probes.len(), delays.lost()), (512, u64::from(lost)));
             assert_eq!(lengths(delays), lengths(&made[0]), "lengths are the row's");
         }
         assert!(made.windows(2).all(|pair| values(&pair[0]) != values(&pair[1])));
@@ -169,7 +169,7 @@ proptest! {
             prop_assert!(values.iter().all(|&v| v > 0.0));
             prop_assert!((average(&values) / (1e6 * mean as f64) - 1.0).abs() < 1e-6);
             prop_assert!((spread(&values) - cov).abs() < 1e-5 + 1e-5 * cov);
-            prop_assert_eq!(delays.lost(), lost as usize);
+            prop_assert_eq!(delays.lost(), u64::from(lost));
         }
     }
 }

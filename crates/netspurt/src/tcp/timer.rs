@@ -14,6 +14,8 @@ pub(super) struct RetransmitTimer {
     estimator: Box<dyn RtoEstimator>,
     clock: Clock,
     deadline: Time,
+    /// What the estimator says, asked whenever it was told something.
+    rto: Duration,
 }
 
 /// What is outstanding, as far as a deadline depends on it.
@@ -26,7 +28,8 @@ pub(super) struct Oldest {
 
 impl RetransmitTimer {
     pub(super) fn new(estimator: Box<dyn RtoEstimator>, clock: Clock) -> Self {
-        Self { estimator, clock, deadline: Time::NEVER }
+        let rto = estimator.rto();
+        Self { estimator, clock, deadline: Time::NEVER, rto }
     }
 
     /// When it fires; [`Time::NEVER`] while idle.
@@ -40,7 +43,7 @@ impl RetransmitTimer {
 
     /// Arms it afresh. The deadline is fixed now: a later sample does not move it.
     pub(super) fn arm(&mut self, now: Time) {
-        self.deadline = now + self.estimator.rto();
+        self.deadline = now + self.rto;
     }
 
     /// Arms it afresh at `now` for a timer that counts from `from`, fired by `clock`.
@@ -52,7 +55,7 @@ impl RetransmitTimer {
 
     /// The timer as it would be armed now.
     pub(super) fn rto(&self) -> Duration {
-        self.estimator.rto()
+        self.rto
     }
 
     /// Its state, for people.
@@ -74,6 +77,7 @@ impl RetransmitTimer {
         } else {
             self.estimator.on_sample(&sample);
         }
+        self.rto = self.estimator.rto();
         if cx.events.wanted().rtt {
             let what = What::Rtt { endpoint: cx.endpoint, sent: sample.sent, rtt: sample.rtt };
             cx.events.report(cx.now, what);
@@ -84,17 +88,20 @@ impl RetransmitTimer {
     /// The last timeout proved needless.
     pub(super) fn spurious(&mut self, cx: &mut Context<'_>) {
         self.estimator.on_spurious(None);
+        self.rto = self.estimator.rto();
         self.report(false, cx);
     }
 
     /// An ACK made progress without a sample.
     pub(super) fn progress(&mut self, covers_timed: bool) {
         self.estimator.on_progress(covers_timed);
+        self.rto = self.estimator.rto();
     }
 
     /// It fired with octets outstanding.
     pub(super) fn back_off(&mut self, kind: TimeoutKind, cx: &mut Context<'_>) {
         self.estimator.on_timeout(cx.now, kind);
+        self.rto = self.estimator.rto();
         self.report(true, cx);
     }
 

@@ -438,4 +438,8 @@ impl CongestionControl for Bbr {
     fn pacing_rate(&self) -> Option<BitRate> {
         BitRate::new(self.pacing_rate)
     }
+
+    fn wants_rate(&self) -> bool {
+        true
+    }
 }

@@ -34,14 +34,17 @@ pub(super) struct News {
     pub(super) duplicate: bool,
     /// The time stamp it echoes.
     pub(super) echo: Option<u32>,
-    /// The newest segment it covers.
+    /// The newest segment it covers, where delivery is sampled.
     newest: Newest,
+    is_sampled: bool,
 }
 
 impl News {
     /// The ACK newly covers `sent`; `point` ends what was outstanding when repair began.
     fn cover(&mut self, sent: &Sent, point: u64) {
-        self.newest.see(sent);
+        if self.is_sampled {
+            self.newest.see(sent);
+        }
         self.covers_original |= sent.times == 1 && sent.end <= point;
     }
 }
@@ -109,7 +112,8 @@ impl Tcb {
     }
 
     fn take_news(&mut self, segment: &Segment, ack: u64, now: Time) -> News {
-        let mut news = News { acked: ack - self.una, ..News::default() };
+        let is_sampled = self.delivery.is_sampled;
+        let mut news = News { acked: ack - self.una, is_sampled, ..News::default() };
         news.echo = segment.timestamps().filter(|_| self.agreed.timestamps).map(|s| s.ecr);
         let echo = news.echo;
         // The echo of a copy sent before this one tells that this one was not needed.
@@ -152,7 +156,7 @@ impl Tcb {
     /// (RFC 2883 §4: a first block below the ACK, or within the second).
     fn blocks(&self, segment: &Segment, ack: u64, news: &mut News) -> [Option<(u64, u64)>; 3] {
         let mut found = [None; 3];
-        if !self.agreed.sack {
+        if !self.agreed.sack || segment.sack_count() == 0 {
             return found;
         }
         let range = |block: &SackBlock| (self.octet(block.left), self.octet(block.right));

@@ -105,6 +105,9 @@ pub struct RfcConfig {
     pub tlp: bool,
     /// Detection of needless timeouts from the next ACKs (RFC 5682).
     pub frto: bool,
+    /// With SACK that detection takes the first ACK's word already, as Linux's does
+    /// (`tcp_process_loss`); RFC 5682 §3.1 step 2 waits for the next.
+    pub frto_at_once: bool,
     /// Detection of needless resends from time stamps, and their undoing (RFC 3522, RFC 4015).
     pub eifel: bool,
     /// What undoing a needless cut restores.
@@ -194,6 +197,7 @@ impl RfcConfig {
             prr: true,
             tlp: true,
             frto: true,
+            frto_at_once: false,
             eifel: true,
             undo: Undo::Rfc4015,
             dsack: true,
@@ -244,6 +248,7 @@ impl RfcConfig {
             timer_slack: Duration::from_millis(2),
             syn_resends_forgiven: 1,
             empty_window_probes: true,
+            frto_at_once: true,
             sampling: Sampling::EachAckOrEcho,
             ..Self::rfc_2026()
         }

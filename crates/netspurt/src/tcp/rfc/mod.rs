@@ -249,6 +249,7 @@ const DEFAULT_MSS_V6: u16 = 1220;
 
 impl Tcb {
     pub(super) fn new(config: &RfcConfig) -> Self {
+        let congestion = config.congestion.build();
         Self {
             config: *config,
             state: State::Closed,
@@ -264,12 +265,12 @@ impl Tcb {
             window_told: (0, 0),
             agreed: Agreed::default(),
             window: Window { cwnd: 0, ssthresh: Window::NO_THRESHOLD },
-            congestion: config.congestion.build(),
             limited_until: 0,
             board: Board::default(),
             repair: Repair::default(),
             rack: Rack::default(),
-            delivery: Delivery::default(),
+            delivery: Delivery::new(congestion.wants_rate()),
+            congestion,
             min_rtt: None,
             handshake_rtt: None,
             srtt: None,

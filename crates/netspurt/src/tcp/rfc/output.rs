@@ -121,7 +121,7 @@ impl Tcb {
         self.repair.forced = false;
         self.count.resends += 1;
         let tells = sent.seq == self.una && sent.times == 2;
-        self.note_resend(cause, tells.then(|| Self::stamp(cx.now)));
+        self.note_resend(sent.end, cause, tells.then(|| Self::stamp(cx.now)));
         if self.timed.is_some_and(|timed| sent.seq < timed.end) && self.config.karn {
             self.timed = None;
         }

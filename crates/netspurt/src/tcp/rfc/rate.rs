@@ -10,6 +10,8 @@ use super::board::{Sent, Snapshot};
 #[derive(Debug, Default)]
 pub(super) struct Delivery {
     pub(super) octets: u64,
+    /// Whether anybody looks at the samples; if not, the octets alone are counted.
+    pub(super) is_sampled: bool,
     at: Time,
     first_sent_at: Time,
     /// `octets` at which the last flight limited by the application will have been delivered.
@@ -36,8 +38,16 @@ impl Newest {
 }
 
 impl Delivery {
+    /// Nothing delivered yet.
+    pub(super) fn new(is_sampled: bool) -> Self {
+        Self { is_sampled, ..Self::default() }
+    }
+
     /// The state to keep with a segment that goes out at `now`, with something outstanding or not.
     pub(super) fn snapshot(&mut self, now: Time, outstanding: bool) -> Snapshot {
+        if !self.is_sampled {
+            return Snapshot::default();
+        }
         if !outstanding {
             (self.at, self.first_sent_at) = (now, now);
         }
@@ -60,6 +70,9 @@ impl Delivery {
             return None;
         }
         self.octets += octets;
+        if !self.is_sampled {
+            return None;
+        }
         self.at = now;
         if self.app_limited_until > 0 && self.octets > self.app_limited_until {
             self.app_limited_until = 0;

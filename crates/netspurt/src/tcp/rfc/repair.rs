@@ -84,8 +84,10 @@ pub(super) struct Prior {
     /// RFC 4015's `pipe_prev`.
     pub(super) pipe: u64,
     pub(super) was_timeout: bool,
-    /// `una` when the repair began: only resends of what lay above count.
+    /// `una` when the repair began, and the octet after the highest sent again: only duplicates
+    /// of what lies in between count.
     pub(super) una: u64,
+    pub(super) end: u64,
     /// The stamp of the first resend (RFC 3522 §3.2, `RetransmitTS`).
     pub(super) first_stamp: Option<u32>,
     /// Resends not yet reported as duplicates.
@@ -244,6 +246,7 @@ impl Tcb {
             pipe: self.flight().max(self.window.ssthresh),
             was_timeout,
             una: self.una,
+            end: self.una,
             first_stamp: None,
             unreported: 0,
             resent: false,

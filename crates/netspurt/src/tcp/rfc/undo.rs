@@ -9,10 +9,10 @@ use super::config::Undo;
 use super::repair::{Frto, Phase};
 
 impl Tcb {
-    /// A segment went out again: kept for the proofs that it need not have. Only of the oldest
+    /// A segment that ends at `end` went out again: kept for the proofs that it need not have. Only of the oldest
     /// outstanding, sent again for the first time, will the next ACK's echo tell which copy it
     /// answers: then `stamp` is its own.
-    pub(super) fn note_resend(&mut self, cause: Cause, stamp: Option<u32>) {
+    pub(super) fn note_resend(&mut self, end: u64, cause: Cause, stamp: Option<u32>) {
         if let Some(prior) = &mut self.repair.prior
             && cause != Cause::Tlp
         {
@@ -21,6 +21,7 @@ impl Tcb {
             }
             prior.unreported += 1;
             prior.resent = true;
+            prior.end = prior.end.max(end);
         }
     }
 
@@ -44,9 +45,8 @@ impl Tcb {
 
     /// RFC 5682: after a timeout, ACKs of octets that were never sent again tell that the
     /// originals are arriving. Without SACK it takes two that move the window (§2.1); with SACK
-    /// the first that covers such an octet, in order or not (§3.1).
-    ///
-    /// departs: RFC 5682 §3.1 step 2 - the first ACK may decide already, as in Linux.
+    /// one that covers such an octet, in order or not, behind the first that moves it (§3.1):
+    /// that one may cover what had arrived before the timeout and whose ACK was lost.
     fn step_frto(&mut self, news: &News) -> bool {
         let step = self.repair.frto;
         if step == Frto::Off {
@@ -58,7 +58,8 @@ impl Tcb {
             return false;
         }
         let (spurious, genuine) = if self.uses_sack() {
-            (news.covers_original, step == Frto::SentNew && news.sacked > 0)
+            let may_tell = step == Frto::SentNew || self.config.frto_at_once;
+            (may_tell && news.covers_original, step == Frto::SentNew && news.sacked > 0)
         } else {
             (step == Frto::SentNew && news.acked > 0, news.duplicate)
         };
@@ -71,12 +72,13 @@ impl Tcb {
         spurious
     }
 
-    /// A duplicate is reported: of a probe, of a resend, or of a link's making.
+    /// A duplicate is reported: of a probe, of a resend, or of a link's making. Only one of what
+    /// the repair sent again counts against it.
     pub(super) fn take_duplicate_report(&mut self, news: &News) {
-        let Some((left, _)) = news.dsack else { return };
+        let Some((left, right)) = news.dsack else { return };
         self.rack.on_dsack(self.una, self.nxt);
         let Some(prior) = &mut self.repair.prior else { return };
-        if left >= prior.una && prior.unreported > 0 {
+        if left >= prior.una && right <= prior.end && prior.unreported > 0 {
             prior.unreported -= 1;
             self.repair.all_reported = prior.unreported == 0 && prior.resent;
         }

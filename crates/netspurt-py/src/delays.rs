@@ -1,0 +1,215 @@
+//! Recorded delays for Python.
+
+use std::sync::Arc;
+
+use netspurt::delays::{self as core, Columns, Format, Hints, Measure, Order, Probe, SendTimes};
+use netspurt::units::{Duration, Time};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::errors::delays_error;
+
+/// A recording of one path.
+#[pyclass(frozen, module = "netspurt._core")]
+#[derive(Clone)]
+pub struct Delays(pub Arc<core::Delays>);
+
+/// Lines that made no sense: (line, text, why).
+type Malformed = Vec<(usize, String, String)>;
+
+pub fn order_named(name: &str) -> PyResult<Order> {
+    match name {
+        "sequence" => Ok(Order::Sequence),
+        "causal" => Ok(Order::Causal),
+        _ => Err(PyValueError::new_err(format!(
+            "order = {name:?}: it is `sequence`, one probe in flight, or `causal`, as replies came"
+        ))),
+    }
+}
+
+pub const fn order_name(order: Order) -> &'static str {
+    match order {
+        Order::Sequence => "sequence",
+        Order::Causal => "causal",
+    }
+}
+
+#[pymethods]
+impl Delays {
+    /// A recording from columns: delays in nanoseconds, below zero where lost; when each left, in
+    /// nanoseconds, if anybody knows; octets on the wire.
+    #[new]
+    #[pyo3(signature = (name, rtt_ns, sent_ns, wire_bytes, order))]
+    fn new(
+        name: &str,
+        rtt_ns: PyReadonlyArray1<'_, i64>,
+        sent_ns: Option<PyReadonlyArray1<'_, i64>>,
+        wire_bytes: Option<PyReadonlyArray1<'_, u32>>,
+        order: &str,
+    ) -> PyResult<Self> {
+        let (rtts, order) = (rtt_ns.as_slice()?, order_named(order)?);
+        let sent = sent_ns.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
+        let octets = wire_bytes.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
+        let probe = |(place, rtt): (usize, &i64)| Probe {
+            number: place as u64,
+            sent: Time::from_nanos(sent.map_or(0, |sent| sent[place].cast_unsigned())),
+            rtt: u64::try_from(*rtt).ok().map(Duration::from_nanos),
+            late: false,
+            wire_bytes: octets.map_or(0, |octets| octets[place]),
+        };
+        let probes = rtts.iter().enumerate().map(probe).collect();
+        let times = if sent.is_some() { SendTimes::Recorded } else { SendTimes::Unknown };
+        Ok(Self(Arc::new(core::Delays::of(name, probes, order, times))))
+    }
+
+    /// What it is called.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// What it was read as.
+    #[getter]
+    fn format(&self) -> &str {
+        &self.0.format
+    }
+
+    /// What its numbers are: `round-trip`, `one-way` or `smoothed`.
+    #[getter]
+    fn measure(&self) -> &'static str {
+        match self.0.measure {
+            Measure::RoundTrip => "round-trip",
+            Measure::OneWay => "one-way",
+            Measure::Smoothed => "smoothed",
+        }
+    }
+
+    /// How its probes followed each other: `sequence` or `causal`.
+    #[getter]
+    fn order(&self) -> &'static str {
+        order_name(self.0.order)
+    }
+
+    /// Where the times of sending come from: `recorded`, `reckoned` or `unknown`.
+    #[getter]
+    fn send_times(&self) -> &'static str {
+        match self.0.send_times {
+            SendTimes::Recorded => "recorded",
+            SendTimes::Reckoned => "reckoned",
+            SendTimes::Unknown => "unknown",
+        }
+    }
+
+    /// Probes, those answered, lost, late, answered without a delay that is known, and further
+    /// replies.
+    #[getter]
+    fn counts(&self) -> (u64, u64, u64, u64, u64, u64) {
+        let it = &self.0;
+        (it.sent(), it.received(), it.lost(), it.late(), it.untimed, it.duplicates)
+    }
+
+    /// What was assumed or left out, a sentence each.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.0.notes.clone()
+    }
+
+    /// How many probes have a row.
+    fn __len__(&self) -> usize {
+        self.0.probes.len()
+    }
+
+    /// Each probe's number.
+    fn number<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        self.column(py, |probe| probe.number)
+    }
+
+    /// When each probe left, in nanoseconds.
+    fn sent_ns<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        self.column(py, |probe| probe.sent.as_nanos().cast_signed())
+    }
+
+    /// Each probe's delay in nanoseconds, -1 where it is lost.
+    fn rtt_ns<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        self.column(py, |probe| probe.rtt.map_or(-1, |rtt| rtt.as_nanos().cast_signed()))
+    }
+
+    /// Which replies came after the tool had given them up.
+    fn late<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        self.column(py, |probe| probe.late)
+    }
+
+    /// Each probe's octets on the wire, zero where unknown.
+    fn wire_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        self.column(py, |probe| probe.wire_bytes)
+    }
+}
+
+impl Delays {
+    fn column<'py, T: numpy::Element>(
+        &self,
+        py: Python<'py>,
+        value: impl Fn(&Probe) -> T,
+    ) -> Bound<'py, PyArray1<T>> {
+        PyArray1::from_iter(py, self.0.probes.iter().map(value))
+    }
+}
+
+/// Reads the recordings in a file's bytes, and tells which lines made no sense.
+#[pyfunction]
+#[pyo3(signature = (name, content, *, format=None, interval_ns=None, columns=None))]
+pub fn read_delays(
+    py: Python<'_>,
+    name: &str,
+    content: &[u8],
+    format: Option<&str>,
+    interval_ns: Option<u64>,
+    columns: Option<Vec<(String, String)>>,
+) -> PyResult<(Vec<Delays>, Malformed)> {
+    let hints = Hints {
+        format: format.map(format_named).transpose()?,
+        interval: interval_ns.map(Duration::from_nanos),
+        columns: columns_named(columns.unwrap_or_default())?,
+    };
+    let reading = py.detach(|| core::read_as(name, content, &hints));
+    let reading = reading.map_err(|error| delays_error(py, &error))?;
+    let recordings = reading.recordings.into_iter().map(|one| Delays(Arc::new(one))).collect();
+    let malformed = reading.malformed.into_iter().map(|m| (m.line, m.text, m.why)).collect();
+    Ok((recordings, malformed))
+}
+
+fn format_named(name: &str) -> PyResult<Format> {
+    Format::by_name(name).ok_or_else(|| {
+        let known: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+        let known = known.join(", ");
+        PyValueError::new_err(format!("format = {name:?}: there are {known}"))
+    })
+}
+
+fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
+    let mut columns = Columns::default();
+    for (key, name) in given {
+        let slot = match key.as_str() {
+            "rtt" => &mut columns.rtt,
+            "sent" => &mut columns.sent,
+            "received" => &mut columns.received,
+            "seq" => &mut columns.seq,
+            "lost" => &mut columns.lost,
+            "group" => &mut columns.group,
+            "unit" => &mut columns.unit,
+            "time_unit" => &mut columns.time_unit,
+            "one_way" => {
+                columns.one_way = name == "true";
+                continue;
+            }
+            _ => {
+                let known = "rtt, sent, received, seq, lost, group, unit, time_unit, one_way";
+                let told = format!("columns: no key {key:?}; there are {known}");
+                return Err(PyValueError::new_err(told));
+            }
+        };
+        *slot = Some(name);
+    }
+    Ok(columns)
+}

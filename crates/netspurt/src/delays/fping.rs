@@ -1,0 +1,226 @@
+//! fping: lines of `-l`, `-c` and `-C`, with or without `-D`, and the rows that end `-C`.
+
+use indexmap::IndexMap;
+
+use crate::units::Duration;
+
+use super::ping_line::stamp;
+use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::tally::Tally;
+use super::text::{MILLISECOND, decimal, in_ms, integer, lines};
+use super::{Delays, ping};
+
+/// What a line says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Line {
+    /// A reply to a number: its delay, octets.
+    Reply(u64, Duration, u32),
+    Duplicate(u64),
+    TimedOut(u64),
+    /// Delays of all probes in order, where `-C` ends.
+    Row(Vec<Option<Duration>>),
+    /// Sent and received.
+    Counts(u64, u64),
+    Ordinary,
+    Broken(&'static str),
+    Foreign,
+}
+
+/// The target of a line, and what the line says of it.
+fn read(line: &str) -> (&str, Line) {
+    let Some((target, rest)) = line.split_once(" : ") else {
+        return ("", if is_ordinary(line) { Line::Ordinary } else { Line::Foreign });
+    };
+    (target.trim(), told(rest.trim_start()))
+}
+
+fn is_ordinary(line: &str) -> bool {
+    // Intervals of `-Q`, errors of ICMP, and what a shell says of an interruption.
+    line.is_empty()
+        || line.starts_with("ICMP ")
+        || line.starts_with('^')
+        || line.starts_with('[') && line.ends_with(']')
+        || line.ends_with(" is alive")
+        || line.ends_with(" is unreachable")
+        || line.contains("fping: ")
+}
+
+fn told(rest: &str) -> Line {
+    if let Some(counts) = rest.strip_prefix("xmt/rcv/%") {
+        return counted(counts)
+            .map_or(Line::Broken("no counts"), |(sent, got)| Line::Counts(sent, got));
+    }
+    let (duplicate, numbered) = match rest.strip_prefix("duplicate for ") {
+        Some(rest) => (true, rest),
+        None => (false, rest),
+    };
+    let Some(bracket) = numbered.strip_prefix('[') else {
+        return row(rest).map_or(Line::Foreign, Line::Row);
+    };
+    let Some((number, rest)) = integer(bracket) else { return Line::Broken("no number") };
+    let Some(rest) = rest.strip_prefix("], ") else { return Line::Broken("no number") };
+    if duplicate {
+        return Line::Duplicate(number);
+    }
+    if rest.starts_with("timed out") {
+        return Line::TimedOut(number);
+    }
+    reply(number, rest).unwrap_or(Line::Broken("the line ends within the reply"))
+}
+
+/// `64 bytes, 0.036 ms (0.036 avg, 0% loss)`.
+fn reply(number: u64, rest: &str) -> Option<Line> {
+    let (bytes, rest) = integer(rest)?;
+    let (ns, rest) = decimal(rest.strip_prefix(" bytes, ")?, MILLISECOND)?;
+    if !rest.trim_start().starts_with("ms") {
+        return None;
+    }
+    let rtt = Duration::from_nanos(u64::try_from(ns).ok()?);
+    Some(Line::Reply(number, rtt, u32::try_from(bytes).ok()?))
+}
+
+/// `loss = 5/4/20%, min/avg/max = ...` behind `xmt/rcv/%`.
+fn counted(text: &str) -> Option<(u64, u64)> {
+    let (sent, rest) = integer(text.split_once("= ")?.1)?;
+    Some((sent, integer(rest.strip_prefix('/')?)?.0))
+}
+
+/// `91.7 37.0 29.2 - 36.8`.
+fn row(text: &str) -> Option<Vec<Option<Duration>>> {
+    let cell = |word: &str| {
+        if word == "-" {
+            return Some(None);
+        }
+        let (ns, rest) = decimal(word, MILLISECOND)?;
+        rest.is_empty().then(|| u64::try_from(ns).ok().map(Duration::from_nanos))
+    };
+    let cells: Vec<_> = text.split_whitespace().map(cell).collect::<Option<_>>()?;
+    (!cells.is_empty()).then_some(cells)
+}
+
+/// What was told of a target.
+#[derive(Debug, Default)]
+struct Target {
+    tally: Tally,
+    row: Option<Vec<Option<Duration>>>,
+    counts: Option<(u64, u64)>,
+    stamped: bool,
+}
+
+impl Target {
+    fn finish(self, name: &str, hints: &Hints) -> Result<Delays, ReadError> {
+        let mut delays = Delays::new(name, "fping");
+        let interval = hints.interval.unwrap_or(Duration::from_secs(1));
+        if !self.stamped {
+            let whose = if hints.interval.is_some() { "as given" } else { "fping's own" };
+            let text = format!("times of sending reckoned: one probe each {interval}, {whose}");
+            delays.notes.push(text);
+        }
+        let mut tally = self.tally;
+        if let (true, Some(row)) = (tally.is_empty(), &self.row) {
+            for (number, rtt) in (0..).zip(row) {
+                match rtt {
+                    Some(rtt) => _ = tally.reply(number, Some(*rtt), 0),
+                    None => _ = tally.sent(number),
+                }
+            }
+        }
+        let told = self.counts.or_else(|| {
+            let row = self.row.as_ref()?;
+            Some((row.len() as u64, row.iter().flatten().count() as u64))
+        });
+        let seen = tally.ends();
+        if let (None, Some((sent, received))) = (seen, told)
+            && received > 0
+        {
+            return ping::summary(delays, sent, received);
+        }
+        let last = seen.map(|(_, last)| last + 1).max(told.map(|(sent, _)| sent));
+        let received = tally.received();
+        if let (Some((sent, got)), Some(read)) = (told, last)
+            && (sent, got) != (read, received)
+        {
+            delays.notes.push(format!(
+                "the summary says {sent} sent and {got} received, the lines say {read} and \
+                 {received}"
+            ));
+        }
+        let range = last.and_then(|count| count.checked_sub(1)).map(|last| (0, last));
+        tally.finish(&mut delays, range, Some(interval))?;
+        if let Some(pace) = hints.interval.filter(|_| self.stamped) {
+            delays
+                .notes
+                .push(format!("stamped: the interval {} was not needed", in_ms(pace.as_nanos())));
+        }
+        Ok(delays)
+    }
+}
+
+/// Whether fping writes such a line.
+pub(super) fn knows(line: &str) -> bool {
+    let (_, line) = stamp(line.trim_start());
+    !matches!(read(line).1, Line::Ordinary | Line::Foreign | Line::Broken(_))
+}
+
+/// Octets on the wire: fping 3 and before count the IPv4 header, later ones do not. 84 are the
+/// default of the former.
+fn wire(bytes: u32, target: &str) -> u32 {
+    match bytes {
+        84 => 84,
+        _ if target.contains(':') => bytes.saturating_add(40),
+        _ => bytes.saturating_add(20),
+    }
+}
+
+/// Reads the targets of `text`.
+///
+/// # Errors
+/// When there is no probe in it.
+pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, ReadError> {
+    let mut reading = Reading::default();
+    let mut targets: IndexMap<(&str, usize), Target> = IndexMap::new();
+    // How often a target began anew: after its counts another run follows.
+    let mut runs: IndexMap<&str, usize> = IndexMap::new();
+    for (number, whole) in lines(text) {
+        let (stamp, line) = stamp(whole);
+        let (target, told) = read(line);
+        let why = match told {
+            Line::Ordinary => continue,
+            Line::Broken(why) => why,
+            Line::Foreign => "nothing that fping writes",
+            told => {
+                let run = runs.entry(target).or_default();
+                let ended = targets.get(&(target, *run)).is_some_and(|one| one.counts.is_some());
+                let begins = matches!(told, Line::Reply(0, ..) | Line::TimedOut(0));
+                if ended && begins {
+                    *run += 1;
+                }
+                tell(targets.entry((target, *run)).or_default(), target, told, stamp);
+                continue;
+            }
+        };
+        reading.malformed.push(Malformed::new(number, whole, why));
+    }
+    for ((target, _), told) in targets {
+        reading.recordings.push(told.finish(&format!("{name}: {target}"), hints)?);
+    }
+    Ok(reading)
+}
+
+fn tell(target: &mut Target, address: &str, told: Line, stamp: Option<i64>) {
+    match told {
+        Line::Reply(number, rtt, bytes) => {
+            let first = target.tally.reply(number, Some(rtt), wire(bytes, address));
+            if let (true, Some(stamp)) = (first, stamp) {
+                target.stamped = true;
+                let rtt = i64::try_from(rtt.as_nanos()).unwrap_or(i64::MAX);
+                target.tally.sent(number).sent_ns = Some(stamp.saturating_sub(rtt));
+            }
+        }
+        Line::Duplicate(_) => target.tally.duplicate(),
+        Line::TimedOut(number) => target.tally.sent(number).given_up = true,
+        Line::Row(row) => target.row = Some(row),
+        Line::Counts(sent, received) => target.counts = Some((sent, received)),
+        Line::Ordinary | Line::Broken(_) | Line::Foreign => {}
+    }
+}

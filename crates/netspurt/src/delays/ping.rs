@@ -1,0 +1,323 @@
+//! ping as text: Linux iputils, BusyBox, BSD and macOS, hping3.
+
+use crate::units::{Duration, Time};
+
+use super::ping_line::{Dialect, Header, Line, Reply, read, stamp};
+use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::tally::{MOST_MISSING, Tally};
+use super::text::{MILLISECOND, in_ms, lines};
+use super::{Delays, Probe};
+
+/// Numbers are those of 16 bits in the header of the echo (RFC 792).
+const NUMBERS: u64 = 1 << 16;
+
+/// No ping here sends more often, in nanoseconds: a reply to the request *n* before the last one
+/// answered cannot have come sooner than *n* of these after it was sent.
+const SHORTEST_INTERVAL: u64 = 2 * MILLISECOND;
+
+/// Numbers that count as the first ones of a run.
+const FEW: u64 = 16;
+
+/// Octets in front of ICMP.
+const fn ip_header(v6: bool) -> u32 {
+    if v6 { 40 } else { 20 }
+}
+
+/// One run of ping, as far as it was read.
+#[derive(Clone, Debug, Default)]
+struct Run {
+    header: Option<Header>,
+    dialect: Dialect,
+    tally: Tally,
+    /// The last number that was not one out of order, unwrapped.
+    highest: Option<u64>,
+    statistics: Option<(u64, u64)>,
+    millis: Option<u64>,
+    stamped: bool,
+    corrupt: u64,
+    /// Delays below what could be written.
+    below: u64,
+    /// Delays such as 53.10 that mean 54.0.
+    slips: u64,
+    /// Whether delays from 1 to 10 ms have two decimals, as iputils cuts them.
+    two_decimals: bool,
+}
+
+impl Run {
+    fn is_empty(&self) -> bool {
+        self.header.is_none() && self.tally.is_empty() && self.statistics.is_none()
+    }
+
+    /// The place of the number `raw`, of 16 bits, among those seen: the nearest one ahead of or
+    /// behind the last.
+    fn unwrap(&self, raw: u64) -> u64 {
+        let Some(highest) = self.highest else { return raw };
+        if raw >= NUMBERS {
+            return raw;
+        }
+        let ahead = raw.wrapping_sub(highest) % NUMBERS;
+        let behind = NUMBERS - ahead;
+        if ahead < NUMBERS / 2 || behind > highest { highest + ahead } else { highest - behind }
+    }
+
+    /// Whether a reply must be one of another run that began without a header: it is one of the
+    /// first again, unmarked, where no reply can come so late.
+    fn is_another(&self, reply: &Reply<'_>) -> bool {
+        let Some(highest) = self.highest else { return false };
+        if self.statistics.is_some() {
+            return true;
+        }
+        if reply.duplicate || reply.number > FEW {
+            return false;
+        }
+        let ahead = reply.number.wrapping_sub(highest) % NUMBERS;
+        let behind = NUMBERS - ahead;
+        let soon = reply.nanos() < behind * SHORTEST_INTERVAL;
+        let impossible = ahead > NUMBERS / 4 && behind > FEW && soon;
+        let repeated = reply.number <= 2
+            && self.unwrap(reply.number) == reply.number
+            && self.tally.answered(reply.number)
+            && highest >= reply.number + 3
+            && self.dialect != Dialect::Bsd;
+        impossible || repeated
+    }
+
+    /// The place of a reply: ahead, where it cannot come from so far behind.
+    fn place(&self, reply: &Reply<'_>) -> u64 {
+        let number = self.unwrap(reply.number);
+        let behind = self.highest.map_or(0, |highest| highest.saturating_sub(number));
+        let soon = reply.nanos() < behind.saturating_mul(SHORTEST_INTERVAL);
+        if behind > NUMBERS / 4 && soon { number + NUMBERS } else { number }
+    }
+
+    fn saw(&mut self, number: u64) {
+        self.highest = Some(self.highest.map_or(number, |highest| highest.max(number)));
+    }
+
+    fn reply(&mut self, number: u64, reply: &Reply<'_>, stamp: Option<i64>) {
+        if self.dialect == Dialect::Unknown || reply.dialect == Dialect::Busybox {
+            self.dialect = reply.dialect;
+        }
+        self.saw(number);
+        if reply.corrupt {
+            self.corrupt += 1;
+            self.tally.sent(number);
+            return;
+        }
+        let rtt = self.delay(reply);
+        let v6 = reply.v6 || self.header.is_some_and(|header| header.v6);
+        let whole = reply.dialect == Dialect::Hping || reply.bytes == 0;
+        let wire_bytes = reply.bytes.saturating_add(if whole { 0 } else { ip_header(v6) });
+        if self.tally.reply(number, rtt, wire_bytes)
+            && let (Some(stamp), Some(rtt)) = (stamp, rtt)
+        {
+            self.stamped = true;
+            let rtt = i64::try_from(rtt.as_nanos()).unwrap_or(i64::MAX);
+            self.tally.sent(number).sent_ns = Some(stamp.saturating_sub(rtt));
+        }
+    }
+
+    /// The delay a reply tells, with the slips of its tool put right.
+    fn delay(&mut self, reply: &Reply<'_>) -> Option<Duration> {
+        let (rtt, digits) = reply.time?;
+        if reply.below {
+            self.below += 1;
+            return Some(Duration::from_nanos(rtt.as_nanos() / 2));
+        }
+        // iputils rounds the last digit without a carry: from 53.95 ms it writes 53.10.
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        self.two_decimals |= whole.len() == 1 && fraction.len() == 2;
+        let linux = matches!(self.dialect, Dialect::Iputils | Dialect::Unknown);
+        let slip = match (whole.len(), fraction) {
+            (2, "10") => linux,
+            (1, "100") => linux && self.two_decimals,
+            _ => false,
+        };
+        if !slip {
+            return Some(rtt);
+        }
+        self.slips += 1;
+        let whole = rtt.as_nanos() / MILLISECOND;
+        Some(Duration::from_millis(whole + 1))
+    }
+
+    /// The first number: that of the tool where the log has the run's beginning.
+    fn first(&self, lowest: u64, highest: u64) -> u64 {
+        let from_one = match self.dialect {
+            Dialect::Iputils => true,
+            Dialect::Busybox | Dialect::Bsd | Dialect::Hping => false,
+            // Nothing tells: the count does where the last number is seen.
+            Dialect::Unknown => self.statistics.is_none_or(|(sent, _)| sent == highest),
+        };
+        let first = u64::from(from_one);
+        let begun = self.header.is_some() || self.statistics.is_some();
+        if begun { first.min(lowest) } else { lowest }
+    }
+
+    /// The numbers of the run: from its first to the last seen, or beyond it as the tool counts.
+    fn range(&self) -> Option<(u64, u64)> {
+        let counted = self.statistics.map(|(sent, _)| sent);
+        let Some((lowest, highest)) = self.tally.ends() else {
+            let first = u64::from(self.dialect == Dialect::Iputils);
+            return counted.filter(|sent| *sent > 0).map(|sent| (first, first + sent - 1));
+        };
+        let first = self.first(lowest, highest);
+        let end = counted.map_or(0, |sent| (first + sent).saturating_sub(1));
+        Some((first, highest.max(end)))
+    }
+
+    fn finish(self, name: &str, hints: &Hints) -> Result<Delays, ReadError> {
+        let mut delays = Delays::new(name, self.dialect.name());
+        let received = self.tally.received();
+        // A summary alone: what was received has no delays.
+        if let (Some((sent, counted)), true) = (self.statistics, received == 0)
+            && counted > 0
+        {
+            return summary(delays, sent, counted);
+        }
+        let range = self.range();
+        let interval = hints.interval.unwrap_or(Duration::from_secs(1));
+        self.remark(range, interval, hints, &mut delays);
+        self.tally.finish(&mut delays, range, Some(interval))?;
+        Ok(delays)
+    }
+
+    fn remark(
+        &self,
+        range: Option<(u64, u64)>,
+        interval: Duration,
+        hints: &Hints,
+        delays: &mut Delays,
+    ) {
+        let notes = &mut delays.notes;
+        if !self.stamped {
+            let whose = if hints.interval.is_some() { "as given" } else { "ping's own" };
+            notes.push(format!("times of sending reckoned: one probe each {interval}, {whose}"));
+        }
+        if let (Some((sent, received)), Some((first, last))) = (self.statistics, range) {
+            let read = last - first + 1;
+            let answered = self.tally.received();
+            if (read, answered) != (sent, received) {
+                notes.push(format!(
+                    "the statistics line says {sent} sent and {received} received, the lines say \
+                     {read} and {answered}"
+                ));
+            }
+            let steps = sent.saturating_sub(1);
+            let told = self.millis.filter(|_| steps > 0).map(|millis| millis * MILLISECOND / steps);
+            let expected = interval.as_nanos();
+            if let Some(told) = told
+                && !self.stamped
+                && told.abs_diff(expected) > expected / 5
+            {
+                notes.push(format!(
+                    "by the statistics line probes left each {}: name the interval if it was so",
+                    in_ms(told / 1000 * 1000)
+                ));
+            }
+        }
+        let lowest = self.tally.ends().map_or(0, |(lowest, _)| lowest);
+        if range.is_some_and(|(first, _)| first == lowest) && lowest > 1 {
+            notes.push(format!("the log begins with number {lowest}"));
+        }
+        let counted = [
+            (self.corrupt, "replies had a wrong checksum: not counted, as by ping"),
+            (self.below, "delays are only bounded, as in `time<1ms`: half of the bound was taken"),
+            (self.slips, "delays like 53.10 ms were read as 54.0 ms, a slip of iputils"),
+        ];
+        for (count, what) in counted.into_iter().filter(|(count, _)| *count > 0) {
+            notes.push(format!("{count} {what}"));
+        }
+    }
+}
+
+/// A recording of which only the counts are known.
+///
+/// # Errors
+/// When there are more than anyone can mean.
+pub(super) fn summary(mut delays: Delays, sent: u64, received: u64) -> Result<Delays, ReadError> {
+    let lost = sent.saturating_sub(received);
+    if lost > MOST_MISSING {
+        return Err(ReadError::new(format!("a summary of {lost} lost probes"), "cut it out"));
+    }
+    delays.untimed = received;
+    delays.probes = (0..lost).map(|n| Probe::lost(n, Time::from_nanos(n))).collect();
+    delays.notes.push(format!(
+        "only a summary: {received} delays are not told, nor which {lost} of {sent} were lost"
+    ));
+    Ok(delays)
+}
+
+/// Whether ping writes such a line.
+pub(super) fn knows(line: &str) -> bool {
+    let (_, line) = stamp(line.trim_start());
+    matches!(read(line), Line::Header(_) | Line::Reply(_) | Line::Sent { .. })
+        || matches!(read(line), Line::Statistics { .. } if line.contains("transmitted"))
+}
+
+/// Reads the runs of `text`.
+///
+/// # Errors
+/// When there is no probe in it.
+pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, ReadError> {
+    let mut reading = Reading::default();
+    let mut runs = Vec::new();
+    let mut run = Run::default();
+    for (number, whole) in lines(text) {
+        let (stamp, line) = stamp(whole);
+        let line = match read(line) {
+            // Something else, such as `ts`, may have put its own stamp in front.
+            Line::Foreign => line.find("PING ").map_or(Line::Foreign, |at| read(&line[at..])),
+            line => line,
+        };
+        match line {
+            Line::Header(header) => {
+                end(&mut run, &mut runs);
+                run.header = Some(header);
+                run.dialect = header.dialect;
+            }
+            Line::Reply(reply) => {
+                if run.is_another(&reply) {
+                    end(&mut run, &mut runs);
+                }
+                run.reply(run.place(&reply), &reply, stamp);
+            }
+            Line::Sent { number, given_up } => {
+                if run.statistics.is_some() {
+                    end(&mut run, &mut runs);
+                }
+                let number = run.unwrap(number);
+                run.saw(number);
+                run.tally.sent(number).given_up |= given_up;
+            }
+            Line::Statistics { sent, received, millis } => {
+                run.statistics = Some((sent, received));
+                run.millis = millis;
+                run.dialect = match run.dialect {
+                    Dialect::Unknown if whole.contains("packets received") => Dialect::Bsd,
+                    Dialect::Unknown if whole.contains("transmitted") => Dialect::Iputils,
+                    known => known,
+                };
+            }
+            Line::Ordinary => {}
+            Line::Broken(why) => reading.malformed.push(Malformed::new(number, whole, why)),
+            Line::Foreign => {
+                let why = "nothing that ping writes";
+                reading.malformed.push(Malformed::new(number, whole, why));
+            }
+        }
+    }
+    end(&mut run, &mut runs);
+    for run in runs {
+        reading.recordings.push(run.finish(name, hints)?);
+    }
+    Ok(reading)
+}
+
+/// Ends a run, if one was begun.
+fn end(run: &mut Run, runs: &mut Vec<Run>) {
+    let whole = core::mem::take(run);
+    if !whole.is_empty() {
+        runs.push(whole);
+    }
+}

@@ -1,0 +1,331 @@
+//! A line of ping on anything but Windows, in any of its languages.
+
+use crate::units::Duration;
+
+use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer};
+
+/// What a line says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Line<'a> {
+    /// A run begins.
+    Header(Header),
+    /// A reply.
+    Reply(Reply<'a>),
+    /// A probe that is known to have left; whether the tool has begun to miss its reply.
+    Sent { number: u64, given_up: bool },
+    /// The tool's own count of sent and received.
+    Statistics { sent: u64, received: u64, millis: Option<u64> },
+    /// What tools say beside that.
+    Ordinary,
+    /// A reply that is not whole.
+    Broken(&'static str),
+    /// Nothing that ping writes.
+    Foreign,
+}
+
+/// Who writes: they differ in the first number, and in what they mark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// Nothing tells yet.
+    #[default]
+    Unknown,
+    /// Linux iputils: from 1, duplicates marked.
+    Iputils,
+    /// BusyBox: from 0, duplicates marked.
+    Busybox,
+    /// BSD, macOS, GNU inetutils: from 0, duplicates of broadcasts not marked.
+    Bsd,
+    /// hping3: from 0.
+    Hping,
+}
+
+impl Dialect {
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Dialect::Unknown => "ping",
+            Dialect::Iputils => "ping (Linux iputils)",
+            Dialect::Busybox => "ping (BusyBox)",
+            Dialect::Bsd => "ping (BSD, macOS)",
+            Dialect::Hping => "hping3",
+        }
+    }
+}
+
+/// The first line of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub dialect: Dialect,
+    pub v6: bool,
+}
+
+/// A line of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reply<'a> {
+    pub number: u64,
+    /// The delay, and its digits as they were written; short probes have none.
+    pub time: Option<(Duration, &'a str)>,
+    /// `time<1`: the delay is below what was written.
+    pub below: bool,
+    /// Octets, of ICMP or, by hping, of all.
+    pub bytes: u32,
+    pub v6: bool,
+    pub duplicate: bool,
+    /// Its checksum was wrong, so that the tool does not count it.
+    pub corrupt: bool,
+    /// BusyBox and hping write `seq=` alone.
+    pub dialect: Dialect,
+}
+
+impl Reply<'_> {
+    /// The delay in nanoseconds, zero where there is none.
+    pub fn nanos(&self) -> u64 {
+        self.time.map_or(0, |(rtt, _)| rtt.as_nanos())
+    }
+}
+
+/// The stamp of `-D` that a line may begin with, in nanoseconds since 1970, and the rest.
+pub(super) fn stamp(line: &str) -> (Option<i64>, &str) {
+    let stamped = || {
+        let (ns, rest) = decimal(line.strip_prefix('[')?, SECOND)?;
+        Some((ns, rest.strip_prefix(']')?.trim_start()))
+    };
+    stamped().map_or((None, line), |(ns, rest)| (Some(ns), rest))
+}
+
+/// What `line`, without its stamp, says.
+pub(super) fn read(line: &str) -> Line<'_> {
+    if line.starts_with("PING ") || line.starts_with("PING6(") || line.starts_with("HPING ") {
+        return Line::Header(header(line));
+    }
+    if let Some((number, rest)) = number(line) {
+        return numbered(line, number, rest);
+    }
+    if let Some(statistics) = statistics(line) {
+        return statistics;
+    }
+    if is_ordinary(line) {
+        return Line::Ordinary;
+    }
+    if line.contains(" bytes from ") {
+        return match is_icmp_error(line) {
+            true => Line::Ordinary,
+            false => Line::Broken("a reply without a number"),
+        };
+    }
+    if line.contains("seq=") || line.contains("icmp_req=") {
+        return Line::Broken("no number behind `seq=`");
+    }
+    Line::Foreign
+}
+
+fn header(line: &str) -> Header {
+    let v6 = line.starts_with("PING6") || colons(line.split(' ').nth(1).unwrap_or("")) > 1;
+    let payload = line.rsplit_once(" data bytes").map(|(before, _)| before);
+    let dialect = if line.starts_with("HPING") {
+        Dialect::Hping
+    } else if line.starts_with("PING6(") {
+        Dialect::Bsd
+    } else if let Some(before) = payload {
+        // `): 56` is BSD's and BusyBox's; Linux has `) 56`, or `from ADDRESS INTERFACE: 56`.
+        let before = before.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end();
+        let from = before.split_once(" from ").map(|(_, from)| from.split_whitespace().count());
+        match (before.ends_with(':'), from) {
+            (false, _) | (true, Some(2..)) => Dialect::Iputils,
+            (true, _) => Dialect::Bsd,
+        }
+    } else {
+        Dialect::Iputils
+    };
+    let v6 = v6 || line.split(['(', ')']).nth(1).is_some_and(|address| colons(address) > 1);
+    Header { dialect, v6 }
+}
+
+fn colons(text: &str) -> usize {
+    text.bytes().filter(|c| *c == b':').count()
+}
+
+/// The number of the probe a line speaks of, and what follows it.
+fn number(line: &str) -> Option<(u64, &str)> {
+    let at = line.find("seq=").map(|at| at + 4);
+    let at = at.or_else(|| line.find("icmp_req=").map(|at| at + 9));
+    let at = at.or_else(|| line.find("icmp_seq ").map(|at| at + 9))?;
+    integer(&line[at..])
+}
+
+fn numbered<'a>(line: &'a str, number: u64, rest: &'a str) -> Line<'a> {
+    let mut reply = Reply {
+        number,
+        time: None,
+        below: false,
+        bytes: 0,
+        v6: is_v6(line),
+        duplicate: line.contains("DUP!"),
+        corrupt: line.contains("(BAD CHECKSUM!)"),
+        dialect: dialect(line),
+    };
+    let mut hops = line.contains("ttl=") || line.contains("hlim=");
+    for (at, mark) in rest.match_indices(['=', '<']) {
+        let key = rest[..at].rsplit(' ').next().unwrap_or("");
+        let value = rest[at + 1..].trim_start_matches('=');
+        if ["ttl", "hlim", "tos", "iplen", "id", "win", "flags", "sport"].contains(&key) {
+            hops = true;
+        } else if let Some((ns, after)) = decimal(value, MILLISECOND) {
+            let Some(unit) = unit(after) else {
+                return Line::Broken("the line ends within the delay");
+            };
+            let Ok(ns) = u64::try_from(ns) else { return Line::Broken("a delay below zero") };
+            let digits = &value[..value.len() - after.len()];
+            let rtt = Duration::from_nanos(
+                (ns / MILLISECOND)
+                    .saturating_mul(unit)
+                    .saturating_add(ns % MILLISECOND * unit / MILLISECOND),
+            );
+            (reply.time, reply.below) = (Some((rtt, digits)), mark == "<");
+        }
+    }
+    let first = line.strip_prefix("DUP! ").unwrap_or(line);
+    let first = first.strip_prefix("len=").unwrap_or(first);
+    let size = integer(first);
+    if reply.time.is_some() || hops {
+        let bytes = size.or_else(|| before_bytes(line)).map_or(0, |(bytes, _)| bytes);
+        reply.bytes = u32::try_from(bytes).unwrap_or(0);
+        return Line::Reply(reply);
+    }
+    match size {
+        Some(_) => Line::Broken("a reply without a delay"),
+        None => Line::Sent { number, given_up: !is_icmp_error(line) },
+    }
+}
+
+/// Whether the address in front of the number is one of IPv6.
+fn is_v6(line: &str) -> bool {
+    let before = line.split_once("seq=").map_or("", |(before, _)| before);
+    let from = before.split_once(" from ").map_or(before, |(_, from)| from);
+    colons(from) > 2
+}
+
+/// Nanoseconds of the unit that follows a delay; `None` where the line ends.
+fn unit(after: &str) -> Option<u64> {
+    let word = after.trim_start();
+    if word.is_empty() {
+        return None;
+    }
+    let micro = ["us", "µs", "μs", "usec"].iter().any(|unit| word.starts_with(unit));
+    let second = ["s ", "sec"].iter().any(|unit| word.starts_with(unit)) || word == "s";
+    Some(if micro {
+        MICROSECOND
+    } else if second {
+        SECOND
+    } else {
+        MILLISECOND
+    })
+}
+
+/// The size in a line that something foreign begins.
+fn before_bytes(line: &str) -> Option<(u64, &str)> {
+    let (before, _) = line.split_once(" bytes from ")?;
+    integer(before.rsplit([' ', ']', ':']).next()?)
+}
+
+/// What the way in which a number is written tells.
+fn dialect(line: &str) -> Dialect {
+    if line.starts_with("len=") || line.starts_with("DUP! len=") {
+        return Dialect::Hping;
+    }
+    if line.contains("icmp_seq") || line.contains("icmp_req") {
+        return Dialect::Unknown;
+    }
+    Dialect::Busybox
+}
+
+/// `20 packets transmitted, 20 received, +2 duplicates, 0% packet loss, time 19146ms`, also in
+/// other languages: two numbers that begin two parts, and a share.
+fn statistics(line: &str) -> Option<Line<'_>> {
+    // Something foreign may stand in front.
+    let begin = line.find(" packets transmitted").map_or(0, |at| {
+        line[..at].bytes().rposition(|c| !c.is_ascii_digit()).map_or(0, |before| before + 1)
+    });
+    let (sent, rest) = integer(line.get(begin..)?)?;
+    if !rest.starts_with(' ') || !line.contains('%') {
+        return None;
+    }
+    let (received, _) = integer(rest.split_once([',', '、', '，'])?.1.trim_start())?;
+    // Behind the share stands the time, from the first request to the last event.
+    let millis = rest.rsplit_once('%').and_then(|(_, tail)| {
+        let at = tail.find(|c: char| c.is_ascii_digit())?;
+        let (millis, unit) = integer(&tail[at..])?;
+        unit.trim_start().starts_with("ms").then_some(millis)
+    });
+    Some(Line::Statistics { sent, received, millis })
+}
+
+/// Whether a line tells of an error by ICMP (RFC 792, RFC 4443).
+fn is_icmp_error(line: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "nreachable",
+        "xceeded",
+        "Redirect",
+        "Quench",
+        "iltered",
+        "Frag needed",
+        "frag needed",
+        "arameter problem",
+        "rohibited",
+        "too big",
+        "Bad Code",
+        "Bad Dest",
+        "ICMP",
+        "No route",
+    ];
+    WORDS.iter().any(|word| line.contains(word))
+}
+
+/// Whether ping writes such a line, and it says nothing of a probe.
+fn is_ordinary(line: &str) -> bool {
+    const STARTS: [&str; 24] = [
+        "--- ",
+        "rtt ",
+        "round-trip ",
+        "PATTERN:",
+        "WARNING:",
+        "Warning:",
+        "ping:",
+        "ping6:",
+        "pipe ",
+        "Vr HL TOS",
+        "^C",
+        "wrong data byte",
+        "RR:",
+        "TS:",
+        "NOP",
+        "SR:",
+        "LSRR",
+        "connect:",
+        "hping",
+        "[main]",
+        "-- ",
+        "using ",
+        "len ",
+        "unknown ",
+    ];
+    let dump = || {
+        // The header of the packet that an ICMP error quotes: ` 4  5  00 5400 567b   0 0000 ...`.
+        let mut words = line.split_whitespace();
+        line.starts_with(' ')
+            && matches!((words.next(), words.next()), (Some("4" | "6"), Some(length))
+                if length.len() <= 2 && length.bytes().all(|c| c.is_ascii_hexdigit()))
+    };
+    // Statistics asked for on the way: `12/12 packets, 0% loss, min/avg/ewma/max = ...`.
+    let on_the_way = || line.contains(" packets, ") && line.contains("% loss");
+    let minimum = || line.contains("min/") && line.contains('=');
+    let title = || line.contains("--- ") && line.ends_with("---");
+    line.trim().is_empty()
+        || STARTS.iter().any(|start| line.starts_with(start))
+        || line.starts_with('#') && line[1..].starts_with(|c: char| c.is_ascii_digit())
+        || on_the_way()
+        || minimum()
+        || title()
+        || dump()
+        || line.starts_with("From ") && is_icmp_error(line)
+}

@@ -1,0 +1,23 @@
+//! The rules that readers keep, one recording at a time.
+
+mod fping;
+mod ping;
+mod windows;
+
+use super::{Delays, Reading, read};
+
+fn reading(text: &str) -> Reading {
+    read("x", text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// The only recording of a text.
+fn one(text: &str) -> Delays {
+    let mut reading = reading(text);
+    assert_eq!(reading.recordings.len(), 1);
+    reading.recordings.remove(0)
+}
+
+/// Sent, received, lost, late, duplicates.
+fn counts(delays: &Delays) -> [u64; 5] {
+    [delays.sent(), delays.received(), delays.lost(), delays.late(), delays.duplicates]
+}

@@ -1,0 +1,196 @@
+//! ping on anything but Windows.
+
+use std::fmt::Write;
+
+use super::{counts, one, reading};
+use crate::delays::{Order, SendTimes, read};
+
+const HEADER: &str = "PING a (10.0.0.1) 56(84) bytes of data.\n";
+
+fn replies(numbers: impl IntoIterator<Item = u64>) -> String {
+    numbers.into_iter().fold(String::new(), |mut text, n| {
+        let _ =
+            writeln!(text, "64 bytes from 10.0.0.1: icmp_seq={} ttl=64 time=20.5 ms", n % 65536);
+        text
+    })
+}
+
+#[test]
+fn numbers_of_16_bits_go_on_behind_65535() {
+    let lost = [65_535, 65_536, 100_000];
+    let sent = (1..140_000).filter(|n| !lost.contains(n));
+    let delays = one(&format!("{HEADER}{}", replies(sent)));
+    assert_eq!(counts(&delays), [139_999, 139_996, 3, 0, 0]);
+    assert_eq!(delays.probes[65_536].number, 65_537);
+    assert!(delays.probes[65_535].rtt.is_none());
+}
+
+#[test]
+fn an_outage_of_half_the_numbers_is_lost_probes_and_not_old_replies() {
+    let delays = one(&format!("{HEADER}{}", replies((1..70_000).chain(110_000..110_010))));
+    assert_eq!(counts(&delays)[..3], [110_009, 70_009, 40_000]);
+}
+
+#[test]
+fn probes_missing_at_both_ends_are_lost_as_the_statistics_say() {
+    let lines = replies([3, 4, 6]);
+    let end = "\n--- a ping statistics ---\n8 packets transmitted, 3 received, 62% packet loss\n";
+    let delays = one(&format!("{HEADER}{lines}{end}"));
+    assert_eq!(counts(&delays)[..3], [8, 3, 5]);
+    assert_eq!((delays.probes[0].number, delays.probes[7].number), (1, 8));
+    // Without its beginning a log begins where it does, unless the statistics tell.
+    assert_eq!(counts(&one(&lines))[..3], [4, 3, 1]);
+    assert_eq!(counts(&one(&format!("{lines}{end}")))[..3], [8, 3, 5]);
+    let none = format!("{HEADER}{}", end.replace("3 received", "0 received"));
+    assert_eq!(counts(&one(&none))[..3], [8, 0, 8]);
+}
+
+#[test]
+fn bsd_and_busybox_count_from_zero() {
+    for line in ["icmp_seq=1 ttl=64 time=1.331 ms", "seq=1 ttl=42 time=1.331 ms"] {
+        let text = format!("PING a (10.0.0.1): 56 data bytes\n64 bytes from 10.0.0.1: {line}\n");
+        let delays = one(&text);
+        assert_eq!(counts(&delays)[..3], [2, 1, 1]);
+        assert_eq!(delays.probes[1].wire_bytes, 84);
+        assert_eq!(delays.probes[1].rtt.unwrap().as_nanos(), 1_331_000);
+    }
+}
+
+#[test]
+fn an_announced_loss_may_still_be_a_late_reply() {
+    let text = format!(
+        "{HEADER}no answer yet for icmp_seq=1\n\
+         64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=1500 ms\n\
+         no answer yet for icmp_seq=2\n\
+         From 10.0.0.9 icmp_seq=3 Destination Host Unreachable\n\
+         From 10.0.0.9: icmp_seq=4 Redirect Host(New nexthop: 10.0.0.2)\n\
+         64 bytes from 10.0.0.1: icmp_seq=4 ttl=64 time=9.74 ms\n"
+    );
+    let delays = one(&text);
+    assert_eq!(counts(&delays), [4, 2, 2, 1, 0]);
+    assert!(delays.probes[0].late && !delays.probes[3].late);
+    let mac = "PING a (10.0.0.1): 56 data bytes\nRequest timeout for icmp_seq 0\n\
+               64 bytes from 10.0.0.1: icmp_seq=0 ttl=64 time=1500.2 ms\n";
+    assert_eq!(counts(&one(mac)), [1, 1, 0, 1, 0]);
+}
+
+#[test]
+fn duplicates_and_disorder_change_no_count_of_probes() {
+    let mut text = format!("{HEADER}{}", replies([1, 3, 2, 5, 4]));
+    text += "64 bytes from 10.0.0.1: icmp_seq=4 ttl=64 time=30.5 ms (DUP!)\n";
+    text += "64 bytes from 10.0.0.1: icmp_seq=5 ttl=64 time=30.5 ms\n";
+    let delays = one(&text);
+    assert_eq!(counts(&delays), [5, 5, 0, 0, 2]);
+    assert_eq!(delays.probes[3].rtt.unwrap().as_nanos(), 20_500_000);
+}
+
+#[test]
+fn runs_are_told_apart_with_and_without_their_headers() {
+    let end = "\n--- a ping statistics ---\n4 packets transmitted, 3 received, 25% packet loss\n";
+    let run = format!("{HEADER}{}{end}", replies([1, 2, 4]));
+    let two = reading(&format!("{run}\n{run}"));
+    let names: Vec<&str> = two.recordings.iter().map(|one| &*one.name).collect();
+    assert_eq!(names, ["x (1)", "x (2)"]);
+    assert!(two.recordings.iter().all(|one| counts(one)[..3] == [4, 3, 1]));
+    for length in [10, 10_851, 40_000] {
+        let bare = reading(&replies((1..=length).chain(1..=5)));
+        let counted: Vec<u64> = bare.recordings.iter().map(|one| one.sent()).collect();
+        assert_eq!(counted, [length, 5]);
+    }
+}
+
+#[test]
+fn stamps_give_the_times_of_sending() {
+    let text = format!(
+        "{HEADER}[1700000000.020500] 64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=20.5 ms\n\
+         [1700000002.000000] no answer yet for icmp_seq=2\n\
+         [1700000002.040000] 64 bytes from 10.0.0.1: icmp_seq=3 ttl=64 time=40.0 ms\n"
+    );
+    let delays = one(&text);
+    let sent: Vec<u64> = delays.probes.iter().map(|probe| probe.sent.as_nanos()).collect();
+    assert_eq!(sent, [0, 1_000_000_000, 2_000_000_000]);
+    assert_eq!((delays.send_times, delays.order), (SendTimes::Recorded, Order::Causal));
+    let reckoned = one(&replies([1, 2]));
+    assert_eq!(reckoned.send_times, SendTimes::Reckoned);
+    assert!(reckoned.notes[0].contains("each 1 s"), "{:?}", reckoned.notes);
+}
+
+#[test]
+fn what_is_broken_or_foreign_is_told_with_its_line() {
+    let text = format!(
+        "{HEADER}64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=20.5 ms\r\n\
+         something else\n\
+         \x1b[32m64 bytes from 10.0.0.1: icmp_seq=2 ttl=64 time=20.5 ms\x1b[0m\n\
+         ping: sendmsg: Network is unreachable\n\n\
+         64 bytes from 10.0.0.1: icmp_seq=4 ttl=64 time=2"
+    );
+    let reading = reading(&text);
+    let lines: Vec<usize> = reading.malformed.iter().map(|one| one.line).collect();
+    assert_eq!(lines, [3, 7]);
+    assert_eq!(counts(&reading.recordings[0])[..3], [2, 2, 0]);
+}
+
+#[test]
+fn a_short_probe_has_a_reply_and_no_delay() {
+    let text = "PING a (10.0.0.1) 8(36) bytes of data.\n\
+                16 bytes from 10.0.0.1: icmp_seq=1 ttl=64\n\
+                16 bytes from 10.0.0.1: icmp_seq=3 ttl=64\n\
+                64 bytes from 10.0.0.1: icmp_seq=4 ttl=64 time=0.1 ms\n";
+    let delays = one(text);
+    assert_eq!((counts(&delays)[..3].to_vec(), delays.untimed), (vec![4, 3, 1], 2));
+}
+
+#[test]
+fn a_rounding_without_a_carry_is_put_right() {
+    let text = format!("{HEADER}64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=53.10 ms\n");
+    assert_eq!(one(&text).probes[0].rtt.unwrap().as_nanos(), 54_000_000);
+}
+
+#[test]
+fn iputils_in_other_languages_is_read_by_its_numbers() {
+    let text = "PING a (10.0.0.1) 56(84) Bytes an Daten.\n\
+                64 Bytes von 10.0.0.1: icmp_seq=1 ttl=64 Zeit=14.3 ms\n\
+                64 バイト応答 送信元 10.0.0.1: icmp_seq=2 ttl=64 時間=0.030ミリ秒\n\
+                64 octets de 10.0.0.1 : icmp_seq=3 ttl=64 temps=9,74 ms\n\
+                \n--- a ping-Statistik ---\n\
+                5 Pakete übertragen, 3 empfangen, 40% packet loss, Zeit 4004ms\n";
+    let reading = reading(text);
+    assert_eq!(reading.malformed, []);
+    assert_eq!(counts(&reading.recordings[0])[..3], [5, 3, 2]);
+    assert_eq!(reading.recordings[0].probes[2].rtt.unwrap().as_nanos(), 9_740_000);
+}
+
+#[test]
+fn hping_is_read() {
+    let text = "HPING a (eth0 10.0.0.1): S set, 40 headers + 0 data bytes\n\
+                len=46 ip=10.0.0.1 ttl=56 DF id=0 sport=80 flags=SA seq=0 win=29200 rtt=12.3 ms\n\
+                DUP! len=46 ip=10.0.0.1 ttl=56 id=0 sport=80 flags=SA seq=0 win=29 rtt=13.3 ms\n\
+                \n--- a hping statistic ---\n\
+                2 packets transmitted, 1 packets received, 50% packet loss\n\
+                round-trip min/avg/max = 12.3/12.3/12.3 ms\n";
+    let delays = one(text);
+    assert_eq!(counts(&delays), [2, 1, 1, 0, 1]);
+    assert_eq!((&*delays.format, delays.probes[0].wire_bytes), ("hping3", 46));
+}
+
+#[test]
+fn a_summary_alone_and_a_file_of_something_else_are_errors_that_say_so() {
+    let summary = "PING a (10.0.0.1) 56(84) bytes of data.\n\n--- a ping statistics ---\n\
+                   60 packets transmitted, 60 received, 0% packet loss, time 59153ms\n";
+    let error = read("a.txt", summary.as_bytes()).unwrap_err();
+    assert!(
+        error.to_string().starts_with("a.txt: ping (Linux iputils): only a summary"),
+        "{error}"
+    );
+    for (bytes, says) in [(&b" \n"[..], "empty"), (b"Dear Sir,\n", "`Dear Sir,`")] {
+        let error = read("a.txt", bytes).unwrap_err();
+        assert!(error.to_string().contains(says), "{error}");
+    }
+}
+
+#[test]
+fn a_million_numbers_missing_from_a_short_file_are_an_error_and_not_a_full_memory() {
+    let numbers = (0..400_u64).map(|n| n * 30_000 + 1);
+    let error = read("x", format!("{HEADER}{}", replies(numbers)).as_bytes()).unwrap_err();
+    assert!(error.message.contains("missing"), "{error}");
+}

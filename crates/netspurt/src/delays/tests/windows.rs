@@ -1,0 +1,123 @@
+//! ping on Windows.
+
+use super::{counts, one, reading};
+use crate::delays::{Order, read};
+
+/// A run of four in a language: header, reply up to the address, fields, failure, counts.
+fn run(header: &str, reply: &str, failure: &str, statistics: &str) -> String {
+    format!(
+        "\r\n{header}\r\n{reply}\r\n{failure}\r\n{reply}\r\n{failure}\r\n\r\n\
+         Statistik 10.0.0.1:\r\n    {statistics}\r\n"
+    )
+}
+
+#[test]
+fn every_language_is_read_by_its_numbers() {
+    let cases = [
+        run(
+            "Pinging a [10.0.0.1] with 32 bytes of data:",
+            "Reply from 10.0.0.1: bytes=32 time=12ms TTL=51",
+            "Request timed out.",
+            "Packets: Sent = 4, Received = 2, Lost = 2 (50% loss),",
+        ),
+        run(
+            "Ping wird ausgeführt für a [10.0.0.1] mit 32 Bytes Daten:",
+            "Antwort von 10.0.0.1: Bytes=32 Zeit=12ms TTL=51",
+            "Zeitüberschreitung der Anforderung.",
+            "Pakete: Gesendet = 4, Empfangen = 2, Verloren = 2\r\n    (50% Verlust),",
+        ),
+        run(
+            "Envoi d’une requête 'ping' sur a [10.0.0.1] avec 32 octets de données :",
+            "Réponse de 10.0.0.1 : octets=32 temps=12 ms TTL=51",
+            "Délai d’attente de la demande dépassé.",
+            "Paquets : envoyés = 4, reçus = 2, perdus = 2 (perte 50%),",
+        ),
+        run(
+            "Haciendo ping a a [10.0.0.1] con 32 bytes de datos:",
+            "Respuesta desde 10.0.0.1: bytes=32 tiempo=12ms TTL=51",
+            "Tiempo de espera agotado para esta solicitud.",
+            "Paquetes: enviados = 4, recibidos = 2, perdidos = 2",
+        ),
+        run(
+            "Обмен пакетами с a [10.0.0.1] с 32 байтами данных:",
+            "Ответ от 10.0.0.1: число байт=32 время=12мс TTL=51",
+            "Превышен интервал ожидания для запроса.",
+            "Пакетов: отправлено = 4, получено = 2, потеряно = 2",
+        ),
+        run(
+            "a [10.0.0.1]に ping を送信しています 32 バイトのデータ:",
+            "10.0.0.1 からの応答: バイト数 =32 時間 =12ms TTL=51",
+            "要求がタイムアウトしました。",
+            "パケット数: 送信 = 4、受信 = 2、損失 = 2 (50% の損失)、",
+        ),
+        run(
+            "正在 Ping a [10.0.0.1] 具有 32 字节的数据:",
+            "来自 10.0.0.1 的回复: 字节=32 时间=12ms TTL=51",
+            "请求超时。",
+            "数据包: 已发送 = 4，已接收 = 2，丢失 = 2 (50% 丢失)，",
+        ),
+        // A language that is not known here: the count tells that the lines are probes.
+        run(
+            "Odpingovat a [10.0.0.1] 32 bajtov:",
+            "Odgovor 10.0.0.1: bajtov=32 trajanje=12ms TTL=51",
+            "Zahteva je potekla.",
+            "Paketi: Poslano = 4, Prejeto = 2, Izgubljeno = 2 (50% izguba),",
+        ),
+    ];
+    for text in cases {
+        let delays = one(&text);
+        assert_eq!(counts(&delays), [4, 2, 2, 0, 0], "{text}");
+        assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 12_000_000);
+        assert_eq!((delays.probes[2].wire_bytes, delays.order), (60, Order::Sequence));
+    }
+}
+
+#[test]
+fn utf_16_and_code_pages_are_read() {
+    let text =
+        "Antwort von 10.0.0.1: Bytes=32 Zeit<1ms TTL=51\r\nZeitüberschreitung der Anforderung.";
+    let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let marked = [&[0xff, 0xfe][..], &units].concat();
+    // ü is 0x81 in code page 850.
+    let page: Vec<u8> = text
+        .chars()
+        .map(|c| u8::try_from(c).map_or(b'?', |c| if c < 128 { c } else { 0x81 }))
+        .collect();
+    for bytes in [marked, page] {
+        let reading = read("x", &bytes).unwrap();
+        assert_eq!(counts(&reading.recordings[0]), [2, 1, 1, 0, 0]);
+        assert_eq!(reading.recordings[0].probes[0].rtt.unwrap().as_nanos(), 500_000);
+    }
+}
+
+#[test]
+fn an_error_in_place_of_a_reply_is_a_loss_and_the_note_says_that_windows_counts_it() {
+    let text = "Pinging 10.0.0.1 with 32 bytes of data:\r\n\
+                Reply from 10.0.0.9: Destination host unreachable.\r\n\
+                Reply from 10.0.0.1: bytes=32 time=3ms TTL=64\r\n\
+                PING: transmit failed. General failure. \r\n\r\n\
+                Ping statistics for 10.0.0.1:\r\n\
+                \x20   Packets: Sent = 3, Received = 2, Lost = 1 (33% loss),\r\n\
+                Approximate round trip times in milli-seconds:\r\n\
+                \x20   Minimum = 3ms, Maximum = 3ms, Average = 3ms\r\nControl-C\r\n^C\r\n";
+    let reading = reading(text);
+    assert_eq!(reading.malformed, []);
+    assert_eq!(counts(&reading.recordings[0])[..3], [3, 1, 2]);
+    assert!(reading.recordings[0].notes[0].contains("errors count"));
+}
+
+#[test]
+fn a_foreign_line_is_told_and_is_no_probe() {
+    let text = "Pinging 10.0.0.1 with 32 bytes of data:\r\n\
+                Reply from 10.0.0.1: bytes=32 time=3ms TTL=64\r\nthe cable was moved\r\n\
+                Reply from 10.0.0.1: bytes=32 time=3ms TTL=64\r\n\r\n";
+    let reading = reading(text);
+    assert_eq!(counts(&reading.recordings[0])[..3], [2, 2, 0]);
+    assert_eq!(reading.malformed[0].line, 3);
+}
+
+#[test]
+fn over_ipv6_only_the_time_is_told() {
+    let text = "Pinging ::1 with 32 bytes of data:\r\nReply from ::1: time<1ms \r\n";
+    assert_eq!(one(text).probes[0].wire_bytes, 80);
+}

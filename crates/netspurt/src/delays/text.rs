@@ -1,0 +1,148 @@
+//! Bytes as lines of text, whatever wrote them, and the numbers in them.
+
+use std::borrow::Cow;
+
+use crate::units::Duration;
+
+/// The text of a file: UTF-8, UTF-16 with its mark, or else an octet a character.
+pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    let utf16 = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = rest.as_chunks::<2>().0.iter().map(|pair| unit(*pair)).collect();
+        String::from_utf16_lossy(&units)
+    };
+    let text = match bytes {
+        [0xff, 0xfe, rest @ ..] => Cow::Owned(utf16(rest, u16::from_le_bytes)),
+        [0xfe, 0xff, rest @ ..] => Cow::Owned(utf16(rest, u16::from_be_bytes)),
+        [_, 0, _, 0, ..] => Cow::Owned(utf16(bytes, u16::from_le_bytes)),
+        [0, _, 0, _, ..] => Cow::Owned(utf16(bytes, u16::from_be_bytes)),
+        _ => match core::str::from_utf8(bytes) {
+            Ok(text) => Cow::Borrowed(text),
+            // A code page: its digits and Latin letters are those of ASCII.
+            Err(_) => Cow::Owned(bytes.iter().map(|octet| char::from(*octet)).collect()),
+        },
+    };
+    plain(text)
+}
+
+/// The text without byte-order marks and without the terminal's colours.
+fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
+    if !text.contains(['\u{feff}', '\u{1b}', '\u{0}']) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{feff}' | '\u{0}' => {}
+            '\u{1b}' => {
+                // ECMA-48 §5.4: parameters, then one letter that ends the sequence.
+                if chars.next_if_eq(&'[').is_some() {
+                    while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {}
+                }
+                chars.next();
+            }
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// The lines of a text with their numbers from 1, whatever ends them.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.split('\n').enumerate().map(|(index, line)| (index + 1, line.trim_end()))
+}
+
+/// Nanoseconds in a second, a millisecond and a microsecond.
+pub(super) const SECOND: u64 = 1_000_000_000;
+pub(super) const MILLISECOND: u64 = 1_000_000;
+pub(super) const MICROSECOND: u64 = 1000;
+
+/// The whole number that `text` begins with, and what follows it.
+pub(super) fn integer(text: &str) -> Option<(u64, &str)> {
+    let end = text.bytes().position(|c| !c.is_ascii_digit()).unwrap_or(text.len());
+    Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+/// The decimal number that `text` begins with, in nanoseconds where it counts `unit`s of so many,
+/// and what follows it. The decimal mark may be a comma. Digits below a nanosecond are cut.
+pub(super) fn decimal(text: &str, unit: u64) -> Option<(i64, &str)> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (whole, mut rest) = match integer(digits) {
+        Some(found) => found,
+        None if digits.starts_with('.') => (0, digits),
+        None => return None,
+    };
+    let mut value = u128::from(whole) * u128::from(unit);
+    if let Some(fraction) = rest.strip_prefix(['.', ',']) {
+        let end = fraction.bytes().position(|c| !c.is_ascii_digit()).unwrap_or(fraction.len());
+        let mut weight = u128::from(unit) * 1_000_000_000;
+        let mut below = 0;
+        for digit in fraction[..end].bytes() {
+            weight /= 10;
+            below += u128::from(digit - b'0') * weight;
+        }
+        // A point that no digit follows belongs to the text.
+        if end > 0 {
+            value += below / 1_000_000_000;
+            rest = &fraction[end..];
+        }
+    }
+    if let Some((power, after)) = exponent(rest) {
+        rest = after;
+        let scale = 10_u128.checked_pow(power.unsigned_abs())?;
+        value = if power < 0 { value / scale } else { value.checked_mul(scale)? };
+    }
+    let value = i64::try_from(value).ok()?;
+    Some((if negative { -value } else { value }, rest))
+}
+
+/// The power of ten in `e-05`.
+fn exponent(text: &str) -> Option<(i32, &str)> {
+    let rest = text.strip_prefix(['e', 'E'])?;
+    let (negative, digits) = match rest.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, rest.strip_prefix('+').unwrap_or(rest)),
+    };
+    let (power, rest) = integer(digits)?;
+    let power = i32::try_from(power.min(30)).ok()?;
+    Some((if negative { -power } else { power }, rest))
+}
+
+/// Whole milliseconds and their parts, as notes write spans.
+pub(super) fn in_ms(ns: u64) -> String {
+    Duration::from_nanos(ns).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decimal_is_exact_whatever_its_mark() {
+        assert_eq!(decimal("0.041 ms", MILLISECOND), Some((41_000, " ms")));
+        assert_eq!(decimal("12,5", MILLISECOND), Some((12_500_000, "")));
+        assert_eq!(decimal("1694477135.6833403", SECOND), Some((1_694_477_135_683_340_300, "")));
+        assert_eq!(decimal("-1", MILLISECOND), Some((-1_000_000, "")));
+        assert_eq!(decimal("7.", MILLISECOND), Some((7_000_000, ".")));
+        assert_eq!(decimal("3.5e-05s", SECOND), Some((35_000, "s")));
+        assert_eq!(decimal("99999999999999999999", 1), None);
+    }
+
+    #[test]
+    fn every_encoding_gives_the_same_text() {
+        let text = "Zeit<1ms ü";
+        let units: Vec<u16> = text.encode_utf16().collect();
+        let mut little = vec![0xff, 0xfe];
+        little.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
+        let mut big = vec![0xfe, 0xff];
+        big.extend(units.iter().flat_map(|unit| unit.to_be_bytes()));
+        let marked = [b"\xef\xbb\xbf\xef\xbb\xbf", text.as_bytes()].concat();
+        for bytes in [&little, &big, &marked, &little[2..].to_vec(), &b"Zeit<1ms \xfc".to_vec()] {
+            assert_eq!(decode(bytes), text);
+        }
+        assert_eq!(decode(b"\x1b[1;32m64 bytes\x1b[0m"), "64 bytes");
+    }
+}

@@ -1,0 +1,322 @@
+//! ping on Windows, in any language: what a line is shows in its numbers, not in its words.
+
+use crate::units::{Duration, Time};
+
+use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::text::{MILLISECOND, decimal, integer, lines};
+use super::{Delays, Order, Probe, SendTimes};
+
+/// What a line says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// A run begins, with so many octets in each probe.
+    Header {
+        payload: u32,
+        v6: bool,
+    },
+    Reply {
+        rtt: Duration,
+        below: bool,
+        payload: Option<u32>,
+        v6: bool,
+    },
+    /// A probe without a reply, or with an error instead of one.
+    Failure,
+    /// Sent, received.
+    Statistics(u64, u64),
+    Ordinary,
+    /// A failure in a language we do not know, or something foreign.
+    Unknown,
+}
+
+/// Pieces of what Windows says where no reply came: without accents, which code pages spell
+/// differently.
+const FAILURES: [&str; 33] = [
+    "Request timed out",
+    "General failure",
+    "transmit failed",
+    "Hardware error",
+    "berschreitung der Anforderung",
+    "Allgemeiner Fehler",
+    "bertragungsfehler",
+    "attente de la demande",
+    "chec g",
+    "Tiempo de espera agotado",
+    "Error general",
+    "Richiesta scaduta",
+    "Errore generale",
+    "Esgotado o tempo limite",
+    "Falha geral",
+    "limit czasu",
+    "Niepowodzenie og",
+    "Time-out bij opdracht",
+    "Algemene fout",
+    "rekende tidsgr",
+    "gjorde timeout",
+    "fik timeout",
+    "Tidsavbrudd",
+    "Pyynt",
+    "asov\u{fd} limit",
+    "limit \u{17e}\u{e1}dosti",
+    "n aman a",
+    "zaman a\u{15f}\u{131}m",
+    "Превышен интервал",
+    "Общий сбой",
+    "请求超时",
+    "タイムアウト",
+    "시간이 만료",
+];
+
+/// What [`Line`] a line is.
+fn read(line: &str) -> Line {
+    let text = line.trim();
+    if text.is_empty() || text.starts_with('(') || text.starts_with('^') {
+        return Line::Ordinary;
+    }
+    if FAILURES.iter().any(|piece| text.contains(piece)) {
+        return Line::Failure;
+    }
+    if let Some(reply) = reply(text) {
+        return reply;
+    }
+    if let Some((sent, received)) = statistics(text) {
+        return Line::Statistics(sent, received);
+    }
+    if text.ends_with([':', '\u{ff1a}']) {
+        return header(text).unwrap_or(Line::Ordinary);
+    }
+    // `Minimum = 56ms, Maximum = 194ms, Average = 107ms`; `Control-C`.
+    if text.matches("ms").count() >= 3 || equals(text).count() >= 3 || text == "Control-C" {
+        return Line::Ordinary;
+    }
+    // `Reply from 192.168.1.5: Destination host unreachable.`
+    match address(text) && text.contains(": ") {
+        true => Line::Failure,
+        false => Line::Unknown,
+    }
+}
+
+/// What stands behind each `=` or `<`: the mark, and the text that follows.
+fn equals(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.match_indices(['=', '<']).map(|(at, mark)| (mark, text[at + 1..].trim_start()))
+}
+
+/// Whether an address stands in the text.
+fn address(text: &str) -> bool {
+    text.split([' ', '[', ']', '%']).any(|word| is_v4(word) || is_v6(word))
+}
+
+fn is_v4(word: &str) -> bool {
+    let word = word.trim_end_matches([':', ',']);
+    word.split('.').count() == 4 && word.split('.').all(|part| part.parse::<u8>().is_ok())
+}
+
+fn is_v6(word: &str) -> bool {
+    let word = word.strip_suffix(':').unwrap_or(word);
+    word.matches(':').count() >= 2 && word.bytes().all(|c| c == b':' || c.is_ascii_hexdigit())
+}
+
+fn v6(text: &str) -> bool {
+    text.split([' ', '[', ']', '%']).any(is_v6)
+}
+
+/// `Pinging google.com [216.58.196.238] with 32 bytes of data:`: an address, and behind it a
+/// number that stands alone.
+fn header(text: &str) -> Option<Line> {
+    let words = || text.split([' ', '\u{a0}']);
+    let payload = words().filter_map(|word| word.parse::<u32>().ok()).next_back()?;
+    Some(Line::Header { payload, v6: v6(text) })
+}
+
+/// `bytes=32 time<1ms TTL=64`, and over IPv6 only the time.
+fn reply(text: &str) -> Option<Line> {
+    let ttl = text.rfind("TTL=");
+    if !address(text) && ttl.is_none() {
+        return None;
+    }
+    let fields = &text[..ttl.unwrap_or(text.len())];
+    let (mark, value) = equals(fields).last()?;
+    let (ns, unit) = decimal(value, MILLISECOND)?;
+    // What ends without a unit was cut off, unless the number is a count.
+    if unit.trim().is_empty() || unit.trim_start().starts_with([',', '(']) {
+        return None;
+    }
+    let ns = u64::try_from(ns).ok()?;
+    let payload = match equals(fields).count() {
+        2.. => equals(fields).next().and_then(|(_, value)| integer(value)),
+        _ => None,
+    };
+    let below = mark == "<";
+    let rtt = Duration::from_nanos(if below { ns / 2 } else { ns });
+    let payload = payload.and_then(|(payload, _)| u32::try_from(payload).ok());
+    Some(Line::Reply { rtt, below, payload, v6: v6(text) })
+}
+
+/// `Packets: Sent = 10, Received = 10, Lost = 0 (0% loss),`: three counts without a unit.
+fn statistics(text: &str) -> Option<(u64, u64)> {
+    let counts: Vec<u64> = equals(text)
+        .filter_map(|(_, value)| integer(value))
+        .filter(|(_, rest)| {
+            let rest = rest.trim_start();
+            rest.is_empty() || rest.starts_with([',', '(', '，', '、', '（'])
+        })
+        .map(|(count, _)| count)
+        .collect();
+    match counts[..] {
+        [sent, received, _] => Some((sent, received)),
+        _ => None,
+    }
+}
+
+/// Whether Windows's ping writes such a line: a reply, or a line of statistics.
+pub(super) fn knows(line: &str) -> bool {
+    let reply = match read(line) {
+        Line::Reply { payload, v6, .. } => payload.is_some() && line.contains("TTL=") || v6,
+        Line::Header { .. } => line.contains("ing") && address(line),
+        Line::Statistics(..) => true,
+        _ => false,
+    };
+    reply && !line.contains("seq=")
+}
+
+/// A probe: its delay, its octets, and its line where that was not understood.
+type Told = (Option<Duration>, u32, Option<(usize, String)>);
+
+/// One run.
+#[derive(Debug, Default)]
+struct Run {
+    header: Option<(u32, bool)>,
+    probes: Vec<Told>,
+    below: u64,
+    statistics: Option<(u64, u64)>,
+}
+
+impl Run {
+    fn is_empty(&self) -> bool {
+        self.header.is_none() && self.probes.is_empty() && self.statistics.is_none()
+    }
+
+    fn reply(&mut self, rtt: Duration, payload: Option<u32>, v6: bool) {
+        let told = self.header.unwrap_or((0, false));
+        let payload = payload.unwrap_or(told.0);
+        let header = if v6 || told.1 { 48 } else { 28 };
+        let wire_bytes = if payload == 0 { 0 } else { payload.saturating_add(header) };
+        self.probes.push((Some(rtt), wire_bytes, None));
+    }
+
+    /// Takes the lines that were not understood for lost probes where the count, or their
+    /// repetition, says that they are, and for foreign ones else.
+    fn judge(&mut self, malformed: &mut Vec<Malformed>, notes: &mut Vec<String>) {
+        let unknown = self.probes.iter().filter(|(.., text)| text.is_some()).count() as u64;
+        if unknown == 0 {
+            return;
+        }
+        let all = self.probes.len() as u64;
+        let texts = || self.probes.iter().filter_map(|(.., text)| text.as_ref());
+        let counts = match self.statistics {
+            Some((sent, _)) if sent == all => unknown,
+            Some(_) => 0,
+            None => {
+                let first = texts().next().map(|(_, text)| text.clone());
+                let same = texts().filter(|(_, text)| Some(text) == first.as_ref()).count();
+                if same as u64 == unknown && unknown > 1 { unknown } else { 0 }
+            }
+        };
+        if counts > 0 {
+            notes.push(format!(
+                "{unknown} lines in an unknown language were taken for probes without a reply"
+            ));
+            return;
+        }
+        for (line, text) in texts() {
+            malformed.push(Malformed::new(*line, text, "nothing that ping writes"));
+        }
+        self.probes.retain(|(.., text)| text.is_none());
+    }
+
+    fn finish(
+        mut self,
+        name: &str,
+        hints: &Hints,
+        malformed: &mut Vec<Malformed>,
+    ) -> Result<Delays, ReadError> {
+        let mut delays = Delays::new(name, "ping (Windows)");
+        delays.order = Order::Sequence;
+        self.judge(malformed, &mut delays.notes);
+        let received = self.probes.iter().filter(|(rtt, ..)| rtt.is_some()).count() as u64;
+        if let Some((sent, counted)) = self.statistics {
+            if self.probes.is_empty() && counted > 0 {
+                return super::ping::summary(delays, sent, counted);
+            }
+            let read = self.probes.len() as u64;
+            if (sent, counted) != (read, received) {
+                delays.notes.push(format!(
+                    "the statistics say {sent} sent and {counted} received (errors count as \
+                     received there), the lines say {read} and {received}"
+                ));
+            }
+            if sent > read && sent - read <= super::tally::MOST_MISSING {
+                let lost = (0..sent - read).map(|_| (None, 0, None));
+                self.probes.extend(lost);
+                delays.notes.push("probes that no line tells of were put last, lost".into());
+            }
+        }
+        if self.below > 0 {
+            delays.notes.push(format!(
+                "{} delays are only bounded, as in `time<1ms`: half of the bound was taken",
+                self.below
+            ));
+        }
+        let interval = hints.interval.unwrap_or(Duration::from_secs(1));
+        let whose = if hints.interval.is_some() { "as given" } else { "ping's own" };
+        delays.notes.push(format!("times of sending reckoned: one probe each {interval}, {whose}"));
+        delays.notes.push("delays are whole milliseconds".into());
+        delays.send_times = SendTimes::Reckoned;
+        for (number, (rtt, wire_bytes, _)) in (0_u64..).zip(self.probes) {
+            let sent = Time::from_nanos(number.saturating_mul(interval.as_nanos()));
+            delays.probes.push(Probe { number: number + 1, sent, rtt, late: false, wire_bytes });
+        }
+        Ok(delays)
+    }
+}
+
+/// Reads the runs of `text`.
+///
+/// # Errors
+/// When a count is absurd.
+pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, ReadError> {
+    let mut reading = Reading::default();
+    let mut runs: Vec<Run> = vec![Run::default()];
+    for (number, line) in lines(text) {
+        let run = runs.last_mut().expect("there is one");
+        match read(line) {
+            Line::Header { payload, v6 } => {
+                if !run.is_empty() {
+                    runs.push(Run::default());
+                }
+                runs.last_mut().expect("there is one").header = Some((payload, v6));
+            }
+            Line::Reply { rtt, below, payload, v6 } => {
+                run.below += u64::from(below);
+                run.reply(rtt, payload, v6);
+            }
+            Line::Failure => run.probes.push((None, 0, None)),
+            Line::Statistics(sent, received) => run.statistics = Some((sent, received)),
+            Line::Ordinary => {}
+            Line::Unknown if run.statistics.is_none() && !run.is_empty() => {
+                run.probes.push((None, 0, Some((number, line.to_owned()))));
+            }
+            Line::Unknown if run.statistics.is_some() => {}
+            Line::Unknown => {
+                let why = "nothing that ping writes";
+                reading.malformed.push(Malformed::new(number, line, why));
+            }
+        }
+    }
+    for run in runs.into_iter().filter(|run| !run.is_empty()) {
+        let read = run.finish(name, hints, &mut reading.malformed)?;
+        reading.recordings.push(read);
+    }
+    reading.malformed.sort_by_key(|one| one.line);
+    Ok(reading)
+}

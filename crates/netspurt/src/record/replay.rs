@@ -1,0 +1,86 @@
+//! The table of replays.
+
+use std::sync::Arc;
+
+use crate::delays::Delays;
+use crate::replay::Verdict;
+use crate::units::Duration;
+
+use super::recorder::nanos;
+use super::table::{Column, Data, Table};
+
+/// A law replayed on a recording.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplayedLaw<'a> {
+    /// The law, with its constants.
+    pub estimator: &'a str,
+    /// The recording.
+    pub delays: &'a Delays,
+    /// For each probe, how long after it left its timer fires.
+    pub waits: &'a [Duration],
+}
+
+const VERDICTS: &[&str] = &["in-time", "needless", "lost"];
+
+const fn code(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::InTime => 0,
+        Verdict::Needless => 1,
+        Verdict::Lost => 2,
+    }
+}
+
+/// The table `replay`: a row for each law and probe, law by law.
+pub fn replay_table(laws: &[ReplayedLaw<'_>]) -> Table {
+    let number = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
+    let codes: Vec<u32> =
+        laws.iter().enumerate().flat_map(|(n, law)| vec![number(n); law.waits.len()]).collect();
+    let names =
+        |of: fn(&ReplayedLaw<'_>) -> String| -> Arc<[String]> { laws.iter().map(of).collect() };
+    let judged = || laws.iter().flat_map(|law| law.delays.probes.iter().zip(law.waits));
+    let verdicts = judged().map(|(probe, wait)| code(Verdict::of(probe.rtt, *wait))).collect();
+    let span = |span: Duration| span.as_nanos().cast_signed();
+    let columns = [
+        (
+            "recording",
+            Data::Text { codes: codes.clone(), texts: names(|law| law.delays.name.clone()) },
+        ),
+        ("estimator", Data::Text { codes, texts: names(|law| law.estimator.to_owned()) }),
+        ("number", Data::U64(judged().map(|(probe, _)| probe.number).collect())),
+        ("sent_ns", Data::I64(judged().map(|(probe, _)| nanos(probe.sent)).collect())),
+        ("rtt_ns", Data::OptionalI64(judged().map(|(probe, _)| probe.rtt.map(span)).collect())),
+        ("wait_ns", Data::I64(judged().map(|(_, wait)| span(*wait)).collect())),
+        ("verdict", Data::Tag { codes: verdicts, texts: VERDICTS }),
+        ("late", Data::Bool(judged().map(|(probe, _)| probe.late).collect())),
+        ("wire_bytes", Data::U32(judged().map(|(probe, _)| probe.wire_bytes).collect())),
+    ];
+    Table::new("replay", columns.map(|(name, data)| Column::new(name, data)).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::delays::{Order, Probe, SendTimes};
+    use crate::units::Time;
+
+    use super::*;
+
+    #[test]
+    fn a_row_tells_the_probe_its_timer_and_what_came_of_it() {
+        let ms = Duration::from_millis;
+        let probes = vec![
+            Probe::answered(1, Time::ZERO, ms(20)),
+            Probe::answered(2, Time::ZERO + ms(100), ms(50)),
+            Probe::lost(3, Time::ZERO + ms(200)),
+        ];
+        let delays = Delays::of("path", probes, Order::Causal, SendTimes::Recorded);
+        let law = |estimator, waits| ReplayedLaw { estimator, delays: &delays, waits };
+        let (short, long) = ([ms(40), ms(40), ms(40)], [ms(900), ms(900), ms(900)]);
+        let table = replay_table(&[law("short", &short), law("long", &long)]);
+        assert_eq!(table.rows(), 6);
+        let texts: &'static [&'static str] = VERDICTS;
+        let verdicts = Data::Tag { codes: vec![0, 1, 2, 0, 0, 2], texts };
+        assert_eq!(table.column("verdict"), Some(&verdicts));
+        let rtts = [Some(20_000_000), Some(50_000_000), None].repeat(2);
+        assert_eq!(table.column("rtt_ns"), Some(&Data::OptionalI64(rtts)));
+    }
+}

@@ -1,0 +1,72 @@
+"""Intervals from blocks, against what theory says of known series."""
+
+import numpy as np
+import pytest
+
+from netspurt.analysis.bootstrap import Floats, Interval, block_bootstrap, block_length
+
+
+def autoregressive(n: int, rho: float, seed: int) -> Floats:
+    rng = np.random.default_rng(seed)
+    noise = rng.normal(size=n)
+    series = np.empty(n)
+    level = 0.0
+    for place in range(n):
+        level = rho * level + noise[place]
+        series[place] = level
+    return series
+
+
+def mean(sums: Floats) -> Floats:
+    means: Floats = sums[0] / sums[-1]
+    return means
+
+
+def interval(series: Floats, length: int | None = None) -> Interval:
+    return block_bootstrap(series, mean, length=length)
+
+
+def test_without_memory_the_interval_is_that_of_the_mean() -> None:
+    series = np.random.default_rng(3).normal(size=5000)
+    found = interval(series)
+    width = 2 * 1.96 * series.std() / np.sqrt(len(series))
+    assert found.high - found.low == pytest.approx(width, rel=0.1)
+    assert found.low < found.value < found.high
+
+
+def test_a_series_with_memory_has_a_wider_interval_that_covers_its_mean() -> None:
+    # The mean of an autoregressive series has the variance 1 / (1 - rho)² / n.
+    rho, n = 0.9, 4000
+    covered, widths = 0, []
+    for seed in range(40):
+        found = interval(autoregressive(n, rho, seed))
+        covered += found.low <= 0 <= found.high
+        widths.append(found.high - found.low)
+    assert np.mean(widths) == pytest.approx(2 * 1.96 / (1 - rho) / np.sqrt(n), rel=0.2)
+    assert covered >= 34
+    narrow = interval(autoregressive(n, rho, 0), length=1)
+    assert narrow.high - narrow.low < 0.4 * widths[0]
+
+
+def test_the_block_grows_with_the_memory() -> None:
+    lengths = [block_length(autoregressive(4000, rho, 5)) for rho in (0.0, 0.5, 0.9, 0.98)]
+    assert lengths == sorted(lengths)
+    assert lengths[0] <= 3
+    assert lengths[-1] > 40
+
+
+def test_a_constant_series_has_an_interval_of_no_width() -> None:
+    found = interval(np.full(100, 7.0))
+    assert (found.value, found.low, found.high) == (7.0, 7.0, 7.0)
+
+
+def test_a_ratio_that_hardly_ever_exists_has_no_interval() -> None:
+    found = block_bootstrap(np.zeros(5000), lambda sums: sums[0] / sums[0], length=1)
+    assert np.isnan([found.value, found.low, found.high]).all()
+
+
+def test_long_series_are_binned_and_give_the_same() -> None:
+    series = np.random.default_rng(3).normal(size=120_000)
+    found = interval(series, 300)
+    width = 2 * 1.96 / np.sqrt(len(series))
+    assert found.high - found.low == pytest.approx(width, rel=0.15)
