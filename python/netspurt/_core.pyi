@@ -73,42 +73,6 @@ class Table:
     ) -> tuple[NDArray[np.generic], list[str] | None, NDArray[np.bool_] | None]: ...
 
 @final
-class Surrogate:
-    def __new__(
-        cls,
-        structure: str,
-        seed: int,
-        *,
-        name: str,
-        probes: int,
-        mean_ns: int,
-        cov: float,
-        lost: int,
-        burst: int,
-        lengths: list[int],
-        line: list[tuple[int, int]],
-        glitches: int,
-    ) -> Surrogate: ...
-    @staticmethod
-    def of(delay_ns: list[int]) -> Surrogate: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def format(self) -> str: ...
-    @property
-    def notes(self) -> list[str]: ...
-    def sent_ns(self) -> NDArray[np.uint64]: ...
-    def delay_ns(self) -> NDArray[np.uint64]: ...
-    def lost(self) -> NDArray[np.bool_]: ...
-    def wire_bytes(self) -> NDArray[np.uint32]: ...
-    def two_gain(
-        self, falling: list[float], rising: list[float], g: list[float]
-    ) -> list[tuple[float, float, float, int, float, float]]: ...
-    def replay(
-        self, name: str
-    ) -> tuple[tuple[int, int, int, int, int, int, int, float], NDArray[np.uint64]]: ...
-
-@final
 class Script:
     def __new__(cls, name: str, text: str) -> Script: ...
     @property
@@ -138,5 +102,101 @@ class Played:
     @property
     def differences(self) -> list[tuple[str, str, str]]: ...
 
+@final
+class Delays:
+    def __new__(
+        cls,
+        name: str,
+        rtt_ns: NDArray[np.int64],
+        sent_ns: NDArray[np.int64] | None,
+        wire_bytes: NDArray[np.uint32] | None,
+        order: str,
+    ) -> Delays: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def measure(self) -> str: ...
+    @property
+    def order(self) -> str: ...
+    @property
+    def send_times(self) -> str: ...
+    @property
+    def counts(self) -> tuple[int, int, int, int, int, int]: ...
+    @property
+    def notes(self) -> list[str]: ...
+    def __len__(self) -> int: ...
+    def number(self) -> NDArray[np.uint64]: ...
+    def sent_ns(self) -> NDArray[np.int64]: ...
+    def rtt_ns(self) -> NDArray[np.int64]: ...
+    def late(self) -> NDArray[np.bool_]: ...
+    def wire_bytes(self) -> NDArray[np.uint32]: ...
+
+@final
+class Replayed:
+    @property
+    def estimator(self) -> str: ...
+    @property
+    def delays(self) -> Delays: ...
+    @property
+    def order(self) -> str: ...
+    def account(self) -> dict[str, float]: ...
+    def wait_ns(self) -> NDArray[np.int64]: ...
+
+class DelaysError(ValueError):
+    message: str
+    fix: str
+    file: str
+    line: int | None
+
+def read_delays(
+    name: str,
+    content: bytes,
+    *,
+    format: str | None = None,
+    interval_ns: int | None = None,
+    columns: list[tuple[str, str]] | None = None,
+) -> tuple[list[Delays], list[tuple[int, str, str]]]: ...
+def replay(
+    delays: Delays,
+    estimator: str,
+    *,
+    order: str | None = None,
+    clock: str = "exact",
+    told: bool = False,
+) -> Replayed: ...
+def replay_records(replays: list[Replayed]) -> Table: ...
+def two_gain_front(
+    delays: Delays,
+    falling: list[float],
+    rising: list[float],
+    g: list[float],
+    *,
+    order: str | None = None,
+) -> tuple[list[tuple[float, float, float, int, float, float, float]], int]: ...
+def adapt(estimator: str, from_ns: int, to_ns: int) -> tuple[int, int, int, int]: ...
 def schema() -> str: ...
 def capabilities() -> list[tuple[str, bool, str, str]]: ...
+def surrogate(
+    structure: str,
+    seed: int,
+    *,
+    name: str,
+    probes: int,
+    mean_ns: int,
+    cov: float,
+    lost: int,
+    burst: int,
+    lengths: list[int],
+    line: list[tuple[int, int]],
+    glitches: int,
+) -> Delays: ...
+def two_gain_grid(
+    delays: Delays,
+    falling: list[float],
+    rising: list[float],
+    g: list[float],
+    *,
+    order: str | None = None,
+) -> list[tuple[float, float, float, int, float, float, float]]: ...

@@ -14,10 +14,9 @@ use pyo3::prelude::*;
 
 use delays::{Delays, read_delays};
 use errors::{DelaysError, ScenarioError, ScriptError};
-use replay::{Replayed, adapt, replay_records, two_gain_front};
+use replay::{Replayed, adapt, replay_records, two_gain_front, two_gain_grid};
 use scenario::{Results, Scenario, Simulation};
 use script::{Played, Script};
-use surrogate::Surrogate;
 use table::Table;
 
 /// The JSON Schema of scenario files, as JSON.
@@ -43,7 +42,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Scenario>()?;
     module.add_class::<Simulation>()?;
     module.add_class::<Results>()?;
-    module.add_class::<Surrogate>()?;
     module.add_class::<Table>()?;
     module.add_class::<Script>()?;
     module.add_class::<Played>()?;
@@ -54,6 +52,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_function(wrap_pyfunction!(replay_records, module)?)?;
     module.add_function(wrap_pyfunction!(two_gain_front, module)?)?;
+    module.add_function(wrap_pyfunction!(two_gain_grid, module)?)?;
+    module.add_function(wrap_pyfunction!(surrogate::surrogate, module)?)?;
     module.add_function(wrap_pyfunction!(adapt, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(capabilities, module)?)

@@ -69,10 +69,10 @@ class Recordings:
         self.seeds: int = about["seeds"]
         self._paths = path_rows(paper, about["lines"])
         self._hosts = aliases(paper, about["hosts"])
-        self._made: dict[tuple[str, Variant], list[_core.Surrogate]] = {}
+        self._made: dict[tuple[str, Variant], list[_core.Delays]] = {}
         self._replayed: dict[Any, Replays] = {}
 
-    def made(self, name: str, variant: Variant) -> list[_core.Surrogate]:
+    def made(self, name: str, variant: Variant) -> list[_core.Delays]:
         """Return the recordings of a row, one a seed."""
         if (name, variant) not in self._made:
             row = self.rows[name]
@@ -80,10 +80,10 @@ class Recordings:
             self._made[name, variant] = [self._make(row, variant, seed) for seed in seeds]
         return self._made[name, variant]
 
-    def _make(self, row: AccountRow, variant: Variant, seed: int) -> _core.Surrogate:
+    def _make(self, row: AccountRow, variant: Variant, seed: int) -> _core.Delays:
         octets = row.run.octets
         line = [] if octets else path_of(row, self._paths, self._hosts).points()
-        return _core.Surrogate(
+        return _core.surrogate(
             variant.structure,
             seed,
             name=row.key,
@@ -110,7 +110,8 @@ class Recordings:
         key = (name, variant, tuple(falling), tuple(rising), tuple(g))
         if key not in self._replayed:
             made = self.made(name, variant)
-            results = [r.two_gain(list(falling), list(rising), list(g)) for r in made]
+            axes = (list(falling), list(rising), list(g))
+            results = [_core.two_gain_grid(recording, *axes) for recording in made]
             lost = self.rows[name].account.lost
             self._replayed[key] = _summed(made, np.array(results, dtype=float), lost)
         return self._replayed[key]
@@ -125,9 +126,16 @@ class Recordings:
         return ((variant, name) for variant in self.variants for name in names)
 
 
-def _summed(made: list[_core.Surrogate], results: NDArray[np.float64], lost: int) -> Replays:
-    good = np.array([float(recording.delay_ns().sum()) for recording in made])[:, np.newaxis]
-    answered = np.array([(~recording.lost()).sum() for recording in made])[:, np.newaxis]
+def answered_ns(recording: _core.Delays) -> NDArray[np.float64]:
+    """Return the delays of the probes that were answered, in nanoseconds."""
+    delays = recording.rtt_ns()
+    return delays[delays >= 0].astype(float)
+
+
+def _summed(made: list[_core.Delays], results: NDArray[np.float64], lost: int) -> Replays:
+    delays = [answered_ns(recording) for recording in made]
+    good = np.array([one.sum() for one in delays])[:, np.newaxis]
+    answered = np.array([len(one) for one in delays])[:, np.newaxis]
     needless, needless_ns, waited_ns = (results[:, :, column] for column in (3, 4, 5))
     waited = waited_ns / lost / (good / answered) if lost else np.full_like(waited_ns, np.nan)
     return Replays(good / (good + needless_ns + waited_ns), needless, waited)

@@ -13,14 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt import _core
-from netspurt.analysis import Blocks, Interval, block_bootstrap
+from netspurt.analysis import Interval, block_bootstrap
 from netspurt.papers.bench import Bench
-from netspurt.papers.recordings import Recordings, Setting, Variant
+from netspurt.papers.recordings import Recordings, Setting, Variant, answered_ns
 from netspurt.papers.registry import Measured, registered
 from netspurt.papers.tables import account_rows
-
-#: Surrogates are drawn by themselves: a block is one of them.
-_ALONE = Blocks(length=1, resamples=1000)
 
 
 def _recordings(bench: Bench) -> Recordings:
@@ -41,8 +38,9 @@ def _rows(recordings: Recordings, rows: str) -> list[str]:
     return list(recordings.rows) if rows == "all" else named
 
 
-def _mean(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(columns[0].mean(-1))
+def _mean_of(values: NDArray[np.float64]) -> Interval:
+    """Return the mean over surrogates, which are drawn by themselves: a block is one of them."""
+    return block_bootstrap(values, lambda sums: sums[0] / sums[-1], length=1)
 
 
 def verdict_of(intervals: list[Interval]) -> str:
@@ -64,7 +62,7 @@ def _gains(
     found: dict[str, dict[Variant, Interval]] = {name: {} for name in names}
     for variant, name in recordings.each(names):
         both = [recordings.setting(name, variant, s).efficiency[:, 0] for s in (ours, theirs)]
-        found[name][variant] = block_bootstrap(100 * (both[0] - both[1]), _mean, _ALONE)
+        found[name][variant] = _mean_of(100 * (both[0] - both[1]))
     return found
 
 
@@ -275,15 +273,20 @@ def heeding_length(bench: Bench, *, law: str, against: str) -> Measured:
     ahead = []
     for variant in recordings.variants:
         sums = [
-            [[recording.replay(name)[0] for name in (law, against)] for recording in made]
+            [
+                [_core.replay(recording, which).account() for which in (law, against)]
+                for recording in made
+            ]
             for made in (recordings.made(name, variant) for name in names)
         ]
-        both = np.array(sums, dtype=float)
-        gains = 100 * (both[:, :, 0, 7] - both[:, :, 1, 7]).mean(axis=0)
-        interval = block_bootstrap(gains, _mean, _ALONE)
-        needless = both[:, :, :, 3].mean(axis=(0, 1))
+        efficiency, needless = (
+            np.array([[[one[key] for one in both] for both in made] for made in sums])
+            for key in ("efficiency", "needless")
+        )
+        gains = 100 * (efficiency[:, :, 0] - efficiency[:, :, 1]).mean(axis=0)
+        interval = _mean_of(gains)
         span = f"{interval.low:+.2f} and {interval.high:+.2f}"
-        counts = (f"{count:.2f}" for count in needless)
+        counts = (f"{count:.2f}" for count in needless.mean(axis=(0, 1)))
         table.append((str(variant), f"{interval.value:+.2f}", span, *counts))
         ahead.append(interval.value)
     return Measured(ahead, table)
@@ -296,7 +299,7 @@ def fit_of_surrogates(bench: Bench, *, rows: str) -> Measured:
     worst = 0.0
     for variant, name in recordings.each(_rows(recordings, rows)):
         for recording in recordings.made(name, variant):
-            delays = recording.delay_ns()[~recording.lost()].astype(float)
+            delays = answered_ns(recording)
             worst = max(
                 worst, abs(delays.std() / delays.mean() / recordings.rows[name].account.cov - 1)
             )
@@ -315,8 +318,9 @@ def _waits(law: str, delays: str) -> tuple[NDArray[np.float64], NDArray[np.float
     for word in delays.split(","):
         delay, _, times = word.partition("x")
         values += [float(delay)] * int(times or 1)
-    recording = _core.Surrogate.of([round(1e9 * delay) for delay in values])
-    return np.array(values), recording.replay(law)[1] / 1e9
+    trips = np.array([round(1e9 * delay) for delay in values], dtype=np.int64)
+    recording = _core.Delays("delays", trips, None, None, "sequence")
+    return np.array(values), _core.replay(recording, law).wait_ns() / 1e9
 
 
 @registered

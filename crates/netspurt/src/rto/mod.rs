@@ -35,7 +35,6 @@ use keys::Keys;
 
 pub use arith::{Ratio, RatioError};
 pub use bsd44::{Bsd44, Bsd44Config};
-pub use by_length::ByLength;
 pub use fixed::{Fixed, FixedConfig};
 pub use jacobson88::{Deviations, Jacobson88, Jacobson88Config};
 pub use keys::EstimatorError;
