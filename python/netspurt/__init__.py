@@ -15,12 +15,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netspurt._core import ScenarioError, __version__
+    from netspurt._core import DelaysError, ScenarioError, __version__
+    from netspurt.delays import Delays, read_delays
     from netspurt.run import Run, RunError, open_run
     from netspurt.scenario import Scenario, load, new_scenario
     from netspurt.table import Table
+    from netspurt.timers import Replay, replay
 
 __all__ = [
+    "Delays",
+    "DelaysError",
+    "Replay",
     "Run",
     "RunError",
     "Scenario",
@@ -30,11 +35,16 @@ __all__ = [
     "load",
     "new_scenario",
     "open_run",
+    "read_delays",
+    "replay",
 ]
 
 #: What is imported when it is first asked for, and from where: the shell's completion should
 #: not wait for numpy, nor an interrupt for either.
 _LATER = {
+    "Delays": "delays",
+    "DelaysError": "_core",
+    "Replay": "timers",
     "Run": "run",
     "RunError": "run",
     "Scenario": "scenario",
@@ -44,6 +54,8 @@ _LATER = {
     "load": "scenario",
     "new_scenario": "scenario",
     "open_run": "run",
+    "read_delays": "delays",
+    "replay": "timers",
 }
 
 

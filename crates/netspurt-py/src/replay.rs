@@ -207,3 +207,9 @@ pub fn adapt(estimator: &str, from_ns: u64, to_ns: u64) -> PyResult<(u32, u32, u
     let timers = (found.timers.0.as_nanos(), found.timers.1.as_nanos());
     Ok((found.samples_short, found.samples_to_settle, timers.0, timers.1))
 }
+
+/// The shortest text of an estimator.
+#[pyfunction]
+pub fn estimator_text(text: &str) -> PyResult<String> {
+    EstimatorConfig::parse(text).map(|config| config.to_string()).map_err(refused)
+}

@@ -34,7 +34,14 @@ fn every_script_is_read_and_says_what_it_shows_where_that_is_written_and_what_br
     let mut titles = BTreeSet::new();
     for Script { name, options, events, .. } in &scripts {
         assert!(!options.title.is_empty() && titles.insert(&options.title), "{name}: its title");
-        let cited = options.clauses.iter().all(|clause| clause.starts_with("RFC "));
+        // An RFC, an Internet-Draft, or authors and a year.
+        let year = |word: &str| word.parse::<u16>().is_ok_and(|year| (1980..2030).contains(&year));
+        let source = |clause: &String| {
+            clause.starts_with("RFC ")
+                || clause.starts_with("draft-")
+                || clause.split(' ').any(year)
+        };
+        let cited = options.clauses.iter().all(source);
         assert!(cited && !options.clauses.is_empty(), "{name}: its clause");
         assert!(options.profile.is_some(), "{name}: its profile");
         assert!(!options.fails_with.is_empty(), "{name}: what it fails with");
@@ -157,7 +164,8 @@ impl Subject for Parrot {
     }
 
     fn inject(&mut self, _: Time, segment: &Segment) {
-        if segment.flags.has(Flags::SYN) {
+        // A later SYN tells no other beginning.
+        if segment.flags.has(Flags::SYN) && self.peer_isn == 0 {
             self.peer_isn = segment.seq;
         }
         self.heard += 1;

@@ -21,6 +21,8 @@ Statistic = Callable[[Floats], Floats]
 RESAMPLES = 2000
 #: Probes are summed by so many bins at most before blocks are drawn.
 BINS = 50_000
+#: The most values that are held at once.
+_ROOM = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -238,11 +240,17 @@ def _resample(rows: Floats, length: int, seed: int) -> Floats:
     length = min(length, n)
     whole, rest = divmod(n, length)
     running = np.concatenate([np.zeros((1, k)), np.cumsum(np.concatenate([rows, rows]), axis=0)])
+    places = np.arange(n)
+    blocks = running[places + length] - running[places]
+    remainders = running[places + rest] - running[places]
     rng = np.random.default_rng(seed)
     sums = np.empty((RESAMPLES, k))
-    for place in range(RESAMPLES):
-        starts = rng.integers(0, n, size=whole)
-        last = rng.integers(0, n)
-        blocks = running[starts + length] - running[starts]
-        sums[place] = blocks.sum(axis=0) + running[last + rest] - running[last]
+    at_once = max(1, _ROOM // n)
+    for done in range(0, RESAMPLES, at_once):
+        count = min(at_once, RESAMPLES - done)
+        # How often each block is drawn, so that the sums are one product of matrices.
+        starts = rng.integers(0, n, size=(count, whole)) + n * np.arange(count)[:, np.newaxis]
+        drawn = np.bincount(starts.ravel(), minlength=count * n).reshape(count, n)
+        last = rng.integers(0, n, size=count)
+        sums[done : done + count] = drawn @ blocks + remainders[last]
     return sums

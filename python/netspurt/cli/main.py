@@ -11,7 +11,7 @@ import sys
 import typer
 
 from netspurt._core import __version__
-from netspurt.cli import doctor, plotting, running, scripts, tables
+from netspurt.cli import doctor, plotting, replaying, running, scripts, tables
 from netspurt.cli.output import complain
 from netspurt.cli.papers import app as papers_app
 
@@ -42,6 +42,7 @@ def _root(
 
 
 app.command("run")(running.run)
+app.command("replay")(replaying.replay)
 app.command("script")(scripts.script)
 app.command("new")(running.new)
 app.command("schema")(running.schema)

@@ -66,7 +66,7 @@ pub struct AckInfo {
     pub rtt: Option<Duration>,
     /// Smoothed round trip; `None` before the first sample.
     pub srtt: Option<Duration>,
-    /// The least round trip so far, within the window the sender keeps (RFC 8985 §6.1).
+    /// The least round trip so far, within the window the sender keeps (RFC 8985 §6.2 step 1).
     pub min_rtt: Option<Duration>,
     /// The oldest octet not acknowledged, after this ACK.
     pub una: u64,

@@ -75,6 +75,7 @@ impl TcpSpec {
             // Another law has another slow start.
             merged.remove("abc_limit");
             merged.remove("slow_start_exit");
+            merged.remove("fast_convergence");
         }
         for (key, value) in own {
             match (merged.get_mut(&key), value) {

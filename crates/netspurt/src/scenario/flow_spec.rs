@@ -130,6 +130,9 @@ pub struct TcpSpec {
     /// What ends slow start before a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow_start_exit: Option<SlowStartWord>,
+    /// Whether CUBIC leaves room for others at a second loss below its plateau (RFC 9438 §4.7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fast_convergence: Option<bool>,
     /// Spreads each window over a round trip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing: Option<bool>,

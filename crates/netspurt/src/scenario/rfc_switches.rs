@@ -51,6 +51,10 @@ pub(super) fn spell_out(config: &RfcConfig) -> TcpSpec {
         congestion: Some(congestion),
         abc_limit,
         slow_start_exit,
+        fast_convergence: match config.congestion {
+            CongestionConfig::Cubic(law) => Some(law.fast_convergence),
+            _ => None,
+        },
         pacing: Some(config.pacing),
         nagle: Some(config.nagle),
         quick_acks: Some(SegmentCount(config.quick_acks_segs.into())),
@@ -276,6 +280,10 @@ fn congestion(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), P
             CongestionWord::Westwood => CongestionConfig::Westwood(WestwoodConfig::default()),
         };
     }
+    if tcp.fast_convergence.is_some() && !matches!(config.congestion, CongestionConfig::Cubic(_)) {
+        let message = "only CUBIC has a plateau to lower";
+        return Err(problem(name, "fast_convergence", message).fix("leave `fast_convergence` out"));
+    }
     let limit = tcp.abc_limit.map(|limit| u32::try_from(limit.0).unwrap_or(u32::MAX));
     let exit = tcp.slow_start_exit.map(|word| match word {
         SlowStartWord::None => SlowStartExit::None,
@@ -295,6 +303,7 @@ fn congestion(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), P
             }
             law.abc_limit_segs = limit.unwrap_or(law.abc_limit_segs);
             law.slow_start_exit = exit.unwrap_or(law.slow_start_exit);
+            law.fast_convergence = tcp.fast_convergence.unwrap_or(law.fast_convergence);
         }
         CongestionConfig::Bbr(_) => {
             let given = [("abc_limit", limit.is_some()), ("slow_start_exit", exit.is_some())];

@@ -133,6 +133,49 @@ fn in_the_reno_friendly_region_the_window_grows_as_renos() {
     }
 }
 
+/// The average window, in segments, where every `every`-th segment is lost and ACKs come at even
+/// distances in each round trip; the first half of 16 cycles is left out. They begin at `peak`
+/// segments: from elsewhere the plateau takes long to come back to where a cycle ends on it.
+fn average_window(rtt: Duration, every: u64, peak: u64) -> f64 {
+    let mut cubic = Cubic::new(CubicConfig { fast_convergence: false, ..Default::default() });
+    let mut window = lose(&mut cubic, Window { cwnd: peak * SMSS, ssthresh: Window::NO_THRESHOLD });
+    let (mut now, mut half) = (Time::ZERO, Time::ZERO);
+    for segment in 1..=every * 16 {
+        if segment % every == 0 {
+            window = lose(&mut cubic, window);
+        }
+        now += Duration::from_nanos(rtt.as_nanos() * SMSS / window.cwnd);
+        cubic.on_ack(&AckInfo { now, srtt: Some(rtt), ..ack(0) }, &mut window);
+        if segment == every * 8 {
+            half = now;
+        }
+    }
+    (every * 8) as f64 * rtt.as_nanos() as f64 / (now - half).as_nanos() as f64
+}
+
+/// §5.1, tables 1 and 2, the columns of C = 0.4: the average windows that the response function
+/// gives for deterministic losses, by the curve 1.054 (RTT/p)^0.75, or Reno's where that is
+/// more. The formulas are of a continuous window, so 6 % are allowed.
+#[test]
+fn the_average_windows_are_those_of_the_rfcs_tables() {
+    for (rtt_ms, every, segments) in [
+        (100, 100, 12.0),
+        (100, 1_000, 38.0),
+        (100, 10_000, 187.0),
+        (100, 100_000, 1054.0),
+        (10, 100, 12.0),
+        (10, 1_000, 38.0),
+        (10, 10_000, 120.0),
+        (10, 100_000, 379.0),
+    ] {
+        // A cycle of the curve from 0.7 to 1 has 0.925 of its peak on average.
+        let peak = (segments / 0.925) as u64;
+        let found = average_window(Duration::from_millis(rtt_ms), every, peak);
+        let off = found / segments - 1.0;
+        assert!(off.abs() < 0.06, "{rtt_ms} ms, 1 in {every}: {found}, not {segments}");
+    }
+}
+
 /// §4.6: ssthresh is 0.7 of the flight, two segments at least; §4.7: W_max is the window, or 0.85
 /// of it below the last one.
 #[test]

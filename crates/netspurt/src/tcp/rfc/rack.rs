@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 use super::board::{Board, Sent};
 
 /// Round trips without a duplicate report after which the reordering window shrinks back
-/// (RFC 8985 §6.2.4, "16 loss recoveries").
+/// (RFC 8985 §6.2 step 4, "16 loss recoveries").
 const PERSISTENCE: u8 = 16;
 /// The window is this share of the least round trip, times its multiplier.
 const QUARTERS: u64 = 4;

@@ -1,0 +1,294 @@
+"""`netspurt replay`: which retransmission timer for these delays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netspurt.cli.options import one_of
+from netspurt.cli.output import columns, paint, print_json, width, wrapped
+
+if TYPE_CHECKING:
+    from netspurt.analysis.bootstrap import Interval
+    from netspurt.delays import Delays
+    from netspurt.timers import Law, Replay
+
+_ORDERS = ("sequence", "causal")
+_PLOTS = ("timeline", "histogram", "scatter", "pareto")
+_EPILOG = (
+    "An estimator is a name with constants where they are not the published ones, as in "
+    "mills:g=3 or linux:rto_min=50ms. A range makes a grid: mills:g=1.5..3/16."
+)
+
+
+def replay(
+    files: Annotated[
+        list[Path], typer.Argument(help="Recordings: see `netspurt delays`.", show_default=False)
+    ],
+    estimators: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--estimator", "-e", metavar="NAME[:KEY=VALUE,...]", help=f"A timer. {_EPILOG}"
+        ),
+    ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            parser=one_of(_ORDERS),
+            metavar="ORDER",
+            help="sequence: one probe in flight, as RFC 889. causal: as replies came. By default "
+            "as the recording was made.",
+        ),
+    ] = None,
+    clock: Annotated[
+        str, typer.Option(help="The host's clock: exact, linux, or a tick such as '10 ms'.")
+    ] = "exact",
+    told: Annotated[
+        bool,
+        typer.Option("--told", help="Tell the timers of their timeouts, so that they back off."),
+    ] = False,
+    read_as: Annotated[
+        str | None, typer.Option("--format", help="Read the files as this format.")
+    ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(help="Seconds from one probe to the next, where a file has no times."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A folder for pictures and for replay.parquet with all numbers."),
+    ] = None,
+    rfc889: Annotated[
+        bool, typer.Option("--rfc889", help="Print each line as the table of RFC 889 has it.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
+) -> None:
+    """Replay retransmission timers on recorded delays, and say which to take."""
+    from netspurt.delays import read_delays
+    from netspurt.timers import USUAL
+    from netspurt.timers import replay as run
+
+    named = estimators or list(USUAL)
+    replays = []
+    for file in files:
+        found = read_delays(file, format=read_as, interval=interval)
+        for bad in found.malformed[:_SHOWN] if not as_json else ():
+            typer.echo(f"{file}:{bad.line}: left out, {bad.why}: {bad.text}", err=True)
+        if len(found.malformed) > _SHOWN and not as_json:
+            more = len(found.malformed) - _SHOWN
+            typer.echo(f"{file}: {more} more lines left out; `netspurt delays` lists all", err=True)
+        for one in found:
+            laws, notes = _laws(one, named, order=order, clock=clock, told=told)
+            for note in notes if not as_json else ():
+                typer.echo(note, err=True)
+            replays.append(run(one, laws, order=order, clock=clock, told=told))
+    if as_json:
+        print_json([_as_data(one) for one in replays])
+    else:
+        for place, one in enumerate(replays):
+            if place:
+                typer.echo()
+            for line in _rfc889_lines(one) if rfc889 else _lines(one):
+                typer.echo(line)
+    if out is not None:
+        for path in _save(replays, out):
+            if not as_json:
+                typer.echo(path)
+
+
+def _laws(
+    delays: Delays, named: list[str], *, order: str | None, clock: str, told: bool
+) -> tuple[list[str], list[str]]:
+    """Return the estimators to show, of grids only the front, and what is to be said of those."""
+    from netspurt.grids import is_grid
+    from netspurt.timers import grid_front
+
+    laws, notes = [], []
+    for text in named:
+        if not is_grid(text):
+            laws.append(text)
+            continue
+        front, count = grid_front(delays, text, order=order, clock=clock, told=told)
+        shown = _spread(front, _MOST_OF_A_GRID)
+        laws += shown
+        note = f"{text}: {_count(count, 'setting')}, {len(front)} that no other one beats"
+        notes.append(note + (f", {len(shown)} of these shown" if len(shown) < len(front) else ""))
+    return laws, notes
+
+
+#: Settings of a grid that are shown.
+_MOST_OF_A_GRID = 12
+
+
+def _spread(items: list[str], most: int) -> list[str]:
+    """Return some items from first to last."""
+    if len(items) <= most:
+        return items
+    return [items[round(place * (len(items) - 1) / (most - 1))] for place in range(most)]
+
+
+#: Malformed lines that are shown.
+_SHOWN = 5
+
+
+def _lines(of: Replay) -> Iterator[str]:
+    yield from wrapped([[_head(of.delays)]], [width(120)])
+    for note in of.delays.notes:
+        yield from wrapped([[paint(note, "dim")]], [width(120)])
+    told = "told of its timeouts" if of.told else "asked, not told"
+    yield paint(f"order {of.order}, clock {of.clock}, the timer {told}", "dim")
+    yield ""
+    heading = ["", "needless", "95 % interval", "mean timer", "waited per loss", "efficiency"]
+    rows = [heading, *(_row(law) for law in of.laws)]
+    lines = columns(rows, right=(1, 2, 3, 4, 5))
+    yield paint(next(lines), "dim")
+    yield from lines
+    said = of.recommendation()
+    if said:
+        yield ""
+        yield from wrapped([[" ".join(said)]], [width(100)])
+
+
+def _head(delays: Delays) -> str:
+    import numpy as np
+
+    share = f" ({100 * delays.lost / delays.sent:.2f} %)" if delays.lost else ""
+    text = f"{delays.name}: {_count(delays.sent, 'probe')}, {_grouped(delays.received)} answered, "
+    text += f"{_grouped(delays.lost)} lost{share}"
+    if delays.late:
+        text += f", {_grouped(delays.late)} late"
+    if delays.duplicates:
+        text += f", {_grouped(delays.duplicates)} duplicates"
+    rtt = delays.rtt_s[~np.isnan(delays.rtt_s)]
+    if len(rtt):
+        low, middle, high = np.percentile(rtt, [1, 50, 99])
+        text += f" · {_span(middle)} median, {_span(low)}-{_span(high)} (1-99 %)"
+    return text + (f" · read as {delays.format}" if delays.format else "")
+
+
+def _row(law: Law) -> list[str]:
+    ends = law.needless_share
+    counts = (
+        f"{_plain(ends.low * law.answered)} .. {_plain(ends.high * law.answered)}"
+        if math.isfinite(ends.low)
+        else "-"
+    )
+    return [
+        law.estimator,
+        _grouped(law.needless),
+        counts,
+        _span(law.timer.value),
+        _span(law.waited_per_loss),
+        f"{law.efficiency:.3f}",
+    ]
+
+
+def _rfc889_lines(of: Replay) -> Iterator[str]:
+    """Yield what RFC 889's table prints: whole seconds, tenths, whole ms, two digits, cut off."""
+    yield from wrapped([[_head(of.delays)]], [width(120)])
+    heading = ["", "total s", "lost", "time s", "rtx", "time s", "mean ms", "CoV", "eff"]
+    yield from columns([heading, *map(_rfc889_row, of.laws)], right=range(1, 9))
+
+
+def _rfc889_row(law: Law) -> list[str]:
+    return [
+        law.estimator,
+        str(math.floor(law.total)),
+        str(law.lost),
+        f"{math.floor(law.waited * 10) / 10:.1f}",
+        str(law.needless),
+        f"{math.floor(law.needless_time * 10) / 10:.1f}",
+        str(math.floor(law.mean * 1000)),
+        f"{law.cov:.2f}".removeprefix("0"),
+        law.printed_efficiency,
+    ]
+
+
+def _as_data(of: Replay) -> dict[str, Any]:
+    it = of.delays
+    return {
+        "recording": it.name,
+        "format": it.format,
+        "measure": it.measure,
+        "send_times": it.send_times,
+        "notes": it.notes,
+        "order": of.order,
+        "clock": of.clock,
+        "told": of.told,
+        "sent": it.sent,
+        "received": it.received,
+        "lost": it.lost,
+        "late": it.late,
+        "duplicates": it.duplicates,
+        "block": of.block,
+        "estimators": [_law_data(law) for law in of.laws],
+        "front": [law.estimator for law in of.front()],
+        "recommendation": of.recommendation(),
+    }
+
+
+def _law_data(law: Law) -> dict[str, Any]:
+    percents = (50, 90, 99, 100)
+    waits, short = law.wait_percentiles(percents), law.short_percentiles(percents)
+    return {
+        "estimator": law.estimator,
+        "needless": law.needless,
+        "needless_share": _interval(law.needless_share),
+        "mean_timer_s": _interval(law.timer),
+        "good_s": law.good,
+        "waited_s": law.waited,
+        "waited_per_loss_s": _known(law.waited_per_loss),
+        "waited_in_delays": _known(law.waited_in_delays),
+        "needless_s": law.needless_time,
+        "total_s": law.total,
+        "mean_s": law.mean,
+        "cov": _known(law.cov),
+        "efficiency": _known(law.efficiency),
+        "efficiency_printed": law.printed_efficiency,
+        "bad_share": _known(law.bad_share),
+        "waited_percentiles_s": {f"p{p}": _known(v) for p, v in zip(percents, waits, strict=True)},
+        "short_percentiles_s": {f"p{p}": _known(v) for p, v in zip(percents, short, strict=True)},
+    }
+
+
+def _interval(of: Interval) -> dict[str, float | None]:
+    return {"value": _known(of.value), "low": _known(of.low), "high": _known(of.high)}
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _save(replays: list[Replay], out: Path) -> Iterator[Path]:
+    from netspurt.timers import save_records
+
+    out.mkdir(parents=True, exist_ok=True)
+    yield save_records(replays, out / "replay.parquet")
+    for place, one in enumerate(replays, start=1):
+        for kind in _PLOTS:
+            name = f"replay-{kind}.png" if len(replays) == 1 else f"replay-{place}-{kind}.png"
+            yield getattr(one.plot, kind)(out / name)
+
+
+def _grouped(count: int) -> str:
+    return f"{count:,}"
+
+
+def _count(count: int, what: str) -> str:
+    return f"{_grouped(count)} {what}{'' if count == 1 else 's'}"
+
+
+def _plain(value: float) -> str:
+    return f"{value:.0f}" if value >= 9.95 or float(value).is_integer() else f"{value:.1f}"
+
+
+def _span(seconds: float) -> str:
+    if not math.isfinite(seconds):
+        return "-"
+    if seconds >= 1:
+        return f"{seconds:.3g} s" if seconds < 1000 else f"{seconds:.0f} s"
+    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} µs"

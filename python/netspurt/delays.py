@@ -1,0 +1,284 @@
+"""Recorded delays: probes of a path, and what became of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netspurt import _core
+
+#: How probes followed each other: one in flight, or by the clock.
+Order = Literal["sequence", "causal"]
+
+
+class Delays:
+    """A recording of one path.
+
+    Made by `read_delays` from what tools write, or by `Delays.of` from arrays.
+
+    Examples
+    --------
+    >>> import netspurt as ns
+    >>> path = ns.Delays.of([0.040, 0.042, None, 0.041], every=1.0)
+    >>> path.sent, path.received, path.lost
+    (4, 3, 1)
+    """
+
+    def __init__(self, core: _core.Delays) -> None:
+        self._core = core
+
+    @classmethod
+    def of(  # noqa: PLR0913 - each is a column of its own
+        cls,
+        rtt: ArrayLike,
+        *,
+        sent: ArrayLike | None = None,
+        every: float | None = None,
+        wire_bytes: ArrayLike | None = None,
+        order: Order | None = None,
+        name: str = "delays",
+    ) -> Delays:
+        """Return the recording of probes whose delays are known.
+
+        Parameters
+        ----------
+        rtt
+            Delays in seconds, shape (n,); NaN or `None` where no reply came.
+        sent
+            When each probe left, in seconds, shape (n,), in order; or
+        every
+            the seconds from one probe to the next. With neither, nobody knows.
+        wire_bytes
+            Octets of each probe on the wire, shape (n,).
+        order
+            How the probes followed each other; by default `causal` where their times are known
+            and `sequence`, one in flight, where not.
+        name
+            What it is called.
+
+        Raises
+        ------
+        ValueError
+            When the columns do not fit together.
+        """
+        delays = np.asarray(rtt, dtype=np.float64)
+        if delays.ndim != 1:
+            raise ValueError(f"rtt has the shape {delays.shape}: one delay a probe is asked for")
+        wrong = np.flatnonzero((delays < 0) | np.isinf(delays))
+        if len(wrong):
+            raise ValueError(f"rtt[{wrong[0]}] is {delays[wrong[0]]:g} s: delays are 0 or more")
+        if every is not None:
+            if sent is not None:
+                raise ValueError("`sent` and `every` both say when probes left: give one of them")
+            sent = np.arange(len(delays)) * every
+        order = order or ("sequence" if sent is None else "causal")
+        core = _core.Delays(
+            name,
+            _nanoseconds(np.where(np.isnan(delays), -1e-9, delays)),
+            None if sent is None else _instants(sent, len(delays)),
+            None if wire_bytes is None else _octets(wire_bytes, len(delays)),
+            order,
+        )
+        return cls(core)
+
+    @property
+    def name(self) -> str:
+        """What it is called: its file, and within it the path where there are several."""
+        return self._core.name
+
+    @property
+    def format(self) -> str:
+        """What it was read as."""
+        return self._core.format
+
+    @property
+    def measure(self) -> str:
+        """What its numbers are: `round-trip`, `one-way`, or `smoothed`, a filter's output."""
+        return self._core.measure
+
+    @property
+    def order(self) -> str:
+        """How its probes followed each other: `sequence`, one in flight, or `causal`."""
+        return self._core.order
+
+    @property
+    def send_times(self) -> str:
+        """Where the times of sending come from: `recorded`, `reckoned` or `unknown`."""
+        return self._core.send_times
+
+    @property
+    def sent(self) -> int:
+        """How many probes left."""
+        return self._core.counts[0]
+
+    @property
+    def received(self) -> int:
+        """How many were answered, in time or late."""
+        return self._core.counts[1]
+
+    @property
+    def lost(self) -> int:
+        """How many no reply is known to."""
+        return self._core.counts[2]
+
+    @property
+    def late(self) -> int:
+        """How many were answered after the tool had given them up."""
+        return self._core.counts[3]
+
+    @property
+    def untimed(self) -> int:
+        """How many were answered, as the recording says, without a delay that it tells."""
+        return self._core.counts[4]
+
+    @property
+    def duplicates(self) -> int:
+        """Replies beyond the first to a probe."""
+        return self._core.counts[5]
+
+    @property
+    def notes(self) -> list[str]:
+        """What was assumed or left out, a sentence each."""
+        return self._core.notes
+
+    def __len__(self) -> int:
+        """Return how many probes have a row."""
+        return len(self._core)
+
+    def __repr__(self) -> str:
+        read = f", read as {self.format}" if self.format else ""
+        return f"<Delays {self.name!r}: {self.sent} probes, {self.lost} lost{read}>"
+
+    @property
+    def number(self) -> NDArray[np.uint64]:
+        """The probes' numbers, shape (n,)."""
+        return self._core.number()
+
+    @property
+    def sent_s(self) -> NDArray[np.float64]:
+        """When each left, in seconds since the recording began, shape (n,)."""
+        return self._core.sent_ns() / 1e9
+
+    @property
+    def rtt_s(self) -> NDArray[np.float64]:
+        """The delays in seconds, shape (n,); NaN where lost."""
+        rtt = self._core.rtt_ns()
+        return np.where(rtt < 0, np.nan, rtt / 1e9)
+
+    @property
+    def late_replies(self) -> NDArray[np.bool_]:
+        """Which replies came after the tool had given the probe up, shape (n,)."""
+        return self._core.late()
+
+    @property
+    def wire_bytes(self) -> NDArray[np.uint32]:
+        """Octets of each probe on the wire, shape (n,); zero where unknown."""
+        return self._core.wire_bytes()
+
+
+def _nanoseconds(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.rint(seconds * 1e9).astype(np.int64)
+
+
+def _instants(sent: ArrayLike, count: int) -> NDArray[np.int64]:
+    instants = np.asarray(sent, dtype=np.float64)
+    if instants.shape != (count,):
+        raise ValueError(f"`sent` has the shape {instants.shape}, and there are {count} delays")
+    if count and (not np.isfinite(instants).all() or (np.diff(instants) < 0).any()):
+        raise ValueError("`sent` goes back in time: put the probes in the order of sending")
+    return _nanoseconds(instants - instants[0] if count else instants)
+
+
+def _octets(wire_bytes: ArrayLike, count: int) -> NDArray[np.uint32]:
+    octets = np.asarray(wire_bytes)
+    if octets.shape != (count,):
+        raise ValueError(f"`wire_bytes` has the shape {octets.shape}, and there are {count} delays")
+    return octets.astype(np.uint32)
+
+
+@dataclass(frozen=True)
+class Malformed:
+    """A line that looks like part of the format and is not.
+
+    Attributes
+    ----------
+    line
+        Its number, from 1.
+    text
+        How it begins.
+    why
+        What is wrong.
+    """
+
+    line: int
+    text: str
+    why: str
+
+
+class Recordings(list[Delays]):
+    """The recordings in a file.
+
+    Attributes
+    ----------
+    malformed
+        The lines that made no sense.
+    """
+
+    malformed: list[Malformed]
+
+    def __init__(self, recordings: list[Delays], malformed: list[Malformed]) -> None:
+        super().__init__(recordings)
+        self.malformed = malformed
+
+
+def read_delays(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - what users call it
+    interval: float | None = None,
+    columns: Mapping[str, Any] | None = None,
+) -> Recordings:
+    """Read recorded delays: what ping and many other tools write.
+
+    Parameters
+    ----------
+    path
+        The file.
+    format
+        What to read it as; by default its content tells.
+    interval
+        Seconds from one probe to the next, where the file does not tell when they left.
+    columns
+        Which columns of a table are which: `rtt`, `sent`, `received`, `seq`, `lost`, `group`,
+        `unit`, `time_unit`, to names or places counted from 1; `one_way` to a truth value.
+
+    Returns
+    -------
+    Recordings
+        A list of `Delays`, and in `malformed` the lines that made no sense.
+
+    Raises
+    ------
+    DelaysError
+        When the file is empty, of no format that is known, or without a single delay.
+    OSError
+        When it cannot be read.
+    """
+    words = [
+        (key, str(value).lower() if isinstance(value, bool) else str(value))
+        for key, value in (columns or {}).items()
+    ]
+    found, malformed = _core.read_delays(
+        os.fspath(path),
+        Path(path).read_bytes(),
+        format=format,
+        interval_ns=None if interval is None else round(interval * 1e9),
+        columns=words or None,
+    )
+    return Recordings([Delays(one) for one in found], [Malformed(*one) for one in malformed])

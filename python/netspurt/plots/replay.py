@@ -1,0 +1,276 @@
+"""Pictures of replays: delays and timers over time, how delays and waits are spread, the front."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+from numpy.typing import NDArray
+
+from netspurt.plots.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    RED,
+    SKY,
+    legend,
+    new_figure,
+)
+
+if TYPE_CHECKING:
+    from netspurt.analysis.bootstrap import Interval
+
+#: Colours of laws, in their order.
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK)
+
+Floats = NDArray[np.float64]
+
+
+class Recording(Protocol):
+    """A recording of delays."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def send_times(self) -> str:
+        """Whether anybody knows when probes left."""
+
+    @property
+    def sent_s(self) -> Floats:
+        """When each probe left, in seconds."""
+
+    @property
+    def rtt_s(self) -> Floats:
+        """The delays in seconds; NaN where lost."""
+
+
+class JudgedBy(Protocol):
+    """A law and what it made of a recording."""
+
+    @property
+    def estimator(self) -> str:
+        """Its name."""
+
+    @property
+    def waits(self) -> Floats:
+        """The timer of each probe, in seconds."""
+
+    @property
+    def needless_share(self) -> Interval:
+        """Needless resends an answer."""
+
+    @property
+    def timer(self) -> Interval:
+        """The mean timer, in seconds."""
+
+
+class Judged(Protocol):
+    """Laws replayed on a recording."""
+
+    @property
+    def delays(self) -> Recording:
+        """The recording."""
+
+    @property
+    def laws(self) -> Sequence[JudgedBy]:
+        """What each law made of it."""
+
+    def front(self) -> Sequence[JudgedBy]:
+        """Return the laws that no other one beats."""
+
+
+def draw_timeline(axes: Axes, replay: Judged) -> None:
+    """Draw delays and timers over time, with what was lost and what was resent for nothing.
+
+    At most six laws are drawn; what is marked as needless is so for the first of them.
+    """
+    delays = replay.delays
+    rtt = delays.rtt_s
+    t = np.arange(len(rtt), dtype=float) if delays.send_times == "unknown" else delays.sent_s
+    axes.set_xlabel("probe" if delays.send_times == "unknown" else "sent [s]")
+    dots: Any = {"linestyle": "none", "marker": ".", "markersize": 3, "rasterized": True}
+    axes.plot(t, rtt, color=GREY, label="delay", **dots)
+    for law, colour in zip(replay.laws, COLOURS, strict=False):
+        axes.step(t, law.waits, where="post", color=colour, linewidth=1.1, label=law.estimator)
+    first = replay.laws[0]
+    with np.errstate(invalid="ignore"):
+        needless = rtt > first.waits
+    if needless.any():
+        marks: Any = {"linestyle": "none", "marker": "x", "markersize": 6, "color": RED}
+        label = f"needless under {first.estimator}"
+        axes.plot(t[needless], rtt[needless], label=label, **marks)
+    _seconds_axis(axes, "delay, timer", np.concatenate([rtt, *(law.waits for law in replay.laws)]))
+    lost = np.isnan(rtt)
+    if lost.any():
+        bottom = axes.get_ylim()[0]
+        ticks: Any = {"linestyle": "none", "marker": "|", "markersize": 9, "color": BLACK}
+        axes.plot(t[lost], np.full(lost.sum(), bottom), label="lost", clip_on=False, **ticks)
+        axes.set_ylim(bottom=bottom)
+
+
+def draw_histogram(axes: Axes, replay: Judged) -> None:
+    """Draw how many delays there are of each length, and how long each law's timers are."""
+    rtt = replay.delays.rtt_s
+    known = rtt[~np.isnan(rtt)]
+    if not len(known):
+        raise ValueError(f"{replay.delays.name}: no probe was answered, there is nothing to draw")
+    everything = np.concatenate([known, *(law.waits for law in replay.laws)])
+    low, high = max(float(everything.min()), 1e-6), max(float(everything.max()), 2e-6)
+    bins = np.geomspace(low, high * 1.001, 80).tolist()
+    axes.hist(known, bins=bins, color=GREY, alpha=0.6, label="delays")
+    for law, colour in zip(replay.laws, COLOURS, strict=False):
+        axes.hist(law.waits, bins=bins, histtype="step", color=colour, label=law.estimator)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.xaxis.set_major_formatter(FuncFormatter(_brief))
+    axes.xaxis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
+    axes.set_xlabel("delay, timer")
+    axes.set_ylabel("probes")
+
+
+def draw_scatter(axes: Axes, replay: Judged) -> None:
+    """Draw each answered probe: its delay, and the timer that ran for it.
+
+    Below the diagonal the timer was shorter than the delay: the probe was resent for nothing.
+    """
+    rtt = replay.delays.rtt_s
+    known = ~np.isnan(rtt)
+    if not known.any():
+        raise ValueError(f"{replay.delays.name}: no probe was answered, there is nothing to draw")
+    for law, colour in zip(replay.laws, COLOURS, strict=False):
+        dots: Any = {"linestyle": "none", "marker": ".", "markersize": 3, "rasterized": True}
+        axes.plot(rtt[known], law.waits[known], color=colour, label=law.estimator, **dots)
+    most = float(np.max(rtt[known]))
+    least = float(np.min(rtt[known]))
+    axes.plot([least, most], [least, most], color=BLACK, linewidth=1, label="timer = delay")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(_brief))
+        axis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
+    axes.set_xlabel("delay")
+    axes.set_ylabel("timer")
+
+
+def draw_pareto(axes: Axes, replay: Judged) -> None:
+    """Draw needless resends against the mean timer, with intervals, and the front."""
+    front = replay.front()
+    shares = [law.needless_share for law in replay.laws]
+    # A logarithm has no zero: laws that never resent for nothing stand left of all others.
+    seen = [share.value for share in shares if share.value > 0] or [shares[0].high]
+    least = min(seen) / 3
+    for place, law in enumerate(replay.laws):
+        share, timer = law.needless_share, law.timer
+        x, low, high = (max(end, least) for end in (share.value, share.low, share.high))
+        colour = COLOURS[place % len(COLOURS)]
+        shape: Any = {"color": colour, "marker": "o" if law in front else "s", "capsize": 2}
+        axes.errorbar(
+            x,
+            timer.value,
+            xerr=[[x - low], [high - x]],
+            yerr=[[max(timer.value - timer.low, 0)], [max(timer.high - timer.value, 0)]],
+            linestyle="none",
+            markerfacecolor=colour if law in front else "white",
+            label=law.estimator + ("" if share.value > 0 else " (none seen)"),
+            **shape,
+        )
+    xs = [max(law.needless_share.value, least) for law in front]
+    axes.step(xs, [law.timer.value for law in front], where="post", color=GREY, linewidth=1)
+    axes.set_xscale("log")
+    axes.set_xlabel("needless resends an answer")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(FuncFormatter(_brief))
+    axes.yaxis.set_minor_formatter(FuncFormatter(_brief))
+    axes.set_ylabel("mean timer")
+
+
+#: Kinds of pictures by name.
+KINDS: dict[str, Callable[[Axes, Judged], None]] = {
+    "timeline": draw_timeline,
+    "histogram": draw_histogram,
+    "scatter": draw_scatter,
+    "pareto": draw_pareto,
+}
+
+
+def draw(replay: Judged, kind: str) -> Figure:
+    """Return a figure of one kind.
+
+    Raises
+    ------
+    ValueError
+        When there is no such kind, or nothing to show.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"no picture of kind {kind!r}: there are {', '.join(KINDS)}")
+    figure, axes = new_figure()
+    KINDS[kind](axes, replay)
+    axes.set_title(Path(replay.delays.name).name, loc="left")
+    legend(axes)
+    return figure
+
+
+def _brief(seconds: float, _place: float = 0) -> str:
+    if seconds >= 1:
+        return f"{seconds:g} s"
+    return f"{seconds * 1e3:g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:g} µs"
+
+
+def _seconds_axis(axes: Axes, what: str, values: Floats) -> None:
+    """Label the y axis in ms or s; with a logarithmic scale where values are far apart."""
+    known = values[np.isfinite(values) & (values > 0)]
+    if not len(known):
+        return
+    typical, most = float(np.median(known)), float(np.max(known))
+    if most > 20 * typical:
+        axes.set_yscale("log")
+        axes.set_ylim(bottom=0.8 * float(np.min(known)))
+        axes.yaxis.set_major_formatter(FuncFormatter(_brief))
+        axes.yaxis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
+        axes.set_ylabel(what)
+        return
+    scale, unit = (1.0, "s") if most >= 2 else (1e-3, "ms")
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value / scale:g}"))
+    axes.set_ylabel(f"{what} [{unit}]")
+
+
+@dataclass(frozen=True)
+class ReplayPlots:
+    """The pictures of a replay: each writes a file, .png, .svg or .pdf, and returns its path."""
+
+    replay: Judged
+
+    def timeline(self, file: str | os.PathLike[str]) -> Path:
+        """Draw delays and timers over time."""
+        return self._save("timeline", file)
+
+    def histogram(self, file: str | os.PathLike[str]) -> Path:
+        """Draw how delays and timers are spread."""
+        return self._save("histogram", file)
+
+    def scatter(self, file: str | os.PathLike[str]) -> Path:
+        """Draw the timer of each probe against its delay."""
+        return self._save("scatter", file)
+
+    def pareto(self, file: str | os.PathLike[str]) -> Path:
+        """Draw needless resends against the mean timer."""
+        return self._save("pareto", file)
+
+    def _save(self, kind: str, file: str | os.PathLike[str]) -> Path:
+        from netspurt.plots import save
+
+        save(draw(self.replay, kind), [Path(file)])
+        return Path(file)

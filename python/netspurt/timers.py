@@ -1,0 +1,457 @@
+"""Retransmission timers replayed on recorded delays, and what to make of it.
+
+Open loop: each probe is judged by the timer that a law would have armed as it left. What a resend
+does to later delays, only a simulation or a live run can say.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt import _core
+from netspurt.analysis.bootstrap import BINS, Floats, Interval, Resamples, block_length
+from netspurt.delays import Delays
+from netspurt.grids import expand, two_gain_axes
+from netspurt.table import Table
+
+if TYPE_CHECKING:
+    from netspurt.plots.replay import ReplayPlots
+
+#: What is replayed where nobody names a law.
+USUAL = ("rfc6298", "rfc6298:min=0s", "linux", "quic", "mills", "mills-single")
+
+#: Above this share of needless resends nobody would call a timer quick.
+TOLERABLE = 0.01
+#: With fewer answers than this nothing is recommended.
+ENOUGH = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """What a law made of a recording. Times are in seconds.
+
+    Attributes
+    ----------
+    estimator
+        The law, with the constants that are not its published ones.
+    probes, answered, lost, needless
+        How many probes there were, and what became of them.
+    good, waited, needless_time
+        RFC 889's sums: all delays; the waits for what was lost; once more the delays of what was
+        sent again for nothing.
+    mean, cov, efficiency
+        RFC 889's: delays over all probes; their spread; `good` over all three sums.
+    bad_share, waited_in_delays
+        Allman and Paxson's: bad timeouts among all; the mean wait for a needed one in delays.
+    needless_share, timer
+        Needless resends an answer, and the mean timer of all probes, with their intervals.
+    """
+
+    estimator: str
+    probes: int
+    answered: int
+    lost: int
+    needless: int
+    good: float
+    waited: float
+    needless_time: float
+    mean: float
+    cov: float
+    efficiency: float
+    bad_share: float
+    waited_in_delays: float
+    needless_share: Interval
+    timer: Interval
+    _core: _core.Replayed = field(repr=False)
+
+    @property
+    def total(self) -> float:
+        """RFC 889's total time."""
+        return self.good + self.waited + self.needless_time
+
+    @property
+    def waited_per_loss(self) -> float:
+        """The mean wait of what was lost; NaN where nothing was."""
+        return self.waited / self.lost if self.lost else math.nan
+
+    @property
+    def printed_efficiency(self) -> str:
+        """The efficiency as RFC 889 prints it: two digits, the rest cut off."""
+        hundredths = math.floor(self.efficiency * 100 + 1e-9)
+        return "1" if hundredths >= 100 else f".{hundredths:02d}"
+
+    @cached_property
+    def waits(self) -> NDArray[np.float64]:
+        """How long after each probe left its timer fires, shape (probes,)."""
+        return self._core.wait_ns() / 1e9
+
+    def wait_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
+        """Return percentiles of the waits of what was lost; NaN where nothing was."""
+        lost = np.isnan(self._core_delays.rtt_s)
+        return _percentiles(self.waits[lost], percents)
+
+    def short_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
+        """Return percentiles of how much too short needless timers were; NaN without any."""
+        short = self._core_delays.rtt_s - self.waits
+        return _percentiles(short[short > 0], percents)
+
+    @property
+    def _core_delays(self) -> Delays:
+        return Delays(self._core.delays)
+
+
+def _percentiles(values: Floats, percents: Sequence[float]) -> Floats:
+    return np.percentile(values, percents) if len(values) else np.full(len(percents), np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """Laws replayed on a recording.
+
+    Attributes
+    ----------
+    delays
+        The recording.
+    order
+        `sequence`, RFC 889's with one probe in flight, or `causal`, by the replies' arrival.
+    clock
+        The host's: `exact`, `linux`, or the length of its ticks.
+    told
+        Whether the laws heard of their timeouts, and backed off.
+    laws
+        What each made of it, in the order given.
+    block
+        Probes a block of the intervals' resamples.
+    """
+
+    delays: Delays
+    order: str
+    clock: str
+    told: bool
+    laws: list[Law]
+    block: int
+    _resamples: Resamples = field(repr=False)
+
+    def __getitem__(self, estimator: str) -> Law:
+        """Return what a law made of it, by the text that names it.
+
+        Raises
+        ------
+        KeyError
+            When it was not replayed.
+        """
+        for law in self.laws:
+            if law.estimator == estimator:
+                return law
+        there = ", ".join(law.estimator for law in self.laws)
+        raise KeyError(f"{estimator!r} was not replayed; there are {there}")
+
+    def difference(self, first: Law, second: Law) -> tuple[Interval, Interval]:
+        """Return by how much two laws differ: needless resends an answer, and mean timer [s].
+
+        Both saw the same probes, so what the path did cancels out. Where fewer probes part them
+        than chance would, the first interval is widened to hold zero.
+        """
+        a, b = (self.laws.index(law) for law in (first, second))
+
+        def needless(sums: Floats) -> Floats:
+            share: Floats = (sums[2 + 2 * a] - sums[2 + 2 * b]) / sums[1]
+            return share
+
+        def timer(sums: Floats) -> Floats:
+            mean: Floats = (sums[3 + 2 * a] - sums[3 + 2 * b]) / sums[0]
+            return mean
+
+        share = self._resamples.interval(needless)
+        ones, others = (_needless(self.delays, law.waits) for law in (first, second))
+        only = (int(np.sum(ones & ~others)), int(np.sum(others & ~ones)))
+        if share.sign and _could_be_chance(*only):
+            ends = (min(share.low, 0.0), max(share.high, 0.0))
+            share = Interval(share.value, *ends, share.level, share.block)
+        return share, self._resamples.interval(timer)
+
+    def front(self) -> list[Law]:
+        """Return the laws that no other one beats in both needless resends and mean timer."""
+
+        def beaten(law: Law) -> bool:
+            mine = (law.needless, law.timer.value)
+            others = ((one.needless, one.timer.value) for one in self.laws)
+            return any(o != mine and o[0] <= mine[0] and o[1] <= mine[1] for o in others)
+
+        kept = [law for law in self.laws if not beaten(law)]
+        return sorted(kept, key=lambda law: (law.needless, law.timer.value))
+
+    def recommendation(self) -> list[str]:
+        """Return what the data say about which law to take, and what they cannot say."""
+        return _recommend(self)
+
+    def records(self) -> Table:
+        """Return the table `replay`: a row for each law and probe."""
+        return records([self])
+
+    @property
+    def plot(self) -> ReplayPlots:
+        """Pictures of it."""
+        from netspurt.plots.replay import ReplayPlots
+
+        return ReplayPlots(self)
+
+
+def replay(  # noqa: PLR0913 - each is a choice of its own
+    delays: Delays,
+    estimators: Iterable[str] = USUAL,
+    *,
+    order: str | None = None,
+    clock: str = "exact",
+    told: bool = False,
+    seed: int = 1,
+) -> Replay:
+    """Replay retransmission timers on a recording.
+
+    Parameters
+    ----------
+    delays
+        The recording.
+    estimators
+        Laws by name, with constants where they are not the published ones: `linux:rto_min=50ms`.
+    order
+        `sequence`: as RFC 889, one probe in flight. `causal`: a sample is known once its reply is
+        there. By default as the recording was made.
+    clock
+        How the host reads round trips and when its timers fire: `exact`, `linux`, or the length
+        of a tick, such as `10 ms`.
+    told
+        Whether laws hear of their timeouts, once a probe, and back off; the reply to a probe
+        sent again is then an ambiguous sample. By default they are asked for timers and get all
+        replies as samples, as RFC 889 has it and a sender with time stamps would.
+    seed
+        Of the intervals' resamples.
+
+    Raises
+    ------
+    ValueError
+        When a law is unknown, or the recording cannot be replayed: no probes, smoothed values,
+        no times of sending for the causal order.
+
+    Examples
+    --------
+    >>> import netspurt as ns
+    >>> path = ns.Delays.of([0.1, 0.2, None, 0.1, 0.3], every=1.0)
+    >>> mills = ns.replay(path, ["mills"]).laws[0]
+    >>> mills.needless, mills.lost, round(mills.waited, 3)
+    (1, 1, 0.25)
+    """
+    core = [
+        _core.replay(delays._core, text, order=order, clock=clock, told=told) for text in estimators
+    ]
+    if not core:
+        raise ValueError("no estimator to replay: name one, as in `rfc6298`")
+    waits = [one.wait_ns() / 1e9 for one in core]
+    resamples, block = _resamples(delays, waits, seed)
+    laws = [_law(one, place, delays, resamples) for place, one in enumerate(core)]
+    return Replay(delays, core[0].order, clock, told, laws, block, resamples)
+
+
+def grid_front(
+    delays: Delays, grid: str, *, order: str | None = None, clock: str = "exact", told: bool = False
+) -> tuple[list[str], int]:
+    """Return the estimators of a grid that no other one beats, and how many there were.
+
+    An estimator beats another with no more needless resends and no longer a mean timer. Grids of
+    RFC 889's filter run side by side in binary64; memory does not grow with them.
+
+    Parameters
+    ----------
+    delays
+        The recording.
+    grid
+        An estimator with ranges, as `mills:g=1.5..3/16`.
+    order, clock, told
+        As for `replay`.
+
+    Examples
+    --------
+    >>> import netspurt as ns
+    >>> path = ns.Delays.of([0.1, 0.1, 0.15, 0.1, 0.25], every=1.0)
+    >>> grid_front(path, "mills:g=1..3/5")
+    (['mills:g=1', 'mills:g=1.5', 'mills:g=2.5'], 5)
+    """
+    axes = two_gain_axes(grid)
+    if axes is not None and clock == "exact" and not told:
+        found, count = _core.two_gain_front(delays._core, **axes, order=order)
+        texts = [f"mills:falling={f:.9g},rising={r:.9g},g={g:.9g}" for f, r, g, *_ in found]
+        return [_core.estimator_text(text) for text in texts], count
+    kept: list[tuple[float, float, str]] = []
+    texts = expand([grid])
+    for text in texts:
+        sums = _core.replay(delays._core, text, order=order, clock=clock, told=told).account()
+        new = (sums["needless"], sums["timers_ns"], text)
+        if any(old[0] <= new[0] and old[1] <= new[1] for old in kept):
+            continue
+        kept = [old for old in kept if old[0] < new[0] or old[1] < new[1]] + [new]
+    return [_core.estimator_text(text) for _, _, text in sorted(kept)], len(texts)
+
+
+def records(replays: Iterable[Replay]) -> Table:
+    """Return the table `replay` of several replays: a row for each recording, law and probe."""
+    return Table(_core.replay_records([law._core for one in replays for law in one.laws]))
+
+
+def _needless(delays: Delays, waits: Floats) -> NDArray[np.bool_]:
+    with np.errstate(invalid="ignore"):
+        short: NDArray[np.bool_] = waits < delays.rtt_s
+    return short
+
+
+def _resamples(delays: Delays, waits: list[Floats], seed: int) -> tuple[Resamples, int]:
+    """Return resampled sums: probes, answers, then for each law needless resends and timers."""
+    rtt = delays.rtt_s
+    flags = [_needless(delays, one) for one in waits]
+    # Neighbours resemble each other as far as delays, and what exceeds timers, do.
+    length = max(block_length(column) for column in [rtt, *(f.astype(float) for f in flags)])
+    length = max(1, min(length, len(rtt) // 10))
+    step = -(-len(rtt) // BINS)
+    columns = [np.ones(len(rtt)), ~np.isnan(rtt)]
+    for one, flag in zip(waits, flags, strict=True):
+        columns += [flag, one]
+    edges = np.arange(0, len(rtt), step)
+    binned = np.stack([np.add.reduceat(column.astype(float), edges) for column in columns])
+    if binned.shape[1] == 1:
+        binned = np.repeat(binned, 2, axis=1) / 2
+    drawn = Resamples(binned, length=max(1, round(length / step)), seed=seed)
+    return drawn, length
+
+
+def _law(core: _core.Replayed, place: int, delays: Delays, resamples: Resamples) -> Law:
+    sums = core.account()
+    needless, answered = int(sums["needless"]), delays.received - delays.untimed
+    share = resamples.interval(lambda s: s[2 + 2 * place] / s[1])
+    # A resend seen never, or once, says little of how rare it is, and a resample says less: the
+    # interval is no narrower than Garwood's (1936) for a count.
+    low, high = poisson_interval(needless)
+    ends = (
+        (min(share.low, low / answered), max(share.high, high / answered))
+        if answered
+        else (math.nan, math.nan)
+    )
+    return Law(
+        estimator=core.estimator,
+        probes=int(sums["probes"]),
+        answered=answered,
+        lost=int(sums["lost"]),
+        needless=needless,
+        good=sums["good_ns"] / 1e9,
+        waited=sums["waited_ns"] / 1e9,
+        needless_time=sums["needless_ns"] / 1e9,
+        mean=sums["mean_ns"] / 1e9,
+        cov=sums["cov"],
+        efficiency=sums["efficiency"],
+        bad_share=sums["bad_share"],
+        waited_in_delays=sums["waited_in_delays"],
+        needless_share=Interval(share.value, *ends, share.level, share.block),
+        timer=resamples.interval(lambda s: s[3 + 2 * place] / s[0]),
+        _core=core,
+    )
+
+
+def poisson_interval(count: int, level: float = 0.95) -> tuple[float, float]:
+    """Return Garwood's interval for the mean of a Poisson count.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in poisson_interval(0)], [round(e, 3) for e in poisson_interval(4)]
+    ([0.0, 3.689], [1.09, 10.242])
+    """
+    from scipy.stats import chi2
+
+    tail = (1 - level) / 2
+    low = float(chi2.ppf(tail, 2 * count)) / 2 if count else 0.0
+    return low, float(chi2.ppf(1 - tail, 2 * count + 2)) / 2
+
+
+def _could_be_chance(one: int, other: int) -> bool:
+    """Whether a fair coin would part so many probes so unevenly in one case of twenty (McNemar)."""
+    from scipy.stats import binomtest
+
+    return one + other == 0 or bool(binomtest(one, one + other).pvalue > 0.05)
+
+
+def _recommend(of: Replay) -> list[str]:
+    laws = of.laws
+    if len(laws) < 2:
+        return []
+    answered = laws[0].answered
+    if answered < ENOUGH:
+        return [f"{answered} answered probes are too few to prefer one timer to another."]
+    fewest = min(laws, key=lambda law: (law.needless, law.timer.value))
+    alike = [law for law in laws if law is fewest or of.difference(law, fewest)[0].sign == 0]
+    safe = min(alike, key=lambda law: law.timer.value)
+    said = []
+    if len(alike) > 1:
+        names = _listed([law.estimator for law in alike])
+        said.append(f"In needless resends {names} cannot be told apart here.")
+    else:
+        said.append(f"{safe.estimator} resends least for nothing: {_needless_words(safe)}.")
+    quick = min(
+        (law for law in laws if law.needless <= TOLERABLE * answered),
+        key=lambda law: law.timer.value,
+        default=safe,
+    )
+    gain = of.difference(quick, safe)[1]
+    if quick is safe or gain.sign >= 0:
+        said.append(
+            f"Of these {safe.estimator} waits least, {_ms(safe.timer.value)} on average: take it."
+            if len(alike) > 1
+            else f"No other one that resends less than one in {round(1 / TOLERABLE)} for nothing "
+            f"waits less: take {safe.estimator}."
+        )
+    else:
+        said.append(
+            f"{quick.estimator} would wait {_ms(-gain.value)} less for a loss than "
+            f"{safe.estimator} ({_ms(quick.timer.value)}, not {_ms(safe.timer.value)}), and pays "
+            f"{_needless_words(quick)}. If a resend is cheap, take {quick.estimator}; otherwise "
+            f"{safe.estimator}."
+        )
+    lost = laws[0].lost
+    if lost < 10:
+        count = "No probe was" if lost == 0 else f"{lost} probe{'s' * (lost > 1)} were"
+        said.append(f"{count} lost, so what a loss waits is told by the timers of all probes.")
+    return said
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _needless_words(law: Law) -> str:
+    if law.needless == 0:
+        return f"none in {law.answered:,} answers".replace(",", " ")
+    return f"one needless resend in {round(law.answered / law.needless)} answers"
+
+
+def _ms(seconds: float) -> str:
+    if seconds >= 10:
+        return f"{seconds:.1f} s"
+    return f"{seconds * 1e3:.0f} ms" if seconds >= 0.01 else f"{seconds * 1e3:.2g} ms"
+
+
+def save_records(replays: Iterable[Replay], path: str | os.PathLike[str]) -> Path:
+    """Write the table `replay` as a Parquet file, whole or not at all."""
+    path = Path(path)
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    try:
+        records(replays)._core.write(str(partial))
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    return path
