@@ -40,9 +40,17 @@ HISTORY = {
     "s33.typical",
 }
 
-SHAPE = {"s32.foe-acceptable", "s33.gain-10", "s33.gain-5", "s33.loss-few", "s33.table-params"}
+SHAPE = {
+    "s22.length-in-rto",
+    "s32.foe-acceptable",
+    "s33.gain-10",
+    "s33.gain-5",
+    "s33.loss-few",
+    "s33.table-params",
+}
 
-MISSED = {"s22.length-in-rto", "s33.two-valued", "s33.g-no-gain"}
+#: Where the delays follow each other one by one, it is another setting that does best.
+MISSED = {"s33.two-valued", "s33.g-no-gain"}
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +117,9 @@ def test_probing_a_simulated_path_gives_the_printed_line_ends(
     paper = read_paper("rfc889")
     volleys = paper.scenario(run).run().volleys
     fit = fit_lengths(volleys["size_bytes"], one_way(volleys), break_at=break_at)
-    printed = [ms / 1e3 for line in path_rows(paper, "delays.csv")[row].lines for ms in line.delay_ms]
+    printed = [
+        ms / 1e3 for line in path_rows(paper, "delays.csv")[row].lines for ms in line.delay_ms
+    ]
     assert rate_table(fit).delay_s == pytest.approx(printed, rel=0.05)
 
 
@@ -135,7 +145,7 @@ def verdict(folder: Path, name: str) -> str:
     ("file", "right", "wrong", "claim"),
     [
         ("efficiency.csv", "196,222.1", "196,252.1", "t2.FACC"),
-        ("efficiency.csv", "26,61.9,610", "26,61.9,620", "t2.FOE-1"),
+        ("efficiency.csv", "FOE-1,DCN1,374", "FOE-1,DCN1,394", "t2.FOE-1"),
         ("efficiency.csv", "0.55,0.95", "0.55,0.94", "s31.eff-identity"),
         ("delays.csv", "93,,,,274", "93,,,,284", "s21.regression"),
         ("serial-line.toml", '"9600 bit/s"', '"unlimited"', "s21.max256"),
@@ -186,7 +196,7 @@ def test_a_comparison_of_many_with_one_holds_only_if_it_holds_for_each() -> None
 
 def test_a_table_that_is_not_there_is_named(own: Path) -> None:
     (own / "delays.csv").unlink()
-    with pytest.raises(PaperError, match="no table 'delays.csv'"):
+    with pytest.raises(PaperError, match="no table 'delays\\.csv'"):
         verdict(own, "s21.regression")
 
 

@@ -57,6 +57,7 @@ class Judged:
             "threshold": claim.threshold,
             "measured": self.measured,
             "unit": claim.unit,
+            "corrected": claim.corrected,
             "bands": None if self.bands is None else [list(band) for band in self.bands],
             "tolerance": claim.tolerance,
             "note": claim.note,

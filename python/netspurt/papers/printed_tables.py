@@ -169,16 +169,16 @@ def length_beats_load(bench: Bench, *, table: str, hosts: str) -> Measured:
 
 
 @registered
-def delays_apart(bench: Bench, *, table: str, rows: str, reference: str) -> Measured:
-    """Return by what part some paths' longest probes differ from another's, at most."""
+def longest_delays(bench: Bench, *, table: str, rows: str, reference: str) -> Measured:
+    """Return the delays of some paths' longest probes, in ms; the table has another's, too."""
     paths = path_rows(bench.paper, table)
     base = paths[reference].ends_ms[1]
     shown = [("path", "256 B", f"against {reference}")]
     shown += [
         (n, f"{paths[n].ends_ms[1]:g} ms", f"{100 * (paths[n].ends_ms[1] / base - 1):+.0f} %")
-        for n in _names(rows)
+        for n in [*_names(rows), reference]
     ]
-    return Measured(max(abs(paths[n].ends_ms[1] / base - 1) for n in _names(rows)), shown)
+    return Measured([paths[n].ends_ms[1] for n in _names(rows)], shown)
 
 
 # Accounts.

@@ -54,5 +54,6 @@ def measure(name: str) -> Measure:
 
 def registered(function: Measure) -> Measure:
     """Make a function a measure, under its own name."""
+    assert function.__name__ not in _MEASURES, f"two measures are called {function.__name__}"
     _MEASURES[function.__name__] = function
     return function

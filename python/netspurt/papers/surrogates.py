@@ -77,7 +77,7 @@ def _gain_table(
 
 
 @registered
-def gain(bench: Bench, *, rows: str, setting: str, against: str, over: str) -> Measured:
+def points_ahead(bench: Bench, *, rows: str, setting: str, against: str, over: str) -> Measured:
     """Return by how many points of efficiency a setting is ahead of another under each variant.
 
     `over` says what is made of several rows: ``median``, ``mean``, or ``each`` for a number a row.
@@ -264,32 +264,43 @@ def _printed_wait(recordings: Recordings, name: str) -> float:
 
 @registered
 def heeding_length(bench: Bench, *, law: str, against: str) -> Measured:
-    """Return by how many points a law is ahead of another where lengths are mixed, by variant."""
+    """Return by how many points a law is ahead of another on runs with mixed lengths and losses.
+
+    The table has those without losses, too.
+    """
     recordings = _recordings(bench)
-    names = [name for name, row in recordings.rows.items() if row.run.octets is None]
-    table: list[tuple[str, ...]] = [
-        ("variant", "points ahead", "between", "needless a run", "with the other")
+    mixed = [name for name, row in recordings.rows.items() if row.run.octets is None]
+    lossy = [name for name in mixed if recordings.rows[name].account.lost]
+    rows: list[tuple[str, ...]] = [
+        ("variant", "runs", "points ahead", "between", "needless a run", "with the other")
     ]
     ahead = []
     for variant in recordings.variants:
-        sums = [
-            [
-                [_core.replay(recording, which).account() for which in (law, against)]
-                for recording in made
-            ]
-            for made in (recordings.made(name, variant) for name in names)
-        ]
-        efficiency, needless = (
-            np.array([[[one[key] for one in both] for both in made] for made in sums])
-            for key in ("efficiency", "needless")
-        )
-        gains = 100 * (efficiency[:, :, 0] - efficiency[:, :, 1]).mean(axis=0)
-        interval = _mean_of(gains)
-        span = f"{interval.low:+.2f} and {interval.high:+.2f}"
-        counts = (f"{count:.2f}" for count in needless.mean(axis=(0, 1)))
-        table.append((str(variant), f"{interval.value:+.2f}", span, *counts))
-        ahead.append(interval.value)
-    return Measured(ahead, table)
+        for what, names in (("with losses", lossy), ("all", mixed)):
+            interval, needless = _law_ahead(recordings, (variant, names), (law, against))
+            span = f"{interval.low:+.2f} and {interval.high:+.2f}"
+            counts = (f"{count:.2f}" for count in needless)
+            rows.append((str(variant), what, f"{interval.value:+.2f}", span, *counts))
+            if names is lossy:
+                ahead.append(interval.value)
+    return Measured(ahead, rows)
+
+
+def _law_ahead(
+    recordings: Recordings, where: tuple[Variant, list[str]], laws: tuple[str, str]
+) -> tuple[Interval, NDArray[np.float64]]:
+    """Return by how many points of efficiency the first law is ahead, and both counts a run."""
+    variant, names = where
+    sums = [
+        [[_core.replay(recording, law).account() for law in laws] for recording in made]
+        for made in (recordings.made(name, variant) for name in names)
+    ]
+    efficiency, needless = (
+        np.array([[[one[key] for one in both] for both in made] for made in sums])
+        for key in ("efficiency", "needless")
+    )
+    gains = 100 * (efficiency[:, :, 0] - efficiency[:, :, 1]).mean(axis=0)
+    return _mean_of(gains), needless.mean(axis=(0, 1))
 
 
 @registered
