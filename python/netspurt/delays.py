@@ -182,6 +182,45 @@ class Delays:
         return self._core.wire_bytes()
 
 
+    @property
+    def rtt_ns(self) -> np.ma.MaskedArray[Any, np.dtype[np.int64]]:
+        """The delays in whole nanoseconds, shape (n,); masked where lost."""
+        return np.ma.masked_less(self._core.rtt_ns(), 0)
+
+    @property
+    def sent_ns(self) -> NDArray[np.int64]:
+        """When each left, in whole nanoseconds since the recording began, shape (n,)."""
+        return self._core.sent_ns()
+
+    def summary(self) -> dict[str, Any]:
+        """Return what it is, its counts, and quantiles of its delays.
+
+        Returns
+        -------
+        dict
+            `p1_ms`, `median_ms` and `p99_ms` [ms] are `None` where there is no delay.
+
+        Examples
+        --------
+        >>> import netspurt as ns
+        >>> summary = ns.Delays.of([0.040, 0.042, None, 0.044]).summary()
+        >>> summary["lost"], summary["median_ms"]
+        (1, 42.0)
+        """
+        known = self.rtt_ns.compressed() / 1e6
+        names = ("p1_ms", "median_ms", "p99_ms")
+        quantiles = np.quantile(known, (0.01, 0.5, 0.99)) if len(known) else (None, None, None)
+        about = ("name", "format", "measure", "order", "send_times", "sent", "received", "lost")
+        more = ("late", "duplicates", "untimed")
+        return {
+            **{what: getattr(self, what) for what in (*about, *more)},
+            **{
+                name: None if value is None else float(value)
+                for name, value in zip(names, quantiles, strict=True)
+            },
+        }
+
+
 def _nanoseconds(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.rint(seconds * 1e9).astype(np.int64)
 

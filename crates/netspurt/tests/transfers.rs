@@ -1,6 +1,6 @@
 //! Random transfers over a hostile network: every octet arrives once and in order, nothing hangs.
 //!
-//! `NETSPURT_TRANSFERS=1000000 cargo test --release -p netspurt --test transfers` tries a million.
+//! `NETSPURT_TRANSFERS=1000000 cargo test --release -p netspurt --test transfers` tries a million of each.
 
 use std::collections::BinaryHeap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -68,18 +68,8 @@ fn ms(n: u64) -> Duration {
 
 /// The least and the greatest timer that a law says it has.
 fn bounds(law: &EstimatorConfig) -> (Duration, Duration) {
-    let longest = Duration::from_nanos(u64::MAX);
-    match law {
-        EstimatorConfig::Rfc793(c) => (c.lbound, c.ubound),
-        EstimatorConfig::Mills(c) => (c.min.unwrap_or_default(), c.max.unwrap_or(longest)),
-        EstimatorConfig::Jacobson88(c) => (c.min, c.max),
-        EstimatorConfig::Rfc6298(c) => (c.min, c.max),
-        EstimatorConfig::Bsd44(c) => (c.min, c.max),
-        EstimatorConfig::Linux(c) => (c.rto_min, c.rto_max),
-        EstimatorConfig::Quic(c) => (c.granularity, c.max.unwrap_or(longest)),
-        EstimatorConfig::Fixed(c) => (c.rto, c.max),
-        EstimatorConfig::Ns2(c) => (c.min, c.max),
-    }
+    let bounds = law.bounds();
+    (bounds.min.unwrap_or_default(), bounds.max.unwrap_or(Duration::from_nanos(u64::MAX)))
 }
 
 impl Transfer {

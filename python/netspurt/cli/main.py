@@ -11,7 +11,7 @@ import sys
 import typer
 
 from netspurt._core import __version__
-from netspurt.cli import doctor, plotting, replaying, running, scripts, tables
+from netspurt.cli import delays, doctor, plotting, replaying, running, scripts, tables
 from netspurt.cli.output import complain
 from netspurt.cli.papers import app as papers_app
 
@@ -48,6 +48,7 @@ app.command("new")(running.new)
 app.command("schema")(running.schema)
 app.command("plot")(plotting.plot)
 app.command("table")(tables.table)
+app.command("delays")(delays.delays)
 app.command("doctor")(doctor.doctor)
 app.add_typer(papers_app, name="papers")
 

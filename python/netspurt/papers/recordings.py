@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt import _core
+from netspurt.delays import Delays
 from netspurt.papers.data import Paper, PaperError
 from netspurt.papers.tables import (
     LONGEST,
@@ -20,6 +20,7 @@ from netspurt.papers.tables import (
     path_of,
     path_rows,
 )
+from netspurt.surrogate import Row, Structure, two_gain_grid
 
 #: Weights F1 of the estimate against lower samples and F2 against others, factor G.
 Setting = tuple[float, float, float]
@@ -29,7 +30,7 @@ Setting = tuple[float, float, float]
 class Variant:
     """One way in which a row's delays and losses may have followed each other."""
 
-    structure: str
+    structure: Structure
     #: How many losses lie together.
     burst: int
 
@@ -69,10 +70,10 @@ class Recordings:
         self.seeds: int = about["seeds"]
         self._paths = path_rows(paper, about["lines"])
         self._hosts = aliases(paper, about["hosts"])
-        self._made: dict[tuple[str, Variant], list[_core.Delays]] = {}
+        self._made: dict[tuple[str, Variant], list[Delays]] = {}
         self._replayed: dict[Any, Replays] = {}
 
-    def made(self, name: str, variant: Variant) -> list[_core.Delays]:
+    def made(self, name: str, variant: Variant) -> list[Delays]:
         """Return the recordings of a row, one a seed."""
         if (name, variant) not in self._made:
             row = self.rows[name]
@@ -80,23 +81,22 @@ class Recordings:
             self._made[name, variant] = [self._make(row, variant, seed) for seed in seeds]
         return self._made[name, variant]
 
-    def _make(self, row: AccountRow, variant: Variant, seed: int) -> _core.Delays:
+    def _make(self, row: AccountRow, variant: Variant, seed: int) -> Delays:
         octets = row.run.octets
         line = [] if octets else path_of(row, self._paths, self._hosts).points()
-        return _core.surrogate(
-            variant.structure,
-            seed,
+        fitted = Row(
             name=row.key,
-            probes=self.probes,
-            mean_ns=round(1e6 * row.mean_answered_ms(self.probes)),
+            mean=row.mean_answered_ms(self.probes) / 1e3,
             cov=row.account.cov,
+            probes=self.probes,
             lost=row.account.lost,
             burst=variant.burst,
-            lengths=[octets] if octets else [SHORTEST, LONGEST],
+            lengths=octets or (SHORTEST, LONGEST),
             line=line,
             # The filter that the table was made with is short about twice a glitch.
             glitches=max(row.account.needless // 2, 1),
         )
+        return fitted.surrogate(variant.structure, seed=seed)
 
     def replayed(
         self,
@@ -111,7 +111,7 @@ class Recordings:
         if key not in self._replayed:
             made = self.made(name, variant)
             axes = (list(falling), list(rising), list(g))
-            results = [_core.two_gain_grid(recording, *axes) for recording in made]
+            results = [two_gain_grid(recording, *axes) for recording in made]
             lost = self.rows[name].account.lost
             self._replayed[key] = _summed(made, np.array(results, dtype=float), lost)
         return self._replayed[key]
@@ -126,13 +126,12 @@ class Recordings:
         return ((variant, name) for variant in self.variants for name in names)
 
 
-def answered_ns(recording: _core.Delays) -> NDArray[np.float64]:
+def answered_ns(recording: Delays) -> NDArray[np.float64]:
     """Return the delays of the probes that were answered, in nanoseconds."""
-    delays = recording.rtt_ns()
-    return delays[delays >= 0].astype(float)
+    return recording.rtt_ns.compressed().astype(float)
 
 
-def _summed(made: list[_core.Delays], results: NDArray[np.float64], lost: int) -> Replays:
+def _summed(made: list[Delays], results: NDArray[np.float64], lost: int) -> Replays:
     delays = [answered_ns(recording) for recording in made]
     good = np.array([one.sum() for one in delays])[:, np.newaxis]
     answered = np.array([len(one) for one in delays])[:, np.newaxis]

@@ -65,11 +65,11 @@ class PathRow:
         (a, b), (here, there) = line.octets, line.delay_ms
         return here + (there - here) * (octets - a) / (b - a)
 
-    def points(self) -> list[tuple[int, int]]:
-        """Return the line's corners for a surrogate: octets and nanoseconds."""
+    def points(self) -> list[tuple[int, float]]:
+        """Return the line's corners for a surrogate: octets and seconds."""
         corners = [SHORTEST, LAST_SHORT, LAST_SHORT + 1, LONGEST]
         kept = corners if len(self.lines) > 1 else [SHORTEST, LONGEST]
-        return [(octets, round(1e6 * self.at(octets))) for octets in kept]
+        return [(octets, self.at(octets) / 1e3) for octets in kept]
 
 
 def path_rows(paper: Paper, table: str) -> dict[str, PathRow]:

@@ -1,9 +1,12 @@
 //! The formats, and how a file's content tells which it has.
 
 use std::collections::HashMap;
+use std::io::Read;
 
-use super::reading::{Hints, ReadError, Reading};
-use super::{Delays, fping, ping, text, windows};
+use super::reading::{Columns, Hints, ReadError, Reading};
+use super::{
+    Delays, capture, fping, json, parquet, pcap, ping, pingplotter, ss, table, text, windows,
+};
 
 /// A format of recorded delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,11 +17,51 @@ pub enum Format {
     WindowsPing,
     /// Text of fping.
     Fping,
+    /// JSON of fping.
+    FpingJson,
+    /// JSON of irtt.
+    Irtt,
+    /// Results of RIPE Atlas.
+    Atlas,
+    /// JSON of scamper.
+    Scamper,
+    /// JSON of iperf3.
+    Iperf3,
+    /// JSON with Linux's `tcp_info`: NDT7, tcp-info.
+    TcpInfo,
+    /// Logs of `ss -tin`.
+    Ss,
+    /// qlog of QUIC.
+    Qlog,
+    /// PingPlotter's CSV.
+    PingPlotter,
+    /// Tables: CSV with any separator, columns, lists of delays.
+    Table,
+    /// Parquet with named columns.
+    Parquet,
+    /// pcap and pcapng.
+    Pcap,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: &[Format] = &[Format::Ping, Format::WindowsPing, Format::Fping];
+    pub const ALL: &[Format] = &[
+        Format::Ping,
+        Format::WindowsPing,
+        Format::Fping,
+        Format::FpingJson,
+        Format::Irtt,
+        Format::Atlas,
+        Format::Scamper,
+        Format::Iperf3,
+        Format::TcpInfo,
+        Format::Ss,
+        Format::Qlog,
+        Format::PingPlotter,
+        Format::Table,
+        Format::Parquet,
+        Format::Pcap,
+    ];
 
     /// What users call it.
     pub const fn name(self) -> &'static str {
@@ -26,6 +69,18 @@ impl Format {
             Format::Ping => "ping",
             Format::WindowsPing => "windows-ping",
             Format::Fping => "fping",
+            Format::FpingJson => "fping-json",
+            Format::Irtt => "irtt",
+            Format::Atlas => "atlas",
+            Format::Scamper => "scamper",
+            Format::Iperf3 => "iperf3",
+            Format::TcpInfo => "tcp-info",
+            Format::Ss => "ss",
+            Format::Qlog => "qlog",
+            Format::PingPlotter => "pingplotter",
+            Format::Table => "csv",
+            Format::Parquet => "parquet",
+            Format::Pcap => "pcap",
         }
     }
 
@@ -64,19 +119,18 @@ pub fn read_as(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, ReadE
 }
 
 fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, ReadError> {
-    let content = text::decode(bytes);
-    if content.trim().is_empty() {
-        return Err(ReadError::new("the file is empty", "record something first"));
-    }
-    let format = match hints.format {
-        Some(format) => format,
-        None => detect(&content).ok_or_else(|| alien(&content))?,
+    let unpacked;
+    let bytes = match bytes {
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            unpacked = unpack(bytes)?;
+            &unpacked
+        }
+        [0x1f, 0x8b, ..] => {
+            return Err(ReadError::new("the file is packed with gzip", "unpack it first"));
+        }
+        bytes => bytes,
     };
-    let mut reading = match format {
-        Format::Ping => ping::parse(name, &content, hints)?,
-        Format::WindowsPing => windows::parse(name, &content, hints)?,
-        Format::Fping => fping::parse(name, &content, hints)?,
-    };
+    let (format, mut reading) = dispatch(name, bytes, hints)?;
     reading.recordings.retain(|one| one.sent() > 0);
     let told = |one: &Delays| one.untimed == 0 || one.received() > one.untimed;
     if !reading.recordings.iter().any(told) {
@@ -86,17 +140,78 @@ fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, ReadError
     Ok(reading)
 }
 
+/// The most that a packed file may hold, in octets.
+const MOST: u64 = 1 << 30;
+
+/// The bytes of a file that is packed with zstd (RFC 8878).
+fn unpack(packed: &[u8]) -> Result<Vec<u8>, ReadError> {
+    let broken = |error: String| ReadError::new(format!("zstd: {error}"), "is the file whole?");
+    let reader = ruzstd::decoding::StreamingDecoder::new(packed);
+    let reader = reader.map_err(|error| broken(error.to_string()))?;
+    let mut bytes = Vec::new();
+    reader.take(MOST + 1).read_to_end(&mut bytes).map_err(|error| broken(error.to_string()))?;
+    if bytes.len() as u64 > MOST {
+        return Err(broken(format!("more than {MOST} octets")));
+    }
+    Ok(bytes)
+}
+
+/// Reads bytes in the format that the hints name or they show.
+fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading), ReadError> {
+    let binary = match hints.format {
+        Some(format) => Some(format),
+        None if bytes.starts_with(b"PAR1") => Some(Format::Parquet),
+        None if capture::knows(bytes) => Some(Format::Pcap),
+        None => None,
+    };
+    match binary {
+        Some(Format::Parquet) => return Ok((Format::Parquet, parquet::parse(name, bytes, hints)?)),
+        Some(Format::Pcap) => return Ok((Format::Pcap, pcap::parse(name, bytes, hints)?)),
+        _ => {}
+    }
+    let content = text::decode(bytes);
+    if content.trim().is_empty() {
+        return Err(ReadError::new("the file is empty", "record something first"));
+    }
+    if hints.format.is_none() && json::looks(&content) {
+        return json::parse(name, &content, hints);
+    }
+    let format = match hints.format {
+        Some(format) => format,
+        None => detect(&content, hints).ok_or_else(|| alien(&content))?,
+    };
+    let reading = match format {
+        Format::Ping => ping::parse(name, &content, hints)?,
+        Format::WindowsPing => windows::parse(name, &content, hints)?,
+        Format::Fping => fping::parse(name, &content, hints)?,
+        Format::Ss => ss::parse(name, &content, hints)?,
+        Format::PingPlotter => pingplotter::parse(name, &content, hints)?,
+        Format::Table => table::parse(name, &content, hints)?,
+        _ => return json::parse(name, &content, hints),
+    };
+    Ok((format, reading))
+}
+
 /// The format of a text, by its first line that only one tool writes.
-fn detect(content: &str) -> Option<Format> {
-    text::lines(content).find_map(|(_, line)| {
+fn detect(content: &str, hints: &Hints) -> Option<Format> {
+    if pingplotter::knows(content) {
+        return Some(Format::PingPlotter);
+    }
+    if hints.columns != Columns::default() {
+        return Some(Format::Table);
+    }
+    let known = text::lines(content).find_map(|(_, line)| {
         if ping::knows(line) {
-            return Some(Format::Ping);
+            Some(Format::Ping)
+        } else if fping::knows(line) {
+            Some(Format::Fping)
+        } else if ss::knows(line) {
+            Some(Format::Ss)
+        } else {
+            windows::knows(line).then_some(Format::WindowsPing)
         }
-        if fping::knows(line) {
-            return Some(Format::Fping);
-        }
-        windows::knows(line).then_some(Format::WindowsPing)
-    })
+    });
+    known.or_else(|| table::knows(content, hints).then_some(Format::Table))
 }
 
 /// The error of a file that looks like nothing known.

@@ -2,13 +2,30 @@
 //!
 //! Bytes come in and recordings go out; what makes no sense is counted and told with its line.
 
+mod atlas;
+mod capture;
+mod columns;
 mod format;
 mod fping;
+mod fping_json;
+mod instant;
+mod iperf;
+mod irtt;
+mod json;
+mod parquet;
+mod pcap;
 mod ping;
 mod ping_line;
+mod pingplotter;
+mod qlog;
 mod reading;
+mod scamper;
 mod series;
+mod smoothed;
+mod ss;
+mod table;
 mod tally;
+mod tcp_info;
 mod text;
 mod windows;
 

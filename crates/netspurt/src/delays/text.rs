@@ -111,6 +111,13 @@ fn exponent(text: &str) -> Option<(i32, &str)> {
     Some((if negative { -power } else { power }, rest))
 }
 
+/// A float of `unit`s as a span; `None` where it is negative, or no number.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+pub(super) fn float_span(value: f64, unit: u64) -> Option<Duration> {
+    let ns = (value * unit as f64).round();
+    (0.0..9e18).contains(&ns).then(|| Duration::from_nanos(ns as u64))
+}
+
 /// Whole milliseconds and their parts, as notes write spans.
 pub(super) fn in_ms(ns: u64) -> String {
     Duration::from_nanos(ns).to_string()

@@ -80,6 +80,12 @@ impl Ratio {
         Self { num: num / common, den: den / common }
     }
 
+    /// As a number.
+    #[expect(clippy::cast_precision_loss, reason = "ratios have small terms")]
+    pub(super) fn value(self) -> f64 {
+        self.num as f64 / self.den as f64
+    }
+
     /// This much of `span`, rounded down to a nanosecond.
     pub fn of(self, span: Duration) -> Duration {
         Duration::from_nanos(self.part(span.as_nanos()))

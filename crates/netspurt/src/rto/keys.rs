@@ -76,6 +76,14 @@ pub(super) fn above_zero(key: &'static str, span: Duration) -> Result<(), Contra
     Err(Contradiction { key, message, fix: "write a time above zero".into() })
 }
 
+/// A number is not nothing.
+pub(super) fn some(key: &'static str, number: u32) -> Result<(), Contradiction> {
+    if number > 0 {
+        return Ok(());
+    }
+    Err(Contradiction { key, message: "none at all".into(), fix: "write a number from 1".into() })
+}
+
 /// Bounds are not crossed.
 pub(super) fn ordered(
     (key, least): (&'static str, Duration),

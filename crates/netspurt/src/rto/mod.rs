@@ -9,15 +9,26 @@ mod arith;
 mod backoff;
 mod bsd44;
 mod by_length;
+mod cocoa;
+mod datacenter;
+mod eifel;
+mod experts;
 mod fixed;
+mod freebsd;
 mod jacobson88;
 mod keys;
 mod linux;
+mod mean;
 mod mills;
 mod ns2;
+mod ns3;
+mod peak_hopper;
 mod quic;
 mod rfc6298;
 mod rfc793;
+mod sctp;
+mod smoltcp;
+mod solaris;
 mod text;
 
 #[cfg(test)]
@@ -35,15 +46,25 @@ use keys::Keys;
 
 pub use arith::{Ratio, RatioError};
 pub use bsd44::{Bsd44, Bsd44Config};
+pub use cocoa::{Cocoa, CocoaConfig};
+pub use datacenter::{Datacenter, DatacenterConfig};
+pub use eifel::{Eifel, EifelConfig};
+pub use experts::{Experts, ExpertsConfig};
 pub use fixed::{Fixed, FixedConfig};
+pub use freebsd::{FreeBsd, FreeBsdConfig};
 pub use jacobson88::{Deviations, Jacobson88, Jacobson88Config};
 pub use keys::EstimatorError;
 pub use linux::{Linux, LinuxConfig};
 pub use mills::{Mills, MillsConfig};
 pub use ns2::{Ns2, Ns2Config};
+pub use ns3::{Ns3, Ns3Config};
+pub use peak_hopper::{PeakHopper, PeakHopperConfig};
 pub use quic::{Quic, QuicConfig};
 pub use rfc793::{Rfc793, Rfc793Config};
 pub use rfc6298::{Rfc6298, Rfc6298Config};
+pub use sctp::{Sctp, SctpConfig};
+pub use smoltcp::{Smoltcp, SmoltcpConfig};
+pub use solaris::{Solaris, SolarisConfig};
 pub use text::Bounds;
 
 /// Which timer fired.
@@ -226,4 +247,24 @@ laws! {
     "fixed": Fixed(FixedConfig);
     /// ns-2.35's.
     "ns2": Ns2(Ns2Config);
+    /// FreeBSD's: 4.4BSD's in milliseconds, with a slop.
+    "freebsd": FreeBsd(FreeBsdConfig);
+    /// Solaris's and illumos's.
+    "solaris": Solaris(SolarisConfig);
+    /// ns-3's: RFC 6298 in whole nanoseconds.
+    "ns3": Ns3(Ns3Config);
+    /// smoltcp's: RFC 6298 in whole milliseconds.
+    "smoltcp": Smoltcp(SmoltcpConfig);
+    /// SCTP's, RFC 9260.
+    "sctp": Sctp(SctpConfig);
+    /// RFC 6298 in microseconds, with an optional random half.
+    "datacenter": Datacenter(DatacenterConfig);
+    /// CoCoA's: two estimators, weighed.
+    "cocoa": Cocoa(CocoaConfig);
+    /// The Eifel retransmission timer of 2000.
+    "eifel": Eifel(EifelConfig);
+    /// The Peak-Hopper of 2004.
+    "peak-hopper": PeakHopper(PeakHopperConfig);
+    /// Fixed-share experts, 2014.
+    "experts": Experts(ExpertsConfig);
 }

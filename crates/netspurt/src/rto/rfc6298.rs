@@ -1,12 +1,13 @@
 //! The standard timer: RFC 6298, and RFC 2988 before it.
 
 use crate::event::RtoState;
-use crate::sample::{RttSample, SampleSource};
+use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
 use super::keys::{Contradiction, Keys, Slot, checked, ordered, part};
+use super::mean::{MeanDeviation, samples_in_flight};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Rfc6298`], by default the RFC's.
@@ -105,42 +106,25 @@ impl Rfc6298Config {
 #[derive(Clone, Debug)]
 pub struct Rfc6298 {
     config: Rfc6298Config,
-    estimate: Option<Estimate>,
+    estimate: Option<MeanDeviation>,
     /// The timer that holds until the next sample, after a SYN was lost.
     reinitialised: Option<Duration>,
     backoff: Backoff,
     syn_timed_out: bool,
     /// The estimate before the first of the timeouts that are not yet answered.
-    before_timeout: Option<Estimate>,
+    before_timeout: Option<MeanDeviation>,
     /// Whether those were needless, and a sample is awaited to respond to that.
     response_due: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Estimate {
-    srtt: Smooth,
-    rttvar: Smooth,
-}
-
-impl Estimate {
-    fn first(rtt: Smooth) -> Self {
-        Self { srtt: rtt, rttvar: rtt.half() }
-    }
-
-    /// RFC 6298 §2.3, with each gain divided by `parts`.
-    fn with(self, rtt: Smooth, config: &Rfc6298Config, parts: u64) -> Self {
-        let distance = self.srtt.distance(rtt);
-        Self {
-            rttvar: self.rttvar.toward(distance, config.beta.split(parts)),
-            srtt: self.srtt.toward(rtt, config.alpha.split(parts)),
-        }
-    }
-
-    /// RFC 4015 §3.2: this estimate, of before the needless timeout, and the first sample since.
-    fn after_needless_timeout(self, rtt: Smooth, granularity: Duration) -> Self {
-        let srtt_prev = Smooth::of(self.srtt.span() + granularity * 2);
-        Self { srtt: srtt_prev.max(rtt), rttvar: self.rttvar.max(rtt.half()) }
-    }
+/// RFC 4015 §3.2: the estimate of before the needless timeout, and the first sample since.
+fn after_needless_timeout(
+    before: MeanDeviation,
+    rtt: Smooth,
+    granularity: Duration,
+) -> MeanDeviation {
+    let srtt_prev = Smooth::of(before.srtt.span() + granularity * 2);
+    MeanDeviation { srtt: srtt_prev.max(rtt), rttvar: before.rttvar.max(rtt.half()) }
 }
 
 impl Rfc6298 {
@@ -162,18 +146,14 @@ impl Rfc6298 {
 
     /// How many samples a window gives (RFC 7323 appendix G).
     fn samples_expected(&self, sample: &RttSample) -> u64 {
-        let several = matches!(sample.source, SampleSource::Echo | SampleSource::EachSegment);
-        if !(self.config.spread_gains && several) || sample.smss_bytes == 0 {
-            return 1;
-        }
-        let flight_size = sample.flight_bytes.saturating_add(sample.acked_bytes);
-        flight_size.div_ceil(2 * u64::from(sample.smss_bytes)).max(1)
+        if self.config.spread_gains { samples_in_flight(sample) } else { 1 }
     }
 
     /// The timer before its backoff.
     fn base(&self) -> Duration {
         let Rfc6298Config { k, granularity, min, max, initial, .. } = self.config;
-        let floored = |e: Estimate| (e.srtt.span() + e.rttvar.times(k).max(granularity)).max(min);
+        let floored =
+            |e: MeanDeviation| (e.srtt.span() + e.rttvar.times(k).max(granularity)).max(min);
         let timer = self.reinitialised.or(self.estimate.map(floored)).unwrap_or(initial);
         timer.min(max)
     }
@@ -187,11 +167,13 @@ impl RtoEstimator for Rfc6298 {
         let rtt = Smooth::of(sample.rtt);
         let respond = self.before_timeout.take().filter(|_| self.response_due);
         self.estimate = Some(match (respond, self.estimate) {
-            (Some(before), _) => before.after_needless_timeout(rtt, self.config.granularity),
+            (Some(before), _) => after_needless_timeout(before, rtt, self.config.granularity),
             (None, Some(estimate)) => {
-                estimate.with(rtt, &self.config, self.samples_expected(sample))
+                let parts = self.samples_expected(sample);
+                let Rfc6298Config { alpha, beta, .. } = self.config;
+                estimate.with(rtt, alpha.split(parts), beta.split(parts))
             }
-            (None, None) => Estimate::first(rtt),
+            (None, None) => MeanDeviation::first(rtt),
         });
         self.response_due = false;
         self.reinitialised = None;
@@ -244,6 +226,8 @@ impl RtoEstimator for Rfc6298 {
 
 #[cfg(test)]
 mod tests {
+    use crate::sample::SampleSource;
+
     use super::*;
 
     fn ms(n: u64) -> Duration {

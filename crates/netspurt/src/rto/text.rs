@@ -320,7 +320,7 @@ mod tests {
     fn bounds_are_found_and_set_whatever_the_law_calls_them() {
         let ms = |n| Some(Duration::from_millis(n));
         let bounds = Bounds { initial: ms(500), min: ms(20), max: ms(9000) };
-        let missing = [("bsd44", "initial"), ("quic", "min"), ("fixed", "min")];
+        let missing = [("bsd44", "initial"), ("quic", "min"), ("fixed", "min"), ("cocoa", "min")];
         for name in EstimatorConfig::NAMES {
             match (parse(name).within(bounds), missing.iter().find(|(law, _)| law == name)) {
                 (Err(bound), Some((_, missing))) => assert_eq!(bound, *missing),

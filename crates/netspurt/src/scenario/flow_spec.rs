@@ -273,7 +273,7 @@ pub type SendSpec = Amount<SegmentCount>;
 
 /// The laws of the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum EstimatorWord {
     /// RFC 793.
     Rfc793,
@@ -295,6 +295,26 @@ pub enum EstimatorWord {
     Fixed,
     /// ns-2.35.
     Ns2,
+    /// FreeBSD.
+    Freebsd,
+    /// Solaris and illumos.
+    Solaris,
+    /// ns-3.
+    Ns3,
+    /// smoltcp 0.13.
+    Smoltcp,
+    /// RFC 9260.
+    Sctp,
+    /// RFC 6298 in microseconds.
+    Datacenter,
+    /// draft-ietf-core-cocoa-03.
+    Cocoa,
+    /// Ludwig and Sklower 2000.
+    Eifel,
+    /// Ekström and Ludwig 2004.
+    PeakHopper,
+    /// Nunes et al. 2014.
+    Experts,
 }
 
 /// Which round trips are measured.

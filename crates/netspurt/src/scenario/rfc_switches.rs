@@ -6,10 +6,7 @@ use crate::congestion::{
     BbrConfig, CongestionConfig, CubicConfig, HyStartConfig, RenoConfig, SlowStartExit,
     WestwoodConfig,
 };
-use crate::rto::{
-    Bounds, Bsd44Config, EstimatorConfig, FixedConfig, Jacobson88Config, LinuxConfig, MillsConfig,
-    Ns2Config, QuicConfig, Rfc793Config, Rfc6298Config,
-};
+use crate::rto::{Bounds, EstimatorConfig};
 use crate::tcp::{
     DelayedAck, Recovery, Restart, RfcConfig, Sampling, SfrConfig, SfrResponse, TcpConfig, Undo,
 };
@@ -175,45 +172,53 @@ fn rto_table(config: &RfcConfig) -> RtoTable {
     }
 }
 
+/// The words of a scenario, and the laws they name as they are published.
+const ESTIMATORS: [(EstimatorWord, &str); 20] = [
+    (EstimatorWord::Rfc793, "rfc793"),
+    (EstimatorWord::Mills, "mills"),
+    (EstimatorWord::Jacobson88, "jacobson88"),
+    (EstimatorWord::Rfc6298, "rfc6298"),
+    (EstimatorWord::Rfc2988, "rfc2988"),
+    (EstimatorWord::Bsd44, "bsd44"),
+    (EstimatorWord::Linux, "linux"),
+    (EstimatorWord::Quic, "quic"),
+    (EstimatorWord::Fixed, "fixed"),
+    (EstimatorWord::Ns2, "ns2"),
+    (EstimatorWord::Freebsd, "freebsd"),
+    (EstimatorWord::Solaris, "solaris"),
+    (EstimatorWord::Ns3, "ns3"),
+    (EstimatorWord::Smoltcp, "smoltcp"),
+    (EstimatorWord::Sctp, "sctp"),
+    (EstimatorWord::Datacenter, "datacenter"),
+    (EstimatorWord::Cocoa, "cocoa"),
+    (EstimatorWord::Eifel, "eifel"),
+    (EstimatorWord::PeakHopper, "peak-hopper"),
+    (EstimatorWord::Experts, "experts"),
+];
+
 fn estimator_word(config: &EstimatorConfig) -> EstimatorWord {
-    match config {
-        EstimatorConfig::Rfc793(_) => EstimatorWord::Rfc793,
-        EstimatorConfig::Mills(_) => EstimatorWord::Mills,
-        EstimatorConfig::Jacobson88(_) => EstimatorWord::Jacobson88,
-        EstimatorConfig::Rfc6298(config) if config.spread_gains => EstimatorWord::Rfc6298,
-        EstimatorConfig::Rfc6298(_) => EstimatorWord::Rfc2988,
-        EstimatorConfig::Bsd44(_) => EstimatorWord::Bsd44,
-        EstimatorConfig::Linux(_) => EstimatorWord::Linux,
-        EstimatorConfig::Quic(_) => EstimatorWord::Quic,
-        EstimatorConfig::Fixed(_) => EstimatorWord::Fixed,
-        EstimatorConfig::Ns2(_) => EstimatorWord::Ns2,
-    }
+    let name = match config {
+        EstimatorConfig::Rfc6298(config) if !config.spread_gains => "rfc2988",
+        _ => config.name(),
+    };
+    let word = ESTIMATORS.iter().find(|(_, law)| *law == name);
+    word.expect("every law has a word").0
 }
 
-/// The law called `word`, as published.
+/// The law called `word`, as published, with the granularity of the host's timers.
 fn law(word: EstimatorWord, timer_clock: Clock) -> EstimatorConfig {
-    let jiffy = Duration::from_millis(4);
-    let tick = timer_clock.ticks().map_or(Duration::from_millis(10), |(tick, _)| tick);
-    match word {
-        EstimatorWord::Rfc793 => EstimatorConfig::Rfc793(Rfc793Config::default()),
-        EstimatorWord::Mills => EstimatorConfig::Mills(MillsConfig::default()),
-        EstimatorWord::Jacobson88 => EstimatorConfig::Jacobson88(Jacobson88Config::default()),
-        EstimatorWord::Rfc6298 => EstimatorConfig::Rfc6298(Rfc6298Config::default()),
-        EstimatorWord::Rfc2988 => EstimatorConfig::Rfc6298(Rfc6298Config::rfc2988()),
-        EstimatorWord::Bsd44 => EstimatorConfig::Bsd44(Bsd44Config::default()),
-        EstimatorWord::Linux if timer_clock == Clock::LINUX_HZ250 => {
-            EstimatorConfig::Linux(LinuxConfig { jiffy, ..LinuxConfig::default() })
+    let (_, name) = ESTIMATORS.iter().find(|(known, _)| *known == word).expect("a word of ours");
+    let mut law = EstimatorConfig::parse(name).expect("every word has a law");
+    match &mut law {
+        EstimatorConfig::Linux(linux) if timer_clock == Clock::LINUX_HZ250 => {
+            linux.jiffy = Duration::from_millis(4);
         }
-        EstimatorWord::Linux => EstimatorConfig::Linux(LinuxConfig::default()),
-        EstimatorWord::Quic => EstimatorConfig::Quic(QuicConfig::default()),
-        EstimatorWord::Fixed => EstimatorConfig::Fixed(FixedConfig::default()),
-        EstimatorWord::Ns2 => EstimatorConfig::Ns2(Ns2Config {
-            tick,
-            initial: Duration::from_secs(3),
-            min: Duration::from_millis(200),
-            max: Duration::from_secs(60),
-        }),
+        EstimatorConfig::Ns2(ns2) => {
+            ns2.tick = timer_clock.ticks().map_or(ns2.tick, |(tick, _)| tick);
+        }
+        _ => {}
     }
+    law
 }
 
 /// The connection of flow `name`, whose switches lie over the profile's `base`.
@@ -429,4 +434,29 @@ fn timers(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Probl
         };
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_law_has_a_word_and_every_word_is_a_law_by_that_name() {
+        for name in EstimatorConfig::NAMES.iter().chain(&["rfc2988"]) {
+            let word: EstimatorWord = toml::Value::from(*name).try_into().expect("a word");
+            let law = law(word, Clock::EXACT);
+            assert_eq!(law, EstimatorConfig::parse(name).unwrap());
+            assert_eq!(estimator_word(&law), word);
+        }
+    }
+
+    #[test]
+    fn a_clock_gives_the_laws_of_its_host_their_unit() {
+        let tick = Duration::from_millis(100);
+        let ticking = Clock::ticking(tick, Duration::ZERO).unwrap();
+        let settings = |word, clock| law(word, clock).to_string();
+        assert_eq!(settings(EstimatorWord::Ns2, ticking), "ns2:tick=100 ms");
+        assert_eq!(settings(EstimatorWord::Linux, Clock::LINUX_HZ250), "linux:jiffy=4 ms");
+        assert_eq!(settings(EstimatorWord::Linux, ticking), "linux");
+    }
 }

@@ -269,6 +269,9 @@ fn a_switch_of_another_profile_is_an_error_that_says_so() {
     let bbr = "{ congestion = \"bbr\", abc_limit = \"2 segments\" }";
     let bbr = told(&[("flows.x.tcp", bbr), ("flows.x.profile", "rfc-2026")]);
     assert!(bbr.starts_with("BBR has a start-up of its own"), "{bbr}");
+    let reno = "{ congestion = \"reno\", fast_convergence = false }";
+    let reno = told(&[("flows.x.tcp", reno), ("flows.x.profile", "rfc-2026")]);
+    assert!(reno.starts_with("only CUBIC has a plateau to lower"), "{reno}");
 }
 
 #[test]

@@ -1,0 +1,176 @@
+//! Results of RIPE Atlas: ping and traceroute.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use crate::units::{Duration, Time};
+
+use super::json::{Item, float, label, whole};
+use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::tally::MOST_MISSING;
+use super::text::{MILLISECOND, SECOND, float_span};
+use super::{Delays, Probe, SendTimes};
+
+/// One path: the results of one probe's measurement to one address.
+#[derive(Debug)]
+struct Path {
+    delays: Delays,
+    /// When the first result began, in seconds since 1970.
+    start: u64,
+    /// Bursts, and how many of them say something else than their entries.
+    bursts: u64,
+    contradictions: u64,
+}
+
+/// Reads the results among `items`.
+///
+/// # Errors
+/// When more probes are missing than anyone can mean.
+pub(super) fn parse(
+    name: &str,
+    items: &[Item],
+    hints: &Hints,
+    reading: &mut Reading,
+) -> Result<(), ReadError> {
+    let mut paths: IndexMap<String, Path> = IndexMap::new();
+    let interval = hints.interval.unwrap_or(Duration::from_secs(1));
+    for (line, item) in items {
+        let target = ["dst_addr", "addr", "dst_name", "name"];
+        let target = target.iter().map(|key| label(&item[*key])).find(|text| !text.is_empty());
+        let key = format!(
+            "{name}: measurement {}, probe {}, {}",
+            label(&item["msm_id"]),
+            label(&item["prb_id"]),
+            target.unwrap_or_default()
+        );
+        let path = |key: String| {
+            let start = whole(&item["timestamp"]).unwrap_or(0);
+            let mut delays = Delays::new(key, "RIPE Atlas");
+            delays.send_times = SendTimes::Recorded;
+            Path { delays, start, bursts: 0, contradictions: 0 }
+        };
+        if item["type"] == "ping" {
+            let path = paths.entry(key.clone()).or_insert_with(|| path(key));
+            ping(path, item, interval)?;
+        } else if item["type"] == "traceroute" {
+            for hop in item["result"].as_array().into_iter().flatten() {
+                let key = format!("{key}, hop {}", label(&hop["hop"]));
+                let path = paths.entry(key.clone()).or_insert_with(|| path(key));
+                burst(path, item, hop, interval);
+            }
+        } else {
+            reading.malformed.push(Malformed::new(
+                *line,
+                &label(item),
+                "neither ping nor traceroute",
+            ));
+        }
+    }
+    for (_, path) in paths {
+        reading.recordings.push(path.finish(interval));
+    }
+    Ok(())
+}
+
+/// When the next probe of a burst at `timestamp` left: bursts are stamped in whole seconds.
+fn sent(path: &Path, item: &Value, place: usize, interval: Duration) -> Time {
+    let start = whole(&item["timestamp"]).unwrap_or(path.start).saturating_sub(path.start);
+    let within = interval.as_nanos().saturating_mul(place as u64);
+    let sent = Time::from_nanos(start.saturating_mul(SECOND).saturating_add(within));
+    path.delays.probes.last().map_or(sent, |last| sent.max(last.sent))
+}
+
+/// A burst of ping: what its entries say, or where old firmware has none, what it counts.
+fn ping(path: &mut Path, item: &Value, interval: Duration) -> Result<(), ReadError> {
+    let (before, duplicates) = (path.delays.probes.len(), path.delays.duplicates);
+    burst(path, item, item, interval);
+    let delays = &mut path.delays;
+    let answered =
+        delays.probes[before..].iter().filter(|probe| probe.rtt.is_some()).count() as u64;
+    let told = (whole(&item["sent"]), whole(&item["rcvd"]));
+    let (Some(sent), Some(received)) = told else { return Ok(()) };
+    if sent > MOST_MISSING {
+        return Err(ReadError::new(
+            format!("a result says that {sent} probes were sent"),
+            "cut it out",
+        ));
+    }
+    let mut read = (delays.probes.len() - before) as u64;
+    if read == 0 && received > 0 {
+        delays.untimed += received;
+        read = received;
+    } else if answered != received {
+        path.contradictions += 1;
+    }
+    for place in read..sent {
+        let at = self::sent(path, item, usize::try_from(place).unwrap_or(0), interval);
+        let number = path.delays.probes.len() as u64;
+        path.delays.probes.push(Probe::lost(number, at));
+    }
+    // Old firmware counts duplicates and does not list them.
+    let counted = whole(&item["dup"]).unwrap_or(0);
+    let listed = path.delays.duplicates - duplicates;
+    path.delays.duplicates += counted.saturating_sub(listed);
+    Ok(())
+}
+
+/// The entries of `result` in `holder`: a probe each, but for late replies and duplicates.
+fn burst(path: &mut Path, item: &Value, holder: &Value, interval: Duration) {
+    path.bursts += 1;
+    let v6 = item["af"] == 6;
+    // `size` counts the payload of ping and of traceroute alike.
+    let payload = whole(&item["size"]).and_then(|bytes| u32::try_from(bytes).ok());
+    let header = if v6 { 48 } else { 28 };
+    let wire_bytes = payload.map_or(0, |bytes| bytes.saturating_add(header));
+    let first = path.delays.probes.len();
+    for entry in holder["result"].as_array().into_iter().flatten() {
+        let rtt = float(&entry["rtt"]).and_then(|ms| float_span(ms, MILLISECOND));
+        if let Some(late) = whole(&entry["late"]) {
+            is_late(&mut path.delays, first, late, rtt);
+        } else if entry.get("dup").is_some_and(|dup| dup != 0 && dup != false) {
+            path.delays.duplicates += 1;
+        } else if rtt.is_some() || entry.get("x").is_some() || entry["error"].is_string() {
+            let sent = sent(path, item, path.delays.probes.len() - first, interval);
+            let number = path.delays.probes.len() as u64;
+            let probe = Probe { number, sent, rtt, late: false, wire_bytes };
+            path.delays.probes.push(probe);
+        }
+    }
+}
+
+/// A reply that came `behind` probes after its own: it belongs to the last one that waits.
+fn is_late(delays: &mut Delays, first: usize, behind: u64, rtt: Option<Duration>) {
+    let probes = &mut delays.probes[first..];
+    let expected = usize::try_from(behind).ok().and_then(|behind| probes.len().checked_sub(behind));
+    let place = expected.filter(|place| probes.get(*place).is_some_and(|one| one.rtt.is_none()));
+    let place = place.or_else(|| probes.iter().rposition(|probe| probe.rtt.is_none()));
+    match (place, rtt) {
+        (Some(place), Some(rtt)) => {
+            probes[place].rtt = Some(rtt);
+            probes[place].late = true;
+        }
+        (Some(place), None) => {
+            delays.probes.remove(first + place);
+            delays.untimed += 1;
+        }
+        (None, _) => delays.duplicates += 1,
+    }
+}
+
+impl Path {
+    fn finish(mut self, interval: Duration) -> Delays {
+        let notes = &mut self.delays.notes;
+        notes.push(format!(
+            "{} results, stamped in whole seconds; within one a probe each {interval}, reckoned",
+            self.bursts
+        ));
+        if self.delays.untimed > 0 {
+            notes.push(format!("{} replies have no delay", self.delays.untimed));
+        }
+        if self.contradictions > 0 {
+            let count = self.contradictions;
+            notes.push(format!("{count} results count other replies than they list: as listed"));
+        }
+        self.delays
+    }
+}

@@ -1,0 +1,232 @@
+//! Which column of a table is what: by the names that people give, by the shape of the rows, or
+//! as the user says.
+
+use super::instant::instant;
+use super::reading::{Columns, ReadError};
+use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal};
+
+/// A column: its place, and nanoseconds in its unit where that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Column {
+    pub at: usize,
+    pub unit: Option<u64>,
+}
+
+/// What a table's columns are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Plan {
+    pub rtt: Option<Column>,
+    pub sent: Option<Column>,
+    pub received: Option<Column>,
+    /// The delay of a reply that came after the probe was given up.
+    pub late: Option<Column>,
+    pub seq: Option<usize>,
+    pub lost: Option<usize>,
+    pub duplicates: Option<usize>,
+    pub size: Option<usize>,
+    pub group: Option<usize>,
+    pub one_way: bool,
+    /// One probe in flight, as in our own volleys.
+    pub volleys: bool,
+    /// Where there is but one column of whole numbers: one-way delays at a fixed pace.
+    pub paced: bool,
+}
+
+const RTT: [&str; 12] = [
+    "rtt",
+    "round_trip_time",
+    "roundtrip",
+    "round_trip",
+    "latency",
+    "delay",
+    "one_way_delay",
+    "owd",
+    "ping",
+    "response_time",
+    "latest_rtt",
+    "time",
+];
+const SENT: [&str; 18] = [
+    "sent",
+    "send_time",
+    "sent_time",
+    "send_timestamp",
+    "sent_at",
+    "pub_time",
+    "timestamp",
+    "time_stamp",
+    "epoch",
+    "datetime",
+    "date",
+    "unix_time",
+    "ts",
+    "t",
+    "start",
+    "tx",
+    "send",
+    "time",
+];
+const RECEIVED: [&str; 8] = [
+    "sub_time",
+    "recv_time",
+    "receive_time",
+    "received_time",
+    "received_at",
+    "arrival",
+    "recv_timestamp",
+    "rx",
+];
+const SEQ: [&str; 9] =
+    ["seq", "icmp_seq", "seqno", "sequence", "seq_no", "sequence_number", "number", "probe", "no"];
+const LOST: [&str; 5] = ["lost", "is_lost", "loss", "timeout", "timed_out"];
+const GROUP: [&str; 5] = ["flow", "target", "host", "destination", "dst"];
+
+/// A name without its unit, in small letters, and nanoseconds in the unit.
+fn split(name: &str) -> (String, Option<u64>) {
+    let name = name.trim().trim_matches('"').to_lowercase();
+    let unit = |unit: &str| match unit.trim() {
+        "s" | "sec" | "secs" | "seconds" => Some(SECOND),
+        "ms" | "msec" | "milliseconds" | "millis" => Some(MILLISECOND),
+        "us" | "µs" | "μs" | "usec" | "microseconds" => Some(MICROSECOND),
+        "ns" | "nsec" | "nanoseconds" => Some(1),
+        _ => None,
+    };
+    let plain = |base: &str| base.trim().replace([' ', '-', '.'], "_").trim_matches('_').to_owned();
+    if let Some((base, inside)) = name.split_once(['(', '[']) {
+        return (plain(base), unit(inside.trim_end_matches([')', ']'])));
+    }
+    let base = plain(&name);
+    match base.rsplit_once('_') {
+        Some((front, back)) if unit(back).is_some() => (front.to_owned(), unit(back)),
+        _ => (base, None),
+    }
+}
+
+/// Nanoseconds in a unit that a user names.
+fn named_unit(text: Option<&String>) -> Result<Option<u64>, ReadError> {
+    let Some(text) = text else { return Ok(None) };
+    match split(&format!("x ({text})")).1 {
+        Some(unit) => Ok(Some(unit)),
+        None => Err(ReadError::new(format!("`{text}` is no unit"), "write s, ms, us or ns")),
+    }
+}
+
+/// What columns called `names` are, or what `columns` say.
+///
+/// # Errors
+/// When a column that is named is not there, or a unit is none.
+pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<Plan, ReadError> {
+    let split_names: Vec<(String, Option<u64>)> = names.iter().map(|name| split(name)).collect();
+    let mut taken: Vec<usize> = Vec::new();
+    let mut find = |said: Option<&String>, known: &[&str]| -> Result<Option<Column>, ReadError> {
+        let at = match said {
+            Some(said) => Some(place(names, said)?),
+            None => known.iter().find_map(|name| {
+                let named = |at: &usize| split_names[*at].0 == *name && !taken.contains(at);
+                (0..names.len()).find(named)
+            }),
+        };
+        taken.extend(at);
+        Ok(at.map(|at| Column { at, unit: split_names[at].1 }))
+    };
+    let group = find(columns.group.as_ref(), &GROUP)?;
+    let seq = find(columns.seq.as_ref(), &SEQ)?;
+    let lost = find(columns.lost.as_ref(), &LOST)?;
+    let late = find(None, &["late"])?;
+    let duplicates = find(None, &["duplicates"])?;
+    let size = find(None, &["size_bytes", "bytes", "size"])?;
+    let rtt = find(columns.rtt.as_ref(), &RTT)?;
+    let sent = find(columns.sent.as_ref(), &SENT)?;
+    let received = find(columns.received.as_ref(), &RECEIVED)?;
+    let has = |name: &str| split_names.iter().any(|(base, _)| base == name);
+    let one_way = ["one_way_delay", "owd", "pub_time"].iter().any(|name| has(name));
+    let (unit, time_unit) =
+        (named_unit(columns.unit.as_ref())?, named_unit(columns.time_unit.as_ref())?);
+    let with = |column: Option<Column>, unit: Option<u64>| {
+        column.map(|column| Column { unit: unit.or(column.unit), ..column })
+    };
+    Ok(Plan {
+        rtt: with(rtt, unit),
+        sent: with(sent, time_unit),
+        received: with(received, time_unit),
+        late: late.filter(|late| late.unit.is_some()),
+        seq: seq.map(|column| column.at),
+        lost: lost.map(|column| column.at),
+        duplicates: duplicates.map(|column| column.at),
+        size: size.map(|column| column.at),
+        group: group.map(|column| column.at),
+        one_way: one_way || columns.one_way,
+        volleys: has("size_bytes") && has("late") && has("rtt"),
+        paced: false,
+    })
+}
+
+/// The place of a column that a user names, or counts from 1.
+fn place(names: &[String], said: &str) -> Result<usize, ReadError> {
+    let same = |name: &String| name.trim().trim_matches('"').eq_ignore_ascii_case(said);
+    let named = names.iter().position(same);
+    let counted = || said.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < names.len());
+    named.or_else(counted).ok_or_else(|| {
+        ReadError::new(
+            format!("no column `{said}`"),
+            format!("the columns are {}", names.join(", ")),
+        )
+    })
+}
+
+/// What the columns of rows without a header are, from their shape.
+///
+/// # Errors
+/// When a column that is named is not there.
+pub(super) fn by_shape(rows: &[Vec<&str>], columns: &Columns) -> Result<Option<Plan>, ReadError> {
+    let Some(first) = rows.first() else { return Ok(None) };
+    let names: Vec<String> = (1..=first.len()).map(|place| place.to_string()).collect();
+    if columns.rtt.is_some() || columns.received.is_some() {
+        return by_names(&names, columns).map(Some);
+    }
+    if rows.iter().any(|row| row.len() != first.len() || !row.iter().all(|cell| is_value(cell))) {
+        return Ok(None);
+    }
+    let all = |at: usize, holds: fn(&str) -> bool| rows.iter().all(|row| holds(row[at]));
+    let whole: fn(&str) -> bool = |cell| cell.bytes().all(|c| c.is_ascii_digit());
+    let big: fn(&str) -> bool =
+        |cell| instant(cell).is_some() || decimal(cell, 1).is_some_and(|(v, _)| v > 100_000_000);
+    let column = |at| Some(Column { at, unit: None });
+    let plan = Plan { one_way: columns.one_way, ..Plan::default() };
+    let paced = all(0, whole) && rows.len() > 1;
+    Ok(match first.len() {
+        1 => Some(Plan { rtt: column(0), paced, one_way: paced || plan.one_way, ..plan }),
+        2 if all(0, big) => Some(Plan { sent: column(0), rtt: column(1), ..plan }),
+        2 if all(0, whole) => Some(Plan { seq: Some(0), rtt: column(1), ..plan }),
+        3 if all(0, big) && all(1, whole) => {
+            Some(Plan { sent: column(0), seq: Some(1), rtt: column(2), ..plan })
+        }
+        _ => None,
+    })
+}
+
+/// Whether a cell can be a value and no name.
+pub(super) fn is_value(cell: &str) -> bool {
+    let number = |cell: &str| decimal(cell, 1).is_some_and(|(_, rest)| rest.is_empty());
+    number(cell) || is_missing(cell) || instant(cell).is_some()
+}
+
+/// Whether a cell says that there is no value.
+pub(super) fn is_missing(cell: &str) -> bool {
+    const WORDS: [&str; 13] = [
+        "",
+        "*",
+        "-",
+        "nan",
+        "null",
+        "none",
+        "n/a",
+        "na",
+        "lost",
+        "timeout",
+        "inf",
+        "loss",
+        "timed out",
+    ];
+    WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word))
+}

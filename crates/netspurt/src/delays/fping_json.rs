@@ -1,0 +1,55 @@
+//! fping's JSON (`--json`, from version 5.3 on): an object a line.
+
+use indexmap::IndexMap;
+
+use crate::units::Duration;
+
+use super::Delays;
+use super::json::{Item, float, label, whole};
+use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::tally::Tally;
+use super::text::{MILLISECOND, float_span};
+
+/// Reads the targets among `items`.
+///
+/// # Errors
+/// When more probes are missing than anyone can mean.
+pub(super) fn parse(
+    name: &str,
+    items: &[Item],
+    hints: &Hints,
+    reading: &mut Reading,
+) -> Result<(), ReadError> {
+    let mut targets: IndexMap<String, (Tally, u64)> = IndexMap::new();
+    for (line, item) in items {
+        let told = item.as_object().and_then(|object| object.iter().next());
+        let Some((kind, told)) = told else {
+            reading.malformed.push(Malformed::new(*line, &label(item), "no object"));
+            continue;
+        };
+        let (tally, sent) = targets.entry(label(&told["host"])).or_default();
+        let number = whole(&told["seq"]);
+        match (&**kind, number) {
+            ("resp", Some(number)) => {
+                let rtt = float(&told["rtt"]).and_then(|ms| float_span(ms, MILLISECOND));
+                let bytes = whole(&told["size"]).and_then(|size| u32::try_from(size).ok());
+                tally.reply(number, rtt, bytes.map_or(0, |bytes| bytes.saturating_add(20)));
+            }
+            ("timeout", Some(number)) => tally.sent(number).given_up = true,
+            ("dup" | "duplicate", _) => tally.duplicate(),
+            ("summary", _) => *sent = whole(&told["xmt"]).unwrap_or(0),
+            ("vSum" | "intSum" | "stats", _) => {}
+            _ => reading.malformed.push(Malformed::new(*line, &label(item), "nothing of fping")),
+        }
+    }
+    for (target, (tally, sent)) in targets {
+        let mut delays = Delays::new(format!("{name}: {target}"), "fping (JSON)");
+        let last = tally.ends().map_or(0, |(_, last)| last + 1).max(sent);
+        let interval = hints.interval.unwrap_or(Duration::from_secs(1));
+        delays.notes.push(format!("times of sending reckoned: one probe each {interval}"));
+        let range = last.checked_sub(1).map(|last| (0, last));
+        tally.finish(&mut delays, range, Some(interval))?;
+        reading.recordings.push(delays);
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! iperf3's JSON (`--json`): the kernel's smoothed round-trip time in each interval.
+
+use indexmap::IndexMap;
+
+use crate::units::Duration;
+
+use super::json::{Item, float, label, whole};
+use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::smoothed::{Report, series};
+use super::text::{MICROSECOND, SECOND};
+
+/// Reads the tests among `items`, a recording for each stream.
+///
+/// # Errors
+/// When no interval has a round-trip time.
+pub(super) fn parse(
+    name: &str,
+    items: &[Item],
+    hints: &Hints,
+    reading: &mut Reading,
+) -> Result<(), ReadError> {
+    for (line, item) in items {
+        let Some(intervals) = item["intervals"].as_array() else {
+            reading.malformed.push(Malformed::new(*line, &label(item), "no `intervals`"));
+            continue;
+        };
+        let mut sockets: IndexMap<String, Vec<Report>> = IndexMap::new();
+        let streams = intervals.iter().flat_map(|interval| interval["streams"].as_array());
+        for stream in streams.flatten() {
+            let Some(us) = whole(&stream["rtt"]) else { continue };
+            #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+            let at_ns = float(&stream["end"]).map(|s| (s * SECOND as f64) as i64);
+            let srtt = Some(Duration::from_nanos(us.saturating_mul(MICROSECOND)));
+            let report = Report { at_ns, srtt: srtt.filter(|_| us > 0), least: None };
+            sockets.entry(label(&stream["socket"])).or_default().push(report);
+        }
+        if sockets.is_empty() {
+            return Err(ReadError::new(
+                "iperf3 without a round-trip time: only the sender of TCP, on Linux, has one",
+                "take the JSON of the sender",
+            ));
+        }
+        for (socket, mut reports) in sockets {
+            let ends = item["end"]["streams"].as_array().into_iter().flatten();
+            let mut sender = ends.map(|end| &end["sender"]);
+            let sender = sender.find(|sender| label(&sender["socket"]) == socket);
+            let least = sender.and_then(|sender| whole(&sender["min_rtt"])).filter(|us| *us > 0);
+            if let (Some(us), Some(last)) = (least, reports.last_mut()) {
+                last.least = Some(Duration::from_nanos(us.saturating_mul(MICROSECOND)));
+            }
+            let name = format!("{name}: socket {socket}");
+            reading.recordings.push(series(name, "iperf3", &reports, hints.interval));
+        }
+    }
+    Ok(())
+}

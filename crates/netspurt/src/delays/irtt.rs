@@ -1,0 +1,81 @@
+//! irtt's JSON (`irtt client -o`).
+
+use crate::units::Duration;
+
+use super::Delays;
+use super::json::{Item, label, whole};
+use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::tally::Tally;
+
+/// Reads the sessions among `items`.
+///
+/// # Errors
+/// When more probes are missing than anyone can mean.
+pub(super) fn parse(
+    name: &str,
+    items: &[Item],
+    hints: &Hints,
+    reading: &mut Reading,
+) -> Result<(), ReadError> {
+    for (line, item) in items {
+        let Some(trips) = item["round_trips"].as_array() else {
+            reading.malformed.push(Malformed::new(*line, &label(item), "no `round_trips`"));
+            continue;
+        };
+        let config = &item["config"];
+        let header = if config["ip_version"] == "IPv6" { 48 } else { 28 };
+        let length = whole(&config["params"]["length"]).and_then(|bytes| u32::try_from(bytes).ok());
+        let wire_bytes = length.map_or(0, |bytes| bytes.saturating_add(header));
+        let mut tally = Tally::default();
+        for (place, trip) in (1..).zip(trips) {
+            let Some(number) = whole(&trip["seqno"]) else {
+                let text = label(trip);
+                reading.malformed.push(Malformed::new(
+                    place,
+                    &text,
+                    "a round trip without `seqno`",
+                ));
+                continue;
+            };
+            let send = &trip["timestamps"]["client"]["send"];
+            let sent = send["monotonic"].as_i64().or_else(|| send["wall"].as_i64());
+            // `true`, `true_up`, `true_down`: lost, and on which way where the server tells.
+            if trip["lost"] == "false" || trip["lost"] == false {
+                let rtt = whole(&trip["delay"]["rtt"]).map(Duration::from_nanos);
+                tally.reply(number, rtt, wire_bytes);
+            }
+            tally.sent(number).sent_ns = sent;
+        }
+        let mut delays = Delays::new(name, "irtt");
+        let stats = &item["stats"];
+        let count = whole(&stats["packets_sent"]).unwrap_or(0);
+        let range = tally.ends().map(|(_, last)| (0, last.max(count.saturating_sub(1))));
+        let interval = whole(&config["params"]["interval"]).map(Duration::from_nanos);
+        tally.finish(&mut delays, range, hints.interval.or(interval))?;
+        delays.duplicates = whole(&stats["duplicates"]).unwrap_or(0);
+        remark(&mut delays, stats);
+        reading.recordings.push(delays);
+    }
+    Ok(())
+}
+
+fn remark(delays: &mut Delays, stats: &serde_json::Value) {
+    let told = (whole(&stats["packets_sent"]), whole(&stats["packets_received"]));
+    let read = (delays.sent(), delays.received());
+    if let (Some(sent), Some(received)) = told {
+        // irtt counts duplicates among what it received.
+        let first = received.saturating_sub(delays.duplicates);
+        if (sent, first) != read {
+            delays.notes.push(format!(
+                "irtt counts {sent} sent and {first} received, its round trips say {} and {}",
+                read.0, read.1
+            ));
+        }
+    }
+    let late = whole(&stats["late_packets"]).unwrap_or(0);
+    if late > 0 {
+        delays.notes.push(format!(
+            "{late} replies came out of order, what irtt calls late: it gave none of them up"
+        ));
+    }
+}

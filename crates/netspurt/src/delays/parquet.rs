@@ -1,0 +1,59 @@
+//! Parquet files with named columns, our own tables `volleys` and `rtt` among them.
+
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::record::Field;
+use bytes::Bytes;
+
+use super::columns::by_names;
+use super::reading::{Hints, ReadError, Reading};
+use super::table::Rows;
+
+/// Reads the recordings of a Parquet file.
+///
+/// # Errors
+/// When the file is broken, or no column holds delays.
+pub(super) fn parse(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, ReadError> {
+    let broken = |error: ::parquet::errors::ParquetError| {
+        ReadError::new(format!("the Parquet file: {error}"), "netspurt reads plain and Snappy ones")
+    };
+    let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(broken)?;
+    let schema = file.metadata().file_metadata().schema_descr_ptr();
+    let names: Vec<String> =
+        schema.root_schema().get_fields().iter().map(|field| field.name().to_owned()).collect();
+    let mut plan = by_names(&names, &hints.columns)?;
+    if plan.rtt.is_none() && (plan.sent.is_none() || plan.received.is_none()) {
+        return Err(ReadError::new(
+            format!("no column of delays among {}", names.join(", ")),
+            "name it, as in `rtt=NAME`",
+        ));
+    }
+    // Our own samples: `t_ns` is when they were taken, `sent_ns` when the segment left.
+    if let (true, Some(at)) = (plan.sent.is_some(), names.iter().position(|name| name == "sent_ns"))
+    {
+        plan.sent =
+            plan.sent.map(|sent| super::columns::Column { at, unit: Some(1).or(sent.unit) });
+    }
+    let mut rows = Rows::new(plan);
+    let mut texts = Vec::new();
+    for (number, row) in (1..).zip(file.get_row_iter(None).map_err(broken)?) {
+        texts.clear();
+        let row = row.map_err(broken)?;
+        texts.extend(row.get_column_iter().map(|(_, field)| text(field)));
+        let cell = |at: usize| texts.get(at).map(String::as_str);
+        rows.read(number, cell, || texts.join(","));
+    }
+    rows.finish(name, "Parquet", hints)
+}
+
+/// A value as a cell of CSV.
+fn text(field: &Field) -> String {
+    match field {
+        Field::Null => String::new(),
+        Field::Str(text) => text.clone(),
+        Field::TimestampMillis(ms) => (i128::from(*ms) * 1_000_000).to_string(),
+        Field::TimestampMicros(us) => (i128::from(*us) * 1000).to_string(),
+        Field::Float(value) => value.to_string(),
+        Field::Double(value) => value.to_string(),
+        other => other.to_string(),
+    }
+}

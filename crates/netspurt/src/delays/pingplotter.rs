@@ -1,0 +1,63 @@
+//! PingPlotter's CSV: a table of hosts, then a row for each sample with a column for each hop, of
+//! which the last is the target.
+
+use super::Delays;
+use super::instant::instant;
+use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::tally::Tally;
+use super::text::{MILLISECOND, decimal, lines};
+
+const SAMPLES: &str = "Sample Information";
+
+/// Whether a text is PingPlotter's.
+pub(super) fn knows(text: &str) -> bool {
+    text.starts_with("Host Information") && text.contains(SAMPLES)
+}
+
+/// Reads the target's delays.
+///
+/// # Errors
+/// When there are no samples.
+pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, ReadError> {
+    let mut reading = Reading::default();
+    let mut tally = Tally::default();
+    let mut rows = lines(text).skip_while(|(_, line)| *line != SAMPLES);
+    if rows.next().is_none() {
+        return Err(ReadError::new(format!("no `{SAMPLES}`"), "export it with its samples"));
+    }
+    let (mut number, mut skipped) = (0, 0);
+    for (line, row) in rows.filter(|(_, row)| !row.is_empty()) {
+        let stamp = row.split(',').next().and_then(instant);
+        let cell = row.rsplit(',').next().unwrap_or("");
+        let delay = decimal(cell, MILLISECOND).filter(|(ns, rest)| *ns >= 0 && rest.is_empty());
+        let Some((stamp, _)) = stamp else {
+            reading.malformed.push(Malformed::new(line, row, "no instant"));
+            continue;
+        };
+        match (cell, delay) {
+            ("N/A", _) => skipped += 1,
+            ("*", _) => {}
+            (_, Some((ns, _))) => {
+                let rtt = crate::units::Duration::from_nanos(ns.unsigned_abs());
+                tally.reply(number, Some(rtt), 0);
+            }
+            (_, None) => {
+                reading.malformed.push(Malformed::new(line, row, "no delay of the target"));
+                continue;
+            }
+        }
+        if cell != "N/A" {
+            tally.sent(number).sent_ns = Some(stamp);
+            number += 1;
+        }
+    }
+    let mut delays = Delays::new(name, "PingPlotter");
+    delays.notes.push("the target's delays; stamps are whole seconds".into());
+    if skipped > 0 {
+        delays.notes.push(format!("{skipped} rows say that the target was not probed"));
+    }
+    let range = tally.ends();
+    tally.finish(&mut delays, range, hints.interval)?;
+    reading.recordings.push(delays);
+    Ok(reading)
+}

@@ -1,0 +1,148 @@
+//! qlog of QUIC connections, as JSON and as JSON text sequences: `latest_rtt` of
+//! `recovery:metrics_updated`, a sample each time.
+
+use serde_json::Value;
+
+use crate::units::{Duration, Time};
+
+use super::json::{Item, float, label};
+use super::reading::{Hints, ReadError, Reading};
+use super::text::{MICROSECOND, MILLISECOND, float_span};
+use super::{Delays, Measure, Probe, SendTimes};
+
+/// What is said of a trace before its events.
+#[derive(Debug, Default)]
+struct Trace {
+    name: String,
+    /// Nanoseconds in a unit of its times.
+    unit: u64,
+    /// Whether each time counts from the one before.
+    delta: bool,
+    /// Names of the fields, where events are lists.
+    fields: Vec<String>,
+    /// The last event's time, in units.
+    clock: f64,
+    /// Samples and smoothed values: instants and delays.
+    latest: Vec<(f64, Duration)>,
+    smoothed: Vec<(f64, Duration)>,
+}
+
+/// Reads the traces among `items`.
+///
+/// # Errors
+/// When no event has a delay.
+pub(super) fn parse(
+    name: &str,
+    items: &[Item],
+    _hints: &Hints,
+    reading: &mut Reading,
+) -> Result<(), ReadError> {
+    let mut traces = Vec::new();
+    for (_, item) in items {
+        if let Some(list) = item["traces"].as_array() {
+            for one in list {
+                let mut trace = Trace::begin(name, one, item);
+                one["events"].as_array().into_iter().flatten().for_each(|event| trace.event(event));
+                traces.push(trace);
+            }
+        } else if item.get("qlog_version").is_some() || item.get("trace").is_some() {
+            // The first record of a sequence; events follow it.
+            traces.push(Trace::begin(name, &item["trace"], item));
+        } else if let Some(trace) = traces.last_mut() {
+            trace.event(item);
+        }
+    }
+    reading.recordings.extend(traces.into_iter().filter_map(Trace::finish));
+    if reading.recordings.is_empty() {
+        return Err(ReadError::new(
+            "qlog without `latest_rtt` in `recovery:metrics_updated`",
+            "log the recovery events of the sender",
+        ));
+    }
+    Ok(())
+}
+
+impl Trace {
+    fn begin(name: &str, trace: &Value, file: &Value) -> Self {
+        let common = &trace["common_fields"];
+        let point = label(&trace["vantage_point"]["type"]);
+        let title = [&trace["title"], &file["title"]].map(label);
+        let title = title.iter().find(|title| !title.is_empty()).cloned().unwrap_or_default();
+        let more: Vec<&str> =
+            [&*title, &*point].into_iter().filter(|one| !one.is_empty()).collect();
+        let micro = trace["configuration"]["time_units"] == "us";
+        let fields = trace["event_fields"].as_array().into_iter().flatten().map(label);
+        let fields: Vec<String> = fields.map(|field| field.to_lowercase()).collect();
+        Trace {
+            name: if more.is_empty() {
+                name.into()
+            } else {
+                format!("{name}: {}", more.join(", "))
+            },
+            unit: if micro { MICROSECOND } else { MILLISECOND },
+            delta: common["time_format"] == "delta"
+                || common["time_format"] == "relative_to_previous_event"
+                || fields.iter().any(|field| field == "delta_time"),
+            fields,
+            ..Trace::default()
+        }
+    }
+
+    fn event(&mut self, event: &Value) {
+        let (time, name, data) = match event {
+            // Drafts before 2021: a list with the names of its columns elsewhere.
+            Value::Array(cells) => {
+                let cell = |names: &[&str]| {
+                    let place = self.fields.iter().position(|field| names.contains(&&**field));
+                    place.and_then(|place| cells.get(place)).unwrap_or(&Value::Null)
+                };
+                let name = label(cell(&["event", "event_type", "event_name"]));
+                (cell(&["relative_time", "time", "delta_time"]), name, cell(&["data"]))
+            }
+            event => (&event["time"], label(&event["name"]), &event["data"]),
+        };
+        let time = float(time).unwrap_or(0.0);
+        self.clock = if self.delta { self.clock + time } else { time };
+        // Later drafts say `quic:recovery_metrics_updated`.
+        if !name.ends_with("metrics_updated") && name != "metric_update" {
+            return;
+        }
+        let span = |key: &str| float(&data[key]).and_then(|value| float_span(value, self.unit));
+        let (latest, smoothed) = (span("latest_rtt"), span("smoothed_rtt"));
+        self.latest.extend(latest.map(|rtt| (self.clock, rtt)));
+        self.smoothed.extend(smoothed.map(|rtt| (self.clock, rtt)));
+    }
+
+    fn finish(self) -> Option<Delays> {
+        let mut delays = Delays::new(self.name, "qlog");
+        delays.send_times = SendTimes::Recorded;
+        let samples = if self.latest.is_empty() {
+            delays.measure = Measure::Smoothed;
+            delays.notes.push("only `smoothed_rtt`: a filter's output, no samples".into());
+            self.smoothed
+        } else {
+            delays.notes.push(
+                "times of sending are those of the events less the delays; a sample that repeats \
+                 the one before may not have been logged; what was lost is not told"
+                    .into(),
+            );
+            self.latest
+        };
+        let sent = |(at, rtt): &(f64, Duration)| {
+            let at = at * self.unit as f64;
+            #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+            let at = at as i64;
+            let back = if delays.measure == Measure::Smoothed { 0 } else { rtt.as_nanos() };
+            at.saturating_sub(i64::try_from(back).unwrap_or(i64::MAX))
+        };
+        let mut order: Vec<(i64, Duration)> =
+            samples.iter().map(|one| (sent(one), one.1)).collect();
+        order.sort_by_key(|(sent, _)| *sent);
+        let (start, _) = *order.first()?;
+        let probe = |(number, (sent, rtt)): (u64, (i64, Duration))| {
+            Probe::answered(number, Time::from_nanos(sent.abs_diff(start)), rtt)
+        };
+        delays.probes = (0..).zip(order).map(probe).collect();
+        Some(delays)
+    }
+}

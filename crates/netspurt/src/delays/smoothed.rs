@@ -1,0 +1,55 @@
+//! Series of a kernel's smoothed round-trip time.
+
+use crate::units::{Duration, Time};
+
+use super::{Delays, Measure, Probe, SendTimes};
+
+/// What a kernel said at one instant.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Report {
+    /// When, in nanoseconds on the file's clock.
+    pub at_ns: Option<i64>,
+    /// The smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// The least one it measured so far.
+    pub least: Option<Duration>,
+}
+
+/// The recording of `reports`: a row each, at the times of the reports where all have one.
+pub(super) fn series(
+    name: String,
+    format: &str,
+    reports: &[Report],
+    interval: Option<Duration>,
+) -> Delays {
+    let mut delays = Delays::new(name, format);
+    delays.measure = Measure::Smoothed;
+    let stamped = reports.iter().all(|report| report.at_ns.is_some());
+    delays.send_times = match (stamped, interval) {
+        (true, _) => SendTimes::Recorded,
+        (false, Some(_)) => SendTimes::Reckoned,
+        (false, None) => SendTimes::Unknown,
+    };
+    let start = reports.iter().filter_map(|report| report.at_ns).min().unwrap_or(0);
+    let step = interval.map_or(1, Duration::as_nanos);
+    let mut latest = 0;
+    for (number, report) in (0_u64..).zip(reports) {
+        let at = match report.at_ns.filter(|_| stamped) {
+            Some(ns) => ns.abs_diff(start),
+            None => number.saturating_mul(step),
+        };
+        latest = at.max(latest);
+        let Some(srtt) = report.srtt else {
+            delays.probes.push(Probe::lost(number, Time::from_nanos(latest)));
+            continue;
+        };
+        delays.probes.push(Probe::answered(number, Time::from_nanos(latest), srtt));
+    }
+    delays
+        .notes
+        .push("the kernel's smoothed round-trip time, repeated between updates: no samples".into());
+    if let Some(least) = reports.iter().filter_map(|report| report.least).min() {
+        delays.notes.push(format!("the least round trip that the kernel measured: {least}"));
+    }
+    delays
+}

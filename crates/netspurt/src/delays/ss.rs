@@ -1,0 +1,73 @@
+//! Logs of `ss -tin`: the kernel's smoothed round-trip time, snapshot by snapshot.
+
+use indexmap::IndexMap;
+
+use crate::units::Duration;
+
+use super::instant::instant;
+use super::reading::{Hints, ReadError, Reading};
+use super::smoothed::{Report, series};
+use super::text::{MILLISECOND, SECOND, decimal, lines};
+
+/// Whether `ss -i` writes such a line.
+pub(super) fn knows(line: &str) -> bool {
+    line.contains(" rto:") && (line.contains(" rtt:") || line.contains("cwnd:"))
+}
+
+/// The value of a field such as `rtt:3.5/7`, in milliseconds.
+fn field(line: &str, key: &str) -> Option<Duration> {
+    let text = line.split_whitespace().find_map(|word| word.strip_prefix(key))?;
+    let (ns, _) = decimal(text, MILLISECOND)?;
+    u64::try_from(ns).ok().map(Duration::from_nanos)
+}
+
+/// The time in a line of its own before a snapshot, as `date +%s.%N` or `date -Is` give it.
+fn stamp(line: &str) -> Option<i64> {
+    let line = line.trim();
+    if let Some((ns, _)) = instant(line) {
+        return Some(ns);
+    }
+    let (ns, rest) = decimal(line, SECOND)?;
+    (rest.is_empty() && ns > 100_000_000 * SECOND.cast_signed()).then_some(ns)
+}
+
+/// Reads the connections of a log: what stands before a line of details names them.
+///
+/// # Errors
+/// When there is no round-trip time.
+pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, ReadError> {
+    let mut connections: IndexMap<String, Vec<Report>> = IndexMap::new();
+    let (mut connection, mut at_ns) = (String::new(), None);
+    for (_, line) in lines(text) {
+        if let Some(ns) = stamp(line) {
+            at_ns = Some(ns);
+            continue;
+        }
+        // The two addresses: words with a port, in the line itself or in the one before.
+        let ports = line.split_whitespace().filter(|word| {
+            let port = word.rsplit_once(':').map_or("", |(_, port)| port);
+            word.contains(['.', ']', '[']) && port.parse::<u16>().is_ok()
+        });
+        let ports: Vec<&str> = ports.take(2).collect();
+        if ports.len() == 2 {
+            connection = ports.join(" to ");
+        }
+        if knows(line) {
+            let (srtt, least) = (field(line, "rtt:"), field(line, "minrtt:"));
+            connections.entry(connection.clone()).or_default().push(Report { at_ns, srtt, least });
+        }
+    }
+    let mut reading = Reading::default();
+    for (connection, mut reports) in connections {
+        reports.retain(|report| report.srtt.is_some());
+        if !reports.is_empty() {
+            let name =
+                if connection.is_empty() { name.into() } else { format!("{name}: {connection}") };
+            reading.recordings.push(series(name, "ss (tcp_info)", &reports, hints.interval));
+        }
+    }
+    if reading.recordings.is_empty() {
+        return Err(ReadError::new("ss without `rtt:`", "record with `ss -tin`"));
+    }
+    Ok(reading)
+}

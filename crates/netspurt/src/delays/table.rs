@@ -1,0 +1,327 @@
+//! Tables: CSV with commas, semicolons, tabs or blanks, and rows of any other origin.
+
+use std::borrow::Cow;
+
+use indexmap::IndexMap;
+
+use crate::units::Duration;
+
+use super::columns::{Column, Plan, by_names, by_shape, is_missing, is_value};
+use super::instant::instant;
+use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::tally::Tally;
+use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer, lines};
+use super::{Delays, Measure, Order};
+
+/// From one delay to the next in lists of whole milliseconds (LeoReplayer's input).
+const PACE: Duration = Duration::from_millis(10);
+
+/// Rows that show what a table without a header is.
+const SHOWN: usize = 20;
+
+/// The cells of a line.
+fn cells(line: &str, separator: Option<char>) -> Vec<Cow<'_, str>> {
+    let Some(separator) = separator else {
+        return line.split_whitespace().map(Cow::from).collect();
+    };
+    if !line.contains('"') {
+        return line.split(separator).map(|cell| Cow::from(cell.trim())).collect();
+    }
+    // RFC 4180 §2: a separator within quotes is text, a doubled quote one.
+    let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' if quoted && letters.next_if_eq(&'"').is_some() => cell.push('"'),
+            '"' => quoted = !quoted,
+            letter if letter == separator && !quoted => {
+                cells.push(Cow::from(cell.trim().to_owned()));
+                cell.clear();
+            }
+            letter => cell.push(letter),
+        }
+    }
+    cells.push(Cow::from(cell.trim().to_owned()));
+    cells
+}
+
+/// What parts the cells of a line; `None` is blanks.
+fn separator(line: &str) -> Option<char> {
+    [';', '\t', ','].into_iter().find(|mark| line.contains(*mark))
+}
+
+/// How a text is to be read.
+struct Layout {
+    plan: Plan,
+    separator: Option<char>,
+    /// The line of the header, if there is one.
+    header: Option<usize>,
+}
+
+/// How `text` is to be read as a table; `None` where it is none.
+///
+/// # Errors
+/// When the hints name what is not there.
+fn layout(text: &str, hints: &Hints) -> Result<Option<Layout>, ReadError> {
+    let all = || lines(text).filter(|(_, line)| !line.trim().is_empty());
+    let Some((_, first)) = all().find(|(_, line)| !line.starts_with('#')) else { return Ok(None) };
+    let separator = separator(first);
+    // The names may stand behind a `#`, or in the first line without one.
+    for (number, line) in all().take_while(|(_, line)| line.starts_with('#') || *line == first) {
+        let names = cells(line.trim_start_matches(['#', ' ']), separator);
+        if names.iter().all(|name| is_value(name)) {
+            continue;
+        }
+        let names: Vec<String> = names.into_iter().map(Cow::into_owned).collect();
+        let numbers = all().find(|(next, line)| *next > number && !line.starts_with('#'));
+        let values = numbers.is_some_and(|(_, line)| {
+            cells(line, separator).iter().any(|cell| is_value(cell) && !is_missing(cell))
+        });
+        if line.starts_with('#') && !values {
+            continue;
+        }
+        let plan = match by_names(&names, &hints.columns) {
+            Err(_) if line.starts_with('#') => continue,
+            plan => plan?,
+        };
+        let known = plan.rtt.is_some() || plan.sent.is_some() && plan.received.is_some();
+        if known && values {
+            return Ok(Some(Layout { plan, separator, header: Some(number) }));
+        }
+    }
+    let rows = all().filter(|(_, line)| !line.starts_with('#')).take(SHOWN);
+    let rows: Vec<Vec<Cow<'_, str>>> = rows.map(|(_, line)| cells(line, separator)).collect();
+    let rows: Vec<Vec<&str>> =
+        rows.iter().map(|row| row.iter().map(|cell| &**cell).collect()).collect();
+    let plan = by_shape(&rows, &hints.columns)?;
+    Ok(plan.map(|plan| Layout { plan, separator, header: None }))
+}
+
+/// Whether a text is a table with a column of delays.
+pub(super) fn knows(text: &str, hints: &Hints) -> bool {
+    hints.columns.rtt.is_some() || layout(text, hints).is_ok_and(|layout| layout.is_some())
+}
+
+/// Reads the recordings of a table.
+///
+/// # Errors
+/// When no column holds delays.
+pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, ReadError> {
+    let Some(layout) = layout(text, hints)? else {
+        return Err(ReadError::new(
+            "a table without a column of delays that is known here",
+            "name it, or count its place from 1, as in `rtt=3`",
+        ));
+    };
+    let mut rows = Rows::new(layout.plan);
+    for (number, line) in lines(text) {
+        let ordinary = line.trim().is_empty() || line.starts_with('#');
+        if ordinary || layout.header.is_some_and(|header| number <= header) {
+            continue;
+        }
+        let cells = cells(line, layout.separator);
+        let row = |at: usize| cells.get(at).map(|cell| &**cell);
+        rows.read(number, row, || line.to_owned());
+    }
+    let format = match (rows.plan.paced, layout.separator) {
+        (true, _) => "one-way delays, one a line",
+        (_, None) => "columns",
+        (_, Some(_)) => "CSV",
+    };
+    rows.finish(name, format, hints)
+}
+
+/// The recordings of rows that come one after the other.
+pub(super) struct Rows {
+    pub plan: Plan,
+    groups: IndexMap<String, Group>,
+    malformed: Vec<Malformed>,
+    /// Requests that were still waited for when the run ended.
+    waiting: u64,
+}
+
+/// The rows of one recording.
+#[derive(Default)]
+struct Group {
+    tally: Tally,
+    /// The last number, unwrapped.
+    last: u64,
+    rows: u64,
+    duplicates: u64,
+}
+
+impl Rows {
+    pub fn new(plan: Plan) -> Self {
+        Self { plan, groups: IndexMap::new(), malformed: Vec::new(), waiting: 0 }
+    }
+
+    /// Takes a row: the cell at each place, and its text for complaints.
+    pub fn read<'a>(
+        &mut self,
+        line: usize,
+        cell: impl Fn(usize) -> Option<&'a str>,
+        text: impl Fn() -> String,
+    ) {
+        if let Err(why) = self.take(&cell) {
+            self.malformed.push(Malformed::new(line, &text(), why));
+        }
+    }
+
+    fn take<'a>(&mut self, cell: &impl Fn(usize) -> Option<&'a str>) -> Result<(), &'static str> {
+        let plan = &self.plan;
+        let there = |at: Option<usize>| at.and_then(cell);
+        let time = |column: Option<Column>| -> Result<Option<i64>, &'static str> {
+            let Some(column) = column else { return Ok(None) };
+            let text = cell(column.at).ok_or("too few columns")?;
+            if is_missing(text) {
+                return Ok(None);
+            }
+            moment(text, column.unit).map(Some).ok_or("no instant")
+        };
+        let (sent, received) = (time(plan.sent)?, time(plan.received)?);
+        let mut rtt = match (plan.rtt, sent, received) {
+            (Some(column), ..) => delay(cell(column.at).ok_or("too few columns")?, column)?,
+            (None, Some(sent), Some(received)) => {
+                u64::try_from(received.saturating_sub(sent)).ok().map(Duration::from_nanos)
+            }
+            (None, ..) => None,
+        };
+        let lost = match there(plan.lost) {
+            Some(text) => truth(text).ok_or("neither lost nor received")?,
+            None => rtt.is_none(),
+        };
+        let late = match plan.late {
+            Some(column) => delay(cell(column.at).ok_or("too few columns")?, column)?,
+            None => None,
+        };
+        if !lost && rtt.is_none() && plan.volleys {
+            self.waiting += 1;
+            return Ok(());
+        }
+        rtt = if lost { late } else { rtt };
+        let number = match plan.seq {
+            Some(at) => Some(whole(cell(at).ok_or("too few columns")?).ok_or("no number")?),
+            None => None,
+        };
+        let size = there(plan.size).and_then(whole).and_then(|bytes| u32::try_from(bytes).ok());
+        let duplicates = there(plan.duplicates).and_then(whole).unwrap_or(0);
+        let name = there(plan.group).unwrap_or("").to_owned();
+        let group = self.groups.entry(name).or_default();
+        group.row(number, rtt, !lost, late.is_some(), size.unwrap_or(0), sent);
+        group.duplicates += duplicates;
+        Ok(())
+    }
+
+    /// The recordings.
+    ///
+    /// # Errors
+    /// When more numbers are missing than anyone can mean.
+    pub fn finish(self, name: &str, format: &str, hints: &Hints) -> Result<Reading, ReadError> {
+        let mut reading = Reading { recordings: Vec::new(), malformed: self.malformed };
+        for (group, rows) in self.groups {
+            let name = if group.is_empty() { name.into() } else { format!("{name}: {group}") };
+            let mut delays = Delays::new(name, format);
+            let plan = &self.plan;
+            delays.measure = if plan.one_way { Measure::OneWay } else { Measure::RoundTrip };
+            delays.order = if plan.volleys { Order::Sequence } else { Order::Causal };
+            if plan.rtt.is_some_and(|column| column.unit.is_none()) {
+                delays.notes.push("the unit of the delays was taken for milliseconds".into());
+            }
+            let paced = plan.paced.then_some(PACE);
+            if plan.paced && hints.interval.is_none() {
+                delays.notes.push(format!("times reckoned: one delay each {PACE}, LeoReplayer's"));
+            }
+            if self.waiting > 0 {
+                let waiting = self.waiting;
+                delays.notes.push(format!("{waiting} requests were still waited for: left out"));
+            }
+            let range = rows.tally.ends();
+            rows.tally.finish(&mut delays, range, hints.interval.or(paced))?;
+            delays.duplicates += rows.duplicates;
+            reading.recordings.push(delays);
+        }
+        Ok(reading)
+    }
+}
+
+impl Group {
+    fn row(
+        &mut self,
+        number: Option<u64>,
+        rtt: Option<Duration>,
+        answered: bool,
+        late: bool,
+        wire_bytes: u32,
+        sent: Option<i64>,
+    ) {
+        let number = number.map_or(self.rows, |raw| self.unwrap(raw));
+        self.rows += 1;
+        self.last = self.last.max(number);
+        let known = self.tally.answered(number);
+        if answered || rtt.is_some() {
+            self.tally.reply(number, rtt, wire_bytes);
+        }
+        let slot = self.tally.sent(number);
+        if !known {
+            slot.late = late;
+            slot.wire_bytes = wire_bytes;
+            slot.sent_ns = sent;
+        }
+    }
+
+    /// A number of 16 bits that begins anew goes on.
+    fn unwrap(&self, raw: u64) -> u64 {
+        const ALL: u64 = 1 << 16;
+        let within = self.last % ALL;
+        let wrapped = raw < ALL && self.last >= raw && within > ALL / 4 * 3 && raw < ALL / 4;
+        match raw < ALL {
+            true if wrapped => self.last - within + ALL + raw,
+            true if self.last >= ALL && raw <= within + ALL / 4 => self.last - within + raw,
+            true if self.last >= ALL => self.last - within - ALL + raw,
+            _ => raw,
+        }
+    }
+}
+
+/// A cell of delays; below zero and without a value is lost.
+fn delay(text: &str, column: Column) -> Result<Option<Duration>, &'static str> {
+    if is_missing(text) {
+        return Ok(None);
+    }
+    let unit = column.unit.unwrap_or(MILLISECOND);
+    let (ns, rest) = decimal(text, unit).ok_or("no delay")?;
+    let ns = match rest.trim() {
+        "" => ns,
+        "ms" if column.unit.is_none() => ns,
+        _ => return Err("no delay"),
+    };
+    Ok(u64::try_from(ns).ok().map(Duration::from_nanos))
+}
+
+/// A cell of instants; where no unit is known, numbers of today's size tell it.
+fn moment(text: &str, unit: Option<u64>) -> Option<i64> {
+    if let Some((ns, rest)) = instant(text) {
+        return rest.is_empty().then_some(ns);
+    }
+    let unit = unit.unwrap_or_else(|| match integer(text).map_or(0, |(whole, _)| whole) {
+        100_000_000_000_000_000.. => 1,
+        100_000_000_000_000.. => MICROSECOND,
+        100_000_000_000.. => MILLISECOND,
+        _ => SECOND,
+    });
+    let (ns, rest) = decimal(text, unit)?;
+    rest.is_empty().then_some(ns)
+}
+
+fn whole(text: &str) -> Option<u64> {
+    let (value, rest) = decimal(text, 1)?;
+    rest.is_empty().then(|| u64::try_from(value).ok()).flatten()
+}
+
+fn truth(text: &str) -> Option<bool> {
+    match &*text.to_lowercase() {
+        "1" | "true" | "yes" | "y" | "t" | "lost" | "timeout" => Some(true),
+        "0" | "false" | "no" | "n" | "f" | "" | "ok" | "received" => Some(false),
+        _ => None,
+    }
+}

@@ -1,0 +1,359 @@
+//! The timer of CoCoA: two estimators, one for exchanges that needed no resend, one for the others.
+
+use crate::event::RtoState;
+use crate::rng::Stream;
+use crate::sample::RttSample;
+use crate::units::{Duration, Time};
+
+use super::arith::{Ratio, Smooth};
+use super::keys::{Contradiction, Keys, Slot, checked, ordered, part};
+use super::mean::MeanDeviation;
+use super::{RtoEstimator, TimeoutKind};
+
+/// The constants of [`Cocoa`], by default those of draft-ietf-core-cocoa-03.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CocoaConfig {
+    /// The gain of both means (RFC 6298 §2.3).
+    pub alpha: Ratio,
+    /// The gain of both variations (RFC 6298 §2.3).
+    pub beta: Ratio,
+    /// Variations between mean and timer in the strong estimator.
+    pub k_strong: u32,
+    /// The same in the weak one.
+    pub k_weak: u32,
+    /// The weight of the strong estimator in the timer.
+    pub strong: Ratio,
+    /// The weight of the weak one.
+    pub weak: Ratio,
+    /// The timer before any sample.
+    pub initial: Duration,
+    /// The greatest timer.
+    pub max: Duration,
+    /// Whether an estimate that is not renewed ages towards the first one.
+    pub ageing: bool,
+    /// What seeds the dither between once and one and a half times the timer; none without it.
+    pub dither: Option<u64>,
+}
+
+impl Default for CocoaConfig {
+    fn default() -> Self {
+        Self {
+            alpha: Ratio::new(1, 8),
+            beta: Ratio::new(1, 4),
+            k_strong: 4,
+            k_weak: 1,
+            strong: Ratio::new(1, 2),
+            weak: Ratio::new(1, 4),
+            initial: Duration::from_secs(2),
+            max: Duration::from_secs(32),
+            ageing: true,
+            dither: None,
+        }
+    }
+}
+
+impl Keys for CocoaConfig {
+    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("alpha", (&mut self.alpha).into()),
+            ("beta", (&mut self.beta).into()),
+            ("k_strong", (&mut self.k_strong).into()),
+            ("k_weak", (&mut self.k_weak).into()),
+            ("strong", (&mut self.strong).into()),
+            ("weak", (&mut self.weak).into()),
+            ("initial", (&mut self.initial).into()),
+            ("max", (&mut self.max).into()),
+            ("ageing", (&mut self.ageing).into()),
+            ("dither", (&mut self.dither).into()),
+        ]
+    }
+
+    fn bounds(&self) -> [Option<&'static str>; 3] {
+        [Some("initial"), None, Some("max")]
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        part("alpha", self.alpha)?;
+        part("beta", self.beta)?;
+        part("strong", self.strong)?;
+        part("weak", self.weak)?;
+        ordered(("initial", self.initial), ("max", self.max))
+    }
+}
+
+/// The timer of CoCoA, congestion control for CoAP (draft-ietf-core-cocoa-03 §4).
+///
+/// Two copies of RFC 6298 run side by side. The strong one takes samples of segments that were sent
+/// once, with K = 4; the weak one those that were sent again once or twice, with K = 1, counted from
+/// the first copy; later ones count for nothing. After each sample the timer moves towards the
+/// estimator that took it: halfway to the strong one, a quarter of the way to the weak one.
+///
+/// A timeout multiplies the timer by 3 where the estimate is below 1 s, by 1.5 where it is above 3 s
+/// and else by 2, to 32 s at most. An estimate below 1 s that is not renewed for 16 times its value is
+/// doubled; one above 3 s that is not for 4 times its value becomes 1 s and half of it. That is worked
+/// out when something is sent. A dither, from a stream of its own, is drawn with each sample and kept
+/// through the backoff.
+///
+/// Every sample that counts ends the backoff, and so does the news of a needless timeout.
+///
+/// ```
+/// use netspurt::rto::{Cocoa, CocoaConfig, RtoEstimator};
+/// use netspurt::sample::RttSample;
+/// use netspurt::units::Duration;
+/// let mut timer = Cocoa::new(CocoaConfig::default());
+/// timer.on_sample(&RttSample { rtt: Duration::from_millis(400), ..RttSample::default() });
+/// assert_eq!(timer.rto(), Duration::from_millis((2000 + 3 * 400) / 2));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Cocoa {
+    config: CocoaConfig,
+    strong: Option<MeanDeviation>,
+    weak: Option<MeanDeviation>,
+    /// The estimator that took the last sample.
+    last: Option<MeanDeviation>,
+    /// The overall estimate.
+    overall: Smooth,
+    /// When it was renewed, or aged.
+    renewed: Time,
+    /// The estimate backed off.
+    timer: Duration,
+    /// The factors of the timeouts, in halves.
+    halves: u32,
+    dither: Option<Stream>,
+    /// How much the dither puts on, of 2^32.
+    share: u64,
+}
+
+const LOW: Duration = Duration::from_secs(1);
+const HIGH: Duration = Duration::from_secs(3);
+/// Samples of segments that were sent again more often count for nothing.
+const MOST_RESENDS: u8 = 2;
+
+impl Cocoa {
+    /// A timer that has seen no sample.
+    ///
+    /// # Panics
+    /// When a gain or a weight is above 1, or the ceiling is below the first timer.
+    pub fn new(config: CocoaConfig) -> Self {
+        let config = checked(config);
+        let mut timer = Self {
+            config,
+            strong: None,
+            weak: None,
+            last: None,
+            overall: Smooth::of(config.initial),
+            renewed: Time::ZERO,
+            timer: config.initial,
+            halves: 2,
+            dither: config.dither.map(|seed| Stream::named(seed, "rto/cocoa")),
+            share: 0,
+        };
+        timer.start();
+        timer
+    }
+
+    /// The timer of a new exchange: no backoff, and another dither.
+    fn start(&mut self) {
+        self.timer = self.overall.span().min(self.config.max);
+        self.halves = 2;
+        self.share = self.dither.as_mut().map_or(0, |dither| dither.bits() >> 32);
+    }
+
+    /// The factor of a timeout, in halves.
+    fn factor(&self) -> u32 {
+        match self.overall.span() {
+            estimate if estimate < LOW => 6,
+            estimate if estimate > HIGH => 3,
+            _ => 4,
+        }
+    }
+
+    /// Moves the timer towards `estimate` with K = `k`.
+    fn mix(&mut self, estimate: MeanDeviation, k: u32, weight: Ratio) {
+        let target = Smooth::of(estimate.srtt.span() + estimate.rttvar.times(k));
+        self.overall = self.overall.toward(target, weight);
+        self.last = Some(estimate);
+        self.start();
+    }
+}
+
+impl RtoEstimator for Cocoa {
+    fn on_sample(&mut self, sample: &RttSample) {
+        let rtt = Smooth::of(sample.rtt);
+        let CocoaConfig { alpha, beta, k_strong, k_weak, strong, weak, .. } = self.config;
+        let with = |estimate: Option<MeanDeviation>| {
+            estimate.map_or(MeanDeviation::first(rtt), |e| e.with(rtt, alpha, beta))
+        };
+        if sample.resends == 0 && !sample.ambiguous {
+            let estimate = with(self.strong);
+            self.strong = Some(estimate);
+            self.mix(estimate, k_strong, strong);
+        } else if sample.resends <= MOST_RESENDS {
+            let estimate = with(self.weak);
+            self.weak = Some(estimate);
+            self.mix(estimate, k_weak, weak);
+        } else {
+            return;
+        }
+        self.renewed = sample.at;
+    }
+
+    fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
+        if kind == TimeoutKind::Probe {
+            return;
+        }
+        let factor = self.factor();
+        self.timer = (self.timer * u64::from(factor) / 2).max(self.timer).min(self.config.max);
+        self.halves = self.halves.saturating_mul(factor) / 2;
+    }
+
+    fn rto(&self) -> Duration {
+        let dither = Ratio::new(self.share, 1 << 33).of(self.timer);
+        (self.timer + dither).min(self.config.max)
+    }
+
+    fn state(&self) -> RtoState {
+        RtoState {
+            srtt: self.last.map(|e| e.srtt.span()),
+            rttvar: self.last.map(|e| e.rttvar.span()),
+            backoff: (self.halves / 2).max(1),
+            rto: self.rto(),
+            fired: false,
+        }
+    }
+
+    fn on_send(&mut self, now: Time, _wire_bytes: u32) {
+        if !self.config.ageing {
+            return;
+        }
+        loop {
+            let estimate = self.overall.span();
+            let (idle, aged) = if estimate < LOW && !estimate.is_zero() {
+                (estimate * 16, estimate * 2)
+            } else if estimate > HIGH {
+                (estimate * 4, LOW + estimate / 2)
+            } else {
+                return;
+            };
+            if now.saturating_since(self.renewed) < idle {
+                return;
+            }
+            self.renewed += idle;
+            self.overall = Smooth::of(aged);
+            if self.halves == 2 {
+                self.timer = aged.min(self.config.max);
+            }
+        }
+    }
+
+    fn end_backoff(&mut self) {
+        self.timer = self.overall.span().min(self.config.max);
+        self.halves = 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn sample(rtt_ms: u64, resends: u8) -> RttSample {
+        let rtt = ms(rtt_ms);
+        RttSample { rtt, resends, ambiguous: resends > 0, ..RttSample::default() }
+    }
+
+    fn after(config: CocoaConfig, samples: &[(u64, u8)]) -> Cocoa {
+        let mut timer = Cocoa::new(config);
+        samples.iter().for_each(|(rtt, resends)| timer.on_sample(&sample(*rtt, *resends)));
+        timer
+    }
+
+    fn rto(samples: &[(u64, u8)]) -> Duration {
+        after(CocoaConfig::default(), samples).rto()
+    }
+
+    /// By hand: 2 s at first. Strong, 400 ms: 400 + 4 · 200 = 1200, (2000 + 1200) / 2 = 1600. Weak,
+    /// 2 s: 2000 + 1000 = 3000, 0.75 · 1600 + 0.25 · 3000 = 1950. Strong, 400 ms again: 200 fades to
+    /// 150, 400 + 600 = 1000, (1950 + 1000) / 2 = 1475. A third resend counts for nothing.
+    #[test]
+    fn the_timer_moves_towards_the_estimator_that_took_the_sample() {
+        assert_eq!(rto(&[]), ms(2000));
+        assert_eq!(rto(&[(400, 0)]), ms(1600));
+        assert_eq!(rto(&[(400, 0), (2000, 1)]), ms(1950));
+        assert_eq!(rto(&[(400, 0), (2000, 2), (400, 0)]), ms(1475));
+        assert_eq!(rto(&[(400, 0), (2000, 3)]), ms(1600));
+    }
+
+    /// The factors: 3 below a second, 2 up to three, 1.5 above; 32 s at most.
+    #[test]
+    fn a_short_estimate_backs_off_faster_than_a_long_one() {
+        let gaps = |samples: &[(u64, u8)]| {
+            let mut timer = after(CocoaConfig::default(), samples);
+            let mut gap = || {
+                timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+                timer.rto()
+            };
+            [gap(), gap(), gap()]
+        };
+        assert_eq!(gaps(&[]), [4000, 8000, 16_000].map(ms));
+        // 6 s: 6 + 4 · 3 = 18 s and 2 s, so 10 s.
+        assert_eq!(gaps(&[(6000, 0)]), [15_000, 22_500, 32_000].map(ms));
+        // 100 ms twice: 300 and 2000, so 1150; then 100 + 4 · 37.5 = 250 and 1150, so 700.
+        let short = [(100, 0), (100, 0)];
+        assert_eq!(rto(&short), ms(700));
+        assert_eq!(gaps(&short), [2100, 6300, 18_900].map(ms));
+    }
+
+    #[test]
+    fn a_sample_that_counts_ends_the_backoff() {
+        let mut timer = after(CocoaConfig::default(), &[(400, 0)]);
+        timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+        timer.on_timeout(Time::ZERO, TimeoutKind::Probe);
+        timer.on_sample(&sample(1, 3));
+        assert_eq!((timer.rto(), timer.state().backoff), (ms(3200), 2));
+        timer.on_spurious(None);
+        assert_eq!(timer.rto(), ms(1600));
+        timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+        timer.on_sample(&sample(2000, 1));
+        assert_eq!((timer.rto(), timer.state().backoff), (ms(1950), 1));
+    }
+
+    /// By hand: 700 ms, not renewed for 16 · 0.7 = 11.2 s, is 1.4 s, which stays. 10 s becomes 6 s after
+    /// 40 s, 4 s after 24 s more, 3 s after another 16 s.
+    #[test]
+    fn an_estimate_that_is_not_renewed_ages() {
+        let at = |samples: &[(u64, u8)], seconds_tenths: u64| {
+            let mut timer = after(CocoaConfig::default(), samples);
+            timer.on_send(Time::ZERO + ms(100 * seconds_tenths), 100);
+            timer.rto()
+        };
+        let short = [(100, 0), (100, 0)];
+        assert_eq!([111, 112, 9999].map(|t| at(&short, t)), [700, 1400, 1400].map(ms));
+        let long = [399, 400, 640, 799, 800, 9999].map(|t| at(&[(6000, 0)], t));
+        assert_eq!(long, [10_000, 6000, 4000, 4000, 3000, 3000].map(ms));
+        let ageless = CocoaConfig { ageing: false, ..CocoaConfig::default() };
+        let mut timer = after(ageless, &[(6000, 0)]);
+        timer.on_send(Time::ZERO + ms(1_000_000), 100);
+        assert_eq!(timer.rto(), ms(10_000));
+    }
+
+    #[test]
+    fn a_dither_puts_on_up_to_a_half_and_comes_from_its_seed() {
+        let config = CocoaConfig { dither: Some(7), ..CocoaConfig::default() };
+        let timers = |config| -> Vec<Duration> {
+            let mut timer = Cocoa::new(config);
+            let mut next = || {
+                timer.on_sample(&sample(1000, 0));
+                timer.rto()
+            };
+            (0..50).map(|_| next()).collect()
+        };
+        let (plain, dithered) = (timers(CocoaConfig::default()), timers(config));
+        assert_eq!(dithered, timers(config));
+        assert!(plain.iter().zip(&dithered).all(|(p, d)| p <= d && *d <= *p * 3 / 2));
+        assert!(plain.iter().zip(&dithered).any(|(p, d)| *d > *p * 5 / 4));
+    }
+}

@@ -1,0 +1,252 @@
+//! The Eifel retransmission timer: gains from the flight, and no rise of the variation on a fall.
+
+use crate::event::RtoState;
+use crate::sample::{RttSample, SampleSource};
+use crate::units::{Duration, Time};
+
+use super::arith::{Ratio, Smooth};
+use super::backoff::Backoff;
+use super::keys::{Contradiction, Keys, Slot, checked, ordered};
+use super::mean::{MeanDeviation, samples_in_flight};
+use super::{RtoEstimator, TimeoutKind};
+
+/// The constants of [`Eifel`]. The paper names no bounds; these are RFC 2988's without its floor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EifelConfig {
+    /// The host's tick: a timer is at least two longer than the last sample.
+    pub tick: Duration,
+    /// The timer before any sample.
+    pub initial: Duration,
+    /// The least timer.
+    pub min: Duration,
+    /// The greatest.
+    pub max: Duration,
+}
+
+impl Default for EifelConfig {
+    fn default() -> Self {
+        Self {
+            tick: Duration::from_millis(1),
+            initial: Duration::from_secs(3),
+            min: Duration::ZERO,
+            max: Duration::from_secs(60),
+        }
+    }
+}
+
+impl Keys for EifelConfig {
+    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("tick", (&mut self.tick).into()),
+            ("initial", (&mut self.initial).into()),
+            ("min", (&mut self.min).into()),
+            ("max", (&mut self.max).into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        ordered(("min", self.min), ("max", self.max))
+    }
+}
+
+/// The timer of R. Ludwig and K. Sklower, "The Eifel retransmission timer", CCR 30(3), 2000.
+///
+/// With n samples in a flight the gain g is 1/n, and 1/3 where n is below three or not known. A sample
+/// R is Δ = R - SRTT away: SRTT moves by g Δ. Where Δ is no fall, RTTVAR moves by g (Δ - RTTVAR) if
+/// that is a rise, and by g² of it if not; where Δ is a fall, RTTVAR stays. The timer is
+/// max(SRTT + RTTVAR / g, R + 2 ticks), and counts from the oldest segment outstanding.
+///
+/// The first sample sets the mean to itself and the variation to half of it, as in BSD; timeouts
+/// double the timer, until an unambiguous sample or the news that the timeout was needless.
+///
+/// The rules are as two independent programs and RFC 7765 §1 have them; the paper itself was not at
+/// hand.
+///
+/// ```
+/// use netspurt::rto::{Eifel, EifelConfig, RtoEstimator};
+/// use netspurt::sample::RttSample;
+/// use netspurt::units::Duration;
+/// let mut timer = Eifel::new(EifelConfig::default());
+/// timer.on_sample(&RttSample { rtt: Duration::from_millis(90), ..RttSample::default() });
+/// assert_eq!(timer.rto(), Duration::from_millis(90 + 3 * 45));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Eifel {
+    config: EifelConfig,
+    estimate: Option<MeanDeviation>,
+    /// n: the samples of a flight, the inverse of the gain.
+    flight: u32,
+    /// R.
+    last: Duration,
+    backoff: Backoff,
+}
+
+/// The gain is no greater than a third.
+const LEAST_FLIGHT: u64 = 3;
+/// Larger flights have the gain of this one.
+const MOST_FLIGHT: u64 = 1 << 16;
+
+impl Eifel {
+    /// A timer that has seen no sample.
+    ///
+    /// # Panics
+    /// When the bounds are crossed.
+    pub fn new(config: EifelConfig) -> Self {
+        let config = checked(config);
+        let backoff = Backoff::default();
+        Self { config, estimate: None, flight: 3, last: Duration::ZERO, backoff }
+    }
+
+    /// The samples of a flight: as many as its segments where each is timed.
+    fn flight(sample: &RttSample) -> u64 {
+        let per_segment = sample.source == SampleSource::EachSegment;
+        let samples = samples_in_flight(sample) * if per_segment { 2 } else { 1 };
+        samples.clamp(LEAST_FLIGHT, MOST_FLIGHT)
+    }
+
+    /// The timer before its backoff.
+    fn base(&self) -> Duration {
+        let EifelConfig { tick, initial, min, max, .. } = self.config;
+        let timer = self.estimate.map_or(initial, |e| {
+            (e.srtt.span() + e.rttvar.times(self.flight)).max(self.last + tick * 2)
+        });
+        timer.clamp(min, max)
+    }
+}
+
+impl RtoEstimator for Eifel {
+    fn on_sample(&mut self, sample: &RttSample) {
+        if sample.ambiguous {
+            return;
+        }
+        let rtt = Smooth::of(sample.rtt);
+        let flight = Self::flight(sample);
+        self.flight = u32::try_from(flight).unwrap_or(u32::MAX);
+        self.last = rtt.span();
+        self.estimate = Some(match self.estimate {
+            None => MeanDeviation::first(rtt),
+            Some(MeanDeviation { srtt, rttvar }) => {
+                let (gain, error) = (Ratio::new(1, flight), srtt.distance(rtt));
+                let slow = Ratio::new(1, flight * flight);
+                let rttvar = match rtt >= srtt {
+                    true if error >= rttvar => rttvar.toward(error, gain),
+                    true => rttvar.toward(error, slow),
+                    false => rttvar,
+                };
+                MeanDeviation { srtt: srtt.toward(rtt, gain), rttvar }
+            }
+        });
+        self.backoff.end();
+    }
+
+    fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
+        if kind != TimeoutKind::Probe {
+            self.backoff.double();
+        }
+    }
+
+    fn rto(&self) -> Duration {
+        self.backoff.on(self.base(), self.config.max)
+    }
+
+    fn state(&self) -> RtoState {
+        RtoState {
+            srtt: self.estimate.map(|e| e.srtt.span()),
+            rttvar: self.estimate.map(|e| e.rttvar.span()),
+            backoff: self.backoff.factor(),
+            rto: self.rto(),
+            fired: false,
+        }
+    }
+
+    fn end_backoff(&mut self) {
+        self.backoff.end();
+    }
+
+    fn deadline(&self, now: Time, oldest_sent: Time, _flight_segs: u64) -> Time {
+        (oldest_sent + self.rto()).max(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn after(samples: &[u64]) -> Eifel {
+        let mut timer = Eifel::new(EifelConfig::default());
+        for rtt in samples {
+            timer.on_sample(&RttSample { rtt: ms(*rtt), ..RttSample::default() });
+        }
+        timer
+    }
+
+    fn micros(timer: &Eifel) -> (u64, u64, u64) {
+        let us = |span: Duration| (span.as_nanos() + 500) / 1000;
+        let state = timer.state();
+        (us(state.srtt.unwrap()), us(state.rttvar.unwrap()), us(state.rto))
+    }
+
+    /// By hand with a gain of a third, samples of 90, 180, 60 and 130 ms. 90 and 45, so 90 + 135. Δ 90
+    /// is above 45: 45 + 45/3 = 60, 90 + 30 = 120, 120 + 180. Δ -60: 60 stays, 120 - 20 = 100,
+    /// 100 + 180. Δ 30 is below 60: 60 - 30/9 = 56.667, 100 + 10 = 110, 110 + 170.
+    #[test]
+    fn a_rise_is_followed_and_a_fall_leaves_the_variation() {
+        assert_eq!(micros(&after(&[90])), (90_000, 45_000, 225_000));
+        assert_eq!(micros(&after(&[90, 180])), (120_000, 60_000, 300_000));
+        assert_eq!(micros(&after(&[90, 180, 60])), (100_000, 60_000, 280_000));
+        assert_eq!(micros(&after(&[90, 180, 60, 130])), (110_000, 56_667, 280_000));
+    }
+
+    /// By hand: ten segments out, each timed: g = 1/10. 90, then 180 ms: 45 + 45/10 = 49.5,
+    /// 90 + 9 = 99, 99 + 495. With an echo for every other segment, g = 1/5: 45 + 9 = 54,
+    /// 90 + 18 = 108, 108 + 270.
+    #[test]
+    fn the_gain_is_one_by_the_samples_of_a_flight() {
+        for (source, expected) in [
+            (SampleSource::EachSegment, (99_000, 49_500, 594_000)),
+            (SampleSource::Echo, (108_000, 54_000, 378_000)),
+            (SampleSource::TimedSegment, (120_000, 60_000, 300_000)),
+        ] {
+            let mut timer = after(&[90]);
+            let (smss_bytes, flight_bytes) = (1000, 10_000);
+            let rtt = ms(180);
+            timer.on_sample(&RttSample {
+                rtt,
+                source,
+                smss_bytes,
+                flight_bytes,
+                ..RttSample::default()
+            });
+            assert_eq!(micros(&timer), expected);
+        }
+    }
+
+    #[test]
+    fn the_timer_is_two_ticks_above_the_last_sample_at_least() {
+        assert_eq!(after(&[100; 400]).rto(), ms(102));
+        assert_eq!(after(&[]).rto(), ms(3000));
+    }
+
+    #[test]
+    fn the_timer_counts_from_the_oldest_segment() {
+        let timer = after(&[90]);
+        let at = |n| Time::ZERO + ms(n);
+        assert_eq!(timer.deadline(at(100), at(40), 5), at(265));
+        assert_eq!(timer.deadline(at(900), at(40), 5), at(900));
+    }
+
+    #[test]
+    fn timeouts_double_it_until_an_unambiguous_sample() {
+        let mut timer = after(&[90]);
+        timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+        timer.on_timeout(Time::ZERO, TimeoutKind::Probe);
+        timer.on_sample(&RttSample { ambiguous: true, ..RttSample::default() });
+        assert_eq!(timer.rto(), ms(450));
+        timer.on_spurious(None);
+        assert_eq!(timer.rto(), ms(225));
+    }
+}

@@ -1,0 +1,261 @@
+//! The timer of FreeBSD: 4.4BSD's with finer scales, finer ticks and a slop on top.
+
+use crate::event::RtoState;
+use crate::sample::RttSample;
+use crate::units::{Duration, Time};
+
+use super::keys::{Contradiction, Keys, Slot, above_zero, checked, ordered};
+use super::{RtoEstimator, TimeoutKind};
+
+/// The constants of [`FreeBsd`], by default those of FreeBSD 14 with a thousand ticks a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreeBsdConfig {
+    /// The kernel's tick: `1 / hz`.
+    pub tick: Duration,
+    /// The least of S + 4V, before the slop: the sysctl `rexmit_min`, `hz / 33`.
+    pub min: Duration,
+    /// What is put on every timer: the sysctl `rexmit_slop`, `hz / 5`.
+    pub slop: Duration,
+    /// The timer before any sample: the sysctl `rexmit_initial`.
+    pub initial: Duration,
+    /// The greatest timer: `TCPTV_REXMTMAX`.
+    pub max: Duration,
+}
+
+impl Default for FreeBsdConfig {
+    fn default() -> Self {
+        Self {
+            tick: Duration::from_millis(1),
+            min: Duration::from_millis(30),
+            slop: Duration::from_millis(200),
+            initial: Duration::from_secs(1),
+            max: Duration::from_secs(64),
+        }
+    }
+}
+
+impl Keys for FreeBsdConfig {
+    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("tick", (&mut self.tick).into()),
+            ("min", (&mut self.min).into()),
+            ("slop", (&mut self.slop).into()),
+            ("initial", (&mut self.initial).into()),
+            ("max", (&mut self.max).into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        above_zero("tick", self.tick)?;
+        ordered(("min", self.min), ("max", self.max))
+    }
+}
+
+/// The retransmission timer of FreeBSD (`tcp_xmit_timer` of `tcp_input.c`, `tcp_timer_rexmt` of
+/// `tcp_timer.c`), in whole ticks.
+///
+/// srtt has five bits below the tick and rttvar four, with 4.4BSD's gains. A round trip is counted
+/// as with time stamps: one tick is added to it and taken off again by every sample but the first.
+/// The timer is max(min, S + 4V) · 1, 2, 4 ... 512, and 200 ms of slop, and after a sample R no
+/// less than R + 2 ticks. A handshake's timeouts multiply the initial timer. After more than three
+/// timeouts the next sample is a first one.
+///
+/// An unambiguous sample ends the backoff (Karn and Partridge 1987), or the news that the timeout
+/// was needless.
+///
+/// ```
+/// use netspurt::rto::{FreeBsd, FreeBsdConfig, RtoEstimator};
+/// use netspurt::sample::RttSample;
+/// use netspurt::units::Duration;
+/// let mut timer = FreeBsd::new(FreeBsdConfig::default());
+/// timer.on_sample(&RttSample { rtt: Duration::from_millis(99), ..RttSample::default() });
+/// assert_eq!(timer.rto(), Duration::from_millis(3 * 100 + 200));
+/// ```
+#[derive(Clone, Debug)]
+pub struct FreeBsd {
+    config: FreeBsdConfig,
+    /// 32nds of a tick; 0 before any sample.
+    srtt: u64,
+    /// 16ths of a tick.
+    rttvar: u64,
+    /// `t_rxtshift`: timeouts in a row.
+    shift: u32,
+    /// `t_rxtcur`: the timer in ticks.
+    current: u64,
+}
+
+/// `TCP_MAXRXTSHIFT`: the sender gives up after this many timeouts; the timer just stays.
+const MAX_SHIFT: u32 = 12;
+/// From the tenth on all factors of the table are 512.
+const MAX_DOUBLINGS: u32 = 9;
+/// `TCP_RTT_INVALIDATE`: a mean that saw more timeouts is no longer believed.
+const RTT_INVALIDATE: u32 = MAX_SHIFT / 4;
+
+impl FreeBsd {
+    /// A timer that has seen no sample.
+    ///
+    /// # Panics
+    /// When the tick is zero or the bounds are crossed.
+    pub fn new(config: FreeBsdConfig) -> Self {
+        let config = checked(config);
+        let initial = config.initial.whole(config.tick);
+        let current = initial.min(config.max.whole(config.tick));
+        Self { config, srtt: 0, rttvar: initial.saturating_mul(8), shift: 0, current }
+    }
+
+    fn ticks(&self, span: Duration) -> u64 {
+        span.whole(self.config.tick)
+    }
+
+    fn factor(&self) -> u32 {
+        1 << self.shift.min(MAX_DOUBLINGS)
+    }
+
+    /// `TCP_REXMTVAL`: max(min, S + 4V).
+    fn rexmtval(&self) -> u64 {
+        (((self.srtt >> 3) + self.rttvar) >> 2).max(self.ticks(self.config.min))
+    }
+
+    /// `TCPT_RANGESET`.
+    fn within(&self, ticks: u64, least: u64) -> u64 {
+        let slop = self.ticks(self.config.slop);
+        ticks.saturating_add(slop).max(least).min(self.ticks(self.config.max))
+    }
+}
+
+impl RtoEstimator for FreeBsd {
+    fn on_sample(&mut self, sample: &RttSample) {
+        if sample.ambiguous {
+            return;
+        }
+        let rtt = self.ticks(sample.rtt).min(u64::MAX >> 8);
+        let counted = rtt + 1;
+        if self.srtt == 0 || self.shift > RTT_INVALIDATE {
+            (self.srtt, self.rttvar) = (counted << 5, counted << 3);
+        } else {
+            let (now, mean) = (rtt << 2, self.srtt >> 3);
+            self.srtt = (self.srtt + now - mean).max(1);
+            self.rttvar = (self.rttvar + now.abs_diff(mean) - (self.rttvar >> 2)).max(1);
+        }
+        self.shift = 0;
+        self.current = self.within(self.rexmtval(), self.ticks(self.config.min).max(counted + 2));
+    }
+
+    fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
+        let base = match kind {
+            TimeoutKind::Probe => return,
+            TimeoutKind::Rto => self.rexmtval(),
+            TimeoutKind::Syn | TimeoutKind::SynAck => self.ticks(self.config.initial),
+        };
+        self.shift = (self.shift + 1).min(MAX_SHIFT);
+        let ticks = base.saturating_mul(u64::from(self.factor()));
+        self.current = self.within(ticks, self.ticks(self.config.min)).max(self.current);
+    }
+
+    fn rto(&self) -> Duration {
+        self.config.tick * self.current
+    }
+
+    fn state(&self) -> RtoState {
+        let (tick, sampled) = (self.config.tick, self.srtt > 0);
+        RtoState {
+            srtt: sampled.then(|| tick * self.srtt / 32),
+            rttvar: sampled.then(|| tick * self.rttvar / 16),
+            backoff: self.factor(),
+            rto: self.rto(),
+            fired: false,
+        }
+    }
+
+    fn end_backoff(&mut self) {
+        if self.shift > 0 {
+            self.shift = 0;
+            self.current = self.within(self.rexmtval(), self.ticks(self.config.min));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(rtt_ms: u64) -> RttSample {
+        RttSample { rtt: Duration::from_millis(rtt_ms), ..RttSample::default() }
+    }
+
+    fn after(samples: &[u64]) -> FreeBsd {
+        let mut timer = FreeBsd::new(FreeBsdConfig::default());
+        samples.iter().for_each(|rtt| timer.on_sample(&sample(*rtt)));
+        timer
+    }
+
+    fn integers(timer: &FreeBsd) -> (u64, u64, u64) {
+        (timer.srtt, timer.rttvar, timer.current)
+    }
+
+    fn time_out(timer: &mut FreeBsd, kind: TimeoutKind) -> u64 {
+        timer.on_timeout(Time::ZERO, kind);
+        timer.current
+    }
+
+    /// By hand from the rules of `tcp_xmit_timer`, samples of 99, 180 and 60 ticks. The first counts
+    /// 100: 3200, 800 and (400 + 800) / 4 + 200 = 500. Then delta = 720 - 400 = 320: srtt 3520,
+    /// rttvar 800 + 320 - 200 = 920, (440 + 920) / 4 + 200 = 540. Then delta = 240 - 440 = -200:
+    /// srtt 3320, rttvar 920 + 200 - 230 = 890, (415 + 890) / 4 + 200 = 526.
+    #[test]
+    fn the_integers_are_freebsds() {
+        assert_eq!(integers(&after(&[])), (0, 8000, 1000));
+        assert_eq!(integers(&after(&[99])), (3200, 800, 500));
+        assert_eq!(integers(&after(&[99, 180])), (3520, 920, 540));
+        assert_eq!(integers(&after(&[99, 180, 60])), (3320, 890, 526));
+    }
+
+    /// 30 ms is the least before the slop, so no timer is below 230 ms.
+    #[test]
+    fn a_quick_path_keeps_the_least_and_the_slop() {
+        assert_eq!(after(&[0; 300]).current, 230);
+        assert_eq!(after(&[1; 300]).current, 230);
+    }
+
+    /// By hand: S + 4V is 300 after a sample of 99, and the slop is put on once: 800, 1400, 2600 ...
+    #[test]
+    fn the_slop_is_put_on_after_the_factor() {
+        let mut timer = after(&[99]);
+        let ticks: Vec<u64> = (0..4).map(|_| time_out(&mut timer, TimeoutKind::Rto)).collect();
+        assert_eq!(ticks, [800, 1400, 2600, 5000]);
+        assert_eq!(time_out(&mut timer, TimeoutKind::Probe), 5000);
+        timer.on_sample(&RttSample { ambiguous: true, ..sample(5) });
+        assert_eq!(timer.current, 5000);
+        for _ in 0..20 {
+            time_out(&mut timer, TimeoutKind::Rto);
+        }
+        assert_eq!((timer.current, timer.state().backoff), (64_000, 512));
+    }
+
+    #[test]
+    fn a_handshake_doubles_the_initial_timer() {
+        let mut timer = after(&[]);
+        let ticks: Vec<u64> = (0..3).map(|_| time_out(&mut timer, TimeoutKind::Syn)).collect();
+        assert_eq!(ticks, [2200, 4200, 8200]);
+    }
+
+    #[test]
+    fn after_more_than_three_timeouts_the_next_sample_is_the_first() {
+        for (timeouts, srtt) in [(3, 3520), (4, 181 << 5)] {
+            let mut timer = after(&[99]);
+            for _ in 0..timeouts {
+                time_out(&mut timer, TimeoutKind::Rto);
+            }
+            timer.on_sample(&sample(180));
+            assert_eq!(timer.srtt, srtt);
+        }
+    }
+
+    #[test]
+    fn a_needless_timeout_takes_the_backoff_back() {
+        let mut timer = after(&[99]);
+        time_out(&mut timer, TimeoutKind::Rto);
+        timer.on_spurious(None);
+        assert_eq!((timer.current, timer.state().backoff), (500, 1));
+    }
+}

@@ -1,0 +1,36 @@
+//! Mean and mean deviation as RFC 6298 keeps them, for the laws that build on them.
+
+use crate::sample::{RttSample, SampleSource};
+
+use super::arith::{Ratio, Smooth};
+
+/// A smoothed round trip and its smoothed variation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MeanDeviation {
+    pub(super) srtt: Smooth,
+    pub(super) rttvar: Smooth,
+}
+
+impl MeanDeviation {
+    /// After the first sample (RFC 6298 §2.2).
+    pub(super) fn first(rtt: Smooth) -> Self {
+        Self { srtt: rtt, rttvar: rtt.half() }
+    }
+
+    /// After a later one: the variation moves first, against the old mean (RFC 6298 §2.3).
+    pub(super) fn with(self, rtt: Smooth, alpha: Ratio, beta: Ratio) -> Self {
+        let distance = self.srtt.distance(rtt);
+        Self { rttvar: self.rttvar.toward(distance, beta), srtt: self.srtt.toward(rtt, alpha) }
+    }
+}
+
+/// How many samples a window gives: FlightSize / (2 SMSS), rounded up, where every ACK or segment
+/// gives one (RFC 7323 appendix G), and else one.
+pub(super) fn samples_in_flight(sample: &RttSample) -> u64 {
+    let several = matches!(sample.source, SampleSource::Echo | SampleSource::EachSegment);
+    if !several || sample.smss_bytes == 0 {
+        return 1;
+    }
+    let flight_size = sample.flight_bytes.saturating_add(sample.acked_bytes);
+    flight_size.div_ceil(2 * u64::from(sample.smss_bytes)).max(1)
+}

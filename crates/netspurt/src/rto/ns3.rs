@@ -1,0 +1,191 @@
+//! The timer of ns-3: RFC 6298 in whole nanoseconds.
+
+use crate::event::RtoState;
+use crate::sample::RttSample;
+use crate::units::{Duration, Time};
+
+use super::arith::Ratio;
+use super::backoff::Backoff;
+use super::keys::{Contradiction, Keys, Slot, checked, ordered, part};
+use super::{RtoEstimator, TimeoutKind};
+
+/// The constants of [`Ns3`], by default the attributes of `RttMeanDeviation` and `TcpSocketBase`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ns3Config {
+    /// The gain of the mean: `Alpha`.
+    pub alpha: Ratio,
+    /// The gain of the variation: `Beta`.
+    pub beta: Ratio,
+    /// The least distance of the timer from the mean: `ClockGranularity`.
+    pub granularity: Duration,
+    /// The mean before any sample: `InitialEstimation`.
+    pub initial: Duration,
+    /// The least timer: `MinRto`.
+    pub min: Duration,
+    /// The greatest: a constant of 60 s.
+    pub max: Duration,
+}
+
+impl Default for Ns3Config {
+    fn default() -> Self {
+        Self {
+            alpha: Ratio::new(1, 8),
+            beta: Ratio::new(1, 4),
+            granularity: Duration::from_millis(1),
+            initial: Duration::from_secs(1),
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(60),
+        }
+    }
+}
+
+impl Keys for Ns3Config {
+    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("alpha", (&mut self.alpha).into()),
+            ("beta", (&mut self.beta).into()),
+            ("granularity", (&mut self.granularity).into()),
+            ("initial", (&mut self.initial).into()),
+            ("min", (&mut self.min).into()),
+            ("max", (&mut self.max).into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        part("alpha", self.alpha)?;
+        part("beta", self.beta)?;
+        ordered(("min", self.min), ("max", self.max))
+    }
+}
+
+/// The timer of ns-3 (`rtt-estimator.cc`): RFC 6298's, with mean and variation in whole
+/// nanoseconds, whose steps are rounded down, so that a falling one is a nanosecond longer.
+///
+/// Both move against the old mean. The timer is S + max(G, 4V) within `MinRto` and 60 s; timeouts
+/// double it, until an unambiguous sample or the news that the timeout was needless.
+///
+/// departs: ns-3 - its ceiling is on doublings alone; and the timer of its SYN, another attribute, is
+/// not this one.
+///
+/// ```
+/// use netspurt::rto::{Ns3, Ns3Config, RtoEstimator};
+/// use netspurt::sample::RttSample;
+/// use netspurt::units::Duration;
+/// let mut timer = Ns3::new(Ns3Config::default());
+/// timer.on_sample(&RttSample { rtt: Duration::from_millis(600), ..RttSample::default() });
+/// assert_eq!(timer.rto(), Duration::from_millis(1800));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Ns3 {
+    config: Ns3Config,
+    /// Mean and variation in nanoseconds.
+    estimate: Option<(u64, u64)>,
+    backoff: Backoff,
+}
+
+/// `from` and its step of `gain` towards `to`, rounded down.
+fn step(from: u64, to: u64, gain: Ratio) -> u64 {
+    if to >= from {
+        from + gain.part(to - from)
+    } else {
+        // What is left of the way is rounded down, so the step is rounded up.
+        to + gain.rest().part(from - to)
+    }
+}
+
+impl Ns3 {
+    /// A timer that has seen no sample.
+    ///
+    /// # Panics
+    /// When a gain is above 1 or the bounds are crossed.
+    pub fn new(config: Ns3Config) -> Self {
+        Self { config: checked(config), estimate: None, backoff: Backoff::default() }
+    }
+}
+
+impl RtoEstimator for Ns3 {
+    fn on_sample(&mut self, sample: &RttSample) {
+        if sample.ambiguous {
+            return;
+        }
+        let rtt = sample.rtt.as_nanos();
+        let Ns3Config { alpha, beta, .. } = self.config;
+        self.estimate = Some(match self.estimate {
+            None => (rtt, rtt / 2),
+            Some((mean, variation)) => {
+                (step(mean, rtt, alpha), step(variation, rtt.abs_diff(mean), beta))
+            }
+        });
+        self.backoff.end();
+    }
+
+    fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
+        if kind != TimeoutKind::Probe {
+            self.backoff.double();
+        }
+    }
+
+    fn rto(&self) -> Duration {
+        let Ns3Config { granularity, initial, min, max, .. } = self.config;
+        let (mean, variation) = self.estimate.unwrap_or((initial.as_nanos(), 0));
+        let margin = (Duration::from_nanos(variation) * 4).max(granularity);
+        self.backoff.on((Duration::from_nanos(mean) + margin).max(min), max)
+    }
+
+    fn state(&self) -> RtoState {
+        RtoState {
+            srtt: self.estimate.map(|(mean, _)| Duration::from_nanos(mean)),
+            rttvar: self.estimate.map(|(_, variation)| Duration::from_nanos(variation)),
+            backoff: self.backoff.factor(),
+            rto: self.rto(),
+            fired: false,
+        }
+    }
+
+    fn end_backoff(&mut self) {
+        self.backoff.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(config: Ns3Config, samples_ns: &[u64]) -> Ns3 {
+        let mut timer = Ns3::new(config);
+        for rtt in samples_ns {
+            let rtt = Duration::from_nanos(*rtt);
+            timer.on_sample(&RttSample { rtt, ..RttSample::default() });
+        }
+        timer
+    }
+
+    /// By hand from `IntegerUpdate`, in nanoseconds, samples of 1000, 1100 and 903. First 1000 and
+    /// 500. Error 100: (8000 + 100) / 8 = 1012; (2000 + 100 - 500) / 4 = 400. Error 903 - 1012 = -109:
+    /// (8096 - 109) / 8 = 998, rounded down; (1600 + 109 - 400) / 4 = 327, rounded down.
+    #[test]
+    fn the_integers_are_ns3s() {
+        let at = |samples: &[u64]| after(Ns3Config::default(), samples).estimate.unwrap();
+        assert_eq!(at(&[1000]), (1000, 500));
+        assert_eq!(at(&[1000, 1100]), (1012, 400));
+        assert_eq!(at(&[1000, 1100, 903]), (998, 327));
+    }
+
+    #[test]
+    fn the_timer_is_the_mean_and_four_variations_within_bounds() {
+        let ms = Duration::from_millis;
+        assert_eq!(after(Ns3Config::default(), &[]).rto(), ms(1001));
+        assert_eq!(after(Ns3Config::default(), &[100_000_000]).rto(), ms(1000));
+        let config = Ns3Config { min: Duration::ZERO, ..Ns3Config::default() };
+        let mut timer = after(config, &[100_000_000]);
+        assert_eq!(timer.rto(), ms(300));
+        timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+        timer.on_timeout(Time::ZERO, TimeoutKind::Probe);
+        timer.on_sample(&RttSample { ambiguous: true, ..RttSample::default() });
+        assert_eq!(timer.rto(), ms(600));
+        (0..20).for_each(|_| timer.on_timeout(Time::ZERO, TimeoutKind::Rto));
+        assert_eq!(timer.rto(), ms(60_000));
+        timer.on_spurious(None);
+        assert_eq!(timer.rto(), ms(300));
+    }
+}

@@ -1,0 +1,265 @@
+//! The Peak-Hopper: a timer that hops onto peaks and fades from them.
+
+use crate::event::RtoState;
+use crate::sample::RttSample;
+use crate::units::{Duration, Time};
+
+use super::arith::{Ratio, Smooth};
+use super::backoff::Backoff;
+use super::keys::{Contradiction, Keys, Slot, checked, ordered, part, some};
+use super::mean::samples_in_flight;
+use super::{RtoEstimator, TimeoutKind};
+
+/// The constants of [`PeakHopper`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeakHopperConfig {
+    /// F: over how many round trips a peak fades.
+    pub f: u32,
+    /// The greatest boost.
+    pub b_max: Ratio,
+    /// The host's tick: a timer is at least two longer than the last two samples.
+    pub tick: Duration,
+    /// The timer before any sample.
+    pub initial: Duration,
+    /// The least timer.
+    pub min: Duration,
+    /// The greatest.
+    pub max: Duration,
+}
+
+impl Default for PeakHopperConfig {
+    fn default() -> Self {
+        Self {
+            f: 24,
+            b_max: Ratio::new(1, 1),
+            tick: Duration::from_millis(1),
+            initial: Duration::from_secs(3),
+            min: Duration::ZERO,
+            max: Duration::from_secs(60),
+        }
+    }
+}
+
+impl Keys for PeakHopperConfig {
+    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("f", (&mut self.f).into()),
+            ("b_max", (&mut self.b_max).into()),
+            ("tick", (&mut self.tick).into()),
+            ("initial", (&mut self.initial).into()),
+            ("min", (&mut self.min).into()),
+            ("max", (&mut self.max).into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        some("f", self.f)?;
+        part("b_max", self.b_max)?;
+        ordered(("min", self.min), ("max", self.max))
+    }
+}
+
+/// The timer of H. Ekström and R. Ludwig, "The Peak-Hopper", INFOCOM 2004.
+///
+/// With S samples in a round trip, D = 1 - 1/(F S) is the fade. A sample R after R' rises by
+/// δ = (R - R')/R'. The boost B is 2 δ, at most B_max, or D times what it was, if that is more. The
+/// timer is D times what it was, or (1 + B) max(R, R') if that is more, and at least
+/// max(R, R') + 2 ticks. The first sample makes it 1.75 R.
+///
+/// Timeouts double it, until an unambiguous sample or the news that the timeout was needless. No
+/// mean is kept; `srtt` of the state is max(R, R').
+///
+/// The rules are as Californium's `PeakhopperRto` has them; the paper itself was not at hand.
+/// departs: Californium - δ is taken against the sample before, the first included, and only a rise
+/// boosts.
+///
+/// ```
+/// use netspurt::rto::{PeakHopper, PeakHopperConfig, RtoEstimator};
+/// use netspurt::sample::RttSample;
+/// use netspurt::units::Duration;
+/// let mut timer = PeakHopper::new(PeakHopperConfig::default());
+/// timer.on_sample(&RttSample { rtt: Duration::from_millis(100), ..RttSample::default() });
+/// assert_eq!(timer.rto(), Duration::from_millis(175));
+/// ```
+#[derive(Clone, Debug)]
+pub struct PeakHopper {
+    config: PeakHopperConfig,
+    peak: Option<Peak>,
+    backoff: Backoff,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Peak {
+    /// The last sample.
+    last: Duration,
+    /// The greater of the last two.
+    higher: Duration,
+    /// The timer before its floor.
+    timer: Smooth,
+    /// B, in 2^-20.
+    boost: u64,
+}
+
+/// One, of boosts.
+const ONE: u64 = 1 << 20;
+
+/// Twice the rise from `from` to `to`, relative to `from`, and no more than `most`.
+fn twice_the_rise(from: u64, to: u64, most: Ratio) -> u64 {
+    let (rise, most_of) = (to.saturating_sub(from).saturating_mul(2), most.part(from));
+    if rise >= most_of {
+        return if rise == 0 { 0 } else { most.part(ONE) };
+    }
+    // The rise is below `from`, so where its product is too long, `from` has bits to spare.
+    rise.checked_mul(ONE).map_or_else(|| rise / (from / ONE), |scaled| scaled / from)
+}
+
+impl Peak {
+    fn first(rtt: Duration) -> Self {
+        let timer = Smooth::of(Ratio::new(7, 4).of(rtt));
+        Self { last: rtt, higher: rtt, timer, boost: 0 }
+    }
+
+    fn take(self, rtt: Duration, fade: u64, b_max: Ratio) -> Self {
+        let faded = self.boost - self.boost.div_ceil(fade);
+        let boost = twice_the_rise(self.last.as_nanos(), rtt.as_nanos(), b_max).max(faded);
+        let higher = self.last.max(rtt);
+        let lift = (u128::from(higher.as_nanos()) * u128::from(boost)) >> ONE.ilog2();
+        let lift = Duration::from_nanos(u64::try_from(lift).unwrap_or(u64::MAX));
+        let boosted = Smooth::of(higher + lift);
+        let timer = self.timer.toward(Smooth::of(Duration::ZERO), Ratio::new(1, fade)).max(boosted);
+        Self { last: rtt, higher, timer, boost }
+    }
+}
+
+impl PeakHopper {
+    /// A timer that has seen no sample.
+    ///
+    /// # Panics
+    /// When F is zero, B_max above 1 or the bounds are crossed.
+    pub fn new(config: PeakHopperConfig) -> Self {
+        Self { config: checked(config), peak: None, backoff: Backoff::default() }
+    }
+
+    /// The timer before its backoff.
+    fn base(&self) -> Duration {
+        let PeakHopperConfig { tick, initial, min, max, .. } = self.config;
+        let timer = self.peak.map_or(initial, |peak| peak.timer.span().max(peak.higher + tick * 2));
+        timer.clamp(min, max)
+    }
+}
+
+impl RtoEstimator for PeakHopper {
+    fn on_sample(&mut self, sample: &RttSample) {
+        if sample.ambiguous {
+            return;
+        }
+        let PeakHopperConfig { f, b_max, .. } = self.config;
+        let fade = u64::from(f).saturating_mul(samples_in_flight(sample)).min(1 << 40);
+        let rtt = Smooth::of(sample.rtt).span();
+        self.peak = Some(match self.peak {
+            None => Peak::first(rtt),
+            Some(peak) => peak.take(rtt, fade, b_max),
+        });
+        self.backoff.end();
+    }
+
+    fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
+        if kind != TimeoutKind::Probe {
+            self.backoff.double();
+        }
+    }
+
+    fn rto(&self) -> Duration {
+        self.backoff.on(self.base(), self.config.max)
+    }
+
+    fn state(&self) -> RtoState {
+        RtoState {
+            srtt: self.peak.map(|peak| peak.higher),
+            rttvar: None,
+            backoff: self.backoff.factor(),
+            rto: self.rto(),
+            fired: false,
+        }
+    }
+
+    fn end_backoff(&mut self) {
+        self.backoff.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::sample::SampleSource;
+
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn after(samples: &[u64]) -> PeakHopper {
+        let mut timer = PeakHopper::new(PeakHopperConfig::default());
+        for rtt in samples {
+            timer.on_sample(&RttSample { rtt: ms(*rtt), ..RttSample::default() });
+        }
+        timer
+    }
+
+    /// In microseconds; boosts are cut to 2^-20, so a few nanoseconds are missing.
+    fn micros(samples: &[u64]) -> u64 {
+        (after(samples).rto().as_nanos() + 500) / 1000
+    }
+
+    /// By hand with F = 24, samples of 100, 120, 60 and 60 ms. 1.75 · 100. δ = 0.2, B = 0.4:
+    /// 1.4 · 120 = 168 is above 175 · 23/24 = 167.708. Then B = 0.4 · 23/24 = 0.38333: 1.38333 · 120 =
+    /// 166 is above 168 · 23/24 = 161. Then B = 0.36736: 1.36736 · 60 = 82.04 is below
+    /// 166 · 23/24 = 159.083.
+    #[test]
+    fn the_timer_hops_onto_peaks_and_fades() {
+        assert_eq!(micros(&[100]), 175_000);
+        assert_eq!(micros(&[100, 120]), 168_000);
+        assert_eq!(micros(&[100, 120, 60]), 166_000);
+        assert_eq!(micros(&[100, 120, 60, 60]), 159_083);
+    }
+
+    #[test]
+    fn a_boost_is_no_greater_than_b_max() {
+        assert_eq!(micros(&[100, 151]), 302_000);
+        assert_eq!(micros(&[100, 900]), 1_800_000);
+        assert_eq!(micros(&[0, 900]), 1_800_000);
+    }
+
+    /// By hand: ten segments outstanding, five samples a round trip: 175 · 119/120.
+    #[test]
+    fn many_samples_in_a_round_trip_fade_slowly() {
+        let mut timer = after(&[100]);
+        timer.on_sample(&RttSample {
+            rtt: ms(80),
+            source: SampleSource::Echo,
+            smss_bytes: 1000,
+            flight_bytes: 10_000,
+            ..RttSample::default()
+        });
+        assert_eq!((timer.rto().as_nanos() + 500) / 1000, 173_542);
+    }
+
+    #[test]
+    fn the_timer_stays_two_ticks_above_the_last_two_samples() {
+        assert_eq!(after(&[100; 400]).rto(), ms(102));
+        let last = after(&[[100; 400].as_slice(), &[50]].concat());
+        assert_eq!(last.rto(), ms(102));
+        assert_eq!(after(&[]).rto(), ms(3000));
+    }
+
+    #[test]
+    fn timeouts_double_it_until_an_unambiguous_sample() {
+        let mut timer = after(&[100]);
+        timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+        timer.on_timeout(Time::ZERO, TimeoutKind::Probe);
+        timer.on_sample(&RttSample { ambiguous: true, ..RttSample::default() });
+        assert_eq!(timer.rto(), ms(350));
+        timer.on_spurious(None);
+        assert_eq!(timer.rto(), ms(175));
+    }
+}

@@ -1,0 +1,210 @@
+//! The timer of smoltcp: RFC 6298 in whole milliseconds, rounded up.
+
+use crate::event::RtoState;
+use crate::sample::RttSample;
+use crate::units::{Duration, Time};
+
+use super::keys::{Contradiction, Keys, Slot, checked, ordered};
+use super::{RtoEstimator, TimeoutKind};
+
+/// The constants of [`Smoltcp`], by default those of smoltcp 0.13. Version 0.12 has 10 ms and 10 s
+/// for `min` and `max`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SmoltcpConfig {
+    /// The least distance of the timer from the mean: `RTTE_MIN_MARGIN`.
+    pub margin: Duration,
+    /// The timer before any sample: `RTTE_INITIAL_RTO`.
+    pub initial: Duration,
+    /// The least timer: `RTTE_MIN_RTO`.
+    pub min: Duration,
+    /// The greatest: `RTTE_MAX_RTO`.
+    pub max: Duration,
+    /// Timeouts after which the next sample is a first one.
+    pub forget_after: u32,
+}
+
+impl Default for SmoltcpConfig {
+    fn default() -> Self {
+        Self {
+            margin: Duration::from_millis(5),
+            initial: Duration::from_secs(1),
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(60),
+            forget_after: 3,
+        }
+    }
+}
+
+impl Keys for SmoltcpConfig {
+    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("margin", (&mut self.margin).into()),
+            ("initial", (&mut self.initial).into()),
+            ("min", (&mut self.min).into()),
+            ("max", (&mut self.max).into()),
+            ("forget_after", (&mut self.forget_after).into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        ordered(("min", self.min), ("max", self.max))
+    }
+}
+
+/// The timer of smoltcp (`RttEstimator` of `socket/tcp.rs`), in whole milliseconds.
+///
+/// Mean and variation are RFC 6298's, but quotients are rounded up, so they never fade below the
+/// samples. A timeout doubles the timer itself; after three in a row, the next sample is a first one.
+/// An unambiguous sample works it out anew. The news of a needless timeout, which smoltcp does not
+/// have, does so, too.
+///
+/// ```
+/// use netspurt::rto::{RtoEstimator, Smoltcp, SmoltcpConfig};
+/// use netspurt::sample::RttSample;
+/// use netspurt::units::Duration;
+/// let mut timer = Smoltcp::new(SmoltcpConfig::default());
+/// timer.on_sample(&RttSample { rtt: Duration::from_millis(601), ..RttSample::default() });
+/// assert_eq!(timer.rto(), Duration::from_millis(601 + 4 * 300));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Smoltcp {
+    config: SmoltcpConfig,
+    /// Mean and variation in milliseconds, of the last sample.
+    estimate: Option<(u64, u64)>,
+    /// Whether the next sample is a first one.
+    forgotten: bool,
+    /// Timeouts since the last sample, or since it was forgotten.
+    timeouts: u32,
+    rto: Duration,
+    doublings: u32,
+}
+
+const MS: Duration = Duration::from_millis(1);
+
+impl Smoltcp {
+    /// A timer that has seen no sample.
+    ///
+    /// # Panics
+    /// When the bounds are crossed.
+    pub fn new(config: SmoltcpConfig) -> Self {
+        let config = checked(config);
+        let rto = config.initial.min(config.max);
+        Self { config, estimate: None, forgotten: true, timeouts: 0, rto, doublings: 0 }
+    }
+
+    fn work_out(&mut self) {
+        let SmoltcpConfig { margin, initial, min, max, .. } = self.config;
+        self.rto = self.estimate.map_or(initial.min(max), |(mean, variation)| {
+            (MS * mean + (MS * variation * 4).max(margin)).clamp(min, max)
+        });
+        (self.timeouts, self.doublings) = (0, 0);
+    }
+}
+
+impl RtoEstimator for Smoltcp {
+    fn on_sample(&mut self, sample: &RttSample) {
+        if sample.ambiguous {
+            return;
+        }
+        let rtt = sample.rtt.whole(MS);
+        self.estimate = Some(match self.estimate {
+            Some((mean, variation)) if !self.forgotten => {
+                let distance = mean.abs_diff(rtt);
+                ((mean * 7 + rtt).div_ceil(8), (variation * 3 + distance).div_ceil(4))
+            }
+            _ => (rtt, rtt / 2),
+        });
+        self.forgotten = false;
+        self.work_out();
+    }
+
+    fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
+        if kind == TimeoutKind::Probe {
+            return;
+        }
+        self.rto = (self.rto * 2).min(self.config.max);
+        self.doublings = (self.doublings + 1).min(u32::BITS - 1);
+        self.timeouts += 1;
+        if self.timeouts >= self.config.forget_after {
+            (self.timeouts, self.forgotten) = (0, true);
+        }
+    }
+
+    fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    fn state(&self) -> RtoState {
+        RtoState {
+            srtt: self.estimate.map(|(mean, _)| MS * mean),
+            rttvar: self.estimate.map(|(_, variation)| MS * variation),
+            backoff: 1 << self.doublings,
+            rto: self.rto,
+            fired: false,
+        }
+    }
+
+    fn end_backoff(&mut self) {
+        if self.doublings > 0 {
+            self.work_out();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(config: SmoltcpConfig, samples: &[u64]) -> Smoltcp {
+        let mut timer = Smoltcp::new(config);
+        for rtt in samples {
+            timer.on_sample(&RttSample { rtt: MS * *rtt, ..RttSample::default() });
+        }
+        timer
+    }
+
+    /// By hand, samples of 101, 180 and 60 ms: 101 and 50; (707 + 180) / 8 = 110.9, so 111, and
+    /// (150 + 79) / 4 = 57.25, so 58; (777 + 60) / 8 = 104.6, so 105, and (174 + 51) / 4 = 56.25,
+    /// so 57.
+    #[test]
+    fn quotients_are_rounded_up() {
+        let at = |samples: &[u64]| after(SmoltcpConfig::default(), samples).estimate.unwrap();
+        assert_eq!(at(&[101]), (101, 50));
+        assert_eq!(at(&[101, 180]), (111, 58));
+        assert_eq!(at(&[101, 180, 60]), (105, 57));
+    }
+
+    #[test]
+    fn the_timer_keeps_its_margin_and_its_bounds() {
+        let old = SmoltcpConfig { min: MS * 10, max: MS * 10_000, ..SmoltcpConfig::default() };
+        assert_eq!(after(old, &[101, 180, 60]).rto(), MS * (105 + 4 * 57));
+        assert_eq!(after(old, &[0; 30]).rto(), MS * 10);
+        assert_eq!(after(old, &[9000]).rto(), MS * 10_000);
+        assert_eq!(after(SmoltcpConfig::default(), &[]).rto(), MS * 1000);
+        assert_eq!(after(SmoltcpConfig::default(), &[100]).rto(), MS * 1000);
+    }
+
+    #[test]
+    fn after_three_timeouts_the_next_sample_is_the_first() {
+        for (timeouts, mean) in [(2, 675), (3, 1200), (4, 1200)] {
+            let mut timer = after(SmoltcpConfig::default(), &[600]);
+            for doubled in 1..=timeouts {
+                timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+                assert_eq!(timer.rto(), MS * 1800 * (1 << doubled));
+            }
+            timer.on_timeout(Time::ZERO, TimeoutKind::Probe);
+            timer.on_sample(&RttSample { rtt: MS * 1200, ..RttSample::default() });
+            assert_eq!(timer.estimate.unwrap().0, mean);
+        }
+    }
+
+    #[test]
+    fn a_needless_timeout_works_the_timer_out_anew() {
+        let mut timer = after(SmoltcpConfig::default(), &[600]);
+        timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+        timer.on_sample(&RttSample { ambiguous: true, ..RttSample::default() });
+        assert_eq!(timer.rto(), MS * 3600);
+        timer.on_spurious(None);
+        assert_eq!((timer.rto(), timer.state().backoff), (MS * 1800, 1));
+    }
+}

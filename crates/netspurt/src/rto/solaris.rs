@@ -1,0 +1,252 @@
+//! The timer of Solaris and illumos: Jacobson's in milliseconds, with a floor under the deviation.
+
+use crate::event::RtoState;
+use crate::sample::RttSample;
+use crate::units::{Duration, Time};
+
+use super::keys::{Contradiction, Keys, Slot, checked, ordered};
+use super::{RtoEstimator, TimeoutKind};
+
+/// The constants of [`Solaris`], by default illumos's tunables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SolarisConfig {
+    /// The timer that the first estimate stands for: `tcp_rexmit_interval_initial`. With its share
+    /// for bursts the first timer is an eighth longer.
+    pub initial: Duration,
+    /// The least timer: `tcp_rexmit_interval_min`.
+    pub min: Duration,
+    /// The greatest: `tcp_rexmit_interval_max`.
+    pub max: Duration,
+    /// What is put on every timer: `tcp_rexmit_interval_extra`.
+    pub extra: Duration,
+    /// What is put on the first: `tcp_conn_grace_period`.
+    pub grace: Duration,
+    /// The least of four deviations: `TCP_SD_MIN`.
+    pub sd_min: Duration,
+    /// After so long without an answer the mean is given up: `tcp_ip_notify_interval`.
+    pub notify: Duration,
+}
+
+impl Default for SolarisConfig {
+    fn default() -> Self {
+        Self {
+            initial: Duration::from_secs(1),
+            min: Duration::from_millis(400),
+            max: Duration::from_secs(60),
+            extra: Duration::ZERO,
+            grace: Duration::ZERO,
+            sd_min: Duration::from_millis(400),
+            notify: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Keys for SolarisConfig {
+    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("initial", (&mut self.initial).into()),
+            ("min", (&mut self.min).into()),
+            ("max", (&mut self.max).into()),
+            ("extra", (&mut self.extra).into()),
+            ("grace", (&mut self.grace).into()),
+            ("sd_min", (&mut self.sd_min).into()),
+            ("notify", (&mut self.notify).into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        ordered(("min", self.min), ("max", self.max))
+    }
+}
+
+/// The retransmission timer of illumos, and of Solaris before it (`tcp_set_rto` of `tcp_input.c`,
+/// `tcp_timer` of `tcp_timers.c`), in whole milliseconds.
+///
+/// The mean is kept in eighths and the deviation in quarters with Jacobson's gains. Three things are
+/// its own: four deviations are no less than 400 ms; a quarter of the mean is put on the timer, for
+/// ACKs of bursts; and a new connection has an estimate that the first sample does not replace. The
+/// doubling begins from the floor where the sum is below it. Ten seconds without an answer move the
+/// mean into the deviation, and the next sample is a first one.
+///
+/// An unambiguous sample ends the backoff, or the news that the timeout was needless.
+///
+/// ```
+/// use netspurt::rto::{RtoEstimator, Solaris, SolarisConfig};
+/// use netspurt::units::Duration;
+/// let timer = Solaris::new(SolarisConfig::default());
+/// assert_eq!(timer.rto(), Duration::from_millis(500 + 500 + 125));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Solaris {
+    config: SolarisConfig,
+    /// `tcp_rtt_sa`: eighths of a millisecond; 0 while the next sample is the first.
+    sa: u64,
+    /// `tcp_rtt_sd`: quarters.
+    sd: u64,
+    sampled: bool,
+    backoff: u32,
+    /// `tcp_rto` in milliseconds.
+    rto: u64,
+    /// `tcp_ms_we_have_waited`: timers set since the last answer.
+    waited: u64,
+}
+
+const MS: Duration = Duration::from_millis(1);
+const MAX_BACKOFF: u32 = 31;
+
+impl Solaris {
+    /// A timer that has seen no sample.
+    ///
+    /// # Panics
+    /// When the bounds are crossed.
+    pub fn new(config: SolarisConfig) -> Self {
+        let config = checked(config);
+        let initial = config.initial.whole(MS);
+        let (sa, sd) = (initial << 2, initial >> 1);
+        let mut timer = Self { config, sa, sd, sampled: false, backoff: 0, rto: 0, waited: 0 };
+        timer.rto = timer.within_bounds(timer.sum() + config.grace.whole(MS));
+        timer
+    }
+
+    /// Mean, four deviations, the extra and a quarter of the mean.
+    fn sum(&self) -> u64 {
+        (self.sa >> 3) + self.sd + self.config.extra.whole(MS) + (self.sa >> 5)
+    }
+
+    fn within_bounds(&self, ms: u64) -> u64 {
+        ms.clamp(self.config.min.whole(MS), self.config.max.whole(MS))
+    }
+}
+
+impl RtoEstimator for Solaris {
+    fn on_sample(&mut self, sample: &RttSample) {
+        if sample.ambiguous {
+            return;
+        }
+        let rtt = sample.rtt.whole(MS);
+        if self.sa == 0 {
+            (self.sa, self.sd) = (rtt << 3, rtt << 1);
+        } else {
+            let mean = self.sa >> 3;
+            self.sa = (self.sa + rtt - mean).max(1);
+            self.sd = self.sd + rtt.abs_diff(mean) - (self.sd >> 2);
+        }
+        self.sd = self.sd.max(self.config.sd_min.whole(MS));
+        self.sampled = true;
+        (self.backoff, self.waited) = (0, 0);
+        self.rto = self.within_bounds(self.sum());
+    }
+
+    fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
+        if kind == TimeoutKind::Probe {
+            return;
+        }
+        if self.waited > self.config.notify.whole(MS) && self.sa > 0 {
+            self.sd += (self.sa >> 3) + (self.sa >> 5);
+            self.sa = 0;
+        }
+        self.backoff += 1;
+        let (sum, max) = (self.sum().max(self.config.min.whole(MS)), self.config.max.whole(MS));
+        let ms = sum.saturating_mul(1 << self.backoff);
+        if ms > max || self.backoff == MAX_BACKOFF {
+            self.backoff -= 1;
+        }
+        // departs: illumos - the first timer's grace outlasts a timeout that would shorten it.
+        self.rto = ms.min(max).max(self.rto);
+        self.waited = self.waited.saturating_add(self.rto);
+    }
+
+    fn rto(&self) -> Duration {
+        MS * self.rto
+    }
+
+    fn state(&self) -> RtoState {
+        RtoState {
+            srtt: self.sampled.then(|| MS * self.sa / 8),
+            rttvar: self.sampled.then(|| MS * self.sd / 4),
+            backoff: 1 << self.backoff,
+            rto: self.rto(),
+            fired: false,
+        }
+    }
+
+    fn end_backoff(&mut self) {
+        if self.backoff > 0 {
+            (self.backoff, self.waited) = (0, 0);
+            self.rto = self.within_bounds(self.sum());
+        }
+    }
+
+    fn on_progress(&mut self, _covers_timed: bool) {
+        self.waited = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(rtt_ms: u64) -> RttSample {
+        RttSample { rtt: MS * rtt_ms, ..RttSample::default() }
+    }
+
+    fn after(samples: &[u64]) -> Solaris {
+        let mut timer = Solaris::new(SolarisConfig::default());
+        samples.iter().for_each(|rtt| timer.on_sample(&sample(*rtt)));
+        timer
+    }
+
+    fn integers(timer: &Solaris) -> (u64, u64, u64) {
+        (timer.sa, timer.sd, timer.rto)
+    }
+
+    /// By hand from the rules of `tcp_set_rto`, samples of 100, 800 and 500 ms. A new connection has
+    /// 4000 and 500, so 500 + 500 + 125. Error 100 - 500: 3600, 500 + 400 - 125 = 775, and
+    /// 450 + 775 + 112. Error 800 - 450: 3950, 775 + 350 - 193 = 932, 493 + 932 + 123. Error
+    /// 500 - 493: 3957, 932 + 7 - 233 = 706, 494 + 706 + 123.
+    #[test]
+    fn the_integers_are_illumoss() {
+        assert_eq!(integers(&after(&[])), (4000, 500, 1125));
+        assert_eq!(integers(&after(&[100])), (3600, 775, 1337));
+        assert_eq!(integers(&after(&[100, 800])), (3950, 932, 1548));
+        assert_eq!(integers(&after(&[100, 800, 500])), (3957, 706, 1323));
+    }
+
+    /// On a steady path of 100 ms the deviation rests at its floor: 100 + 400 + 25.
+    #[test]
+    fn four_deviations_are_no_less_than_400_ms() {
+        let steady = after(&[100; 100]);
+        assert_eq!((steady.sd, steady.rto), (400, 525));
+        let quick = after(&[0; 200]);
+        assert_eq!(integers(&quick), (7, 400, 400));
+    }
+
+    /// By hand, from 1337 ms: 2674, 5348, 10696; then 18.7 s have been waited for, the mean goes into
+    /// the deviation, 775 + 450 + 112, and the timer goes on: 21392. The next sample is a first one.
+    #[test]
+    fn a_mean_that_is_not_answered_for_ten_seconds_is_given_up() {
+        let mut timer = after(&[100]);
+        for (rto, sa) in [(2674, 3600), (5348, 3600), (10_696, 3600), (21_392, 0), (42_784, 0)] {
+            timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+            assert_eq!((timer.rto, timer.sa), (rto, sa));
+        }
+        timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+        assert_eq!(timer.rto(), Duration::from_secs(60));
+        timer.on_sample(&sample(300));
+        assert_eq!(integers(&timer), (2400, 600, 975));
+    }
+
+    #[test]
+    fn doublings_begin_from_the_floor_and_an_ambiguous_sample_leaves_them() {
+        let mut timer = after(&[0; 200]);
+        for rto in [800, 1600] {
+            timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
+            assert_eq!(timer.rto, rto);
+        }
+        timer.on_timeout(Time::ZERO, TimeoutKind::Probe);
+        timer.on_sample(&RttSample { ambiguous: true, ..sample(7) });
+        assert_eq!(timer.rto, 1600);
+        timer.on_spurious(None);
+        assert_eq!(timer.rto, 400);
+    }
+}
