@@ -148,40 +148,6 @@ class Table:
     ) -> tuple[NDArray[np.generic], list[str] | None, NDArray[np.bool_] | None]: ...
 
 @final
-class Surrogate:
-    def __new__(
-        cls,
-        structure: str,
-        seed: int,
-        *,
-        name: str,
-        probes: int,
-        mean_ns: int,
-        cov: float,
-        lost: int,
-        burst: int,
-        lengths: list[int],
-        line: list[tuple[int, int]],
-        glitches: int,
-    ) -> Surrogate: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def format(self) -> str: ...
-    @property
-    def notes(self) -> list[str]: ...
-    def sent_ns(self) -> NDArray[np.uint64]: ...
-    def delay_ns(self) -> NDArray[np.uint64]: ...
-    def lost(self) -> NDArray[np.bool_]: ...
-    def wire_bytes(self) -> NDArray[np.uint32]: ...
-    def two_gain(
-        self, falling: list[float], rising: list[float], g: list[float]
-    ) -> list[tuple[float, float, float, int, float, float]]: ...
-    def replay(
-        self, name: str
-    ) -> tuple[tuple[int, int, int, int, int, int, int, float], NDArray[np.uint64]]: ...
-
-@final
 class Script:
     def __new__(cls, name: str, text: str) -> Script: ...
     @property
@@ -289,3 +255,25 @@ def adapt(estimator: str, from_ns: int, to_ns: int) -> tuple[int, int, int, int]
 def drive(estimator: object, round_trips: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def schema() -> str: ...
 def capabilities() -> list[tuple[str, bool, str, str]]: ...
+def surrogate(
+    structure: str,
+    seed: int,
+    *,
+    name: str,
+    probes: int,
+    mean_ns: int,
+    cov: float,
+    lost: int,
+    burst: int,
+    lengths: list[int],
+    line: list[tuple[int, int]],
+    glitches: int,
+) -> Delays: ...
+def two_gain_grid(
+    delays: Delays,
+    falling: list[float],
+    rising: list[float],
+    g: list[float],
+    *,
+    order: str | None = None,
+) -> list[tuple[float, float, float, int, float, float, float]]: ...

@@ -96,6 +96,8 @@ def test_the_command_prints_the_table_and_the_json(netspurt: Command, tmp_path: 
         "expected",
         "threshold",
         "measured",
+        "corrected",
+        "bands",
         "unit",
         "tolerance",
         "note",

@@ -17,10 +17,9 @@ use pyo3::prelude::*;
 use delays::{Delays, read_delays};
 use errors::{DelaysError, EstimatorError, ScenarioError, ScriptError};
 use estimator::{Estimator, Sample, drive};
-use replay::{Replayed, adapt, estimator_text, replay_records, two_gain_front};
+use replay::{Replayed, adapt, estimator_text, replay_records, two_gain_front, two_gain_grid};
 use scenario::{Results, Scenario, Simulation};
 use script::{Played, Script};
-use surrogate::Surrogate;
 use table::Table;
 
 /// The JSON Schema of scenario files, as JSON.
@@ -50,7 +49,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Scenario>()?;
     module.add_class::<Simulation>()?;
     module.add_class::<Results>()?;
-    module.add_class::<Surrogate>()?;
     module.add_class::<Table>()?;
     module.add_class::<Script>()?;
     module.add_class::<Played>()?;
@@ -61,6 +59,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_function(wrap_pyfunction!(replay_records, module)?)?;
     module.add_function(wrap_pyfunction!(two_gain_front, module)?)?;
+    module.add_function(wrap_pyfunction!(two_gain_grid, module)?)?;
+    module.add_function(wrap_pyfunction!(surrogate::surrogate, module)?)?;
     module.add_function(wrap_pyfunction!(adapt, module)?)?;
     module.add_function(wrap_pyfunction!(estimator_text, module)?)?;
     module.add_function(wrap_pyfunction!(drive, module)?)?;

@@ -169,10 +169,31 @@ pub fn two_gain_front(
     let order = order.map_or(Ok(delays.0.order), order_named)?;
     let mut front = Front::default();
     py.detach(|| grid.run(&delays.0, order, |setting| front.offer(setting))).map_err(refused)?;
-    let row = |s: &core::Setting| {
-        (s.falling, s.rising, s.g, s.needless, s.needless_ns, s.waited_ns, s.timers_ns)
-    };
     Ok((front.settings().iter().map(row).collect(), grid.settings()))
+}
+
+/// Replays the two-gain filter under every combination of weights and factors: all settings, `g`
+/// fastest, then `rising`.
+#[pyfunction]
+#[pyo3(signature = (delays, falling, rising, g, *, order=None))]
+pub fn two_gain_grid(
+    py: Python<'_>,
+    delays: &Delays,
+    falling: Vec<f64>,
+    rising: Vec<f64>,
+    g: Vec<f64>,
+    order: Option<&str>,
+) -> PyResult<Vec<Setting>> {
+    let grid = TwoGainGrid { falling, rising, g, ..TwoGainGrid::default() };
+    let order = order.map_or(Ok(delays.0.order), order_named)?;
+    let mut rows = Vec::with_capacity(grid.settings());
+    py.detach(|| grid.run(&delays.0, order, |setting| rows.push(row(&setting))))
+        .map_err(refused)?;
+    Ok(rows)
+}
+
+const fn row(s: &core::Setting) -> Setting {
+    (s.falling, s.rising, s.g, s.needless, s.needless_ns, s.waited_ns, s.timers_ns)
 }
 
 /// What a step from one constant delay to another does to a law: samples until its timer is no

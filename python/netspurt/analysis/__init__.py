@@ -4,6 +4,7 @@ Everything takes arrays; nothing here knows where they come from. A lost probe's
 """
 
 from netspurt.analysis.account import Account, Sums, contradictions
+from netspurt.analysis.adaptation import Adaptation, adaptations
 from netspurt.analysis.bootstrap import (
     Interval,
     Resamples,
@@ -18,6 +19,7 @@ from netspurt.analysis.period import Period, find_period
 
 __all__ = [
     "Account",
+    "Adaptation",
     "Fit",
     "Glitch",
     "Interval",
@@ -28,6 +30,7 @@ __all__ = [
     "Resamples",
     "RunName",
     "Sums",
+    "adaptations",
     "block_bootstrap",
     "block_length",
     "busy_against_quiet",

@@ -171,7 +171,7 @@ def _report(paper: Paper, verdicts: list[Judged]) -> Iterator[str]:
     counts = Counter(judged.verdict for judged in verdicts)
     summary = " · ".join(f"{counts[v]} {words}" for v, words in _COUNTED.items() if counts[v])
     yield ""
-    yield "  " + paint(summary, "bold")
+    yield from (paint(f"  {line}", "bold") for line in textwrap.wrap(summary, width() - 2))
 
 
 _SIGNS = {"at least": "≥ ", "at most": "≤ ", "below": "< ", "far below": "≪ "}
@@ -194,6 +194,9 @@ def _measured(judged: Judged) -> str:
     if judged.measured is None:
         return "-"
     if isinstance(judged.measured, list) and len(judged.measured) > _FEW:
+        if not isinstance(judged.claim.yardstick, list):
+            ends = (number(round(end(judged.measured), 3), 10) for end in (min, max))
+            return f"{' to '.join(ends)} {judged.claim.unit}".rstrip()
         return "the same" if judged.measured == judged.claim.printed else "see --explain"
     return _shown(judged.measured, judged.claim.unit)
 
@@ -207,7 +210,7 @@ def _shown(value: Value, unit: str) -> str:
         if len(units) > 1 and len(value) % len(units) == 0:
             pairs = zip(value, units * (len(value) // len(units)), strict=True)
             return ", ".join(_shown(v, u) for v, u in pairs)
-        return f"{', '.join(number(v, 10) for v in value)} {unit}"
+        return f"{', '.join(number(round(v, 3), 10) for v in value)} {unit}".rstrip()
     if unit == "packet":
         return f"packet {number(value)}"
     if unit == "bit/s":

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from netspurt.papers.data import Paper
 from netspurt.run import Run
 from netspurt.scenario import Scenario
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Bench:
     _runs: dict[str, Run] = field(default_factory=dict)
     _grids: dict[str, list[Case]] = field(default_factory=dict)
     _scenarios: dict[str, Scenario] = field(default_factory=dict)
+    _kept: dict[str, Any] = field(default_factory=dict)
 
     def run(self, name: str) -> Run:
         """Return the run called `name`."""
@@ -51,3 +54,10 @@ class Bench:
                 Case(values, scenario.run()) for values, scenario in self.paper.grid(name)
             ]
         return self._grids[name]
+
+    def keep(self, name: str, make: Callable[[], T]) -> T:
+        """Return what was made under a name; what measures share is made once."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        found: T = self._kept[name]
+        return found

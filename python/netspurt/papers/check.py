@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+# Imported for the measures they register.
+from netspurt.papers import measures, printed_tables, probing, surrogates  # noqa: F401
 from netspurt.papers.bench import Bench
 from netspurt.papers.data import Claim, PaperError, Value
-from netspurt.papers.measures import measure
+from netspurt.papers.registry import Band, Measured, measure
 
 
 class Verdict(StrEnum):
@@ -33,12 +35,15 @@ class Judged:
         What the runs say; `None` where they do not show what is claimed, or nothing was run.
     table
         Rows that show where the measured value comes from; the first is their heading.
+    bands
+        For each number what it may be, where what it comes from is rounded or drawn.
     """
 
     claim: Claim
     verdict: Verdict
     measured: Value | None
     table: Sequence[Sequence[str]] = ()
+    bands: Sequence[Band] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict for programs."""
@@ -52,6 +57,8 @@ class Judged:
             "threshold": claim.threshold,
             "measured": self.measured,
             "unit": claim.unit,
+            "corrected": claim.corrected,
+            "bands": None if self.bands is None else [list(band) for band in self.bands],
             "tolerance": claim.tolerance,
             "note": claim.note,
         }
@@ -70,18 +77,34 @@ def _judge(bench: Bench, claim: Claim) -> Judged:
         found = measure(claim.measure)(bench, **claim.arguments)
     except TypeError as error:
         raise PaperError(f"{claim.id}: {error}") from error
-    return Judged(claim, _verdict(claim, found.value), found.value, found.table)
+    return Judged(claim, _verdict(claim, found), found.value, found.table, found.bands)
 
 
-def _verdict(claim: Claim, measured: Value | None) -> Verdict:
+def _verdict(claim: Claim, found: Measured) -> Verdict:
+    measured = found.value
     if measured is None:
         return Verdict.NOT_REPRODUCED
     agrees = comparison(claim.compare)
-    if agrees(measured, claim.yardstick, claim.tolerance):
+    if claim.compare == _IN_BAND:
+        if _within(claim.yardstick, found.bands):
+            return Verdict.REPRODUCED
+    elif agrees(measured, claim.yardstick, claim.tolerance):
         return Verdict.REPRODUCED
     if claim.corrected is not None and agrees(measured, claim.corrected, claim.tolerance):
         return Verdict.CONTRADICTION
+    if claim.shape is not None and comparison(claim.shape.compare)(measured, claim.shape.value, 0):
+        return Verdict.SHAPE_ONLY
     return Verdict.NOT_REPRODUCED
+
+
+def _within(printed: Value, bands: Sequence[Band] | None) -> bool:
+    """Whether each printed number lies in its band."""
+    if bands is None:
+        raise PaperError("the measure has no bands to compare with")
+    numbers = _list(printed)
+    return len(numbers) == len(bands) and all(
+        low <= number <= high for number, (low, high) in zip(numbers, bands, strict=True)
+    )
 
 
 Comparison = Callable[[Value, Value, float], bool]
@@ -100,31 +123,35 @@ def comparison(name: str) -> Comparison:
     return _COMPARISONS[name]
 
 
-def _near(measured: Value, printed: Value, tolerance: float) -> bool:
-    """Each number within the tolerance of its counterpart."""
-    a, b = _list(measured), _list(printed)
-    return len(a) == len(b) and all(abs(x - y) <= tolerance for x, y in zip(a, b, strict=True))
-
-
 def _list(value: Value) -> list[float]:
     if isinstance(value, str):
         raise PaperError(f"not a number: {value!r}")
     return value if isinstance(value, list) else [value]
 
 
-def _one(value: Value) -> float:
-    (number,) = _list(value)
-    return number
+def _relates(measured: Value, printed: Value, relation: Callable[[float, float], bool]) -> bool:
+    """Whether a relation holds between each number and its counterpart, or the one there is."""
+    a, b = _list(measured), _list(printed)
+    if not isinstance(printed, list):
+        b = b * len(a)
+    return len(a) == len(b) and all(relation(x, y) for x, y in zip(a, b, strict=True))
 
 
 #: "Far below" is below a tenth.
 _FAR = 0.1
 
+#: The printed numbers lie in the bands of the measured ones.
+_IN_BAND = "in band"
+
 _COMPARISONS: dict[str, Comparison] = {
     "same": lambda measured, printed, _: measured == printed,
-    "near": _near,
-    "at least": lambda m, p, tolerance: _one(m) >= _one(p) - tolerance,
-    "at most": lambda m, p, tolerance: _one(m) <= _one(p) + tolerance,
-    "below": lambda m, p, _: _one(m) < _one(p),
-    "far below": lambda m, p, _: _one(m) <= _FAR * _one(p),
+    "near": lambda m, p, tolerance: _relates(m, p, lambda x, y: abs(x - y) <= tolerance),
+    "within": lambda m, p, share: _relates(m, p, lambda x, y: abs(x - y) <= share * abs(y)),
+    "at least": lambda m, p, tolerance: _relates(m, p, lambda x, y: x >= y - tolerance),
+    "at most": lambda m, p, tolerance: _relates(m, p, lambda x, y: x <= y + tolerance),
+    "above": lambda m, p, _: _relates(m, p, lambda x, y: x > y),
+    "below": lambda m, p, _: _relates(m, p, lambda x, y: x < y),
+    "far below": lambda m, p, _: _relates(m, p, lambda x, y: x <= _FAR * y),
+    # Told by `_within`; compared with a correction, whose bands nobody has, as numbers are.
+    _IN_BAND: lambda m, p, tolerance: _relates(m, p, lambda x, y: abs(x - y) <= tolerance),
 }

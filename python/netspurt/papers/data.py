@@ -27,6 +27,14 @@ class PaperError(ValueError):
 
 
 @dataclass(frozen=True)
+class Shape:
+    """What is left of a claim whose number does not hold: a comparison and its yardstick."""
+
+    compare: str
+    value: Value
+
+
+@dataclass(frozen=True)
 class Claim:
     """One checkable statement of a paper.
 
@@ -44,6 +52,8 @@ class Claim:
         When the measured value counts as the printed one.
     corrected
         Where the paper contradicts itself: what it should have printed.
+    shape
+        What must still hold where the number does not, for the claim to stand in shape only.
     evidence
         What the measured value rests on.
     note
@@ -63,6 +73,7 @@ class Claim:
     evidence: str
     note: str
     threshold: Value | None = None
+    shape: Shape | None = None
 
     @property
     def yardstick(self) -> Value:
@@ -82,7 +93,22 @@ class Paper:
     claims: list[Claim]
     runs: Mapping[str, Mapping[str, Any]]
     grids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    surrogates: Mapping[str, Any] = field(default_factory=dict)
     pictures: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def rows(self, file: str) -> list[dict[str, str]]:
+        """Return the rows of a table of the paper.
+
+        Raises
+        ------
+        PaperError
+            When there is no such table.
+        """
+        path = self.folder / file
+        if not path.is_file():
+            raise PaperError(f"{self.key}: no table {file!r} in {self.folder}")
+        with path.open(encoding="utf-8", newline="") as lines:
+            return list(csv.DictReader(lines))
 
     def scenario(self, run: str) -> Scenario:
         """Return the scenario of a named run."""
@@ -135,6 +161,7 @@ def read_paper(key: str, folder: Path = SHELF) -> Paper:
         claims=claims,
         runs=about.get("runs", {}),
         grids=about.get("grids", {}),
+        surrogates=about.get("surrogates", {}),
         pictures=about.get("pictures", []),
     )
 
@@ -158,6 +185,17 @@ def _claim(row: Mapping[str, str]) -> Claim:
             evidence=row["evidence"],
             note=row["note"],
             threshold=json.loads(row["threshold"]) if row.get("threshold") else None,
+            shape=_shape(row.get("shape") or ""),
         )
     except (KeyError, ValueError) as error:
         raise PaperError(f"expected.csv, {row.get('id')}: {error}") from error
+
+
+def _shape(text: str) -> Shape | None:
+    """Read `COMPARISON: VALUE`, as in `above: 0`."""
+    if not text:
+        return None
+    compare, colon, value = text.partition(": ")
+    if not colon:
+        raise ValueError(f"shape {text!r}: write a comparison and a value, as in 'above: 0'")
+    return Shape(compare, json.loads(value))

@@ -1,19 +1,14 @@
-"""Measures: from runs to the value a claim is judged by.
-
-A measure takes the bench and the claim's arguments by name. It returns a `Measured`: a value,
-and rows of a table that show where it comes from.
-"""
+"""Measures of transfers: from the tables of runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from netspurt.papers.bench import Bench, Case
 from netspurt.papers.data import PaperError, Value
+from netspurt.papers.registry import Measured, registered
 from netspurt.papers.traces import (
     ack_times,
     at_sender,
@@ -29,37 +24,6 @@ from netspurt.run import Run
 SAME_INSTANT = 1e-9
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A value, `None` where the run does not show what is claimed, and rows behind it."""
-
-    value: Value | None
-    table: Sequence[Sequence[str]] = ()
-
-
-Measure = Callable[..., Measured]
-
-_MEASURES: dict[str, Measure] = {}
-
-
-def measure(name: str) -> Measure:
-    """Return the measure called `name`.
-
-    Raises
-    ------
-    PaperError
-        When there is none.
-    """
-    if name not in _MEASURES:
-        raise PaperError(f"no measure {name!r}: there are {', '.join(sorted(_MEASURES))}")
-    return _MEASURES[name]
-
-
-def _measure(function: Measure) -> Measure:
-    _MEASURES[function.__name__] = function
-    return function
-
-
 def _numbers(text: str) -> list[int]:
     return [int(word) for word in text.split(",") if word]
 
@@ -67,7 +31,7 @@ def _numbers(text: str) -> list[int]:
 # Beside the sender.
 
 
-@_measure
+@registered
 def ack(bench: Bench, *, run: str, packet: str, sends: str) -> Measured:
     """Return when a packet was first acknowledged, if just these packets left at that instant.
 
@@ -85,7 +49,7 @@ def ack(bench: Bench, *, run: str, packet: str, sends: str) -> Measured:
     return Measured(at if together == _numbers(sends) else None)
 
 
-@_measure
+@registered
 def dupack(bench: Bench, *, run: str, packet: str, nth: str, resends: str = "") -> Measured:
     """Return when the n-th duplicate ACK of a packet came, if just these packets left then."""
     segments = at_sender(bench.run(run))
@@ -99,7 +63,7 @@ def dupack(bench: Bench, *, run: str, packet: str, nth: str, resends: str = "") 
     return Measured(at if fits else None)
 
 
-@_measure
+@registered
 def first_drop(bench: Bench, *, run: str) -> Measured:
     """Return the number of the first packet that was dropped."""
     drops = bench.run(run).drops
@@ -109,7 +73,7 @@ def first_drop(bench: Bench, *, run: str) -> Measured:
     return Measured(int(drops["packet"][0]) if len(drops) else None, rows[:9])
 
 
-@_measure
+@registered
 def start_windows(bench: Bench, *, run: str) -> Measured:
     """Return the window at the start, and the one after the first timeout, in segments."""
     result = bench.run(run)
@@ -127,7 +91,7 @@ def start_windows(bench: Bench, *, run: str) -> Measured:
 # The scenario as configured.
 
 
-@_measure
+@registered
 def link_values(bench: Bench, *, run: str, links: str) -> Measured:
     """Return rate in bit/s and delay in ms of each link."""
     settings = configuration(bench.run(run))["links"]
@@ -138,7 +102,7 @@ def link_values(bench: Bench, *, run: str, links: str) -> Measured:
     return Measured(values)
 
 
-@_measure
+@registered
 def queue_limits(bench: Bench, *, run: str, links: str) -> Measured:
     """Return the queue limit of each link in packets, if no queue was ever longer."""
     result = bench.run(run)
@@ -153,7 +117,7 @@ def queue_limits(bench: Bench, *, run: str, links: str) -> Measured:
     return Measured(limits if kept else None, rows)
 
 
-@_measure
+@registered
 def longest_queue(bench: Bench, *, runs: str, links: str) -> Measured:
     """Return the longest that any of these queues ever was, in packets."""
     rows = [("run", "link", "longest queue")]
@@ -166,7 +130,7 @@ def longest_queue(bench: Bench, *, runs: str, links: str) -> Measured:
     return Measured(longest, rows)
 
 
-@_measure
+@registered
 def spied_link_rate(bench: Bench, *, run: str, flow: str) -> Measured:
     """Return the rate of the one link at the node where a flow starts, if that node is spied."""
     settings = configuration(bench.run(run))
@@ -209,7 +173,7 @@ def _best_shift(late: Run, early: Run) -> tuple[int, float, int]:
     return best
 
 
-@_measure
+@registered
 def shift(bench: Bench, *, late: str, early: str, part: str) -> Measured:
     """Return the shift that best lays one trace over another, up to the first resend."""
     packets, seconds, agree = _best_shift(bench.run(late), bench.run(early))
@@ -220,7 +184,7 @@ def shift(bench: Bench, *, late: str, early: str, part: str) -> Measured:
     return Measured(seconds if part == "seconds" else packets, rows)
 
 
-@_measure
+@registered
 def sending_time(bench: Bench, *, run: str, link: str, packets: str) -> Measured:
     """Return how long so many packets are on a link, in seconds."""
     rows = [("packet", "time")]
@@ -230,7 +194,7 @@ def sending_time(bench: Bench, *, run: str, link: str, packets: str) -> Measured
     return Measured(int(packets) * packet_time(bench.run(run), link), rows)
 
 
-@_measure
+@registered
 def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measured:
     """Return what the early trace is ahead: the shift less the time of the shifted packets."""
     packets, seconds, _ = _best_shift(bench.run(late), bench.run(early))
@@ -244,7 +208,7 @@ def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measur
     return Measured(ahead if unit == "seconds" else ahead / one, rows)
 
 
-@_measure
+@registered
 def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str) -> Measured:
     """Return for how long a link idled in one run only, and whether the receiver dallied.
 
@@ -310,7 +274,7 @@ def _tick(values: dict[str, Any]) -> str:
     return str(values["tick"]["tick"])
 
 
-@_measure
+@registered
 def least_gain(bench: Bench, *, grid: str, modules: str, tick: str) -> Measured:
     """Return the least that any module's four-packet start is ahead at the first resend."""
     rows = [("module", "shift", "ahead")]
@@ -326,7 +290,7 @@ def least_gain(bench: Bench, *, grid: str, modules: str, tick: str) -> Measured:
     return Measured(min(gains), rows)
 
 
-@_measure
+@registered
 def delivery_law(bench: Bench, *, grid: str) -> Measured:
     """Return the shift in packets and seconds that is furthest from the others', up to the first
     resend.
@@ -351,7 +315,7 @@ def _law_at_end(late: Run, early: Run, packets: int) -> float:
     return float(a[last - 1] - b[last - 1 - packets])
 
 
-@_measure
+@registered
 def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
     """Return how far the shift ever settles from what it was up to the first resend, at worst."""
     rows = [("module", "tick", "at first", "at 240 s", "timeouts")]
@@ -366,7 +330,7 @@ def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
     return Measured(worst, rows)
 
 
-@_measure
+@registered
 def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
     """Return how much later four packets at the start finish than one, at worst, in seconds.
 
@@ -384,7 +348,7 @@ def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
     return Measured(worst, rows)
 
 
-@_measure
+@registered
 def fitting_size(bench: Bench, *, grid: str) -> Measured:
     """Return the packet size whose times fit the paper's printed ones best, in bytes.
 
@@ -435,7 +399,7 @@ def _time_of(run: Run, arguments: Any) -> float:
     return float(segments.where(kind="ack", packet=packet).seconds()[0])
 
 
-@_measure
+@registered
 def burst(bench: Bench, *, run: str, round: str) -> Measured:  # noqa: A002
     """Return a number of round trips, and how many packets leave close together after it.
 
@@ -450,7 +414,7 @@ def burst(bench: Bench, *, run: str, round: str) -> Measured:  # noqa: A002
     return Measured([float(np.floor(first / trip + 0.01)), float(together)])
 
 
-@_measure
+@registered
 def most_saved(bench: Bench, *, grid: str) -> Measured:
     """Return the most round trips that four packets at the start save, over all lengths."""
     rows = [("length", "from one", "from four", "saved")]

@@ -1,105 +1,6 @@
-//! A timer that knows what a packet's length costs.
+//! What a packet's length costs, learned from samples.
 
-use crate::event::RtoState;
-use crate::sample::RttSample;
-use crate::units::{Duration, Time};
-
-use super::{RtoEstimator, TimeoutKind};
-
-/// Any law, asked for packets of the usual length: samples are brought to it before the law sees
-/// them, and its timer to the length of the packet that leaves.
-///
-/// RFC 889 §2.2 proposes to put the length into the timeout, and says no more. Here a straight
-/// line of delay on length is learned from the samples by least squares, older ones forgotten. A
-/// delay above the law's own timer counts as that, so that a glitch does not tilt the line. While
-/// lengths are all the same, or unknown, the law is left as it is.
-///
-/// ```
-/// use netspurt::rto::{ByLength, Mills, MillsConfig, RtoEstimator};
-/// use netspurt::sample::RttSample;
-/// use netspurt::units::{Duration, Time};
-/// let mut timer = ByLength::new(Mills::new(MillsConfig::default()));
-/// for wire_bytes in [40, 256].repeat(500) {
-///     timer.on_send(Time::ZERO, wire_bytes);
-///     let rtt = Duration::from_millis(u64::from(wire_bytes));
-///     timer.on_sample(&RttSample { rtt, wire_bytes, ..RttSample::default() });
-/// }
-/// timer.on_send(Time::ZERO, 256);
-/// assert_eq!(timer.rto().as_nanos() / 1_000_000, 512);
-/// timer.on_send(Time::ZERO, 40);
-/// assert_eq!(timer.rto().as_nanos() / 1_000_000, 80);
-/// ```
-#[derive(Clone, Debug)]
-pub struct ByLength<L> {
-    law: L,
-    line: Line,
-    /// The length of what left last.
-    leaving: u32,
-}
-
-impl<L: RtoEstimator> ByLength<L> {
-    /// A law that has seen nothing, made to heed lengths.
-    pub fn new(law: L) -> Self {
-        Self { law, line: Line::default(), leaving: 0 }
-    }
-
-    fn scaled(&self, span: Duration) -> Duration {
-        times(span, self.line.ratio(self.leaving))
-    }
-}
-
-impl<L: RtoEstimator> RtoEstimator for ByLength<L> {
-    fn on_sample(&mut self, sample: &RttSample) {
-        let ratio = self.line.ratio(sample.wire_bytes);
-        if sample.wire_bytes > 0 {
-            let longest =
-                if self.line.weight > 0.0 { times(self.law.rto(), ratio) } else { sample.rtt };
-            self.line.learn(sample.wire_bytes, sample.rtt.min(longest));
-        }
-        let ratio = self.line.ratio(sample.wire_bytes);
-        self.law.on_sample(&RttSample { rtt: times(sample.rtt, 1.0 / ratio), ..*sample });
-    }
-
-    fn on_timeout(&mut self, now: Time, kind: TimeoutKind) {
-        self.law.on_timeout(now, kind);
-    }
-
-    fn rto(&self) -> Duration {
-        self.scaled(self.law.rto())
-    }
-
-    fn state(&self) -> RtoState {
-        RtoState { rto: self.rto(), ..self.law.state() }
-    }
-
-    fn on_send(&mut self, now: Time, wire_bytes: u32) {
-        self.leaving = wire_bytes;
-        self.law.on_send(now, wire_bytes);
-    }
-
-    fn end_backoff(&mut self) {
-        self.law.end_backoff();
-    }
-
-    fn on_progress(&mut self, covers_timed: bool) {
-        self.law.on_progress(covers_timed);
-    }
-
-    fn deadline(&self, now: Time, oldest_sent: Time, flight_segs: u64) -> Time {
-        let after = self.law.deadline(now, oldest_sent, flight_segs).saturating_since(now);
-        now + self.scaled(after)
-    }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "above zero, and a fraction of a microsecond does not matter where it counts days"
-)]
-fn times(span: Duration, ratio: f64) -> Duration {
-    if ratio == 1.0 { span } else { Duration::from_nanos((span.as_nanos() as f64 * ratio) as u64) }
-}
+use crate::units::Duration;
 
 /// What a sample's weight is multiplied by with each that follows.
 const MEMORY: f64 = 255.0 / 256.0;
@@ -107,12 +8,13 @@ const MEMORY: f64 = 255.0 / 256.0;
 const ENOUGH: f64 = 16.0;
 /// The least variance of lengths, in square octets, that a line can be told from.
 const VARIED: f64 = 64.0;
-/// No length costs more, or less, than so many times what the usual one does.
-const MOST: f64 = 8.0;
+/// The part of a span that is left, at least, where a length costs less than the usual one.
+const LEAST: u64 = 8;
 
-/// Delay on length, by weighted least squares: means, variance and covariance.
+/// Delay on length, by weighted least squares (West 1979, with weights that fade): means, variance
+/// and covariance, in octets and nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
-struct Line {
+pub(super) struct Line {
     weight: f64,
     octets: f64,
     delay: f64,
@@ -121,9 +23,12 @@ struct Line {
 }
 
 impl Line {
-    /// Takes a sample in (West 1979, with weights that fade).
+    /// Takes a sample in; nothing, where its length is unknown.
     #[expect(clippy::cast_precision_loss, reason = "delays of days, at most")]
-    fn learn(&mut self, octets: u32, delay: Duration) {
+    pub(super) fn learn(&mut self, octets: u32, delay: Duration) {
+        if octets == 0 {
+            return;
+        }
         self.weight = self.weight * MEMORY + 1.0;
         let gain = 1.0 / self.weight;
         let off = f64::from(octets) - self.octets;
@@ -134,23 +39,47 @@ impl Line {
         self.covariance += gain * (off * left - self.covariance);
     }
 
-    /// What a packet of this length takes, against one of the usual length.
-    fn ratio(&self, octets: u32) -> f64 {
-        if octets == 0 || self.weight < ENOUGH || self.variance < VARIED || self.delay <= 0.0 {
-            return 1.0;
-        }
-        let slope = (self.covariance / self.variance).max(0.0);
-        let takes = self.delay + slope * (f64::from(octets) - self.octets);
-        (takes / self.delay).clamp(1.0 / MOST, MOST)
+    /// A span of a packet of the usual length, for one of `octets`.
+    pub(super) fn to(&self, octets: u32, span: Duration) -> Duration {
+        shifted(span, self.extra(octets))
     }
+
+    /// A span of a packet of `octets`, for one of the usual length.
+    pub(super) fn from(&self, octets: u32, span: Duration) -> Duration {
+        shifted(span, -self.extra(octets))
+    }
+
+    /// What a packet of this length takes more than one of the usual length, in nanoseconds: never
+    /// less for more octets, and nothing until enough is known.
+    fn extra(&self, octets: u32) -> f64 {
+        if octets == 0 || self.weight < ENOUGH || self.variance < VARIED {
+            return 0.0;
+        }
+        (self.covariance / self.variance).max(0.0) * (f64::from(octets) - self.octets)
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+fn shifted(span: Duration, by: f64) -> Duration {
+    let shift = Duration::from_nanos(by.abs() as u64);
+    if by >= 0.0 {
+        return span + shift;
+    }
+    let least = span / LEAST;
+    if shift < span { (span - shift).max(least) } else { least }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Mills, MillsConfig};
-    use super::*;
+    use super::super::{Mills, MillsConfig, RtoEstimator};
+    use crate::sample::RttSample;
+    use crate::units::{Duration, Time};
 
-    fn probe(law: &mut dyn RtoEstimator, octets: u32, rtt_us: u64) -> Duration {
+    fn heeding() -> Mills {
+        Mills::new(MillsConfig { by_length: true, ..MillsConfig::default() })
+    }
+
+    fn probe(law: &mut Mills, octets: u32, rtt_us: u64) -> Duration {
         law.on_send(Time::ZERO, octets);
         let timer = law.rto();
         let rtt = Duration::from_micros(rtt_us);
@@ -162,42 +91,48 @@ mod tests {
     fn the_law_is_left_as_it_is_while_lengths_are_the_same_or_unknown() {
         for octets in [0, 40] {
             let mut plain = Mills::new(MillsConfig::default());
-            let mut heeding = ByLength::new(plain.clone());
+            let mut heeding = heeding();
             for rtt in [100, 250, 90, 4000, 100].repeat(20) {
                 assert_eq!(probe(&mut heeding, octets, rtt), probe(&mut plain, octets, rtt));
             }
         }
     }
 
+    /// Half of the samples are of 40 octets and take 1.4 ms, half of 256 and take 3.56 ms: the
+    /// usual length takes 2.48 ms, its timer is 4.96 ms, and either length is 1.08 ms from it.
     #[test]
-    fn each_length_gets_twice_its_own_delay() {
-        let mut law = ByLength::new(Mills::new(MillsConfig::default()));
-        for n in 0..2000_u32 {
-            let octets = 40 + (n * 67) % 217;
-            let rtt = u64::from(1000 + 10 * octets);
-            let timer = probe(&mut law, octets, rtt).as_nanos();
-            assert!(n < 100 || timer.abs_diff(2000 * rtt) < 20 * rtt, "{n}: {timer}");
+    fn a_length_adds_to_the_timer_what_it_adds_to_the_delay() {
+        let mut law = heeding();
+        let mut last = [Duration::ZERO; 2];
+        for n in 0..4000 {
+            let octets = [40, 256][n % 2];
+            last[n % 2] = probe(&mut law, octets, u64::from(1000 + 10 * octets));
+        }
+        for (timer, us) in last.into_iter().zip([4960 - 1080, 4960 + 1080]) {
+            assert!(timer.as_nanos().abs_diff(1000 * us) < 20_000, "{timer} for {us} us");
         }
     }
 
     #[test]
     fn a_glitch_does_not_tilt_the_line() {
-        let mut law = ByLength::new(Mills::new(MillsConfig::default()));
+        let mut law = heeding();
         for n in 0..500_u32 {
             let octets = if n % 2 == 0 { 40 } else { 256 };
             let glitch = n % 100 == 50;
             probe(&mut law, octets, if glitch { 100_000 } else { u64::from(10 * octets) });
         }
-        let ratio = law.line.ratio(256) / law.line.ratio(40);
-        assert!((5.0..7.0).contains(&ratio), "256 octets take 6.4 times as long as 40: {ratio}");
+        let (short, long) = (probe(&mut law, 40, 400), probe(&mut law, 256, 2560));
+        let cost = (long - short).as_nanos();
+        assert!((1_900_000..2_300_000).contains(&cost), "216 octets cost 2.16 ms: {cost}");
     }
 
     #[test]
     fn a_path_on_which_length_costs_nothing_gets_one_timer_for_all() {
-        let mut law = ByLength::new(Mills::new(MillsConfig::default()));
+        let mut law = heeding();
         (0..200).for_each(|n| {
             probe(&mut law, 40 + n % 200, 1000);
         });
-        assert_eq!(probe(&mut law, 40, 1000), probe(&mut law, 256, 1000));
+        let timers = [40, 256].map(|octets| probe(&mut law, octets, 1000).as_nanos());
+        assert!(timers[0].abs_diff(timers[1]) < 1000, "{timers:?}");
     }
 }

@@ -6,6 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
+use super::by_length::Line;
 use super::keys::{Contradiction, Keys, Slot, checked, ordered, part};
 use super::{RtoEstimator, TimeoutKind};
 
@@ -29,6 +30,9 @@ pub struct MillsConfig {
     /// Karn and Partridge's rules of 1987, which RFC 889 cannot know: ambiguous samples are
     /// left, timeouts double the timer.
     pub karn: bool,
+    /// What RFC 889 §2.2 wishes for and does not try: what a packet's length costs is learned, kept
+    /// out of the estimate, and added to the timer of the packet that leaves.
+    pub by_length: bool,
 }
 
 impl Default for MillsConfig {
@@ -42,6 +46,7 @@ impl Default for MillsConfig {
             min: None,
             max: None,
             karn: false,
+            by_length: false,
         }
     }
 }
@@ -57,6 +62,7 @@ impl Keys for MillsConfig {
             ("min", (&mut self.min).into()),
             ("max", (&mut self.max).into()),
             ("karn", (&mut self.karn).into()),
+            ("by_length", (&mut self.by_length).into()),
         ]
     }
 
@@ -90,7 +96,9 @@ impl MillsConfig {
 /// timer is G E.
 ///
 /// Neither bounds nor a backoff are in the RFC, and every sample counts. `karn` adds a backoff,
-/// which an unambiguous sample or a needless timeout ends.
+/// which an unambiguous sample or a needless timeout ends. With `by_length` a straight line of delay
+/// on length is learned from the samples by least squares, older ones forgotten; a delay above the
+/// timer counts as that, so that a glitch does not tilt it.
 ///
 /// ```
 /// use netspurt::rto::{Mills, MillsConfig, RtoEstimator};
@@ -106,6 +114,9 @@ pub struct Mills {
     config: MillsConfig,
     estimate: Option<Smooth>,
     backoff: Backoff,
+    line: Line,
+    /// Octets of the segment that left last.
+    leaving: u32,
 }
 
 impl Mills {
@@ -116,7 +127,23 @@ impl Mills {
     pub fn new(config: MillsConfig) -> Self {
         let config = checked(config);
         let estimate = config.initial.map(Smooth::of);
-        Self { config, estimate, backoff: Backoff::default() }
+        Self { config, estimate, backoff: Backoff::default(), line: Line::default(), leaving: 0 }
+    }
+
+    /// The timer of a segment of so many octets, before bounds and backoff.
+    fn timer(&self, octets: u32) -> Duration {
+        let unsampled = self.config.unsampled;
+        let timer = self.estimate.map_or(unsampled, |e| self.config.g.of(e.span()));
+        self.line.to(octets, timer)
+    }
+
+    /// A sample's round trip, as one of the usual length would have had it.
+    fn usual(&mut self, sample: &RttSample) -> Duration {
+        if !self.config.by_length {
+            return sample.rtt;
+        }
+        self.line.learn(sample.wire_bytes, sample.rtt.min(self.timer(sample.wire_bytes)));
+        self.line.from(sample.wire_bytes, sample.rtt)
     }
 }
 
@@ -125,7 +152,7 @@ impl RtoEstimator for Mills {
         if self.config.karn && sample.ambiguous {
             return;
         }
-        let rtt = Smooth::of(sample.rtt);
+        let rtt = Smooth::of(self.usual(sample));
         let estimate = self.estimate.unwrap_or(rtt);
         let weight = if rtt < estimate { self.config.falling } else { self.config.rising };
         self.estimate = Some(estimate.toward(rtt, weight.rest()));
@@ -140,8 +167,7 @@ impl RtoEstimator for Mills {
 
     fn rto(&self) -> Duration {
         let (min, max) = (self.config.least(), self.config.most());
-        let timer = self.estimate.map_or(self.config.unsampled, |e| self.config.g.of(e.span()));
-        self.backoff.on(timer.clamp(min, max), max)
+        self.backoff.on(self.timer(self.leaving).clamp(min, max), max)
     }
 
     fn state(&self) -> RtoState {
@@ -152,6 +178,10 @@ impl RtoEstimator for Mills {
             rto: self.rto(),
             fired: false,
         }
+    }
+
+    fn on_send(&mut self, _now: Time, wire_bytes: u32) {
+        self.leaving = wire_bytes;
     }
 
     fn end_backoff(&mut self) {

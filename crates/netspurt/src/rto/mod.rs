@@ -46,7 +46,6 @@ use keys::Keys;
 
 pub use arith::{Ratio, RatioError};
 pub use bsd44::{Bsd44, Bsd44Config};
-pub use by_length::ByLength;
 pub use cocoa::{Cocoa, CocoaConfig};
 pub use datacenter::{Datacenter, DatacenterConfig};
 pub use eifel::{Eifel, EifelConfig};

@@ -1,0 +1,67 @@
+"""How long a timer takes to learn that packets became longer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """A change of length, and what a timer made of it.
+
+    Attributes
+    ----------
+    start
+        The place of the first probe of the new length.
+    octets
+        The length before, and the new one.
+    samples
+        How many delays of the new length the timer had seen when it was no longer below one, for
+        the rest of that length; `None` where it never was. Zero where it was above at once.
+    """
+
+    start: int
+    octets: tuple[int, int]
+    samples: int | None
+
+
+def adaptations(octets: ArrayLike, delay_s: ArrayLike, timer_s: ArrayLike) -> list[Adaptation]:
+    """Return what a timer made of each change of length.
+
+    Parameters
+    ----------
+    octets, delay_s, timer_s
+        The length of each probe, its delay in seconds, NaN where it is lost, and the timer that
+        was armed as it left, shape (n,).
+
+    Raises
+    ------
+    ValueError
+        When the shapes differ.
+
+    Examples
+    --------
+    >>> octets = [40] * 3 + [256] * 4
+    >>> timer = [2.0, 2.0, 2.0, 2.0, 2.5, 3.5, 3.8]
+    >>> adaptations(octets, [1.0] * 3 + [3.0] * 4, timer)
+    [Adaptation(start=3, octets=(40, 256), samples=2)]
+    """
+    lengths = np.asarray(octets)
+    delay, timer = (np.asarray(values, dtype=float) for values in (delay_s, timer_s))
+    if not lengths.shape == delay.shape == timer.shape:
+        raise ValueError(f"shapes {lengths.shape}, {delay.shape}, {timer.shape}: not one (n,)")
+    changes = [int(place) + 1 for place in np.flatnonzero(np.diff(lengths))]
+    found = []
+    for start, end in zip(changes, [*changes[1:], len(lengths)], strict=True):
+        heard = np.isfinite(delay[start:end])
+        with np.errstate(invalid="ignore"):
+            short = np.flatnonzero(timer[start:end] < delay[start:end])
+        last = int(short[-1]) if len(short) else -1
+        later = bool(heard[last + 1 :].any())
+        samples = int(heard[: last + 1].sum()) if later else None
+        pair = (int(lengths[start - 1]), int(lengths[start]))
+        found.append(Adaptation(start, pair, samples))
+    return found

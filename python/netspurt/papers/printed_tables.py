@@ -1,0 +1,517 @@
+"""Measures of printed tables: what follows from the numbers themselves."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.analysis import busy_against_quiet, contradictions, rate_band
+from netspurt.papers.bench import Bench
+from netspurt.papers.data import PaperError
+from netspurt.papers.registry import Measured, registered
+from netspurt.papers.tables import (
+    LONGEST,
+    SHORTEST,
+    AccountRow,
+    PathRow,
+    PrintedLine,
+    account_rows,
+    aliases,
+    path_of,
+    path_rows,
+)
+
+#: Printed delays are whole milliseconds.
+_MS = 1e-3
+
+
+def _names(text: str) -> list[str]:
+    # Arguments have no spaces: `_*` is the star of a busy run.
+    return [name.replace("_*", " *") for name in text.split(",")]
+
+
+# Delay against length.
+
+
+def _band(line: PrintedLine) -> tuple[float, float]:
+    here, there = (delay / 1000 for delay in line.delay_ms)
+    return rate_band(line.bits / 8, here, there, unit=_MS)
+
+
+@registered
+def line_rates(bench: Bench, *, table: str, row: str) -> Measured:
+    """Return the rates that a path's printed delays give, with what their rounding leaves open."""
+    lines = path_rows(bench.paper, table)[row].lines
+    rows = [("octets", "delays", "printed rate", "from the delays", "between")]
+    for line in lines:
+        low, high = _band(line)
+        here, there = line.delay_ms
+        rows.append(
+            (
+                f"{line.octets[0]} to {line.octets[1]}",
+                f"{here:g} and {there:g} ms",
+                f"{line.rate_bps:g} bit/s",
+                f"{line.bits / line.rise_s:.0f} bit/s",
+                f"{low:.0f} and {high:.0f}",
+            )
+        )
+    rates = [round(line.bits / line.rise_s) for line in lines]
+    return Measured([float(rate) for rate in rates], rows, [_band(line) for line in lines])
+
+
+@registered
+def fitting_bits(bench: Bench, *, table: str) -> Measured:
+    """Return the bits between the ends of each kind of line, if all printed rates have them."""
+    rows = [("path", "printed rate", "between")]
+    bits: dict[int, None] = {}
+    count = 0
+    for path in path_rows(bench.paper, table).values():
+        for line in path.lines:
+            low, high = _band(line)
+            count += 1
+            bits |= {line.bits: None}
+            if not low <= line.rate_bps <= high:
+                rows.append((path.name, f"{line.rate_bps:g}", f"{low:.0f} and {high:.0f}"))
+    failed = len(rows) - 1
+    rows.append((f"{count} rates", f"{count - failed} agree", ""))
+    return Measured([float(b) for b in sorted(bits)] if failed == 0 else None, rows)
+
+
+@registered
+def nominal_rates(bench: Bench, *, table: str, rows: str) -> Measured:
+    """Return the speeds of the lines before some hosts."""
+    paths = path_rows(bench.paper, table)
+    shown = [("path", "fitted", "line", "off")]
+    for path in paths.values():
+        if path.nominal_bps:
+            rate = path.lines[-1].rate_bps
+            off = f"{100 * (rate / path.nominal_bps - 1):+.1f} %"
+            shown.append((path.name, f"{rate:g}", f"{path.nominal_bps:g}", off))
+    return Measured([paths[name].nominal_bps or 0.0 for name in _names(rows)], shown)
+
+
+@registered
+def halving(bench: Bench, *, table: str, rows: str) -> Measured:
+    """Return by what round trips were multiplied: a half, or one, whichever fits known lines.
+
+    Delays of round trips would show half the speed of a line that is crossed twice.
+    """
+    paths = [path_rows(bench.paper, table)[name] for name in _names(rows)]
+    off = {}
+    shown = [("delays are", *(path.name for path in paths))]
+    for part, crossed in ((0.5, 1), (1.0, 2)):
+        ratios = [crossed * path.lines[-1].rate_bps / (path.nominal_bps or 1) for path in paths]
+        off[part] = float(np.median(np.abs(np.log(ratios))))
+        shown.append((f"{part:g} of the round trip", *(f"{r:.2f} of the line" for r in ratios)))
+    return Measured(min(off, key=lambda part: off[part]), shown)
+
+
+@registered
+def one_line_paths(bench: Bench, *, table: str) -> Measured:
+    """Return how many paths have one line only."""
+    paths = path_rows(bench.paper, table).values()
+    groups = Counter((path.group, len(path.lines)) for path in paths)
+    rows = [("group", "one line", "two lines")]
+    named = dict.fromkeys(path.group for path in paths)
+    rows += [(group, str(groups[group, 1]), str(groups[group, 2])) for group in named]
+    return Measured(sum(len(path.lines) == 1 for path in paths), rows)
+
+
+@registered
+def steeper_short_lines(bench: Bench, *, table: str) -> Measured:
+    """Return on how many paths the line of short probes is the steeper one, of those with two."""
+    two = [path for path in path_rows(bench.paper, table).values() if len(path.lines) > 1]
+    steeper = [path for path in two if path.lines[0].rate_bps < path.lines[1].rate_bps]
+    return Measured(len(steeper), [("two lines", str(len(two))), ("steeper", str(len(steeper)))])
+
+
+def _ratio_rows(paths: list[PathRow]) -> list[tuple[str, str]]:
+    ordered = sorted(paths, key=lambda path: path.ratio)
+    return [("path", "256 B against 40 B"), *((p.name, f"{p.ratio:.2f}") for p in ordered)]
+
+
+@registered
+def length_ratios(bench: Bench, *, table: str) -> Measured:
+    """Return the least and the greatest ratio of the longest probes' delay to the shortest's."""
+    paths = list(path_rows(bench.paper, table).values())
+    ratios = [path.ratio for path in paths]
+    rows = _ratio_rows(paths)
+    inside = sum(2 <= ratio <= 3 for ratio in ratios)
+    rows.append(("from 2 to 3", f"{inside} of {len(ratios)}"))
+    return Measured([min(ratios), max(ratios)], rows)
+
+
+@registered
+def flat_paths(bench: Bench, *, table: str, rows: str, aside: str, others: str) -> Measured:
+    """Return the span of length ratios of some paths, if all but a few others exceed a bound."""
+    paths = path_rows(bench.paper, table)
+    flat = [paths[name].ratio for name in _names(rows)]
+    rest = set(paths) - set(_names(rows)) - set(_names(aside))
+    apart = all(paths[name].ratio > float(others) for name in rest)
+    return Measured([min(flat), max(flat)] if apart else None, _ratio_rows(list(paths.values())))
+
+
+@registered
+def length_beats_load(bench: Bench, *, table: str, hosts: str) -> Measured:
+    """Return the hosts at which length changes the delay more than load does."""
+    paths = path_rows(bench.paper, table)
+    rows: list[tuple[str, ...]] = [("host", "busy to quiet, 40 B", "256 B", "256 B to 40 B")]
+    found = []
+    for host in _names(hosts):
+        quiet, busy = paths[f"{host}-L"], paths[f"{host}-H"]
+        load = [b / q for b, q in zip(busy.ends_ms, quiet.ends_ms, strict=True)]
+        rows.append((host, *(f"{ratio:.2f}" for ratio in (*load, quiet.ratio))))
+        if max(load[1], 1 / load[1]) < quiet.ratio:
+            found.append(host)
+    return Measured(", ".join(found), rows)
+
+
+@registered
+def longest_delays(bench: Bench, *, table: str, rows: str, reference: str) -> Measured:
+    """Return the delays of some paths' longest probes, in ms; the table has another's, too."""
+    paths = path_rows(bench.paper, table)
+    base = paths[reference].ends_ms[1]
+    shown = [("path", "256 B", f"against {reference}")]
+    shown += [
+        (n, f"{paths[n].ends_ms[1]:g} ms", f"{100 * (paths[n].ends_ms[1] / base - 1):+.0f} %")
+        for n in [*_names(rows), reference]
+    ]
+    return Measured([paths[n].ends_ms[1] for n in _names(rows)], shown)
+
+
+# Accounts.
+
+
+@registered
+def fitting_probes(bench: Bench, *, table: str) -> Measured:
+    """Return the number of probes with which most rows keep to their identities."""
+    rows = [row.account for row in account_rows(bench.paper, table).values()]
+    kept = {n: sum(not contradictions(row, n) for row in rows) for n in range(256, 1025)}
+    best = max(kept, key=lambda n: kept[n])
+    near = [n for n in (256, 500, best - 1, best, best + 1, 1000, 1024) if n in kept]
+    return Measured(best, [("probes", "rows that agree"), *((str(n), str(kept[n])) for n in near)])
+
+
+@registered
+def agreeing_rows(bench: Bench, *, table: str, rule: str, probes: str) -> Measured:
+    """Return how many rows keep to one of the account's identities; the table names the others."""
+    rows = [row.account for row in account_rows(bench.paper, table).values()]
+    wrong = [contradictions(row, int(probes)).get(rule) for row in rows]
+    failed = [(sentence,) for sentence in wrong if sentence]
+    shown = [("what contradicts itself",), *failed] if failed else []
+    return Measured(len(rows) - len(failed), shown)
+
+
+@registered
+def account(bench: Bench, *, table: str, row: str, probes: str) -> Measured:
+    """Return the mean in ms and the efficiency that a row's total, lost and needless times give."""
+    (name,) = _names(row)
+    printed = account_rows(bench.paper, table)[name].account
+    mean, efficiency = printed.implied(int(probes))
+    parts = 0.1 * ((printed.lost_s > 0) + (printed.needless_s > 0))
+    least = 1000 * (printed.good_s - parts) / int(probes)
+    most = 1000 * (printed.good_s + 1) / int(probes)
+    wrong = contradictions(printed, int(probes))
+    rows = [
+        ("total", f"{printed.total_s:g} s, cut off at whole seconds"),
+        (f"lost {printed.lost}", f"{printed.lost_s:g} s"),
+        (f"needless {printed.needless}", f"{printed.needless_s:g} s"),
+        ("good", f"{printed.good_s:.1f} s"),
+        ("mean", f"{mean:.1f} ms, from {least:.1f} to {most:.1f}; {printed.mean_ms:g} is printed"),
+        ("efficiency", f"{efficiency:.4f}; {printed.efficiency:g} is printed"),
+        *((rule, sentence) for rule, sentence in wrong.items()),
+    ]
+    cut = int(100 * efficiency + 1e-9) / 100
+    bands = [(float(int(least)), most), (cut, cut)]
+    return Measured([round(mean, 1), round(efficiency, 4)], rows, bands)
+
+
+@registered
+def extremes(bench: Bench, *, table: str, column: str) -> Measured:
+    """Return the least and the greatest of a column."""
+    rows = [row.account for row in account_rows(bench.paper, table).values()]
+    ordered = sorted(rows, key=lambda row: float(getattr(row, column)))
+    ends = [ordered[0], ordered[-1]]
+    shown = [("run", column), *((row.name, f"{getattr(row, column):g}") for row in ends)]
+    return Measured([float(getattr(row, column)) for row in ends], shown)
+
+
+@registered
+def cells(bench: Bench, *, table: str, rows: str, column: str) -> Measured:
+    """Return a column's numbers in some rows."""
+    accounts = account_rows(bench.paper, table)
+    return Measured([float(getattr(accounts[n].account, column)) for n in _names(rows)])
+
+
+@registered
+def losses_of(bench: Bench, *, table: str, row: str, probes: str) -> Measured:
+    """Return how many probes a run lost, and of how many."""
+    rows = account_rows(bench.paper, table)
+    lost = rows[row].account.lost
+    host = rows[row].run.host
+    shown = [("run", "lost")]
+    shown += [(name, str(r.account.lost)) for name, r in rows.items() if r.run.host == host]
+    return Measured([float(lost), float(probes)], shown)
+
+
+@registered
+def rank(bench: Bench, *, table: str, row: str, column: str) -> Measured:
+    """Return the share of rows whose number in a column is below that of one."""
+    rows = [r.account for r in account_rows(bench.paper, table).values()]
+    own = float(getattr(account_rows(bench.paper, table)[row].account, column))
+    ordered = sorted(rows, key=lambda r: -float(getattr(r, column)))
+    shown = [("run", column), *((r.name, f"{getattr(r, column):g}") for r in ordered[:10])]
+    return Measured(sum(getattr(r, column) < own for r in rows) / len(rows), shown)
+
+
+@registered
+def rows_below(bench: Bench, *, table: str, column: str, bound: str) -> Measured:
+    """Return the rows whose number in a column is below a bound."""
+    rows = [row.account for row in account_rows(bench.paper, table).values()]
+    ordered = sorted(rows, key=lambda row: float(getattr(row, column)))
+    low = [row.name for row in ordered if getattr(row, column) < float(bound)]
+    shown = [("run", column), *((row.name, f"{getattr(row, column):g}") for row in ordered[:10])]
+    return Measured(", ".join(low), shown)
+
+
+@registered
+def with_and_without(bench: Bench, *, table: str, column: str) -> Measured:
+    """Return how many rows have any of what a column counts, and how many none."""
+    rows = [row.account for row in account_rows(bench.paper, table).values()]
+    some = sum(getattr(row, column) > 0 for row in rows)
+    return Measured([float(some), float(len(rows) - some)])
+
+
+@registered
+def correlation(bench: Bench, *, table: str, columns: str) -> Measured:
+    """Return Pearson's correlation of two columns."""
+    rows = [row.account for row in account_rows(bench.paper, table).values()]
+    first, second = (
+        np.array([float(getattr(row, column)) for row in rows]) for column in _names(columns)
+    )
+    # One row may make or hide a correlation: the one that is furthest out is left out once.
+    kept = np.arange(len(rows)) != np.argmax(first)
+    value = _pearson(first, second)
+    shown = [
+        ("all rows", f"{value:.3f}"),
+        (
+            f"without {rows[int(np.argmax(first))].name}",
+            f"{_pearson(first[kept], second[kept]):.3f}",
+        ),
+    ]
+    return Measured(value, shown)
+
+
+def _pearson(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    a, b = first - first.mean(), second - second.mean()
+    return float((a @ b) / np.sqrt((a @ a) * (b @ b)))
+
+
+@registered
+def loss_rates(bench: Bench, *, table: str, probes: str, most: str) -> Measured:
+    """Return the highest shares of lost probes, in percent."""
+    rows = sorted(account_rows(bench.paper, table).values(), key=lambda row: -row.account.lost)
+    rates = [(row.key, 100 * row.account.lost / int(probes)) for row in rows[: int(most)]]
+    shown = [("run", "lost"), *((name, f"{rate:.2f} %") for name, rate in rates)]
+    return Measured([rate for _, rate in rates], shown)
+
+
+@registered
+def wait_ratios(bench: Bench, *, table: str, probes: str, aside: str) -> Measured:
+    """Return a loss's wait against the mean delay: lowest, median and highest of the rows."""
+    ratios = {
+        row.key: 1000
+        * row.account.lost_s
+        / row.account.lost
+        / (row.account.mean_ms * int(probes) / (int(probes) - row.account.lost))
+        for row in account_rows(bench.paper, table).values()
+        if row.account.lost > 0
+    }
+    ordered = sorted(ratios.items(), key=lambda pair: pair[1])
+    kept = [ratio for name, ratio in ordered if name not in _names(aside)]
+    shown = [("run", "wait a loss, in means"), *((n, f"{ratio:.2f}") for n, ratio in ordered)]
+    return Measured([kept[0], float(np.median(kept)), kept[-1]], shown)
+
+
+@registered
+def longest_waits(bench: Bench, *, table: str) -> Measured:
+    """Return the longest time a loss and a needless resend took on average in a run, in seconds."""
+    rows = [row.account for row in account_rows(bench.paper, table).values()]
+    losses = {row.name: row.lost_s / row.lost for row in rows if row.lost}
+    needless = {row.name: row.needless_s / row.needless for row in rows if row.needless}
+    found = [max(which.items(), key=lambda pair: pair[1]) for which in (losses, needless)]
+    shown = [("run", "seconds each"), *((name, f"{value:.2f}") for name, value in found)]
+    return Measured([value for _, value in found], shown)
+
+
+@registered
+def charged_delays(bench: Bench, *, table: str, probes: str) -> Measured:
+    """Return in how many rows needless time can be the delays of what was resent needlessly.
+
+    n delays of an average m' among N with mean m and coefficient of variation c have
+    n (m' - m)² <= N (c m)². A rounded c and m may hide a hundredth of either.
+    """
+    n_all = int(probes)
+    fits = 0
+    shown = [("run", "of the spread there is")]
+    for row in account_rows(bench.paper, table).values():
+        acc = row.account
+        if not acc.needless:
+            continue
+        mean = acc.mean_ms / 1000 * n_all / (n_all - acc.lost)
+        room = (n_all - acc.lost) * ((acc.cov + 0.01) * mean) ** 2
+        off = max(acc.needless_s / acc.needless - mean, 0)
+        share = acc.needless * off**2 / room
+        fits += share <= 1
+        if share > 0.5:
+            shown.append((row.key, f"{share:.2f}"))
+    return Measured(fits, shown)
+
+
+@registered
+def suffixes(bench: Bench, *, table: str, hosts: str) -> Measured:
+    """Return the kinds of run names, if means rise with length and every host is catalogued."""
+    rows = account_rows(bench.paper, table)
+    known = aliases(bench.paper, hosts)
+    means: dict[str, dict[int | None, float]] = {}
+    kinds: dict[str, None] = {}
+    for row in rows.values():
+        run = row.run
+        if run.host not in known:
+            return Measured(None, [("not catalogued", run.host)])
+        kinds |= {"*" if run.busy else {40: "-1", 256: "-2"}.get(run.octets or 0, "none"): None}
+        if not run.busy and row.source == "DCN1":
+            means.setdefault(known[run.host], {})[run.octets] = row.account.mean_ms
+    pairs = busy_against_quiet(row.account.name for row in rows.values())
+    busier = all(rows[a].account.mean_ms > rows[b].account.mean_ms for a, b in pairs)
+    three = {host: m for host, m in means.items() if len(m) == 3}
+    rise = all(m[40] < m[None] < m[256] for m in three.values())
+    shown: list[tuple[str, ...]] = [("host", "40 B", "random", "256 B")]
+    shown += [(h, *(f"{m[k]:g} ms" for k in (40, None, 256))) for h, m in three.items()]
+    return Measured(", ".join(sorted(kinds)) if rise and busier else None, shown)
+
+
+@registered
+def busy_and_quiet(bench: Bench, *, table: str) -> Measured:
+    """Return the means of busy runs and their quiet ones, if the busy are less efficient."""
+    rows = {key: row.account for key, row in account_rows(bench.paper, table).items()}
+    pairs = busy_against_quiet(rows)
+    shown = [("busy", "quiet", "means", "efficiencies")]
+    for busy, quiet in pairs:
+        a, b = rows[busy], rows[quiet]
+        means = f"{a.mean_ms:g} and {b.mean_ms:g} ms"
+        shown.append((busy, quiet, means, f"{a.efficiency:g} and {b.efficiency:g}"))
+    worse = all(rows[a].efficiency < rows[b].efficiency for a, b in pairs)
+    means_ms = [rows[name].mean_ms for pair in pairs for name in pair]
+    return Measured(means_ms if worse else None, shown)
+
+
+# The tables against each other.
+
+
+def _clamped() -> list[int]:
+    """Return all lengths as likely as each other: from 0 to 256, raised to 40."""
+    return [max(octets, SHORTEST) for octets in range(LONGEST + 1)]
+
+
+def _mixed(path: PathRow, lengths: list[int]) -> float:
+    return float(np.mean([path.at(octets) for octets in lengths]))
+
+
+def _random_runs(
+    bench: Bench, table: str, lines: str, hosts: str
+) -> list[tuple[AccountRow, PathRow]]:
+    """Return the runs with random lengths, each with its path's line where one is printed."""
+    paths, known = path_rows(bench.paper, lines), aliases(bench.paper, hosts)
+    # The line to UCL is that from the usual host.
+    return [
+        (row, path_of(row, paths, known))
+        for row in account_rows(bench.paper, table).values()
+        if row.run.octets is None and row.key != "NTA:UCL"
+    ]
+
+
+@registered
+def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measured:
+    """Return the bounds of random lengths and what shorter ones are raised to, as means have it.
+
+    Lengths uniform from 0 and raised to 40 are tried against lengths uniform from 40.
+    """
+    table, lines, hosts = tables.split(",")
+    rules = {"0 to 256, raised to 40": _clamped(), "40 to 256": list(range(SHORTEST, LONGEST + 1))}
+    shown = [("run", "printed", *rules)]
+    off: dict[str, list[float]] = {rule: [] for rule in rules}
+    for row, path in _random_runs(bench, table, lines, hosts):
+        if row.account.name not in _names(rows):
+            continue
+        mean = row.mean_answered_ms(int(probes))
+        means = {rule: _mixed(path, lengths) for rule, lengths in rules.items()}
+        for rule, value in means.items():
+            off[rule].append(abs(np.log(value / mean)))
+        shown.append((row.key, f"{mean:.0f} ms", *(f"{value:.0f} ms" for value in means.values())))
+    first, second = (float(np.mean(values)) for values in off.values())
+    return Measured([0.0, 256.0, 40.0] if first < second else [40.0, 256.0, 40.0], shown)
+
+
+@registered
+def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Measured:
+    """Return by how many percent a line at random lengths is off a run's mean, at most."""
+    table, lines, hosts = tables.split(",")
+    shown = [("run", "line", "from the line", "printed", "off")]
+    worst = 0.0
+    for row, path in _random_runs(bench, table, lines, hosts):
+        predicted, mean = _mixed(path, _clamped()), row.mean_answered_ms(int(probes))
+        off = 100 * (predicted / mean - 1)
+        values = (f"{predicted:.0f} ms", f"{mean:.0f} ms", f"{off:+.1f} %")
+        shown.append((row.key, path.name, *values))
+        if row.account.name not in _names(aside):
+            worst = max(worst, abs(off))
+    return Measured(worst, shown)
+
+
+@registered
+def table_ratio(bench: Bench, *, tables: str, host: str) -> Measured:
+    """Return a host's delays in the first table over its means in the second, 40 and 256 B."""
+    table, lines, _ = tables.split(",")
+    runs, path = account_rows(bench.paper, table), path_rows(bench.paper, lines)[host]
+    means = [runs[f"{host}-{n}"].account.mean_ms for n in (1, 2)]
+    ratios = [delay / mean for delay, mean in zip(path.ends_ms, means, strict=True)]
+    shown = [("octets", "first table", "second table", "ratio")]
+    for octets, delay, mean, ratio in zip((40, 256), path.ends_ms, means, ratios, strict=True):
+        shown.append((str(octets), f"{delay:g} ms", f"{mean:g} ms", f"{ratio:.2f}"))
+    return Measured(float(np.mean(ratios)), shown)
+
+
+@registered
+def order_of(bench: Bench, *, tables: str, source: str) -> Measured:
+    """Return in which order each table has what was measured from another host."""
+    table, lines, _ = tables.split(",")
+    first = [p.name for p in path_rows(bench.paper, lines).values() if p.group.startswith(source)]
+    second = [
+        r.account.name for r in account_rows(bench.paper, table).values() if r.source == source
+    ]
+    return Measured(f"{' '.join(first)}; {' '.join(second)}")
+
+
+@registered
+def catalogue(bench: Bench, *, table: str) -> Measured:
+    """Return how many hosts are catalogued, in all and by group."""
+    groups = Counter(row["group"] for row in bench.paper.rows(table))
+    shown = [("group", "hosts"), *((group, str(n)) for group, n in groups.items())]
+    return Measured([float(groups.total()), *(float(n) for n in groups.values())], shown)
+
+
+@registered
+def sum_of(bench: Bench, *, terms: str) -> Measured:  # noqa: ARG001
+    """Return the sum of some numbers."""
+    return Measured(sum(float(term) for term in terms.split(",")))
+
+
+@registered
+def count_of(bench: Bench, *, table: str) -> Measured:
+    """Return how many rows a table has."""
+    if not (rows := bench.paper.rows(table)):
+        raise PaperError(f"{table} has no rows")
+    return Measured(len(rows))

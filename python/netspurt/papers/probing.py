@@ -1,0 +1,91 @@
+"""Measures of probes on simulated paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.analysis import fit_lengths, rate_table
+from netspurt.papers.bench import Bench
+from netspurt.papers.registry import Measured, registered
+from netspurt.papers.tables import path_rows
+from netspurt.run import Run
+from netspurt.table import Table
+
+
+def one_way(volleys: Table) -> NDArray[np.float64]:
+    """Return half of each round trip, in seconds; NaN where there is none."""
+    trips: Any = np.ma.asarray(volleys["rtt_ns"], dtype=float)
+    return np.asarray(np.ma.filled(trips, np.nan)) / 2e9
+
+
+def _ends(run: Run, break_at: int | None) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    volleys = run.volleys
+    table = rate_table(fit_lengths(volleys["size_bytes"], one_way(volleys), break_at=break_at))
+    return table.delay_s, table.rates_bps
+
+
+@registered
+def line_ends(bench: Bench, *, run: str, table: str, row: str) -> Measured:
+    """Return the ends of the lines that probes of a simulated path give, in ms."""
+    path = path_rows(bench.paper, table)[row]
+    delays, rates = _ends(bench.run(run), 126 if len(path.lines) > 1 else None)
+    printed = [delay for line in path.lines for delay in line.delay_ms]
+    shown = [("printed", "probed")]
+    shown += [(f"{a:g} ms", f"{1e3 * b:.1f} ms") for a, b in zip(printed, delays, strict=True)]
+    shown += [
+        (f"{line.rate_bps:g} bit/s", f"{rate:.0f} bit/s")
+        for line, rate in zip(path.lines, rates, strict=True)
+    ]
+    return Measured([1e3 * delay for delay in delays], shown)
+
+
+@registered
+def break_of(bench: Bench, *, run: str) -> Measured:
+    """Return the length from which probes of a simulated path lie on another line."""
+    volleys = bench.run(run).volleys
+    fit = fit_lengths(volleys["size_bytes"], one_way(volleys), break_at="find")
+    shown = [("octets", "probes", "rate")]
+    shown += [
+        (f"{line.shortest} to {line.longest}", str(line.probes), f"{line.rate_bps:.0f} bit/s")
+        for line in fit.lines
+    ]
+    return Measured(fit.break_octets, shown)
+
+
+@registered
+def longest_probe(bench: Bench, *, run: str) -> Measured:
+    """Return the length of the longest probe, if every one crossed."""
+    volleys = bench.run(run).volleys
+    answered = np.isfinite(one_way(volleys)).all()
+    return Measured(int(volleys["size_bytes"].max()) if answered else None)
+
+
+@registered
+def most_outstanding(bench: Bench, *, run: str) -> Measured:
+    """Return how many probes were ever waited for at once."""
+    volleys = bench.run(run).volleys
+    sent = volleys["t_ns"].astype(np.int64)
+    trips = np.ma.asarray(volleys["rtt_ns"])
+    waits = np.ma.filled(trips, 30_000_000_000).astype(np.int64)
+    ends = np.sort(sent + waits)
+    # An answer and the next request share an instant: the answer came first.
+    over = np.searchsorted(ends, sent, side="right")
+    return Measured(int((np.arange(1, len(sent) + 1) - over).max()))
+
+
+@registered
+def given_up_after(bench: Bench, *, run: str, lost: str) -> Measured:
+    """Return how long a lost probe held up the next, in seconds, if just so many were lost."""
+    volleys = bench.run(run).volleys
+    sent = volleys["t_ns"].astype(np.int64)
+    gone = np.flatnonzero(volleys["lost"])
+    shown = [("probe", "next left after")]
+    waits = [
+        (int(sent[place + 1]) - int(sent[place])) / 1e9 for place in gone if place + 1 < len(sent)
+    ]
+    shown += [(str(place + 1), f"{wait:.3f} s") for place, wait in zip(gone, waits, strict=False)]
+    fits = len(gone) == int(lost) and len(set(waits)) == 1
+    return Measured(waits[0] if fits else None, shown)

@@ -1,0 +1,140 @@
+"""Recordings made up for the rows of a printed table, and timers replayed on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.delays import Delays
+from netspurt.papers.data import Paper, PaperError
+from netspurt.papers.tables import (
+    LONGEST,
+    SHORTEST,
+    AccountRow,
+    account_rows,
+    aliases,
+    path_of,
+    path_rows,
+)
+from netspurt.surrogate import Row, Structure, two_gain_grid
+
+#: Weights F1 of the estimate against lower samples and F2 against others, factor G.
+Setting = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way in which a row's delays and losses may have followed each other."""
+
+    structure: Structure
+    #: How many losses lie together.
+    burst: int
+
+    def __str__(self) -> str:
+        return self.structure + (f", losses by {self.burst}" if self.burst > 1 else "")
+
+
+@dataclass(frozen=True)
+class Replays:
+    """What came of the recordings of a row under a variant, each under some settings.
+
+    Attributes
+    ----------
+    efficiency
+        Shape (seeds, settings).
+    needless
+        How many resends were needless, likewise.
+    waited
+        A loss's wait against the mean delay, likewise; NaN with no loss.
+    """
+
+    efficiency: NDArray[np.float64]
+    needless: NDArray[np.float64]
+    waited: NDArray[np.float64]
+
+
+class Recordings:
+    """The surrogates of a paper's rows, as `[surrogates]` in its `paper.toml` says."""
+
+    def __init__(self, paper: Paper) -> None:
+        about = paper.surrogates
+        if not about:
+            raise PaperError(f"{paper.key}: no [surrogates] in paper.toml")
+        self.rows = account_rows(paper, about["accounts"])
+        self.variants = [Variant(v["structure"], v.get("burst", 1)) for v in about["variants"]]
+        self.probes: int = about["probes"]
+        self.seeds: int = about["seeds"]
+        self._paths = path_rows(paper, about["lines"])
+        self._hosts = aliases(paper, about["hosts"])
+        self._made: dict[tuple[str, Variant], list[Delays]] = {}
+        self._replayed: dict[Any, Replays] = {}
+
+    def made(self, name: str, variant: Variant) -> list[Delays]:
+        """Return the recordings of a row, one a seed."""
+        if (name, variant) not in self._made:
+            row = self.rows[name]
+            seeds = range(1, self.seeds + 1)
+            self._made[name, variant] = [self._make(row, variant, seed) for seed in seeds]
+        return self._made[name, variant]
+
+    def _make(self, row: AccountRow, variant: Variant, seed: int) -> Delays:
+        octets = row.run.octets
+        line = [] if octets else path_of(row, self._paths, self._hosts).points()
+        fitted = Row(
+            name=row.key,
+            mean=row.mean_answered_ms(self.probes) / 1e3,
+            cov=row.account.cov,
+            probes=self.probes,
+            lost=row.account.lost,
+            burst=variant.burst,
+            lengths=octets or (SHORTEST, LONGEST),
+            line=line,
+            # The filter that the table was made with is short about twice a glitch.
+            glitches=max(row.account.needless // 2, 1),
+        )
+        return fitted.surrogate(variant.structure, seed=seed)
+
+    def replayed(
+        self,
+        name: str,
+        variant: Variant,
+        falling: Sequence[float],
+        rising: Sequence[float],
+        g: Sequence[float],
+    ) -> Replays:
+        """Replay the two-gain filter on a row's recordings, with all combinations of settings."""
+        key = (name, variant, tuple(falling), tuple(rising), tuple(g))
+        if key not in self._replayed:
+            made = self.made(name, variant)
+            axes = (list(falling), list(rising), list(g))
+            results = [two_gain_grid(recording, *axes) for recording in made]
+            lost = self.rows[name].account.lost
+            self._replayed[key] = _summed(made, np.array(results, dtype=float), lost)
+        return self._replayed[key]
+
+    def setting(self, name: str, variant: Variant, setting: Setting) -> Replays:
+        """Replay one setting on a row's recordings."""
+        f1, f2, g = setting
+        return self.replayed(name, variant, [f1], [f2], [g])
+
+    def each(self, names: Sequence[str]) -> Iterator[tuple[Variant, str]]:
+        """Yield each variant with each row."""
+        return ((variant, name) for variant in self.variants for name in names)
+
+
+def answered_ns(recording: Delays) -> NDArray[np.float64]:
+    """Return the delays of the probes that were answered, in nanoseconds."""
+    return recording.rtt_ns.compressed().astype(float)
+
+
+def _summed(made: list[Delays], results: NDArray[np.float64], lost: int) -> Replays:
+    delays = [answered_ns(recording) for recording in made]
+    good = np.array([one.sum() for one in delays])[:, np.newaxis]
+    answered = np.array([len(one) for one in delays])[:, np.newaxis]
+    needless, needless_ns, waited_ns = (results[:, :, column] for column in (3, 4, 5))
+    waited = waited_ns / lost / (good / answered) if lost else np.full_like(waited_ns, np.nan)
+    return Replays(good / (good + needless_ns + waited_ns), needless, waited)

@@ -1,0 +1,379 @@
+"""Measures of timers on surrogates: what holds under every structure of the delays.
+
+Most return a number for each variant of the surrogates, so a comparison holds only where it holds
+under all of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt import _core
+from netspurt.analysis import Interval, block_bootstrap
+from netspurt.papers.bench import Bench
+from netspurt.papers.recordings import Recordings, Setting, Variant, answered_ns
+from netspurt.papers.registry import Measured, registered
+from netspurt.papers.tables import account_rows
+
+
+def _recordings(bench: Bench) -> Recordings:
+    return bench.keep("surrogates", lambda: Recordings(bench.paper))
+
+
+def _setting(text: str) -> Setting:
+    f1, f2, g = (float(Fraction(word)) for word in text.split(","))
+    return f1, f2, g
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(Fraction(word)) for word in text.split(",")]
+
+
+def _rows(recordings: Recordings, rows: str) -> list[str]:
+    named = [name.replace("_*", " *") for name in rows.split(",")]
+    return list(recordings.rows) if rows == "all" else named
+
+
+def _mean_of(values: NDArray[np.float64]) -> Interval:
+    """Return the mean over surrogates, which are drawn by themselves: a block is one of them."""
+    return block_bootstrap(values, lambda sums: sums[0] / sums[-1], length=1)
+
+
+def verdict_of(intervals: list[Interval]) -> str:
+    """Return which of two is better under all structures, if it is the same one under all."""
+    if all(interval.low == interval.high == 0 for interval in intervals):
+        return "no difference"
+    signs = {interval.sign for interval in intervals}
+    return (
+        {1: "better", -1: "worse"}.get(signs.pop(), "cannot tell")
+        if len(signs) == 1
+        else ("cannot tell")
+    )
+
+
+def _gains(
+    recordings: Recordings, names: list[str], ours: Setting, theirs: Setting
+) -> dict[str, dict[Variant, Interval]]:
+    """Return by how many points of efficiency a setting is ahead, by row and variant."""
+    found: dict[str, dict[Variant, Interval]] = {name: {} for name in names}
+    for variant, name in recordings.each(names):
+        both = [recordings.setting(name, variant, s).efficiency[:, 0] for s in (ours, theirs)]
+        found[name][variant] = _mean_of(100 * (both[0] - both[1]))
+    return found
+
+
+def _gain_table(
+    recordings: Recordings, gains: dict[str, dict[Variant, Interval]]
+) -> list[tuple[str, ...]]:
+    rows = [("run", *(str(variant) for variant in recordings.variants), "under all")]
+    for name, by in gains.items():
+        shown = [f"{i.value:+.2f} ({i.low:+.2f} to {i.high:+.2f})" for i in by.values()]
+        rows.append((name, *shown, verdict_of(list(by.values()))))
+    return rows
+
+
+@registered
+def points_ahead(bench: Bench, *, rows: str, setting: str, against: str, over: str) -> Measured:
+    """Return by how many points of efficiency a setting is ahead of another under each variant.
+
+    `over` says what is made of several rows: ``median``, ``mean``, or ``each`` for a number a row.
+    """
+    recordings = _recordings(bench)
+    gains = _gains(recordings, _rows(recordings, rows), _setting(setting), _setting(against))
+    values = np.array([[i.value for i in by.values()] for by in gains.values()])
+    table = _gain_table(recordings, gains)
+    told = Counter(row[-1] for row in table[1:])
+    summary = ", ".join(f"{count} {word}" for word, count in told.items())
+    table.append(("in all", *[""] * len(recordings.variants), summary))
+    if over == "each":
+        return Measured([float(v) for v in values.ravel()], table)
+    by_variant = np.median(values, axis=0) if over == "median" else values.mean(axis=0)
+    return Measured([float(v) for v in by_variant], table)
+
+
+@registered
+def efficiency_of(bench: Bench, *, rows: str, setting: str) -> Measured:
+    """Return the mean efficiency under each variant, and what one run of it may show."""
+    recordings = _recordings(bench)
+    names = _rows(recordings, rows)
+    table = [("run", "variant", "printed", "mean", "19 of 20 runs")]
+    values = []
+    for variant, name in recordings.each(names):
+        found = recordings.setting(name, variant, _setting(setting)).efficiency[:, 0]
+        low, high = np.quantile(found, [0.025, 0.975])
+        printed = recordings.rows[name].account.efficiency
+        span = f"{low:.3f} to {high:.3f}"
+        table.append((name, str(variant), f"{printed:g}", f"{found.mean():.3f}", span))
+        values.append(float(found.mean()))
+    return Measured(values, table)
+
+
+@registered
+def needless_spared(bench: Bench, *, rows: str, setting: str, against: str) -> Measured:
+    """Return how many needless resends a run a setting spares another, under each variant."""
+    recordings = _recordings(bench)
+    names = _rows(recordings, rows)
+    table: list[tuple[str, ...]] = [("variant", "needless", "with the other")]
+    spared = []
+    for variant in recordings.variants:
+        counts = [
+            float(np.mean([recordings.setting(n, variant, s).needless.mean() for n in names]))
+            for s in (_setting(setting), _setting(against))
+        ]
+        table.append((str(variant), *(f"{count:.2f}" for count in counts)))
+        spared.append(counts[1] - counts[0])
+    return Measured(spared, table)
+
+
+def _grid(
+    bench: Bench, rows: str, axes: tuple[list[float], list[float], list[float]]
+) -> dict[Variant, NDArray[np.float64]]:
+    """Return the mean efficiency over rows and seeds of each setting, by variant, in points."""
+    recordings = _recordings(bench)
+    names = _rows(recordings, rows)
+    found = {}
+    for variant in recordings.variants:
+        means = [recordings.replayed(n, variant, *axes).efficiency.mean(axis=0) for n in names]
+        found[variant] = 100 * np.mean(means, axis=0)
+    return found
+
+
+def _axes(grid: str) -> tuple[list[float], list[float], list[float]]:
+    """Read a grid's values of F1, F2 and G, which colons part."""
+    falling, rising, g = (_numbers(words) for words in grid.split(":"))
+    return falling, rising, g
+
+
+def _settings(axes: tuple[list[float], list[float], list[float]]) -> list[Setting]:
+    return [(f1, f2, g) for f1 in axes[0] for f2 in axes[1] for g in axes[2]]
+
+
+def _shown(setting: Setting) -> str:
+    f1, f2, g = (str(Fraction(v).limit_denominator(64)) for v in setting)
+    return f"F1 {f1}, F2 {f2}, G {g}"
+
+
+@registered
+def regret(bench: Bench, *, rows: str, setting: str, grid: str) -> Measured:
+    """Return by how many points the best setting of a grid is ahead, under each variant."""
+    axes = _axes(grid)
+    settings = _settings(axes)
+    own = settings.index(_setting(setting))
+    table = [("variant", "efficiency", "best setting", "its efficiency")]
+    behind = []
+    for variant, means in _grid(bench, rows, axes).items():
+        best = int(np.argmax(means))
+        cells = (f"{means[own]:.2f} %", _shown(settings[best]), f"{means[best]:.2f} %")
+        table.append((str(variant), *cells))
+        behind.append(float(means[best] - means[own]))
+    return Measured(behind, table)
+
+
+@registered
+def best_weights_apart(bench: Bench, *, rows: str, grid: str) -> Measured:
+    """Return F1 less F2 of the best setting, under each variant."""
+    axes = _axes(grid)
+    settings = _settings(axes)
+    table = [("variant", "best setting", "best with F1 = F2", "points behind")]
+    apart = []
+    for variant, means in _grid(bench, rows, axes).items():
+        best = settings[int(np.argmax(means))]
+        equal = [i for i, (f1, f2, _) in enumerate(settings) if f1 == f2]
+        single = max(equal, key=lambda i: means[i])
+        behind = f"{means.max() - means[single]:.2f}"
+        table.append((str(variant), _shown(best), _shown(settings[single]), behind))
+        apart.append(best[0] - best[1])
+    return Measured(apart, table)
+
+
+@registered
+def tradeoff(bench: Bench, *, rows: str, setting: str, g: str) -> Measured:
+    """Return how many surrogates have more needless resends, or shorter waits, with a higher G."""
+    recordings = _recordings(bench)
+    f1, f2, _ = _setting(setting)
+    factors = sorted(_numbers(g))
+    names = _rows(recordings, rows)
+    table = [("variant", "G", "needless a run", "wait a loss, in means")]
+    wrong = [0, 0]
+    for variant in recordings.variants:
+        runs = [recordings.replayed(n, variant, [f1], [f2], factors) for n in names]
+        needless = np.concatenate([run.needless for run in runs])
+        waited = np.concatenate([run.waited for run in runs])
+        wrong[0] += int((np.diff(needless, axis=1) > 0).any(axis=1).sum())
+        wrong[1] += int((np.diff(waited, axis=1) <= 0).any(axis=1).sum())
+        for place, factor in enumerate(factors):
+            values = (f"{needless[:, place].mean():.2f}", f"{np.nanmean(waited[:, place]):.2f}")
+            table.append((str(variant), f"{factor:g}", *values))
+    return Measured([float(count) for count in wrong], table)
+
+
+@registered
+def overshoot(bench: Bench, *, rows: str, rising: str, setting: str) -> Measured:
+    """Return which way of moving F2 lengthens the waits for losses, if it is one under all."""
+    recordings = _recordings(bench)
+    f1, _, g = _setting(setting)
+    weights = sorted(_numbers(rising))
+    names = [n for n in _rows(recordings, rows) if recordings.rows[n].account.lost]
+    table = [("variant", *(f"F2 = {weight:g}" for weight in weights))]
+    ways = set()
+    for variant in recordings.variants:
+        waits = np.mean(
+            [recordings.replayed(n, variant, [f1], weights, [g]).waited.mean(0) for n in names], 0
+        )
+        table.append((str(variant), *(f"{wait:.2f} means" for wait in waits)))
+        ways.add("raising F2" if waits[-1] > waits[0] else "lowering F2")
+    return Measured(ways.pop() if len(ways) == 1 else None, table)
+
+
+@registered
+def setting_by_waits(bench: Bench, *, settings: str, aside: str) -> Measured:
+    """Return under how many variants the first setting's waits for losses are the closest.
+
+    Closest is whose median over the runs is nearest to the printed one's.
+    """
+    recordings = _recordings(bench)
+    tried = [_setting(text.replace(":", ",")) for text in settings.split(",")]
+    names = [
+        name
+        for name, row in recordings.rows.items()
+        if row.account.lost and name not in aside.split(",")
+    ]
+    printed = float(np.median([_printed_wait(recordings, name) for name in names]))
+    table = [("variant", *(_shown(setting) for setting in tried))]
+    table.append(("printed", *[f"{printed:.2f} means"] * len(tried)))
+    closest = 0
+    for variant in recordings.variants:
+        medians = [
+            float(np.median([recordings.setting(n, variant, s).waited.mean() for n in names]))
+            for s in tried
+        ]
+        table.append((str(variant), *(f"{median:.2f} means" for median in medians)))
+        closest += int(np.argmin([abs(median - printed) for median in medians])) == 0
+    return Measured(closest, table)
+
+
+def _printed_wait(recordings: Recordings, name: str) -> float:
+    row = recordings.rows[name]
+    mean_s = row.mean_answered_ms(recordings.probes) / 1000
+    return row.account.lost_s / row.account.lost / mean_s
+
+
+@registered
+def heeding_length(bench: Bench, *, law: str, against: str) -> Measured:
+    """Return by how many points a law is ahead of another on runs with mixed lengths and losses.
+
+    The table has those without losses, too.
+    """
+    recordings = _recordings(bench)
+    mixed = [name for name, row in recordings.rows.items() if row.run.octets is None]
+    lossy = [name for name in mixed if recordings.rows[name].account.lost]
+    rows: list[tuple[str, ...]] = [
+        ("variant", "runs", "points ahead", "between", "needless a run", "with the other")
+    ]
+    ahead = []
+    for variant in recordings.variants:
+        for what, names in (("with losses", lossy), ("all", mixed)):
+            interval, needless = _law_ahead(recordings, (variant, names), (law, against))
+            span = f"{interval.low:+.2f} and {interval.high:+.2f}"
+            counts = (f"{count:.2f}" for count in needless)
+            rows.append((str(variant), what, f"{interval.value:+.2f}", span, *counts))
+            if names is lossy:
+                ahead.append(interval.value)
+    return Measured(ahead, rows)
+
+
+def _law_ahead(
+    recordings: Recordings, where: tuple[Variant, list[str]], laws: tuple[str, str]
+) -> tuple[Interval, NDArray[np.float64]]:
+    """Return by how many points of efficiency the first law is ahead, and both counts a run."""
+    variant, names = where
+    sums = [
+        [[_core.replay(recording, law).account() for law in laws] for recording in made]
+        for made in (recordings.made(name, variant) for name in names)
+    ]
+    efficiency, needless = (
+        np.array([[[one[key] for one in both] for both in made] for made in sums])
+        for key in ("efficiency", "needless")
+    )
+    gains = 100 * (efficiency[:, :, 0] - efficiency[:, :, 1]).mean(axis=0)
+    return _mean_of(gains), needless.mean(axis=(0, 1))
+
+
+@registered
+def fit_of_surrogates(bench: Bench, *, rows: str) -> Measured:
+    """Return by what part a surrogate's spread is off the row's, at worst."""
+    recordings = _recordings(bench)
+    worst = 0.0
+    for variant, name in recordings.each(_rows(recordings, rows)):
+        for recording in recordings.made(name, variant):
+            delays = answered_ns(recording)
+            worst = max(
+                worst, abs(delays.std() / delays.mean() / recordings.rows[name].account.cov - 1)
+            )
+    table = [
+        ("recordings", str(len(recordings.rows) * len(recordings.variants) * recordings.seeds))
+    ]
+    return Measured(worst, table)
+
+
+# A law on a few delays.
+
+
+def _waits(law: str, delays: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return delays and a law's timers in seconds; `1x50` are fifty of one second."""
+    values: list[float] = []
+    for word in delays.split(","):
+        delay, _, times = word.partition("x")
+        values += [float(delay)] * int(times or 1)
+    trips = np.array([round(1e9 * delay) for delay in values], dtype=np.int64)
+    recording = _core.Delays("delays", trips, None, None, "sequence")
+    return np.array(values), _core.replay(recording, law).wait_ns() / 1e9
+
+
+@registered
+def timers(bench: Bench, *, law: str, delays: str) -> Measured:  # noqa: ARG001
+    """Return the timer before each of some delays, in seconds."""
+    values, waits = _waits(law, delays)
+    table = [("delay", "timer before it")]
+    table += [(f"{delay:g} s", f"{wait:.9g} s") for delay, wait in zip(values, waits, strict=True)]
+    return Measured([float(wait) for wait in waits], table)
+
+
+@registered
+def needless_ones(bench: Bench, *, law: str, delays: str) -> Measured:  # noqa: ARG001
+    """Return which of some delays were longer than the timer before them, counted from 1."""
+    values, waits = _waits(law, delays)
+    return Measured([float(place + 1) for place in np.flatnonzero(waits < values)])
+
+
+@registered
+def time_constants(bench: Bench, *, law: str) -> Measured:  # noqa: ARG001
+    """Return how many samples a law's timer takes to all but 1/e of a step up, and of one down."""
+    _, waits = _waits(law, "1x200,2x200,1x200")
+    constants = []
+    for start, end in ((201, 4.0), (401, 2.0)):
+        left = np.abs(waits[start : start + 2] - end)
+        constants.append(float(1 / np.log(left[0] / left[1])))
+    return Measured(constants, [("up", f"{constants[0]:.2f}"), ("down", f"{constants[1]:.2f}")])
+
+
+@registered
+def printed_setting_fits(bench: Bench, *, setting: str) -> Measured:
+    """Return in how many rows the printed efficiency lies where 19 of 20 surrogates do, of all."""
+    recordings = _recordings(bench)
+    inside = 0
+    table = [("run", "printed", "19 of 20 runs, all variants")]
+    for name, row in account_rows(bench.paper, bench.paper.surrogates["accounts"]).items():
+        found = [
+            recordings.setting(name, v, _setting(setting)).efficiency for v in recordings.variants
+        ]
+        low, high = np.quantile(np.concatenate(found), [0.025, 0.975])
+        fits = low - 0.01 <= row.account.efficiency <= high
+        inside += fits
+        if not fits:
+            table.append((name, f"{row.account.efficiency:g}", f"{low:.3f} to {high:.3f}"))
+    return Measured(inside, table)

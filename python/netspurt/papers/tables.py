@@ -1,0 +1,166 @@
+"""Printed tables of probed paths: delay against length, and what a timer cost on each path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netspurt.analysis import Account, RunName
+from netspurt.papers.data import Paper, PaperError
+
+#: The lengths at which lines are printed, in octets.
+SHORTEST, LAST_SHORT, LONGEST = 40, 125, 256
+
+
+@dataclass(frozen=True)
+class PrintedLine:
+    """A printed line of delay on length.
+
+    Attributes
+    ----------
+    octets
+        The lengths of its ends.
+    delay_ms
+        The delays there, printed in whole milliseconds.
+    rate_bps
+        The rate printed for it.
+    """
+
+    octets: tuple[int, int]
+    delay_ms: tuple[float, float]
+    rate_bps: float
+
+    @property
+    def bits(self) -> int:
+        """By how many bits its ends differ."""
+        return 8 * (self.octets[1] - self.octets[0])
+
+    @property
+    def rise_s(self) -> float:
+        """By how much the delays of its ends differ, in seconds."""
+        return (self.delay_ms[1] - self.delay_ms[0]) / 1000
+
+
+@dataclass(frozen=True)
+class PathRow:
+    """A path's row: one line, or one for each class of lengths."""
+
+    name: str
+    group: str
+    lines: tuple[PrintedLine, ...]
+    nominal_bps: float | None
+
+    @property
+    def ends_ms(self) -> tuple[float, float]:
+        """The delays of the shortest and the longest probes."""
+        return self.lines[0].delay_ms[0], self.lines[-1].delay_ms[1]
+
+    @property
+    def ratio(self) -> float:
+        """The longest probes' delay against the shortest ones'."""
+        return self.ends_ms[1] / self.ends_ms[0]
+
+    def at(self, octets: int) -> float:
+        """Return the delay at a length, in ms."""
+        line = self.lines[-1 if octets > LAST_SHORT else 0]
+        (a, b), (here, there) = line.octets, line.delay_ms
+        return here + (there - here) * (octets - a) / (b - a)
+
+    def points(self) -> list[tuple[int, float]]:
+        """Return the line's corners for a surrogate: octets and seconds."""
+        corners = [SHORTEST, LAST_SHORT, LAST_SHORT + 1, LONGEST]
+        kept = corners if len(self.lines) > 1 else [SHORTEST, LONGEST]
+        return [(octets, self.at(octets) / 1e3) for octets in kept]
+
+
+def path_rows(paper: Paper, table: str) -> dict[str, PathRow]:
+    """Return the rows of a table of delay against length, by name."""
+    return {row["name"]: _path_row(row) for row in paper.rows(table)}
+
+
+def _path_row(row: dict[str, str]) -> PathRow:
+    delays = {key: float(text) for key, text in row.items() if key.endswith("_ms") and text}
+    end = delays["delay256_ms"]
+    long = float(row["long_rate_bps"])
+    if "delay125_ms" in delays:
+        short = (delays["delay40_ms"], delays["delay125_ms"])
+        lines = (
+            PrintedLine((SHORTEST, LAST_SHORT), short, float(row["short_rate_bps"])),
+            PrintedLine((LAST_SHORT, LONGEST), (delays["delay125_long_ms"], end), long),
+        )
+    else:
+        lines = (PrintedLine((SHORTEST, LONGEST), (delays["delay40_ms"], end), long),)  # type: ignore[assignment]
+    nominal = float(row["nominal_bps"]) if row["nominal_bps"] else None
+    return PathRow(row["name"], row["group"], lines, nominal)
+
+
+@dataclass(frozen=True)
+class AccountRow:
+    """A run's row, and where it was measured from."""
+
+    account: Account
+    source: str
+
+    @property
+    def run(self) -> RunName:
+        """What its name says."""
+        return RunName.parse(self.account.name)
+
+    @property
+    def key(self) -> str:
+        """The name, with the measuring host where it is not the usual one."""
+        return self.account.name if self.source == USUAL else f"{self.source}:{self.account.name}"
+
+    def mean_answered_ms(self, probes: int) -> float:
+        """Return the mean over the probes that were answered.
+
+        A whole millisecond stands for what was cut off, half of one on average.
+        """
+        account = self.account
+        return (account.mean_ms + 0.5) * probes / (probes - account.lost)
+
+
+#: Where most runs were measured from.
+USUAL = "DCN1"
+
+
+def account_rows(paper: Paper, table: str) -> dict[str, AccountRow]:
+    """Return the rows of a table of accounts, by key."""
+    rows = [AccountRow(_account(row), row["from"]) for row in paper.rows(table)]
+    return {row.key: row for row in rows}
+
+
+def _account(row: dict[str, str]) -> Account:
+    return Account(
+        name=row["name"],
+        total_s=float(row["total_s"]),
+        lost=int(row["lost"]),
+        lost_s=float(row["lost_s"]),
+        needless=int(row["needless"]),
+        needless_s=float(row["needless_s"]),
+        mean_ms=float(row["mean_ms"]),
+        cov=float(row["cov"]),
+        efficiency=float(row["efficiency"]),
+    )
+
+
+def aliases(paper: Paper, table: str) -> dict[str, str]:
+    """Return the catalogued host that each name or alias stands for."""
+    hosts: dict[str, str] = {}
+    for row in paper.rows(table):
+        hosts |= dict.fromkeys([row["name"], *row["aliases"].split()], row["name"])
+    return hosts
+
+
+def path_of(row: AccountRow, paths: dict[str, PathRow], hosts: dict[str, str]) -> PathRow:
+    """Return the line of a run's path: at a busy time the busy one, where there are two.
+
+    Raises
+    ------
+    PaperError
+        When no line is printed for the host.
+    """
+    host = hosts.get(row.run.host, row.run.host)
+    for name in (f"{host}-{'H' if row.run.busy else 'L'}", host):
+        if name in paths:
+            return paths[name]
+    raise PaperError(f"{row.account.name}: no line of delay on length for {host}")

@@ -1,0 +1,110 @@
+"""Recordings made up to fit a printed row, where the recording itself is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from netspurt import _core
+from netspurt.delays import Delays
+
+#: How the delays of a surrogate follow each other.
+Structure = Literal["independent", "glitches", "levels", "queue"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a surrogate is to fit, and what a printed row leaves open.
+
+    Attributes
+    ----------
+    mean
+        The mean delay of the probes that are answered, in seconds.
+    cov
+        The standard deviation of their delays over the mean.
+    probes, lost
+        How many probes, and how many of them are lost.
+    burst
+        How many losses lie together.
+    lengths
+        The length of the probes in octets; the bounds of random ones, drawn from zero and raised
+        to the lower; or of two runs that alternate the length and how many, each.
+    line
+        The delay of an undisturbed probe by its length, as points of octets and seconds with
+        straight lines between; the mean scales it. Empty where length costs nothing.
+    glitches
+        How many bursts the structure `glitches` has.
+    name
+        What it is called; random streams are named after it, too.
+
+    Examples
+    --------
+    >>> path = Row(mean=1.157, cov=0.69, lost=3).surrogate("glitches", seed=2)
+    >>> path.sent, path.lost, path.format
+    (512, 3, 'surrogate (glitches)')
+    """
+
+    mean: float
+    cov: float
+    probes: int = 512
+    lost: int = 0
+    burst: int = 1
+    lengths: int | tuple[int, int] | tuple[tuple[int, int], tuple[int, int]] = 40
+    line: Sequence[tuple[int, float]] = ()
+    glitches: int = 3
+    name: str = "row"
+
+    def surrogate(self, structure: Structure = "glitches", *, seed: int = 1) -> Delays:
+        """Return a recording that fits the row, whose delays follow each other as a structure has it.
+
+        Mean and spread fit to the rounding of nanoseconds, and the number of losses exactly. The
+        same row, structure and seed give the same recording on every machine.
+
+        Parameters
+        ----------
+        structure
+            ``independent``: each delay is drawn by itself. ``glitches``: a narrow body and a few
+            bursts that die away. ``levels``: levels that hold for some fifty probes, on a slow
+            cycle. ``queue``: the wait in a queue whose load comes and goes.
+        seed
+            What the random streams start from.
+
+        Raises
+        ------
+        ValueError
+            When no delays fit the row.
+        """
+        for what in ("probes", "lost", "burst", "glitches"):
+            if not 0 <= getattr(self, what) <= MOST:
+                raise ValueError(f"{what} = {getattr(self, what)}: from 0 to {MOST}")
+        if not 0 < self.mean < MOST:
+            raise ValueError(f"mean = {self.mean} s: above zero and below 30 s")
+        core = _core.surrogate(
+            structure,
+            seed,
+            name=self.name,
+            probes=self.probes,
+            mean_ns=round(self.mean * 1e9),
+            cov=self.cov,
+            lost=self.lost,
+            burst=self.burst,
+            lengths=_flat(self.lengths),
+            line=[(octets, round(delay * 1e9)) for octets, delay in self.line],
+            glitches=self.glitches,
+        )
+        return Delays(core)
+
+
+#: More probes than this nobody needs of a surrogate.
+MOST = 10_000_000
+
+
+def _flat(lengths: int | tuple[object, ...]) -> list[int]:
+    """Return lengths as a list of numbers: one, two bounds, or two runs of two."""
+    if isinstance(lengths, int):
+        return [lengths]
+    flat: list[int] = []
+    for item in lengths:
+        flat += [item] if isinstance(item, int) else list(item)  # type: ignore[call-overload]
+    return flat

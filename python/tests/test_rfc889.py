@@ -1,0 +1,209 @@
+"""RFC 889: every claim gets the verdict it should, and what is broken is told."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from netspurt.analysis import fit_lengths, rate_table
+from netspurt.papers import PaperError, Verdict, check, read_paper
+from netspurt.papers.bench import Bench
+from netspurt.papers.check import comparison
+from netspurt.papers.probing import one_way
+from netspurt.papers.tables import path_rows
+
+from conftest import ROOT, Command
+
+CONTRADICTIONS = {
+    "s22.longest-2-3x",
+    "s22.isia2-loss",
+    "s33.f2-overshoot",
+    "cross.rice",
+    "cross.order",
+}
+
+HISTORY = {
+    "s31.runs",
+    "s1.three-london-paths",
+    "s1.lines",
+    "s32.poisson",
+    "s32.glitch-vs-baseline",
+    "s32.no-period",
+    "s32.no-length-correction",
+    "s33.spec-range",
+    "s33.typical",
+}
+
+SHAPE = {
+    "s22.length-in-rto",
+    "s32.foe-acceptable",
+    "s33.gain-10",
+    "s33.gain-5",
+    "s33.loss-few",
+    "s33.table-params",
+}
+
+#: Where the delays follow each other one by one, it is another setting that does best.
+MISSED = {"s33.two-valued", "s33.g-no-gain"}
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> dict[str, dict[str, object]]:
+    paper = read_paper("rfc889")
+    judged = check(Bench(paper), paper.claims)
+    return {j.claim.id.removeprefix("rfc889."): j.as_dict() for j in judged}
+
+
+def test_each_of_its_143_claims_has_a_verdict(verdicts: dict[str, dict[str, object]]) -> None:
+    assert len(verdicts) == 143
+    by = {v: {k for k, row in verdicts.items() if row["verdict"] == v} for v in Verdict}
+    assert by[Verdict.CONTRADICTION] == CONTRADICTIONS
+    assert by[Verdict.NOT_CHECKABLE] == HISTORY
+    assert by[Verdict.SHAPE_ONLY] == SHAPE
+    assert by[Verdict.NOT_REPRODUCED] == MISSED
+    assert len(by[Verdict.REPRODUCED]) == 143 - sum(
+        map(len, (CONTRADICTIONS, HISTORY, SHAPE, MISSED))
+    )
+
+
+def test_what_is_not_simply_reproduced_says_why(verdicts: dict[str, dict[str, object]]) -> None:
+    for name in CONTRADICTIONS | HISTORY | SHAPE | MISSED:
+        assert verdicts[name]["note"], name
+
+
+def test_what_rests_on_the_lost_recordings_is_judged_on_surrogates(
+    verdicts: dict[str, dict[str, object]],
+) -> None:
+    kinds = Counter(row["evidence"] for row in verdicts.values())
+    assert kinds["surrogate"] == 13
+    assert kinds[None] == len(HISTORY)
+    gains = verdicts["s33.gain-5"]["measured"]
+    assert isinstance(gains, list)
+    assert len(gains) == 5, "a number for each way in which the delays may have followed each other"
+
+
+def test_claims_are_those_of_the_reading_where_it_is_there() -> None:
+    listing = ROOT.parent / "shared" / "papers" / "claims.toml"
+    if not listing.exists():
+        pytest.skip("the list of claims is not on this machine")
+    with (ROOT / "papers" / "rfc889" / "expected.csv").open(newline="") as file:
+        ours = {row["id"] for row in csv.DictReader(file)}
+    theirs = {
+        line.split('"')[1]
+        for line in listing.read_text().splitlines()
+        if line.startswith('id = "rfc889.')
+    }
+    assert ours == theirs
+
+
+@pytest.mark.parametrize(
+    ("run", "row", "break_at"),
+    [
+        ("serial", "FORD1", None),
+        ("packet-net", "NTA-L", 126),
+        ("satellite-hop", "GOONY", None),
+        ("stat-mux", "FOE", None),
+    ],
+)
+def test_probing_a_simulated_path_gives_the_printed_line_ends(
+    run: str, row: str, break_at: int | None
+) -> None:
+    paper = read_paper("rfc889")
+    volleys = paper.scenario(run).run().volleys
+    fit = fit_lengths(volleys["size_bytes"], one_way(volleys), break_at=break_at)
+    printed = [
+        ms / 1e3 for line in path_rows(paper, "delays.csv")[row].lines for ms in line.delay_ms
+    ]
+    assert rate_table(fit).delay_s == pytest.approx(printed, rel=0.05)
+
+
+def test_the_multiplexers_delays_spread_as_printed() -> None:
+    delays = one_way(read_paper("rfc889").scenario("stat-mux").run().volleys)
+    assert np.nanstd(delays) / np.nanmean(delays) == pytest.approx(0.69, abs=0.1)
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """Return a copy of the paper's folder, to be spoilt."""
+    shutil.copytree(ROOT / "papers" / "rfc889", tmp_path / "rfc889")
+    return tmp_path / "rfc889"
+
+
+def verdict(folder: Path, name: str) -> str:
+    paper = read_paper("rfc889", folder.parent)
+    claim = next(c for c in paper.claims if c.id == f"rfc889.{name}")
+    return str(check(Bench(paper), [claim])[0].verdict)
+
+
+@pytest.mark.parametrize(
+    ("file", "right", "wrong", "claim"),
+    [
+        ("efficiency.csv", "196,222.1", "196,252.1", "t2.FACC"),
+        ("efficiency.csv", "FOE-1,DCN1,374", "FOE-1,DCN1,394", "t2.FOE-1"),
+        ("efficiency.csv", "0.55,0.95", "0.55,0.94", "s31.eff-identity"),
+        ("delays.csv", "93,,,,274", "93,,,,284", "s21.regression"),
+        ("serial-line.toml", '"9600 bit/s"', '"unlimited"', "s21.max256"),
+        ("packet-net.toml", ', mtu = "125 B"', "", "s21.break126"),
+        ("losses.toml", "[5, 9]", "[5]", "s31.lost-30s"),
+    ],
+)
+def test_a_spoilt_table_or_path_is_told(
+    own: Path, file: str, right: str, wrong: str, claim: str
+) -> None:
+    path = own / file
+    text = path.read_text()
+    assert right in text
+    before = verdict(own, claim)
+    path.write_text(text.replace(right, wrong))
+    if claim == "s21.max256":
+        path.write_text(text.replace("256 B", "250 B"))
+    assert before == "reproduced"
+    assert verdict(own, claim) == "not-reproduced"
+
+
+def test_a_printed_rate_outside_of_its_band_is_told(own: Path) -> None:
+    """The band is that of delays rounded to 1 ms: 181 ms or a little less and more for FORD1."""
+    path = own / "expected.csv"
+    text = path.read_text()
+    assert "[9540]" in text
+    path.write_text(text.replace("[9540]", "[9450]"))
+    assert verdict(own, "t1.FORD1") == "not-reproduced"
+
+
+def test_only_a_shape_that_holds_saves_a_number_that_does_not(own: Path) -> None:
+    path = own / "expected.csv"
+    text = path.read_text()
+    path.write_text(text.replace("at least: 0.84", "at least: 0.99"))
+    assert verdict(own, "s32.foe-acceptable") == "not-reproduced"
+    path.write_text(text.replace("at least: 0.84", "roughly 0.84"))
+    with pytest.raises(PaperError, match="write a comparison and a value"):
+        read_paper("rfc889", own.parent)
+
+
+def test_a_comparison_of_many_with_one_holds_only_if_it_holds_for_each() -> None:
+    assert comparison("above")([1.0, 2.0], 0.0, 0)
+    assert not comparison("above")([1.0, -2.0], 0.0, 0)
+    assert comparison("within")([95.0], [100.0], 0.05)
+    assert not comparison("within")([94.0], [100.0], 0.05)
+    assert not comparison("near")([1.0, 2.0], [1.0], 9.0)
+
+
+def test_a_table_that_is_not_there_is_named(own: Path) -> None:
+    (own / "delays.csv").unlink()
+    with pytest.raises(PaperError, match="no table 'delays\\.csv'"):
+        verdict(own, "s21.regression")
+
+
+def test_the_command_gives_143_rows_and_tells_where_signs_differ(netspurt: Command) -> None:
+    rows = json.loads(netspurt("papers", "check", "rfc889", "--json").stdout)
+    assert len(rows) == 143
+    assert all(row["verdict"] in set(Verdict) for row in rows)
+    told = netspurt("papers", "check", "--explain", "rfc889.s33.gain-5").stdout
+    for words in ("cannot tell", "better", "worse", "glitches, losses by 6", "FACC"):
+        assert words in told, words
