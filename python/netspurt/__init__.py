@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Delays",
     "DelaysError",
-    "Replay",
     "Estimator",
     "EstimatorError",
+    "Replay",
     "Run",
     "RunError",
     "Scenario",

@@ -48,7 +48,7 @@ class Sample:
         smss_bytes: int = 0,
         resends: int = 0,
         ack_delay: float = 0.0,
-        round: int = 0,  # noqa: A002
+        round: int = 0,
         handshake: bool = False,
     ) -> Sample: ...
     @property
@@ -235,7 +235,8 @@ def read_delays(
 ) -> tuple[list[Delays], list[tuple[int, str, str]]]: ...
 def replay(
     delays: Delays,
-    estimator: str,
+    estimator: object,
+    name: str | None = None,
     *,
     order: str | None = None,
     clock: str = "exact",
@@ -250,7 +251,6 @@ def two_gain_front(
     *,
     order: str | None = None,
 ) -> tuple[list[tuple[float, float, float, int, float, float, float]], int]: ...
-def estimator_text(text: str) -> str: ...
 def adapt(estimator: str, from_ns: int, to_ns: int) -> tuple[int, int, int, int]: ...
 def drive(estimator: object, round_trips: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def schema() -> str: ...

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from netspurt import _core
 from netspurt.analysis.bootstrap import BINS, Floats, Interval, Resamples, block_length
 from netspurt.delays import Delays
+from netspurt.estimators import EstimatorLike
+from netspurt.estimators import estimator as make_estimator
 from netspurt.grids import expand, two_gain_axes
 from netspurt.table import Table
 
@@ -208,7 +210,7 @@ class Replay:
 
 def replay(  # noqa: PLR0913 - each is a choice of its own
     delays: Delays,
-    estimators: Iterable[str] = USUAL,
+    estimators: Iterable[str | EstimatorLike] = USUAL,
     *,
     order: str | None = None,
     clock: str = "exact",
@@ -222,7 +224,9 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     delays
         The recording.
     estimators
-        Laws by name, with constants where they are not the published ones: `linux:rto_min=50ms`.
+        Laws by name, with constants where they are not the published ones: `linux:rto_min=50ms`;
+        classes by their place: `file.py:Class:k=3`; or objects with the hooks of an estimator,
+        which go on from where they are.
     order
         `sequence`: as RFC 889, one probe in flight. `causal`: a sample is known once its reply is
         there. By default as the recording was made.
@@ -250,15 +254,27 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     >>> mills.needless, mills.lost, round(mills.waited, 3)
     (1, 1, 0.25)
     """
-    core = [
-        _core.replay(delays._core, text, order=order, clock=clock, told=told) for text in estimators
-    ]
+    core: dict[str, _core.Replayed] = {}
+    for estimator in estimators:
+        one = _replay(delays, estimator, order=order, clock=clock, told=told)
+        core.setdefault(one.estimator, one)
     if not core:
         raise ValueError("no estimator to replay: name one, as in `rfc6298`")
-    waits = [one.wait_ns() / 1e9 for one in core]
+    replayed = list(core.values())
+    waits = [one.wait_ns() / 1e9 for one in replayed]
     resamples, block = _resamples(delays, waits, seed)
-    laws = [_law(one, place, delays, resamples) for place, one in enumerate(core)]
-    return Replay(delays, core[0].order, clock, told, laws, block, resamples)
+    laws = [_law(one, place, delays, resamples) for place, one in enumerate(replayed)]
+    return Replay(delays, replayed[0].order, clock, told, laws, block, resamples)
+
+
+def _replay(
+    delays: Delays, estimator: str | EstimatorLike, *, order: str | None, clock: str, told: bool
+) -> _core.Replayed:
+    """Replay one estimator; one that is named by its place in Python keeps that name."""
+    made = make_estimator(estimator) if isinstance(estimator, str) else estimator
+    placed = isinstance(estimator, str) and not isinstance(made, _core.Estimator)
+    name = estimator if isinstance(estimator, str) and placed else None
+    return _core.replay(delays._core, made, name, order=order, clock=clock, told=told)
 
 
 def grid_front(
@@ -289,16 +305,17 @@ def grid_front(
     if axes is not None and clock == "exact" and not told:
         found, count = _core.two_gain_front(delays._core, **axes, order=order)
         texts = [f"mills:falling={f:.9g},rising={r:.9g},g={g:.9g}" for f, r, g, *_ in found]
-        return [_core.estimator_text(text) for text in texts], count
+        return [str(_core.Estimator(text)) for text in texts], count
     kept: list[tuple[float, float, str]] = []
     texts = expand([grid])
     for text in texts:
-        sums = _core.replay(delays._core, text, order=order, clock=clock, told=told).account()
-        new = (sums["needless"], sums["timers_ns"], text)
+        replayed = _replay(delays, text, order=order, clock=clock, told=told)
+        sums, name = replayed.account(), replayed.estimator
+        new = (sums["needless"], sums["timers_ns"], name)
         if any(old[0] <= new[0] and old[1] <= new[1] for old in kept):
             continue
         kept = [old for old in kept if old[0] < new[0] or old[1] < new[1]] + [new]
-    return [_core.estimator_text(text) for _, _, text in sorted(kept)], len(texts)
+    return [name for _, _, name in sorted(kept)], len(texts)
 
 
 def records(replays: Iterable[Replay]) -> Table:

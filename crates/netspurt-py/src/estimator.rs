@@ -282,6 +282,13 @@ impl Estimator {
     }
 }
 
+impl Estimator {
+    /// The law with its constants.
+    pub fn config(&self) -> EstimatorConfig {
+        self.config
+    }
+}
+
 /// The first exception of an estimator in Python; what its hooks return from then on is not asked.
 #[derive(Clone, Default)]
 pub struct Failure(Arc<Mutex<Option<PyErr>>>);

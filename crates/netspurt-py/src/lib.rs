@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use delays::{Delays, read_delays};
 use errors::{DelaysError, EstimatorError, ScenarioError, ScriptError};
 use estimator::{Estimator, Sample, drive};
-use replay::{Replayed, adapt, estimator_text, replay_records, two_gain_front, two_gain_grid};
+use replay::{Replayed, adapt, replay_records, two_gain_front, two_gain_grid};
 use scenario::{Results, Scenario, Simulation};
 use script::{Played, Script};
 use table::Table;
@@ -62,7 +62,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(two_gain_grid, module)?)?;
     module.add_function(wrap_pyfunction!(surrogate::surrogate, module)?)?;
     module.add_function(wrap_pyfunction!(adapt, module)?)?;
-    module.add_function(wrap_pyfunction!(estimator_text, module)?)?;
     module.add_function(wrap_pyfunction!(drive, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(capabilities, module)?)

@@ -14,6 +14,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::delays::{Delays, order_name, order_named};
+use crate::errors::estimator_error;
+use crate::estimator::{Adapter, Estimator, Failure};
 use crate::table::Table;
 
 fn refused(error: impl ToString) -> PyErr {
@@ -30,27 +32,42 @@ pub struct Replayed {
     waits: Vec<Duration>,
 }
 
-/// Replays a law on a recording. `order` is the recording's own where it is not given; `clock`
-/// is the host's; `told` lets the law hear of its timeouts.
+/// Replays an estimator on a recording: one of the core's, by its text or from its start, or an
+/// object with hooks as it is. It is called `name`, or what it calls itself. `order` is the
+/// recording's own where it is not given; `clock` is the host's; `told` lets the law hear of its
+/// timeouts.
 #[pyfunction]
-#[pyo3(signature = (delays, estimator, *, order=None, clock="exact", told=false))]
+#[pyo3(signature = (delays, estimator, name=None, *, order=None, clock="exact", told=false))]
 pub fn replay(
     py: Python<'_>,
     delays: &Delays,
-    estimator: &str,
+    estimator: &Bound<'_, PyAny>,
+    name: Option<String>,
     order: Option<&str>,
     clock: &str,
     told: bool,
 ) -> PyResult<Replayed> {
-    let config = EstimatorConfig::parse(estimator).map_err(refused)?;
     let delays = Arc::clone(&delays.0);
     let how = Replay {
         order: order.map_or(Ok(delays.order), order_named)?,
         clock: clock_named(clock)?,
         told: if told { Told::Timeouts } else { Told::Samples },
     };
-    let mut law = config.build();
-    py.detach(|| run(config.to_string(), delays, how, law.as_mut())).map_err(refused)
+    let own = match estimator.extract::<&str>() {
+        Ok(text) => {
+            Some(EstimatorConfig::parse(text).map_err(|error| estimator_error(py, &error))?)
+        }
+        Err(_) => estimator.cast::<Estimator>().ok().map(|own| own.borrow().config()),
+    };
+    if let Some(config) = own {
+        let (name, mut law) = (name.unwrap_or_else(|| config.to_string()), config.build());
+        return py.detach(|| run(name, delays, how, law.as_mut())).map_err(refused);
+    }
+    let name = name.map_or_else(|| estimator.get_type().name().map(|n| n.to_string()), Ok)?;
+    let failure = Failure::default();
+    let mut law = Adapter::new(estimator, failure.clone())?;
+    let replayed = run(name, delays, how, &mut law).map_err(refused)?;
+    failure.take().map(|()| replayed)
 }
 
 fn run(
@@ -206,10 +223,4 @@ pub fn adapt(estimator: &str, from_ns: u64, to_ns: u64) -> PyResult<(u32, u32, u
     let found = core::adapt(law.as_mut(), from, to);
     let timers = (found.timers.0.as_nanos(), found.timers.1.as_nanos());
     Ok((found.samples_short, found.samples_to_settle, timers.0, timers.1))
-}
-
-/// The shortest text of an estimator.
-#[pyfunction]
-pub fn estimator_text(text: &str) -> PyResult<String> {
-    EstimatorConfig::parse(text).map(|config| config.to_string()).map_err(refused)
 }

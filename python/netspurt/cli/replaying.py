@@ -14,7 +14,7 @@ from netspurt.cli.output import columns, paint, print_json, width, wrapped
 
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
-    from netspurt.delays import Delays
+    from netspurt.delays import Delays, Malformed
     from netspurt.timers import Law, Replay
 
 _ORDERS = ("sequence", "causal")
@@ -76,28 +76,37 @@ def replay(
     replays = []
     for file in files:
         found = read_delays(file, format=read_as, interval=interval)
-        for bad in found.malformed[:_SHOWN] if not as_json else ():
-            typer.echo(f"{file}:{bad.line}: left out, {bad.why}: {bad.text}", err=True)
-        if len(found.malformed) > _SHOWN and not as_json:
-            more = len(found.malformed) - _SHOWN
-            typer.echo(f"{file}: {more} more lines left out; `netspurt delays` lists all", err=True)
+        said = list(_left_out(file, found.malformed))
         for one in found:
             laws, notes = _laws(one, named, order=order, clock=clock, told=told)
-            for note in notes if not as_json else ():
-                typer.echo(note, err=True)
             replays.append(run(one, laws, order=order, clock=clock, told=told))
+            said += notes
+        for line in said if not as_json else ():
+            typer.echo(line, err=True)
     if as_json:
-        print_json([_as_data(one) for one in replays])
+        print_json([_as_data(judged) for judged in replays])
     else:
-        for place, one in enumerate(replays):
-            if place:
-                typer.echo()
-            for line in _rfc889_lines(one) if rfc889 else _lines(one):
-                typer.echo(line)
+        for line in _report(replays, rfc889=rfc889):
+            typer.echo(line)
     if out is not None:
         for path in _save(replays, out):
             if not as_json:
                 typer.echo(path)
+
+
+def _report(replays: list[Replay], *, rfc889: bool) -> Iterator[str]:
+    for place, judged in enumerate(replays):
+        if place:
+            yield ""
+        yield from _rfc889_lines(judged) if rfc889 else _lines(judged)
+
+
+def _left_out(file: Path, malformed: list[Malformed]) -> Iterator[str]:
+    """Yield what to say of lines that made no sense."""
+    for bad in malformed[:_SHOWN]:
+        yield f"{file}:{bad.line}: left out, {bad.why}: {bad.text}"
+    if len(malformed) > _SHOWN:
+        yield f"{file}: {len(malformed) - _SHOWN} more lines left out; `netspurt delays` lists all"
 
 
 def _laws(
