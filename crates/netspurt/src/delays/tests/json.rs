@@ -125,8 +125,7 @@ fn pings_of_scamper_and_of_fping_are_read() {
     let scamper = r#"{"type":"cycle-start","id":1}
 {"type":"ping","dst":"10.0.0.1","probe_size":84,"ping_sent":4,"wait":1,"responses":[
 {"seq":0,"rtt":20.5,"tx":{"sec":100,"usec":5}},{"seq":2,"rtt":21.5,"tx":{"sec":102,"usec":5}},{"seq":2,"rtt":29}]}"#;
-    let scamper =
-        scamper.replace("[\n", "[").replace(",\n", ",").replace(":[{\"seq\":0", ":[{\"seq\":0");
+    let scamper = scamper.replace("[\n", "[").replace(",\n", ",");
     let delays = one(&scamper);
     assert_eq!(counts(&delays), [4, 2, 2, 0, 1]);
     assert_eq!(delays.probes[2].sent.as_nanos(), 2_000_000_000);
