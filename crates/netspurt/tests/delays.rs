@@ -1,6 +1,5 @@
-//! Recordings of other people, read with exact counts.
-//!
-//! They lie beside the repository, in `../shared/delays`, with a table of what each holds.
+//! Whole recordings, read with exact counts: our own in `data`, and those of other people, which
+//! lie beside the repository, in `../shared/delays`, with a table of what each holds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -61,4 +60,20 @@ fn recordings_of_other_people_have_the_counts_of_their_table() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn our_own_recordings_have_their_counts() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data");
+    let expected = [
+        ("ping.txt", [1, 240, 236, 4, 4]),
+        ("fping-c.txt", [2, 480, 465, 15, 0]),
+        ("fping-C.txt", [1, 60, 59, 1, 0]),
+        ("irtt.json", [1, 238, 235, 3, 4]),
+        ("atlas-ping.jsonl", [1, 240, 236, 4, 4]),
+    ];
+    for (file, expected) in expected {
+        let reading = read(file, &fs::read(data.join(file)).unwrap()).unwrap();
+        assert_eq!((counts(&reading), reading.malformed), (expected, vec![]), "{file}");
+    }
 }

@@ -1,7 +1,11 @@
 //! The rules that readers keep, one recording at a time.
 
+mod capture;
 mod fping;
+mod hostile;
+mod json;
 mod ping;
+mod table;
 mod windows;
 
 use super::{Delays, Reading, read};

@@ -1,0 +1,130 @@
+//! Captures.
+
+use std::net::Ipv4Addr;
+
+use super::counts;
+use crate::delays::{Reading, read};
+use crate::segment::{Flags, Segment};
+use crate::wire::{EchoPacket, Packet, PcapngWriter, encode, encode_echo};
+
+/// A capture of packets: milliseconds and bytes.
+fn pcapng(packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
+    let mut file = PcapngWriter::new(Vec::new(), "a", "netspurt").unwrap();
+    for (ms, bytes) in packets {
+        file.packet(1_700_000_000_000_000_000 + ms * 1_000_000, bytes, None).unwrap();
+    }
+    file.finish().unwrap()
+}
+
+/// The same as pcap with microseconds, each packet behind the header of a link.
+fn pcap(packets: &[(u64, Vec<u8>)], link: u32, header: &[u8]) -> Vec<u8> {
+    let words = [0xa1b2_c3d4_u32, 4 << 16 | 2, 0, 0, 65_535, link];
+    let mut file: Vec<u8> = Vec::new();
+    file.extend(words[0].to_le_bytes());
+    file.extend([2, 0, 4, 0]);
+    file.extend(words[2..].iter().flat_map(|word| word.to_le_bytes()));
+    for (ms, bytes) in packets {
+        let length = u32::try_from(header.len() + bytes.len()).unwrap();
+        let stamp = [
+            1_700_000_000 + u32::try_from(ms / 1000).unwrap(),
+            u32::try_from(ms % 1000 * 1000).unwrap(),
+        ];
+        file.extend(
+            [stamp[0], stamp[1], length, length].iter().flat_map(|word| word.to_le_bytes()),
+        );
+        file.extend_from_slice(header);
+        file.extend_from_slice(bytes);
+    }
+    file
+}
+
+fn tcp(from: u8, seq: u32, len: u16, ack: u32) -> Vec<u8> {
+    let segment = Segment { seq, ack, len, flags: Flags::ACK, ..Segment::default() };
+    let (source, destination) = (
+        (Ipv4Addr::new(10, 0, 0, from), 80).into(),
+        (Ipv4Addr::new(10, 0, 0, 3 - from), 80).into(),
+    );
+    let mut out = Vec::new();
+    encode(&Packet { source, destination, ip_id: 0, segment, payload: None }, &mut out);
+    out
+}
+
+fn echo(reply: bool, sequence: u16) -> Vec<u8> {
+    let (a, b) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+    let (source, destination) = if reply { (b, a) } else { (a, b) };
+    let mut out = Vec::new();
+    encode_echo(
+        &EchoPacket { source, destination, ip_id: 1, reply, identifier: 7, sequence, len: 56 },
+        &mut out,
+    );
+    out
+}
+
+fn all(bytes: &[u8]) -> Reading {
+    read("x", bytes).unwrap()
+}
+
+#[test]
+fn an_acknowledgement_is_a_sample_unless_it_covers_what_was_sent_again() {
+    let packets = [
+        (0, tcp(1, 0, 100, 0)),
+        (5, tcp(1, 100, 100, 0)),
+        (25, tcp(2, 0, 0, 200)),
+        (30, tcp(1, 200, 100, 0)),
+        (90, tcp(1, 200, 100, 0)),
+        (100, tcp(2, 0, 0, 300)),
+        (110, tcp(1, 300, 100, 0)),
+        (140, tcp(2, 0, 0, 400)),
+    ];
+    let delays = &all(&pcapng(&packets)).recordings[0];
+    let told: Vec<_> = delays
+        .probes
+        .iter()
+        .map(|probe| (probe.sent.as_nanos(), probe.rtt.unwrap().as_nanos()))
+        .collect();
+    assert_eq!(told, [(0, 20_000_000), (105_000_000, 30_000_000)]);
+    assert!(delays.notes[1].starts_with("1 segments were sent again"));
+    assert_eq!(delays.name, "x: 10.0.0.1:80 to 10.0.0.2:80");
+}
+
+#[test]
+fn echoes_are_probes_over_every_link_and_past_the_last_number() {
+    let packets = [
+        (0, echo(false, 65_534)),
+        (20, echo(true, 65_534)),
+        (1000, echo(false, 65_535)),
+        (2000, echo(false, 0)),
+        (2030, echo(true, 0)),
+        (2031, echo(true, 0)),
+        (3500, echo(true, 65_535)),
+        (4000, echo(false, 2)),
+    ];
+    let tagged = [&[0; 12][..], &[0x81, 0, 0, 5, 8, 0]].concat();
+    let cooked = [&[0; 14][..], &[8, 0]].concat();
+    let cooked2 = [&[8, 0][..], &[0; 18]].concat();
+    let files = [
+        pcapng(&packets),
+        pcap(&packets, 1, &tagged),
+        pcap(&packets, 0, &[2, 0, 0, 0]),
+        pcap(&packets, 101, &[]),
+        pcap(&packets, 113, &cooked),
+        pcap(&packets, 276, &cooked2),
+    ];
+    for file in files {
+        let reading = all(&file);
+        let delays = &reading.recordings[0];
+        assert_eq!(counts(delays), [5, 3, 2, 0, 1]);
+        assert_eq!(delays.probes[1].rtt.unwrap().as_nanos(), 2_500_000_000);
+        assert_eq!((delays.probes[0].wire_bytes, delays.format.as_str()), (84, "capture (ICMP)"));
+        // Cut within a packet: what came before counts, and the cut is told.
+        let cut = all(&file[..file.len() - 9]);
+        assert_eq!(cut.recordings[0].sent(), 3);
+        assert_eq!(cut.malformed.len(), 1);
+    }
+}
+
+#[test]
+fn a_capture_without_a_round_trip_is_an_error() {
+    let error = read("x", &pcapng(&[(0, tcp(1, 0, 100, 0))])).unwrap_err();
+    assert!(error.message.contains("a capture of 1 packets"), "{error}");
+}

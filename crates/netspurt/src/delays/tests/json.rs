@@ -1,0 +1,147 @@
+//! Formats in JSON.
+
+use super::{counts, one, reading};
+use crate::delays::{Measure, SendTimes, read};
+
+#[test]
+fn irtt_tells_lost_round_trips_and_times_of_sending() {
+    let trip = |n: u64, lost: &str, rtt: &str| {
+        let sent = 1000 + n * 10_000_000;
+        format!(
+            r#"{{"seqno":{n},"lost":"{lost}","timestamps":{{"client":{{"send":{{"monotonic":{sent}}}}}}},
+            "delay":{{{rtt}}}}}"#
+        )
+    };
+    let trips = [
+        trip(0, "false", r#""rtt":76594"#),
+        trip(1, "true_up", ""),
+        trip(2, "true_down", ""),
+        trip(3, "false", r#""rtt":114941"#),
+    ];
+    let text = format!(
+        r#"{{"config":{{"ip_version":"IPv6","params":{{"length":60}}}},
+        "stats":{{"packets_sent":5,"packets_received":3,"duplicates":1,"late_packets":2}},
+        "round_trips":[{}]}}"#,
+        trips.join(",")
+    );
+    let delays = one(&text);
+    assert_eq!(counts(&delays), [5, 2, 3, 0, 1]);
+    assert_eq!((delays.probes[3].sent.as_nanos(), delays.probes[0].wire_bytes), (30_000_000, 108));
+    assert!(delays.notes.iter().any(|note| note.contains("out of order")));
+}
+
+#[test]
+fn a_result_of_atlas_is_a_burst_of_its_path() {
+    let text = r#"[
+        {"type":"ping","msm_id":1,"prb_id":2,"dst_addr":"10.0.0.1","af":4,"size":48,"timestamp":100,
+         "sent":3,"rcvd":2,"dup":1,"result":[{"rtt":20.5},{"rtt":21,"dup":1},{"x":"*"},{"rtt":22.25}]},
+        {"type":"ping","msm_id":1,"prb_id":2,"dst_addr":"10.0.0.1","af":4,"size":48,"timestamp":340,
+         "sent":3,"rcvd":0,"result":[{"x":"*"},{"late":1,"rtt":1500.5},{"error":"unreachable"},{"x":"*"}]},
+        {"type":"ping","msm_id":1,"prb_id":3,"dst_addr":"10.0.0.1","timestamp":"90",
+         "sent":"3","rcvd":"2","dup":"1","avg":"58.042"}]"#;
+    let reading = reading(text);
+    let all: Vec<_> = reading.recordings.iter().map(counts).collect();
+    assert_eq!(all, [[6, 3, 3, 1, 1], [3, 2, 1, 0, 1]]);
+    let first = &reading.recordings[0];
+    assert_eq!(
+        (first.probes[3].sent.as_nanos(), first.probes[0].wire_bytes),
+        (240_000_000_000, 76)
+    );
+    assert_eq!(reading.recordings[1].untimed, 2);
+}
+
+#[test]
+fn a_hop_of_a_traceroute_is_a_path() {
+    let text = r#"{"type":"traceroute","msm_id":1,"prb_id":2,"dst_addr":"10.0.0.1","timestamp":100,
+        "result":[{"hop":1,"result":[{"rtt":1.5},{"x":"*"},{"rtt":1.25}]},
+                  {"hop":2,"result":[{"x":"*"},{"x":"*"},{"x":"*"}]}]}"#;
+    let reading = reading(text);
+    let all: Vec<_> = reading.recordings.iter().map(counts).collect();
+    assert_eq!(all, [[3, 2, 1, 0, 0], [3, 0, 3, 0, 0]]);
+    assert!(reading.recordings[0].name.ends_with("10.0.0.1, hop 1"));
+}
+
+#[test]
+fn what_a_kernel_smoothed_is_no_sample() {
+    let iperf = r#"{"start":{},"intervals":[
+        {"streams":[{"socket":5,"start":0,"end":1.0,"rtt":12565}]},
+        {"streams":[{"socket":5,"start":1,"end":2.0,"rtt":38598}]}],
+        "end":{"streams":[{"sender":{"socket":5,"min_rtt":3101}}]}}"#;
+    let ss = "1700000000.5\nESTAB 0 0 10.0.0.1:22 10.0.0.2:5555\n\
+              \t cubic wscale:7,7 rto:204 rtt:12.565/7 ato:40 minrtt:3.101\n\
+              1700000001.5\nESTAB 0 0 10.0.0.1:22 10.0.0.2:5555\n\
+              \t cubic wscale:7,7 rto:204 rtt:38.598/7 ato:40 minrtt:3.101\n";
+    for text in [iperf, ss] {
+        let delays = one(text);
+        assert_eq!((delays.measure, delays.send_times), (Measure::Smoothed, SendTimes::Recorded));
+        assert_eq!(counts(&delays)[..3], [2, 2, 0]);
+        assert_eq!(delays.probes[1].rtt.unwrap().as_nanos(), 38_598_000);
+        assert_eq!(delays.probes[1].sent.as_nanos(), 1_000_000_000);
+        assert!(delays.notes[1].contains("3.101 ms"), "{:?}", delays.notes);
+    }
+}
+
+#[test]
+fn qlog_has_samples_in_latest_rtt_whatever_its_draft() {
+    let event = |at: u32, ms: u32| {
+        format!(
+            r#"{{"time":{at},"name":"recovery:metrics_updated","data":{{"latest_rtt":{ms},"smoothed_rtt":1}}}}"#
+        )
+    };
+    let list = |at: u32, ms: u32| {
+        format!(r#"["{at}","recovery","metrics_updated",{{"latest_rtt":{ms}}}]"#)
+    };
+    let texts = [
+        format!(
+            r#"{{"qlog_version":"0.3","traces":[{{"events":[{},{}]}}]}}"#,
+            event(40, 20),
+            event(90, 30)
+        ),
+        format!(
+            "\u{1e}{{\"qlog_version\":\"0.3\",\"qlog_format\":\"JSON-SEQ\",\"trace\":{{}}}}\n\u{1e}{}\n\u{1e}{}\n",
+            event(40, 20),
+            event(90, 30)
+        ),
+        format!(
+            r#"{{"qlog_version":"draft-01","traces":[{{"event_fields":["relative_time","CATEGORY","EVENT_TYPE","DATA"],"events":[{},{}]}}]}}"#,
+            list(40, 20),
+            list(90, 30)
+        ),
+    ];
+    for text in texts {
+        let delays = one(&text);
+        let told: Vec<_> = delays
+            .probes
+            .iter()
+            .map(|probe| (probe.sent.as_nanos(), probe.rtt.unwrap().as_nanos()))
+            .collect();
+        assert_eq!(told, [(0, 20_000_000), (40_000_000, 30_000_000)], "{text}");
+        assert_eq!(delays.measure, Measure::RoundTrip);
+    }
+}
+
+#[test]
+fn pings_of_scamper_and_of_fping_are_read() {
+    let scamper = r#"{"type":"cycle-start","id":1}
+{"type":"ping","dst":"10.0.0.1","probe_size":84,"ping_sent":4,"wait":1,"responses":[
+{"seq":0,"rtt":20.5,"tx":{"sec":100,"usec":5}},{"seq":2,"rtt":21.5,"tx":{"sec":102,"usec":5}},{"seq":2,"rtt":29}]}"#;
+    let scamper = scamper.replace("[\n", "[").replace(",\n", ",");
+    let delays = one(&scamper);
+    assert_eq!(counts(&delays), [4, 2, 2, 0, 1]);
+    assert_eq!(delays.probes[2].sent.as_nanos(), 2_000_000_000);
+    let fping = "{\"resp\":{\"host\":\"a\",\"seq\":0,\"size\":64,\"rtt\":0.5}}\n\
+                 {\"timeout\":{\"host\":\"a\",\"seq\":1}}\n{\"summary\":{\"host\":\"a\",\"xmt\":3,\"rcv\":1}}\n";
+    assert_eq!(counts(&one(fping))[..3], [3, 1, 2]);
+}
+
+#[test]
+fn what_is_cut_off_or_of_another_tool_is_an_error_that_says_so() {
+    for (text, says) in [
+        (r#"{"round_trips":[{"seqno":0,"lost":"#, "cut off"),
+        (r#"{"name":"x","version":3}"#, "keys are name, version"),
+        (r#"{"type":"tracelb","dst":"x"}"#, "traceroute"),
+    ] {
+        let error = read("x", text.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}

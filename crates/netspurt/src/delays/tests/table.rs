@@ -1,0 +1,119 @@
+//! Tables.
+
+use super::{counts, one, reading};
+use crate::delays::{Columns, Hints, Measure, Order, SendTimes, read, read_as};
+use crate::record::{Column, Data, Table, write_table};
+
+#[test]
+fn separators_units_and_marks_of_loss_are_found() {
+    let tables = [
+        "seq,rtt_ms\n1,20.5\n2,*\n4,21\n4,22\n",
+        "seq;rtt [ms]\n1;20,5\n2;\n4;21\n4;22\n",
+        "icmp_seq\tlatency (us)\n1\t20500\n2\t-1\n4\t21000\n4\t22000\n",
+        "# seq delay_ns\n1 20500000\n2 nan\n4 21000000\n4 22000000\n",
+        "\"seq\",\"RTT_s\",\"lost\"\n\"1\",\"0.0205\",\"false\"\n2,9,true\n4,0.021,0\n4,0.022,0\n",
+    ];
+    for text in tables {
+        let delays = one(text);
+        assert_eq!(counts(&delays), [4, 2, 2, 0, 1], "{text}");
+        assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 20_500_000);
+        assert_eq!(delays.send_times, SendTimes::Unknown);
+    }
+}
+
+#[test]
+fn times_of_sending_are_read_in_the_unit_their_size_shows() {
+    for (first, second) in [
+        ("1700000000.5", "1700000001"),
+        ("1700000000500", "1700000001000"),
+        ("2023-11-14T22:13:20.5Z", "2023-11-14T22:13:21Z"),
+    ] {
+        let delays = one(&format!("timestamp,rtt_ms\n{first},20\n{second},21\n"));
+        assert_eq!(delays.send_times, SendTimes::Recorded);
+        assert_eq!(delays.probes[1].sent.as_nanos(), 500_000_000, "{first}");
+    }
+}
+
+#[test]
+fn one_way_delays_are_told_from_round_trips() {
+    let text = "pub_time(ms) sub_time(ms) delay(ms)\n1722584771162 1722584771194 32\n\
+                1722584771216 1722584771233 17\n";
+    let delays = one(text);
+    assert_eq!((delays.measure, delays.probes[1].sent.as_nanos()), (Measure::OneWay, 54_000_000));
+    let paced = one("12\n12\n16\n");
+    assert_eq!((paced.measure, paced.probes[2].sent.as_nanos()), (Measure::OneWay, 20_000_000));
+}
+
+#[test]
+fn users_name_columns_or_count_them() {
+    let text = b"a|b\n";
+    assert!(read("x", text).is_err());
+    let text = b"node,left,x\nA,0,1500\nB,0,1600\nA,1,oops\nA,2,-1\n";
+    let named = |key: &str| Some(key.to_owned());
+    let columns = Columns {
+        rtt: named("x"),
+        sent: named("2"),
+        group: named("node"),
+        unit: named("us"),
+        ..Columns::default()
+    };
+    let hints = Hints { columns: columns.clone(), ..Hints::default() };
+    let reading = read_as("x", text, &hints).unwrap();
+    let all: Vec<_> = reading.recordings.iter().map(counts).collect();
+    assert_eq!(all, [[2, 1, 1, 0, 0], [1, 1, 0, 0, 0]]);
+    assert_eq!(reading.recordings[0].probes[0].rtt.unwrap().as_nanos(), 1_500_000);
+    assert_eq!((reading.malformed.len(), reading.malformed[0].line), (1, 4));
+    let wrong = Hints { columns: Columns { rtt: named("y"), ..columns }, ..Hints::default() };
+    let error = read_as("x", text, &wrong).unwrap_err().to_string();
+    assert_eq!(error, "x: no column `y`: the columns are node, left, x");
+}
+
+#[test]
+fn rows_without_names_are_read_by_their_shape() {
+    let delays = one("1694477135.68\t1\t44.5\n1694477135.83\t2\t-1\n1694477135.98\t4\t40.5\n");
+    assert_eq!(counts(&delays)[..3], [4, 2, 2]);
+    assert_eq!(delays.send_times, SendTimes::Recorded);
+}
+
+#[test]
+fn pingplotter_tells_the_target_in_its_last_column() {
+    let text = "\u{feff}\u{feff}Host Information\n1,,-\n2,a,10.0.0.1\nSample Information\n\
+                2025-11-26 17:36:26Z,1.21,24.35\n2025-11-26 17:36:29Z,*,*\n\
+                2025-11-26 17:36:32Z,1.2,N/A\n";
+    let delays = one(text);
+    assert_eq!(counts(&delays)[..3], [2, 1, 1]);
+    assert_eq!(delays.probes[1].sent.as_nanos(), 3_000_000_000);
+}
+
+#[test]
+fn our_own_volleys_are_read_from_parquet_and_from_csv() {
+    let columns = vec![
+        Column::new("t_ns", Data::I64(vec![0, 30_000_000_000, 60_000_000_000, 60_100_000_000])),
+        Column::new("flow", Data::Text { codes: vec![0; 4], texts: ["a".to_owned()].into() }),
+        Column::new("number", Data::U32(vec![1, 2, 3, 4])),
+        Column::new("size_bytes", Data::U16(vec![60; 4])),
+        Column::new("rtt_ns", Data::OptionalI64(vec![Some(40_000_000), None, None, None])),
+        Column::new("lost", Data::Bool(vec![false, true, true, false])),
+        Column::new("late_ns", Data::OptionalI64(vec![None, Some(31_000_000_000), None, None])),
+        Column::new("duplicates", Data::U32(vec![1, 0, 0, 0])),
+    ];
+    let file = write_table(&Table::new("volleys", columns), Vec::new()).unwrap();
+    let csv = "t_ns,flow,number,size_bytes,rtt_ns,lost,late_ns,duplicates\n\
+               0,a,1,60,40000000,false,,1\n30000000000,a,2,60,,true,31000000000,0\n\
+               60000000000,a,3,60,,true,,0\n60100000000,a,4,60,,false,,0\n";
+    for bytes in [&file[..], csv.as_bytes()] {
+        let reading = read("x", bytes).unwrap();
+        let delays = &reading.recordings[0];
+        // The last request was still waited for.
+        assert_eq!(counts(delays), [3, 2, 1, 1, 1]);
+        assert_eq!((delays.order, delays.probes[1].wire_bytes), (Order::Sequence, 60));
+        assert_eq!(delays.probes[2].sent.as_nanos(), 60_000_000_000);
+    }
+    assert!(read("x", &file[..file.len() - 9]).is_err());
+}
+
+#[test]
+fn a_table_without_delays_is_an_error() {
+    assert!(read("x", b"a,b\n1,2\n").is_err());
+    assert!(reading("rtt\n20\n").malformed.is_empty());
+}
