@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from netspurt.delays import Delays, read_delays
     from netspurt.run import Run, RunError, open_run
     from netspurt.scenario import Scenario, load, new_scenario
+    from netspurt.surrogate import Row
     from netspurt.table import Table
     from netspurt.timers import Replay, replay
 
@@ -26,6 +27,7 @@ __all__ = [
     "Delays",
     "DelaysError",
     "Replay",
+    "Row",
     "Run",
     "RunError",
     "Scenario",
@@ -45,6 +47,7 @@ _LATER = {
     "Delays": "delays",
     "DelaysError": "_core",
     "Replay": "timers",
+    "Row": "surrogate",
     "Run": "run",
     "RunError": "run",
     "Scenario": "scenario",

@@ -181,7 +181,6 @@ class Delays:
         """Octets of each probe on the wire, shape (n,); zero where unknown."""
         return self._core.wire_bytes()
 
-
     @property
     def rtt_ns(self) -> np.ma.MaskedArray[Any, np.dtype[np.int64]]:
         """The delays in whole nanoseconds, shape (n,); masked where lost."""

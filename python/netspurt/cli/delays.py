@@ -49,7 +49,9 @@ def delays(
     readings: dict[str, Recordings | Exception] = {}
     for file in files:
         try:
-            readings[str(file)] = read_delays(file, format=format_, columns=named, interval=interval)
+            readings[str(file)] = read_delays(
+                file, format=format_, columns=named, interval=interval
+            )
         except (ValueError, OSError) as error:
             readings[str(file)] = error
     if as_json:
