@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from netspurt.estimators import check_estimator, estimator
     from netspurt.run import Run, RunError, open_run
     from netspurt.scenario import Scenario, load, new_scenario
+    from netspurt.surrogate import Row
     from netspurt.table import Table
     from netspurt.timers import Replay, replay
 
@@ -35,6 +36,7 @@ __all__ = [
     "Estimator",
     "EstimatorError",
     "Replay",
+    "Row",
     "Run",
     "RunError",
     "Scenario",
@@ -58,6 +60,7 @@ _LATER = {
     "Replay": "timers",
     "Estimator": "_core",
     "EstimatorError": "_core",
+    "Row": "surrogate",
     "Run": "run",
     "RunError": "run",
     "Scenario": "scenario",

@@ -56,7 +56,7 @@ class Row:
     name: str = "row"
 
     def surrogate(self, structure: Structure = "glitches", *, seed: int = 1) -> Delays:
-        """Return a recording that fits the row, whose delays follow each other as a structure has it.
+        """Return a recording that fits the row, with its delays in the order of a structure.
 
         Mean and spread fit to the rounding of nanoseconds, and the number of losses exactly. The
         same row, structure and seed give the same recording on every machine.

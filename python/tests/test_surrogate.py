@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from netspurt import _core
 from netspurt.analysis import adaptations, contradictions, find_glitches
+from netspurt.delays import Delays
 from netspurt.papers import read_paper
 from netspurt.papers.data import PaperError
 from netspurt.papers.recordings import Recordings, answered_ns
 from netspurt.papers.tables import aliases
+from netspurt.surrogate import Row, Structure
 
-STRUCTURES = ("independent", "glitches", "levels", "queue")
+STRUCTURES: tuple[Structure, ...] = ("independent", "glitches", "levels", "queue")
 
 
-def surrogate(structure: str = "glitches", seed: int = 1, **row: object) -> _core.Delays:
-    usual: dict[str, object] = {
-        "name": "path",
-        "probes": 512,
-        "mean_ns": 1_000_000_000,
-        "cov": 0.4,
-        "lost": 9,
-        "burst": 1,
-        "lengths": [40],
-        "line": [],
-        "glitches": 3,
-    }
-    return _core.surrogate(structure, seed, **(usual | row))  # type: ignore[arg-type]
+#: A path of a second, a few losses.
+ROW = Row(mean=1.0, cov=0.4, lost=9)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +45,7 @@ def test_every_printed_row_has_recordings_of_its_mean_spread_and_losses(
 
 def test_a_replay_of_a_recording_keeps_to_the_identities(recordings: Recordings) -> None:
     row = recordings.rows["FACC"]
-    sums = _core.replay(recordings.made("FACC", recordings.variants[0])[0], "mills").account()
+    sums = sums_of(recordings.made("FACC", recordings.variants[0])[0], "mills")
     assert sums["total_ns"] == sums["good_ns"] + sums["waited_ns"] + sums["needless_ns"]
     assert (sums["probes"], sums["lost"]) == (512, 196)
     assert int(sums["mean_ns"] / 1e6) == row.account.mean_ms
@@ -69,35 +61,40 @@ def test_every_host_of_the_tables_is_catalogued(recordings: Recordings) -> None:
 
 
 def test_planted_glitches_are_found_in_a_surrogate() -> None:
-    made = surrogate(cov=0.7, glitches=4, lost=0, seed=3)
+    made = replace(ROW, cov=0.7, glitches=4, lost=0).surrogate("glitches", seed=3)
     note = next(note for note in made.notes if note.startswith("glitches begin"))
     planted = [int(word) for word in note.rpartition("probes ")[2].split(", ")]
-    found = find_glitches(made.rtt_ns() / 1e9)
+    found = find_glitches(made.rtt_s)
     assert all(any(abs(g.start - start) <= 3 for start in planted) for g in found)
     assert len(found) >= len(planted) - 1
 
 
 def test_a_row_that_makes_no_sense_is_refused_by_name() -> None:
     for row, words in (
-        ({"cov": -1.0}, "cov = -1"),
-        ({"lost": 511}, "lost = 511"),
-        ({"lengths": [1, 2, 3]}, "lengths = "),
-        ({"lengths": [30], "line": [(40, 10), (256, 20)]}, "from 40 to 256 B"),
+        (replace(ROW, cov=-1.0), "cov = -1"),
+        (replace(ROW, lost=511), "lost = 511"),
+        (replace(ROW, lost=-1), "lost = -1"),
+        (replace(ROW, mean=-1.0), "mean = -1"),
+        (replace(ROW, mean=31.0), "mean = 31"),
+        (replace(ROW, lengths=30, line=[(40, 0.1), (256, 0.2)]), "from 40 to 256 B"),
     ):
         with pytest.raises(ValueError, match=words):
-            surrogate(**row)
+            row.surrogate()
     with pytest.raises(ValueError, match=r"structure = \"waves\": there are independent"):
-        surrogate("waves")
+        ROW.surrogate("waves")  # type: ignore[arg-type]
 
 
 #: A path on which 256 octets take five times as long as 40.
-STEEP = [(40, 100_000_000), (256, 500_000_000)]
+STEEP = ((40, 0.1), (256, 0.5))
 
 
-def taught(law: str, made: _core.Delays) -> list[int | None]:
-    delays: NDArray[np.float64] = np.where(made.rtt_ns() < 0, np.nan, made.rtt_ns()) / 1e9
-    waits = _core.replay(made, law).wait_ns() / 1e9
-    changes = adaptations(made.wire_bytes(), delays, waits)
+def sums_of(made: Delays, law: str) -> dict[str, float]:
+    return _core.replay(made._core, law).account()
+
+
+def taught(law: str, made: Delays) -> list[int | None]:
+    waits = _core.replay(made._core, law).wait_ns() / 1e9
+    changes = adaptations(made.wire_bytes, made.rtt_s, waits)
     return [change.samples for change in changes if change.octets == (40, 256)]
 
 
@@ -106,23 +103,21 @@ def test_after_short_packets_a_timer_takes_some_long_ones_to_learn() -> None:
 
     E is then 1.5, 1.94, 2.32, 2.66. A timer that heeds lengths knows once it has seen both.
     """
-    steady = surrogate("independent", cov=0.001, lost=0, probes=900, lengths=[40, 150, 256, 150])
-    delays = np.where(steady.wire_bytes() == 40, 1, 5) * steady.rtt_ns()
-    steps = _core.Delays("steps", delays, None, steady.wire_bytes(), "sequence")
+    octets = replace(ROW, probes=900, lengths=((40, 150), (256, 150))).surrogate().wire_bytes
+    assert (octets[:150] == 40).all()
+    assert (octets[150:300] == 256).all()
+    steps = Delays.of(np.where(octets == 40, 0.1, 0.5), wire_bytes=octets)
     assert taught("mills", steps) == [2, 2, 2]
     assert taught("mills-single", steps) == [4, 4, 4]
-    assert taught("mills:by_length=true", steps)[1:] == [0, 0]
+    assert taught("mills:by_length=true", steps) == [2, 0, 0]
 
 
 def test_a_timer_that_heeds_lengths_sends_no_more_again_and_is_no_less_efficient() -> None:
-    """Where what the length costs is what delays differ by; noise besides is another matter."""
+    """Where most of what delays differ by is what the length costs."""
+    row = Row(mean=1.0, cov=0.48, lost=5, lengths=(40, 256), line=STEEP, probes=2000)
     for structure in STRUCTURES:
-        made = surrogate(
-            structure, cov=0.48, lost=5, lengths=[40, 256], line=STEEP, probes=2000, seed=2
-        )
-        plain, heeding = (
-            _core.replay(made, law).account() for law in ("mills", "mills:by_length=true")
-        )
+        made = row.surrogate(structure, seed=2)
+        plain, heeding = (sums_of(made, law) for law in ("mills", "mills:by_length=true"))
         assert heeding["needless"] <= plain["needless"], structure
         assert heeding["efficiency"] >= plain["efficiency"], structure
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netspurt import _core
 from netspurt.delays import Delays
 from netspurt.papers.data import Paper, PaperError
 from netspurt.papers.tables import (
@@ -20,7 +21,7 @@ from netspurt.papers.tables import (
     path_of,
     path_rows,
 )
-from netspurt.surrogate import Row, Structure, two_gain_grid
+from netspurt.surrogate import Row, Structure
 
 #: Weights F1 of the estimate against lower samples and F2 against others, factor G.
 Setting = tuple[float, float, float]
@@ -111,7 +112,7 @@ class Recordings:
         if key not in self._replayed:
             made = self.made(name, variant)
             axes = (list(falling), list(rising), list(g))
-            results = [two_gain_grid(recording, *axes) for recording in made]
+            results = [_core.two_gain_grid(recording._core, *axes) for recording in made]
             lost = self.rows[name].account.lost
             self._replayed[key] = _summed(made, np.array(results, dtype=float), lost)
         return self._replayed[key]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from netspurt import _core
 from netspurt.analysis import Interval, block_bootstrap
+from netspurt.delays import Delays
 from netspurt.papers.bench import Bench
 from netspurt.papers.recordings import Recordings, Setting, Variant, answered_ns
 from netspurt.papers.registry import Measured, registered
@@ -292,7 +293,7 @@ def _law_ahead(
     """Return by how many points of efficiency the first law is ahead, and both counts a run."""
     variant, names = where
     sums = [
-        [[_core.replay(recording, law).account() for law in laws] for recording in made]
+        [[_core.replay(recording._core, law).account() for law in laws] for recording in made]
         for made in (recordings.made(name, variant) for name in names)
     ]
     efficiency, needless = (
@@ -329,9 +330,8 @@ def _waits(law: str, delays: str) -> tuple[NDArray[np.float64], NDArray[np.float
     for word in delays.split(","):
         delay, _, times = word.partition("x")
         values += [float(delay)] * int(times or 1)
-    trips = np.array([round(1e9 * delay) for delay in values], dtype=np.int64)
-    recording = _core.Delays("delays", trips, None, None, "sequence")
-    return np.array(values), _core.replay(recording, law).wait_ns() / 1e9
+    recording = Delays.of(values, order="sequence")
+    return np.array(values), _core.replay(recording._core, law).wait_ns() / 1e9
 
 
 @registered
