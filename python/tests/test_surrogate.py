@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from netspurt import _core
 from netspurt.analysis import adaptations, contradictions, find_glitches
-from netspurt.delays import Delays
+from netspurt.delays import Delays, read_delays
 from netspurt.papers import read_paper
 from netspurt.papers.data import PaperError
 from netspurt.papers.recordings import Recordings, answered_ns
 from netspurt.papers.tables import aliases
 from netspurt.surrogate import Row, Structure
+from netspurt.timers import replay, save_records
 
 STRUCTURES: tuple[Structure, ...] = ("independent", "glitches", "levels", "queue")
 
@@ -120,6 +122,19 @@ def test_a_timer_that_heeds_lengths_sends_no_more_again_and_is_no_less_efficient
         plain, heeding = (sums_of(made, law) for law in ("mills", "mills:by_length=true"))
         assert heeding["needless"] <= plain["needless"], structure
         assert heeding["efficiency"] >= plain["efficiency"], structure
+
+
+def test_a_replays_table_gives_the_same_sums_elsewhere(tmp_path: Path) -> None:
+    row = replace(ROW, lengths=(40, 256), line=STEEP)
+    made = row.surrogate("queue", seed=4)
+    laws = ["mills", "mills-single"]
+    file = save_records([replay(made, laws, order="sequence")], tmp_path / "replay.parquet")
+    (back,) = read_delays(file)
+    for law in laws:
+        ours, theirs = (
+            _core.replay(one._core, law, order="sequence").account() for one in (made, back)
+        )
+        assert ours == theirs
 
 
 def test_a_paper_without_surrogates_says_so() -> None:
