@@ -351,7 +351,7 @@ def test_a_place_that_cannot_be_is_called_by_the_name_given(netspurt: Command) -
 @pytest.mark.parametrize(
     ("words", "names"),
     [
-        ("netspurt papers show rf", "rfc2416"),
+        ("netspurt papers show rfc2", "rfc2416"),
         ("netspurt papers check --explain rfc2416.iw4.d", "rfc2416.iw4.drops"),
         ("netspurt plot x --kind tim", "time-sequence"),
     ],

@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use netspurt::delays::{Reading, read};
+use netspurt::delays::{Order, Reading, read};
+use netspurt::record::{Column, Data, Table, write_table};
 
 fn shared() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/delays");
@@ -76,4 +77,33 @@ fn our_own_recordings_have_their_counts() {
         let reading = read(file, &fs::read(data.join(file)).unwrap()).unwrap();
         assert_eq!((counts(&reading), reading.malformed), (expected, vec![]), "{file}");
     }
+}
+
+#[test]
+fn our_own_volleys_are_read_from_parquet_and_from_csv() {
+    let columns = vec![
+        Column::new("t_ns", Data::I64(vec![0, 30_000_000_000, 60_000_000_000, 60_100_000_000])),
+        Column::new("flow", Data::Text { codes: vec![0; 4], texts: ["a".to_owned()].into() }),
+        Column::new("number", Data::U32(vec![1, 2, 3, 4])),
+        Column::new("size_bytes", Data::U16(vec![60; 4])),
+        Column::new("rtt_ns", Data::OptionalI64(vec![Some(40_000_000), None, None, None])),
+        Column::new("lost", Data::Bool(vec![false, true, true, false])),
+        Column::new("late_ns", Data::OptionalI64(vec![None, Some(31_000_000_000), None, None])),
+        Column::new("duplicates", Data::U32(vec![1, 0, 0, 0])),
+    ];
+    let file = write_table(&Table::new("volleys", columns), Vec::new()).unwrap();
+    let csv = "t_ns,flow,number,size_bytes,rtt_ns,lost,late_ns,duplicates\n\
+               0,a,1,60,40000000,false,,1\n30000000000,a,2,60,,true,31000000000,0\n\
+               60000000000,a,3,60,,true,,0\n60100000000,a,4,60,,false,,0\n";
+    for bytes in [&file[..], csv.as_bytes()] {
+        let reading = read("x", bytes).unwrap();
+        let delays = &reading.recordings[0];
+        // The last request was still waited for.
+        let (sent, late) = (delays.sent(), delays.late());
+        assert_eq!((sent, delays.received(), delays.lost()), (3, 2, 1));
+        assert_eq!((late, delays.duplicates), (1, 1));
+        assert_eq!((delays.order, delays.probes[1].wire_bytes), (Order::Sequence, 60));
+        assert_eq!(delays.probes[2].sent.as_nanos(), 60_000_000_000);
+    }
+    assert!(read("x", &file[..file.len() - 9]).is_err());
 }

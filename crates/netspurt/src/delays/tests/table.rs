@@ -2,7 +2,6 @@
 
 use super::{counts, one, reading};
 use crate::delays::{Columns, Hints, Measure, Order, SendTimes, read, read_as};
-use crate::record::{Column, Data, Table, write_table};
 
 #[test]
 fn separators_units_and_marks_of_loss_are_found() {
@@ -83,33 +82,6 @@ fn pingplotter_tells_the_target_in_its_last_column() {
     let delays = one(text);
     assert_eq!(counts(&delays)[..3], [2, 1, 1]);
     assert_eq!(delays.probes[1].sent.as_nanos(), 3_000_000_000);
-}
-
-#[test]
-fn our_own_volleys_are_read_from_parquet_and_from_csv() {
-    let columns = vec![
-        Column::new("t_ns", Data::I64(vec![0, 30_000_000_000, 60_000_000_000, 60_100_000_000])),
-        Column::new("flow", Data::Text { codes: vec![0; 4], texts: ["a".to_owned()].into() }),
-        Column::new("number", Data::U32(vec![1, 2, 3, 4])),
-        Column::new("size_bytes", Data::U16(vec![60; 4])),
-        Column::new("rtt_ns", Data::OptionalI64(vec![Some(40_000_000), None, None, None])),
-        Column::new("lost", Data::Bool(vec![false, true, true, false])),
-        Column::new("late_ns", Data::OptionalI64(vec![None, Some(31_000_000_000), None, None])),
-        Column::new("duplicates", Data::U32(vec![1, 0, 0, 0])),
-    ];
-    let file = write_table(&Table::new("volleys", columns), Vec::new()).unwrap();
-    let csv = "t_ns,flow,number,size_bytes,rtt_ns,lost,late_ns,duplicates\n\
-               0,a,1,60,40000000,false,,1\n30000000000,a,2,60,,true,31000000000,0\n\
-               60000000000,a,3,60,,true,,0\n60100000000,a,4,60,,false,,0\n";
-    for bytes in [&file[..], csv.as_bytes()] {
-        let reading = read("x", bytes).unwrap();
-        let delays = &reading.recordings[0];
-        // The last request was still waited for.
-        assert_eq!(counts(delays), [3, 2, 1, 1, 1]);
-        assert_eq!((delays.order, delays.probes[1].wire_bytes), (Order::Sequence, 60));
-        assert_eq!(delays.probes[2].sent.as_nanos(), 60_000_000_000);
-    }
-    assert!(read("x", &file[..file.len() - 9]).is_err());
 }
 
 #[test]
