@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         DelaysError,
         Estimator,
         EstimatorError,
+        ReplayError,
         ScenarioError,
         __version__,
     )
@@ -36,6 +37,7 @@ __all__ = [
     "Estimator",
     "EstimatorError",
     "Replay",
+    "ReplayError",
     "Row",
     "Run",
     "RunError",
@@ -58,6 +60,7 @@ _LATER = {
     "Delays": "delays",
     "DelaysError": "_core",
     "Replay": "timers",
+    "ReplayError": "_core",
     "Estimator": "_core",
     "EstimatorError": "_core",
     "Row": "surrogate",

@@ -165,21 +165,21 @@ class Replay:
         """
         a, b = (self.laws.index(law) for law in (first, second))
 
-        def needless(sums: Floats) -> Floats:
-            share: Floats = (sums[2 + 2 * a] - sums[2 + 2 * b]) / sums[1]
-            return share
-
-        def timer(sums: Floats) -> Floats:
-            mean: Floats = (sums[3 + 2 * a] - sums[3 + 2 * b]) / sums[0]
-            return mean
-
-        share = self._resamples.interval(needless)
+        share = self._resamples.interval(lambda s: _needless_share(s, a) - _needless_share(s, b))
         ones, others = (_needless(self.delays, law.waits) for law in (first, second))
         only = (int(np.sum(ones & ~others)), int(np.sum(others & ~ones)))
         if share.sign and _could_be_chance(*only):
             ends = (min(share.low, 0.0), max(share.high, 0.0))
             share = Interval(share.value, *ends, share.level, share.block)
-        return share, self._resamples.interval(timer)
+        return share, self._resamples.interval(lambda s: _mean_timer(s, a) - _mean_timer(s, b))
+
+    def versus(self, first: Law, second: Law) -> Versus:
+        """Return whether a law is more efficient than another, by RFC 889's measure."""
+        a, b = (self.laws.index(law) for law in (first, second))
+        ahead = self._resamples.interval(lambda s: _efficiency(s, a) - _efficiency(s, b))
+        if _same_waits(first, second):
+            ahead = Interval(0.0, 0.0, 0.0, ahead.level, ahead.block)
+        return Versus(first, second, ahead)
 
     def front(self) -> list[Law]:
         """Return the laws that no other one beats in both needless resends and mean timer."""
@@ -206,6 +206,34 @@ class Replay:
         from netspurt.plots.replay import ReplayPlots
 
         return ReplayPlots(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Versus:
+    """Two laws on one recording.
+
+    Attributes
+    ----------
+    first, second
+        The laws.
+    ahead
+        By how much the first one's efficiency is above the second's.
+    """
+
+    first: Law
+    second: Law
+    ahead: Interval
+
+    @property
+    def verdict(self) -> str:
+        """`better`, `worse`, or `cannot tell`, of the first; `same` where no timer differs."""
+        if _same_waits(self.first, self.second):
+            return "same"
+        return {1: "better", -1: "worse", 0: "cannot tell"}[self.ahead.sign]
+
+
+def _same_waits(first: Law, second: Law) -> bool:
+    return bool(np.array_equal(first.waits, second.waits))
 
 
 def replay(  # noqa: PLR0913 - each is a choice of its own
@@ -242,9 +270,11 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
 
     Raises
     ------
-    ValueError
-        When a law is unknown, or the recording cannot be replayed: no probes, smoothed values,
-        no times of sending for the causal order.
+    ReplayError
+        When the recording cannot be replayed: no probes, smoothed values, no times of sending
+        for the causal order.
+    EstimatorError
+        When a law, or a constant of it, is unknown or none.
 
     Examples
     --------
@@ -299,7 +329,7 @@ def grid_front(
     >>> import netspurt as ns
     >>> path = ns.Delays.of([0.1, 0.1, 0.15, 0.1, 0.25], every=1.0)
     >>> grid_front(path, "mills:g=1..3/5")
-    (['mills:g=1', 'mills:g=1.5', 'mills:g=2.5'], 5)
+    (['mills:g=5/2', 'mills:g=3/2', 'mills:g=1'], 5)
     """
     axes = two_gain_axes(grid)
     if axes is not None and clock == "exact" and not told:
@@ -330,16 +360,18 @@ def _needless(delays: Delays, waits: Floats) -> NDArray[np.bool_]:
 
 
 def _resamples(delays: Delays, waits: list[Floats], seed: int) -> tuple[Resamples, int]:
-    """Return resampled sums: probes, answers, then for each law needless resends and timers."""
+    """Return resampled sums of what `_SHARED` and `_OWN` tell, and how long blocks are."""
     rtt = delays.rtt_s
     flags = [_needless(delays, one) for one in waits]
     # Neighbours resemble each other as far as delays, and what exceeds timers, do.
     length = max(block_length(column) for column in [rtt, *(f.astype(float) for f in flags)])
     length = max(1, min(length, len(rtt) // 10))
     step = -(-len(rtt) // BINS)
-    columns = [np.ones(len(rtt)), ~np.isnan(rtt)]
+    lost = np.isnan(rtt)
+    good = np.where(lost, 0.0, rtt)
+    columns = [np.ones(len(rtt)), ~lost, good]
     for one, flag in zip(waits, flags, strict=True):
-        columns += [flag, one]
+        columns += [flag, one, flag * good, lost * one]
     edges = np.arange(0, len(rtt), step)
     binned = np.stack([np.add.reduceat(column.astype(float), edges) for column in columns])
     if binned.shape[1] == 1:
@@ -348,10 +380,32 @@ def _resamples(delays: Delays, waits: list[Floats], seed: int) -> tuple[Resample
     return drawn, length
 
 
+#: Sums that all laws share: probes, answers, delays.
+_SHARED = 3
+#: Sums of each law: needless resends, timers, delays of needless resends, waits of the lost.
+_OWN = 4
+
+
+def _needless_share(sums: Floats, law: int) -> Floats:
+    share: Floats = sums[_SHARED + _OWN * law] / sums[1]
+    return share
+
+
+def _mean_timer(sums: Floats, law: int) -> Floats:
+    mean: Floats = sums[_SHARED + _OWN * law + 1] / sums[0]
+    return mean
+
+
+def _efficiency(sums: Floats, law: int) -> Floats:
+    needless, waited = sums[_SHARED + _OWN * law + 2], sums[_SHARED + _OWN * law + 3]
+    share: Floats = sums[2] / (sums[2] + needless + waited)
+    return share
+
+
 def _law(core: _core.Replayed, place: int, delays: Delays, resamples: Resamples) -> Law:
     sums = core.account()
     needless, answered = int(sums["needless"]), delays.received - delays.untimed
-    share = resamples.interval(lambda s: s[2 + 2 * place] / s[1])
+    share = resamples.interval(lambda s: _needless_share(s, place))
     # A resend seen never, or once, says little of how rare it is, and a resample says less: the
     # interval is no narrower than Garwood's (1936) for a count.
     low, high = poisson_interval(needless)
@@ -375,7 +429,7 @@ def _law(core: _core.Replayed, place: int, delays: Delays, resamples: Resamples)
         bad_share=sums["bad_share"],
         waited_in_delays=sums["waited_in_delays"],
         needless_share=Interval(share.value, *ends, share.level, share.block),
-        timer=resamples.interval(lambda s: s[3 + 2 * place] / s[0]),
+        timer=resamples.interval(lambda s: _mean_timer(s, place)),
         _core=core,
     )
 

@@ -130,6 +130,11 @@ def test_a_replays_table_gives_the_same_sums_elsewhere(tmp_path: Path) -> None:
     laws = ["mills", "mills-single"]
     file = save_records([replay(made, laws, order="sequence")], tmp_path / "replay.parquet")
     (back,) = read_delays(file)
+    assert (back.sent, back.lost, back.duplicates) == (made.sent, made.lost, 0)
+    assert (back.order, back.measure) == (
+        "sequence",
+        "one-way" if made.measure == "one-way" else "round-trip",
+    )
     for law in laws:
         ours, theirs = (
             _core.replay(one._core, law, order="sequence").account() for one in (made, back)

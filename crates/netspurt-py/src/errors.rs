@@ -93,6 +93,13 @@ pub fn estimator_error(py: Python<'_>, error: &netspurt::rto::EstimatorError) ->
     set().map_or_else(|failed| failed, |()| raised)
 }
 
+create_exception!(
+    netspurt,
+    ReplayError,
+    PyValueError,
+    "A recording that cannot be replayed: no probes, smoothed values, no times of sending."
+);
+
 /// A file that cannot be written or read, or does not hold what it should.
 pub fn file_error(path: &str, error: impl Error) -> PyErr {
     PyOSError::new_err(format!("{path}: {error}"))

@@ -15,7 +15,7 @@ use netspurt_live::capability::{self, Capability};
 use pyo3::prelude::*;
 
 use delays::{Delays, read_delays};
-use errors::{DelaysError, EstimatorError, ScenarioError, ScriptError};
+use errors::{DelaysError, EstimatorError, ReplayError, ScenarioError, ScriptError};
 use estimator::{Estimator, Sample, drive};
 use replay::{Replayed, adapt, replay_records, two_gain_front, two_gain_grid};
 use scenario::{Results, Scenario, Simulation};
@@ -52,6 +52,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Table>()?;
     module.add_class::<Script>()?;
     module.add_class::<Played>()?;
+    module.add("ReplayError", module.py().get_type::<ReplayError>())?;
     module.add("DelaysError", module.py().get_type::<DelaysError>())?;
     module.add_class::<Delays>()?;
     module.add_class::<Replayed>()?;

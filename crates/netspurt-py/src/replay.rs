@@ -14,12 +14,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::delays::{Delays, order_name, order_named};
-use crate::errors::estimator_error;
+use crate::errors::{ReplayError, estimator_error};
 use crate::estimator::{Adapter, Estimator, Failure};
 use crate::table::Table;
 
-fn refused(error: impl ToString) -> PyErr {
-    PyValueError::new_err(error.to_string())
+fn refused(error: core::ReplayError) -> PyErr {
+    ReplayError::new_err(error.to_string())
 }
 
 /// A law replayed on a recording.
@@ -94,7 +94,7 @@ fn clock_named(name: &str) -> PyResult<Clock> {
             .ok()
             .and_then(|tick| Clock::ticking(tick, Duration::ZERO))
             .ok_or_else(|| {
-                refused(format!(
+                PyValueError::new_err(format!(
                     "clock = {name:?}: it is `exact`, `linux`, or the length of a tick, as `10 ms`"
                 ))
             }),
@@ -217,8 +217,13 @@ const fn row(s: &core::Setting) -> Setting {
 /// longer below the new delay, samples until it stays within a tenth of where it settles, the
 /// timer before and the settled one, in nanoseconds.
 #[pyfunction]
-pub fn adapt(estimator: &str, from_ns: u64, to_ns: u64) -> PyResult<(u32, u32, u64, u64)> {
-    let mut law = EstimatorConfig::parse(estimator).map_err(refused)?.build();
+pub fn adapt(
+    py: Python<'_>,
+    estimator: &str,
+    from_ns: u64,
+    to_ns: u64,
+) -> PyResult<(u32, u32, u64, u64)> {
+    let mut law = EstimatorConfig::parse(estimator).map_err(|e| estimator_error(py, &e))?.build();
     let (from, to) = (Duration::from_nanos(from_ns), Duration::from_nanos(to_ns));
     let found = core::adapt(law.as_mut(), from, to);
     let timers = (found.timers.0.as_nanos(), found.timers.1.as_nanos());

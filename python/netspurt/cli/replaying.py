@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from netspurt import _core
 from netspurt.cli.options import one_of
-from netspurt.cli.output import columns, paint, print_json, width, wrapped
+from netspurt.cli.output import columns, complain, paint, print_json, width, wrapped
 
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
@@ -65,33 +67,72 @@ def replay(
     rfc889: Annotated[
         bool, typer.Option("--rfc889", help="Print each line as the table of RFC 889 has it.")
     ] = False,
+    versus: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Tell of each timer whether it is more efficient than this one."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
 ) -> None:
     """Replay retransmission timers on recorded delays, and say which to take."""
-    from netspurt.delays import read_delays
     from netspurt.timers import USUAL
-    from netspurt.timers import replay as run
 
-    named = estimators or list(USUAL)
-    replays = []
-    for file in files:
-        found = read_delays(file, format=read_as, interval=interval)
-        said = list(_left_out(file, found.malformed))
-        for one in found:
-            laws, notes = _laws(one, named, order=order, clock=clock, told=told)
-            replays.append(run(one, laws, order=order, clock=clock, told=told))
-            said += notes
-        for line in said if not as_json else ():
-            typer.echo(line, err=True)
+    named = [*(estimators or USUAL), *([versus] if versus else [])]
+    how = _How(order, clock, told, read_as, interval, quiet=as_json)
+    replays, wrong = _replays(files, named, how)
     if as_json:
-        print_json([_as_data(judged) for judged in replays])
+        print_json([_as_data(judged, versus) for judged in replays])
     else:
-        for line in _report(replays, rfc889=rfc889):
+        lines = _versus_lines(replays) if versus else _report(replays, rfc889=rfc889)
+        for line in lines:
             typer.echo(line)
-    if out is not None:
+    if out is not None and replays:
         for path in _save(replays, out):
             if not as_json:
                 typer.echo(path)
+    if wrong:
+        raise typer.Exit(2)
+
+
+@dataclass(frozen=True)
+class _How:
+    """How files are read and replayed."""
+
+    order: str | None
+    clock: str
+    told: bool
+    format: str | None
+    interval: float | None
+    quiet: bool
+
+
+def _replays(files: list[Path], named: list[str], how: _How) -> tuple[list[Replay], bool]:
+    """Return replays of all recordings; what is wrong with one is told and leaves the others."""
+    from netspurt.delays import read_delays
+    from netspurt.timers import replay as run
+
+    replays, wrong = [], False
+    for file in files:
+        try:
+            found = read_delays(file, format=how.format, interval=how.interval)
+        except (_core.DelaysError, OSError) as error:
+            complain(error)
+            wrong = True
+            continue
+        said = list(_left_out(file, found.malformed))
+        for one in found:
+            try:
+                laws, notes = _laws(one, named, how)
+                replays.append(run(one, laws, order=how.order, clock=how.clock, told=how.told))
+            except _core.ReplayError as error:
+                complain(error)
+                wrong = True
+                continue
+            said += notes
+        for line in () if how.quiet else said:
+            typer.echo(line, err=True)
+    return replays, wrong
 
 
 def _report(replays: list[Replay], *, rfc889: bool) -> Iterator[str]:
@@ -109,9 +150,7 @@ def _left_out(file: Path, malformed: list[Malformed]) -> Iterator[str]:
         yield f"{file}: {len(malformed) - _SHOWN} more lines left out; `netspurt delays` lists all"
 
 
-def _laws(
-    delays: Delays, named: list[str], *, order: str | None, clock: str, told: bool
-) -> tuple[list[str], list[str]]:
+def _laws(delays: Delays, named: list[str], how: _How) -> tuple[list[str], list[str]]:
     """Return the estimators to show, of grids only the front, and what is to be said of those."""
     from netspurt.grids import is_grid
     from netspurt.timers import grid_front
@@ -121,7 +160,7 @@ def _laws(
         if not is_grid(text):
             laws.append(text)
             continue
-        front, count = grid_front(delays, text, order=order, clock=clock, told=told)
+        front, count = grid_front(delays, text, order=how.order, clock=how.clock, told=how.told)
         shown = _spread(front, _MOST_OF_A_GRID)
         laws += shown
         note = f"{text}: {_count(count, 'setting')}, {len(front)} that no other one beats"
@@ -217,8 +256,44 @@ def _rfc889_row(law: Law) -> list[str]:
     ]
 
 
-def _as_data(of: Replay) -> dict[str, Any]:
+def _versus_lines(replays: list[Replay]) -> Iterator[str]:
+    """Yield whether each law is more efficient than the last one named, recording by recording."""
+    rows = [["recording", "order", "timer", "needless", "efficiency", "ahead", "95 % interval", ""]]
+    for of in replays:
+        *laws, other = of.laws
+        for law in laws:
+            told = of.versus(law, other)
+            rows.append(
+                [
+                    Path(of.delays.name).name,
+                    of.order,
+                    law.estimator,
+                    f"{law.needless:,} / {other.needless:,}",
+                    f"{law.efficiency:.3f} / {other.efficiency:.3f}",
+                    f"{100 * told.ahead.value:+.2f}",
+                    f"{100 * told.ahead.low:+.2f} .. {100 * told.ahead.high:+.2f}",
+                    told.verdict,
+                ]
+            )
+    lines = columns(rows, right=(3, 4, 5, 6))
+    yield paint(next(lines), "dim")
+    yield from lines
+    if replays:
+        yield ""
+        yield from wrapped(
+            [
+                [
+                    f"Both figures are the timer's / {replays[0].laws[-1].estimator}'s; ahead is "
+                    "the difference of efficiencies in hundredths."
+                ]
+            ],
+            [width(100)],
+        )
+
+
+def _as_data(of: Replay, versus: str | None = None) -> dict[str, Any]:
     it = of.delays
+    against = [of.versus(law, of.laws[-1]) for law in of.laws[:-1]] if versus else []
     return {
         "recording": it.name,
         "format": it.format,
@@ -237,6 +312,15 @@ def _as_data(of: Replay) -> dict[str, Any]:
         "estimators": [_law_data(law) for law in of.laws],
         "front": [law.estimator for law in of.front()],
         "recommendation": of.recommendation(),
+        "versus": [
+            {
+                "first": told.first.estimator,
+                "second": told.second.estimator,
+                "ahead": _interval(told.ahead),
+                "verdict": told.verdict,
+            }
+            for told in against
+        ],
     }
 
 

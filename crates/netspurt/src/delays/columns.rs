@@ -25,6 +25,12 @@ pub(super) struct Plan {
     pub duplicates: Option<usize>,
     pub size: Option<usize>,
     pub group: Option<usize>,
+    /// How the probes followed each other, and what the numbers are, as our own table of replays
+    /// has it.
+    /// Of the laws that were replayed, each of which has a row for each probe, one counts.
+    pub estimator: Option<usize>,
+    pub order: Option<usize>,
+    pub measure: Option<usize>,
     pub one_way: bool,
     /// One probe in flight, as in our own volleys.
     pub volleys: bool,
@@ -79,7 +85,7 @@ const RECEIVED: [&str; 8] = [
 const SEQ: [&str; 9] =
     ["seq", "icmp_seq", "seqno", "sequence", "seq_no", "sequence_number", "number", "probe", "no"];
 const LOST: [&str; 5] = ["lost", "is_lost", "loss", "timeout", "timed_out"];
-const GROUP: [&str; 5] = ["flow", "target", "host", "destination", "dst"];
+const GROUP: [&str; 6] = ["recording", "flow", "target", "host", "destination", "dst"];
 
 /// A name without its unit, in small letters, and nanoseconds in the unit.
 fn split(name: &str) -> (String, Option<u64>) {
@@ -138,6 +144,9 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<Plan, Read
     let rtt = find(columns.rtt.as_ref(), &RTT)?;
     let sent = find(columns.sent.as_ref(), &SENT)?;
     let received = find(columns.received.as_ref(), &RECEIVED)?;
+    let estimator = find(None, &["estimator"])?;
+    let order = find(None, &["order"])?;
+    let measure = find(None, &["measure"])?;
     let has = |name: &str| split_names.iter().any(|(base, _)| base == name);
     let one_way = ["one_way_delay", "owd", "pub_time"].iter().any(|name| has(name));
     let (unit, time_unit) =
@@ -155,6 +164,9 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<Plan, Read
         duplicates: duplicates.map(|column| column.at),
         size: size.map(|column| column.at),
         group: group.map(|column| column.at),
+        estimator: estimator.map(|column| column.at),
+        order: order.map(|column| column.at),
+        measure: measure.map(|column| column.at),
         one_way: one_way || columns.one_way,
         volleys: has("size_bytes") && has("late") && has("rtt"),
         paced: false,

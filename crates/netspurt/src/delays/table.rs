@@ -148,6 +148,11 @@ struct Group {
     last: u64,
     rows: u64,
     duplicates: u64,
+    /// The law whose rows count, in a table of replays.
+    estimator: Option<String>,
+    /// What the table says of itself.
+    order: Option<Order>,
+    measure: Option<Measure>,
 }
 
 impl Rows {
@@ -206,7 +211,15 @@ impl Rows {
         let size = there(plan.size).and_then(whole).and_then(|bytes| u32::try_from(bytes).ok());
         let duplicates = there(plan.duplicates).and_then(whole).unwrap_or(0);
         let name = there(plan.group).unwrap_or("").to_owned();
+        let (order, measure) = (there(plan.order).map(order), there(plan.measure).map(measure));
         let group = self.groups.entry(name).or_default();
+        if let Some(estimator) = there(plan.estimator)
+            && group.estimator.get_or_insert_with(|| estimator.to_owned()) != estimator
+        {
+            return Ok(());
+        }
+        group.order = group.order.or(order.flatten());
+        group.measure = group.measure.or(measure.flatten());
         group.row(number, rtt, !lost, late.is_some(), size.unwrap_or(0), sent);
         group.duplicates += duplicates;
         Ok(())
@@ -222,8 +235,10 @@ impl Rows {
             let name = if group.is_empty() { name.into() } else { format!("{name}: {group}") };
             let mut delays = Delays::new(name, format);
             let plan = &self.plan;
-            delays.measure = if plan.one_way { Measure::OneWay } else { Measure::RoundTrip };
-            delays.order = if plan.volleys { Order::Sequence } else { Order::Causal };
+            let shown = if plan.one_way { Measure::OneWay } else { Measure::RoundTrip };
+            delays.measure = rows.measure.unwrap_or(shown);
+            let shown = if plan.volleys { Order::Sequence } else { Order::Causal };
+            delays.order = rows.order.unwrap_or(shown);
             if plan.rtt.is_some_and(|column| column.unit.is_none()) {
                 delays.notes.push("the unit of the delays was taken for milliseconds".into());
             }
@@ -280,6 +295,25 @@ impl Group {
             true if self.last >= ALL => self.last - within - ALL + raw,
             _ => raw,
         }
+    }
+}
+
+/// How probes followed each other, in the words of our own tables.
+fn order(text: &str) -> Option<Order> {
+    match text {
+        "sequence" => Some(Order::Sequence),
+        "causal" => Some(Order::Causal),
+        _ => None,
+    }
+}
+
+/// What delays are, in the words of our own tables.
+fn measure(text: &str) -> Option<Measure> {
+    match text {
+        "round-trip" => Some(Measure::RoundTrip),
+        "one-way" => Some(Measure::OneWay),
+        "smoothed" => Some(Measure::Smoothed),
+        _ => None,
     }
 }
 

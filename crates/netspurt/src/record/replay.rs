@@ -30,6 +30,14 @@ const fn code(verdict: Verdict) -> u8 {
     }
 }
 
+const ORDERS: &[&str] = &["sequence", "causal"];
+const MEASURES: &[&str] = &["round-trip", "one-way", "smoothed"];
+
+/// The same for each of a law's rows.
+fn each(laws: &[ReplayedLaw<'_>], of: fn(&ReplayedLaw<'_>) -> u8) -> Vec<u8> {
+    laws.iter().flat_map(|law| vec![of(law); law.waits.len()]).collect()
+}
+
 /// The table `replay`: a row for each law and probe, law by law.
 pub fn replay_table(laws: &[ReplayedLaw<'_>]) -> Table {
     let number = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
@@ -46,6 +54,11 @@ pub fn replay_table(laws: &[ReplayedLaw<'_>]) -> Table {
             Data::Text { codes: codes.clone(), texts: names(|law| law.delays.name.clone()) },
         ),
         ("estimator", Data::Text { codes, texts: names(|law| law.estimator.to_owned()) }),
+        ("order", Data::Tag { codes: each(laws, |law| law.delays.order as u8), texts: ORDERS }),
+        (
+            "measure",
+            Data::Tag { codes: each(laws, |law| law.delays.measure as u8), texts: MEASURES },
+        ),
         ("number", Data::U64(judged().map(|(probe, _)| probe.number).collect())),
         ("sent_ns", Data::I64(judged().map(|(probe, _)| nanos(probe.sent)).collect())),
         ("rtt_ns", Data::OptionalI64(judged().map(|(probe, _)| probe.rtt.map(span)).collect())),

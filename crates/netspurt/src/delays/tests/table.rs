@@ -1,7 +1,7 @@
 //! Tables.
 
 use super::{counts, one, reading};
-use crate::delays::{Columns, Hints, Measure, Order, SendTimes, read, read_as};
+use crate::delays::{Columns, Hints, Measure, SendTimes, read, read_as};
 
 #[test]
 fn separators_units_and_marks_of_loss_are_found() {
