@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -36,7 +36,7 @@ class Delays:
     @classmethod
     def of(  # noqa: PLR0913 - each is a column of its own
         cls,
-        rtt: ArrayLike,
+        rtt: ArrayLike | Sequence[float | None],
         *,
         sent: ArrayLike | None = None,
         every: float | None = None,

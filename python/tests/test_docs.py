@@ -34,11 +34,13 @@ def matches(shown: str, printed: str) -> bool:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
 def test_consoles_show_what_is_printed(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "data").symlink_to(ROOT / "data")
     for block in blocks(path, "console"):
         for command, shown in steps(block):
             ran = subprocess.run(
                 ["sh", "-c", f'PATH="{NETSPURT.parent}:$PATH"; {command}'],
                 cwd=tmp_path,
+                env={**os.environ, "COLUMNS": "100"},
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
@@ -51,6 +53,7 @@ def test_consoles_show_what_is_printed(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
 def test_python_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").symlink_to(ROOT / "data")
     for block in blocks(path, "python"):
         exec(compile(block, str(path), "exec"), {})
 

@@ -386,6 +386,9 @@ impl FromStr for SegmentCount {
 
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_zero() {
+            return f.write_str("0 s");
+        }
         TIME.write(f, self.as_nanos(), 6)
     }
 }

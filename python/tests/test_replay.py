@@ -1,0 +1,206 @@
+"""Timers on recorded delays: what the command prints, keeps and refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt.grids import expand, two_gain_axes
+from netspurt.timers import USUAL, grid_front, poisson_interval, save_records
+
+from conftest import NETSPURT, ROOT
+
+DATA = ROOT / "data"
+SHARED = ROOT.parent / "shared" / "delays"
+RECORDINGS = ("ping.txt", "fping-C.txt", "irtt.json", "atlas-ping.jsonl")
+
+
+def run(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(NETSPURT), *words], cwd=cwd, capture_output=True, text=True, check=False
+    )
+
+
+def steady(n: int = 400, rtt: float = 0.05) -> ns.Delays:
+    return ns.Delays.of(np.full(n, rtt), every=1.0)
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_our_recordings_are_replayed_and_drawn(name: str, tmp_path: Path) -> None:
+    ran = run("replay", str(DATA / name), "--json", "--out", str(tmp_path))
+    assert ran.returncode == 0, ran.stderr
+    for told in json.loads(ran.stdout):
+        assert told["sent"] == told["received"] + told["lost"]
+        assert [one["estimator"] for one in told["estimators"]]
+        for one in told["estimators"]:
+            total = one["good_s"] + one["waited_s"] + one["needless_s"]
+            assert one["total_s"] == pytest.approx(total)
+            assert one["efficiency"] == pytest.approx(one["good_s"] / total)
+            assert 0 <= one["needless_share"]["low"] <= one["needless_share"]["high"]
+    pictures = list(tmp_path.glob("*.png"))
+    assert len(pictures) == 4 * len(json.loads(ran.stdout))
+    assert all(picture.stat().st_size > 10_000 for picture in pictures)
+
+
+def test_a_bundle_is_replayed_elsewhere_to_the_same_sums(tmp_path: Path) -> None:
+    before = run("replay", str(DATA / "irtt.json"), "--json", "--out", str(tmp_path))
+    after = run("replay", str(tmp_path / "replay.parquet"), "--json")
+    (ours,), (theirs,) = json.loads(before.stdout), json.loads(after.stdout)
+    assert ours["estimators"] == theirs["estimators"]
+    assert (ours["sent"], ours["lost"], ours["order"]) == (
+        theirs["sent"],
+        theirs["lost"],
+        theirs["order"],
+    )
+
+
+def test_one_bad_file_leaves_the_others(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("nothing of the kind\n")
+    ran = run("replay", "notes.txt", str(DATA / "ping.txt"), "no-such-file", cwd=tmp_path)
+    assert ran.returncode == 2
+    assert "240 probes" in ran.stdout
+    assert "notes.txt:1: no recording of delays that is known here" in ran.stderr
+    assert "no-such-file: No such file" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("estimator", "told"),
+    [
+        ("mils", "did you mean `mills`"),
+        ("mills:gg=2", "no key `gg`: did you mean `g`"),
+        ("linux:rto_min=50", "50"),
+        ("mills:g=1..2", "FROM..TO/COUNT"),
+        ("mills:g=1s..2/3", "use one unit"),
+        ("nowhere.py:Timer", "no file `nowhere.py`"),
+    ],
+)
+def test_a_wrong_estimator_is_told_with_its_fix(estimator: str, told: str) -> None:
+    ran = run("replay", str(DATA / "ping.txt"), "-e", estimator)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert told in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_smoothed_round_trips_are_not_replayed(tmp_path: Path) -> None:
+    log = "".join(
+        "ESTAB 0 0 10.0.0.1:5000 10.0.0.2:80\n"
+        f"\t cubic wscale:7,7 rto:204 rtt:{40 + n}.5/2 mss:1448 cwnd:10 minrtt:38\n"
+        for n in range(5)
+    )
+    (tmp_path / "ss.txt").write_text(log)
+    ran = run("replay", "ss.txt", cwd=tmp_path)
+    assert ran.returncode == 2
+    assert "a filter's output and not samples" in ran.stderr
+
+
+def test_an_estimator_in_python_is_replayed_beside_the_others(tmp_path: Path) -> None:
+    (tmp_path / "double.py").write_text(
+        "class Double:\n"
+        "    def __init__(self, start=3.0):\n"
+        "        self.timer = start\n"
+        "    def on_sample(self, sample):\n"
+        "        self.timer = 2 * sample.rtt\n"
+        "    def on_timeout(self, now):\n"
+        "        self.timer *= 2\n"
+        "    def rto(self):\n"
+        "        return self.timer\n"
+    )
+    words = ["-e", "double.py:Double", "-e", "mills:falling=0,rising=0"]
+    ran = run("replay", str(DATA / "irtt.json"), *words, "--json", cwd=tmp_path)
+    ours, theirs = json.loads(ran.stdout)[0]["estimators"]
+    assert ours["estimator"] == "double.py:Double"
+    # A filter that forgets at once is twice the last delay.
+    assert (ours["needless"], ours["waited_s"]) == (theirs["needless"], theirs["waited_s"])
+
+
+def test_an_exception_of_an_estimator_comes_out_with_its_place() -> None:
+    class Broken:
+        def on_sample(self, _sample: object) -> None:
+            raise RuntimeError("no idea")
+
+        def on_timeout(self, now: float) -> None: ...
+
+        def rto(self) -> float:
+            return 1.0
+
+    with pytest.raises(RuntimeError, match="no idea") as raised:
+        ns.replay(steady(), [Broken()])
+    assert raised.value.__notes__ == ["in `on_sample` of the estimator, sample 1"]
+
+
+def test_a_grid_of_the_two_gain_filter_agrees_with_its_settings_one_by_one() -> None:
+    (path,) = ns.read_delays(DATA / "irtt.json")
+    front, count = grid_front(path, "mills:g=1.25..3/8,falling=0.5..0.9/5")
+    assert count == 40
+    alone = ns.replay(path, expand(["mills:g=1.25..3/8,falling=0.5..0.9/5"]))
+    assert {law.estimator for law in alone.front()} == set(front)
+
+
+def test_ranges_are_read_with_their_units() -> None:
+    assert expand(["rfc6298:min=0..1s/3", "rfc6298:min=0..1s/3"]) == [
+        "rfc6298:min=0s",
+        "rfc6298:min=0.5s",
+        "rfc6298:min=1s",
+    ]
+    assert two_gain_axes("linux:rto_min=1ms..9ms/3") is None
+    with pytest.raises(ValueError, match="100000 are the most"):
+        expand(["mills:g=1..2/1000,falling=0..1/1000"])
+
+
+def test_laws_that_rare_events_cannot_part_are_not_parted() -> None:
+    rng = np.random.default_rng(4)
+    rtt = rng.normal(0.05, 0.001, 3000)
+    rtt[1000] = 0.5
+    told = ns.replay(ns.Delays.of(rtt, every=1.0), ["mills", "fixed:rto=1s,max=1s"])
+    mills, fixed = told.laws
+    assert (mills.needless, fixed.needless) == (1, 0)
+    assert told.difference(mills, fixed)[0].sign == 0
+    assert told.difference(mills, fixed)[1].sign == -1
+    assert "cannot be told apart" in told.recommendation()[0]
+    assert fixed.needless_share.high == pytest.approx(poisson_interval(0)[1] / 3000)
+
+
+def test_a_clear_difference_is_told() -> None:
+    rng = np.random.default_rng(5)
+    rtt = 0.05 * (1 + rng.exponential(0.3, 3000))
+    told = ns.replay(ns.Delays.of(rtt, every=1.0), ["fixed:rto=80ms,max=1s", "fixed:rto=1s,max=1s"])
+    short, long = told.laws
+    assert short.needless > 300
+    share, timer = told.difference(short, long)
+    assert (share.sign, timer.sign) == (1, -1)
+    assert told.versus(short, long).verdict == "worse"
+    assert told.front() == [long, short]
+
+
+def test_few_answers_give_no_recommendation() -> None:
+    said = ns.replay(steady(20), USUAL).recommendation()
+    assert said == ["20 answered probes are too few to prefer one timer to another."]
+
+
+def test_a_recording_in_which_all_is_lost_has_no_figures_and_no_error() -> None:
+    told = ns.replay(ns.Delays.of([None] * 60, every=1.0), ["mills", "linux"])
+    assert [law.lost for law in told.laws] == [60, 60]
+    assert np.isnan(told.laws[0].needless_share.low)
+    assert told.recommendation()[0].startswith("0 answered probes are too few")
+
+
+def test_what_is_half_written_does_not_look_whole(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="nowhere"):
+        save_records([ns.replay(steady(), ["mills"])], tmp_path / "nowhere" / "replay.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_three_hour_log_gives_what_was_found_on_it() -> None:
+    """10,851 probes to a cloud host, 188 lost in one spell, and no floor: 74 needless resends."""
+    file = SHARED / "yencarnacion__ping_output.txt"
+    if not file.is_file():
+        pytest.skip(f"{file.name} lies outside the repository, and is not there")
+    (path,) = ns.read_delays(file)
+    told = ns.replay(path, ["rfc6298:min=0s", "mills"])
+    assert (path.sent, path.received, path.lost) == (10_851, 10_663, 188)
+    assert [law.needless for law in told.laws] == [74, 1]
