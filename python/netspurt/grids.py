@@ -96,4 +96,4 @@ def _values(setting: str, text: str) -> list[str]:
 
 
 def _number(value: Fraction) -> str:
-    return f"{float(value):.9f}".rstrip("0").rstrip(".")
+    return f"{float(value):.4f}".rstrip("0").rstrip(".")

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt import _core
+from netspurt._core import ReplayError
 from netspurt.analysis.bootstrap import BINS, Floats, Interval, Resamples, block_length
-from netspurt.delays import Delays
+from netspurt.delays import Delays, read_delays
 from netspurt.estimators import EstimatorLike
 from netspurt.estimators import estimator as make_estimator
 from netspurt.grids import expand, two_gain_axes
@@ -33,6 +34,8 @@ USUAL = ("rfc6298", "rfc6298:min=0s", "linux", "quic", "mills", "mills-single")
 
 #: Above this share of needless resends nobody would call a timer quick.
 TOLERABLE = 0.01
+#: Above this share of needless resends no timer is recommended.
+UNSUITABLE = 0.05
 #: With fewer answers than this nothing is recommended.
 ENOUGH = 50
 
@@ -55,7 +58,8 @@ class Law:
     bad_share, waited_in_delays
         Allman and Paxson's: bad timeouts among all; the mean wait for a needed one in delays.
     needless_share, timer
-        Needless resends an answer, and the mean timer of all probes, with their intervals.
+        Needless resends an answer; the mean timer of the probes that left once a delay was known,
+        before which it says nothing of the path; each with its interval.
     """
 
     estimator: str
@@ -192,6 +196,16 @@ class Replay:
         kept = [law for law in self.laws if not beaten(law)]
         return sorted(kept, key=lambda law: (law.needless, law.timer.value))
 
+    def __str__(self) -> str:
+        rows = [(law.estimator, law.needless, law.timer.value, law.efficiency) for law in self.laws]
+        lines = [
+            f"{name}: {count} needless, timer {_ms(timer)} on average, efficiency {share:.3f}"
+            for name, count, timer, share in rows
+        ]
+        return "\n".join([repr(self.delays), *lines, *self.recommendation()])
+
+    __repr__ = __str__
+
     def recommendation(self) -> list[str]:
         """Return what the data say about which law to take, and what they cannot say."""
         return _recommend(self)
@@ -237,8 +251,8 @@ def _same_waits(first: Law, second: Law) -> bool:
 
 
 def replay(  # noqa: PLR0913 - each is a choice of its own
-    delays: Delays,
-    estimators: Iterable[str | EstimatorLike] = USUAL,
+    delays: Delays | str | os.PathLike[str],
+    estimators: str | Iterable[str | EstimatorLike | type] = USUAL,
     *,
     order: str | None = None,
     clock: str = "exact",
@@ -250,11 +264,11 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     Parameters
     ----------
     delays
-        The recording.
+        The recording, or a file that holds just one.
     estimators
         Laws by name, with constants where they are not the published ones: `linux:rto_min=50ms`;
-        classes by their place: `file.py:Class:k=3`; or objects with the hooks of an estimator,
-        which go on from where they are.
+        classes, themselves or by their place, `file.py:Class:k=3`; or objects with the hooks of
+        an estimator, which go on from where they are. One text is one estimator.
     order
         `sequence`: as RFC 889, one probe in flight. `causal`: a sample is known once its reply is
         there. By default as the recording was made.
@@ -284,23 +298,56 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     >>> mills.needless, mills.lost, round(mills.waited, 3)
     (1, 1, 0.25)
     """
+    if not isinstance(delays, Delays):
+        delays = _only(delays)
     core: dict[str, _core.Replayed] = {}
-    for estimator in estimators:
+    for estimator in [estimators] if isinstance(estimators, str) else estimators:
         one = _replay(delays, estimator, order=order, clock=clock, told=told)
         core.setdefault(one.estimator, one)
     if not core:
         raise ValueError("no estimator to replay: name one, as in `rfc6298`")
     replayed = list(core.values())
     waits = [one.wait_ns() / 1e9 for one in replayed]
-    resamples, block = _resamples(delays, waits, seed)
+    resamples, block = _resamples(delays, waits, replayed[0].order, seed)
     laws = [_law(one, place, delays, resamples) for place, one in enumerate(replayed)]
     return Replay(delays, replayed[0].order, clock, told, laws, block, resamples)
 
 
+def _only(path: str | os.PathLike[str]) -> Delays:
+    """Return the one recording of a file."""
+    found = read_delays(path)
+    if len(found) != 1:
+        names = ", ".join(one.name for one in found[:5])
+        raise ReplayError(
+            f"{os.fspath(path)} holds {len(found)} recordings ({names}): "
+            "take one of `netspurt.read_delays(path)`"
+        )
+    return found[0]
+
+
+def canonical(estimator: str) -> str:
+    """Return the text under which an estimator stands in results.
+
+    Examples
+    --------
+    >>> canonical("mills:g=2"), canonical("linux:rto_min=50 ms")
+    ('mills', 'linux:rto_min=50ms')
+    """
+    made = make_estimator(estimator)
+    return str(made) if isinstance(made, _core.Estimator) else estimator
+
+
 def _replay(
-    delays: Delays, estimator: str | EstimatorLike, *, order: str | None, clock: str, told: bool
+    delays: Delays,
+    estimator: str | EstimatorLike | type,
+    *,
+    order: str | None,
+    clock: str,
+    told: bool,
 ) -> _core.Replayed:
     """Replay one estimator; one that is named by its place in Python keeps that name."""
+    if isinstance(estimator, type):
+        estimator = estimator()
     made = make_estimator(estimator) if isinstance(estimator, str) else estimator
     placed = isinstance(estimator, str) and not isinstance(made, _core.Estimator)
     name = estimator if isinstance(estimator, str) and placed else None
@@ -359,7 +406,7 @@ def _needless(delays: Delays, waits: Floats) -> NDArray[np.bool_]:
     return short
 
 
-def _resamples(delays: Delays, waits: list[Floats], seed: int) -> tuple[Resamples, int]:
+def _resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tuple[Resamples, int]:
     """Return resampled sums of what `_SHARED` and `_OWN` tell, and how long blocks are."""
     rtt = delays.rtt_s
     flags = [_needless(delays, one) for one in waits]
@@ -369,9 +416,10 @@ def _resamples(delays: Delays, waits: list[Floats], seed: int) -> tuple[Resample
     step = -(-len(rtt) // BINS)
     lost = np.isnan(rtt)
     good = np.where(lost, 0.0, rtt)
-    columns = [np.ones(len(rtt)), ~lost, good]
+    learnt = _learnt(delays, order)
+    columns = [learnt, ~lost, good]
     for one, flag in zip(waits, flags, strict=True):
-        columns += [flag, one, flag * good, lost * one]
+        columns += [flag, learnt * one, flag * good, lost * one]
     edges = np.arange(0, len(rtt), step)
     binned = np.stack([np.add.reduceat(column.astype(float), edges) for column in columns])
     if binned.shape[1] == 1:
@@ -380,7 +428,21 @@ def _resamples(delays: Delays, waits: list[Floats], seed: int) -> tuple[Resample
     return drawn, length
 
 
-#: Sums that all laws share: probes, answers, delays.
+def _learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
+    """Return which probes left when at least one delay was known; all, where none ever was."""
+    rtt = delays.rtt_s
+    known = np.flatnonzero(~np.isnan(rtt))
+    learnt = np.ones(len(rtt), dtype=np.bool_)
+    if not len(known):
+        return learnt
+    if order == "sequence":
+        learnt[: known[0] + 1] = False
+    else:
+        learnt = delays.sent_s >= np.min(delays.sent_s[known] + rtt[known])
+    return learnt if learnt.any() else ~learnt
+
+
+#: Sums that all laws share: probes that left with a delay known, answers, delays.
 _SHARED = 3
 #: Sums of each law: needless resends, timers, delays of needless resends, waits of the lost.
 _OWN = 4
@@ -462,16 +524,30 @@ def _recommend(of: Replay) -> list[str]:
         return []
     answered = laws[0].answered
     if answered < ENOUGH:
-        return [f"{answered} answered probes are too few to prefer one timer to another."]
+        return [
+            f"{answered} answered probes are too few to prefer one timer to another: {ENOUGH} are "
+            "the least."
+        ]
     fewest = min(laws, key=lambda law: (law.needless, law.timer.value))
-    alike = [law for law in laws if law is fewest or of.difference(law, fewest)[0].sign == 0]
+    alike = [
+        law
+        for law in laws
+        if law is fewest
+        or (of.difference(law, fewest)[0].sign == 0 and of.versus(law, fewest).ahead.sign >= 0)
+    ]
     safe = min(alike, key=lambda law: law.timer.value)
     said = []
     if len(alike) > 1:
         names = _listed([law.estimator for law in alike])
-        said.append(f"In needless resends {names} cannot be told apart here.")
+        said.append(f"{names} resend no more for nothing than the best, as far as can be told.")
     else:
         said.append(f"{safe.estimator} resends least for nothing: {_needless_words(safe)}.")
+    if safe.needless > UNSUITABLE * answered:
+        said.append(
+            f"None of these suits the path: even {safe.estimator} resends for nothing in "
+            f"{100 * safe.needless / answered:.0f} % of answers."
+        )
+        return said + _caveats(of)
     quick = min(
         (law for law in laws if law.needless <= TOLERABLE * answered),
         key=lambda law: law.timer.value,
@@ -492,10 +568,20 @@ def _recommend(of: Replay) -> list[str]:
             f"{_needless_words(quick)}. If a resend is cheap, take {quick.estimator}; otherwise "
             f"{safe.estimator}."
         )
-    lost = laws[0].lost
+    return said + _caveats(of)
+
+
+def _caveats(of: Replay) -> list[str]:
+    """Return what else to know before a timer is taken."""
+    said, lost = [], of.laws[0].lost
     if lost < 10:
-        count = "No probe was" if lost == 0 else f"{lost} probe{'s' * (lost > 1)} were"
+        count = {0: "No probe was", 1: "One probe was"}.get(lost, f"{lost} probes were")
         said.append(f"{count} lost, so what a loss waits is told by the timers of all probes.")
+    if of.delays.measure == "one-way":
+        said.append(
+            "These are delays in one direction: a sender's round trips are longer, and so must its "
+            "timer be."
+        )
     return said
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.options import seconds, setting
+from netspurt.cli.options import Column, Interval, columns_of
 from netspurt.cli.output import columns, complain, number, paint, print_json
 
 if TYPE_CHECKING:
@@ -24,28 +24,13 @@ def delays(
         str | None,
         typer.Option("--format", metavar="NAME", help="Read as this, whatever they look like."),
     ] = None,
-    interval: Annotated[
-        float | None,
-        typer.Option(
-            parser=seconds,
-            metavar="SECONDS",
-            help="From one probe to the next, where no times of sending are recorded.",
-        ),
-    ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="WHAT=NAME",
-            help="A column of a table, as in --column rtt=delay, by its name or its place from "
-            "1: rtt, sent, received, seq, lost, group; or a unit: unit=us, time_unit=s. May be "
-            "repeated.",
-        ),
-    ] = None,
+    interval: Interval = None,
+    column: Column = None,
 ) -> None:
     """Tell what recorded delays hold: probes, losses, delays, and lines that make no sense."""
     from netspurt.delays import read_delays
 
-    named: dict[str, str | bool] = dict(setting(text) for text in column or [])
+    named = columns_of(column)
     readings: dict[str, Recordings | Exception] = {}
     for file in files:
         try:

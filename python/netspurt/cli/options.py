@@ -53,6 +53,52 @@ def setting(text: str) -> tuple[str, str]:
     return path.strip(), value.strip()
 
 
+def _interval(text: str) -> float:
+    """Read seconds above zero, with or without a unit."""
+    number = text.strip()
+    scales = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+    unit = next((unit for unit in scales if number.endswith(unit)), "")
+    value = float(number.removesuffix(unit)) * scales.get(unit, 1.0)
+    if not 0 < value <= 1e6:
+        raise ValueError
+    return value
+
+
+Interval = Annotated[
+    float | None,
+    typer.Option(
+        "--interval",
+        parser=_reader("a time above zero, as 24ms or 0.5 is", _interval),
+        metavar="TIME",
+        help="From one probe to the next, where no times of sending are recorded: 24ms, 0.5.",
+    ),
+]
+
+Column = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="WHAT=NAME",
+        help="A column of a table, as in --column rtt=delay, by its name or its place from "
+        "1: rtt, sent, received, seq, lost, group; or a unit: unit=us, time_unit=s. May be "
+        "repeated.",
+    ),
+]
+
+
+def columns_of(texts: Sequence[str] | None) -> dict[str, str]:
+    """Return the columns that are named."""
+    found = {}
+    for text in texts or ():
+        what, equals, name = text.partition("=")
+        if not equals or not name.strip():
+            raise typer.BadParameter(
+                f"{text!r} is not WHAT=NAME, as in rtt=delay", param_hint="--column"
+            )
+        found[what.strip()] = name.strip()
+    return found
+
+
 def one_of(words: Sequence[str]) -> Callable[[str], str]:
     """Return what reads an option that is one of some words."""
 

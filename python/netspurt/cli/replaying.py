@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt import _core
-from netspurt.cli.options import one_of
+from netspurt.cli.options import Column, Interval, columns_of, one_of
 from netspurt.cli.output import columns, complain, paint, print_json, width, wrapped
 
 if TYPE_CHECKING:
-    from netspurt.analysis.bootstrap import Interval
+    from netspurt.analysis.bootstrap import Interval as Bounds
     from netspurt.delays import Delays, Malformed
-    from netspurt.timers import Law, Replay
+    from netspurt.timers import Law, Replay, Versus
 
 _ORDERS = ("sequence", "causal")
 _PLOTS = ("timeline", "histogram", "scatter", "pareto")
@@ -56,10 +57,8 @@ def replay(
     read_as: Annotated[
         str | None, typer.Option("--format", help="Read the files as this format.")
     ] = None,
-    interval: Annotated[
-        float | None,
-        typer.Option(help="Seconds from one probe to the next, where a file has no times."),
-    ] = None,
+    interval: Interval = None,
+    column: Column = None,
     out: Annotated[
         Path | None,
         typer.Option(help="A folder for pictures and for replay.parquet with all numbers."),
@@ -79,12 +78,14 @@ def replay(
     from netspurt.timers import USUAL
 
     named = [*(estimators or USUAL), *([versus] if versus else [])]
-    how = _How(order, clock, told, read_as, interval, quiet=as_json)
+    if out is not None and out.exists() and not out.is_dir():
+        raise ValueError(f"{out} is a file: --out names a folder")
+    how = _How(order, clock, told, read_as, interval, columns_of(column), quiet=as_json)
     replays, wrong = _replays(files, named, how)
     if as_json:
         print_json([_as_data(judged, versus) for judged in replays])
     else:
-        lines = _versus_lines(replays) if versus else _report(replays, rfc889=rfc889)
+        lines = _versus_lines(replays, versus) if versus else _report(replays, rfc889=rfc889)
         for line in lines:
             typer.echo(line)
     if out is not None and replays:
@@ -104,6 +105,7 @@ class _How:
     told: bool
     format: str | None
     interval: float | None
+    columns: dict[str, str]
     quiet: bool
 
 
@@ -115,7 +117,7 @@ def _replays(files: list[Path], named: list[str], how: _How) -> tuple[list[Repla
     replays, wrong = [], False
     for file in files:
         try:
-            found = read_delays(file, format=how.format, interval=how.interval)
+            found = read_delays(file, format=how.format, interval=how.interval, columns=how.columns)
         except (_core.DelaysError, OSError) as error:
             complain(error)
             wrong = True
@@ -129,10 +131,22 @@ def _replays(files: list[Path], named: list[str], how: _How) -> tuple[list[Repla
                 complain(error)
                 wrong = True
                 continue
+            except Exception as error:
+                raise _of_an_estimator(error) from error
             said += notes
         for line in () if how.quiet else said:
             typer.echo(line, err=True)
     return replays, wrong
+
+
+def _of_an_estimator(error: Exception) -> Exception:
+    """Return what a user's own estimator raised as one line with its place, else the error."""
+    notes = getattr(error, "__notes__", [])
+    if not notes:
+        return error
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{last.filename}:{last.lineno}: " if last.filename.endswith(".py") else ""
+    return ValueError(f"{place}{type(error).__name__}: {error} ({'; '.join(notes)})")
 
 
 def _report(replays: list[Replay], *, rfc889: bool) -> Iterator[str]:
@@ -256,13 +270,29 @@ def _rfc889_row(law: Law) -> list[str]:
     ]
 
 
-def _versus_lines(replays: list[Replay]) -> Iterator[str]:
-    """Yield whether each law is more efficient than the last one named, recording by recording."""
+def _versus(of: Replay, reference: str) -> list[Versus]:
+    """Return how each law stands against the reference.
+
+    Raises
+    ------
+    ValueError
+        When there is no other one.
+    """
+    from netspurt.timers import canonical
+
+    other = of[canonical(reference)]
+    told = [of.versus(law, other) for law in of.laws if law is not other]
+    if not told:
+        raise ValueError(f"--versus {reference}: there is no other timer to compare with it")
+    return told
+
+
+def _versus_lines(replays: list[Replay], reference: str) -> Iterator[str]:
+    """Yield whether each law is more efficient than the reference, recording by recording."""
     rows = [["recording", "order", "timer", "needless", "efficiency", "ahead", "95 % interval", ""]]
     for of in replays:
-        *laws, other = of.laws
-        for law in laws:
-            told = of.versus(law, other)
+        for told in _versus(of, reference):
+            law, other = told.first, told.second
             rows.append(
                 [
                     Path(of.delays.name).name,
@@ -283,7 +313,7 @@ def _versus_lines(replays: list[Replay]) -> Iterator[str]:
         yield from wrapped(
             [
                 [
-                    f"Both figures are the timer's / {replays[0].laws[-1].estimator}'s; ahead is "
+                    f"Both figures are the timer's / {reference}'s; ahead is "
                     "the difference of efficiencies in hundredths."
                 ]
             ],
@@ -293,7 +323,7 @@ def _versus_lines(replays: list[Replay]) -> Iterator[str]:
 
 def _as_data(of: Replay, versus: str | None = None) -> dict[str, Any]:
     it = of.delays
-    against = [of.versus(law, of.laws[-1]) for law in of.laws[:-1]] if versus else []
+    against = _versus(of, versus) if versus else []
     return {
         "recording": it.name,
         "format": it.format,
@@ -348,7 +378,7 @@ def _law_data(law: Law) -> dict[str, Any]:
     }
 
 
-def _interval(of: Interval) -> dict[str, float | None]:
+def _interval(of: Bounds) -> dict[str, float | None]:
     return {"value": _known(of.value), "low": _known(of.low), "high": _known(of.high)}
 
 

@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator
 from numpy.typing import NDArray
 
 from netspurt.plots.style import (
@@ -21,7 +21,6 @@ from netspurt.plots.style import (
     GREY,
     ORANGE,
     PURPLE,
-    RED,
     SKY,
     legend,
     new_figure,
@@ -102,20 +101,21 @@ def draw_timeline(axes: Axes, replay: Judged) -> None:
     axes.set_xlabel("probe" if delays.send_times == "unknown" else "sent [s]")
     dots: Any = {"linestyle": "none", "marker": ".", "markersize": 3, "rasterized": True}
     axes.plot(t, rtt, color=GREY, label="delay", **dots)
-    for law, colour in zip(replay.laws, COLOURS, strict=False):
+    laws = _drawn(replay)
+    for law, colour in zip(laws, COLOURS, strict=False):
         axes.step(t, law.waits, where="post", color=colour, linewidth=1.1, label=law.estimator)
-    first = replay.laws[0]
-    with np.errstate(invalid="ignore"):
-        needless = rtt > first.waits
-    if needless.any():
-        marks: Any = {"linestyle": "none", "marker": "x", "markersize": 6, "color": RED}
-        label = f"needless under {first.estimator}"
-        axes.plot(t[needless], rtt[needless], label=label, **marks)
-    _seconds_axis(axes, "delay, timer", np.concatenate([rtt, *(law.waits for law in replay.laws)]))
+        with np.errstate(invalid="ignore"):
+            needless = rtt > law.waits
+        marks: Any = {"linestyle": "none", "marker": "x", "markersize": 4, "color": colour}
+        axes.plot(t[needless], rtt[needless], **marks)
+    axes.plot([], [], linestyle="none", marker="x", color=GREY, label="needless resend")
+    # Timers before the first delay is known would stretch the axis for nothing.
+    start = min(len(rtt) - 1, 1 + int(np.argmax(~np.isnan(rtt))))
+    _seconds_axis(axes, "delay, timer", np.concatenate([rtt, *(law.waits[start:] for law in laws)]))
     lost = np.isnan(rtt)
     if lost.any():
         bottom = axes.get_ylim()[0]
-        ticks: Any = {"linestyle": "none", "marker": "|", "markersize": 9, "color": BLACK}
+        ticks: Any = {"linestyle": "none", "marker": "|", "markersize": 6, "color": BLACK}
         axes.plot(t[lost], np.full(lost.sum(), bottom), label="lost", clip_on=False, **ticks)
         axes.set_ylim(bottom=bottom)
 
@@ -126,16 +126,15 @@ def draw_histogram(axes: Axes, replay: Judged) -> None:
     known = rtt[~np.isnan(rtt)]
     if not len(known):
         raise ValueError(f"{replay.delays.name}: no probe was answered, there is nothing to draw")
-    everything = np.concatenate([known, *(law.waits for law in replay.laws)])
+    laws = _drawn(replay)
+    everything = np.concatenate([known, *(law.waits for law in laws)])
     low, high = max(float(everything.min()), 1e-6), max(float(everything.max()), 2e-6)
     bins = np.geomspace(low, high * 1.001, 80).tolist()
     axes.hist(known, bins=bins, color=GREY, alpha=0.6, label="delays")
-    for law, colour in zip(replay.laws, COLOURS, strict=False):
+    for law, colour in zip(laws, COLOURS, strict=False):
         axes.hist(law.waits, bins=bins, histtype="step", color=colour, label=law.estimator)
-    axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(_brief))
-    axes.xaxis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
+    _logarithmic(axes, "x")
     axes.set_xlabel("delay, timer")
     axes.set_ylabel("probes")
 
@@ -149,17 +148,14 @@ def draw_scatter(axes: Axes, replay: Judged) -> None:
     known = ~np.isnan(rtt)
     if not known.any():
         raise ValueError(f"{replay.delays.name}: no probe was answered, there is nothing to draw")
-    for law, colour in zip(replay.laws, COLOURS, strict=False):
+    for law, colour in zip(_drawn(replay), COLOURS, strict=False):
         dots: Any = {"linestyle": "none", "marker": ".", "markersize": 3, "rasterized": True}
         axes.plot(rtt[known], law.waits[known], color=colour, label=law.estimator, **dots)
     most = float(np.max(rtt[known]))
     least = float(np.min(rtt[known]))
-    axes.plot([least, most], [least, most], color=BLACK, linewidth=1, label="timer = delay")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(FuncFormatter(_brief))
-        axis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
+    axes.plot([least, most], [least, most], color=GREY, linestyle="--", label="timer = delay")
+    _logarithmic(axes, "x")
+    _logarithmic(axes, "y")
     axes.set_xlabel("delay")
     axes.set_ylabel("timer")
 
@@ -189,11 +185,14 @@ def draw_pareto(axes: Axes, replay: Judged) -> None:
     xs = [max(law.needless_share.value, least) for law in front]
     axes.step(xs, [law.timer.value for law in front], where="post", color=GREY, linewidth=1)
     axes.set_xscale("log")
-    axes.set_xlabel("needless resends an answer")
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(FuncFormatter(_brief))
-    axes.yaxis.set_minor_formatter(FuncFormatter(_brief))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _place: f"{100 * share:g} %"))
+    axes.xaxis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
+    axes.set_xlabel("answers that were resent for nothing")
+    _logarithmic(axes, "y")
     axes.set_ylabel("mean timer")
+    axes.plot(
+        [], [], linestyle="none", marker="o", color=GREY, label="filled: no other one beats it"
+    )
 
 
 #: Kinds of pictures by name.
@@ -218,8 +217,30 @@ def draw(replay: Judged, kind: str) -> Figure:
     figure, axes = new_figure()
     KINDS[kind](axes, replay)
     axes.set_title(Path(replay.delays.name).name, loc="left")
+    if kind != "pareto" and len(replay.laws) > len(COLOURS):
+        told = f"{len(COLOURS)} of {len(replay.laws)} timers drawn"
+        axes.set_title(told, loc="right", fontsize=9)
     legend(axes)
     return figure
+
+
+def _drawn(replay: Judged) -> list[JudgedBy]:
+    """Return the laws to draw, as many as there are colours: the front first, in their order."""
+    if len(replay.laws) <= len(COLOURS):
+        return list(replay.laws)
+    front = list(replay.front())
+    step = max(1, -(-len(front) // len(COLOURS)))
+    chosen = [*front[::step], *(law for law in replay.laws if law not in front)][: len(COLOURS)]
+    return [law for law in replay.laws if law in chosen]
+
+
+def _logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
+    """Make an axis of times logarithmic, with marks at 1, 2 and 5."""
+    axes.set(**{f"{which}scale": "log"})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(_brief))
+    axis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
 
 
 def _brief(seconds: float, _place: float = 0) -> str:
@@ -235,14 +256,12 @@ def _seconds_axis(axes: Axes, what: str, values: Floats) -> None:
         return
     typical, most = float(np.median(known)), float(np.max(known))
     if most > 20 * typical:
-        axes.set_yscale("log")
-        axes.set_ylim(bottom=0.8 * float(np.min(known)))
-        axes.yaxis.set_major_formatter(FuncFormatter(_brief))
-        axes.yaxis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
+        _logarithmic(axes, "y")
+        axes.set_ylim(0.8 * float(np.min(known)), 1.3 * most)
         axes.set_ylabel(what)
         return
     scale, unit = (1.0, "s") if most >= 2 else (1e-3, "ms")
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.05 * most)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value / scale:g}"))
     axes.set_ylabel(f"{what} [{unit}]")
 

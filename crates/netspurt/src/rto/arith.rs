@@ -51,15 +51,18 @@ impl FromStr for Ratio {
     }
 }
 
+/// Decimals are written as such where nine are enough.
+const DECIMALS: u64 = 1_000_000_000;
+
 impl fmt::Display for Ratio {
     /// As a whole number, a fraction of a power of two, a short decimal or else a fraction.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { num, den } = *self;
         match den {
             1 => write!(f, "{num}"),
-            _ if !den.is_power_of_two() && 1000 % den == 0 => {
-                let thousandths = format!("{:03}", num % den * (1000 / den));
-                write!(f, "{}.{}", num / den, thousandths.trim_end_matches('0'))
+            _ if !den.is_power_of_two() && DECIMALS.is_multiple_of(den) => {
+                let decimals = format!("{:09}", num % den * (DECIMALS / den));
+                write!(f, "{}.{}", num / den, decimals.trim_end_matches('0'))
             }
             _ => write!(f, "{num}/{den}"),
         }

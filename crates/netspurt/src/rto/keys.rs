@@ -143,8 +143,8 @@ impl Slot<'_> {
     pub(super) fn write(&self) -> String {
         let none = || "none".to_owned();
         match self {
-            Self::Span(span) => span.to_string(),
-            Self::MaybeSpan(span) => span.map_or_else(none, |span| span.to_string()),
+            Self::Span(span) => unspaced(**span),
+            Self::MaybeSpan(span) => span.map_or_else(none, unspaced),
             Self::Ratio(ratio) => ratio.to_string(),
             Self::Count(count) => count.to_string(),
             Self::MaybeSeed(seed) => seed.map_or_else(none, |seed| seed.to_string()),
@@ -247,3 +247,8 @@ impl fmt::Display for EstimatorError {
 }
 
 impl core::error::Error for EstimatorError {}
+
+/// A span as one word, which a shell leaves whole.
+fn unspaced(span: Duration) -> String {
+    span.to_string().replace(' ', "")
+}
