@@ -61,7 +61,7 @@ fn user_namespaces() -> Capability {
 }
 
 /// The likeliest reason for a refused namespace.
-fn refusal() -> String {
+pub(crate) fn refusal() -> String {
     let is = |path: &str, value: &str| {
         fs::read_to_string(path).is_ok_and(|content| content.trim() == value)
     };
