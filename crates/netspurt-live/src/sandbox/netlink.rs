@@ -4,6 +4,7 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
+use crate::sys::HOST_STATION;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
 const NEW_LINK: u16 = libc::RTM_NEWLINK;
@@ -67,6 +68,7 @@ impl Netlink {
                 message.nest(PEER, |message| {
                     message.raw(&link(0, 0));
                     message.text(libc::IFLA_IFNAME, wire.there);
+                    message.put(libc::IFLA_ADDRESS, &HOST_STATION);
                     message.put(libc::IFLA_MTU, &u32::from(wire.mtu).to_ne_bytes());
                     let namespace = wire.namespace.as_raw_fd().to_ne_bytes();
                     message.put(libc::IFLA_NET_NS_FD, &namespace);

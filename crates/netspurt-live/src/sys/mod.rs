@@ -63,8 +63,14 @@ pub fn read_option(fd: BorrowedFd<'_>, level: i32, name: i32, out: &mut [u8]) ->
     Ok(length as usize)
 }
 
-/// The address of a device, for sockets of packets.
+/// The station that every host has on its wire, where it is alone: addresses are not resolved,
+/// and TCP takes nothing that is for all stations.
+pub const HOST_STATION: [u8; 6] = [2, 0, 0, 0, 0, 2];
+
+/// The address of what is behind a device, for sockets of packets.
 fn device_address(device: u32, protocol: u16) -> libc::sockaddr_ll {
+    let mut sll_addr = [0; 8];
+    sll_addr[..6].copy_from_slice(&HOST_STATION);
     libc::sockaddr_ll {
         sll_family: libc::AF_PACKET as u16,
         sll_protocol: protocol.to_be(),
@@ -72,8 +78,7 @@ fn device_address(device: u32, protocol: u16) -> libc::sockaddr_ll {
         sll_hatype: 0,
         sll_pkttype: 0,
         sll_halen: 6,
-        // Every station: the devices here resolve no addresses.
-        sll_addr: [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0],
+        sll_addr,
     }
 }
 
