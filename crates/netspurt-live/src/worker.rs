@@ -6,7 +6,6 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use netspurt::record::write_table;
 use netspurt::scenario::Scenario;
@@ -30,16 +29,10 @@ struct Order {
 /// scenario as text. Tables, captures and [`REPORT`] go to the folder, which is there. While it
 /// runs, lines with the seconds that have passed go to the standard output.
 ///
-/// The status is 0, or 2 with a line on the standard error.
-pub fn main(arguments: impl Iterator<Item = String>) -> ExitCode {
-    match Order::read(arguments).and_then(|order| order.obey()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            // Nobody may be left to read it.
-            let _ = writeln!(io::stderr(), "{why}");
-            ExitCode::from(2)
-        }
-    }
+/// # Errors
+/// What went wrong, in a line for people.
+pub fn work(arguments: impl Iterator<Item = String>) -> Result<(), String> {
+    Order::read(arguments)?.obey()
 }
 
 impl Order {

@@ -1,7 +1,15 @@
-//! A live run's own process; `netspurt live run` starts it, and so do tests.
+//! A live run's own process: that of tests. `netspurt live run` starts one that does the same.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    netspurt_live::worker::main(std::env::args().skip(1))
+    match netspurt_live::worker::work(std::env::args().skip(1)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            // Nobody may be left to read it.
+            let _ = writeln!(std::io::stderr(), "{why}");
+            ExitCode::from(2)
+        }
+    }
 }

@@ -5,7 +5,8 @@ use std::io;
 use netspurt::app::Program;
 use netspurt::event::Wanted;
 use netspurt::record::{
-    Column, Data, FlowSum, Names, Table, digest, flows_table, links_table, resends_table,
+    Column, Data, FlowSum, Names, Table, digest, flow_addresses, flows_table, links_table,
+    node_address, resends_table,
 };
 use netspurt::scenario::{Network, Scenario};
 use netspurt::units::{Duration, Time};
@@ -254,6 +255,13 @@ impl Outcome {
             })
             .collect();
         let flows = tables.iter().find(|table| table.name == "flows");
+        let nodes = (0..).zip(&self.names.nodes);
+        let nodes: serde_json::Map<String, Value> =
+            nodes.map(|(i, name)| (name.clone(), json!(node_address(i)))).collect();
+        let sockets = self.names.flows.iter().zip(flow_addresses(&self.names));
+        let sockets: serde_json::Map<String, Value> = sockets
+            .map(|(flow, [from, to])| (flow.name.clone(), json!({ "from": from, "to": to })))
+            .collect();
         json!({
             "valid": valid,
             "back_end": "veth + AF_PACKET",
@@ -273,6 +281,8 @@ impl Outcome {
                 "missed": self.log.missed,
                 "refused": self.log.refused,
             },
+            "nodes": nodes,
+            "flows": sockets,
             "ends": self.profiles,
             "failures": failures,
             "stop_ns": self.path.now().as_nanos(),

@@ -104,6 +104,11 @@ impl Scenario {
         self.spec.seed.0
     }
 
+    /// When a run of it ends.
+    pub fn stop(&self) -> Time {
+        Time::ZERO + self.spec.stop
+    }
+
     /// The scenario with every default spelt out, as TOML.
     ///
     /// # Panics
@@ -122,7 +127,7 @@ impl Scenario {
 
     /// Its network, for a live run.
     pub fn network(&self) -> Network {
-        Network::new(self.plan(), Time::ZERO + self.spec.stop)
+        Network::new(self.plan(), self.stop())
     }
 
     fn plan(&self) -> Plan {

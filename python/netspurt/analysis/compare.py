@@ -1,0 +1,151 @@
+"""Two runs of one flow, aligned segment by segment.
+
+Both are seen at one node, from the first segment with payload on: how a connection was opened is
+not looked at, and that instant is time zero for each. A segment is known by its direction, its
+octets and which transmission of them it is; an ACK by its number and how often that came before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from netspurt.table import Table
+
+#: What a segment is known by: its direction, `data` or `ack`, its first octet or the number
+#: acknowledged, its octets, and how many such there were before.
+Key = tuple[str, str, int, int, int]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A segment that was seen.
+
+    Attributes
+    ----------
+    key
+        What it is known by.
+    t_s
+        When, in seconds from the first segment with payload.
+    kind, cause
+        As in the table `segments`.
+    packet
+        The packet's number, or the highest that an ACK covers.
+    """
+
+    key: Key
+    t_s: float
+    kind: str
+    cause: str
+    packet: int
+
+    def __str__(self) -> str:
+        way = "sends" if self.key[0] == "out" else "gets"
+        if self.key[1] == "ack":
+            return f"{way} {self.kind} {self.packet}"
+        again = f" again ({self.cause})" if self.cause else ""
+        return f"{way} packet {self.packet}{again}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs side by side.
+
+    Attributes
+    ----------
+    same
+        How many segments the two have in common before they part, in the same order.
+    parted
+        The first two that differ; `None` for a run that had no more, both where they never part.
+    differences_s
+        Of those before: the second run's instant less the first's, in seconds.
+    matched
+        How many of all segments both runs have.
+    all_differences_s
+        Their differences, in seconds, in the order of the first run.
+    only
+        How many segments only the first run has, and only the second.
+    resends
+        By cause, in either run.
+    """
+
+    same: int
+    parted: tuple[Seen | None, Seen | None]
+    differences_s: np.ndarray[tuple[int], np.dtype[np.float64]]
+    matched: int
+    all_differences_s: np.ndarray[tuple[int], np.dtype[np.float64]]
+    only: tuple[int, int]
+    resends: tuple[dict[str, int], dict[str, int]]
+
+
+def events(segments: Table, flow: str, node: str, span: float | None = None) -> list[Seen]:
+    """Return what `node` saw of `flow`, from the first segment with payload on.
+
+    Parameters
+    ----------
+    segments
+        The table `segments` of a run.
+    flow, node
+        Their names.
+    span
+        For so many seconds only; `None` is to the end.
+
+    Raises
+    ------
+    ValueError
+        When there is nothing of the flow at that node.
+    """
+    own = segments.where(flow=flow, node=node)
+    own = own.select(np.isin(own["kind"], ("data", "resend", "ack", "dupack", "old-ack")))
+    data = np.flatnonzero(own["len_bytes"] > 0)
+    if len(data) == 0:
+        raise ValueError(f"nothing of flow {flow} was seen at {node}")
+    return list(_events(own.take(np.arange(data[0], len(own))), span))
+
+
+def _events(own: Table, span: float | None) -> Iterator[Seen]:
+    times = own.seconds() - own.seconds()[0]
+    count: Counter[tuple[str, str, int, int]] = Counter()
+    names = ("way", "kind", "cause", "packet", "seq", "ack", "len_bytes")
+    columns = [own[name].tolist() for name in names]
+    for t_s, way, kind, cause, packet, seq, ack, length in zip(times, *columns, strict=True):
+        if span is not None and t_s > span:
+            return
+        what = (way, "data", seq, length) if length else (way, "ack", ack, 0)
+        count[what] += 1
+        yield Seen((*what, count[what]), float(t_s), kind, cause, packet)
+
+
+def compare(first: list[Seen], second: list[Seen]) -> Comparison:
+    """Align two runs.
+
+    Examples
+    --------
+    >>> def seen(t_s, octet):
+    ...     return Seen(("out", "data", octet, 100, 1), t_s, "data", "", octet // 100 + 1)
+    >>> told = compare([seen(0.0, 1), seen(1.0, 101)], [seen(0.0, 1), seen(1.25, 201)])
+    >>> told.same, str(told.parted[0]), str(told.parted[1]), told.only
+    (1, 'sends packet 2', 'sends packet 3', (1, 1))
+    """
+    same = 0
+    while same < min(len(first), len(second)) and first[same].key == second[same].key:
+        same += 1
+    rest = [run[same] if same < len(run) else None for run in (first, second)]
+    there = {seen.key: seen.t_s for seen in second}
+    both = [seen for seen in first if seen.key in there]
+    return Comparison(
+        same=same,
+        parted=(rest[0], rest[1]),
+        differences_s=np.array([b.t_s - a.t_s for a, b in zip(first[:same], second, strict=False)]),
+        matched=len(both),
+        all_differences_s=np.array([there[seen.key] - seen.t_s for seen in both]),
+        only=(len(first) - len(both), len(second) - len(both)),
+        resends=(_causes(first), _causes(second)),
+    )
+
+
+def _causes(run: list[Seen]) -> dict[str, int]:
+    return dict(Counter(seen.cause for seen in run if seen.cause))
