@@ -52,7 +52,6 @@ impl Stage<Segment> for Gate {
 
 /// One end of a flow.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "made once, never moved")]
 pub enum LiveHost {
     /// A real host behind a gate.
     Gate(Gate),

@@ -34,6 +34,8 @@ class Seen:
         As in the table `segments`.
     packet
         The packet's number, or the highest that an ACK covers.
+    at_s
+        When, in seconds from the start of the run.
     """
 
     key: Key
@@ -41,6 +43,7 @@ class Seen:
     kind: str
     cause: str
     packet: int
+    at_s: float = 0.0
 
     def __str__(self) -> str:
         way = "sends" if self.key[0] == "out" else "gets"
@@ -81,7 +84,7 @@ class Comparison:
     resends: tuple[dict[str, int], dict[str, int]]
 
 
-def events(segments: Table, flow: str, node: str, span: float | None = None) -> list[Seen]:
+def events(segments: Table, flow: str, node: str) -> list[Seen]:
     """Return what `node` saw of `flow`, from the first segment with payload on.
 
     Parameters
@@ -90,8 +93,6 @@ def events(segments: Table, flow: str, node: str, span: float | None = None) -> 
         The table `segments` of a run.
     flow, node
         Their names.
-    span
-        For so many seconds only; `None` is to the end.
 
     Raises
     ------
@@ -103,20 +104,20 @@ def events(segments: Table, flow: str, node: str, span: float | None = None) -> 
     data = np.flatnonzero(own["len_bytes"] > 0)
     if len(data) == 0:
         raise ValueError(f"nothing of flow {flow} was seen at {node}")
-    return list(_events(own.take(np.arange(data[0], len(own))), span))
+    return list(_events(own.take(np.arange(data[0], len(own)))))
 
 
-def _events(own: Table, span: float | None) -> Iterator[Seen]:
-    times = own.seconds() - own.seconds()[0]
+def _events(own: Table) -> Iterator[Seen]:
+    start = own.seconds()[0]
+    times = own.seconds() - start
     count: Counter[tuple[str, str, int, int]] = Counter()
     names = ("way", "kind", "cause", "packet", "seq", "ack", "len_bytes")
     columns = [own[name].tolist() for name in names]
     for t_s, way, kind, cause, packet, seq, ack, length in zip(times, *columns, strict=True):
-        if span is not None and t_s > span:
-            return
         what = (way, "data", seq, length) if length else (way, "ack", ack, 0)
         count[what] += 1
-        yield Seen((*what, count[what]), float(t_s), kind, cause, packet)
+        key = (*what, count[what])
+        yield Seen(key, float(t_s), kind, cause, packet, float(t_s + start))
 
 
 def compare(first: list[Seen], second: list[Seen]) -> Comparison:
@@ -145,6 +146,26 @@ def compare(first: list[Seen], second: list[Seen]) -> Comparison:
         only=(len(first) - len(both), len(second) - len(both)),
         resends=(_causes(first), _causes(second)),
     )
+
+
+def why(told: Comparison, first: list[Seen], second: list[Seen]) -> str:
+    """Return a name for what parts two runs, where it is a known one, or nothing."""
+    for run, (seen, other) in zip((first, second), (told.parted, told.parted[::-1]), strict=True):
+        if seen is None or seen.key[:2] != ("out", "data"):
+            continue
+        before = run[: told.same]
+        recent = before[-1] if before else None
+        if seen.kind == "data" and recent is not None and recent.kind == "dupack":
+            copies = [old for old in before if old.kind == "dupack" and old.key[2] == recent.key[2]]
+            if len(copies) <= _LIMITED and (other is None or other.kind != "data"):
+                return "limited transmit (RFC 3042)"
+        if seen.cause:
+            return f"a resend ({seen.cause}) that the other does not make then"
+    return ""
+
+
+#: Duplicate ACKs on which RFC 3042 lets new segments go.
+_LIMITED = 2
 
 
 def _causes(run: list[Seen]) -> dict[str, int]:

@@ -29,22 +29,31 @@ def compare(
     ] = None,
     span: Annotated[
         float | None,
-        typer.Option(parser=seconds, metavar="SECONDS", help="For so many seconds only."),
+        typer.Option(
+            parser=seconds,
+            metavar="SECONDS",
+            help="For so many seconds; by default as long as both runs go on.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Align two runs by segment and tell where they part."""
     from netspurt.analysis.compare import compare as align
-    from netspurt.analysis.compare import events
+    from netspurt.analysis.compare import events, why
     from netspurt.run import open_run
 
     runs = [open_run(first), open_run(second)]
     flow = flow or _common_flow(runs)
     node = node or _source(runs[0], flow)
-    seen = [events(run.segments, flow, node, span) for run in runs]
+    seen = [events(run.segments, flow, node) for run in runs]
+    ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, seen, strict=True)]
+    span = min(ends) if span is None else span
+    seen = [[event for event in own if event.t_s <= span] for own in seen]
     told = align(seen[0], seen[1])
     if as_json:
-        print_json(_as_json(told, flow, node))
+        print_json(
+            _as_json(told, flow, node) | {"why": why(told, seen[0], seen[1]), "span_s": span}
+        )
         return
     for line in _lines(told, seen, [_called(run) for run in runs], (flow, node)):
         typer.echo(line)
@@ -73,8 +82,10 @@ def _called(run: Run) -> str:
 def _lines(
     told: Comparison, seen: list[list[Seen]], names: list[str], where: tuple[str, str]
 ) -> list[str]:
+    from netspurt.analysis.compare import why
+
     flow, node = where
-    lines = [f"flow {flow} at {node}, from its first data segment", ""]
+    lines = [f"flow {flow} at {node}, from its first data segment on", ""]
     alike = seen[0][: told.same]
     if alike:
         data = sum(event.key[1] == "data" for event in alike)
@@ -86,7 +97,9 @@ def _lines(
     if told.parted == (None, None):
         lines.append("the runs never part")
     else:
-        lines += ["first divergence:", *_beside(told.same, seen, names)]
+        named = why(told, seen[0], seen[1])
+        lines.append(f"first divergence{': ' if named else ''}{named}")
+        lines += _beside(told.same, seen, names)
     missing = [f"only in {name}: {n}" for name, n in zip(names, told.only, strict=True)]
     median = 1e3 * float(_median(told))
     lines.append(

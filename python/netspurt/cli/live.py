@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from netspurt.cli.options import count, seconds, setting
 from netspurt.cli.output import number, paint, print_json, progress
 from netspurt.cli.running import RUNS, describe, next_free, summary
-
-if TYPE_CHECKING:
-    from netspurt.run import Run
 
 app = typer.Typer(
     help="The kernel's TCP on emulated links, in namespaces of its own.",
@@ -46,9 +43,7 @@ def run(
     ] = None,
     budget: Annotated[
         float,
-        typer.Option(
-            parser=seconds, metavar="SECONDS", help="How late a delivery may be at most."
-        ),
+        typer.Option(parser=seconds, metavar="SECONDS", help="How late a delivery may be at most."),
     ] = 0.005,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
@@ -87,7 +82,9 @@ def verdict(live: dict[str, Any]) -> list[str]:
         + ("the same" if again["same"] else f"not the same ({number(again['drops_again'])})"),
     ]
     if any(packets.values()):
-        lines.append(", ".join(f"{number(count)} packets {what}" for what, count in packets.items()))
+        lines.append(
+            ", ".join(f"{number(count)} packets {what}" for what, count in packets.items())
+        )
     lines += [f"flow {told['flow']}: {told['failure']}" for told in live["failures"]]
     seen: dict[str, str] = {}
     for end in live["ends"]:

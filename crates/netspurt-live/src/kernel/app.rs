@@ -172,9 +172,9 @@ impl Source {
             Stage::Writes(left) => self.write(left, zeros),
             same => same,
         };
-        if self.stage != before && !matches!(self.stage, Stage::Writes(_) | Stage::Done) {
-            self.step(now, zeros);
-        } else if matches!((before, self.stage), (Stage::Pauses(_), Stage::Writes(_))) {
+        // What has just begun may have something to do at once.
+        let begun = self.stage != before && !matches!(before, Stage::Writes(_));
+        if begun && self.stage != Stage::Done {
             self.step(now, zeros);
         }
     }

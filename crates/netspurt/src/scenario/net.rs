@@ -193,7 +193,6 @@ fn live_ends(i: u32, flow: PlannedFlow) -> [(NetworkEnd, u32); 2] {
 
 /// What lives at one end of a flow of a live run.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a network is made once")]
 pub enum NetworkEnd {
     /// The simulator's.
     Model(Program),
