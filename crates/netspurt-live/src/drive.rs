@@ -1,5 +1,6 @@
 //! The wall-clock driver: real packets in, through the emulated path, and out when they are due.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::num::NonZeroU64;
@@ -54,12 +55,18 @@ pub struct Log {
     pub refused: u64,
     /// Packets that found no room before they were read.
     pub missed: u64,
+    /// Packets that are no TCP segments of their flow.
+    pub strange: u64,
+    /// Segments of real hosts that carry what nobody wrote there.
+    pub damaged: u64,
 }
 
 /// Someone who is told of real packets.
 pub trait Watch {
     /// Something happened on the path; of a real packet that was seen these are the octets.
     fn event(&mut self, event: &Event<Segment>, octets: Option<&[u8]>);
+    /// Whether it wants the octets of what is seen.
+    fn captures(&self) -> bool;
     /// A packet of the end numbered `from` is to be labelled.
     fn label(&mut self, labels: &mut Labels, from: u32, octets: &[u8]) -> Option<Segment>;
     /// The octets of a packet that came from the simulator's end; its numbers are the wire's.
@@ -130,12 +137,12 @@ impl Driver {
         self
     }
 
-    /// Runs until `stop`, or until `watch` has enough; the path as it is then, what was kept, and
-    /// how many packets were none of the flows'.
+    /// Runs until `stop`, or until `watch` has enough; the path as it is then, and what was
+    /// kept.
     ///
     /// # Errors
     /// When a port fails.
-    pub fn run(mut self, stop: Time, watch: &mut dyn Watch) -> io::Result<(Path, Log, u64)> {
+    pub fn run(mut self, stop: Time, watch: &mut dyn Watch) -> io::Result<(Path, Log)> {
         set_current_timer_slack(NonZeroU64::new(1))?;
         let mut batch = Batch::default();
         loop {
@@ -151,9 +158,11 @@ impl Driver {
         for (_, port) in &self.ports {
             self.log.missed += u64::from(port.missed()?);
         }
-        let pool = &self.pool;
-        self.path.settle(&mut |event| watch.event(event, octets(pool, event)));
-        Ok((self.path, self.log, self.labels.strange))
+        let (pool, labels) = (&mut self.pool, &self.labels);
+        self.path.settle(&mut |event| told(pool, labels, event, watch));
+        self.log.strange = self.labels.strange;
+        self.log.damaged = self.labels.damaged;
+        Ok((self.path, self.log))
     }
 
     /// Takes in what waits at the ports, in the order of the kernel's stamps. A packet whose
@@ -173,7 +182,11 @@ impl Driver {
                     let Some(segment) = watch.label(&mut self.labels, *end, packet.bytes) else {
                         continue;
                     };
-                    self.pool.hold(segment.id, packet.bytes);
+                    // A program of the simulator's needs no octets.
+                    let real = self.ports.iter().any(|(end, _)| *end == segment.dest);
+                    if real || watch.captures() {
+                        self.pool.hold(segment.id, packet.bytes);
+                    }
                     came.push((stamped, segment));
                 }
             }
@@ -182,15 +195,15 @@ impl Driver {
         for (stamped, segment) in came {
             let at = stamped.max(self.path.now());
             self.log.arrivals.push(Arrival { at, stamped, segment });
-            let pool = &mut self.pool;
-            self.path.enter(at, segment, &mut |event| told(pool, event, watch));
+            let (pool, labels) = (&mut self.pool, &self.labels);
+            self.path.enter(at, segment, &mut |event| told(pool, labels, event, watch));
         }
         Ok(())
     }
 
     fn advance(&mut self, until: Time, watch: &mut dyn Watch) {
-        let (path, pool) = (&mut self.path, &mut self.pool);
-        path.advance(until.max(path.now()), &mut |event| told(pool, event, watch));
+        let (path, pool, labels) = (&mut self.path, &mut self.pool, &self.labels);
+        path.advance(until.max(path.now()), &mut |event| told(pool, labels, event, watch));
     }
 
     /// Hands what has left the path to its hosts.
@@ -206,8 +219,10 @@ impl Driver {
     fn hand_over(&mut self, run: &[Departure], watch: &mut dyn Watch) -> io::Result<()> {
         let end = run[0].segment.dest;
         let Some((_, port)) = self.ports.iter().find(|(of, _)| *of == end) else { return Ok(()) };
-        let made: Vec<Option<Vec<u8>>> =
-            run.iter().map(|departure| made(&self.pool, &self.labels, departure, watch)).collect();
+        let made: Vec<Option<Vec<u8>>> = run
+            .iter()
+            .map(|departure| made(&self.pool, &self.labels, &departure.segment, watch))
+            .collect();
         let octets: Vec<&[u8]> = run
             .iter()
             .zip(&made)
@@ -252,28 +267,33 @@ impl Driver {
 }
 
 /// Tells of an event, and forgets the octets of what was dropped.
-fn told(pool: &mut Pool, event: &Event<Segment>, watch: &mut dyn Watch) {
-    watch.event(event, octets(pool, event));
+fn told(pool: &mut Pool, labels: &Labels, event: &Event<Segment>, watch: &mut dyn Watch) {
+    let octets = match &event.what {
+        What::Seen { frame, .. } if watch.captures() => Some(whole(pool, labels, frame, watch)),
+        _ => None,
+    };
+    watch.event(event, octets.as_deref());
     if let What::Dropped { frame, .. } = &event.what {
         pool.release(frame.id);
     }
 }
 
-/// The octets of a real packet that was seen.
-fn octets<'a>(pool: &'a Pool, event: &Event<Segment>) -> Option<&'a [u8]> {
-    let What::Seen { frame, .. } = &event.what else { return None };
-    pool.held.get(&frame.id).map(Vec::as_slice)
+/// The octets of a packet as it is on the wire.
+fn whole<'a>(
+    pool: &'a Pool,
+    labels: &Labels,
+    segment: &Segment,
+    watch: &mut dyn Watch,
+) -> Cow<'a, [u8]> {
+    made(pool, labels, segment, watch).map_or_else(
+        || Cow::Borrowed(pool.held.get(&segment.id).map_or(&[][..], Vec::as_slice)),
+        Cow::Owned,
+    )
 }
 
-/// The octets of a departure that are not those that entered: a fragment's, a marked packet's, or
+/// The octets of a packet that are not those that entered: a fragment's, a marked packet's, or
 /// those of a packet of the simulator's.
-fn made(
-    pool: &Pool,
-    labels: &Labels,
-    departure: &Departure,
-    watch: &mut dyn Watch,
-) -> Option<Vec<u8>> {
-    let segment = departure.segment;
+fn made(pool: &Pool, labels: &Labels, segment: &Segment, watch: &mut dyn Watch) -> Option<Vec<u8>> {
     let part = segment.part;
     let held = pool.held.get(&segment.id);
     let marked = segment.ecn == Ecn::CE;
@@ -283,7 +303,7 @@ fn made(
     let mut whole = Vec::new();
     match held {
         Some(octets) => whole.extend_from_slice(octets),
-        None => watch.encode(&labels.on_the_wire(segment), &mut whole),
+        None => watch.encode(&labels.on_the_wire(*segment), &mut whole),
     }
     if marked {
         set_ecn(&mut whole, Ecn::CE);

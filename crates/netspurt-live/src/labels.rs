@@ -7,6 +7,7 @@ use netspurt::segment::{Cause, Flags, SackBlock, SackBlocks, Segment};
 use netspurt::seq;
 use netspurt::wire::{Checks, decode};
 
+use crate::content;
 use crate::kernel::TcpInfo;
 
 /// What was seen of one end's packets.
@@ -27,6 +28,8 @@ pub struct Labels {
     ends: Vec<End>,
     /// Packets that are no TCP segments of their flow.
     pub strange: u64,
+    /// Segments that carry what nobody wrote there.
+    pub damaged: u64,
 }
 
 /// Bits of a packet's id below its end's number.
@@ -35,7 +38,7 @@ const ID_BITS: u32 = 40;
 impl Labels {
     /// For ends numbered below `ends`.
     pub fn new(ends: usize) -> Self {
-        Self { ends: vec![End::default(); ends], strange: 0 }
+        Self { ends: vec![End::default(); ends], strange: 0, damaged: 0 }
     }
 
     /// The segment of a packet that the end numbered `from` sent; `None`, counted, where it is
@@ -64,6 +67,9 @@ impl Labels {
         segment.dest = from ^ 1;
         segment.id = u64::from(from) << ID_BITS | end.count;
         end.count += 1;
+        let first = seq::from_wire(seq::SIMULATED_ISN, segment.seq, end.highest).saturating_sub(1);
+        let written = content::octets(first, decoded.payload.len());
+        self.damaged += u64::from(decoded.payload != written);
         segment.cause = end.cause(&segment, ask).into();
         Some(segment)
     }

@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is where the time comes from")]
 
 pub mod capability;
+pub mod content;
 pub mod drive;
 pub mod gate;
 pub mod kernel;

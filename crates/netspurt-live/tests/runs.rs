@@ -7,7 +7,7 @@ use netspurt::record::{Data, Table};
 use worker::{Folder, finish, start};
 
 const RFC2416: &str = include_str!("../../../python/netspurt/shelf/scenarios/live/rfc2416.toml");
-const MEASURED: &str = include_str!("../../../authorities/linux/rfc2416.csv");
+const MEASURED: &str = include_str!("../../../authorities/linux/rfc2416-acks.csv");
 
 const LOSSY: &str = r#"
 stop = "4 s"
@@ -130,4 +130,48 @@ fn a_law_that_the_kernel_does_not_have_is_named() {
     }
     assert!(said.contains("flow `transfer`") && said.contains("westwood"), "{said}");
     assert!(!output.status.success() && !folder.0.join("live.json").exists());
+}
+
+/// Twelve transfers at once over a link that does everything to them.
+const ROUGH: &str = r#"
+stop = "8 s"
+seed = 11
+[links]
+wire = { between = ["a", "b"], rate = "20 Mbit/s", delay = "10 ms", queue = "60 packets", order = "overtaking", loss = { probability = 0.01 }, duplicate = { probability = 0.01, after = "3 ms" }, reorder = { probability = 0.02, by = "4 ms" } }
+[flows.transfer]
+from     = "a"
+to       = "b"
+endpoint = ENDS
+profile  = "linux-6"
+send     = "60 kB"
+count    = 12
+every    = "20 ms"
+[record]
+tables  = ["drops"]
+capture = false
+"#;
+
+fn every_octet_arrives_between(ends: &str) {
+    let folder = Folder::new();
+    let Some(()) = finish(start(&ROUGH.replace("ENDS", ends), &folder.0, None)) else { return };
+    let report = folder.report();
+    assert_eq!(report["packets"]["damaged"], 0, "{ends}");
+    assert_eq!(report["failures"], serde_json::json!([]), "{ends}");
+    assert_eq!(report["replayed"]["same"], true, "{ends}");
+    let flows = folder.table("flows");
+    assert_eq!(numbers(&flows, "delivered_bytes"), [60_000; 12], "{ends}");
+    assert_eq!(numbers(&flows, "acked_bytes"), [60_000; 12], "{ends}");
+    let lost = numbers(&folder.table("links"), "lost").iter().sum::<i64>();
+    let duplicates = numbers(&flows, "duplicates").iter().sum::<i64>();
+    assert!(lost > 0 && duplicates > 0, "{ends}: {lost} lost, {duplicates} twice");
+}
+
+#[test]
+fn the_model_sends_every_octet_to_the_kernel_over_a_rough_link() {
+    every_octet_arrives_between(r#"["model", "kernel"]"#);
+}
+
+#[test]
+fn the_kernel_sends_every_octet_to_the_model_over_a_rough_link() {
+    every_octet_arrives_between(r#"["kernel", "model"]"#);
 }

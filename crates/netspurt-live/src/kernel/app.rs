@@ -14,6 +14,7 @@ use rustix::net::sockopt::socket_error;
 use rustix::net::{Shutdown, SocketFlags, accept_with, connect, shutdown};
 
 use super::TcpInfo;
+use crate::content;
 use crate::wall::WallClock;
 
 /// How often connections are asked for their state.
@@ -30,6 +31,8 @@ pub struct FlowNotes {
     pub wrote: Option<Time>,
     /// Octets it read.
     pub read_bytes: u64,
+    /// How many times it read what nobody wrote there.
+    pub damaged: u64,
     /// What the connection ended with, if it failed.
     pub failure: Option<String>,
 }
@@ -58,6 +61,7 @@ struct Source {
     to: SocketAddr,
     task: Bulk,
     stage: Stage,
+    written: u64,
     notes: FlowNotes,
     last: Option<TcpInfo>,
 }
@@ -83,7 +87,15 @@ impl Apps {
     /// Adds the application of the end numbered `end` that opens its connection to `to`.
     pub fn add_source(&mut self, end: u32, socket: Arc<OwnedFd>, to: SocketAddr, task: Bulk) {
         let notes = FlowNotes { end, ..FlowNotes::default() };
-        self.sources.push(Source { socket, to, task, stage: Stage::Waits, notes, last: None });
+        self.sources.push(Source {
+            socket,
+            to,
+            task,
+            stage: Stage::Waits,
+            written: 0,
+            notes,
+            last: None,
+        });
     }
 
     /// Adds the application of the end numbered `end` that reads what comes to `listener`.
@@ -96,10 +108,10 @@ impl Apps {
     pub fn run(mut self, clock: WallClock, stop: &AtomicBool) -> (Vec<FlowNotes>, Vec<Poll>) {
         let mut told = Vec::new();
         let mut next = Time::ZERO;
-        let mut room = vec![0; 1 << 18];
+        let mut room = vec![0; content::LONGEST];
         while !stop.load(Ordering::Relaxed) {
             let now = clock.now();
-            self.sources.iter_mut().for_each(|source| source.step(now, &room));
+            self.sources.iter_mut().for_each(|source| source.step(now));
             self.sinks.iter_mut().for_each(|sink| sink.step(&mut room));
             if now >= next {
                 self.ask(now, &mut told);
@@ -160,7 +172,7 @@ impl Source {
         busy.then(|| PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::OUT))
     }
 
-    fn step(&mut self, now: Time, zeros: &[u8]) {
+    fn step(&mut self, now: Time) {
         let before = self.stage;
         self.stage = match self.stage {
             Stage::Waits if now >= self.task.start => self.connect(),
@@ -169,13 +181,13 @@ impl Source {
                 self.notes.wrote = Some(now);
                 Stage::Writes(self.task.octets)
             }
-            Stage::Writes(left) => self.write(left, zeros),
+            Stage::Writes(left) => self.write(left),
             same => same,
         };
         // What has just begun may have something to do at once.
         let begun = self.stage != before && !matches!(before, Stage::Writes(_));
         if begun && self.stage != Stage::Done {
-            self.step(now, zeros);
+            self.step(now);
         }
     }
 
@@ -204,18 +216,21 @@ impl Source {
         Stage::Pauses(now + self.task.pause)
     }
 
-    fn write(&mut self, mut left: Option<u64>, zeros: &[u8]) -> Stage {
+    fn write(&mut self, mut left: Option<u64>) -> Stage {
         loop {
-            let most = left.map_or(zeros.len(), |left| {
-                usize::try_from(left).unwrap_or(usize::MAX).min(zeros.len())
-            });
+            let all = content::LONGEST;
+            let most =
+                left.map_or(all, |left| usize::try_from(left).unwrap_or(usize::MAX).min(all));
             if most == 0 {
                 // The application has no more to say.
                 let _ = shutdown(&self.socket, Shutdown::Write);
                 return Stage::Done;
             }
-            match rustix::io::write(&self.socket, &zeros[..most]) {
-                Ok(count) => left = left.map(|left| left - count as u64),
+            match rustix::io::write(&self.socket, content::octets(self.written, most)) {
+                Ok(count) => {
+                    self.written += count as u64;
+                    left = left.map(|left| left - count as u64);
+                }
                 Err(Errno::AGAIN) => return Stage::Writes(left),
                 Err(Errno::INTR) => {}
                 Err(error) => return self.fail(error),
@@ -244,7 +259,11 @@ impl Sink {
         while let Some(socket) = &self.accepted {
             match rustix::io::read(socket, &mut *room) {
                 Ok(0) => return self.end(None),
-                Ok(count) => self.notes.read_bytes += count as u64,
+                Ok(count) => {
+                    let written = content::octets(self.notes.read_bytes, count);
+                    self.notes.damaged += u64::from(room[..count] != *written);
+                    self.notes.read_bytes += count as u64;
+                }
                 Err(Errno::AGAIN | Errno::INTR) => break,
                 Err(error) => return self.end(Some(io::Error::from(error).to_string())),
             }

@@ -102,9 +102,9 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
         over.store(true, Ordering::Relaxed);
         (driven, apps.join().unwrap_or_else(|_| (Vec::<FlowNotes>::new(), Vec::<Poll>::new())))
     });
-    let (path, log, strange) = driven?;
+    let (path, log) = driven?;
     watcher.polled(&polls);
-    let outcome = outcome::Outcome { path, log, strange, notes, profiles, names, wanted, first };
+    let outcome = outcome::Outcome { path, log, notes, profiles, names, wanted, first };
     outcome.finish(scenario, watcher, options.budget)
 }
 

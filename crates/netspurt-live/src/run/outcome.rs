@@ -53,7 +53,6 @@ pub struct LiveRun {
 pub(super) struct Outcome {
     pub(super) path: Path,
     pub(super) log: Log,
-    pub(super) strange: u64,
     pub(super) notes: Vec<FlowNotes>,
     pub(super) profiles: Vec<Value>,
     pub(super) names: Names,
@@ -254,6 +253,8 @@ impl Outcome {
                 notes.failure.as_ref().map(|why| json!({ "flow": flow, "failure": why }))
             })
             .collect();
+        let read: u64 = self.notes.iter().map(|notes| notes.damaged).sum();
+        let damaged = self.log.damaged + read;
         let flows = tables.iter().find(|table| table.name == "flows");
         let nodes = (0..).zip(&self.names.nodes);
         let nodes: serde_json::Map<String, Value> =
@@ -277,7 +278,8 @@ impl Outcome {
             },
             "replayed": { "drops": live, "drops_again": again, "same": same },
             "packets": {
-                "strange": self.strange,
+                "strange": self.log.strange,
+                "damaged": damaged,
                 "missed": self.log.missed,
                 "refused": self.log.refused,
             },

@@ -12,6 +12,7 @@ use netspurt::segment::Segment;
 use netspurt::units::Time;
 use netspurt::wire::{Packet, PcapngWriter, encode};
 
+use crate::content::octets;
 use crate::drive::Watch;
 use crate::kernel::{Poll, TcpInfo};
 use crate::labels::Labels;
@@ -91,16 +92,13 @@ impl Watcher {
 impl Watch for Watcher {
     fn event(&mut self, event: &Event<Segment>, octets: Option<&[u8]>) {
         self.recorder.take(event);
-        let What::Seen { node, frame, .. } = &event.what else { return };
-        match octets {
-            Some(octets) => self.capture(event.at, *node, octets),
-            None if !self.captures.is_empty() => {
-                let mut made = Vec::new();
-                self.encode(frame, &mut made);
-                self.capture(event.at, *node, &made);
-            }
-            None => {}
+        if let (What::Seen { node, .. }, Some(octets)) = (&event.what, octets) {
+            self.capture(event.at, *node, octets);
         }
+    }
+
+    fn captures(&self) -> bool {
+        !self.captures.is_empty()
     }
 
     fn label(&mut self, labels: &mut Labels, from: u32, octets: &[u8]) -> Option<Segment> {
@@ -124,7 +122,10 @@ impl Watch for Watcher {
             [segment.source(), segment.dest].map(|end| ends[(end & 1) as usize]);
         #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
         let ip_id = segment.id as u16;
-        encode(&Packet { source, destination, ip_id, segment: *segment, payload: None }, out);
+        // A model's octets are numbered from 1; a SYN has none.
+        let first = u64::from(segment.seq.wrapping_sub(1));
+        let payload = Some(octets(first, usize::from(segment.len)));
+        encode(&Packet { source, destination, ip_id, segment: *segment, payload }, out);
     }
 
     fn delivered(&mut self, due: Time, segment: &Segment) {
