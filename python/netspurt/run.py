@@ -13,6 +13,8 @@ import os
 import re
 import shutil
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +23,6 @@ from netspurt import _core
 from netspurt.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from netspurt.plots import RunPlots
 
 MANIFEST = "run.json"
@@ -31,6 +31,9 @@ FORMAT = 2
 
 #: The tables that a run may have beside `flows` and `links`.
 RECORDED = ("segments", "sack_blocks", "syns", "cwnd", "rto", "rtt", "queue", "drops")
+
+#: What a live run tells beside its tables.
+LIVE = "live.json"
 
 
 class RunError(ValueError):
@@ -60,6 +63,8 @@ class Run:
         The resolved scenario, as TOML.
     tables
         The tables by name.
+    live
+        Of a live run: how late it was, whether it counts, and what the kernel was given.
     """
 
     title: str
@@ -72,13 +77,15 @@ class Run:
     scenario: str
     tables: dict[str, Table]
     folder: Path | None = None
+    live: dict[str, Any] | None = None
     _results: _core.Results | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
+        how = "simulated" if self.live is None else "live"
         return "\n".join(
             [
                 self.title or self.source,
-                f"{self.stop_ns / 1e9:g} s simulated, seed {self.seed}, digest {self.digest[:16]}",
+                f"{self.stop_ns / 1e9:g} s {how}, seed {self.seed}, digest {self.digest[:16]}",
                 *self._summary(),
                 "tables: " + ", ".join(f"{name} {len(t)}" for name, t in self.tables.items()),
             ]
@@ -210,26 +217,9 @@ class Run:
         """
         if self._results is None:
             raise RunError(f"this run lies in {self.folder} already: copy that folder")
-        folder = check_free(folder)
-        unique = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
-        partial = folder.with_name(f".{folder.name}.partial-{unique}")
-        try:
-            partial.mkdir()
-        except OSError as error:
-            raise type(error)(f"{folder} cannot be made: {error.strerror}") from error
-        try:
+        with new_folder(folder) as partial:
             self._write(self._results, partial)
-            check_free(folder)
-            partial.rename(folder)
-        except OSError as error:
-            shutil.rmtree(partial, ignore_errors=True)
-            # The folder as it was asked for: the partial one is gone.
-            told = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-            raise type(error)(told.replace(str(partial), str(folder))) from error
-        except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise
-        return folder
+        return Path(folder)
 
     def _write(self, results: _core.Results, folder: Path) -> None:
         for name in self.tables:
@@ -237,9 +227,7 @@ class Run:
         captures = _file_names(results.captured())
         for node, file in captures.items():
             results.write_capture(node, str(folder / file))
-        _write_text(folder / SCENARIO, self.scenario)
-        manifest = {
-            "format": FORMAT,
+        about = {
             "netspurt": self.version,
             "title": self.title,
             "source": self.source,
@@ -249,13 +237,52 @@ class Run:
             "flows_digest": self.flows_digest,
             "tables": {name: len(table) for name, table in self.tables.items()},
             "captures": captures,
-            "files": {file.name: _sha256(file) for file in sorted(folder.iterdir())},
             "nodes": dict(results.nodes()),
             "flows": {
                 flow: {"from": source, "to": sink} for flow, source, sink in results.sockets()
             },
         }
-        _write_text(folder / MANIFEST, json.dumps(manifest, indent=2) + "\n")
+        write_manifest(folder, self.scenario, about)
+
+
+def write_manifest(folder: Path, scenario: str, about: dict[str, Any]) -> None:
+    """Make a folder of tables and captures a run: its scenario, and what is known about it."""
+    _write_text(folder / SCENARIO, scenario)
+    files = {file.name: _sha256(file) for file in sorted(folder.iterdir())}
+    manifest = {"format": FORMAT, **about, "files": files}
+    _write_text(folder / MANIFEST, json.dumps(manifest, indent=2) + "\n")
+
+
+@contextmanager
+def new_folder(folder: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a folder to fill that appears under its name when it is whole.
+
+    Raises
+    ------
+    FileExistsError
+        When there is something of that name.
+    OSError
+        When the folder cannot be written; nothing of it is left then.
+    """
+    folder = check_free(folder)
+    unique = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    partial = folder.with_name(f".{folder.name}.partial-{unique}")
+    try:
+        partial.mkdir()
+    except OSError as error:
+        raise type(error)(f"{folder} cannot be made: {error.strerror}") from error
+    try:
+        yield partial
+        check_free(folder)
+        partial.rename(folder)
+    except OSError as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        # The folder as it was asked for: the partial one is gone.
+        told = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        raise type(error)(told.replace(str(partial), str(folder))) from error
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
 
 
 def check_free(folder: str | os.PathLike[str]) -> Path:
@@ -302,6 +329,7 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
             for name in manifest["tables"]
         }
         scenario = (folder / SCENARIO).read_text(encoding="utf-8")
+        live = _read_live(folder) if LIVE in manifest["files"] else None
     except OSError as error:
         raise RunError(f"{folder} is damaged: {error}") from error
     known = ("title", "source", "seed", "stop_ns", "digest", "flows_digest")
@@ -311,7 +339,18 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
         scenario=scenario,
         tables=tables,
         folder=folder,
+        live=live,
     )
+
+
+def _read_live(folder: Path) -> dict[str, Any]:
+    try:
+        live = json.loads((folder / LIVE).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise RunError(f"{folder / LIVE} is damaged: {error}") from error
+    if not isinstance(live, dict):
+        raise RunError(f"{folder / LIVE} is damaged: it holds no JSON object")
+    return live
 
 
 #: What a manifest holds.

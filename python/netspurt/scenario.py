@@ -66,6 +66,16 @@ class Scenario:
         """What seeds its random draws."""
         return self._core.seed
 
+    @property
+    def stop(self) -> float:
+        """When a run of it ends, in seconds."""
+        return self._core.stop_ns / 1e9
+
+    @property
+    def kernel_flow(self) -> str | None:
+        """The first flow with an end that is the kernel's: such a scenario can only be run live."""
+        return self._core.kernel_flow()
+
     def replace(self, values: Mapping[str, Any]) -> Scenario:
         """Return the scenario with values set over it.
 
@@ -105,7 +115,17 @@ class Scenario:
         ----------
         progress
             Called now and then with the seconds simulated so far and in all.
+
+        Raises
+        ------
+        ValueError
+            When an end of a flow is the kernel's.
         """
+        if self.kernel_flow is not None:
+            raise ValueError(
+                f"flow `{self.kernel_flow}` has an end of the kernel's: "
+                f"`netspurt live run {self.name}` runs it"
+            )
         simulation = self._core.simulate()
         stop = simulation.stop_ns
         for step in range(1, _STEPS + 1):

@@ -36,6 +36,8 @@ USUAL = ("rfc6298", "rfc6298:min=0s", "linux", "quic", "mills", "mills-single")
 TOLERABLE = 0.01
 #: Above this share of needless resends no timer is recommended.
 UNSUITABLE = 0.05
+#: Needless resends that tell how rare they are, to a factor of two.
+SEEN = 10
 #: With fewer answers than this nothing is recommended.
 ENOUGH = 50
 
@@ -178,12 +180,29 @@ class Replay:
         return share, self._resamples.interval(lambda s: _mean_timer(s, a) - _mean_timer(s, b))
 
     def versus(self, first: Law, second: Law) -> Versus:
-        """Return whether a law is more efficient than another, by RFC 889's measure."""
+        """Return whether a law is more efficient than another, by RFC 889's measure.
+
+        What was not seen is not known to be rare: a law that is ahead for its shorter timer is so
+        only if at least `SEEN` of its resends were needless, one that is ahead for its longer
+        timer only if chance would not part the needless resends so. Where not, the interval is
+        widened to hold zero.
+        """
         a, b = (self.laws.index(law) for law in (first, second))
         ahead = self._resamples.interval(lambda s: _efficiency(s, a) - _efficiency(s, b))
         if _same_waits(first, second):
             ahead = Interval(0.0, 0.0, 0.0, ahead.level, ahead.block)
+        elif ahead.sign and not self._is_seen(first, second, ahead.sign):
+            ends = (min(ahead.low, 0.0), max(ahead.high, 0.0))
+            ahead = Interval(ahead.value, *ends, ahead.level, ahead.block)
         return Versus(first, second, ahead)
+
+    def _is_seen(self, first: Law, second: Law, sign: int) -> bool:
+        """Whether enough was seen to say that one of them is ahead."""
+        winner, other = (first, second) if sign > 0 else (second, first)
+        if winner.timer.value < other.timer.value:
+            return winner.needless >= SEEN
+        ones, others = (_needless(self.delays, law.waits) for law in (winner, other))
+        return not _could_be_chance(int(np.sum(ones & ~others)), int(np.sum(others & ~ones)))
 
     def front(self) -> list[Law]:
         """Return the laws that no other one beats in both needless resends and mean timer."""
@@ -410,9 +429,9 @@ def _resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tu
     """Return resampled sums of what `_SHARED` and `_OWN` tell, and how long blocks are."""
     rtt = delays.rtt_s
     flags = [_needless(delays, one) for one in waits]
-    # Neighbours resemble each other as far as delays, and what exceeds timers, do.
-    length = max(block_length(column) for column in [rtt, *(f.astype(float) for f in flags)])
-    length = max(1, min(length, len(rtt) // 10))
+    # Neighbours resemble each other as far as delays, timers, and what exceeds them, do.
+    series = [rtt, *waits, *(flag.astype(float) for flag in flags)]
+    length = max(1, min(max(map(block_length, series)), len(rtt) // 8))
     step = -(-len(rtt) // BINS)
     lost = np.isnan(rtt)
     good = np.where(lost, 0.0, rtt)
@@ -472,7 +491,7 @@ def _law(core: _core.Replayed, place: int, delays: Delays, resamples: Resamples)
     # interval is no narrower than Garwood's (1936) for a count.
     low, high = poisson_interval(needless)
     ends = (
-        (min(share.low, low / answered), max(share.high, high / answered))
+        (max(min(share.low, low / answered), 0.0), max(share.high, high / answered))
         if answered
         else (math.nan, math.nan)
     )
@@ -573,7 +592,12 @@ def _recommend(of: Replay) -> list[str]:
 
 def _caveats(of: Replay) -> list[str]:
     """Return what else to know before a timer is taken."""
-    said, lost = [], of.laws[0].lost
+    said, lost, answered = [], of.laws[0].lost, of.laws[0].answered
+    if min(law.needless for law in of.laws) < SEEN:
+        said.append(
+            f"Spells of long delays rarer than one in {round(answered / 3):,} answers would not "
+            "show here, and a short timer suffers first."
+        )
     if lost < 10:
         count = {0: "No probe was", 1: "One probe was"}.get(lost, f"{lost} probes were")
         said.append(f"{count} lost, so what a loss waits is told by the timers of all probes.")

@@ -61,7 +61,7 @@ fn user_namespaces() -> Capability {
 }
 
 /// The likeliest reason for a refused namespace.
-fn refusal() -> String {
+pub(crate) fn refusal() -> String {
     let is = |path: &str, value: &str| {
         fs::read_to_string(path).is_ok_and(|content| content.trim() == value)
     };
@@ -85,7 +85,7 @@ fn packet_sockets() -> Capability {
             Ok(_) => "allowed outside of a namespace".to_owned(),
             Err(error) => format!("{error}; inside a namespace they are"),
         },
-        purpose: "capturing and probing on this machine's own interfaces",
+        purpose: "not used yet; capturing and probing on this machine's own interfaces",
     }
 }
 
@@ -99,7 +99,7 @@ fn tun() -> Capability {
             Ok(_) => format!("{DEVICE} opens"),
             Err(error) => format!("{DEVICE}: {error}"),
         },
-        purpose: "a second way to put packets on an emulated path",
+        purpose: "not used yet; a second way to put packets on an emulated path",
     }
 }
 

@@ -7,4 +7,15 @@
 #![expect(clippy::disallowed_methods, reason = "this is where the time comes from")]
 
 pub mod capability;
+pub mod content;
+pub mod drive;
+pub mod gate;
+pub mod kernel;
+pub mod labels;
+pub mod lateness;
+pub mod path;
+pub mod run;
+pub mod sandbox;
+pub mod sys;
 pub mod wall;
+pub mod worker;

@@ -12,6 +12,8 @@ mod table;
 use netspurt::rto::EstimatorConfig;
 use netspurt::scenario::{STARTING_POINT, schema};
 use netspurt_live::capability::{self, Capability};
+use netspurt_live::worker;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use delays::{Delays, read_delays};
@@ -34,6 +36,12 @@ fn schema_json() -> String {
 fn capabilities() -> Vec<(&'static str, bool, String, &'static str)> {
     let row = |c: Capability| (c.name, c.available, c.found, c.purpose);
     capability::all().into_iter().map(row).collect()
+}
+
+/// Is a live run's own process; see `netspurt.live`.
+#[pyfunction]
+fn live_work(py: Python<'_>, arguments: Vec<String>) -> PyResult<()> {
+    py.detach(|| worker::work(arguments.into_iter())).map_err(PyRuntimeError::new_err)
 }
 
 #[pymodule]
@@ -65,5 +73,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(adapt, module)?)?;
     module.add_function(wrap_pyfunction!(drive, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
+    module.add_function(wrap_pyfunction!(live_work, module)?)?;
     module.add_function(wrap_pyfunction!(capabilities, module)?)
 }

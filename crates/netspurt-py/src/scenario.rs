@@ -7,7 +7,7 @@ use std::sync::Arc;
 use netspurt::record::{flow_addresses, node_address, write_table};
 use netspurt::scenario as core;
 use netspurt::units::Time;
-use pyo3::exceptions::{PyKeyError, PyRuntimeError};
+use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::errors::{file_error, scenario_error};
@@ -55,9 +55,25 @@ impl Scenario {
         self.0.resolved()
     }
 
+    /// When a run of it ends.
+    #[getter]
+    fn stop_ns(&self) -> u64 {
+        self.0.stop().as_nanos()
+    }
+
+    /// The first flow with an end that is the kernel's.
+    fn kernel_flow(&self) -> Option<&str> {
+        self.0.kernel_flow()
+    }
+
     /// A run of it, at its beginning.
-    fn simulate(&self, py: Python<'_>) -> Simulation {
-        Simulation(Some(py.detach(|| self.0.simulate())))
+    fn simulate(&self, py: Python<'_>) -> PyResult<Simulation> {
+        if let Some(flow) = self.0.kernel_flow() {
+            let message =
+                format!("flow `{flow}` has an end of the kernel's: only a live run has one");
+            return Err(PyValueError::new_err(message));
+        }
+        Ok(Simulation(Some(py.detach(|| self.0.simulate()))))
     }
 }
 

@@ -34,8 +34,8 @@ class Interval:
     value
         The figure of the recording itself.
     low, high
-        The interval's ends, percentiles of the resampled figures; NaN where hardly any resample
-        has one.
+        The interval's ends, from percentiles of the resampled figures; NaN where hardly any
+        resample has one.
     level
         How many intervals of a hundred hold the true figure, over 100, if the blocks are long
         enough.
@@ -152,7 +152,11 @@ class Resamples:
         self.resampled = _resample(binned, max(1, round(self.length / step)), seed).T
 
     def interval(self, statistic: Statistic, level: float = 0.95) -> Interval:
-        """Return a statistic of the sums with its percentile interval.
+        """Return a statistic of the sums with its interval.
+
+        It holds the percentile interval and its mirror image about the value, since figures of rare
+        events are skewed to one side, and is stretched as Student's distribution is for so many
+        blocks, since few blocks resemble each other too much.
 
         Parameters
         ----------
@@ -171,7 +175,17 @@ class Resamples:
             return Interval(value, np.nan, np.nan, level, self.length)
         tail = (1 - level) / 2
         low, high = np.quantile(values, [tail, 1 - tail])
-        return Interval(value, float(low), float(high), level, self.length)
+        below, above = value - float(low), float(high) - value
+        reach = max(below, above, 0.0) * self.stretch(level)
+        return Interval(value, value - reach, value + reach, level, self.length)
+
+    def stretch(self, level: float) -> float:
+        """Return how much wider an interval of few blocks is than one of many."""
+        from scipy.stats import norm, t
+
+        blocks = max(self.sums[-1] / self.length, 3.0)
+        quantile = (1 + level) / 2
+        return float(t.ppf(quantile, blocks - 1) / norm.ppf(quantile))
 
 
 def block_bootstrap(

@@ -30,9 +30,7 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Tell what this machine can do and what is missing."""
-    # Live runs are not there yet; what they will need is told so that nobody misses it now.
-    live = [(n, a, f, f"not used yet; {purpose}") for n, a, f, purpose in _core.capabilities()]
-    rows = [*_always(), *live, *_optional()]
+    rows = [*_always(), *_core.capabilities(), *_optional()]
     if as_json:
         keys = ("name", "available", "found", "purpose")
         print_json([dict(zip(keys, row, strict=True)) for row in rows])

@@ -11,7 +11,8 @@ import sys
 import typer
 
 from netspurt._core import __version__
-from netspurt.cli import delays, doctor, plotting, replaying, running, scripts, tables
+from netspurt.cli import comparing, delays, doctor, plotting, replaying, running, scripts, tables
+from netspurt.cli.live import app as live_app
 from netspurt.cli.output import complain
 from netspurt.cli.papers import app as papers_app
 
@@ -50,6 +51,8 @@ app.command("plot")(plotting.plot)
 app.command("table")(tables.table)
 app.command("delays")(delays.delays)
 app.command("doctor")(doctor.doctor)
+app.command("compare")(comparing.compare)
+app.add_typer(live_app, name="live")
 app.add_typer(papers_app, name="papers")
 
 

@@ -52,7 +52,7 @@ def run(
     chosen = load(scenario)
     if values:
         chosen = chosen.set_text(values)
-    folder = check_free(out or _next_free(RUNS, scenario.stem))
+    folder = check_free(out or next_free(RUNS, scenario.stem))
     with progress(f"running {scenario.name}") as update:
         result = chosen.run(update)
     result.save(folder)
@@ -61,7 +61,7 @@ def run(
     if as_json:
         print_json(summary(result, folder))
     else:
-        _describe(result, chosen, folder)
+        describe(result, chosen, folder)
 
 
 def new(
@@ -83,7 +83,7 @@ def schema() -> None:
     print_json(json.loads(_core.schema()))
 
 
-def _next_free(folder: Path, name: str) -> Path:
+def next_free(folder: Path, name: str) -> Path:
     """Return the folder's first name that is not taken."""
     names = itertools.chain([name], (f"{name}-{n}" for n in itertools.count(2)))
     return next(path for n in names if not (path := folder / n).exists())
@@ -115,13 +115,15 @@ def _rows(result: Run, name: str) -> list[dict[str, Any]]:
 _LISTED = 12
 
 
-def _describe(result: Run, scenario: Scenario, folder: Path) -> None:
+def describe(result: Run, scenario: Scenario, folder: Path) -> None:
+    """Print what came of a run."""
     typer.echo(paint(result.title or scenario.name, "bold"))
     typer.echo("")
     parts = [_flow_lines(result), _volley_lines(result), _link_lines(result)]
     typer.echo("\n\n".join("\n".join(lines) for part in parts if (lines := list(part))))
     hops = int(result.links["carried"].sum())
-    typer.echo(f"\n{result.stop_ns / 1e9:g} s simulated, {number(hops)} packet-hops")
+    how = "simulated" if result.live is None else "live"
+    typer.echo(f"\n{result.stop_ns / 1e9:g} s {how}, {number(hops)} packet-hops")
     typer.echo(f"kept in {folder}   digest {result.digest[:16]}")
 
 

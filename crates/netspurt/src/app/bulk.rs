@@ -3,14 +3,16 @@
 use crate::event::Events;
 use crate::segment::Segment;
 use crate::stage::{Host, Port, Stage};
-use crate::tcp::{Connection, ReceiveCount, SendCount, SendTimes};
-use crate::units::Time;
+use crate::tcp::{Connection, ReceiveCount, SendCount, SendTimes, State};
+use crate::units::{Duration, Time};
 
 /// A transfer to begin at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bulk {
-    /// When the application writes.
+    /// When the application opens the connection.
     pub start: Time,
+    /// How long after the connection is open it writes; with zero it writes as it opens.
+    pub pause: Duration,
     /// How much; `None` never ends.
     pub octets: Option<u64>,
 }
@@ -32,7 +34,7 @@ const ENDLESS: u64 = 1 << 62;
 /// #     rto: Ns2Config { tick: ms(10), initial: ms(3000), min: ms(200), max: ms(60_000) },
 /// # });
 /// let start = Time::ZERO + Duration::from_secs(1);
-/// let transfer = Bulk { start, octets: Some(20_000) };
+/// let transfer = Bulk { start, pause: Duration::ZERO, octets: Some(20_000) };
 /// let source = Endpoint::new(Connection::new(0, &config), Some(transfer));
 /// assert_eq!(source.next_wakeup(), Some(start));
 /// ```
@@ -41,6 +43,8 @@ pub struct Endpoint {
     connection: Connection,
     /// What is still to be written, and when.
     task: Option<Bulk>,
+    /// What is to be written some time after the connection is open, which it is not yet.
+    paused: Option<Bulk>,
     wrote: Option<Bulk>,
     finished: Option<Time>,
 }
@@ -68,7 +72,16 @@ impl Endpoint {
         if task.is_none() {
             connection.listen();
         }
-        Self { connection, task, wrote: None, finished: None }
+        Self { connection, task, paused: None, wrote: None, finished: None }
+    }
+
+    /// Begins to wait where the connection has just opened.
+    #[inline]
+    fn pause_if_open(&mut self, now: Time) {
+        if self.paused.is_some() && self.connection.state() == State::Established {
+            let (start, pause) = (|task: Bulk| now + task.pause, Duration::ZERO);
+            self.task = self.paused.take().map(|task| Bulk { start: start(task), pause, ..task });
+        }
     }
 
     /// What came of it so far.
@@ -90,6 +103,7 @@ impl Stage<Segment> for Endpoint {
     #[inline]
     fn push(&mut self, now: Time, port: Port, segment: Segment, events: &mut Events<Segment>) {
         self.connection.push(now, port, segment, events);
+        self.pause_if_open(now);
         if self.wrote.is_some() && self.finished.is_none() && self.connection.unacknowledged() == 0
         {
             self.finished = Some(now);
@@ -111,6 +125,12 @@ impl Stage<Segment> for Endpoint {
     #[inline]
     fn pop(&mut self, now: Time, events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
         if let Some(task) = self.task.take_if(|task| task.start <= now) {
+            if !task.pause.is_zero() {
+                self.paused = Some(task);
+                self.connection.open(task.start, events);
+                self.pause_if_open(task.start);
+                return self.connection.pop(now, events);
+            }
             self.wrote = Some(task);
             self.connection.write(task.start, task.octets.unwrap_or(ENDLESS), events);
             if task.octets.is_some() {

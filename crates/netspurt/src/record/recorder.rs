@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::event::{DropReason, Event, What};
+use crate::event::{DropReason, Event, Wanted, What};
 use crate::segment::Segment;
 use crate::units::Time;
 
@@ -281,6 +281,21 @@ impl Recorder {
         let rest = [("cwnd", cwnd), ("rto", rto), ("rtt", rtt), ("queue", queue), ("drops", drops)];
         let rest = rest.into_iter().map(|(name, columns)| Table::new(name, columns).in_time());
         seen.into_iter().chain(rest).collect()
+    }
+}
+
+impl Recorder {
+    /// Of those tables, the ones that somebody wants.
+    pub fn finish_wanted(self, needless: &[u64], wanted: Wanted) -> impl Iterator<Item = Table> {
+        let wants = move |table: &Table| match table.name.as_ref() {
+            "segments" | "sack_blocks" | "syns" => wanted.seen,
+            "cwnd" => wanted.cwnd,
+            "rto" => wanted.rto,
+            "rtt" => wanted.rtt,
+            "queue" => wanted.queue,
+            _ => wanted.drops,
+        };
+        self.finish(needless).into_iter().filter(wants)
     }
 }
 

@@ -7,6 +7,7 @@ use super::recorder::{FlowName, LinkName, Names, WAYS, nanos};
 use super::segments::CAUSES;
 use super::table::{Column, Data, Table};
 
+use crate::app::FlowResult;
 use crate::segment::{Cause, CauseCode};
 use crate::tcp::SendTimes;
 use crate::units::{Duration, Time};
@@ -42,6 +43,27 @@ pub struct FlowSum {
     pub waited: Duration,
     /// What its time went into, of a byte-sequenced connection.
     pub times: Option<SendTimes>,
+}
+
+impl FlowSum {
+    /// The sum of what the two ends of a flow say, its source first; without a verdict.
+    pub fn of([source, sink]: [FlowResult; 2]) -> Self {
+        Self {
+            start: source.start,
+            finished: source.finished,
+            sent: source.sent.data_segments,
+            resends: source.sent.resends,
+            timeouts: source.sent.timeouts,
+            fast_retransmits: source.sent.fast_retransmits,
+            acked_bytes: source.acked_bytes,
+            received: sink.received.segments,
+            duplicates: sink.received.duplicates,
+            delivered_bytes: sink.received.delivered_bytes,
+            undone: source.sent.undone,
+            times: source.times,
+            ..Self::default()
+        }
+    }
 }
 
 fn codes(numbers: impl Iterator<Item = u32>, texts: &std::sync::Arc<[String]>) -> Data {

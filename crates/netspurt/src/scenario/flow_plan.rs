@@ -9,8 +9,8 @@ use crate::wire::{IPV4_HEADER_BYTES, TCP_HEADER_BYTES};
 
 use super::error::Problem;
 use super::flow_spec::{
-    AckWord, ClockTable, ClockWord, DelayedAckTable, FlowSpec, Profile, RecoveryWord, RtoTable,
-    TcpSpec,
+    AckWord, ClockTable, ClockWord, DelayedAckTable, EndpointWord, FlowSpec, Profile, RecoveryWord,
+    RtoTable, TcpSpec,
 };
 use super::quantity::{Amount, WordOr};
 use super::rfc_switches::{rfc_connection, spell_out};
@@ -32,7 +32,7 @@ impl Profile {
             Profile::Reno1998 => Some(RfcConfig::reno_1998()),
             Profile::Reno2005 => Some(RfcConfig::reno_2005()),
             Profile::Rfc2026 => Some(RfcConfig::rfc_2026()),
-            Profile::Linux6 => Some(RfcConfig::linux_6()),
+            Profile::Linux6 | Profile::LinuxDefault => Some(RfcConfig::linux_6()),
         }
     }
 
@@ -120,11 +120,20 @@ impl FlowSpec {
     /// Puts in what the profile says and the file does not.
     pub(super) fn fill_in(&mut self) {
         let tcp = std::mem::take(&mut self.tcp);
+        if self.ends() == [EndpointWord::Kernel; 2] {
+            self.tcp = tcp.over(self.profile.kernel_switches());
+            return;
+        }
         self.tcp = tcp.over(self.profile.switches());
         let planned = connection("", self.profile, &self.tcp);
         if let (Some(_), Ok(TcpConfig::Rfc(config))) = (self.profile.base(), planned) {
             self.tcp = spell_out(&config);
         }
+    }
+
+    /// Whose TCP is at the two ends.
+    pub(super) fn ends(&self) -> [EndpointWord; 2] {
+        self.endpoint.each().map(|word| *word)
     }
 
     /// The node that the flow numbered `i` of the group starts from.
@@ -294,7 +303,7 @@ fn rto(name: &str, table: RtoTable, clock: Clock) -> Result<Ns2Config, Problem> 
 pub(super) fn transfer(
     name: &str,
     spec: &FlowSpec,
-    tcp: &TcpConfig,
+    smss: u16,
     i: u32,
     stop: Duration,
 ) -> Result<Bulk, Problem> {
@@ -305,13 +314,13 @@ pub(super) fn transfer(
     let octets = match spec.send {
         Amount::Unlimited => None,
         Amount::Bytes(bytes) => Some(bytes.0),
-        Amount::Count(segments) => Some(segments.0.saturating_mul(u64::from(tcp.smss()))),
+        Amount::Count(segments) => Some(segments.0.saturating_mul(u64::from(smss))),
     };
     if octets == Some(0) {
         return Err(Problem::at(["flows", name, "send"], "a flow that sends nothing")
             .fix("at least `1 segment` or `1 B`"));
     }
-    Ok(Bulk { start: Time::ZERO + start, octets })
+    Ok(Bulk { start: Time::ZERO + start, pause: spec.pause, octets })
 }
 
 /// What is wrong where the flow numbered `i` in its group starts when the run has ended.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::units::{ByteCount, Duration, SegmentCount};
 
 use super::number::{Number, Whole};
-use super::quantity::{Amount, WordOr, above_zero};
+use super::quantity::{Amount, BothWays, WordOr, above_zero};
 
 /// A flow, or `count` of them: one transfer in one direction.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -16,6 +16,10 @@ pub struct FlowSpec {
     pub from: String,
     /// The node that receives; `{i}` as in `from`.
     pub to: String,
+    /// Whose TCP it is, the simulator's or the kernel's of a live run: at both ends, or `[from,
+    /// to]`.
+    #[serde(default = "model")]
+    pub endpoint: BothWays<EndpointWord>,
     /// A named set of TCP switches.
     #[serde(default)]
     pub profile: Profile,
@@ -28,12 +32,29 @@ pub struct FlowSpec {
     /// When it starts.
     #[serde(default)]
     pub start: Duration,
+    /// How long after the connection is open the application waits before it writes.
+    #[serde(default)]
+    pub pause: Duration,
     /// How many such flows; those of a group are called after it, `name.0`, `name.1`, …
     #[serde(default = "one")]
     pub count: Number,
     /// How long after one flow of the group the next one starts.
     #[serde(default)]
     pub every: Duration,
+}
+
+/// Whose TCP is at an end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndpointWord {
+    /// The one of this laboratory.
+    Model,
+    /// The running kernel's; only in live runs.
+    Kernel,
+}
+
+fn model() -> BothWays<EndpointWord> {
+    BothWays::Same(EndpointWord::Model)
 }
 
 fn unlimited() -> SendSpec {
@@ -63,6 +84,9 @@ pub enum Profile {
     /// Linux 6 with its defaults and 250 jiffies a second.
     #[serde(rename = "linux-6")]
     Linux6,
+    /// The running kernel with its defaults; only of the kernel's ends.
+    #[serde(rename = "linux-default")]
+    LinuxDefault,
 }
 
 /// Switches of a TCP connection; what is left out comes from the profile.

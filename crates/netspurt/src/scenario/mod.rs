@@ -7,6 +7,7 @@ mod document;
 mod error;
 mod flow_plan;
 mod flow_spec;
+mod kernel;
 mod link_plan;
 mod link_spec;
 mod names;
@@ -28,8 +29,13 @@ mod volleys_spec;
 
 use schemars::schema_for;
 
+use crate::units::Time;
+
 use document::Document;
 pub use error::ScenarioError;
+use flow_spec::{EndpointWord, FlowSpec};
+pub use kernel::{KernelProfile, KernelTcp};
+pub use net::{KernelEnd, Network, NetworkEnd};
 use plan::Plan;
 pub use run::{Results, Simulation};
 use spec::Spec;
@@ -98,6 +104,11 @@ impl Scenario {
         self.spec.seed.0
     }
 
+    /// When a run of it ends.
+    pub fn stop(&self) -> Time {
+        Time::ZERO + self.spec.stop
+    }
+
     /// The scenario with every default spelt out, as TOML.
     ///
     /// # Panics
@@ -106,10 +117,30 @@ impl Scenario {
         toml::to_string(&self.spec).expect("plain data")
     }
 
-    /// A run of it, at its beginning.
-    pub fn simulate(&self) -> Simulation {
+    /// The first flow with an end that is the kernel's, if there is one: such a scenario can only
+    /// be run live.
+    pub fn kernel_flow(&self) -> Option<&str> {
+        let real = |flow: &&FlowSpec| flow.ends().contains(&EndpointWord::Kernel);
+        let (name, _) = self.spec.flows.iter().find(|(_, flow)| real(flow))?;
+        Some(name)
+    }
+
+    /// Its network, for a live run.
+    pub fn network(&self) -> Network {
+        Network::new(self.plan(), self.stop())
+    }
+
+    fn plan(&self) -> Plan {
         let Ok(plan) = Plan::new(&self.spec) else { unreachable!("planned when it was read") };
-        Simulation::new(plan, self.spec.stop)
+        plan
+    }
+
+    /// A run of it, at its beginning.
+    ///
+    /// # Panics
+    /// When it has a [`kernel_flow`](Self::kernel_flow).
+    pub fn simulate(&self) -> Simulation {
+        Simulation::new(self.plan(), self.spec.stop)
     }
 }
 

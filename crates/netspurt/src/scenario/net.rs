@@ -1,16 +1,17 @@
 //! The world that a scenario is played in.
 
-use crate::app::{Echo, Endpoint, FlowResult, Program, Volleys};
-use crate::event::Events;
+use crate::app::{Bulk, Echo, Endpoint, FlowResult, Program, Volleys};
+use crate::event::{Events, Wanted};
 use crate::ip::Reassembling;
-use crate::link::Link;
-use crate::record::Judge;
+use crate::link::{Link, LinkConfig};
+use crate::record::{Judge, Names};
 use crate::segment::Segment;
-use crate::sim::{Advance, World, WorldConfig};
-use crate::tcp::Connection;
-use crate::units::Time;
+use crate::sim::{Advance, Graph, Routes, World, WorldConfig};
+use crate::tcp::{Connection, TcpConfig};
+use crate::units::{Duration, Time};
 
-use super::plan::{Plan, PlannedFlow, Traffic};
+use super::kernel::KernelTcp;
+use super::plan::{Plan, PlannedEnd, PlannedFlow, Traffic};
 
 /// A world of TCP alone, the usual one, or one of any programs, each behind reassembly. They are
 /// two kinds, so that the usual one neither asks what a host is nor looks for fragments.
@@ -151,19 +152,103 @@ fn with<E, W>(
 }
 
 /// Both ends of the flow numbered `i`, and their nodes.
+///
+/// # Panics
+/// When an end is the kernel's.
 fn ends(i: u32, flow: PlannedFlow) -> [(Program, u32); 2] {
     let [source, sink] = match flow.traffic {
-        Traffic::Tcp { tcp, task } => {
-            let connection = |endpoint| Connection::new(endpoint, &tcp);
-            [
-                Program::Tcp(Endpoint::new(connection(2 * i), Some(task))),
-                Program::Tcp(Endpoint::new(connection(2 * i + 1), None)),
-            ]
-        }
+        Traffic::Tcp { tcp, task } => tcp_ends(i, &tcp, task),
+        Traffic::Real { .. } => panic!("a flow of the kernel's is no simulation"),
         Traffic::Volleys { plan, processing } => [
             Program::Volleys(Volleys::new(2 * i, plan)),
             Program::Echo(Echo::new(2 * i + 1, processing)),
         ],
     };
     [(source, flow.from), (sink, flow.to)]
+}
+
+fn tcp_ends(i: u32, tcp: &TcpConfig, task: Bulk) -> [Program; 2] {
+    let end = |endpoint, task| Program::Tcp(Endpoint::new(Connection::new(endpoint, tcp), task));
+    [end(2 * i, Some(task)), end(2 * i + 1, None)]
+}
+
+/// Both ends of the flow numbered `i` of a live run, and their nodes.
+fn live_ends(i: u32, flow: PlannedFlow) -> [(NetworkEnd, u32); 2] {
+    let nodes = [flow.from, flow.to];
+    let Traffic::Real { ends, task } = flow.traffic else {
+        return ends(i, flow).map(|(program, at)| (NetworkEnd::Model(program), at));
+    };
+    let end = |side: u32| {
+        let task = (side == 0).then_some(task);
+        match ends[side as usize] {
+            PlannedEnd::Model(tcp) => {
+                let connection = Connection::new(2 * i + side, &tcp);
+                NetworkEnd::Model(Program::Tcp(Endpoint::new(connection, task)))
+            }
+            PlannedEnd::Kernel(tcp) => NetworkEnd::Kernel(KernelEnd { tcp, task }),
+        }
+    };
+    [(end(0), nodes[0]), (end(1), nodes[1])]
+}
+
+/// What lives at one end of a flow of a live run.
+#[derive(Debug)]
+pub enum NetworkEnd {
+    /// The simulator's.
+    Model(Program),
+    /// A socket of the kernel's.
+    Kernel(KernelEnd),
+}
+
+/// A socket of the kernel's, and what it is for.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelEnd {
+    /// What is asked of its TCP.
+    pub tcp: KernelTcp,
+    /// What its application sends; without, it listens and reads.
+    pub task: Option<Bulk>,
+}
+
+/// A scenario's network and what is to be recorded, for whoever puts endpoints of their own at
+/// its ends.
+#[derive(Debug)]
+pub struct Network {
+    /// What everything is called.
+    pub names: Names,
+    /// Which links lead where.
+    pub graph: Graph,
+    /// Which links frames take.
+    pub routes: Routes,
+    /// The links.
+    pub links: Vec<LinkConfig>,
+    /// The ends of the flows, two a flow, and the nodes they live at.
+    pub ends: Vec<(NetworkEnd, u32)>,
+    /// How long hosts wait for the rest of a datagram.
+    pub reassembly: Duration,
+    /// Nodes under observation.
+    pub spied: Vec<u32>,
+    /// What is recorded.
+    pub wanted: Wanted,
+    /// Whether captures are written.
+    pub capture: bool,
+    /// When the run ends.
+    pub stop: Time,
+}
+
+impl Network {
+    /// The network of `plan`, whose run ends at `stop`.
+    pub(super) fn new(plan: Plan, stop: Time) -> Self {
+        Self {
+            names: plan.names(),
+            graph: plan.graph,
+            routes: plan.routes,
+            links: plan.links.into_iter().map(|link| link.config).collect(),
+            ends: (0..).zip(plan.flows).flat_map(|(i, flow)| live_ends(i, flow)).collect(),
+            reassembly: plan.reassembly,
+            spied: plan.spied,
+            wanted: plan.wanted,
+            capture: plan.capture && plan.wanted.seen,
+            stop,
+        }
+    }
 }

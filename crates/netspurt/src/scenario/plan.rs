@@ -5,13 +5,15 @@ use indexmap::IndexSet;
 use crate::app::{Bulk, VolleyPlan};
 use crate::event::Wanted;
 use crate::link::LinkConfig;
+use crate::record::{self, FlowName, Names};
 use crate::sim::{Graph, RouteError, Routes};
 use crate::tcp::TcpConfig;
 use crate::units::Duration;
 
 use super::error::Problem;
-use super::flow_plan::{connection, transfer};
-use super::flow_spec::FlowSpec;
+use super::flow_plan::{HEADER_BYTES, connection, transfer};
+use super::flow_spec::{EndpointWord, FlowSpec, Profile};
+use super::kernel::{KernelTcp, kernel_tcp};
 use super::link_plan::{LinkName, WAYS, both_ways};
 use super::link_spec::LinkSpec;
 use super::names;
@@ -33,8 +35,36 @@ pub(super) struct PlannedLink {
 /// What one flow is: a transfer over TCP, or volleys to an echo host.
 #[expect(clippy::large_enum_variant, reason = "a plan is made once")]
 pub(super) enum Traffic {
-    Tcp { tcp: TcpConfig, task: Bulk },
-    Volleys { plan: VolleyPlan, processing: Duration },
+    Tcp {
+        tcp: TcpConfig,
+        task: Bulk,
+    },
+    /// At least one of the ends is the kernel's.
+    Real {
+        ends: [PlannedEnd; 2],
+        task: Bulk,
+    },
+    Volleys {
+        plan: VolleyPlan,
+        processing: Duration,
+    },
+}
+
+/// One end of a flow that is not the simulator's alone.
+#[derive(Clone, Copy)]
+#[expect(clippy::large_enum_variant, reason = "a plan is made once")]
+pub(super) enum PlannedEnd {
+    Model(TcpConfig),
+    Kernel(KernelTcp),
+}
+
+impl PlannedEnd {
+    fn smss(&self) -> u16 {
+        match self {
+            Self::Model(tcp) => tcp.smss(),
+            Self::Kernel(tcp) => tcp.smss(),
+        }
+    }
 }
 
 /// One flow.
@@ -50,6 +80,7 @@ impl PlannedFlow {
     pub(super) fn smss(&self) -> u16 {
         match &self.traffic {
             Traffic::Tcp { tcp, .. } => tcp.smss(),
+            Traffic::Real { ends: [source, _], .. } => source.smss(),
             Traffic::Volleys { .. } => 1,
         }
     }
@@ -129,6 +160,24 @@ impl Plan {
             capture: spec.record.capture,
             nodes: nodes.into_iter().collect(),
         })
+    }
+}
+
+impl Plan {
+    /// The names of everything that events number.
+    pub(super) fn names(&self) -> Names {
+        let flows = self.flows.iter().map(|flow| FlowName {
+            name: flow.name.clone(),
+            from: flow.from,
+            to: flow.to,
+            smss: flow.smss(),
+            volleys: matches!(flow.traffic, Traffic::Volleys { .. }),
+        });
+        let links = (0..).zip(&self.links).map(|(i, link)| {
+            let (from, to) = self.graph.ends(i);
+            record::LinkName { name: link.name.clone(), way: link.way, from, to }
+        });
+        Names { nodes: self.nodes.clone(), links: links.collect(), flows: flows.collect() }
     }
 }
 
@@ -334,23 +383,43 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
     let mut flows = Vec::new();
     let mut checked: IndexSet<(u32, u32, u16)> = IndexSet::new();
     for (name, flow) in &spec.flows {
-        let tcp = connection(name, flow.profile, &flow.tcp)?;
+        let words = flow.ends();
+        let ends = [planned_end(name, flow, words[0])?, planned_end(name, flow, words[1])?];
         for i in 0..flow.count.small() {
             let place = |key: &str, host: &str| node(net.nodes, host, &["flows", name, key]);
             let (from, to) = (place("from", &flow.source(i))?, place("to", &flow.sink(i))?);
-            let sizes = [tcp.packet_bytes(), tcp.header_bytes()];
+            let sizes = match &ends[0] {
+                PlannedEnd::Model(tcp) => [tcp.packet_bytes(), tcp.header_bytes()],
+                PlannedEnd::Kernel(tcp) => [tcp.packet_bytes, HEADER_BYTES],
+            };
             if checked.insert((from, to, sizes[0])) {
                 net.check(["flows", name], (from, to), sizes)?;
             }
+            let task = transfer(name, flow, ends[0].smss(), i, spec.stop)?;
             flows.push(PlannedFlow {
                 name: if flow.count == Whole(1) { name.clone() } else { format!("{name}.{i}") },
                 from,
                 to,
-                traffic: Traffic::Tcp { tcp, task: transfer(name, flow, &tcp, i, spec.stop)? },
+                traffic: match ends {
+                    [PlannedEnd::Model(tcp), PlannedEnd::Model(_)] => Traffic::Tcp { tcp, task },
+                    ends => Traffic::Real { ends, task },
+                },
             });
         }
     }
     Ok(flows)
+}
+
+fn planned_end(name: &str, flow: &FlowSpec, word: EndpointWord) -> Result<PlannedEnd, Problem> {
+    if word == EndpointWord::Kernel {
+        let alone = flow.ends() == [EndpointWord::Kernel; 2];
+        return kernel_tcp(name, flow.profile, &flow.tcp, alone).map(PlannedEnd::Kernel);
+    }
+    if flow.profile == Profile::LinuxDefault {
+        let problem = Problem::at(["flows", name, "profile"], "`linux-default` is the kernel's");
+        return Err(problem.fix("`linux-6`, or `endpoint = \"kernel\"` in a live run"));
+    }
+    connection(name, flow.profile, &flow.tcp).map(PlannedEnd::Model)
 }
 
 fn plan_volleys(spec: &Spec, net: &Net<'_>, flows: &mut Vec<PlannedFlow>) -> Result<(), Problem> {

@@ -1,16 +1,16 @@
 //! A scenario in motion, and what comes of it.
 
-use crate::app::{FlowResult, Volleys};
+use crate::app::Volleys;
 use crate::event::Wanted;
 use crate::record::{
-    CaptureError, FlowName, FlowSum, LinkName, Names, Recorder, SeenTables, Table, VolleySum,
-    digest, flows_table, links_table, resends_table, volleys_table, write_capture,
+    CaptureError, FlowSum, Names, Recorder, SeenTables, Table, VolleySum, digest, flows_table,
+    links_table, resends_table, volleys_table, write_capture,
 };
 use crate::sim::Advance;
 use crate::units::{Duration, Time};
 
 use super::net::{Ends, Net};
-use super::plan::{Plan, Traffic};
+use super::plan::Plan;
 
 /// A run of a scenario.
 ///
@@ -44,20 +44,7 @@ pub struct Results {
 
 impl Simulation {
     pub(super) fn new(plan: Plan, stop: Duration) -> Self {
-        let flow_names = plan.flows.iter().map(|flow| FlowName {
-            name: flow.name.clone(),
-            from: flow.from,
-            to: flow.to,
-            smss: flow.smss(),
-            volleys: matches!(flow.traffic, Traffic::Volleys { .. }),
-        });
-        let flows = flow_names.collect();
-        let link_names = (0..).zip(&plan.links).map(|(i, link)| {
-            let (from, to) = plan.graph.ends(i);
-            LinkName { name: link.name.clone(), way: link.way, from, to }
-        });
-        let links = link_names.collect();
-        let names = Names { nodes: plan.nodes.clone(), links, flows };
+        let names = plan.names();
         Self {
             recorder: Recorder::new(names),
             stop: Time::ZERO + stop,
@@ -112,7 +99,7 @@ impl Simulation {
             .step_by(2)
             .zip(&ends)
             .filter_map(|(source, ends)| {
-                let sum = sum(ends.tcp()?);
+                let sum = FlowSum::of(ends.tcp()?);
                 let (verdict, waited) = (judge.resends(source), judge.waited(source));
                 Some(FlowSum { verdict, waited, ..sum })
             })
@@ -136,16 +123,7 @@ impl Simulation {
         if names.flows.iter().any(|flow| flow.volleys) {
             tables.push(volleys_table(&names, &volleys));
         }
-        tables.extend(self.recorder.finish(&needless).into_iter().filter(|table| {
-            match table.name.as_ref() {
-                "segments" | "sack_blocks" | "syns" => self.wanted.seen,
-                "cwnd" => self.wanted.cwnd,
-                "rto" => self.wanted.rto,
-                "rtt" => self.wanted.rtt,
-                "queue" => self.wanted.queue,
-                _ => self.wanted.drops,
-            }
-        }));
+        tables.extend(self.recorder.finish_wanted(&needless, self.wanted));
         let captured = if self.capture { self.spied } else { Vec::new() };
         Results { tables, names, captured, stop: self.stop }
     }
@@ -170,25 +148,12 @@ fn sum_volleys(flow: u32, prober: &Volleys) -> Vec<VolleySum> {
     (1..).zip(over.chain(waits)).map(|(number, sum)| VolleySum { flow, number, ..sum }).collect()
 }
 
-fn sum([source, sink]: [FlowResult; 2]) -> FlowSum {
-    FlowSum {
-        start: source.start,
-        finished: source.finished,
-        sent: source.sent.data_segments,
-        resends: source.sent.resends,
-        timeouts: source.sent.timeouts,
-        fast_retransmits: source.sent.fast_retransmits,
-        acked_bytes: source.acked_bytes,
-        received: sink.received.segments,
-        duplicates: sink.received.duplicates,
-        delivered_bytes: sink.received.delivered_bytes,
-        undone: source.sent.undone,
-        times: source.times,
-        ..FlowSum::default()
-    }
-}
-
 impl Results {
+    /// Those of a run that was not simulated.
+    pub fn new(tables: Vec<Table>, names: Names, stop: Time) -> Self {
+        Self { tables, names, captured: Vec::new(), stop }
+    }
+
     /// The tables: `flows` and `links` first, then those recorded.
     pub fn tables(&self) -> &[Table] {
         &self.tables

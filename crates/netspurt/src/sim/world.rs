@@ -166,6 +166,17 @@ impl<F: Frame, E: Host<F>, W: Witness<F>> World<F, E, W> {
         Advance::Full
     }
 
+    /// Lets `act` do something to an endpoint at this instant, from outside of the world, and
+    /// looks afterwards at what the endpoint will do next.
+    ///
+    /// # Panics
+    /// When there is no such endpoint.
+    pub fn at_endpoint<T>(&mut self, endpoint: u32, act: impl FnOnce(&mut E) -> T) -> T {
+        let done = act(&mut self.endpoints[endpoint as usize]);
+        self.enter(u32::try_from(self.links.len()).expect("checked when built") + endpoint);
+        done
+    }
+
     /// Reports what the queues did up to now; for the end of a run.
     pub fn settle(&mut self) {
         for link in &mut self.links {

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use crate::segment::{IPV4_HEADER_BYTES, Part};
+use crate::segment::{Ecn, IPV4_HEADER_BYTES, Part};
 
 use super::decode::checksum;
 
@@ -44,4 +44,36 @@ pub fn cut(packet: &[u8], payload: Range<usize>, out: &mut Vec<u8>) {
     out[10..12].fill(0);
     let sum = checksum(0, &out[..HEADER]);
     out[10..12].copy_from_slice(&sum.to_be_bytes());
+}
+/// Writes `ecn` into the IPv4 or IPv6 packet `packet`, as a queue on its way does (RFC 3168 §5).
+///
+/// ```
+/// use netspurt::segment::{Ecn, Segment};
+/// use netspurt::wire::{Checks, Packet, decode, encode, set_ecn};
+/// let packet = Packet {
+///     source: "10.0.0.1:5001".parse().unwrap(),
+///     destination: "10.0.0.2:80".parse().unwrap(),
+///     ip_id: 1,
+///     segment: Segment::default(),
+///     payload: None,
+/// };
+/// let mut bytes = Vec::new();
+/// encode(&packet, &mut bytes);
+/// set_ecn(&mut bytes, Ecn::CE);
+/// assert_eq!(decode(&bytes, Checks::Whole).unwrap().segment.ecn, Ecn::CE);
+/// ```
+///
+/// # Panics
+/// When there is no whole header.
+pub fn set_ecn(packet: &mut [u8], ecn: Ecn) {
+    if packet[0] >> 4 == 6 {
+        // The lower two bits of the traffic class, across octets.
+        packet[1] = packet[1] & !0x30 | ecn.bits() << 4;
+        return;
+    }
+    packet[1] = packet[1] & !3 | ecn.bits();
+    let header = usize::from(packet[0] & 0xf) * 4;
+    packet[10..12].fill(0);
+    let sum = checksum(0, &packet[..header]);
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
 }

@@ -9,7 +9,7 @@ mod pcapng;
 #[cfg(test)]
 mod tests;
 
-pub use cut::cut;
+pub use cut::{cut, set_ecn};
 pub use decode::{Checks, DecodeError, Decoded, Fault, decode};
 pub use encode::{Packet, encode};
 pub use icmp::{EchoPacket, encode_echo};

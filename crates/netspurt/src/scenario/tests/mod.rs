@@ -1,3 +1,4 @@
+mod kernel;
 mod slips;
 
 use super::*;

@@ -1,0 +1,28 @@
+//! What transfers carry: octets that tell their own place, so that who reads them can check them.
+
+use std::sync::LazyLock;
+
+/// After so many octets they begin again: a prime, so that no power of two hides a shift.
+const PERIOD: usize = 251;
+
+/// The longest piece.
+pub const LONGEST: usize = 1 << 16;
+
+#[expect(clippy::cast_possible_truncation, reason = "below 251")]
+static OCTETS: LazyLock<Vec<u8>> =
+    LazyLock::new(|| (0..LONGEST + PERIOD).map(|place| (place % PERIOD) as u8).collect());
+
+/// The `len` octets from the one numbered `from`, counted from 0.
+///
+/// ```
+/// use netspurt_live::content::octets;
+/// assert_eq!(octets(250, 3), [250, 0, 1]);
+/// ```
+///
+/// # Panics
+/// When more than [`LONGEST`] are asked for.
+pub fn octets(from: u64, len: usize) -> &'static [u8] {
+    let start = usize::try_from(from % PERIOD as u64).unwrap_or(0);
+    assert!(len <= LONGEST, "content comes in pieces");
+    &OCTETS[start..start + len]
+}

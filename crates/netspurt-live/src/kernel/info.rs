@@ -1,0 +1,109 @@
+//! What the kernel says of a connection of its own (`TCP_INFO`).
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use netspurt::units::Duration;
+
+use crate::sys;
+
+/// The parts of `struct tcp_info` that are looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpInfo {
+    /// Its congestion state: 0 open, 1 disorder, 2 reduced by a mark, 3 recovery, 4 loss.
+    pub state: u8,
+    /// Doublings of the retransmission timer.
+    pub backoff: u8,
+    /// Whether both sides take SACK blocks.
+    pub sack: bool,
+    /// Whether losses are found by time; the caller knows, `TCP_INFO` does not say.
+    pub rack: bool,
+    /// The retransmission timer.
+    pub rto: Duration,
+    /// Octets of payload in a full segment.
+    pub smss: u32,
+    /// Segments sent and not acknowledged.
+    pub unacked: u32,
+    /// The smoothed round trip.
+    pub srtt: Duration,
+    /// Its smoothed variation.
+    pub rttvar: Duration,
+    /// In segments.
+    pub ssthresh: u32,
+    /// In segments.
+    pub cwnd: u32,
+    /// Timeouts so far.
+    pub timeouts: u32,
+}
+
+impl TcpInfo {
+    /// The state of repairing what duplicate ACKs, SACK blocks or time told.
+    pub const RECOVERY: u8 = 3;
+    /// The state after a timeout.
+    pub const LOSS: u8 = 4;
+
+    /// Whether a timeout's losses are being repaired.
+    pub const fn in_loss(&self) -> bool {
+        self.state == Self::LOSS
+    }
+
+    /// Whether losses found before a timeout are being repaired.
+    pub const fn in_recovery(&self) -> bool {
+        self.state == Self::RECOVERY
+    }
+
+    /// Asks the kernel about the connection of a socket.
+    ///
+    /// # Errors
+    /// When it refuses, or says less than any kernel since 2.6 does.
+    pub fn of(socket: BorrowedFd<'_>) -> io::Result<Self> {
+        let mut octets = [0; 256];
+        let length = sys::read_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut octets)?;
+        Self::read(&octets[..length])
+            .ok_or_else(|| io::Error::other("TCP_INFO is shorter than it ever was"))
+    }
+
+    /// The parts of a `struct tcp_info`, whose layout only ever grows.
+    fn read(octets: &[u8]) -> Option<Self> {
+        let word = |at: usize| {
+            octets.get(at..).and_then(<[u8]>::first_chunk).map(|word| u32::from_ne_bytes(*word))
+        };
+        let micros = |at| word(at).map(|us| Duration::from_micros(us.into()));
+        const SACK: u8 = 2;
+        // Linux 6.7 and later count all timeouts, others those of the present repair.
+        let total = octets.get(240..242).map(|half| u16::from_ne_bytes([half[0], half[1]]));
+        Some(Self {
+            state: *octets.get(1)?,
+            backoff: *octets.get(4)?,
+            sack: octets.get(5)? & SACK != 0,
+            rack: false,
+            rto: micros(8)?,
+            smss: word(16)?,
+            unacked: word(24)?,
+            srtt: micros(68)?,
+            rttvar: micros(72)?,
+            ssthresh: word(76)?,
+            cwnd: word(80)?,
+            timeouts: total.map_or(u32::from(*octets.get(2)?), u32::from),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_read_from_where_the_kernel_has_them() {
+        let mut octets = [0; 248];
+        octets[1] = 3;
+        octets[5] = 2;
+        octets[8..12].copy_from_slice(&204_000_u32.to_ne_bytes());
+        octets[80..84].copy_from_slice(&10_u32.to_ne_bytes());
+        octets[240..242].copy_from_slice(&7_u16.to_ne_bytes());
+        let info = TcpInfo::read(&octets).unwrap();
+        assert!(info.in_recovery() && info.sack);
+        assert_eq!((info.rto, info.cwnd, info.timeouts), (Duration::from_millis(204), 10, 7));
+        assert_eq!(TcpInfo::read(&octets[..80]), None);
+    }
+}

@@ -1,0 +1,11 @@
+//! The running kernel's TCP as an end of a flow.
+
+mod app;
+mod info;
+mod profile;
+mod socket;
+
+pub use app::{Apps, FlowNotes, Poll, timespec};
+pub use info::TcpInfo;
+pub use profile::sysctls;
+pub use socket::open;

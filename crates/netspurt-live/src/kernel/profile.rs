@@ -1,0 +1,41 @@
+//! The kernel's TCP made explicit: every value that shapes a run is set, and told.
+
+use std::fs;
+
+use netspurt::scenario::KernelTcp;
+
+/// The values under `/proc/sys/net/ipv4` for what `tcp` asks.
+///
+/// They are per host, since every end of a flow has a namespace of its own. `tcp_no_metrics_save`
+/// and the rest that no switch names are the same for all.
+pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
+    let flag = |on: bool| u8::from(on).to_string();
+    let number = |value: u32| value.to_string();
+    let mut all = vec![
+        ("tcp_sack", flag(tcp.sack)),
+        ("tcp_dsack", flag(tcp.sack)),
+        ("tcp_timestamps", flag(tcp.timestamps)),
+        ("tcp_window_scaling", flag(tcp.window_scaling)),
+        // 1 asks for marks, 2 only grants them.
+        ("tcp_ecn", number(if tcp.ecn { 1 } else { 2 })),
+        ("tcp_recovery", flag(tcp.rack)),
+        // 3: tail loss probes.
+        ("tcp_early_retrans", number(if tcp.tlp { 3 } else { 0 })),
+        ("tcp_frto", number(if tcp.frto { 2 } else { 0 })),
+        ("tcp_no_metrics_save", flag(true)),
+        ("tcp_slow_start_after_idle", flag(true)),
+        ("tcp_mtu_probing", number(0)),
+        ("tcp_reordering", number(3)),
+        ("tcp_syn_retries", number(6)),
+        ("tcp_synack_retries", number(5)),
+        ("tcp_retries2", number(15)),
+        ("tcp_moderate_rcvbuf", flag(tcp.window_scaling)),
+        ("tcp_rmem", "4096 131072 6291456".to_owned()),
+        ("tcp_wmem", "4096 16384 4194304".to_owned()),
+        // Microseconds; younger than the others.
+        ("tcp_rto_min_us", number(200_000)),
+        ("tcp_rto_max_ms", number(120_000)),
+    ];
+    all.retain(|(name, _)| fs::exists(format!("/proc/sys/net/ipv4/{name}")).unwrap_or(false));
+    all
+}

@@ -1,0 +1,202 @@
+//! Real packets become the segments that links and tables know.
+//!
+//! Sequence numbers count from the connection's initial ones, as everywhere in the laboratory.
+//! A resend's cause is what the kernel says of its own state when the resend is seen.
+
+use netspurt::segment::{Cause, Flags, SackBlock, SackBlocks, Segment};
+use netspurt::seq;
+use netspurt::wire::{Checks, decode};
+
+use crate::content;
+use crate::kernel::TcpInfo;
+
+/// What was seen of one end's packets.
+#[derive(Clone, Copy, Debug, Default)]
+struct End {
+    isn: Option<u32>,
+    /// How many.
+    count: u64,
+    /// The octet after the highest sent.
+    highest: u64,
+    /// Timeouts that resends were put down to.
+    timeouts: u32,
+}
+
+/// Labels packets.
+#[derive(Debug)]
+pub struct Labels {
+    ends: Vec<End>,
+    /// Packets that are no TCP segments of their flow.
+    pub strange: u64,
+    /// Segments that carry what nobody wrote there.
+    pub damaged: u64,
+}
+
+/// Bits of a packet's id below its end's number.
+const ID_BITS: u32 = 40;
+
+impl Labels {
+    /// For ends numbered below `ends`.
+    pub fn new(ends: usize) -> Self {
+        Self { ends: vec![End::default(); ends], strange: 0, damaged: 0 }
+    }
+
+    /// The segment of a packet that the end numbered `from` sent; `None`, counted, where it is
+    /// none. Of a resend `ask` tells what the kernel says of its connection.
+    pub fn read(
+        &mut self,
+        from: u32,
+        bytes: &[u8],
+        ask: impl FnOnce() -> Option<TcpInfo>,
+    ) -> Option<Segment> {
+        let Ok(decoded) = decode(bytes, Checks::Whole) else {
+            self.strange += 1;
+            return None;
+        };
+        let peer_isn = self.ends[(from ^ 1) as usize].isn;
+        let end = &mut self.ends[from as usize];
+        let mut segment = decoded.segment;
+        // Without a SYN, as of a reset, counting begins here.
+        let begins =
+            if segment.flags.has(Flags::SYN) { segment.seq } else { segment.seq.wrapping_sub(1) };
+        let isn = *end.isn.get_or_insert(begins);
+        segment.seq = segment.seq.wrapping_sub(isn);
+        if let Some(isn) = peer_isn {
+            relate(&mut segment, isn.wrapping_neg());
+        }
+        segment.dest = from ^ 1;
+        segment.id = u64::from(from) << ID_BITS | end.count;
+        end.count += 1;
+        let first = seq::from_wire(seq::SIMULATED_ISN, segment.seq, end.highest).saturating_sub(1);
+        let written = content::octets(first, decoded.payload.len());
+        self.damaged += u64::from(decoded.payload != written);
+        segment.cause = end.cause(&segment, ask).into();
+        Some(segment)
+    }
+
+    /// The segment as the end numbered `to`, a real one, numbers octets.
+    pub fn on_the_wire(&self, mut segment: Segment) -> Segment {
+        if let Some(isn) = self.ends[segment.dest as usize].isn {
+            relate(&mut segment, isn);
+        }
+        segment
+    }
+}
+
+/// Moves what a segment says of its peer's octets by `shift`.
+fn relate(segment: &mut Segment, shift: u32) {
+    if segment.flags.has(Flags::ACK) {
+        segment.ack = segment.ack.wrapping_add(shift);
+    }
+    let mut blocks = SackBlocks::default();
+    for SackBlock { left, right } in segment.sack() {
+        let (left, right) = (left.wrapping_add(shift), right.wrapping_add(shift));
+        blocks.add(SackBlock { left, right });
+    }
+    if segment.sack_count() > 0 {
+        segment.set_sack(&blocks);
+    }
+}
+
+impl End {
+    /// Why a segment went out again, if it did.
+    fn cause(&mut self, segment: &Segment, ask: impl FnOnce() -> Option<TcpInfo>) -> Option<Cause> {
+        let left = seq::from_wire(seq::SIMULATED_ISN, segment.seq, self.highest);
+        let again = segment.seq_len() > 0 && left < self.highest;
+        self.highest = self.highest.max(left + u64::from(segment.seq_len()));
+        if !again {
+            return None;
+        }
+        if segment.flags.has(Flags::SYN) {
+            return Some(Cause::Syn);
+        }
+        let Some(info) = ask() else { return Some(Cause::Rto) };
+        if info.in_loss() {
+            let fresh = info.timeouts > self.timeouts;
+            self.timeouts = info.timeouts;
+            return Some(if fresh { Cause::Rto } else { Cause::GoBackN });
+        }
+        if !info.in_recovery() {
+            return Some(Cause::Tlp);
+        }
+        Some(match (info.sack, info.rack) {
+            (false, _) => Cause::Fast,
+            (true, false) => Cause::SackRecovery,
+            (true, true) => Cause::Rack,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netspurt::wire::{Packet, encode};
+    use proptest::prelude::*;
+
+    fn packet(seq: u32, ack: u32, len: u16, flags: Flags) -> Vec<u8> {
+        let segment = Segment { seq, ack, len, flags, ..Segment::default() };
+        let (source, destination) =
+            ("10.0.0.1:10000".parse().unwrap(), "10.0.0.2:5001".parse().unwrap());
+        let mut bytes = Vec::new();
+        encode(&Packet { source, destination, ip_id: 1, segment, payload: None }, &mut bytes);
+        bytes
+    }
+
+    fn recovering() -> Option<TcpInfo> {
+        Some(TcpInfo { state: TcpInfo::RECOVERY, ..TcpInfo::default() })
+    }
+
+    #[test]
+    fn octets_are_counted_from_the_initial_numbers_of_either_side() {
+        let mut labels = Labels::new(2);
+        let (mine, theirs) = (u32::MAX - 5, 77);
+        labels.read(0, &packet(mine, 0, 0, Flags::SYN), recovering).unwrap();
+        let answer = packet(theirs, mine.wrapping_add(1), 0, Flags::SYN.with(Flags::ACK));
+        let answer = labels.read(1, &answer, recovering).unwrap();
+        assert_eq!((answer.seq, answer.ack, answer.dest), (0, 1, 0));
+        let data = packet(mine.wrapping_add(1), theirs + 1, 100, Flags::ACK);
+        let data = labels.read(0, &data, recovering).unwrap();
+        assert_eq!((data.seq, data.ack, data.len, data.cause.get()), (1, 1, 100, None));
+        assert_eq!(labels.on_the_wire(answer).ack, mine.wrapping_add(1));
+    }
+
+    #[test]
+    fn a_resend_has_the_cause_that_the_kernel_tells() {
+        let mut labels = Labels::new(2);
+        labels.read(0, &packet(9, 0, 0, Flags::SYN), || None).unwrap();
+        let again = labels.read(0, &packet(9, 0, 0, Flags::SYN), || None).unwrap();
+        assert_eq!(again.cause.get(), Some(Cause::Syn));
+        let data = packet(10, 1, 100, Flags::ACK);
+        assert_eq!(labels.read(0, &data, || None).unwrap().cause.get(), None);
+        let mut of = |info: TcpInfo| labels.read(0, &data, || Some(info)).unwrap().cause.get();
+        let loss = TcpInfo { state: TcpInfo::LOSS, timeouts: 1, ..TcpInfo::default() };
+        assert_eq!(of(loss), Some(Cause::Rto));
+        assert_eq!(of(loss), Some(Cause::GoBackN));
+        let recovery = TcpInfo { state: TcpInfo::RECOVERY, ..TcpInfo::default() };
+        assert_eq!(of(recovery), Some(Cause::Fast));
+        assert_eq!(of(TcpInfo { sack: true, ..recovery }), Some(Cause::SackRecovery));
+        assert_eq!(of(TcpInfo { sack: true, rack: true, ..recovery }), Some(Cause::Rack));
+        assert_eq!(of(TcpInfo::default()), Some(Cause::Tlp));
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_octets_are_counted_and_never_panic(bytes: Vec<u8>, from in 0_u32..2) {
+            let mut labels = Labels::new(2);
+            let read = labels.read(from, &bytes, recovering);
+            prop_assert_eq!(u64::from(read.is_none()), labels.strange);
+        }
+
+        #[test]
+        fn a_damaged_packet_is_a_segment_or_counted(
+            at in 0_usize..140, octet: u8, seq: u32, ack: u32
+        ) {
+            let mut bytes = packet(seq, ack, 100, Flags::ACK);
+            bytes[at] = octet;
+            let mut labels = Labels::new(2);
+            labels.read(1, &packet(ack, 0, 0, Flags::SYN), recovering).unwrap();
+            let read = labels.read(0, &bytes, recovering);
+            prop_assert_eq!(u64::from(read.is_none()), labels.strange);
+        }
+    }
+}

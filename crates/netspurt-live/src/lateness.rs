@@ -1,0 +1,68 @@
+//! How late a wall clock made what was due in logical time.
+
+use netspurt::units::Duration;
+
+/// How late deliveries were: quantiles, each the least lateness that so many do not exceed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lateness {
+    /// How many deliveries.
+    pub count: u64,
+    /// The median.
+    pub p50: Duration,
+    /// Of 99 in 100.
+    pub p99: Duration,
+    /// Of 999 in 1000.
+    pub p999: Duration,
+    /// The greatest.
+    pub max: Duration,
+}
+
+impl Lateness {
+    /// The quantiles of `late`.
+    ///
+    /// ```
+    /// use netspurt::units::Duration;
+    /// use netspurt_live::lateness::Lateness;
+    /// let late = (1..=1000).map(Duration::from_micros).collect();
+    /// let told = Lateness::of(late);
+    /// assert_eq!((told.p50, told.p99), (Duration::from_micros(500), Duration::from_micros(990)));
+    /// ```
+    pub fn of(mut late: Vec<Duration>) -> Self {
+        late.sort_unstable();
+        let per_mille = |share: usize| {
+            let rank = (late.len() * share).div_ceil(1000).max(1);
+            late.get(rank - 1).copied().unwrap_or_default()
+        };
+        Self {
+            count: late.len() as u64,
+            p50: per_mille(500),
+            p99: per_mille(990),
+            p999: per_mille(999),
+            max: per_mille(1000),
+        }
+    }
+
+    /// Whether no delivery was later than `budget`.
+    pub fn is_within(&self, budget: Duration) -> bool {
+        self.max <= budget
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_deliveries_are_not_late() {
+        assert_eq!(Lateness::of(Vec::new()), Lateness::default());
+    }
+
+    #[test]
+    fn one_late_delivery_breaks_the_budget_whatever_the_quantiles() {
+        let mut late = vec![Duration::from_micros(10); 9999];
+        late.push(Duration::from_millis(6));
+        let told = Lateness::of(late);
+        assert_eq!((told.p999, told.max), (Duration::from_micros(10), Duration::from_millis(6)));
+        assert!(!told.is_within(Duration::from_millis(5)));
+    }
+}

@@ -1,0 +1,143 @@
+//! The emulated path: the core's world, with gates where real hosts are.
+//!
+//! It is told when packets enter, in logical time, and tells when they leave. It reads no clock,
+//! so the same arrivals give the same departures and drops, live or again.
+
+use netspurt::app::Program;
+use netspurt::event::{Event, Wanted};
+use netspurt::ip::Reassembling;
+use netspurt::link::LinkCount;
+use netspurt::record::Judge;
+use netspurt::scenario::{Network, NetworkEnd};
+use netspurt::segment::Segment;
+use netspurt::sim::{Advance, World, WorldConfig};
+use netspurt::units::Time;
+
+use crate::gate::{Gate, LiveHost};
+
+/// A packet that leaves the path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Departure {
+    /// When, in logical time.
+    pub due: Time,
+    /// The packet; its `dest` is the end it leaves at.
+    pub segment: Segment,
+}
+
+/// A path in motion.
+#[derive(Debug)]
+pub struct Path {
+    world: World<Segment, LiveHost, Judge>,
+    /// The ends that are gates.
+    gates: Vec<u32>,
+}
+
+impl Path {
+    /// The path of `network`, which it takes the links, the routes and the ends of.
+    pub fn new(network: Network) -> Self {
+        let mut gates = Vec::new();
+        let mut endpoints = Vec::with_capacity(network.ends.len());
+        let judge = Judge::new(network.ends.len());
+        for (number, (end, node)) in (0..).zip(network.ends) {
+            let host = match end {
+                NetworkEnd::Kernel(_) => {
+                    gates.push(number);
+                    LiveHost::Gate(Gate::default())
+                }
+                NetworkEnd::Model(program) => {
+                    LiveHost::Model(Reassembling::new(program, network.reassembly))
+                }
+            };
+            endpoints.push((host, node));
+        }
+        let world = World::new(WorldConfig {
+            graph: network.graph,
+            routes: network.routes,
+            links: network.links,
+            endpoints,
+            observed: network.spied,
+            // What is dropped is always told: its octets are no longer needed.
+            wanted: Wanted { drops: true, ..network.wanted },
+            witness: judge,
+        });
+        Self { world, gates }
+    }
+
+    /// The instant it has reached.
+    pub fn now(&self) -> Time {
+        self.world.now()
+    }
+
+    /// The earliest instant at which anything will happen in it by itself.
+    pub fn next_wakeup(&self) -> Option<Time> {
+        self.world.next_wakeup()
+    }
+
+    /// Does all that is due by `until`, and tells `watch` of it.
+    pub fn advance(&mut self, until: Time, watch: &mut dyn FnMut(&Event<Segment>)) {
+        let mut reached = false;
+        while !reached {
+            reached = self.world.advance_to(until) == Advance::Reached;
+            self.world.events().drain().for_each(|event| watch(&event));
+        }
+    }
+
+    /// Lets a packet enter at `at`, which is not before [`now`](Self::now), once all that was due
+    /// before has been done.
+    ///
+    /// # Panics
+    /// When the end that sent it is no gate.
+    pub fn enter(&mut self, at: Time, segment: Segment, watch: &mut dyn FnMut(&Event<Segment>)) {
+        self.advance(at, watch);
+        self.world.at_endpoint(segment.source(), |host| match host {
+            LiveHost::Gate(gate) => gate.enter(at, segment),
+            LiveHost::Model(_) => panic!("packets enter at gates"),
+        });
+        self.advance(at, watch);
+    }
+
+    /// What has left since this was last asked, in the order of logical time.
+    pub fn departures(&mut self) -> Vec<Departure> {
+        let mut all = Vec::new();
+        for gate in &self.gates {
+            let left = match &self.world.endpoints()[*gate as usize] {
+                LiveHost::Gate(gate) => !gate.is_empty(),
+                LiveHost::Model(_) => false,
+            };
+            if left {
+                let take = |host: &mut LiveHost| match host {
+                    LiveHost::Gate(gate) => gate.take(),
+                    LiveHost::Model(_) => Vec::new(),
+                };
+                let taken = self.world.at_endpoint(*gate, take);
+                all.extend(taken.into_iter().map(|(due, segment)| Departure { due, segment }));
+            }
+        }
+        all.sort_by_key(|departure| departure.due);
+        all
+    }
+
+    /// Ends here: what the queues did up to now is told.
+    pub fn settle(&mut self, watch: &mut dyn FnMut(&Event<Segment>)) {
+        self.world.settle();
+        self.world.events().drain().for_each(|event| watch(&event));
+    }
+
+    /// What each direction of each link did.
+    pub fn counts(&self) -> Vec<LinkCount> {
+        self.world.links().iter().map(netspurt::link::Link::count).collect()
+    }
+
+    /// The verdict on resends.
+    pub fn judge(&self) -> &Judge {
+        self.world.witness()
+    }
+
+    /// The program at an end of the simulator's.
+    pub fn program(&self, end: u32) -> Option<&Program> {
+        match &self.world.endpoints()[end as usize] {
+            LiveHost::Gate(_) => None,
+            LiveHost::Model(host) => Some(host.inner()),
+        }
+    }
+}

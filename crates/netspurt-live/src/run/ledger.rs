@@ -1,0 +1,125 @@
+//! What real packets tell of their flows: the sums that a simulated connection keeps itself.
+
+use netspurt::ranges::Ranges;
+use netspurt::record::FlowSum;
+use netspurt::segment::{Cause, Flags, Segment};
+use netspurt::seq;
+use netspurt::units::Time;
+
+/// One flow's sums, from what is seen at its two ends.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// Octets that its application sends, if there is an end to them.
+    octets: Option<u64>,
+    sum: FlowSum,
+    /// The octet after the highest sent.
+    highest: u64,
+    /// Where the present repair ends.
+    recovery_point: u64,
+    /// The highest acknowledged to the source.
+    acked: u64,
+    arrived: Ranges,
+}
+
+impl Ledger {
+    /// Of a flow that sends so many octets; `None` never ends.
+    pub fn new(octets: Option<u64>) -> Self {
+        Self { octets, ..Self::default() }
+    }
+
+    /// The source sent `segment`.
+    pub fn sent(&mut self, segment: &Segment) {
+        let left = seq::from_wire(seq::SIMULATED_ISN, segment.seq, self.highest);
+        self.highest = self.highest.max(left + u64::from(segment.seq_len()));
+        if segment.len == 0 {
+            return;
+        }
+        self.sum.sent += 1;
+        let Some(cause) = segment.cause.get() else { return };
+        self.sum.resends += 1;
+        match cause {
+            Cause::Rto => self.sum.timeouts += 1,
+            Cause::Fast | Cause::SackRecovery | Cause::Rack if left >= self.recovery_point => {
+                self.sum.fast_retransmits += 1;
+                self.recovery_point = self.highest;
+            }
+            _ => {}
+        }
+    }
+
+    /// `segment` reached the sink.
+    pub fn received(&mut self, segment: &Segment) {
+        if segment.len == 0 {
+            return;
+        }
+        let left = seq::from_wire(seq::SIMULATED_ISN, segment.seq, self.highest);
+        let right = left + u64::from(segment.len);
+        self.sum.received += 1;
+        self.sum.duplicates += u64::from(self.arrived.holds(left, right));
+        self.arrived.insert(left, right);
+    }
+
+    /// `segment` reached the source at `at`.
+    pub fn answered(&mut self, at: Time, segment: &Segment) {
+        if !segment.flags.has(Flags::ACK) {
+            return;
+        }
+        let ack = seq::from_wire(seq::SIMULATED_ISN, segment.ack, self.acked);
+        self.acked = self.acked.max(ack);
+        let covered = self.octets.is_some_and(|octets| self.acked > octets);
+        if covered && self.sum.finished.is_none() {
+            self.sum.finished = Some(at);
+        }
+    }
+
+    /// The sums; the octets acknowledged are counted without SYN and FIN.
+    pub fn sum(&self) -> FlowSum {
+        let acked = self.acked.saturating_sub(1).min(self.octets.unwrap_or(u64::MAX));
+        FlowSum { acked_bytes: acked, ..self.sum }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(seq: u32, cause: Option<Cause>) -> Segment {
+        Segment { seq, len: 100, cause: cause.into(), ..Segment::default() }
+    }
+
+    fn ack(ack: u32) -> Segment {
+        Segment { ack, flags: Flags::ACK, ..Segment::default() }
+    }
+
+    #[test]
+    fn one_repair_is_one_fast_retransmit_however_many_segments_it_sends() {
+        let mut ledger = Ledger::new(None);
+        (0..5).for_each(|n| ledger.sent(&data(1 + 100 * n, None)));
+        ledger.sent(&data(1, Some(Cause::Fast)));
+        ledger.sent(&data(101, Some(Cause::Fast)));
+        ledger.sent(&data(501, None));
+        ledger.sent(&data(501, Some(Cause::Fast)));
+        let sum = ledger.sum();
+        assert_eq!((sum.sent, sum.resends, sum.fast_retransmits, sum.timeouts), (9, 3, 2, 0));
+    }
+
+    #[test]
+    fn a_flow_is_finished_when_its_last_octet_is_acknowledged() {
+        let mut ledger = Ledger::new(Some(200));
+        ledger.answered(Time::from_nanos(5), &ack(200));
+        assert_eq!((ledger.sum().finished, ledger.sum().acked_bytes), (None, 199));
+        ledger.answered(Time::from_nanos(6), &ack(201));
+        ledger.answered(Time::from_nanos(7), &ack(202));
+        assert_eq!(ledger.sum().finished, Some(Time::from_nanos(6)));
+        assert_eq!(ledger.sum().acked_bytes, 200);
+    }
+
+    #[test]
+    fn what_brings_nothing_new_is_a_duplicate() {
+        let mut ledger = Ledger::new(None);
+        for seq in [1, 201, 1, 101] {
+            ledger.received(&data(seq, None));
+        }
+        assert_eq!((ledger.sum().received, ledger.sum().duplicates), (4, 1));
+    }
+}

@@ -1,0 +1,145 @@
+//! What a live run writes down while it goes.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use netspurt::event::{CwndState, Event, RtoState, What};
+use netspurt::record::{Names, Recorder};
+use netspurt::segment::Segment;
+use netspurt::units::Time;
+use netspurt::wire::{Packet, PcapngWriter, encode};
+
+use crate::content::octets;
+use crate::drive::Watch;
+use crate::kernel::{Poll, TcpInfo};
+use crate::labels::Labels;
+
+use super::ledger::Ledger;
+
+/// A node's capture.
+pub(super) struct Capture {
+    pub(super) node: u32,
+    pub(super) file: PcapngWriter<BufWriter<File>>,
+}
+
+/// Sees everything and writes it down.
+pub(super) struct Watcher {
+    pub(super) recorder: Recorder,
+    /// By flow; `None` where both ends are the simulator's.
+    pub(super) ledgers: Vec<Option<Ledger>>,
+    pub(super) captures: Vec<Capture>,
+    /// When the run began, in nanoseconds since 1970.
+    pub(super) began_unix_ns: u64,
+    /// By end: the socket to ask about resends, and whether it finds losses by time.
+    pub(super) sockets: Vec<Option<(Arc<OwnedFd>, bool)>>,
+    /// By flow: where packets of the two ends come from.
+    pub(super) addresses: Vec<[SocketAddr; 2]>,
+    /// What went wrong with a capture.
+    pub(super) failure: Option<io::Error>,
+    pub(super) progress: Box<dyn FnMut(Time) -> bool>,
+}
+
+impl Watcher {
+    pub(super) fn addresses_of(names: &Names) -> Vec<[SocketAddr; 2]> {
+        netspurt::record::flow_addresses(names).collect()
+    }
+
+    fn ledger(&mut self, segment: &Segment) -> Option<&mut Ledger> {
+        self.ledgers.get_mut(segment.flow() as usize)?.as_mut()
+    }
+
+    fn capture(&mut self, at: Time, node: u32, octets: &[u8]) {
+        let unix_ns = self.began_unix_ns + at.as_nanos();
+        let own = self.captures.iter_mut().find(|capture| capture.node == node);
+        if let Some(Err(error)) = own.map(|own| own.file.packet(unix_ns, octets, None)) {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    /// Writes down what the kernel said of its connections.
+    pub(super) fn polled(&mut self, polls: &[Poll]) {
+        let mut timeouts = vec![0; self.sockets.len()];
+        for Poll { at, end, info } in polls {
+            let known = &mut timeouts[*end as usize];
+            let fired = info.timeouts > *known;
+            *known = info.timeouts.max(*known);
+            let smss = u64::from(info.smss);
+            let cwnd = CwndState {
+                cwnd_bytes: u64::from(info.cwnd) * smss,
+                // A threshold that was never set is 2^31 - 1 segments.
+                ssthresh_bytes: u64::from(info.ssthresh) * smss,
+                flight_bytes: u64::from(info.unacked) * smss,
+                dupacks: 0,
+                in_recovery: info.in_recovery() || info.in_loss(),
+            };
+            let rto = RtoState {
+                srtt: (!info.srtt.is_zero()).then_some(info.srtt),
+                rttvar: (!info.srtt.is_zero()).then_some(info.rttvar),
+                backoff: 1 << info.backoff.min(31),
+                rto: info.rto,
+                fired,
+            };
+            let endpoint = *end;
+            self.recorder.take(&Event { at: *at, what: What::Cwnd { endpoint, state: cwnd } });
+            self.recorder.take(&Event { at: *at, what: What::Rto { endpoint, state: rto } });
+        }
+    }
+}
+
+impl Watch for Watcher {
+    fn event(&mut self, event: &Event<Segment>, octets: Option<&[u8]>) {
+        self.recorder.take(event);
+        if let (What::Seen { node, .. }, Some(octets)) = (&event.what, octets) {
+            self.capture(event.at, *node, octets);
+        }
+    }
+
+    fn captures(&self) -> bool {
+        !self.captures.is_empty()
+    }
+
+    fn label(&mut self, labels: &mut Labels, from: u32, octets: &[u8]) -> Option<Segment> {
+        let ask = || {
+            let (socket, rack) = self.sockets[from as usize].as_ref()?;
+            let info = TcpInfo::of(socket.as_fd()).ok()?;
+            Some(TcpInfo { rack: *rack, ..info })
+        };
+        let segment = labels.read(from, octets, ask)?;
+        if from & 1 == 0
+            && let Some(ledger) = self.ledger(&segment)
+        {
+            ledger.sent(&segment);
+        }
+        Some(segment)
+    }
+
+    fn encode(&mut self, segment: &Segment, out: &mut Vec<u8>) {
+        let ends = self.addresses[segment.flow() as usize];
+        let [source, destination] =
+            [segment.source(), segment.dest].map(|end| ends[(end & 1) as usize]);
+        #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
+        let ip_id = segment.id as u16;
+        // A model's octets are numbered from 1; a SYN has none.
+        let first = u64::from(segment.seq.wrapping_sub(1));
+        let payload = Some(octets(first, usize::from(segment.len)));
+        encode(&Packet { source, destination, ip_id, segment: *segment, payload }, out);
+    }
+
+    fn delivered(&mut self, due: Time, segment: &Segment) {
+        let to_source = segment.dest & 1 == 0;
+        if let Some(ledger) = self.ledger(segment) {
+            if to_source {
+                ledger.answered(due, segment);
+            } else {
+                ledger.received(segment);
+            }
+        }
+    }
+
+    fn goes_on(&mut self, now: Time) -> bool {
+        (self.progress)(now)
+    }
+}

@@ -1,0 +1,226 @@
+//! What is asked of the kernel's network configuration (rtnetlink), message by message.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+use crate::sys::HOST_STATION;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+
+const NEW_LINK: u16 = libc::RTM_NEWLINK;
+const NEW_ADDRESS: u16 = libc::RTM_NEWADDR;
+const NEW_ROUTE: u16 = libc::RTM_NEWROUTE;
+const CREATE: u16 = (libc::NLM_F_CREATE | libc::NLM_F_EXCL) as u16;
+
+/// A pair of devices, joined as by a wire: one here, one in another namespace.
+#[derive(Clone, Copy, Debug)]
+pub struct Wire<'a> {
+    /// What the device here is called.
+    pub here: &'a str,
+    /// What the device there is called.
+    pub there: &'a str,
+    /// Where that is.
+    pub namespace: BorrowedFd<'a>,
+    /// Octets of the largest packet of either.
+    pub mtu: u16,
+}
+
+/// What a route tells TCP; `None` leaves the kernel's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RouteHints {
+    /// Segments sent at the start of a connection (`initcwnd`).
+    pub initial_window_segs: Option<u32>,
+    /// Whether every segment is acknowledged at once (`quickack`).
+    pub quick_acks: bool,
+}
+
+/// A connection to the kernel's network configuration, in the namespace it was opened in.
+#[derive(Debug)]
+pub struct Netlink {
+    socket: OwnedFd,
+    sent: u32,
+}
+
+impl Netlink {
+    /// Opens one.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn open() -> io::Result<Self> {
+        let (family, kind) = (AddressFamily::NETLINK, SocketType::RAW);
+        // No protocol is 0, NETLINK_ROUTE.
+        let socket = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None)?;
+        Ok(Self { socket, sent: 0 })
+    }
+
+    /// Makes a pair of devices.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn add_wire(&mut self, wire: &Wire<'_>) -> io::Result<()> {
+        let mut message = Message::new(NEW_LINK, CREATE, &link(0, 0));
+        message.text(libc::IFLA_IFNAME, wire.here);
+        message.put(libc::IFLA_MTU, &u32::from(wire.mtu).to_ne_bytes());
+        message.nest(libc::IFLA_LINKINFO, |message| {
+            message.text(libc::IFLA_INFO_KIND, "veth");
+            message.nest(libc::IFLA_INFO_DATA, |message| {
+                const PEER: u16 = 1;
+                message.nest(PEER, |message| {
+                    message.raw(&link(0, 0));
+                    message.text(libc::IFLA_IFNAME, wire.there);
+                    message.put(libc::IFLA_ADDRESS, &HOST_STATION);
+                    message.put(libc::IFLA_MTU, &u32::from(wire.mtu).to_ne_bytes());
+                    let namespace = wire.namespace.as_raw_fd().to_ne_bytes();
+                    message.put(libc::IFLA_NET_NS_FD, &namespace);
+                });
+            });
+        });
+        self.ask(message)
+    }
+
+    /// Switches the device numbered `device` on; it resolves no addresses.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn switch_on(&mut self, device: u32) -> io::Result<()> {
+        let flags = (libc::IFF_UP | libc::IFF_NOARP).cast_unsigned();
+        self.ask(Message::new(NEW_LINK, 0, &link(device, flags)))
+    }
+
+    /// Gives the device numbered `device` an address.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn add_address(&mut self, device: u32, address: Ipv4Addr) -> io::Result<()> {
+        // Family, length of the prefix, flags, scope.
+        let mut head = vec![libc::AF_INET as u8, 32, 0, 0];
+        head.extend(device.to_ne_bytes());
+        let mut message = Message::new(NEW_ADDRESS, CREATE, &head);
+        message.put(libc::IFA_LOCAL, &address.octets());
+        message.put(libc::IFA_ADDRESS, &address.octets());
+        self.ask(message)
+    }
+
+    /// Leads packets to `to` out of the device numbered `device`.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn add_route(&mut self, device: u32, to: Ipv4Addr, hints: RouteHints) -> io::Result<()> {
+        const INITCWND: u16 = 11;
+        const QUICKACK: u16 = 15;
+        let (table, kind) = (libc::RT_TABLE_MAIN, libc::RTN_UNICAST);
+        let head = [
+            libc::AF_INET as u8,
+            32,
+            0,
+            0,
+            table,
+            libc::RTPROT_STATIC,
+            libc::RT_SCOPE_LINK,
+            kind,
+            0,
+            0,
+            0,
+            0,
+        ];
+        let mut message = Message::new(NEW_ROUTE, CREATE, &head);
+        message.put(libc::RTA_DST, &to.octets());
+        message.put(libc::RTA_OIF, &device.to_ne_bytes());
+        message.nest(libc::RTA_METRICS, |message| {
+            if let Some(segments) = hints.initial_window_segs {
+                message.put(INITCWND, &segments.to_ne_bytes());
+            }
+            if hints.quick_acks {
+                message.put(QUICKACK, &1_u32.to_ne_bytes());
+            }
+        });
+        self.ask(message)
+    }
+
+    /// Sends a message and waits for the answer.
+    fn ask(&mut self, message: Message) -> io::Result<()> {
+        self.sent += 1;
+        rustix::net::send(&self.socket, &message.finish(self.sent), SendFlags::empty())?;
+        let mut answer = [0; 4096];
+        let (length, _) = rustix::net::recv(&self.socket, &mut answer, RecvFlags::empty())?;
+        let code = answer[..length].get(16..20).and_then(<[u8]>::first_chunk);
+        match code.map(|code| i32::from_ne_bytes(*code)) {
+            Some(0) => Ok(()),
+            Some(code) => Err(io::Error::from_raw_os_error(-code)),
+            None => Err(io::Error::other("the kernel's answer is no answer")),
+        }
+    }
+}
+
+/// The head of a message about a link: the device's number, and flags to be set.
+fn link(device: u32, flags: u32) -> Vec<u8> {
+    let mut head = vec![0; 4];
+    for word in [device, flags, flags] {
+        head.extend(word.to_ne_bytes());
+    }
+    head
+}
+
+/// A message under construction.
+struct Message {
+    octets: Vec<u8>,
+}
+
+impl Message {
+    const HEADER: usize = 16;
+
+    fn new(kind: u16, flags: u16, head: &[u8]) -> Self {
+        let flags = flags | (libc::NLM_F_REQUEST | libc::NLM_F_ACK) as u16;
+        let mut octets = vec![0; Self::HEADER];
+        octets[4..6].copy_from_slice(&kind.to_ne_bytes());
+        octets[6..8].copy_from_slice(&flags.to_ne_bytes());
+        octets.extend(head);
+        Self { octets }
+    }
+
+    fn raw(&mut self, octets: &[u8]) {
+        self.octets.extend(octets);
+    }
+
+    /// Adds an attribute.
+    fn put(&mut self, kind: u16, value: &[u8]) {
+        let start = self.begin(kind);
+        self.octets.extend(value);
+        self.end(start);
+    }
+
+    fn text(&mut self, kind: u16, value: &str) {
+        let start = self.begin(kind);
+        self.octets.extend(value.as_bytes());
+        self.octets.push(0);
+        self.end(start);
+    }
+
+    /// Adds an attribute made of attributes.
+    fn nest(&mut self, kind: u16, fill: impl FnOnce(&mut Self)) {
+        let start = self.begin(kind);
+        fill(self);
+        self.end(start);
+    }
+
+    fn begin(&mut self, kind: u16) -> usize {
+        let start = self.octets.len();
+        self.octets.extend([0; 2]);
+        self.octets.extend(kind.to_ne_bytes());
+        start
+    }
+
+    fn end(&mut self, start: usize) {
+        let length = u16::try_from(self.octets.len() - start).expect("messages are short");
+        self.octets[start..start + 2].copy_from_slice(&length.to_ne_bytes());
+        self.octets.resize(self.octets.len().next_multiple_of(4), 0);
+    }
+
+    /// The message with its length and its number.
+    fn finish(mut self, number: u32) -> Vec<u8> {
+        let length = u32::try_from(self.octets.len()).expect("messages are short");
+        self.octets[..4].copy_from_slice(&length.to_ne_bytes());
+        self.octets[8..12].copy_from_slice(&number.to_ne_bytes());
+        self.octets
+    }
+}

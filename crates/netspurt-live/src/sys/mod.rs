@@ -1,0 +1,139 @@
+//! Calls of the kernel's that no safe wrapper reaches: the only `unsafe` of this project.
+//!
+//! Each function here is whole: its arguments are checked by their types, the memory it lends the
+//! kernel lives as long as the call, and what the kernel wrote is read by its length.
+
+#![expect(unsafe_code, reason = "system calls without a safe wrapper")]
+
+mod batch;
+
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+pub use batch::{Batch, Received, send_batch};
+
+/// What a namespace of its own is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unshared {
+    /// Network devices, addresses, routes and sockets.
+    Network,
+    /// The same, owned by a user namespace of its own.
+    UserAndNetwork,
+}
+
+/// Moves the calling thread into new namespaces.
+///
+/// # Errors
+/// When the kernel refuses; a user namespace it refuses to processes of more than one thread.
+pub fn unshare(what: Unshared) -> io::Result<()> {
+    let flags = match what {
+        Unshared::Network => libc::CLONE_NEWNET,
+        Unshared::UserAndNetwork => libc::CLONE_NEWUSER | libc::CLONE_NEWNET,
+    };
+    // SAFETY: no memory is passed, and neither flag unshares what Rust relies on to be shared
+    // between threads, as file descriptors are.
+    checked(unsafe { libc::unshare(flags) })
+}
+
+fn checked(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Sets an option of a socket whose value is a C `int`.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn set_option(fd: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> io::Result<()> {
+    let length = mem::size_of::<i32>() as libc::socklen_t;
+    let place = (&raw const value).cast();
+    // SAFETY: `value` outlives the call, and `length` is its size.
+    checked(unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, place, length) })
+}
+
+/// Reads an option of a socket into `out`; how many octets of it the kernel wrote.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn read_option(fd: BorrowedFd<'_>, level: i32, name: i32, out: &mut [u8]) -> io::Result<usize> {
+    let mut length = libc::socklen_t::try_from(out.len()).map_err(io::Error::other)?;
+    let place = out.as_mut_ptr().cast();
+    // SAFETY: the kernel writes `length` octets of `out` at most, and tells how many.
+    checked(unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, place, &raw mut length) })?;
+    Ok(length as usize)
+}
+
+/// The station that every host has on its wire, where it is alone: addresses are not resolved,
+/// and TCP takes nothing that is for all stations.
+pub const HOST_STATION: [u8; 6] = [2, 0, 0, 0, 0, 2];
+
+/// The address of what is behind a device, for sockets of packets.
+fn device_address(device: u32, protocol: u16) -> libc::sockaddr_ll {
+    let mut sll_addr = [0; 8];
+    sll_addr[..6].copy_from_slice(&HOST_STATION);
+    libc::sockaddr_ll {
+        sll_family: libc::AF_PACKET as u16,
+        sll_protocol: protocol.to_be(),
+        sll_ifindex: device.cast_signed(),
+        sll_hatype: 0,
+        sll_pkttype: 0,
+        sll_halen: 6,
+        sll_addr,
+    }
+}
+
+/// Binds a socket of packets to the device numbered `device`, for every protocol.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn bind_packets(fd: BorrowedFd<'_>, device: u32) -> io::Result<()> {
+    const EVERY_PROTOCOL: u16 = libc::ETH_P_ALL as u16;
+    let address = device_address(device, EVERY_PROTOCOL);
+    let length = mem::size_of_val(&address) as libc::socklen_t;
+    // SAFETY: `address` outlives the call, and `length` is its size.
+    checked(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) })
+}
+
+/// Sets a value of a network device through the old ethtool interface, as `command` names it.
+///
+/// # Errors
+/// When the kernel refuses, or the name is too long.
+pub fn set_device_value(
+    fd: BorrowedFd<'_>,
+    device: &str,
+    command: u32,
+    value: u32,
+) -> io::Result<()> {
+    const SIOCETHTOOL: libc::Ioctl = 0x8946;
+    /// `struct ethtool_value`.
+    #[repr(C)]
+    struct Value {
+        command: u32,
+        value: u32,
+    }
+    // SAFETY: zeros are a valid `ifreq`.
+    let mut request: libc::ifreq = unsafe { mem::zeroed() };
+    if device.len() >= request.ifr_name.len() {
+        return Err(io::Error::from_raw_os_error(libc::ENAMETOOLONG));
+    }
+    for (place, octet) in request.ifr_name.iter_mut().zip(device.bytes()) {
+        *place = octet.cast_signed();
+    }
+    let mut body = Value { command, value };
+    request.ifr_ifru.ifru_data = (&raw mut body).cast();
+    // SAFETY: `request` and the `body` it points to outlive the call.
+    checked(unsafe { libc::ioctl(fd.as_raw_fd(), SIOCETHTOOL, &raw mut request) })
+}
+
+/// Lets the calling thread run before all others that are not real-time ones (`SCHED_FIFO`).
+///
+/// # Errors
+/// When that is not allowed.
+pub fn run_first(priority: i32) -> io::Result<()> {
+    // SAFETY: zeros are a valid `sched_param`, which outlives the call; 0 is the calling thread.
+    unsafe {
+        let mut parameters: libc::sched_param = mem::zeroed();
+        parameters.sched_priority = priority;
+        checked(libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters))
+    }
+}

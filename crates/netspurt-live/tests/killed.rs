@@ -1,0 +1,118 @@
+//! Nothing is left of a run that is killed, whenever that happens.
+
+#![expect(clippy::disallowed_methods, reason = "processes live by the wall clock")]
+
+mod worker;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use worker::{Folder, start};
+
+const SCENARIO: &str = r#"
+stop = "20 s"
+[links]
+wire = { between = ["a", "b"], rate = "20 Mbit/s", delay = "5 ms" }
+[flows.transfer]
+from     = "a"
+to       = "b"
+endpoint = "kernel"
+profile  = "linux-default"
+"#;
+
+/// The network namespaces that the process at `path` is in or holds.
+fn namespaces(path: &Path) -> BTreeSet<PathBuf> {
+    let inside = |folder: &str, file: &str| {
+        let entries = fs::read_dir(path.join(folder)).into_iter().flatten().flatten();
+        entries.filter_map(|entry| fs::read_link(entry.path().join(file)).ok()).collect::<Vec<_>>()
+    };
+    let held = fs::read_dir(path.join("fd")).into_iter().flatten().flatten();
+    let held = held.filter_map(|entry| fs::read_link(entry.path()).ok());
+    let all = inside("task", "ns/net").into_iter().chain(held);
+    all.filter(|link| link.to_string_lossy().starts_with("net:[")).collect()
+}
+
+fn processes() -> Vec<PathBuf> {
+    let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    all.filter(|path| path.join("task").is_dir()).collect()
+}
+
+/// Runs that work for the folder of a test.
+fn runs_for(folder: &Folder) -> Vec<PathBuf> {
+    let named = folder.0.display().to_string();
+    let of = |path: &PathBuf| {
+        let command = fs::read(path.join("cmdline")).unwrap_or_default();
+        let words: Vec<_> = command.split(|octet| *octet == 0).collect();
+        words.first().is_some_and(|word| word.ends_with(b"netspurt-live"))
+            && words.contains(&named.as_bytes())
+    };
+    processes().into_iter().filter(of).collect()
+}
+
+/// Waits until no process works for `folder`, and none is in one of `theirs`.
+fn gone(folder: &Folder, theirs: &BTreeSet<PathBuf>) -> bool {
+    let own = namespaces(Path::new("/proc/self"));
+    let theirs: BTreeSet<_> = theirs.difference(&own).collect();
+    let held =
+        || processes().iter().any(|path| namespaces(path).iter().any(|ns| theirs.contains(ns)));
+    let patience = Instant::now() + Duration::from_secs(10);
+    while Instant::now() < patience {
+        if runs_for(folder).is_empty() && !held() {
+            return true;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    false
+}
+
+#[test]
+fn a_killed_run_leaves_no_namespace_no_process_and_no_report() {
+    let mut well_within = 0;
+    // A fixed sequence of instants, from before the namespaces are made to well within traffic.
+    let mut state = 12_345_u64;
+    for _ in 0..50 {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let folder = Folder::new();
+        let mut child = start(SCENARIO, &folder.0, None);
+        sleep(Duration::from_micros(state >> 33 & 0x3_ffff));
+        let theirs = namespaces(&PathBuf::from(format!("/proc/{}", child.id())));
+        well_within += u32::from(theirs.len() >= 3);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(gone(&folder, &theirs), "after 10 s something of the run is still there");
+        assert!(!folder.0.join("live.json").exists(), "it looks whole");
+    }
+    if well_within == 0 {
+        eprintln!("SKIPPED: no run got as far as namespaces");
+    }
+}
+
+#[test]
+fn a_run_ends_with_who_started_it() {
+    for wait in [20, 60, 150, 300] {
+        let folder = Folder::new();
+        let program = env!("CARGO_BIN_EXE_netspurt-live");
+        // The shell starts the run, tells that to end with it, and waits.
+        let line = format!("exec 3<&0; {program} $$ {} 1000000 0 <&3 & wait", folder.0.display());
+        let mut shell = Command::new("sh")
+            .args(["-c", &line])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        shell.stdin.take().unwrap().write_all(SCENARIO.as_bytes()).unwrap();
+        sleep(Duration::from_millis(wait));
+        let runs = runs_for(&folder);
+        let theirs = runs.iter().flat_map(|run| namespaces(run)).collect();
+        shell.kill().unwrap();
+        shell.wait().unwrap();
+        assert!(gone(&folder, &theirs), "after 10 s something of the run is still there");
+    }
+}

@@ -1,0 +1,177 @@
+//! The kernel's TCP over emulated links. Where the machine has no namespaces to give, these are
+//! skipped, and say so.
+
+mod worker;
+
+use netspurt::record::{Data, Table};
+use worker::{Folder, finish, start};
+
+const RFC2416: &str = include_str!("../../../python/netspurt/shelf/scenarios/live/rfc2416.toml");
+const MEASURED: &str = include_str!("../../../authorities/linux/rfc2416-acks.csv");
+
+const LOSSY: &str = r#"
+stop = "4 s"
+seed = 7
+[links]
+wire = { between = ["a", "b"], rate = "5 Mbit/s", delay = "10 ms", queue = "8 packets", loss = [{ probability = 0.03 }, "none"] }
+[flows.transfer]
+from     = "a"
+to       = "b"
+endpoint = "kernel"
+profile  = "linux-default"
+send     = "300 kB"
+[record]
+spy = ["a", "b"]
+"#;
+
+fn numbers<'a>(table: &'a Table, name: &str) -> &'a [i64] {
+    let Some(Data::I64(values)) = table.column(name) else { panic!("{name}") };
+    values
+}
+
+fn texts(table: &Table, name: &str) -> Vec<String> {
+    let Some(Data::Text { codes, texts }) = table.column(name) else { panic!("{name}") };
+    codes.iter().map(|code| texts[*code as usize].clone()).collect()
+}
+
+/// Rows of a table `segments`: seconds, kind, packet; those of a node, one way.
+fn seen(table: &Table, node: &str, way: &str) -> Vec<(f64, String, i64)> {
+    let (nodes, ways) = (texts(table, "node"), texts(table, "way"));
+    let (kinds, packets) = (texts(table, "kind"), numbers(table, "packet"));
+    let rows = numbers(table, "t_ns").iter().enumerate();
+    rows.filter(|(row, _)| nodes[*row] == node && ways[*row] == way)
+        .map(|(row, t_ns)| (*t_ns as f64 / 1e9, kinds[row].clone(), packets[row]))
+        .collect()
+}
+
+/// The measured times of ACKs for an initial window of `window` segments.
+fn measured(window: &str) -> Vec<(String, i64, f64)> {
+    let rows = MEASURED.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
+    rows.filter(|row| row[0] == window)
+        .map(|row| {
+            let kind = if row[1] == "dup" { "dupack" } else { "ack" };
+            (kind.to_owned(), row[2].parse().unwrap(), row[3].parse().unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn rfc_2416_on_the_kernel_takes_the_times_that_were_measured() {
+    let runs = [("1", 7), ("4", 4)].map(|(window, lost)| {
+        let folder = Folder::new();
+        let text = RFC2416.replace("\"4 segments\"", &format!("\"{window} segments\""));
+        (window, lost, start(&text, &folder.0, None), folder)
+    });
+    for (window, lost, child, folder) in runs {
+        let Some(()) = finish(child) else { return };
+        let segments = folder.table("segments");
+        let sent = seen(&segments, "source", "out");
+        let first = sent.iter().find(|row| row.1 == "data").unwrap().0;
+        let acks = seen(&segments, "source", "in");
+        let acks: Vec<_> =
+            acks.iter().filter(|row| row.1.ends_with("ack") && row.0 > first).collect();
+        let expected = measured(window);
+        assert!(expected.len() >= 6 && acks.len() >= expected.len());
+        for ((kind, packet, at), got) in expected.iter().zip(&acks) {
+            assert_eq!((&got.1, got.2), (kind, *packet), "window {window}, {at} s");
+            let off = got.0 - first - at;
+            assert!(off.abs() <= 0.005, "window {window}: {kind} {packet} is {off:+.4} s off");
+        }
+        let drops = folder.table("drops");
+        assert_eq!(numbers(&drops, "packet")[0], lost, "window {window}");
+        let resent = sent.iter().find(|row| row.1 == "resend").unwrap();
+        assert_eq!(resent.2, lost, "window {window}");
+    }
+}
+
+#[test]
+fn what_really_arrived_has_the_same_drops_again_in_virtual_time() {
+    let folder = Folder::new();
+    let Some(()) = finish(start(LOSSY, &folder.0, None)) else { return };
+    let report = folder.report();
+    assert!(report["replayed"]["drops"].as_u64().unwrap() >= 3, "{report:#}");
+    assert_eq!(report["replayed"]["same"], true);
+    assert_eq!(report["packets"]["strange"], 0, "checksums are whole, and no stray packets");
+    let flows = folder.table("flows");
+    assert_eq!(numbers(&flows, "delivered_bytes"), [300_000]);
+    assert_eq!(numbers(&flows, "acked_bytes"), [300_000]);
+    let lost = numbers(&folder.table("links"), "lost").iter().sum::<i64>()
+        + numbers(&folder.table("links"), "dropped").iter().sum::<i64>();
+    let resent: i64 = numbers(&folder.table("resends"), "sent").iter().sum();
+    assert!(resent >= lost, "what was lost was sent again: {resent} for {lost}");
+}
+
+#[test]
+fn an_ordinary_user_has_the_same_run() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: only root can become another user; the other tests are this one");
+        return;
+    }
+    let folder = Folder::new();
+    let run = std::panic::catch_unwind(|| start(LOSSY, &folder.0, Some(65_534)));
+    let Ok(run) = run else {
+        eprintln!("SKIPPED: user 65534 may not read the program");
+        return;
+    };
+    let Some(()) = finish(run) else { return };
+    let report = folder.report();
+    assert_eq!((&report["replayed"]["same"], &report["real_time"]), (&true.into(), &false.into()));
+    assert_eq!(numbers(&folder.table("flows"), "delivered_bytes"), [300_000]);
+}
+
+#[test]
+fn a_law_that_the_kernel_does_not_have_is_named() {
+    let folder = Folder::new();
+    let text = LOSSY.replace("[record]", "tcp = { congestion = \"westwood\" }\n[record]");
+    let output = start(&text, &folder.0, None).wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if said.starts_with("no namespaces") {
+        return eprintln!("SKIPPED: {}", said.trim());
+    }
+    assert!(said.contains("flow `transfer`") && said.contains("westwood"), "{said}");
+    assert!(!output.status.success() && !folder.0.join("live.json").exists());
+}
+
+/// Twelve transfers at once over a link that does everything to them.
+const ROUGH: &str = r#"
+stop = "8 s"
+seed = 11
+[links]
+wire = { between = ["a", "b"], rate = "20 Mbit/s", delay = "10 ms", queue = "60 packets", order = "overtaking", loss = { probability = 0.01 }, duplicate = { probability = 0.01, after = "3 ms" }, reorder = { probability = 0.02, by = "4 ms" } }
+[flows.transfer]
+from     = "a"
+to       = "b"
+endpoint = ENDS
+profile  = "linux-6"
+send     = "60 kB"
+count    = 12
+every    = "20 ms"
+[record]
+tables  = ["drops"]
+capture = false
+"#;
+
+fn every_octet_arrives_between(ends: &str) {
+    let folder = Folder::new();
+    let Some(()) = finish(start(&ROUGH.replace("ENDS", ends), &folder.0, None)) else { return };
+    let report = folder.report();
+    assert_eq!(report["packets"]["damaged"], 0, "{ends}");
+    assert_eq!(report["failures"], serde_json::json!([]), "{ends}");
+    assert_eq!(report["replayed"]["same"], true, "{ends}");
+    let flows = folder.table("flows");
+    assert_eq!(numbers(&flows, "delivered_bytes"), [60_000; 12], "{ends}");
+    assert_eq!(numbers(&flows, "acked_bytes"), [60_000; 12], "{ends}");
+    let lost = numbers(&folder.table("links"), "lost").iter().sum::<i64>();
+    let duplicates = numbers(&flows, "duplicates").iter().sum::<i64>();
+    assert!(lost > 0 && duplicates > 0, "{ends}: {lost} lost, {duplicates} twice");
+}
+
+#[test]
+fn the_model_sends_every_octet_to_the_kernel_over_a_rough_link() {
+    every_octet_arrives_between(r#"["model", "kernel"]"#);
+}
+
+#[test]
+fn the_kernel_sends_every_octet_to_the_model_over_a_rough_link() {
+    every_octet_arrives_between(r#"["kernel", "model"]"#);
+}

@@ -1,0 +1,90 @@
+//! Flows with ends of the kernel's, and pauses.
+
+use super::*;
+use crate::scenario::{KernelProfile, NetworkEnd};
+use crate::units::{Duration, Time};
+
+const TCP: &str = "tcp  = { recovery = \"reno\" }";
+
+fn with(lines: &str) -> Result<Scenario, ScenarioError> {
+    Scenario::parse("x.toml", &CHAIN.replace(TCP, lines))
+}
+
+#[test]
+fn mistakes_about_the_kernel_are_answered() {
+    for [lines, says, fix] in [
+        ["endpoint = \"kernel\"", "that the kernel does not have", "`linux-default`"],
+        ["profile = \"linux-default\"", "`linux-default` is the kernel's", "`linux-6`"],
+        ["endpoint = \"kernal\"", "`kernal` is not known here", "did you mean `kernel`?"],
+        [
+            "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { prr = true }",
+            "the kernel has no switch `prr`",
+            "leave it out",
+        ],
+        [
+            "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { packet_size = \"100 B\" }",
+            "fills no packet of 100 B",
+            "128 B",
+        ],
+        [
+            "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { initial_window = \"0 segments\" }",
+            "an initial window of 0 segments",
+            "1 to 1000",
+        ],
+        ["endpoint = [\"model\", \"kernel\"]", "that the kernel does not have", "`reno-2005`"],
+    ] {
+        let error = with(lines).expect_err(lines);
+        assert!(error.message.contains(says) && error.fix.contains(fix), "{lines}: {error}");
+        assert!(error.place.is_some(), "{error}");
+    }
+}
+
+#[test]
+fn what_a_kernel_is_asked_is_spelt_out_and_read_again() {
+    let text = "endpoint = \"kernel\"\nprofile = \"linux-default\"\ntcp = { sack = false }";
+    let scenario = with(text).unwrap();
+    assert_eq!(scenario.kernel_flow(), Some("x"));
+    let again = Scenario::parse("again", &scenario.resolved()).unwrap();
+    assert_eq!(again.resolved(), scenario.resolved());
+    let network = again.network();
+    let (NetworkEnd::Kernel(end), 0) = &network.ends[0] else { panic!("{:?}", network.ends[0]) };
+    let tcp = end.tcp;
+    assert_eq!((tcp.profile, tcp.initial_window_segs), (KernelProfile::LinuxDefault, 10));
+    assert!(!tcp.sack && tcp.timestamps && tcp.rack);
+    assert_eq!(end.task.unwrap().octets, Some(20 * 1448));
+}
+
+#[test]
+fn one_end_may_be_the_kernels_and_the_other_the_models() {
+    let text = "endpoint = [\"model\", \"kernel\"]\nprofile = \"linux-6\"";
+    let network = with(text).unwrap().network();
+    assert!(matches!(network.ends[0].0, NetworkEnd::Model(_)));
+    assert!(matches!(network.ends[1].0, NetworkEnd::Kernel(_)));
+}
+
+#[test]
+#[should_panic(expected = "no simulation")]
+fn a_flow_of_the_kernels_is_not_simulated() {
+    with("endpoint = \"kernel\"\nprofile = \"reno-1998\"").unwrap().simulate();
+}
+
+#[test]
+fn an_application_that_pauses_writes_that_long_after_the_connection_is_open() {
+    let written = |profile: &str| {
+        let text = format!("profile = \"{profile}\"\nstart = \"1 s\"\npause = \"1.5 s\"");
+        let results = run(&with(&text).unwrap());
+        let Some(crate::record::Data::OptionalI64(start)) =
+            results.table("flows").unwrap().column("start_ns")
+        else {
+            panic!()
+        };
+        Time::from_nanos(start[0].unwrap().cast_unsigned())
+    };
+    // ns-2's connections are open from the start; a SYN and its answer take 44 octets each at
+    // 9600 bit/s and 10 Mbit/s, and 150 ms each way.
+    let opened = Time::ZERO + Duration::from_secs(1);
+    assert_eq!(written("ns-2"), opened + Duration::from_millis(1500));
+    let octets = Duration::from_nanos(2 * (44 * 8 * 100 + 36_666_666));
+    let handshake = Duration::from_millis(300) + octets;
+    assert_eq!(written("reno-1998"), opened + handshake + Duration::from_millis(1500));
+}

@@ -1,0 +1,172 @@
+"""Two runs of one flow, aligned segment by segment.
+
+Both are seen at one node, from the first segment with payload on: how a connection was opened is
+not looked at, and that instant is time zero for each. A segment is known by its direction, its
+octets and which transmission of them it is; an ACK by its number and how often that came before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from netspurt.table import Table
+
+#: What a segment is known by: its direction, `data` or `ack`, its first octet or the number
+#: acknowledged, its octets, and how many such there were before.
+Key = tuple[str, str, int, int, int]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A segment that was seen.
+
+    Attributes
+    ----------
+    key
+        What it is known by.
+    t_s
+        When, in seconds from the first segment with payload.
+    kind, cause
+        As in the table `segments`.
+    packet
+        The packet's number, or the highest that an ACK covers.
+    at_s
+        When, in seconds from the start of the run.
+    """
+
+    key: Key
+    t_s: float
+    kind: str
+    cause: str
+    packet: int
+    at_s: float = 0.0
+
+    def __str__(self) -> str:
+        way = "sends" if self.key[0] == "out" else "gets"
+        if self.key[1] == "ack":
+            return f"{way} {self.kind} {self.packet}"
+        again = f" again ({self.cause})" if self.cause else ""
+        return f"{way} packet {self.packet}{again}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs side by side.
+
+    Attributes
+    ----------
+    same
+        How many segments the two have in common before they part, in the same order.
+    parted
+        The first two that differ; `None` for a run that had no more, both where they never part.
+    differences_s
+        Of those before: the second run's instant less the first's, in seconds.
+    matched
+        How many of all segments both runs have.
+    all_differences_s
+        Their differences, in seconds, in the order of the first run.
+    only
+        How many segments only the first run has, and only the second.
+    resends
+        By cause, in either run.
+    """
+
+    same: int
+    parted: tuple[Seen | None, Seen | None]
+    differences_s: np.ndarray[tuple[int], np.dtype[np.float64]]
+    matched: int
+    all_differences_s: np.ndarray[tuple[int], np.dtype[np.float64]]
+    only: tuple[int, int]
+    resends: tuple[dict[str, int], dict[str, int]]
+
+
+def events(segments: Table, flow: str, node: str) -> list[Seen]:
+    """Return what `node` saw of `flow`, from the first segment with payload on.
+
+    Parameters
+    ----------
+    segments
+        The table `segments` of a run.
+    flow, node
+        Their names.
+
+    Raises
+    ------
+    ValueError
+        When there is nothing of the flow at that node.
+    """
+    own = segments.where(flow=flow, node=node)
+    own = own.select(np.isin(own["kind"], ("data", "resend", "ack", "dupack", "old-ack")))
+    data = np.flatnonzero(own["len_bytes"] > 0)
+    if len(data) == 0:
+        raise ValueError(f"nothing of flow {flow} was seen at {node}")
+    return list(_events(own.take(np.arange(data[0], len(own)))))
+
+
+def _events(own: Table) -> Iterator[Seen]:
+    start = own.seconds()[0]
+    times = own.seconds() - start
+    count: Counter[tuple[str, str, int, int]] = Counter()
+    names = ("way", "kind", "cause", "packet", "seq", "ack", "len_bytes")
+    columns = [own[name].tolist() for name in names]
+    for t_s, way, kind, cause, packet, seq, ack, length in zip(times, *columns, strict=True):
+        what = (way, "data", seq, length) if length else (way, "ack", ack, 0)
+        count[what] += 1
+        key = (*what, count[what])
+        yield Seen(key, float(t_s), kind, cause, packet, float(t_s + start))
+
+
+def compare(first: list[Seen], second: list[Seen]) -> Comparison:
+    """Align two runs.
+
+    Examples
+    --------
+    >>> def seen(t_s, octet):
+    ...     return Seen(("out", "data", octet, 100, 1), t_s, "data", "", octet // 100 + 1)
+    >>> told = compare([seen(0.0, 1), seen(1.0, 101)], [seen(0.0, 1), seen(1.25, 201)])
+    >>> told.same, str(told.parted[0]), str(told.parted[1]), told.only
+    (1, 'sends packet 2', 'sends packet 3', (1, 1))
+    """
+    same = 0
+    while same < min(len(first), len(second)) and first[same].key == second[same].key:
+        same += 1
+    rest = [run[same] if same < len(run) else None for run in (first, second)]
+    there = {seen.key: seen.t_s for seen in second}
+    both = [seen for seen in first if seen.key in there]
+    return Comparison(
+        same=same,
+        parted=(rest[0], rest[1]),
+        differences_s=np.array([b.t_s - a.t_s for a, b in zip(first[:same], second, strict=False)]),
+        matched=len(both),
+        all_differences_s=np.array([there[seen.key] - seen.t_s for seen in both]),
+        only=(len(first) - len(both), len(second) - len(both)),
+        resends=(_causes(first), _causes(second)),
+    )
+
+
+def why(told: Comparison, first: list[Seen], second: list[Seen]) -> str:
+    """Return a name for what parts two runs, where it is a known one, or nothing."""
+    for run, (seen, other) in zip((first, second), (told.parted, told.parted[::-1]), strict=True):
+        if seen is None or seen.key[:2] != ("out", "data"):
+            continue
+        before = run[: told.same]
+        recent = before[-1] if before else None
+        if seen.kind == "data" and recent is not None and recent.kind == "dupack":
+            copies = [old for old in before if old.kind == "dupack" and old.key[2] == recent.key[2]]
+            if len(copies) <= _LIMITED and (other is None or other.kind != "data"):
+                return "limited transmit (RFC 3042)"
+        if seen.cause:
+            return f"a resend ({seen.cause}) that the other does not make then"
+    return ""
+
+
+#: Duplicate ACKs on which RFC 3042 lets new segments go.
+_LIMITED = 2
+
+
+def _causes(run: list[Seen]) -> dict[str, int]:
+    return dict(Counter(seen.cause for seen in run if seen.cause))

@@ -1,0 +1,144 @@
+"""`netspurt compare`: two runs of one flow, segment by segment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netspurt.cli.options import seconds
+from netspurt.cli.output import columns, print_json
+
+if TYPE_CHECKING:
+    from netspurt.analysis.compare import Comparison, Seen
+    from netspurt.run import Run
+
+#: Segments shown on either side of where two runs part.
+_AROUND = 4
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
+    second: Annotated[Path, typer.Argument(help="Another one.", show_default=False)],
+    flow: Annotated[
+        str | None, typer.Option(help="The flow; by default the only one that both have.")
+    ] = None,
+    node: Annotated[
+        str | None, typer.Option(help="Where it is seen; by default the flow's source.")
+    ] = None,
+    span: Annotated[
+        float | None,
+        typer.Option(
+            parser=seconds,
+            metavar="SECONDS",
+            help="For so many seconds; by default as long as both runs go on.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """Align two runs by segment and tell where they part."""
+    from netspurt.analysis.compare import compare as align
+    from netspurt.analysis.compare import events, why
+    from netspurt.run import open_run
+
+    runs = [open_run(first), open_run(second)]
+    flow = flow or _common_flow(runs)
+    node = node or _source(runs[0], flow)
+    seen = [events(run.segments, flow, node) for run in runs]
+    ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, seen, strict=True)]
+    span = min(ends) if span is None else span
+    seen = [[event for event in own if event.t_s <= span] for own in seen]
+    told = align(seen[0], seen[1])
+    if as_json:
+        print_json(
+            _as_json(told, flow, node) | {"why": why(told, seen[0], seen[1]), "span_s": span}
+        )
+        return
+    for line in _lines(told, seen, [_called(run) for run in runs], (flow, node)):
+        typer.echo(line)
+
+
+def _common_flow(runs: list[Run]) -> str:
+    own, other = ([str(flow) for flow in run.flows["flow"]] for run in runs)
+    both = [flow for flow in own if flow in other]
+    if len(both) != 1:
+        count = ", ".join(both) if both else "none"
+        raise ValueError(f"flows that both runs have: {count}; name one with --flow")
+    return both[0]
+
+
+def _source(run: Run, flow: str) -> str:
+    rows = run.flows.where(flow=flow)
+    if len(rows) == 0:
+        raise ValueError(f"the run has no flow {flow}")
+    return str(rows["from"][0])
+
+
+def _called(run: Run) -> str:
+    return f"{run.folder.name if run.folder else run.title}"
+
+
+def _lines(
+    told: Comparison, seen: list[list[Seen]], names: list[str], where: tuple[str, str]
+) -> list[str]:
+    from netspurt.analysis.compare import why
+
+    flow, node = where
+    lines = [f"flow {flow} at {node}, from its first data segment on", ""]
+    alike = seen[0][: told.same]
+    if alike:
+        data = sum(event.key[1] == "data" for event in alike)
+        most = 1e3 * float(abs(told.differences_s).max())
+        lines.append(
+            f"same for {alike[-1].t_s:.3f} s: {data} segments, {len(alike) - data} ACKs; "
+            f"times differ by {most:.3f} ms at most"
+        )
+    if told.parted == (None, None):
+        lines.append("the runs never part")
+    else:
+        named = why(told, seen[0], seen[1])
+        lines.append(f"first divergence{': ' if named else ''}{named}")
+        lines += _beside(told.same, seen, names)
+    missing = [f"only in {name}: {n}" for name, n in zip(names, told.only, strict=True)]
+    median = 1e3 * float(_median(told))
+    lines.append(
+        f"of all: {told.matched} in both, {', '.join(missing)}; median difference {median:+.3f} ms"
+    )
+    for name, causes in zip(names, told.resends, strict=True):
+        what = ", ".join(f"{cause} {n}" for cause, n in causes.items()) or "none"
+        lines.append(f"resends in {name}: {what}")
+    return lines
+
+
+def _median(told: Comparison) -> float:
+    import numpy as np
+
+    return float(np.median(told.all_differences_s)) if told.matched else 0.0
+
+
+def _beside(same: int, seen: list[list[Seen]], names: list[str]) -> list[str]:
+    rows: list[tuple[str, ...]] = [("", names[0], "", names[1])]
+    for n in range(max(0, same - 2), same + _AROUND):
+        cells: list[str] = []
+        for run in seen:
+            cells += [f"{run[n].t_s:.4f} s", str(run[n])] if n < len(run) else ["-", "-"]
+        rows.append(tuple(cells))
+    return [f"  {line}" for line in columns(rows)]
+
+
+def _as_json(told: Comparison, flow: str, node: str) -> dict[str, Any]:
+    def event(seen: Seen | None) -> dict[str, Any] | None:
+        return None if seen is None else {"t_s": seen.t_s, "what": str(seen)}
+
+    return {
+        "flow": flow,
+        "node": node,
+        "same": told.same,
+        "parted": [event(seen) for seen in told.parted],
+        "difference_s_max": float(abs(told.differences_s).max()) if told.same else None,
+        "matched": told.matched,
+        "difference_s_median": _median(told) if told.matched else None,
+        "only": list(told.only),
+        "resends": list(told.resends),
+    }

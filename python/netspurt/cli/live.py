@@ -1,0 +1,106 @@
+"""`netspurt live run`: a scenario with the kernel's TCP at its ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from netspurt.cli.options import count, seconds, setting
+from netspurt.cli.output import number, paint, print_json, progress
+from netspurt.cli.running import RUNS, describe, next_free, summary
+
+app = typer.Typer(
+    help="The kernel's TCP on emulated links, in namespaces of its own.",
+    no_args_is_help=True,
+)
+
+
+@app.callback()
+def _root() -> None:
+    """Stand for the group, which would be one command otherwise."""
+
+
+@app.command()
+def run(
+    scenario: Annotated[Path, typer.Argument(help="A scenario file.", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The run folder to make; by default a new one under runs/."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(parser=count, metavar="N", help="Seed the random draws with this."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Set a value, as in --set flows.transfer.endpoint=kernel. May be repeated.",
+        ),
+    ] = None,
+    budget: Annotated[
+        float,
+        typer.Option(parser=seconds, metavar="SECONDS", help="How late a delivery may be at most."),
+    ] = 0.005,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Run a scenario in real time; status 1 where the machine was too late for it to count."""
+    from netspurt.live import run_live
+    from netspurt.scenario import load
+
+    values = dict(setting(text) for text in set_ or [])
+    if seed is not None:
+        values["seed"] = str(seed)
+    chosen = load(scenario)
+    if values:
+        chosen = chosen.set_text(values)
+    folder = out or next_free(RUNS, f"{scenario.stem}-live")
+    with progress(f"running {scenario.name} live") as update:
+        result = run_live(chosen, folder, budget=budget, progress=update)
+    live = result.live or {}
+    if as_json:
+        print_json({**summary(result, folder), "live": live})
+    else:
+        describe(result, chosen, folder)
+        for line in verdict(live):
+            typer.echo(line)
+    if not live.get("valid"):
+        raise typer.Exit(1)
+
+
+def verdict(live: dict[str, Any]) -> list[str]:
+    """Return lines that tell how a live run went."""
+    late = live["lateness"]
+    spans = [f"{name} {_span(late[f'{key}_ns'])}" for name, key in _QUANTILES]
+    packets, again = live["packets"], live["replayed"]
+    lines = [
+        f"lateness: {', '.join(spans)}, budget {_span(live['budget_ns'])}",
+        f"the same arrivals in virtual time: {number(again['drops'])} drops, "
+        + ("the same" if again["same"] else f"not the same ({number(again['drops_again'])})"),
+    ]
+    if any(packets.values()):
+        lines.append(
+            ", ".join(f"{number(count)} packets {what}" for what, count in packets.items())
+        )
+    lines += [f"flow {told['flow']}: {told['failure']}" for told in live["failures"]]
+    seen: dict[str, str] = {}
+    for end in live["ends"]:
+        values = {**end["sysctls"], **{f"route {k}": v for k, v in end["route"].items()}}
+        values |= {**end["device"], **end["socket"]}
+        text = ", ".join(f"{name}={value}" for name, value in values.items() if value is not None)
+        who = f"{end['flow']}.{end['side']}"
+        seen[f"{end['profile']}: {text}"] = who
+    lines += [f"{who}, {text}" for text, who in seen.items()]
+    good = paint("valid", "green") if live["valid"] else paint("INVALID", "red")
+    lines.append(f"Linux {live['kernel']}, {live['back_end']}: {good}")
+    return lines
+
+
+_QUANTILES = (("p50", "p50"), ("p99", "p99"), ("p99.9", "p999"), ("max", "max"))
+
+
+def _span(nanos: int) -> str:
+    return f"{nanos / 1e3:.0f} us" if nanos < 1e6 else f"{nanos / 1e6:.3g} ms"

@@ -1,0 +1,119 @@
+"""Live runs: the kernel's TCP on the scenario's links, by the wall clock.
+
+A live run is a process of its own, which makes namespaces for itself; nothing of it outlives that
+process, and it ends with the one that started it. docs/live.md tells the whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netspurt import _core
+from netspurt.run import LIVE, Run, new_folder, open_run, write_manifest
+
+if TYPE_CHECKING:
+    from netspurt.scenario import Scenario
+
+#: How late a delivery may be before a run counts for nothing, in seconds.
+BUDGET = 0.005
+
+#: How long before an appointment the driver looks at the clock again and again, in seconds; only
+#: where it may run before all others.
+SPIN = 0.00006
+
+#: Called with the seconds that have passed and those there are.
+Progress = Callable[[float, float], None]
+
+_PROCESS = "import sys; from netspurt._core import live_work; live_work(sys.argv[1:])"
+
+
+class LiveError(RuntimeError, ValueError):
+    """No live run: no namespaces, say, or a value that the kernel refuses."""
+
+
+def run_live(
+    scenario: Scenario,
+    folder: str | os.PathLike[str],
+    *,
+    budget: float = BUDGET,
+    spin: float = SPIN,
+    progress: Progress | None = None,
+) -> Run:
+    """Run a scenario live and keep the run in a folder that does not exist yet.
+
+    Parameters
+    ----------
+    scenario
+        A scenario with at least one `endpoint = "kernel"`.
+    folder
+        The run folder to make.
+    budget
+        How late a delivery may be before the run counts for nothing, in seconds.
+    spin
+        How long before an appointment the driver stops sleeping, in seconds.
+    progress
+        Called each second with the seconds that have passed and those there are.
+
+    Raises
+    ------
+    LiveError
+        When the machine gives no namespaces, or the kernel refuses a value.
+    FileExistsError
+        When there is something of the folder's name.
+    """
+    if scenario.kernel_flow is None:
+        raise LiveError(
+            "no flow has an end of the kernel's: "
+            'add `endpoint = "kernel"` to one, or run it with `netspurt run`'
+        )
+    resolved, stop = scenario.resolved(), scenario.stop
+    with new_folder(folder) as partial:
+        order = [str(os.getpid()), str(partial), str(round(budget * 1e9)), str(round(spin * 1e9))]
+        _work(order, resolved, lambda now: progress(now, stop) if progress else None)
+        told = json.loads((partial / LIVE).read_text(encoding="utf-8"))
+        write_manifest(partial, resolved, _about(scenario, told))
+    return open_run(Path(folder))
+
+
+def _about(scenario: Scenario, told: dict[str, Any]) -> dict[str, Any]:
+    known = ("stop_ns", "digest", "flows_digest", "tables", "nodes", "flows")
+    return {
+        "netspurt": _core.__version__,
+        "title": scenario.title,
+        "source": scenario.name,
+        "seed": scenario.seed,
+        **{name: told[name] for name in known},
+        "captures": told.get("captures", {}),
+    }
+
+
+def _work(order: list[str], scenario: str, progress: Callable[[float], None]) -> None:
+    """Have a process of its own do it."""
+    with tempfile.TemporaryFile("w+") as complaints:
+        words = [sys.executable, "-P", "-c", _PROCESS, *order]
+        process = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True
+        )
+        try:
+            with contextlib.suppress(BrokenPipeError), process.stdin as order_book:  # type: ignore[union-attr]
+                order_book.write(scenario)
+            for line in process.stdout or ():
+                progress(float(line))
+            status = process.wait()
+        finally:
+            process.kill()
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
+        if status != 0:
+            complaints.seek(0)
+            last = complaints.read().strip().splitlines()[-1:] or [f"it ended with {status}"]
+            raise LiveError(f"no live run: {last[0].removeprefix('RuntimeError: ')}")

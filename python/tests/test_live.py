@@ -1,0 +1,117 @@
+"""Live runs: the kernel's TCP in namespaces. Skipped, loudly, where there are none."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import netspurt as ns
+from netspurt import _core
+from netspurt.analysis.compare import compare, events, why
+from netspurt.live import LiveError, run_live
+
+from conftest import NETSPURT, ROOT, Command
+
+FOUND = {name: (available, found) for name, available, found, _ in _core.capabilities()}
+AVAILABLE, WHY = FOUND["user and network namespaces"]
+namespaces = pytest.mark.skipif(not AVAILABLE, reason=f"no namespaces: {WHY}")
+
+SHORT = """
+stop = "3 s"
+[links]
+wire = { between = ["a", "b"], rate = "2 Mbit/s", delay = "10 ms", queue = "5 packets" }
+[flows.transfer]
+from     = "a"
+to       = "b"
+endpoint = "kernel"
+profile  = "reno-2005"
+send     = "200 kB"
+"""
+
+
+@namespaces
+def test_a_live_run_is_a_run_folder_like_any_other(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "short.toml").write_text(SHORT)
+    ran = netspurt("live", "run", "short.toml", "--out", "r", "--budget", 10, "--json")
+    assert ran.returncode == 0, ran.stderr
+    told = json.loads(ran.stdout)
+    assert told["live"]["valid"] is True
+    assert told["live"]["replayed"]["same"] is True
+    assert [end["profile"] for end in told["live"]["ends"]] == ["reno-2005"] * 2
+    run = ns.open_run(tmp_path / "r")
+    flow = {name: run.flows[name][0] for name in run.flows}
+    assert flow["delivered_bytes"] == flow["acked_bytes"] == 200_000
+    assert flow["resends"] == int(run.links["dropped"].sum()) > 0
+    assert 0.8 < run.flows.seconds("finished_ns")[0] < 3
+    assert {"arrivals", "deliveries", "segments", "cwnd", "rto"} <= set(run.tables)
+    assert (tmp_path / "r" / "a.pcapng").stat().st_size > 200_000
+    assert "3 s live" in str(run)
+    for kind in ("time-sequence", "cwnd", "rto", "queue"):
+        assert netspurt("plot", "r", "--kind", kind).returncode == 0
+
+
+@namespaces
+def test_a_run_that_was_too_late_is_told_and_counts_for_nothing(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "short.toml").write_text(SHORT)
+    ran = netspurt("live", "run", "short.toml", "--budget", 0, "--set", "stop=500 ms")
+    assert ran.returncode == 1
+    assert "INVALID" in ran.stdout
+    assert "lateness: p50" in ran.stdout
+
+
+def test_the_kernel_is_no_simulation(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "short.toml").write_text(SHORT)
+    ran = netspurt("run", "short.toml")
+    assert ran.returncode == 2
+    assert "netspurt live run short.toml" in ran.stderr
+    with pytest.raises(LiveError, match="netspurt run"):
+        run_live(ns.new_scenario(), tmp_path / "r")
+
+
+@namespaces
+def test_an_interrupted_live_run_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "short.toml").write_text(SHORT)
+    words = [str(NETSPURT), "live", "run", "short.toml", "--out", "r"]
+    for kind in (signal.SIGINT, signal.SIGTERM):
+        with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.DEVNULL) as run:
+            deadline = time.monotonic() + 20
+            while not list(tmp_path.glob(".r.partial-*/*.pcapng")) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            os.kill(run.pid, kind)
+            assert run.wait(20) != 0
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["short.toml"]
+
+
+def test_two_runs_are_aligned_segment_by_segment(netspurt: Command, tmp_path: Path) -> None:
+    base = ns.load(ROOT / "scenarios" / "rfc2416.toml").replace({"stop": "12 s"})
+    base.run().save(tmp_path / "one")
+    limited = base.replace({"flows.transfer.tcp.limited_transmit": True, "stop": "20 s"})
+    limited.run().save(tmp_path / "two")
+    told = json.loads(netspurt("compare", "one", "two", "--json").stdout)
+    assert told["same"] == 14
+    assert told["difference_s_max"] == 0
+    assert told["why"] == "limited transmit (RFC 3042)"
+    assert told["parted"][1]["what"] == "sends packet 11"
+    assert told["span_s"] == pytest.approx(12, abs=0.01)
+    printed = netspurt("compare", "one", "two").stdout
+    assert "same for 3.722 s: 10 segments, 4 ACKs" in printed
+    assert "the runs never part" in netspurt("compare", "one", "one").stdout
+    assert "no flow there" in netspurt("compare", "one", "two", "--flow", "there").stderr
+
+
+def test_a_comparison_counts_what_only_one_run_has() -> None:
+    scenario = ns.load(ROOT / "scenarios" / "rfc2416.toml").replace({"stop": "9 s"})
+    run = scenario.run()
+    seen = events(run.segments, "transfer", "source")
+    told = compare(seen, seen[:-2])
+    assert (told.same, told.matched, told.only) == (len(seen) - 2, len(seen) - 2, (2, 0))
+    assert told.parted == (seen[-2], None)
+    assert why(compare(seen, seen), seen, seen) == ""
