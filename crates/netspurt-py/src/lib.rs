@@ -6,6 +6,7 @@ mod replay;
 mod scenario;
 mod script;
 mod surrogate;
+mod sweep;
 mod table;
 
 use netspurt::scenario::{STARTING_POINT, schema};
@@ -18,6 +19,7 @@ use replay::{Replayed, adapt, estimator_text, replay_records, two_gain_front};
 use scenario::{Results, Scenario, Simulation};
 use script::{Played, Script};
 use surrogate::Surrogate;
+use sweep::{Sweep, SweepEngine};
 use table::Table;
 
 /// The JSON Schema of scenario files, as JSON.
@@ -44,6 +46,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Simulation>()?;
     module.add_class::<Results>()?;
     module.add_class::<Surrogate>()?;
+    module.add_class::<Sweep>()?;
+    module.add_class::<SweepEngine>()?;
     module.add_class::<Table>()?;
     module.add_class::<Script>()?;
     module.add_class::<Played>()?;

@@ -17,6 +17,16 @@ use crate::table::Table;
 #[pyclass(frozen, module = "netspurt._core")]
 pub struct Scenario(core::Scenario);
 
+impl Scenario {
+    pub fn of(scenario: core::Scenario) -> Self {
+        Self(scenario)
+    }
+
+    pub fn core(&self) -> &core::Scenario {
+        &self.0
+    }
+}
+
 #[pymethods]
 impl Scenario {
     /// Reads the text of a scenario; `name` is what errors call it.

@@ -3,6 +3,7 @@
 //! Nothing is ignored: an unknown key, a missing unit, a combination without meaning is an
 //! error that names its place and its fix.
 
+mod axis;
 mod document;
 mod error;
 mod flow_plan;
@@ -21,6 +22,8 @@ mod rfc_switches;
 mod run;
 mod spec;
 mod stranger;
+mod sweep;
+mod sweep_spec;
 mod switches;
 mod tree;
 mod volleys_plan;
@@ -28,11 +31,13 @@ mod volleys_spec;
 
 use schemars::schema_for;
 
+pub use axis::{Axis, Label, Point, TAKEN};
 use document::Document;
 pub use error::ScenarioError;
 use plan::Plan;
 pub use run::{Results, Simulation};
 use spec::Spec;
+pub use sweep::{Budget, Combination, Sweep};
 pub use switches::{SwitchError, tcp_config};
 
 /// A commented scenario to start from.
@@ -80,6 +85,7 @@ impl Scenario {
         spec.fill_in();
         // Planning is how a scenario is found to hold together.
         Plan::new(&spec).map_err(|problem| document.blame(&problem))?;
+        Sweep::of(&document, &spec)?;
         Ok(Self { document, spec })
     }
 
@@ -106,7 +112,15 @@ impl Scenario {
         toml::to_string(&self.spec).expect("plain data")
     }
 
-    /// A run of it, at its beginning.
+    /// Its cases, if it has a `[sweep]`.
+    pub fn sweep(&self) -> Option<Sweep> {
+        let Ok(sweep) = Sweep::of(&self.document, &self.spec) else {
+            unreachable!("as `read` did")
+        };
+        sweep
+    }
+
+    /// A run of it, at its beginning; of one with a `[sweep]`, with the values in the file.
     pub fn simulate(&self) -> Simulation {
         let Ok(plan) = Plan::new(&self.spec) else { unreachable!("planned when it was read") };
         Simulation::new(plan, self.spec.stop)

@@ -1,4 +1,5 @@
 mod slips;
+mod sweeps;
 
 use super::*;
 use crate::units::Time;
