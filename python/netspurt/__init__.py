@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from netspurt.delays import Delays, read_delays
     from netspurt.run import Run, RunError, open_run
     from netspurt.scenario import Scenario, load, new_scenario
+    from netspurt.sweep import Cases, Sweep, open_sweep, run_sweep
     from netspurt.table import Table
     from netspurt.timers import Replay, replay
 
 __all__ = [
+    "Cases",
     "Delays",
     "DelaysError",
     "Replay",
@@ -30,18 +32,22 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Sweep",
     "Table",
     "__version__",
     "load",
     "new_scenario",
     "open_run",
+    "open_sweep",
     "read_delays",
     "replay",
+    "run_sweep",
 ]
 
 #: What is imported when it is first asked for, and from where: the shell's completion should
 #: not wait for numpy, nor an interrupt for either.
 _LATER = {
+    "Cases": "sweep",
     "Delays": "delays",
     "DelaysError": "_core",
     "Replay": "timers",
@@ -49,11 +55,14 @@ _LATER = {
     "RunError": "run",
     "Scenario": "scenario",
     "ScenarioError": "_core",
+    "Sweep": "sweep",
     "Table": "table",
     "__version__": "_core",
     "load": "scenario",
     "new_scenario": "scenario",
     "open_run": "run",
+    "open_sweep": "sweep",
+    "run_sweep": "sweep",
     "read_delays": "delays",
     "replay": "timers",
 }

@@ -60,6 +60,12 @@ impl Scenario {
         self.0.seed()
     }
 
+    /// Its text, with what was set over it.
+    #[getter]
+    fn text(&self) -> String {
+        self.0.text()
+    }
+
     /// The scenario with every default spelt out, as TOML.
     fn resolved(&self) -> String {
         self.0.resolved()

@@ -14,6 +14,7 @@ from netspurt._core import __version__
 from netspurt.cli import doctor, plotting, replaying, running, scripts, tables
 from netspurt.cli.output import complain
 from netspurt.cli.papers import app as papers_app
+from netspurt.cli.sweeping import app as sweep_app
 
 app = typer.Typer(
     name="netspurt",
@@ -49,6 +50,7 @@ app.command("schema")(running.schema)
 app.command("plot")(plotting.plot)
 app.command("table")(tables.table)
 app.command("doctor")(doctor.doctor)
+app.add_typer(sweep_app, name="sweep")
 app.add_typer(papers_app, name="papers")
 
 

@@ -76,14 +76,14 @@ impl Document {
         }
     }
 
-    fn whole(&self) -> Result<String, ScenarioError> {
+    /// The text with what was set over it.
+    pub(super) fn whole(&self) -> Result<String, ScenarioError> {
         if self.overrides.is_empty() && self.sweeps {
             return Ok(self.text.clone());
         }
         self.merged()
     }
 
-    /// The text with what was set over it.
     fn merged(&self) -> Result<String, ScenarioError> {
         let mut document: DocumentMut =
             self.text.parse().map_err(|error: toml_edit::TomlError| {

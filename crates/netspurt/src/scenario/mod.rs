@@ -104,6 +104,14 @@ impl Scenario {
         self.spec.seed.0
     }
 
+    /// Its text, with what was set over it: what a copy elsewhere is read from.
+    ///
+    /// # Panics
+    /// Never: what was read before can be read.
+    pub fn text(&self) -> String {
+        self.document.whole().expect("it was read before")
+    }
+
     /// The scenario with every default spelt out, as TOML.
     ///
     /// # Panics
