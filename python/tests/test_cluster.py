@@ -50,7 +50,7 @@ def two_nodes() -> Iterator[Any]:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
     node = {"num_cpus": 1, "object_store_memory": 100 << 20, "include_dashboard": False}
-    cluster = Cluster(initialize_head=True, head_node_args=node)
+    cluster: Any = Cluster(initialize_head=True, head_node_args=node)
     second = cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
     ray.init(address=cluster.address, log_to_driver=False)
     cluster.wait_for_nodes()

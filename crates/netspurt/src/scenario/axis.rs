@@ -243,7 +243,7 @@ impl Range {
     #[expect(clippy::cast_precision_loss, reason = "at most 100 000")]
     #[expect(clippy::cast_possible_truncation, reason = "a whole number between two such")]
     fn value(&self, n: u64, count: u64) -> Value {
-        let share = if count > 1 { n as f64 / (count - 1) as f64 } else { 0.0 };
+        let share = n as f64 / (count - 1) as f64;
         let between = if self.log {
             self.from * libm::pow(self.to / self.from, share)
         } else {

@@ -7,11 +7,14 @@ use toml::Value;
 
 use crate::units::Duration;
 
-use super::number::{Number, Place, Whole};
+use super::number::{Place, Whole};
 use super::quantity::above_zero;
 
 /// How many times each combination may be run.
 pub type Seeds = Whole<1, 1_000_000>;
+
+/// How many values a range may have.
+pub type Steps = Whole<2, 100_000>;
 
 /// The scenario again and again, with other values and other random draws.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -65,7 +68,7 @@ pub struct AxisSpec {
     pub to: Option<Value>,
     /// How many values a range has, both ends included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub count: Option<Number>,
+    pub count: Option<Steps>,
     /// Whether a range's values lie at even distances or in even ratios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spacing: Option<Spacing>,

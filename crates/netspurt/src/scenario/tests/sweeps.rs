@@ -157,6 +157,12 @@ const SLIPS: &[[&str; 4]] = &[
         "has a column `sent`",
         "another name",
     ],
+    [
+        "over.r = { path = \"stop\", from = \"1 s\", to = \"2 s\", count = 1 }",
+        "sweep.over.r.count",
+        "out of range",
+        "from 2",
+    ],
     ["seeds = 0", "sweep.seeds", "out of range", "from 1"],
     ["sedes = 3", "sweep.sedes", "unknown key `sedes`", "did you mean `seeds`?"],
     ["time = \"0 s\"", "sweep.time", "cut at once", "above zero"],
