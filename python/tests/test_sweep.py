@@ -200,6 +200,17 @@ def test_an_object_store_holds_a_sweep_too(whole: Cases) -> None:
     assert run_sweep(lossy(), where)[1].cases == 0
 
 
+def test_a_damaged_file_is_named_with_the_way_out(tmp_path: Path, whole: Cases) -> None:
+    folder, _ = run_sweep(lossy(), tmp_path / "s", chunk=50)
+    broken = tmp_path / "s" / "cases" / "000000050.parquet"
+    broken.write_bytes(broken.read_bytes()[:100])
+    with pytest.raises(SweepError, match=r"000000050.parquet is damaged: remove it"):
+        folder.read()
+    broken.unlink()
+    run_sweep(lossy(), tmp_path / "s")
+    assert folder.read().digest() == whole.digest()
+
+
 # What it says.
 
 
@@ -332,6 +343,20 @@ def test_run_of_a_sweep_wants_to_know_which_case(netspurt: Command, tmp_path: Pa
     assert "netspurt sweep" in slip.stderr
     one = json.loads(netspurt("run", "x.toml", "--case", "63", "--json").stdout)
     assert one["seed"] == lossy().scenario(63).seed
+
+
+def test_an_interrupt_keeps_what_was_done_and_says_how_to_go_on(tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text(LOSSY.replace("seeds = 20", "seeds = 20000"))
+    words = sweep_command(file, tmp_path / "s")
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        while not list((tmp_path / "s").glob("cases/*")):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on" in told
+    assert 0 < open_sweep(tmp_path / "s").tally().done < 120_000
 
 
 def sweep_command(file: Path, out: Path) -> list[str]:

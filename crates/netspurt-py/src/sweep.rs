@@ -8,7 +8,7 @@ use netspurt::scenario::{self as core, Budget, Label};
 use netspurt::sweep::{Chunk, Clock, Done, Engine, run_chunk};
 use netspurt::units::{Duration, Time};
 use netspurt_live::wall::WallClock;
-use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -159,7 +159,7 @@ impl SweepEngine {
         let engine = Engine::new(sweep.0.clone(), threads, wall());
         engine
             .map(|engine| Self(Mutex::new(engine)))
-            .map_err(|error| PyRuntimeError::new_err(error.to_string()))
+            .map_err(|error| PyValueError::new_err(format!("{threads} threads: {error}")))
     }
 
     /// How many threads it has.

@@ -69,7 +69,7 @@ def run_sweep(
     SweepFailedError
         When it is strict and a case fails.
     """
-    folder = prepare(out, sweep, chunk or guess_chunk(sweep))
+    folder = prepare(out, sweep, lambda: chunk or guess_chunk(sweep))
     there = set(folder.there())
     missing = [one for one in folder.chunks() if one not in there]
     tally = Tally()

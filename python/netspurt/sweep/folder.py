@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -130,7 +131,13 @@ class SweepFolder:
         return Cases.of(tables, self)
 
     def _table(self, chunk: Chunk) -> Table:
-        return Table(_core.Table.parse("cases", self._store.read(_file(chunk))))
+        content = self._store.read(_file(chunk))
+        try:
+            return Table(_core.Table.parse("cases", content))
+        except OSError as error:
+            raise SweepError(
+                f"{self.where}/{_file(chunk)} is damaged: remove it, and sweep again ({error})"
+            ) from error
 
 
 def _file(chunk: Chunk) -> str:
@@ -157,7 +164,7 @@ def open_sweep(where: str | os.PathLike[str]) -> SweepFolder:
     return _folder(store, about)
 
 
-def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: int) -> SweepFolder:
+def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int]) -> SweepFolder:
     """Return the folder of a sweep, made if it is not there yet.
 
     Parameters
@@ -167,7 +174,7 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: int) -> SweepFol
     sweep
         The sweep.
     chunk
-        How many cases a file has, if the folder is made now.
+        Tells how many cases a file has, if the folder is made now.
 
     Raises
     ------
@@ -191,7 +198,7 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: int) -> SweepFol
             raise SweepError(f"{where} holds something else: name another folder")
         if sweep.scenario_text:
             store.write(SCENARIO, sweep.scenario_text.encode())
-        about = _about(sweep, chunk)
+        about = _about(sweep, chunk())
         store.write(MANIFEST, (json.dumps(about, indent=2) + "\n").encode())
         folder = _folder(store, about)
     if isinstance(store, Folder):
