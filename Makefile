@@ -24,7 +24,7 @@ $(STAMP): $(FILES)
 	@command -v cargo >/dev/null || { echo 'netspurt needs cargo: https://rustup.rs' >&2; exit 1; }
 	@echo 'setting up .venv: fetching packages and building the extension, two minutes or more'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,cluster]'
 	touch $@
 
 test: setup

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from netspurt.run import Run, RunError, open_run
     from netspurt.scenario import Scenario, load, new_scenario
     from netspurt.surrogate import Row
+    from netspurt.sweep import Cases, Sweep, open_sweep, run_sweep
     from netspurt.table import Table
     from netspurt.timers import Replay, replay
 
 __all__ = [
+    "Cases",
     "Delays",
     "DelaysError",
     "Estimator",
@@ -43,6 +45,7 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Sweep",
     "Table",
     "__version__",
     "check_estimator",
@@ -50,13 +53,16 @@ __all__ = [
     "load",
     "new_scenario",
     "open_run",
+    "open_sweep",
     "read_delays",
     "replay",
+    "run_sweep",
 ]
 
 #: What is imported when it is first asked for, and from where: the shell's completion should
 #: not wait for numpy, nor an interrupt for either.
 _LATER = {
+    "Cases": "sweep",
     "Delays": "delays",
     "DelaysError": "_core",
     "Replay": "timers",
@@ -68,6 +74,7 @@ _LATER = {
     "RunError": "run",
     "Scenario": "scenario",
     "ScenarioError": "_core",
+    "Sweep": "sweep",
     "Table": "table",
     "__version__": "_core",
     "check_estimator": "estimators",
@@ -75,6 +82,8 @@ _LATER = {
     "load": "scenario",
     "new_scenario": "scenario",
     "open_run": "run",
+    "open_sweep": "sweep",
+    "run_sweep": "sweep",
     "read_delays": "delays",
     "replay": "timers",
 }

@@ -7,6 +7,7 @@ mod replay;
 mod scenario;
 mod script;
 mod surrogate;
+mod sweep;
 mod table;
 
 use netspurt::rto::EstimatorConfig;
@@ -22,6 +23,7 @@ use estimator::{Estimator, Sample, drive};
 use replay::{Replayed, adapt, replay_records, two_gain_front, two_gain_grid};
 use scenario::{Results, Scenario, Simulation};
 use script::{Played, Script};
+use sweep::{Sweep, SweepEngine};
 use table::Table;
 
 /// The JSON Schema of scenario files, as JSON.
@@ -57,6 +59,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Scenario>()?;
     module.add_class::<Simulation>()?;
     module.add_class::<Results>()?;
+    module.add_class::<Sweep>()?;
+    module.add_class::<SweepEngine>()?;
     module.add_class::<Table>()?;
     module.add_class::<Script>()?;
     module.add_class::<Played>()?;

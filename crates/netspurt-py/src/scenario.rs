@@ -17,6 +17,16 @@ use crate::table::Table;
 #[pyclass(frozen, module = "netspurt._core")]
 pub struct Scenario(core::Scenario);
 
+impl Scenario {
+    pub fn of(scenario: core::Scenario) -> Self {
+        Self(scenario)
+    }
+
+    pub fn core(&self) -> &core::Scenario {
+        &self.0
+    }
+}
+
 #[pymethods]
 impl Scenario {
     /// Reads the text of a scenario; `name` is what errors call it.
@@ -48,6 +58,12 @@ impl Scenario {
     #[getter]
     fn seed(&self) -> u64 {
         self.0.seed()
+    }
+
+    /// Its text, with what was set over it.
+    #[getter]
+    fn text(&self) -> String {
+        self.0.text()
     }
 
     /// The scenario with every default spelt out, as TOML.

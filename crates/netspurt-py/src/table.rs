@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use netspurt::record::{self as core, Data, read_table, write_table};
+use netspurt::record::{self as core, Data, read_table, read_table_bytes, write_table};
 use netspurt::scenario::Results;
 use numpy::PyArray1;
 use pyo3::exceptions::PyKeyError;
@@ -49,6 +49,13 @@ impl Table {
         })
     }
 
+    /// Reads the table called `name` from the octets of a Parquet file.
+    #[staticmethod]
+    fn parse(py: Python<'_>, name: &str, octets: Vec<u8>) -> PyResult<Self> {
+        let table = py.detach(|| read_table_bytes(name, octets));
+        table.map(|table| Self(Source::Alone(table))).map_err(|e| file_error(name, e))
+    }
+
     /// Writes it as a Parquet file.
     fn write(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         py.detach(|| {
@@ -86,6 +93,11 @@ impl Table {
             Data::I64(values) => (array(py, values), None, None),
             Data::OptionalI64(values) => {
                 let known: Vec<i64> = values.iter().map(|v| v.unwrap_or(0)).collect();
+                let valid: Vec<bool> = values.iter().map(Option::is_some).collect();
+                (array(py, &known), None, Some(array(py, &valid)))
+            }
+            Data::OptionalF64(values) => {
+                let known: Vec<f64> = values.iter().map(|v| v.unwrap_or(0.0)).collect();
                 let valid: Vec<bool> = values.iter().map(Option::is_some).collect();
                 (array(py, &known), None, Some(array(py, &valid)))
             }

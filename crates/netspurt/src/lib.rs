@@ -24,6 +24,7 @@ pub mod seq;
 pub mod sim;
 pub mod stage;
 pub mod surrogate;
+pub mod sweep;
 pub mod tcp;
 pub mod units;
 pub mod wire;

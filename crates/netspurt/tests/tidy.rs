@@ -373,6 +373,23 @@ fn the_core_reads_no_clock_and_opens_nothing() {
     all(&root().join("crates/netspurt/src"), |_, text| banned_paths(&Facts::of(text, &[])));
 }
 
+/// What only the room `sweep` may use.
+const THREADS: &str = "rayon";
+
+#[test]
+fn one_room_of_the_core_has_threads() {
+    let src = root().join("crates/netspurt/src");
+    let mut with_threads = Vec::new();
+    for file in sources(&src) {
+        let module = module_of(&file, &src);
+        let facts = Facts::of(&fs::read_to_string(&file).unwrap(), &module);
+        if facts.paths.iter().any(|written| written.path.split("::").next() == Some(THREADS)) {
+            with_threads.push(module.first().cloned().unwrap_or_default());
+        }
+    }
+    assert_eq!(with_threads, ["sweep"]);
+}
+
 #[test]
 fn functions_are_short() {
     all(&root().join("crates"), |_, text| long_functions(&Facts::of(text, &[])));

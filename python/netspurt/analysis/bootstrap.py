@@ -49,6 +49,11 @@ class Interval:
     level: float
     block: int
 
+    def scaled(self, factor: float) -> Interval:
+        """Return it in another unit, by a factor above zero."""
+        ends = (self.value * factor, self.low * factor, self.high * factor)
+        return Interval(*ends, self.level, self.block)
+
     @property
     def sign(self) -> int:
         """-1 or 1 where the whole interval is below or above zero, else 0."""

@@ -15,6 +15,7 @@ from netspurt.cli import comparing, delays, doctor, plotting, replaying, running
 from netspurt.cli.live import app as live_app
 from netspurt.cli.output import complain
 from netspurt.cli.papers import app as papers_app
+from netspurt.cli.sweeping import app as sweep_app
 
 app = typer.Typer(
     name="netspurt",
@@ -53,6 +54,7 @@ app.command("delays")(delays.delays)
 app.command("doctor")(doctor.doctor)
 app.command("compare")(comparing.compare)
 app.add_typer(live_app, name="live")
+app.add_typer(sweep_app, name="sweep")
 app.add_typer(papers_app, name="papers")
 
 

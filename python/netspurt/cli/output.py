@@ -85,7 +85,7 @@ def rate(bits_per_second: float) -> str:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[float, float], None]]:
+def progress(what: str, unit: str = "") -> Iterator[Callable[[float, float], None]]:
     """Show how long work goes, once it has taken a second and if a person looks.
 
     Yields
@@ -102,18 +102,23 @@ def progress(what: str) -> Iterator[Callable[[float, float], None]]:
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.percentage:3.0f} %"),
+        TextColumn("{task.percentage:3.0f} %{task.fields[pace]}"),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
     )
-    task = bar.add_task(what, total=1.0)
+    task = bar.add_task(what, total=1.0, pace="")
     began = time.monotonic()
+    first: list[float] = []
 
     def update(done: float, total: float) -> None:
         if not bar.live.is_started and time.monotonic() - began > PATIENCE:
             bar.start()
-        bar.update(task, completed=done / total)
+        if not first:
+            first.append(done)
+        pace = (done - first[0]) / (time.monotonic() - began)
+        told = f"  {number(pace, 3)} {unit}/s" if unit else ""
+        bar.update(task, completed=done / total, pace=told)
 
     try:
         yield update

@@ -40,6 +40,10 @@ def run(
             help="Set a value, as in --set links.modem.rate='2400 bit/s'. May be repeated.",
         ),
     ] = None,
+    case: Annotated[
+        int | None,
+        typer.Option(parser=count, metavar="N", help="Of a scenario with a [sweep]: which case."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Run a scenario and keep what came of it."""
@@ -52,6 +56,7 @@ def run(
     chosen = load(scenario)
     if values:
         chosen = chosen.set_text(values)
+    chosen = _one(chosen, case)
     folder = check_free(out or next_free(RUNS, scenario.stem))
     with progress(f"running {scenario.name}") as update:
         result = chosen.run(update)
@@ -62,6 +67,22 @@ def run(
         print_json(summary(result, folder))
     else:
         describe(result, chosen, folder)
+
+
+def _one(scenario: Scenario, case: int | None) -> Scenario:
+    """Return what is to be run: the scenario, or of one with a sweep the case asked for."""
+    from netspurt.sweep import Sweep
+
+    if _core.Sweep.of(scenario._core) is None and case is None:
+        return scenario
+    sweep = Sweep.of(scenario)
+    if case is not None and case < len(sweep):
+        return sweep.scenario(case)
+    wrong = "" if case is None else f"there is no case {case}: "
+    raise ValueError(
+        f"{wrong}{scenario.name} is a sweep of {len(sweep)} cases: `netspurt sweep "
+        f"{scenario.name} --out DIR` runs them, and `--case N` one of them, from 0"
+    )
 
 
 def new(

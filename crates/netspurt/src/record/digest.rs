@@ -88,6 +88,10 @@ fn values(hash: &mut Sha256, data: &Data) {
             numbers(hash, 1, all, |value: Option<i64>| u64::from(value.is_some()));
             numbers(hash, 1, all, |value: Option<i64>| value.unwrap_or(0).cast_unsigned());
         }
+        Data::OptionalF64(all) => {
+            numbers(hash, 9, all, |value: Option<f64>| u64::from(value.is_some()));
+            numbers(hash, 9, all, |value: Option<f64>| value.unwrap_or(0.0).to_bits());
+        }
         Data::U32(all) => numbers(hash, 2, all, u64::from),
         Data::U16(all) => numbers(hash, 3, all, u64::from),
         Data::U64(all) => numbers(hash, 4, all, |value| value),

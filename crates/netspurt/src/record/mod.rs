@@ -16,7 +16,7 @@ mod volleys;
 pub use capture::{CaptureError, SeenTables, flow_addresses, node_address, write_capture};
 pub use digest::digest;
 pub use judge::{Judge, Resends};
-pub use parquet::{TableError, read_table, write_table};
+pub use parquet::{TableError, read_table, read_table_bytes, write_table};
 pub use recorder::{FlowName, LinkName, Names, Recorder};
 pub use replay::{ReplayedLaw, replay_table};
 pub use summary::{FlowSum, flows_table, links_table, resends_table};

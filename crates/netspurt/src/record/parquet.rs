@@ -45,7 +45,7 @@ pub fn write_table<W: Write + Send>(table: &Table, out: W) -> Result<W, TableErr
             Data::Text { .. } | Data::Tag { .. } => properties
                 .set_column_dictionary_enabled(path.clone(), true)
                 .set_column_statistics_enabled(path, EnabledStatistics::None),
-            Data::Bool(_) => properties,
+            Data::Bool(_) | Data::OptionalF64(_) => properties,
             _ => properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
         };
     }
@@ -78,11 +78,14 @@ fn schema(table: &Table) -> Result<TypePtr, ParquetError> {
             Data::U64(_) => (Physical::INT64, ConvertedType::UINT_64),
             Data::U32(_) => (Physical::INT32, ConvertedType::UINT_32),
             Data::U16(_) => (Physical::INT32, ConvertedType::UINT_16),
+            Data::OptionalF64(_) => (Physical::DOUBLE, ConvertedType::NONE),
             Data::Bool(_) => (Physical::BOOLEAN, ConvertedType::NONE),
             Data::Text { .. } | Data::Tag { .. } => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
         };
         let repetition = match column.data {
-            Data::OptionalI64(_) | Data::MissingI64(_) => Repetition::OPTIONAL,
+            Data::OptionalI64(_) | Data::MissingI64(_) | Data::OptionalF64(_) => {
+                Repetition::OPTIONAL
+            }
             _ => Repetition::REQUIRED,
         };
         let builder = Type::primitive_type_builder(&column.name, physical);
@@ -106,8 +109,11 @@ fn write_column(
             out.write_batch(&all[from..to], None, None)?;
         }
         (Data::OptionalI64(all), ColumnWriter::Int64ColumnWriter(out)) => {
-            let present: Vec<i64> = all[from..to].iter().flatten().copied().collect();
-            let levels: Vec<i16> = all[from..to].iter().map(|v| i16::from(v.is_some())).collect();
+            let (present, levels) = there(&all[from..to]);
+            out.write_batch(&present, Some(&levels), None)?;
+        }
+        (Data::OptionalF64(all), ColumnWriter::DoubleColumnWriter(out)) => {
+            let (present, levels) = there(&all[from..to]);
             out.write_batch(&present, Some(&levels), None)?;
         }
         (Data::MissingI64(_), ColumnWriter::Int64ColumnWriter(out)) => {
@@ -145,6 +151,18 @@ fn write_column(
     Ok(())
 }
 
+/// The values that exist, and for each place whether one does, as Parquet has it.
+fn there<T: Copy>(all: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
+    let present = all.iter().flatten().copied().collect();
+    (present, all.iter().map(|value| i16::from(value.is_some())).collect())
+}
+
+/// The values with the places at which none exists.
+fn spread<T>(values: Vec<T>, levels: Vec<i16>) -> Vec<Option<T>> {
+    let mut values = values.into_iter();
+    levels.into_iter().map(|level| if level == 1 { values.next() } else { None }).collect()
+}
+
 /// Reads the table called `name` from a Parquet file that [`write_table`] wrote.
 ///
 /// # Errors
@@ -164,9 +182,11 @@ pub fn read_table<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Table
                 (Physical::INT64, _, 0) => Data::I64(longs(&file, index)?.0),
                 (Physical::INT64, _, 1) => {
                     let (values, levels) = longs(&file, index)?;
-                    let mut values = values.into_iter();
-                    let row = |level: i16| if level == 1 { values.next() } else { None };
-                    Data::OptionalI64(levels.into_iter().map(row).collect())
+                    Data::OptionalI64(spread(values, levels))
+                }
+                (Physical::DOUBLE, _, 1) => {
+                    let (values, levels) = doubles(&file, index)?;
+                    Data::OptionalF64(spread(values, levels))
                 }
                 (Physical::INT32, ConvertedType::UINT_16, 0) => {
                     let values = ints(&file, index)?.into_iter();
@@ -183,6 +203,14 @@ pub fn read_table<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Table
         })
         .collect::<Result<_, TableError>>()?;
     Ok(Table::new(name.to_owned(), columns))
+}
+
+/// The same from the octets of such a file.
+///
+/// # Errors
+/// As [`read_table`].
+pub fn read_table_bytes(name: &str, octets: Vec<u8>) -> Result<Table, TableError> {
+    read_table(name, bytes::Bytes::from(octets))
 }
 
 type File<R> = SerializedFileReader<R>;
@@ -218,6 +246,16 @@ fn longs<R: ChunkReader + 'static>(
 ) -> Result<(Vec<i64>, Vec<i16>), TableError> {
     column(file, index, |reader| match reader {
         ColumnReader::Int64ColumnReader(typed) => Some(typed),
+        _ => None,
+    })
+}
+
+fn doubles<R: ChunkReader + 'static>(
+    file: &File<R>,
+    index: usize,
+) -> Result<(Vec<f64>, Vec<i16>), TableError> {
+    column(file, index, |reader| match reader {
+        ColumnReader::DoubleColumnReader(typed) => Some(typed),
         _ => None,
     })
 }

@@ -40,6 +40,8 @@ pub enum Data {
     /// Whole numbers none of which exists: how many. In a file it is like
     /// [`OptionalI64`](Self::OptionalI64); here it costs nothing.
     MissingI64(usize),
+    /// Numbers with a fraction, some of which do not exist.
+    OptionalF64(Vec<Option<f64>>),
     /// Counts and sizes.
     U32(Vec<u32>),
     /// Small counts and sizes.
@@ -71,6 +73,7 @@ impl Data {
             Data::I64(values) => values.len(),
             Data::OptionalI64(values) => values.len(),
             Data::MissingI64(count) => *count,
+            Data::OptionalF64(values) => values.len(),
             Data::U32(values) => values.len(),
             Data::U16(values) => values.len(),
             Data::U64(values) => values.len(),
@@ -94,6 +97,7 @@ impl Data {
             Data::I64(values) => pick(values, rows),
             Data::OptionalI64(values) => pick(values, rows),
             Data::MissingI64(count) => *count = rows.len(),
+            Data::OptionalF64(values) => pick(values, rows),
             Data::U32(values) => pick(values, rows),
             Data::U16(values) => pick(values, rows),
             Data::U64(values) => pick(values, rows),

@@ -6,6 +6,7 @@ use core::ops::Range;
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
 use super::error::{Problem, ScenarioError};
+use super::plan::Plan;
 use super::spec::Spec;
 use super::stranger::stranger;
 use super::tree::{Node, dotted, find, is_entry, path_to};
@@ -18,11 +19,13 @@ pub(super) struct Document {
     text: String,
     /// Dotted path, and the value as TOML.
     overrides: Vec<(String, String)>,
+    /// Whether the table `[sweep]` counts.
+    sweeps: bool,
 }
 
 impl Document {
     pub(super) fn new(name: &str, text: &str) -> Self {
-        Self { name: name.to_owned(), text: text.to_owned(), overrides: Vec::new() }
+        Self { name: name.to_owned(), text: text.to_owned(), overrides: Vec::new(), sweeps: true }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -42,16 +45,53 @@ impl Document {
             let problem = Problem::at([], "the scenario is empty");
             return Err(self.blame(&problem.fix("`netspurt new` writes one to start from")));
         }
-        let text = if self.overrides.is_empty() { self.text.clone() } else { self.merged()? };
+        let text = self.whole()?;
         toml::from_str(&text).map_err(|error| self.explain(&text, &error))
     }
 
+    /// The same as one of a single run.
+    pub(super) fn without_sweep(self) -> Self {
+        Self { sweeps: false, ..self }
+    }
+
+    /// The scenario as a table that was read before.
+    pub(super) fn table(&self) -> Result<toml::Table, ScenarioError> {
+        let text = self.whole()?;
+        text.parse().map_err(|error| self.explain(&text, &error))
+    }
+
+    /// Whether what was set over the text can stand where it was set; else whether the path is to
+    /// blame and not the value, and the mistake.
+    pub(super) fn try_out(&self) -> Result<(), (bool, ScenarioError)> {
+        let text = self.whole().map_err(|slip| (true, slip))?;
+        let mut spec: Spec = toml::from_str(&text).map_err(|error| {
+            let of_the_path = ["unknown field", "missing field"];
+            let path = of_the_path.iter().any(|start| error.message().starts_with(start));
+            (path, self.explain(&text, &error))
+        })?;
+        spec.fill_in();
+        match Plan::new(&spec) {
+            Err(problem) if problem.incomplete => Err((true, self.blame(&problem))),
+            _ => Ok(()),
+        }
+    }
+
     /// The text with what was set over it.
+    pub(super) fn whole(&self) -> Result<String, ScenarioError> {
+        if self.overrides.is_empty() && self.sweeps {
+            return Ok(self.text.clone());
+        }
+        self.merged()
+    }
+
     fn merged(&self) -> Result<String, ScenarioError> {
         let mut document: DocumentMut =
             self.text.parse().map_err(|error: toml_edit::TomlError| {
                 self.syntax(&self.text, error.message(), error.span())
             })?;
+        if !self.sweeps {
+            document.remove("sweep");
+        }
         for (path, value) in &self.overrides {
             set_over(document.as_table_mut(), path, value)
                 .map_err(|problem| self.blame(&problem))?;

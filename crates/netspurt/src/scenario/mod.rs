@@ -3,6 +3,7 @@
 //! Nothing is ignored: an unknown key, a missing unit, a combination without meaning is an
 //! error that names its place and its fix.
 
+mod axis;
 mod document;
 mod error;
 mod flow_plan;
@@ -22,6 +23,8 @@ mod rfc_switches;
 mod run;
 mod spec;
 mod stranger;
+mod sweep;
+mod sweep_spec;
 mod switches;
 mod tree;
 mod volleys_plan;
@@ -31,6 +34,7 @@ use schemars::schema_for;
 
 use crate::units::Time;
 
+pub use axis::{Axis, Label, Point, TAKEN};
 use document::Document;
 pub use error::ScenarioError;
 use flow_spec::{EndpointWord, FlowSpec};
@@ -39,6 +43,7 @@ pub use net::{KernelEnd, Network, NetworkEnd};
 use plan::Plan;
 pub use run::{Results, Simulation};
 use spec::Spec;
+pub use sweep::{Budget, Combination, Sweep};
 pub use switches::{SwitchError, tcp_config};
 
 /// A commented scenario to start from.
@@ -86,6 +91,7 @@ impl Scenario {
         spec.fill_in();
         // Planning is how a scenario is found to hold together.
         Plan::new(&spec).map_err(|problem| document.blame(&problem))?;
+        Sweep::of(&document, &spec)?;
         Ok(Self { document, spec })
     }
 
@@ -109,6 +115,14 @@ impl Scenario {
         Time::ZERO + self.spec.stop
     }
 
+    /// Its text, with what was set over it: what a copy elsewhere is read from.
+    ///
+    /// # Panics
+    /// Never: what was read before can be read.
+    pub fn text(&self) -> String {
+        self.document.whole().expect("it was read before")
+    }
+
     /// The scenario with every default spelt out, as TOML.
     ///
     /// # Panics
@@ -130,12 +144,20 @@ impl Scenario {
         Network::new(self.plan(), self.stop())
     }
 
+    /// Its cases, if it has a `[sweep]`.
+    pub fn sweep(&self) -> Option<Sweep> {
+        let Ok(sweep) = Sweep::of(&self.document, &self.spec) else {
+            unreachable!("as `read` did")
+        };
+        sweep
+    }
+
     fn plan(&self) -> Plan {
         let Ok(plan) = Plan::new(&self.spec) else { unreachable!("planned when it was read") };
         plan
     }
 
-    /// A run of it, at its beginning.
+    /// A run of it, at its beginning; of one with a `[sweep]`, with the values in the file.
     ///
     /// # Panics
     /// When it has a [`kernel_flow`](Self::kernel_flow).

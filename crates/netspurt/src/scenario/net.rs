@@ -66,10 +66,17 @@ impl Net {
         }
     }
 
-    pub(super) fn advance_to(&mut self, until: Time) -> Advance {
+    pub(super) fn advance_within(&mut self, until: Time, most: u64) -> Advance {
         match self {
-            Self::Tcp(world) => world.advance_to(until),
-            Self::Any(world) => world.advance_to(until),
+            Self::Tcp(world) => world.advance_within(until, most),
+            Self::Any(world) => world.advance_within(until, most),
+        }
+    }
+
+    pub(super) fn served(&self) -> u64 {
+        match self {
+            Self::Tcp(world) => world.served(),
+            Self::Any(world) => world.served(),
         }
     }
 

@@ -65,6 +65,11 @@ impl Simulation {
         self.world.now()
     }
 
+    /// How many wake-ups were served: a measure of work that no machine changes.
+    pub fn served(&self) -> u64 {
+        self.world.served()
+    }
+
     /// The earliest instant at which anything will happen.
     pub fn next_wakeup(&self) -> Option<Time> {
         self.world.next_wakeup()
@@ -77,7 +82,12 @@ impl Simulation {
 
     /// Runs on towards `until` for some milliseconds; whether it got there, or to the end.
     pub fn advance_towards(&mut self, until: Time) -> bool {
-        let advance = self.world.advance_to(until.min(self.stop));
+        self.advance_within(until, u64::MAX)
+    }
+
+    /// The same, but serves `most` wake-ups at most.
+    pub fn advance_within(&mut self, until: Time, most: u64) -> bool {
+        let advance = self.world.advance_within(until.min(self.stop), most);
         self.drain();
         advance == Advance::Reached
     }

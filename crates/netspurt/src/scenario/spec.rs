@@ -16,6 +16,7 @@ use super::flow_spec::FlowSpec;
 use super::link_spec::LinkSpec;
 use super::number::{Number, Seed, Whole};
 use super::quantity::above_zero;
+use super::sweep_spec::SweepSpec;
 use super::volleys_spec::VolleysSpec;
 
 /// A network, what flows over it, and what to record.
@@ -56,6 +57,9 @@ pub struct Spec {
     /// What is kept of the run.
     #[serde(default)]
     pub record: RecordSpec,
+    /// What is varied from case to case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepSpec>,
 }
 
 fn one() -> Seed {

@@ -62,6 +62,7 @@ const SLICE: u32 = 1 << 15;
 #[derive(Debug)]
 pub struct World<F, E, W = ()> {
     now: Time,
+    served: u64,
     queue: EventQueue,
     /// Per stage, links first: the instant it is entered for in the queue, which holds stale
     /// entries besides.
@@ -99,6 +100,7 @@ impl<F: Frame, E: Host<F>, W: Witness<F>> World<F, E, W> {
         let stages = u32::try_from(links.len() + endpoints.len()).expect("fewer than 2^32 stages");
         let mut world = Self {
             now: Time::ZERO,
+            served: 0,
             queue: EventQueue::new(),
             entered: vec![Time::NEVER; stages as usize],
             appointed: vec![(Time::NEVER, Time::ZERO); endpoints.len()],
@@ -118,6 +120,12 @@ impl<F: Frame, E: Host<F>, W: Witness<F>> World<F, E, W> {
     /// The instant the world has reached.
     pub fn now(&self) -> Time {
         self.now
+    }
+
+    /// How many wake-ups were served since the start of time; the same however often the world
+    /// is stopped on its way, and whatever it reports.
+    pub fn served(&self) -> u64 {
+        self.served
     }
 
     /// The earliest instant at which anything will happen by itself.
@@ -147,8 +155,15 @@ impl<F: Frame, E: Host<F>, W: Witness<F>> World<F, E, W> {
 
     /// Serves what is due by `until`, that instant included.
     pub fn advance_to(&mut self, until: Time) -> Advance {
-        for _ in 0..SLICE {
+        self.advance_within(until, u64::MAX)
+    }
+
+    /// The same, but serves `most` wake-ups at most.
+    pub fn advance_within(&mut self, until: Time, most: u64) -> Advance {
+        let most = u32::try_from(most).unwrap_or(SLICE).min(SLICE);
+        for served in 0..most {
             let Some((at, stage)) = self.queue.pop_by(until) else {
+                self.served += u64::from(served);
                 self.now = self.now.max(until);
                 return Advance::Reached;
             };
@@ -160,9 +175,11 @@ impl<F: Frame, E: Host<F>, W: Witness<F>> World<F, E, W> {
             self.serve(at, stage);
             self.enter(stage);
             if self.events.is_full() {
+                self.served += u64::from(served) + 1;
                 return Advance::Full;
             }
         }
+        self.served += u64::from(most);
         Advance::Full
     }
 

@@ -1,5 +1,6 @@
 mod kernel;
 mod slips;
+mod sweeps;
 
 use super::*;
 use crate::units::Time;

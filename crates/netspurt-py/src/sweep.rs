@@ -1,0 +1,194 @@
+//! Sweeps: their cases, chunks of them, and the engine that runs these on threads.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration as Patience;
+
+use netspurt::scenario::{self as core, Budget, Label};
+use netspurt::sweep::{Chunk, Clock, Done, Engine, run_chunk};
+use netspurt::units::{Duration, Time};
+use netspurt_live::wall::WallClock;
+use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::errors::scenario_error;
+use crate::scenario::Scenario;
+
+/// The cases of a sweep.
+#[pyclass(frozen, module = "netspurt._core")]
+pub struct Sweep(Arc<core::Sweep>);
+
+/// A point's label, as Python has it.
+#[derive(IntoPyObject, FromPyObject)]
+pub enum PyLabel {
+    Whole(i64),
+    Number(f64),
+    Text(String),
+}
+
+impl From<Label> for PyLabel {
+    fn from(label: Label) -> Self {
+        match label {
+            Label::Whole(number) => Self::Whole(number),
+            Label::Number(number) => Self::Number(number),
+            Label::Text(text) => Self::Text(text),
+        }
+    }
+}
+
+impl From<PyLabel> for Label {
+    fn from(label: PyLabel) -> Self {
+        match label {
+            PyLabel::Whole(number) => Self::Whole(number),
+            PyLabel::Number(number) => Self::Number(number),
+            PyLabel::Text(text) => Self::Text(text),
+        }
+    }
+}
+
+/// (Parquet file, done, cut, errors, the first error's case and words, seconds the cases took).
+type Outcome<'py> = (Bound<'py, PyBytes>, u64, u64, u64, Option<(u64, String)>, f64);
+
+fn outcome(py: Python<'_>, done: Done) -> Outcome<'_> {
+    let Done { bytes, counts, busy, .. } = done;
+    let bytes = PyBytes::new(py, &bytes);
+    let first = counts.first_error;
+    (bytes, counts.done, counts.cut, counts.errors, first, busy.as_secs_f64())
+}
+
+#[pymethods]
+impl Sweep {
+    /// The sweep of a scenario; `None` where it has none.
+    #[staticmethod]
+    fn of(scenario: &Scenario) -> Option<Self> {
+        scenario.core().sweep().map(|sweep| Self(Arc::new(sweep)))
+    }
+
+    /// A sweep over scenarios with their labels.
+    #[staticmethod]
+    #[pyo3(signature = (names, cases, *, seeds, paired, events, time_ns))]
+    fn listed(
+        names: Vec<String>,
+        cases: Vec<(Vec<PyLabel>, Py<Scenario>)>,
+        seeds: u64,
+        paired: bool,
+        events: Option<u64>,
+        time_ns: Option<u64>,
+    ) -> PyResult<Self> {
+        let budget = Budget { events, time: time_ns.map(Duration::from_nanos) };
+        let case = |(labels, scenario): (Vec<PyLabel>, Py<Scenario>)| {
+            (labels.into_iter().map(Label::from).collect(), scenario.get().core().clone())
+        };
+        let cases = cases.into_iter().map(case).collect();
+        let sweep = core::Sweep::listed(names, cases, seeds, paired, budget);
+        sweep.map(|sweep| Self(Arc::new(sweep))).map_err(PyValueError::new_err)
+    }
+
+    /// What is varied.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.0.names().to_vec()
+    }
+
+    /// The labels of each name, in order.
+    fn labels(&self) -> Vec<Vec<PyLabel>> {
+        let all = self.0.all_labels().into_iter();
+        all.map(|labels| labels.into_iter().map(PyLabel::from).collect()).collect()
+    }
+
+    /// How many cases there are.
+    fn __len__(&self) -> usize {
+        usize::try_from(self.0.cases()).unwrap_or(usize::MAX)
+    }
+
+    /// How many times each combination is run.
+    #[getter]
+    fn seeds(&self) -> u64 {
+        self.0.seeds()
+    }
+
+    /// Whether runs of different combinations share their seeds.
+    #[getter]
+    fn paired(&self) -> bool {
+        self.0.paired()
+    }
+
+    /// The fingerprint of all that decides the results.
+    fn fingerprint(&self) -> String {
+        self.0.fingerprint()
+    }
+
+    /// A case as a scenario of its own.
+    fn scenario(&self, py: Python<'_>, case: u64) -> PyResult<Scenario> {
+        if case >= self.0.cases() {
+            return Err(PyIndexError::new_err(format!("no case {case} of {}", self.0.cases())));
+        }
+        self.0.scenario(case).map(Scenario::of).map_err(|e| scenario_error(py, &e))
+    }
+
+    /// Runs a chunk of cases on this thread.
+    fn run_chunk<'py>(&self, py: Python<'py>, first: u64, count: u64) -> Outcome<'py> {
+        let (chunk, clock) = (Chunk { first, count }, wall());
+        let cancelled = AtomicBool::new(false);
+        let done = py.detach(|| run_chunk(&self.0, chunk, &clock, &cancelled));
+        outcome(py, done.expect("nobody cancels it"))
+    }
+}
+
+/// The clock on the wall.
+fn wall() -> Clock {
+    let clock = WallClock::start();
+    Arc::new(move || clock.now().saturating_since(Time::ZERO))
+}
+
+/// A sweep's engine on the threads of this process.
+#[pyclass(frozen, module = "netspurt._core")]
+pub struct SweepEngine(Mutex<Engine>);
+
+impl SweepEngine {
+    fn lock(&self) -> MutexGuard<'_, Engine> {
+        self.0.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+}
+
+#[pymethods]
+impl SweepEngine {
+    #[new]
+    fn new(sweep: &Sweep, threads: usize) -> PyResult<Self> {
+        let engine = Engine::new(sweep.0.clone(), threads, wall());
+        engine
+            .map(|engine| Self(Mutex::new(engine)))
+            .map_err(|error| PyValueError::new_err(format!("{threads} threads: {error}")))
+    }
+
+    /// How many threads it has.
+    #[getter]
+    fn threads(&self) -> usize {
+        self.lock().threads()
+    }
+
+    /// How many chunks were submitted and not taken yet.
+    #[getter]
+    fn underway(&self) -> usize {
+        self.lock().underway()
+    }
+
+    /// Has a chunk of cases run.
+    fn submit(&self, first: u64, count: u64) {
+        self.lock().submit(Chunk { first, count });
+    }
+
+    /// The next chunk that is done, by its first case; `None` where none came in `seconds`.
+    fn next<'py>(&self, py: Python<'py>, seconds: f64) -> PyResult<Option<(u64, Outcome<'py>)>> {
+        let patience = Patience::try_from_secs_f64(seconds)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let done = py.detach(|| self.lock().next(patience));
+        Ok(done.map(|done| (done.chunk.first, outcome(py, done))))
+    }
+
+    /// Ends every chunk at its next case.
+    fn cancel(&self) {
+        self.lock().cancel();
+    }
+}

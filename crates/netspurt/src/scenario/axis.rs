@@ -1,0 +1,291 @@
+//! What a sweep varies: lists, ranges and named sets become points, each with what it sets.
+
+use core::fmt;
+use indexmap::IndexSet;
+use toml::Value;
+
+use super::document::keys;
+use super::error::Problem;
+use super::sweep_spec::{AxisSpec, Spacing};
+use super::tree::entry;
+
+/// What a point on an axis is called.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Label {
+    /// A whole number.
+    Whole(i64),
+    /// A number with a fraction.
+    Number(f64),
+    /// A text, a set's name, or any other value as TOML.
+    Text(String),
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Label::Whole(number) => number.fmt(f),
+            Label::Number(number) => number.fmt(f),
+            Label::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+impl From<&Value> for Label {
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::Integer(number) => Label::Whole(*number),
+            Value::Float(number) => Label::Number(*number),
+            Value::String(text) => Label::Text(text.clone()),
+            other => Label::Text(other.to_string()),
+        }
+    }
+}
+
+/// The columns that a sweep's table has for itself, so that nothing varied is called so.
+pub const TAKEN: [&str; 32] = [
+    "case",
+    "scenario",
+    "seed",
+    "repeat",
+    "status",
+    "why",
+    "events",
+    "flows",
+    "finished",
+    "sent",
+    "resends",
+    "needless",
+    "undone",
+    "timeouts",
+    "fast_retransmits",
+    "received",
+    "duplicates",
+    "acked_bytes",
+    "delivered_bytes",
+    "waited_ns",
+    "completion_ns_mean",
+    "completion_ns_max",
+    "goodput_bps",
+    "fairness",
+    "carried",
+    "carried_bytes",
+    "dropped",
+    "lost",
+    "marked",
+    "queue_packets_max",
+    "volleys_lost",
+    "volley_rtt_ns_mean",
+];
+
+/// One thing that is varied.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// What it is called.
+    pub name: String,
+    /// Its points, in order.
+    pub points: Vec<Point>,
+}
+
+/// A point on an axis.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// What it is called.
+    pub label: Label,
+    /// Where it stands in the file.
+    pub(super) place: Vec<String>,
+    pub(super) settings: Vec<Setting>,
+}
+
+/// A value to be set.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    pub(super) path: String,
+    pub(super) value: Value,
+    /// Where its path stands in the file.
+    pub(super) place: Vec<String>,
+}
+
+impl Axis {
+    /// The axis called `name` of a file.
+    pub(super) fn new(name: &str, spec: &AxisSpec) -> Result<Self, Problem> {
+        let home = ["sweep", "over", name];
+        if name.is_empty() || name.chars().any(char::is_control) {
+            let problem = Problem::at(home, "a name that heads no column").of_the_key();
+            return Err(problem.fix("write letters, digits and signs"));
+        }
+        if TAKEN.contains(&name) {
+            let problem = Problem::at(home, format!("every sweep has a column `{name}`"));
+            return Err(problem.of_the_key().fix("another name"));
+        }
+        let points = match (&spec.path, &spec.sets) {
+            (None, Some(_)) if spec.without_values() => sets(name, spec),
+            (Some(path), None) => listed(name, spec, path.each())?,
+            _ => {
+                let message = format!("`{name}` varies nothing, or two things at once");
+                let fix = "write `path` and `values`, or `path` and a range, or `sets`";
+                return Err(Problem::at(home, message).fix(fix));
+            }
+        };
+        if points.is_empty() {
+            let problem = Problem::at(home, format!("`{name}` has no values"));
+            return Err(problem.fix("at least one"));
+        }
+        let mut met = IndexSet::new();
+        if let Some(twice) = points.iter().find(|point| !met.insert(point.label.to_string())) {
+            let mut problem = Problem::at([], format!("`{}` comes twice", twice.label));
+            problem.path.clone_from(&twice.place);
+            return Err(problem.fix("each value once, and a range no finer than its digits"));
+        }
+        Ok(Self { name: name.to_owned(), points })
+    }
+}
+
+impl AxisSpec {
+    fn without_values(&self) -> bool {
+        self.values.is_none() && self.without_range()
+    }
+
+    fn without_range(&self) -> bool {
+        let AxisSpec { from, to, count, spacing, .. } = self;
+        from.is_none() && to.is_none() && count.is_none() && spacing.is_none()
+    }
+}
+
+fn steps(parts: &[&str]) -> Vec<String> {
+    parts.iter().map(|part| (*part).to_owned()).collect()
+}
+
+/// The points of named sets.
+fn sets(name: &str, spec: &AxisSpec) -> Vec<Point> {
+    let sets = spec.sets.iter().flatten();
+    let point = |(label, values): (&String, &indexmap::IndexMap<String, Value>)| {
+        let home = steps(&["sweep", "over", name, "sets", label]);
+        let setting = |(path, value): (&String, &Value)| Setting {
+            path: path.clone(),
+            value: value.clone(),
+            place: [&home[..], &keys_in_file(path)].concat(),
+        };
+        let settings = values.iter().map(setting).collect();
+        Point { label: Label::Text(label.clone()), settings, place: home }
+    };
+    sets.map(point).collect()
+}
+
+/// A path is one key in quotes.
+fn keys_in_file(path: &str) -> Vec<String> {
+    vec![path.to_owned()]
+}
+
+/// The points of a list or a range of values, all set at `paths`.
+fn listed(name: &str, spec: &AxisSpec, paths: &[String]) -> Result<Vec<Point>, Problem> {
+    let home = ["sweep", "over", name];
+    let place = |key: &str| steps(&[&home[..], &[key]].concat());
+    let (values, listed) = match (&spec.values, &spec.from, &spec.to, spec.count) {
+        (Some(values), ..) if spec.without_range() => (values.clone(), true),
+        (None, Some(from), Some(to), Some(count)) => {
+            let range = Range::new(from, to, spec.spacing.unwrap_or_default());
+            let range = range.map_err(|[message, fix]| Problem::at(home, message).fix(fix))?;
+            ((0..count.0).map(|n| range.value(n, count.0)).collect(), false)
+        }
+        _ => {
+            let message = format!("`{name}` has neither a list of values nor a whole range");
+            return Err(Problem::at(home, message)
+                .fix("write `values = [...]`, or `from`, `to` and `count`"));
+        }
+    };
+    let points = values.iter().enumerate().map(|(n, value)| Point {
+        label: Label::from(value),
+        settings: paths
+            .iter()
+            .map(|path| Setting { path: path.clone(), value: value.clone(), place: place("path") })
+            .collect(),
+        place: if listed { [place("values"), vec![entry(n)]].concat() } else { steps(&home) },
+    });
+    Ok(points.collect())
+}
+
+/// A range of numbers that have one unit or none.
+struct Range {
+    from: f64,
+    to: f64,
+    /// The unit behind each number, with the space before it; `None` for plain numbers.
+    unit: Option<String>,
+    whole: bool,
+    log: bool,
+}
+
+/// Units of which there are no fractions.
+const WHOLE: [&str; 5] = ["packets", "segments", "B", "ns", "bit/s"];
+
+impl Range {
+    fn new(from: &Value, to: &Value, spacing: Spacing) -> Result<Self, [String; 2]> {
+        let fix = "two numbers, or two texts of a number and one unit".to_owned();
+        let no_range = || [format!("from {from} to {to} is no range"), fix.clone()];
+        let (first, unit) = number(from).ok_or_else(no_range)?;
+        let (last, last_unit) = number(to).ok_or_else(no_range)?;
+        let alike = |a: &str, b: &str| a == b || (b.len() > 2 && format!("{a}s") == b);
+        match (&unit, &last_unit) {
+            (None, None) => {}
+            (Some(a), Some(b)) if alike(a, b) => {}
+            _ => return Err(no_range()),
+        }
+        let log = spacing == Spacing::Log;
+        if log && (first <= 0.0 || last <= 0.0) {
+            let message = "no even ratios lead from or to zero or below".to_owned();
+            return Err([message, "ends above zero, or spacing = \"even\"".to_owned()]);
+        }
+        let counted = last_unit.as_deref().is_some_and(|unit| WHOLE.contains(&unit));
+        let plain = matches!((from, to), (Value::Integer(_), Value::Integer(_)));
+        Ok(Self { from: first, to: last, unit: last_unit, whole: counted || plain, log })
+    }
+
+    /// Value `n` of `count`, the ends as they are.
+    #[expect(clippy::cast_precision_loss, reason = "at most 100 000")]
+    #[expect(clippy::cast_possible_truncation, reason = "a whole number between two such")]
+    fn value(&self, n: u64, count: u64) -> Value {
+        let share = n as f64 / (count - 1) as f64;
+        let between = if self.log {
+            self.from * libm::pow(self.to / self.from, share)
+        } else {
+            self.from + (self.to - self.from) * share
+        };
+        let value = if n == 0 {
+            self.from
+        } else if n + 1 == count {
+            self.to
+        } else if self.whole {
+            between.round()
+        } else {
+            six_digits(between)
+        };
+        match &self.unit {
+            Some(unit) => Value::String(format!("{value} {unit}")),
+            None if self.whole => Value::Integer(value as i64),
+            None => Value::Float(value),
+        }
+    }
+}
+
+fn six_digits(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
+/// A value's number, and its unit if it is a text.
+#[expect(clippy::cast_precision_loss, reason = "ends of ranges are written by people")]
+fn number(value: &Value) -> Option<(f64, Option<String>)> {
+    match value {
+        Value::Integer(number) => Some((*number as f64, None)),
+        Value::Float(number) => number.is_finite().then_some((*number, None)),
+        Value::String(text) => {
+            let (number, unit) = text.trim().split_once(' ')?;
+            let number: f64 = number.parse().ok().filter(|n: &f64| n.is_finite())?;
+            Some((number, Some(unit.trim().to_owned())))
+        }
+        _ => None,
+    }
+}
+
+/// The keys of a setting's path.
+pub(super) fn path_keys(setting: &Setting) -> Vec<String> {
+    keys(&setting.path)
+}

@@ -1,0 +1,189 @@
+//! What `[sweep]` may say, and what is said of slips in it.
+
+use super::*;
+
+fn sweep(text: &str) -> Result<Sweep, ScenarioError> {
+    Scenario::parse("x.toml", &format!("{CHAIN}\n[sweep]\n{text}\n"))
+        .map(|scenario| scenario.sweep().expect("there is one"))
+}
+
+fn labels(text: &str) -> Vec<String> {
+    let sweep = sweep(text).unwrap_or_else(|error| panic!("{error}"));
+    sweep.all_labels()[0].iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn every_combination_is_a_case_and_the_last_name_varies_fastest() {
+    let sweep = sweep(
+        "seeds = 2\nover.rate = { path = \"links.modem.rate\", values = [\"1 kbit/s\", \"2 kbit/s\"] }\n\
+         over.sender = { sets = { old = { \"flows.x.tcp.recovery\" = \"tahoe\" }, \
+         new = { \"flows.x.tcp.recovery\" = \"sack\", \"flows.x.tcp.initial_window\" = \"4 segments\" } } }",
+    )
+    .unwrap();
+    assert_eq!((sweep.cases(), sweep.combinations()), (8, 4));
+    let shown: Vec<String> = (0..4)
+        .map(|n| sweep.labels(n).iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(shown, ["1 kbit/s old", "1 kbit/s new", "2 kbit/s old", "2 kbit/s new"]);
+    let last = sweep.scenario(7).unwrap().resolved();
+    for line in ["rate = \"2000 bit/s\"", "recovery = \"sack\"", "initial_window = \"4 segments\""]
+    {
+        assert!(last.contains(line), "{line} is missing in\n{last}");
+    }
+    assert!(!last.contains("sweep"), "{last}");
+}
+
+#[test]
+fn a_range_has_both_its_ends_and_its_unit() {
+    let delay =
+        |rest: &str| labels(&format!("over.d = {{ path = \"links.modem.delay\", {rest} }}"));
+    assert_eq!(delay("from = \"10 ms\", to = \"40 ms\", count = 3"), ["10 ms", "25 ms", "40 ms"]);
+    assert_eq!(
+        delay("from = \"1 ms\", to = \"100 ms\", count = 3, spacing = \"log\""),
+        ["1 ms", "10 ms", "100 ms"]
+    );
+    assert_eq!(
+        labels(
+            "over.w = { path = \"flows.x.tcp.initial_window\", from = \"1 segment\", to = \"10 segments\", count = 4 }"
+        ),
+        ["1 segments", "4 segments", "7 segments", "10 segments"]
+    );
+    assert_eq!(
+        labels("over.n = { path = \"flows.x.count\", from = 1, to = 9, count = 3 }"),
+        ["1", "5", "9"]
+    );
+}
+
+#[test]
+fn several_paths_may_be_set_alike() {
+    let sweep = sweep(
+        "over.rate = { path = [\"links.modem.rate\", \"links.lan.rate\"], values = [\"5 kbit/s\"] }",
+    )
+    .unwrap();
+    assert_eq!(sweep.scenario(0).unwrap().resolved().matches("rate = \"5000 bit/s\"").count(), 2);
+}
+
+#[test]
+fn what_a_sweep_runs_quickly_is_what_it_reads_slowly() {
+    let sweep = sweep(
+        "seeds = 1\nover.rate = { path = \"links.modem.rate\", values = [\"1 kbit/s\", \"2 kbit/s\"] }\n\
+         over.acks = { path = \"flows.x.tcp.acks\", values = [\"every segment\", { delayed = \"200 ms\" }] }",
+    )
+    .unwrap();
+    for case in 0..sweep.cases() {
+        let mut quick = sweep.combination(case).unwrap().simulate(sweep.seed(case)).unwrap();
+        quick.advance_to(quick.stop());
+        let slow = run(&sweep.scenario(case).unwrap());
+        assert_eq!(quick.finish().flows_digest(), slow.flows_digest());
+    }
+}
+
+#[test]
+fn a_combination_is_known_by_its_values_and_not_by_its_seed() {
+    let print = |text: &str, n| sweep(text).unwrap().combination(n).unwrap().fingerprint;
+    let over = "over.rate = { path = \"links.modem.rate\", values = [\"1 kbit/s\", \"2 kbit/s\"] }";
+    assert_eq!(print(over, 1), print(&format!("seeds = 7\n{over}"), 1));
+    assert_ne!(print(over, 0), print(over, 1));
+}
+
+/// The text of `[sweep]`, where the error lies, and what it and its fix say.
+const SLIPS: &[[&str; 4]] = &[
+    [
+        "over.r = { path = \"links.modme.rate\", values = [\"1 kbit/s\"] }",
+        "sweep.over.r.path",
+        "no link `modme`",
+        "did you mean `modem`?",
+    ],
+    [
+        "over.r = { path = \"links.modem.rat\", values = [\"1 kbit/s\"] }",
+        "sweep.over.r.path",
+        "unknown key `rat`",
+        "did you mean `rate`?",
+    ],
+    [
+        "over.r = { path = \"flow.x.send\", values = [\"1 kB\"] }",
+        "sweep.over.r.path",
+        "unknown key `flow`",
+        "did you mean `flows`?",
+    ],
+    [
+        "over.r = { path = \"flows.x.tcp.initial_widow\", values = [\"1 segment\"] }",
+        "sweep.over.r.path",
+        "unknown key `initial_widow`",
+        "did you mean `initial_window`?",
+    ],
+    [
+        "over.r = { path = \"links.modem.rate\", values = [\"1 kbit/s\", \"2 kbps\"] }",
+        "sweep.over.r.values[1]",
+        "not a bit rate",
+        "2 kbit/s",
+    ],
+    [
+        "over.r = { sets = { a = { \"links.modem.rat\" = \"1 kbit/s\" } } }",
+        "sweep.over.r.sets.a.\"links.modem.rat\"",
+        "unknown key `rat`",
+        "did you mean `rate`?",
+    ],
+    ["over.r = { values = [1] }", "sweep.over.r", "varies nothing", "write `path`"],
+    ["over.r = { path = \"stop\" }", "sweep.over.r", "neither a list", "`from`, `to` and `count`"],
+    ["over.r = { path = \"stop\", values = [] }", "sweep.over.r", "has no values", "at least one"],
+    [
+        "over.r = { path = \"stop\", values = [\"1 s\", \"1 s\"] }",
+        "sweep.over.r.values[1]",
+        "`1 s` comes twice",
+        "each value once",
+    ],
+    [
+        "over.r = { path = \"stop\", from = \"1 s\", to = \"2 ms\", count = 3 }",
+        "sweep.over.r",
+        "is no range",
+        "one unit",
+    ],
+    [
+        "over.r = { path = \"stop\", from = \"0 s\", to = \"2 s\", count = 3, spacing = \"log\" }",
+        "sweep.over.r",
+        "no even ratios",
+        "ends above zero",
+    ],
+    [
+        "over.r = { path = \"seed\", values = [1, 2] }",
+        "sweep.over.r.path",
+        "does not vary `seed`",
+        "`seeds`",
+    ],
+    [
+        "over.sent = { path = \"stop\", values = [\"1 s\"] }",
+        "sweep.over.sent",
+        "has a column `sent`",
+        "another name",
+    ],
+    [
+        "over.r = { path = \"stop\", from = \"1 s\", to = \"2 s\", count = 1 }",
+        "sweep.over.r.count",
+        "out of range",
+        "from 2",
+    ],
+    ["seeds = 0", "sweep.seeds", "out of range", "from 1"],
+    ["sedes = 3", "sweep.sedes", "unknown key `sedes`", "did you mean `seeds`?"],
+    ["time = \"0 s\"", "sweep.time", "cut at once", "above zero"],
+    ["over.r = { pth = \"stop\" }", "sweep.over.r.pth", "unknown key `pth`", "`path`"],
+];
+
+#[test]
+fn a_slip_is_told_with_its_place_and_its_fix() {
+    for [text, key, message, fix] in SLIPS {
+        let error = sweep(text).expect_err(text);
+        assert_eq!(error.key, *key, "{error}");
+        assert!(error.message.contains(message), "{message}: {error}");
+        assert!(error.fix.contains(fix), "{fix}: {error}");
+        assert!(error.place.is_some(), "no place: {error}");
+    }
+}
+
+#[test]
+fn too_many_cases_are_an_error() {
+    let error = sweep(
+        "seeds = 1000000\nover.n = { path = \"flows.x.count\", from = 1, to = 1000, count = 1000 }",
+    );
+    assert!(error.unwrap_err().message.contains("cases, and 100000000 are the most"));
+}

@@ -1,0 +1,263 @@
+//! A chunk of cases, run one after the other, and its table.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use indexmap::IndexSet;
+
+use crate::record::{Column, Data, Table, write_table};
+use crate::scenario::{Combination, Label, ScenarioError, Simulation, Sweep};
+use crate::units::Duration;
+
+use super::measures::{MEASURES, Measured, measure};
+
+/// What a case's time is measured with: the core has no clock.
+pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
+
+/// Cases that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// The first one's number.
+    pub first: u64,
+    /// How many there are.
+    pub count: u64,
+}
+
+/// How cases ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// At their end.
+    pub done: u64,
+    /// At their budget.
+    pub cut: u64,
+    /// With an error.
+    pub errors: u64,
+    /// The number of the first case with an error, and what it was.
+    pub first_error: Option<(u64, String)>,
+}
+
+/// What came of a chunk.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// The chunk.
+    pub chunk: Chunk,
+    /// Its table, as a Parquet file.
+    pub bytes: Vec<u8>,
+    /// How its cases ended.
+    pub counts: Counts,
+    /// How long its cases took on the clock on the wall, all together.
+    pub busy: Duration,
+}
+
+/// How a case ended.
+enum End {
+    Done(Box<Measured>),
+    Cut(String),
+    Error(String),
+}
+
+/// The words in the column `status`.
+const STATUS: [&str; 3] = ["done", "cut", "error"];
+
+struct Row {
+    combination: u64,
+    case: u64,
+    seed: u64,
+    fingerprint: String,
+    end: End,
+}
+
+/// Runs a chunk; `None` where `cancelled` came true on the way.
+///
+/// A case that fails is a row with its error. The bytes depend on the cases alone, unless a case
+/// is cut for its time on the wall.
+///
+/// # Panics
+/// Never: a table in memory can be written.
+pub fn run_chunk(
+    sweep: &Sweep,
+    chunk: Chunk,
+    clock: &Clock,
+    cancelled: &AtomicBool,
+) -> Option<Done> {
+    let began = clock();
+    let mut rows = Vec::new();
+    let mut current: Option<(u64, Result<Combination, ScenarioError>)> = None;
+    for case in chunk.first..(chunk.first + chunk.count).min(sweep.cases()) {
+        if cancelled.load(Ordering::Relaxed) {
+            return None;
+        }
+        let number = case / sweep.seeds();
+        let made = match current.take() {
+            Some((made, combination)) if made == number => combination,
+            _ => sweep.combination(number),
+        };
+        let (_, combination) = current.insert((number, made));
+        rows.push(run_case(sweep, case, combination, clock));
+    }
+    let table = table(sweep, &rows);
+    let busy = clock() - began;
+    let bytes = write_table(&table, Vec::new()).expect("a table in memory");
+    Some(Done { chunk, bytes, counts: count(&rows), busy })
+}
+
+fn run_case(
+    sweep: &Sweep,
+    case: u64,
+    combination: &mut Result<Combination, ScenarioError>,
+    clock: &Clock,
+) -> Row {
+    let seed = sweep.seed(case);
+    let mut row = Row {
+        combination: case / sweep.seeds(),
+        case,
+        seed,
+        fingerprint: String::new(),
+        end: End::Error(String::new()),
+    };
+    row.end = match combination {
+        Err(error) => End::Error(in_a_line(error)),
+        Ok(combination) => {
+            row.fingerprint.clone_from(&combination.fingerprint);
+            // A slip of ours in one case should not cost the others.
+            let ran = catch_unwind(AssertUnwindSafe(|| simulate(sweep, combination, seed, clock)));
+            ran.unwrap_or_else(|panic| End::Error(format!("netspurt failed: {}", words(&*panic))))
+        }
+    };
+    row
+}
+
+/// Runs a combination with a seed, within the sweep's budget.
+fn simulate(sweep: &Sweep, combination: &mut Combination, seed: u64, clock: &Clock) -> End {
+    let mut run = match combination.simulate(seed) {
+        Ok(run) => run,
+        Err(error) => return End::Error(in_a_line(&error)),
+    };
+    match within(&mut run, sweep, clock) {
+        Some(why) => End::Cut(why),
+        None => {
+            let events = run.served();
+            End::Done(Box::new(measure(&run.finish(), events)))
+        }
+    }
+}
+
+/// Runs to the end; or says which budget was spent on the way.
+fn within(run: &mut Simulation, sweep: &Sweep, clock: &Clock) -> Option<String> {
+    let budget = sweep.budget();
+    let most = budget.events.unwrap_or(u64::MAX);
+    let deadline = budget.time.map(|time| clock() + time);
+    let stop = run.stop();
+    // Whether the end is reached with the last one allowed shows only in what comes next.
+    while !run.advance_within(stop, most.saturating_add(1) - run.served()) {
+        if run.served() > most {
+            return Some(format!("more than {most} events"));
+        }
+        if let (Some(deadline), Some(time)) = (deadline, budget.time)
+            && clock() > deadline
+        {
+            return Some(format!("longer than {time}"));
+        }
+    }
+    None
+}
+
+/// An error without its place: what is wrong with the values, on one line.
+fn in_a_line(error: &ScenarioError) -> String {
+    let key = if error.key.is_empty() { String::new() } else { format!("{}: ", error.key) };
+    let fix = if error.fix.is_empty() { String::new() } else { format!("; {}", error.fix) };
+    format!("{key}{}{fix}", error.message)
+}
+
+fn words(panic: &(dyn core::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic")
+}
+
+fn count(rows: &[Row]) -> Counts {
+    let mut counts = Counts::default();
+    for row in rows {
+        match &row.end {
+            End::Done(_) => counts.done += 1,
+            End::Cut(_) => counts.cut += 1,
+            End::Error(text) => {
+                counts.errors += 1;
+                counts.first_error.get_or_insert_with(|| (row.case, text.clone()));
+            }
+        }
+    }
+    counts
+}
+
+/// The table `cases`: what each was, how it ended, what was measured.
+fn table(sweep: &Sweep, rows: &[Row]) -> Table {
+    let number = |of: &dyn Fn(&Row) -> u64| -> Data {
+        Data::I64(rows.iter().map(|row| of(row).cast_signed()).collect())
+    };
+    let mut columns = vec![
+        Column::new("case", number(&|row| row.case)),
+        Column::new("scenario", texts(rows.iter().map(|row| row.fingerprint.clone()))),
+        Column::new("seed", number(&|row| row.seed)),
+        Column::new("repeat", number(&|row| row.case % sweep.seeds() + 1)),
+    ];
+    columns.extend(label_columns(sweep, rows));
+    let codes = rows.iter().map(|row| match row.end {
+        End::Done(_) => 0,
+        End::Cut(_) => 1,
+        End::Error(_) => 2,
+    });
+    columns.push(Column::new("status", Data::Tag { codes: codes.collect(), texts: &STATUS }));
+    let said = rows.iter().map(|row| match &row.end {
+        End::Done(_) => String::new(),
+        End::Cut(text) | End::Error(text) => text.clone(),
+    });
+    columns.push(Column::new("why", texts(said)));
+    columns.extend((0..MEASURES.len()).map(|n| measure_column(rows, n)));
+    Table::new("cases", columns)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "whole numbers below 2^53")]
+fn measure_column(rows: &[Row], n: usize) -> Column {
+    let values = rows.iter().map(|row| match &row.end {
+        End::Done(measured) => measured[n],
+        _ => None,
+    });
+    let data = if MEASURES[n].fraction {
+        Data::OptionalF64(values.collect())
+    } else {
+        Data::OptionalI64(values.map(|value| value.map(|value| value as i64)).collect())
+    };
+    Column::new(MEASURES[n].name, data)
+}
+
+/// A column for each name that is varied: numbers where all its labels are numbers, else texts.
+#[expect(clippy::cast_precision_loss, reason = "labels are written by people")]
+fn label_columns(sweep: &Sweep, rows: &[Row]) -> Vec<Column> {
+    let labels: Vec<Vec<Label>> = rows.iter().map(|row| sweep.labels(row.combination)).collect();
+    let column = |(n, all): (usize, Vec<Label>)| {
+        let own = || labels.iter().map(|row| &row[n]);
+        let data = if all.iter().all(|label| matches!(label, Label::Whole(_))) {
+            let whole = |label: &Label| if let Label::Whole(value) = label { *value } else { 0 };
+            Data::I64(own().map(whole).collect())
+        } else if all.iter().all(|label| !matches!(label, Label::Text(_))) {
+            let number = |label: &Label| match label {
+                Label::Whole(value) => Some(*value as f64),
+                Label::Number(value) => Some(*value),
+                Label::Text(_) => None,
+            };
+            Data::OptionalF64(own().map(number).collect())
+        } else {
+            texts(own().map(Label::to_string))
+        };
+        Column::new(sweep.names()[n].clone(), data)
+    };
+    sweep.all_labels().into_iter().enumerate().map(column).collect()
+}
+
+fn texts(all: impl Iterator<Item = String>) -> Data {
+    let mut known: IndexSet<String> = IndexSet::new();
+    let codes = all.map(|text| u32::try_from(known.insert_full(text).0).unwrap_or(u32::MAX));
+    let codes = codes.collect();
+    Data::Text { codes, texts: known.into_iter().collect() }
+}

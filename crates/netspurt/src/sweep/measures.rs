@@ -1,0 +1,166 @@
+//! What is kept of a case: sums over its flows, links and volleys.
+
+use crate::record::{Data, Table};
+use crate::scenario::Results;
+
+/// A measure of a case, and what it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Measure {
+    /// The column's name, with its unit.
+    pub name: &'static str,
+    /// Whether it has a fraction.
+    pub fraction: bool,
+}
+
+const fn whole(name: &'static str) -> Measure {
+    Measure { name, fraction: false }
+}
+
+const fn fraction(name: &'static str) -> Measure {
+    Measure { name, fraction: true }
+}
+
+/// The measures, in the order of their columns.
+pub const MEASURES: [Measure; 26] = [
+    whole("events"),
+    whole("flows"),
+    whole("finished"),
+    whole("sent"),
+    whole("resends"),
+    whole("needless"),
+    whole("undone"),
+    whole("timeouts"),
+    whole("fast_retransmits"),
+    whole("received"),
+    whole("duplicates"),
+    whole("acked_bytes"),
+    whole("delivered_bytes"),
+    whole("waited_ns"),
+    whole("completion_ns_mean"),
+    whole("completion_ns_max"),
+    fraction("goodput_bps"),
+    fraction("fairness"),
+    whole("carried"),
+    whole("carried_bytes"),
+    whole("dropped"),
+    whole("lost"),
+    whole("marked"),
+    whole("queue_packets_max"),
+    whole("volleys_lost"),
+    whole("volley_rtt_ns_mean"),
+];
+
+/// The value of each measure; `None` where there is none, as with the end of endless flows.
+pub type Measured = [Option<f64>; MEASURES.len()];
+
+/// Measures a case that ran to its end, which took so many `events`.
+#[expect(clippy::cast_precision_loss, reason = "sums stay far below 2^53")]
+pub fn measure(results: &Results, events: u64) -> Measured {
+    let (flows, links) = (Rows::of(results, "flows"), Rows::of(results, "links"));
+    let volleys = Rows::of(results, "volleys");
+    let spans = completions(&flows);
+    let goodputs = goodputs(&flows, results.stop().as_nanos() as f64);
+    let finished = spans.iter().flatten().count() as f64;
+    let rtts = volleys.values("rtt_ns");
+    [
+        Some(events as f64),
+        Some(flows.count()),
+        Some(finished),
+        flows.sum("sent"),
+        flows.sum("resends"),
+        flows.sum("needless"),
+        flows.sum("undone"),
+        flows.sum("timeouts"),
+        flows.sum("fast_retransmits"),
+        flows.sum("received"),
+        flows.sum("duplicates"),
+        flows.sum("acked_bytes"),
+        flows.sum("delivered_bytes"),
+        flows.sum("waited_ns"),
+        mean(&spans).map(f64::round),
+        spans.iter().flatten().copied().reduce(f64::max),
+        (!goodputs.is_empty()).then(|| goodputs.iter().sum()),
+        fairness(&goodputs),
+        links.sum("carried"),
+        links.sum("carried_bytes"),
+        links.sum("dropped"),
+        links.sum("lost"),
+        links.sum("marked"),
+        links.values("queue_packets_max").into_iter().flatten().reduce(f64::max),
+        volleys.sum("lost"),
+        mean(&rtts).map(f64::round),
+    ]
+}
+
+/// A table that may not be there.
+struct Rows<'a>(Option<&'a Table>);
+
+impl<'a> Rows<'a> {
+    fn of(results: &'a Results, name: &str) -> Self {
+        Self(results.table(name))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a number of rows")]
+    fn count(&self) -> f64 {
+        self.0.map_or(0.0, |table| table.rows() as f64)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
+    fn values(&self, name: &str) -> Vec<Option<f64>> {
+        match self.0.and_then(|table| table.column(name)) {
+            Some(Data::I64(all)) => all.iter().map(|value| Some(*value as f64)).collect(),
+            Some(Data::OptionalI64(all)) => all.iter().map(|v| v.map(|v| v as f64)).collect(),
+            Some(Data::MissingI64(count)) => vec![None; *count],
+            Some(Data::U32(all)) => all.iter().map(|value| Some(f64::from(*value))).collect(),
+            Some(Data::Bool(all)) => all.iter().map(|v| Some(f64::from(u8::from(*v)))).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn sum(&self, name: &str) -> Option<f64> {
+        self.0.map(|_| self.values(name).into_iter().flatten().sum())
+    }
+}
+
+/// How long each flow took, in nanoseconds.
+fn completions(flows: &Rows<'_>) -> Vec<Option<f64>> {
+    let (starts, ends) = (flows.values("start_ns"), flows.values("finished_ns"));
+    starts.into_iter().zip(ends).map(|(start, end)| Some(end? - start?)).collect()
+}
+
+/// Bits acknowledged a second while each flow lasted, to the end of the run where it did not end.
+fn goodputs(flows: &Rows<'_>, stop: f64) -> Vec<f64> {
+    let (starts, ends) = (flows.values("start_ns"), flows.values("finished_ns"));
+    let rate = |((start, end), acked): ((Option<f64>, Option<f64>), Option<f64>)| {
+        let busy = end.unwrap_or(stop) - start?;
+        (busy > 0.0).then_some(8e9 * acked? / busy)
+    };
+    starts.into_iter().zip(ends).zip(flows.values("acked_bytes")).filter_map(rate).collect()
+}
+
+/// Jain's index (Jain, Chiu and Hawe 1984, DEC-TR-301): 1 where all have the same, 1/n where one
+/// has all.
+#[expect(clippy::cast_precision_loss, reason = "a number of flows")]
+fn fairness(rates: &[f64]) -> Option<f64> {
+    let (sum, squares) = rates.iter().fold((0.0, 0.0), |(s, q), r| (s + r, q + r * r));
+    (squares > 0.0).then(|| sum * sum / (rates.len() as f64 * squares))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a number of rows")]
+fn mean(values: &[Option<f64>]) -> Option<f64> {
+    let known: Vec<f64> = values.iter().flatten().copied().collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fairness_is_one_among_equals_and_a_share_where_one_has_all() {
+        assert_eq!(fairness(&[3.0, 3.0, 3.0]), Some(1.0));
+        assert_eq!(fairness(&[5.0, 0.0, 0.0, 0.0]), Some(0.25));
+        assert_eq!(fairness(&[0.0]), None);
+        assert_eq!(fairness(&[]), None);
+    }
+}

@@ -1,0 +1,204 @@
+//! What the same sweep must be, whoever runs it.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::*;
+use crate::record::{Data, Table, digest, read_table_bytes};
+use crate::scenario::{Scenario, Sweep, TAKEN};
+use crate::units::Duration;
+
+const LOSSY: &str = r#"
+stop = "20 s"
+[links.path]
+between = ["a", "b"]
+rate = "1 Mbit/s"
+delay = "20 ms"
+queue = "10 packets"
+loss = { probability = 0.02 }
+[flows.x]
+from = "a"
+to = "b"
+send = "100 segments"
+tcp = { recovery = "sack" }
+[sweep]
+seeds = 5
+[sweep.over]
+window = { path = "flows.x.tcp.initial_window", values = ["1 segment", "4 segments"] }
+rate = { path = "links.path.rate", from = "1 Mbit/s", to = "4 Mbit/s", count = 3 }
+"#;
+
+fn sweep(extra: &str) -> Arc<Sweep> {
+    let text = LOSSY.replace("seeds = 5", &format!("seeds = 5\n{extra}"));
+    let sweep = Scenario::parse("x.toml", &text).unwrap_or_else(|e| panic!("{e}")).sweep();
+    Arc::new(sweep.expect("it has a sweep"))
+}
+
+fn still() -> Clock {
+    Arc::new(|| Duration::ZERO)
+}
+
+fn chunk(sweep: &Sweep, first: u64, count: u64) -> (Table, Counts) {
+    let done = run_chunk(sweep, Chunk { first, count }, &still(), &AtomicBool::new(false));
+    let done = done.expect("not cancelled");
+    (read(done.bytes), done.counts)
+}
+
+fn read(bytes: Vec<u8>) -> Table {
+    read_table_bytes("cases", bytes).expect("a table")
+}
+
+fn longs(table: &Table, name: &str) -> Vec<i64> {
+    match table.column(name) {
+        Some(Data::I64(all)) => all.clone(),
+        Some(Data::OptionalI64(all)) => all.iter().map(|value| value.unwrap_or(-1)).collect(),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+#[test]
+fn neither_threads_nor_the_order_of_chunks_change_a_byte() {
+    let sweep = sweep("");
+    let bytes = |threads: usize, chunks: &[u64]| {
+        let mut engine = Engine::new(sweep.clone(), threads, still()).unwrap();
+        chunks.iter().for_each(|first| engine.submit(Chunk { first: *first, count: 6 }));
+        let mut all = Vec::new();
+        while engine.underway() > 0 {
+            all.extend(engine.next(core::time::Duration::from_secs(60)));
+        }
+        all.sort_by_key(|done| done.chunk.first);
+        all.into_iter().map(|done| done.bytes).collect::<Vec<_>>()
+    };
+    let alone = bytes(1, &[0, 6, 12, 18, 24]);
+    assert_eq!(alone.len(), 5);
+    assert_eq!(alone, bytes(2, &[24, 12, 0, 18, 6]));
+}
+
+#[test]
+fn a_case_is_the_run_of_its_scenario() {
+    let sweep = sweep("");
+    let (table, _) = chunk(&sweep, 0, sweep.cases());
+    for case in [0, 7, 29] {
+        let scenario = sweep.scenario(case).unwrap();
+        assert_eq!(i64::try_from(scenario.seed()).unwrap(), longs(&table, "seed")[case as usize]);
+        let mut run = scenario.simulate();
+        run.advance_to(run.stop());
+        let events = run.served();
+        let results = run.finish();
+        let Some(Data::I64(sent)) = results.table("flows").unwrap().column("sent") else {
+            panic!("sent is a number")
+        };
+        assert_eq!(longs(&table, "sent")[case as usize], sent[0]);
+        assert_eq!(longs(&table, "events")[case as usize], events.cast_signed());
+    }
+}
+
+#[test]
+fn paired_cases_share_their_seeds_and_others_do_not() {
+    let seeds = |extra| {
+        let sweep = sweep(extra);
+        (0..sweep.cases()).map(|case| sweep.seed(case)).collect::<Vec<_>>()
+    };
+    let paired = seeds("");
+    assert_eq!(paired[..5], paired[25..]);
+    let mut apart = seeds("paired = false");
+    apart.sort_unstable();
+    apart.dedup();
+    assert_eq!(apart.len(), 30);
+}
+
+#[test]
+fn more_seeds_keep_the_first_ones() {
+    let five = sweep("");
+    let text = LOSSY.replace("seeds = 5", "seeds = 9");
+    let nine = Scenario::parse("x.toml", &text).unwrap().sweep().unwrap();
+    for repeat in 0..5 {
+        assert_eq!(five.seed(5 + repeat), nine.seed(9 + repeat));
+    }
+}
+
+#[test]
+fn a_case_beyond_its_events_is_cut_and_says_so() {
+    let (whole, _) = chunk(&sweep(""), 0, 30);
+    let events = longs(&whole, "events");
+    let most = events.iter().copied().max().unwrap() - 1;
+    let (table, counts) = chunk(&sweep(&format!("events = {most}")), 0, 30);
+    let beyond = events.iter().filter(|events| **events > most).count();
+    assert_eq!((counts.cut, counts.done), (beyond as u64, 30 - beyond as u64));
+    let Some(Data::Text { codes, texts }) = table.column("why") else { panic!("why is a text") };
+    for (row, code) in codes.iter().enumerate() {
+        let cut = events[row] > most;
+        assert_eq!(texts[*code as usize].contains(&format!("more than {most} events")), cut);
+        assert_eq!(longs(&table, "sent")[row] == -1, cut);
+    }
+}
+
+#[test]
+fn a_case_beyond_its_time_is_cut_and_says_so() {
+    let sweep = sweep("time = \"1 s\"");
+    let late = AtomicBool::new(false);
+    let clock: Clock = {
+        let seconds = std::sync::atomic::AtomicU64::new(0);
+        Arc::new(move || {
+            Duration::from_secs(2 * seconds.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+        })
+    };
+    // Runs this short reach their end within the first look at the clock.
+    let done = run_chunk(&sweep, Chunk { first: 0, count: 1 }, &clock, &late).unwrap();
+    assert_eq!(done.counts.done, 1);
+    let endless = LOSSY
+        .replace("stop = \"20 s\"", "stop = \"20000 s\"")
+        .replace("send = \"100 segments\"", "")
+        .replace("seeds = 5", "time = \"1 s\"");
+    let sweep = Scenario::parse("x.toml", &endless).unwrap().sweep().unwrap();
+    let done = run_chunk(&sweep, Chunk { first: 0, count: 1 }, &clock, &late).unwrap();
+    assert_eq!(done.counts.cut, 1);
+}
+
+#[test]
+fn a_case_that_does_not_hold_together_is_recorded_and_the_rest_goes_on() {
+    let text = LOSSY.replace(
+        "rate = {",
+        "queue = { path = \"links.path.queue\", values = [\"500 B\", \"10 packets\"] }\nrate = {",
+    );
+    let sweep = Scenario::parse("x.toml", &text).unwrap().sweep().unwrap();
+    let (_, counts) = chunk(&sweep, 0, sweep.cases());
+    assert_eq!((counts.done, counts.errors), (30, 30));
+    let (case, error) = counts.first_error.unwrap();
+    assert_eq!(case, 0);
+    assert!(error.contains("a queue that has no room for a packet of 1000 B"), "{error}");
+}
+
+#[test]
+fn a_cancelled_engine_hands_out_nothing() {
+    let mut engine = Engine::new(sweep(""), 1, still()).unwrap();
+    engine.cancel();
+    engine.submit(Chunk { first: 0, count: 30 });
+    assert!(engine.next(core::time::Duration::from_secs(60)).is_none());
+    assert_eq!(engine.underway(), 0);
+}
+
+#[test]
+fn labels_that_are_numbers_stay_numbers() {
+    let text = LOSSY.replace(
+        "rate = {",
+        "p = { path = \"links.path.loss.probability\", values = [0, 0.01] }\n\
+         n = { path = \"flows.x.count\", values = [1, 2] }\nrate = {",
+    );
+    let sweep = Scenario::parse("x.toml", &text).unwrap_or_else(|e| panic!("{e}")).sweep().unwrap();
+    let (table, _) = chunk(&sweep, 0, 1);
+    assert_eq!(table.column("p"), Some(&Data::OptionalF64(vec![Some(0.0)])));
+    assert_eq!(table.column("n"), Some(&Data::I64(vec![1])));
+}
+
+#[test]
+fn the_same_rows_have_the_same_digest() {
+    let sweep = sweep("");
+    let (whole, _) = chunk(&sweep, 0, 30);
+    let again = chunk(&sweep, 0, 30).0;
+    assert_eq!(digest([&whole]), digest([&again]));
+    let columns: Vec<&str> = whole.columns.iter().map(|column| &*column.name).collect();
+    let own: Vec<&str> =
+        columns.iter().copied().filter(|name| !["window", "rate"].contains(name)).collect();
+    assert_eq!(own, TAKEN);
+}

@@ -1,0 +1,163 @@
+"""Pictures of sweeps: bars, lines and heat-maps of figures with their intervals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from netspurt.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, legend, new_figure
+
+if TYPE_CHECKING:
+    from netspurt.analysis.bootstrap import Interval
+
+#: Colours of series, in their order.
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK, GREY)
+
+#: Figures by labels: of one name, or of two, the first along the x axis.
+Figures = Mapping[tuple[str, ...], "Interval"]
+
+#: So many characters of labels fit side by side.
+_ROOM = 80
+
+KINDS = ("bar", "line", "heat-map")
+
+#: What units of quantities stand for.
+_SCALES = {
+    **{"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0},
+    **{"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12},
+    **{"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30},
+    **{"packet": 1.0, "packets": 1.0, "segment": 1.0, "segments": 1.0, "": 1.0},
+}
+
+
+def positions(labels: Sequence[str]) -> list[float] | None:
+    """Return labels as numbers where they are numbers or quantities of one kind.
+
+    Examples
+    --------
+    >>> positions(["10 ms", "1 s"])
+    [0.01, 1.0]
+    >>> positions(["old", "new"]) is None
+    True
+    """
+    found = [re.fullmatch(r"([\d.eE+-]+) ?([A-Za-z/]*)", label) for label in labels]
+    if not all(match and match[2] in _SCALES for match in found):
+        return None
+    try:
+        return [float(match[1]) * _SCALES[match[2]] for match in found if match]
+    except ValueError:
+        return None
+
+
+def draw_cases(
+    kind: str, figures: Figures, names: Sequence[str], measure: str, title: str = ""
+) -> Figure:
+    """Return a figure of one kind.
+
+    Parameters
+    ----------
+    kind
+        `bar`, `line` or `heat-map`.
+    figures
+        Figures with intervals by their labels.
+    names
+        What the labels are of: one name or two; a heat-map has two.
+    measure
+        What is shown.
+    title
+        What heads it.
+
+    Raises
+    ------
+    ValueError
+        When there is no such kind, or it cannot show so many names.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"no picture of kind {kind!r}: there are {', '.join(KINDS)}")
+    if len(names) != 2 and (kind == "heat-map" or len(names) != 1):
+        wanted = "two names" if kind == "heat-map" else "one name or two"
+        raise ValueError(f"a {kind} shows {wanted}, and not {len(names)}: {', '.join(names)}")
+    figure, axes = new_figure()
+    rows = list(dict.fromkeys(labels[0] for labels in figures))
+    series = list(dict.fromkeys(labels[1] for labels in figures)) if len(names) == 2 else [""]
+    {"bar": _bars, "line": _lines, "heat-map": _heat}[kind](axes, figures, rows, series)
+    if sum(map(len, rows)) > _ROOM:
+        axes.tick_params(axis="x", labelrotation=25)
+    axes.set_xlabel(names[0])
+    axes.set_ylabel(names[1] if kind == "heat-map" else measure)
+    axes.set_title(
+        f"{title}: {measure}" if title and kind == "heat-map" else title or measure, loc="left"
+    )
+    if kind != "heat-map":
+        legend(axes)
+        if axes.get_legend() is not None:
+            axes.get_legend().set_title(names[1] if len(names) == 2 else "")  # type: ignore[union-attr]
+    return figure
+
+
+def _series(figures: Figures, rows: Sequence[str], label: str) -> list[Interval | None]:
+    return [figures.get((row, label) if label else (row,)) for row in rows]
+
+
+def _bounds(intervals: Sequence[Interval | None]) -> tuple[Any, Any]:
+    """Return values, and how far the intervals reach below and above."""
+    values = np.array([np.nan if i is None else i.value for i in intervals])
+    low = np.array([np.nan if i is None else i.low for i in intervals])
+    high = np.array([np.nan if i is None else i.high for i in intervals])
+    reach = np.nan_to_num(np.stack([values - low, high - values]).clip(min=0))
+    return values, reach
+
+
+def _bars(axes: Axes, figures: Figures, rows: list[str], series: list[str]) -> None:
+    width = 0.8 / len(series)
+    for n, label in enumerate(series):
+        values, reach = _bounds(_series(figures, rows, label))
+        at = np.arange(len(rows)) + (n - (len(series) - 1) / 2) * width
+        colour = COLOURS[n % len(COLOURS)]
+        axes.bar(at, values, width * 0.92, color=colour, alpha=0.75, label=label or None)
+        axes.errorbar(at, values, yerr=reach, fmt="none", ecolor=BLACK, capsize=3, linewidth=1)
+    axes.set_xticks(range(len(rows)), rows)
+
+
+def _lines(axes: Axes, figures: Figures, rows: list[str], series: list[str]) -> None:
+    numbers = positions(rows)
+    at = np.arange(len(rows), dtype=float) if numbers is None else np.array(numbers)
+    for n, label in enumerate(series):
+        values, reach = _bounds(_series(figures, rows, label))
+        colour = COLOURS[n % len(COLOURS)]
+        axes.fill_between(
+            at, values - reach[0], values + reach[1], color=colour, alpha=0.2, linewidth=0
+        )
+        axes.plot(at, values, color=colour, marker="o", markersize=4, label=label or None)
+    if numbers is not None and min(numbers) > 0 and max(numbers) >= 20 * min(numbers):
+        axes.set_xscale("log")
+    crowded = len(rows) > 12
+    axes.set_xticks(at[:: max(1, len(rows) // 8)] if crowded else at)
+    axes.set_xticklabels(rows[:: max(1, len(rows) // 8)] if crowded else rows)
+    axes.minorticks_off()
+
+
+def _heat(axes: Axes, figures: Figures, rows: list[str], series: list[str]) -> None:
+    """Draw a cell for each pair of labels: the figure, and half its interval's width."""
+    table = np.array(
+        [[i.value if (i := figures.get((row, s))) else np.nan for row in rows] for s in series]
+    )
+    image = axes.imshow(table, origin="lower", aspect="auto", cmap="cividis")
+    axes.grid(visible=False)
+    axes.set_xticks(range(len(rows)), rows)
+    axes.set_yticks(range(len(series)), series)
+    middle = (np.nanmin(table) + np.nanmax(table)) / 2
+    if table.size <= 150:
+        for (y, x), value in np.ndenumerate(table):
+            cell = figures.get((rows[x], series[y]))
+            if cell is not None and np.isfinite(value):
+                half = (cell.high - cell.low) / 2
+                told = f"{value:.3g}" + (f"\n±{half:.2g}" if np.isfinite(half) else "")
+                colour = "white" if value < middle else "black"
+                axes.text(x, y, told, ha="center", va="center", fontsize=8, color=colour)
+    axes.figure.colorbar(image, ax=axes)

@@ -1,0 +1,25 @@
+"""Sweeps: a scenario's cases, run by an engine into a dataset that nothing loses.
+
+`Sweep.of(scenario)` has the cases of a scenario's `[sweep]`, `Sweep.listed` those that Python made.
+`run_sweep` runs what is missing from a folder, and `open_sweep` opens one.
+"""
+
+from netspurt.sweep.cases import Cases
+from netspurt.sweep.driver import SweepFailedError, run_sweep
+from netspurt.sweep.engines import Chunk, Engine, Threads
+from netspurt.sweep.folder import SweepError, SweepFolder, Tally, open_sweep
+from netspurt.sweep.plan import Sweep
+
+__all__ = [
+    "Cases",
+    "Chunk",
+    "Engine",
+    "Sweep",
+    "SweepError",
+    "SweepFailedError",
+    "SweepFolder",
+    "Tally",
+    "Threads",
+    "open_sweep",
+    "run_sweep",
+]

@@ -1,0 +1,127 @@
+"""The engine on Ray, for those who outgrow one machine: `pip install 'netspurt[cluster]'`."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from netspurt import _core
+from netspurt.sweep.driver import seconds_a_case
+from netspurt.sweep.engines import Chunk
+from netspurt.sweep.plan import Sweep
+
+#: A task is worth its way to a worker if it takes so many seconds.
+TASK_S = 1.0
+#: How often a task is run again whose worker or node died.
+_RETRIES = 10
+#: How long one wait lasts, so that an interrupt is heard.
+_PATIENCE_S = 0.1
+
+#: The sweeps that this worker knows, so that each is read once.
+_known: dict[str, Sweep] = {}
+
+
+def run_chunks(key: str, plan: list[Any], chunks: list[Chunk]) -> list[_core.Outcome]:
+    """Run chunks in a worker; `plan` holds the reference to the sweep."""
+    import ray
+
+    if key not in _known:
+        _known.clear()
+        _known[key] = ray.get(plan[0])
+    return [_known[key].run_chunk(chunk.first, chunk.count) for chunk in chunks]
+
+
+class Ray:
+    """The engine on a Ray cluster.
+
+    Several chunks travel as one task, so that a task takes at least a second. A task whose worker
+    or node dies is run again elsewhere, and comes to the same bytes.
+
+    Parameters
+    ----------
+    sweep
+        Whose chunks are run.
+    address
+        The cluster's; by default one is started on this machine, and ended with the sweep. All
+        its machines need this netspurt.
+    workers
+        How many tasks at once; 0 for one a processor of the cluster.
+    task_s
+        How many seconds a task should take at least.
+
+    Raises
+    ------
+    ImportError
+        When Ray is not installed.
+    """
+
+    def __init__(
+        self,
+        sweep: Sweep,
+        *,
+        address: str | None = None,
+        workers: int = 0,
+        task_s: float = TASK_S,
+    ) -> None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        try:
+            import ray
+        except ImportError as missing:
+            raise ImportError("Ray is not installed: pip install 'netspurt[cluster]'") from missing
+        self._ray: Any = ray
+        self._ours = not ray.is_initialized()
+        if self._ours:
+            here: dict[str, Any] = {"num_cpus": workers or None, "include_dashboard": False}
+            options = {"address": address} if address else here
+            ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
+        self.workers = workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        self._key = f"{sweep.fingerprint}-{os.getpid()}-{id(self)}"
+        self._plan = ray.put(sweep)
+        self._task: Any = ray.remote(max_retries=_RETRIES, num_cpus=1)(run_chunks)
+        self._cases = max(1, math.ceil(task_s / max(seconds_a_case(sweep), 1e-6)))
+        self._waiting: list[Chunk] = []
+        self._under_way: dict[Any, list[Chunk]] = {}
+        self._chunks_a_task = 1
+
+    @property
+    def room(self) -> int:
+        """How many chunks it should have at once: two tasks a worker."""
+        return max(2 * self.workers * self._chunks_a_task, 2 * self.workers)
+
+    def prepare(self, chunk: int) -> None:
+        """Learn how many cases a chunk has."""
+        self._chunks_a_task = max(1, math.ceil(self._cases / chunk))
+
+    def submit(self, chunk: Chunk) -> None:
+        """Have a chunk run, in a task with others."""
+        self._waiting.append(chunk)
+        if len(self._waiting) >= self._chunks_a_task:
+            self._send()
+
+    def _send(self) -> None:
+        reference = self._task.remote(self._key, [self._plan], self._waiting)
+        self._under_way[reference] = self._waiting
+        self._waiting = []
+
+    def as_completed(self) -> Iterator[tuple[Chunk, _core.Outcome]]:
+        """Yield chunks as they are done, until none is left."""
+        while self._waiting or self._under_way:
+            if self._waiting and len(self._under_way) < self.workers:
+                self._send()
+            ready, _ = self._ray.wait(list(self._under_way), num_returns=1, timeout=_PATIENCE_S)
+            for reference in ready:
+                outcomes = self._ray.get(reference)
+                yield from zip(self._under_way.pop(reference), outcomes, strict=True)
+
+    def cancel(self) -> None:
+        """Give up what is under way, and end a cluster that was started for it."""
+        for reference in self._under_way:
+            self._ray.cancel(reference, force=True)
+        self._under_way.clear()
+        self._waiting.clear()
+        if self._ours:
+            self._ray.shutdown()

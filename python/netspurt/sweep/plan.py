@@ -1,0 +1,178 @@
+"""What a sweep runs: cases by number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from netspurt import _core
+from netspurt.scenario import Scenario
+
+#: What a point on an axis is called.
+Label = int | float | str
+
+
+class Sweep:
+    """The cases of a sweep, numbered from 0.
+
+    Examples
+    --------
+    >>> import netspurt as ns
+    >>> base = ns.new_scenario().replace({"stop": "20 s"})
+    >>> path = "flows.transfer.tcp.initial_window"
+    >>> window = {"path": path, "values": ["1 segment", "4 segments"]}
+    >>> sweep = Sweep.of(base.replace({"sweep": {"seeds": 3, "over": {"window": window}}}))
+    >>> len(sweep), sweep.names, sweep.seeds
+    (6, ['window'], 3)
+    >>> sweep.scenario(0).seed == sweep.scenario(3).seed
+    True
+    """
+
+    def __init__(
+        self, core: _core.Sweep, scenario: str, title: str, remake: tuple[Callable[..., Sweep], Any]
+    ) -> None:
+        self._core = core
+        self._remake = remake
+        #: The scenario as TOML; empty where Python made the cases.
+        self.scenario_text = scenario
+        #: What it shows, in a line.
+        self.title = title
+
+    def __reduce__(self) -> tuple[Callable[..., Sweep], Any]:
+        return self._remake
+
+    def __len__(self) -> int:
+        return len(self._core)
+
+    def __repr__(self) -> str:
+        return f"<Sweep of {len(self)} cases over {', '.join(self.names) or 'seeds'}>"
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Sweep:
+        """Return the sweep that a scenario's `[sweep]` asks for.
+
+        Raises
+        ------
+        ValueError
+            When it has none.
+        """
+        core = _core.Sweep.of(scenario._core)
+        if core is None:
+            raise ValueError(
+                f"{scenario.name} has no [sweep]: add `seeds = 10`, or `[sweep.over.NAME]` with a "
+                "`path` and `values`"
+            )
+        text = scenario._core.text
+        return cls(core, text, scenario.title, (_of_text, (text, scenario.name)))
+
+    @classmethod
+    def listed(
+        cls,
+        cases: Iterable[tuple[Mapping[str, Label], Scenario]],
+        *,
+        seeds: int = 1,
+        paired: bool = True,
+        events: int | None = None,
+        time: float | None = None,
+        title: str = "",
+    ) -> Sweep:
+        """Return a sweep over scenarios that Python made, for sweeps that want logic.
+
+        Parameters
+        ----------
+        cases
+            Labels by name, and a scenario, as `Scenario.replace` makes it; all with the same
+            names.
+        seeds, paired
+            How many times each is run, and whether the n-th runs of all share their seeds where
+            the scenarios do.
+        events, time
+            Wake-ups and seconds on the clock on the wall after which a case is cut.
+        title
+            What it shows, in a line.
+
+        Raises
+        ------
+        ValueError
+            When there are no cases, or their names differ.
+
+        Examples
+        --------
+        >>> import netspurt as ns
+        >>> base = ns.new_scenario().replace({"stop": "20 s"})
+        >>> path = "flows.transfer.tcp.initial_window"
+        >>> sweep = Sweep.listed(
+        ...     ({"window": n}, base.replace({path: f"{n} segments"})) for n in (1, 2, 4)
+        ... )
+        >>> len(sweep)
+        3
+        """
+        rows = [(dict(labels), scenario) for labels, scenario in cases]
+        if not rows or seeds < 1:
+            raise ValueError("a sweep of no cases")
+        names = list(rows[0][0])
+        for labels, _ in rows:
+            if list(labels) != names:
+                raise ValueError(f"one case has {names} and another one {list(labels)}")
+        core = _core.Sweep.listed(
+            names,
+            [(list(labels.values()), scenario._core) for labels, scenario in rows],
+            seeds=seeds,
+            paired=paired,
+            events=events,
+            time_ns=None if time is None else round(time * 1e9),
+        )
+        texts = [(labels, scenario._core.text, scenario.name) for labels, scenario in rows]
+        options = {"seeds": seeds, "paired": paired, "events": events, "time": time}
+        remake = (_of_list, (texts, {**options, "title": title}))
+        return cls(core, "", title, remake)
+
+    @property
+    def names(self) -> list[str]:
+        """What is varied."""
+        return self._core.names
+
+    @property
+    def labels(self) -> dict[str, list[Label]]:
+        """The labels of each name, in order."""
+        return dict(zip(self.names, self._core.labels(), strict=True))
+
+    @property
+    def seeds(self) -> int:
+        """How many times each combination is run."""
+        return self._core.seeds
+
+    @property
+    def paired(self) -> bool:
+        """Whether the n-th runs of all combinations share their seeds."""
+        return self._core.paired
+
+    @property
+    def fingerprint(self) -> str:
+        """What two sweeps share only if they have the same results."""
+        return self._core.fingerprint()
+
+    def scenario(self, case: int) -> Scenario:
+        """Return a case as a scenario of its own.
+
+        Raises
+        ------
+        IndexError
+            When there is no such case.
+        ScenarioError
+            When its values do not go together.
+        """
+        return Scenario(self._core.scenario(case))
+
+    def run_chunk(self, first: int, count: int) -> _core.Outcome:
+        """Run cases that follow each other, on this thread."""
+        return self._core.run_chunk(first, count)
+
+
+def _of_text(text: str, name: str) -> Sweep:
+    return Sweep.of(Scenario.parse(text, name))
+
+
+def _of_list(rows: list[tuple[dict[str, Label], str, str]], options: dict[str, Any]) -> Sweep:
+    cases = ((labels, Scenario.parse(text, name)) for labels, text, name in rows)
+    return Sweep.listed(cases, **options)

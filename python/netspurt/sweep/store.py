@@ -1,0 +1,126 @@
+"""Where a sweep's files lie: a folder, or an object store by its URL."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+
+class Store(Protocol):
+    """Named files, each of which is there as a whole or not at all."""
+
+    where: str
+
+    def names(self) -> Iterator[str]:
+        """Yield the names there are, with `/` between folders."""
+
+    def read(self, name: str) -> bytes:
+        """Return a file."""
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file, at once."""
+
+
+def open_store(where: str | os.PathLike[str]) -> Store:
+    """Return the store at a path, or at a URL such as `s3://bucket/folder`, which needs fsspec.
+
+    Raises
+    ------
+    ImportError
+        When the URL's kind is not installed.
+    """
+    return Remote(str(where)) if "://" in str(where) else Folder(Path(where))
+
+
+class Folder:
+    """A folder of this machine."""
+
+    def __init__(self, path: Path) -> None:
+        self.where = str(path)
+        self._path = path
+
+    def names(self) -> Iterator[str]:
+        """Yield the names there are; nothing that was left half written."""
+        for path in sorted(self._path.glob("**/*")):
+            name = path.relative_to(self._path).as_posix()
+            if path.is_file() and not name.startswith("."):
+                yield name
+
+    def read(self, name: str) -> bytes:
+        """Return a file."""
+        return (self._path / name).read_bytes()
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file under another name, and rename it when it is on the disk."""
+        path = self._path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = self._path / f".{os.getpid()}-{uuid.uuid4().hex[:8]}.partial"
+        try:
+            with partial.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+        _sync_folder(path.parent)
+
+    def clear_leftovers(self) -> None:
+        """Remove what programs that were killed have left."""
+        for partial in self._path.glob(".*.partial"):
+            process = partial.name[1:].partition("-")[0]
+            if process.isdigit() and not _alive(int(process)):
+                partial.unlink(missing_ok=True)
+
+
+def _sync_folder(path: Path) -> None:
+    """Have a rename outlive a loss of power."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+class Remote:
+    """An object store, where a file appears when it was sent as a whole."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            from fsspec.core import url_to_fs
+        except ImportError as missing:
+            raise ImportError(f"{url} needs fsspec: pip install fsspec") from missing
+        self.where = url
+        self._files: Any
+        self._files, self._root = url_to_fs(url)
+
+    def names(self) -> Iterator[str]:
+        """Yield the names there are."""
+        root = self._root.rstrip("/") + "/"
+        if self._files.exists(self._root):
+            for path in sorted(self._files.find(self._root)):
+                yield path.removeprefix(root)
+
+    def read(self, name: str) -> bytes:
+        """Return a file."""
+        content: bytes = self._files.cat_file(f"{self._root}/{name}")
+        return content
+
+    def write(self, name: str, content: bytes) -> None:
+        """Send a file."""
+        self._files.makedirs(f"{self._root}/{name}".rpartition("/")[0], exist_ok=True)
+        self._files.pipe_file(f"{self._root}/{name}", content)

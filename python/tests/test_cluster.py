@@ -1,0 +1,149 @@
+"""The engine on Ray: the same bytes, whatever dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import netspurt as ns
+from netspurt.sweep import Sweep, Threads, open_sweep, run_sweep
+
+from test_sweep import LOSSY
+
+ray: Any = pytest.importorskip(
+    "ray", reason="Ray is not installed: pip install 'netspurt[cluster]'"
+)
+
+# Ray's own sockets and files are not always closed before they are collected.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
+
+
+def long_sweep() -> Sweep:
+    text = LOSSY.replace("seeds = 20", "seeds = 400").replace('stop = "20 s"', 'stop = "60 s"')
+    return Sweep.of(ns.Scenario.parse(text.replace("100 segments", "2000 segments"), "x.toml"))
+
+
+@pytest.fixture(scope="module")
+def wanted(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder, _ = run_sweep(long_sweep(), tmp_path_factory.mktemp("wanted") / "s")
+    return folder.read().digest()
+
+
+@pytest.fixture
+def two_nodes() -> Iterator[Any]:
+    """Two nodes on this machine; the driver is with the first."""
+    from ray.cluster_utils import Cluster
+
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
+    node = {"num_cpus": 1, "object_store_memory": 100 << 20, "include_dashboard": False}
+    cluster: Any = Cluster(initialize_head=True, head_node_args=node)
+    second = cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
+    ray.init(address=cluster.address, log_to_driver=False)
+    cluster.wait_for_nodes()
+    yield cluster, second
+    ray.shutdown()
+    cluster.shutdown()
+
+
+def workers_of(node: Any) -> list[int]:
+    """Return the processes that run our tasks below a node's raylet."""
+    raylet = node.all_processes["raylet"][0].process.pid
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                words = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if parent == raylet and words.startswith(b"ray::run_chunks"):
+                found.append(int(entry.name))
+    return found
+
+
+def sweep_while(out: Path, act: Callable[[], bool]) -> None:
+    """Run the sweep on Ray; once some of it is there, act until that says it did."""
+    from netspurt.sweep.cluster import Ray
+
+    acted = []
+
+    def later() -> None:
+        for _ in range(2000):
+            there = out.exists() and (out / "cases").exists() and any((out / "cases").iterdir())
+            if there and act():
+                acted.append(len(open_sweep(out).there()))
+                return
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=later)
+    thread.start()
+    folder, _ = run_sweep(long_sweep(), out, chunk=25, engine=partial(Ray, task_s=0.2))
+    thread.join()
+    assert acted, "nothing was killed"
+    assert acted[0] < len(folder.chunks()), "killed when all was done"
+
+
+def test_a_started_cluster_makes_the_same_files_as_threads(tmp_path: Path) -> None:
+    from netspurt.sweep.cluster import Ray
+
+    sweep = Sweep.of(ns.Scenario.parse(LOSSY, "x.toml"))
+    contents = []
+    for name, engine in (("ray", partial(Ray, workers=2)), ("threads", Threads)):
+        run_sweep(sweep, tmp_path / name, chunk=7, engine=engine)
+        files = sorted((tmp_path / name / "cases").iterdir())
+        contents.append([(file.name, file.read_bytes()) for file in files])
+    assert len(contents[0]) == 18
+    assert contents[0] == contents[1]
+    assert not ray.is_initialized()
+
+
+def test_a_listed_sweep_travels_too(tmp_path: Path, two_nodes: Any) -> None:
+    from netspurt.sweep.cluster import Ray
+
+    del two_nodes
+    base = ns.Scenario.parse(LOSSY.partition("[sweep]")[0], "x.toml")
+    cases = [({"rate": n}, base.replace({"links.path.rate": f"{n} Mbit/s"})) for n in (1, 2, 3)]
+    sweep = Sweep.listed(cases, seeds=5)
+    far, _ = run_sweep(sweep, tmp_path / "ray", engine=Ray)
+    near, _ = run_sweep(sweep, tmp_path / "threads")
+    assert far.read().digest() == near.read().digest()
+
+
+def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path, two_nodes: Any, wanted: str) -> None:
+    _, second = two_nodes
+
+    def kill() -> bool:
+        found = workers_of(second)
+        for process in found:
+            os.kill(process, signal.SIGKILL)
+        return bool(found)
+
+    sweep_while(tmp_path / "s", kill)
+    assert open_sweep(tmp_path / "s").read().digest() == wanted
+
+
+def test_a_node_that_is_killed_costs_nothing(tmp_path: Path, two_nodes: Any, wanted: str) -> None:
+    cluster, second = two_nodes
+
+    def kill() -> bool:
+        if not workers_of(second):
+            return False
+        cluster.remove_node(second, allow_graceful=False)
+        return True
+
+    sweep_while(tmp_path / "s", kill)
+    assert open_sweep(tmp_path / "s").read().digest() == wanted

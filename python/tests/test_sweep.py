@@ -1,0 +1,417 @@
+"""Sweeps: never lost, the same whoever runs them, and honest about what they show."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import time
+import uuid
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt.analysis.cases import compare, summarise
+from netspurt.plots.cases import draw_cases, positions
+from netspurt.sweep import (
+    Cases,
+    Sweep,
+    SweepError,
+    SweepFailedError,
+    Threads,
+    open_sweep,
+    run_sweep,
+)
+
+from conftest import NETSPURT, ROOT, Command
+
+LOSSY = """
+title = "Lossy"
+stop = "20 s"
+[links.path]
+between = ["a", "b"]
+rate = "1 Mbit/s"
+delay = "20 ms"
+queue = "10 packets"
+loss = { probability = 0.02 }
+[flows.x]
+from = "a"
+to = "b"
+send = "100 segments"
+tcp = { recovery = "sack" }
+[sweep]
+seeds = 20
+[sweep.over]
+window = { path = "flows.x.tcp.initial_window", values = ["1 segment", "4 segments"] }
+rate = { path = "links.path.rate", from = "1 Mbit/s", to = "4 Mbit/s", count = 3 }
+"""
+
+
+def lossy(extra: str = "") -> Sweep:
+    return Sweep.of(
+        ns.Scenario.parse(LOSSY.replace("seeds = 20", f"seeds = 20\n{extra}"), "x.toml")
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Cases:
+    folder, _ = run_sweep(lossy(), tmp_path_factory.mktemp("whole") / "s")
+    return folder.read()
+
+
+def test_one_thread_and_two_make_the_same_files(tmp_path: Path) -> None:
+    contents = []
+    for threads in (1, 2):
+        run_sweep(
+            lossy(), tmp_path / str(threads), chunk=7, engine=partial(Threads, threads=threads)
+        )
+        files = sorted((tmp_path / str(threads)).glob("cases/*"))
+        contents.append([(file.name, file.read_bytes()) for file in files])
+    assert len(contents[0]) == 18
+    assert contents[0] == contents[1]
+
+
+def test_the_size_of_chunks_does_not_change_the_cases(tmp_path: Path, whole: Cases) -> None:
+    folder, _ = run_sweep(lossy(), tmp_path / "s", chunk=11)
+    assert folder.read().digest() == whole.digest()
+
+
+def test_a_case_is_the_run_of_its_scenario(whole: Cases) -> None:
+    sweep = lossy()
+    for case in (0, 63, 119):
+        run = sweep.scenario(case).run()
+        for column in ("sent", "resends", "timeouts", "acked_bytes"):
+            assert int(whole[column][case]) == int(run.flows[column].sum())
+        assert int(whole["dropped"][case]) == int(run.links["dropped"].sum())
+        assert int(whole["seed"][case]) == run.seed
+
+
+def test_an_unfinished_folder_is_continued_and_a_finished_one_left_alone(
+    tmp_path: Path, whole: Cases
+) -> None:
+    folder, _ = run_sweep(lossy(), tmp_path / "s", chunk=10)
+    files = sorted((tmp_path / "s" / "cases").iterdir())
+    for file in files[3:7]:
+        file.unlink()
+    before = {file: file.stat().st_mtime_ns for file in files[:3]}
+    _, tally = run_sweep(lossy(), tmp_path / "s")
+    assert tally.cases == 40
+    assert {file: file.stat().st_mtime_ns for file in files[:3]} == before
+    assert folder.read().digest() == whole.digest()
+    assert run_sweep(lossy(), tmp_path / "s")[1].cases == 0
+
+
+def test_the_folder_of_another_sweep_is_refused(tmp_path: Path) -> None:
+    run_sweep(lossy(), tmp_path / "s")
+    for other in (lossy("paired = false"), lossy("events = 5")):
+        with pytest.raises(SweepError, match="holds another sweep"):
+            run_sweep(other, tmp_path / "s")
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "mine.txt").write_text("dear")
+    with pytest.raises(SweepError, match="holds something else"):
+        run_sweep(lossy(), tmp_path / "t")
+    with pytest.raises(SweepError, match="holds no sweep"):
+        open_sweep(tmp_path / "nothing")
+
+
+def test_a_sweep_begun_by_another_version_is_not_continued(tmp_path: Path) -> None:
+    run_sweep(lossy(), tmp_path / "s")
+    manifest = tmp_path / "s" / "sweep.json"
+    manifest.write_text(manifest.read_text().replace(ns.__version__, "0.0.1"))
+    with pytest.raises(SweepError, match=r"begun by netspurt 0\.0\.1"):
+        run_sweep(lossy(), tmp_path / "s")
+
+
+def test_python_makes_cases_where_a_sweep_wants_logic(tmp_path: Path) -> None:
+    base = ns.Scenario.parse(LOSSY.partition("[sweep]")[0], "x.toml")
+    cases = (
+        ({"rate": rate, "window": window}, base.replace(values))
+        for rate in (1, 2)
+        for window in (1, 4)
+        if (rate, window) != (2, 1)
+        for values in [
+            {
+                "links.path.rate": f"{rate} Mbit/s",
+                "flows.x.tcp.initial_window": f"{window} segments",
+            }
+        ]
+    )
+    folder, tally = run_sweep(Sweep.listed(cases, seeds=4), tmp_path / "s")
+    assert (tally.done, folder.names) == (12, ["rate", "window"])
+    rows = summarise(folder.read(), "sent", ["rate", "window"], folder.labels)
+    assert [row.labels for row in rows] == [("1", "1"), ("1", "4"), ("2", "4")]
+
+
+def test_listed_cases_must_have_the_same_names() -> None:
+    base = ns.Scenario.parse(LOSSY.partition("[sweep]")[0], "x.toml")
+    with pytest.raises(ValueError, match="one case has"):
+        Sweep.listed([({"a": 1}, base), ({"b": 1}, base)])
+    with pytest.raises(ValueError, match="no cases"):
+        Sweep.listed([])
+
+
+def test_a_scenario_without_a_sweep_says_how_to_get_one() -> None:
+    with pytest.raises(ValueError, match=r"has no \[sweep\]: add"):
+        Sweep.of(ns.new_scenario())
+
+
+FAILING = LOSSY.replace(
+    "rate = {", 'queue = { path = "links.path.queue", values = ["500 B", "10 packets"] }\nrate = {'
+)
+
+
+def test_a_failed_case_is_recorded_unless_the_sweep_is_strict(tmp_path: Path) -> None:
+    sweep = Sweep.of(ns.Scenario.parse(FAILING, "x.toml"))
+    folder, tally = run_sweep(sweep, tmp_path / "s")
+    assert (tally.done, tally.errors) == (120, 120)
+    cases = folder.read()
+    failed = cases["status"] == "error"
+    assert failed.sum() == 120
+    assert all("no room for a packet of 1000 B" in why for why in cases["why"][failed])
+    assert np.ma.getmaskarray(cases["sent"])[failed].all()
+    assert folder.tally() == tally
+    with pytest.raises(SweepFailedError, match="case 0 failed"):
+        run_sweep(sweep, tmp_path / "t", strict=True)
+
+
+def test_a_case_beyond_its_budget_is_recorded_as_cut(tmp_path: Path, whole: Cases) -> None:
+    most = int(np.median(whole["events"]))
+    folder, tally = run_sweep(lossy(f"events = {most}"), tmp_path / "s")
+    beyond = whole["events"] > most
+    assert tally.cut == beyond.sum() > 0
+    assert ((folder.read()["status"] == "cut") == beyond).all()
+
+
+def test_paired_runs_of_two_windows_meet_the_same_losses(whole: Cases) -> None:
+    seeds = whole["seed"].reshape(6, 20)
+    assert (seeds == seeds[0]).all()
+    assert len(set(seeds[0].tolist())) == 20
+
+
+def test_an_object_store_holds_a_sweep_too(whole: Cases) -> None:
+    pytest.importorskip("fsspec", reason="fsspec is not installed: no object store is tried")
+    where = f"memory://sweeps/{uuid.uuid4().hex}"
+    folder, _ = run_sweep(lossy(), where, chunk=50)
+    assert folder.read().digest() == whole.digest()
+    assert run_sweep(lossy(), where)[1].cases == 0
+
+
+def test_a_damaged_file_is_named_with_the_way_out(tmp_path: Path, whole: Cases) -> None:
+    folder, _ = run_sweep(lossy(), tmp_path / "s", chunk=50)
+    broken = tmp_path / "s" / "cases" / "000000050.parquet"
+    broken.write_bytes(broken.read_bytes()[:100])
+    with pytest.raises(SweepError, match=r"000000050.parquet is damaged: remove it"):
+        folder.read()
+    broken.unlink()
+    run_sweep(lossy(), tmp_path / "s")
+    assert folder.read().digest() == whole.digest()
+
+
+# What it says.
+
+
+def test_intervals_hold_the_mean_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(3)
+    held = 0
+    for _ in range(100):
+        columns = {
+            "case": np.arange(40),
+            "repeat": np.arange(40) + 1,
+            "x": rng.exponential(1.0, 40),
+        }
+        (row,) = summarise(columns, "x", [], {})
+        held += int(row.mean.low < 1.0 < row.mean.high)
+    assert 84 <= held <= 99
+
+
+def test_pairs_tell_what_groups_cannot() -> None:
+    rng = np.random.default_rng(4)
+    luck = rng.normal(100.0, 10.0, 30)
+    columns = {
+        "case": np.arange(60),
+        "repeat": np.tile(np.arange(30) + 1, 2),
+        "law": np.repeat(["old", "new"], 30),
+        "timeouts": np.concatenate([luck, luck - 1 + rng.normal(0, 0.5, 30)]),
+    }
+    order = {"law": ["old", "new"]}
+    (pairs,) = compare(columns, "timeouts", "law", order, paired=True)
+    (apart,) = compare(columns, "timeouts", "law", order, paired=False)
+    assert (pairs.verdict, apart.verdict) == ("better", "cannot tell")
+    (other,) = compare(columns, "timeouts", "law", order, paired=True, baseline="new")
+    assert (other.label, other.verdict) == ("old", "worse")
+    (more,) = compare(columns, "timeouts", "law", order, paired=True, better="more")
+    assert more.verdict == "worse"
+
+
+def test_a_ratio_is_of_sums_and_not_a_mean_of_ratios(whole: Cases) -> None:
+    (row,) = summarise(whole, "resends/sent", [], {})
+    assert row.mean.value == pytest.approx(whole["resends"].sum() / whole["sent"].sum())
+
+
+def test_one_run_of_each_has_no_interval(tmp_path: Path) -> None:
+    sweep = Sweep.of(ns.Scenario.parse(LOSSY.replace("seeds = 20", "seeds = 1"), "x.toml"))
+    folder, _ = run_sweep(sweep, tmp_path / "s")
+    cases = folder.read()
+    assert np.isnan(summarise(cases, "sent", ["window"], folder.labels)[0].mean.low)
+    rows = compare(cases, "resends", "window", folder.labels, paired=True)
+    assert {row.verdict for row in rows} == {"cannot tell"}
+
+
+def test_names_and_measures_that_are_not_there_are_errors(whole: Cases) -> None:
+    labels = whole.about.labels
+    with pytest.raises(ValueError, match="no measure 'sunk'"):
+        summarise(whole, "sunk", [], labels)
+    with pytest.raises(ValueError, match="nothing called 'windwo' was varied"):
+        summarise(whole, "sent", ["windwo"], labels)
+    with pytest.raises(ValueError, match="is less or more of 'sent' better"):
+        compare(whole, "sent", "window", labels, paired=True)
+    with pytest.raises(ValueError, match="window has no '3 segments'"):
+        compare(whole, "resends", "window", labels, paired=True, baseline="3 segments")
+
+
+@pytest.mark.parametrize(("kind", "by"), [("bar", 1), ("bar", 2), ("line", 2), ("heat-map", 2)])
+def test_every_kind_of_picture_shows_every_group(whole: Cases, kind: str, by: int) -> None:
+    names = ["rate", "window"][:by]
+    rows = summarise(whole, "resends/sent", names, whole.about.labels)
+    figure = draw_cases(kind, {row.labels: row.mean for row in rows}, names, "resends/sent")
+    axes = figure.axes[0]
+    shown = {
+        "bar": len(axes.patches),
+        "line": sum(np.size(line.get_xdata()) for line in axes.lines),
+        "heat-map": len(axes.texts),
+    }
+    assert shown[kind] == len(rows)
+
+
+def test_quantities_are_places_on_an_axis() -> None:
+    assert positions(["1 kbit/s", "2 Mbit/s"]) == [1e3, 2e6]
+    assert positions(["sack", "1 kbit/s"]) is None
+
+
+def test_a_heat_map_of_one_name_is_an_error(whole: Cases) -> None:
+    rows = summarise(whole, "sent", ["rate"], whole.about.labels)
+    with pytest.raises(ValueError, match="two names"):
+        draw_cases("heat-map", {row.labels: row.mean for row in rows}, ["rate"], "sent")
+
+
+# As a command.
+
+
+def test_the_command_runs_tells_and_compares(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(LOSSY)
+    first = netspurt("sweep", "x.toml", "--out", "s", "--threads", "1")
+    assert first.returncode == 0, first.stderr
+    assert "120 cases run in" in first.stdout
+    again = netspurt("sweep", "x.toml", "--out", "s")
+    assert "s is finished: nothing is left to run" in again.stdout
+    state = json.loads(netspurt("sweep", "status", "s", "--json").stdout)
+    assert (state["done"], state["finished"]) == (120, True)
+    assert "20 runs each, paired" in netspurt("sweep", "status", "s").stdout
+    shown = netspurt("sweep", "show", "s", "-m", "completion_ns_mean", "--by", "rate")
+    assert "completion_mean [s]" in shown.stdout
+    assert "95 % interval" in shown.stdout
+    words = ("sweep", "compare", "s", "--axis", "window", "-m", "completion_ns_mean")
+    verdicts = {row["verdict"] for row in json.loads(netspurt(*words, "--json").stdout)}
+    assert verdicts <= {"better", "worse", "cannot tell"}
+    drawn = netspurt("sweep", "plot", "s", "-m", "resends/sent", "--kind", "heat-map")
+    assert drawn.returncode == 0, drawn.stderr
+    assert (tmp_path / "sweep.png").stat().st_size > 10_000
+
+
+def test_slips_on_the_command_line_are_told(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(LOSSY.replace("links.path.rate", "links.paht.rate"))
+    slip = netspurt("sweep", "x.toml", "--out", "s")
+    assert slip.returncode == 2
+    assert "no link `paht`" in slip.stderr
+    assert "did you mean `path`?" in slip.stderr
+    assert "x.toml:19:" in slip.stderr
+    assert not (tmp_path / "s").exists()
+    (tmp_path / "y.toml").write_text(FAILING)
+    strict = netspurt("sweep", "y.toml", "--out", "t", "--strict")
+    assert strict.returncode == 1
+    assert "case 0 failed" in strict.stderr
+
+
+def test_run_of_a_sweep_wants_to_know_which_case(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(LOSSY)
+    slip = netspurt("run", "x.toml")
+    assert slip.returncode == 2
+    assert "netspurt sweep" in slip.stderr
+    one = json.loads(netspurt("run", "x.toml", "--case", "63", "--json").stdout)
+    assert one["seed"] == lossy().scenario(63).seed
+
+
+def test_an_interrupt_keeps_what_was_done_and_says_how_to_go_on(tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text(LOSSY.replace("seeds = 20", "seeds = 20000"))
+    words = sweep_command(file, tmp_path / "s")
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        while not list((tmp_path / "s").glob("cases/*")):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on" in told
+    assert 0 < open_sweep(tmp_path / "s").tally().done < 120_000
+
+
+def sweep_command(file: Path, out: Path) -> list[str]:
+    return [str(NETSPURT), "sweep", str(file), "--out", str(out), "--chunk", "20"]
+
+
+def test_a_sweep_that_is_killed_twenty_times_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text(LOSSY.replace("seeds = 20", "seeds = 500"))
+    began = time.monotonic()
+    subprocess.run(sweep_command(file, tmp_path / "whole"), check=True, capture_output=True)
+    lasts = time.monotonic() - began
+    chance = random.Random(20)
+    unfinished, round_ = 0, 0
+    folders = [tmp_path / "killed-0"]
+    for _ in range(20):
+        with subprocess.Popen(
+            sweep_command(file, folders[-1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as process:
+            time.sleep(chance.uniform(0.1, 0.9) * lasts)
+            process.send_signal(signal.SIGKILL)
+        try:
+            opened = open_sweep(folders[-1])
+        except SweepError:
+            continue
+        there = len(opened.there())
+        if there == len(opened.chunks()):
+            round_ += 1
+            folders.append(tmp_path / f"killed-{round_}")
+        elif there:
+            unfinished += 1
+    assert unfinished >= 5, "the kills came too early or too late to show anything"
+    wanted = open_sweep(tmp_path / "whole").read().digest()
+    for folder in folders:
+        done = subprocess.run(sweep_command(file, folder), check=True, capture_output=True)
+        assert done.returncode == 0
+        assert open_sweep(folder).read().digest() == wanted
+        assert not list(folder.glob(".*.partial"))
+
+
+def test_the_sweeps_of_the_shelf_run_in_a_minute(tmp_path: Path) -> None:
+    began = time.monotonic()
+    for name in ("many-starts", "savings"):
+        sweep = Sweep.of(ns.load(ROOT / "papers" / "rfc2416" / f"{name}.toml"))
+        folder, tally = run_sweep(sweep, tmp_path / name)
+        assert tally.done == tally.cases == len(sweep)
+        if name == "many-starts":
+            drops = compare(folder.read(), "dropped/sent", "window", folder.labels, paired=True)
+            many = [row for row in drops if row.labels == ("50", "20 packets")]
+            assert [row.verdict for row in many] == ["worse", "worse"]
+        else:
+            spans = folder.read()
+            rows = compare(spans, "completion_ns_mean", "window", folder.labels, paired=True)
+            four = [row for row in rows if row.label == "4 segments"]
+            # Two round trips of half a second at most, whatever is lost.
+            assert all(row.verdict == "better" for row in four)
+            assert all(row.difference.low > -1.1e9 for row in four)
+    assert time.monotonic() - began < 60
