@@ -47,7 +47,7 @@ impl EstimatorConfig {
     /// let timer = EstimatorConfig::parse("fixed:rto=200ms,max=5 s").unwrap();
     /// let (rto, max) = (Duration::from_millis(200), Duration::from_secs(5));
     /// assert_eq!(timer, EstimatorConfig::Fixed(FixedConfig { rto, max }));
-    /// assert_eq!(timer.to_string(), "fixed:rto=200 ms,max=5 s");
+    /// assert_eq!(timer.to_string(), "fixed:rto=200ms,max=5s");
     /// ```
     ///
     /// # Errors
@@ -253,7 +253,7 @@ mod tests {
         };
         let written = parse(" mills : falling = 0.875 , g=3/2, max=30s,karn=true ");
         assert_eq!(written, EstimatorConfig::Mills(config));
-        assert_eq!(written.to_string(), "mills:falling=7/8,g=3/2,max=30 s,karn=true");
+        assert_eq!(written.to_string(), "mills:falling=7/8,g=3/2,max=30s,karn=true");
         assert_eq!(parse("mills:max=none"), parse("mills"));
     }
 
@@ -261,8 +261,8 @@ mod tests {
     fn what_is_published_under_another_name_is_called_by_it() {
         let old = parse("rfc6298:initial=3 s,spread_gains=false");
         assert_eq!(old.to_string(), "rfc2988");
-        assert_eq!(parse("rfc2988:max=64 s").to_string(), "rfc2988:max=64 s");
-        assert_eq!(parse("rfc6298:initial=3 s").to_string(), "rfc6298:initial=3 s");
+        assert_eq!(parse("rfc2988:max=64 s").to_string(), "rfc2988:max=64s");
+        assert_eq!(parse("rfc6298:initial=3 s").to_string(), "rfc6298:initial=3s");
     }
 
     #[test]

@@ -455,8 +455,8 @@ mod tests {
         let tick = Duration::from_millis(100);
         let ticking = Clock::ticking(tick, Duration::ZERO).unwrap();
         let settings = |word, clock| law(word, clock).to_string();
-        assert_eq!(settings(EstimatorWord::Ns2, ticking), "ns2:tick=100 ms");
-        assert_eq!(settings(EstimatorWord::Linux, Clock::LINUX_HZ250), "linux:jiffy=4 ms");
+        assert_eq!(settings(EstimatorWord::Ns2, ticking), "ns2:tick=100ms");
+        assert_eq!(settings(EstimatorWord::Linux, Clock::LINUX_HZ250), "linux:jiffy=4ms");
         assert_eq!(settings(EstimatorWord::Linux, ticking), "linux");
     }
 }
