@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +18,7 @@ from netspurt.cli.output import columns, number, paint, print_json, progress
 
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
+    from netspurt.analysis.cases import Comparison
     from netspurt.sweep import Engine, Sweep, SweepFolder, Tally
 
 
@@ -287,19 +288,7 @@ def compare(
             for row in rows
         ]
         if not as_json and rows:
-            head = (*names, axis, "cases", f"less {rows[0].baseline}'s", "95 % interval", "")
-            cells = [
-                (
-                    *row.labels,
-                    row.label,
-                    number(row.pairs),
-                    _figure(row.difference.value, scale),
-                    _interval(row.difference, scale),
-                    row.verdict,
-                )
-                for row in rows
-            ]
-            _print_table(told, [head, *cells], len(names) + 1)
+            _print_differences(told, rows, (*names, axis), scale)
     if as_json:
         print_json(documents)
         return
@@ -310,6 +299,24 @@ def compare(
             f"{verdicts} verdicts at 95 %: about {verdicts / 20:.0f} would come of chance alone"
         )
     _say_what_is_missing(opened, len(cases))
+
+
+def _print_differences(
+    told: str, rows: Sequence[Comparison], names: tuple[str, ...], scale: float
+) -> None:
+    head = (*names, "cases", f"less {rows[0].baseline}'s", "95 % interval", "")
+    cells = [
+        (
+            *row.labels,
+            row.label,
+            number(row.pairs),
+            _figure(row.difference.value, scale),
+            _interval(row.difference, scale),
+            row.verdict,
+        )
+        for row in rows
+    ]
+    _print_table(told, [head, *cells], len(names))
 
 
 @app.command("plot")
