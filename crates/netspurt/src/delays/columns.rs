@@ -22,6 +22,10 @@ pub(super) struct Plan {
     pub late: Option<Column>,
     pub seq: Option<usize>,
     pub lost: Option<usize>,
+    /// Whether a probe was answered, the other way about.
+    pub answered: Option<usize>,
+    /// Names of columns that nothing is taken from.
+    pub unused: Vec<String>,
     pub duplicates: Option<usize>,
     pub size: Option<usize>,
     pub group: Option<usize>,
@@ -85,25 +89,30 @@ const RECEIVED: [&str; 8] = [
 const SEQ: [&str; 9] =
     ["seq", "icmp_seq", "seqno", "sequence", "seq_no", "sequence_number", "number", "probe", "no"];
 const LOST: [&str; 5] = ["lost", "is_lost", "loss", "timeout", "timed_out"];
+const ANSWERED: [&str; 6] = ["success", "ok", "received", "answered", "status", "outcome"];
 const GROUP: [&str; 6] = ["recording", "flow", "target", "host", "destination", "dst"];
 
-/// A name without its unit, in small letters, and nanoseconds in the unit.
-fn split(name: &str) -> (String, Option<u64>) {
-    let name = name.trim().trim_matches('"').to_lowercase();
-    let unit = |unit: &str| match unit.trim() {
+/// Nanoseconds in the unit that a word in small letters names.
+pub(super) fn unit_of(word: &str) -> Option<u64> {
+    match word.trim() {
         "s" | "sec" | "secs" | "seconds" => Some(SECOND),
         "ms" | "msec" | "milliseconds" | "millis" => Some(MILLISECOND),
         "us" | "µs" | "μs" | "usec" | "microseconds" => Some(MICROSECOND),
         "ns" | "nsec" | "nanoseconds" => Some(1),
         _ => None,
-    };
+    }
+}
+
+/// A name without its unit, in small letters, and nanoseconds in the unit.
+fn split(name: &str) -> (String, Option<u64>) {
+    let name = name.trim().trim_matches('"').to_lowercase();
     let plain = |base: &str| base.trim().replace([' ', '-', '.'], "_").trim_matches('_').to_owned();
     if let Some((base, inside)) = name.split_once(['(', '[']) {
-        return (plain(base), unit(inside.trim_end_matches([')', ']'])));
+        return (plain(base), unit_of(inside.trim_end_matches([')', ']'])));
     }
     let base = plain(&name);
     match base.rsplit_once('_') {
-        Some((front, back)) if unit(back).is_some() => (front.to_owned(), unit(back)),
+        Some((front, back)) if unit_of(back).is_some() => (front.to_owned(), unit_of(back)),
         _ => (base, None),
     }
 }
@@ -138,6 +147,7 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<Plan, Read
     let group = find(columns.group.as_ref(), &GROUP)?;
     let seq = find(columns.seq.as_ref(), &SEQ)?;
     let lost = find(columns.lost.as_ref(), &LOST)?;
+    let answered = find(None, &ANSWERED)?;
     let late = find(None, &["late"])?;
     let duplicates = find(None, &["duplicates"])?;
     let size = find(None, &["size_bytes", "bytes", "size"])?;
@@ -147,6 +157,9 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<Plan, Read
     let estimator = find(None, &["estimator"])?;
     let order = find(None, &["order"])?;
     let measure = find(None, &["measure"])?;
+    let unused = |at: &usize| !taken.contains(at) && names[*at].parse::<usize>().is_err();
+    let unused = (0..names.len()).filter(unused).map(|at| names[at].clone());
+    let unused: Vec<String> = unused.filter(|name| !name.is_empty()).collect();
     let has = |name: &str| split_names.iter().any(|(base, _)| base == name);
     let one_way = ["one_way_delay", "owd", "pub_time"].iter().any(|name| has(name));
     let (unit, time_unit) =
@@ -161,6 +174,8 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<Plan, Read
         late: late.filter(|late| late.unit.is_some()),
         seq: seq.map(|column| column.at),
         lost: lost.map(|column| column.at),
+        answered: answered.map(|column| column.at),
+        unused,
         duplicates: duplicates.map(|column| column.at),
         size: size.map(|column| column.at),
         group: group.map(|column| column.at),
@@ -219,7 +234,9 @@ pub(super) fn by_shape(rows: &[Vec<&str>], columns: &Columns) -> Result<Option<P
 
 /// Whether a cell can be a value and no name.
 pub(super) fn is_value(cell: &str) -> bool {
-    let number = |cell: &str| decimal(cell, 1).is_some_and(|(_, rest)| rest.is_empty());
+    let number = |cell: &str| {
+        decimal(cell, 1).is_some_and(|(_, rest)| rest.is_empty() || unit_of(rest).is_some())
+    };
     number(cell) || is_missing(cell) || instant(cell).is_some()
 }
 

@@ -15,14 +15,18 @@ use super::{Delays, ping};
 enum Line {
     /// A reply to a number: its delay, octets.
     Reply(u64, Duration, u32),
-    Duplicate(u64),
+    /// A further reply, and what it says where it is whole.
+    Duplicate(u64, Option<(Duration, u32)>),
+    /// It could not be sent.
+    Failed(u64),
     TimedOut(u64),
     /// Delays of all probes in order, where `-C` ends.
     Row(Vec<Option<Duration>>),
     /// Sent and received.
     Counts(u64, u64),
     Ordinary,
-    Broken(&'static str),
+    /// A line that is not whole, and its number where that is.
+    Broken(Option<u64>, &'static str),
     Foreign,
 }
 
@@ -48,7 +52,7 @@ fn is_ordinary(line: &str) -> bool {
 fn told(rest: &str) -> Line {
     if let Some(counts) = rest.strip_prefix("xmt/rcv/%") {
         return counted(counts)
-            .map_or(Line::Broken("no counts"), |(sent, got)| Line::Counts(sent, got));
+            .map_or(Line::Broken(None, "no counts"), |(sent, got)| Line::Counts(sent, got));
     }
     let (duplicate, numbered) = match rest.strip_prefix("duplicate for ") {
         Some(rest) => (true, rest),
@@ -57,15 +61,23 @@ fn told(rest: &str) -> Line {
     let Some(bracket) = numbered.strip_prefix('[') else {
         return row(rest).map_or(Line::Foreign, Line::Row);
     };
-    let Some((number, rest)) = integer(bracket) else { return Line::Broken("no number") };
-    let Some(rest) = rest.strip_prefix("], ") else { return Line::Broken("no number") };
+    let Some((number, rest)) = integer(bracket) else { return Line::Broken(None, "no number") };
+    let Some(rest) = rest.strip_prefix(']') else { return Line::Broken(None, "no number") };
+    let rest = rest.trim_start_matches([',', ' ']);
     if duplicate {
-        return Line::Duplicate(number);
+        let whole = match reply(number, rest) {
+            Some(Line::Reply(_, rtt, bytes)) => Some((rtt, bytes)),
+            _ => None,
+        };
+        return Line::Duplicate(number, whole);
+    }
+    if ["failed", "error"].iter().any(|word| rest.contains(word)) {
+        return Line::Failed(number);
     }
     if rest.starts_with("timed out") {
         return Line::TimedOut(number);
     }
-    reply(number, rest).unwrap_or(Line::Broken("the line ends within the reply"))
+    reply(number, rest).unwrap_or(Line::Broken(Some(number), "the line ends within the reply"))
 }
 
 /// `64 bytes, 0.036 ms (0.036 avg, 0% loss)`.
@@ -159,7 +171,7 @@ impl Target {
 /// Whether fping writes such a line.
 pub(super) fn knows(line: &str) -> bool {
     let (_, line) = stamp(line.trim_start());
-    !matches!(read(line).1, Line::Ordinary | Line::Foreign | Line::Broken(_))
+    !matches!(read(line).1, Line::Ordinary | Line::Foreign | Line::Broken(..))
 }
 
 /// Octets on the wire: fping 3 and before count the IPv4 header, later ones do not. 84 are the
@@ -186,7 +198,13 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         let (target, told) = read(line);
         let why = match told {
             Line::Ordinary => continue,
-            Line::Broken(why) => why,
+            Line::Broken(number, why) => {
+                if let Some(number) = number {
+                    let run = *runs.entry(target).or_default();
+                    targets.entry((target, run)).or_default().tally.sent(number);
+                }
+                why
+            }
             Line::Foreign => "nothing that fping writes",
             told => {
                 let run = runs.entry(target).or_default();
@@ -209,6 +227,10 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
 
 fn tell(target: &mut Target, address: &str, told: Line, stamp: Option<i64>) {
     match told {
+        Line::Duplicate(number, Some((rtt, bytes))) if !target.tally.answered(number) => {
+            // Its first reply is not in the log.
+            tell(target, address, Line::Reply(number, rtt, bytes), stamp);
+        }
         Line::Reply(number, rtt, bytes) => {
             let first = target.tally.reply(number, Some(rtt), wire(bytes, address));
             if let (true, Some(stamp)) = (first, stamp) {
@@ -217,10 +239,11 @@ fn tell(target: &mut Target, address: &str, told: Line, stamp: Option<i64>) {
                 target.tally.sent(number).sent_ns = Some(stamp.saturating_sub(rtt));
             }
         }
-        Line::Duplicate(_) => target.tally.duplicate(),
+        Line::Failed(number) => _ = target.tally.sent(number),
+        Line::Duplicate(..) => target.tally.duplicate(),
         Line::TimedOut(number) => target.tally.sent(number).given_up = true,
         Line::Row(row) => target.row = Some(row),
         Line::Counts(sent, received) => target.counts = Some((sent, received)),
-        Line::Ordinary | Line::Broken(_) | Line::Foreign => {}
+        Line::Ordinary | Line::Broken(..) | Line::Foreign => {}
     }
 }

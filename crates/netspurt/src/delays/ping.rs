@@ -35,6 +35,8 @@ struct Run {
     millis: Option<u64>,
     stamped: bool,
     corrupt: u64,
+    /// Replies beyond the first that were not marked as such.
+    unmarked: u64,
     /// Delays below what could be written.
     below: u64,
     /// Delays such as 53.10 that mean 54.0.
@@ -79,7 +81,17 @@ impl Run {
             && self.tally.answered(reply.number)
             && highest >= reply.number + 3
             && self.dialect != Dialect::Bsd;
-        impossible || repeated
+        impossible || repeated || self.begins_anew(reply.number)
+    }
+
+    /// Whether `number`, unmarked, is the lowest one a second time, and others came since.
+    fn begins_anew(&self, number: u64) -> bool {
+        let marks = matches!(self.dialect, Dialect::Iputils | Dialect::Unknown);
+        let ends = self.tally.ends();
+        marks
+            && self.unwrap(number) == number
+            && self.tally.answered(number)
+            && ends.is_some_and(|(lowest, highest)| number == lowest && highest > number)
     }
 
     /// The place of a reply: ahead, where it cannot come from so far behind.
@@ -103,6 +115,10 @@ impl Run {
             self.corrupt += 1;
             self.tally.sent(number);
             return;
+        }
+        let marks = matches!(self.dialect, Dialect::Iputils | Dialect::Unknown);
+        if marks && !reply.duplicate && self.tally.answered(number) {
+            self.unmarked += 1;
         }
         let rtt = self.delay(reply);
         let v6 = reply.v6 || self.header.is_some_and(|header| header.v6);
@@ -222,6 +238,10 @@ impl Run {
         }
         let counted = [
             (self.corrupt, "replies had a wrong checksum: not counted, as by ping"),
+            (
+                self.unmarked,
+                "repeated numbers are not marked as duplicates: another run may have begun there",
+            ),
             (self.below, "delays are only bounded, as in `time<1ms`: half of the bound was taken"),
             (self.slips, "delays like 53.10 ms were read as 54.0 ms, a slip of iputils"),
         ];

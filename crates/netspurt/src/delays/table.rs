@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use crate::units::Duration;
 
-use super::columns::{Column, Plan, by_names, by_shape, is_missing, is_value};
+use super::columns::{Column, Plan, by_names, by_shape, is_missing, is_value, unit_of};
 use super::instant::instant;
 use super::reading::{Hints, Malformed, ReadError, Reading};
 use super::tally::Tally;
@@ -56,6 +56,8 @@ struct Layout {
     separator: Option<char>,
     /// The line of the header, if there is one.
     header: Option<usize>,
+    /// How many columns there are.
+    width: usize,
 }
 
 /// How `text` is to be read as a table; `None` where it is none.
@@ -86,7 +88,7 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<Layout>, ReadError> {
         };
         let known = plan.rtt.is_some() || plan.sent.is_some() && plan.received.is_some();
         if known && values {
-            return Ok(Some(Layout { plan, separator, header: Some(number) }));
+            return Ok(Some(Layout { plan, separator, header: Some(number), width: names.len() }));
         }
     }
     let rows = all().filter(|(_, line)| !line.starts_with('#')).take(SHOWN);
@@ -94,7 +96,8 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<Layout>, ReadError> {
     let rows: Vec<Vec<&str>> =
         rows.iter().map(|row| row.iter().map(|cell| &**cell).collect()).collect();
     let plan = by_shape(&rows, &hints.columns)?;
-    Ok(plan.map(|plan| Layout { plan, separator, header: None }))
+    let width = rows.first().map_or(0, Vec::len);
+    Ok(plan.map(|plan| Layout { plan, separator, header: None, width }))
 }
 
 /// Whether a text is a table with a column of delays.
@@ -120,6 +123,12 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             continue;
         }
         let cells = cells(line, layout.separator);
+        // Blanks may stand within a cell, as in a date.
+        let surplus = cells.iter().skip(layout.width).any(|cell| !cell.is_empty());
+        if surplus && layout.separator.is_some() {
+            rows.malformed.push(Malformed::new(number, line, "more cells than columns"));
+            continue;
+        }
         let row = |at: usize| cells.get(at).map(|cell| &**cell);
         rows.read(number, row, || line.to_owned());
     }
@@ -138,6 +147,8 @@ pub(super) struct Rows {
     malformed: Vec<Malformed>,
     /// Requests that were still waited for when the run ended.
     waiting: u64,
+    /// Whether a delay had no unit, neither by its column nor in its cell.
+    assumed: bool,
 }
 
 /// The rows of one recording.
@@ -157,7 +168,7 @@ struct Group {
 
 impl Rows {
     pub fn new(plan: Plan) -> Self {
-        Self { plan, groups: IndexMap::new(), malformed: Vec::new(), waiting: 0 }
+        Self { plan, groups: IndexMap::new(), malformed: Vec::new(), waiting: 0, assumed: false }
     }
 
     /// Takes a row: the cell at each place, and its text for complaints.
@@ -191,9 +202,13 @@ impl Rows {
             }
             (None, ..) => None,
         };
-        let lost = match there(plan.lost) {
-            Some(text) => truth(text).ok_or("neither lost nor received")?,
-            None => rtt.is_none(),
+        if let Some(Column { at, unit: None }) = plan.rtt {
+            self.assumed |= cell(at).is_some_and(|text| decimal(text, 1).is_some_and(bare));
+        }
+        let lost = match (there(plan.lost), there(plan.answered)) {
+            (Some(text), _) => truth(text).ok_or("neither lost nor received")?,
+            (None, Some(text)) => !success(text).ok_or("neither success nor failure")?,
+            (None, None) => rtt.is_none(),
         };
         let late = match plan.late {
             Some(column) => delay(cell(column.at).ok_or("too few columns")?, column)?,
@@ -239,7 +254,7 @@ impl Rows {
             delays.measure = rows.measure.unwrap_or(shown);
             let shown = if plan.volleys { Order::Sequence } else { Order::Causal };
             delays.order = rows.order.unwrap_or(shown);
-            if plan.rtt.is_some_and(|column| column.unit.is_none()) {
+            if self.assumed {
                 delays.notes.push("the unit of the delays was taken for milliseconds".into());
             }
             let paced = plan.paced.then_some(PACE);
@@ -249,6 +264,10 @@ impl Rows {
             if self.waiting > 0 {
                 let waiting = self.waiting;
                 delays.notes.push(format!("{waiting} requests were still waited for: left out"));
+            }
+            let own = plan.volleys || plan.estimator.is_some() || plan.order.is_some();
+            if !own && !plan.unused.is_empty() {
+                delays.notes.push(format!("columns left aside: {}", plan.unused.join(", ")));
             }
             let range = rows.tally.ends();
             rows.tally.finish(&mut delays, range, hints.interval.or(paced))?;
@@ -323,12 +342,12 @@ fn delay(text: &str, column: Column) -> Result<Option<Duration>, &'static str> {
         return Ok(None);
     }
     let unit = column.unit.unwrap_or(MILLISECOND);
-    let (ns, rest) = decimal(text, unit).ok_or("no delay")?;
-    let ns = match rest.trim() {
-        "" => ns,
-        "ms" if column.unit.is_none() => ns,
-        _ => return Err("no delay"),
+    let (_, rest) = decimal(text, unit).ok_or("no delay")?;
+    let unit = match rest.trim() {
+        "" => unit,
+        word => unit_of(word).ok_or("no delay")?,
     };
+    let (ns, _) = decimal(text, unit).ok_or("no delay")?;
     Ok(u64::try_from(ns).ok().map(Duration::from_nanos))
 }
 
@@ -350,6 +369,27 @@ fn moment(text: &str, unit: Option<u64>) -> Option<i64> {
 fn whole(text: &str) -> Option<u64> {
     let (value, rest) = decimal(text, 1)?;
     rest.is_empty().then(|| u64::try_from(value).ok()).flatten()
+}
+
+/// Whether nothing follows a number.
+fn bare((_, rest): (i64, &str)) -> bool {
+    rest.trim().is_empty()
+}
+
+/// Whether a probe was answered, by a truth, a count or instant, or a word for what became of it.
+fn success(text: &str) -> Option<bool> {
+    if let Some((value, "")) = decimal(text, 1) {
+        return Some(value > 0);
+    }
+    match &*text.to_lowercase() {
+        "true" | "yes" | "y" | "t" | "ok" | "success" | "succeeded" | "received" | "reply"
+        | "up" | "alive" | "answered" => Some(true),
+        "false" | "no" | "n" | "f" | "timeout" | "timed out" | "timed_out" | "lost" | "loss"
+        | "error" | "failed" | "failure" | "fail" | "unreachable" | "down" | "" | "*" | "-" => {
+            Some(false)
+        }
+        _ => None,
+    }
 }
 
 fn truth(text: &str) -> Option<bool> {

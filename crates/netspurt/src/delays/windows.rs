@@ -25,6 +25,10 @@ enum Line {
     /// Sent, received.
     Statistics(u64, u64),
     Ordinary,
+    /// What ends with a colon, as the title of the times does.
+    Title,
+    /// A reply that is not whole.
+    Broken,
     /// A failure in a language we do not know, or something foreign.
     Unknown,
 }
@@ -70,7 +74,8 @@ const FAILURES: [&str; 33] = [
 /// What [`Line`] a line is.
 fn read(line: &str) -> Line {
     let text = line.trim();
-    if text.is_empty() || text.starts_with('(') || text.starts_with('^') {
+    let share = text.starts_with(['(', '（']) && text.contains('%');
+    if text.is_empty() || share || text == "^C" {
         return Line::Ordinary;
     }
     if FAILURES.iter().any(|piece| text.contains(piece)) {
@@ -83,15 +88,21 @@ fn read(line: &str) -> Line {
         return Line::Statistics(sent, received);
     }
     if text.ends_with([':', '\u{ff1a}']) {
-        return header(text).unwrap_or(Line::Ordinary);
+        return match address(text) {
+            true => header(text).unwrap_or(Line::Ordinary),
+            false => Line::Title,
+        };
     }
     // `Minimum = 56ms, Maximum = 194ms, Average = 107ms`; `Control-C`.
-    if text.matches("ms").count() >= 3 || equals(text).count() >= 3 || text == "Control-C" {
+    let times = equals(text).filter(|(_, value)| integer(value).is_some()).count() == 3;
+    if times || ["Control-C", "STRG-C", "Ctrl-C", "Ctrl+C"].contains(&text) {
         return Line::Ordinary;
     }
-    // `Reply from 192.168.1.5: Destination host unreachable.`
-    match address(text) && text.contains(": ") {
-        true => Line::Failure,
+    // `Reply from 192.168.1.5: Destination host unreachable.`, a sentence; else it was cut off.
+    let sentence = text.ends_with(|c: char| c == '.' || !c.is_ascii());
+    match address(text) && text.contains(": ") || text.contains("TTL=") {
+        true if sentence && equals(text).count() == 0 => Line::Failure,
+        true => Line::Broken,
         false => Line::Unknown,
     }
 }
@@ -137,8 +148,13 @@ fn reply(text: &str) -> Option<Line> {
     let fields = &text[..ttl.unwrap_or(text.len())];
     let (mark, value) = equals(fields).last()?;
     let (ns, unit) = decimal(value, MILLISECOND)?;
-    // What ends without a unit was cut off, unless the number is a count.
-    if unit.trim().is_empty() || unit.trim_start().starts_with([',', '(']) {
+    // What ends without a unit was cut off, unless the number is a count; all languages have
+    // TTL behind it over IPv4.
+    let unit = unit.trim_start();
+    if !unit.starts_with("ms") && unit.starts_with(|c: char| c.is_ascii()) || unit.is_empty() {
+        return None;
+    }
+    if ttl.is_none() && !v6(text) || unit.starts_with(['，', '、', '（']) {
         return None;
     }
     let ns = u64::try_from(ns).ok()?;
@@ -189,6 +205,8 @@ struct Run {
     probes: Vec<Told>,
     below: u64,
     statistics: Option<(u64, u64)>,
+    /// Whether the title of the times was seen, behind the statistics.
+    titled: bool,
 }
 
 impl Run {
@@ -288,8 +306,13 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     let mut reading = Reading::default();
     let mut runs: Vec<Run> = vec![Run::default()];
     for (number, line) in lines(text) {
+        let told = read(line);
+        let probe = matches!(told, Line::Reply { .. } | Line::Failure);
+        if probe && runs.last().is_some_and(|run| run.statistics.is_some()) {
+            runs.push(Run::default());
+        }
         let run = runs.last_mut().expect("there is one");
-        match read(line) {
+        match told {
             Line::Header { payload, v6 } => {
                 if !run.is_empty() {
                     runs.push(Run::default());
@@ -303,11 +326,15 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             Line::Failure => run.probes.push((None, 0, None)),
             Line::Statistics(sent, received) => run.statistics = Some((sent, received)),
             Line::Ordinary => {}
+            Line::Title if run.statistics.is_some() && !run.titled => run.titled = true,
+            Line::Broken => {
+                let why = "the line ends within the reply";
+                reading.malformed.push(Malformed::new(number, line, why));
+            }
             Line::Unknown if run.statistics.is_none() && !run.is_empty() => {
                 run.probes.push((None, 0, Some((number, line.to_owned()))));
             }
-            Line::Unknown if run.statistics.is_some() => {}
-            Line::Unknown => {
+            Line::Unknown | Line::Title => {
                 let why = "nothing that ping writes";
                 reading.malformed.push(Malformed::new(number, line, why));
             }

@@ -194,3 +194,55 @@ fn a_million_numbers_missing_from_a_short_file_are_an_error_and_not_a_full_memor
     let error = read("x", format!("{HEADER}{}", replies(numbers)).as_bytes()).unwrap_err();
     assert!(error.message.contains("missing"), "{error}");
 }
+
+#[test]
+fn statistics_whose_words_come_first_are_read_by_their_numbers() {
+    for line in [
+        "已发送 3 个包， 已接收 0 个包, 100% 包丢失",
+        "送信パケット数 3, 受信パケット数 0, 100% パケット損失, 時間 2038ミリ秒",
+    ] {
+        let text =
+            format!("PING a (10.0.0.1) 56(84) 字节的数据。\n\n--- a ping 统计 ---\n{line}\n");
+        let reading = reading(&text);
+        assert_eq!(
+            (counts(&reading.recordings[0])[..3].to_vec(), reading.malformed),
+            (vec![3, 0, 3], vec![])
+        );
+    }
+}
+
+#[test]
+fn a_reply_without_a_delay_that_can_be_read_is_broken_and_not_received() {
+    for broken in ["icmp_seq=2 ttl=1", "icmp_seq=2 ttl=64 time=abc ms"] {
+        let text = format!("{HEADER}{}64 bytes from 10.0.0.1: {broken}\n", replies([1, 3]));
+        let reading = reading(&text);
+        assert_eq!(counts(&reading.recordings[0])[..3], [3, 2, 1]);
+        assert_eq!(reading.malformed.len(), 1, "{broken}");
+    }
+}
+
+#[test]
+fn stamps_of_other_tools_before_a_line_change_nothing() {
+    for stamp in ["2024-01-01 10:00:00", "1700000000", "Nov 21 12:04:07"] {
+        let text = format!(
+            "{stamp} PING a (10.0.0.1) 56(84) bytes of data.\n\
+             {stamp} 64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=20.5 ms\n\
+             {stamp} no answer yet for icmp_seq=2\n{stamp} \n\
+             {stamp} Request timeout for icmp_seq 3\n\
+             {stamp} From 10.0.0.9 icmp_seq=4 Destination Host Unreachable\n"
+        );
+        let reading = reading(&text);
+        assert_eq!(reading.malformed, [], "{stamp}");
+        assert_eq!(counts(&reading.recordings[0])[..3], [4, 1, 3]);
+        assert_eq!(reading.recordings[0].probes[0].wire_bytes, 84);
+    }
+}
+
+#[test]
+fn an_unmarked_repeat_of_the_first_number_is_another_run_and_of_another_number_is_noted() {
+    let two = reading(&replies([1, 2, 3, 1, 2, 3]));
+    let counted: Vec<_> = two.recordings.iter().map(counts).collect();
+    assert_eq!(counted, [[3, 3, 0, 0, 0]; 2]);
+    let unsure = one(&replies([1, 2, 3, 2]));
+    assert!(unsure.notes.iter().any(|note| note.contains("another run")), "{:?}", unsure.notes);
+}

@@ -89,3 +89,28 @@ fn a_table_without_delays_is_an_error() {
     assert!(read("x", b"a,b\n1,2\n").is_err());
     assert!(reading("rtt\n20\n").malformed.is_empty());
 }
+
+#[test]
+fn a_row_with_more_cells_than_columns_is_malformed_unless_they_are_empty() {
+    let reading = reading("seq,rtt_ms\n1,20,5\n2,21,\n3,22\n");
+    assert_eq!((reading.recordings[0].sent(), reading.malformed[0].line), (2, 2));
+}
+
+#[test]
+fn columns_of_success_and_of_status_tell_losses_and_what_is_left_aside_is_named() {
+    for (name, yes, no) in
+        [("success", "1", "0"), ("ok", "true", "false"), ("status", "OK", "timeout")]
+    {
+        let delays = one(&format!("seq,rtt_ms,{name},colour\n1,20,{yes},red\n2,0,{no},red\n"));
+        assert_eq!(counts(&delays)[..3], [2, 1, 1], "{name}");
+        assert!(delays.notes.iter().any(|note| note.ends_with("aside: colour")));
+    }
+}
+
+#[test]
+fn a_cell_with_a_unit_is_read_by_it() {
+    let delays = one("seq,rtt\n1,1.2 s\n2,900 us\n3,10 ms\n");
+    let told: Vec<_> = delays.probes.iter().map(|probe| probe.rtt.unwrap().as_nanos()).collect();
+    assert_eq!(told, [1_200_000_000, 900_000, 10_000_000]);
+    assert!(!delays.notes.iter().any(|note| note.contains("taken for")));
+}

@@ -121,3 +121,32 @@ fn over_ipv6_only_the_time_is_told() {
     let text = "Pinging ::1 with 32 bytes of data:\r\nReply from ::1: time<1ms \r\n";
     assert_eq!(one(text).probes[0].wire_bytes, 80);
 }
+
+#[test]
+fn a_reply_that_is_cut_off_is_told_and_is_no_probe() {
+    for cut in ["bytes=32 time=1", "bytes=32 ti", "bytes=32 time=12ms", "by"] {
+        let text = format!(
+            "Pinging 10.0.0.1 with 32 bytes of data:\r\n\
+             Reply from 10.0.0.1: bytes=32 time=3ms TTL=64\r\nReply from 10.0.0.1: {cut}"
+        );
+        let reading = reading(&text);
+        assert_eq!(counts(&reading.recordings[0])[..3], [1, 1, 0], "{cut}");
+        assert_eq!(reading.malformed.len(), 1, "{cut}");
+    }
+}
+
+#[test]
+fn replies_behind_the_statistics_are_another_run_and_foreign_lines_are_told() {
+    let reply = "Reply from 10.0.0.1: bytes=32 time=3ms TTL=64\r\n";
+    let text = format!(
+        "Pinging 10.0.0.1 with 32 bytes of data:\r\n{reply}(a remark)\r\nmoved 3 chairs:\r\n{reply}\
+         \x20   Packets: Sent = 2, Received = 2, Lost = 0 (0% loss),\r\n\
+         Approximate round trip times in milli-seconds:\r\n\
+         \x20   Minimum = 3ms, Maximum = 3ms, Average = 3ms\r\nthe cable was moved\r\n{reply}"
+    );
+    let reading = reading(&text);
+    let all: Vec<_> = reading.recordings.iter().map(|one| (one.sent(), one.received())).collect();
+    assert_eq!(all, [(2, 2), (1, 1)]);
+    let lines: Vec<usize> = reading.malformed.iter().map(|one| one.line).collect();
+    assert_eq!(lines, [3, 4, 9]);
+}
