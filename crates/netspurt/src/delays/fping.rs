@@ -25,8 +25,8 @@ enum Line {
     /// Sent and received.
     Counts(u64, u64),
     Ordinary,
-    /// A line that is not whole, and its number where that is.
-    Broken(Option<u64>, &'static str),
+    /// A line that is not whole.
+    Broken(&'static str),
     Foreign,
 }
 
@@ -52,7 +52,7 @@ fn is_ordinary(line: &str) -> bool {
 fn told(rest: &str) -> Line {
     if let Some(counts) = rest.strip_prefix("xmt/rcv/%") {
         return counted(counts)
-            .map_or(Line::Broken(None, "no counts"), |(sent, got)| Line::Counts(sent, got));
+            .map_or(Line::Broken("no counts"), |(sent, got)| Line::Counts(sent, got));
     }
     let (duplicate, numbered) = match rest.strip_prefix("duplicate for ") {
         Some(rest) => (true, rest),
@@ -61,8 +61,8 @@ fn told(rest: &str) -> Line {
     let Some(bracket) = numbered.strip_prefix('[') else {
         return row(rest).map_or(Line::Foreign, Line::Row);
     };
-    let Some((number, rest)) = integer(bracket) else { return Line::Broken(None, "no number") };
-    let Some(rest) = rest.strip_prefix(']') else { return Line::Broken(None, "no number") };
+    let Some((number, rest)) = integer(bracket) else { return Line::Broken("no number") };
+    let Some(rest) = rest.strip_prefix(']') else { return Line::Broken("no number") };
     let rest = rest.trim_start_matches([',', ' ']);
     if duplicate {
         let whole = match reply(number, rest) {
@@ -77,7 +77,7 @@ fn told(rest: &str) -> Line {
     if rest.starts_with("timed out") {
         return Line::TimedOut(number);
     }
-    reply(number, rest).unwrap_or(Line::Broken(Some(number), "the line ends within the reply"))
+    reply(number, rest).unwrap_or(Line::Broken("the line ends within the reply"))
 }
 
 /// `64 bytes, 0.036 ms (0.036 avg, 0% loss)`.
@@ -125,8 +125,7 @@ impl Target {
         let interval = hints.interval.unwrap_or(Duration::from_secs(1));
         if !self.stamped {
             let whose = if hints.interval.is_some() { "as given" } else { "fping's own" };
-            let text = format!("times of sending reckoned: one probe each {interval}, {whose}");
-            delays.notes.push(text);
+            delays.notes.push(ping::reckoned(interval, whose));
         }
         let mut tally = self.tally;
         if let (true, Some(row)) = (tally.is_empty(), &self.row) {
@@ -171,7 +170,7 @@ impl Target {
 /// Whether fping writes such a line.
 pub(super) fn knows(line: &str) -> bool {
     let (_, line) = stamp(line.trim_start());
-    !matches!(read(line).1, Line::Ordinary | Line::Foreign | Line::Broken(..))
+    !matches!(read(line).1, Line::Ordinary | Line::Foreign | Line::Broken(_))
 }
 
 /// Octets on the wire: fping 3 and before count the IPv4 header, later ones do not. 84 are the
@@ -198,13 +197,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         let (target, told) = read(line);
         let why = match told {
             Line::Ordinary => continue,
-            Line::Broken(number, why) => {
-                if let Some(number) = number {
-                    let run = *runs.entry(target).or_default();
-                    targets.entry((target, run)).or_default().tally.sent(number);
-                }
-                why
-            }
+            Line::Broken(why) => why,
             Line::Foreign => "nothing that fping writes",
             told => {
                 let run = runs.entry(target).or_default();
@@ -236,7 +229,7 @@ fn tell(target: &mut Target, address: &str, told: Line, stamp: Option<i64>) {
             if let (true, Some(stamp)) = (first, stamp) {
                 target.stamped = true;
                 let rtt = i64::try_from(rtt.as_nanos()).unwrap_or(i64::MAX);
-                target.tally.sent(number).sent_ns = Some(stamp.saturating_sub(rtt));
+                target.tally.sent(number).set_sent(Some(stamp.saturating_sub(rtt)));
             }
         }
         Line::Failed(number) => _ = target.tally.sent(number),
@@ -244,6 +237,6 @@ fn tell(target: &mut Target, address: &str, told: Line, stamp: Option<i64>) {
         Line::TimedOut(number) => target.tally.sent(number).given_up = true,
         Line::Row(row) => target.row = Some(row),
         Line::Counts(sent, received) => target.counts = Some((sent, received)),
-        Line::Ordinary | Line::Broken(..) | Line::Foreign => {}
+        Line::Ordinary | Line::Broken(_) | Line::Foreign => {}
     }
 }

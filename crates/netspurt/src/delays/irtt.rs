@@ -53,7 +53,7 @@ pub(super) fn parse(
                 let rtt = whole(&trip["delay"]["rtt"]).map(Duration::from_nanos);
                 tally.reply(number, rtt, wire_bytes);
             }
-            tally.sent(number).sent_ns = sent;
+            tally.sent(number).set_sent(sent);
         }
         let mut delays = Delays::new(name, "irtt");
         let stats = &item["stats"];

@@ -95,7 +95,10 @@ pub(super) fn stamp(line: &str) -> (Option<i64>, &str) {
 
 /// What `line`, without its stamp, says.
 pub(super) fn read(line: &str) -> Line<'_> {
-    if line.starts_with("PING ") || line.starts_with("PING6(") || line.starts_with("HPING ") {
+    // Toybox: `Ping a (10.0.0.1): 56(84) bytes.`
+    let toybox = line.starts_with("Ping ") && line.contains('(') && line.ends_with(" bytes.");
+    let starts = ["PING ", "PING6(", "HPING "];
+    if toybox || starts.iter().any(|start| line.starts_with(start)) {
         return Line::Header(header(line));
     }
     if let Some((number, rest)) = number(line) {
@@ -276,7 +279,12 @@ fn statistics(line: &str) -> Option<Line<'_>> {
     }
     let mut parts = told.splitn(3, [',', '、', '，']);
     let (sent, received) = (count(parts.next()?)?, count(parts.next()?)?);
-    let rest = parts.next().filter(|rest| rest.contains('%'))?;
+    // Where nothing was sent there is no share.
+    let rest = match parts.next() {
+        Some(rest) if rest.contains('%') => rest,
+        None if sent == 0 && told.contains(" transmitted") => "",
+        _ => return None,
+    };
     // Behind the share stands the time, from the first request to the last event.
     let millis = rest.rsplit_once('%').and_then(|(_, tail)| {
         let at = tail.find(|c: char| c.is_ascii_digit())?;
@@ -339,7 +347,7 @@ fn is_icmp_error(line: &str) -> bool {
 /// Whether ping writes such a line, and it says nothing of a probe.
 fn is_ordinary(line: &str) -> bool {
     const STARTS: [&str; 24] = [
-        "--- ",
+        "---",
         "rtt ",
         "round-trip ",
         "PATTERN:",

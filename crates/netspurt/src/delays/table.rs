@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use crate::units::Duration;
 
 use super::columns::{Column, Plan, by_names, by_shape, is_missing, is_value, unit_of};
-use super::instant::instant;
+use super::instant::{DAY, instant, of_day};
 use super::reading::{Hints, Malformed, ReadError, Reading};
 use super::tally::Tally;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer, lines};
@@ -22,7 +22,7 @@ const SHOWN: usize = 20;
 /// The cells of a line.
 fn cells(line: &str, separator: Option<char>) -> Vec<Cow<'_, str>> {
     let Some(separator) = separator else {
-        return line.split_whitespace().map(Cow::from).collect();
+        return words(line);
     };
     if !line.contains('"') {
         return line.split(separator).map(|cell| Cow::from(cell.trim())).collect();
@@ -42,6 +42,20 @@ fn cells(line: &str, separator: Option<char>) -> Vec<Cow<'_, str>> {
         }
     }
     cells.push(Cow::from(cell.trim().to_owned()));
+    cells
+}
+
+/// The words of a line, units with their numbers.
+fn words(line: &str) -> Vec<Cow<'_, str>> {
+    let mut cells: Vec<Cow<'_, str>> = Vec::new();
+    for word in line.split_whitespace() {
+        match cells.last_mut() {
+            Some(last) if unit_of(word).is_some() && decimal(last, 1).is_some_and(bare) => {
+                last.to_mut().push_str(word);
+            }
+            _ => cells.push(Cow::from(word)),
+        }
+    }
     cells
 }
 
@@ -66,31 +80,44 @@ struct Layout {
 /// When the hints name what is not there.
 fn layout(text: &str, hints: &Hints) -> Result<Option<Layout>, ReadError> {
     let all = || lines(text).filter(|(_, line)| !line.trim().is_empty());
-    let Some((_, first)) = all().find(|(_, line)| !line.starts_with('#')) else { return Ok(None) };
-    let separator = separator(first);
-    // The names may stand behind a `#`, or in the first line without one.
-    for (number, line) in all().take_while(|(_, line)| line.starts_with('#') || *line == first) {
-        let names = cells(line.trim_start_matches(['#', ' ']), separator);
+    let mut plain = all().filter(|(_, line)| !line.starts_with('#')).map(|(_, line)| line);
+    let Some(first) = plain.next() else { return Ok(None) };
+    // The names may stand behind a `#`, in the first line without one, or below a title.
+    for (number, line) in all().take(SHOWN) {
+        let commented = line.starts_with('#');
+        let mark = if commented { separator(first) } else { separator(line) };
+        let names = cells(line.trim_start_matches(['#', ' ']), mark);
         if names.iter().all(|name| is_value(name)) {
+            if commented {
+                continue;
+            }
+            break;
+        }
+        let below = || all().filter(|(next, line)| *next > number && !line.starts_with('#'));
+        let mut rows = below().take(SHOWN).map(|(_, line)| cells(line, mark));
+        let shown =
+            |row: &Vec<Cow<'_, str>>| row.iter().any(|cell| is_value(cell) && !is_missing(cell));
+        let fits = match commented || line == first {
+            true => rows.any(|row| shown(&row)) || below().next().is_none() && !commented,
+            false => {
+                names.len() > 1
+                    && rows.next().is_some_and(|row| shown(&row) && row.len() == names.len())
+            }
+        };
+        if !fits {
             continue;
         }
         let names: Vec<String> = names.into_iter().map(Cow::into_owned).collect();
-        let numbers = all().find(|(next, line)| *next > number && !line.starts_with('#'));
-        let values = numbers.is_some_and(|(_, line)| {
-            cells(line, separator).iter().any(|cell| is_value(cell) && !is_missing(cell))
-        });
-        if line.starts_with('#') && !values {
-            continue;
-        }
         let plan = match by_names(&names, &hints.columns) {
-            Err(_) if line.starts_with('#') => continue,
+            Err(_) if commented || line != first => continue,
             plan => plan?,
         };
-        let known = plan.rtt.is_some() || plan.sent.is_some() && plan.received.is_some();
-        if known && values {
-            return Ok(Some(Layout { plan, separator, header: Some(number), width: names.len() }));
+        if plan.rtt.is_some() || plan.sent.is_some() && plan.received.is_some() {
+            let (separator, width) = (mark, names.len());
+            return Ok(Some(Layout { plan, separator, header: Some(number), width }));
         }
     }
+    let separator = separator(first);
     let rows = all().filter(|(_, line)| !line.starts_with('#')).take(SHOWN);
     let rows: Vec<Vec<Cow<'_, str>>> = rows.map(|(_, line)| cells(line, separator)).collect();
     let rows: Vec<Vec<&str>> =
@@ -113,13 +140,17 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     let Some(layout) = layout(text, hints)? else {
         return Err(ReadError::new(
             "a table without a column of delays that is known here",
-            "name it, or count its place from 1, as in `rtt=3`",
+            "name it, or count its place from 1, as in `--column rtt=3`",
         ));
     };
     let mut rows = Rows::new(layout.plan);
     for (number, line) in lines(text) {
         let ordinary = line.trim().is_empty() || line.starts_with('#');
-        if ordinary || layout.header.is_some_and(|header| number <= header) {
+        if ordinary || layout.header == Some(number) {
+            continue;
+        }
+        if layout.header.is_some_and(|header| number < header) {
+            rows.malformed.push(Malformed::new(number, line, "above the names of the columns"));
             continue;
         }
         let cells = cells(line, layout.separator);
@@ -157,6 +188,9 @@ struct Group {
     tally: Tally,
     /// The last number, unwrapped.
     last: u64,
+    /// The last instant as it was written, and the days that went by since the first.
+    written: i64,
+    days: i64,
     rows: u64,
     duplicates: u64,
     /// The law whose rows count, in a table of replays.
@@ -207,7 +241,12 @@ impl Rows {
         }
         let lost = match (there(plan.lost), there(plan.answered)) {
             (Some(text), _) => truth(text).ok_or("neither lost nor received")?,
-            (None, Some(text)) => !success(text).ok_or("neither success nor failure")?,
+            (None, Some(text)) => match success(text, plan.coded) {
+                Some(answered) => !answered,
+                // A code of which nobody says what it means.
+                None if plan.coded && whole(text).is_some() => rtt.is_none(),
+                None => return Err("neither success nor failure"),
+            },
             (None, None) => rtt.is_none(),
         };
         let late = match plan.late {
@@ -269,6 +308,13 @@ impl Rows {
             if !own && !plan.unused.is_empty() {
                 delays.notes.push(format!("columns left aside: {}", plan.unused.join(", ")));
             }
+            let repeated = rows.tally.duplicates();
+            if repeated > 0 {
+                delays.notes.push(format!(
+                    "{repeated} rows repeat a number: duplicates; if they are of another run, \
+                     name the column that tells runs apart, as in `--column group=NAME`"
+                ));
+            }
             let range = rows.tally.ends();
             rows.tally.finish(&mut delays, range, hints.interval.or(paced))?;
             delays.duplicates += rows.duplicates;
@@ -289,6 +335,7 @@ impl Group {
         sent: Option<i64>,
     ) {
         let number = number.map_or(self.rows, |raw| self.unwrap(raw));
+        let sent = sent.map(|written| self.since(written));
         self.rows += 1;
         self.last = self.last.max(number);
         let known = self.tally.answered(number);
@@ -299,8 +346,15 @@ impl Group {
         if !known {
             slot.late = late;
             slot.wire_bytes = wire_bytes;
-            slot.sent_ns = sent;
+            slot.set_sent(sent);
         }
+    }
+
+    /// A time of day behind midnight goes on.
+    fn since(&mut self, written: i64) -> i64 {
+        self.days += i64::from(written < DAY && self.written.saturating_sub(written) > DAY / 2);
+        self.written = written;
+        written.saturating_add(self.days * DAY)
     }
 
     /// A number of 16 bits that begins anew goes on.
@@ -353,7 +407,7 @@ fn delay(text: &str, column: Column) -> Result<Option<Duration>, &'static str> {
 
 /// A cell of instants; where no unit is known, numbers of today's size tell it.
 fn moment(text: &str, unit: Option<u64>) -> Option<i64> {
-    if let Some((ns, rest)) = instant(text) {
+    if let Some((ns, rest)) = instant(text).or_else(|| of_day(text)) {
         return rest.is_empty().then_some(ns);
     }
     let unit = unit.unwrap_or_else(|| match integer(text).map_or(0, |(whole, _)| whole) {
@@ -376,10 +430,11 @@ fn bare((_, rest): (i64, &str)) -> bool {
     rest.trim().is_empty()
 }
 
-/// Whether a probe was answered, by a truth, a count or instant, or a word for what became of it.
-fn success(text: &str) -> Option<bool> {
+/// Whether a probe was answered, by a truth, a count or instant, or a word for what became of it;
+/// numbers that are codes say nothing.
+fn success(text: &str, coded: bool) -> Option<bool> {
     if let Some((value, "")) = decimal(text, 1) {
-        return Some(value > 0);
+        return (!coded).then_some(value > 0);
     }
     match &*text.to_lowercase() {
         "true" | "yes" | "y" | "t" | "ok" | "success" | "succeeded" | "received" | "reply"

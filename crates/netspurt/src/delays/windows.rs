@@ -35,7 +35,7 @@ enum Line {
 
 /// Pieces of what Windows says where no reply came: without accents, which code pages spell
 /// differently.
-const FAILURES: [&str; 33] = [
+const FAILURES: &[&str] = &[
     "Request timed out",
     "General failure",
     "transmit failed",
@@ -69,7 +69,16 @@ const FAILURES: [&str; 33] = [
     "请求超时",
     "タイムアウト",
     "시간이 만료",
+    "等候逾時",
+    // The same, in code pages 936, 950, 932 and 949.
+    "\u{c7}\u{eb}\u{c7}\u{f3}\u{b3}\u{ac}\u{ca}\u{b1}",
+    "\u{b5}\u{a5}\u{ad}\u{d4}\u{b9}O\u{ae}\u{c9}",
+    "\u{83}^\u{83}C\u{83}\u{80}\u{83}A\u{83}E\u{83}g",
+    "\u{bd}\u{c3}\u{b0}\u{a3}\u{c0}\u{cc} \u{b8}\u{b8}\u{b7}\u{e1}",
 ];
+
+/// What follows a count: also the commas of code pages 936, 932 and 950.
+const COMMAS: [char; 8] = [',', '(', '，', '、', '（', '\u{a3}', '\u{81}', '\u{a1}'];
 
 /// What [`Line`] a line is.
 fn read(line: &str) -> Line {
@@ -174,12 +183,14 @@ fn statistics(text: &str) -> Option<(u64, u64)> {
         .filter_map(|(_, value)| integer(value))
         .filter(|(_, rest)| {
             let rest = rest.trim_start();
-            rest.is_empty() || rest.starts_with([',', '(', '，', '、', '（'])
+            rest.is_empty() || rest.starts_with(COMMAS)
         })
         .map(|(count, _)| count)
         .collect();
     match counts[..] {
         [sent, received, _] => Some((sent, received)),
+        // The third stands in the next line.
+        [sent, received] if text.ends_with(',') && text.contains(':') => Some((sent, received)),
         _ => None,
     }
 }
@@ -207,6 +218,8 @@ struct Run {
     statistics: Option<(u64, u64)>,
     /// Whether the title of the times was seen, behind the statistics.
     titled: bool,
+    /// A title that the statistics must follow.
+    title: Option<(usize, String)>,
 }
 
 impl Run {
@@ -287,7 +300,7 @@ impl Run {
         }
         let interval = hints.interval.unwrap_or(Duration::from_secs(1));
         let whose = if hints.interval.is_some() { "as given" } else { "ping's own" };
-        delays.notes.push(format!("times of sending reckoned: one probe each {interval}, {whose}"));
+        delays.notes.push(super::ping::reckoned(interval, whose));
         delays.notes.push("delays are whole milliseconds".into());
         delays.send_times = SendTimes::Reckoned;
         for (number, (rtt, wire_bytes, _)) in (0_u64..).zip(self.probes) {
@@ -296,6 +309,13 @@ impl Run {
         }
         Ok(delays)
     }
+}
+
+/// Whether a line may be the rest of the statistics.
+fn goes_on(line: &str) -> bool {
+    let text = line.trim();
+    let count = equals(text).count() == 1 && text.contains('%');
+    count || text.ends_with("),") && !text.contains('(') && text.split(' ').count() == 1
 }
 
 /// Reads the runs of `text`.
@@ -312,6 +332,11 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             runs.push(Run::default());
         }
         let run = runs.last_mut().expect("there is one");
+        if let Some((at, text)) = run.title.take_if(|_| !line.trim().is_empty())
+            && !matches!(told, Line::Statistics(..))
+        {
+            reading.malformed.push(Malformed::new(at, &text, "nothing that ping writes"));
+        }
         match told {
             Line::Header { payload, v6 } => {
                 if !run.is_empty() {
@@ -327,6 +352,11 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             Line::Statistics(sent, received) => run.statistics = Some((sent, received)),
             Line::Ordinary => {}
             Line::Title if run.statistics.is_some() && !run.titled => run.titled = true,
+            Line::Title if run.statistics.is_none() && !run.probes.is_empty() => {
+                run.title = Some((number, line.to_owned()));
+            }
+            // The statistics go on: `Persi = 1 (50% persi),`, or `perda),` behind `(50% de`.
+            Line::Unknown if run.statistics.is_some() && !run.titled && goes_on(line) => {}
             Line::Broken => {
                 let why = "the line ends within the reply";
                 reading.malformed.push(Malformed::new(number, line, why));
@@ -339,6 +369,9 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                 reading.malformed.push(Malformed::new(number, line, why));
             }
         }
+    }
+    if let Some((at, text)) = runs.last_mut().and_then(|run| run.title.take()) {
+        reading.malformed.push(Malformed::new(at, &text, "nothing that ping writes"));
     }
     for run in runs.into_iter().filter(|run| !run.is_empty()) {
         let read = run.finish(name, hints, &mut reading.malformed)?;
