@@ -51,19 +51,20 @@ impl Shape {
         }
     }
 
-    /// The `virtio_net_hdr` of a packet of this shape, whose headers are `headers`.
-    pub fn virtio(self, headers: &[u8]) -> [u8; VIRTIO_BYTES] {
+    /// The `virtio_net_hdr` of a packet of this shape, whose headers are `headers`, behind
+    /// `ahead` octets of a link's, which count.
+    pub fn virtio(self, headers: &[u8], ahead: usize) -> [u8; VIRTIO_BYTES] {
         let mut out = [0; VIRTIO_BYTES];
         let Some(at) = tcp_at(headers) else { return out };
         let half = |value: usize| u16::try_from(value).unwrap_or(0).to_ne_bytes();
         if self.partial {
             out[0] = 1;
-            out[6..8].copy_from_slice(&half(at));
+            out[6..8].copy_from_slice(&half(ahead + at));
             out[8..10].copy_from_slice(&half(CHECKSUM));
         }
         if self.segment_bytes > 0 {
             out[1] = if headers[0] >> 4 == 6 { 4 } else { 1 };
-            out[2..4].copy_from_slice(&half(headers.len()));
+            out[2..4].copy_from_slice(&half(ahead + headers.len()));
             out[4..6].copy_from_slice(&self.segment_bytes.to_ne_bytes());
         }
         out
@@ -243,9 +244,15 @@ mod tests {
     fn what_the_kernel_said_of_a_packet_is_said_to_it_again() {
         let packet = large(false, 3000, Flags::ACK.0);
         let shape = Shape { segment_bytes: 1448, partial: true, foreign: false };
-        let virtio = shape.virtio(&packet[..40]);
+        let virtio = shape.virtio(&packet[..40], 0);
         assert_eq!(Shape::read(&virtio), shape);
         assert_eq!(virtio[6..], [20_u16.to_ne_bytes(), 16_u16.to_ne_bytes()].concat());
+        let behind = shape.virtio(&packet[..40], 14);
+        assert_eq!(
+            (&behind[2..4], &behind[6..8]),
+            (&54_u16.to_ne_bytes()[..], &34_u16.to_ne_bytes()[..]),
+            "packet sockets count the link's header"
+        );
         let udp = [0, 5, 0, 0, 0xa8, 5, 0, 0, 0, 0];
         assert!(Shape::read(&udp).foreign);
     }

@@ -141,7 +141,8 @@ impl Port {
         if !self.wiring.offload {
             return 0;
         }
-        prefix[..VIRTIO_BYTES].copy_from_slice(&shape.virtio(headers));
+        let ahead = self.prefix_bytes() - VIRTIO_BYTES;
+        prefix[..VIRTIO_BYTES].copy_from_slice(&shape.virtio(headers, ahead));
         if self.wiring.wire == Wire::Veth {
             let six = headers.first().is_some_and(|octet| octet >> 4 == 6);
             let kind: [u8; 2] = if six { [0x86, 0xdd] } else { [8, 0] };

@@ -65,8 +65,14 @@ impl Outbox {
             let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
             message.msg_hdr.msg_name = to.cast_mut().cast();
             message.msg_hdr.msg_namelen = mem::size_of_val(&self.stations[0]) as u32;
-            message.msg_hdr.msg_iov = places.as_mut_ptr();
-            message.msg_hdr.msg_iovlen = PIECES as _;
+            // One piece is the kernel's shortest way.
+            let (first, count) = match (parcel.prefix.is_empty(), parcel.body.is_empty()) {
+                (true, true) => (1, 1),
+                (false, true) => (0, 2),
+                _ => (0, PIECES),
+            };
+            message.msg_hdr.msg_iov = places[first..].as_mut_ptr();
+            message.msg_hdr.msg_iovlen = count as _;
             self.messages.push(message);
         }
         // SAFETY: every pointer in `messages` leads to memory of the stated size that outlives the
@@ -84,6 +90,12 @@ impl Outbox {
     /// When it takes none.
     pub fn write(&mut self, fd: BorrowedFd<'_>, parcels: &[Parcel<'_>]) -> io::Result<usize> {
         for (done, parcel) in parcels.iter().enumerate() {
+            if parcel.prefix.is_empty() && parcel.body.is_empty() {
+                match rustix::io::write(fd, parcel.head) {
+                    Ok(_) => continue,
+                    Err(error) => return if done > 0 { Ok(done) } else { Err(error.into()) },
+                }
+            }
             let places = pieces(parcel);
             // SAFETY: the places lead to what `parcels` borrows, and writing only reads it.
             let count =
