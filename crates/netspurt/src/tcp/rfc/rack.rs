@@ -50,8 +50,8 @@ impl Rack {
         min_rtt: Option<Duration>,
         early: bool,
     ) {
-        if sent.end > self.fack {
-            self.fack = sent.end;
+        if sent.end() > self.fack {
+            self.fack = sent.end();
         } else if sent.times == 1 {
             self.reordering_seen = true;
         }
@@ -61,8 +61,8 @@ impl Rack {
             return;
         }
         self.rtt = rtt;
-        if (sent.at, sent.end) > (self.xmit, self.end_seq) {
-            (self.xmit, self.end_seq) = (sent.at, sent.end);
+        if (sent.at, sent.end()) > (self.xmit, self.end_seq) {
+            (self.xmit, self.end_seq) = (sent.at, sent.end());
         }
     }
 
@@ -85,7 +85,7 @@ impl Rack {
 
     /// Whether `sent` left after the newest segment known to have arrived (`RACK_sent_after`).
     fn is_younger(&self, sent: &Sent) -> bool {
-        (sent.at, sent.end) > (self.xmit, self.end_seq)
+        (sent.at, sent.end()) > (self.xmit, self.end_seq)
     }
 
     /// How long a segment may be late before it is lost (§6.2 step 4).
