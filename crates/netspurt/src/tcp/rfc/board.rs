@@ -366,3 +366,30 @@ impl Board {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outstanding_segment_has_24_octets() {
+        assert_eq!(size_of::<Sent>(), 24);
+    }
+
+    #[test]
+    fn the_short_way_of_a_quiet_board_leaves_what_the_long_one_does() {
+        let full = || {
+            let mut board = Board::default();
+            (0..5).for_each(|n| board.push(Sent::first(n * 10, 10, Time::ZERO), None));
+            board
+        };
+        for ack in 0..=50 {
+            let (mut short, mut long) = (full(), full());
+            let (mut told_short, mut told_long) = (Vec::new(), Vec::new());
+            short.ack_quiet(ack, |sent| told_short.push(sent.seq));
+            long.ack(ack, |sent, _| told_long.push(sent.seq));
+            let rest = |board: &Board| board.iter().map(|s| (s.seq, s.len())).collect::<Vec<_>>();
+            assert_eq!((told_short, rest(&short)), (told_long, rest(&long)), "{ack}");
+        }
+    }
+}
