@@ -190,6 +190,13 @@ pub struct TcpSpec {
     /// How long who closed first waits for stragglers (RFC 9293 §3.6.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_wait: Option<Duration>,
+    /// How many round trips a tail loss probe waits (RFC 8985 §7.2), in steps of 0.01.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tlp_wait: Option<f64>,
+    /// RACK's reordering window to begin with, as a share of the least round trip (RFC 8985 §6.2
+    /// step 4), in steps of 0.01.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder_window: Option<f64>,
     /// What the probe of a lone segment allows for the peer's delayed ACK (RFC 8985 §7.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_ack_delay: Option<Duration>,

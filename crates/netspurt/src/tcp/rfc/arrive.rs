@@ -285,7 +285,7 @@ impl Tcb {
         let ack = self.octet(segment.ack);
         let syn = self.board.front().copied();
         let (rack, min_rtt) = (&mut self.rack, self.min_rtt);
-        self.board.ack(1, |syn| rack.arrived(syn, cx.now, min_rtt, false));
+        self.board.ack(1, |syn, _| rack.arrived(syn, cx.now, min_rtt, false));
         self.una = 1;
         self.state = State::Established;
         self.window_told = (self.rx.octet(segment.seq), ack);

@@ -155,10 +155,16 @@ pub struct RfcConfig {
     pub time_wait: Duration,
     /// Probes of a closed window carry no octet, but an old number, as Linux's do.
     pub empty_window_probes: bool,
+    /// How long a tail loss probe waits, in hundredths of a round trip (RFC 8985 §7.2: two of
+    /// them).
+    pub tlp_wait_percent: u32,
+    /// RACK's reordering window to begin with, in hundredths of the least round trip (RFC 8985
+    /// §6.2 step 4: a quarter).
+    pub reorder_window_percent: u32,
     /// What a tail loss probe of a lone segment allows for the peer's delayed ACK
     /// (RFC 8985 §7.2).
     pub max_ack_delay: Duration,
-    /// What it allows otherwise, beyond two round trips, and what RACK's timer allows: nothing in
+    /// What it allows otherwise, beyond its round trips, and what RACK's timer allows: nothing in
     /// RFC 8985, 2 ms in Linux.
     pub timer_slack: Duration,
 }
@@ -223,6 +229,8 @@ impl RfcConfig {
             time_wait: Duration::from_secs(240),
             empty_window_probes: false,
             max_ack_delay: Duration::from_millis(200),
+            tlp_wait_percent: 200,
+            reorder_window_percent: 25,
             timer_slack: Duration::ZERO,
         }
     }

@@ -102,6 +102,12 @@ pub(super) struct Prior {
 }
 
 impl Repair {
+    /// An ACK of new octets came while all was well: no duplicate came since.
+    pub(super) fn on_plain_ack(&mut self) {
+        (self.dupacks, self.dup_bytes, self.limited) = (0, 0, 0);
+        self.settled = false;
+    }
+
     /// What a phase was about is over: no resend is owed, and duplicates count anew.
     pub(super) fn clear(&mut self) {
         self.frto = Frto::Off;
