@@ -123,6 +123,9 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
 /// Among real-time threads the lowest: before all that are none.
 const FIRST: i32 = 1;
 
+/// Octets of a capture that are written at once: few calls, and none that takes long.
+const CAPTURED_AT_ONCE: usize = 1 << 16;
+
 /// Whether a packet may leave the path more than once.
 fn keeps_packets(network: &Network) -> bool {
     let copies = |effects: &netspurt::link::Effects| effects.duplicate.is_some();
@@ -218,7 +221,7 @@ pub fn watcher(
     });
     let mut captures = Vec::new();
     for (file, &node) in outcome::capture_files(network).iter().zip(&network.spied) {
-        let out = BufWriter::new(File::create_new(folder.join(file))?);
+        let out = BufWriter::with_capacity(CAPTURED_AT_ONCE, File::create_new(folder.join(file))?);
         let application = concat!("netspurt ", env!("CARGO_PKG_VERSION"));
         let file = PcapngWriter::new(out, &names.nodes[node as usize], application)?;
         captures.push(Capture { node, file });

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::watcher::Watcher;
 use super::{LiveError, Made};
-use crate::drive::{Arrival, Log};
+use crate::drive::{Arrival, Log, simultaneous};
 use crate::kernel::FlowNotes;
 use crate::lateness::Lateness;
 use crate::path::Path;
@@ -113,8 +113,10 @@ pub fn replay(network: Network, arrivals: &[Arrival], stop: Time) -> Vec<Table> 
     let (names, wanted) = (network.names.clone(), network.wanted);
     let mut recorder = netspurt::record::Recorder::new(names);
     let mut path = Path::new(network);
-    for Arrival { at, segment, .. } in arrivals {
-        path.enter(*at, *segment, &mut |event| recorder.take(event));
+    for together in simultaneous(arrivals) {
+        let Arrival { at, segment, .. } = together[0];
+        let segments = together.iter().map(|arrival| arrival.segment);
+        path.enter_together(at, segment.source(), segments, &mut |event| recorder.take(event));
         path.departures();
     }
     path.advance(stop.max(path.now()), &mut |event| recorder.take(event));
