@@ -105,6 +105,9 @@ def run(
     except KeyboardInterrupt:
         typer.echo("interrupted: what was done is kept; the same command goes on", err=True)
         raise
+    except OSError:
+        typer.echo("ended: what was done is kept; the same command goes on", err=True)
+        raise
     except SweepFailedError as error:
         typer.echo(f"{paint('error:', 'bold red', sys.stderr)} {error}", err=True)
         raise typer.Exit(1) from None
@@ -196,7 +199,7 @@ def show(
 
     opened = open_sweep(folder)
     cases = opened.read()
-    names = opened.names if by is None else by
+    names = _names(opened.names if by is None else by)
     chosen = percentiles or [5, 95]
     if any(not 0 <= p <= 100 for p in chosen):
         raise typer.BadParameter("from 0 to 100", param_hint="--percentile")
@@ -207,7 +210,7 @@ def show(
         rows = summarise(cases, one, names, opened.labels, chosen)
         documents += [
             {
-                **dict(zip(names, row.labels, strict=True)),
+                "group": dict(zip(names, row.labels, strict=True)),
                 "measure": one,
                 "cases": row.cases,
                 "without": row.without,
@@ -223,7 +226,7 @@ def show(
                     *row.labels,
                     number(row.cases),
                     _figure(row.mean.value, scale),
-                    _interval(row.mean, scale),
+                    _interval(row.mean, row.cases, scale),
                     _figure(row.median, scale),
                     *(_figure(v, scale) for v in row.percentiles.values()),
                 )
@@ -259,7 +262,7 @@ def compare(
 
     opened = open_sweep(folder)
     cases = opened.read()
-    names = [name for name in opened.names if name != axis] if by is None else by
+    names = _names([name for name in opened.names if name != axis] if by is None else by)
     documents, verdicts = [], 0
     for one in measure:
         scale, told = _shown(one)
@@ -276,30 +279,37 @@ def compare(
         verdicts += len(rows)
         documents += [
             {
-                **dict(zip(names, row.labels, strict=True)),
+                "group": dict(zip(names, row.labels, strict=True)),
                 "measure": one,
-                axis: row.label,
+                "axis": axis,
+                "label": row.label,
                 "baseline": row.baseline,
-                "pairs": row.pairs,
+                "cases": row.pairs,
+                "without": row.without,
                 **_interval_document(row.difference),
                 "verdict": row.verdict,
             }
             for row in rows
         ]
         if not as_json and rows:
-            head = (*names, axis, "cases", f"less {rows[0].baseline}'s", "95 % interval", "")
+            head = (*names, axis, "cases", f"minus {rows[0].baseline}'s", "95 % interval", "")
             cells = [
                 (
                     *row.labels,
                     row.label,
                     number(row.pairs),
                     _figure(row.difference.value, scale),
-                    _interval(row.difference, scale),
+                    _interval(row.difference, row.pairs, scale),
                     row.verdict,
                 )
                 for row in rows
             ]
             _print_table(told, [head, *cells], len(names) + 1)
+            if without := sum(row.without for row in rows):
+                typer.echo(
+                    f"{number(without)} times a case was left out, since it or its counterpart has "
+                    "no such measure"
+                )
     if as_json:
         print_json(documents)
         return
@@ -341,9 +351,11 @@ def plot(
     from netspurt.sweep import open_sweep
 
     opened = open_sweep(folder)
-    names = opened.names if by is None else by
+    names = _names(opened.names if by is None else by)
     rows = summarise(opened.read(), measure, names, opened.labels)
     scale, told = _shown(measure)
+    if all(math.isnan(row.mean.value) for row in rows):
+        raise ValueError(f"no case has a {measure}: nothing to draw")
     figures = {row.labels: row.mean.scaled(scale) for row in rows}
     save(draw_cases(kind, figures, names, told, opened.title), [out])
     typer.echo(f"wrote {out}")
@@ -371,9 +383,13 @@ def _figure(value: float, scale: float = 1.0) -> str:
     return "-" if math.isnan(value) else number(value * scale)
 
 
-def _interval(interval: Interval, scale: float = 1.0) -> str:
+def _names(by: list[str]) -> list[str]:
+    return list(dict.fromkeys(by))
+
+
+def _interval(interval: Interval, cases: int, scale: float = 1.0) -> str:
     if math.isnan(interval.low):
-        return "one run each"
+        return "too few runs" if cases else "-"
     return f"{number(interval.low * scale)} .. {number(interval.high * scale)}"
 
 
