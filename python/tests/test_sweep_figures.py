@@ -66,6 +66,14 @@ def test_an_interval_of_few_runs_holds_the_mean_as_often_as_it_says(runs: int) -
     assert held >= 180
 
 
+def test_an_interval_of_very_many_runs_is_as_wide_as_of_single_ones() -> None:
+    draws = np.random.default_rng(1).exponential(size=50_001)
+    cases = {"case": np.arange(50_001), "repeat": np.arange(50_001) + 1, "timeouts": draws}
+    (row,) = summarise(cases, "timeouts", [], {})
+    assert row.mean.value == pytest.approx(draws.mean())
+    assert row.mean.high - row.mean.low == pytest.approx(2 * 1.96 / 50_001**0.5, rel=0.1)
+
+
 def test_two_runs_that_are_alike_show_nothing_and_three_do() -> None:
     for runs, verdict in ((2, "cannot tell"), (3, "worse")):
         cases = two(np.zeros(runs), np.ones(runs))
