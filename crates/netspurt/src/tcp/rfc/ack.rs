@@ -116,8 +116,11 @@ impl Tcb {
         let mut news = News { acked: ack - self.una, is_sampled, ..News::default() };
         news.echo = segment.timestamps().filter(|_| self.agreed.timestamps).map(|s| s.ecr);
         let echo = news.echo;
-        // The echo of a copy sent before this one tells that this one was not needed.
-        let early = |sent: &Sent| echo.is_some_and(|echo| is_before(echo, Self::stamp(sent.at)));
+        // The echo of a copy sent before this one tells that this one was not needed (RFC 8985
+        // §6.2 step 2). Linux does not ask: what lies beyond a hole is never echoed.
+        let asks = !self.config.linux_window;
+        let early =
+            |sent: &Sent| asks && echo.is_some_and(|echo| is_before(echo, Self::stamp(sent.at)));
         let (mut reported_before, point, karn) = (0, self.repair_point(), self.config.karn);
         let (rack, min_rtt, timed) = (&mut self.rack, self.min_rtt, &mut self.covered_once);
         timed.clear();
@@ -197,7 +200,9 @@ impl Tcb {
         if let Some(sent) = newest {
             self.take_exact_rtt(cx.now.saturating_since(sent));
         }
-        if self.una >= self.round_end {
+        // Linux's round takes an ACK beyond what was out when it began (`rtt_seq`).
+        let beyond = u64::from(self.config.linux_window);
+        if self.una >= self.round_end + beyond {
             self.round_end = self.nxt.max(self.una + 1);
             self.round += 1;
         }
