@@ -2,11 +2,11 @@
 
 mod ledger;
 mod outcome;
+mod trips;
 mod watcher;
 
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::path::Path as FilePath;
 use std::sync::Arc;
@@ -91,6 +91,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let mut watcher = watcher(&network, folder, sockets, options.progress)?;
     let (stop, keeps) = (network.stop, keeps_packets(&network));
     let (ends, wanted, names) = (network.ends.len(), network.wanted, network.names.clone());
+    let shadows = network.shadows.clone();
     let profiles = made.iter().map(|made| outcome::profile(&names, made)).collect();
     let ports = made.into_iter().map(|made| (made.end, made.host.port)).collect();
     let driver =
@@ -104,7 +105,8 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     });
     let (path, log) = driven?;
     watcher.polled(&polls);
-    let outcome = outcome::Outcome { path, log, notes, profiles, names, wanted, first };
+    watcher.timed(&log.arrivals);
+    let outcome = outcome::Outcome { path, log, notes, profiles, names, wanted, shadows, first };
     outcome.finish(scenario, watcher, options.budget)
 }
 
@@ -130,8 +132,8 @@ fn make_ends(sandbox: &mut Sandbox, network: &Network) -> Result<Vec<Made>, Live
         let side = (end & 1) as usize;
         let (own, peer) = (addresses[flow][side], addresses[flow][side ^ 1]);
         let plan = HostPlan {
-            address: v4(own),
-            peer: v4(peer),
+            address: Some(own.ip()),
+            peer: Some(peer.ip()),
             mtu: asked.tcp.packet_bytes,
             hints: RouteHints {
                 initial_window_segs: Some(asked.tcp.initial_window_segs),
@@ -147,13 +149,6 @@ fn make_ends(sandbox: &mut Sandbox, network: &Network) -> Result<Vec<Made>, Live
         made.push(Made { end, host, socket: Some(socket), plan, asked: *asked });
     }
     Ok(made)
-}
-
-fn v4(address: SocketAddr) -> Option<Ipv4Addr> {
-    match address.ip() {
-        IpAddr::V4(address) => Some(address),
-        IpAddr::V6(_) => None,
-    }
 }
 
 /// By end: the socket to ask about resends, and whether it finds losses by time.
@@ -210,6 +205,7 @@ fn watcher(
         began_unix_ns: u64::try_from(unix.as_nanos()).unwrap_or(0),
         sockets,
         addresses: Watcher::addresses_of(names),
+        answers: Vec::new(),
         failure: None,
         progress,
     })
