@@ -48,7 +48,7 @@ def compare(
 ) -> None:
     """Align two runs by segment and tell where they part."""
     from netspurt.analysis.compare import compare as align
-    from netspurt.analysis.compare import events, why
+    from netspurt.analysis.compare import events, mechanisms, opening, why
     from netspurt.run import open_run
 
     runs = [open_run(first), open_run(second)]
@@ -63,12 +63,46 @@ def compare(
         _draw(plot, told, (runs, seen), (flow, node))
     if as_json:
         more = {"why": why(told, seen[0], seen[1]), "span_s": span, "events": _events(seen)}
+        more["mechanisms"] = [mechanisms(own) for own in seen]
         print_json(_as_json(told, flow, node) | more)
         return
-    for line in _lines(told, seen, [_called(run) for run in runs], (flow, node)):
+    names = [_called(run) for run in runs]
+    for line in _lines(told, seen, names, (flow, node)):
         typer.echo(line)
+    for line in _differences(seen, names):
+        typer.echo(line)
+    for run, own, name in zip(runs, seen, names, strict=True):
+        gap = opening(run.segments, flow, node)
+        if gap is not None and gap < _first_round_trip(own):
+            typer.echo(
+                f"in {name} the handshake's own ACK left {1e3 * gap:.1f} ms before the first data "
+                "segment, and may take a place in a queue that the data needs"
+            )
     if plot is not None:
         typer.echo(plot)
+
+
+def _differences(seen: list[list[Seen]], names: list[str]) -> list[str]:
+    """Return lines on what let segments go in one run more often than in the other."""
+    from netspurt.analysis.compare import mechanisms
+
+    both = [mechanisms(own) for own in seen]
+    rows: list[tuple[str, ...]] = []
+    for what in dict.fromkeys([*both[0], *both[1]]):
+        times = [own.get(what, []) for own in both]
+        if len(times[0]) != len(times[1]):
+            counts = [str(len(own)) for own in times]
+            rows.append((f"{min(times[0] + times[1]):.4f} s", what, *counts))
+    if not rows:
+        return []
+    rows.sort(key=lambda row: float(row[0].split()[0]))
+    heading = ("first at", "what lets segments go", *names)
+    return ["differences:", *(f"  {line}" for line in columns([heading, *rows]))]
+
+
+def _first_round_trip(seen: list[Seen]) -> float:
+    """Return when the first data was acknowledged, in seconds; infinite if it never was."""
+    return next((event.t_s for event in seen if event.key[:2] == ("in", "ack")), float("inf"))
 
 
 def _draw(
