@@ -101,7 +101,7 @@ def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
     span = acks[min(len(acks), int(events)) - 1] + _REPAIR_S if acks else 0.0
     first, second = ([event for event in own if event.t_s <= span] for own in (first, second))
     told = compare(first, second)
-    rows = [("from", "what", f"in {beside}", f"in {run}")]
+    rows: list[tuple[str, ...]] = [("from", "what", f"in {beside}", f"in {run}")]
     both = (mechanisms(first), mechanisms(second))
     for what in dict.fromkeys([*both[0], *both[1]]):
         counts = [len(own.get(what, [])) for own in both]
