@@ -29,6 +29,9 @@ BUDGET = 0.005
 #: where it may run before all others.
 SPIN = 0.00006
 
+#: What hosts' wires may be made of: pairs of veth devices, or TUN devices.
+WIRES = ("veth", "tun")
+
 #: Called with the seconds that have passed and those there are.
 Progress = Callable[[float, float], None]
 
@@ -45,6 +48,8 @@ def run_live(
     *,
     budget: float = BUDGET,
     spin: float = SPIN,
+    wire: str = "veth",
+    offload: bool = False,
     progress: Progress | None = None,
 ) -> Run:
     """Run a scenario live and keep the run in a folder that does not exist yet.
@@ -59,6 +64,10 @@ def run_live(
         How late a delivery may be before the run counts for nothing, in seconds.
     spin
         How long before an appointment the driver stops sleeping, in seconds.
+    wire
+        What hosts' wires are made of: `"veth"` or `"tun"`.
+    offload
+        Whether devices take segments many at a time, as network cards do.
     progress
         Called each second with the seconds that have passed and those there are.
 
@@ -74,9 +83,12 @@ def run_live(
             "no flow has an end of the kernel's: "
             'add `endpoint = "kernel"` to one, or run it with `netspurt run`'
         )
+    if wire not in WIRES:
+        raise LiveError(f"wire {wire!r} is neither {' nor '.join(WIRES)}")
     resolved, stop = scenario.resolved(), scenario.stop
     with new_folder(folder) as partial:
         order = [str(os.getpid()), str(partial), str(round(budget * 1e9)), str(round(spin * 1e9))]
+        order += [wire, *(["offload"] if offload else [])]
         _work(order, resolved, lambda now: progress(now, stop) if progress else None)
         told = json.loads((partial / LIVE).read_text(encoding="utf-8"))
         write_manifest(partial, resolved, _about(scenario, told))

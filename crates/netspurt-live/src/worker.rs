@@ -12,7 +12,7 @@ use netspurt::scenario::Scenario;
 use netspurt::units::{Duration, Time};
 
 use crate::run::{LiveRun, Options, run};
-use crate::sandbox::end_with;
+use crate::sandbox::{Wire, Wiring, end_with};
 
 /// The file that tells how a run went.
 pub const REPORT: &str = "live.json";
@@ -23,10 +23,11 @@ struct Order {
     folder: PathBuf,
     budget: Duration,
     spin: Duration,
+    wiring: Wiring,
 }
 
-/// Does what the arguments and the standard input say: `PARENT FOLDER BUDGET_NS SPIN_NS`, the
-/// scenario as text. Tables, captures and [`REPORT`] go to the folder, which is there. While it
+/// Does what the arguments and the standard input say: `PARENT FOLDER BUDGET_NS SPIN_NS
+/// [WIRE [offload]]`, the scenario as text. Tables, captures and [`REPORT`] go to the folder, which is there. While it
 /// runs, lines with the seconds that have passed go to the standard output.
 ///
 /// # Errors
@@ -37,7 +38,7 @@ pub fn work(arguments: impl Iterator<Item = String>) -> Result<(), String> {
 
 impl Order {
     fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        const USE: &str = "use: PARENT FOLDER BUDGET_NS SPIN_NS < SCENARIO";
+        const USE: &str = "use: PARENT FOLDER BUDGET_NS SPIN_NS [veth|tun [offload]] < SCENARIO";
         let mut next = || arguments.next().ok_or(USE);
         let number = |text: String| text.parse().map_err(|_| USE);
         Ok(Self {
@@ -45,6 +46,7 @@ impl Order {
             folder: next()?.into(),
             budget: Duration::from_nanos(number(next()?)?),
             spin: Duration::from_nanos(number(next()?)?),
+            wiring: wiring(arguments).ok_or(USE)?,
         })
     }
 
@@ -55,10 +57,18 @@ impl Order {
         let scenario = Scenario::parse("scenario", &source).map_err(|e| text(&e))?;
         end_with(self.parent).map_err(|e| text(&e))?;
         let progress = Box::new(tell_seconds());
-        let options = Options { budget: self.budget, spin: self.spin, progress };
+        let Self { budget, spin, wiring, .. } = self;
+        let options = Options { budget, spin, wiring, progress };
         let ended = run(&scenario, &self.folder, options).map_err(|e| text(&e))?;
         keep(&ended, &self.folder).map_err(|e| text(&e))
     }
+}
+
+/// What hosts' wires are made of: by default veth devices without offload.
+fn wiring(mut words: impl Iterator<Item = String>) -> Option<Wiring> {
+    let wire = words.next().map_or(Some(Wire::default()), |word| Wire::named(&word))?;
+    let offload = words.next().map_or(Some(false), |word| (word == "offload").then_some(true))?;
+    Some(Wiring { wire, offload })
 }
 
 /// Prints the seconds that have passed, one by one.

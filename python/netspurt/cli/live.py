@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,13 @@ app = typer.Typer(
     help="The kernel's TCP on emulated links, in namespaces of its own.",
     no_args_is_help=True,
 )
+
+
+class Wire(StrEnum):
+    """What hosts' wires may be made of."""
+
+    VETH = "veth"
+    TUN = "tun"
 
 
 @app.callback()
@@ -52,6 +60,13 @@ def run(
         float,
         typer.Option(parser=seconds, metavar="SECONDS", help="How late a delivery may be at most."),
     ] = 0.005,
+    wire: Annotated[
+        Wire, typer.Option(help="What the hosts' wires are made of; TUN needs its device node.")
+    ] = Wire.VETH,
+    offload: Annotated[
+        bool,
+        typer.Option("--offload", help="Let TCP hand down many segments at once, as to a card."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Run a scenario in real time; status 1 where the machine was too late for it to count."""
@@ -68,7 +83,9 @@ def run(
         chosen = chosen.replace({"record.shadows": shadow})
     folder = out or next_free(RUNS, f"{scenario.stem}-live")
     with progress(f"running {scenario.name} live") as update:
-        result = run_live(chosen, folder, budget=budget, progress=update)
+        result = run_live(
+            chosen, folder, budget=budget, wire=wire.value, offload=offload, progress=update
+        )
     live = result.live or {}
     if as_json:
         print_json({**summary(result, folder), "live": live})

@@ -21,12 +21,13 @@ use netspurt::wire::PcapngWriter;
 
 pub use ledger::Ledger;
 pub use outcome::{LiveRun, Replayed};
-use watcher::{Capture, Watcher};
+use watcher::Capture;
+pub use watcher::Watcher;
 
 use crate::drive::Driver;
 use crate::kernel::{Apps, FlowNotes, Poll, open, sysctls};
 use crate::path::Path;
-use crate::sandbox::{Host, HostPlan, RouteHints, Sandbox, SandboxError};
+use crate::sandbox::{Host, HostPlan, RouteHints, Sandbox, SandboxError, Wiring};
 use crate::sys;
 use crate::wall::WallClock;
 
@@ -59,6 +60,8 @@ pub struct Options {
     /// How long before an appointment the driver looks at the clock again and again; only where
     /// it may run before all others.
     pub spin: Duration,
+    /// What hosts' wires are made of.
+    pub wiring: Wiring,
     /// Told of the time now and then; whether to go on.
     pub progress: Box<dyn FnMut(Time) -> bool>,
 }
@@ -85,7 +88,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let first = sys::run_first(FIRST).is_ok();
     let spin = if first { options.spin } else { Duration::ZERO };
     let mut sandbox = Sandbox::enter()?;
-    let mut made = make_ends(&mut sandbox, &network)?;
+    let mut made = make_ends(&mut sandbox, &network, options.wiring)?;
     let (apps, sockets) = applications(&mut made, &network.names);
     let clock = WallClock::start();
     let mut watcher = watcher(&network, folder, sockets, options.progress)?;
@@ -106,7 +109,17 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let (path, log) = driven?;
     watcher.polled(&polls);
     watcher.timed(&log.arrivals);
-    let outcome = outcome::Outcome { path, log, notes, profiles, names, wanted, shadows, first };
+    let outcome = outcome::Outcome {
+        path,
+        log,
+        notes,
+        profiles,
+        names,
+        wanted,
+        shadows,
+        first,
+        wiring: options.wiring,
+    };
     outcome.finish(scenario, watcher, options.budget)
 }
 
@@ -123,7 +136,11 @@ fn keeps_packets(network: &Network) -> bool {
 }
 
 /// Hosts and sockets for the ends that are the kernel's.
-fn make_ends(sandbox: &mut Sandbox, network: &Network) -> Result<Vec<Made>, LiveError> {
+fn make_ends(
+    sandbox: &mut Sandbox,
+    network: &Network,
+    wiring: Wiring,
+) -> Result<Vec<Made>, LiveError> {
     let addresses = Watcher::addresses_of(&network.names);
     let mut made = Vec::new();
     for (end, (what, _)) in (0_u32..).zip(&network.ends) {
@@ -140,6 +157,7 @@ fn make_ends(sandbox: &mut Sandbox, network: &Network) -> Result<Vec<Made>, Live
                 quick_acks: asked.tcp.quick_acks,
             },
             sysctls: sysctls(&asked.tcp),
+            wiring,
         };
         let host = sandbox.add_host(&plan)?;
         let listens = asked.task.is_none();
@@ -152,7 +170,7 @@ fn make_ends(sandbox: &mut Sandbox, network: &Network) -> Result<Vec<Made>, Live
 }
 
 /// By end: the socket to ask about resends, and whether it finds losses by time.
-type Sockets = Vec<Option<(Arc<OwnedFd>, bool)>>;
+pub type Sockets = Vec<Option<(Arc<OwnedFd>, bool)>>;
 
 /// The applications of the kernel's ends, and their sockets.
 fn applications(made: &mut [Made], names: &Names) -> (Apps, Sockets) {
@@ -174,7 +192,11 @@ fn applications(made: &mut [Made], names: &Names) -> (Apps, Sockets) {
     (apps, sockets)
 }
 
-fn watcher(
+/// What writes a run of `network` down, its captures into `folder`.
+///
+/// # Errors
+/// When a capture cannot be made.
+pub fn watcher(
     network: &Network,
     folder: &FilePath,
     sockets: Sockets,

@@ -19,6 +19,7 @@ use crate::drive::{Arrival, Log};
 use crate::kernel::FlowNotes;
 use crate::lateness::Lateness;
 use crate::path::Path;
+use crate::sandbox::Wiring;
 
 /// Whether the same arrivals, in virtual time, were treated the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +63,7 @@ pub(super) struct Outcome {
     pub(super) shadows: Vec<EstimatorConfig>,
     /// Whether the driver ran before all others.
     pub(super) first: bool,
+    pub(super) wiring: Wiring,
 }
 
 /// The files of the captures of a network's spied nodes, in their order; none where none are
@@ -100,7 +102,7 @@ pub(super) fn profile(names: &Names, made: &Made) -> Value {
         "profile": tcp.profile.name(),
         "sysctls": sysctls,
         "route": { "initcwnd": tcp.initial_window_segs, "quickack": u8::from(tcp.quick_acks) },
-        "device": { "mtu": tcp.packet_bytes, "offloads": "off" },
+        "device": { "mtu": tcp.packet_bytes, "offloads": if made.plan.wiring.offload { "on" } else { "off" } },
         "socket": {
             "TCP_CONGESTION": tcp.congestion,
             "TCP_NODELAY": u8::from(!tcp.nagle),
@@ -271,7 +273,9 @@ impl Outcome {
             .collect();
         json!({
             "valid": valid,
-            "back_end": "veth + AF_PACKET",
+            "back_end": self.wiring.told(),
+            "wire": self.wiring.wire.name(),
+            "offload": self.wiring.offload,
             "kernel": rustix::system::uname().release().to_string_lossy(),
             "real_time": self.first,
             "budget_ns": budget.as_nanos(),

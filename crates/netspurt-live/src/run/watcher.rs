@@ -16,6 +16,7 @@ use crate::content::octets;
 use crate::drive::{Arrival, Watch};
 use crate::kernel::{Poll, TcpInfo};
 use crate::labels::Labels;
+use crate::offload::Shape;
 
 use super::ledger::Ledger;
 use super::trips::{Trip, round_trips};
@@ -27,7 +28,7 @@ pub(super) struct Capture {
 }
 
 /// Sees everything and writes it down.
-pub(super) struct Watcher {
+pub struct Watcher {
     pub(super) recorder: Recorder,
     /// By flow; `None` where both ends are the simulator's.
     pub(super) ledgers: Vec<Option<Ledger>>,
@@ -112,19 +113,25 @@ impl Watch for Watcher {
         !self.captures.is_empty()
     }
 
-    fn label(&mut self, labels: &mut Labels, from: u32, octets: &[u8]) -> Option<Segment> {
+    fn label(
+        &mut self,
+        labels: &mut Labels,
+        from: u32,
+        packet: (&[u8], Shape),
+        out: &mut Vec<Segment>,
+    ) {
         let ask = || {
             let (socket, rack) = self.sockets[from as usize].as_ref()?;
             let info = TcpInfo::of(socket.as_fd()).ok()?;
             Some(TcpInfo { rack: *rack, ..info })
         };
-        let segment = labels.read(from, octets, ask)?;
+        let known = out.len();
+        labels.read_all(from, packet, ask, out);
         if from & 1 == 0
-            && let Some(ledger) = self.ledger(&segment)
+            && let Some(Some(ledger)) = self.ledgers.get_mut((from >> 1) as usize)
         {
-            ledger.sent(&segment);
+            out[known..].iter().for_each(|segment| ledger.sent(segment));
         }
-        Some(segment)
     }
 
     fn encode(&mut self, segment: &Segment, out: &mut Vec<u8>) {

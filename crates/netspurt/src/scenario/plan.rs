@@ -19,6 +19,7 @@ use super::link_plan::{LinkName, WAYS, both_ways};
 use super::link_spec::LinkSpec;
 use super::names;
 use super::number::Whole;
+use super::rfc_switches::contradiction;
 use super::spec::{DumbbellSpec, PathSpec, RecordSpec, RouteSpec, Spec, TableName};
 use super::tree::entry;
 use super::volleys_plan::volleys;
@@ -448,7 +449,11 @@ fn planned_end(name: &str, flow: &FlowSpec, word: EndpointWord) -> Result<Planne
         return Err(problem.fix("`linux-6`, or `endpoint = \"kernel\"` in a live run"));
     }
     let tcp = connection(name, flow.profile, &flow.tcp)?;
-    carried(name, tcp, flow.family).map(PlannedEnd::Model)
+    let wrong = match &tcp {
+        TcpConfig::Rfc(config) => contradiction(name, config),
+        TcpConfig::Ns(_) => None,
+    };
+    wrong.map_or_else(|| carried(name, tcp, flow.family).map(PlannedEnd::Model), Err)
 }
 
 fn plan_volleys(spec: &Spec, net: &Net<'_>, flows: &mut Vec<PlannedFlow>) -> Result<(), Problem> {
