@@ -49,6 +49,13 @@ def run(
             help="Set a value, as in --set flows.transfer.endpoint=kernel. May be repeated.",
         ),
     ] = None,
+    shadow: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TIMER",
+            help="A timer to run beside the kernel's, in the table `shadows`. May be repeated.",
+        ),
+    ] = None,
     budget: Annotated[
         float,
         typer.Option(parser=seconds, metavar="SECONDS", help="How late a delivery may be at most."),
@@ -72,6 +79,8 @@ def run(
     chosen = load(scenario)
     if values:
         chosen = chosen.set_text(values)
+    if shadow:
+        chosen = chosen.replace({"record.shadows": shadow})
     folder = out or next_free(RUNS, f"{scenario.stem}-live")
     with progress(f"running {scenario.name} live") as update:
         result = run_live(

@@ -2,11 +2,11 @@
 
 mod ledger;
 mod outcome;
+mod trips;
 mod watcher;
 
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::path::Path as FilePath;
 use std::sync::Arc;
@@ -94,6 +94,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let mut watcher = watcher(&network, folder, sockets, options.progress)?;
     let (stop, keeps) = (network.stop, keeps_packets(&network));
     let (ends, wanted, names) = (network.ends.len(), network.wanted, network.names.clone());
+    let shadows = network.shadows.clone();
     let profiles = made.iter().map(|made| outcome::profile(&names, made)).collect();
     let ports = made.into_iter().map(|made| (made.end, made.host.port)).collect();
     let driver =
@@ -107,6 +108,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     });
     let (path, log) = driven?;
     watcher.polled(&polls);
+    watcher.timed(&log.arrivals);
     let outcome = outcome::Outcome {
         path,
         log,
@@ -114,6 +116,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
         profiles,
         names,
         wanted,
+        shadows,
         first,
         wiring: options.wiring,
     };
@@ -149,8 +152,8 @@ fn make_ends(
         let side = (end & 1) as usize;
         let (own, peer) = (addresses[flow][side], addresses[flow][side ^ 1]);
         let plan = HostPlan {
-            address: v4(own),
-            peer: v4(peer),
+            address: Some(own.ip()),
+            peer: Some(peer.ip()),
             mtu: asked.tcp.packet_bytes,
             hints: RouteHints {
                 initial_window_segs: Some(asked.tcp.initial_window_segs),
@@ -167,13 +170,6 @@ fn make_ends(
         made.push(Made { end, host, socket: Some(socket), plan, asked: *asked });
     }
     Ok(made)
-}
-
-fn v4(address: SocketAddr) -> Option<Ipv4Addr> {
-    match address.ip() {
-        IpAddr::V4(address) => Some(address),
-        IpAddr::V6(_) => None,
-    }
 }
 
 /// By end: the socket to ask about resends, and whether it finds losses by time.
@@ -234,6 +230,7 @@ pub fn watcher(
         began_unix_ns: u64::try_from(unix.as_nanos()).unwrap_or(0),
         sockets,
         addresses: Watcher::addresses_of(names),
+        answers: Vec::new(),
         failure: None,
         progress,
     })

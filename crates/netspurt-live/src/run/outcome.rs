@@ -6,8 +6,9 @@ use netspurt::app::Program;
 use netspurt::event::Wanted;
 use netspurt::record::{
     Column, Data, FlowSum, Names, Table, digest, flow_addresses, flows_table, links_table,
-    node_address, resends_table,
+    node_address, resends_table, shadows_table,
 };
+use netspurt::rto::EstimatorConfig;
 use netspurt::scenario::{Network, Scenario};
 use netspurt::units::{Duration, Time};
 use serde_json::{Value, json};
@@ -58,6 +59,8 @@ pub(super) struct Outcome {
     pub(super) profiles: Vec<Value>,
     pub(super) names: Names,
     pub(super) wanted: Wanted,
+    /// Timers beside the kernel's.
+    pub(super) shadows: Vec<EstimatorConfig>,
     /// Whether the driver ran before all others.
     pub(super) first: bool,
     pub(super) wiring: Wiring,
@@ -161,6 +164,9 @@ impl Outcome {
             links_table(&self.names, &self.path.counts()),
         ];
         tables.extend(recorded.into_iter().filter(|t| t.name != "drops" || self.wanted.drops));
+        if !self.shadows.is_empty() {
+            tables.push(shadows_table(&tables, &self.shadows));
+        }
         tables.extend(self.log_tables());
         let whole = self.log.missed == 0 && self.log.refused == 0;
         let valid = whole && replayed.same && lateness.is_within(budget);

@@ -13,12 +13,13 @@ use netspurt::units::Time;
 use netspurt::wire::{Packet, PcapngWriter, encode};
 
 use crate::content::octets;
-use crate::drive::Watch;
+use crate::drive::{Arrival, Watch};
 use crate::kernel::{Poll, TcpInfo};
 use crate::labels::Labels;
 use crate::offload::Shape;
 
 use super::ledger::Ledger;
+use super::trips::{Trip, round_trips};
 
 /// A node's capture.
 pub(super) struct Capture {
@@ -38,6 +39,8 @@ pub struct Watcher {
     pub(super) sockets: Vec<Option<(Arc<OwnedFd>, bool)>>,
     /// By flow: where packets of the two ends come from.
     pub(super) addresses: Vec<[SocketAddr; 2]>,
+    /// What reached sources of the kernel's, and when it was due there.
+    pub(super) answers: Vec<(Time, Segment)>,
     /// What went wrong with a capture.
     pub(super) failure: Option<io::Error>,
     pub(super) progress: Box<dyn FnMut(Time) -> bool>,
@@ -57,6 +60,14 @@ impl Watcher {
         let own = self.captures.iter_mut().find(|capture| capture.node == node);
         if let Some(Err(error)) = own.map(|own| own.file.packet(unix_ns, octets, None)) {
             self.failure.get_or_insert(error);
+        }
+    }
+
+    /// Writes down the round trips that the kernel's sources could measure.
+    pub(super) fn timed(&mut self, arrivals: &[Arrival]) {
+        for Trip { at, end, sent } in round_trips(arrivals, &self.answers) {
+            let what = What::Rtt { endpoint: end, sent, rtt: at.saturating_since(sent) };
+            self.recorder.take(&Event { at, what });
         }
     }
 
@@ -137,6 +148,10 @@ impl Watch for Watcher {
 
     fn delivered(&mut self, due: Time, segment: &Segment) {
         let to_source = segment.dest & 1 == 0;
+        let asked = self.sockets.get(segment.dest as usize).is_some_and(Option::is_some);
+        if to_source && asked {
+            self.answers.push((due, *segment));
+        }
         if let Some(ledger) = self.ledger(segment) {
             if to_source {
                 ledger.answered(due, segment);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::{ByteCount, Duration, SegmentCount};
+use crate::wire::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES};
 
 use super::number::{Number, Whole};
 use super::quantity::{Amount, BothWays, WordOr, above_zero};
@@ -20,6 +21,9 @@ pub struct FlowSpec {
     /// to]`.
     #[serde(default = "model")]
     pub endpoint: BothWays<EndpointWord>,
+    /// The version of IP that carries it.
+    #[serde(default)]
+    pub family: Family,
     /// A named set of TCP switches.
     #[serde(default)]
     pub profile: Profile,
@@ -51,6 +55,27 @@ pub enum EndpointWord {
     Model,
     /// The running kernel's; only in live runs.
     Kernel,
+}
+
+/// A version of IP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    /// Version 4, with headers of 20 octets.
+    #[default]
+    Ipv4,
+    /// Version 6, with headers of 40.
+    Ipv6,
+}
+
+impl Family {
+    /// Octets of its header beyond version 4's.
+    pub(super) const fn more_bytes(self) -> u16 {
+        match self {
+            Self::Ipv4 => 0,
+            Self::Ipv6 => IPV6_HEADER_BYTES - IPV4_HEADER_BYTES,
+        }
+    }
 }
 
 fn model() -> BothWays<EndpointWord> {

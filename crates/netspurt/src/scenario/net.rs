@@ -5,6 +5,7 @@ use crate::event::{Events, Wanted};
 use crate::ip::Reassembling;
 use crate::link::{Link, LinkConfig};
 use crate::record::{Judge, Names};
+use crate::rto::EstimatorConfig;
 use crate::segment::Segment;
 use crate::sim::{Advance, Graph, Routes, World, WorldConfig};
 use crate::tcp::{Connection, TcpConfig};
@@ -238,6 +239,8 @@ pub struct Network {
     pub wanted: Wanted,
     /// Whether captures are written.
     pub capture: bool,
+    /// Timers beside those of the senders.
+    pub shadows: Vec<EstimatorConfig>,
     /// When the run ends.
     pub stop: Time,
 }
@@ -255,6 +258,7 @@ impl Network {
             spied: plan.spied,
             wanted: plan.wanted,
             capture: plan.capture && plan.wanted.seen,
+            shadows: plan.shadows,
             stop,
         }
     }

@@ -184,8 +184,11 @@ impl Tcb {
         let acked = ack.saturating_sub(self.una);
         let echo = self.echo(segment);
         let mut news = News { acked, echo, ..News::default() };
-        // The echo of a copy sent before this one tells that this one was not needed.
-        let early = |sent: &Sent| echo.is_some_and(|echo| is_before(echo, Self::stamp(sent.at)));
+        // The echo of a copy sent before this one tells that this one was not needed (RFC 8985
+        // §6.2 step 2). Linux does not ask: what lies beyond a hole is never echoed.
+        let asks = !self.config.linux_window;
+        let early =
+            |sent: &Sent| asks && echo.is_some_and(|echo| is_before(echo, Self::stamp(sent.at)));
         let (mut reported_before, point, karn) = (0, self.repair_point(), self.config.karn);
         let (rack, min_rtt, timed) = (&mut self.rack, self.min_rtt, &mut self.covered_once);
         let delivery = &mut self.delivery;
@@ -269,7 +272,9 @@ impl Tcb {
         if let Some(sent) = newest {
             self.take_exact_rtt(cx.now.saturating_since(sent));
         }
-        if self.una >= self.round_end {
+        // Linux's round takes an ACK beyond what was out when it began (`rtt_seq`).
+        let beyond = u64::from(self.config.linux_window);
+        if self.una >= self.round_end + beyond {
             self.round_end = self.nxt.max(self.una + 1);
             self.round += 1;
         }

@@ -136,7 +136,7 @@ impl Tcb {
             self.take_data(segment, cx.now);
         }
         if flags.has(Flags::FIN) && !self.peer_closed() {
-            self.rx.fin = Some(right - 1);
+            self.rx.note_fin(right - 1);
         }
         if self.rx.take_fin() {
             self.on_fin(cx);

@@ -101,6 +101,10 @@ pub struct RfcConfig {
     pub early_retransmit: bool,
     /// Proportional rate reduction (RFC 9937).
     pub prr: bool,
+    /// The window is counted and cut as Linux does: in whole segments; from the window and not
+    /// from the flight; not again by a timeout while an earlier cut of the same window is under
+    /// way.
+    pub linux_window: bool,
     /// Tail loss probes (RFC 8985 §7).
     pub tlp: bool,
     /// Detection of needless timeouts from the next ACKs (RFC 5682).
@@ -202,6 +206,7 @@ impl RfcConfig {
             limited_transmit: true,
             early_retransmit: false,
             prr: true,
+            linux_window: false,
             tlp: true,
             frto: true,
             frto_at_once: false,
@@ -242,6 +247,7 @@ impl RfcConfig {
             undo: Undo::Prior,
             congestion: CongestionConfig::Cubic(CubicConfig {
                 slow_start_exit: SlowStartExit::HyStart(HyStartConfig::default()),
+                first_climb_segs: Some(20),
                 ..CubicConfig::default()
             }),
             rto: EstimatorConfig::Linux(LinuxConfig { jiffy, ..LinuxConfig::default() }),
@@ -258,6 +264,7 @@ impl RfcConfig {
             syn_resends_forgiven: 1,
             empty_window_probes: true,
             frto_at_once: true,
+            linux_window: true,
             sampling: Sampling::EachAckOrEcho,
             ..Self::rfc_2026()
         }
