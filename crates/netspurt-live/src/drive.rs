@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::num::NonZeroU64;
+use std::os::fd::OwnedFd;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use netspurt::event::{Event, What};
@@ -14,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::thread::set_current_timer_slack;
 
 use crate::kernel::timespec;
-use crate::labels::Labels;
+use crate::labels::{Labels, original};
 use crate::path::{Departure, Path};
 use crate::sandbox::Port;
 use crate::sys::Batch;
@@ -87,16 +88,21 @@ struct Pool {
 }
 
 impl Pool {
+    /// The octets of a packet, or of the one that it is a copy of.
+    fn get(&self, id: u64) -> Option<&Vec<u8>> {
+        self.held.get(&original(id))
+    }
+
     fn hold(&mut self, id: u64, octets: &[u8]) {
         let mut own = self.spare.pop().unwrap_or_default();
         own.clear();
         own.extend_from_slice(octets);
-        self.held.insert(id, own);
+        self.held.insert(original(id), own);
     }
 
     fn release(&mut self, id: u64) {
         if !self.keeps {
-            self.spare.extend(self.held.remove(&id));
+            self.spare.extend(self.held.remove(&original(id)));
         }
     }
 }
@@ -112,6 +118,10 @@ pub struct Driver {
     log: Log,
     /// How long before an appointment waiting becomes looking at the clock again and again.
     spin: Duration,
+    /// The first end of programs: every second end from there on has the same port.
+    programs: Option<u32>,
+    /// Ends a wait when there is something to read.
+    wake: Option<OwnedFd>,
 }
 
 impl Driver {
@@ -120,7 +130,8 @@ impl Driver {
     pub fn new(clock: WallClock, path: Path, ports: Vec<(u32, Port)>, ends: usize) -> Self {
         let labels = Labels::new(ends);
         let (pool, log) = (Pool::default(), Log::default());
-        Self { clock, path, ports, labels, pool, log, spin: Duration::ZERO }
+        let (spin, programs, wake) = (Duration::ZERO, None, None);
+        Self { clock, path, ports, labels, pool, log, spin, programs, wake }
     }
 
     /// Lets packets leave more than once, as copies or in fragments.
@@ -134,6 +145,15 @@ impl Driver {
     #[must_use]
     pub fn spinning(mut self, spin: Duration) -> Self {
         self.spin = spin;
+        self
+    }
+
+    /// Lets ends from the one numbered `first` on be programs': every second one has the same
+    /// port. What is there to be read from `wake` ends a wait.
+    #[must_use]
+    pub fn with_programs(mut self, first: u32, wake: OwnedFd) -> Self {
+        self.labels = self.labels.foreign_from(first);
+        (self.programs, self.wake) = (Some(first), Some(wake));
         self
     }
 
@@ -183,7 +203,8 @@ impl Driver {
                         continue;
                     };
                     // A program of the simulator's needs no octets.
-                    let real = self.ports.iter().any(|(end, _)| *end == segment.dest);
+                    let home = home(self.programs, segment.dest);
+                    let real = self.ports.iter().any(|(end, _)| *end == home);
                     if real || watch.captures() {
                         self.pool.hold(segment.id, packet.bytes);
                     }
@@ -218,7 +239,8 @@ impl Driver {
     /// Hands packets to one host.
     fn hand_over(&mut self, run: &[Departure], watch: &mut dyn Watch) -> io::Result<()> {
         let end = run[0].segment.dest;
-        let Some((_, port)) = self.ports.iter().find(|(of, _)| *of == end) else { return Ok(()) };
+        let home = home(self.programs, end);
+        let Some((_, port)) = self.ports.iter().find(|(of, _)| *of == home) else { return Ok(()) };
         let made: Vec<Option<Vec<u8>>> = run
             .iter()
             .map(|departure| made(&self.pool, &self.labels, &departure.segment, watch))
@@ -227,7 +249,7 @@ impl Driver {
             .iter()
             .zip(&made)
             .filter_map(|(departure, made)| {
-                let held = self.pool.held.get(&departure.segment.id);
+                let held = self.pool.get(departure.segment.id);
                 made.as_deref().or(held.map(Vec::as_slice))
             })
             .collect();
@@ -256,6 +278,7 @@ impl Driver {
         let sleep = Duration::from_nanos(left.as_nanos().saturating_sub(self.spin.as_nanos()));
         let mut fds: Vec<PollFd<'_>> =
             self.ports.iter().map(|(_, port)| PollFd::new(port, PollFlags::IN)).collect();
+        fds.extend(self.wake.iter().map(|wake| PollFd::new(wake, PollFlags::IN)));
         // Interrupted or not: what there is to do is looked at again.
         let came = poll(&mut fds, Some(&timespec(sleep))).unwrap_or(0);
         if came == 0 && !self.spin.is_zero() {
@@ -264,6 +287,11 @@ impl Driver {
             }
         }
     }
+}
+
+/// The end whose port the end numbered `end` has, where those from `programs` on share theirs.
+fn home(programs: Option<u32>, end: u32) -> u32 {
+    programs.filter(|first| *first <= end).map_or(end, |first| first + (end & 1))
 }
 
 /// Tells of an event, and forgets the octets of what was dropped.
@@ -286,7 +314,7 @@ fn whole<'a>(
     watch: &mut dyn Watch,
 ) -> Cow<'a, [u8]> {
     made(pool, labels, segment, watch).map_or_else(
-        || Cow::Borrowed(pool.held.get(&segment.id).map_or(&[][..], Vec::as_slice)),
+        || Cow::Borrowed(pool.get(segment.id).map_or(&[][..], Vec::as_slice)),
         Cow::Owned,
     )
 }
@@ -295,7 +323,7 @@ fn whole<'a>(
 /// those of a packet of the simulator's.
 fn made(pool: &Pool, labels: &Labels, segment: &Segment, watch: &mut dyn Watch) -> Option<Vec<u8>> {
     let part = segment.part;
-    let held = pool.held.get(&segment.id);
+    let held = pool.get(segment.id);
     let marked = segment.ecn == Ecn::CE;
     if held.is_some() && part.is_whole() && !marked {
         return None;

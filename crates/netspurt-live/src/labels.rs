@@ -3,7 +3,7 @@
 //! Sequence numbers count from the connection's initial ones, as everywhere in the laboratory.
 //! A resend's cause is what the kernel says of its own state when the resend is seen.
 
-use netspurt::segment::{Cause, Flags, SackBlock, SackBlocks, Segment};
+use netspurt::segment::{Cause, Ecn, Flags, IPV4_HEADER_BYTES, SackBlock, SackBlocks, Segment};
 use netspurt::seq;
 use netspurt::wire::{Checks, decode};
 
@@ -30,6 +30,16 @@ pub struct Labels {
     pub strange: u64,
     /// Segments that carry what nobody wrote there.
     pub damaged: u64,
+    /// The first end whose octets are its programs' own.
+    foreign: u32,
+}
+
+/// Bits of a packet's id that number its copies.
+const COPY_BITS: u32 = 8;
+
+/// The id of the packet that the one numbered `id` is a copy of.
+pub const fn original(id: u64) -> u64 {
+    id >> COPY_BITS << COPY_BITS
 }
 
 /// Bits of a packet's id below its end's number.
@@ -38,7 +48,37 @@ const ID_BITS: u32 = 40;
 impl Labels {
     /// For ends numbered below `ends`.
     pub fn new(ends: usize) -> Self {
-        Self { ends: vec![End::default(); ends], strange: 0, damaged: 0 }
+        Self { ends: vec![End::default(); ends], strange: 0, damaged: 0, foreign: u32::MAX }
+    }
+
+    /// Leaves alone what ends from the one numbered `first` on carry.
+    #[must_use]
+    pub fn foreign_from(mut self, first: u32) -> Self {
+        self.foreign = first;
+        self
+    }
+
+    /// A packet of another protocol that the end numbered `from` sent; `None`, counted, where it is
+    /// none of IPv4.
+    pub fn other(&mut self, from: u32, bytes: &[u8]) -> Option<Segment> {
+        let size = bytes.get(2..4).map(|size| u16::from_be_bytes([size[0], size[1]]));
+        let whole = size.filter(|size| usize::from(*size) == bytes.len() && bytes[0] >> 4 == 4);
+        let Some(size_bytes) = whole.filter(|size| *size >= IPV4_HEADER_BYTES) else {
+            self.strange += 1;
+            return None;
+        };
+        let ecn = Ecn::from_bits(bytes[1]);
+        let id = self.number(from);
+        let mut segment = Segment { id, dest: from ^ 1, size_bytes, ecn, ..Segment::default() };
+        segment.set_other();
+        Some(segment)
+    }
+
+    /// The id of the next packet of the end numbered `from`.
+    fn number(&mut self, from: u32) -> u64 {
+        let count = &mut self.ends[from as usize].count;
+        *count += 1;
+        u64::from(from) << ID_BITS | (*count - 1) << COPY_BITS
     }
 
     /// The segment of a packet that the end numbered `from` sent; `None`, counted, where it is
@@ -65,12 +105,11 @@ impl Labels {
             relate(&mut segment, isn.wrapping_neg());
         }
         segment.dest = from ^ 1;
-        segment.id = u64::from(from) << ID_BITS | end.count;
-        end.count += 1;
         let first = seq::from_wire(seq::SIMULATED_ISN, segment.seq, end.highest).saturating_sub(1);
         let written = content::octets(first, decoded.payload.len());
-        self.damaged += u64::from(decoded.payload != written);
+        self.damaged += u64::from(from < self.foreign && decoded.payload != written);
         segment.cause = end.cause(&segment, ask).into();
+        segment.id = self.number(from);
         Some(segment)
     }
 

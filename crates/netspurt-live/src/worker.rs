@@ -3,14 +3,16 @@
 //! A process of its own because namespaces are a process's, and so that nothing of the run
 //! outlives it. It ends with the one that started it.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use netspurt::record::write_table;
 use netspurt::scenario::Scenario;
 use netspurt::units::{Duration, Time};
+use serde_json::Value;
 
+use crate::exec::Programs;
 use crate::run::{LiveRun, Options, run};
 use crate::sandbox::end_with;
 
@@ -23,11 +25,16 @@ struct Order {
     folder: PathBuf,
     budget: Duration,
     spin: Duration,
+    /// The file of the scenario and the programs; without, the scenario is read.
+    programs: Option<PathBuf>,
 }
 
 /// Does what the arguments and the standard input say: `PARENT FOLDER BUDGET_NS SPIN_NS`, the
 /// scenario as text. Tables, captures and [`REPORT`] go to the folder, which is there. While it
 /// runs, lines with the seconds that have passed go to the standard output.
+///
+/// With a fifth argument it runs programs, which have input and output for themselves: a JSON file
+/// with `scenario`, the text, `command`, a list, and `server`, a line or null.
 ///
 /// # Errors
 /// What went wrong, in a line for people.
@@ -35,9 +42,13 @@ pub fn work(arguments: impl Iterator<Item = String>) -> Result<(), String> {
     Order::read(arguments)?.obey()
 }
 
+fn text(error: impl ToString) -> String {
+    error.to_string()
+}
+
 impl Order {
     fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        const USE: &str = "use: PARENT FOLDER BUDGET_NS SPIN_NS < SCENARIO";
+        const USE: &str = "use: PARENT FOLDER BUDGET_NS SPIN_NS [PROGRAMS] < SCENARIO";
         let mut next = || arguments.next().ok_or(USE);
         let number = |text: String| text.parse().map_err(|_| USE);
         Ok(Self {
@@ -45,20 +56,34 @@ impl Order {
             folder: next()?.into(),
             budget: Duration::from_nanos(number(next()?)?),
             spin: Duration::from_nanos(number(next()?)?),
+            programs: next().ok().map(PathBuf::from),
         })
     }
 
     fn obey(self) -> Result<(), String> {
-        let text = |error: &dyn ToString| error.to_string();
-        let mut source = String::new();
-        io::stdin().read_to_string(&mut source).map_err(|e| text(&e))?;
-        let scenario = Scenario::parse("scenario", &source).map_err(|e| text(&e))?;
-        end_with(self.parent).map_err(|e| text(&e))?;
-        let progress = Box::new(tell_seconds());
-        let options = Options { budget: self.budget, spin: self.spin, progress };
-        let ended = run(&scenario, &self.folder, options).map_err(|e| text(&e))?;
-        keep(&ended, &self.folder).map_err(|e| text(&e))
+        end_with(self.parent).map_err(text)?;
+        let (source, programs) = match &self.programs {
+            Some(file) => programs(file)?,
+            None => (io::read_to_string(io::stdin()).map_err(text)?, None),
+        };
+        let scenario = Scenario::parse("scenario", &source).map_err(text)?;
+        let progress: Box<dyn FnMut(Time) -> bool> =
+            if programs.is_some() { Box::new(|_| true) } else { Box::new(tell_seconds()) };
+        let options = Options { budget: self.budget, spin: self.spin, progress, programs };
+        let ended = run(&scenario, &self.folder, options).map_err(text)?;
+        keep(&ended, &self.folder).map_err(text)
     }
+}
+
+/// Reads what programs are to run, and the scenario.
+fn programs(file: &Path) -> Result<(String, Option<Programs>), String> {
+    let order: Value =
+        serde_json::from_str(&fs::read_to_string(file).map_err(text)?).map_err(text)?;
+    let word = |value: &Value| value.as_str().map(str::to_owned);
+    let scenario = word(&order["scenario"]).ok_or("the order has no scenario")?;
+    let command = order["command"].as_array().ok_or("the order has no command")?;
+    let command: Vec<String> = command.iter().filter_map(word).collect();
+    Ok((scenario, Some(Programs { command, server: word(&order["server"]) })))
 }
 
 /// Prints the seconds that have passed, one by one.

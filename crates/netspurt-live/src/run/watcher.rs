@@ -14,6 +14,7 @@ use netspurt::wire::{Packet, PcapngWriter, encode};
 
 use crate::content::octets;
 use crate::drive::Watch;
+use crate::exec::{Ends, ProgramsWatch};
 use crate::kernel::{Poll, TcpInfo};
 use crate::labels::Labels;
 
@@ -28,7 +29,8 @@ pub(super) struct Capture {
 /// Sees everything and writes it down.
 pub(super) struct Watcher {
     pub(super) recorder: Recorder,
-    /// By flow; `None` where both ends are the simulator's.
+    /// By end: what it sends; `None` where both ends of the flow are the simulator's, and of ends
+    /// that only receive.
     pub(super) ledgers: Vec<Option<Ledger>>,
     pub(super) captures: Vec<Capture>,
     /// When the run began, in nanoseconds since 1970.
@@ -39,6 +41,10 @@ pub(super) struct Watcher {
     pub(super) addresses: Vec<[SocketAddr; 2]>,
     /// What went wrong with a capture.
     pub(super) failure: Option<io::Error>,
+    /// Where there are programs.
+    pub(super) programs: Option<ProgramsWatch>,
+    /// When it is over for them.
+    pub(super) ends: Option<Ends>,
     pub(super) progress: Box<dyn FnMut(Time) -> bool>,
 }
 
@@ -47,8 +53,20 @@ impl Watcher {
         netspurt::record::flow_addresses(names).collect()
     }
 
-    fn ledger(&mut self, segment: &Segment) -> Option<&mut Ledger> {
-        self.ledgers.get_mut(segment.flow() as usize)?.as_mut()
+    fn ledger(&mut self, end: u32) -> Option<&mut Ledger> {
+        self.ledgers.get_mut(end as usize)?.as_mut()
+    }
+
+    fn read(&mut self, labels: &mut Labels, from: u32, octets: &[u8]) -> Option<Segment> {
+        if let Some(programs) = self.programs.as_mut().filter(|programs| programs.first <= from) {
+            return programs.label(labels, from, octets);
+        }
+        let ask = || {
+            let (socket, rack) = self.sockets[from as usize].as_ref()?;
+            let info = TcpInfo::of(socket.as_fd()).ok()?;
+            Some(TcpInfo { rack: *rack, ..info })
+        };
+        labels.read(from, octets, ask)
     }
 
     fn capture(&mut self, at: Time, node: u32, octets: &[u8]) {
@@ -102,15 +120,8 @@ impl Watch for Watcher {
     }
 
     fn label(&mut self, labels: &mut Labels, from: u32, octets: &[u8]) -> Option<Segment> {
-        let ask = || {
-            let (socket, rack) = self.sockets[from as usize].as_ref()?;
-            let info = TcpInfo::of(socket.as_fd()).ok()?;
-            Some(TcpInfo { rack: *rack, ..info })
-        };
-        let segment = labels.read(from, octets, ask)?;
-        if from & 1 == 0
-            && let Some(ledger) = self.ledger(&segment)
-        {
+        let segment = self.read(labels, from, octets)?;
+        if let Some(ledger) = self.ledger(segment.source()) {
             ledger.sent(&segment);
         }
         Some(segment)
@@ -129,17 +140,22 @@ impl Watch for Watcher {
     }
 
     fn delivered(&mut self, due: Time, segment: &Segment) {
-        let to_source = segment.dest & 1 == 0;
-        if let Some(ledger) = self.ledger(segment) {
-            if to_source {
-                ledger.answered(due, segment);
-            } else {
-                ledger.received(segment);
-            }
+        if let Some(programs) = &mut self.programs {
+            programs.delivered(due, segment);
+        }
+        if let Some(ledger) = self.ledger(segment.source()) {
+            ledger.received(segment);
+        }
+        if let Some(ledger) = self.ledger(segment.dest) {
+            ledger.answered(due, segment);
         }
     }
 
     fn goes_on(&mut self, now: Time) -> bool {
-        (self.progress)(now)
+        if let Some(programs) = &mut self.programs {
+            programs.tell_time(now);
+        }
+        let over = self.ends.as_mut().is_some_and(|ends| ends.over(now));
+        !over && (self.progress)(now)
     }
 }
