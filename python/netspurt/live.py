@@ -100,7 +100,7 @@ def run_live(
     return open_run(Path(folder))
 
 
-def run_programs(
+def run_programs(  # noqa: PLR0913 - each is a choice of its own
     scenario: Scenario,
     folder: str | os.PathLike[str],
     command: Sequence[str],

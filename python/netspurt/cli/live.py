@@ -98,7 +98,7 @@ def exec_(
         str | None,
         typer.Option(
             metavar="TIMER",
-            help="A retransmission timer at both hosts' edges: linux:min=50ms, sfr:factor=3.",
+            help="A retransmission timer at both hosts' edges: linux:rto_min=50ms, sfr:factor=3.",
         ),
     ] = None,
     out: Annotated[

@@ -32,7 +32,7 @@ pub struct FlowSpec {
     /// How much the application sends.
     #[serde(default = "unlimited")]
     pub send: SendSpec,
-    /// A timer at the host's edge that resends for the kernel's TCP, as text (`"linux:min=50ms"`,
+    /// A timer at the host's edge that resends for the kernel's TCP, as text (`"linux:rto_min=50ms"`,
     /// `"sfr:factor=3"`) or `"off"`: at both ends, or `[from, to]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shim: Option<BothWays<String>>,

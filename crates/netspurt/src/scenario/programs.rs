@@ -25,6 +25,8 @@ impl Scenario {
     /// "#;
     /// let scenario = Scenario::for_programs("here", text, &[], [None, None]).unwrap();
     /// assert_eq!(scenario.programs_flow(), Some("programs"));
+    /// let shim = [("flows.programs.shim", "sfr")];
+    /// assert!(Scenario::for_programs("here", text, &shim, [None, Some("home")]).is_ok());
     /// assert!(Scenario::for_programs("here", text, &[], [Some("hom"), None]).is_err());
     /// ```
     ///
@@ -37,7 +39,10 @@ impl Scenario {
         ends: [Option<&str>; 2],
     ) -> Result<Self, ScenarioError> {
         let mut document = Document::new(name, text).without_sweep();
-        for (path, value) in values {
+        // What is set of a flow that is not there yet has to wait for it.
+        let (own, others): (Vec<_>, Vec<_>) =
+            values.iter().partition(|(path, _)| path.starts_with(&format!("flows.{NAME}.")));
+        for (path, value) in others {
             document = document.with(path, value);
         }
         let spec = document.read()?;
@@ -61,6 +66,9 @@ impl Scenario {
             if let Some(end) = end {
                 set(key, &format!("{end:?}"));
             }
+        }
+        for (path, value) in own {
+            document = document.with(path, value);
         }
         Self::read(document)
     }

@@ -60,7 +60,7 @@ impl ShimConfig {
     /// let shim = ShimConfig::parse("sfr:factor=2.5,cutout=none,resends=3").unwrap();
     /// let ShimTimer::SuperFast(sfr) = shim.timer else { panic!() };
     /// assert_eq!((sfr.factor_halves, sfr.cutout_bytes, shim.most_resends), (5, None, 3));
-    /// assert!(ShimConfig::parse("linux:min=50ms").is_ok());
+    /// assert!(ShimConfig::parse("linux:rto_min=50ms").is_ok());
     /// ```
     ///
     /// # Errors

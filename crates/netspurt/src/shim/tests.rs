@@ -155,7 +155,7 @@ proptest! {
     fn whatever_passes_only_the_first_outstanding_is_resent_and_never_early(
         steps in proptest::collection::vec(step(), 0..80), name in 0..4_usize
     ) {
-        let text = ["sfr", "rfc6298:min=1ms", "linux:min=5ms", "quic"][name];
+        let text = ["sfr", "rfc6298:min=1ms", "linux:rto_min=5ms", "quic"][name];
         let mut shim = shim(text);
         let mut now = Time::ZERO;
         for step in steps {
