@@ -23,7 +23,7 @@ profile  = "linux-default"
 spy = ["client", "server"]
 "#;
 
-fn numbers<'a>(table: &'a Table, name: &str) -> Vec<i64> {
+fn numbers(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name) {
         Some(Data::I64(values)) => values.clone(),
         Some(Data::OptionalI64(values)) => values.iter().map(|value| value.unwrap_or(-1)).collect(),
