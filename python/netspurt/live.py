@@ -31,6 +31,9 @@ BUDGET = 0.005
 #: where it may run before all others.
 SPIN = 0.00006
 
+#: What hosts' wires may be made of: pairs of veth devices, or TUN devices.
+WIRES = ("veth", "tun")
+
 #: Called with the seconds that have passed and those there are.
 Progress = Callable[[float, float], None]
 
@@ -56,12 +59,14 @@ class LiveError(RuntimeError, ValueError):
     """No live run: no namespaces, say, or a value that the kernel refuses."""
 
 
-def run_live(
+def run_live(  # noqa: PLR0913 - each is a choice of its own
     scenario: Scenario,
     folder: str | os.PathLike[str],
     *,
     budget: float = BUDGET,
     spin: float = SPIN,
+    wire: str = "veth",
+    offload: bool = False,
     progress: Progress | None = None,
 ) -> Run:
     """Run a scenario live and keep the run in a folder that does not exist yet.
@@ -76,6 +81,10 @@ def run_live(
         How late a delivery may be before the run counts for nothing, in seconds.
     spin
         How long before an appointment the driver stops sleeping, in seconds.
+    wire
+        What hosts' wires are made of: `"veth"` or `"tun"`.
+    offload
+        Whether devices take segments many at a time, as network cards do.
     progress
         Called each second with the seconds that have passed and those there are.
 
@@ -91,9 +100,11 @@ def run_live(
             "no flow has an end of the kernel's: "
             'add `endpoint = "kernel"` to one, or run it with `netspurt run`'
         )
+    wiring = _wiring(wire, offload)
     resolved, stop = scenario.resolved(), scenario.stop
     with new_folder(folder) as partial:
         order = [str(os.getpid()), str(partial), str(round(budget * 1e9)), str(round(spin * 1e9))]
+        order += wiring
         _work(order, resolved, lambda now: progress(now, stop) if progress else None)
         told = json.loads((partial / LIVE).read_text(encoding="utf-8"))
         write_manifest(partial, resolved, _about(scenario, told))
@@ -108,6 +119,8 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
     server: str | None = None,
     budget: float = BUDGET,
     spin: float = SPIN,
+    wire: str = "veth",
+    offload: bool = False,
 ) -> Run:
     """Run programs at two nodes of a scenario and keep the run in a new folder.
 
@@ -125,7 +138,7 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
         The program and its arguments, at the flow's `from`.
     server
         A line for the shell, at the flow's `to`; the command waits until it listens on a port.
-    budget, spin
+    budget, spin, wire, offload
         As in `run_live`.
 
     Raises
@@ -139,6 +152,7 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
         raise LiveError('no flow has `app = "programs"`')
     if not command:
         raise LiveError("no program to run")
+    wiring = _wiring(wire, offload)
     resolved = scenario.resolved()
     with new_folder(folder) as partial:
         order = partial / _ORDER
@@ -146,7 +160,7 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
         order.write_text(json.dumps(told), encoding="utf-8")
         spans = [str(round(span * 1e9)) for span in (budget, spin)]
         words = [sys.executable, "-P", "-c", _PROGRAMS, str(os.getpid()), str(partial)]
-        process = subprocess.Popen([*words, *spans, str(order)])
+        process = subprocess.Popen([*words, *spans, f"order:{order}", *wiring])
         try:
             status = _wait(process)
         finally:
@@ -162,6 +176,12 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
         about = json.loads((partial / LIVE).read_text(encoding="utf-8"))
         write_manifest(partial, resolved, _about(scenario, about))
     return open_run(Path(folder))
+
+
+def _wiring(wire: str, offload: bool) -> list[str]:
+    if wire not in WIRES:
+        raise LiveError(f"wire {wire!r} is neither {' nor '.join(WIRES)}")
+    return [wire, *(["offload"] if offload else [])]
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:

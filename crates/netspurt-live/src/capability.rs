@@ -1,10 +1,15 @@
 //! What this machine can do, found out by trying without leaving a trace.
 
 use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::process::{Command, Stdio};
+use std::thread;
 
 use rustix::net::{AddressFamily, SocketType, socket};
 use rustix::process::{Resource, getrlimit};
+
+use crate::sys::{self, TUN_NODE};
 
 /// One thing a machine can or cannot do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +31,7 @@ pub struct Capability {
 /// assert!(all.iter().any(|capability| capability.name == "kernel"));
 /// ```
 pub fn all() -> Vec<Capability> {
-    vec![kernel(), user_namespaces(), packet_sockets(), tun(), real_time_scheduling()]
+    vec![kernel(), user_namespaces(), packet_sockets(), tun(), real_time_scheduling(), bpf()]
 }
 
 fn kernel() -> Capability {
@@ -90,31 +95,71 @@ fn packet_sockets() -> Capability {
 }
 
 fn tun() -> Capability {
-    const DEVICE: &str = "/dev/net/tun";
-    let tried = OpenOptions::new().read(true).write(true).open(DEVICE);
+    let tried = OpenOptions::new().read(true).write(true).open(TUN_NODE);
     Capability {
         name: "TUN",
         available: tried.is_ok(),
         found: match tried {
-            Ok(_) => format!("{DEVICE} opens"),
-            Err(error) => format!("{DEVICE}: {error}"),
+            Ok(_) => format!("{TUN_NODE} opens"),
+            Err(error) => no_tun(&error),
         },
-        purpose: "not used yet; a second way to put packets on an emulated path",
+        purpose: "live runs with --wire tun; veth devices need no node",
     }
 }
 
+/// Why the node of TUN devices does not open.
+fn no_tun(error: &io::Error) -> String {
+    match (error.kind(), fs::metadata(TUN_NODE)) {
+        (io::ErrorKind::NotFound, _) => {
+            format!("{TUN_NODE} is not there: the kernel has no TUN, or this container no node")
+        }
+        (io::ErrorKind::PermissionDenied, Ok(node)) => {
+            let (mode, owner) = (node.mode() & 0o777, node.uid());
+            format!("{TUN_NODE} has mode {mode:o} and belongs to user {owner}: {error}")
+        }
+        _ => format!("{TUN_NODE}: {error}"),
+    }
+}
+
+/// Tried on a thread that ends with the attempt.
 fn real_time_scheduling() -> Capability {
-    let limit = getrlimit(Resource::Rtprio).current;
-    let allowed = rustix::process::geteuid().is_root() || limit.is_none_or(|limit| limit > 0);
+    let tried = thread::scope(|scope| scope.spawn(|| sys::run_first(1)).join());
+    let tried = tried.unwrap_or_else(|_| Err(io::Error::other("the attempt failed")));
+    let limit = match getrlimit(Resource::Rtprio).current {
+        None => "none".to_owned(),
+        Some(limit) => limit.to_string(),
+    };
     Capability {
         name: "real-time scheduling",
-        available: allowed,
-        found: match limit {
-            None => "no limit".to_owned(),
-            Some(limit) => {
-                format!("rtprio limit {limit}, user id {}", rustix::process::geteuid().as_raw())
+        available: tried.is_ok(),
+        found: match tried {
+            Ok(()) => "SCHED_FIFO is allowed".to_owned(),
+            Err(error) => {
+                let user = rustix::process::geteuid().as_raw();
+                format!("SCHED_FIFO: {error}; rtprio limit {limit}, user id {user}")
             }
         },
         purpose: "live runs that stay on time while the machine is busy",
+    }
+}
+
+fn bpf() -> Capability {
+    const SWITCH: &str = "/proc/sys/kernel/unprivileged_bpf_disabled";
+    let tried = sys::try_bpf();
+    let switch = fs::read_to_string(SWITCH).unwrap_or_default();
+    Capability {
+        name: "BPF",
+        available: tried.is_ok(),
+        found: match tried {
+            Ok(()) => "a map could be made".to_owned(),
+            Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => {
+                "the kernel was built without it".to_owned()
+            }
+            Err(error) => match switch.trim() {
+                "" | "0" => error.to_string(),
+                set => format!("{error}; sysctl kernel.unprivileged_bpf_disabled is {set}"),
+            },
+        },
+        purpose: "nothing here needs it: the kernel's TCP is watched through TCP_INFO",
     }
 }

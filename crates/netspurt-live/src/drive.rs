@@ -1,7 +1,5 @@
 //! The wall-clock driver: real packets in, through the emulated path, and out when they are due.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
 use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
@@ -14,9 +12,12 @@ use netspurt::wire::{cut, set_ecn};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::thread::set_current_timer_slack;
 
+use crate::hold::Hold;
 use crate::kernel::timespec;
-use crate::labels::{Labels, original};
+use crate::labels::Labels;
+use crate::offload::Shape;
 use crate::path::{Departure, Path};
+use crate::post::{Post, is_as_it_came};
 use crate::sandbox::Port;
 use crate::sys::Batch;
 use crate::wall::WallClock;
@@ -68,8 +69,14 @@ pub trait Watch {
     fn event(&mut self, event: &Event<Segment>, octets: Option<&[u8]>);
     /// Whether it wants the octets of what is seen.
     fn captures(&self) -> bool;
-    /// A packet of the end numbered `from` is to be labelled.
-    fn label(&mut self, labels: &mut Labels, from: u32, octets: &[u8]) -> Option<Segment>;
+    /// A packet of the end numbered `from` is to be labelled: its segments, behind `out`.
+    fn label(
+        &mut self,
+        labels: &mut Labels,
+        from: u32,
+        packet: (&[u8], Shape),
+        out: &mut Vec<Segment>,
+    );
     /// The octets of a packet that came from the simulator's end; its numbers are the wire's.
     fn encode(&mut self, segment: &Segment, out: &mut Vec<u8>);
     /// A packet was handed to the end numbered `end`.
@@ -78,44 +85,19 @@ pub trait Watch {
     fn goes_on(&mut self, now: Time) -> bool;
 }
 
-/// The octets of packets on their way.
-#[derive(Debug, Default)]
-struct Pool {
-    held: HashMap<u64, Vec<u8>>,
-    spare: Vec<Vec<u8>>,
-    /// Whether a packet may leave more than once, as a copy or in fragments; then all are kept.
-    keeps: bool,
-}
-
-impl Pool {
-    /// The octets of a packet, or of the one that it is a copy of.
-    fn get(&self, id: u64) -> Option<&Vec<u8>> {
-        self.held.get(&original(id))
-    }
-
-    fn hold(&mut self, id: u64, octets: &[u8]) {
-        let mut own = self.spare.pop().unwrap_or_default();
-        own.clear();
-        own.extend_from_slice(octets);
-        self.held.insert(original(id), own);
-    }
-
-    fn release(&mut self, id: u64) {
-        if !self.keeps {
-            self.spare.extend(self.held.remove(&original(id)));
-        }
-    }
-}
-
 /// Drives a path by the wall clock.
-#[derive(Debug)]
 pub struct Driver {
     clock: WallClock,
     path: Path,
     ports: Vec<(u32, Port)>,
     labels: Labels,
-    pool: Pool,
+    hold: Hold,
     log: Log,
+    batch: Batch,
+    post: Post,
+    /// What came and what is to go in one turn, kept for their room.
+    came: Vec<(Time, Segment)>,
+    leaving: Vec<Departure>,
     /// How long before an appointment waiting becomes looking at the clock again and again.
     spin: Duration,
     /// The first end of programs: every second end from there on has the same port.
@@ -128,16 +110,28 @@ impl Driver {
     /// A driver of `path`, whose gates are at `ports`. With `keeps` a packet may leave more than
     /// once.
     pub fn new(clock: WallClock, path: Path, ports: Vec<(u32, Port)>, ends: usize) -> Self {
-        let labels = Labels::new(ends);
-        let (pool, log) = (Pool::default(), Log::default());
-        let (spin, programs, wake) = (Duration::ZERO, None, None);
-        Self { clock, path, ports, labels, pool, log, spin, programs, wake }
+        let room = ports.iter().map(|(_, port)| port.room_bytes()).max().unwrap_or(1);
+        Self {
+            clock,
+            path,
+            ports,
+            labels: Labels::new(ends),
+            hold: Hold::default(),
+            log: Log::default(),
+            batch: Batch::new(room),
+            post: Post::default(),
+            came: Vec::new(),
+            leaving: Vec::new(),
+            spin: Duration::ZERO,
+            programs: None,
+            wake: None,
+        }
     }
 
     /// Lets packets leave more than once, as copies or in fragments.
     #[must_use]
     pub fn keeping_packets(mut self, keeps: bool) -> Self {
-        self.pool.keeps = keeps;
+        self.hold.keeps = keeps;
         self
     }
 
@@ -164,111 +158,117 @@ impl Driver {
     /// When a port fails.
     pub fn run(mut self, stop: Time, watch: &mut dyn Watch) -> io::Result<(Path, Log)> {
         set_current_timer_slack(NonZeroU64::new(1))?;
-        let mut batch = Batch::default();
+        self.ports.iter().try_for_each(|(_, port)| port.stamp())?;
         loop {
             let now = self.clock.now().min(stop);
-            self.read(&mut batch, watch)?;
+            let more = self.read(watch)?;
             self.advance(now, watch);
             self.deliver(watch)?;
             if now >= stop || !watch.goes_on(now) {
                 break;
             }
-            self.wait(stop);
+            if !more {
+                self.wait(stop);
+            }
         }
         for (_, port) in &self.ports {
             self.log.missed += u64::from(port.missed()?);
         }
-        let (pool, labels) = (&mut self.pool, &self.labels);
-        self.path.settle(&mut |event| told(pool, labels, event, watch));
+        let (hold, labels) = (&mut self.hold, &self.labels);
+        self.path.settle(&mut |event| told(hold, labels, event, watch));
         self.log.strange = self.labels.strange;
         self.log.damaged = self.labels.damaged;
         Ok((self.path, self.log))
     }
 
-    /// Takes in what waits at the ports, in the order of the kernel's stamps. A packet whose
-    /// stamp logical time has passed enters now: logical time never goes back.
-    fn read(&mut self, batch: &mut Batch, watch: &mut dyn Watch) -> io::Result<()> {
-        let mut came: Vec<(Time, Segment)> = Vec::new();
+    /// Takes in what waits at the ports, a batch at each, in the order of the kernel's stamps;
+    /// whether more may wait. A packet whose stamp logical time has passed enters now: logical
+    /// time never goes back.
+    fn read(&mut self, watch: &mut dyn Watch) -> io::Result<bool> {
+        let mut more = false;
+        self.came.clear();
+        for place in 0..self.ports.len() {
+            more |= self.ports[place].1.receive(&mut self.batch)?;
+            if !self.batch.is_empty() {
+                self.label(place, watch);
+            }
+        }
+        if !self.came.is_sorted_by_key(|(stamped, _)| *stamped) {
+            self.came.sort_by_key(|(stamped, _)| *stamped);
+        }
+        for &(stamped, segment) in &self.came {
+            let at = stamped.max(self.path.now());
+            self.log.arrivals.push(Arrival { at, stamped, segment });
+            let (hold, labels) = (&mut self.hold, &self.labels);
+            self.path.enter(at, segment, &mut |event| told(hold, labels, event, watch));
+        }
+        Ok(more)
+    }
+
+    /// Turns the batch that the port at `place` gave into segments, and keeps its octets.
+    fn label(&mut self, place: usize, watch: &mut dyn Watch) {
         let now = self.clock.now();
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let unix_ns = u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX);
-        for (end, port) in &self.ports {
-            let mut more = true;
-            while more {
-                more = port.receive(batch)?;
-                for packet in batch.received() {
-                    let age = packet.unix_ns.map_or(0, |stamp| unix_ns.saturating_sub(stamp));
-                    let stamped = Time::from_nanos(now.as_nanos().saturating_sub(age));
-                    let Some(segment) = watch.label(&mut self.labels, *end, packet.bytes) else {
-                        continue;
-                    };
-                    // A program of the simulator's needs no octets.
-                    let home = home(self.programs, segment.dest);
-                    let real = self.ports.iter().any(|(end, _)| *end == home);
-                    if real || watch.captures() {
-                        self.pool.hold(segment.id, packet.bytes);
-                    }
-                    came.push((stamped, segment));
-                }
+        let (end, port) = &self.ports[place];
+        // A program of the simulator's needs no octets.
+        let real = self.ports.iter().any(|(other, _)| *other == end ^ 1);
+        let keeps = real || watch.captures();
+        let mut segments = std::mem::take(&mut self.post.segments);
+        for index in 0..self.batch.len() {
+            let packet = self.batch.packet(index);
+            let age = packet.unix_ns.map_or(0, |stamp| unix_ns.saturating_sub(stamp));
+            let stamped = Time::from_nanos(now.as_nanos().saturating_sub(age));
+            let (shape, start) = port.shape(packet.bytes);
+            segments.clear();
+            watch.label(&mut self.labels, *end, (&packet.bytes[start..], shape), &mut segments);
+            let Some(first) = segments.first() else { continue };
+            if keeps {
+                let ids = (first.id, segments.len());
+                self.hold.take(&mut self.batch, index, start, shape, ids);
             }
+            self.came.extend(segments.iter().map(|segment| (stamped, *segment)));
         }
-        came.sort_by_key(|(stamped, _)| *stamped);
-        for (stamped, segment) in came {
-            let at = stamped.max(self.path.now());
-            self.log.arrivals.push(Arrival { at, stamped, segment });
-            let (pool, labels) = (&mut self.pool, &self.labels);
-            self.path.enter(at, segment, &mut |event| told(pool, labels, event, watch));
-        }
-        Ok(())
+        self.post.segments = segments;
     }
 
     fn advance(&mut self, until: Time, watch: &mut dyn Watch) {
-        let (path, pool, labels) = (&mut self.path, &mut self.pool, &self.labels);
-        path.advance(until.max(path.now()), &mut |event| told(pool, labels, event, watch));
+        let (path, hold, labels) = (&mut self.path, &mut self.hold, &self.labels);
+        path.advance(until.max(path.now()), &mut |event| told(hold, labels, event, watch));
     }
 
     /// Hands what has left the path to its hosts.
     fn deliver(&mut self, watch: &mut dyn Watch) -> io::Result<()> {
-        let departures = self.path.departures();
-        for run in departures.chunk_by(|a, b| a.segment.dest == b.segment.dest) {
-            self.hand_over(run, watch)?;
+        let mut leaving = std::mem::take(&mut self.leaving);
+        self.path.depart(&mut leaving);
+        for run in leaving.chunk_by(|a, b| a.segment.dest == b.segment.dest) {
+            self.hand_over(run, watch);
         }
+        self.leaving = leaving;
         Ok(())
     }
 
     /// Hands packets to one host.
-    fn hand_over(&mut self, run: &[Departure], watch: &mut dyn Watch) -> io::Result<()> {
+    fn hand_over(&mut self, mut run: &[Departure], watch: &mut dyn Watch) {
         let end = run[0].segment.dest;
         let home = home(self.programs, end);
-        let Some((_, port)) = self.ports.iter().find(|(of, _)| *of == home) else { return Ok(()) };
-        let made: Vec<Option<Vec<u8>>> = run
-            .iter()
-            .map(|departure| made(&self.pool, &self.labels, &departure.segment, watch))
-            .collect();
-        let octets: Vec<&[u8]> = run
-            .iter()
-            .zip(&made)
-            .filter_map(|(departure, made)| {
-                let held = self.pool.get(departure.segment.id);
-                made.as_deref().or(held.map(Vec::as_slice))
-            })
-            .collect();
-        let mut sent = 0;
-        while sent < octets.len() {
-            let taken = port.send(&octets[sent..]).unwrap_or_else(|_| {
-                self.log.refused += 1;
-                1
+        let Some((_, port)) = self.ports.iter().find(|(of, _)| *of == home) else { return };
+        while !run.is_empty() {
+            let segments = run.iter().map(|departure| departure.segment);
+            self.post.pack(port, &self.hold, segments, &mut |segment, out| {
+                write_whole(&self.hold, &self.labels, segment, watch, out);
             });
+            let (sent, refused) = self.post.send(port, &self.hold);
+            self.log.refused += refused;
             let actual = self.clock.now();
-            for Departure { due, segment } in &run[sent..sent + taken] {
+            for Departure { due, segment } in &run[..sent] {
                 let (id, due) = (segment.id, *due);
                 self.log.deliveries.push(Delivery { id, end, due, actual });
                 watch.delivered(due, segment);
+                self.hold.release(id);
             }
-            sent += taken;
+            run = &run[sent..];
         }
-        run.iter().for_each(|departure| self.pool.release(departure.segment.id));
-        Ok(())
     }
 
     /// Waits for a packet, or for the next thing due on the path.
@@ -295,52 +295,49 @@ fn home(programs: Option<u32>, end: u32) -> u32 {
 }
 
 /// Tells of an event, and forgets the octets of what was dropped.
-fn told(pool: &mut Pool, labels: &Labels, event: &Event<Segment>, watch: &mut dyn Watch) {
-    let octets = match &event.what {
-        What::Seen { frame, .. } if watch.captures() => Some(whole(pool, labels, frame, watch)),
-        _ => None,
-    };
-    watch.event(event, octets.as_deref());
+fn told(hold: &mut Hold, labels: &Labels, event: &Event<Segment>, watch: &mut dyn Watch) {
+    match &event.what {
+        What::Seen { frame, .. } if watch.captures() => {
+            let mut scratch = std::mem::take(&mut hold.scratch);
+            match hold.handle(frame.id).map(|handle| hold.packet(handle)) {
+                // As it came.
+                Some(held) if held.shape == Shape::WHOLE && is_as_it_came(frame) => {
+                    watch.event(event, Some(held.octets()));
+                }
+                _ => {
+                    write_whole(hold, labels, frame, watch, &mut scratch);
+                    watch.event(event, Some(&scratch));
+                }
+            }
+            hold.scratch = scratch;
+        }
+        _ => watch.event(event, None),
+    }
     if let What::Dropped { frame, .. } = &event.what {
-        pool.release(frame.id);
+        hold.release(frame.id);
     }
 }
 
-/// The octets of a packet as it is on the wire.
-fn whole<'a>(
-    pool: &'a Pool,
+/// Writes the octets of a packet as a wire would have them, in place of what `out` held.
+fn write_whole(
+    hold: &Hold,
     labels: &Labels,
     segment: &Segment,
     watch: &mut dyn Watch,
-) -> Cow<'a, [u8]> {
-    made(pool, labels, segment, watch).map_or_else(
-        || Cow::Borrowed(pool.get(segment.id).map_or(&[][..], Vec::as_slice)),
-        Cow::Owned,
-    )
-}
-
-/// The octets of a packet that are not those that entered: a fragment's, a marked packet's, or
-/// those of a packet of the simulator's.
-fn made(pool: &Pool, labels: &Labels, segment: &Segment, watch: &mut dyn Watch) -> Option<Vec<u8>> {
+    out: &mut Vec<u8>,
+) {
+    out.clear();
+    match hold.handle(segment.id) {
+        Some(handle) => hold.write(handle, out),
+        None => watch.encode(&labels.on_the_wire(*segment), out),
+    }
+    if segment.ecn == Ecn::CE {
+        set_ecn(out, Ecn::CE);
+    }
     let part = segment.part;
-    let held = pool.get(segment.id);
-    let marked = segment.ecn == Ecn::CE;
-    if held.is_some() && part.is_whole() && !marked {
-        return None;
+    if !part.is_whole() {
+        let (start, size) = (part.offset_bytes() as usize, usize::from(segment.size_bytes) - 20);
+        let whole = out.clone();
+        cut(&whole, start..start + size, out);
     }
-    let mut whole = Vec::new();
-    match held {
-        Some(octets) => whole.extend_from_slice(octets),
-        None => watch.encode(&labels.on_the_wire(*segment), &mut whole),
-    }
-    if marked {
-        set_ecn(&mut whole, Ecn::CE);
-    }
-    if part.is_whole() {
-        return Some(whole);
-    }
-    let (start, size) = (part.offset_bytes() as usize, usize::from(segment.size_bytes) - 20);
-    let mut out = Vec::new();
-    cut(&whole, start..start + size, &mut out);
-    Some(out)
 }

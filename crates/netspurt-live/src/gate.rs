@@ -47,8 +47,8 @@ impl Gate {
     }
 
     /// What has left the path towards the host since this was last asked, and when.
-    pub fn take(&mut self) -> Vec<(Time, Segment)> {
-        std::mem::take(&mut self.left)
+    pub fn take(&mut self) -> impl Iterator<Item = (Time, Segment)> + '_ {
+        self.left.drain(..)
     }
 
     /// Whether anything has.

@@ -5,10 +5,11 @@
 
 use netspurt::segment::{Cause, Ecn, Flags, IPV4_HEADER_BYTES, SackBlock, SackBlocks, Segment};
 use netspurt::seq;
-use netspurt::wire::{Checks, decode};
+use netspurt::wire::{Checks, Decoded, decode};
 
 use crate::content;
 use crate::kernel::TcpInfo;
+use crate::offload::{Shape, header_bytes};
 
 /// What was seen of one end's packets.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,16 +35,21 @@ pub struct Labels {
     foreign: u32,
 }
 
-/// Bits of a packet's id that number its copies.
+/// Bits of a packet's id that number its copies, of which a shim sends some.
 const COPY_BITS: u32 = 8;
-
-/// The id of the packet that the one numbered `id` is a copy of.
-pub const fn original(id: u64) -> u64 {
-    id >> COPY_BITS << COPY_BITS
-}
 
 /// Bits of a packet's id below its end's number.
 const ID_BITS: u32 = 40;
+
+/// The end that sent the packet with this id.
+pub fn end_of(id: u64) -> u32 {
+    u32::try_from(id >> ID_BITS).unwrap_or(u32::MAX)
+}
+
+/// How many packets it had sent before.
+pub const fn count_of(id: u64) -> u64 {
+    (id & ((1 << ID_BITS) - 1)) >> COPY_BITS
+}
 
 impl Labels {
     /// For ends numbered below `ends`.
@@ -68,17 +74,10 @@ impl Labels {
             return None;
         };
         let ecn = Ecn::from_bits(bytes[1]);
-        let id = self.number(from);
+        let id = self.ends[from as usize].number(from);
         let mut segment = Segment { id, dest: from ^ 1, size_bytes, ecn, ..Segment::default() };
         segment.set_other();
         Some(segment)
-    }
-
-    /// The id of the next packet of the end numbered `from`.
-    fn number(&mut self, from: u32) -> u64 {
-        let count = &mut self.ends[from as usize].count;
-        *count += 1;
-        u64::from(from) << ID_BITS | (*count - 1) << COPY_BITS
     }
 
     /// The segment of a packet that the end numbered `from` sent; `None`, counted, where it is
@@ -87,11 +86,26 @@ impl Labels {
         &mut self,
         from: u32,
         bytes: &[u8],
-        ask: impl FnOnce() -> Option<TcpInfo>,
+        ask: impl FnMut() -> Option<TcpInfo>,
     ) -> Option<Segment> {
-        let Ok(decoded) = decode(bytes, Checks::Whole) else {
+        let mut out = Vec::with_capacity(1);
+        self.read_all(from, (bytes, Shape::WHOLE), ask, &mut out);
+        out.pop()
+    }
+
+    /// The same of a packet of some shape: all its segments, with consecutive ids, behind `out`.
+    pub fn read_all(
+        &mut self,
+        from: u32,
+        (bytes, shape): (&[u8], Shape),
+        mut ask: impl FnMut() -> Option<TcpInfo>,
+        out: &mut Vec<Segment>,
+    ) {
+        let checks = if shape.partial { Checks::Captured } else { Checks::Whole };
+        let Some(decoded) = decode(bytes, checks).ok().filter(|read| is_whole(read, bytes, shape))
+        else {
             self.strange += 1;
-            return None;
+            return;
         };
         let peer_isn = self.ends[(from ^ 1) as usize].isn;
         let end = &mut self.ends[from as usize];
@@ -108,9 +122,17 @@ impl Labels {
         let first = seq::from_wire(seq::SIMULATED_ISN, segment.seq, end.highest).saturating_sub(1);
         let written = content::octets(first, decoded.payload.len());
         self.damaged += u64::from(from < self.foreign && decoded.payload != written);
-        segment.cause = end.cause(&segment, ask).into();
-        segment.id = self.number(from);
-        Some(segment)
+        let most = if shape.segment_bytes == 0 { u16::MAX } else { shape.segment_bytes };
+        loop {
+            let (piece, rest) = split(segment, most);
+            let id = end.number(from);
+            let cause = end.cause(&piece, &mut ask).into();
+            out.push(Segment { id, cause, ..piece });
+            match rest {
+                Some(rest) => segment = rest,
+                None => break,
+            }
+        }
     }
 
     /// The segment as the end numbered `to`, a real one, numbers octets.
@@ -120,6 +142,38 @@ impl Labels {
         }
         segment
     }
+}
+
+/// Whether every octet of a packet is there, and it can be cut where it is to be.
+fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
+    let all = read.payload.len() == usize::from(read.segment.len);
+    let cut = shape.segment_bytes == 0
+        || header_bytes(bytes).is_some_and(|headers| headers + read.payload.len() == bytes.len());
+    all && cut && !shape.foreign
+}
+
+/// A segment's first `most` octets of payload as a segment, and the rest, if there is one, as
+/// devices cut it: FIN and PSH are the last one's, CWR is the first one's.
+fn split(segment: Segment, most: u16) -> (Segment, Option<Segment>) {
+    if segment.len <= most {
+        return (segment, None);
+    }
+    let headers = segment.size_bytes - segment.len;
+    let without = |flags: Flags, gone: Flags| Flags(flags.0 & !gone.0);
+    let first = Segment {
+        len: most,
+        size_bytes: headers + most,
+        flags: without(segment.flags, Flags::FIN.with(Flags::PSH)),
+        ..segment
+    };
+    let rest = Segment {
+        seq: segment.seq.wrapping_add(most.into()),
+        len: segment.len - most,
+        size_bytes: segment.size_bytes - most,
+        flags: without(segment.flags, Flags::CWR),
+        ..segment
+    };
+    (first, Some(rest))
 }
 
 /// Moves what a segment says of its peer's octets by `shift`.
@@ -138,8 +192,18 @@ fn relate(segment: &mut Segment, shift: u32) {
 }
 
 impl End {
+    /// The id of the next packet of this end, the one numbered `from`.
+    fn number(&mut self, from: u32) -> u64 {
+        self.count += 1;
+        u64::from(from) << ID_BITS | (self.count - 1) << COPY_BITS
+    }
+
     /// Why a segment went out again, if it did.
-    fn cause(&mut self, segment: &Segment, ask: impl FnOnce() -> Option<TcpInfo>) -> Option<Cause> {
+    fn cause(
+        &mut self,
+        segment: &Segment,
+        ask: &mut impl FnMut() -> Option<TcpInfo>,
+    ) -> Option<Cause> {
         let left = seq::from_wire(seq::SIMULATED_ISN, segment.seq, self.highest);
         let again = segment.seq_len() > 0 && left < self.highest;
         self.highest = self.highest.max(left + u64::from(segment.seq_len()));

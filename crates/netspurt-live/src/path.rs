@@ -111,22 +111,30 @@ impl Path {
     /// What has left since this was last asked, in the order of logical time.
     pub fn departures(&mut self) -> Vec<Departure> {
         let mut all = Vec::new();
+        self.depart(&mut all);
+        all
+    }
+
+    /// The same in place of what `all` held.
+    pub fn depart(&mut self, all: &mut Vec<Departure>) {
+        all.clear();
         for gate in &self.gates {
             let left = match &self.world.endpoints()[*gate as usize] {
                 LiveHost::Gate(gate) => !gate.is_empty(),
                 LiveHost::Model(_) => false,
             };
             if left {
-                let take = |host: &mut LiveHost| match host {
-                    LiveHost::Gate(gate) => gate.take(),
-                    LiveHost::Model(_) => Vec::new(),
-                };
-                let taken = self.world.at_endpoint(*gate, take);
-                all.extend(taken.into_iter().map(|(due, segment)| Departure { due, segment }));
+                self.world.at_endpoint(*gate, |host| match host {
+                    LiveHost::Gate(gate) => {
+                        all.extend(gate.take().map(|(due, segment)| Departure { due, segment }));
+                    }
+                    LiveHost::Model(_) => {}
+                });
             }
         }
-        all.sort_by_key(|departure| departure.due);
-        all
+        if !all.is_sorted_by_key(|departure| departure.due) {
+            all.sort_by_key(|departure| departure.due);
+        }
     }
 
     /// Ends here: what the queues did up to now is told.

@@ -14,10 +14,13 @@ use serde_json::Value;
 
 use crate::exec::Programs;
 use crate::run::{LiveRun, Options, run};
-use crate::sandbox::end_with;
+use crate::sandbox::{Wire, Wiring, end_with};
 
 /// The file that tells how a run went.
 pub const REPORT: &str = "live.json";
+
+/// What the word with the file of programs begins with.
+const ORDER: &str = "order:";
 
 /// What a worker is asked to do.
 struct Order {
@@ -27,14 +30,16 @@ struct Order {
     spin: Duration,
     /// The file of the scenario and the programs; without, the scenario is read.
     programs: Option<PathBuf>,
+    wiring: Wiring,
 }
 
-/// Does what the arguments and the standard input say: `PARENT FOLDER BUDGET_NS SPIN_NS`, the
-/// scenario as text. Tables, captures and [`REPORT`] go to the folder, which is there. While it
-/// runs, lines with the seconds that have passed go to the standard output.
+/// Does what the arguments and the standard input say: `PARENT FOLDER BUDGET_NS SPIN_NS
+/// [order:FILE] [WIRE [offload]]`, the scenario as text. Tables, captures and [`REPORT`] go to the
+/// folder, which is there. While it runs, lines with the seconds that have passed go to the
+/// standard output.
 ///
-/// With a fifth argument it runs programs, which have input and output for themselves: a JSON file
-/// with `scenario`, the text, `command`, a list, and `server`, a line or null.
+/// With a file it runs programs, which have input and output for themselves: JSON with `scenario`,
+/// the text, `command`, a list, and `server`, a line or null.
 ///
 /// # Errors
 /// What went wrong, in a line for people.
@@ -48,15 +53,21 @@ fn text(error: impl ToString) -> String {
 
 impl Order {
     fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        const USE: &str = "use: PARENT FOLDER BUDGET_NS SPIN_NS [PROGRAMS] < SCENARIO";
+        const USE: &str =
+            "use: PARENT FOLDER BUDGET_NS SPIN_NS [order:FILE] [veth|tun [offload]] < SCENARIO";
         let mut next = || arguments.next().ok_or(USE);
         let number = |text: String| text.parse().map_err(|_| USE);
+        let (parent, folder) = (next()?, next()?.into());
+        let [budget, spin] = [next()?, next()?];
+        let mut words = arguments.peekable();
+        let programs = words.next_if(|word| word.starts_with(ORDER));
         Ok(Self {
-            parent: next()?.parse().map_err(|_| USE)?,
-            folder: next()?.into(),
-            budget: Duration::from_nanos(number(next()?)?),
-            spin: Duration::from_nanos(number(next()?)?),
-            programs: next().ok().map(PathBuf::from),
+            parent: parent.parse().map_err(|_| USE)?,
+            folder,
+            budget: Duration::from_nanos(number(budget)?),
+            spin: Duration::from_nanos(number(spin)?),
+            programs: programs.map(|word| word[ORDER.len()..].into()),
+            wiring: wiring(words).ok_or(USE)?,
         })
     }
 
@@ -69,7 +80,8 @@ impl Order {
         let scenario = Scenario::parse("scenario", &source).map_err(text)?;
         let progress: Box<dyn FnMut(Time) -> bool> =
             if programs.is_some() { Box::new(|_| true) } else { Box::new(tell_seconds()) };
-        let options = Options { budget: self.budget, spin: self.spin, progress, programs };
+        let Self { budget, spin, wiring, .. } = self;
+        let options = Options { budget, spin, wiring, progress, programs };
         let ended = run(&scenario, &self.folder, options).map_err(text)?;
         keep(&ended, &self.folder).map_err(text)
     }
@@ -84,6 +96,13 @@ fn programs(file: &Path) -> Result<(String, Option<Programs>), String> {
     let command = order["command"].as_array().ok_or("the order has no command")?;
     let command: Vec<String> = command.iter().filter_map(word).collect();
     Ok((scenario, Some(Programs { command, server: word(&order["server"]) })))
+}
+
+/// What hosts' wires are made of: by default veth devices without offload.
+fn wiring(mut words: impl Iterator<Item = String>) -> Option<Wiring> {
+    let wire = words.next().map_or(Some(Wire::default()), |word| Wire::named(&word))?;
+    let offload = words.next().map_or(Some(false), |word| (word == "offload").then_some(true))?;
+    Some(Wiring { wire, offload })
 }
 
 /// Prints the seconds that have passed, one by one.

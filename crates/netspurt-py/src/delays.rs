@@ -115,6 +115,13 @@ impl Delays {
         self.0.notes.clone()
     }
 
+    /// The recording with replies later than `limit_ns` counted as lost.
+    fn lost_after(&self, limit_ns: u64) -> Self {
+        let mut delays = (*self.0).clone();
+        delays.give_up_after(Duration::from_nanos(limit_ns));
+        Self(Arc::new(delays))
+    }
+
     /// How many probes have a row.
     fn __len__(&self) -> usize {
         self.0.probes.len()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,13 @@ app = typer.Typer(
     help="The kernel's TCP on emulated links, in namespaces of its own.",
     no_args_is_help=True,
 )
+
+
+class Wire(StrEnum):
+    """What hosts' wires may be made of."""
+
+    VETH = "veth"
+    TUN = "tun"
 
 
 @app.callback()
@@ -46,6 +54,13 @@ def run(
         float,
         typer.Option(parser=seconds, metavar="SECONDS", help="How late a delivery may be at most."),
     ] = 0.005,
+    wire: Annotated[
+        Wire, typer.Option(help="What the hosts' wires are made of; TUN needs its device node.")
+    ] = Wire.VETH,
+    offload: Annotated[
+        bool,
+        typer.Option("--offload", help="Let TCP hand down many segments at once, as to a card."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Run a scenario in real time; status 1 where the machine was too late for it to count."""
@@ -60,7 +75,9 @@ def run(
         chosen = chosen.set_text(values)
     folder = out or next_free(RUNS, f"{scenario.stem}-live")
     with progress(f"running {scenario.name} live") as update:
-        result = run_live(chosen, folder, budget=budget, progress=update)
+        result = run_live(
+            chosen, folder, budget=budget, wire=wire.value, offload=offload, progress=update
+        )
     live = result.live or {}
     if as_json:
         print_json({**summary(result, folder), "live": live})
@@ -113,6 +130,13 @@ def exec_(
         float,
         typer.Option(parser=seconds, metavar="SECONDS", help="How late a delivery may be at most."),
     ] = 0.005,
+    wire: Annotated[
+        Wire, typer.Option(help="What the hosts' wires are made of; TUN needs its device node.")
+    ] = Wire.VETH,
+    offload: Annotated[
+        bool,
+        typer.Option("--offload", help="Let TCP hand down many segments at once, as to a card."),
+    ] = False,
 ) -> None:
     """Run programs across the path, with the command's exit status; 125 where there is no run.
 
@@ -130,7 +154,15 @@ def exec_(
         chosen = Scenario.for_programs(text, str(scenario), values=values, **ends)
     folder = out or next_free(RUNS, f"{scenario.stem}-exec")
     try:
-        result = run_programs(chosen, folder, command, server=server, budget=budget)
+        result = run_programs(
+            chosen,
+            folder,
+            command,
+            server=server,
+            budget=budget,
+            wire=wire.value,
+            offload=offload,
+        )
     except LiveError as error:
         typer.echo(f"netspurt: {error}", err=True)
         raise typer.Exit(125) from None

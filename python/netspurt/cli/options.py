@@ -74,6 +74,16 @@ Interval = Annotated[
     ),
 ]
 
+LostAfter = Annotated[
+    float | None,
+    typer.Option(
+        "--lost-after",
+        parser=_reader("a time above zero, as 30s or 0.5 is", _interval),
+        metavar="TIME",
+        help="Count replies later than this as lost, as RFC 889 did after 30s.",
+    ),
+]
+
 Column = Annotated[
     list[str] | None,
     typer.Option(

@@ -26,7 +26,7 @@ pub use watch::ProgramsWatch;
 
 use crate::kernel::sysctls;
 use crate::run::LiveError;
-use crate::sandbox::{Host, HostPlan, RouteHints, Sandbox};
+use crate::sandbox::{Host, HostPlan, RouteHints, Sandbox, Wiring};
 use crate::sys;
 
 /// What is to be run.
@@ -74,14 +74,18 @@ impl Pair {
     ///
     /// # Errors
     /// When the kernel refuses something.
-    pub fn make(sandbox: &mut Sandbox, network: &Network) -> Result<Option<Self>, LiveError> {
+    pub fn make(
+        sandbox: &mut Sandbox,
+        network: &Network,
+        wiring: Wiring,
+    ) -> Result<Option<Self>, LiveError> {
         let programs = (0_u32..).zip(&network.ends).find_map(|(end, (what, _))| match what {
             NetworkEnd::Programs(asked) => Some((end, *asked)),
             _ => None,
         });
         let Some((first, asked)) = programs else { return Ok(None) };
         let [from, to] = addresses(&network.names, first);
-        let plans = [(from, to), (to, from)].map(|(own, peer)| plan(&asked, own, peer));
+        let plans = [(from, to), (to, from)].map(|(own, peer)| plan(&asked, own, peer, wiring));
         let hosts = [sandbox.add_host(&plans[0])?, sandbox.add_host(&plans[1])?];
         Ok(Some(Self { first, hosts, plans, asked }))
     }
@@ -93,7 +97,7 @@ pub fn addresses(names: &Names, first: u32) -> [IpAddr; 2] {
     [node_address(flow.from), node_address(flow.to)]
 }
 
-fn plan(asked: &ProgramsEnd, own: IpAddr, peer: IpAddr) -> HostPlan {
+fn plan(asked: &ProgramsEnd, own: IpAddr, peer: IpAddr, wiring: Wiring) -> HostPlan {
     let v4 = |address| match address {
         IpAddr::V4(address) => Some(address),
         IpAddr::V6(_) => None,
@@ -108,6 +112,7 @@ fn plan(asked: &ProgramsEnd, own: IpAddr, peer: IpAddr) -> HostPlan {
             congestion: Some(asked.tcp.congestion),
         },
         sysctls: sysctls(&asked.tcp),
+        wiring,
     }
 }
 

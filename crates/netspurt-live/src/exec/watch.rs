@@ -8,6 +8,7 @@ use netspurt::units::{Duration, Time};
 use super::{Connections, Diag};
 use crate::kernel::{Poll, TcpInfo};
 use crate::labels::Labels;
+use crate::offload::Shape;
 
 /// How often the kernel is asked about lively connections, while packets pass.
 const EVERY: Duration = Duration::from_millis(10);
@@ -62,7 +63,13 @@ impl ProgramsWatch {
     }
 
     /// Labels a packet that the host behind the end `from` sent.
-    pub fn label(&mut self, labels: &mut Labels, from: u32, octets: &[u8]) -> Option<Segment> {
+    pub fn label(
+        &mut self,
+        labels: &mut Labels,
+        from: u32,
+        (octets, shape): (&[u8], Shape),
+        out: &mut Vec<Segment>,
+    ) {
         let side = from & 1;
         let place = self.connections.of(side as usize, octets, self.now);
         if let Some(place) = place {
@@ -73,16 +80,17 @@ impl ProgramsWatch {
                 let info = diags[side as usize].as_ref()?.ask(own, peer)?;
                 Some(TcpInfo { rack: *rack, ..info })
             };
-            let strange = labels.strange;
-            if let Some(segment) = labels.read(end, octets, ask) {
-                return Some(segment);
+            let (strange, known) = (labels.strange, out.len());
+            labels.read_all(end, (octets, shape), ask, out);
+            if out.len() > known {
+                return;
             }
             // It is carried all the same.
             labels.strange = strange;
         }
         let other = labels.other(from, octets);
         self.others += u64::from(other.is_some());
-        other
+        out.extend(other);
     }
 
     /// The end on `side` of the connection numbered `place`.

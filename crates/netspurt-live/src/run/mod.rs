@@ -21,13 +21,14 @@ use netspurt::wire::PcapngWriter;
 
 pub use ledger::Ledger;
 pub use outcome::{LiveRun, Replayed};
-use watcher::{Capture, Watcher};
+use watcher::Capture;
+pub use watcher::Watcher;
 
 use crate::drive::Driver;
 use crate::exec::{Ends, Pair, Programs, Waiting};
 use crate::kernel::{Apps, FlowNotes, Poll, open, sysctls};
 use crate::path::Path;
-use crate::sandbox::{Host, HostPlan, RouteHints, Sandbox, SandboxError};
+use crate::sandbox::{Host, HostPlan, RouteHints, Sandbox, SandboxError, Wiring};
 use crate::sys;
 use crate::wall::WallClock;
 
@@ -63,6 +64,8 @@ pub struct Options {
     /// How long before an appointment the driver looks at the clock again and again; only where
     /// it may run before all others.
     pub spin: Duration,
+    /// What hosts' wires are made of.
+    pub wiring: Wiring,
     /// Told of the time now and then; whether to go on.
     pub progress: Box<dyn FnMut(Time) -> bool>,
     /// What is to run at the ends of the flow of programs.
@@ -94,8 +97,8 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     }
     let network = scenario.network();
     let mut sandbox = Sandbox::enter()?;
-    let mut made = make_ends(&mut sandbox, &network)?;
-    let pair = Pair::make(&mut sandbox, &network)?;
+    let mut made = make_ends(&mut sandbox, &network, options.wiring)?;
+    let pair = Pair::make(&mut sandbox, &network, options.wiring)?;
     let waiting = match (&pair, &options.programs) {
         (Some(pair), Some(programs)) => {
             Some(Waiting::make(programs, pair, &network.names, folder)?)
@@ -138,7 +141,17 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let said = watcher.programs.as_mut().map(|programs| std::mem::take(&mut programs.polls));
     watcher.polled(&said.unwrap_or_default());
     let programs = options.programs.zip(status);
-    let outcome = outcome::Outcome { path, log, notes, profiles, names, wanted, first, programs };
+    let outcome = outcome::Outcome {
+        path,
+        log,
+        notes,
+        profiles,
+        names,
+        wanted,
+        first,
+        wiring: options.wiring,
+        programs,
+    };
     outcome.finish(scenario, watcher, options.budget)
 }
 
@@ -161,7 +174,11 @@ fn keeps_packets(network: &Network) -> bool {
 }
 
 /// Hosts and sockets for the ends that are the kernel's.
-fn make_ends(sandbox: &mut Sandbox, network: &Network) -> Result<Vec<Made>, LiveError> {
+fn make_ends(
+    sandbox: &mut Sandbox,
+    network: &Network,
+    wiring: Wiring,
+) -> Result<Vec<Made>, LiveError> {
     let addresses = Watcher::addresses_of(&network.names);
     let mut made = Vec::new();
     for (end, (what, _)) in (0_u32..).zip(&network.ends) {
@@ -180,6 +197,7 @@ fn make_ends(sandbox: &mut Sandbox, network: &Network) -> Result<Vec<Made>, Live
                 congestion: None,
             },
             sysctls: sysctls(&asked.tcp),
+            wiring,
         };
         let host = sandbox.add_host(&plan)?;
         let listens = asked.task.is_none();
@@ -199,7 +217,7 @@ fn v4(address: SocketAddr) -> Option<Ipv4Addr> {
 }
 
 /// By end: the socket to ask about resends, and whether it finds losses by time.
-type Sockets = Vec<Option<(Arc<OwnedFd>, bool)>>;
+pub type Sockets = Vec<Option<(Arc<OwnedFd>, bool)>>;
 
 /// The applications of the kernel's ends, and their sockets.
 fn applications(made: &mut [Made], names: &Names) -> (Apps, Sockets) {
@@ -221,7 +239,11 @@ fn applications(made: &mut [Made], names: &Names) -> (Apps, Sockets) {
     (apps, sockets)
 }
 
-fn watcher(
+/// What writes a run of `network` down, its captures into `folder`.
+///
+/// # Errors
+/// When a capture cannot be made.
+pub fn watcher(
     network: &Network,
     folder: &FilePath,
     sockets: Sockets,

@@ -21,7 +21,7 @@ use crate::exec::{Counts, Pair, Programs, connections_table};
 use crate::kernel::FlowNotes;
 use crate::lateness::Lateness;
 use crate::path::Path;
-use crate::sandbox::HostPlan;
+use crate::sandbox::{HostPlan, Wiring};
 
 /// Whether the same arrivals, in virtual time, were treated the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +65,7 @@ pub(super) struct Outcome {
     pub(super) first: bool,
     /// Programs, and the status of the first one.
     pub(super) programs: Option<(Programs, i32)>,
+    pub(super) wiring: Wiring,
 }
 
 /// The files of the captures of a network's spied nodes, in their order; none where none are
@@ -103,7 +104,7 @@ pub(super) fn profile(names: &Names, made: &Made) -> Value {
         "profile": tcp.profile.name(),
         "sysctls": sysctls,
         "route": { "initcwnd": tcp.initial_window_segs, "quickack": u8::from(tcp.quick_acks) },
-        "device": { "mtu": tcp.packet_bytes, "offloads": "off" },
+        "device": { "mtu": tcp.packet_bytes, "offloads": if made.plan.wiring.offload { "on" } else { "off" } },
         "socket": {
             "TCP_CONGESTION": tcp.congestion,
             "TCP_NODELAY": u8::from(!tcp.nagle),
@@ -116,7 +117,8 @@ pub(super) fn profile(names: &Names, made: &Made) -> Value {
 pub(super) fn profiles_of_programs(names: &Names, pair: &Pair) -> [Value; 2] {
     let flow = &names.flows[(pair.first / 2) as usize].name;
     [(0, "from"), (1, "to")].map(|(side, called)| {
-        let HostPlan { sysctls, hints, mtu, .. } = &pair.plans[side];
+        let HostPlan { sysctls, hints, mtu, wiring, .. } = &pair.plans[side];
+        let offloads = if wiring.offload { "on" } else { "off" };
         let sysctls: serde_json::Map<String, Value> = sysctls
             .iter()
             .map(|(name, value)| (format!("net.ipv4.{name}"), json!(value)))
@@ -132,7 +134,7 @@ pub(super) fn profiles_of_programs(names: &Names, pair: &Pair) -> [Value; 2] {
                 "quickack": u8::from(hints.quick_acks),
                 "congctl": hints.congestion,
             },
-            "device": { "mtu": mtu, "offloads": "off" },
+            "device": { "mtu": mtu, "offloads": offloads },
             "socket": {},
         })
     })
@@ -408,7 +410,9 @@ impl Outcome {
             .collect();
         json!({
             "valid": valid,
-            "back_end": "veth + AF_PACKET",
+            "back_end": self.wiring.told(),
+            "wire": self.wiring.wire.name(),
+            "offload": self.wiring.offload,
             "kernel": rustix::system::uname().release().to_string_lossy(),
             "real_time": self.first,
             "budget_ns": budget.as_nanos(),

@@ -17,6 +17,7 @@ use crate::drive::Watch;
 use crate::exec::{Ends, ProgramsWatch};
 use crate::kernel::{Poll, TcpInfo};
 use crate::labels::Labels;
+use crate::offload::Shape;
 
 use super::ledger::Ledger;
 
@@ -27,7 +28,7 @@ pub(super) struct Capture {
 }
 
 /// Sees everything and writes it down.
-pub(super) struct Watcher {
+pub struct Watcher {
     pub(super) recorder: Recorder,
     /// By end: what it sends; `None` where both ends of the flow are the simulator's, and of ends
     /// that only receive.
@@ -57,16 +58,22 @@ impl Watcher {
         self.ledgers.get_mut(end as usize)?.as_mut()
     }
 
-    fn read(&mut self, labels: &mut Labels, from: u32, octets: &[u8]) -> Option<Segment> {
+    fn read(
+        &mut self,
+        labels: &mut Labels,
+        from: u32,
+        packet: (&[u8], Shape),
+        out: &mut Vec<Segment>,
+    ) {
         if let Some(programs) = self.programs.as_mut().filter(|programs| programs.first <= from) {
-            return programs.label(labels, from, octets);
+            return programs.label(labels, from, packet, out);
         }
         let ask = || {
             let (socket, rack) = self.sockets[from as usize].as_ref()?;
             let info = TcpInfo::of(socket.as_fd()).ok()?;
             Some(TcpInfo { rack: *rack, ..info })
         };
-        labels.read(from, octets, ask)
+        labels.read_all(from, packet, ask, out);
     }
 
     fn capture(&mut self, at: Time, node: u32, octets: &[u8]) {
@@ -119,12 +126,20 @@ impl Watch for Watcher {
         !self.captures.is_empty()
     }
 
-    fn label(&mut self, labels: &mut Labels, from: u32, octets: &[u8]) -> Option<Segment> {
-        let segment = self.read(labels, from, octets)?;
-        if let Some(ledger) = self.ledger(segment.source()) {
-            ledger.sent(&segment);
+    fn label(
+        &mut self,
+        labels: &mut Labels,
+        from: u32,
+        packet: (&[u8], Shape),
+        out: &mut Vec<Segment>,
+    ) {
+        let known = out.len();
+        self.read(labels, from, packet, out);
+        for segment in &out[known..] {
+            if let Some(ledger) = self.ledger(segment.source()) {
+                ledger.sent(segment);
+            }
         }
-        Some(segment)
     }
 
     fn encode(&mut self, segment: &Segment, out: &mut Vec<u8>) {

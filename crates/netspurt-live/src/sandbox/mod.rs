@@ -6,6 +6,7 @@
 
 mod netlink;
 mod port;
+mod wiring;
 
 use std::fs::{self, File};
 use std::io;
@@ -18,9 +19,10 @@ use rustix::process::{Pid, Signal};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::sys::{self, Unshared};
+use netlink::Netlink;
 pub use netlink::RouteHints;
-use netlink::{Netlink, Wire};
 pub use port::Port;
+pub use wiring::{Wire, Wiring};
 
 /// Why there is no sandbox, or no host in it.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +67,8 @@ pub struct HostPlan {
     pub hints: RouteHints,
     /// Values under `/proc/sys/net/ipv4`.
     pub sysctls: Vec<(&'static str, String)>,
+    /// What its wire is made of.
+    pub wiring: Wiring,
 }
 
 /// The namespaces of one run.
@@ -106,18 +110,30 @@ impl Sandbox {
     /// When the kernel refuses.
     pub fn add_host(&mut self, plan: &HostPlan) -> Result<Host, SandboxError> {
         let namespace = new_namespace().map_err(asked("a network namespace for a host"))?;
-        let name = format!("host{}", self.hosts);
-        self.hosts += 1;
-        let (here, there) = (name.as_str(), Host::DEVICE);
-        let wire = Wire { here, there, namespace: namespace.as_fd(), mtu: plan.mtu };
-        self.netlink.add_wire(&wire).map_err(asked("a pair of veth devices"))?;
-        let device = bare_device(here)?;
-        self.netlink.switch_on(device).map_err(asked("switching a device on"))?;
-        // Of a device that is off, a socket would first report that.
-        let port = Port::open(device).map_err(asked("a socket of packets"))?;
+        let port = match plan.wiring.wire {
+            Wire::Veth => self.pair(plan, namespace.as_fd())?,
+            Wire::Tun => {
+                let make = || Port::tun(Host::DEVICE, plan.wiring.offload, plan.mtu);
+                within(namespace.as_fd(), make)?
+                    .map_err(asked(format!("TUN, {}", sys::TUN_NODE)))?
+            }
+        };
         let host = Host { namespace, port };
         host.within(|| configure(plan))??;
         Ok(host)
+    }
+
+    /// A pair of devices, one in a host's `namespace`, and the port on the one that is here.
+    fn pair(&mut self, plan: &HostPlan, namespace: BorrowedFd<'_>) -> Result<Port, SandboxError> {
+        let name = format!("host{}", self.hosts);
+        self.hosts += 1;
+        let (here, there) = (name.as_str(), Host::DEVICE);
+        let wire = netlink::Wire { here, there, namespace, mtu: plan.mtu };
+        self.netlink.add_wire(&wire).map_err(asked("a pair of veth devices"))?;
+        let device = device(here, plan.wiring.offload)?;
+        self.netlink.switch_on(device).map_err(asked("switching a device on"))?;
+        // Of a device that is off, a socket would first report that.
+        Port::open(device, plan.wiring.offload, plan.mtu).map_err(asked("a socket of packets"))
     }
 }
 
@@ -148,24 +164,38 @@ const OFFLOADS: [(&str, u32); 6] = [
     ("coalescing", 0x2c),
 ];
 
-/// The number of the device called `name`, all of whose help is switched off, so that what
-/// crosses it is what would cross a wire.
-fn bare_device(name: &str) -> Result<u32, SandboxError> {
+/// The number of the device called `name`. Without `offload` all its help is switched off, so
+/// that what crosses it is what would cross a wire; coalescing always is.
+fn device(name: &str, offload: bool) -> Result<u32, SandboxError> {
     let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
     let socket = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None)
         .map_err(|error| asked("a socket")(error.into()))?;
-    for (what, command) in OFFLOADS {
-        sys::set_device_value(socket.as_fd(), name, command, 0)
+    let switched = if offload { &OFFLOADS[OFFLOADS.len() - 1..] } else { &OFFLOADS[..] };
+    for (what, command) in switched {
+        sys::set_device_value(socket.as_fd(), name, *command, 0)
             .map_err(asked(format!("switching off {what}")))?;
     }
     netdevice::name_to_index(&socket, name)
         .map_err(|error| asked("a device's number")(error.into()))
 }
 
+/// The number of a host's device, made ready.
+fn hosts_device(plan: &HostPlan) -> Result<u32, SandboxError> {
+    if plan.wiring.wire == Wire::Veth {
+        return device(Host::DEVICE, plan.wiring.offload);
+    }
+    let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
+    let told = |error: rustix::io::Errno| asked("a device's number")(error.into());
+    let socket =
+        rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None).map_err(told)?;
+    sys::set_mtu(socket.as_fd(), Host::DEVICE, plan.mtu).map_err(asked("a device's MTU"))?;
+    netdevice::name_to_index(&socket, Host::DEVICE).map_err(told)
+}
+
 /// Sets a host up, from inside.
 fn configure(plan: &HostPlan) -> Result<(), SandboxError> {
     const LOOPBACK: u32 = 1;
-    let device = bare_device(Host::DEVICE)?;
+    let device = hosts_device(plan)?;
     // Nothing of it speaks of its own accord.
     let quiet = fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
     if let Err(error) = quiet
@@ -206,15 +236,22 @@ impl Host {
     /// # Errors
     /// When the namespace cannot be entered.
     pub fn within<T: Send>(&self, act: impl FnOnce() -> T + Send) -> Result<T, SandboxError> {
-        let namespace = self.namespace.as_fd();
-        let enter = |namespace: BorrowedFd<'_>| {
-            move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network))
-        };
-        let inside = move || enter(namespace).map(|()| act());
-        let done = thread::scope(|scope| scope.spawn(inside).join());
-        let done = done.map_err(|_| lost_thread()).and_then(|done| done.map_err(io::Error::from));
-        done.map_err(asked("entering a host's namespace"))
+        within(self.namespace.as_fd(), act)
     }
+}
+
+/// Does something in a network namespace, on a thread of its own.
+fn within<T: Send>(
+    namespace: BorrowedFd<'_>,
+    act: impl FnOnce() -> T + Send,
+) -> Result<T, SandboxError> {
+    let enter = |namespace: BorrowedFd<'_>| {
+        move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network))
+    };
+    let inside = move || enter(namespace).map(|()| act());
+    let done = thread::scope(|scope| scope.spawn(inside).join());
+    let done = done.map_err(|_| lost_thread()).and_then(|done| done.map_err(io::Error::from));
+    done.map_err(asked("entering a host's namespace"))
 }
 
 /// Lets this process end with the one numbered `parent`, which started it.

@@ -1,43 +1,115 @@
 //! The end of a host's wire that is here: packets in and out.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
-use crate::sys::{self, Batch};
+use super::wiring::{Wire, Wiring};
+use super::{Host, SandboxError, asked, device};
+use crate::offload::{LONGEST_PREFIX, Shape, VIRTIO_BYTES};
+use crate::sys::{self, Batch, Outbox, Parcel};
 
-/// A socket of packets, bound to a device.
+/// Packets in and out of a device.
 #[derive(Debug)]
 pub struct Port {
-    socket: OwnedFd,
-    device: u32,
+    wiring: Wiring,
+    end: End,
+    /// Octets of the largest packet that is not to be cut.
+    mtu: u16,
+}
+
+#[derive(Debug)]
+enum End {
+    /// A socket of packets, bound to a device.
+    Socket { socket: OwnedFd, device: u32 },
+    /// The file of a TUN device, and what the kernel counts of it.
+    Tun { file: OwnedFd, counts: File },
 }
 
 /// Octets that may wait at a port.
 const ROOM: i32 = 16 << 20;
 
+/// Octets of an Ethernet header.
+const ETHERNET: usize = 14;
+
 impl Port {
-    /// Opens one on the device numbered `device`.
+    /// Opens one on the device numbered `device`, one of a pair.
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn open(device: u32) -> io::Result<Self> {
+    pub fn open(device: u32, offload: bool, mtu: u16) -> io::Result<Self> {
         const IGNORE_OUTGOING: i32 = 23;
+        const VIRTIO_HEADER: i32 = 15;
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket =
-            rustix::net::socket_with(AddressFamily::PACKET, SocketType::DGRAM, flags, None)?;
+        // Only where links have headers do packets come with a `virtio_net_hdr`.
+        let kind = if offload { SocketType::RAW } else { SocketType::DGRAM };
+        let socket = rustix::net::socket_with(AddressFamily::PACKET, kind, flags, None)?;
         let set = |level, name, value| sys::set_option(socket.as_fd(), level, name, value);
         set(libc::SOL_PACKET, IGNORE_OUTGOING, 1)?;
         set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1)?;
-        set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
+        if offload {
+            set(libc::SOL_PACKET, VIRTIO_HEADER, 1)?;
+        }
         for (forced, asked) in
             [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)]
         {
             set(libc::SOL_SOCKET, forced, ROOM).or_else(|_| set(libc::SOL_SOCKET, asked, ROOM))?;
         }
         sys::bind_packets(socket.as_fd(), device)?;
-        Ok(Self { socket, device })
+        let wiring = Wiring { wire: Wire::Veth, offload };
+        Ok(Self { wiring, end: End::Socket { socket, device }, mtu })
+    }
+
+    /// Opens one at the other end of a host's wire, inside of it, for traffic that no TCP sends.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn inside(host: &Host, mtu: u16) -> Result<Self, SandboxError> {
+        host.within(|| {
+            Self::open(device(Host::DEVICE, true)?, false, mtu)
+                .map_err(asked("a socket of packets"))
+        })?
+    }
+
+    /// Makes a TUN device called `name` in the calling thread's namespace.
+    ///
+    /// # Errors
+    /// When its node may not be opened, or the kernel refuses.
+    pub fn tun(name: &str, offload: bool, mtu: u16) -> io::Result<Self> {
+        let file = sys::open_tun(name, offload)?;
+        let counts = File::open("/proc/thread-self/net/dev")?;
+        let wiring = Wiring { wire: Wire::Tun, offload };
+        Ok(Self { wiring, end: End::Tun { file, counts }, mtu })
+    }
+
+    /// Has the kernel stamp what comes; a TUN device has no stamps.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn stamp(&self) -> io::Result<()> {
+        match &self.end {
+            End::Socket { socket, .. } => {
+                sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
+            }
+            End::Tun { .. } => Ok(()),
+        }
+    }
+
+    /// Octets before a packet's IP header.
+    pub const fn prefix_bytes(&self) -> usize {
+        match (self.wiring.offload, self.wiring.wire) {
+            (false, _) => 0,
+            (true, Wire::Tun) => VIRTIO_BYTES,
+            (true, Wire::Veth) => VIRTIO_BYTES + ETHERNET,
+        }
+    }
+
+    /// Octets of room for whatever may come.
+    pub fn room_bytes(&self) -> usize {
+        if self.wiring.offload { LONGEST_PREFIX + (1 << 16) } else { usize::from(self.mtu) + 64 }
     }
 
     /// Takes what waits into `batch`; whether more may wait.
@@ -45,33 +117,90 @@ impl Port {
     /// # Errors
     /// When the kernel refuses.
     pub fn receive(&self, batch: &mut Batch) -> io::Result<bool> {
-        batch.receive(self.socket.as_fd())
+        match &self.end {
+            End::Socket { socket, .. } => batch.receive(socket.as_fd()),
+            End::Tun { file, .. } => batch.read(file.as_fd()),
+        }
+    }
+
+    /// How a packet lies in what was received: what the kernel left to be done, and where its IP
+    /// header is.
+    pub fn shape(&self, received: &[u8]) -> (Shape, usize) {
+        let shape = if self.wiring.offload { Shape::read(received) } else { Shape::WHOLE };
+        (shape, self.prefix_bytes().min(received.len()))
+    }
+
+    /// Writes what goes before a packet of this `shape` with these `headers` into `prefix`, and
+    /// tells how long that is.
+    pub fn write_prefix(
+        &self,
+        shape: Shape,
+        headers: &[u8],
+        prefix: &mut [u8; LONGEST_PREFIX],
+    ) -> usize {
+        if !self.wiring.offload {
+            return 0;
+        }
+        let ahead = self.prefix_bytes() - VIRTIO_BYTES;
+        prefix[..VIRTIO_BYTES].copy_from_slice(&shape.virtio(headers, ahead));
+        if self.wiring.wire == Wire::Veth {
+            let six = headers.first().is_some_and(|octet| octet >> 4 == 6);
+            let kind: [u8; 2] = if six { [0x86, 0xdd] } else { [8, 0] };
+            let ethernet = &mut prefix[VIRTIO_BYTES..];
+            ethernet[..6].copy_from_slice(&sys::HOST_STATION);
+            // Where it comes from: the same, but for the last octet.
+            ethernet[6..12].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
+            ethernet[12..14].copy_from_slice(&kind);
+        }
+        self.prefix_bytes()
     }
 
     /// Sends packets; how many the kernel took.
     ///
     /// # Errors
     /// When it took none.
-    pub fn send(&self, packets: &[&[u8]]) -> io::Result<usize> {
-        sys::send_batch(self.socket.as_fd(), self.device, packets)
+    pub fn send(&self, outbox: &mut Outbox, packets: &[Parcel<'_>]) -> io::Result<usize> {
+        match &self.end {
+            End::Socket { socket, device } => outbox.send(socket.as_fd(), *device, packets),
+            End::Tun { file, .. } => outbox.write(file.as_fd(), packets),
+        }
     }
 
-    /// Packets that found no room here since this was last asked.
+    /// Packets that found no room here: since this was last asked, or, of a TUN device, since it
+    /// was made.
     ///
     /// # Errors
     /// When the kernel refuses.
     pub fn missed(&self) -> io::Result<u32> {
+        let socket = match &self.end {
+            End::Socket { socket, .. } => socket,
+            End::Tun { counts, .. } => return dropped(counts),
+        };
         // `struct tpacket_stats`: packets, drops.
         let mut counts = [0; 8];
         let (level, name) = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
-        sys::read_option(self.socket.as_fd(), level, name, &mut counts)?;
+        sys::read_option(socket.as_fd(), level, name, &mut counts)?;
         let [.., a, b, c, d] = counts;
         Ok(u32::from_ne_bytes([a, b, c, d]))
     }
 }
 
+/// Packets that found a host's one device full, from the kernel's table of devices.
+fn dropped(counts: &File) -> io::Result<u32> {
+    let mut text = [0; 4096];
+    let length = counts.read_at(&mut text, 0)?;
+    let text = String::from_utf8_lossy(&text[..length]).into_owned();
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("eth0:"));
+    // Eight numbers of what came in, then octets, packets, errors, drops of what went out.
+    let count = line.and_then(|line| line.split_whitespace().nth(11));
+    count.and_then(|count| count.parse().ok()).ok_or_else(|| io::Error::other("no counts of eth0"))
+}
+
 impl AsFd for Port {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        match &self.end {
+            End::Socket { socket, .. } => socket.as_fd(),
+            End::Tun { file, .. } => file.as_fd(),
+        }
     }
 }

@@ -1,17 +1,12 @@
-//! Many packets in one call (`recvmmsg`, `sendmmsg`).
+//! Many packets in one call (`recvmmsg`): places prepared once, used again and again.
 
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
-use super::device_address;
-
 /// Packets in a batch.
-const BATCH: usize = 64;
-
-/// Octets of a packet: the longest there is.
-const ROOM: usize = 1 << 16;
+pub const BATCH: usize = 64;
 
 /// Octets of what the kernel says beside a packet: a time stamp, with its header.
 const BESIDE: usize = 64;
@@ -23,8 +18,11 @@ struct Beside([u8; BESIDE]);
 
 /// Room for the packets of one call.
 pub struct Batch {
-    rooms: Vec<u8>,
+    rooms: Vec<Vec<u8>>,
     beside: Vec<Beside>,
+    /// Lead to `rooms` and `beside`, which stay where they are on the heap.
+    places: Vec<libc::iovec>,
+    messages: Vec<libc::mmsghdr>,
     /// Octets and stamp of each packet received.
     got: Vec<(usize, Option<u64>)>,
 }
@@ -34,66 +32,115 @@ pub struct Batch {
 pub struct Received<'a> {
     /// The kernel's stamp, in nanoseconds since 1970, where it set one.
     pub unix_ns: Option<u64>,
-    /// The packet, from its IP header on.
+    /// What came, cut off where the room ended.
     pub bytes: &'a [u8],
 }
 
-impl Default for Batch {
-    fn default() -> Self {
-        Self {
-            rooms: vec![0; BATCH * ROOM],
-            beside: vec![Beside([0; BESIDE]); BATCH],
-            got: Vec::with_capacity(BATCH),
-        }
-    }
-}
-
 impl Batch {
-    /// Takes what waits at a socket, without waiting for more; whether the batch was filled, so
-    /// that more may wait.
-    ///
-    /// # Errors
-    /// When the kernel refuses; that nothing waits is no error.
-    pub fn receive(&mut self, fd: BorrowedFd<'_>) -> io::Result<bool> {
-        self.got.clear();
-        let (mut places, mut messages) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
-        for room in self.rooms.chunks_exact_mut(ROOM) {
-            places.push(libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: ROOM });
-        }
-        for (place, beside) in places.iter_mut().zip(&mut self.beside) {
+    /// A batch of packets of `room_bytes` octets at most.
+    pub fn new(room_bytes: usize) -> Self {
+        let mut rooms = vec![vec![0; room_bytes]; BATCH];
+        let mut beside = vec![Beside([0; BESIDE]); BATCH];
+        let place = |room: &mut Vec<u8>| libc::iovec {
+            iov_base: room.as_mut_ptr().cast(),
+            iov_len: room.len(),
+        };
+        let mut places: Vec<libc::iovec> = rooms.iter_mut().map(place).collect();
+        let message = |(place, beside): (&mut libc::iovec, &mut Beside)| {
             // SAFETY: zeros are a valid `mmsghdr`.
             let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
             message.msg_hdr.msg_iov = place;
             message.msg_hdr.msg_iovlen = 1;
             message.msg_hdr.msg_control = beside.0.as_mut_ptr().cast();
             message.msg_hdr.msg_controllen = BESIDE as _;
-            messages.push(message);
+            message
+        };
+        let messages = places.iter_mut().zip(&mut beside).map(message).collect();
+        Self { rooms, beside, places, messages, got: Vec::with_capacity(BATCH) }
+    }
+
+    /// Takes what waits at a socket, without waiting for more; whether the batch was filled, so
+    /// that more may wait.
+    ///
+    /// # Errors
+    /// When the kernel refuses; that nothing waits is no error.
+    pub fn receive(&mut self, fd: BorrowedFd<'_>) -> io::Result<bool> {
+        // The kernel wrote how much of it there was.
+        for (message, beside) in self.messages.iter_mut().zip(&mut self.beside) {
+            message.msg_hdr.msg_control = beside.0.as_mut_ptr().cast();
+            message.msg_hdr.msg_controllen = BESIDE as _;
         }
-        // SAFETY: every pointer in `messages` leads to memory of the stated size that `self` or
-        // `places` own, and that nothing else touches during the call.
+        self.got.clear();
+        // SAFETY: every pointer in `messages` leads to memory of the stated size that `self` owns
+        // and that nothing else touches during the call; neither the vectors nor the rooms have
+        // been resized since the pointers were taken, but by `exchange`, which takes them anew.
         let count = unsafe {
             let (fd, flags) = (fd.as_raw_fd(), libc::MSG_DONTWAIT);
-            libc::recvmmsg(fd, messages.as_mut_ptr(), BATCH as u32, flags, ptr::null_mut())
+            libc::recvmmsg(fd, self.messages.as_mut_ptr(), BATCH as u32, flags, ptr::null_mut())
         };
         let Ok(count) = usize::try_from(count) else {
-            let error = io::Error::last_os_error();
-            return if error.kind() == io::ErrorKind::WouldBlock { Ok(false) } else { Err(error) };
+            return nothing(io::Error::last_os_error());
         };
-        for message in &messages[..count] {
-            let length = (message.msg_len as usize).min(ROOM);
+        for message in &self.messages[..count] {
+            let length = (message.msg_len as usize).min(self.rooms[0].len());
             self.got.push((length, stamp(&message.msg_hdr)));
         }
         Ok(count == BATCH)
     }
 
-    /// What the last call received, in order.
-    pub fn received(&self) -> impl Iterator<Item = Received<'_>> {
-        let rooms = self.rooms.chunks_exact(ROOM);
-        rooms.zip(&self.got).map(|(room, (length, unix_ns))| Received {
-            unix_ns: *unix_ns,
-            bytes: &room[..*length],
-        })
+    /// Takes what waits at a device that gives one packet a call; whether the batch was filled.
+    ///
+    /// # Errors
+    /// When the kernel refuses; that nothing waits is no error.
+    pub fn read(&mut self, fd: BorrowedFd<'_>) -> io::Result<bool> {
+        self.got.clear();
+        for room in &mut self.rooms {
+            match rustix::io::read(fd, &mut room[..]) {
+                Ok(length) => self.got.push((length, None)),
+                Err(error) => return nothing(error.into()),
+            }
+        }
+        Ok(true)
     }
+
+    /// Octets of a packet at most.
+    pub fn room_bytes(&self) -> usize {
+        self.rooms[0].len()
+    }
+
+    /// How many packets the last call took.
+    pub fn len(&self) -> usize {
+        self.got.len()
+    }
+
+    /// Whether it took none.
+    pub fn is_empty(&self) -> bool {
+        self.got.is_empty()
+    }
+
+    /// One of them.
+    ///
+    /// # Panics
+    /// When there were not so many.
+    pub fn packet(&self, index: usize) -> Received<'_> {
+        let (length, unix_ns) = self.got[index];
+        Received { unix_ns, bytes: &self.rooms[index][..length] }
+    }
+
+    /// Exchanges the room of a packet, with all that is in it, for another of the same size.
+    ///
+    /// # Panics
+    /// When it is of another size.
+    pub fn exchange(&mut self, index: usize, room: &mut Vec<u8>) {
+        assert_eq!(room.len(), self.rooms[index].len(), "all rooms are of one size");
+        mem::swap(&mut self.rooms[index], room);
+        self.places[index].iov_base = self.rooms[index].as_mut_ptr().cast();
+    }
+}
+
+/// That nothing waits is no error.
+fn nothing(error: io::Error) -> io::Result<bool> {
+    if error.kind() == io::ErrorKind::WouldBlock { Ok(false) } else { Err(error) }
 }
 
 /// The time stamp beside a packet (`SO_TIMESTAMPNS`).
@@ -112,45 +159,4 @@ fn stamp(header: &libc::msghdr) -> Option<u64> {
         }
     }
     None
-}
-
-/// Sends packets out of the device numbered `device`, all or as many as the kernel takes; how
-/// many it took.
-///
-/// # Errors
-/// When it takes none.
-pub fn send_batch(fd: BorrowedFd<'_>, device: u32, packets: &[&[u8]]) -> io::Result<usize> {
-    let packets = &packets[..packets.len().min(BATCH)];
-    let addresses: Vec<libc::sockaddr_ll> = packets
-        .iter()
-        .map(|packet| {
-            let six = packet.first().is_some_and(|octet| octet >> 4 == 6);
-            let protocol = if six { libc::ETH_P_IPV6 } else { libc::ETH_P_IP };
-            device_address(device, protocol as u16)
-        })
-        .collect();
-    let mut places: Vec<libc::iovec> = packets
-        .iter()
-        .map(|packet| libc::iovec {
-            iov_base: packet.as_ptr().cast_mut().cast(),
-            iov_len: packet.len(),
-        })
-        .collect();
-    let mut messages = Vec::with_capacity(packets.len());
-    for (place, address) in places.iter_mut().zip(&addresses) {
-        // SAFETY: zeros are a valid `mmsghdr`.
-        let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
-        message.msg_hdr.msg_name = ptr::from_ref(address).cast_mut().cast();
-        message.msg_hdr.msg_namelen = mem::size_of_val(address) as u32;
-        message.msg_hdr.msg_iov = place;
-        message.msg_hdr.msg_iovlen = 1;
-        messages.push(message);
-    }
-    // SAFETY: every pointer in `messages` leads to memory of the stated size that outlives the
-    // call, and sending only reads it.
-    let count = unsafe {
-        let length = messages.len() as u32;
-        libc::sendmmsg(fd.as_raw_fd(), messages.as_mut_ptr(), length, libc::MSG_DONTWAIT)
-    };
-    usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }

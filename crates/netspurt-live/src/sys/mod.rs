@@ -6,12 +6,16 @@
 #![expect(unsafe_code, reason = "system calls without a safe wrapper")]
 
 mod batch;
+mod outbox;
+mod tun;
 
 use std::io;
 use std::mem;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-pub use batch::{Batch, Received, send_batch};
+pub use batch::{BATCH, Batch, Received};
+pub use outbox::{Outbox, Parcel};
+pub use tun::{TUN_NODE, open_tun};
 
 /// What a namespace of its own is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +129,30 @@ pub fn bind_packets(fd: BorrowedFd<'_>, device: u32) -> io::Result<()> {
     checked(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) })
 }
 
+/// A request about the device called `name`.
+fn about(name: &str) -> io::Result<libc::ifreq> {
+    // SAFETY: zeros are a valid `ifreq`.
+    let mut request: libc::ifreq = unsafe { mem::zeroed() };
+    if name.len() >= request.ifr_name.len() {
+        return Err(io::Error::from_raw_os_error(libc::ENAMETOOLONG));
+    }
+    for (place, octet) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *place = octet.cast_signed();
+    }
+    Ok(request)
+}
+
+/// Sets the octets of the largest packet of a network device.
+///
+/// # Errors
+/// When the kernel refuses, or the name is too long.
+pub fn set_mtu(fd: BorrowedFd<'_>, device: &str, mtu: u16) -> io::Result<()> {
+    let mut request = about(device)?;
+    request.ifr_ifru.ifru_mtu = mtu.into();
+    // SAFETY: `request` outlives the call.
+    checked(unsafe { libc::ioctl(fd.as_raw_fd(), libc::SIOCSIFMTU as _, &raw mut request) })
+}
+
 /// Sets a value of a network device through the old ethtool interface, as `command` names it.
 ///
 /// # Errors
@@ -142,14 +170,7 @@ pub fn set_device_value(
         command: u32,
         value: u32,
     }
-    // SAFETY: zeros are a valid `ifreq`.
-    let mut request: libc::ifreq = unsafe { mem::zeroed() };
-    if device.len() >= request.ifr_name.len() {
-        return Err(io::Error::from_raw_os_error(libc::ENAMETOOLONG));
-    }
-    for (place, octet) in request.ifr_name.iter_mut().zip(device.bytes()) {
-        *place = octet.cast_signed();
-    }
+    let mut request = about(device)?;
     let mut body = Value { command, value };
     request.ifr_ifru.ifru_data = (&raw mut body).cast();
     // SAFETY: `request` and the `body` it points to outlive the call.
@@ -167,4 +188,23 @@ pub fn run_first(priority: i32) -> io::Result<()> {
         parameters.sched_priority = priority;
         checked(libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters))
     }
+}
+
+/// Makes a map of BPF and lets it go: whether the calling process may.
+///
+/// # Errors
+/// When it may not, or the kernel has none.
+pub fn try_bpf() -> io::Result<()> {
+    const MAKE_MAP: libc::c_int = 0;
+    const ARRAY: u32 = 2;
+    // Kind, octets of a key and of a value, entries, flags: the beginning of `union bpf_attr`.
+    let asked: [u32; 5] = [ARRAY, 4, 4, 1, 0];
+    // SAFETY: `asked` outlives the call, which reads as many octets as it is told.
+    let fd =
+        unsafe { libc::syscall(libc::SYS_bpf, MAKE_MAP, asked.as_ptr(), mem::size_of_val(&asked)) };
+    let fd = i32::try_from(fd).unwrap_or(-1);
+    checked(fd)?;
+    // SAFETY: the kernel has just given it, and nothing else knows it.
+    drop(unsafe { OwnedFd::from_raw_fd(fd) });
+    Ok(())
 }

@@ -50,8 +50,14 @@ impl Drop for Folder {
 
 /// A run that has been started; as the user numbered `user`, if given.
 pub fn start(scenario: &str, folder: &Path, user: Option<u32>) -> Child {
+    start_on(&[], scenario, folder, user)
+}
+
+/// The same with hosts' wires made of what `wiring` says.
+pub fn start_on(wiring: &[&str], scenario: &str, folder: &Path, user: Option<u32>) -> Child {
     let mut command = Command::new(PROGRAM);
     command.arg(std::process::id().to_string()).arg(folder).args(["10000000000", "0"]);
+    command.args(wiring);
     if let Some(user) = user {
         command.uid(user).gid(user);
     }
@@ -73,7 +79,8 @@ pub fn start_programs(
     let told = json!({ "scenario": scenario, "command": command, "server": server });
     fs::write(&order, told.to_string()).unwrap();
     let mut run = Command::new(PROGRAM);
-    run.arg(std::process::id().to_string()).arg(folder).args(["10000000000", "0"]).arg(order);
+    run.arg(std::process::id().to_string()).arg(folder).args(["10000000000", "0"]);
+    run.arg(format!("order:{}", order.display()));
     if let Some(user) = user {
         run.uid(user).gid(user);
     }
@@ -89,11 +96,12 @@ pub fn has(program: &str) -> bool {
     found
 }
 
-/// Waits for a run; `None`, said loudly, where the machine has no namespaces to give.
+/// Waits for a run; `None`, said loudly, where the machine has no namespaces to give, or no TUN
+/// devices to this user.
 pub fn finish(child: Child) -> Option<()> {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if said.starts_with("no namespaces") {
+    if said.starts_with("no namespaces") || said.starts_with("TUN, ") {
         eprintln!("SKIPPED: {}", said.trim());
         return None;
     }

@@ -221,7 +221,7 @@ fn alien(content: &str) -> ReadError {
     let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
     ReadError::new(
         format!("no recording of delays that is known here; it begins with `{shown}`"),
-        format!("looked for {}; name the format if it is one of these", names.join(", ")),
+        format!("looked for {}; if it is one of these, say `--format NAME`; of a table, `--column rtt=NAME`", names.join(", ")),
     )
     .at(line)
 }

@@ -21,6 +21,7 @@ mod qlog;
 mod reading;
 mod scamper;
 mod series;
+mod slots;
 mod smoothed;
 mod ss;
 mod table;

@@ -19,6 +19,7 @@ use super::link_plan::{LinkName, WAYS, both_ways};
 use super::link_spec::LinkSpec;
 use super::names;
 use super::number::Whole;
+use super::rfc_switches::contradiction;
 use super::spec::{DumbbellSpec, PathSpec, RouteSpec, Spec, TableName};
 use super::tree::entry;
 use super::volleys_plan::volleys;
@@ -471,7 +472,12 @@ fn planned_end(name: &str, flow: &FlowSpec, word: EndpointWord) -> Result<Planne
         let problem = Problem::at(["flows", name, "profile"], "`linux-default` is the kernel's");
         return Err(problem.fix("`linux-6`, or `endpoint = \"kernel\"` in a live run"));
     }
-    connection(name, flow.profile, &flow.tcp).map(PlannedEnd::Model)
+    let tcp = connection(name, flow.profile, &flow.tcp)?;
+    let wrong = match &tcp {
+        TcpConfig::Rfc(config) => contradiction(name, config),
+        TcpConfig::Ns(_) => None,
+    };
+    wrong.map_or(Ok(PlannedEnd::Model(tcp)), Err)
 }
 
 fn plan_volleys(spec: &Spec, net: &Net<'_>, flows: &mut Vec<PlannedFlow>) -> Result<(), Problem> {

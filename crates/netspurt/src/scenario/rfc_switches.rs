@@ -11,6 +11,7 @@ use crate::tcp::{
     DelayedAck, Recovery, Restart, RfcConfig, Sampling, SfrConfig, SfrResponse, TcpConfig, Undo,
 };
 use crate::units::{ByteCount, Duration, SegmentCount};
+use crate::wire::TIMESTAMPS_BYTES;
 
 use super::error::Problem;
 use super::flow_plan::{HEADER_BYTES, clock, packet_bytes, problem};
@@ -243,7 +244,46 @@ pub(super) fn rfc_connection(
     congestion(name, tcp, &mut config)?;
     options(tcp, &mut config);
     timers(name, tcp, &mut config)?;
+    leaves_a_payload(name, &config)?;
     Ok(TcpConfig::Rfc(config))
+}
+
+/// Switches of flow `name` that cannot do together what they say.
+pub(super) fn contradiction(name: &str, config: &RfcConfig) -> Option<Problem> {
+    if config.recovery.needs_sack() && !config.sack {
+        let word = match config.recovery {
+            Recovery::Rack => "rack",
+            Recovery::Fack => "fack",
+            _ => "sack",
+        };
+        let message = format!("`recovery = \"{word}\"` goes by SACK, which is off");
+        let fix = "`recovery = \"newreno\"`, or leave `sack` on";
+        return Some(problem(name, "sack", message).also(["flows", name, "tcp"]).fix(fix));
+    }
+    if config.sampling == Sampling::Timestamps && !config.timestamps {
+        let message = "round trips are to be told by time stamps, which are off";
+        let fix = "`timestamps = true`, or `sampling = \"each-ack\"`";
+        return Some(problem(name, "rto", message).fix(fix));
+    }
+    match config.acks {
+        DelayedAck::Adaptive { min, max } if max < min => {
+            let message = "`at_most` is less than `delayed`, the least wait";
+            Some(problem(name, "acks", message).fix(format!("from `{min}`")))
+        }
+        _ => None,
+    }
+}
+
+/// A packet takes an octet of payload behind the time stamps.
+fn leaves_a_payload(name: &str, config: &RfcConfig) -> Result<(), Problem> {
+    if config.timestamps && config.mss <= TIMESTAMPS_BYTES {
+        let (size, least) = (config.mss + HEADER_BYTES, HEADER_BYTES + TIMESTAMPS_BYTES + 1);
+        let message = format!("a packet of {size} B has no room for time stamps and a payload");
+        return Err(problem(name, "packet_size", message)
+            .also(["flows", name, "tcp", "timestamps"])
+            .fix(format!("{least} B at least, or `timestamps = false`")));
+    }
+    Ok(())
 }
 
 fn windows(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Problem> {

@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use sha2::{Digest, Sha256};
 use toml::{Table, Value};
 
@@ -107,6 +107,7 @@ impl Sweep {
         let axes = sweep.over.iter().map(|(name, axis)| Axis::new(name, axis));
         let axes: Vec<Axis> = axes.collect::<Result<_, _>>().map_err(blamed)?;
         too_many(&axes, sweep).map_err(blamed)?;
+        overwritten(&axes).map_err(blamed)?;
         let single = document.clone().without_sweep();
         let base = single.table()?;
         let made = Self {
@@ -197,20 +198,16 @@ impl Sweep {
         }
     }
 
-    /// A case's seed. It comes from what the case is called, so neither order nor threads change
-    /// it: from its place among the runs of its combination, and, where runs are not paired, from
-    /// its labels.
+    /// A case's seed. It comes from what the case is, so neither order nor threads change it: from
+    /// its place among the runs of its combination, and, where runs are not paired, from the
+    /// values that are set, whatever they are called (of listed scenarios: from their labels).
     pub fn seed(&self, case: u64) -> u64 {
         let combination = case / self.seeds;
-        let (base, mut key) = match &self.source {
-            Source::Grid { seed, .. } => (*seed, String::new()),
-            Source::Listed(cases) => (cases[at(combination)].1.seed(), String::new()),
+        let base = match &self.source {
+            Source::Grid { seed, .. } => *seed,
+            Source::Listed(cases) => cases[at(combination)].1.seed(),
         };
-        if !self.paired {
-            for (name, label) in self.names.iter().zip(self.labels(combination)) {
-                let _ = write!(key, "{}:{name}={label}\0", name.len());
-            }
-        }
+        let mut key = if self.paired { String::new() } else { self.key(combination) };
         let _ = write!(key, "{}", case % self.seeds + 1);
         let hash = Sha256::new()
             .chain_update(DERIVATION)
@@ -220,6 +217,26 @@ impl Sweep {
         let mut first = [0; 8];
         first.copy_from_slice(&hash[..8]);
         u64::from_le_bytes(first) >> 1
+    }
+
+    /// What tells a combination from others, in an order that is nobody's choice.
+    fn key(&self, combination: u64) -> String {
+        let mut parts: Vec<(String, String)> = match &self.source {
+            Source::Grid { axes, .. } => points(axes, combination)
+                .iter()
+                .flat_map(|point| &point.settings)
+                .map(|setting| (path_keys(setting).join("\0"), setting.value.to_string()))
+                .collect(),
+            Source::Listed(cases) => {
+                let labels = cases[at(combination)].0.iter().map(ToString::to_string);
+                self.names.iter().cloned().zip(labels).collect()
+            }
+        };
+        parts.sort_unstable();
+        parts.iter().fold(String::new(), |mut key, (name, value)| {
+            let _ = write!(key, "{}:{name}={}:{value}\0", name.len(), value.len());
+            key
+        })
     }
 
     /// The combination numbered so, read once for all its seeds.
@@ -267,13 +284,17 @@ impl Sweep {
             Source::Grid { base, seed, axes, .. } => {
                 let _ = write!(told, "{seed}\0{base}\0");
                 for axis in axes {
-                    let _ = write!(told, "{}\0", axis.name);
-                    for setting in axis.points.iter().flat_map(|point| &point.settings) {
-                        let _ = write!(told, "{}={}\0", setting.path, setting.value);
+                    let _ = write!(told, "{} {:?}\0", axis.points.len(), axis.name);
+                    for Point { label, settings, .. } in &axis.points {
+                        let _ = write!(told, "{label:?} {}\0", settings.len());
+                        for setting in settings {
+                            let _ = write!(told, "{:?}={}\0", setting.path, setting.value);
+                        }
                     }
                 }
             }
             Source::Listed(cases) => {
+                let _ = write!(told, "{:?}\0", self.names);
                 for (labels, scenario) in cases {
                     let _ = write!(told, "{labels:?}\0{}\0", scenario.resolved());
                 }
@@ -310,6 +331,27 @@ fn too_many(axes: &[Axis], sweep: &SweepSpec) -> Result<(), Problem> {
     }
     let message = format!("{cases} cases, and {MOST} are the most");
     Err(Problem::at(["sweep"], message).fix("fewer values or fewer seeds"))
+}
+
+/// What one axis sets and a later one sets again, so that the first varied nothing.
+fn overwritten(axes: &[Axis]) -> Result<(), Problem> {
+    let mut before: IndexMap<Vec<String>, &str> = IndexMap::new();
+    for axis in axes {
+        let settings = || axis.points.iter().flat_map(|point| &point.settings);
+        let mut tried = IndexSet::new();
+        for setting in settings().filter(|setting| tried.insert(&setting.path)) {
+            let keys = path_keys(setting);
+            let Some((_, first)) = before.iter().find(|(other, _)| other.starts_with(&keys)) else {
+                continue;
+            };
+            let message = format!("`{first}` varies `{}` already", setting.path);
+            let mut problem = Problem::at([], message);
+            problem.path.clone_from(&setting.place);
+            return Err(problem.fix("another path; or `sets`, where values go together"));
+        }
+        before.extend(settings().map(|setting| (path_keys(setting), &*axis.name)));
+    }
+    Ok(())
 }
 
 /// What is wrong with a point by itself: a path that leads nowhere, a value that is none there.

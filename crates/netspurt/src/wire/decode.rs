@@ -252,11 +252,25 @@ fn pseudo(ip: &Ip) -> u64 {
     addresses[0] + addresses[1] + u64::from(TCP) + (ip.tcp.1 - ip.tcp.0) as u64
 }
 
-/// The sum of the 16-bit words of `bytes`, the last filled up with a zero (RFC 1071 §1).
-pub(super) fn sum(bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<2>();
-    let last = rest.first().map_or(0, |last| u64::from(*last) << 8);
-    words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum::<u64>() + last
+/// The sum of the 16-bit words of `bytes`, the last filled up with a zero, as one word: what
+/// exceeds it is added to it again (RFC 1071 §1).
+///
+/// ```
+/// assert_eq!(netspurt::wire::sum(&[0xff, 0xff, 0, 2, 1]), 0x0102);
+/// ```
+pub fn sum(bytes: &[u8]) -> u64 {
+    // The order of octets in a word does not matter until the end (RFC 1071 §2, B), nor how many
+    // words are added at once.
+    let (words, rest) = bytes.as_chunks::<4>();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    let many: u64 = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();
+    let mut sum = many + u64::from(u32::from_ne_bytes(last));
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    let word = u16::try_from(sum).unwrap_or(0);
+    u16::from_be_bytes(word.to_ne_bytes()).into()
 }
 
 /// The checksum over `bytes` and a sum `before` them: zero where the bytes hold the right one.

@@ -10,7 +10,7 @@ mod pcapng;
 mod tests;
 
 pub use cut::{cut, set_ecn};
-pub use decode::{Checks, DecodeError, Decoded, Fault, decode};
+pub use decode::{Checks, DecodeError, Decoded, Fault, decode, sum};
 pub use encode::{Packet, encode};
 pub use icmp::{EchoPacket, encode_echo};
 pub use options::{

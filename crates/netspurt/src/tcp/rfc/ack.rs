@@ -61,13 +61,15 @@ impl Tcb {
             return false;
         }
         if ack < self.una {
-            // RFC 5961 §5.2: one older than any window is not the peer's.
-            let known = ack + self.peer_window_max >= self.una;
-            self.rx.need = if known { self.rx.need } else { AckNeed::Now };
-            return known;
+            return self.on_old_ack(segment, ack, cx);
         }
         self.nxt = self.nxt.max(ack);
         let window_moved = self.update_window(segment, ack);
+        self.probes_unanswered = 0;
+        if self.peer_window == 0 {
+            // RFC 9293 §3.8.6.1: who acknowledges with a closed window is still there.
+            self.retries = 0;
+        }
         if self.board.is_empty() && ack == self.una && segment.sack().is_empty() {
             // Data for an end that has nothing outstanding: no news.
             return true;
@@ -97,6 +99,25 @@ impl Tcb {
         true
     }
 
+    /// An ACK that a later one overtook: of it, blocks alone are news. One older than any window
+    /// is not the peer's (RFC 5961 §5.2).
+    fn on_old_ack(&mut self, segment: &Segment, ack: u64, cx: &mut Context<'_>) -> bool {
+        if ack + self.peer_window_max < self.una {
+            self.rx.need = AckNeed::Now;
+            return false;
+        }
+        if self.uses_sack() && !segment.sack().is_empty() && !self.board.is_empty() {
+            let (pipe_before, lost_before) = (self.pipe(), self.board.lost());
+            let mut news = self.take_news(segment, ack, cx.now);
+            news.duplicate = news.sacked > 0;
+            self.take_duplicate_report(&news);
+            self.react(&news, cx);
+            let lost = self.board.lost().saturating_sub(lost_before);
+            self.steer(&news, pipe_before, lost, cx);
+        }
+        true
+    }
+
     /// Takes the peer's window; whether it changed (RFC 9293 §3.10.7.4).
     fn update_window(&mut self, segment: &Segment, ack: u64) -> bool {
         let seq = self.rx.octet(segment.seq);
@@ -113,7 +134,8 @@ impl Tcb {
 
     fn take_news(&mut self, segment: &Segment, ack: u64, now: Time) -> News {
         let is_sampled = self.delivery.is_sampled;
-        let mut news = News { acked: ack - self.una, is_sampled, ..News::default() };
+        let acked = ack.saturating_sub(self.una);
+        let mut news = News { acked, is_sampled, ..News::default() };
         news.echo = segment.timestamps().filter(|_| self.agreed.timestamps).map(|s| s.ecr);
         let echo = news.echo;
         // The echo of a copy sent before this one tells that this one was not needed.
@@ -134,7 +156,7 @@ impl Tcb {
             }
             rack.arrived(sent, now, min_rtt, early(sent));
         });
-        self.una = ack;
+        self.una = self.una.max(ack);
         let blocks = self.blocks(segment, ack, &mut news);
         let (board, rack) = (&mut self.board, &mut self.rack);
         let sacked_before = board.sacked();
@@ -172,7 +194,7 @@ impl Tcb {
             };
             if place == 0 && (right <= ack || all.get(1).is_some_and(within)) {
                 news.dsack = Some((left, right));
-            } else if left >= ack && self.uses_sack() {
+            } else if left >= self.una && self.uses_sack() {
                 found[place] = Some((left, right));
             }
         }
@@ -305,7 +327,7 @@ impl Tcb {
         let Some(oldest) = self.board.front().map(|oldest| oldest.at) else {
             return self.timer.stop();
         };
-        let few = self.segs(self.flight()) < 4 && self.unsent() == 0;
+        let few = self.board.len() < 4 && self.unsent() == 0;
         let from_oldest = match self.config.restart {
             Restart::OnAck => false,
             Restart::PerSegment => true,

@@ -94,13 +94,14 @@ impl Tcb {
     /// the retransmission timer would fire at the latest.
     pub(super) fn arm_tlp(&mut self, now: Time) {
         self.deadlines.tlp = Time::NEVER;
-        let quiet = matches!(self.repair.phase, Phase::Open | Phase::Cwr);
+        let calm = matches!(self.repair.phase, Phase::Open | Phase::Cwr);
+        let quiet = calm && is_idle(self.deadlines.reorder);
         let able = self.config.tlp && self.uses_sack() && quiet && self.board.sacked() == 0;
         if !able || self.board.is_empty() || self.probe.end_seq.is_some() || self.una == 0 {
             return;
         }
         let wait = match self.srtt {
-            Some(srtt) if self.segs(self.flight()) <= 1 => srtt * 2 + self.config.max_ack_delay,
+            Some(srtt) if self.board.len() <= 1 => srtt * 2 + self.config.max_ack_delay,
             Some(srtt) => srtt * 2 + self.config.timer_slack,
             None => PTO_INITIAL,
         };
@@ -115,8 +116,7 @@ impl Tcb {
             return;
         }
         let data = self.end.saturating_sub(self.nxt).min(self.smss);
-        let room = (self.una + self.peer_window).saturating_sub(self.nxt);
-        let fresh = data > 0 && data <= room;
+        let fresh = data > 0 && data <= self.room();
         if fresh {
             self.send_fresh(data, cx);
         } else {
@@ -240,6 +240,10 @@ impl Tcb {
             self.send_fresh(room.min(self.smss), cx);
             return;
         }
+        if self.probes_unanswered >= self.config.retries.max(1) {
+            return self.fail(Failure::TimedOut);
+        }
+        self.probes_unanswered += 1;
         self.persist_backoff += 1;
         self.send_window_probe(cx);
         self.arm_persist(cx.now);

@@ -62,6 +62,7 @@ pub(super) struct Board {
     /// Octets reported as arrived.
     arrived: Ranges,
     sacked: u64,
+    sacked_segs: usize,
     lost: u64,
     resent: u64,
     /// Octets that are lost and not sent again.
@@ -88,6 +89,11 @@ impl Board {
 
     pub(super) fn sacked(&self) -> u64 {
         self.sacked
+    }
+
+    /// Segments reported as arrived.
+    pub(super) fn sacked_segs(&self) -> usize {
+        self.sacked_segs
     }
 
     pub(super) fn lost(&self) -> u64 {
@@ -152,6 +158,7 @@ impl Board {
                 let gone = *front;
                 self.segs.pop_front();
                 self.uncount(&gone);
+                self.sacked_segs -= usize::from(gone.sacked);
             } else {
                 if front.seq < ack {
                     let mut part = *front;
@@ -217,6 +224,7 @@ impl Board {
                 covered(&sent);
                 self.uncount(&sent);
                 self.sacked += sent.len();
+                self.sacked_segs += 1;
                 let sent = &mut self.segs[place];
                 (sent.sacked, sent.lost, sent.resent) = (true, None, false);
             }
@@ -283,7 +291,7 @@ impl Board {
         for sent in &mut self.segs {
             sent.sacked = false;
         }
-        self.sacked = 0;
+        (self.sacked, self.sacked_segs) = (0, 0);
         self.arrived.clear();
     }
 

@@ -173,9 +173,10 @@ pub enum Undo {
 }
 
 impl RfcConfig {
-    /// Octets of payload in a full segment between two ends alike.
+    /// Octets of payload in a full segment between two ends alike, one at least.
     pub const fn smss(&self) -> u16 {
-        self.mss - if self.timestamps { TIMESTAMPS_BYTES } else { 0 }
+        let octets = self.mss.saturating_sub(if self.timestamps { TIMESTAMPS_BYTES } else { 0 });
+        if octets > 0 { octets } else { 1 }
     }
 
     /// The RFCs in force in 2026: RACK-TLP, proportional rate reduction, undoing.

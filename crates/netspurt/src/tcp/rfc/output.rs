@@ -44,11 +44,13 @@ impl Tcb {
     }
 
     fn what_holds(&self, now: Time) -> Held {
+        let next = self.end.saturating_sub(self.nxt).min(self.smss);
         if self.unsent() == 0 && self.board.waiting() == 0 {
             Held::No
         } else if now < self.paced_until || self.pipe() + self.smss > self.window.cwnd {
             Held::ByCwnd
-        } else if self.nxt >= self.una + self.peer_window {
+        } else if self.room() < next {
+            // A remainder below a segment counts as none: silly windows are not filled.
             Held::ByPeer
         } else {
             Held::No
@@ -148,6 +150,11 @@ impl Tcb {
         true
     }
 
+    /// Octets that the peer's window takes beyond what was sent.
+    pub(super) fn room(&self) -> u64 {
+        (self.una + self.peer_window).saturating_sub(self.nxt)
+    }
+
     /// Octets of the next new segment; `None` where nothing may go, cwnd apart.
     fn next_len(&self) -> Option<u64> {
         let unsent = self.unsent();
@@ -155,8 +162,7 @@ impl Tcb {
             return None;
         }
         let data = self.end.saturating_sub(self.nxt);
-        let room = (self.una + self.peer_window).saturating_sub(self.nxt);
-        let len = data.min(self.smss).min(room);
+        let len = data.min(self.smss).min(self.room());
         if data == 0 {
             // Only the FIN is left; it may go into a closed window as a probe would.
             return Some(0);

@@ -75,6 +75,11 @@ pub(super) struct Repair {
     pub(super) prior: Option<Prior>,
     /// Every resend of the last repair was reported as a duplicate (RFC 3708 §3).
     pub(super) all_reported: bool,
+    /// The octet after the highest that ever went out again.
+    pub(super) resent_end: u64,
+    /// A duplicate of what went out once was reported: the path makes some, and their reports
+    /// prove nothing.
+    pub(super) path_duplicates: bool,
 }
 
 /// What undoing the last cut needs.

@@ -1,0 +1,114 @@
+"""How late real packets are delivered while every core is busy.
+
+`cargo build --release -p netspurt-live`, then, as root, `python3 bench/lateness.py`. A transfer at
+10 Mbit/s over 2 x 5 ms, about 1 200 deliveries a second, once as an ordinary user (slack of 1 ns) and
+once with SCHED_FIFO and 60 us of looking at the clock, while a process a core does nothing but count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = ROOT / "target" / "release" / "netspurt-live"
+NOBODY = 65534
+SPIN_NS = 60_000
+
+SCENARIO = """
+stop = "{seconds} s"
+[links]
+wire = {{ between = ["a", "b"], rate = "10 Mbit/s", delay = "5 ms", queue = "30 packets" }}
+[flows.transfer]
+from     = "a"
+to       = "b"
+endpoint = "kernel"
+profile  = "linux-default"
+[record]
+tables  = ["drops"]
+capture = false
+"""
+QUANTILES = ("p50_ns", "p99_ns", "p999_ns", "max_ns")
+
+
+def count() -> None:
+    """Keep a core busy."""
+    number = 0
+    while True:
+        number += 1
+
+
+def run(program: Path, seconds: int, user: int | None, spin_ns: int) -> dict[str, Any]:
+    """Return what a run says of itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)
+        words = [str(program), str(os.getpid()), folder, "5000000", str(spin_ns)]
+        text = SCENARIO.format(seconds=seconds)
+        identity = {} if user is None else {"user": user, "group": user, "extra_groups": []}
+        done = subprocess.run(
+            words, input=text, capture_output=True, text=True, check=False, **identity
+        )
+        if done.returncode != 0:
+            sys.exit(f"no run: {done.stderr.strip()}")
+        return json.loads((Path(folder) / "live.json").read_text())
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--idle", action="store_true", help="make no load")
+    options = parser.parse_args()
+    if not PROGRAM.exists():
+        sys.exit(f"{PROGRAM.relative_to(ROOT)} is not there: build it first")
+    if os.geteuid() != 0:
+        sys.exit("only root can be both an ordinary user and one with real-time priority")
+    busy = [multiprocessing.Process(target=count, daemon=True) for _ in range(os.cpu_count() or 1)]
+    print(f"load before: {os.getloadavg()[0]:.1f} on {len(busy)} cores")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        program = Path(shutil.copy(PROGRAM, folder))
+        if not options.idle:
+            for process in busy:
+                process.start()
+        ways = {"ordinary user": (NOBODY, 0), "SCHED_FIFO + spin": (None, SPIN_NS)}
+        told: dict[str, list[dict[str, Any]]] = {way: [] for way in ways}
+        try:
+            for _ in range(options.rounds):
+                for way, (user, spin) in ways.items():
+                    told[way].append(run(program, options.seconds, user, spin))
+        finally:
+            for process in busy:
+                if process.is_alive():
+                    process.terminate()
+    report(told)
+
+
+def report(told: dict[str, list[dict[str, Any]]]) -> None:
+    """Print a table of quantiles: median of the rounds, least to most."""
+    print("| | deliveries a run | p50 us | p99 us | p99.9 us | max us |")
+    print("|---|---|---|---|---|---|")
+    for way, runs in told.items():
+        if way.startswith("SCHED") and not all(one["real_time"] for one in runs):
+            print(f"| {way} | not allowed here | | | | |")
+            continue
+        deliveries = statistics.median(one["lateness"]["deliveries"] for one in runs)
+        cells = []
+        for name in QUANTILES:
+            late = [one["lateness"][name] / 1e3 for one in runs]
+            cells.append(f"{statistics.median(late):.0f} ({min(late):.0f} to {max(late):.0f})")
+        print(f"| {way} | {deliveries:.0f} | {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,259 @@
+//! What a device is left to do with a packet of the kernel's: its checksum, and to cut it.
+//!
+//! With segmentation offload TCP hands down many segments under one header. Links decide about
+//! each of them; those that leave one behind the other travel on under one header again.
+
+use std::ops::Range;
+
+use netspurt::segment::{Ecn, Flags};
+use netspurt::wire::{set_ecn, sum};
+
+/// Octets of a `virtio_net_hdr`: flags, kind, length of the headers, size of a segment, where a
+/// checksum begins, and where it goes.
+pub const VIRTIO_BYTES: usize = 10;
+
+/// Octets before an IP header at most.
+pub const LONGEST_PREFIX: usize = 24;
+
+/// Octets of IP and TCP headers at most.
+pub const LONGEST_HEADERS: usize = 40 + 60;
+
+/// What the kernel has left to be done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// Octets of payload in each segment of one that is to be cut; 0 of any other.
+    pub segment_bytes: u16,
+    /// Whether the checksum covers no more than the pseudo header yet.
+    pub partial: bool,
+    /// Whether it is to be cut as something else than TCP.
+    pub foreign: bool,
+}
+
+impl Shape {
+    /// Nothing.
+    pub const WHOLE: Shape = Shape { segment_bytes: 0, partial: false, foreign: false };
+
+    /// What the `virtio_net_hdr` at the start of `received` says; [`WHOLE`](Self::WHOLE) where
+    /// there is none.
+    pub fn read(received: &[u8]) -> Self {
+        const NEEDS_CHECKSUM: u8 = 1;
+        const TCP: [u8; 2] = [1, 4];
+        const ECN: u8 = 0x80;
+        let Some(&[flags, kind, _, _, low, high, ..]) = received.first_chunk::<VIRTIO_BYTES>()
+        else {
+            return Self::WHOLE;
+        };
+        let (cut, tcp) = (kind != 0, TCP.contains(&(kind & !ECN)));
+        Self {
+            segment_bytes: if cut && tcp { u16::from_ne_bytes([low, high]) } else { 0 },
+            partial: flags & NEEDS_CHECKSUM != 0,
+            foreign: cut && !tcp,
+        }
+    }
+
+    /// The `virtio_net_hdr` of a packet of this shape, whose headers are `headers`, behind
+    /// `ahead` octets of a link's, which count.
+    pub fn virtio(self, headers: &[u8], ahead: usize) -> [u8; VIRTIO_BYTES] {
+        let mut out = [0; VIRTIO_BYTES];
+        let Some(at) = tcp_at(headers) else { return out };
+        let half = |value: usize| u16::try_from(value).unwrap_or(0).to_ne_bytes();
+        if self.partial {
+            out[0] = 1;
+            out[6..8].copy_from_slice(&half(ahead + at));
+            out[8..10].copy_from_slice(&half(CHECKSUM));
+        }
+        if self.segment_bytes > 0 {
+            out[1] = if headers[0] >> 4 == 6 { 4 } else { 1 };
+            out[2..4].copy_from_slice(&half(ahead + headers.len()));
+            out[4..6].copy_from_slice(&self.segment_bytes.to_ne_bytes());
+        }
+        out
+    }
+}
+
+/// Where TCP's header has its checksum.
+const CHECKSUM: usize = 16;
+
+/// Where TCP begins in a packet; none where that is not right behind the IP header.
+pub fn tcp_at(packet: &[u8]) -> Option<usize> {
+    const TCP: u8 = 6;
+    let at = match packet.first()? >> 4 {
+        4 if packet.get(9) == Some(&TCP) => usize::from(packet[0] & 0xf) * 4,
+        6 if packet.get(6) == Some(&TCP) => 40,
+        _ => return None,
+    };
+    (packet.len() >= at + 20 && at >= 20).then_some(at)
+}
+
+/// Octets of a packet's IP and TCP headers; none where they are not all there, or TCP does not
+/// follow the IP header.
+pub fn header_bytes(packet: &[u8]) -> Option<usize> {
+    let at = tcp_at(packet)?;
+    let end = at + usize::from(packet[at + 12] >> 4) * 4;
+    (end >= at + 20 && end <= packet.len() && end <= LONGEST_HEADERS).then_some(end)
+}
+
+/// Segments that follow one another in a packet that is to be cut.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// The packet.
+    pub packet: &'a [u8],
+    /// Octets of its headers.
+    pub headers: usize,
+    /// Octets of payload in a segment, the last excepted.
+    pub segment_bytes: u16,
+    /// The first.
+    pub first: usize,
+    /// How many.
+    pub count: usize,
+}
+
+impl<'a> Run<'a> {
+    /// The place of their payload in the packet.
+    pub fn payload(&self) -> Range<usize> {
+        let size = usize::from(self.segment_bytes);
+        let end = self.headers + (self.first + self.count) * size;
+        self.headers + self.first * size..end.min(self.packet.len())
+    }
+
+    /// Puts headers of theirs behind `out`, with what a queue says of congestion. The checksum
+    /// of TCP covers the pseudo header.
+    ///
+    /// # Panics
+    /// When the packet has no whole headers.
+    pub fn write_headers(&self, marked: bool, out: &mut Vec<u8>) {
+        let start = out.len();
+        let payload = self.payload();
+        out.extend_from_slice(&self.packet[..self.headers]);
+        let own = &mut out[start..];
+        let at = tcp_at(own).expect("cut packets have whole headers");
+        let half = |value: usize| u16::try_from(value).unwrap_or(u16::MAX).to_be_bytes();
+        let size = self.headers + payload.len();
+        if own[0] >> 4 == 6 {
+            own[4..6].copy_from_slice(&half(size - 40));
+        } else {
+            own[2..4].copy_from_slice(&half(size));
+            let id = u16::from_be_bytes([own[4], own[5]]);
+            #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
+            let id = id.wrapping_add(self.first as u16);
+            own[4..6].copy_from_slice(&id.to_be_bytes());
+        }
+        // Both sums of the IP header are made anew.
+        let ecn = if own[0] >> 4 == 6 { own[1] >> 4 } else { own[1] };
+        set_ecn(own, if marked { Ecn::CE } else { Ecn::from_bits(ecn) });
+        let seq = u32::from_be_bytes([own[at + 4], own[at + 5], own[at + 6], own[at + 7]]);
+        let ahead = u32::try_from(payload.start - self.headers).unwrap_or(0);
+        own[at + 4..at + 8].copy_from_slice(&seq.wrapping_add(ahead).to_be_bytes());
+        if payload.end < self.packet.len() {
+            own[at + 13] &= !(Flags::FIN.0 | Flags::PSH.0);
+        }
+        if self.first > 0 {
+            own[at + 13] &= !Flags::CWR.0;
+        }
+        let sum = folded(pseudo(own, size - at));
+        own[at + CHECKSUM..at + CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
+    }
+}
+
+/// The sum of the pseudo header of a packet whose TCP has `length` octets.
+fn pseudo(packet: &[u8], length: usize) -> u64 {
+    const TCP: u64 = 6;
+    let addresses = if packet[0] >> 4 == 6 { 8..40 } else { 12..20 };
+    sum(&packet[addresses]) + TCP + length as u64
+}
+
+fn folded(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    u16::try_from(sum).unwrap_or(0)
+}
+
+/// Makes the checksum of a packet cover all of it.
+pub fn complete(packet: &mut [u8]) {
+    let Some(at) = tcp_at(packet) else { return };
+    packet[at + CHECKSUM..at + CHECKSUM + 2].fill(0);
+    let sum = !folded(pseudo(packet, packet.len() - at) + sum(&packet[at..]));
+    packet[at + CHECKSUM..at + CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netspurt::segment::Segment;
+    use netspurt::wire::{Checks, Packet, decode, encode};
+    use proptest::prelude::*;
+
+    fn large(six: bool, len: u16, flags: u8) -> Vec<u8> {
+        let seq = u32::MAX - 1000;
+        let segment = Segment { seq, ack: 7, len, flags: Flags(flags), ..Segment::default() };
+        let ends = if six {
+            ["[2001:db8::1]:5001", "[2001:db8::2]:80"]
+        } else {
+            ["10.0.0.1:5001", "10.0.0.2:80"]
+        };
+        let [source, destination] = ends.map(|end| end.parse().unwrap());
+        let content: Vec<u8> = (0..len).map(|n| (n % 251) as u8).collect();
+        let payload = Some(&content[..]);
+        let mut bytes = Vec::new();
+        encode(&Packet { source, destination, ip_id: 65_535, segment, payload }, &mut bytes);
+        bytes
+    }
+
+    fn made(run: &Run<'_>) -> Vec<u8> {
+        let mut out = Vec::new();
+        run.write_headers(false, &mut out);
+        out.extend_from_slice(&run.packet[run.payload()]);
+        complete(&mut out);
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn segments_of_a_packet_are_packets_that_carry_all_of_it(
+            six: bool, len in 1_u16..20_000, segment_bytes in 1_u16..9000, flags: u8
+        ) {
+            let packet = large(six, len, flags);
+            let headers = header_bytes(&packet).unwrap();
+            let count = usize::from(len.div_ceil(segment_bytes));
+            let whole = decode(&packet, Checks::Whole).unwrap();
+            let mut carried = Vec::new();
+            for first in 0..count {
+                let run = Run { packet: &packet, headers, segment_bytes, first, count: 1 };
+                let own = made(&run);
+                let read = decode(&own, Checks::Whole).unwrap();
+                let seq = whole.segment.seq.wrapping_add(carried.len() as u32);
+                prop_assert_eq!((read.segment.seq, read.segment.ack), (seq, 7));
+                let last = first + 1 == count;
+                prop_assert_eq!(read.segment.flags.has(Flags::FIN), last && flags & 1 != 0);
+                carried.extend_from_slice(read.payload);
+            }
+            prop_assert_eq!(&carried[..], whole.payload);
+            let all = Run { packet: &packet, headers, segment_bytes, first: 0, count };
+            prop_assert_eq!(made(&all), packet);
+        }
+
+        #[test]
+        fn no_packet_is_too_strange(bytes: Vec<u8>) {
+            let _ = (tcp_at(&bytes), header_bytes(&bytes), Shape::read(&bytes));
+            complete(&mut bytes.clone());
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_said_of_a_packet_is_said_to_it_again() {
+        let packet = large(false, 3000, Flags::ACK.0);
+        let shape = Shape { segment_bytes: 1448, partial: true, foreign: false };
+        let virtio = shape.virtio(&packet[..40], 0);
+        assert_eq!(Shape::read(&virtio), shape);
+        assert_eq!(virtio[6..], [20_u16.to_ne_bytes(), 16_u16.to_ne_bytes()].concat());
+        let behind = shape.virtio(&packet[..40], 14);
+        assert_eq!(
+            (&behind[2..4], &behind[6..8]),
+            (&54_u16.to_ne_bytes()[..], &34_u16.to_ne_bytes()[..]),
+            "packet sockets count the link's header"
+        );
+        let udp = [0, 5, 0, 0, 0xa8, 5, 0, 0, 0, 0];
+        assert!(Shape::read(&udp).foreign);
+    }
+}

@@ -1,0 +1,150 @@
+//! Packets made ready to be handed to a host, many in one call.
+//!
+//! Segments of one packet that leave one behind the other go under one header again.
+
+use std::ops::Range;
+
+use netspurt::segment::{Ecn, Segment};
+
+use crate::hold::{Handle, Hold};
+use crate::offload::{LONGEST_PREFIX, Shape};
+use crate::sandbox::Port;
+use crate::sys::{BATCH, Outbox, Parcel};
+
+/// Packets on their way out.
+#[derive(Default)]
+pub struct Post {
+    outbox: Outbox,
+    letters: Vec<Letter>,
+    /// Headers and packets that were made here.
+    made: Vec<u8>,
+    whole: Vec<u8>,
+    /// Room for the segments of a packet, on the way in.
+    pub segments: Vec<Segment>,
+}
+
+/// A packet to be handed over.
+struct Letter {
+    prefix: [u8; LONGEST_PREFIX],
+    prefix_bytes: usize,
+    head: Head,
+    /// Octets of a held packet that follow the headers.
+    body: Option<(Handle, Range<usize>)>,
+    /// Segments that it is.
+    count: usize,
+}
+
+/// Where a packet begins.
+enum Head {
+    /// It is as it came.
+    Held(Handle),
+    /// Among what was made.
+    Made(Range<usize>),
+}
+
+/// Whether the links have left a segment as it was.
+pub fn is_as_it_came(segment: &Segment) -> bool {
+    segment.part.is_whole() && segment.ecn != Ecn::CE
+}
+
+impl Post {
+    /// Packs `segments` for `port`, or as many as go in one call; `write` writes what is not as it
+    /// came.
+    pub fn pack(
+        &mut self,
+        port: &Port,
+        hold: &Hold,
+        segments: impl Iterator<Item = Segment>,
+        write: &mut dyn FnMut(&Segment, &mut Vec<u8>),
+    ) {
+        self.letters.clear();
+        self.made.clear();
+        let mut segments = segments.peekable();
+        while self.letters.len() < BATCH
+            && let Some(segment) = segments.next()
+        {
+            let mut count = 1;
+            let handle = hold.handle(segment.id);
+            let letter = match handle.map(|handle| (handle, hold.packet(handle))) {
+                Some((handle, held)) if held.shape.segment_bytes > 0 && segment.part.is_whole() => {
+                    let mut last = handle;
+                    while let Some(next) = segments.peek()
+                        && next.part.is_whole()
+                        && next.ecn == segment.ecn
+                        && let Some(next) = hold.handle(next.id)
+                        && Hold::follows(last, next)
+                    {
+                        (last, count) = (next, count + 1);
+                        segments.next();
+                    }
+                    self.joined(port, hold, handle, (count, segment.ecn == Ecn::CE))
+                }
+                Some((handle, held)) if is_as_it_came(&segment) => {
+                    let (head, octets) = (Head::Held(handle), held.octets());
+                    Letter::new(port, held.shape, octets, (head, None, count))
+                }
+                _ => {
+                    write(&segment, &mut self.whole);
+                    let start = self.made.len();
+                    self.made.extend_from_slice(&self.whole);
+                    let head = Head::Made(start..self.made.len());
+                    Letter::new(port, Shape::WHOLE, &self.whole, (head, None, count))
+                }
+            };
+            self.letters.push(letter);
+        }
+    }
+
+    /// Segments of one packet, from `first` on, under one header.
+    fn joined(
+        &mut self,
+        port: &Port,
+        hold: &Hold,
+        first: Handle,
+        (count, marked): (usize, bool),
+    ) -> Letter {
+        let run = hold.run(first, count);
+        let start = self.made.len();
+        run.write_headers(marked, &mut self.made);
+        let segment_bytes = if count > 1 { run.segment_bytes } else { 0 };
+        let shape = Shape { segment_bytes, partial: true, foreign: false };
+        let head = Head::Made(start..self.made.len());
+        let body = Some((first, run.payload()));
+        Letter::new(port, shape, &self.made[start..], (head, body, count))
+    }
+
+    /// Sends what was packed: the segments that are gone, and how many of them were refused.
+    pub fn send(&mut self, port: &Port, hold: &Hold) -> (usize, u64) {
+        let parcels: Vec<Parcel<'_>> =
+            self.letters
+                .iter()
+                .map(|letter| Parcel {
+                    prefix: &letter.prefix[..letter.prefix_bytes],
+                    head: match &letter.head {
+                        Head::Held(handle) => hold.packet(*handle).octets(),
+                        Head::Made(range) => &self.made[range.clone()],
+                    },
+                    body: letter.body.as_ref().map_or(&[], |(handle, range)| {
+                        &hold.packet(*handle).octets()[range.clone()]
+                    }),
+                })
+                .collect();
+        let taken = port.send(&mut self.outbox, &parcels);
+        let sent = taken.as_ref().map_or(1, |taken| *taken);
+        let segments = self.letters[..sent].iter().map(|letter| letter.count).sum();
+        (segments, if taken.is_err() { segments as u64 } else { 0 })
+    }
+}
+
+impl Letter {
+    fn new(
+        port: &Port,
+        shape: Shape,
+        headers: &[u8],
+        (head, body, count): (Head, Option<(Handle, Range<usize>)>, usize),
+    ) -> Self {
+        let mut prefix = [0; LONGEST_PREFIX];
+        let prefix_bytes = port.write_prefix(shape, headers, &mut prefix);
+        Self { prefix, prefix_bytes, head, body, count }
+    }
+}

@@ -1,0 +1,53 @@
+//! What a host's wire is made of.
+
+/// The kind of devices that packets cross.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wire {
+    /// A pair of veth devices, and a socket of packets on the one that is here.
+    #[default]
+    Veth,
+    /// A TUN device, and its file.
+    Tun,
+}
+
+impl Wire {
+    /// What options call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Veth => "veth",
+            Self::Tun => "tun",
+        }
+    }
+
+    /// The one that options call `name`.
+    ///
+    /// ```
+    /// use netspurt_live::sandbox::Wire;
+    /// assert_eq!(Wire::named("tun"), Some(Wire::Tun));
+    /// assert_eq!(Wire::named("tap"), None);
+    /// ```
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Veth, Self::Tun].into_iter().find(|wire| wire.name() == name)
+    }
+}
+
+/// How hosts are wired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wiring {
+    /// The devices.
+    pub wire: Wire,
+    /// Whether devices take packets unsegmented and without checksums, as network cards do.
+    pub offload: bool,
+}
+
+impl Wiring {
+    /// What it is, for people.
+    pub fn told(self) -> String {
+        let devices = match self.wire {
+            Wire::Veth => "veth + AF_PACKET",
+            Wire::Tun => "TUN",
+        };
+        let offload = if self.offload { ", segmentation offload" } else { "" };
+        format!("{devices}{offload}")
+    }
+}

@@ -1,0 +1,117 @@
+//! Many packets out in one call (`sendmmsg`), each from pieces that lie in several places.
+
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr;
+
+use super::batch::BATCH;
+use super::device_address;
+
+/// A packet to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Parcel<'a> {
+    /// What the device wants before a packet; often nothing.
+    pub prefix: &'a [u8],
+    /// The packet, or its headers.
+    pub head: &'a [u8],
+    /// What follows them.
+    pub body: &'a [u8],
+}
+
+/// Pieces of a packet.
+const PIECES: usize = 3;
+
+/// Places for the packets of one call.
+pub struct Outbox {
+    /// The stations that packets of IPv4 and of IPv6 go to.
+    stations: [libc::sockaddr_ll; 2],
+    places: Vec<libc::iovec>,
+    messages: Vec<libc::mmsghdr>,
+}
+
+impl Default for Outbox {
+    fn default() -> Self {
+        let stations = [libc::ETH_P_IP, libc::ETH_P_IPV6].map(|protocol| {
+            let protocol = u16::try_from(protocol).expect("protocols of Ethernet have 16 bits");
+            device_address(0, protocol)
+        });
+        let messages = Vec::with_capacity(BATCH);
+        Self { stations, places: Vec::with_capacity(PIECES * BATCH), messages }
+    }
+}
+
+impl Outbox {
+    /// Sends packets out of the device numbered `device`, 64 of them at most; how many the
+    /// kernel took.
+    ///
+    /// # Errors
+    /// When it takes none.
+    pub fn send(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        device: u32,
+        parcels: &[Parcel<'_>],
+    ) -> io::Result<usize> {
+        self.stations.iter_mut().for_each(|to| to.sll_ifindex = device.cast_signed());
+        self.places.clear();
+        self.messages.clear();
+        let parcels = &parcels[..parcels.len().min(BATCH)];
+        self.places.extend(parcels.iter().flat_map(pieces));
+        for (parcel, places) in parcels.iter().zip(self.places.chunks_exact_mut(PIECES)) {
+            let six = parcel.head.first().is_some_and(|octet| octet >> 4 == 6);
+            let to = &raw const self.stations[usize::from(six)];
+            // SAFETY: zeros are a valid `mmsghdr`.
+            let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
+            message.msg_hdr.msg_name = to.cast_mut().cast();
+            message.msg_hdr.msg_namelen = mem::size_of_val(&self.stations[0]) as u32;
+            // One piece is the kernel's shortest way.
+            let (first, count) = match (parcel.prefix.is_empty(), parcel.body.is_empty()) {
+                (true, true) => (1, 1),
+                (false, true) => (0, 2),
+                _ => (0, PIECES),
+            };
+            message.msg_hdr.msg_iov = places[first..].as_mut_ptr();
+            message.msg_hdr.msg_iovlen = count as _;
+            self.messages.push(message);
+        }
+        // SAFETY: every pointer in `messages` leads to memory of the stated size that outlives the
+        // call, the pieces because `parcels` borrows them, and sending only reads it.
+        let count = unsafe {
+            let (messages, length) = (self.messages.as_mut_ptr(), self.messages.len() as u32);
+            libc::sendmmsg(fd.as_raw_fd(), messages, length, libc::MSG_DONTWAIT)
+        };
+        usize::try_from(count).map_err(|_| io::Error::last_os_error())
+    }
+
+    /// Writes packets to a device that takes one a call; how many it took.
+    ///
+    /// # Errors
+    /// When it takes none.
+    pub fn write(&mut self, fd: BorrowedFd<'_>, parcels: &[Parcel<'_>]) -> io::Result<usize> {
+        for (done, parcel) in parcels.iter().enumerate() {
+            if parcel.prefix.is_empty() && parcel.body.is_empty() {
+                match rustix::io::write(fd, parcel.head) {
+                    Ok(_) => continue,
+                    Err(error) => return if done > 0 { Ok(done) } else { Err(error.into()) },
+                }
+            }
+            let places = pieces(parcel);
+            // SAFETY: the places lead to what `parcels` borrows, and writing only reads it.
+            let count =
+                unsafe { libc::writev(fd.as_raw_fd(), places.as_ptr(), PIECES as libc::c_int) };
+            if count < 0 {
+                return if done > 0 { Ok(done) } else { Err(io::Error::last_os_error()) };
+            }
+        }
+        Ok(parcels.len())
+    }
+}
+
+/// Where the pieces of a packet lie.
+fn pieces(parcel: &Parcel<'_>) -> [libc::iovec; PIECES] {
+    [parcel.prefix, parcel.head, parcel.body].map(|piece| {
+        let base = if piece.is_empty() { ptr::null() } else { piece.as_ptr() };
+        libc::iovec { iov_base: base.cast_mut().cast(), iov_len: piece.len() }
+    })
+}
