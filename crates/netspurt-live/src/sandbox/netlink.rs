@@ -32,6 +32,8 @@ pub struct RouteHints {
     pub initial_window_segs: Option<u32>,
     /// Whether every segment is acknowledged at once (`quickack`).
     pub quick_acks: bool,
+    /// The law of the congestion window (`congctl`).
+    pub congestion: Option<&'static str>,
 }
 
 /// A connection to the kernel's network configuration, in the namespace it was opened in.
@@ -112,6 +114,7 @@ impl Netlink {
     pub fn add_route(&mut self, device: u32, to: IpAddr, hints: RouteHints) -> io::Result<()> {
         const INITCWND: u16 = 11;
         const QUICKACK: u16 = 15;
+        const CONGESTION: u16 = 16;
         let (table, kind) = (libc::RT_TABLE_MAIN, libc::RTN_UNICAST);
         let Told { family, octets, bits } = told(to);
         let head =
@@ -125,6 +128,9 @@ impl Netlink {
             }
             if hints.quick_acks {
                 message.put(QUICKACK, &1_u32.to_ne_bytes());
+            }
+            if let Some(law) = hints.congestion {
+                message.text(CONGESTION, law);
             }
         });
         self.ask(message)

@@ -30,9 +30,16 @@ pub struct FlowSpec {
     /// Switches that differ from the profile's.
     #[serde(default)]
     pub tcp: TcpSpec,
+    /// What the application is.
+    #[serde(default, skip_serializing_if = "AppWord::is_bulk")]
+    pub app: AppWord,
     /// How much the application sends.
     #[serde(default = "unlimited")]
     pub send: SendSpec,
+    /// A timer at the host's edge that resends for the kernel's TCP, as text (`"linux:rto_min=50ms"`,
+    /// `"sfr:factor=3"`) or `"off"`: at both ends, or `[from, to]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shim: Option<BothWays<String>>,
     /// When it starts.
     #[serde(default)]
     pub start: Duration,
@@ -75,6 +82,23 @@ impl Family {
             Self::Ipv4 => 0,
             Self::Ipv6 => IPV6_HEADER_BYTES - IPV4_HEADER_BYTES,
         }
+    }
+}
+
+/// What is at the two ends of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AppWord {
+    /// One transfer, there.
+    #[default]
+    Bulk,
+    /// Programs that `netspurt live exec` runs; whatever they send crosses.
+    Programs,
+}
+
+impl AppWord {
+    fn is_bulk(&self) -> bool {
+        *self == Self::Bulk
     }
 }
 

@@ -7,14 +7,15 @@ use crate::event::Wanted;
 use crate::link::LinkConfig;
 use crate::record::{self, FlowName, Names};
 use crate::rto::EstimatorConfig;
+use crate::shim::ShimConfig;
 use crate::sim::{Graph, RouteError, Routes};
 use crate::tcp::TcpConfig;
 use crate::units::Duration;
 
 use super::error::Problem;
-use super::flow_plan::{carried, connection, transfer};
-use super::flow_spec::{EndpointWord, Family, FlowSpec, Profile};
-use super::kernel::{KernelTcp, kernel_tcp};
+use super::flow_plan::{HEADER_BYTES, carried, connection, transfer};
+use super::flow_spec::{AppWord, EndpointWord, Family, FlowSpec, Profile};
+use super::kernel::{KernelTcp, kernel_tcp, shims};
 use super::link_plan::{LinkName, WAYS, both_ways};
 use super::link_spec::LinkSpec;
 use super::names;
@@ -44,7 +45,13 @@ pub(super) enum Traffic {
     /// At least one of the ends is the kernel's.
     Real {
         ends: [PlannedEnd; 2],
+        shims: [Option<ShimConfig>; 2],
         task: Bulk,
+    },
+    /// Programs, at two ends of the kernel's.
+    Programs {
+        tcp: KernelTcp,
+        shims: [Option<ShimConfig>; 2],
     },
     Volleys {
         plan: VolleyPlan,
@@ -85,6 +92,7 @@ impl PlannedFlow {
         match &self.traffic {
             Traffic::Tcp { tcp, .. } => tcp.smss(),
             Traffic::Real { ends: [source, _], .. } => source.smss(),
+            Traffic::Programs { tcp, .. } => tcp.smss(),
             Traffic::Volleys { .. } => 1,
         }
     }
@@ -146,6 +154,7 @@ impl Plan {
         let net = Net { nodes: &nodes, graph: &graph, routes: &routes, links: &links };
         let mut flows = plan_flows(spec, &net)?;
         plan_volleys(spec, &net, &mut flows)?;
+        plan_programs(spec, &net, &mut flows)?;
         if spec.reassembly.timer.is_zero() {
             let message = "no time to wait for the rest of a datagram";
             return Err(Problem::at(["reassembly", "timer"], message).fix("above zero"));
@@ -406,7 +415,7 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
     }
     let mut flows = Vec::new();
     let mut checked: IndexSet<(u32, u32, u16)> = IndexSet::new();
-    for (name, flow) in &spec.flows {
+    for (name, flow) in spec.flows.iter().filter(|(_, flow)| flow.app == AppWord::Bulk) {
         let words = flow.ends();
         let ends = [planned_end(name, flow, words[0])?, planned_end(name, flow, words[1])?];
         for i in 0..flow.count.small() {
@@ -423,6 +432,7 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
                 net.check_uncut(name, (from, to), sizes[0])?;
             }
             let task = transfer(name, flow, ends[0].smss(), i, spec.stop)?;
+            let shims = shims(name, flow)?;
             flows.push(PlannedFlow {
                 name: if flow.count == Whole(1) { name.clone() } else { format!("{name}.{i}") },
                 from,
@@ -430,12 +440,58 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
                 ipv6: flow.family == Family::Ipv6,
                 traffic: match ends {
                     [PlannedEnd::Model(tcp), PlannedEnd::Model(_)] => Traffic::Tcp { tcp, task },
-                    ends => Traffic::Real { ends, task },
+                    ends => Traffic::Real { ends, shims, task },
                 },
             });
         }
     }
     Ok(flows)
+}
+
+/// The flow of programs, if there is one: behind all others, as often as there may be connections.
+fn plan_programs(spec: &Spec, net: &Net<'_>, flows: &mut Vec<PlannedFlow>) -> Result<(), Problem> {
+    let mut all = spec.flows.iter().filter(|(_, flow)| flow.app == AppWord::Programs);
+    let Some((name, flow)) = all.next() else { return Ok(()) };
+    let slip = |key: &str, message: &str| Problem::at(["flows", name, key], message);
+    if let Some((second, _)) = all.next() {
+        let problem = Problem::at(["flows", second, "app"], "two flows of programs");
+        return Err(problem.also(["flows", name, "app"]).fix("one pair of hosts runs programs"));
+    }
+    if flow.ends() != [EndpointWord::Kernel; 2] {
+        return Err(slip("endpoint", "programs run at ends of the kernel's")
+            .also(["flows", name, "app"])
+            .fix("`endpoint = \"kernel\"`"));
+    }
+    if flow.count != Whole(1) {
+        return Err(slip("count", "one pair of hosts runs programs").fix("leave `count` out"));
+    }
+    let place = |key: &str, host: &str| node(net.nodes, host, &["flows", name, key]);
+    let (from, to) = (place("from", &flow.from)?, place("to", &flow.to)?);
+    if flow.family == Family::Ipv6 {
+        let problem = slip("family", "hosts of programs have addresses of version 4");
+        return Err(problem.also(["flows", name, "app"]).fix("leave `family` out"));
+    }
+    let tcp = kernel_tcp(name, flow.profile, &flow.tcp, Family::Ipv4, true)?;
+    net.check(["flows", name], (from, to), [tcp.packet_bytes, HEADER_BYTES])?;
+    let shims = shims(name, flow)?;
+    let called = |i: u32| if i == 0 { name.clone() } else { format!("{name}.{i}") };
+    flows.extend((0..=CONNECTIONS).map(|i| {
+        let traffic = Traffic::Programs { tcp, shims };
+        PlannedFlow { name: called(i), from, to, ipv6: false, traffic }
+    }));
+    Ok(())
+}
+
+/// Connections of programs that have a flow of their own in a run's tables.
+const CONNECTIONS: u32 = 2000;
+
+/// The nodes of `spec` that one link leads to, in the order of the file.
+pub(super) fn leaves(spec: &Spec) -> Result<Vec<String>, Problem> {
+    let drawn = draw(spec)?;
+    let ends = || drawn.iter().flat_map(|link| &link.between);
+    let nodes: IndexSet<&String> = ends().collect();
+    let alone = |node: &&&String| ends().filter(|other| other == *node).count() == 1;
+    Ok(nodes.iter().filter(alone).map(|node| (*node).clone()).collect())
 }
 
 fn planned_end(name: &str, flow: &FlowSpec, word: EndpointWord) -> Result<PlannedEnd, Problem> {

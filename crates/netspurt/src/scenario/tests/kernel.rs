@@ -1,6 +1,7 @@
 //! Flows with ends of the kernel's, and pauses.
 
 use super::*;
+use crate::record::Names;
 use crate::scenario::{KernelProfile, NetworkEnd};
 use crate::units::{Duration, Time};
 
@@ -32,6 +33,37 @@ fn mistakes_about_the_kernel_are_answered() {
             "1 to 1000",
         ],
         ["endpoint = [\"model\", \"kernel\"]", "that the kernel does not have", "`reno-2005`"],
+        [
+            "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { rto = { max = \"3 s\" } }",
+            "the kernel lets only `min` be set",
+            "`shim`",
+        ],
+        [
+            "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { rto = { min = \"0 s\" } }",
+            "takes no least timer",
+            "120 s",
+        ],
+        [
+            "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { dup_thresh = 301 }",
+            "takes no threshold of 301",
+            "1 to 300",
+        ],
+        [
+            "endpoint = \"kernel\"\nprofile = \"reno-1998\"\nshim = \"linx\"",
+            "no timer is called `linx`",
+            "did you mean `linux`?, or `sfr`",
+        ],
+        [
+            "endpoint = [\"kernel\", \"model\"]\nprofile = \"reno-1998\"\nshim = \"sfr\"",
+            "a shim at an end of the model's",
+            "`\"off\"` there",
+        ],
+        ["app = \"programs\"", "programs run at ends of the kernel's", "`endpoint = \"kernel\"`"],
+        [
+            "app = \"programs\"\nendpoint = \"kernel\"\nprofile = \"reno-1998\"\ncount = 2",
+            "one pair of hosts runs programs",
+            "leave `count` out",
+        ],
     ] {
         let error = with(lines).expect_err(lines);
         assert!(error.message.contains(says) && error.fix.contains(fix), "{lines}: {error}");
@@ -60,6 +92,41 @@ fn one_end_may_be_the_kernels_and_the_other_the_models() {
     let network = with(text).unwrap().network();
     assert!(matches!(network.ends[0].0, NetworkEnd::Model(_)));
     assert!(matches!(network.ends[1].0, NetworkEnd::Kernel(_)));
+}
+
+#[test]
+fn a_shim_stands_at_the_end_it_is_given_to() {
+    let text = "endpoint = \"kernel\"\nprofile = \"reno-1998\"\nshim = [\"sfr\", \"off\"]";
+    let network = with(text).unwrap().network();
+    let (NetworkEnd::Kernel(from), _) = &network.ends[0] else { panic!() };
+    let (NetworkEnd::Kernel(to), _) = &network.ends[1] else { panic!() };
+    assert!(from.shim.is_some() && to.shim.is_none());
+}
+
+#[test]
+fn programs_have_their_flows_behind_all_others() {
+    let more = "[volleys.z]\nfrom = \"a\"\nto = \"b\"\nlengths = [\"40 B\"]\ncount = 1";
+    let text = "app = \"programs\"\nendpoint = \"kernel\"\nprofile = \"linux-default\"";
+    let scenario = Scenario::parse("x", &format!("{}\n{more}", CHAIN.replace(TCP, text))).unwrap();
+    assert_eq!(scenario.programs_flow(), Some("x"));
+    let names: Vec<String> = scenario.network().names.flows.into_iter().map(|f| f.name).collect();
+    assert_eq!(names[..3], ["z", "x", "x.1"]);
+}
+
+#[test]
+fn nodes_of_programs_are_the_ends_of_the_links_or_told() {
+    let wires = "stop = \"1 s\"\n[path]\nnodes = [\"a\", \"b\", \"c\"]\nlinks = [{ rate = \"1 Mbit/s\" }, { rate = \"1 Mbit/s\" }]";
+    let ends = |side, peer| {
+        let scenario = Scenario::for_programs("x", wires, &[], [side, peer]);
+        scenario.map(|scenario| {
+            let Names { nodes, flows, .. } = scenario.network().names;
+            [flows[0].from, flows[0].to].map(|node| nodes[node as usize].clone())
+        })
+    };
+    assert_eq!(ends(None, None).unwrap(), ["a", "c"]);
+    assert_eq!(ends(Some("c"), None).unwrap(), ["c", "a"]);
+    assert_eq!(ends(Some("b"), Some("a")).unwrap(), ["b", "a"]);
+    assert!(ends(Some("b"), None).unwrap_err().message.contains("not clear"));
 }
 
 #[test]
