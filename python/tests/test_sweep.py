@@ -29,6 +29,7 @@ from netspurt.sweep import (
 )
 from netspurt.sweep.driver import seconds_a_case
 from netspurt.sweep.folder import held
+from netspurt.sweep.plan import TAKEN
 from netspurt.sweep.store import Folder, open_store
 
 from conftest import NETSPURT, ROOT, Command
@@ -154,8 +155,14 @@ def test_listed_cases_must_have_the_same_names() -> None:
     base = ns.Scenario.parse(LOSSY.partition("[sweep]")[0], "x.toml")
     with pytest.raises(ValueError, match="one case has"):
         Sweep.listed([({"a": 1}, base), ({"b": 1}, base)])
+    with pytest.raises(ValueError, match="every sweep has a column 'sent'"):
+        Sweep.listed([({"sent": 1}, base)])
     with pytest.raises(ValueError, match="no cases"):
         Sweep.listed([])
+
+
+def test_the_columns_that_every_sweep_has_are_known(whole: Cases) -> None:
+    assert set(whole) - set(whole.about.names) == TAKEN
 
 
 def test_a_scenario_without_a_sweep_says_how_to_get_one() -> None:
