@@ -6,12 +6,16 @@
 #![expect(unsafe_code, reason = "system calls without a safe wrapper")]
 
 mod batch;
+mod stamped;
 
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 pub use batch::{Batch, Received, send_batch};
+pub use stamped::{Message, Trouble, only_icmp6, receive_stamped, set_ip_option, stamp_datagrams};
 
 /// What a namespace of its own is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +127,14 @@ pub fn set_device_value(
     request.ifr_ifru.ifru_data = (&raw mut body).cast();
     // SAFETY: `request` and the `body` it points to outlive the call.
     checked(unsafe { libc::ioctl(fd.as_raw_fd(), SIOCETHTOOL, &raw mut request) })
+}
+
+/// Lets the program that `command` starts end with the thread that starts it.
+pub fn end_with_starter(command: &mut Command) {
+    // SAFETY: between fork and exec this makes one system call, which needs no memory.
+    unsafe {
+        command.pre_exec(|| checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL)));
+    }
 }
 
 /// Lets the calling thread run before all others that are not real-time ones (`SCHED_FIFO`).
