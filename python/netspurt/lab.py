@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -20,7 +21,11 @@ from typing import Any
 #: What a line of a data file is read as.
 Row = dict[str, Any]
 
-_PROCESS = "import sys; from netspurt._core import probe_work; sys.exit(probe_work())"
+#: An interrupt from the keyboard is left to the program that the process serves.
+_PROCESS = (
+    "import signal, sys; signal.signal(signal.SIGINT, lambda *_: None); "
+    "from netspurt._core import probe_work; sys.exit(probe_work())"
+)
 
 
 class ProbeError(RuntimeError, ValueError):
@@ -113,8 +118,15 @@ def in_lab(
         "there": _direction(there),
         "back": _direction(back or there),
     }
-    with worker(order, shown=True) as process:
-        return process.wait()
+    before = None
+    if threading.current_thread() is threading.main_thread():
+        before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        with worker(order, shown=True) as process:
+            return process.wait()
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
 
 
 #: The address of the host behind an emulated line.

@@ -23,7 +23,9 @@ from netspurt.probe import (
     Histogram,
     Lengths,
     Plan,
+    bursts,
     hops_of,
+    length_line,
     run,
     survey,
 )
@@ -39,6 +41,8 @@ SELF = [sys.executable, "-P", "-c", "from netspurt.cli import start; start()"]
 
 def inside(script: str, folder: Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
     """Run a script in namespaces of its own, where loopback is up."""
+    for program in ("unshare", "ip"):
+        need(program)
     return subprocess.run(
         ["unshare", "-Urnm", "sh", "-ec", f"ip link set lo up\n{script}"],
         cwd=folder,
@@ -398,6 +402,35 @@ assert watch.answered == 10, watch
         words = [str(tcpdump), "-r", str(capture), "-Y", "udp", "-T", "fields", "-e", "ip.len"]
         told = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
         assert told.count(str(length)) == 20
+
+
+def test_bursts_of_long_delays_are_told_and_long_probes_are_none() -> None:
+    octets = np.tile([40, 256], 200)
+    rtt = 0.04 + octets * 16 / 9600
+    rtt[100:104] += 3.0
+    recording = ns.Delays.of(rtt, wire_bytes=octets)
+    (only,) = bursts(recording, length_line(recording))
+    assert (only.start, only.end) == (100, 104)
+
+
+@namespaces
+def test_an_interrupt_reaches_the_probe_behind_an_emulated_line(tmp_path: Path) -> None:
+    words = ["probe", "--line", "10 Mbit/s, 5 ms", "-n", "100000", "--out", "i.jsonl"]
+    with subprocess.Popen(
+        [str(NETSPURT), *words],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        for _ in range(20):
+            process.stdout.readline()
+        os.killpg(process.pid, signal.SIGINT)
+        rest = process.communicate(timeout=30)[0]
+    assert process.returncode == 0
+    assert "interrupted" in rest
+    assert ns.read_delays(tmp_path / "i.jsonl")[0].received > 10
 
 
 def test_a_histogram_has_every_delay_in_its_bin() -> None:
