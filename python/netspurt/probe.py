@@ -250,7 +250,7 @@ def resolve(host: str, family: int | None = None) -> str:
 
 
 #: Bins of a histogram for each factor of ten.
-PER_DECADE = 20
+PER_DECADE = 200
 
 
 @dataclass

@@ -10,6 +10,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import netspurt as ns
@@ -74,9 +75,10 @@ raise SystemExit(status)
     assert [b - a for a, b in itertools.pairwise(starts)] == pytest.approx([1, 1], abs=0.3)
     for row in rows:
         assert (row["status"], row["octets"], row["ping_answered"]) == (200, 20_000, 5)
-        assert row["tcp_rtt_s"] == pytest.approx(0.030, abs=0.01)
-    # On a machine that does nothing else 1.0 to 1.1: the least of six is beyond its reach.
-    assert 0.9 < min(row["ratio"] for row in rows) < 1.15
+        assert row["tcp_rtt_s"] >= 0.0299
+    assert min(row["tcp_rtt_s"] for row in rows) < 0.035
+    # 1.0 to 1.1 on a machine that does nothing else; half of six are spared by what it does.
+    assert 0.8 < np.median([row["ratio"] for row in rows]) < 1.25
     sites = json.loads((tmp_path / "p" / "sites.json").read_text())
     assert {site["address"] for site in sites} == {"10.89.0.2"}
     for row in rows:
@@ -87,8 +89,8 @@ raise SystemExit(status)
         # The whole connection, from its SYN to its last FIN, and so at the other point.
         assert (found.only_first, found.only_second) == (0, 0)
         assert found.paired == found.segments >= 17
-        assert found.out_s == pytest.approx(0.015, abs=0.01)
-        assert found.back_s == pytest.approx(0.015, abs=0.01)
+        assert 0.0149 < found.out_s < 0.1
+        assert 0.0149 < found.back_s < 0.1
 
 
 def test_no_name_is_looked_up_once_polling_has_begun(

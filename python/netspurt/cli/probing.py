@@ -236,7 +236,7 @@ def _shadow_rows(watch: Watch) -> list[list[str]]:
     return rows
 
 
-def _bars(histogram: Histogram, most: int = 40) -> Iterator[str]:
+def _bars(histogram: Histogram, most: int = 20) -> Iterator[str]:
     """Yield a histogram as lines, neighbouring bins put together where they are many."""
     spans = histogram.spans()
     if not spans:
@@ -269,7 +269,9 @@ def _told(watch: Watch, estimators: list[str]) -> dict[str, Any]:
         "duplicates": watch.duplicates,
         "clock_steps": watch.clock_steps,
         "histogram": [
-            {"from_s": low, "to_s": high, "count": n} for low, high, n in watch.histogram.spans()
+            {"from_s": low, "to_s": high, "count": n}
+            for low, high, n in watch.histogram.spans()
+            if n
         ],
         "delay": None,
         "line": None,
