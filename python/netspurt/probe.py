@@ -246,7 +246,10 @@ def resolve(host: str, family: int | None = None) -> str:
         found = socket.getaddrinfo(host, None, wanted, socket.SOCK_DGRAM)
     except OSError as error:
         raise ProbeError(f"{host}: {error.strerror or error}") from None
-    return str(found[0][4][0])
+    address = str(found[0][4][0])
+    if "%" in address:
+        raise ProbeError(f"{host}: addresses of one link alone are not probed: take a global one")
+    return address
 
 
 #: Bins of a histogram for each factor of ten.

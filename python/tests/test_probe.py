@@ -308,6 +308,64 @@ ip -n far route add default via 10.3.0.1
 """
 
 
+CHAIN6 = """
+for n in near r1 r2 far; do ip netns exec $n sh -c 'echo 1 > /proc/sys/net/ipv6/conf/all/forwarding
+    echo 0 > /proc/sys/net/ipv6/icmp/ratelimit'; done
+ip -n near addr add fd01::1/64 dev v0 nodad; ip -n r1 addr add fd01::2/64 dev v1 nodad
+ip -n r1 addr add fd02::1/64 dev v2 nodad; ip -n r2 addr add fd02::2/64 dev v3 nodad
+ip -n r2 addr add fd03::1/64 dev v4 nodad; ip -n far addr add fd03::2/64 dev v5 nodad
+ip -n near -6 route add default via fd01::2
+ip -n r1 -6 route add fd03::/64 via fd02::2
+ip -n r2 -6 route add fd01::/64 via fd02::1
+ip -n far -6 route add default via fd03::1
+sleep 1
+"""
+
+
+@namespaces
+def test_a_survey_of_ipv6_names_every_hop_and_volleys_have_a_way_in_their_header(
+    tmp_path: Path,
+) -> None:
+    script = f"""{CHAIN}{CHAIN6}
+    netspurt probe fd03::2 --hops -n 2 --json --out h.jsonl > hops.json
+    netspurt probe fd03::2 -n 40 --calibrate 20 --out p.jsonl -q --json > volleys.json
+    """
+    ran = inside(script, tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    hops = json.loads((tmp_path / "hops.json").read_text())["hops"]
+    assert [hop["names"] for hop in hops] == [["fd01::2"], ["fd02::2"], ["fd03::2"]]
+    told = json.loads((tmp_path / "volleys.json").read_text())
+    assert (told["answered"], told["lost"]) == (40, 0)
+    path = told["header"]["path"]
+    assert (path["gateway"], path["device"], path["mtu"]) == ("fd01::2", "v0", 1500)
+    assert path["warmed"]["answer"] == "ICMP 3 0"
+    volleys = [row for row in lines(tmp_path / "p.jsonl") if "volley" in row]
+    assert {row["ttl"] for row in volleys} == {62}
+    assert min(row["octets"] for row in volleys) == 60
+
+
+@namespaces
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_echoes_by_datagrams_serve_where_raw_ones_are_forbidden(
+    address: str, tmp_path: Path
+) -> None:
+    need("setpriv")
+    script = f"""
+    echo "0 0" > /proc/sys/net/ipv4/ping_group_range || exit 77
+    exec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs netspurt probe {address} \
+        -n 20 --calibrate 20 --out p.jsonl --json
+    """
+    ran = inside(script, tmp_path)
+    if ran.returncode == 77:
+        pytest.skip(f"no group may have datagram sockets of ICMP here: {ran.stderr}")
+    assert ran.returncode == 0, ran.stderr
+    told = json.loads(ran.stdout)
+    assert told["header"]["socket"] == "ICMP echo, datagram socket"
+    assert told["answered"] == 20
+    volleys = [row for row in lines(tmp_path / "p.jsonl") if "volley" in row]
+    assert all(row["by"] == "kernel" for row in volleys)
+
+
 @namespaces
 @pytest.mark.parametrize("kind", ["icmp", "udp", "tcp"])
 def test_a_survey_names_every_hop_of_a_chain_of_namespaces(kind: str, tmp_path: Path) -> None:
