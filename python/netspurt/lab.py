@@ -22,10 +22,16 @@ from typing import Any
 Row = dict[str, Any]
 
 #: An interrupt from the keyboard is left to the program that the process serves.
-_PROCESS = (
-    "import signal, sys; signal.signal(signal.SIGINT, lambda *_: None); "
-    "from netspurt._core import probe_work; sys.exit(probe_work())"
-)
+_PROCESS = """
+import signal, sys
+signal.signal(signal.SIGINT, lambda *_: None)
+from netspurt._core import probe_work
+try:
+    sys.exit(probe_work())
+except RuntimeError as error:
+    print("error:", error, file=sys.stderr)
+    sys.exit(2)
+"""
 
 
 class ProbeError(RuntimeError, ValueError):

@@ -236,6 +236,7 @@ def test_what_cannot_be_is_an_error_with_the_way_out(netspurt: Command, tmp_path
         (("127.0.0.1", "-e", "rfc62"), "rfc62"),
         ((), "--line"),
         (("--line", "56 kbit/s"), "no line"),
+        (("--line", "56 kbt/s, 20 ms"), "is not a bit rate"),
         (("no.such.host.invalid",), "no.such.host.invalid"),
     ):
         ran = netspurt("probe", *words)

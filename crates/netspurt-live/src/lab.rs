@@ -48,8 +48,8 @@ pub enum LabError {
     #[error("the lab's `{0}` is missing or none")]
     Order(&'static str),
     /// A quantity is none.
-    #[error("`{0}`: {1}")]
-    Text(String, String),
+    #[error("{0}")]
+    Text(String),
     /// Something failed.
     #[error("{0}: {1}")]
     Failed(String, io::Error),
@@ -138,7 +138,7 @@ fn lane(order: &Value) -> Result<Lane, LabError> {
 /// What a direction's text says, as in scenarios.
 fn read<T: FromStr<Err: Display>>(order: &Value, key: &'static str) -> Result<T, LabError> {
     let text = order[key].as_str().ok_or(LabError::Order(key))?;
-    text.parse().map_err(|error: T::Err| LabError::Text(text.to_owned(), error.to_string()))
+    text.parse().map_err(|error: T::Err| LabError::Text(error.to_string()))
 }
 
 /// Runs a command on a host until it ends, or until all is done; its status. `ready` is told once

@@ -241,6 +241,8 @@ def _bars(histogram: Histogram, most: int = 20) -> Iterator[str]:
     spans = histogram.spans()
     if not spans:
         return
+    # Few answers in many bins would be a comb.
+    most = min(most, 2 + 2 * math.isqrt(sum(n for _, _, n in spans)))
     step = math.ceil(len(spans) / most)
     merged = [
         (part[0][0], part[-1][1], sum(n for _, _, n in part))
