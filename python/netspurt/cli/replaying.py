@@ -354,7 +354,7 @@ def _as_data(of: Replay, versus: str | None = None) -> dict[str, Any]:
         "late": it.late,
         "duplicates": it.duplicates,
         "block": of.block,
-        "estimators": [_law_data(law) for law in of.laws],
+        "estimators": [law_data(law) for law in of.laws],
         "front": [law.estimator for law in of.front()],
         "recommendation": of.recommendation(),
         "versus": [
@@ -369,7 +369,8 @@ def _as_data(of: Replay, versus: str | None = None) -> dict[str, Any]:
     }
 
 
-def _law_data(law: Law) -> dict[str, Any]:
+def law_data(law: Law) -> dict[str, Any]:
+    """Return all numbers of a law."""
     percents = (50, 90, 99, 100)
     waits, short = law.wait_percentiles(percents), law.short_percentiles(percents)
     return {
