@@ -135,7 +135,10 @@ impl Tcb {
     /// New octets were acknowledged: resends are counted anew, and the timers run from here.
     fn on_progress(&mut self, now: Time) {
         self.retries = 0;
-        self.persist_backoff = 0;
+        if core::mem::take(&mut self.persist_backoff) > 0 {
+            // A probe was taken: the next wait is the first again.
+            self.deadlines.persist = Time::NEVER;
+        }
         if !self.keeps_timer() {
             self.restart_timer(now);
         }

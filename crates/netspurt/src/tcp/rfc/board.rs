@@ -161,7 +161,9 @@ impl Board {
     /// A segment of new data went out.
     pub(super) fn push(&mut self, sent: Sent, snapshot: Option<Snapshot>) {
         self.segs.push_back(sent);
-        self.snapshots.extend(snapshot);
+        if let Some(snapshot) = snapshot {
+            self.snapshots.push_back(snapshot);
+        }
     }
 
     /// The place of the segment that holds `octet`, or where it would be.
