@@ -277,7 +277,7 @@ pub fn node_address(node: u32) -> IpAddr {
 
 /// One of those kept for documents (RFC 3849).
 fn ipv6_address(node: u32) -> Ipv6Addr {
-    Ipv6Addr::from(0x2001_0db8 << 96 | u128::from(node) + 1)
+    Ipv6Addr::from((0x2001_0db8 << 96) | (u128::from(node) + 1))
 }
 
 fn ipv4_address(node: u32) -> Ipv4Addr {
