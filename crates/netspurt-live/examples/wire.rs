@@ -84,7 +84,7 @@ fn main() -> Outcome<()> {
     let ends: Vec<KernelEnd> = (network.ends.iter())
         .filter_map(|(end, _)| match end {
             NetworkEnd::Kernel(end) => Some(*end),
-            NetworkEnd::Model(_) => None,
+            NetworkEnd::Model(_) | NetworkEnd::Programs(_) => None,
         })
         .collect();
     let addresses = flow_addresses(&network.names).next().ok_or("no flow")?;
