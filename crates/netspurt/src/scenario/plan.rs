@@ -485,13 +485,14 @@ fn plan_programs(spec: &Spec, net: &Net<'_>, flows: &mut Vec<PlannedFlow>) -> Re
 /// Connections of programs that have a flow of their own in a run's tables.
 const CONNECTIONS: u32 = 2000;
 
-/// The nodes of `spec` that one link leads to, in the order of the file.
-pub(super) fn leaves(spec: &Spec) -> Result<Vec<String>, Problem> {
+/// The nodes of `spec`, and those that one link leads to, in the order of the file.
+pub(super) fn nodes_and_leaves(spec: &Spec) -> Result<[Vec<String>; 2], Problem> {
     let drawn = draw(spec)?;
     let ends = || drawn.iter().flat_map(|link| &link.between);
-    let nodes: IndexSet<&String> = ends().collect();
-    let alone = |node: &&&String| ends().filter(|other| other == *node).count() == 1;
-    Ok(nodes.iter().filter(alone).map(|node| (*node).clone()).collect())
+    let nodes: Vec<String> = ends().cloned().collect::<IndexSet<_>>().into_iter().collect();
+    let alone = |node: &&String| ends().filter(|other| other == node).count() == 1;
+    let leaves = nodes.iter().filter(alone).cloned().collect();
+    Ok([nodes, leaves])
 }
 
 fn planned_end(name: &str, flow: &FlowSpec, word: EndpointWord) -> Result<PlannedEnd, Problem> {

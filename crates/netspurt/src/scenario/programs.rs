@@ -3,7 +3,7 @@
 use super::document::Document;
 use super::error::Problem;
 use super::flow_spec::AppWord;
-use super::plan::leaves;
+use super::plan::nodes_and_leaves;
 use super::spec::Spec;
 use super::{Scenario, ScenarioError};
 
@@ -76,7 +76,7 @@ impl Scenario {
 
 /// The two nodes.
 fn choose(spec: &Spec, ends: [Option<&str>; 2]) -> Result<[String; 2], Problem> {
-    let mut leaves = leaves(spec)?;
+    let [nodes, mut leaves] = nodes_and_leaves(spec)?;
     if spec.flows.contains_key(NAME) {
         let problem = Problem::at(["flows", NAME], "a flow called `programs` that is none of them");
         return Err(problem.of_the_key().fix("another name, or `app = \"programs\"`"));
@@ -84,7 +84,9 @@ fn choose(spec: &Spec, ends: [Option<&str>; 2]) -> Result<[String; 2], Problem> 
     leaves.retain(|leaf| !ends.contains(&Some(leaf)));
     let mut left = leaves.iter();
     let wanted = ends.iter().filter(|end| end.is_none()).count();
-    if leaves.len() != wanted && wanted > 0 {
+    // What is no node at all is told when all of it is put together.
+    let real = ends.iter().flatten().all(|end| nodes.iter().any(|node| node == end));
+    if leaves.len() != wanted && wanted > 0 && real {
         let message = "it is not clear between which nodes programs run";
         return Err(Problem::at([], message).fix("name both, as in `--side NODE --peer NODE`"));
     }
