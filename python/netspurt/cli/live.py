@@ -26,6 +26,30 @@ class Wire(StrEnum):
     TUN = "tun"
 
 
+Out = Annotated[
+    Path | None, typer.Option(help="The run folder to make; by default a new one under runs/.")
+]
+Values = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Set a value, as in --set flows.transfer.endpoint=kernel. May be repeated.",
+    ),
+]
+Budget = Annotated[
+    float,
+    typer.Option(parser=seconds, metavar="SECONDS", help="How late a delivery may be at most."),
+]
+Wires = Annotated[
+    Wire, typer.Option(help="What the hosts' wires are made of; TUN needs its device node.")
+]
+Offload = Annotated[
+    bool,
+    typer.Option("--offload", help="Let TCP hand down many segments at once, as to a card."),
+]
+
+
 @app.callback()
 def _root() -> None:
     """Stand for the group, which would be one command otherwise."""
@@ -34,22 +58,12 @@ def _root() -> None:
 @app.command()
 def run(
     scenario: Annotated[Path, typer.Argument(help="A scenario file.", show_default=False)],
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The run folder to make; by default a new one under runs/."),
-    ] = None,
+    out: Out = None,
     seed: Annotated[
         int | None,
         typer.Option(parser=count, metavar="N", help="Seed the random draws with this."),
     ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="PATH=VALUE",
-            help="Set a value, as in --set flows.transfer.endpoint=kernel. May be repeated.",
-        ),
-    ] = None,
+    set_: Values = None,
     shadow: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,17 +71,9 @@ def run(
             help="A timer to run beside the kernel's, in the table `shadows`. May be repeated.",
         ),
     ] = None,
-    budget: Annotated[
-        float,
-        typer.Option(parser=seconds, metavar="SECONDS", help="How late a delivery may be at most."),
-    ] = 0.005,
-    wire: Annotated[
-        Wire, typer.Option(help="What the hosts' wires are made of; TUN needs its device node.")
-    ] = Wire.VETH,
-    offload: Annotated[
-        bool,
-        typer.Option("--offload", help="Let TCP hand down many segments at once, as to a card."),
-    ] = False,
+    budget: Budget = 0.005,
+    wire: Wires = Wire.VETH,
+    offload: Offload = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Run a scenario in real time; status 1 where the machine was too late for it to count."""
@@ -127,25 +133,11 @@ def exec_(
             help="A retransmission timer at both hosts' edges: linux:rto_min=50ms, sfr:factor=3.",
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The run folder to make; by default a new one under runs/."),
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Set a value. May be repeated."),
-    ] = None,
-    budget: Annotated[
-        float,
-        typer.Option(parser=seconds, metavar="SECONDS", help="How late a delivery may be at most."),
-    ] = 0.005,
-    wire: Annotated[
-        Wire, typer.Option(help="What the hosts' wires are made of; TUN needs its device node.")
-    ] = Wire.VETH,
-    offload: Annotated[
-        bool,
-        typer.Option("--offload", help="Let TCP hand down many segments at once, as to a card."),
-    ] = False,
+    out: Out = None,
+    set_: Values = None,
+    budget: Budget = 0.005,
+    wire: Wires = Wire.VETH,
+    offload: Offload = False,
 ) -> None:
     """Run programs across the path, with the command's exit status; 125 where there is no run.
 
