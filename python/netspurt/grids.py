@@ -11,8 +11,9 @@ from fractions import Fraction
 #: A range: `1.5..3/16` is sixteen values from 1.5 to 3; units stay behind the numbers.
 _RANGE = re.compile(r"^\s*([\d.]+?)\s*([a-zµ]*)\s*\.\.\s*([\d.]+?)\s*([a-zµ]*)\s*/\s*(\d+)\s*$")
 
-#: Decimals of the values of a range.
-_DECIMALS = 9
+#: Decimals of the values of a range: times are whole nanoseconds.
+_DECIMALS = {"ms": 6, "us": 3, "µs": 3, "ns": 0}
+_MOST_DECIMALS = 9
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class Axis:
     def __getitem__(self, place: int) -> str:
         """Return a value with its key."""
         value = self.low + (self.high - self.low) * place / max(self.steps, 1)
-        return f"{self.key}={number(value)}{self.unit}"
+        decimals = _DECIMALS.get(self.unit, _MOST_DECIMALS)
+        return f"{self.key}={number(value, decimals)}{self.unit}"
 
 
 def expand(text: str) -> Iterator[str]:
@@ -154,17 +156,21 @@ def _axis(setting: str, text: str) -> Axis | _One:
     except ValueError:
         raise ValueError(f"{text}: {value!r} has an end that is no number") from None
     steps = int(count) - 1
-    if abs(high - low) < steps * Fraction(1, 10**_DECIMALS):
-        raise ValueError(f"{text}: {value!r} has steps below {10.0**-_DECIMALS:g}: take fewer")
+    finest = Fraction(1, 10 ** _DECIMALS.get(last_unit, _MOST_DECIMALS))
+    if abs(high - low) < steps * finest:
+        raise ValueError(
+            f"{text}: {value!r} has steps below {float(finest):g}{last_unit}: take fewer"
+        )
     return Axis(key, last_unit, low, high, steps)
 
 
-def number(value: Fraction | float) -> str:
-    """Return a number as it stands in a text, with nine decimals at most.
+def number(value: Fraction | float, decimals: int = _MOST_DECIMALS) -> str:
+    """Return a number as it stands in a text, with so many decimals at most.
 
     Examples
     --------
     >>> number(2.0), number(Fraction(1, 3))
     ('2', '0.333333333')
     """
-    return f"{float(value):.{_DECIMALS}f}".rstrip("0").rstrip(".")
+    text = f"{float(value):.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -79,6 +79,7 @@ def test_replies_later_than_asked_are_lost_and_a_note_counts_them(tmp_path: Path
         told = json.loads(ran.stdout)[0]
         assert told.get("recordings", [told])[0]["lost"] == lost, (command, words)
     ran = CliRunner().invoke(app, ["replay", str(file), "--rfc889", "--order", "sequence"])
+    assert "one reply later than 30 s is counted as lost" in ran.output
     assert "3 probes, 2 answered, 1 lost" in " ".join(ran.output.split())
 
 

@@ -151,6 +151,10 @@ def test_ranges_are_read_with_their_units() -> None:
         "rfc6298:min=1s",
     ]
     assert two_gain_axes("linux:rto_min=1ms..9ms/3") is None
+    thirds = list(expand("linux:rto_min=1ms..2ms/4"))
+    assert thirds[1:3] == ["linux:rto_min=1.333333ms", "linux:rto_min=1.666667ms"]
+    assert all(ns.estimator(text) for text in thirds)
+    assert list(expand("linux:rto_min=10..20ns/2"))[1] == "linux:rto_min=20ns"
     for wrong in ("mills:g=1..2", "mills:g=1..2/1", "mills:g=1s..2ms/3", "mills:g=1..2..3/4"):
         with pytest.raises(ValueError, match="mills:g="):
             next(expand(wrong))

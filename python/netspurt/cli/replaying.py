@@ -270,6 +270,8 @@ def _row(law: Law) -> list[str]:
 def _rfc889_lines(of: Replay) -> Iterator[str]:
     """Yield what RFC 889's table prints: whole seconds, tenths, whole ms, two digits, cut off."""
     yield from wrapped([[_head(of.delays)]], [width(120)])
+    for note in of.delays.notes:
+        yield from wrapped([[paint(note, "dim")]], [width(120)])
     heading = ["", "total s", "lost", "time s", "rtx", "time s", "mean ms", "CoV", "eff"]
     yield from columns([heading, *map(_rfc889_row, of.laws)], right=range(1, 9))
 

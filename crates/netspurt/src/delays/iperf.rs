@@ -27,7 +27,13 @@ pub(super) fn parse(
         let mut sockets: IndexMap<String, Vec<Report>> = IndexMap::new();
         let streams = intervals.iter().flat_map(|interval| interval["streams"].as_array());
         for stream in streams.flatten() {
-            let Some(us) = whole(&stream["rtt"]) else { continue };
+            // Only senders have one.
+            let Some(told) = stream.get("rtt") else { continue };
+            let Some(us) = whole(told) else {
+                let why = "an interval whose `rtt` is no number";
+                reading.malformed.push(Malformed::new(*line, &label(told), why));
+                continue;
+            };
             #[expect(clippy::cast_possible_truncation, reason = "saturates")]
             let at_ns = float(&stream["end"]).map(|s| (s * SECOND as f64) as i64);
             let srtt = Some(Duration::from_nanos(us.saturating_mul(MICROSECOND)));

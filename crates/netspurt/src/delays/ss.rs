@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use crate::units::Duration;
 
 use super::instant::instant;
-use super::reading::{Hints, ReadError, Reading};
+use super::reading::{Hints, Malformed, ReadError, Reading};
 use super::smoothed::{Report, series};
 use super::text::{MILLISECOND, SECOND, decimal, lines};
 
@@ -38,7 +38,8 @@ fn stamp(line: &str) -> Option<i64> {
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, ReadError> {
     let mut connections: IndexMap<String, Vec<Report>> = IndexMap::new();
     let (mut connection, mut at_ns) = (String::new(), None);
-    for (_, line) in lines(text) {
+    let mut reading = Reading::default();
+    for (number, line) in lines(text) {
         if let Some(ns) = stamp(line) {
             at_ns = Some(ns);
             continue;
@@ -52,19 +53,21 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         if ports.len() == 2 {
             connection = ports.join(" to ");
         }
-        if knows(line) {
+        if line.contains(" rto:") || line.contains(" cwnd:") {
             let (srtt, least) = (field(line, "rtt:"), field(line, "minrtt:"));
+            if srtt.is_none() {
+                let why =
+                    "a snapshot without `rtt:`, as before the first sample or where it is cut";
+                reading.malformed.push(Malformed::new(number, line, why));
+                continue;
+            }
             connections.entry(connection.clone()).or_default().push(Report { at_ns, srtt, least });
         }
     }
-    let mut reading = Reading::default();
-    for (connection, mut reports) in connections {
-        reports.retain(|report| report.srtt.is_some());
-        if !reports.is_empty() {
-            let name =
-                if connection.is_empty() { name.into() } else { format!("{name}: {connection}") };
-            reading.recordings.push(series(name, "ss (tcp_info)", &reports, hints.interval));
-        }
+    for (connection, reports) in connections {
+        let name =
+            if connection.is_empty() { name.into() } else { format!("{name}: {connection}") };
+        reading.recordings.push(series(name, "ss (tcp_info)", &reports, hints.interval));
     }
     if reading.recordings.is_empty() {
         return Err(ReadError::new("ss without `rtt:`", "record with `ss -tin`"));

@@ -166,3 +166,15 @@ fn a_round_trip_of_irtt_whose_loss_is_not_told_is_malformed() {
     let reading = reading(text);
     assert_eq!((reading.recordings[0].sent(), reading.malformed.len()), (1, 2));
 }
+
+#[test]
+fn snapshots_without_a_round_trip_are_told() {
+    let connection = "ESTAB 0 0 10.0.0.1:22 10.0.0.2:5555\n";
+    let text = format!(
+        "{connection}\t cubic rto:204 rtt:12.5/7 cwnd:10\n{connection}\t cubic rto:1000 cwnd:1\n\
+         {connection}\t cubic rto:204 rt"
+    );
+    let reading = reading(&text);
+    let lines: Vec<usize> = reading.malformed.iter().map(|one| one.line).collect();
+    assert_eq!((reading.recordings[0].sent(), lines), (1, vec![4, 6]));
+}
