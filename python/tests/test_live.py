@@ -58,6 +58,25 @@ def test_a_live_run_is_a_run_folder_like_any_other(netspurt: Command, tmp_path: 
 
 
 @namespaces
+@pytest.mark.parametrize(("wire", "offload"), [("veth", True), ("tun", False), ("tun", True)])
+def test_hosts_may_be_wired_otherwise_and_it_is_told(
+    netspurt: Command, tmp_path: Path, wire: str, offload: bool
+) -> None:
+    available, found = FOUND["TUN"]
+    if wire == "tun" and not available:
+        pytest.skip(f"no TUN: {found}")
+    (tmp_path / "short.toml").write_text(SHORT)
+    words = ["--wire", wire, *(["--offload"] if offload else [])]
+    ran = netspurt("live", "run", "short.toml", "--out", "r", "--budget", 10, *words)
+    assert ran.returncode == 0, ran.stderr
+    told = json.loads((tmp_path / "r" / "live.json").read_text())
+    assert (told["wire"], told["offload"]) == (wire, offload)
+    assert f"{told['back_end']}: valid" in ran.stdout
+    run = ns.open_run(tmp_path / "r")
+    assert run.flows["delivered_bytes"][0] == 200_000
+
+
+@namespaces
 def test_a_run_that_was_too_late_is_told_and_counts_for_nothing(
     netspurt: Command, tmp_path: Path
 ) -> None:
@@ -66,6 +85,20 @@ def test_a_run_that_was_too_late_is_told_and_counts_for_nothing(
     assert ran.returncode == 1
     assert "INVALID" in ran.stdout
     assert "lateness: p50" in ran.stdout
+
+
+def test_a_wire_that_is_none_is_named(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "short.toml").write_text(SHORT)
+    assert "'veth', 'tun'" in netspurt("live", "run", "short.toml", "--wire", "tap").stderr
+    scenario = ns.load(tmp_path / "short.toml")
+    with pytest.raises(LiveError, match="'tap' is neither veth nor tun"):
+        run_live(scenario, tmp_path / "r", wire="tap")
+
+
+def test_the_machine_says_what_it_has_and_why_not(netspurt: Command) -> None:
+    told = {row["name"]: row for row in json.loads(netspurt("doctor", "--json").stdout)}
+    names = ("user and network namespaces", "TUN", "real-time scheduling", "BPF")
+    assert all(told[name]["found"] for name in names)
 
 
 def test_the_kernel_is_no_simulation(netspurt: Command, tmp_path: Path) -> None:

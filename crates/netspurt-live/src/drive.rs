@@ -33,6 +33,15 @@ pub struct Arrival {
     pub segment: Segment,
 }
 
+/// Arrivals from one end at one instant, run by run: segments of one packet, most of all.
+pub fn simultaneous(arrivals: &[Arrival]) -> impl Iterator<Item = &[Arrival]> {
+    let one = |arrival: &Arrival| (arrival.at, arrival.segment.dest);
+    arrivals.chunk_by(move |a, b| one(a) == one(b))
+}
+
+/// The least that sets two instants apart.
+const INSTANT: Duration = Duration::from_nanos(1);
+
 /// A packet that was handed to a real host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
@@ -196,11 +205,20 @@ impl Driver {
         if !self.came.is_sorted_by_key(|(stamped, _)| *stamped) {
             self.came.sort_by_key(|(stamped, _)| *stamped);
         }
+        // What comes now is apart from what came before, so that it is so again in virtual time.
+        let mut at = self.log.arrivals.last().map_or(Time::ZERO, |last| last.at + INSTANT);
+        at = at.max(self.path.now());
+        let known = self.log.arrivals.len();
         for &(stamped, segment) in &self.came {
-            let at = stamped.max(self.path.now());
+            at = at.max(stamped);
             self.log.arrivals.push(Arrival { at, stamped, segment });
+        }
+        for together in simultaneous(&self.log.arrivals[known..]) {
+            let Arrival { at, segment, .. } = together[0];
             let (hold, labels) = (&mut self.hold, &self.labels);
-            self.path.enter(at, segment, &mut |event| told(hold, labels, event, watch));
+            let segments = together.iter().map(|arrival| arrival.segment);
+            let watch = &mut |event: &Event<Segment>| told(hold, labels, event, watch);
+            self.path.enter_together(at, segment.source(), segments, watch);
         }
         Ok(more)
     }

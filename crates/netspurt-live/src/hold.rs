@@ -186,3 +186,74 @@ impl Hold {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netspurt::segment::Segment;
+    use netspurt::wire::{Packet, encode};
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixDatagram;
+
+    fn packet(len: u16) -> Vec<u8> {
+        let segment = Segment { seq: len.into(), len, ..Segment::default() };
+        let (source, destination) =
+            ("10.0.0.1:10000".parse().unwrap(), "10.0.0.2:5001".parse().unwrap());
+        let mut bytes = Vec::new();
+        encode(&Packet { source, destination, ip_id: 1, segment, payload: None }, &mut bytes);
+        bytes
+    }
+
+    /// Received one by one and held under ids of end 1 from 5 on: packets of these lengths, each
+    /// of so many segments.
+    fn held(hold: &mut Hold, packets: &[(u16, usize)]) {
+        let (near, far) = UnixDatagram::pair().unwrap();
+        far.set_nonblocking(true).unwrap();
+        let mut batch = Batch::new(20_000);
+        let mut id = 1 << 40 | 5;
+        for (len, count) in packets {
+            near.send(&packet(*len)).unwrap();
+            assert!(!batch.read(far.as_fd()).unwrap());
+            let shape = Shape { segment_bytes: 1000, ..Shape::WHOLE };
+            let shape = if *count > 1 { shape } else { Shape::WHOLE };
+            hold.take(&mut batch, 0, 0, shape, (id, *count));
+            id += *count as u64;
+        }
+    }
+
+    #[test]
+    fn packets_are_found_by_their_ids_until_they_are_gone() {
+        let mut hold = Hold::default();
+        held(&mut hold, &[(100, 1), (9500, 10), (700, 1)]);
+        let id = |n: u64| 1 << 40 | (5 + n);
+        let of = |hold: &Hold, n| hold.handle(id(n)).map(|h| hold.packet(h).octets().to_vec());
+        assert_eq!(of(&hold, 0), Some(packet(100)));
+        assert_eq!(of(&hold, 11), Some(packet(700)));
+        let parts = [1, 2, 10].map(|n| hold.handle(id(n)).unwrap());
+        assert!(Hold::follows(parts[0], parts[1]) && !Hold::follows(parts[0], parts[2]));
+        for n in [11, 4, 0, 1, 2, 3, 5, 6, 7, 8, 9] {
+            hold.release(id(n));
+            assert_eq!(of(&hold, n), None);
+            assert_eq!(of(&hold, 10), Some(packet(9500)), "its last segment is on its way");
+        }
+        hold.release(id(10));
+        assert_eq!((hold.handle(id(10)), hold.handle(id(12)), hold.handle(3)), (None, None, None));
+        assert_eq!((hold.short.len(), hold.long.len()), (2, 1));
+    }
+
+    #[test]
+    fn rooms_are_used_again_and_what_may_leave_twice_is_kept() {
+        let mut hold = Hold::default();
+        held(&mut hold, &[(100, 1)]);
+        hold.release(1 << 40 | 5);
+        held(&mut hold, &[(200, 1)]);
+        assert_eq!(hold.packets.len(), 1);
+        hold.keeps = true;
+        hold.release(1 << 40 | 5);
+        let handle = hold.handle(1 << 40 | 5).unwrap();
+        assert_eq!(hold.packet(handle).octets(), packet(200));
+        let mut whole = Vec::new();
+        hold.write(handle, &mut whole);
+        assert_eq!(whole, packet(200));
+    }
+}

@@ -94,15 +94,29 @@ impl Path {
     /// # Panics
     /// When the end that sent it is no gate.
     pub fn enter(&mut self, at: Time, segment: Segment, watch: &mut dyn FnMut(&Event<Segment>)) {
+        self.enter_together(at, segment.source(), [segment].into_iter(), watch);
+    }
+
+    /// The same for packets that the end numbered `from` sent at one instant, in their order.
+    ///
+    /// # Panics
+    /// When that end is no gate.
+    pub fn enter_together(
+        &mut self,
+        at: Time,
+        from: u32,
+        segments: impl Iterator<Item = Segment>,
+        watch: &mut dyn FnMut(&Event<Segment>),
+    ) {
         self.advance(at, watch);
-        for end in [segment.source(), segment.dest] {
+        for end in [from, from ^ 1] {
             let gate = matches!(self.world.endpoints()[end as usize], LiveHost::Gate(_));
             if gate && !std::mem::replace(&mut self.listed[end as usize], true) {
                 self.gates.push(end);
             }
         }
-        self.world.at_endpoint(segment.source(), |host| match host {
-            LiveHost::Gate(gate) => gate.enter(at, segment),
+        self.world.at_endpoint(from, |host| match host {
+            LiveHost::Gate(gate) => segments.for_each(|segment| gate.enter(at, segment)),
             LiveHost::Model(_) => panic!("packets enter at gates"),
         });
         self.advance(at, watch);

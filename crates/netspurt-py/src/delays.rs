@@ -220,3 +220,33 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
     }
     Ok(columns)
 }
+
+/// A paired segment: from, to, its number, its octets, whether it opens, both times or below zero.
+type Paired = (String, String, u32, u32, bool, i64, i64);
+
+/// The segments of two captures of one path, paired.
+#[pyfunction]
+pub fn pair_captures(
+    py: Python<'_>,
+    first_name: &str,
+    first: &[u8],
+    second_name: &str,
+    second: &[u8],
+) -> PyResult<Vec<Paired>> {
+    let pairs = core::pair(first, second).map_err(|e| {
+        delays_error(py, &core::ReadError { file: format!("{first_name} and {second_name}"), ..e })
+    })?;
+    let row = |p: core::Pair| {
+        let at = |ns: Option<i64>| ns.unwrap_or(-1);
+        (
+            p.from.to_string(),
+            p.to.to_string(),
+            p.seq,
+            p.len,
+            p.opens,
+            at(p.first_ns),
+            at(p.second_ns),
+        )
+    };
+    Ok(pairs.into_iter().map(row).collect())
+}

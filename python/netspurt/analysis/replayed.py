@@ -34,7 +34,7 @@ def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tup
     binned = np.stack([np.add.reduceat(column.astype(float), edges) for column in columns])
     if binned.shape[1] == 1:
         binned = np.repeat(binned, 2, axis=1) / 2
-    drawn = Resamples(binned, length=max(2, round(length / step)), seed=seed)
+    drawn = Resamples(binned, length=max(1, round(length / step)), seed=seed, memory=True)
     return drawn, length
 
 

@@ -89,22 +89,25 @@ def replay(
     named = [*(estimators or USUAL), *([versus] if versus else [])]
     if out is not None and out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file: --out names a folder")
-    if rfc889 and lost_after is None:
-        lost_after = RFC889_LOST_AFTER
-    read = How(read_as, interval, columns_of(column), lost_after)
+    late = RFC889_LOST_AFTER if rfc889 and lost_after is None else lost_after
+    read = How(read_as, interval, columns_of(column), late)
     replays, wrong = _replays(files, named, read, _How(order, clock, told, quiet=as_json))
-    if as_json:
-        print_json([_as_data(judged, versus) for judged in replays])
-    else:
-        lines = _versus_lines(replays, versus) if versus else _report(replays, rfc889=rfc889)
-        for line in lines:
-            typer.echo(line)
+    _tell(replays, versus, rfc889=rfc889, as_json=as_json)
     if out is not None and replays:
         for path in _save(replays, out):
             if not as_json:
                 typer.echo(path)
     if wrong:
         raise typer.Exit(2)
+
+
+def _tell(replays: list[Replay], versus: str | None, *, rfc889: bool, as_json: bool) -> None:
+    if as_json:
+        print_json([_as_data(judged, versus) for judged in replays])
+        return
+    lines = _versus_lines(replays, versus) if versus else _report(replays, rfc889=rfc889)
+    for line in lines:
+        typer.echo(line)
 
 
 #: RFC 889 §2 counted a probe lost half a minute after it left [s].
@@ -354,7 +357,7 @@ def _as_data(of: Replay, versus: str | None = None) -> dict[str, Any]:
         "late": it.late,
         "duplicates": it.duplicates,
         "block": of.block,
-        "estimators": [_law_data(law) for law in of.laws],
+        "estimators": [law_data(law) for law in of.laws],
         "front": [law.estimator for law in of.front()],
         "recommendation": of.recommendation(),
         "versus": [
@@ -369,7 +372,8 @@ def _as_data(of: Replay, versus: str | None = None) -> dict[str, Any]:
     }
 
 
-def _law_data(law: Law) -> dict[str, Any]:
+def law_data(law: Law) -> dict[str, Any]:
+    """Return all numbers of a law."""
     percents = (50, 90, 99, 100)
     waits, short = law.wait_percentiles(percents), law.short_percentiles(percents)
     return {

@@ -98,13 +98,9 @@ pub fn addresses(names: &Names, first: u32) -> [IpAddr; 2] {
 }
 
 fn plan(asked: &ProgramsEnd, own: IpAddr, peer: IpAddr, wiring: Wiring) -> HostPlan {
-    let v4 = |address| match address {
-        IpAddr::V4(address) => Some(address),
-        IpAddr::V6(_) => None,
-    };
     HostPlan {
-        address: v4(own),
-        peer: v4(peer),
+        address: Some(own),
+        peer: Some(peer),
         mtu: asked.tcp.packet_bytes,
         hints: RouteHints {
             initial_window_segs: Some(asked.tcp.initial_window_segs),

@@ -2,11 +2,11 @@
 
 mod ledger;
 mod outcome;
+mod trips;
 mod watcher;
 
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::path::Path as FilePath;
 use std::sync::Arc;
@@ -114,6 +114,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let clock = WallClock::start();
     let (stop, keeps) = (network.stop, keeps_packets(&network));
     let (ends, wanted, names) = (network.ends.len(), network.wanted, network.names.clone());
+    let shadows = network.shadows.clone();
     let mut profiles: Vec<_> = made.iter().map(|made| outcome::profile(&names, made)).collect();
     let mut ports: Vec<_> = made.into_iter().map(|made| (made.end, made.host.port)).collect();
     let running = waiting.map(Waiting::go).transpose()?;
@@ -138,6 +139,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let status = running.map(|running| running.end());
     let (path, log) = driven?;
     watcher.polled(&polls);
+    watcher.timed(&log.arrivals);
     let said = watcher.programs.as_mut().map(|programs| std::mem::take(&mut programs.polls));
     watcher.polled(&said.unwrap_or_default());
     let programs = options.programs.zip(status);
@@ -148,6 +150,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
         profiles,
         names,
         wanted,
+        shadows,
         first,
         wiring: options.wiring,
         programs,
@@ -157,6 +160,9 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
 
 /// Among real-time threads the lowest: before all that are none.
 const FIRST: i32 = 1;
+
+/// Octets of a capture that are written at once: few calls, and none that takes long.
+const CAPTURED_AT_ONCE: usize = 1 << 16;
 
 /// Whether a packet may leave the path more than once.
 fn keeps_packets(network: &Network) -> bool {
@@ -187,8 +193,8 @@ fn make_ends(
         let side = (end & 1) as usize;
         let (own, peer) = (addresses[flow][side], addresses[flow][side ^ 1]);
         let plan = HostPlan {
-            address: v4(own),
-            peer: v4(peer),
+            address: Some(own.ip()),
+            peer: Some(peer.ip()),
             mtu: asked.tcp.packet_bytes,
             hints: RouteHints {
                 initial_window_segs: Some(asked.tcp.initial_window_segs),
@@ -207,13 +213,6 @@ fn make_ends(
         made.push(Made { end, host, socket: Some(socket), plan, asked: *asked });
     }
     Ok(made)
-}
-
-fn v4(address: SocketAddr) -> Option<Ipv4Addr> {
-    match address.ip() {
-        IpAddr::V4(address) => Some(address),
-        IpAddr::V6(_) => None,
-    }
 }
 
 /// By end: the socket to ask about resends, and whether it finds losses by time.
@@ -263,7 +262,7 @@ pub fn watcher(
     let ledgers = network.ends.as_chunks::<2>().0.iter().flat_map(ledger);
     let mut captures = Vec::new();
     for (file, &node) in outcome::capture_files(network).iter().zip(&network.spied) {
-        let out = BufWriter::new(File::create_new(folder.join(file))?);
+        let out = BufWriter::with_capacity(CAPTURED_AT_ONCE, File::create_new(folder.join(file))?);
         let application = concat!("netspurt ", env!("CARGO_PKG_VERSION"));
         let file = PcapngWriter::new(out, &names.nodes[node as usize], application)?;
         captures.push(Capture { node, file });
@@ -276,6 +275,7 @@ pub fn watcher(
         began_unix_ns: u64::try_from(unix.as_nanos()).unwrap_or(0),
         sockets,
         addresses: Watcher::addresses_of(names),
+        answers: Vec::new(),
         failure: None,
         programs: None,
         ends: None,

@@ -6,8 +6,9 @@ use netspurt::app::Program;
 use netspurt::event::Wanted;
 use netspurt::record::{
     Column, Data, FlowName, FlowSum, Names, Resends, Table, digest, flow_addresses, flows_table,
-    links_table, node_address, resends_table,
+    links_table, node_address, resends_table, shadows_table,
 };
+use netspurt::rto::EstimatorConfig;
 use netspurt::scenario::{Network, Scenario};
 use netspurt::segment::Cause;
 use netspurt::shim::Resend;
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::watcher::Watcher;
 use super::{LiveError, Made};
-use crate::drive::{Arrival, Log};
+use crate::drive::{Arrival, Log, simultaneous};
 use crate::exec::{Counts, Pair, Programs, connections_table};
 use crate::kernel::FlowNotes;
 use crate::lateness::Lateness;
@@ -61,6 +62,8 @@ pub(super) struct Outcome {
     pub(super) profiles: Vec<Value>,
     pub(super) names: Names,
     pub(super) wanted: Wanted,
+    /// Timers beside the kernel's.
+    pub(super) shadows: Vec<EstimatorConfig>,
     /// Whether the driver ran before all others.
     pub(super) first: bool,
     /// Programs, and the status of the first one.
@@ -145,8 +148,10 @@ pub fn replay(network: Network, arrivals: &[Arrival], stop: Time) -> Vec<Table> 
     let (names, wanted) = (network.names.clone(), network.wanted);
     let mut recorder = netspurt::record::Recorder::new(names);
     let mut path = Path::new(network);
-    for Arrival { at, segment, .. } in arrivals {
-        path.enter(*at, *segment, &mut |event| recorder.take(event));
+    for together in simultaneous(arrivals) {
+        let Arrival { at, segment, .. } = together[0];
+        let segments = together.iter().map(|arrival| arrival.segment);
+        path.enter_together(at, segment.source(), segments, &mut |event| recorder.take(event));
         path.departures();
     }
     path.advance(stop.max(path.now()), &mut |event| recorder.take(event));
@@ -196,6 +201,9 @@ impl Outcome {
             links_table(&self.names, &self.path.counts()),
         ];
         tables.extend(recorded.into_iter().filter(|t| t.name != "drops" || self.wanted.drops));
+        if !self.shadows.is_empty() {
+            tables.push(shadows_table(&tables, &self.shadows));
+        }
         tables.extend(self.log_tables());
         tables.extend(own);
         let whole = self.log.missed == 0 && self.log.refused == 0;

@@ -13,13 +13,14 @@ use netspurt::units::Time;
 use netspurt::wire::{Packet, PcapngWriter, encode};
 
 use crate::content::octets;
-use crate::drive::Watch;
+use crate::drive::{Arrival, Watch};
 use crate::exec::{Ends, ProgramsWatch};
 use crate::kernel::{Poll, TcpInfo};
 use crate::labels::Labels;
 use crate::offload::Shape;
 
 use super::ledger::Ledger;
+use super::trips::{Trip, round_trips};
 
 /// A node's capture.
 pub(super) struct Capture {
@@ -40,6 +41,8 @@ pub struct Watcher {
     pub(super) sockets: Vec<Option<(Arc<OwnedFd>, bool)>>,
     /// By flow: where packets of the two ends come from.
     pub(super) addresses: Vec<[SocketAddr; 2]>,
+    /// What reached sources of the kernel's, and when it was due there.
+    pub(super) answers: Vec<(Time, Segment)>,
     /// What went wrong with a capture.
     pub(super) failure: Option<io::Error>,
     /// Where there are programs.
@@ -81,6 +84,14 @@ impl Watcher {
         let own = self.captures.iter_mut().find(|capture| capture.node == node);
         if let Some(Err(error)) = own.map(|own| own.file.packet(unix_ns, octets, None)) {
             self.failure.get_or_insert(error);
+        }
+    }
+
+    /// Writes down the round trips that the kernel's sources could measure.
+    pub(super) fn timed(&mut self, arrivals: &[Arrival]) {
+        for Trip { at, end, sent } in round_trips(arrivals, &self.answers) {
+            let what = What::Rtt { endpoint: end, sent, rtt: at.saturating_since(sent) };
+            self.recorder.take(&Event { at, what });
         }
     }
 
@@ -155,6 +166,11 @@ impl Watch for Watcher {
     }
 
     fn delivered(&mut self, due: Time, segment: &Segment) {
+        let to_source = segment.dest & 1 == 0;
+        let asked = self.sockets.get(segment.dest as usize).is_some_and(Option::is_some);
+        if to_source && asked {
+            self.answers.push((due, *segment));
+        }
         if let Some(programs) = &mut self.programs {
             programs.delivered(due, segment);
         }

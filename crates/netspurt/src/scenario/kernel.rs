@@ -6,7 +6,8 @@ use crate::units::{ByteCount, Duration, SegmentCount};
 use super::error::Problem;
 use super::flow_plan::{HEADER_BYTES, packet_bytes, problem};
 use super::flow_spec::{
-    AckWord, CongestionWord, EndpointWord, FlowSpec, Profile, RecoveryWord, RtoTable, TcpSpec,
+    AckWord, CongestionWord, EndpointWord, Family, FlowSpec, Profile, RecoveryWord, RtoTable,
+    TcpSpec,
 };
 use super::quantity::WordOr;
 
@@ -41,6 +42,8 @@ pub struct KernelTcp {
     pub initial_window_segs: u32,
     /// Octets of the largest packet.
     pub packet_bytes: u16,
+    /// Octets of IP and TCP headers without options.
+    pub header_bytes: u16,
     /// The law of the congestion window, as the kernel calls it.
     pub congestion: &'static str,
     /// SACK blocks (RFC 2018).
@@ -61,6 +64,9 @@ pub struct KernelTcp {
     pub quick_acks: bool,
     /// Holds short segments back while any octet is outstanding (RFC 896).
     pub nagle: bool,
+    /// Octets that the receiver's window may have from the start; `None` leaves the kernel's own
+    /// small beginning, which grows.
+    pub receive_buffer_bytes: Option<u32>,
     /// The least that its timer adds to the smoothed round trip.
     pub rto_min: Duration,
     /// Duplicates that tell a loss.
@@ -71,7 +77,7 @@ impl KernelTcp {
     /// Octets of payload in a full segment.
     pub fn smss(&self) -> u16 {
         let options = if self.timestamps { 12 } else { 0 };
-        self.packet_bytes - HEADER_BYTES - options
+        self.packet_bytes - self.header_bytes - options
     }
 }
 
@@ -79,7 +85,7 @@ impl KernelTcp {
 const RTO_MIN: Duration = Duration::from_millis(200);
 
 /// The switches that a kernel has.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 15] = [
     "initial_window",
     "packet_size",
     "congestion",
@@ -92,6 +98,7 @@ const KNOWN: [&str; 14] = [
     "frto",
     "acks",
     "nagle",
+    "receive_buffer",
     "rto",
     "dup_thresh",
 ];
@@ -140,6 +147,7 @@ pub(super) fn kernel_tcp(
     name: &str,
     profile: Profile,
     tcp: &TcpSpec,
+    family: Family,
     alone: bool,
 ) -> Result<KernelTcp, Problem> {
     let Some(kernel) = profile.of_the_kernel() else {
@@ -165,7 +173,8 @@ pub(super) fn kernel_tcp(
             let message = format!("an initial window of {window} segments");
             problem(name, "initial_window", message).fix("1 to 1000 segments")
         })?,
-        packet_bytes: least_packet(name, tcp.packet_size.unwrap_or(ByteCount(1500)))?,
+        packet_bytes: least_packet(name, family, tcp.packet_size.unwrap_or(ByteCount(1500)))?,
+        header_bytes: HEADER_BYTES + family.more_bytes(),
         congestion: congestion(tcp.congestion),
         sack: has(tcp.sack),
         timestamps: has(tcp.timestamps),
@@ -176,9 +185,22 @@ pub(super) fn kernel_tcp(
         frto: has(tcp.frto),
         quick_acks: matches!(tcp.acks, Some(WordOr::Word(AckWord::EverySegment))),
         nagle: has(tcp.nagle),
+        receive_buffer_bytes: receive_buffer(name, tcp.receive_buffer)?,
         // Where the other end is the model's, the timer is that one's.
         dup_thresh: dup_thresh(name, tcp.dup_thresh.filter(|_| alone).unwrap_or(3))?,
         rto_min: if alone { rto_min(name, tcp.rto.unwrap_or_default())? } else { RTO_MIN },
+    })
+}
+
+/// The window that is asked for. Of a kernel's buffer about half is window.
+fn receive_buffer(name: &str, asked: Option<ByteCount>) -> Result<Option<u32>, Problem> {
+    const MOST: u64 = 1 << 29;
+    let Some(ByteCount(bytes)) = asked else { return Ok(None) };
+    let small =
+        u32::try_from(bytes).ok().filter(|bytes| (4096..=MOST).contains(&u64::from(*bytes)));
+    small.map(Some).ok_or_else(|| {
+        let message = format!("a kernel's window of {}", ByteCount(bytes));
+        problem(name, "receive_buffer", message).fix("from `4096 B` to `512 MiB`")
     })
 }
 
@@ -232,12 +254,13 @@ pub(super) fn shims(name: &str, flow: &FlowSpec) -> Result<[Option<ShimConfig>; 
 }
 
 /// The size of a full packet. Linux sends no segment of less than 48 octets (`tcp_min_snd_mss`).
-fn least_packet(name: &str, size: ByteCount) -> Result<u16, Problem> {
-    const LEAST: u16 = 128;
+/// IPv6 is switched off on devices with an MTU below 1280 (RFC 8200 §5).
+fn least_packet(name: &str, family: Family, size: ByteCount) -> Result<u16, Problem> {
+    let least = if family == Family::Ipv6 { 1280 } else { 128 };
     let bytes = packet_bytes(name, size)?;
-    if bytes < LEAST {
+    if bytes < least {
         let message = format!("the kernel fills no packet of {size}");
-        return Err(problem(name, "packet_size", message).fix("128 B to 65535 B"));
+        return Err(problem(name, "packet_size", message).fix(format!("{least} B to 65535 B")));
     }
     Ok(bytes)
 }

@@ -5,6 +5,7 @@ use crate::event::{Events, Wanted};
 use crate::ip::Reassembling;
 use crate::link::{Link, LinkConfig};
 use crate::record::{Judge, Names};
+use crate::rto::EstimatorConfig;
 use crate::segment::Segment;
 use crate::shim::ShimConfig;
 use crate::sim::{Advance, Graph, Routes, World, WorldConfig};
@@ -262,6 +263,8 @@ pub struct Network {
     pub wanted: Wanted,
     /// Whether captures are written.
     pub capture: bool,
+    /// Timers beside those of the senders.
+    pub shadows: Vec<EstimatorConfig>,
     /// When the run ends.
     pub stop: Time,
 }
@@ -279,6 +282,7 @@ impl Network {
             spied: plan.spied,
             wanted: plan.wanted,
             capture: plan.capture && plan.wanted.seen,
+            shadows: plan.shadows,
             stop,
         }
     }

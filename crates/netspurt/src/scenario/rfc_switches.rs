@@ -68,6 +68,8 @@ pub(super) fn spell_out(config: &RfcConfig) -> TcpSpec {
         retries: Some(config.retries),
         syn_retries: Some(config.syn_retries),
         time_wait: Some(config.time_wait),
+        tlp_wait: Some(f64::from(config.tlp_wait_percent) / 100.0),
+        reorder_window: Some(f64::from(config.reorder_window_percent) / 100.0),
         max_ack_delay: Some(config.max_ack_delay),
         receive_window: None,
         bugfix: None,
@@ -372,6 +374,12 @@ fn repairs(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Prob
         }
         config.dup_thresh = thresh;
     }
+    if let Some(wait) = tcp.tlp_wait {
+        config.tlp_wait_percent = percent(name, "tlp_wait", wait, 1)?;
+    }
+    if let Some(window) = tcp.reorder_window {
+        config.reorder_window_percent = percent(name, "reorder_window", window, 0)?;
+    }
     set(&mut config.limited_transmit, tcp.limited_transmit);
     set(&mut config.early_retransmit, tcp.early_retransmit);
     set(&mut config.prr, tcp.prr);
@@ -392,6 +400,21 @@ fn repairs(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Prob
         Some(WordOr::Table(table)) => config.sfr = Some(sfr(name, table)?),
     }
     Ok(())
+}
+
+/// A share in hundredths, `least` of them at least.
+fn percent(name: &str, key: &str, share: f64, least: u32) -> Result<u32, Problem> {
+    let hundredths = share * 100.0;
+    let whole = hundredths.round();
+    let fits = (f64::from(least)..=10_000.0).contains(&whole);
+    if !fits || (hundredths - whole).abs() > 1e-9 * whole.max(1.0) {
+        let least = f64::from(least) / 100.0;
+        return Err(problem(name, key, format!("{share} is out of range, or has too many digits"))
+            .fix(format!("from {least} to 100 in steps of 0.01")));
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within range")]
+    let whole = whole as u32;
+    Ok(whole)
 }
 
 fn sfr(name: &str, table: &SfrTable) -> Result<SfrConfig, Problem> {

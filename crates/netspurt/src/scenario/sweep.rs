@@ -10,6 +10,7 @@ use super::Scenario;
 use super::axis::{Axis, Label, Point, path_keys};
 use super::document::Document;
 use super::error::{Problem, ScenarioError};
+use super::flow_spec::EndpointWord;
 use super::number::Whole;
 use super::plan::Plan;
 use super::run::Simulation;
@@ -78,6 +79,7 @@ impl Combination {
         spec.sweep = None;
         spec.seed = Whole(0);
         spec.record.tables.clear();
+        spec.record.shadows.clear();
         spec.record.capture = false;
         let text = toml::to_string(&spec).unwrap_or_default();
         Self { fingerprint: short_hash(&[text.as_bytes()]), spec }
@@ -89,6 +91,9 @@ impl Combination {
     /// When the combination does not hold together.
     pub fn simulate(&mut self, seed: u64) -> Result<Simulation, ScenarioError> {
         self.spec.seed = Whole(seed);
+        if let Some(problem) = not_simulated(&self.spec) {
+            return Err(Document::new("", "").blame(&problem));
+        }
         let plan = Plan::new(&self.spec);
         let plan = plan.map_err(|problem| Document::new("", "").blame(&problem))?;
         Ok(Simulation::new(plan, self.spec.stop))
@@ -108,6 +113,11 @@ impl Sweep {
         let axes: Vec<Axis> = axes.collect::<Result<_, _>>().map_err(blamed)?;
         too_many(&axes, sweep).map_err(blamed)?;
         overwritten(&axes).map_err(blamed)?;
+        let settings = || axes.iter().flat_map(|axis| &axis.points).flat_map(|p| &p.settings);
+        let varied = settings().any(|s| path_keys(s).last().is_some_and(|key| key == "endpoint"));
+        if let Some(problem) = not_simulated(spec).filter(|_| !varied) {
+            return Err(blamed(problem));
+        }
         let single = document.clone().without_sweep();
         let base = single.table()?;
         let made = Self {
@@ -317,6 +327,16 @@ impl Sweep {
     }
 }
 
+/// What keeps the scenario from being a case: the kernel takes its own time.
+fn not_simulated(spec: &Spec) -> Option<Problem> {
+    let real = spec.flows.iter().find(|(_, flow)| flow.ends().contains(&EndpointWord::Kernel));
+    let (name, _) = real?;
+    Some(Problem::at(["flows", name, "endpoint"], KERNEL).fix(LIVE))
+}
+
+const KERNEL: &str = "a sweep runs in virtual time, which the kernel does not keep";
+const LIVE: &str = "`endpoint = \"model\"`, or `netspurt live run` for each case";
+
 /// The most values of an axis that are tried before a sweep begins.
 const CHECKED: usize = 1000;
 
@@ -367,6 +387,10 @@ fn try_point(document: &Document, point: &Point) -> Result<(), Problem> {
         if let Some(first) = keys.first().filter(|first| own.contains(&first.as_str())) {
             let message = format!("a sweep does not vary `{first}`");
             return Err(at(message, &setting.place).fix("`seeds` draws seeds; all else is fixed"));
+        }
+        let kernel = setting.value.to_string().contains("\"kernel\"");
+        if kernel && keys.last().is_some_and(|key| key == "endpoint") {
+            return Err(at(KERNEL.to_owned(), &point.place).fix(LIVE));
         }
         let alone = document.clone().with(&setting.path, &setting.value.to_string());
         let Err((path, slip)) = alone.try_out() else { continue };

@@ -155,3 +155,64 @@ fn an_application_that_pauses_writes_that_long_after_the_connection_is_open() {
     let handshake = Duration::from_millis(300) + octets;
     assert_eq!(written("reno-1998"), opened + handshake + Duration::from_millis(1500));
 }
+
+#[test]
+fn a_packet_of_ipv6_is_as_large_and_carries_twenty_octets_less() {
+    let smss = |text: &str| {
+        let network = with(text).unwrap().network();
+        let ends = crate::record::flow_addresses(&network.names).next().unwrap();
+        assert_eq!(ends.map(|end| end.is_ipv6()), [text.contains("ipv6"); 2], "{text}");
+        network.names.flows[0].smss
+    };
+    for text in [
+        "profile = \"linux-6\"",
+        "profile = \"linux-6\"\nendpoint = \"kernel\"",
+        "profile = \"linux-6\"\nendpoint = [\"model\", \"kernel\"]",
+    ] {
+        let six = format!("{text}\nfamily = \"ipv6\"");
+        assert_eq!((smss(text), smss(&six)), (1448, 1428), "{text}");
+        let resolved = with(&six).unwrap().resolved();
+        assert_eq!(Scenario::parse("again", &resolved).unwrap().resolved(), resolved);
+    }
+    for [lines, says, fix] in [
+        ["family = \"ipv6\"", "have no addresses", "another profile"],
+        [
+            "family = \"ipv6\"\nprofile = \"linux-6\"\nendpoint = \"kernel\"\ntcp = { packet_size = \"1000 B\" }",
+            "fills no packet of 1000 B",
+            "1280 B",
+        ],
+        [
+            "family = \"ipv6\"\nprofile = \"linux-6\"\ntcp = { packet_size = \"60 B\" }",
+            "no room for a header",
+            "61 B",
+        ],
+    ] {
+        let error = with(lines).expect_err(lines);
+        assert!(error.message.contains(says) && error.fix.contains(fix), "{lines}: {error}");
+    }
+    let narrow = CHAIN.replace(TCP, "profile = \"linux-6\"\nfamily = \"ipv6\"");
+    let narrow = narrow.replace("delay = \"150 ms\"", "mtu = \"600 B\"");
+    let cut = Scenario::parse("x.toml", &narrow).unwrap_err();
+    assert!(cut.message.contains("link `modem` cuts packets") && cut.place.is_some(), "{cut}");
+    let dropped = narrow.replace("mtu = \"600 B\"", "mtu = \"600 B\", too_big = \"drop\"");
+    Scenario::parse("x.toml", &dropped).unwrap();
+}
+
+#[test]
+fn no_sweep_waits_for_a_kernel() {
+    let kernel = CHAIN.replace(TCP, "profile = \"linux-6\"\nendpoint = \"kernel\"");
+    let model = CHAIN.replace(TCP, "profile = \"linux-6\"");
+    let over = |words: &str| {
+        format!("[sweep]\nover.end = {{ path = \"flows.x.endpoint\", values = {words} }}")
+    };
+    for text in [
+        format!("{kernel}[sweep]\nseeds = 2"),
+        format!("{model}{}", over("[\"model\", \"kernel\"]")),
+        format!("{model}{}", over("[[\"model\", \"kernel\"]]")),
+    ] {
+        let error = Scenario::parse("x.toml", &text).map(|_| ()).expect_err(&text);
+        assert!(error.message.contains("virtual time"), "{error}");
+        assert!(error.fix.contains("netspurt live run") && error.place.is_some(), "{error}");
+    }
+    Scenario::parse("x.toml", &format!("{kernel}{}", over("[\"model\"]"))).unwrap();
+}

@@ -490,3 +490,21 @@ fn switches_that_contradict_each_other_are_refused() {
         assert!(with(right).is_ok(), "{right}");
     }
 }
+
+#[test]
+fn shares_of_a_round_trip_have_bounds_and_two_digits() {
+    let with = |tcp: &str| chain().with(&[("flows.x.tcp", tcp), ("flows.x.profile", "rfc-2026")]);
+    for fine in ["reorder_window = 0.07", "reorder_window = 0.0", "tlp_wait = 1.5", "tlp_wait = 3"]
+    {
+        assert!(with(&format!("{{ {fine} }}")).is_ok(), "{fine}");
+    }
+    for (wrong, fix) in [
+        ("tlp_wait = 0.0", "from 0.01 to 100 in steps of 0.01"),
+        ("tlp_wait = 0.125", "from 0.01 to 100 in steps of 0.01"),
+        ("reorder_window = -1.0", "from 0 to 100 in steps of 0.01"),
+        ("reorder_window = nan", "from 0 to 100 in steps of 0.01"),
+    ] {
+        let error = with(&format!("{{ {wrong} }}")).unwrap_err().to_string();
+        assert!(error.contains(fix), "{error}");
+    }
+}

@@ -8,7 +8,7 @@ use crate::units::{Duration, Time};
 use super::super::timer::Oldest;
 use super::super::transmit::Context;
 use super::ack::News;
-use super::config::{Restart, SfrResponse};
+use super::config::{Restart, RfcConfig, SfrResponse};
 use super::repair::Phase;
 use super::{Deadlines, Failure, Probe, State, Tcb};
 
@@ -90,7 +90,7 @@ impl Tcb {
         self.timer.restart(now, from, oldest, self.config.timer_clock);
     }
 
-    /// RFC 8985 §7.2: a probe is due two round trips after the last sending or ACK, and when
+    /// RFC 8985 §7.2: a probe is due some round trips after the last sending or ACK, and when
     /// the retransmission timer would fire at the latest.
     pub(super) fn arm_tlp(&mut self, now: Time) {
         self.deadlines.tlp = Time::NEVER;
@@ -101,8 +101,12 @@ impl Tcb {
             return;
         }
         let wait = match self.srtt {
-            Some(srtt) if self.board.len() <= 1 => srtt * 2 + self.config.max_ack_delay,
-            Some(srtt) => srtt * 2 + self.config.timer_slack,
+            Some(srtt) => {
+                let lone = self.board.len() <= 1;
+                let RfcConfig { max_ack_delay, timer_slack, tlp_wait_percent, .. } = self.config;
+                let slack = if lone { max_ack_delay } else { timer_slack };
+                srtt * u64::from(tlp_wait_percent) / 100 + slack
+            }
             None => PTO_INITIAL,
         };
         let due = self.config.timer_clock.expiry(now, wait);

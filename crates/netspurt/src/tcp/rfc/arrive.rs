@@ -136,7 +136,7 @@ impl Tcb {
             self.take_data(segment, cx.now);
         }
         if flags.has(Flags::FIN) && !self.peer_closed() {
-            self.rx.fin = Some(right - 1);
+            self.rx.note_fin(right - 1);
         }
         if self.rx.take_fin() {
             self.on_fin(cx);
@@ -285,7 +285,7 @@ impl Tcb {
         let ack = self.octet(segment.ack);
         let syn = self.board.front().copied();
         let (rack, min_rtt) = (&mut self.rack, self.min_rtt);
-        self.board.ack(1, |syn| rack.arrived(syn, cx.now, min_rtt, false));
+        self.board.ack(1, |syn, _| rack.arrived(syn, cx.now, min_rtt, false));
         self.una = 1;
         self.state = State::Established;
         self.window_told = (self.rx.octet(segment.seq), ack);

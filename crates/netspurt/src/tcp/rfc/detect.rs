@@ -101,7 +101,8 @@ impl Tcb {
         let min_rtt = self.min_rtt?;
         let srtt = self.srtt.unwrap_or(min_rtt);
         let eager = repairing || self.board.sacked_segs() >= self.dup_thresh() as usize;
-        Some(Circumstances { now, min_rtt, srtt, eager })
+        let window_percent = self.config.reorder_window_percent;
+        Some(Circumstances { now, min_rtt, srtt, window_percent, eager })
     }
 
     /// A timeout under RACK: the head is lost, and what left long enough ago; the rest may be on
