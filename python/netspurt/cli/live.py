@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from netspurt.cli.options import count, seconds, setting
 from netspurt.cli.output import number, paint, print_json, progress
 from netspurt.cli.running import RUNS, describe, next_free, summary
+
+if TYPE_CHECKING:
+    from netspurt.scenario import Scenario
 
 app = typer.Typer(
     help="The kernel's TCP on emulated links, in namespaces of its own.",
@@ -104,6 +107,29 @@ def run(
         raise typer.Exit(1)
 
 
+Server = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LINE",
+        help="A line for the shell, run at the other node; the command waits until it listens.",
+    ),
+]
+Side = Annotated[
+    str | None,
+    typer.Option(metavar="NODE", help="Where the command runs; by default the first node."),
+]
+Peer = Annotated[
+    str | None, typer.Option(metavar="NODE", help="The other node; by default the last.")
+]
+Shim = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIMER",
+        help="A retransmission timer at both hosts' edges: linux:rto_min=50ms, sfr:factor=3.",
+    ),
+]
+
+
 @app.command(name="exec")
 def exec_(
     scenario: Annotated[Path, typer.Argument(help="A scenario file; it needs no flow.")],
@@ -111,28 +137,10 @@ def exec_(
         list[str],
         typer.Argument(metavar="-- COMMAND...", help="The program and its arguments."),
     ],
-    server: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LINE",
-            help="A line for the shell, run at the other node; the command waits until it listens.",
-        ),
-    ] = None,
-    side: Annotated[
-        str | None,
-        typer.Option(metavar="NODE", help="Where the command runs; by default the first node."),
-    ] = None,
-    peer: Annotated[
-        str | None,
-        typer.Option(metavar="NODE", help="The other node; by default the last."),
-    ] = None,
-    shim: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIMER",
-            help="A retransmission timer at both hosts' edges: linux:rto_min=50ms, sfr:factor=3.",
-        ),
-    ] = None,
+    server: Server = None,
+    side: Side = None,
+    peer: Peer = None,
+    shim: Shim = None,
     out: Out = None,
     set_: Values = None,
     budget: Budget = 0.005,
@@ -144,26 +152,12 @@ def exec_(
     What the run was like goes to the standard error.
     """
     from netspurt.live import LiveError, run_programs
-    from netspurt.scenario import Scenario
 
-    values = dict(setting(text) for text in set_ or [])
-    text = scenario.read_text(encoding="utf-8")
-    ends: dict[str, str | None] = {"side": side, "peer": peer}
-    chosen = Scenario.for_programs(text, str(scenario), values=values, **ends)
-    if shim is not None:
-        values[f"flows.{chosen.programs_flow}.shim"] = json.dumps(shim)
-        chosen = Scenario.for_programs(text, str(scenario), values=values, **ends)
+    chosen = _for_programs(scenario, set_ or [], shim, {"side": side, "peer": peer})
     folder = out or next_free(RUNS, f"{scenario.stem}-exec")
+    wires: dict[str, Any] = {"wire": wire.value, "offload": offload}
     try:
-        result = run_programs(
-            chosen,
-            folder,
-            command,
-            server=server,
-            budget=budget,
-            wire=wire.value,
-            offload=offload,
-        )
+        result = run_programs(chosen, folder, command, server=server, budget=budget, **wires)
     except LiveError as error:
         typer.echo(f"netspurt: {error}", err=True)
         raise typer.Exit(125) from None
@@ -172,6 +166,21 @@ def exec_(
     for line in verdict({**live, "ends": []}):
         typer.echo(f"netspurt: {line}", err=True)
     raise typer.Exit(live["programs"]["status"])
+
+
+def _for_programs(
+    file: Path, settings: list[str], shim: str | None, ends: dict[str, str | None]
+) -> Scenario:
+    """Read a scenario for programs, with what options say."""
+    from netspurt.scenario import Scenario
+
+    values = dict(setting(text) for text in settings)
+    text = file.read_text(encoding="utf-8")
+    chosen = Scenario.for_programs(text, str(file), values=values, **ends)
+    if shim is not None:
+        values[f"flows.{chosen.programs_flow}.shim"] = json.dumps(shim)
+        chosen = Scenario.for_programs(text, str(file), values=values, **ends)
+    return chosen
 
 
 def verdict(live: dict[str, Any]) -> list[str]:
