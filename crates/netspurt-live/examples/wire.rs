@@ -98,8 +98,8 @@ fn main() -> Outcome<()> {
         // Who has no address throws packets away.
         let lives = !case.blast;
         hosts.push(sandbox.add_host(&HostPlan {
-            address: v4(side).filter(|_| lives),
-            peer: v4(side ^ 1).filter(|_| lives),
+            address: v4(side).filter(|_| lives).map(Into::into),
+            peer: v4(side ^ 1).filter(|_| lives).map(Into::into),
             mtu: MTU,
             hints: RouteHints { initial_window_segs: Some(10), quick_acks: false },
             sysctls: sysctls(&end.tcp),
