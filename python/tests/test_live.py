@@ -141,6 +141,51 @@ def test_two_runs_are_aligned_segment_by_segment(netspurt: Command, tmp_path: Pa
     assert "no flow there" in netspurt("compare", "one", "two", "--flow", "there").stderr
 
 
+def test_a_comparison_has_every_events_times_and_a_picture(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    base = ns.load(ROOT / "scenarios" / "rfc2416.toml").replace({"stop": "20 s"})
+    base.run().save(tmp_path / "one")
+    base.replace({"flows.transfer.tcp.limited_transmit": True}).run().save(tmp_path / "two")
+    told = json.loads(netspurt("compare", "one", "two", "--plot", "both.png", "--json").stdout)
+    assert (tmp_path / "both.png").stat().st_size > 20_000
+    first = [event for event in told["events"] if event["first_s"] is not None]
+    second = [event for event in told["events"] if event["second_s"] is not None]
+    assert len(first) - told["matched"] == told["only"][0]
+    assert len(second) - told["matched"] == told["only"][1]
+    for event in told["events"]:
+        if None not in (event["first_s"], event["second_s"]):
+            assert event["difference_s"] == event["second_s"] - event["first_s"]
+    limited = [own.get("limited transmit (RFC 3042)", []) for own in told["mechanisms"]]
+    assert (limited[0], len(limited[1]) > 0) == ([], True)
+    assert limited[1][0] == pytest.approx(3.722, abs=0.001)
+    printed = netspurt("compare", "one", "two", "--plot", "both.svg").stdout
+    assert "limited transmit (RFC 3042)" in printed.split("\ndifferences:\n")[1]
+    assert printed.endswith("both.svg\n")
+    wrong = netspurt("compare", "one", "two", "--plot", "both.txt")
+    assert wrong.returncode == 2
+    assert ".png" in wrong.stderr
+
+
+@namespaces
+def test_timers_named_on_the_command_line_run_beside_the_kernels(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "short.toml").write_text(SHORT)
+    words = ["--out", "r", "--budget", 10, "--shadow", "rfc6298", "--shadow", "linux:jiffy=4ms"]
+    ran = netspurt("live", "run", "short.toml", *words)
+    assert ran.returncode == 0, ran.stderr
+    run = ns.open_run(tmp_path / "r")
+    shadows = run.tables["shadows"]
+    assert set(shadows["estimator"]) == {"rfc6298", "linux:jiffy=4ms"}
+    assert len(shadows) == 2 * len(run.rtt) > 100
+    rfc = shadows.where(estimator="rfc6298")
+    assert rfc.seconds("rto_ns").min() >= 1, "RFC 6298 §2.4"
+    wrong = netspurt("live", "run", "short.toml", "--shadow", "rfc6289")
+    assert wrong.returncode == 2
+    assert "rfc6298" in wrong.stderr
+
+
 def test_a_comparison_counts_what_only_one_run_has() -> None:
     scenario = ns.load(ROOT / "scenarios" / "rfc2416.toml").replace({"stop": "9 s"})
     run = scenario.run()

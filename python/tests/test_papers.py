@@ -209,7 +209,8 @@ def test_claims_are_those_of_the_reading_where_it_is_there() -> None:
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
     with (ROOT / "papers" / "rfc2416" / "expected.csv").open(newline="") as file:
-        ours = {row["id"] for row in csv.DictReader(file)}
+        # The kernel's rows are no claims of the memo.
+        ours = {row["id"] for row in csv.DictReader(file) if row["evidence"] != "kernel"}
     theirs = {
         line.split('"')[1]
         for line in listing.read_text().splitlines()
