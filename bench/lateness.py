@@ -1,8 +1,9 @@
 """How late real packets are delivered while every core is busy.
 
 `cargo build --release -p netspurt-live`, then, as root, `python3 bench/lateness.py`. A transfer at
-10 Mbit/s over 2 x 5 ms, about 1 200 deliveries a second, once as an ordinary user (slack of 1 ns) and
-once with SCHED_FIFO and 60 us of looking at the clock, while a process a core does nothing but count.
+10 Mbit/s over 2 x 5 ms, about 1 200 deliveries a second, once as an ordinary user (slack of 1 ns)
+and once with SCHED_FIFO and 60 us of looking at the clock, while a process a core does nothing
+but count.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def count() -> None:
 def run(program: Path, seconds: int, user: int | None, spin_ns: int) -> dict[str, Any]:
     """Return what a run says of itself."""
     with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o777)
+        Path(folder).chmod(0o777)
         words = [str(program), str(os.getpid()), folder, "5000000", str(spin_ns)]
         text = SCENARIO.format(seconds=seconds)
         identity = {} if user is None else {"user": user, "group": user, "extra_groups": []}
@@ -76,7 +77,7 @@ def main() -> None:
     busy = [multiprocessing.Process(target=count, daemon=True) for _ in range(os.cpu_count() or 1)]
     print(f"load before: {os.getloadavg()[0]:.1f} on {len(busy)} cores")
     with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o755)
+        Path(folder).chmod(0o755)
         program = Path(shutil.copy(PROGRAM, folder))
         if not options.idle:
             for process in busy:

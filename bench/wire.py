@@ -31,10 +31,20 @@ CASES = [
 LOGS = ("logs", "tables", "captures")
 
 
-def measure(way: str, logs: str, case: tuple[str, str, bool], seconds: int) -> dict[str, Any] | None:
+def measure(
+    way: str, logs: str, case: tuple[str, str, bool], seconds: int
+) -> dict[str, Any] | None:
     """Return what one run says, or nothing where it cannot be had."""
     traffic, wire, offload = case
-    words = [str(PROGRAM), way, traffic, logs, wire, str(seconds), *(["offload"] if offload else [])]
+    words = [
+        str(PROGRAM),
+        way,
+        traffic,
+        logs,
+        wire,
+        str(seconds),
+        *(["offload"] if offload else []),
+    ]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         print(f"SKIPPED: {' '.join(words[1:])}: {done.stderr.strip()}", file=sys.stderr)
@@ -62,7 +72,9 @@ def main() -> None:
     if not PROGRAM.exists():
         sys.exit(f"{PROGRAM.relative_to(ROOT)} is not there: build it first")
     print(f"load at the start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    print("| traffic, wire | way | M packets per CPU s | of the bare forwarder's | Gbit/s | of its |")
+    print(
+        "| traffic, wire | way | M packets per CPU s | of the bare forwarder's | Gbit/s | of its |"
+    )
     print("|---|---|---|---|---|---|")
     for case in CASES:
         if options.only in case[0]:

@@ -42,7 +42,7 @@ class LiveError(RuntimeError, ValueError):
     """No live run: no namespaces, say, or a value that the kernel refuses."""
 
 
-def run_live(
+def run_live(  # noqa: PLR0913 - each is a choice of its own
     scenario: Scenario,
     folder: str | os.PathLike[str],
     *,

@@ -258,6 +258,25 @@ mod tests {
         }
 
         #[test]
+        fn a_damaged_packet_of_any_shape_is_all_its_segments_or_counted(
+            at in 0_usize..1040, octet: u8, end in 0_usize..1041, segment_bytes in 0_u16..600,
+            partial: bool, foreign: bool
+        ) {
+            let mut bytes = packet(7, 9, 1000, Flags::ACK);
+            bytes[at] = octet;
+            bytes.truncate(end);
+            let mut labels = Labels::new(2);
+            let mut out = Vec::new();
+            let shape = Shape { segment_bytes, partial, foreign };
+            labels.read_all(0, (&bytes, shape), recovering, &mut out);
+            prop_assert_eq!(u64::from(out.is_empty()), labels.strange);
+            let carried: usize = out.iter().map(|segment| usize::from(segment.len)).sum();
+            prop_assert!(carried <= bytes.len());
+            prop_assert!(out.windows(2).all(|two| two[0].id + 1 == two[1].id));
+            prop_assert!(segment_bytes == 0 || out.iter().all(|segment| segment.len <= segment_bytes));
+        }
+
+        #[test]
         fn a_damaged_packet_is_a_segment_or_counted(
             at in 0_usize..140, octet: u8, seq: u32, ack: u32
         ) {
