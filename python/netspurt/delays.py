@@ -87,6 +87,32 @@ class Delays:
         )
         return cls(core)
 
+    def lost_after(self, seconds: float) -> Delays:
+        """Return the recording with replies later than this counted as lost.
+
+        RFC 889 counted a probe lost after 30 s. A note tells how many replies that made lost.
+
+        Parameters
+        ----------
+        seconds
+            How long after its probe a reply is late, above zero.
+
+        Raises
+        ------
+        ValueError
+            When that is no time.
+
+        Examples
+        --------
+        >>> import netspurt as ns
+        >>> path = ns.Delays.of([0.1, 31.0, None], every=1.0).lost_after(30)
+        >>> path.received, path.lost, path.notes
+        (1, 2, ['one reply later than 30 s is counted as lost'])
+        """
+        if not 0 < seconds < 1e9:
+            raise ValueError(f"replies later than {seconds} s: write seconds above zero, as 30")
+        return Delays(self._core.lost_after(round(seconds * 1e9)))
+
     @property
     def name(self) -> str:
         """What it is called: its file, and within it the path where there are several."""

@@ -312,6 +312,16 @@ def _stands_alone(make: Maker) -> str | None:
     return _differs(alone, _core.drive(one, _walk(4)))
 
 
+def _keeps_its_word(make: Maker) -> str | None:
+    for steps in (0, 1, 2, 10, 100, 400):
+        timer = make()
+        _core.drive(timer, _walk(6)[:steps])
+        first, second = timer.rto(), timer.rto()
+        if first != second:
+            return f"{first} s, and {second} s when it was asked again, after {steps} steps"
+    return None
+
+
 def _settles(make: Maker) -> str | None:
     timers = _core.drive(make(), np.full(3000, 0.1))[-200:]
     if np.ptp(timers) > 0.01 * timers[-1]:
@@ -344,6 +354,7 @@ _RULES: dict[str, Callable[[Maker], str | None]] = {
     # Before long round trips: a maximum that instances share would hide behind them.
     "the same input has the same output": _answers_the_same,
     "a fresh one is not moved by another": _stands_alone,
+    "asked twice, it answers the same": _keeps_its_word,
     "its timer stays above zero and finite": _keeps_a_timer,
     "its timer keeps its bounds": _keeps_its_bounds,
     "it survives the shortest and the longest round trips": _survives_extremes,

@@ -2,36 +2,87 @@
 
 from __future__ import annotations
 
-import itertools
+import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 #: A range: `1.5..3/16` is sixteen values from 1.5 to 3; units stay behind the numbers.
 _RANGE = re.compile(r"^\s*([\d.]+?)\s*([a-zµ]*)\s*\.\.\s*([\d.]+?)\s*([a-zµ]*)\s*/\s*(\d+)\s*$")
 
-#: The most estimators that one text may stand for.
-MOST = 100_000
+#: Decimals of the values of a range.
+_DECIMALS = 9
 
 
-def expand(texts: Iterable[str]) -> list[str]:
-    """Return the estimators that texts stand for, each once.
+@dataclass(frozen=True)
+class Axis:
+    """The values of one constant, made as they are asked for.
+
+    Attributes
+    ----------
+    key, unit
+        What stands in front of each value and behind it.
+    low, high
+        The ends.
+    steps
+        How many steps lie between them.
+    """
+
+    key: str
+    unit: str
+    low: Fraction
+    high: Fraction
+    steps: int
+
+    def __len__(self) -> int:
+        """Return how many values there are."""
+        return self.steps + 1
+
+    def __getitem__(self, place: int) -> str:
+        """Return a value with its key."""
+        value = self.low + (self.high - self.low) * place / max(self.steps, 1)
+        return f"{self.key}={number(value)}{self.unit}"
+
+
+def expand(text: str) -> Iterator[str]:
+    """Yield the estimators that a text stands for, one after the other.
 
     A value may be a range, `FROM..TO/COUNT`, both ends included; several make all combinations.
 
     Raises
     ------
     ValueError
-        When a range has no two ends and a count of two or more, or too much comes out.
+        When a range has no two ends and a count of two or more.
 
     Examples
     --------
-    >>> expand(["linux", "mills:g=1.5..2.5/3"])
-    ['linux', 'mills:g=1.5', 'mills:g=2', 'mills:g=2.5']
-    >>> expand(["rfc6298:min=0..200ms/3"])
+    >>> list(expand("mills:g=1.5..2.5/3"))
+    ['mills:g=1.5', 'mills:g=2', 'mills:g=2.5']
+    >>> list(expand("rfc6298:min=0..200ms/3"))
     ['rfc6298:min=0ms', 'rfc6298:min=100ms', 'rfc6298:min=200ms']
     """
-    return list(dict.fromkeys(one for text in texts for one in _expanded(text)))
+    if not is_grid(text):
+        yield text
+        return
+    name, axes = _axes(text)
+    for place in range(math.prod(len(axis) for axis in axes)):
+        settings = []
+        for axis in reversed(axes):
+            place, at = divmod(place, len(axis))  # noqa: PLW2901 - the last axis turns fastest
+            settings.append(axis[at])
+        yield f"{name}:{','.join(reversed(settings))}"
+
+
+def size(text: str) -> int:
+    """Return how many estimators a text stands for.
+
+    Examples
+    --------
+    >>> size("mills:g=1..2/1000,falling=0..1/2000"), size("linux")
+    (2000000, 1)
+    """
+    return math.prod(len(axis) for axis in _axes(text)[1]) if is_grid(text) else 1
 
 
 def is_grid(text: str) -> bool:
@@ -49,39 +100,47 @@ def two_gain_axes(text: str) -> dict[str, list[float]] | None:
     >>> two_gain_axes("mills:g=1..2/3,max=1s") is None
     True
     """
-    name, _, settings = text.partition(":")
+    name, found = _axes(text)
     axes = {"falling": [15 / 16], "rising": [0.75], "g": [2.0]}
-    for setting in settings.split(","):
-        key, _, _ = setting.partition("=")
-        if name != "mills" or key.strip() not in axes:
+    for axis in found:
+        key, _, _ = axis[0].partition("=")
+        if name != "mills" or key.strip() not in axes or len(axis) > _MOST_OF_AN_AXIS:
             return None
-        values = [value.partition("=")[2] for value in _values(setting, text)]
+        values = (axis[place].partition("=")[2].strip() for place in range(len(axis)))
         try:
-            axes[key.strip()] = [float(Fraction(value.strip())) for value in values]
+            axes[key.strip()] = [float(Fraction(value)) for value in values]
         except (ValueError, ZeroDivisionError):
             return None
     return axes
 
 
-def _expanded(text: str) -> Iterator[str]:
-    name, colon, settings = text.partition(":")
-    if not colon or ".." not in settings:
-        yield text
-        return
-    axes = [_values(setting, text) for setting in settings.split(",")]
-    count = 1
-    for axis in axes:
-        count *= len(axis)
-    if count > MOST:
-        raise ValueError(f"{text}: {count} estimators, and {MOST} are the most: take fewer values")
-    for setting in itertools.product(*axes):
-        yield f"{name}:{','.join(setting)}"
+#: Values of one constant that are held at once.
+_MOST_OF_AN_AXIS = 100_000
 
 
-def _values(setting: str, text: str) -> list[str]:
+@dataclass(frozen=True)
+class _One:
+    """A constant with one value, as it was written."""
+
+    setting: str
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, place: int) -> str:
+        return self.setting
+
+
+def _axes(text: str) -> tuple[str, list[Axis | _One]]:
+    """Return the name of the law and the values of its constants."""
+    name, _, settings = text.partition(":")
+    return name, [_axis(setting, text) for setting in settings.split(",")]
+
+
+def _axis(setting: str, text: str) -> Axis | _One:
     key, _, value = setting.partition("=")
     if ".." not in value:
-        return [setting]
+        return _One(setting)
     found = _RANGE.match(value)
     if found is None or int(found[5]) < 2:
         raise ValueError(
@@ -90,10 +149,22 @@ def _values(setting: str, text: str) -> list[str]:
     first, unit, last, last_unit, count = found.groups()
     if unit and unit != last_unit:
         raise ValueError(f"{text}: {value!r} goes from {unit} to {last_unit}: use one unit")
-    low, high = Fraction(first), Fraction(last)
+    try:
+        low, high = Fraction(first), Fraction(last)
+    except ValueError:
+        raise ValueError(f"{text}: {value!r} has an end that is no number") from None
     steps = int(count) - 1
-    return [f"{key}={_number(low + (high - low) * n / steps)}{last_unit}" for n in range(steps + 1)]
+    if abs(high - low) < steps * Fraction(1, 10**_DECIMALS):
+        raise ValueError(f"{text}: {value!r} has steps below {10.0**-_DECIMALS:g}: take fewer")
+    return Axis(key, last_unit, low, high, steps)
 
 
-def _number(value: Fraction) -> str:
-    return f"{float(value):.4f}".rstrip("0").rstrip(".")
+def number(value: Fraction | float) -> str:
+    """Return a number as it stands in a text, with nine decimals at most.
+
+    Examples
+    --------
+    >>> number(2.0), number(Fraction(1, 3))
+    ('2', '0.333333333')
+    """
+    return f"{float(value):.{_DECIMALS}f}".rstrip("0").rstrip(".")

@@ -9,10 +9,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +36,21 @@ WIRES = ("veth", "tun")
 
 #: Called with the seconds that have passed and those there are.
 Progress = Callable[[float, float], None]
+
+#: What is to be run, in the folder while it runs, and what went wrong.
+_ORDER = "order.json"
+_COMPLAINT = "complaint.txt"
+
+_PROGRAMS = f"""\
+import sys
+from netspurt._core import live_work
+try:
+    live_work(sys.argv[1:])
+except RuntimeError as error:
+    with open(sys.argv[2] + "/{_COMPLAINT}", "w", encoding="utf-8") as file:
+        file.write(str(error))
+    sys.exit(2)
+"""
 
 _PROCESS = "import sys; from netspurt._core import live_work; live_work(sys.argv[1:])"
 
@@ -83,16 +100,100 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
             "no flow has an end of the kernel's: "
             'add `endpoint = "kernel"` to one, or run it with `netspurt run`'
         )
-    if wire not in WIRES:
-        raise LiveError(f"wire {wire!r} is neither {' nor '.join(WIRES)}")
+    wiring = _wiring(wire, offload)
     resolved, stop = scenario.resolved(), scenario.stop
     with new_folder(folder) as partial:
         order = [str(os.getpid()), str(partial), str(round(budget * 1e9)), str(round(spin * 1e9))]
-        order += [wire, *(["offload"] if offload else [])]
+        order += wiring
         _work(order, resolved, lambda now: progress(now, stop) if progress else None)
         told = json.loads((partial / LIVE).read_text(encoding="utf-8"))
         write_manifest(partial, resolved, _about(scenario, told))
     return open_run(Path(folder))
+
+
+def run_programs(  # noqa: PLR0913 - each is a choice of its own
+    scenario: Scenario,
+    folder: str | os.PathLike[str],
+    command: Sequence[str],
+    *,
+    server: str | None = None,
+    budget: float = BUDGET,
+    spin: float = SPIN,
+    wire: str = "veth",
+    offload: bool = False,
+) -> Run:
+    """Run programs at two nodes of a scenario and keep the run in a new folder.
+
+    They have this process's input, output and working directory. The first one's exit status is
+    `run.live["programs"]["status"]`: 124 where the scenario's `stop` ended it, 127 where there is
+    no such program.
+
+    Parameters
+    ----------
+    scenario
+        A scenario with a flow of programs; `Scenario.for_programs` sees to that.
+    folder
+        The run folder to make.
+    command
+        The program and its arguments, at the flow's `from`.
+    server
+        A line for the shell, at the flow's `to`; the command waits until it listens on a port.
+    budget, spin, wire, offload
+        As in `run_live`.
+
+    Raises
+    ------
+    LiveError
+        When the machine gives no namespaces, or the kernel refuses a value.
+    FileExistsError
+        When there is something of the folder's name.
+    """
+    if scenario.programs_flow is None:
+        raise LiveError('no flow has `app = "programs"`')
+    if not command:
+        raise LiveError("no program to run")
+    wiring = _wiring(wire, offload)
+    resolved = scenario.resolved()
+    with new_folder(folder) as partial:
+        order = partial / _ORDER
+        told = {"scenario": resolved, "command": list(command), "server": server}
+        order.write_text(json.dumps(told), encoding="utf-8")
+        spans = [str(round(span * 1e9)) for span in (budget, spin)]
+        words = [sys.executable, "-P", "-c", _PROGRAMS, str(os.getpid()), str(partial)]
+        process = subprocess.Popen([*words, *spans, f"order:{order}", *wiring])
+        try:
+            status = _wait(process)
+        finally:
+            process.kill()
+            process.wait()
+        complaint = partial / _COMPLAINT
+        if status != 0:
+            why = f"it ended with {status}"
+            if complaint.exists():
+                why = complaint.read_text(encoding="utf-8")
+            raise LiveError(f"no live run: {why}")
+        order.unlink()
+        about = json.loads((partial / LIVE).read_text(encoding="utf-8"))
+        write_manifest(partial, resolved, _about(scenario, about))
+    return open_run(Path(folder))
+
+
+def _wiring(wire: str, offload: bool) -> list[str]:
+    if wire not in WIRES:
+        raise LiveError(f"wire {wire!r} is neither {' nor '.join(WIRES)}")
+    return [wire, *(["offload"] if offload else [])]
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int:
+    """Wait, and leave the keys that interrupt to the programs."""
+    if threading.current_thread() is not threading.main_thread():
+        return process.wait()
+    before = {key: signal.signal(key, signal.SIG_IGN) for key in (signal.SIGINT, signal.SIGQUIT)}
+    try:
+        return process.wait()
+    finally:
+        for key, handler in before.items():
+            signal.signal(key, handler)
 
 
 def _about(scenario: Scenario, told: dict[str, Any]) -> dict[str, Any]:

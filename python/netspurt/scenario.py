@@ -51,6 +51,44 @@ class Scenario:
         name = name.encode(errors="replace").decode()
         return cls(_core.Scenario(name, _unbroken(text)))
 
+    @classmethod
+    def for_programs(
+        cls,
+        text: str,
+        name: str = "scenario",
+        *,
+        values: Mapping[str, str] | None = None,
+        side: str | None = None,
+        peer: str | None = None,
+    ) -> Scenario:
+        """Read a scenario's text for programs at two of its nodes.
+
+        Parameters
+        ----------
+        text
+            The scenario. It may have no flow; the one of programs is then added.
+        name
+            What errors call it.
+        values
+            Dotted paths to values, each as TOML or as bare text.
+        side, peer
+            The nodes; by default those of the flow with `app = "programs"`, or the two ends of the
+            links.
+
+        Raises
+        ------
+        ScenarioError
+            When the text is not a scenario, or the nodes are not told.
+        """
+        pairs = [(_unbroken(path), _unbroken(value)) for path, value in (values or {}).items()]
+        name = name.encode(errors="replace").decode()
+        return cls(_core.Scenario.for_programs(name, _unbroken(text), pairs, (side, peer)))
+
+    @property
+    def programs_flow(self) -> str | None:
+        """The flow whose ends are programs, which `netspurt live exec` runs."""
+        return self._core.programs_flow()
+
     @property
     def name(self) -> str:
         """What errors call it; for a file, its path."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,11 +19,20 @@ from numpy.typing import NDArray
 
 from netspurt import _core
 from netspurt._core import ReplayError
-from netspurt.analysis.bootstrap import BINS, Floats, Interval, Resamples, block_length
+from netspurt.analysis.bootstrap import Floats, Interval, Resamples
+from netspurt.analysis.replayed import (
+    could_be_chance,
+    efficiency,
+    is_needless,
+    mean_timer,
+    needless_share,
+    poisson_interval,
+)
+from netspurt.analysis.replayed import resamples as drawn_again
 from netspurt.delays import Delays, read_delays
 from netspurt.estimators import EstimatorLike
 from netspurt.estimators import estimator as make_estimator
-from netspurt.grids import expand, two_gain_axes
+from netspurt.grids import expand, number, size, two_gain_axes
 from netspurt.table import Table
 
 if TYPE_CHECKING:
@@ -171,13 +180,13 @@ class Replay:
         """
         a, b = (self.laws.index(law) for law in (first, second))
 
-        share = self._resamples.interval(lambda s: _needless_share(s, a) - _needless_share(s, b))
-        ones, others = (_needless(self.delays, law.waits) for law in (first, second))
+        share = self._resamples.interval(lambda s: needless_share(s, a) - needless_share(s, b))
+        ones, others = (is_needless(self.delays, law.waits) for law in (first, second))
         only = (int(np.sum(ones & ~others)), int(np.sum(others & ~ones)))
-        if share.sign and _could_be_chance(*only):
+        if share.sign and could_be_chance(*only):
             ends = (min(share.low, 0.0), max(share.high, 0.0))
             share = Interval(share.value, *ends, share.level, share.block)
-        return share, self._resamples.interval(lambda s: _mean_timer(s, a) - _mean_timer(s, b))
+        return share, self._resamples.interval(lambda s: mean_timer(s, a) - mean_timer(s, b))
 
     def versus(self, first: Law, second: Law) -> Versus:
         """Return whether a law is more efficient than another, by RFC 889's measure.
@@ -188,7 +197,7 @@ class Replay:
         widened to hold zero.
         """
         a, b = (self.laws.index(law) for law in (first, second))
-        ahead = self._resamples.interval(lambda s: _efficiency(s, a) - _efficiency(s, b))
+        ahead = self._resamples.interval(lambda s: efficiency(s, a) - efficiency(s, b))
         if _same_waits(first, second):
             ahead = Interval(0.0, 0.0, 0.0, ahead.level, ahead.block)
         elif ahead.sign and not self._is_seen(first, second, ahead.sign):
@@ -201,8 +210,8 @@ class Replay:
         winner, other = (first, second) if sign > 0 else (second, first)
         if winner.timer.value < other.timer.value:
             return winner.needless >= SEEN
-        ones, others = (_needless(self.delays, law.waits) for law in (winner, other))
-        return not _could_be_chance(int(np.sum(ones & ~others)), int(np.sum(others & ~ones)))
+        ones, others = (is_needless(self.delays, law.waits) for law in (winner, other))
+        return not could_be_chance(int(np.sum(ones & ~others)), int(np.sum(others & ~ones)))
 
     def front(self) -> list[Law]:
         """Return the laws that no other one beats in both needless resends and mean timer."""
@@ -327,7 +336,7 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
         raise ValueError("no estimator to replay: name one, as in `rfc6298`")
     replayed = list(core.values())
     waits = [one.wait_ns() / 1e9 for one in replayed]
-    resamples, block = _resamples(delays, waits, replayed[0].order, seed)
+    resamples, block = drawn_again(delays, waits, replayed[0].order, seed)
     laws = [_law(one, place, delays, resamples) for place, one in enumerate(replayed)]
     return Replay(delays, replayed[0].order, clock, told, laws, block, resamples)
 
@@ -373,13 +382,20 @@ def _replay(
     return _core.replay(delays._core, made, name, order=order, clock=clock, told=told)
 
 
-def grid_front(
-    delays: Delays, grid: str, *, order: str | None = None, clock: str = "exact", told: bool = False
+def grid_front(  # noqa: PLR0913 - each is a choice of its own
+    delays: Delays,
+    grid: str,
+    *,
+    order: str | None = None,
+    clock: str = "exact",
+    told: bool = False,
+    progress: Callable[[float, float], None] | None = None,
 ) -> tuple[list[str], int]:
     """Return the estimators of a grid that no other one beats, and how many there were.
 
     An estimator beats another with no more needless resends and no longer a mean timer. Grids of
-    RFC 889's filter run side by side in binary64; memory does not grow with them.
+    RFC 889's filter run side by side in binary64, others one estimator after the other; memory
+    does not grow with them.
 
     Parameters
     ----------
@@ -389,6 +405,8 @@ def grid_front(
         An estimator with ranges, as `mills:g=1.5..3/16`.
     order, clock, told
         As for `replay`.
+    progress
+        Called with how many estimators were tried and how many there are.
 
     Examples
     --------
@@ -400,18 +418,21 @@ def grid_front(
     axes = two_gain_axes(grid)
     if axes is not None and clock == "exact" and not told:
         found, count = _core.two_gain_front(delays._core, **axes, order=order)
-        texts = [f"mills:falling={f:.9g},rising={r:.9g},g={g:.9g}" for f, r, g, *_ in found]
+        texts = [
+            f"mills:falling={number(f)},rising={number(r)},g={number(g)}" for f, r, g, *_ in found
+        ]
         return [str(_core.Estimator(text)) for text in texts], count
+    count = size(grid)
     kept: list[tuple[float, float, str]] = []
-    texts = expand([grid])
-    for text in texts:
+    for tried, text in enumerate(expand(grid), start=1):
         replayed = _replay(delays, text, order=order, clock=clock, told=told)
         sums, name = replayed.account(), replayed.estimator
         new = (sums["needless"], sums["timers_ns"], name)
-        if any(old[0] <= new[0] and old[1] <= new[1] for old in kept):
-            continue
-        kept = [old for old in kept if old[0] < new[0] or old[1] < new[1]] + [new]
-    return [name for _, _, name in sorted(kept)], len(texts)
+        if not any(old[0] <= new[0] and old[1] <= new[1] for old in kept):
+            kept = [old for old in kept if old[0] < new[0] or old[1] < new[1]] + [new]
+        if progress is not None:
+            progress(tried, count)
+    return [name for _, _, name in sorted(kept)], count
 
 
 def records(replays: Iterable[Replay]) -> Table:
@@ -419,74 +440,10 @@ def records(replays: Iterable[Replay]) -> Table:
     return Table(_core.replay_records([law._core for one in replays for law in one.laws]))
 
 
-def _needless(delays: Delays, waits: Floats) -> NDArray[np.bool_]:
-    with np.errstate(invalid="ignore"):
-        short: NDArray[np.bool_] = waits < delays.rtt_s
-    return short
-
-
-def _resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tuple[Resamples, int]:
-    """Return resampled sums of what `_SHARED` and `_OWN` tell, and how long blocks are."""
-    rtt = delays.rtt_s
-    flags = [_needless(delays, one) for one in waits]
-    # Neighbours resemble each other as far as delays, timers, and what exceeds them, do.
-    series = [rtt, *waits, *(flag.astype(float) for flag in flags)]
-    length = max(1, min(max(map(block_length, series)), len(rtt) // 8))
-    step = -(-len(rtt) // BINS)
-    lost = np.isnan(rtt)
-    good = np.where(lost, 0.0, rtt)
-    learnt = _learnt(delays, order)
-    columns = [learnt, ~lost, good]
-    for one, flag in zip(waits, flags, strict=True):
-        columns += [flag, learnt * one, flag * good, lost * one]
-    edges = np.arange(0, len(rtt), step)
-    binned = np.stack([np.add.reduceat(column.astype(float), edges) for column in columns])
-    if binned.shape[1] == 1:
-        binned = np.repeat(binned, 2, axis=1) / 2
-    drawn = Resamples(binned, length=max(1, round(length / step)), seed=seed)
-    return drawn, length
-
-
-def _learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
-    """Return which probes left when at least one delay was known; all, where none ever was."""
-    rtt = delays.rtt_s
-    known = np.flatnonzero(~np.isnan(rtt))
-    learnt = np.ones(len(rtt), dtype=np.bool_)
-    if not len(known):
-        return learnt
-    if order == "sequence":
-        learnt[: known[0] + 1] = False
-    else:
-        learnt = delays.sent_s >= np.min(delays.sent_s[known] + rtt[known])
-    return learnt if learnt.any() else ~learnt
-
-
-#: Sums that all laws share: probes that left with a delay known, answers, delays.
-_SHARED = 3
-#: Sums of each law: needless resends, timers, delays of needless resends, waits of the lost.
-_OWN = 4
-
-
-def _needless_share(sums: Floats, law: int) -> Floats:
-    share: Floats = sums[_SHARED + _OWN * law] / sums[1]
-    return share
-
-
-def _mean_timer(sums: Floats, law: int) -> Floats:
-    mean: Floats = sums[_SHARED + _OWN * law + 1] / sums[0]
-    return mean
-
-
-def _efficiency(sums: Floats, law: int) -> Floats:
-    needless, waited = sums[_SHARED + _OWN * law + 2], sums[_SHARED + _OWN * law + 3]
-    share: Floats = sums[2] / (sums[2] + needless + waited)
-    return share
-
-
 def _law(core: _core.Replayed, place: int, delays: Delays, resamples: Resamples) -> Law:
     sums = core.account()
     needless, answered = int(sums["needless"]), delays.received - delays.untimed
-    share = resamples.interval(lambda s: _needless_share(s, place))
+    share = resamples.interval(lambda s: needless_share(s, place))
     # A resend seen never, or once, says little of how rare it is, and a resample says less: the
     # interval is no narrower than Garwood's (1936) for a count.
     low, high = poisson_interval(needless)
@@ -510,31 +467,9 @@ def _law(core: _core.Replayed, place: int, delays: Delays, resamples: Resamples)
         bad_share=sums["bad_share"],
         waited_in_delays=sums["waited_in_delays"],
         needless_share=Interval(share.value, *ends, share.level, share.block),
-        timer=resamples.interval(lambda s: _mean_timer(s, place)),
+        timer=resamples.interval(lambda s: mean_timer(s, place)),
         _core=core,
     )
-
-
-def poisson_interval(count: int, level: float = 0.95) -> tuple[float, float]:
-    """Return Garwood's interval for the mean of a Poisson count.
-
-    Examples
-    --------
-    >>> [round(end, 3) for end in poisson_interval(0)], [round(e, 3) for e in poisson_interval(4)]
-    ([0.0, 3.689], [1.09, 10.242])
-    """
-    from scipy.stats import chi2
-
-    tail = (1 - level) / 2
-    low = float(chi2.ppf(tail, 2 * count)) / 2 if count else 0.0
-    return low, float(chi2.ppf(1 - tail, 2 * count + 2)) / 2
-
-
-def _could_be_chance(one: int, other: int) -> bool:
-    """Whether a fair coin would part so many probes so unevenly in one case of twenty (McNemar)."""
-    from scipy.stats import binomtest
-
-    return one + other == 0 or bool(binomtest(one, one + other).pvalue > 0.05)
 
 
 def _recommend(of: Replay) -> list[str]:

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from netspurt.analysis.bootstrap import Floats, Interval, block_bootstrap, block_length
+from netspurt.analysis.bootstrap import (
+    Floats,
+    Interval,
+    Resamples,
+    block_bootstrap,
+    block_length,
+)
 
 
 def autoregressive(n: int, rho: float, seed: int) -> Floats:
@@ -46,6 +52,18 @@ def test_a_series_with_memory_has_a_wider_interval_that_covers_its_mean() -> Non
     assert covered >= 34
     narrow = interval(autoregressive(n, rho, 0), length=1)
     assert narrow.high - narrow.low < 0.4 * widths[0]
+
+
+def test_a_short_series_with_memory_is_covered_better_than_by_its_blocks_alone() -> None:
+    covered = {True: 0, False: 0}
+    for seed in range(60):
+        series = autoregressive(60, 0.5, seed)
+        length = min(block_length(series), 7)
+        for memory in covered:
+            found = Resamples(series, length=length, memory=memory).interval(mean)
+            covered[memory] += found.low <= 0 <= found.high
+    assert covered[True] >= 53
+    assert covered[True] > covered[False]
 
 
 def test_the_block_grows_with_the_memory() -> None:

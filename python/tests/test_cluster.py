@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -147,3 +148,13 @@ def test_a_node_that_is_killed_costs_nothing(tmp_path: Path, two_nodes: Any, wan
 
     sweep_while(tmp_path / "s", kill)
     assert open_sweep(tmp_path / "s").read().digest() == wanted
+
+
+def test_an_address_where_nobody_is_is_told_at_once(tmp_path: Path) -> None:
+    from netspurt.sweep.cluster import Ray
+
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+        with pytest.raises(ConnectionError, match=f"no Ray cluster answers at {address}"):
+            run_sweep(long_sweep(), tmp_path / "s", engine=partial(Ray, address=address))

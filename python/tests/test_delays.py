@@ -56,3 +56,78 @@ def test_the_command_tells_what_files_hold(tmp_path: Path) -> None:
     assert f"{broken}:2: nothing that ping writes (what?)" in told.output
     broken.write_text("")
     assert CliRunner().invoke(app, ["delays", str(broken)]).exit_code == 2
+
+
+def test_replies_later_than_asked_are_lost_and_a_note_counts_them(tmp_path: Path) -> None:
+    path = ns.Delays.of([0.1, 30.0, 30.5, None, 45.0], every=1.0)
+    kept = path.lost_after(30)
+    assert (path.lost, kept.lost, kept.received) == (1, 3, 2)
+    assert kept.notes == ["2 replies later than 30 s are counted as lost"]
+    assert path.lost_after(60).notes[0].startswith("no reply was later than 60 s:")
+    for wrong in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="write seconds above zero"):
+            path.lost_after(wrong)
+    file = tmp_path / "slow.csv"
+    file.write_text("seq,rtt_s\n1,0.1\n2,31\n3,0.2\n")
+    for command, words, lost in (
+        ("delays", [], 0),
+        ("delays", ["--lost-after", "30s"], 1),
+        ("replay", ["--lost-after", "150ms", "--order", "sequence"], 2),
+        ("replay", ["--order", "sequence"], 0),
+    ):
+        ran = CliRunner().invoke(app, [command, str(file), "--json", *words])
+        told = json.loads(ran.stdout)[0]
+        assert told.get("recordings", [told])[0]["lost"] == lost, (command, words)
+    ran = CliRunner().invoke(app, ["replay", str(file), "--rfc889", "--order", "sequence"])
+    assert "3 probes, 2 answered, 1 lost" in " ".join(ran.output.split())
+
+
+def test_a_folder_is_read_file_by_file_and_what_is_no_recording_is_told(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a.csv").write_text("rtt_ms\n1\n2\n")
+    (tmp_path / "b" / "c.csv").write_text("rtt_ms\n1\n\n3\nx\n")
+    (tmp_path / "b" / "notes.md").write_text("Dear Sir,\n")
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    ran = CliRunner().invoke(app, ["delays", str(tmp_path)])
+    assert ran.exit_code == 0, ran.output
+    assert "left out:" in ran.output
+    assert "notes.md:1: no recording" in ran.output
+    told = json.loads(CliRunner().invoke(app, ["delays", str(tmp_path), "--json"]).stdout)
+    assert [Path(one["file"]).name for one in told] == ["a.csv", "c.csv"]
+    (tmp_path / "a.csv").unlink()
+    (tmp_path / "b" / "c.csv").unlink()
+    ran = CliRunner().invoke(app, ["delays", str(tmp_path)])
+    assert ran.exit_code == 2
+    assert "none of its 1 files is a recording" in ran.output
+    (tmp_path / "empty").mkdir()
+    ran = CliRunner().invoke(app, ["replay", str(tmp_path / "empty")])
+    assert (ran.exit_code, "a folder without files" in ran.output) == (2, True)
+
+
+def test_what_replay_wrote_and_a_run_folder_are_recordings(tmp_path: Path) -> None:
+    words = ["replay", str(DATA / "irtt.json"), "-e", "linux", "--out", str(tmp_path)]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    (told,) = json.loads(CliRunner().invoke(app, ["delays", str(tmp_path), "--json"]).stdout)
+    assert (told["recordings"][0]["sent"], told["recordings"][0]["lost"]) == (238, 3)
+    (tmp_path / "replay.parquet").unlink()
+    (tmp_path / "run.json").write_text("{}")
+    ran = CliRunner().invoke(app, ["delays", str(tmp_path)])
+    assert (ran.exit_code, "a run that kept neither" in ran.output) == (2, True)
+
+
+@pytest.mark.parametrize("room", [80, 100])
+def test_the_table_keeps_within_the_terminal(
+    room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(room))
+    deep = tmp_path / "a-folder-with-a-long-name" / "another-folder-with-a-long-name"
+    deep.mkdir(parents=True)
+    for name in ("first-recording-of-the-day.csv", "b.csv"):
+        (deep / name).write_text("rtt_ms\n1.2345\n1234.5\n12.345\n")
+    ran = CliRunner().invoke(app, ["delays", str(deep)])
+    lines = ran.output.splitlines()
+    assert len(lines[0]) <= room
+    assert [line.split()[0][-5:] for line in lines[1:3]] == ["b.csv", "y.csv"]
+    assert lines[1].endswith("12.35     1210")
+    assert "b.csv: read as columns" in ran.output
+    assert [len(line) for line in lines[:3]] == [len(lines[0])] * 3

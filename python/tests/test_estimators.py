@@ -135,6 +135,10 @@ SHARED: list[float] = [0.1]
         ({"on_timeout": lambda self, _: setattr(self, "last", self.last / 2)}, "no timeout"),
         ({"rto": lambda _: time.perf_counter()}, "the same input"),
         (
+            {"rto": lambda self: self.__dict__.update(last=self.last * 1.5) or self.last},
+            "asked twice",
+        ),
+        (
             {
                 "on_sample": lambda _, s: SHARED.__setitem__(0, max(SHARED[0], s.rtt)),
                 "rto": lambda _: SHARED[0],

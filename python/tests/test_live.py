@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -148,3 +149,63 @@ def test_a_comparison_counts_what_only_one_run_has() -> None:
     assert (told.same, told.matched, told.only) == (len(seen) - 2, len(seen) - 2, (2, 0))
     assert told.parted == (seen[-2], None)
     assert why(compare(seen, seen), seen, seen) == ""
+
+
+PATH = """
+stop = "30 s"
+[links]
+wire = { between = ["home", "away"], rate = "10 Mbit/s", delay = "5 ms", loss = { nth = [12] } }
+"""
+
+ECHO = """
+import socket
+peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+peer.bind(("0.0.0.0", 7))
+while True:
+    octets, who = peer.recvfrom(2000)
+    peer.sendto(octets, who)
+"""
+
+ASK = """
+import socket, sys
+own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+own.settimeout(5)
+own.sendto(b"octets", ("away", 7))
+print(own.recv(2000).decode())
+sys.exit(3)
+"""
+
+
+@namespaces
+def test_programs_run_across_a_scenario_without_flows(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "path.toml").write_text(PATH)
+    (tmp_path / "echo.py").write_text(ECHO)
+    (tmp_path / "ask.py").write_text(ASK)
+    words = ["--out", "r", "--budget", 10, "--server", f"{sys.executable} echo.py"]
+    ran = netspurt("live", "exec", "path.toml", *words, "--", sys.executable, "ask.py")
+    assert (ran.returncode, ran.stdout) == (3, "octets\n"), ran.stderr
+    run = ns.open_run(tmp_path / "r")
+    assert run.live["programs"]["status"] == 3
+    assert run.live["programs"]["other_packets"] == 2
+    assert set(run.table("segments")["kind"]) == {"other"}
+    assert not (tmp_path / "r" / "order.json").exists()
+
+
+@namespaces
+def test_a_command_that_is_not_there_has_the_status_of_such(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "path.toml").write_text(PATH)
+    ran = netspurt("live", "exec", "path.toml", "--out", "r", "--", "no-such-program")
+    assert ran.returncode == 127
+    assert "no-such-program" in ran.stderr
+
+
+def test_what_is_no_timer_is_no_shim(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "path.toml").write_text(PATH)
+    ran = netspurt("live", "exec", "path.toml", "--shim", "linx:min=3ms", "--", "true")
+    assert ran.returncode == 2
+    assert "did you mean `linux`" in ran.stderr
+    ran = netspurt("live", "exec", "path.toml", "--side", "hom", "--", "true")
+    assert ran.returncode == 2
+    assert "did you mean `home`" in ran.stderr

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import netspurt as ns
-from netspurt.grids import expand, two_gain_axes
-from netspurt.timers import USUAL, grid_front, poisson_interval, save_records
+from netspurt.analysis.replayed import poisson_interval
+from netspurt.grids import expand, size, two_gain_axes
+from netspurt.timers import USUAL, grid_front, save_records
 
 from conftest import NETSPURT, ROOT
 
@@ -137,19 +140,47 @@ def test_a_grid_of_the_two_gain_filter_agrees_with_its_settings_one_by_one() -> 
     (path,) = ns.read_delays(DATA / "irtt.json")
     front, count = grid_front(path, "mills:g=1.25..3/8,falling=0.5..0.9/5")
     assert count == 40
-    alone = ns.replay(path, expand(["mills:g=1.25..3/8,falling=0.5..0.9/5"]))
+    alone = ns.replay(path, expand("mills:g=1.25..3/8,falling=0.5..0.9/5"))
     assert {law.estimator for law in alone.front()} == set(front)
 
 
 def test_ranges_are_read_with_their_units() -> None:
-    assert expand(["rfc6298:min=0..1s/3", "rfc6298:min=0..1s/3"]) == [
+    assert list(expand("rfc6298:min=0..1s/3")) == [
         "rfc6298:min=0s",
         "rfc6298:min=0.5s",
         "rfc6298:min=1s",
     ]
     assert two_gain_axes("linux:rto_min=1ms..9ms/3") is None
-    with pytest.raises(ValueError, match="100000 are the most"):
-        expand(["mills:g=1..2/1000,falling=0..1/1000"])
+    for wrong in ("mills:g=1..2", "mills:g=1..2/1", "mills:g=1s..2ms/3", "mills:g=1..2..3/4"):
+        with pytest.raises(ValueError, match="mills:g="):
+            next(expand(wrong))
+    with pytest.raises(ValueError, match="steps below 1e-09"):
+        size("mills:g=1..1.000001/2000")
+
+
+def test_a_grid_of_any_size_is_walked_without_being_held() -> None:
+    text = "rfc6298:min=0..1s/100001,max=1..9s/100001"
+    assert size(text) == 100_001**2
+    walk = expand(text)
+    assert next(walk) == "rfc6298:min=0s,max=1s"
+    tracemalloc.start()
+    assert sum(1 for _ in itertools.islice(walk, 50_000)) == 50_000
+    assert tracemalloc.get_traced_memory()[1] < 100_000
+    tracemalloc.stop()
+
+
+def test_grids_of_other_laws_keep_what_no_setting_beats_and_tell_how_far_they_are() -> None:
+    (path,) = ns.read_delays(DATA / "irtt.json")
+    told: list[tuple[float, float]] = []
+    grid = "rfc6298:min=0..100ms/11,k=2..4/3"
+    front, count = grid_front(path, grid, progress=lambda *at: told.append(at))
+    alone = {law.estimator: law for law in ns.replay(path, expand(grid)).laws}
+    assert (count, told[-1], len(alone)) == (33, (33, 33), 33)
+    pairs = {(alone[name].needless, round(alone[name].timer.value, 12)) for name in front}
+    every = {(law.needless, round(law.timer.value, 12)) for law in alone.values()}
+    assert pairs <= every
+    for needless, timer in every:
+        assert any(best <= needless and least <= timer for best, least in pairs)
 
 
 def test_laws_that_rare_events_cannot_part_are_not_parted() -> None:
@@ -161,7 +192,7 @@ def test_laws_that_rare_events_cannot_part_are_not_parted() -> None:
     assert (mills.needless, fixed.needless) == (1, 0)
     assert told.difference(mills, fixed)[0].sign == 0
     assert told.difference(mills, fixed)[1].sign == -1
-    assert "cannot be told apart" in told.recommendation()[0]
+    assert "no more for nothing than the best" in told.recommendation()[0]
     assert fixed.needless_share.high == pytest.approx(poisson_interval(0)[1] / 3000)
 
 
@@ -179,7 +210,9 @@ def test_a_clear_difference_is_told() -> None:
 
 def test_few_answers_give_no_recommendation() -> None:
     said = ns.replay(steady(20), USUAL).recommendation()
-    assert said == ["20 answered probes are too few to prefer one timer to another."]
+    assert said == [
+        "20 answered probes are too few to prefer one timer to another: 50 are the least."
+    ]
 
 
 def test_a_recording_in_which_all_is_lost_has_no_figures_and_no_error() -> None:

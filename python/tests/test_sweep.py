@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import signal
 import subprocess
 import time
@@ -26,6 +27,10 @@ from netspurt.sweep import (
     open_sweep,
     run_sweep,
 )
+from netspurt.sweep.driver import seconds_a_case
+from netspurt.sweep.folder import held
+from netspurt.sweep.plan import TAKEN
+from netspurt.sweep.store import Folder, open_store
 
 from conftest import NETSPURT, ROOT, Command
 
@@ -150,8 +155,14 @@ def test_listed_cases_must_have_the_same_names() -> None:
     base = ns.Scenario.parse(LOSSY.partition("[sweep]")[0], "x.toml")
     with pytest.raises(ValueError, match="one case has"):
         Sweep.listed([({"a": 1}, base), ({"b": 1}, base)])
+    with pytest.raises(ValueError, match="every sweep has a column 'sent'"):
+        Sweep.listed([({"sent": 1}, base)])
     with pytest.raises(ValueError, match="no cases"):
         Sweep.listed([])
+
+
+def test_the_columns_that_every_sweep_has_are_known(whole: Cases) -> None:
+    assert set(whole) - set(whole.about.names) == TAKEN
 
 
 def test_a_scenario_without_a_sweep_says_how_to_get_one() -> None:
@@ -209,6 +220,56 @@ def test_a_damaged_file_is_named_with_the_way_out(tmp_path: Path, whole: Cases) 
     broken.unlink()
     run_sweep(lossy(), tmp_path / "s")
     assert folder.read().digest() == whole.digest()
+
+
+def test_two_programs_do_not_sweep_into_one_folder(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(LOSSY)
+    with held(tmp_path / "s"):
+        second = netspurt("sweep", "x.toml", "--out", "s")
+        assert second.returncode == 2
+        assert "another netspurt sweeps into s: wait for it" in second.stderr
+    assert netspurt("sweep", "x.toml", "--out", "s").returncode == 0
+
+
+def test_a_scenario_that_lies_in_the_folder_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "scenario.toml").write_text("# dear\n" + LOSSY)
+    with pytest.raises(SweepError, match="holds something else"):
+        run_sweep(lossy(), tmp_path)
+    assert (tmp_path / "scenario.toml").read_text().startswith("# dear")
+
+
+def test_a_url_of_this_machine_is_a_folder_whose_files_are_whole(tmp_path: Path) -> None:
+    assert isinstance(open_store(f"file://{tmp_path}"), Folder)
+    run_sweep(lossy(), f"file://{tmp_path}/s", chunk=50)
+    assert open_sweep(tmp_path / "s").tally().done == 120
+
+
+def test_a_full_disk_is_told_with_the_file_and_what_was_done_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(LOSSY)
+    words = f"ulimit -f 8; exec {NETSPURT} sweep x.toml --out s --chunk 60"
+    full = subprocess.run(
+        ["sh", "-c", words], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert full.returncode == 2
+    assert re.search(r"s/cases/0000000\d0\.parquet: File too large", full.stderr)
+    assert "the same command goes on" in full.stderr
+    assert not list((tmp_path / "s").glob(".*"))
+    assert run_sweep(lossy(), tmp_path / "s")[1].done == 120
+
+
+def test_a_folder_with_a_failed_case_is_not_strict(tmp_path: Path) -> None:
+    sweep = Sweep.of(ns.Scenario.parse(FAILING, "x.toml"))
+    run_sweep(sweep, tmp_path / "s")
+    with pytest.raises(SweepFailedError, match="case 0 failed"):
+        run_sweep(sweep, tmp_path / "s", strict=True)
+
+
+def test_a_case_without_end_is_not_waited_for_to_guess_how_long_cases_take() -> None:
+    text = LOSSY.replace('stop = "20 s"', 'stop = "900000000 s"')
+    endless = text.replace('send = "100 segments"\n', "")
+    began = time.monotonic()
+    assert seconds_a_case(Sweep.of(ns.Scenario.parse(endless, "x.toml"))) >= 0.9
+    assert time.monotonic() - began < 20
 
 
 # What it says.

@@ -84,24 +84,24 @@ fn main() -> Outcome<()> {
     let ends: Vec<KernelEnd> = (network.ends.iter())
         .filter_map(|(end, _)| match end {
             NetworkEnd::Kernel(end) => Some(*end),
-            NetworkEnd::Model(_) => None,
+            NetworkEnd::Model(_) | NetworkEnd::Programs(_) => None,
         })
         .collect();
     let addresses = flow_addresses(&network.names).next().ok_or("no flow")?;
     let mut sandbox = Sandbox::enter()?;
     let mut hosts = Vec::new();
     for (side, end) in ends.iter().enumerate() {
-        let v4 = |at: usize| match addresses[at].ip() {
-            std::net::IpAddr::V4(address) => Some(address),
-            std::net::IpAddr::V6(_) => None,
-        };
         // Who has no address throws packets away.
         let lives = !case.blast;
         hosts.push(sandbox.add_host(&HostPlan {
-            address: v4(side).filter(|_| lives),
-            peer: v4(side ^ 1).filter(|_| lives),
+            address: Some(addresses[side].ip()).filter(|_| lives),
+            peer: Some(addresses[side ^ 1].ip()).filter(|_| lives),
             mtu: MTU,
-            hints: RouteHints { initial_window_segs: Some(10), quick_acks: false },
+            hints: RouteHints {
+                initial_window_segs: Some(10),
+                quick_acks: false,
+                congestion: None,
+            },
             sysctls: sysctls(&end.tcp),
             wiring: case.wiring,
         })?);

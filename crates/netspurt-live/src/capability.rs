@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use rustix::net::{AddressFamily, SocketType, socket};
+use rustix::net::{AddressFamily, SocketType, ipproto, socket};
 use rustix::process::{Resource, getrlimit};
 
 use crate::sys::{self, TUN_NODE};
@@ -31,7 +31,16 @@ pub struct Capability {
 /// assert!(all.iter().any(|capability| capability.name == "kernel"));
 /// ```
 pub fn all() -> Vec<Capability> {
-    vec![kernel(), user_namespaces(), packet_sockets(), tun(), real_time_scheduling(), bpf()]
+    vec![
+        kernel(),
+        user_namespaces(),
+        icmp_sockets(),
+        raw_sockets(),
+        packet_sockets(),
+        tun(),
+        real_time_scheduling(),
+        bpf(),
+    ]
 }
 
 fn kernel() -> Capability {
@@ -81,6 +90,36 @@ pub(crate) fn refusal() -> String {
     }
 }
 
+fn icmp_sockets() -> Capability {
+    let tried = |kind| socket(AddressFamily::INET, kind, Some(ipproto::ICMP));
+    let (raw, datagram) = (tried(SocketType::RAW), tried(SocketType::DGRAM));
+    Capability {
+        name: "ICMP sockets",
+        available: raw.is_ok() || datagram.is_ok(),
+        found: match (raw, datagram) {
+            (Ok(_), _) => "raw".to_owned(),
+            (Err(_), Ok(_)) => "by datagrams".to_owned(),
+            (Err(_), Err(error)) => {
+                format!("{error}: sysctl net.ipv4.ping_group_range lets a group have them")
+            }
+        },
+        purpose: "`netspurt probe` with ICMP echoes",
+    }
+}
+
+fn raw_sockets() -> Capability {
+    let tried = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::TCP));
+    Capability {
+        name: "raw sockets",
+        available: tried.is_ok(),
+        found: match tried {
+            Ok(_) => "allowed here".to_owned(),
+            Err(error) => format!("{error}; inside a namespace they are"),
+        },
+        purpose: "`netspurt probe --kind tcp`",
+    }
+}
+
 fn packet_sockets() -> Capability {
     let tried = socket(AddressFamily::PACKET, SocketType::RAW, None);
     Capability {
@@ -90,7 +129,7 @@ fn packet_sockets() -> Capability {
             Ok(_) => "allowed outside of a namespace".to_owned(),
             Err(error) => format!("{error}; inside a namespace they are"),
         },
-        purpose: "not used yet; capturing and probing on this machine's own interfaces",
+        purpose: "captures of `netspurt poll` on this machine's own interfaces",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::num::NonZeroU64;
+use std::os::fd::OwnedFd;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use netspurt::event::{Event, What};
@@ -108,6 +109,10 @@ pub struct Driver {
     leaving: Vec<Departure>,
     /// How long before an appointment waiting becomes looking at the clock again and again.
     spin: Duration,
+    /// The first end of programs: every second end from there on has the same port.
+    programs: Option<u32>,
+    /// Ends a wait when there is something to read.
+    wake: Option<OwnedFd>,
 }
 
 impl Driver {
@@ -127,6 +132,8 @@ impl Driver {
             came: Vec::new(),
             leaving: Vec::new(),
             spin: Duration::ZERO,
+            programs: None,
+            wake: None,
         }
     }
 
@@ -141,6 +148,15 @@ impl Driver {
     #[must_use]
     pub fn spinning(mut self, spin: Duration) -> Self {
         self.spin = spin;
+        self
+    }
+
+    /// Lets ends from the one numbered `first` on be programs': every second one has the same
+    /// port. What is there to be read from `wake` ends a wait.
+    #[must_use]
+    pub fn with_programs(mut self, first: u32, wake: OwnedFd) -> Self {
+        self.labels = self.labels.foreign_from(first);
+        (self.programs, self.wake) = (Some(first), Some(wake));
         self
     }
 
@@ -255,7 +271,8 @@ impl Driver {
     /// Hands packets to one host.
     fn hand_over(&mut self, mut run: &[Departure], watch: &mut dyn Watch) {
         let end = run[0].segment.dest;
-        let Some((_, port)) = self.ports.iter().find(|(of, _)| *of == end) else { return };
+        let home = home(self.programs, end);
+        let Some((_, port)) = self.ports.iter().find(|(of, _)| *of == home) else { return };
         while !run.is_empty() {
             let segments = run.iter().map(|departure| departure.segment);
             self.post.pack(port, &self.hold, segments, &mut |segment, out| {
@@ -281,6 +298,7 @@ impl Driver {
         let sleep = Duration::from_nanos(left.as_nanos().saturating_sub(self.spin.as_nanos()));
         let mut fds: Vec<PollFd<'_>> =
             self.ports.iter().map(|(_, port)| PollFd::new(port, PollFlags::IN)).collect();
+        fds.extend(self.wake.iter().map(|wake| PollFd::new(wake, PollFlags::IN)));
         // Interrupted or not: what there is to do is looked at again.
         let came = poll(&mut fds, Some(&timespec(sleep))).unwrap_or(0);
         if came == 0 && !self.spin.is_zero() {
@@ -289,6 +307,11 @@ impl Driver {
             }
         }
     }
+}
+
+/// The end whose port the end numbered `end` has, where those from `programs` on share theirs.
+fn home(programs: Option<u32>, end: u32) -> u32 {
+    programs.filter(|first| *first <= end).map_or(end, |first| first + (end & 1))
 }
 
 /// Tells of an event, and forgets the octets of what was dropped.

@@ -6,6 +6,7 @@ use netspurt::app::Program;
 use netspurt::event::Events;
 use netspurt::ip::Reassembling;
 use netspurt::segment::Segment;
+use netspurt::shim::{Resend, Shim, ShimConfig};
 use netspurt::stage::{Host, Port, Stage};
 use netspurt::units::Time;
 
@@ -14,9 +15,32 @@ use netspurt::units::Time;
 pub struct Gate {
     coming: VecDeque<(Time, Segment)>,
     left: Vec<(Time, Segment)>,
+    /// The timer at the host's edge.
+    shim: Option<Box<Shim>>,
 }
 
 impl Gate {
+    /// A gate with a timer at its host's edge, or without.
+    pub fn with_shim(shim: Option<&ShimConfig>) -> Self {
+        Self { shim: shim.map(|config| Box::new(Shim::new(config))), ..Self::default() }
+    }
+
+    /// What that timer sent again.
+    pub fn resends(&self) -> &[Resend] {
+        self.shim.as_ref().map_or(&[], |shim| shim.resends())
+    }
+
+    /// What the shim sends again, where its time is up at `now`.
+    fn again(&mut self, now: Time) -> Option<(Time, Port, Segment)> {
+        let shim = self.shim.as_mut()?;
+        while let Some(due) = shim.next_wakeup().filter(|due| *due <= now) {
+            if let Some(segment) = shim.pop(due) {
+                return Some((due, 0, segment));
+            }
+        }
+        None
+    }
+
     /// A packet of the host's enters the path at `at`.
     pub fn enter(&mut self, at: Time, segment: Segment) {
         self.coming.push_back((at, segment));
@@ -35,18 +59,32 @@ impl Gate {
 
 impl Stage<Segment> for Gate {
     fn push(&mut self, now: Time, _port: Port, segment: Segment, _events: &mut Events<Segment>) {
+        if let Some(shim) = &mut self.shim {
+            shim.came(now, &segment);
+        }
         self.left.push((now, segment));
     }
 
     fn next_wakeup(&self) -> Option<Time> {
-        self.coming.front().map(|(at, _)| *at)
+        let coming = self.coming.front().map(|(at, _)| *at);
+        let due = self.shim.as_ref().and_then(|shim| shim.next_wakeup());
+        coming.into_iter().chain(due).min()
     }
 
     fn pop(&mut self, now: Time, _events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
-        if self.next_wakeup()? > now {
-            return None;
+        // What the host sends at the instant at which the timer ends goes first.
+        let until = self.coming.front().map_or(now, |(at, _)| (*at).min(now));
+        let before = Time::from_nanos(until.as_nanos().saturating_sub(1));
+        let due = if self.coming.front().is_some_and(|(at, _)| *at <= now) { before } else { now };
+        if let Some(again) = self.again(due) {
+            return Some(again);
         }
-        self.coming.pop_front().map(|(at, segment)| (at, 0, segment))
+        self.coming.front().filter(|(at, _)| *at <= now)?;
+        let (at, segment) = self.coming.pop_front()?;
+        if let Some(shim) = &mut self.shim {
+            shim.sent(at, &segment);
+        }
+        Some((at, 0, segment))
     }
 }
 

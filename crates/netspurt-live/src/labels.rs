@@ -3,7 +3,7 @@
 //! Sequence numbers count from the connection's initial ones, as everywhere in the laboratory.
 //! A resend's cause is what the kernel says of its own state when the resend is seen.
 
-use netspurt::segment::{Cause, Flags, SackBlock, SackBlocks, Segment};
+use netspurt::segment::{Cause, Ecn, Flags, IPV4_HEADER_BYTES, SackBlock, SackBlocks, Segment};
 use netspurt::seq;
 use netspurt::wire::{Checks, Decoded, decode};
 
@@ -31,7 +31,12 @@ pub struct Labels {
     pub strange: u64,
     /// Segments that carry what nobody wrote there.
     pub damaged: u64,
+    /// The first end whose octets are its programs' own.
+    foreign: u32,
 }
+
+/// Bits of a packet's id that number its copies, of which a shim sends some.
+const COPY_BITS: u32 = 8;
 
 /// Bits of a packet's id below its end's number.
 const ID_BITS: u32 = 40;
@@ -43,13 +48,36 @@ pub fn end_of(id: u64) -> u32 {
 
 /// How many packets it had sent before.
 pub const fn count_of(id: u64) -> u64 {
-    id & ((1 << ID_BITS) - 1)
+    (id & ((1 << ID_BITS) - 1)) >> COPY_BITS
 }
 
 impl Labels {
     /// For ends numbered below `ends`.
     pub fn new(ends: usize) -> Self {
-        Self { ends: vec![End::default(); ends], strange: 0, damaged: 0 }
+        Self { ends: vec![End::default(); ends], strange: 0, damaged: 0, foreign: u32::MAX }
+    }
+
+    /// Leaves alone what ends from the one numbered `first` on carry.
+    #[must_use]
+    pub fn foreign_from(mut self, first: u32) -> Self {
+        self.foreign = first;
+        self
+    }
+
+    /// A packet of another protocol that the end numbered `from` sent; `None`, counted, where it is
+    /// none of IPv4.
+    pub fn other(&mut self, from: u32, bytes: &[u8]) -> Option<Segment> {
+        let size = bytes.get(2..4).map(|size| u16::from_be_bytes([size[0], size[1]]));
+        let whole = size.filter(|size| usize::from(*size) == bytes.len() && bytes[0] >> 4 == 4);
+        let Some(size_bytes) = whole.filter(|size| *size >= IPV4_HEADER_BYTES) else {
+            self.strange += 1;
+            return None;
+        };
+        let ecn = Ecn::from_bits(bytes[1]);
+        let id = self.ends[from as usize].number(from);
+        let mut segment = Segment { id, dest: from ^ 1, size_bytes, ecn, ..Segment::default() };
+        segment.set_other();
+        Some(segment)
     }
 
     /// The segment of a packet that the end numbered `from` sent; `None`, counted, where it is
@@ -93,12 +121,11 @@ impl Labels {
         segment.dest = from ^ 1;
         let first = seq::from_wire(seq::SIMULATED_ISN, segment.seq, end.highest).saturating_sub(1);
         let written = content::octets(first, decoded.payload.len());
-        self.damaged += u64::from(decoded.payload != written);
+        self.damaged += u64::from(from < self.foreign && decoded.payload != written);
         let most = if shape.segment_bytes == 0 { u16::MAX } else { shape.segment_bytes };
         loop {
             let (piece, rest) = split(segment, most);
-            let id = u64::from(from) << ID_BITS | end.count;
-            end.count += 1;
+            let id = end.number(from);
             let cause = end.cause(&piece, &mut ask).into();
             out.push(Segment { id, cause, ..piece });
             match rest {
@@ -165,6 +192,12 @@ fn relate(segment: &mut Segment, shift: u32) {
 }
 
 impl End {
+    /// The id of the next packet of this end, the one numbered `from`.
+    fn number(&mut self, from: u32) -> u64 {
+        self.count += 1;
+        u64::from(from) << ID_BITS | (self.count - 1) << COPY_BITS
+    }
+
     /// Why a segment went out again, if it did.
     fn cause(
         &mut self,

@@ -9,14 +9,17 @@
 pub mod capability;
 pub mod content;
 pub mod drive;
+pub mod exec;
 pub mod gate;
 pub mod hold;
 pub mod kernel;
+pub mod lab;
 pub mod labels;
 pub mod lateness;
 pub mod offload;
 pub mod path;
 pub mod post;
+pub mod probe;
 pub mod run;
 pub mod sandbox;
 pub mod sys;

@@ -10,6 +10,7 @@ use netspurt::link::LinkCount;
 use netspurt::record::Judge;
 use netspurt::scenario::{Network, NetworkEnd};
 use netspurt::segment::Segment;
+use netspurt::shim::Resend;
 use netspurt::sim::{Advance, World, WorldConfig};
 use netspurt::units::Time;
 
@@ -28,22 +29,27 @@ pub struct Departure {
 #[derive(Debug)]
 pub struct Path {
     world: World<Segment, LiveHost, Judge>,
-    /// The ends that are gates.
+    /// The ends that are gates and may have something to say.
     gates: Vec<u32>,
+    /// By end: whether it is among them.
+    listed: Vec<bool>,
 }
 
 impl Path {
     /// The path of `network`, which it takes the links, the routes and the ends of.
     pub fn new(network: Network) -> Self {
         let mut gates = Vec::new();
+        let mut listed = vec![false; network.ends.len()];
         let mut endpoints = Vec::with_capacity(network.ends.len());
         let judge = Judge::new(network.ends.len());
         for (number, (end, node)) in (0..).zip(network.ends) {
             let host = match end {
-                NetworkEnd::Kernel(_) => {
+                NetworkEnd::Kernel(end) => {
                     gates.push(number);
-                    LiveHost::Gate(Gate::default())
+                    listed[number as usize] = true;
+                    LiveHost::Gate(Gate::with_shim(end.shim.as_ref()))
                 }
+                NetworkEnd::Programs(end) => LiveHost::Gate(Gate::with_shim(end.shim.as_ref())),
                 NetworkEnd::Model(program) => {
                     LiveHost::Model(Reassembling::new(program, network.reassembly))
                 }
@@ -60,7 +66,7 @@ impl Path {
             wanted: Wanted { drops: true, ..network.wanted },
             witness: judge,
         });
-        Self { world, gates }
+        Self { world, gates, listed }
     }
 
     /// The instant it has reached.
@@ -103,6 +109,12 @@ impl Path {
         watch: &mut dyn FnMut(&Event<Segment>),
     ) {
         self.advance(at, watch);
+        for end in [from, from ^ 1] {
+            let gate = matches!(self.world.endpoints()[end as usize], LiveHost::Gate(_));
+            if gate && !std::mem::replace(&mut self.listed[end as usize], true) {
+                self.gates.push(end);
+            }
+        }
         self.world.at_endpoint(from, |host| match host {
             LiveHost::Gate(gate) => segments.for_each(|segment| gate.enter(at, segment)),
             LiveHost::Model(_) => panic!("packets enter at gates"),
@@ -153,6 +165,16 @@ impl Path {
     /// The verdict on resends.
     pub fn judge(&self) -> &Judge {
         self.world.witness()
+    }
+
+    /// What shims sent again, with the end each stands at, in the order of the ends.
+    pub fn resends(&self) -> Vec<(u32, Resend)> {
+        let ends = (0_u32..).zip(self.world.endpoints());
+        let of = |(end, host): (u32, &LiveHost)| match host {
+            LiveHost::Gate(gate) => gate.resends().iter().map(|resend| (end, *resend)).collect(),
+            LiveHost::Model(_) => Vec::new(),
+        };
+        ends.flat_map(of).collect()
     }
 
     /// The program at an end of the simulator's.

@@ -3,19 +3,24 @@
 //! A process of its own because namespaces are a process's, and so that nothing of the run
 //! outlives it. It ends with the one that started it.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use netspurt::record::write_table;
 use netspurt::scenario::Scenario;
 use netspurt::units::{Duration, Time};
+use serde_json::Value;
 
+use crate::exec::Programs;
 use crate::run::{LiveRun, Options, run};
 use crate::sandbox::{Wire, Wiring, end_with};
 
 /// The file that tells how a run went.
 pub const REPORT: &str = "live.json";
+
+/// What the word with the file of programs begins with.
+const ORDER: &str = "order:";
 
 /// What a worker is asked to do.
 struct Order {
@@ -23,12 +28,18 @@ struct Order {
     folder: PathBuf,
     budget: Duration,
     spin: Duration,
+    /// The file of the scenario and the programs; without, the scenario is read.
+    programs: Option<PathBuf>,
     wiring: Wiring,
 }
 
 /// Does what the arguments and the standard input say: `PARENT FOLDER BUDGET_NS SPIN_NS
-/// [WIRE [offload]]`, the scenario as text. Tables, captures and [`REPORT`] go to the folder, which is there. While it
-/// runs, lines with the seconds that have passed go to the standard output.
+/// [order:FILE] [WIRE [offload]]`, the scenario as text. Tables, captures and [`REPORT`] go to the
+/// folder, which is there. While it runs, lines with the seconds that have passed go to the
+/// standard output.
+///
+/// With a file it runs programs, which have input and output for themselves: JSON with `scenario`,
+/// the text, `command`, a list, and `server`, a line or null.
 ///
 /// # Errors
 /// What went wrong, in a line for people.
@@ -36,32 +47,55 @@ pub fn work(arguments: impl Iterator<Item = String>) -> Result<(), String> {
     Order::read(arguments)?.obey()
 }
 
+fn text(error: impl ToString) -> String {
+    error.to_string()
+}
+
 impl Order {
     fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        const USE: &str = "use: PARENT FOLDER BUDGET_NS SPIN_NS [veth|tun [offload]] < SCENARIO";
+        const USE: &str =
+            "use: PARENT FOLDER BUDGET_NS SPIN_NS [order:FILE] [veth|tun [offload]] < SCENARIO";
         let mut next = || arguments.next().ok_or(USE);
         let number = |text: String| text.parse().map_err(|_| USE);
+        let (parent, folder) = (next()?, next()?.into());
+        let [budget, spin] = [next()?, next()?];
+        let mut words = arguments.peekable();
+        let programs = words.next_if(|word| word.starts_with(ORDER));
         Ok(Self {
-            parent: next()?.parse().map_err(|_| USE)?,
-            folder: next()?.into(),
-            budget: Duration::from_nanos(number(next()?)?),
-            spin: Duration::from_nanos(number(next()?)?),
-            wiring: wiring(arguments).ok_or(USE)?,
+            parent: parent.parse().map_err(|_| USE)?,
+            folder,
+            budget: Duration::from_nanos(number(budget)?),
+            spin: Duration::from_nanos(number(spin)?),
+            programs: programs.map(|word| word[ORDER.len()..].into()),
+            wiring: wiring(words).ok_or(USE)?,
         })
     }
 
     fn obey(self) -> Result<(), String> {
-        let text = |error: &dyn ToString| error.to_string();
-        let mut source = String::new();
-        io::stdin().read_to_string(&mut source).map_err(|e| text(&e))?;
-        let scenario = Scenario::parse("scenario", &source).map_err(|e| text(&e))?;
-        end_with(self.parent).map_err(|e| text(&e))?;
-        let progress = Box::new(tell_seconds());
+        end_with(self.parent).map_err(text)?;
+        let (source, programs) = match &self.programs {
+            Some(file) => programs(file)?,
+            None => (io::read_to_string(io::stdin()).map_err(text)?, None),
+        };
+        let scenario = Scenario::parse("scenario", &source).map_err(text)?;
+        let progress: Box<dyn FnMut(Time) -> bool> =
+            if programs.is_some() { Box::new(|_| true) } else { Box::new(tell_seconds()) };
         let Self { budget, spin, wiring, .. } = self;
-        let options = Options { budget, spin, wiring, progress };
-        let ended = run(&scenario, &self.folder, options).map_err(|e| text(&e))?;
-        keep(&ended, &self.folder).map_err(|e| text(&e))
+        let options = Options { budget, spin, wiring, progress, programs };
+        let ended = run(&scenario, &self.folder, options).map_err(text)?;
+        keep(&ended, &self.folder).map_err(text)
     }
+}
+
+/// Reads what programs are to run, and the scenario.
+fn programs(file: &Path) -> Result<(String, Option<Programs>), String> {
+    let order: Value =
+        serde_json::from_str(&fs::read_to_string(file).map_err(text)?).map_err(text)?;
+    let word = |value: &Value| value.as_str().map(str::to_owned);
+    let scenario = word(&order["scenario"]).ok_or("the order has no scenario")?;
+    let command = order["command"].as_array().ok_or("the order has no command")?;
+    let command: Vec<String> = command.iter().filter_map(word).collect();
+    Ok((scenario, Some(Programs { command, server: word(&order["server"]) })))
 }
 
 /// What hosts' wires are made of: by default veth devices without offload.

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use worker::{Folder, start};
+use worker::{Folder, start, start_programs};
 
 const SCENARIO: &str = r#"
 stop = "20 s"
@@ -114,5 +114,63 @@ fn a_run_ends_with_who_started_it() {
         shell.kill().unwrap();
         shell.wait().unwrap();
         assert!(gone(&folder, &theirs), "after 10 s something of the run is still there");
+    }
+}
+
+const PROGRAMS: &str = r#"
+stop = "20 s"
+[links]
+wire = { between = ["a", "b"], rate = "20 Mbit/s", delay = "5 ms", loss = { probability = 0.02 } }
+[flows.programs]
+from     = "a"
+to       = "b"
+app      = "programs"
+endpoint = "kernel"
+profile  = "linux-default"
+shim     = "sfr"
+"#;
+
+/// Processes in one of `theirs`, whoever they are.
+fn inside(theirs: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    let own = namespaces(Path::new("/proc/self"));
+    let theirs: BTreeSet<_> = theirs.difference(&own).collect();
+    let of = |path: &PathBuf| namespaces(path).iter().any(|ns| theirs.contains(ns));
+    processes().into_iter().filter(of).collect()
+}
+
+#[test]
+fn whichever_process_of_a_run_of_programs_is_killed_all_the_others_go() {
+    // A tree of programs, some of which nobody waits for.
+    let command = ["sh", "-c", "sleep 100 & (sleep 100 & exec sleep 100) & exec sleep 100"];
+    let mut victims = BTreeSet::new();
+    let mut state = 99_u64;
+    for round in 0..50 {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let folder = Folder::new();
+        let mut child = start_programs(PROGRAMS, &folder.0, &command, None, None);
+        sleep(Duration::from_micros(state >> 33 & 0x1_ffff));
+        let theirs = namespaces(&PathBuf::from(format!("/proc/{}", child.id())));
+        let all = inside(&theirs);
+        let victim = all.get(round % (all.len() + 1));
+        let number = |path: &PathBuf| path.file_name()?.to_str()?.parse().ok();
+        let named = |path: &PathBuf| fs::read_to_string(path.join("comm")).unwrap_or_default();
+        victims.extend(victim.map(named));
+        match victim.and_then(number).and_then(rustix::process::Pid::from_raw) {
+            // It may have gone by itself.
+            Some(pid) => drop(rustix::process::kill_process(pid, rustix::process::Signal::KILL)),
+            None => child.kill().unwrap(),
+        }
+        // A sleeping program that is killed is no end of the run, unless it is the first.
+        sleep(Duration::from_millis(50));
+        let first = folder.0.join("live.json").exists() || child.try_wait().unwrap().is_some();
+        if !first {
+            child.kill().unwrap();
+        }
+        child.wait().unwrap();
+        assert!(gone(&folder, &theirs), "after 10 s something of the run is still there");
+    }
+    if victims.is_empty() {
+        eprintln!("SKIPPED: no run got as far as programs");
     }
 }

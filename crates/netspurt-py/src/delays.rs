@@ -115,6 +115,13 @@ impl Delays {
         self.0.notes.clone()
     }
 
+    /// The recording with replies later than `limit_ns` counted as lost.
+    fn lost_after(&self, limit_ns: u64) -> Self {
+        let mut delays = (*self.0).clone();
+        delays.give_up_after(Duration::from_nanos(limit_ns));
+        Self(Arc::new(delays))
+    }
+
     /// How many probes have a row.
     fn __len__(&self) -> usize {
         self.0.probes.len()
@@ -212,4 +219,34 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
         *slot = Some(name);
     }
     Ok(columns)
+}
+
+/// A paired segment: from, to, its number, its octets, whether it opens, both times or below zero.
+type Paired = (String, String, u32, u32, bool, i64, i64);
+
+/// The segments of two captures of one path, paired.
+#[pyfunction]
+pub fn pair_captures(
+    py: Python<'_>,
+    first_name: &str,
+    first: &[u8],
+    second_name: &str,
+    second: &[u8],
+) -> PyResult<Vec<Paired>> {
+    let pairs = core::pair(first, second).map_err(|e| {
+        delays_error(py, &core::ReadError { file: format!("{first_name} and {second_name}"), ..e })
+    })?;
+    let row = |p: core::Pair| {
+        let at = |ns: Option<i64>| ns.unwrap_or(-1);
+        (
+            p.from.to_string(),
+            p.to.to_string(),
+            p.seq,
+            p.len,
+            p.opens,
+            at(p.first_ns),
+            at(p.second_ns),
+        )
+    };
+    Ok(pairs.into_iter().map(row).collect())
 }

@@ -13,11 +13,11 @@ mod table;
 use netspurt::rto::EstimatorConfig;
 use netspurt::scenario::{STARTING_POINT, schema};
 use netspurt_live::capability::{self, Capability};
-use netspurt_live::worker;
+use netspurt_live::{probe, worker};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use delays::{Delays, read_delays};
+use delays::{Delays, pair_captures, read_delays};
 use errors::{DelaysError, EstimatorError, ReplayError, ScenarioError, ScriptError};
 use estimator::{Estimator, Sample, drive};
 use replay::{Replayed, adapt, replay_records, two_gain_front, two_gain_grid};
@@ -46,6 +46,12 @@ fn live_work(py: Python<'_>, arguments: Vec<String>) -> PyResult<()> {
     py.detach(|| worker::work(arguments.into_iter())).map_err(PyRuntimeError::new_err)
 }
 
+/// Is a probe's own process, and returns its status; see `netspurt.probe`.
+#[pyfunction]
+fn probe_work(py: Python<'_>) -> PyResult<i32> {
+    py.detach(probe::work).map_err(PyRuntimeError::new_err)
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -69,6 +75,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Delays>()?;
     module.add_class::<Replayed>()?;
     module.add_function(wrap_pyfunction!(read_delays, module)?)?;
+    module.add_function(wrap_pyfunction!(pair_captures, module)?)?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_function(wrap_pyfunction!(replay_records, module)?)?;
     module.add_function(wrap_pyfunction!(two_gain_front, module)?)?;
@@ -78,5 +85,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(drive, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(live_work, module)?)?;
+    module.add_function(wrap_pyfunction!(probe_work, module)?)?;
     module.add_function(wrap_pyfunction!(capabilities, module)?)
 }

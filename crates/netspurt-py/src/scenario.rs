@@ -35,6 +35,22 @@ impl Scenario {
         core::Scenario::parse(name, text).map(Self).map_err(|e| scenario_error(py, &e))
     }
 
+    /// Reads the text of a scenario for programs at two of its nodes.
+    #[staticmethod]
+    fn for_programs(
+        py: Python<'_>,
+        name: &str,
+        text: &str,
+        values: Vec<(String, String)>,
+        ends: (Option<String>, Option<String>),
+    ) -> PyResult<Self> {
+        let pairs: Vec<(&str, &str)> = values.iter().map(|(k, v)| (&**k, &**v)).collect();
+        let ends = [ends.0.as_deref(), ends.1.as_deref()];
+        core::Scenario::for_programs(name, text, &pairs, ends)
+            .map(Self)
+            .map_err(|e| scenario_error(py, &e))
+    }
+
     /// The same with values set over it: dotted paths and TOML, or bare text.
     #[pyo3(name = "with_values")]
     fn with(&self, py: Python<'_>, values: Vec<(String, String)>) -> PyResult<Self> {
@@ -75,6 +91,11 @@ impl Scenario {
     #[getter]
     fn stop_ns(&self) -> u64 {
         self.0.stop().as_nanos()
+    }
+
+    /// The flow whose ends are programs.
+    fn programs_flow(&self) -> Option<&str> {
+        self.0.programs_flow()
     }
 
     /// The first flow with an end that is the kernel's.

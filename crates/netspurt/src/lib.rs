@@ -21,6 +21,7 @@ pub mod scenario;
 pub mod script;
 pub mod segment;
 pub mod seq;
+pub mod shim;
 pub mod sim;
 pub mod stage;
 pub mod surrogate;

@@ -40,7 +40,13 @@ impl Ranges {
         if left >= right {
             return (left, left);
         }
-        // The common cases come first: behind everything, or touching the last.
+        if let Some(last) = self.ranges.last_mut().filter(|last| last.1 == left) {
+            // In order: by far the most common case.
+            self.total += right - left;
+            last.1 = right;
+            return *last;
+        }
+        // Then come: behind everything, or touching the last.
         let first = match self.ranges.last() {
             Some(last) if last.1 < left => self.ranges.len(),
             Some(last) if last.0 <= left => self.ranges.len() - 1,

@@ -30,11 +30,13 @@ pub enum Cause {
     GoBackN,
     /// A SYN or SYN-ACK sent again.
     Syn,
+    /// The timer of a shim at the host's edge ran out.
+    Shim,
 }
 
 impl Cause {
     /// Every cause, in the order of their codes.
-    pub const ALL: [Cause; 8] = [
+    pub const ALL: [Cause; 9] = [
         Cause::Fast,
         Cause::SackRecovery,
         Cause::Rack,
@@ -43,6 +45,7 @@ impl Cause {
         Cause::Sfr,
         Cause::GoBackN,
         Cause::Syn,
+        Cause::Shim,
     ];
 
     /// The name tables use.
@@ -56,6 +59,7 @@ impl Cause {
             Cause::Sfr => "sfr",
             Cause::GoBackN => "go-back-n",
             Cause::Syn => "syn",
+            Cause::Shim => "shim",
         }
     }
 }
@@ -286,6 +290,8 @@ impl Present {
     const SACK_PERMITTED: u8 = 8;
     /// An echo's request or reply: no TCP.
     const ECHO: u8 = 16;
+    /// Neither TCP nor an echo.
+    const OTHER: u8 = 128;
     /// Two bits: how many SACK blocks.
     const SACK_COUNT: u8 = 32 + 64;
     const SACK_SHIFT: u32 = 5;
@@ -390,6 +396,17 @@ impl Segment {
     /// Makes it an echo's request or reply.
     pub const fn set_echo(&mut self) {
         self.present.set(Present::ECHO, true);
+    }
+
+    /// Whether it is a packet of another protocol, or of TCP beyond understanding, of which only
+    /// `size_bytes` says anything.
+    pub const fn is_other(&self) -> bool {
+        self.present.has(Present::OTHER)
+    }
+
+    /// Makes it such a packet.
+    pub const fn set_other(&mut self) {
+        self.present.set(Present::OTHER, true);
     }
 
     /// The fragment that carries the octets `payload` of what lies behind this packet's IP

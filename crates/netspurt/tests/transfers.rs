@@ -310,3 +310,53 @@ fn on_a_path_that_only_loses_nothing_needed_is_undone() {
         assert!(undone <= needless - probes, "{undone} undone, {resends:?}");
     });
 }
+
+/// Two ends that both write at `at`, 50 ms apart, for `steps` wake-ups; what was sent.
+fn both_write(ends: &mut [Connection; 2], at: Time, steps: u64) -> usize {
+    let mut events = Events::new(Wanted::default());
+    let mut path: Vec<(Time, usize, Segment)> = Vec::new();
+    let (mut now, mut sent) = (at, 0);
+    ends.iter_mut().for_each(|end| end.write(now, 1000, &mut events));
+    for _ in 0..steps {
+        for (from, end) in ends.iter_mut().enumerate() {
+            while let Some((left, _, segment)) = end.pop(now, &mut events) {
+                sent += 1;
+                path.push((left + ms(50), 1 - from, segment));
+            }
+        }
+        let due = ends.iter().filter_map(Stage::next_wakeup);
+        let Some(next) = due.chain(path.iter().map(|(due, ..)| *due)).min() else { break };
+        now = now.max(next);
+        let (here, later): (Vec<_>, Vec<_>) = path.into_iter().partition(|step| step.0 <= now);
+        path = later;
+        for (_, to, segment) in here {
+            ends[to].push(now, 0, segment, &mut events);
+        }
+    }
+    sent
+}
+
+/// RFC 9293 §3.5: the SYN-ACKs of both cross, too.
+#[test]
+fn two_ends_that_open_at_once_are_connected_after_a_round_trip() {
+    let config = TcpConfig::Rfc(RfcConfig::rfc_2026());
+    let mut ends = [0, 1].map(|end| Connection::new(end, &config));
+    let sent = both_write(&mut ends, Time::ZERO, 100);
+    assert!(ends.iter().all(|end| end.state() == State::Established && end.unacknowledged() == 0));
+    assert!(sent <= 12, "{sent} segments");
+}
+
+#[test]
+fn what_is_written_after_the_end_of_a_connection_goes_nowhere() {
+    let config = TcpConfig::Rfc(RfcConfig::rfc_2026());
+    let mut ends = [0, 1].map(|end| Connection::new(end, &config));
+    both_write(&mut ends, Time::ZERO, 100);
+    let mut events = Events::new(Wanted::default());
+    let later = Time::ZERO + ms(10_000);
+    for end in &mut ends {
+        end.abort(later, &mut events);
+        while end.pop(later, &mut events).is_some() {}
+    }
+    assert_eq!(both_write(&mut ends, later, 100), 0);
+    assert!(ends.iter().all(|end| end.state() == State::Closed && end.unacknowledged() == 0));
+}

@@ -21,6 +21,10 @@ Statistic = Callable[[Floats], Floats]
 RESAMPLES = 2000
 #: Probes are summed by so many bins at most before blocks are drawn.
 BINS = 50_000
+#: Fewer values than this do not tell how far neighbours resemble each other.
+SHORTEST = 8
+#: The most of a value that its successor is taken to keep.
+MOST_KEPT = 0.97
 #: The most values that are held at once.
 _ROOM = 1 << 22
 
@@ -134,6 +138,9 @@ class Resamples:
         Probes a block; by default the longest that any of the columns asks for.
     seed
         Of the draws: the same seed, the same intervals.
+    memory
+        Whether neighbours may resemble each other further than blocks go; by default where `length`
+        is not 1.
 
     Raises
     ------
@@ -141,12 +148,20 @@ class Resamples:
         When there is nothing to draw from, or a block does not fit in.
     """
 
-    def __init__(self, columns: ArrayLike, *, length: int | None = None, seed: int = 1) -> None:
+    def __init__(
+        self,
+        columns: ArrayLike,
+        *,
+        length: int | None = None,
+        seed: int = 1,
+        memory: bool | None = None,
+    ) -> None:
         data = np.atleast_2d(np.asarray(columns, dtype=float))
         n = data.shape[-1]
         if n < 2:
             raise ValueError(f"{n} probes: nothing to draw from")
         self.length = length or max(block_length(row) for row in data)
+        self._memory = length != 1 if memory is None else memory
         if not 1 <= self.length <= n:
             raise ValueError(f"length = {length}: from 1 to the {n} probes there are")
         rows = np.concatenate([data, np.ones((1, n))]).T
@@ -155,13 +170,16 @@ class Resamples:
         step = -(-n // BINS)
         binned = np.add.reduceat(rows, np.arange(0, n, step), axis=0)
         self.resampled = _resample(binned, max(1, round(self.length / step)), seed).T
+        self._rows = binned
 
     def interval(self, statistic: Statistic, level: float = 0.95) -> Interval:
         """Return a statistic of the sums with its interval.
 
         It holds the percentile interval and its mirror image about the value, since figures of rare
         events are skewed to one side, and is stretched as Student's distribution is for so many
-        blocks, since few blocks resemble each other too much.
+        blocks, since few blocks resemble each other too much. Blocks of a short series end before
+        its memory does, so the interval is no narrower than that of a series whose values keep as
+        much of the last one as neighbours here do (prewhitening; Andrews and Monahan 1992).
 
         Parameters
         ----------
@@ -182,7 +200,41 @@ class Resamples:
         low, high = np.quantile(values, [tail, 1 - tail])
         below, above = value - float(low), float(high) - value
         reach = max(below, above, 0.0) * self.stretch(level)
+        if reach > 0 and self._memory:
+            reach = max(reach, self._prewhitened(statistic, level))
         return Interval(value, value - reach, value + reach, level, self.length)
+
+    def _prewhitened(self, statistic: Statistic, level: float) -> float:
+        """Return how far the interval reaches if what is left of the past fades at one rate."""
+        from scipy.stats import t
+
+        parts = self._parts(statistic)
+        n, scatter = len(parts), float(np.sum(parts**2))
+        if n < SHORTEST or not np.isfinite(scatter) or scatter == 0:
+            return 0.0
+        kept = float(np.dot(parts[1:], parts[:-1])) / scatter
+        # A short series looks more forgetful than it is (Kendall 1954).
+        kept = min(max(kept + (1 + 3 * kept) / n, 0.0), MOST_KEPT)
+        rest = parts[1:] - kept * parts[:-1]
+        lags = max(1, round(4 * (n / 100) ** (2 / 9)))
+        covariance = _autocovariance(rest - rest.mean(), lags)
+        weights = 1 - np.arange(1, len(covariance)) / (lags + 1)
+        level_of_rest = max(covariance[0] + 2 * weights @ covariance[1:], 0.1 * covariance[0])
+        variance = n * float(level_of_rest) / (1 - kept) ** 2
+        alone = scatter / variance * n if variance > 0 else float(n)
+        return float(t.ppf((1 + level) / 2, max(alone - 1, 2.0))) * float(np.sqrt(variance))
+
+    def _parts(self, statistic: Statistic) -> Floats:
+        """Return by how much each probe, or bin of some, moves a statistic, shape (n,)."""
+        steps = 1e-4 * np.abs(self.sums)
+        moved = np.diag(steps)
+        base = self.sums[:, np.newaxis]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slopes = (statistic(base + moved) - statistic(base - moved)) / (2 * steps)
+        slopes = np.where(steps > 0, slopes, 0.0)
+        parts = self._rows @ slopes
+        centred: Floats = parts - parts.mean()
+        return centred
 
     def stretch(self, level: float) -> float:
         """Return how much wider an interval of few blocks is than one of many."""

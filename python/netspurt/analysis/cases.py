@@ -3,12 +3,16 @@
 What is drawn again is the number of a repeat: the n-th runs of all combinations in a group go
 together, since they may have met the same losses. Between combinations nothing is drawn, so an
 interval tells what other random draws might have shown, and not what other values might.
+
+An interval is as wide as the bootstrap's or as Student's of the figure's linear part, whichever is
+wider: with few repeats the first is far too narrow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +21,9 @@ from netspurt.analysis.bootstrap import Interval, Resamples
 
 Floats = NDArray[np.float64]
 Columns = Mapping[str, NDArray[np.generic]]
+
+#: Sums to draw again from, at most.
+_MOST = 4000
 
 #: Measures of which less is better, and more.
 LESS = (
@@ -76,6 +83,9 @@ class Comparison:
     pairs
         How many pairs of cases there are, or of cases in the smaller group where they are not
         paired.
+    without
+        How many cases of both groups are left out, since they or their counterparts do not have
+        the measure.
     difference
         The figure less the baseline's, with its interval.
     verdict
@@ -86,6 +96,7 @@ class Comparison:
     label: str
     baseline: str
     pairs: int
+    without: int
     difference: Interval
     verdict: str
 
@@ -119,58 +130,121 @@ def _numbers(cases: Columns, name: str) -> Floats:
     return filled
 
 
+def label_text(label: object) -> str:
+    """Return a label as the column of a sweep has it where not all are numbers.
+
+    Examples
+    --------
+    >>> label_text(1.0), label_text(1e-7), label_text("4 segments")
+    ('1', '0.0000001', '4 segments')
+    """
+    if not isinstance(label, float) or not np.isfinite(label):
+        return str(label)
+    return format(Decimal(repr(label)), "f").removesuffix(".0")
+
+
+def _labels(cases: Columns, name: str, order: Mapping[str, Sequence[object]]) -> list[str]:
+    """Return the labels of what was varied, in order, or what another column has.
+
+    Raises
+    ------
+    ValueError
+        When there is no such column, or it has too many values to make groups.
+    """
+    if name in order:
+        return [label_text(label) for label in order[name]]
+    if name in cases and cases[name].dtype.kind in "iuU":
+        return [label_text(value) for value in np.unique(np.ma.compressed(cases[name])).tolist()]
+    raise ValueError(f"nothing called {name!r} was varied: there are {', '.join(order)}")
+
+
+def _places(cases: Columns, name: str, labels: Sequence[str]) -> NDArray[np.intp]:
+    """Return which of the labels each case has."""
+    values, inverse = np.unique(np.ma.getdata(cases[name]), return_inverse=True)
+    place = {label: n for n, label in enumerate(labels)}
+    if values.dtype.kind == "f":
+        numbers = {float(label): n for label, n in place.items()}
+        found = [numbers.get(value, -1) for value in values.tolist()]
+    else:
+        found = [place.get(label_text(value), -1) for value in values.tolist()]
+    places: NDArray[np.intp] = np.array(found, dtype=np.intp)[inverse.reshape(-1)]
+    return places
+
+
 def groups(
     cases: Columns, by: Sequence[str], order: Mapping[str, Sequence[object]]
 ) -> list[tuple[tuple[str, ...], NDArray[np.intp]]]:
     """Return the labels and the rows of each group, in the order of the labels.
+
+    What makes groups is what was varied, or any other column of whole numbers or texts.
 
     Raises
     ------
     ValueError
         When there is no such column.
     """
-    for name in by:
-        if name not in order:
-            raise ValueError(f"nothing called {name!r} was varied: there are {', '.join(order)}")
     if not by:
         return [((), np.arange(len(cases["case"])))]
-    places = []
-    for name in by:
-        labels = [str(label) for label in order[name]]
-        place = {label: n for n, label in enumerate(labels)}
-        column = cases[name]
-        if column.dtype.kind == "f":
-            place = {float(label): n for n, label in enumerate(labels)}  # type: ignore[misc]
-            places.append(np.array([place[float(v)] for v in np.ma.filled(column, np.nan)]))  # type: ignore[index]
-        else:
-            places.append(np.array([place[str(value)] for value in column.tolist()]))
-    keys = np.stack(places, axis=1)
+    labels = {name: _labels(cases, name, order) for name in by}
+    keys = np.stack([_places(cases, name, labels[name]) for name in by], axis=1)
     unique, inverse = np.unique(keys, axis=0, return_inverse=True)
-    inverse = inverse.reshape(-1)
-    return [
-        (
-            tuple(str(order[name][int(n)]) for name, n in zip(by, key, strict=True)),
-            np.flatnonzero(inverse == g),
-        )
-        for g, key in enumerate(unique)
-    ]
+    rows = np.argsort(inverse.reshape(-1), kind="stable")
+    ends = np.cumsum(np.bincount(inverse.reshape(-1), minlength=len(unique)))[:-1]
+    names = [tuple(labels[n][int(k)] for n, k in zip(by, key, strict=True)) for key in unique]
+    return list(zip(names, np.split(rows, ends), strict=True))
 
 
 def _by_repeat(cases: Columns, rows: NDArray[np.intp], top: Floats, bottom: Floats) -> Floats:
-    """Return sums above and below the line for each repeat, shape (2, repeats)."""
+    """Return sums above and below the line for each repeat, shape (2, repeats).
+
+    Of many repeats, those that follow each other are summed: some thousands of independent sums
+    tell as well how they spread, and are drawn again in no time.
+    """
     repeats, place = np.unique(np.asarray(cases["repeat"])[rows], return_inverse=True)
     sums = np.zeros((2, len(repeats)))
     np.add.at(sums[0], place, top[rows])
     np.add.at(sums[1], place, bottom[rows])
-    return sums
+    step = -(-len(repeats) // _MOST)
+    return np.add.reduceat(sums, np.arange(0, len(repeats), step), axis=1) if step > 1 else sums
+
+
+def _figure(sums: Floats) -> tuple[float, Floats]:
+    """Return the ratio of two sums, and its linear part in each repeat, shape (repeats,)."""
+    if not sums.size or not sums[1].sum():
+        return np.nan, np.full(sums.shape[1], np.nan)
+    value = float(sums[0].sum() / sums[1].sum())
+    return value, (sums[0] - value * sums[1]) / sums[1].mean()
+
+
+def _reach(spreads: Sequence[Floats]) -> float:
+    """Return half of Student's interval for a sum of independent means (Welch 1947).
+
+    NaN where two repeats are alike, which says nothing: so are those of a coin in every other case.
+    """
+    from scipy.stats import t
+
+    squares = np.array([np.var(one, ddof=1) / len(one) for one in spreads])
+    free = np.array([len(one) - 1 for one in spreads])
+    whole = float(squares.sum())
+    scale = max(float(np.max(np.abs(one))) for one in spreads)
+    if not whole > (1e-12 * scale) ** 2:
+        return 0.0 if free.min() > 1 else np.nan
+    return float(t.ppf(0.975, whole**2 / np.sum(squares**2 / free)) * np.sqrt(whole))
+
+
+def _widened(value: float, low: float, high: float, spreads: Sequence[Floats]) -> Interval:
+    """Return an interval that holds another one and is Student's at least; NaN where one is."""
+    reach = float(np.max([value - low, high - value, 0.0, _reach(spreads)]))
+    return Interval(value, value - reach, value + reach, 0.95, 1)
 
 
 def _interval(sums: Floats, seed: int = 1) -> Interval:
     """Return the ratio of two sums; without an interval where each combination ran once."""
-    if sums.shape[1] < 2:
-        value = float(sums[0].sum() / sums[1].sum()) if sums[1].sum() else float("nan")
+    value, spread = _figure(sums)
+    if sums.shape[1] < 2 or np.isnan(value):
         return Interval(value, np.nan, np.nan, 0.95, 1)
-    return Resamples(sums, length=1, seed=seed).interval(lambda s: s[0] / s[1])
+    drawn = Resamples(sums, length=1, seed=seed).interval(lambda s: s[0] / s[1])
+    return _widened(value, drawn.low, drawn.high, [spread])
 
 
 def summarise(
@@ -202,8 +276,7 @@ def summarise(
         with np.errstate(divide="ignore", invalid="ignore"):
             each = top[has] / bottom[has]
         each = each[np.isfinite(each)]
-        nothing = Interval(np.nan, np.nan, np.nan, 0.95, 1)
-        mean = _interval(_by_repeat(cases, has, top, bottom)) if len(has) else nothing
+        mean = _interval(_by_repeat(cases, has, top, bottom))
         found.append(
             Summary(
                 labels,
@@ -258,15 +331,22 @@ def compare(  # noqa: PLR0913 - each is a choice of its own
     ValueError
         When a name or a label is not there, or nobody knows what is better.
     """
-    labels = [str(label) for label in order.get(axis, ())]
     if axis not in order:
         raise ValueError(f"nothing called {axis!r} was varied: there are {', '.join(order)}")
-    baseline = labels[0] if baseline is None else baseline
-    if baseline not in labels:
-        raise ValueError(f"{axis} has no {baseline!r}: there are {', '.join(labels)}")
+    labels = _labels(cases, axis, order)
+    baseline = labels[0] if baseline is None else _known(baseline, axis, labels)
     sign = direction(measure, better)
-    by = [name for name in order if name != axis] if by is None else list(by)
+    others = [name for name in order if name != axis]
+    by = others if by is None else list(by)
+    if axis in by:
+        raise ValueError(f"{axis} is what is compared, so it makes no groups")
     top, bottom = figure(cases, measure)
+    has = np.isfinite(top) & np.isfinite(bottom)
+    combination = np.zeros(len(has), dtype=np.int64)
+    for name in others:
+        texts = _labels(cases, name, order)
+        combination = combination * len(texts) + _places(cases, name, texts)
+    beside = _Beside(combination, np.asarray(cases["repeat"]).astype(np.int64), has, paired)
     rows = dict(groups(cases, [*by, axis], order))
     found = []
     for key in dict.fromkeys(labels_of[:-1] for labels_of in rows):
@@ -275,10 +355,64 @@ def compare(  # noqa: PLR0913 - each is a choice of its own
             second = rows.get((*key, label))
             if label == baseline or first is None or second is None:
                 continue
-            pairs, difference = _difference(cases, (second, first), (top, bottom), paired=paired)
+            chosen = beside.comparable(second, first)
+            difference = _difference(cases, chosen, (top, bottom), paired=paired)
             verdict = {0: "cannot tell", sign: "better", -sign: "worse"}[difference.sign]
-            found.append(Comparison(key, label, baseline, pairs, difference, verdict))
+            pairs = min(map(len, chosen))
+            without = len(first) + len(second) - sum(map(len, chosen))
+            found.append(Comparison(key, label, baseline, pairs, without, difference, verdict))
     return found
+
+
+def _known(baseline: str, axis: str, labels: Sequence[str]) -> str:
+    """Return the label that is meant, which may be a number written in another way."""
+    if baseline in labels:
+        return baseline
+    for label in labels:
+        try:
+            if float(label) == float(baseline):
+                return label
+        except ValueError:
+            continue
+    raise ValueError(f"{axis} has no {baseline!r}: there are {', '.join(labels)}")
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """What tells which cases of two groups may be set beside each other.
+
+    Attributes
+    ----------
+    combination, repeat
+        Of each case: its values apart from what is compared, as a number, and which run it is.
+    has
+        Whether it has the measure.
+    paired
+        Whether runs of one number share their seed.
+    """
+
+    combination: NDArray[np.int64]
+    repeat: NDArray[np.int64]
+    has: NDArray[np.bool_]
+    paired: bool
+
+    def comparable(self, one: NDArray[np.intp], other: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        """Return the cases of each group that have counterparts in the other.
+
+        A case that was cut takes its counterpart with it; else the one group would have more of
+        the hard cases than the other. Where the groups share no combination at all, as listed
+        scenarios may, whole runs are counterparts.
+        """
+        known = [rows[self.has[rows]] for rows in (one, other)]
+        shared = np.intersect1d(self.combination[one], self.combination[other]).size > 0
+        if shared and self.paired:
+            key = self.combination * (int(self.repeat.max()) + 1) + self.repeat
+        else:
+            key = self.combination if shared else self.repeat
+        if not shared and not self.paired:
+            return known
+        both = np.intersect1d(key[known[0]], key[known[1]])
+        return [rows[np.isin(key[rows], both)] for rows in known]
 
 
 def direction(measure: str, better: str | None) -> int:
@@ -299,31 +433,23 @@ def direction(measure: str, better: str | None) -> int:
 
 def _difference(
     cases: Columns,
-    rows: tuple[NDArray[np.intp], NDArray[np.intp]],
+    rows: Sequence[NDArray[np.intp]],
     columns: tuple[Floats, Floats],
     *,
     paired: bool,
-) -> tuple[int, Interval]:
-    """Return how many pairs there are, and the first's figure less the second's."""
-    top, bottom = columns
-    has = [r[np.isfinite(top[r]) & np.isfinite(bottom[r])] for r in rows]
-    repeats = np.asarray(cases["repeat"])
-    if paired:
-        both = np.intersect1d(repeats[has[0]], repeats[has[1]])
-        has = [r[np.isin(repeats[r], both)] for r in has]
-    first, second = (_by_repeat(cases, r, top, bottom) for r in has)
-    pairs = min(len(has[0]), len(has[1]))
-    values = [
-        float(s[0].sum() / s[1].sum()) if s.size and s[1].sum() else np.nan for s in (first, second)
-    ]
-    value = values[0] - values[1]
-    if min(first.shape[1], second.shape[1]) < 2:
-        return pairs, Interval(value, np.nan, np.nan, 0.95, 1)
+) -> Interval:
+    """Return the first's figure less the second's."""
+    first, second = (_by_repeat(cases, r, *columns) for r in rows)
+    (one, spread), (other, other_spread) = _figure(first), _figure(second)
+    value = one - other
+    if min(first.shape[1], second.shape[1]) < 2 or np.isnan(value):
+        return Interval(value, np.nan, np.nan, 0.95, 1)
     if paired:
         sums = np.concatenate([first, second])
-        return pairs, Resamples(sums, length=1).interval(lambda s: s[0] / s[1] - s[2] / s[3])
-    one, other = Resamples(first, length=1, seed=1), Resamples(second, length=1, seed=2)
+        drawn = Resamples(sums, length=1).interval(lambda s: s[0] / s[1] - s[2] / s[3])
+        return _widened(value, drawn.low, drawn.high, [spread - other_spread])
+    both = Resamples(first, length=1, seed=1), Resamples(second, length=1, seed=2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        drawn = [r.resampled[0] / r.resampled[1] for r in (one, other)]
-    low, high = np.nanquantile(drawn[0] - drawn[1], [0.025, 0.975])
-    return pairs, Interval(value, float(low), float(high), 0.95, 1)
+        figures = [r.resampled[0] / r.resampled[1] for r in both]
+    low, high = np.nanquantile(figures[0] - figures[1], [0.025, 0.975])
+    return _widened(value, float(low), float(high), [spread, other_spread])

@@ -158,7 +158,7 @@ def why(told: Comparison, first: list[Seen], second: list[Seen]) -> str:
         if seen.kind == "data" and recent is not None and recent.kind == "dupack":
             copies = [old for old in before if old.kind == "dupack" and old.key[2] == recent.key[2]]
             if len(copies) <= _LIMITED and (other is None or other.kind != "data"):
-                return "limited transmit (RFC 3042)"
+                return LIMITED_TRANSMIT
         if seen.cause:
             return f"a resend ({seen.cause}) that the other does not make then"
     return ""
@@ -166,6 +166,76 @@ def why(told: Comparison, first: list[Seen], second: list[Seen]) -> str:
 
 #: Duplicate ACKs on which RFC 3042 lets new segments go.
 _LIMITED = 2
+
+LIMITED_TRANSMIT = "limited transmit (RFC 3042)"
+PARTIAL_ACK = "repair through a partial ACK (RFC 6582)"
+
+#: Resends by their cause alone.
+_BY_CAUSE = {
+    "rto": "timeout",
+    "go-back-n": "sent again in order, after a timeout",
+    "tlp": "tail loss probe (RFC 8985)",
+    "sfr": "Super Fast Retransmit",
+    "syn": "SYN sent again",
+}
+
+
+def mechanisms(run: list[Seen]) -> dict[str, list[float]]:
+    """Return what let segments go that plain sending does not, each with its instants in seconds.
+
+    Limited transmit is a new segment on the first or second duplicate ACK. A resend that follows
+    an ACK of new octets within a repair is one through a partial ACK; the others are named after
+    their cause.
+
+    Examples
+    --------
+    >>> def seen(t_s, way, what, number, kind, cause=""):
+    ...     return Seen((way, what, number, 0, 1), t_s, kind, cause, number)
+    >>> mechanisms([
+    ...     seen(1.0, "in", "ack", 3, "dupack"), seen(1.0, "out", "data", 9, "data"),
+    ...     seen(2.0, "in", "ack", 5, "ack"), seen(2.0, "out", "data", 5, "resend", "fast"),
+    ... ])
+    {'limited transmit (RFC 3042)': [1.0], 'repair through a partial ACK (RFC 6582)': [2.0]}
+    """
+    found: dict[str, list[float]] = {}
+    last, copies = None, 0
+    for event in run:
+        if event.key[:2] == ("in", "ack"):
+            again = last is not None and event.kind == "dupack" and last.key[2] == event.key[2]
+            copies = copies + 1 if again else int(event.kind == "dupack")
+            last = event
+        elif event.key[:2] == ("out", "data"):
+            what = _mechanism(event, last, copies)
+            if what:
+                found.setdefault(what, []).append(event.t_s)
+    return found
+
+
+def _mechanism(event: Seen, last: Seen | None, copies: int) -> str:
+    """Return what let a segment go; nothing where that is plain sending."""
+    if not event.cause:
+        return LIMITED_TRANSMIT if 0 < copies <= _LIMITED else ""
+    if event.cause in _BY_CAUSE:
+        return _BY_CAUSE[event.cause]
+    if last is not None and last.kind == "ack":
+        return PARTIAL_ACK
+    return f"resend ({event.cause})"
+
+
+def opening(segments: Table, flow: str, node: str) -> float | None:
+    """Return how long before the first data segment the sender's last pure ACK left, in seconds.
+
+    That is the handshake's own, which takes a place in queues; `None` where there is none, as
+    with senders that shake no hands.
+    """
+    own = segments.where(flow=flow, node=node, way="out")
+    data = np.flatnonzero(own["len_bytes"] > 0)
+    acks = np.flatnonzero(np.isin(own["kind"], ("ack", "dupack")) & (own["len_bytes"] == 0))
+    before = acks[acks < data[0]] if len(data) else acks[:0]
+    if len(before) == 0:
+        return None
+    times = own.seconds()
+    return float(times[data[0]] - times[before[-1]])
 
 
 def _causes(run: list[Seen]) -> dict[str, int]:

@@ -35,11 +35,20 @@ def compare(
             help="For so many seconds; by default as long as both runs go on.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw both time-sequence plots side by side: .png, .svg or .pdf.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print as JSON, with every event's times.")
+    ] = False,
 ) -> None:
     """Align two runs by segment and tell where they part."""
     from netspurt.analysis.compare import compare as align
-    from netspurt.analysis.compare import events, why
+    from netspurt.analysis.compare import events, mechanisms, opening, why
     from netspurt.run import open_run
 
     runs = [open_run(first), open_run(second)]
@@ -50,13 +59,88 @@ def compare(
     span = min(ends) if span is None else span
     seen = [[event for event in own if event.t_s <= span] for own in seen]
     told = align(seen[0], seen[1])
+    if plot is not None:
+        _draw(plot, told, (runs, seen), (flow, node))
     if as_json:
-        print_json(
-            _as_json(told, flow, node) | {"why": why(told, seen[0], seen[1]), "span_s": span}
-        )
+        more = {"why": why(told, seen[0], seen[1]), "span_s": span, "events": _events(seen)}
+        more["mechanisms"] = [mechanisms(own) for own in seen]
+        print_json(_as_json(told, flow, node) | more)
         return
-    for line in _lines(told, seen, [_called(run) for run in runs], (flow, node)):
+    names = [_called(run) for run in runs]
+    for line in _lines(told, seen, names, (flow, node)):
         typer.echo(line)
+    for line in _differences(seen, names):
+        typer.echo(line)
+    for run, own, name in zip(runs, seen, names, strict=True):
+        gap = opening(run.segments, flow, node)
+        if gap is not None and gap < _first_round_trip(own):
+            typer.echo(
+                f"in {name} the handshake's own ACK left {1e3 * gap:.1f} ms before the first data "
+                "segment, and may take a place in a queue that the data needs"
+            )
+    if plot is not None:
+        typer.echo(plot)
+
+
+def _differences(seen: list[list[Seen]], names: list[str]) -> list[str]:
+    """Return lines on what let segments go in one run more often than in the other."""
+    from netspurt.analysis.compare import mechanisms
+
+    both = [mechanisms(own) for own in seen]
+    rows: list[tuple[str, ...]] = []
+    for what in dict.fromkeys([*both[0], *both[1]]):
+        times = [own.get(what, []) for own in both]
+        if len(times[0]) != len(times[1]):
+            counts = [str(len(own)) for own in times]
+            rows.append((f"{min(times[0] + times[1]):.4f} s", what, *counts))
+    if not rows:
+        return []
+    rows.sort(key=lambda row: float(row[0].split()[0]))
+    heading = ("first at", "what lets segments go", *names)
+    return ["differences:", *(f"  {line}" for line in columns([heading, *rows]))]
+
+
+def _first_round_trip(seen: list[Seen]) -> float:
+    """Return when the first data was acknowledged, in seconds; infinite if it never was."""
+    return next((event.t_s for event in seen if event.key[:2] == ("in", "ack")), float("inf"))
+
+
+def _draw(
+    file: Path,
+    told: Comparison,
+    both: tuple[list[Run], list[list[Seen]]],
+    where: tuple[str, str],
+) -> None:
+    """Draw the two runs side by side, as long as either has anything to show."""
+    from netspurt.plots import save
+    from netspurt.plots.beside import Side, draw_beside
+
+    runs, seen = both
+    names = [_called(run) for run in runs]
+    if names[0] == names[1]:
+        names = [str(run.folder) for run in runs]
+    sides = [Side(run, name, own[0].at_s) for run, name, own in zip(runs, names, seen, strict=True)]
+    parted = [event.t_s for event in told.parted if event is not None]
+    span = max(own[-1].t_s for own in seen)
+    figure = draw_beside((sides[0], sides[1]), where, span, min(parted, default=None))
+    save(figure, [file])
+
+
+def _events(seen: list[list[Seen]]) -> list[dict[str, Any]]:
+    """Return every event of either run: its times, and the second's less the first's."""
+    times = [{event.key: event for event in run} for run in seen]
+    rows: list[dict[str, Any]] = []
+    for key, event in {**times[1], **times[0]}.items():
+        first, second = (run[key].t_s if key in run else None for run in times)
+        off = None if first is None or second is None else second - first
+        told = {"what": str(event), "first_s": first, "second_s": second, "difference_s": off}
+        rows.append(told)
+    return sorted(rows, key=_moment)
+
+
+def _moment(row: dict[str, Any]) -> float:
+    first = row["first_s"]
+    return float(row["second_s"] if first is None else first)
 
 
 def _common_flow(runs: list[Run]) -> str:
@@ -101,9 +185,10 @@ def _lines(
         lines.append(f"first divergence{': ' if named else ''}{named}")
         lines += _beside(told.same, seen, names)
     missing = [f"only in {name}: {n}" for name, n in zip(names, told.only, strict=True)]
-    median = 1e3 * float(_median(told))
+    median, most = 1e3 * float(_median(told)), 1e3 * _most(told)
     lines.append(
-        f"of all: {told.matched} in both, {', '.join(missing)}; median difference {median:+.3f} ms"
+        f"of all: {told.matched} in both, {', '.join(missing)}; "
+        f"differences: median {median:+.3f} ms, largest {most:+.3f} ms"
     )
     for name, causes in zip(names, told.resends, strict=True):
         what = ", ".join(f"{cause} {n}" for cause, n in causes.items()) or "none"
@@ -115,6 +200,13 @@ def _median(told: Comparison) -> float:
     import numpy as np
 
     return float(np.median(told.all_differences_s)) if told.matched else 0.0
+
+
+def _most(told: Comparison) -> float:
+    """Return the difference farthest from zero, in seconds."""
+    if not told.matched:
+        return 0.0
+    return float(max(told.all_differences_s, key=abs))
 
 
 def _beside(same: int, seen: list[list[Seen]], names: list[str]) -> list[str]:
@@ -139,6 +231,7 @@ def _as_json(told: Comparison, flow: str, node: str) -> dict[str, Any]:
         "difference_s_max": float(abs(told.differences_s).max()) if told.same else None,
         "matched": told.matched,
         "difference_s_median": _median(told) if told.matched else None,
+        "difference_s_largest": _most(told) if told.matched else None,
         "only": list(told.only),
         "resends": list(told.resends),
     }

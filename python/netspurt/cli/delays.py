@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.options import Column, Interval, columns_of
-from netspurt.cli.output import columns, complain, number, paint, print_json
+from netspurt.cli.options import Column, Interval, LostAfter, columns_of
+from netspurt.cli.output import columns, complain, number, paint, print_json, width
+from netspurt.cli.recordings import How, read_all
 
 if TYPE_CHECKING:
-    from netspurt.delays import Recordings
+    from netspurt.delays import Delays, Recordings
 
 #: So many malformed lines of a file are shown; all are counted.
 SHOWN = 5
 
 
 def delays(
-    files: Annotated[list[Path], typer.Argument(help="Recordings.", show_default=False)],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Recordings, folders of them, run folders, or what `replay --out` wrote.",
+            show_default=False,
+        ),
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print what they hold as JSON.")] = False,
     format_: Annotated[
         str | None,
@@ -26,19 +36,11 @@ def delays(
     ] = None,
     interval: Interval = None,
     column: Column = None,
+    lost_after: LostAfter = None,
 ) -> None:
     """Tell what recorded delays hold: probes, losses, delays, and lines that make no sense."""
-    from netspurt.delays import read_delays
-
-    named = columns_of(column)
-    readings: dict[str, Recordings | Exception] = {}
-    for file in files:
-        try:
-            readings[str(file)] = read_delays(
-                file, format=format_, columns=named, interval=interval
-            )
-        except (ValueError, OSError) as error:
-            readings[str(file)] = error
+    how = How(format_, interval, columns_of(column), lost_after)
+    readings = {str(file): reading for file, reading in read_all(files, how)}
     if as_json:
         print_json([_summary(name, reading) for name, reading in readings.items()])
     else:
@@ -47,6 +49,8 @@ def delays(
         raise typer.Exit(2)
 
 
+_COUNTS = ("sent", "received", "lost", "late", "duplicates")
+_DELAYS = ("p1_ms", "median_ms", "p99_ms")
 HEADER = (
     "recording",
     "read as",
@@ -55,43 +59,83 @@ HEADER = (
     "lost",
     "late",
     "dup",
-    "1 %",
-    "median",
-    "99 %",
+    "1 % ms",
+    "median ms",
+    "99 % ms",
 )
 
 
 def _describe(readings: dict[str, Recordings | Exception]) -> None:
-    read = [reading for reading in readings.values() if not isinstance(reading, Exception)]
-    rows: list[tuple[str, ...]] = [HEADER]
-    for recording in (one for reading in read for one in reading):
-        about = recording.summary()
-        kind = "" if recording.measure == "round-trip" else f", {recording.measure}"
-        counts = [about[key] for key in ("sent", "received", "lost", "late", "duplicates")]
-        delays = [about[key] for key in ("p1_ms", "median_ms", "p99_ms")]
-        rows.append(
-            (
-                recording.name,
-                recording.format + kind,
-                *(number(count) for count in counts),
-                *("-" if ms is None else f"{number(ms)} ms" for ms in delays),
-            )
-        )
-    if len(rows) > 1:
-        for n, line in enumerate(columns(rows, right=range(2, len(HEADER)))):
-            typer.echo(paint(line, "bold") if n == 0 else line)
+    found = [reading for reading in readings.values() if not isinstance(reading, Exception)]
+    recordings = [one for reading in found for one in reading]
+    for n, line in enumerate(_table(recordings)):
+        typer.echo(paint(line, "bold") if n == 0 else line)
     for name, reading in readings.items():
         if isinstance(reading, Exception):
             complain(reading)
             continue
         for recording in reading:
             for note in recording.notes:
-                typer.echo(f"{recording.name}: {note}")
+                for line in _hanging(f"{recording.name}: {note}"):
+                    typer.echo(line)
         for one in reading.malformed[:SHOWN]:
             text = f" ({one.text})" if one.text else ""
             typer.echo(f"{paint(f'{name}:{one.line}:', 'yellow')} {one.why}{text}")
         if len(reading.malformed) > SHOWN:
-            typer.echo(f"{name}: {len(reading.malformed) - SHOWN} more malformed lines")
+            more = len(reading.malformed) - SHOWN
+            typer.echo(f"{name}: {more} more malformed lines: --json lists all")
+
+
+def _table(recordings: list[Delays]) -> Iterator[str]:
+    """Yield the table's lines, as wide as there is room: what it was read as gives way first."""
+    if not recordings:
+        return
+    rows = [list(HEADER), *map(_row, recordings)]
+    lines = list(columns(rows, right=range(2, len(HEADER))))
+    read_as: list[str] = []
+    if max(map(len, lines)) > width():
+        names = _shorter([row[0] for row in rows[1:]])
+        read_as = [f"{name}: read as {row[1]}" for name, row in zip(names, rows[1:], strict=True)]
+        rows = [[name, *row[2:]] for name, row in zip(["recording", *names], rows, strict=True)]
+        lines = list(columns(rows, right=range(1, len(HEADER) - 1)))
+        surplus = max(0, max(map(len, lines)) - width())
+        room = max(len("recording"), max(len(row[0]) for row in rows) - surplus)
+        rows = [[_cut(row[0], room), *row[1:]] for row in rows]
+        lines = list(columns(rows, right=range(1, len(HEADER) - 1)))
+    yield from lines
+    for text in read_as:
+        yield from _hanging(text)
+
+
+def _row(of: Delays) -> list[str]:
+    about = of.summary()
+    kind = "" if of.measure == "round-trip" else f", {of.measure}"
+    counts = [number(about[key]) for key in _COUNTS]
+    return [of.name, of.format + kind, *counts, *(_four_digits(about[key]) for key in _DELAYS)]
+
+
+def _four_digits(ms: float | None) -> str:
+    """Return a delay [ms] with four digits, three of them decimals at most."""
+    if ms is None:
+        return "-"
+    return f"{ms:.{next((n for n, bound in enumerate((1000, 100, 10)) if ms >= bound), 3)}f}"
+
+
+def _shorter(names: list[str]) -> list[str]:
+    """Return names without the folder that all of them share."""
+    folder = os.path.commonpath([Path(name).parent for name in names]) if names else ""
+    return [name.removeprefix(folder).lstrip(os.sep) for name in names] if folder else names
+
+
+def _cut(text: str, room: int) -> str:
+    """Return the end of a text that has no room: it tells more than its beginning."""
+    return text if len(text) <= room else f"…{text[len(text) - room + 1 :]}"
+
+
+def _hanging(text: str) -> list[str]:
+    return textwrap.wrap(
+        text, width(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _summary(name: str, reading: Recordings | Exception) -> Any:

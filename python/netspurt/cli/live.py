@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -49,6 +50,13 @@ def run(
             help="Set a value, as in --set flows.transfer.endpoint=kernel. May be repeated.",
         ),
     ] = None,
+    shadow: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TIMER",
+            help="A timer to run beside the kernel's, in the table `shadows`. May be repeated.",
+        ),
+    ] = None,
     budget: Annotated[
         float,
         typer.Option(parser=seconds, metavar="SECONDS", help="How late a delivery may be at most."),
@@ -72,6 +80,8 @@ def run(
     chosen = load(scenario)
     if values:
         chosen = chosen.set_text(values)
+    if shadow:
+        chosen = chosen.replace({"record.shadows": shadow})
     folder = out or next_free(RUNS, f"{scenario.stem}-live")
     with progress(f"running {scenario.name} live") as update:
         result = run_live(
@@ -86,6 +96,90 @@ def run(
             typer.echo(line)
     if not live.get("valid"):
         raise typer.Exit(1)
+
+
+@app.command(name="exec")
+def exec_(
+    scenario: Annotated[Path, typer.Argument(help="A scenario file; it needs no flow.")],
+    command: Annotated[
+        list[str],
+        typer.Argument(metavar="-- COMMAND...", help="The program and its arguments."),
+    ],
+    server: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LINE",
+            help="A line for the shell, run at the other node; the command waits until it listens.",
+        ),
+    ] = None,
+    side: Annotated[
+        str | None,
+        typer.Option(metavar="NODE", help="Where the command runs; by default the first node."),
+    ] = None,
+    peer: Annotated[
+        str | None,
+        typer.Option(metavar="NODE", help="The other node; by default the last."),
+    ] = None,
+    shim: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIMER",
+            help="A retransmission timer at both hosts' edges: linux:rto_min=50ms, sfr:factor=3.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The run folder to make; by default a new one under runs/."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Set a value. May be repeated."),
+    ] = None,
+    budget: Annotated[
+        float,
+        typer.Option(parser=seconds, metavar="SECONDS", help="How late a delivery may be at most."),
+    ] = 0.005,
+    wire: Annotated[
+        Wire, typer.Option(help="What the hosts' wires are made of; TUN needs its device node.")
+    ] = Wire.VETH,
+    offload: Annotated[
+        bool,
+        typer.Option("--offload", help="Let TCP hand down many segments at once, as to a card."),
+    ] = False,
+) -> None:
+    """Run programs across the path, with the command's exit status; 125 where there is no run.
+
+    What the run was like goes to the standard error.
+    """
+    from netspurt.live import LiveError, run_programs
+    from netspurt.scenario import Scenario
+
+    values = dict(setting(text) for text in set_ or [])
+    text = scenario.read_text(encoding="utf-8")
+    ends: dict[str, str | None] = {"side": side, "peer": peer}
+    chosen = Scenario.for_programs(text, str(scenario), values=values, **ends)
+    if shim is not None:
+        values[f"flows.{chosen.programs_flow}.shim"] = json.dumps(shim)
+        chosen = Scenario.for_programs(text, str(scenario), values=values, **ends)
+    folder = out or next_free(RUNS, f"{scenario.stem}-exec")
+    try:
+        result = run_programs(
+            chosen,
+            folder,
+            command,
+            server=server,
+            budget=budget,
+            wire=wire.value,
+            offload=offload,
+        )
+    except LiveError as error:
+        typer.echo(f"netspurt: {error}", err=True)
+        raise typer.Exit(125) from None
+    live = result.live or {}
+    typer.echo(f"netspurt: {folder}", err=True)
+    for line in verdict({**live, "ends": []}):
+        typer.echo(f"netspurt: {line}", err=True)
+    raise typer.Exit(live["programs"]["status"])
 
 
 def verdict(live: dict[str, Any]) -> list[str]:

@@ -11,7 +11,18 @@ import sys
 import typer
 
 from netspurt._core import __version__
-from netspurt.cli import comparing, delays, doctor, plotting, replaying, running, scripts, tables
+from netspurt.cli import (
+    comparing,
+    delays,
+    doctor,
+    plotting,
+    polling,
+    probing,
+    replaying,
+    running,
+    scripts,
+    tables,
+)
 from netspurt.cli.live import app as live_app
 from netspurt.cli.output import complain
 from netspurt.cli.papers import app as papers_app
@@ -50,6 +61,12 @@ app.command("new")(running.new)
 app.command("schema")(running.schema)
 app.command("plot")(plotting.plot)
 app.command("table")(tables.table)
+app.command("probe")(probing.probe)
+app.command("serve")(probing.serve)
+app.command("push")(probing.push)
+app.command("poll")(polling.poll)
+app.command("capture")(polling.capture)
+app.command("match")(polling.match)
 app.command("delays")(delays.delays)
 app.command("doctor")(doctor.doctor)
 app.command("compare")(comparing.compare)

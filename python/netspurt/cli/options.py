@@ -64,6 +64,21 @@ def _interval(text: str) -> float:
     return value
 
 
+def _long(text: str) -> float:
+    """Read a time with a unit up to hours; seconds without one."""
+    number = text.strip()
+    for unit, scale in (("min", 60.0), ("h", 3600.0)):
+        if number.endswith(unit):
+            value = float(number.removesuffix(unit)) * scale
+            if not 0 < value <= 1e6:
+                raise ValueError
+            return value
+    return _interval(number)
+
+
+#: Reads a time: 2h, 30min, 10s, 200ms, 0.5.
+span_of = _reader("a time above zero, as 200ms, 10s or 2h is", _long)
+
 Interval = Annotated[
     float | None,
     typer.Option(
@@ -71,6 +86,16 @@ Interval = Annotated[
         parser=_reader("a time above zero, as 24ms or 0.5 is", _interval),
         metavar="TIME",
         help="From one probe to the next, where no times of sending are recorded: 24ms, 0.5.",
+    ),
+]
+
+LostAfter = Annotated[
+    float | None,
+    typer.Option(
+        "--lost-after",
+        parser=_reader("a time above zero, as 30s or 0.5 is", _interval),
+        metavar="TIME",
+        help="Count replies later than this as lost, as RFC 889 did after 30s.",
     ),
 ]
 

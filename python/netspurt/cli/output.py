@@ -16,12 +16,12 @@ from typing import Any
 PATIENCE = 1.0
 
 
-def complain(error: BaseException) -> None:
-    """Print an error."""
+def complain(error: BaseException, word: str = "error:") -> None:
+    """Print an error, or what else a word says that it is."""
     text = str(error)
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
-    print(f"{paint('error:', 'bold red', sys.stderr)} {text}", file=sys.stderr)
+    print(f"{paint(word, 'bold red', sys.stderr)} {text}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt import _core
-from netspurt.cli.options import Column, Interval, columns_of, one_of
-from netspurt.cli.output import columns, complain, paint, print_json, width, wrapped
+from netspurt.cli.options import Column, Interval, LostAfter, columns_of, one_of
+from netspurt.cli.output import columns, complain, paint, print_json, progress, width, wrapped
+from netspurt.cli.recordings import How, read_all
 
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval as Bounds
@@ -30,7 +31,10 @@ _EPILOG = (
 
 def replay(
     files: Annotated[
-        list[Path], typer.Argument(help="Recordings: see `netspurt delays`.", show_default=False)
+        list[Path],
+        typer.Argument(
+            help="Recordings, or folders of them: see `netspurt delays`.", show_default=False
+        ),
     ],
     estimators: Annotated[
         list[str] | None,
@@ -59,12 +63,17 @@ def replay(
     ] = None,
     interval: Interval = None,
     column: Column = None,
+    lost_after: LostAfter = None,
     out: Annotated[
         Path | None,
         typer.Option(help="A folder for pictures and for replay.parquet with all numbers."),
     ] = None,
     rfc889: Annotated[
-        bool, typer.Option("--rfc889", help="Print each line as the table of RFC 889 has it.")
+        bool,
+        typer.Option(
+            "--rfc889",
+            help="Print each line as the table of RFC 889 has it, replies later than 30s lost.",
+        ),
     ] = False,
     versus: Annotated[
         str | None,
@@ -80,14 +89,10 @@ def replay(
     named = [*(estimators or USUAL), *([versus] if versus else [])]
     if out is not None and out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file: --out names a folder")
-    how = _How(order, clock, told, read_as, interval, columns_of(column), quiet=as_json)
-    replays, wrong = _replays(files, named, how)
-    if as_json:
-        print_json([_as_data(judged, versus) for judged in replays])
-    else:
-        lines = _versus_lines(replays, versus) if versus else _report(replays, rfc889=rfc889)
-        for line in lines:
-            typer.echo(line)
+    late = RFC889_LOST_AFTER if rfc889 and lost_after is None else lost_after
+    read = How(read_as, interval, columns_of(column), late)
+    replays, wrong = _replays(files, named, read, _How(order, clock, told, quiet=as_json))
+    _tell(replays, versus, rfc889=rfc889, as_json=as_json)
     if out is not None and replays:
         for path in _save(replays, out):
             if not as_json:
@@ -96,30 +101,39 @@ def replay(
         raise typer.Exit(2)
 
 
+def _tell(replays: list[Replay], versus: str | None, *, rfc889: bool, as_json: bool) -> None:
+    if as_json:
+        print_json([_as_data(judged, versus) for judged in replays])
+        return
+    lines = _versus_lines(replays, versus) if versus else _report(replays, rfc889=rfc889)
+    for line in lines:
+        typer.echo(line)
+
+
+#: RFC 889 §2 counted a probe lost half a minute after it left [s].
+RFC889_LOST_AFTER = 30.0
+
+
 @dataclass(frozen=True)
 class _How:
-    """How files are read and replayed."""
+    """How recordings are replayed."""
 
     order: str | None
     clock: str
     told: bool
-    format: str | None
-    interval: float | None
-    columns: dict[str, str]
     quiet: bool
 
 
-def _replays(files: list[Path], named: list[str], how: _How) -> tuple[list[Replay], bool]:
+def _replays(
+    files: list[Path], named: list[str], read: How, how: _How
+) -> tuple[list[Replay], bool]:
     """Return replays of all recordings; what is wrong with one is told and leaves the others."""
-    from netspurt.delays import read_delays
     from netspurt.timers import replay as run
 
     replays, wrong = [], False
-    for file in files:
-        try:
-            found = read_delays(file, format=how.format, interval=how.interval, columns=how.columns)
-        except (_core.DelaysError, OSError) as error:
-            complain(error)
+    for file, found in read_all(files, read):
+        if isinstance(found, Exception):
+            complain(found)
             wrong = True
             continue
         said = list(_left_out(file, found.malformed))
@@ -161,7 +175,8 @@ def _left_out(file: Path, malformed: list[Malformed]) -> Iterator[str]:
     for bad in malformed[:_SHOWN]:
         yield f"{file}:{bad.line}: left out, {bad.why}: {bad.text}"
     if len(malformed) > _SHOWN:
-        yield f"{file}: {len(malformed) - _SHOWN} more lines left out; `netspurt delays` lists all"
+        more = len(malformed) - _SHOWN
+        yield f"{file}: {more} more lines left out; `netspurt delays --json` lists all"
 
 
 def _laws(delays: Delays, named: list[str], how: _How) -> tuple[list[str], list[str]]:
@@ -174,7 +189,10 @@ def _laws(delays: Delays, named: list[str], how: _How) -> tuple[list[str], list[
         if not is_grid(text):
             laws.append(text)
             continue
-        front, count = grid_front(delays, text, order=how.order, clock=how.clock, told=how.told)
+        with progress(text, "timers") as tell:
+            front, count = grid_front(
+                delays, text, order=how.order, clock=how.clock, told=how.told, progress=tell
+            )
         shown = _spread(front, _MOST_OF_A_GRID)
         laws += shown
         note = f"{text}: {_count(count, 'setting')}, {len(front)} that no other one beats"
@@ -339,7 +357,7 @@ def _as_data(of: Replay, versus: str | None = None) -> dict[str, Any]:
         "late": it.late,
         "duplicates": it.duplicates,
         "block": of.block,
-        "estimators": [_law_data(law) for law in of.laws],
+        "estimators": [law_data(law) for law in of.laws],
         "front": [law.estimator for law in of.front()],
         "recommendation": of.recommendation(),
         "versus": [
@@ -354,7 +372,8 @@ def _as_data(of: Replay, versus: str | None = None) -> dict[str, Any]:
     }
 
 
-def _law_data(law: Law) -> dict[str, Any]:
+def law_data(law: Law) -> dict[str, Any]:
+    """Return all numbers of a law."""
     percents = (50, 90, 99, 100)
     waits, short = law.wait_percentiles(percents), law.short_percentiles(percents)
     return {

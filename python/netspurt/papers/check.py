@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 # Imported for the measures they register.
 from netspurt.papers import measures, printed_tables, probing, surrogates  # noqa: F401
-from netspurt.papers.bench import Bench
+from netspurt.papers.bench import Bench, NotRunError
 from netspurt.papers.data import Claim, PaperError, Value
 from netspurt.papers.registry import Band, Measured, measure
 
@@ -75,6 +75,9 @@ def _judge(bench: Bench, claim: Claim) -> Judged:
     bench.announce(claim.id)
     try:
         found = measure(claim.measure)(bench, **claim.arguments)
+    except NotRunError as error:
+        told = replace(claim, note=f"not run: {error}")
+        return Judged(told, Verdict.NOT_ATTEMPTED, None)
     except TypeError as error:
         raise PaperError(f"{claim.id}: {error}") from error
     return Judged(claim, _verdict(claim, found), found.value, found.table, found.bands)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from netspurt.analysis.compare import Seen, compare, mechanisms, why
+from netspurt.analysis.compare import events as events_of
 from netspurt.papers.bench import Bench, Case
 from netspurt.papers.data import PaperError, Value
 from netspurt.papers.registry import Measured, registered
@@ -71,6 +73,52 @@ def first_drop(bench: Bench, *, run: str) -> Measured:
     for t, link, packet in zip(drops.seconds(), drops["link"], drops["packet"], strict=True):
         rows.append((f"{t:.3f} s", str(link), str(packet)))
     return Measured(int(drops["packet"][0]) if len(drops) else None, rows[:9])
+
+
+@registered
+def ack_times_of(bench: Bench, *, run: str, events: str) -> Measured:
+    """Return when these ACKs came, `KIND:PACKET` each, if they were the first, in that order.
+
+    Seconds from the first data segment.
+    """
+    seen = _since_data(bench, run)
+    wanted = [tuple(word.split(":")) for word in events.split(",")]
+    acks = [event for event in seen if event.kind in ("ack", "dupack")][: len(wanted)]
+    rows = [("ACK", "seconds from the first data segment")]
+    rows += [(f"{event.kind} {event.packet}", f"{event.t_s:.4f}") for event in acks]
+    fits = [(event.kind, str(event.packet)) for event in acks] == wanted
+    return Measured([event.t_s for event in acks] if fits else None, rows)
+
+
+@registered
+def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
+    """Return why a run parts from another, and what it does later that the other does not.
+
+    Looked at up to the n-th ACK of the first.
+    """
+    first, second = _since_data(bench, beside), _since_data(bench, run)
+    acks = [event.t_s for event in second if event.kind in ("ack", "dupack")]
+    span = acks[min(len(acks), int(events)) - 1] + _REPAIR_S if acks else 0.0
+    first, second = ([event for event in own if event.t_s <= span] for own in (first, second))
+    told = compare(first, second)
+    rows: list[tuple[str, ...]] = [("from", "what", f"in {beside}", f"in {run}")]
+    both = (mechanisms(first), mechanisms(second))
+    for what in dict.fromkeys([*both[0], *both[1]]):
+        counts = [len(own.get(what, [])) for own in both]
+        at = min(t for own in both for t in own.get(what, []))
+        rows.append((f"{at:.3f} s", what, *map(str, counts)))
+    # Without the number of the RFC.
+    return Measured(why(told, first, second).partition(" (")[0] or None, rows)
+
+
+#: So long after an ACK its answer has left.
+_REPAIR_S = 0.05
+
+
+def _since_data(bench: Bench, run: str) -> list[Seen]:
+    result = bench.run(run)
+    flow = str(result.flows["flow"][0])
+    return events_of(result.segments, flow, str(result.flows["from"][0]))
 
 
 @registered

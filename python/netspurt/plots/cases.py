@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from netspurt.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, legend, new_figure
 
@@ -134,12 +135,46 @@ def _lines(axes: Axes, figures: Figures, rows: list[str], series: list[str]) -> 
             at, values - reach[0], values + reach[1], color=colour, alpha=0.2, linewidth=0
         )
         axes.plot(at, values, color=colour, marker="o", markersize=4, label=label or None)
-    if numbers is not None and min(numbers) > 0 and max(numbers) >= 20 * min(numbers):
+    if ratios := numbers is not None and in_ratios(numbers):
         axes.set_xscale("log")
-    crowded = len(rows) > 12
-    axes.set_xticks(at[:: max(1, len(rows) // 8)] if crowded else at)
-    axes.set_xticklabels(rows[:: max(1, len(rows) // 8)] if crowded else rows)
+    shown = legible(np.log(at) if ratios else at, rows)
+    axes.set_xticks(at[shown], [rows[n] for n in shown])
     axes.minorticks_off()
+
+
+def in_ratios(numbers: Sequence[float]) -> bool:
+    """Return whether numbers lie apart more evenly by their ratios than by their distances.
+
+    Examples
+    --------
+    >>> in_ratios([1, 3, 10, 30]), in_ratios([100, 680, 1260, 1840, 2420, 3000])
+    (True, False)
+    """
+    if min(numbers) <= 0 or max(numbers) < 10 * min(numbers) or len(numbers) < 3:
+        return False
+    gaps = [np.diff(np.sort(scale)) for scale in (np.log(numbers), np.asarray(numbers))]
+    by_ratio, by_distance = (float(np.std(gap) / np.mean(gap)) for gap in gaps)
+    return by_ratio < by_distance
+
+
+def legible(at: Sequence[float] | NDArray[np.float64], labels: Sequence[str]) -> list[int]:
+    """Return which labels are written so that none touches another.
+
+    Examples
+    --------
+    >>> legible([0, 1, 50, 99, 100], ["10 ms", "20 ms", "1 s", "1990 ms", "2 s"])
+    [0, 2, 3]
+    """
+    span = float(np.max(at) - np.min(at)) or 1.0
+    shown: list[int] = []
+    reach = -np.inf
+    for n in np.argsort(at).tolist():
+        half = (len(labels[n]) + 2) / _ROOM / 2
+        place = (float(at[n]) - float(np.min(at))) / span
+        if place - half >= reach:
+            shown.append(n)
+            reach = place + half
+    return shown
 
 
 def _heat(axes: Axes, figures: Figures, rows: list[str], series: list[str]) -> None:

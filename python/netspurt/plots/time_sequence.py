@@ -129,6 +129,8 @@ def _vertical(axes: Axes, bars: NDArray[np.float64], **style: Any) -> None:
 def _acks(axes: Axes, seen: Table, packet_bytes: int) -> None:
     new = seen.where(kind="ack")
     if len(new):
+        # The sender's own ACK, of a FIN say, is none of these.
+        new = new.select(new["ack"] >= np.maximum.accumulate(new["ack"]))
         steps(axes, new.seconds(), new["ack"], color=GREEN, linewidth=1.4, label="ACK", zorder=2.0)
     again = seen.where(kind="dupack")
     ticks = np.column_stack([again.seconds(), again["ack"] - packet_bytes, again["ack"]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,8 @@ TASK_S = 1.0
 _RETRIES = 10
 #: How long one wait lasts, so that an interrupt is heard.
 _PATIENCE_S = 0.1
+#: How long a cluster has to answer at its address.
+_ANSWER_S = 10.0
 
 #: The sweeps that this worker knows, so that each is read once.
 _known: dict[str, Sweep] = {}
@@ -56,6 +59,8 @@ class Ray:
     ------
     ImportError
         When Ray is not installed.
+    ConnectionError
+        When nobody answers at the address.
     """
 
     def __init__(
@@ -72,6 +77,8 @@ class Ray:
             import ray
         except ImportError as missing:
             raise ImportError("Ray is not installed: pip install 'netspurt[cluster]'") from missing
+        if address:
+            _knock(address)
         self._ray: Any = ray
         self._ours = not ray.is_initialized()
         if self._ours:
@@ -125,3 +132,20 @@ class Ray:
         self._waiting.clear()
         if self._ours:
             self._ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Tell at once that nobody is there; Ray itself would try for minutes.
+
+    Raises
+    ------
+    ConnectionError
+        When nobody answers at a host and port.
+    """
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not (host and port.isdigit()):
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_S).close()
+    except (OSError, OverflowError) as error:
+        raise ConnectionError(f"no Ray cluster answers at {address}: {error}") from error

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from netspurt import _core
 from netspurt.sweep.engines import Chunk, Engine, Threads
-from netspurt.sweep.folder import SweepFolder, Tally, prepare
+from netspurt.sweep.folder import SweepFolder, Tally, held, prepare
 from netspurt.sweep.plan import Sweep
 
 #: Called with how many cases are there and how many there are in all.
@@ -19,8 +20,9 @@ CHUNK_S = 0.25
 #: At least so many chunks, so that no thread ends long before the others; at most so many cases.
 _CHUNKS = 32
 _MOST = 5000
-#: Cases are timed for so many seconds at most.
+#: Cases are timed for so many seconds, and the first is waited for no longer than that.
 _TIMED_S = 0.2
+_FIRST_S = 1.0
 
 
 class SweepFailedError(ValueError):
@@ -53,7 +55,7 @@ def run_sweep(
         How many cases a file has, in a folder that is made now; by default a quarter of a
         second's worth.
     strict
-        Whether the first case with an error ends it.
+        Whether the first case with an error ends it, or one that the folder has already.
     progress
         Called with how many cases are there and how many there are in all.
 
@@ -65,16 +67,31 @@ def run_sweep(
     Raises
     ------
     SweepError
-        When the folder holds something else.
+        When the folder holds something else, or another program sweeps into it.
     SweepFailedError
         When it is strict and a case fails.
     """
-    folder = prepare(out, sweep, lambda: chunk or guess_chunk(sweep))
+    with held(out):
+        folder = prepare(out, sweep, lambda: chunk or guess_chunk(sweep))
+        if strict and (failed := folder.tally().first_error) is not None:
+            raise SweepFailedError(_told(failed))
+        return folder, _run(sweep, folder, engine, strict=strict, progress=progress)
+
+
+def _run(
+    sweep: Sweep,
+    folder: SweepFolder,
+    engine: Callable[[Sweep], Engine],
+    *,
+    strict: bool,
+    progress: Progress | None,
+) -> Tally:
+    """Run the chunks that a folder does not have."""
     there = set(folder.there())
     missing = [one for one in folder.chunks() if one not in there]
     tally = Tally()
     if not missing:
-        return folder, tally
+        return tally
     running = engine(sweep)
     running.prepare(folder.chunk)
     kept = sum(one.count for one in there)
@@ -88,7 +105,7 @@ def run_sweep(
                 progress(kept + tally.cases, folder.cases)
     finally:
         running.cancel()
-    return folder, tally
+    return tally
 
 
 def _completed(engine: Engine, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, _core.Outcome]]:
@@ -116,12 +133,21 @@ def guess_chunk(sweep: Sweep) -> int:
 
 
 def seconds_a_case(sweep: Sweep) -> float:
-    """Return about how long a case takes, by running a few of different combinations."""
+    """Return about how long a case takes, by running a few of different combinations.
+
+    Long ones are not waited for: of them it is at least so long.
+    """
     cases = len(sweep)
-    spent, count = 0.0, 0
+    timed = _core.SweepEngine(sweep._core, 1)
     for case in dict.fromkeys((0, cases // 3, 2 * cases // 3, cases - 1)):
-        spent += sweep.run_chunk(case, 1)[5]
-        count += 1
-        if spent > _TIMED_S:
-            break
-    return spent / count
+        timed.submit(case, 1)
+    began = time.monotonic()
+    spent, count = 0.0, 0
+    try:
+        while timed.underway and time.monotonic() - began < (_TIMED_S if count else _FIRST_S):
+            done = timed.next(_TIMED_S / 2)
+            if done is not None:
+                spent, count = spent + done[1][5], count + 1
+    finally:
+        timed.cancel()
+    return spent / count if count else time.monotonic() - began

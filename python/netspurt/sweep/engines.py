@@ -82,5 +82,5 @@ class Threads:
                 yield Chunk(first, self._counts.pop(first)), outcome
 
     def cancel(self) -> None:
-        """End every chunk at its next case."""
+        """End every chunk within moments."""
         self._engine.cancel()

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ from netspurt import _core
 from netspurt.sweep.cases import Cases
 from netspurt.sweep.engines import Chunk
 from netspurt.sweep.plan import Label, Sweep
-from netspurt.sweep.store import Folder, Store, open_store
+from netspurt.sweep.store import BusyError, Folder, Store, open_store
 from netspurt.table import Table
 
 MANIFEST = "sweep.json"
@@ -164,6 +165,24 @@ def open_sweep(where: str | os.PathLike[str]) -> SweepFolder:
     return _folder(store, about)
 
 
+@contextmanager
+def held(where: str | os.PathLike[str]) -> Iterator[None]:
+    """Keep other programs of this machine out of a sweep's folder.
+
+    Raises
+    ------
+    SweepError
+        When another one sweeps into it.
+    """
+    try:
+        with open_store(where).held():
+            yield
+    except BusyError:
+        raise SweepError(
+            f"another netspurt sweeps into {where}: wait for it, or end it and sweep again"
+        ) from None
+
+
 def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int]) -> SweepFolder:
     """Return the folder of a sweep, made if it is not there yet.
 
@@ -194,13 +213,13 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int
                 f"{_core.__version__}: go on with that one, or name another folder"
             )
     else:
-        if any(name != SCENARIO for name in names):
+        if names:
             raise SweepError(f"{where} holds something else: name another folder")
-        if sweep.scenario_text:
-            store.write(SCENARIO, sweep.scenario_text.encode())
         about = _about(sweep, chunk())
         store.write(MANIFEST, (json.dumps(about, indent=2) + "\n").encode())
         folder = _folder(store, about)
+    if sweep.scenario_text and SCENARIO not in names:
+        store.write(SCENARIO, sweep.scenario_text.encode())
     if isinstance(store, Folder):
         store.clear_leftovers()
     return folder

@@ -11,6 +11,44 @@ from netspurt.scenario import Scenario
 #: What a point on an axis is called.
 Label = int | float | str
 
+#: The columns that every sweep has for itself.
+TAKEN = frozenset(
+    [
+        "case",
+        "scenario",
+        "seed",
+        "repeat",
+        "status",
+        "why",
+        "events",
+        "flows",
+        "finished",
+        "sent",
+        "resends",
+        "needless",
+        "undone",
+        "timeouts",
+        "fast_retransmits",
+        "received",
+        "duplicates",
+        "acked_bytes",
+        "delivered_bytes",
+        "waited_ns",
+        "completion_ns_mean",
+        "completion_ns_max",
+        "goodput_bps",
+        "fairness",
+        "carried",
+        "carried_bytes",
+        "dropped",
+        "lost",
+        "marked",
+        "queue_packets_max",
+        "volleys_lost",
+        "volley_rtt_ns_mean",
+    ]
+)
+
 
 class Sweep:
     """The cases of a sweep, numbered from 0.
@@ -94,7 +132,8 @@ class Sweep:
         Raises
         ------
         ValueError
-            When there are no cases, or their names differ.
+            When there are no cases, their names differ, or a name is that of a column that every
+            sweep has.
 
         Examples
         --------
@@ -111,6 +150,8 @@ class Sweep:
         if not rows or seeds < 1:
             raise ValueError("a sweep of no cases")
         names = list(rows[0][0])
+        if taken := [name for name in names if name in TAKEN]:
+            raise ValueError(f"every sweep has a column {taken[0]!r}: choose another name")
         for labels, _ in rows:
             if list(labels) != names:
                 raise ValueError(f"one case has {names} and another one {list(labels)}")

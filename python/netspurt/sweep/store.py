@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import uuid
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,6 +25,19 @@ class Store(Protocol):
     def write(self, name: str, content: bytes) -> None:
         """Write a file, at once."""
 
+    def held(self) -> AbstractContextManager[object]:
+        """Keep other programs out, as far as the store can.
+
+        Raises
+        ------
+        BusyError
+            When another program has it.
+        """
+
+
+class BusyError(Exception):
+    """A store that another program is writing to."""
+
 
 def open_store(where: str | os.PathLike[str]) -> Store:
     """Return the store at a path, or at a URL such as `s3://bucket/folder`, which needs fsspec.
@@ -32,7 +47,10 @@ def open_store(where: str | os.PathLike[str]) -> Store:
     ImportError
         When the URL's kind is not installed.
     """
-    return Remote(str(where)) if "://" in str(where) else Folder(Path(where))
+    kind, url, rest = str(where).partition("://")
+    if url and kind in ("file", "local"):
+        return Folder(Path(rest))
+    return Remote(str(where)) if url else Folder(Path(where))
 
 
 class Folder:
@@ -56,25 +74,39 @@ class Folder:
     def write(self, name: str, content: bytes) -> None:
         """Write a file under another name, and rename it when it is on the disk."""
         path = self._path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
         partial = self._path / f".{os.getpid()}-{uuid.uuid4().hex[:8]}.partial"
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             with partial.open("xb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             partial.replace(path)
+            _sync_folder(path.parent)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            # A full disk names no file.
+            raise OSError(error.errno, error.strerror, str(path)) from error
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
-        _sync_folder(path.parent)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other programs of this machine out; the lock ends with the program, however."""
+        self._path.mkdir(parents=True, exist_ok=True)
+        folder = os.open(self._path, os.O_RDONLY)
+        try:
+            if not _locked(folder):
+                raise BusyError
+            yield
+        finally:
+            os.close(folder)
 
     def clear_leftovers(self) -> None:
-        """Remove what programs that were killed have left."""
+        """Remove what programs that were killed have left; for who holds the folder."""
         for partial in self._path.glob(".*.partial"):
-            process = partial.name[1:].partition("-")[0]
-            if process.isdigit() and not _alive(int(process)):
-                partial.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
 
 
 def _sync_folder(path: Path) -> None:
@@ -86,13 +118,14 @@ def _sync_folder(path: Path) -> None:
         os.close(opened)
 
 
-def _alive(process: int) -> bool:
+def _locked(folder: int) -> bool:
+    """Return whether nobody else has it; file systems without locks cannot tell."""
+    import fcntl
+
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in (errno.EWOULDBLOCK, errno.EACCES)
     return True
 
 
@@ -124,3 +157,7 @@ class Remote:
         """Send a file."""
         self._files.makedirs(f"{self._root}/{name}".rpartition("/")[0], exist_ok=True)
         self._files.pipe_file(f"{self._root}/{name}", content)
+
+    def held(self) -> AbstractContextManager[object]:
+        """Keep nobody out: object stores have no locks."""
+        return nullcontext()

@@ -11,7 +11,7 @@ use netspurt::units::{Duration, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_error;
-use rustix::net::{Shutdown, SocketFlags, accept_with, connect, shutdown};
+use rustix::net::{SendFlags, Shutdown, SocketFlags, accept_with, connect, send, shutdown};
 
 use super::TcpInfo;
 use crate::content;
@@ -226,7 +226,10 @@ impl Source {
                 let _ = shutdown(&self.socket, Shutdown::Write);
                 return Stage::Done;
             }
-            match rustix::io::write(&self.socket, content::octets(self.written, most)) {
+            // The end is known, as the model knows it: the FIN rides on the last segment.
+            let last = left == Some(most as u64);
+            let flags = if last { SendFlags::MORE } else { SendFlags::empty() };
+            match send(&self.socket, content::octets(self.written, most), flags) {
                 Ok(count) => {
                     self.written += count as u64;
                     left = left.map(|left| left - count as u64);

@@ -64,7 +64,7 @@ impl TcpInfo {
     }
 
     /// The parts of a `struct tcp_info`, whose layout only ever grows.
-    fn read(octets: &[u8]) -> Option<Self> {
+    pub(crate) fn read(octets: &[u8]) -> Option<Self> {
         let word = |at: usize| {
             octets.get(at..).and_then(<[u8]>::first_chunk).map(|word| u32::from_ne_bytes(*word))
         };

@@ -25,17 +25,25 @@ pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
         ("tcp_no_metrics_save", flag(true)),
         ("tcp_slow_start_after_idle", flag(true)),
         ("tcp_mtu_probing", number(0)),
-        ("tcp_reordering", number(3)),
+        ("tcp_reordering", number(tcp.dup_thresh)),
+        ("tcp_max_reordering", number(300)),
         ("tcp_syn_retries", number(6)),
         ("tcp_synack_retries", number(5)),
         ("tcp_retries2", number(15)),
         ("tcp_moderate_rcvbuf", flag(tcp.window_scaling)),
-        ("tcp_rmem", "4096 131072 6291456".to_owned()),
+        ("tcp_rmem", receive_memory(tcp)),
         ("tcp_wmem", "4096 16384 4194304".to_owned()),
         // Microseconds; younger than the others.
-        ("tcp_rto_min_us", number(200_000)),
+        ("tcp_rto_min_us", (tcp.rto_min.as_nanos() / 1000).to_string()),
         ("tcp_rto_max_ms", number(120_000)),
     ];
     all.retain(|(name, _)| fs::exists(format!("/proc/sys/net/ipv4/{name}")).unwrap_or(false));
     all
+}
+
+/// The least, the first and the largest buffer. Half of one, or a little more, is window.
+fn receive_memory(tcp: &KernelTcp) -> String {
+    const LARGEST: u32 = 6_291_456;
+    let first = tcp.receive_buffer_bytes.map_or(131_072, |bytes| bytes.saturating_mul(2));
+    format!("4096 {first} {}", LARGEST.max(first))
 }

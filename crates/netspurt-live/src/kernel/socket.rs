@@ -18,7 +18,8 @@ use crate::sys;
 pub fn open(tcp: &KernelTcp, address: SocketAddr, listens: bool) -> io::Result<OwnedFd> {
     const ONE_CONNECTION: i32 = 1;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
+    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
     set_socket_reuseaddr(&socket, true)?;
     set_tcp_congestion(&socket, tcp.congestion).map_err(|error| {
         let error = io::Error::from(error);

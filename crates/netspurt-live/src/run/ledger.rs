@@ -72,10 +72,16 @@ impl Ledger {
         }
     }
 
+    /// Octets that arrived without a gap before them.
+    fn in_order(&self) -> u64 {
+        let to = self.arrived.next_from(1).filter(|(left, _)| *left <= 1).map_or(1, |(_, to)| to);
+        to.saturating_sub(1)
+    }
+
     /// The sums; the octets acknowledged are counted without SYN and FIN.
     pub fn sum(&self) -> FlowSum {
         let acked = self.acked.saturating_sub(1).min(self.octets.unwrap_or(u64::MAX));
-        FlowSum { acked_bytes: acked, ..self.sum }
+        FlowSum { acked_bytes: acked, delivered_bytes: self.in_order(), ..self.sum }
     }
 }
 

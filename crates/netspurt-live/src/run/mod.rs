@@ -2,11 +2,11 @@
 
 mod ledger;
 mod outcome;
+mod trips;
 mod watcher;
 
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::path::Path as FilePath;
 use std::sync::Arc;
@@ -25,6 +25,7 @@ use watcher::Capture;
 pub use watcher::Watcher;
 
 use crate::drive::Driver;
+use crate::exec::{Ends, Pair, Programs, Waiting};
 use crate::kernel::{Apps, FlowNotes, Poll, open, sysctls};
 use crate::path::Path;
 use crate::sandbox::{Host, HostPlan, RouteHints, Sandbox, SandboxError, Wiring};
@@ -48,6 +49,9 @@ pub enum LiveError {
     /// A file, or a port of the emulated path.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// The flow of programs without any, or programs without that flow.
+    #[error("{0}")]
+    Programs(&'static str),
     /// Nothing here is the kernel's.
     #[error("no flow has an end of the kernel's: add `endpoint = \"kernel\"` to one")]
     NothingReal,
@@ -64,6 +68,8 @@ pub struct Options {
     pub wiring: Wiring,
     /// Told of the time now and then; whether to go on.
     pub progress: Box<dyn FnMut(Time) -> bool>,
+    /// What is to run at the ends of the flow of programs.
+    pub programs: Option<Programs>,
 }
 
 /// One end that is the kernel's, made.
@@ -84,20 +90,45 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     if scenario.kernel_flow().is_none() {
         return Err(LiveError::NothingReal);
     }
+    if scenario.programs_flow().is_some() != options.programs.is_some() {
+        let what =
+            "programs and a flow with `app = \"programs\"` go together: `netspurt live exec`";
+        return Err(LiveError::Programs(what));
+    }
     let network = scenario.network();
-    let first = sys::run_first(FIRST).is_ok();
-    let spin = if first { options.spin } else { Duration::ZERO };
     let mut sandbox = Sandbox::enter()?;
     let mut made = make_ends(&mut sandbox, &network, options.wiring)?;
+    let pair = Pair::make(&mut sandbox, &network, options.wiring)?;
+    let waiting = match (&pair, &options.programs) {
+        (Some(pair), Some(programs)) => {
+            Some(Waiting::make(programs, pair, &network.names, folder)?)
+        }
+        _ => None,
+    };
+    // Programs have no part in this.
+    let first = sys::run_first(FIRST).is_ok();
+    let spin = if first { options.spin } else { Duration::ZERO };
     let (apps, sockets) = applications(&mut made, &network.names);
-    let clock = WallClock::start();
     let mut watcher = watcher(&network, folder, sockets, options.progress)?;
+    watcher.programs = pair.as_ref().map(|pair| pair.watch(&network));
+    let clock = WallClock::start();
     let (stop, keeps) = (network.stop, keeps_packets(&network));
     let (ends, wanted, names) = (network.ends.len(), network.wanted, network.names.clone());
-    let profiles = made.iter().map(|made| outcome::profile(&names, made)).collect();
-    let ports = made.into_iter().map(|made| (made.end, made.host.port)).collect();
-    let driver =
+    let shadows = network.shadows.clone();
+    let mut profiles: Vec<_> = made.iter().map(|made| outcome::profile(&names, made)).collect();
+    let mut ports: Vec<_> = made.into_iter().map(|made| (made.end, made.host.port)).collect();
+    let running = waiting.map(Waiting::go).transpose()?;
+    let programs_first = pair.as_ref().map(|pair| pair.first);
+    if let Some(pair) = pair {
+        profiles.extend(outcome::profiles_of_programs(&names, &pair));
+        ports.extend((pair.first..).zip(pair.hosts.map(|host| host.port)));
+    }
+    let mut driver =
         Driver::new(clock, Path::new(network), ports, ends).keeping_packets(keeps).spinning(spin);
+    if let (Some(first), Some(running)) = (programs_first, &running) {
+        driver = driver.with_programs(first, running.ended()?);
+        watcher.ends = Some(Ends::new(running.ended()?));
+    }
     let over = AtomicBool::new(false);
     let (driven, (notes, polls)) = thread::scope(|scope| {
         let apps = scope.spawn(|| apps.run(clock, &over));
@@ -105,8 +136,13 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
         over.store(true, Ordering::Relaxed);
         (driven, apps.join().unwrap_or_else(|_| (Vec::<FlowNotes>::new(), Vec::<Poll>::new())))
     });
+    let status = running.map(|running| running.end());
     let (path, log) = driven?;
     watcher.polled(&polls);
+    watcher.timed(&log.arrivals);
+    let said = watcher.programs.as_mut().map(|programs| std::mem::take(&mut programs.polls));
+    watcher.polled(&said.unwrap_or_default());
+    let programs = options.programs.zip(status);
     let outcome = outcome::Outcome {
         path,
         log,
@@ -114,8 +150,10 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
         profiles,
         names,
         wanted,
+        shadows,
         first,
         wiring: options.wiring,
+        programs,
     };
     outcome.finish(scenario, watcher, options.budget)
 }
@@ -132,7 +170,13 @@ fn keeps_packets(network: &Network) -> bool {
     let link = |link: &netspurt::link::LinkConfig| {
         link.mtu.is_some() || link.effects.as_ref().is_some_and(copies)
     };
-    network.links.iter().any(link)
+    // A shim sends copies, too.
+    let shim = |(end, _): &(NetworkEnd, u32)| match end {
+        NetworkEnd::Kernel(end) => end.shim.is_some(),
+        NetworkEnd::Programs(end) => end.shim.is_some(),
+        NetworkEnd::Model(_) => false,
+    };
+    network.links.iter().any(link) || network.ends.iter().any(shim)
 }
 
 /// Hosts and sockets for the ends that are the kernel's.
@@ -149,12 +193,14 @@ fn make_ends(
         let side = (end & 1) as usize;
         let (own, peer) = (addresses[flow][side], addresses[flow][side ^ 1]);
         let plan = HostPlan {
-            address: v4(own),
-            peer: v4(peer),
+            address: Some(own.ip()),
+            peer: Some(peer.ip()),
             mtu: asked.tcp.packet_bytes,
             hints: RouteHints {
                 initial_window_segs: Some(asked.tcp.initial_window_segs),
                 quick_acks: asked.tcp.quick_acks,
+                // Of its own sockets it is said one by one.
+                congestion: None,
             },
             sysctls: sysctls(&asked.tcp),
             wiring,
@@ -167,13 +213,6 @@ fn make_ends(
         made.push(Made { end, host, socket: Some(socket), plan, asked: *asked });
     }
     Ok(made)
-}
-
-fn v4(address: SocketAddr) -> Option<Ipv4Addr> {
-    match address.ip() {
-        IpAddr::V4(address) => Some(address),
-        IpAddr::V6(_) => None,
-    }
 }
 
 /// By end: the socket to ask about resends, and whether it finds losses by time.
@@ -210,15 +249,17 @@ pub fn watcher(
     progress: Box<dyn FnMut(Time) -> bool>,
 ) -> io::Result<Watcher> {
     let names = &network.names;
-    let octets = |end: &NetworkEnd| match end {
-        NetworkEnd::Kernel(KernelEnd { task: Some(task), .. }) => task.octets,
-        _ => None,
+    let ledger = |[(from, _), (to, _)]: &[(NetworkEnd, u32); 2]| {
+        let real = |end: &NetworkEnd| matches!(end, NetworkEnd::Kernel(_));
+        match from {
+            NetworkEnd::Programs(_) => [Some(Ledger::new(None)), Some(Ledger::new(None))],
+            NetworkEnd::Kernel(KernelEnd { task: Some(task), .. }) => {
+                [Some(Ledger::new(task.octets)), None]
+            }
+            _ => [(real(from) || real(to)).then(|| Ledger::new(None)), None],
+        }
     };
-    let real = |end: &NetworkEnd| matches!(end, NetworkEnd::Kernel(_));
-    let ledgers = network.ends.chunks_exact(2).map(|ends| {
-        let any = ends.iter().any(|(end, _)| real(end));
-        any.then(|| Ledger::new(octets(&ends[0].0)))
-    });
+    let ledgers = network.ends.as_chunks::<2>().0.iter().flat_map(ledger);
     let mut captures = Vec::new();
     for (file, &node) in outcome::capture_files(network).iter().zip(&network.spied) {
         let out = BufWriter::with_capacity(CAPTURED_AT_ONCE, File::create_new(folder.join(file))?);
@@ -234,7 +275,10 @@ pub fn watcher(
         began_unix_ns: u64::try_from(unix.as_nanos()).unwrap_or(0),
         sockets,
         addresses: Watcher::addresses_of(names),
+        answers: Vec::new(),
         failure: None,
+        programs: None,
+        ends: None,
         progress,
     })
 }

@@ -5,20 +5,24 @@ use std::io;
 use netspurt::app::Program;
 use netspurt::event::Wanted;
 use netspurt::record::{
-    Column, Data, FlowSum, Names, Table, digest, flow_addresses, flows_table, links_table,
-    node_address, resends_table,
+    Column, Data, FlowName, FlowSum, Names, Resends, Table, digest, flow_addresses, flows_table,
+    links_table, node_address, resends_table, shadows_table,
 };
+use netspurt::rto::EstimatorConfig;
 use netspurt::scenario::{Network, Scenario};
+use netspurt::segment::Cause;
+use netspurt::shim::Resend;
 use netspurt::units::{Duration, Time};
 use serde_json::{Value, json};
 
 use super::watcher::Watcher;
 use super::{LiveError, Made};
 use crate::drive::{Arrival, Log, simultaneous};
+use crate::exec::{Counts, Pair, Programs, connections_table};
 use crate::kernel::FlowNotes;
 use crate::lateness::Lateness;
 use crate::path::Path;
-use crate::sandbox::Wiring;
+use crate::sandbox::{HostPlan, Wiring};
 
 /// Whether the same arrivals, in virtual time, were treated the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +62,12 @@ pub(super) struct Outcome {
     pub(super) profiles: Vec<Value>,
     pub(super) names: Names,
     pub(super) wanted: Wanted,
+    /// Timers beside the kernel's.
+    pub(super) shadows: Vec<EstimatorConfig>,
     /// Whether the driver ran before all others.
     pub(super) first: bool,
+    /// Programs, and the status of the first one.
+    pub(super) programs: Option<(Programs, i32)>,
     pub(super) wiring: Wiring,
 }
 
@@ -108,6 +116,33 @@ pub(super) fn profile(names: &Names, made: &Made) -> Value {
     })
 }
 
+/// The same of the hosts of programs, whose sockets are their own.
+pub(super) fn profiles_of_programs(names: &Names, pair: &Pair) -> [Value; 2] {
+    let flow = &names.flows[(pair.first / 2) as usize].name;
+    [(0, "from"), (1, "to")].map(|(side, called)| {
+        let HostPlan { sysctls, hints, mtu, wiring, .. } = &pair.plans[side];
+        let offloads = if wiring.offload { "on" } else { "off" };
+        let sysctls: serde_json::Map<String, Value> = sysctls
+            .iter()
+            .map(|(name, value)| (format!("net.ipv4.{name}"), json!(value)))
+            .collect();
+        json!({
+            "flow": flow,
+            "profile_of": "programs",
+            "side": called,
+            "profile": pair.asked.tcp.profile.name(),
+            "sysctls": sysctls,
+            "route": {
+                "initcwnd": hints.initial_window_segs,
+                "quickack": u8::from(hints.quick_acks),
+                "congctl": hints.congestion,
+            },
+            "device": { "mtu": mtu, "offloads": offloads },
+            "socket": {},
+        })
+    })
+}
+
 /// What becomes of `arrivals` on the path of `network` in virtual time, up to `stop`.
 pub fn replay(network: Network, arrivals: &[Arrival], stop: Time) -> Vec<Table> {
     let (names, wanted) = (network.names.clone(), network.wanted);
@@ -130,13 +165,18 @@ impl Outcome {
     pub(super) fn finish(
         self,
         scenario: &Scenario,
-        watcher: Watcher,
+        mut watcher: Watcher,
         budget: Duration,
     ) -> Result<LiveRun, LiveError> {
         let stop = self.path.now();
         let late = self.log.deliveries.iter().map(|d| d.actual.saturating_since(d.due)).collect();
         let lateness = Lateness::of(late);
+        self.tell_what_entered(&mut watcher);
+        let names = self.names_of_flows(&watcher);
         let sums = self.sums(&watcher);
+        let mut own = self.shim_tables();
+        own.extend(self.connections(&watcher, &names, &sums));
+        let told = watcher.programs.as_ref().map(|programs| (programs.others, programs.is_told()));
         let Watcher { recorder, captures, failure, .. } = watcher;
         if let Some(error) = failure {
             return Err(error.into());
@@ -156,41 +196,147 @@ impl Outcome {
             same: live == again.first(),
         };
         let mut tables = vec![
-            flows_table(&self.names, &sums),
-            resends_table(&self.names, &sums),
+            flows_table(&names, &sums),
+            resends_table(&names, &sums),
             links_table(&self.names, &self.path.counts()),
         ];
         tables.extend(recorded.into_iter().filter(|t| t.name != "drops" || self.wanted.drops));
+        if !self.shadows.is_empty() {
+            tables.push(shadows_table(&tables, &self.shadows));
+        }
         tables.extend(self.log_tables());
+        tables.extend(own);
         let whole = self.log.missed == 0 && self.log.refused == 0;
         let valid = whole && replayed.same && lateness.is_within(budget);
-        let report = self.report(lateness, budget, replayed, valid, &tables);
+        let mut report = self.report(lateness, budget, replayed, valid, &tables);
+        if let (Some((programs, status)), Some((others, told))) = (&self.programs, told) {
+            report["programs"] = json!({
+                "command": programs.command,
+                "server": programs.server,
+                "status": status,
+                "other_packets": others,
+                "kernel_told": told,
+            });
+        }
         let captures = capture_names(scenario);
         Ok(LiveRun { tables, stop, lateness, replayed, valid, report, captures })
     }
 
-    /// The sums of all TCP flows.
+    /// Whether the flow called `name` is one of programs'.
+    fn is_of_programs(&self, name: &str) -> bool {
+        let of = |end: &Value| {
+            end["profile_of"] == "programs" && {
+                let flow = end["flow"].as_str().unwrap_or_default();
+                name == flow || name.strip_prefix(flow).is_some_and(|rest| rest.starts_with('.'))
+            }
+        };
+        self.profiles.iter().any(of)
+    }
+
+    /// The first end of programs.
+    fn first_of_programs(watcher: &Watcher) -> u32 {
+        watcher.programs.as_ref().map_or(u32::MAX, |programs| programs.first)
+    }
+
+    /// The ends of programs' connections, those of one behind each other.
+    fn ends_of_programs(watcher: &Watcher) -> impl Iterator<Item = u32> {
+        let count = watcher.programs.as_ref().map_or(0, |programs| programs.connections.count());
+        let first = Self::first_of_programs(watcher);
+        (0_u32..).take(2 * count).map(move |n| first + 2 + n)
+    }
+
+    /// The flows that tables sum up: those of TCP, and the connections of programs, each way.
+    fn names_of_flows(&self, watcher: &Watcher) -> Names {
+        let first = Self::first_of_programs(watcher);
+        let own = (0_u32..).step_by(2).zip(&self.names.flows);
+        let own = own.filter(|(end, flow)| *end < first && !flow.volleys).map(|(_, flow)| flow);
+        let mut flows: Vec<FlowName> = own.cloned().collect();
+        for end in Self::ends_of_programs(watcher) {
+            let mut flow = self.names.flows[(end / 2) as usize].clone();
+            if end & 1 == 1 {
+                flow.name.push_str(".back");
+                (flow.from, flow.to) = (flow.to, flow.from);
+            }
+            flows.push(flow);
+        }
+        Names { flows, ..self.names.clone() }
+    }
+
+    /// The sums of those, in the same order.
     fn sums(&self, watcher: &Watcher) -> Vec<FlowSum> {
         let judge = self.path.judge();
-        let flows = (0_u32..).step_by(2).zip(&watcher.ledgers);
+        let first = Self::first_of_programs(watcher);
+        let flows = (0_u32..).zip(&watcher.ledgers).step_by(2).filter(|(end, _)| *end < first);
         let tcp = |end: u32| match self.path.program(end) {
             Some(Program::Tcp(endpoint)) => Some(endpoint.result()),
             _ => None,
         };
-        flows
-            .filter(|(source, _)| !self.names.flows[(source / 2) as usize].volleys)
-            .map(|(source, ledger)| {
+        let own = flows.filter(|(source, _)| !self.names.flows[(source / 2) as usize].volleys).map(
+            |(source, ledger)| {
                 let (verdict, waited) = (judge.resends(source), judge.waited(source));
                 let sum = match (tcp(source), tcp(source + 1)) {
                     (Some(a), Some(b)) => FlowSum::of([a, b]),
                     (a, b) => {
                         let seen = ledger.as_ref().map_or_else(FlowSum::default, |l| l.sum());
-                        self.joined(source, seen, [a, b])
+                        self.joined(source, with_shims(seen, verdict), [a, b])
                     }
                 };
                 FlowSum { verdict, waited, ..sum }
-            })
-            .collect()
+            },
+        );
+        let programs = Self::ends_of_programs(watcher).filter_map(|end| {
+            let (verdict, waited) = (judge.resends(end), judge.waited(end));
+            let sum = with_shims(watcher.ledgers[end as usize].as_ref()?.sum(), verdict);
+            Some(FlowSum { verdict, waited, ..sum })
+        });
+        own.chain(programs).collect()
+    }
+
+    /// Tells programs' connections what entered the path, and when.
+    fn tell_what_entered(&self, watcher: &mut Watcher) {
+        let Some(programs) = &mut watcher.programs else { return };
+        for Arrival { at, segment, .. } in &self.log.arrivals {
+            if let Some(behind) = segment.source().checked_sub(programs.first + 2) {
+                let (place, side) = ((behind / 2) as usize, (behind & 1) as usize);
+                programs.connections.entered(place, side, *at, segment);
+            }
+        }
+    }
+
+    /// The table `connections`, where there are programs.
+    fn connections(&self, watcher: &Watcher, names: &Names, sums: &[FlowSum]) -> Option<Table> {
+        let programs = watcher.programs.as_ref()?;
+        let count = programs.connections.count();
+        let of = |pair: &[FlowSum]| {
+            let arrived = [pair[1].delivered_bytes, pair[0].delivered_bytes];
+            let shims = [0, 1].map(|side: usize| shims(pair[side].verdict));
+            [arrived, shims]
+        };
+        let counts: Vec<Counts> = sums[sums.len() - 2 * count..].chunks_exact(2).map(of).collect();
+        let name = &names.flows.get(sums.len() - 2 * count)?.name;
+        let name = name.rsplit_once('.').map_or(&**name, |(name, _)| name);
+        Some(connections_table(name, &programs.connections, &counts))
+    }
+
+    /// The table `shims`, where one sent anything again.
+    fn shim_tables(&self) -> Vec<Table> {
+        let all = self.path.resends();
+        if all.is_empty() {
+            return Vec::new();
+        }
+        let nanos = |at: Time| at.as_nanos().cast_signed();
+        let number = |of: &dyn Fn(&Resend) -> i64| {
+            Data::I64(all.iter().map(|(_, resend)| of(resend)).collect())
+        };
+        let columns = vec![
+            Column::new("t_ns", number(&|resend| nanos(resend.at))),
+            Column::new("end", Data::U32(all.iter().map(|(end, _)| *end).collect())),
+            Column::new("id", Data::U64(all.iter().map(|(_, resend)| resend.id).collect())),
+            Column::new("seq", number(&|resend| resend.left.cast_signed())),
+            Column::new("armed_ns", number(&|resend| nanos(resend.armed))),
+            Column::new("backoff", number(&|resend| resend.backoff.into())),
+        ];
+        vec![Table::new("shims", columns)]
     }
 
     /// What was seen of a flow, what its applications say, and what an end of the simulator's
@@ -264,7 +410,10 @@ impl Outcome {
         let nodes: serde_json::Map<String, Value> =
             nodes.map(|(i, name)| (name.clone(), json!(node_address(i)))).collect();
         let sockets = self.names.flows.iter().zip(flow_addresses(&self.names));
+        // Programs have ports of their own.
+        let real = |(flow, _): &(&FlowName, _)| !self.is_of_programs(&flow.name);
         let sockets: serde_json::Map<String, Value> = sockets
+            .filter(real)
             .map(|(flow, [from, to])| (flow.name.clone(), json!({ "from": from, "to": to })))
             .collect();
         json!({
@@ -298,6 +447,17 @@ impl Outcome {
             "flows_digest": digest(flows),
         })
     }
+}
+
+/// What shims sent again for an end.
+fn shims(verdict: Resends) -> u64 {
+    verdict.sent[Cause::Shim as usize] + verdict.sent[Cause::Sfr as usize]
+}
+
+/// What was seen of a host, and what its shim added.
+fn with_shims(seen: FlowSum, verdict: Resends) -> FlowSum {
+    let more = shims(verdict);
+    FlowSum { sent: seen.sent + more, resends: seen.resends + more, ..seen }
 }
 
 fn capture_names(scenario: &Scenario) -> Vec<(String, String)> {

@@ -13,12 +13,14 @@ use netspurt::units::Time;
 use netspurt::wire::{Packet, PcapngWriter, encode};
 
 use crate::content::octets;
-use crate::drive::Watch;
+use crate::drive::{Arrival, Watch};
+use crate::exec::{Ends, ProgramsWatch};
 use crate::kernel::{Poll, TcpInfo};
 use crate::labels::Labels;
 use crate::offload::Shape;
 
 use super::ledger::Ledger;
+use super::trips::{Trip, round_trips};
 
 /// A node's capture.
 pub(super) struct Capture {
@@ -29,7 +31,8 @@ pub(super) struct Capture {
 /// Sees everything and writes it down.
 pub struct Watcher {
     pub(super) recorder: Recorder,
-    /// By flow; `None` where both ends are the simulator's.
+    /// By end: what it sends; `None` where both ends of the flow are the simulator's, and of ends
+    /// that only receive.
     pub(super) ledgers: Vec<Option<Ledger>>,
     pub(super) captures: Vec<Capture>,
     /// When the run began, in nanoseconds since 1970.
@@ -38,8 +41,14 @@ pub struct Watcher {
     pub(super) sockets: Vec<Option<(Arc<OwnedFd>, bool)>>,
     /// By flow: where packets of the two ends come from.
     pub(super) addresses: Vec<[SocketAddr; 2]>,
+    /// What reached sources of the kernel's, and when it was due there.
+    pub(super) answers: Vec<(Time, Segment)>,
     /// What went wrong with a capture.
     pub(super) failure: Option<io::Error>,
+    /// Where there are programs.
+    pub(super) programs: Option<ProgramsWatch>,
+    /// When it is over for them.
+    pub(super) ends: Option<Ends>,
     pub(super) progress: Box<dyn FnMut(Time) -> bool>,
 }
 
@@ -48,8 +57,26 @@ impl Watcher {
         netspurt::record::flow_addresses(names).collect()
     }
 
-    fn ledger(&mut self, segment: &Segment) -> Option<&mut Ledger> {
-        self.ledgers.get_mut(segment.flow() as usize)?.as_mut()
+    fn ledger(&mut self, end: u32) -> Option<&mut Ledger> {
+        self.ledgers.get_mut(end as usize)?.as_mut()
+    }
+
+    fn read(
+        &mut self,
+        labels: &mut Labels,
+        from: u32,
+        packet: (&[u8], Shape),
+        out: &mut Vec<Segment>,
+    ) {
+        if let Some(programs) = self.programs.as_mut().filter(|programs| programs.first <= from) {
+            return programs.label(labels, from, packet, out);
+        }
+        let ask = || {
+            let (socket, rack) = self.sockets[from as usize].as_ref()?;
+            let info = TcpInfo::of(socket.as_fd()).ok()?;
+            Some(TcpInfo { rack: *rack, ..info })
+        };
+        labels.read_all(from, packet, ask, out);
     }
 
     fn capture(&mut self, at: Time, node: u32, octets: &[u8]) {
@@ -57,6 +84,14 @@ impl Watcher {
         let own = self.captures.iter_mut().find(|capture| capture.node == node);
         if let Some(Err(error)) = own.map(|own| own.file.packet(unix_ns, octets, None)) {
             self.failure.get_or_insert(error);
+        }
+    }
+
+    /// Writes down the round trips that the kernel's sources could measure.
+    pub(super) fn timed(&mut self, arrivals: &[Arrival]) {
+        for Trip { at, end, sent } in round_trips(arrivals, &self.answers) {
+            let what = What::Rtt { endpoint: end, sent, rtt: at.saturating_since(sent) };
+            self.recorder.take(&Event { at, what });
         }
     }
 
@@ -109,17 +144,12 @@ impl Watch for Watcher {
         packet: (&[u8], Shape),
         out: &mut Vec<Segment>,
     ) {
-        let ask = || {
-            let (socket, rack) = self.sockets[from as usize].as_ref()?;
-            let info = TcpInfo::of(socket.as_fd()).ok()?;
-            Some(TcpInfo { rack: *rack, ..info })
-        };
         let known = out.len();
-        labels.read_all(from, packet, ask, out);
-        if from & 1 == 0
-            && let Some(Some(ledger)) = self.ledgers.get_mut((from >> 1) as usize)
-        {
-            out[known..].iter().for_each(|segment| ledger.sent(segment));
+        self.read(labels, from, packet, out);
+        for segment in &out[known..] {
+            if let Some(ledger) = self.ledger(segment.source()) {
+                ledger.sent(segment);
+            }
         }
     }
 
@@ -137,16 +167,26 @@ impl Watch for Watcher {
 
     fn delivered(&mut self, due: Time, segment: &Segment) {
         let to_source = segment.dest & 1 == 0;
-        if let Some(ledger) = self.ledger(segment) {
-            if to_source {
-                ledger.answered(due, segment);
-            } else {
-                ledger.received(segment);
-            }
+        let asked = self.sockets.get(segment.dest as usize).is_some_and(Option::is_some);
+        if to_source && asked {
+            self.answers.push((due, *segment));
+        }
+        if let Some(programs) = &mut self.programs {
+            programs.delivered(due, segment);
+        }
+        if let Some(ledger) = self.ledger(segment.source()) {
+            ledger.received(segment);
+        }
+        if let Some(ledger) = self.ledger(segment.dest) {
+            ledger.answered(due, segment);
         }
     }
 
     fn goes_on(&mut self, now: Time) -> bool {
-        (self.progress)(now)
+        if let Some(programs) = &mut self.programs {
+            programs.tell_time(now);
+        }
+        let over = self.ends.as_mut().is_some_and(|ends| ends.over(now));
+        !over && (self.progress)(now)
     }
 }

@@ -10,7 +10,7 @@ mod wiring;
 
 use std::fs::{self, File};
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
 
@@ -58,9 +58,9 @@ fn asked(what: impl Into<String>) -> impl FnOnce(io::Error) -> SandboxError {
 #[derive(Clone, Debug, Default)]
 pub struct HostPlan {
     /// Its address.
-    pub address: Option<Ipv4Addr>,
+    pub address: Option<IpAddr>,
     /// The one other address it knows.
-    pub peer: Option<Ipv4Addr>,
+    pub peer: Option<IpAddr>,
     /// Octets of the largest packet it sends.
     pub mtu: u16,
     /// What the route to the peer tells TCP.
@@ -198,13 +198,7 @@ fn hosts_device(plan: &HostPlan) -> Result<u32, SandboxError> {
 fn configure(plan: &HostPlan) -> Result<(), SandboxError> {
     const LOOPBACK: u32 = 1;
     let device = hosts_device(plan)?;
-    // Nothing of it speaks of its own accord.
-    let quiet = fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
-    if let Err(error) = quiet
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        return Err(asked("net.ipv6.conf.all.disable_ipv6")(error));
-    }
+    be_quiet(plan.address.is_some_and(|address| address.is_ipv6()))?;
     for (name, value) in &plan.sysctls {
         let told = asked(format!("net.ipv4.{name} = {value}"));
         fs::write(format!("/proc/sys/net/ipv4/{name}"), value).map_err(told)?;
@@ -217,6 +211,27 @@ fn configure(plan: &HostPlan) -> Result<(), SandboxError> {
     }
     if let Some(peer) = plan.peer {
         netlink.add_route(device, peer, plan.hints).map_err(asked("a host's route"))?;
+    }
+    Ok(())
+}
+
+/// Nothing of IPv6 speaks of its own accord: it is off, or asks for no router and makes up no
+/// address.
+fn be_quiet(with_ipv6: bool) -> Result<(), SandboxError> {
+    let wanted: &[(&str, &str)] = if with_ipv6 {
+        // 1 makes up none.
+        &[("addr_gen_mode", "1"), ("accept_ra", "0"), ("router_solicitations", "0")]
+    } else {
+        &[("disable_ipv6", "1")]
+    };
+    let device = if with_ipv6 { Host::DEVICE } else { "all" };
+    for (name, value) in wanted {
+        let set = fs::write(format!("/proc/sys/net/ipv6/conf/{device}/{name}"), value);
+        if let Err(error) = set
+            && (with_ipv6 || error.kind() != io::ErrorKind::NotFound)
+        {
+            return Err(asked(format!("net.ipv6.conf.{device}.{name} = {value}"))(error));
+        }
     }
     Ok(())
 }

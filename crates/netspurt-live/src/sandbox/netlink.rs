@@ -1,7 +1,7 @@
 //! What is asked of the kernel's network configuration (rtnetlink), message by message.
 
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use crate::sys::HOST_STATION;
@@ -32,6 +32,8 @@ pub struct RouteHints {
     pub initial_window_segs: Option<u32>,
     /// Whether every segment is acknowledged at once (`quickack`).
     pub quick_acks: bool,
+    /// The law of the congestion window (`congctl`).
+    pub congestion: Option<&'static str>,
 }
 
 /// A connection to the kernel's network configuration, in the namespace it was opened in.
@@ -91,13 +93,17 @@ impl Netlink {
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn add_address(&mut self, device: u32, address: Ipv4Addr) -> io::Result<()> {
+    pub fn add_address(&mut self, device: u32, address: IpAddr) -> io::Result<()> {
+        let Told { family, octets, bits } = told(address);
+        // Nobody else is there to have the same address.
+        const NO_DAD: u8 = libc::IFA_F_NODAD as u8;
+        let flags = if address.is_ipv6() { NO_DAD } else { 0 };
         // Family, length of the prefix, flags, scope.
-        let mut head = vec![libc::AF_INET as u8, 32, 0, 0];
+        let mut head = vec![family, bits, flags, 0];
         head.extend(device.to_ne_bytes());
         let mut message = Message::new(NEW_ADDRESS, CREATE, &head);
-        message.put(libc::IFA_LOCAL, &address.octets());
-        message.put(libc::IFA_ADDRESS, &address.octets());
+        message.put(libc::IFA_LOCAL, &octets);
+        message.put(libc::IFA_ADDRESS, &octets);
         self.ask(message)
     }
 
@@ -105,26 +111,16 @@ impl Netlink {
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn add_route(&mut self, device: u32, to: Ipv4Addr, hints: RouteHints) -> io::Result<()> {
+    pub fn add_route(&mut self, device: u32, to: IpAddr, hints: RouteHints) -> io::Result<()> {
         const INITCWND: u16 = 11;
         const QUICKACK: u16 = 15;
+        const CONGESTION: u16 = 16;
         let (table, kind) = (libc::RT_TABLE_MAIN, libc::RTN_UNICAST);
-        let head = [
-            libc::AF_INET as u8,
-            32,
-            0,
-            0,
-            table,
-            libc::RTPROT_STATIC,
-            libc::RT_SCOPE_LINK,
-            kind,
-            0,
-            0,
-            0,
-            0,
-        ];
+        let Told { family, octets, bits } = told(to);
+        let head =
+            [family, bits, 0, 0, table, libc::RTPROT_STATIC, libc::RT_SCOPE_LINK, kind, 0, 0, 0, 0];
         let mut message = Message::new(NEW_ROUTE, CREATE, &head);
-        message.put(libc::RTA_DST, &to.octets());
+        message.put(libc::RTA_DST, &octets);
         message.put(libc::RTA_OIF, &device.to_ne_bytes());
         message.nest(libc::RTA_METRICS, |message| {
             if let Some(segments) = hints.initial_window_segs {
@@ -132,6 +128,9 @@ impl Netlink {
             }
             if hints.quick_acks {
                 message.put(QUICKACK, &1_u32.to_ne_bytes());
+            }
+            if let Some(law) = hints.congestion {
+                message.text(CONGESTION, law);
             }
         });
         self.ask(message)
@@ -148,6 +147,25 @@ impl Netlink {
             Some(0) => Ok(()),
             Some(code) => Err(io::Error::from_raw_os_error(-code)),
             None => Err(io::Error::other("the kernel's answer is no answer")),
+        }
+    }
+}
+
+/// An address as messages have it.
+struct Told {
+    family: u8,
+    octets: Vec<u8>,
+    /// All of them.
+    bits: u8,
+}
+
+fn told(address: IpAddr) -> Told {
+    match address {
+        IpAddr::V4(v4) => {
+            Told { family: libc::AF_INET as u8, octets: v4.octets().to_vec(), bits: 32 }
+        }
+        IpAddr::V6(v6) => {
+            Told { family: libc::AF_INET6 as u8, octets: v6.octets().to_vec(), bits: 128 }
         }
     }
 }

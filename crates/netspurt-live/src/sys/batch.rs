@@ -127,6 +127,11 @@ impl Batch {
         Received { unix_ns, bytes: &self.rooms[index][..length] }
     }
 
+    /// All that the last call took.
+    pub fn received(&self) -> impl Iterator<Item = Received<'_>> {
+        (0..self.len()).map(|index| self.packet(index))
+    }
+
     /// Exchanges the room of a packet, with all that is in it, for another of the same size.
     ///
     /// # Panics

@@ -7,14 +7,18 @@
 
 mod batch;
 mod outbox;
+mod stamped;
 mod tun;
 
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 pub use batch::{BATCH, Batch, Received};
 pub use outbox::{Outbox, Parcel};
+pub use stamped::{Message, Trouble, only_icmp6, receive_stamped, set_ip_option, stamp_datagrams};
 pub use tun::{TUN_NODE, open_tun};
 
 /// What a namespace of its own is made of.
@@ -24,6 +28,8 @@ pub enum Unshared {
     Network,
     /// The same, owned by a user namespace of its own.
     UserAndNetwork,
+    /// Mounts, and the processes that are made from then on.
+    ProcessesAndMounts,
 }
 
 /// Moves the calling thread into new namespaces.
@@ -34,8 +40,9 @@ pub fn unshare(what: Unshared) -> io::Result<()> {
     let flags = match what {
         Unshared::Network => libc::CLONE_NEWNET,
         Unshared::UserAndNetwork => libc::CLONE_NEWUSER | libc::CLONE_NEWNET,
+        Unshared::ProcessesAndMounts => libc::CLONE_NEWPID | libc::CLONE_NEWNS,
     };
-    // SAFETY: no memory is passed, and neither flag unshares what Rust relies on to be shared
+    // SAFETY: no memory is passed, and no flag unshares what Rust relies on to be shared
     // between threads, as file descriptors are.
     checked(unsafe { libc::unshare(flags) })
 }
@@ -65,6 +72,34 @@ pub fn read_option(fd: BorrowedFd<'_>, level: i32, name: i32, out: &mut [u8]) ->
     // SAFETY: the kernel writes `length` octets of `out` at most, and tells how many.
     checked(unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, place, &raw mut length) })?;
     Ok(length as usize)
+}
+
+/// Makes a copy of this process, which must have one thread: in the copy `None`, else its number.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn fork() -> io::Result<Option<u32>> {
+    // SAFETY: with one thread no lock can be held by another that the copy would lack; the caller
+    // sees to that.
+    let number = unsafe { libc::fork() };
+    checked(number)?;
+    Ok(u32::try_from(number).ok().filter(|number| *number > 0))
+}
+
+/// Ends this process at once: nothing is flushed, nothing dropped.
+pub fn end(status: i32) -> ! {
+    // SAFETY: it returns to nobody.
+    unsafe { libc::_exit(status) }
+}
+
+/// Whether the keys that interrupt, quit or stop what a terminal runs are for others than this
+/// process; what it starts takes that over.
+pub fn leave_keys_to_others(leave: bool) {
+    let what = if leave { libc::SIG_IGN } else { libc::SIG_DFL };
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP] {
+        // SAFETY: no handler is set that could run.
+        unsafe { libc::signal(signal, what) };
+    }
 }
 
 /// The station that every host has on its wire, where it is alone: addresses are not resolved,
@@ -144,6 +179,14 @@ pub fn set_device_value(
     request.ifr_ifru.ifru_data = (&raw mut body).cast();
     // SAFETY: `request` and the `body` it points to outlive the call.
     checked(unsafe { libc::ioctl(fd.as_raw_fd(), SIOCETHTOOL, &raw mut request) })
+}
+
+/// Lets the program that `command` starts end with the thread that starts it.
+pub fn end_with_starter(command: &mut Command) {
+    // SAFETY: between fork and exec this makes one system call, which needs no memory.
+    unsafe {
+        command.pre_exec(|| checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL)));
+    }
 }
 
 /// Lets the calling thread run before all others that are not real-time ones (`SCHED_FIFO`).

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use netspurt::record::{Table, read_table};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_netspurt-live");
 
@@ -65,6 +65,35 @@ pub fn start_on(wiring: &[&str], scenario: &str, folder: &Path, user: Option<u32
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(scenario.as_bytes()).unwrap();
     child
+}
+
+/// A run of programs that has been started: `command` at the first end, `server` at the second.
+pub fn start_programs(
+    scenario: &str,
+    folder: &Path,
+    command: &[&str],
+    server: Option<&str>,
+    user: Option<u32>,
+) -> Child {
+    let order = folder.join("order.json");
+    let told = json!({ "scenario": scenario, "command": command, "server": server });
+    fs::write(&order, told.to_string()).unwrap();
+    let mut run = Command::new(PROGRAM);
+    run.arg(std::process::id().to_string()).arg(folder).args(["10000000000", "0"]);
+    run.arg(format!("order:{}", order.display()));
+    if let Some(user) = user {
+        run.uid(user).gid(user);
+    }
+    run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Whether a program is there; said loudly where it is not.
+pub fn has(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").output().is_ok();
+    if !found {
+        eprintln!("SKIPPED: there is no {program} here");
+    }
+    found
 }
 
 /// Waits for a run; `None`, said loudly, where the machine has no namespaces to give, or no TUN

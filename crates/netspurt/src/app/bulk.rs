@@ -3,7 +3,7 @@
 use crate::event::Events;
 use crate::segment::Segment;
 use crate::stage::{Host, Port, Stage};
-use crate::tcp::{Connection, ReceiveCount, SendCount, SendTimes, State};
+use crate::tcp::{Connection, Failure, ReceiveCount, SendCount, SendTimes, State};
 use crate::units::{Duration, Time};
 
 /// A transfer to begin at an instant.
@@ -64,6 +64,8 @@ pub struct FlowResult {
     pub times: Option<SendTimes>,
     /// What its receiving half took in.
     pub received: ReceiveCount,
+    /// Why the connection ended otherwise than by closing.
+    pub failure: Option<Failure>,
 }
 
 impl Endpoint {
@@ -93,6 +95,7 @@ impl Endpoint {
             sent: self.connection.sent(),
             times: self.connection.times(),
             received: self.connection.received(),
+            failure: self.connection.failure(),
         }
     }
 }

@@ -51,12 +51,12 @@ pub(super) fn parse(
         };
         if item["type"] == "ping" {
             let path = paths.entry(key.clone()).or_insert_with(|| path(key));
-            ping(path, item, interval)?;
+            ping(path, (*line, item), interval, &mut reading.malformed)?;
         } else if item["type"] == "traceroute" {
             for hop in item["result"].as_array().into_iter().flatten() {
                 let key = format!("{key}, hop {}", label(&hop["hop"]));
                 let path = paths.entry(key.clone()).or_insert_with(|| path(key));
-                burst(path, item, hop, interval);
+                burst(path, (*line, item), hop, interval, &mut reading.malformed);
             }
         } else {
             reading.malformed.push(Malformed::new(
@@ -81,9 +81,14 @@ fn sent(path: &Path, item: &Value, place: usize, interval: Duration) -> Time {
 }
 
 /// A burst of ping: what its entries say, or where old firmware has none, what it counts.
-fn ping(path: &mut Path, item: &Value, interval: Duration) -> Result<(), ReadError> {
+fn ping(
+    path: &mut Path,
+    (line, item): (usize, &Value),
+    interval: Duration,
+    malformed: &mut Vec<Malformed>,
+) -> Result<(), ReadError> {
     let (before, duplicates) = (path.delays.probes.len(), path.delays.duplicates);
-    burst(path, item, item, interval);
+    let unknown = burst(path, (line, item), item, interval, malformed);
     let delays = &mut path.delays;
     let answered =
         delays.probes[before..].iter().filter(|probe| probe.rtt.is_some()).count() as u64;
@@ -95,6 +100,10 @@ fn ping(path: &mut Path, item: &Value, interval: Duration) -> Result<(), ReadErr
             "cut it out",
         ));
     }
+    if sent == 0 && answered == 0 {
+        // Only an error that kept it from sending.
+        delays.probes.truncate(before);
+    }
     let mut read = (delays.probes.len() - before) as u64;
     if read == 0 && received > 0 {
         delays.untimed += received;
@@ -102,7 +111,7 @@ fn ping(path: &mut Path, item: &Value, interval: Duration) -> Result<(), ReadErr
     } else if answered != received {
         path.contradictions += 1;
     }
-    for place in read..sent {
+    for place in read..sent.saturating_sub(unknown) {
         let at = self::sent(path, item, usize::try_from(place).unwrap_or(0), interval);
         let number = path.delays.probes.len() as u64;
         path.delays.probes.push(Probe::lost(number, at));
@@ -114,8 +123,16 @@ fn ping(path: &mut Path, item: &Value, interval: Duration) -> Result<(), ReadErr
     Ok(())
 }
 
-/// The entries of `result` in `holder`: a probe each, but for late replies and duplicates.
-fn burst(path: &mut Path, item: &Value, holder: &Value, interval: Duration) {
+/// The entries of `result` in `holder`: a probe each, but for late replies and duplicates. How
+/// many make no sense.
+fn burst(
+    path: &mut Path,
+    (line, item): (usize, &Value),
+    holder: &Value,
+    interval: Duration,
+    malformed: &mut Vec<Malformed>,
+) -> u64 {
+    let mut unknown = 0;
     path.bursts += 1;
     let v6 = item["af"] == 6;
     // `size` counts the payload of ping and of traceroute alike.
@@ -123,19 +140,25 @@ fn burst(path: &mut Path, item: &Value, holder: &Value, interval: Duration) {
     let header = if v6 { 48 } else { 28 };
     let wire_bytes = payload.map_or(0, |bytes| bytes.saturating_add(header));
     let first = path.delays.probes.len();
-    for entry in holder["result"].as_array().into_iter().flatten() {
+    for (place, entry) in (1..).zip(holder["result"].as_array().into_iter().flatten()) {
+        let failed = ["x", "error", "err"].iter().any(|key| entry.get(key).is_some());
         let rtt = float(&entry["rtt"]).and_then(|ms| float_span(ms, MILLISECOND));
         if let Some(late) = whole(&entry["late"]) {
             is_late(&mut path.delays, first, late, rtt);
         } else if entry.get("dup").is_some_and(|dup| dup != 0 && dup != false) {
             path.delays.duplicates += 1;
-        } else if rtt.is_some() || entry.get("x").is_some() || entry["error"].is_string() {
+        } else if rtt.is_some() || failed {
             let sent = sent(path, item, path.delays.probes.len() - first, interval);
             let number = path.delays.probes.len() as u64;
             let probe = Probe { number, sent, rtt, late: false, wire_bytes };
             path.delays.probes.push(probe);
+        } else {
+            unknown += 1;
+            let why = format!("entry {place} is neither a reply nor a loss nor an error");
+            malformed.push(Malformed::new(line, &label(entry), why));
         }
     }
+    unknown
 }
 
 /// A reply that came `behind` probes after its own: it belongs to the last one that waits.

@@ -1,7 +1,7 @@
 //! Which column of a table is what: by the names that people give, by the shape of the rows, or
 //! as the user says.
 
-use super::instant::instant;
+use super::instant::{instant, of_day};
 use super::reading::{Columns, ReadError};
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal};
 
@@ -22,6 +22,12 @@ pub(super) struct Plan {
     pub late: Option<Column>,
     pub seq: Option<usize>,
     pub lost: Option<usize>,
+    /// Whether a probe was answered, the other way about.
+    pub answered: Option<usize>,
+    /// Whether numbers in that column are codes.
+    pub coded: bool,
+    /// Names of columns that nothing is taken from.
+    pub unused: Vec<String>,
     pub duplicates: Option<usize>,
     pub size: Option<usize>,
     pub group: Option<usize>,
@@ -38,7 +44,7 @@ pub(super) struct Plan {
     pub paced: bool,
 }
 
-const RTT: [&str; 12] = [
+const RTT: &[&str] = &[
     "rtt",
     "round_trip_time",
     "roundtrip",
@@ -50,9 +56,15 @@ const RTT: [&str; 12] = [
     "ping",
     "response_time",
     "latest_rtt",
+    "sample_rtt",
+    "rtt_sample",
+    "measured_rtt",
+    "response",
+    "elapsed",
+    "duration",
     "time",
 ];
-const SENT: [&str; 18] = [
+const SENT: &[&str] = &[
     "sent",
     "send_time",
     "sent_time",
@@ -70,9 +82,16 @@ const SENT: [&str; 18] = [
     "start",
     "tx",
     "send",
+    "send_ts",
+    "sent_ts",
+    "sent_timestamp",
+    "time_sent",
+    "tx_time",
+    "tx_timestamp",
+    "departure",
     "time",
 ];
-const RECEIVED: [&str; 8] = [
+const RECEIVED: &[&str] = &[
     "sub_time",
     "recv_time",
     "receive_time",
@@ -81,29 +100,67 @@ const RECEIVED: [&str; 8] = [
     "arrival",
     "recv_timestamp",
     "rx",
+    "recv",
+    "recv_ts",
+    "received_timestamp",
+    "receive_timestamp",
+    "time_received",
+    "rx_time",
+    "rx_timestamp",
+    "arrival_time",
+    "reply_time",
 ];
-const SEQ: [&str; 9] =
-    ["seq", "icmp_seq", "seqno", "sequence", "seq_no", "sequence_number", "number", "probe", "no"];
-const LOST: [&str; 5] = ["lost", "is_lost", "loss", "timeout", "timed_out"];
-const GROUP: [&str; 6] = ["recording", "flow", "target", "host", "destination", "dst"];
+const SEQ: &[&str] = &[
+    "seq",
+    "icmp_seq",
+    "seqno",
+    "sequence",
+    "seq_no",
+    "seq_num",
+    "seqnum",
+    "sequence_number",
+    "number",
+    "probe",
+    "probe_number",
+    "no",
+    "n",
+    "#",
+];
+const LOST: &[&str] = &["lost", "is_lost", "loss", "timeout", "timed_out", "dropped", "no_reply"];
+const ANSWERED: &[&str] =
+    &["success", "ok", "received", "answered", "replied", "status", "outcome"];
+const GROUP: &[&str] = &["recording", "flow", "target", "host", "destination", "dst"];
 
-/// A name without its unit, in small letters, and nanoseconds in the unit.
-fn split(name: &str) -> (String, Option<u64>) {
-    let name = name.trim().trim_matches('"').to_lowercase();
-    let unit = |unit: &str| match unit.trim() {
+/// Nanoseconds in the unit that a word in small letters names.
+pub(super) fn unit_of(word: &str) -> Option<u64> {
+    match word.trim() {
         "s" | "sec" | "secs" | "seconds" => Some(SECOND),
         "ms" | "msec" | "milliseconds" | "millis" => Some(MILLISECOND),
         "us" | "µs" | "μs" | "usec" | "microseconds" => Some(MICROSECOND),
         "ns" | "nsec" | "nanoseconds" => Some(1),
         _ => None,
-    };
+    }
+}
+
+/// A name without its unit, in small letters, and nanoseconds in the unit.
+fn split(name: &str) -> (String, Option<u64>) {
+    let name = name.trim().trim_matches('"').to_lowercase();
     let plain = |base: &str| base.trim().replace([' ', '-', '.'], "_").trim_matches('_').to_owned();
     if let Some((base, inside)) = name.split_once(['(', '[']) {
-        return (plain(base), unit(inside.trim_end_matches([')', ']'])));
+        return (plain(base), unit_of(inside.trim_end_matches([')', ']'])));
     }
     let base = plain(&name);
-    match base.rsplit_once('_') {
-        Some((front, back)) if unit(back).is_some() => (front.to_owned(), unit(back)),
+    if let Some((front, back)) = base.rsplit_once('_')
+        && unit_of(back).is_some()
+    {
+        return (front.to_owned(), unit_of(back));
+    }
+    // `rttMs`
+    let joined = ["ms", "us", "ns"].iter().find_map(|unit| Some((base.strip_suffix(unit)?, unit)));
+    match joined {
+        Some((front, unit)) if [RTT, SENT, RECEIVED].iter().any(|list| list.contains(&front)) => {
+            (front.to_owned(), unit_of(unit))
+        }
         _ => (base, None),
     }
 }
@@ -135,18 +192,26 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<Plan, Read
         taken.extend(at);
         Ok(at.map(|at| Column { at, unit: split_names[at].1 }))
     };
-    let group = find(columns.group.as_ref(), &GROUP)?;
-    let seq = find(columns.seq.as_ref(), &SEQ)?;
-    let lost = find(columns.lost.as_ref(), &LOST)?;
+    let group = find(columns.group.as_ref(), GROUP)?;
+    let seq = find(columns.seq.as_ref(), SEQ)?;
+    let lost = find(columns.lost.as_ref(), LOST)?;
     let late = find(None, &["late"])?;
     let duplicates = find(None, &["duplicates"])?;
     let size = find(None, &["size_bytes", "bytes", "size"])?;
-    let rtt = find(columns.rtt.as_ref(), &RTT)?;
-    let sent = find(columns.sent.as_ref(), &SENT)?;
-    let received = find(columns.received.as_ref(), &RECEIVED)?;
+    let rtt = find(columns.rtt.as_ref(), RTT)?;
+    let sent = find(columns.sent.as_ref(), SENT)?;
+    let mut received = find(columns.received.as_ref(), RECEIVED)?;
+    if let (None, Some(_), None) = (rtt, sent, received) {
+        // With delays it is a truth, without them an instant.
+        received = find(None, &["received"])?;
+    }
+    let answered = find(None, ANSWERED)?;
     let estimator = find(None, &["estimator"])?;
     let order = find(None, &["order"])?;
     let measure = find(None, &["measure"])?;
+    let unused = |at: &usize| !taken.contains(at) && names[*at].parse::<usize>().is_err();
+    let unused = (0..names.len()).filter(unused).map(|at| names[at].clone());
+    let unused: Vec<String> = unused.filter(|name| !name.is_empty()).collect();
     let has = |name: &str| split_names.iter().any(|(base, _)| base == name);
     let one_way = ["one_way_delay", "owd", "pub_time"].iter().any(|name| has(name));
     let (unit, time_unit) =
@@ -161,6 +226,10 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<Plan, Read
         late: late.filter(|late| late.unit.is_some()),
         seq: seq.map(|column| column.at),
         lost: lost.map(|column| column.at),
+        answered: answered.map(|column| column.at),
+        coded: answered
+            .is_some_and(|column| ["status", "outcome"].contains(&&*split_names[column.at].0)),
+        unused,
         duplicates: duplicates.map(|column| column.at),
         size: size.map(|column| column.at),
         group: group.map(|column| column.at),
@@ -181,7 +250,7 @@ fn place(names: &[String], said: &str) -> Result<usize, ReadError> {
     named.or_else(counted).ok_or_else(|| {
         ReadError::new(
             format!("no column `{said}`"),
-            format!("the columns are {}", names.join(", ")),
+            format!("the columns are {}; say `--column WHAT=NAME`", names.join(", ")),
         )
     })
 }
@@ -201,8 +270,10 @@ pub(super) fn by_shape(rows: &[Vec<&str>], columns: &Columns) -> Result<Option<P
     }
     let all = |at: usize, holds: fn(&str) -> bool| rows.iter().all(|row| holds(row[at]));
     let whole: fn(&str) -> bool = |cell| cell.bytes().all(|c| c.is_ascii_digit());
-    let big: fn(&str) -> bool =
-        |cell| instant(cell).is_some() || decimal(cell, 1).is_some_and(|(v, _)| v > 100_000_000);
+    let big: fn(&str) -> bool = |cell| {
+        instant(cell).or(of_day(cell)).is_some()
+            || decimal(cell, 1).is_some_and(|(v, _)| v > 100_000_000)
+    };
     let column = |at| Some(Column { at, unit: None });
     let plan = Plan { one_way: columns.one_way, ..Plan::default() };
     let paced = all(0, whole) && rows.len() > 1;
@@ -219,13 +290,16 @@ pub(super) fn by_shape(rows: &[Vec<&str>], columns: &Columns) -> Result<Option<P
 
 /// Whether a cell can be a value and no name.
 pub(super) fn is_value(cell: &str) -> bool {
-    let number = |cell: &str| decimal(cell, 1).is_some_and(|(_, rest)| rest.is_empty());
-    number(cell) || is_missing(cell) || instant(cell).is_some()
+    let number = |cell: &str| {
+        decimal(cell, 1).is_some_and(|(_, rest)| rest.is_empty() || unit_of(rest).is_some())
+    };
+    let time = instant(cell).is_some() || of_day(cell).is_some_and(|(_, rest)| rest.is_empty());
+    number(cell) || is_missing(cell) || time
 }
 
 /// Whether a cell says that there is no value.
 pub(super) fn is_missing(cell: &str) -> bool {
-    const WORDS: [&str; 13] = [
+    const WORDS: [&str; 16] = [
         "",
         "*",
         "-",
@@ -239,6 +313,9 @@ pub(super) fn is_missing(cell: &str) -> bool {
         "inf",
         "loss",
         "timed out",
+        "request timed out",
+        "no reply",
+        "unreachable",
     ];
     WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }

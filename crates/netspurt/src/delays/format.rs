@@ -23,6 +23,8 @@ pub enum Format {
     Irtt,
     /// Results of RIPE Atlas.
     Atlas,
+    /// Our own probe's data files.
+    Probe,
     /// JSON of scamper.
     Scamper,
     /// JSON of iperf3.
@@ -52,6 +54,7 @@ impl Format {
         Format::FpingJson,
         Format::Irtt,
         Format::Atlas,
+        Format::Probe,
         Format::Scamper,
         Format::Iperf3,
         Format::TcpInfo,
@@ -72,6 +75,7 @@ impl Format {
             Format::FpingJson => "fping-json",
             Format::Irtt => "irtt",
             Format::Atlas => "atlas",
+            Format::Probe => "probe",
             Format::Scamper => "scamper",
             Format::Iperf3 => "iperf3",
             Format::TcpInfo => "tcp-info",
@@ -221,7 +225,7 @@ fn alien(content: &str) -> ReadError {
     let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
     ReadError::new(
         format!("no recording of delays that is known here; it begins with `{shown}`"),
-        format!("looked for {}; name the format if it is one of these", names.join(", ")),
+        format!("looked for {}; if it is one of these, say `--format NAME`; of a table, `--column rtt=NAME`", names.join(", ")),
     )
     .at(line)
 }

@@ -15,13 +15,17 @@ use super::{Delays, ping};
 enum Line {
     /// A reply to a number: its delay, octets.
     Reply(u64, Duration, u32),
-    Duplicate(u64),
+    /// A further reply, and what it says where it is whole.
+    Duplicate(u64, Option<(Duration, u32)>),
+    /// It could not be sent.
+    Failed(u64),
     TimedOut(u64),
     /// Delays of all probes in order, where `-C` ends.
     Row(Vec<Option<Duration>>),
     /// Sent and received.
     Counts(u64, u64),
     Ordinary,
+    /// A line that is not whole.
     Broken(&'static str),
     Foreign,
 }
@@ -58,9 +62,17 @@ fn told(rest: &str) -> Line {
         return row(rest).map_or(Line::Foreign, Line::Row);
     };
     let Some((number, rest)) = integer(bracket) else { return Line::Broken("no number") };
-    let Some(rest) = rest.strip_prefix("], ") else { return Line::Broken("no number") };
+    let Some(rest) = rest.strip_prefix(']') else { return Line::Broken("no number") };
+    let rest = rest.trim_start_matches([',', ' ']);
     if duplicate {
-        return Line::Duplicate(number);
+        let whole = match reply(number, rest) {
+            Some(Line::Reply(_, rtt, bytes)) => Some((rtt, bytes)),
+            _ => None,
+        };
+        return Line::Duplicate(number, whole);
+    }
+    if ["failed", "error"].iter().any(|word| rest.contains(word)) {
+        return Line::Failed(number);
     }
     if rest.starts_with("timed out") {
         return Line::TimedOut(number);
@@ -113,8 +125,7 @@ impl Target {
         let interval = hints.interval.unwrap_or(Duration::from_secs(1));
         if !self.stamped {
             let whose = if hints.interval.is_some() { "as given" } else { "fping's own" };
-            let text = format!("times of sending reckoned: one probe each {interval}, {whose}");
-            delays.notes.push(text);
+            delays.notes.push(ping::reckoned(interval, whose));
         }
         let mut tally = self.tally;
         if let (true, Some(row)) = (tally.is_empty(), &self.row) {
@@ -209,15 +220,20 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
 
 fn tell(target: &mut Target, address: &str, told: Line, stamp: Option<i64>) {
     match told {
+        Line::Duplicate(number, Some((rtt, bytes))) if !target.tally.answered(number) => {
+            // Its first reply is not in the log.
+            tell(target, address, Line::Reply(number, rtt, bytes), stamp);
+        }
         Line::Reply(number, rtt, bytes) => {
             let first = target.tally.reply(number, Some(rtt), wire(bytes, address));
             if let (true, Some(stamp)) = (first, stamp) {
                 target.stamped = true;
                 let rtt = i64::try_from(rtt.as_nanos()).unwrap_or(i64::MAX);
-                target.tally.sent(number).sent_ns = Some(stamp.saturating_sub(rtt));
+                target.tally.sent(number).set_sent(Some(stamp.saturating_sub(rtt)));
             }
         }
-        Line::Duplicate(_) => target.tally.duplicate(),
+        Line::Failed(number) => _ = target.tally.sent(number),
+        Line::Duplicate(..) => target.tally.duplicate(),
         Line::TimedOut(number) => target.tally.sent(number).given_up = true,
         Line::Row(row) => target.row = Some(row),
         Line::Counts(sent, received) => target.counts = Some((sent, received)),

@@ -36,6 +36,19 @@ pub(super) fn instant(text: &str) -> Option<(i64, &str)> {
     Some((seconds.checked_mul(SECOND.cast_signed())?.checked_add(ns)?, rest))
 }
 
+/// Nanoseconds in a day.
+pub(super) const DAY: i64 = 86_400 * SECOND.cast_signed();
+
+/// The time of day `10:00:12.092` in nanoseconds since midnight, and what follows it.
+pub(super) fn of_day(text: &str) -> Option<(i64, &str)> {
+    let (hours, rest) = integer(text).filter(|(hours, _)| *hours < 24)?;
+    let (minutes, rest) = integer(rest.strip_prefix(':')?).filter(|(minutes, _)| *minutes < 60)?;
+    let seconds = rest.strip_prefix(':')?;
+    let (ns, rest) = decimal(seconds, SECOND).filter(|(ns, _)| *ns <= 60 * SECOND.cast_signed())?;
+    let minutes = i64::try_from(hours * 60 + minutes).ok()?;
+    Some((minutes * 60 * SECOND.cast_signed() + ns, rest))
+}
+
 /// Seconds east of Greenwich.
 fn zone(text: &str) -> Option<(i64, &str)> {
     if let Some(rest) = text.strip_prefix('Z') {

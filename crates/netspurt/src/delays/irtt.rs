@@ -37,14 +37,23 @@ pub(super) fn parse(
                 ));
                 continue;
             };
+            // `true`, `true_up`, `true_down`: lost, and on which way where the server tells.
+            let answered = match &*label(&trip["lost"]) {
+                "false" => true,
+                "true" | "true_up" | "true_down" => false,
+                _ => {
+                    let why = "a round trip that `lost` does not tell of";
+                    reading.malformed.push(Malformed::new(place, &label(trip), why));
+                    continue;
+                }
+            };
             let send = &trip["timestamps"]["client"]["send"];
             let sent = send["monotonic"].as_i64().or_else(|| send["wall"].as_i64());
-            // `true`, `true_up`, `true_down`: lost, and on which way where the server tells.
-            if trip["lost"] == "false" || trip["lost"] == false {
+            if answered {
                 let rtt = whole(&trip["delay"]["rtt"]).map(Duration::from_nanos);
                 tally.reply(number, rtt, wire_bytes);
             }
-            tally.sent(number).sent_ns = sent;
+            tally.sent(number).set_sent(sent);
         }
         let mut delays = Delays::new(name, "irtt");
         let stats = &item["stats"];

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::format::Format;
 use super::reading::{Hints, Malformed, ReadError, Reading};
-use super::{atlas, fping_json, iperf, irtt, qlog, scamper, tcp_info};
+use super::{atlas, fping_json, iperf, irtt, probe, qlog, scamper, tcp_info};
 
 /// A value and the line, or the place in the list, it stands at.
 pub(super) type Item = (usize, Value);
@@ -64,6 +64,8 @@ fn format_of(value: &Value) -> Option<Format> {
     let is = |key: &str, text: &str| value.get(key).is_some_and(|value| value == text);
     if has("round_trips") {
         Some(Format::Irtt)
+    } else if probe::knows(value) {
+        Some(Format::Probe)
     } else if has("prb_id") && (is("type", "ping") || is("type", "traceroute")) {
         Some(Format::Atlas)
     } else if has("qlog_version") || has("qlog_format") || has("file_schema") {
@@ -96,7 +98,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<(Format, Re
         return Err(match keys {
             Some(keys) => ReadError::new(
                 format!("JSON of no tool that is known here; its keys are {keys}"),
-                "looked for irtt, RIPE Atlas, qlog, iperf3, NDT7, tcp-info, scamper and fping",
+                "looked for irtt, RIPE Atlas, our own probe, qlog, iperf3, NDT7, tcp-info, scamper and fping",
             ),
             None => {
                 ReadError::new("JSON that is cut off or broken", "is the file whole?").at(first)
@@ -106,6 +108,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<(Format, Re
     let reader = match format {
         Format::Irtt => irtt::parse,
         Format::Atlas => atlas::parse,
+        Format::Probe => probe::parse,
         Format::Qlog => qlog::parse,
         Format::Iperf3 => iperf::parse,
         Format::TcpInfo => tcp_info::parse,

@@ -12,15 +12,18 @@ mod instant;
 mod iperf;
 mod irtt;
 mod json;
+mod pairs;
 mod parquet;
 mod pcap;
 mod ping;
 mod ping_line;
 mod pingplotter;
+mod probe;
 mod qlog;
 mod reading;
 mod scamper;
 mod series;
+mod slots;
 mod smoothed;
 mod ss;
 mod table;
@@ -30,6 +33,7 @@ mod text;
 mod windows;
 
 pub use format::{Format, read, read_as};
+pub use pairs::{Pair, pair};
 pub use reading::{Columns, Hints, Malformed, ReadError, Reading};
 pub use series::{Delays, Measure, Order, Probe, SendTimes};
 

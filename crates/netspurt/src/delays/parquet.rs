@@ -24,7 +24,7 @@ pub(super) fn parse(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, 
     if plan.rtt.is_none() && (plan.sent.is_none() || plan.received.is_none()) {
         return Err(ReadError::new(
             format!("no column of delays among {}", names.join(", ")),
-            "name it, as in `rtt=NAME`",
+            "name it, as in `--column rtt=NAME`",
         ));
     }
     // Our own samples: `t_ns` is when they were taken, `sent_ns` when the segment left.

@@ -163,12 +163,12 @@ impl Echoes {
         let sent = self.tally.sent(number);
         if !echo.reply {
             self.last = self.last.max(number);
-            sent.sent_ns.get_or_insert(at);
+            sent.set_sent(sent.sent_ns().or(Some(at)));
             sent.wire_bytes = echo.wire_bytes;
             return;
         }
         // A reply to what was sent before the capture began tells nothing.
-        let rtt = sent.sent_ns.and_then(|sent| u64::try_from(at.saturating_sub(sent)).ok());
+        let rtt = sent.sent_ns().and_then(|sent| u64::try_from(at.saturating_sub(sent)).ok());
         let wire_bytes = echo.wire_bytes;
         self.tally.reply(number, rtt.map(Duration::from_nanos), wire_bytes);
     }

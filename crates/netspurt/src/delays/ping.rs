@@ -5,7 +5,7 @@ use crate::units::{Duration, Time};
 use super::ping_line::{Dialect, Header, Line, Reply, read, stamp};
 use super::reading::{Hints, Malformed, ReadError, Reading};
 use super::tally::{MOST_MISSING, Tally};
-use super::text::{MILLISECOND, in_ms, lines};
+use super::text::{MILLISECOND, integer, lines};
 use super::{Delays, Probe};
 
 /// Numbers are those of 16 bits in the header of the echo (RFC 792).
@@ -33,8 +33,12 @@ struct Run {
     highest: Option<u64>,
     statistics: Option<(u64, u64)>,
     millis: Option<u64>,
+    /// The most probes that were under way at once, where there were several.
+    pipe: Option<u64>,
     stamped: bool,
     corrupt: u64,
+    /// Replies beyond the first that were not marked as such.
+    unmarked: u64,
     /// Delays below what could be written.
     below: u64,
     /// Delays such as 53.10 that mean 54.0.
@@ -79,7 +83,17 @@ impl Run {
             && self.tally.answered(reply.number)
             && highest >= reply.number + 3
             && self.dialect != Dialect::Bsd;
-        impossible || repeated
+        impossible || repeated || self.begins_anew(reply.number)
+    }
+
+    /// Whether `number`, unmarked, is the lowest one a second time, and others came since.
+    fn begins_anew(&self, number: u64) -> bool {
+        let marks = matches!(self.dialect, Dialect::Iputils | Dialect::Unknown);
+        let ends = self.tally.ends();
+        marks
+            && self.unwrap(number) == number
+            && self.tally.answered(number)
+            && ends.is_some_and(|(lowest, highest)| number == lowest && highest > number)
     }
 
     /// The place of a reply: ahead, where it cannot come from so far behind.
@@ -104,6 +118,10 @@ impl Run {
             self.tally.sent(number);
             return;
         }
+        let marks = matches!(self.dialect, Dialect::Iputils | Dialect::Unknown);
+        if marks && !reply.duplicate && self.tally.answered(number) {
+            self.unmarked += 1;
+        }
         let rtt = self.delay(reply);
         let v6 = reply.v6 || self.header.is_some_and(|header| header.v6);
         let whole = reply.dialect == Dialect::Hping || reply.bytes == 0;
@@ -113,7 +131,7 @@ impl Run {
         {
             self.stamped = true;
             let rtt = i64::try_from(rtt.as_nanos()).unwrap_or(i64::MAX);
-            self.tally.sent(number).sent_ns = Some(stamp.saturating_sub(rtt));
+            self.tally.sent(number).set_sent(Some(stamp.saturating_sub(rtt)));
         }
     }
 
@@ -176,23 +194,47 @@ impl Run {
             return summary(delays, sent, counted);
         }
         let range = self.range();
-        let interval = hints.interval.unwrap_or(Duration::from_secs(1));
-        self.remark(range, interval, hints, &mut delays);
+        let (interval, whose) = self.interval(hints);
+        self.remark(range, (interval, whose), &mut delays);
         self.tally.finish(&mut delays, range, Some(interval))?;
         Ok(delays)
+    }
+
+    /// From one probe to the next, by the time in the statistics line: that goes from the first
+    /// request to the last reply.
+    fn pace(&self) -> Option<u64> {
+        let ((sent, _), millis) = (self.statistics?, self.millis?);
+        let (steps, (_, last)) =
+            (sent.checked_sub(1).filter(|steps| *steps > 0)?, self.tally.ends()?);
+        let reply = self.tally.rtt(last).map_or(0, Duration::as_nanos);
+        let told = millis.saturating_mul(MILLISECOND).saturating_sub(reply) / steps;
+        // Some statistics have times too short for the delays and the probes under way at once.
+        let most = told.saturating_mul(self.pipe.unwrap_or(1).saturating_add(1));
+        (self.tally.mean_ns() <= most).then(|| rounded(told))
+    }
+
+    /// From one probe to the next, and who says so.
+    fn interval(&self, hints: &Hints) -> (Duration, &'static str) {
+        const USUAL: Duration = Duration::from_secs(1);
+        let usual = USUAL.as_nanos();
+        match (hints.interval, self.pace()) {
+            (Some(interval), _) => (interval, "as given"),
+            (None, Some(told)) if told > 0 && told.abs_diff(usual) > usual / 20 => {
+                (Duration::from_nanos(told), "by the statistics line")
+            }
+            (None, _) => (USUAL, "ping's own"),
+        }
     }
 
     fn remark(
         &self,
         range: Option<(u64, u64)>,
-        interval: Duration,
-        hints: &Hints,
+        (interval, whose): (Duration, &str),
         delays: &mut Delays,
     ) {
         let notes = &mut delays.notes;
         if !self.stamped {
-            let whose = if hints.interval.is_some() { "as given" } else { "ping's own" };
-            notes.push(format!("times of sending reckoned: one probe each {interval}, {whose}"));
+            notes.push(reckoned(interval, whose));
         }
         if let (Some((sent, received)), Some((first, last))) = (self.statistics, range) {
             let read = last - first + 1;
@@ -203,18 +245,17 @@ impl Run {
                      {read} and {answered}"
                 ));
             }
-            let steps = sent.saturating_sub(1);
-            let told = self.millis.filter(|_| steps > 0).map(|millis| millis * MILLISECOND / steps);
-            let expected = interval.as_nanos();
-            if let Some(told) = told
-                && !self.stamped
-                && told.abs_diff(expected) > expected / 5
-            {
-                notes.push(format!(
-                    "by the statistics line probes left each {}: name the interval if it was so",
-                    in_ms(told / 1000 * 1000)
-                ));
-            }
+        }
+        if let Some(told) = self.pace()
+            && !self.stamped
+            && told.abs_diff(interval.as_nanos()) > interval.as_nanos() / 5
+        {
+            let told = Duration::from_nanos(told);
+            let given = told.to_string().replace(' ', "");
+            notes.push(format!(
+                "by the statistics line probes left each {told}: leave `--interval` out, or say \
+                 `--interval {given}`"
+            ));
         }
         let lowest = self.tally.ends().map_or(0, |(lowest, _)| lowest);
         if range.is_some_and(|(first, _)| first == lowest) && lowest > 1 {
@@ -222,6 +263,10 @@ impl Run {
         }
         let counted = [
             (self.corrupt, "replies had a wrong checksum: not counted, as by ping"),
+            (
+                self.unmarked,
+                "repeated numbers are not marked as duplicates: another run may have begun there",
+            ),
             (self.below, "delays are only bounded, as in `time<1ms`: half of the bound was taken"),
             (self.slips, "delays like 53.10 ms were read as 54.0 ms, a slip of iputils"),
         ];
@@ -229,6 +274,22 @@ impl Run {
             notes.push(format!("{count} {what}"));
         }
     }
+}
+
+/// An interval to two digits where that changes it by less than a fiftieth, as people choose it,
+/// else to three.
+fn rounded(ns: u64) -> u64 {
+    let to = |digits: u32| {
+        let unit = 10_u64.pow(ns.checked_ilog10().unwrap_or(0).saturating_sub(digits - 1));
+        (ns + unit / 2) / unit * unit
+    };
+    if to(2).abs_diff(ns) <= ns / 50 { to(2) } else { to(3) }
+}
+
+/// The note that times of sending are not recorded.
+pub(super) fn reckoned(interval: Duration, whose: &str) -> String {
+    let other = if whose == "as given" { "" } else { "; `--interval TIME` sets another" };
+    format!("times of sending reckoned: one probe each {interval}, {whose}{other}")
 }
 
 /// A recording of which only the counts are known.
@@ -267,7 +328,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         let (stamp, line) = stamp(whole);
         let line = match read(line) {
             // Something else, such as `ts`, may have put its own stamp in front.
-            Line::Foreign => line.find("PING ").map_or(Line::Foreign, |at| read(&line[at..])),
+            Line::Foreign => headed(line),
             line => line,
         };
         match line {
@@ -299,7 +360,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                     known => known,
                 };
             }
-            Line::Ordinary => {}
+            Line::Ordinary => run.pipe = pipe(whole).or(run.pipe),
             Line::Broken(why) => reading.malformed.push(Malformed::new(number, whole, why)),
             Line::Foreign => {
                 let why = "nothing that ping writes";
@@ -312,6 +373,18 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         reading.recordings.push(run.finish(name, hints)?);
     }
     Ok(reading)
+}
+
+/// A header behind something foreign, such as the stamps of `ts`.
+fn headed(line: &str) -> Line<'_> {
+    let header = line.find("PING ").map(|at| &line[at..]);
+    let header = header.filter(|text| text.contains('(') || text.contains(" data bytes"));
+    header.map_or(Line::Foreign, read)
+}
+
+/// `rtt min/avg/max/mdev = 20.2/27.2/47.9/6.0 ms, pipe 3`.
+fn pipe(line: &str) -> Option<u64> {
+    Some(integer(line.split_once(", pipe ")?.1)?.0)
 }
 
 /// Ends a run, if one was begun.

@@ -95,7 +95,10 @@ pub(super) fn stamp(line: &str) -> (Option<i64>, &str) {
 
 /// What `line`, without its stamp, says.
 pub(super) fn read(line: &str) -> Line<'_> {
-    if line.starts_with("PING ") || line.starts_with("PING6(") || line.starts_with("HPING ") {
+    // Toybox: `Ping a (10.0.0.1): 56(84) bytes.`
+    let toybox = line.starts_with("Ping ") && line.contains('(') && line.ends_with(" bytes.");
+    let starts = ["PING ", "PING6(", "HPING "];
+    if toybox || starts.iter().any(|start| line.starts_with(start)) {
         return Line::Header(header(line));
     }
     if let Some((number, rest)) = number(line) {
@@ -164,6 +167,7 @@ fn numbered<'a>(line: &'a str, number: u64, rest: &'a str) -> Line<'a> {
         corrupt: line.contains("(BAD CHECKSUM!)"),
         dialect: dialect(line),
     };
+    let size = size(line);
     let mut hops = line.contains("ttl=") || line.contains("hlim=");
     for (at, mark) in rest.match_indices(['=', '<']) {
         let key = rest[..at].rsplit(' ').next().unwrap_or("");
@@ -182,20 +186,42 @@ fn numbered<'a>(line: &'a str, number: u64, rest: &'a str) -> Line<'a> {
                     .saturating_add(ns % MILLISECOND * unit / MILLISECOND),
             );
             (reply.time, reply.below) = (Some((rtt, digits)), mark == "<");
+        } else if size.is_some() {
+            return Line::Broken("the delay is no number");
         }
     }
-    let first = line.strip_prefix("DUP! ").unwrap_or(line);
-    let first = first.strip_prefix("len=").unwrap_or(first);
-    let size = integer(first);
-    if reply.time.is_some() || hops {
-        let bytes = size.or_else(|| before_bytes(line)).map_or(0, |(bytes, _)| bytes);
-        reply.bytes = u32::try_from(bytes).unwrap_or(0);
+    reply.bytes = size.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
+    // iputils cuts the line where the reply is cut.
+    let untimed = hops && (reply.bytes < TIMED || line.contains("(truncated)"));
+    if reply.time.is_some() || untimed && size.is_some() {
         return Line::Reply(reply);
     }
     match size {
         Some(_) => Line::Broken("a reply without a delay"),
         None => Line::Sent { number, given_up: !is_icmp_error(line) },
     }
+}
+
+/// Octets of ICMP from which on a reply has a delay: 8 of the header and 16 of the time it left.
+const TIMED: u32 = 24;
+
+/// The most octets that a reply can have, IPv6 and all.
+const LARGEST: u64 = 100_000;
+
+/// The octets that the line of a reply tells, behind whatever stamp.
+fn size(line: &str) -> Option<u64> {
+    if let Some((bytes, _)) = before_bytes(line) {
+        return Some(bytes);
+    }
+    let first = line.strip_prefix("DUP! ").unwrap_or(line);
+    if let Some(length) = first.strip_prefix("len=") {
+        return Some(integer(length)?.0);
+    }
+    // `64 Bytes von`, but neither `2024-01-01` nor `1700000000 Request timeout`.
+    let (bytes, rest) = integer(first)?;
+    let sent = ["no answer yet", "Request timeout"].iter().any(|words| line.contains(words));
+    let reply = rest.starts_with(' ') && bytes <= LARGEST && !sent && !is_icmp_error(line);
+    reply.then_some(bytes)
 }
 
 /// Whether the address in front of the number is one of IPv6.
@@ -240,17 +266,25 @@ fn dialect(line: &str) -> Dialect {
 }
 
 /// `20 packets transmitted, 20 received, +2 duplicates, 0% packet loss, time 19146ms`, also in
-/// other languages: two numbers that begin two parts, and a share.
+/// other languages: a number in each of the first two parts, and a share in a later one.
 fn statistics(line: &str) -> Option<Line<'_>> {
     // Something foreign may stand in front.
     let begin = line.find(" packets transmitted").map_or(0, |at| {
         line[..at].bytes().rposition(|c| !c.is_ascii_digit()).map_or(0, |before| before + 1)
     });
-    let (sent, rest) = integer(line.get(begin..)?)?;
-    if !rest.starts_with(' ') || !line.contains('%') {
+    let told = line.get(begin..)?;
+    // Words come first only in languages that are not written with ASCII.
+    if told.is_ascii() && !told.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    let (received, _) = integer(rest.split_once([',', '、', '，'])?.1.trim_start())?;
+    let mut parts = told.splitn(3, [',', '、', '，']);
+    let (sent, received) = (count(parts.next()?)?, count(parts.next()?)?);
+    // Where nothing was sent there is no share.
+    let rest = match parts.next() {
+        Some(rest) if rest.contains('%') => rest,
+        None if sent == 0 && told.contains(" transmitted") => "",
+        _ => return None,
+    };
     // Behind the share stands the time, from the first request to the last event.
     let millis = rest.rsplit_once('%').and_then(|(_, tail)| {
         let at = tail.find(|c: char| c.is_ascii_digit())?;
@@ -258,6 +292,35 @@ fn statistics(line: &str) -> Option<Line<'_>> {
         unit.trim_start().starts_with("ms").then_some(millis)
     });
     Some(Line::Statistics { sent, received, millis })
+}
+
+/// The first whole number in `part` that stands alone.
+fn count(part: &str) -> Option<u64> {
+    const JOINED: [char; 6] = ['-', ':', '.', '/', '+', '%'];
+    let digits = |c: char| !c.is_ascii_digit();
+    let runs = part.split(digits).filter(|run| !run.is_empty());
+    let mut from = 0;
+    for run in runs {
+        let at = from + part[from..].find(run)?;
+        from = at + run.len();
+        if !part[..at].ends_with(JOINED) && !part[from..].starts_with(JOINED) {
+            return run.parse().ok();
+        }
+    }
+    None
+}
+
+/// Whether there is only a stamp on the line, as `ts` and `date` write it.
+fn is_stamp(line: &str) -> bool {
+    const NAMES: &str = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec Mon Tue Wed Thu Fri Sat Sun \
+                         UTC GMT CET CEST AM PM";
+    let digits = line.bytes().filter(|c| c.is_ascii_digit()).count();
+    let part = |word: &str| {
+        let figure = |c: u8| c.is_ascii_digit() || b"-:.+/,TZ[]".contains(&c);
+        NAMES.split(' ').any(|name| name == word)
+            || word.bytes().all(figure) && word.bytes().any(|c| c.is_ascii_digit())
+    };
+    digits >= 5 && line.split_whitespace().all(part)
 }
 
 /// Whether a line tells of an error by ICMP (RFC 792, RFC 4443).
@@ -284,7 +347,7 @@ fn is_icmp_error(line: &str) -> bool {
 /// Whether ping writes such a line, and it says nothing of a probe.
 fn is_ordinary(line: &str) -> bool {
     const STARTS: [&str; 24] = [
-        "--- ",
+        "---",
         "rtt ",
         "round-trip ",
         "PATTERN:",
@@ -321,11 +384,12 @@ fn is_ordinary(line: &str) -> bool {
     let minimum = || line.contains("min/") && line.contains('=');
     let title = || line.contains("--- ") && line.ends_with("---");
     line.trim().is_empty()
+        || is_stamp(line)
         || STARTS.iter().any(|start| line.starts_with(start))
         || line.starts_with('#') && line[1..].starts_with(|c: char| c.is_ascii_digit())
         || on_the_way()
         || minimum()
         || title()
         || dump()
-        || line.starts_with("From ") && is_icmp_error(line)
+        || (line.starts_with("From ") || line.contains(" From ")) && is_icmp_error(line)
 }

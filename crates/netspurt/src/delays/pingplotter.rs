@@ -47,7 +47,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             }
         }
         if cell != "N/A" {
-            tally.sent(number).sent_ns = Some(stamp);
+            tally.sent(number).set_sent(Some(stamp));
             number += 1;
         }
     }

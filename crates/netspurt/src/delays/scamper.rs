@@ -63,7 +63,7 @@ fn ping(name: &str, item: &Value, hints: &Hints) -> Result<Delays, ReadError> {
         let Some(number) = whole(&reply["seq"]) else { continue };
         let rtt = float(&reply["rtt"]).and_then(|ms| float_span(ms, MILLISECOND));
         if tally.reply(number, rtt, size) {
-            tally.sent(number).sent_ns = stamp(&reply["tx"]);
+            tally.sent(number).set_sent(stamp(&reply["tx"]));
         }
     }
     let sent = whole(&item["ping_sent"]).unwrap_or(0);

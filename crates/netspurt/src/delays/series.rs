@@ -122,6 +122,32 @@ impl Delays {
         Self { order, send_times, probes, ..Self::new(name, "") }
     }
 
+    /// Counts replies that came more than `limit` after their probes left as lost, as RFC 889 §2
+    /// did after half a minute, and says in a note how many those were.
+    ///
+    /// ```
+    /// use netspurt::delays::{Delays, Probe};
+    /// use netspurt::units::{Duration, Time};
+    /// let mut delays = Delays::new("a.txt", "ping (Linux)");
+    /// delays.probes.push(Probe::answered(1, Time::ZERO, Duration::from_secs(31)));
+    /// delays.give_up_after(Duration::from_secs(30));
+    /// assert_eq!((delays.received(), delays.lost()), (0, 1));
+    /// ```
+    pub fn give_up_after(&mut self, limit: Duration) {
+        let mut turned = 0_u64;
+        for probe in &mut self.probes {
+            if probe.rtt.is_some_and(|rtt| rtt > limit) {
+                (probe.rtt, probe.late) = (None, false);
+                turned += 1;
+            }
+        }
+        self.notes.push(match turned {
+            0 => format!("no reply was later than {limit}: none is counted as lost for that"),
+            1 => format!("one reply later than {limit} is counted as lost"),
+            _ => format!("{turned} replies later than {limit} are counted as lost"),
+        });
+    }
+
     /// How many probes left, those without a delay included.
     pub fn sent(&self) -> u64 {
         self.probes.len() as u64 + self.untimed

@@ -6,8 +6,8 @@ use indexmap::IndexMap;
 
 use crate::units::Duration;
 
-use super::columns::{Column, Plan, by_names, by_shape, is_missing, is_value};
-use super::instant::instant;
+use super::columns::{Column, Plan, by_names, by_shape, is_missing, is_value, unit_of};
+use super::instant::{DAY, instant, of_day};
 use super::reading::{Hints, Malformed, ReadError, Reading};
 use super::tally::Tally;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer, lines};
@@ -22,7 +22,7 @@ const SHOWN: usize = 20;
 /// The cells of a line.
 fn cells(line: &str, separator: Option<char>) -> Vec<Cow<'_, str>> {
     let Some(separator) = separator else {
-        return line.split_whitespace().map(Cow::from).collect();
+        return words(line);
     };
     if !line.contains('"') {
         return line.split(separator).map(|cell| Cow::from(cell.trim())).collect();
@@ -45,6 +45,20 @@ fn cells(line: &str, separator: Option<char>) -> Vec<Cow<'_, str>> {
     cells
 }
 
+/// The words of a line, units with their numbers.
+fn words(line: &str) -> Vec<Cow<'_, str>> {
+    let mut cells: Vec<Cow<'_, str>> = Vec::new();
+    for word in line.split_whitespace() {
+        match cells.last_mut() {
+            Some(last) if unit_of(word).is_some() && decimal(last, 1).is_some_and(bare) => {
+                last.to_mut().push_str(word);
+            }
+            _ => cells.push(Cow::from(word)),
+        }
+    }
+    cells
+}
+
 /// What parts the cells of a line; `None` is blanks.
 fn separator(line: &str) -> Option<char> {
     [';', '\t', ','].into_iter().find(|mark| line.contains(*mark))
@@ -56,6 +70,8 @@ struct Layout {
     separator: Option<char>,
     /// The line of the header, if there is one.
     header: Option<usize>,
+    /// How many columns there are.
+    width: usize,
 }
 
 /// How `text` is to be read as a table; `None` where it is none.
@@ -64,37 +80,51 @@ struct Layout {
 /// When the hints name what is not there.
 fn layout(text: &str, hints: &Hints) -> Result<Option<Layout>, ReadError> {
     let all = || lines(text).filter(|(_, line)| !line.trim().is_empty());
-    let Some((_, first)) = all().find(|(_, line)| !line.starts_with('#')) else { return Ok(None) };
-    let separator = separator(first);
-    // The names may stand behind a `#`, or in the first line without one.
-    for (number, line) in all().take_while(|(_, line)| line.starts_with('#') || *line == first) {
-        let names = cells(line.trim_start_matches(['#', ' ']), separator);
+    let mut plain = all().filter(|(_, line)| !line.starts_with('#')).map(|(_, line)| line);
+    let Some(first) = plain.next() else { return Ok(None) };
+    // The names may stand behind a `#`, in the first line without one, or below a title.
+    for (number, line) in all().take(SHOWN) {
+        let commented = line.starts_with('#');
+        let mark = if commented { separator(first) } else { separator(line) };
+        let names = cells(line.trim_start_matches(['#', ' ']), mark);
         if names.iter().all(|name| is_value(name)) {
+            if commented {
+                continue;
+            }
+            break;
+        }
+        let below = || all().filter(|(next, line)| *next > number && !line.starts_with('#'));
+        let mut rows = below().take(SHOWN).map(|(_, line)| cells(line, mark));
+        let shown =
+            |row: &Vec<Cow<'_, str>>| row.iter().any(|cell| is_value(cell) && !is_missing(cell));
+        let fits = match commented || line == first {
+            true => rows.any(|row| shown(&row)) || below().next().is_none() && !commented,
+            false => {
+                names.len() > 1
+                    && rows.next().is_some_and(|row| shown(&row) && row.len() == names.len())
+            }
+        };
+        if !fits {
             continue;
         }
         let names: Vec<String> = names.into_iter().map(Cow::into_owned).collect();
-        let numbers = all().find(|(next, line)| *next > number && !line.starts_with('#'));
-        let values = numbers.is_some_and(|(_, line)| {
-            cells(line, separator).iter().any(|cell| is_value(cell) && !is_missing(cell))
-        });
-        if line.starts_with('#') && !values {
-            continue;
-        }
         let plan = match by_names(&names, &hints.columns) {
-            Err(_) if line.starts_with('#') => continue,
+            Err(_) if commented || line != first => continue,
             plan => plan?,
         };
-        let known = plan.rtt.is_some() || plan.sent.is_some() && plan.received.is_some();
-        if known && values {
-            return Ok(Some(Layout { plan, separator, header: Some(number) }));
+        if plan.rtt.is_some() || plan.sent.is_some() && plan.received.is_some() {
+            let (separator, width) = (mark, names.len());
+            return Ok(Some(Layout { plan, separator, header: Some(number), width }));
         }
     }
+    let separator = separator(first);
     let rows = all().filter(|(_, line)| !line.starts_with('#')).take(SHOWN);
     let rows: Vec<Vec<Cow<'_, str>>> = rows.map(|(_, line)| cells(line, separator)).collect();
     let rows: Vec<Vec<&str>> =
         rows.iter().map(|row| row.iter().map(|cell| &**cell).collect()).collect();
     let plan = by_shape(&rows, &hints.columns)?;
-    Ok(plan.map(|plan| Layout { plan, separator, header: None }))
+    let width = rows.first().map_or(0, Vec::len);
+    Ok(plan.map(|plan| Layout { plan, separator, header: None, width }))
 }
 
 /// Whether a text is a table with a column of delays.
@@ -110,16 +140,26 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     let Some(layout) = layout(text, hints)? else {
         return Err(ReadError::new(
             "a table without a column of delays that is known here",
-            "name it, or count its place from 1, as in `rtt=3`",
+            "name it, or count its place from 1, as in `--column rtt=3`",
         ));
     };
     let mut rows = Rows::new(layout.plan);
     for (number, line) in lines(text) {
         let ordinary = line.trim().is_empty() || line.starts_with('#');
-        if ordinary || layout.header.is_some_and(|header| number <= header) {
+        if ordinary || layout.header == Some(number) {
+            continue;
+        }
+        if layout.header.is_some_and(|header| number < header) {
+            rows.malformed.push(Malformed::new(number, line, "above the names of the columns"));
             continue;
         }
         let cells = cells(line, layout.separator);
+        // Blanks may stand within a cell, as in a date.
+        let surplus = cells.iter().skip(layout.width).any(|cell| !cell.is_empty());
+        if surplus && layout.separator.is_some() {
+            rows.malformed.push(Malformed::new(number, line, "more cells than columns"));
+            continue;
+        }
         let row = |at: usize| cells.get(at).map(|cell| &**cell);
         rows.read(number, row, || line.to_owned());
     }
@@ -138,6 +178,8 @@ pub(super) struct Rows {
     malformed: Vec<Malformed>,
     /// Requests that were still waited for when the run ended.
     waiting: u64,
+    /// Whether a delay had no unit, neither by its column nor in its cell.
+    assumed: bool,
 }
 
 /// The rows of one recording.
@@ -146,6 +188,9 @@ struct Group {
     tally: Tally,
     /// The last number, unwrapped.
     last: u64,
+    /// The last instant as it was written, and the days that went by since the first.
+    written: i64,
+    days: i64,
     rows: u64,
     duplicates: u64,
     /// The law whose rows count, in a table of replays.
@@ -157,7 +202,7 @@ struct Group {
 
 impl Rows {
     pub fn new(plan: Plan) -> Self {
-        Self { plan, groups: IndexMap::new(), malformed: Vec::new(), waiting: 0 }
+        Self { plan, groups: IndexMap::new(), malformed: Vec::new(), waiting: 0, assumed: false }
     }
 
     /// Takes a row: the cell at each place, and its text for complaints.
@@ -191,9 +236,18 @@ impl Rows {
             }
             (None, ..) => None,
         };
-        let lost = match there(plan.lost) {
-            Some(text) => truth(text).ok_or("neither lost nor received")?,
-            None => rtt.is_none(),
+        if let Some(Column { at, unit: None }) = plan.rtt {
+            self.assumed |= cell(at).is_some_and(|text| decimal(text, 1).is_some_and(bare));
+        }
+        let lost = match (there(plan.lost), there(plan.answered)) {
+            (Some(text), _) => truth(text).ok_or("neither lost nor received")?,
+            (None, Some(text)) => match success(text, plan.coded) {
+                Some(answered) => !answered,
+                // A code of which nobody says what it means.
+                None if plan.coded && whole(text).is_some() => rtt.is_none(),
+                None => return Err("neither success nor failure"),
+            },
+            (None, None) => rtt.is_none(),
         };
         let late = match plan.late {
             Some(column) => delay(cell(column.at).ok_or("too few columns")?, column)?,
@@ -239,7 +293,7 @@ impl Rows {
             delays.measure = rows.measure.unwrap_or(shown);
             let shown = if plan.volleys { Order::Sequence } else { Order::Causal };
             delays.order = rows.order.unwrap_or(shown);
-            if plan.rtt.is_some_and(|column| column.unit.is_none()) {
+            if self.assumed {
                 delays.notes.push("the unit of the delays was taken for milliseconds".into());
             }
             let paced = plan.paced.then_some(PACE);
@@ -249,6 +303,17 @@ impl Rows {
             if self.waiting > 0 {
                 let waiting = self.waiting;
                 delays.notes.push(format!("{waiting} requests were still waited for: left out"));
+            }
+            let own = plan.volleys || plan.estimator.is_some() || plan.order.is_some();
+            if !own && !plan.unused.is_empty() {
+                delays.notes.push(format!("columns left aside: {}", plan.unused.join(", ")));
+            }
+            let repeated = rows.tally.duplicates();
+            if repeated > 0 {
+                delays.notes.push(format!(
+                    "{repeated} rows repeat a number: duplicates; if they are of another run, \
+                     name the column that tells runs apart, as in `--column group=NAME`"
+                ));
             }
             let range = rows.tally.ends();
             rows.tally.finish(&mut delays, range, hints.interval.or(paced))?;
@@ -270,6 +335,7 @@ impl Group {
         sent: Option<i64>,
     ) {
         let number = number.map_or(self.rows, |raw| self.unwrap(raw));
+        let sent = sent.map(|written| self.since(written));
         self.rows += 1;
         self.last = self.last.max(number);
         let known = self.tally.answered(number);
@@ -280,8 +346,15 @@ impl Group {
         if !known {
             slot.late = late;
             slot.wire_bytes = wire_bytes;
-            slot.sent_ns = sent;
+            slot.set_sent(sent);
         }
+    }
+
+    /// A time of day behind midnight goes on.
+    fn since(&mut self, written: i64) -> i64 {
+        self.days += i64::from(written < DAY && self.written.saturating_sub(written) > DAY / 2);
+        self.written = written;
+        written.saturating_add(self.days * DAY)
     }
 
     /// A number of 16 bits that begins anew goes on.
@@ -323,18 +396,18 @@ fn delay(text: &str, column: Column) -> Result<Option<Duration>, &'static str> {
         return Ok(None);
     }
     let unit = column.unit.unwrap_or(MILLISECOND);
-    let (ns, rest) = decimal(text, unit).ok_or("no delay")?;
-    let ns = match rest.trim() {
-        "" => ns,
-        "ms" if column.unit.is_none() => ns,
-        _ => return Err("no delay"),
+    let (_, rest) = decimal(text, unit).ok_or("no delay")?;
+    let unit = match rest.trim() {
+        "" => unit,
+        word => unit_of(word).ok_or("no delay")?,
     };
+    let (ns, _) = decimal(text, unit).ok_or("no delay")?;
     Ok(u64::try_from(ns).ok().map(Duration::from_nanos))
 }
 
 /// A cell of instants; where no unit is known, numbers of today's size tell it.
 fn moment(text: &str, unit: Option<u64>) -> Option<i64> {
-    if let Some((ns, rest)) = instant(text) {
+    if let Some((ns, rest)) = instant(text).or_else(|| of_day(text)) {
         return rest.is_empty().then_some(ns);
     }
     let unit = unit.unwrap_or_else(|| match integer(text).map_or(0, |(whole, _)| whole) {
@@ -350,6 +423,28 @@ fn moment(text: &str, unit: Option<u64>) -> Option<i64> {
 fn whole(text: &str) -> Option<u64> {
     let (value, rest) = decimal(text, 1)?;
     rest.is_empty().then(|| u64::try_from(value).ok()).flatten()
+}
+
+/// Whether nothing follows a number.
+fn bare((_, rest): (i64, &str)) -> bool {
+    rest.trim().is_empty()
+}
+
+/// Whether a probe was answered, by a truth, a count or instant, or a word for what became of it;
+/// numbers that are codes say nothing.
+fn success(text: &str, coded: bool) -> Option<bool> {
+    if let Some((value, "")) = decimal(text, 1) {
+        return (!coded).then_some(value > 0);
+    }
+    match &*text.to_lowercase() {
+        "true" | "yes" | "y" | "t" | "ok" | "success" | "succeeded" | "received" | "reply"
+        | "up" | "alive" | "answered" => Some(true),
+        "false" | "no" | "n" | "f" | "timeout" | "timed out" | "timed_out" | "lost" | "loss"
+        | "error" | "failed" | "failure" | "fail" | "unreachable" | "down" | "" | "*" | "-" => {
+            Some(false)
+        }
+        _ => None,
+    }
 }
 
 fn truth(text: &str) -> Option<bool> {

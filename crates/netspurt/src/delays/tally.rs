@@ -1,36 +1,18 @@
 //! Probes by their numbers, in whatever order lines tell of them.
 
-use std::collections::BTreeMap;
-
 use crate::units::{Duration, Time};
 
 use super::reading::ReadError;
+use super::slots::{Slot, Slots};
 use super::{Delays, Probe, SendTimes};
 
 /// Numbers that may be missing from one file, so that a short one cannot fill the memory.
 pub(super) const MOST_MISSING: u64 = 1 << 22;
 
-/// What is known of one probe.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Slot {
-    /// Its delay.
-    pub rtt: Option<Duration>,
-    /// Whether it was answered, with a delay that is known or without.
-    pub answered: bool,
-    /// Whether the tool told of its missing reply before that came.
-    pub given_up: bool,
-    /// Whether the reply came after that.
-    pub late: bool,
-    /// Octets on the wire.
-    pub wire_bytes: u32,
-    /// When it left, in nanoseconds on the recording's clock.
-    pub sent_ns: Option<i64>,
-}
-
 /// Probes by their numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
-    slots: BTreeMap<u64, Slot>,
+    slots: Slots,
     /// Replies beyond the first.
     duplicates: u64,
 }
@@ -38,18 +20,18 @@ pub(super) struct Tally {
 impl Tally {
     /// The probe `number` left; what is known of it.
     pub fn sent(&mut self, number: u64) -> &mut Slot {
-        self.slots.entry(number).or_default()
+        self.slots.entry(number)
     }
 
     /// A reply to `number` came; whether it is the first.
     pub fn reply(&mut self, number: u64, rtt: Option<Duration>, wire_bytes: u32) -> bool {
-        let slot = self.slots.entry(number).or_default();
+        let slot = self.slots.entry(number);
         if slot.answered {
             self.duplicates += 1;
             return false;
         }
         slot.answered = true;
-        slot.rtt = rtt;
+        slot.set_rtt(rtt);
         slot.late = slot.given_up;
         slot.wire_bytes = wire_bytes;
         true
@@ -60,14 +42,31 @@ impl Tally {
         self.duplicates += 1;
     }
 
+    /// Replies beyond the first so far.
+    pub fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    /// The delay of `number`.
+    pub fn rtt(&self, number: u64) -> Option<Duration> {
+        self.slots.get(number)?.rtt()
+    }
+
+    /// The mean delay in nanoseconds, zero where there is none.
+    pub fn mean_ns(&self) -> u64 {
+        let delays = || self.slots.values().filter_map(Slot::rtt);
+        let sum: u128 = delays().map(|rtt| u128::from(rtt.as_nanos())).sum();
+        u64::try_from(sum / (delays().count() as u128).max(1)).unwrap_or(u64::MAX)
+    }
+
     /// Whether `number` was answered.
     pub fn answered(&self, number: u64) -> bool {
-        self.slots.get(&number).is_some_and(|slot| slot.answered)
+        self.slots.get(number).is_some_and(|slot| slot.answered)
     }
 
     /// The lowest and the highest number.
     pub fn ends(&self) -> Option<(u64, u64)> {
-        Some((*self.slots.first_key_value()?.0, *self.slots.last_key_value()?.0))
+        self.slots.ends()
     }
 
     /// Whether nothing is known.
@@ -100,72 +99,97 @@ impl Tally {
                 format!("netspurt fills gaps up to {MOST_MISSING}; cut the file there"),
             ));
         }
-        let mut slots = Vec::with_capacity(self.slots.len());
-        let mut next = first;
-        for (number, slot) in self.slots.range(first..=last) {
-            slots.extend((next..*number).map(|gap| (gap, Slot::default())));
-            slots.push((*number, *slot));
-            next = number + 1;
-        }
-        slots.extend((next..=last).map(|gap| (gap, Slot::default())));
-        let sent = send_times(&slots, interval, delays);
-        for ((number, slot), sent) in slots.into_iter().zip(sent) {
-            if slot.answered && slot.rtt.is_none() {
+        let known = Known::new(&self.slots, (first, last), interval);
+        delays.send_times = match (&known, interval) {
+            (Some(_), _) => SendTimes::Recorded,
+            (None, Some(_)) => SendTimes::Reckoned,
+            (None, None) => SendTimes::Unknown,
+        };
+        let step = interval.map_or(1, Duration::as_nanos);
+        let mut order = InOrder::default();
+        delays.probes.reserve_exact(usize::try_from(last - first + 1).unwrap_or(0));
+        let (mut reckoned, mut place) = (0_u64, 0);
+        for (number, slot) in filled(self.slots, first, last) {
+            let sent = match &known {
+                None => Time::from_nanos((number - first).saturating_mul(step)),
+                Some(known) => {
+                    let told = slot.sent_ns();
+                    reckoned += u64::from(told.is_none());
+                    order.next(told.unwrap_or_else(|| known.reckon(number, &mut place)))
+                }
+            };
+            if slot.answered && slot.rtt().is_none() {
                 delays.untimed += 1;
                 continue;
             }
-            let Slot { rtt, late, wire_bytes, .. } = slot;
-            delays.probes.push(Probe { number, sent, rtt, late, wire_bytes });
+            let Slot { late, wire_bytes, .. } = slot;
+            delays.probes.push(Probe { number, sent, rtt: slot.rtt(), late, wire_bytes });
         }
+        if reckoned > 0 {
+            delays.notes.push(format!(
+                "{reckoned} probes have no time of sending: reckoned from those beside them"
+            ));
+        }
+        order.remark(delays);
         Ok(())
     }
 }
 
-/// When each probe left: as recorded, those in between by their place among their neighbours.
-fn send_times(slots: &[(u64, Slot)], interval: Option<Duration>, delays: &mut Delays) -> Vec<Time> {
-    let known: Vec<(u64, i64)> =
-        slots.iter().filter_map(|(number, slot)| slot.sent_ns.map(|ns| (*number, ns))).collect();
-    let Some(&(first_known, _)) = known.first() else {
-        delays.send_times = match interval {
-            Some(_) => SendTimes::Reckoned,
-            None => SendTimes::Unknown,
+/// The slots `first..=last`, empty ones where a number is missing.
+fn filled(slots: Slots, first: u64, last: u64) -> impl Iterator<Item = (u64, Slot)> {
+    let mut slots = slots.into_sorted().skip_while(move |one| one.0 < first).peekable();
+    (first..=last).map(move |number| {
+        slots.next_if(|one| one.0 == number).unwrap_or((number, Slot::default()))
+    })
+}
+
+/// The times of sending that are known, where not all are; to reckon the others from.
+struct Known {
+    /// Numbers and instants; empty where none is missing.
+    told: Vec<(u64, i64)>,
+    pace: f64,
+}
+
+impl Known {
+    /// `None` where no time is known.
+    fn new(slots: &Slots, (first, last): (u64, u64), interval: Option<Duration>) -> Option<Self> {
+        let told = || {
+            let within = slots.iter().filter(|(number, _)| (first..=last).contains(number));
+            within.filter_map(|(number, slot)| slot.sent_ns().map(|ns| (number, ns)))
         };
-        let step = interval.map_or(1, Duration::as_nanos);
-        let at = |index: usize| Time::from_nanos((index as u64).saturating_mul(step));
-        return (0..slots.len()).map(at).collect();
-    };
-    delays.send_times = SendTimes::Recorded;
-    if known.len() < slots.len() {
-        let count = slots.len() - known.len();
-        delays.notes.push(format!(
-            "{count} probes have no time of sending: reckoned from those beside them"
-        ));
-    }
-    let pace = pace(&known, interval);
-    let mut places = known.windows(2).peekable();
-    let reckon = |number: u64, from: (u64, i64), pace: f64| {
-        let steps = number as f64 - from.0 as f64;
-        #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-        let ns = (steps * pace) as i64;
-        from.1.saturating_add(ns)
-    };
-    let mut instants: Vec<i64> = Vec::with_capacity(slots.len());
-    for (number, slot) in slots {
-        while places.peek().is_some_and(|pair| pair[1].0 <= *number) {
-            places.next();
+        let count = told().count() as u64;
+        if count == 0 {
+            return None;
         }
-        let ns = slot.sent_ns.unwrap_or_else(|| match places.peek() {
-            Some(pair) if *number > first_known => {
-                let pace = (pair[1].1 - pair[0].1) as f64 / (pair[1].0 - pair[0].0) as f64;
-                reckon(*number, pair[0], pace)
-            }
-            Some(_) => reckon(*number, known[0], pace),
-            None if *number < first_known => reckon(*number, known[0], pace),
-            None => reckon(*number, known[known.len() - 1], pace),
-        });
-        instants.push(ns);
+        if count == last - first + 1 {
+            return Some(Self { told: Vec::new(), pace: 0.0 });
+        }
+        let told: Vec<(u64, i64)> = told().collect();
+        let pace = pace(&told, interval);
+        Some(Self { told, pace })
     }
-    in_order(&instants, delays)
+
+    /// When the probe `number` left, by its neighbours, the first of which is at `place` or
+    /// behind it.
+    fn reckon(&self, number: u64, place: &mut usize) -> i64 {
+        let from = |(at, ns): (u64, i64), pace: f64| {
+            #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+            let steps = ((number as f64 - at as f64) * pace) as i64;
+            ns.saturating_add(steps)
+        };
+        while self.told.get(*place).is_some_and(|one| one.0 < number) {
+            *place += 1;
+        }
+        match (place.checked_sub(1).map(|before| self.told[before]), self.told.get(*place)) {
+            (Some(before), Some(after)) => {
+                let steps = (after.0 - before.0) as f64;
+                from(before, after.1.saturating_sub(before.1) as f64 / steps)
+            }
+            (Some(before), None) => from(before, self.pace),
+            (None, Some(after)) => from(*after, self.pace),
+            (None, None) => 0,
+        }
+    }
 }
 
 /// Nanoseconds from one probe to the next: the middle one of the known steps.
@@ -180,20 +204,31 @@ fn pace(known: &[(u64, i64)], interval: Option<Duration>) -> f64 {
 }
 
 /// Instants since the first, none before its predecessor.
-fn in_order(instants: &[i64], delays: &mut Delays) -> Vec<Time> {
-    let start = instants.first().copied().unwrap_or(0);
-    let (mut latest, mut back) = (start, 0_u64);
-    let times = instants.iter().map(|ns| {
-        back += u64::from(*ns < latest);
-        latest = latest.max(*ns);
-        Time::from_nanos(latest.abs_diff(start))
-    });
-    let times = times.collect();
-    if back > 0 {
-        delays.notes.push(format!(
-            "{back} times of sending lie before those of the probes ahead of them, by the clock or \
-             the cut of the digits: moved up to them"
-        ));
+#[derive(Default)]
+struct InOrder {
+    start: Option<i64>,
+    latest: i64,
+    back: u64,
+}
+
+impl InOrder {
+    fn next(&mut self, ns: i64) -> Time {
+        let start = *self.start.get_or_insert_with(|| {
+            self.latest = ns;
+            ns
+        });
+        self.back += u64::from(ns < self.latest);
+        self.latest = self.latest.max(ns);
+        Time::from_nanos(self.latest.abs_diff(start))
     }
-    times
+
+    fn remark(&self, delays: &mut Delays) {
+        if self.back > 0 {
+            delays.notes.push(format!(
+                "{} times of sending lie before those of the probes ahead of them, by the clock or \
+                 the cut of the digits: moved up to them",
+                self.back
+            ));
+        }
+    }
 }

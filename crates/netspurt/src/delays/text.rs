@@ -49,7 +49,8 @@ fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
 
 /// The lines of a text with their numbers from 1, whatever ends them.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.split('\n').enumerate().map(|(index, line)| (index + 1, line.trim_end()))
+    let lines = text.split('\n').flat_map(|line| line.trim_end().split('\r'));
+    lines.enumerate().map(|(index, line)| (index + 1, line.trim_end()))
 }
 
 /// Nanoseconds in a second, a millisecond and a microsecond.
@@ -136,6 +137,12 @@ mod tests {
         assert_eq!(decimal("7.", MILLISECOND), Some((7_000_000, ".")));
         assert_eq!(decimal("3.5e-05s", SECOND), Some((35_000, "s")));
         assert_eq!(decimal("99999999999999999999", 1), None);
+    }
+
+    #[test]
+    fn a_line_ends_with_lf_with_cr_lf_and_with_cr_alone() {
+        let read: Vec<_> = lines("a\nb\r\nc\rd\r\n\ne").collect();
+        assert_eq!(read, [(1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, ""), (6, "e")]);
     }
 
     #[test]

@@ -25,13 +25,17 @@ enum Line {
     /// Sent, received.
     Statistics(u64, u64),
     Ordinary,
+    /// What ends with a colon, as the title of the times does.
+    Title,
+    /// A reply that is not whole.
+    Broken,
     /// A failure in a language we do not know, or something foreign.
     Unknown,
 }
 
 /// Pieces of what Windows says where no reply came: without accents, which code pages spell
 /// differently.
-const FAILURES: [&str; 33] = [
+const FAILURES: &[&str] = &[
     "Request timed out",
     "General failure",
     "transmit failed",
@@ -65,12 +69,22 @@ const FAILURES: [&str; 33] = [
     "请求超时",
     "タイムアウト",
     "시간이 만료",
+    "等候逾時",
+    // The same, in code pages 936, 950, 932 and 949.
+    "\u{c7}\u{eb}\u{c7}\u{f3}\u{b3}\u{ac}\u{ca}\u{b1}",
+    "\u{b5}\u{a5}\u{ad}\u{d4}\u{b9}O\u{ae}\u{c9}",
+    "\u{83}^\u{83}C\u{83}\u{80}\u{83}A\u{83}E\u{83}g",
+    "\u{bd}\u{c3}\u{b0}\u{a3}\u{c0}\u{cc} \u{b8}\u{b8}\u{b7}\u{e1}",
 ];
+
+/// What follows a count: also the commas of code pages 936, 932 and 950.
+const COMMAS: [char; 8] = [',', '(', '，', '、', '（', '\u{a3}', '\u{81}', '\u{a1}'];
 
 /// What [`Line`] a line is.
 fn read(line: &str) -> Line {
     let text = line.trim();
-    if text.is_empty() || text.starts_with('(') || text.starts_with('^') {
+    let share = text.starts_with(['(', '（']) && text.contains('%');
+    if text.is_empty() || share || text == "^C" {
         return Line::Ordinary;
     }
     if FAILURES.iter().any(|piece| text.contains(piece)) {
@@ -83,15 +97,21 @@ fn read(line: &str) -> Line {
         return Line::Statistics(sent, received);
     }
     if text.ends_with([':', '\u{ff1a}']) {
-        return header(text).unwrap_or(Line::Ordinary);
+        return match address(text) {
+            true => header(text).unwrap_or(Line::Ordinary),
+            false => Line::Title,
+        };
     }
     // `Minimum = 56ms, Maximum = 194ms, Average = 107ms`; `Control-C`.
-    if text.matches("ms").count() >= 3 || equals(text).count() >= 3 || text == "Control-C" {
+    let times = equals(text).filter(|(_, value)| integer(value).is_some()).count() == 3;
+    if times || ["Control-C", "STRG-C", "Ctrl-C", "Ctrl+C"].contains(&text) {
         return Line::Ordinary;
     }
-    // `Reply from 192.168.1.5: Destination host unreachable.`
-    match address(text) && text.contains(": ") {
-        true => Line::Failure,
+    // `Reply from 192.168.1.5: Destination host unreachable.`, a sentence; else it was cut off.
+    let sentence = text.ends_with(|c: char| c == '.' || !c.is_ascii());
+    match address(text) && text.contains(": ") || text.contains("TTL=") {
+        true if sentence && equals(text).count() == 0 => Line::Failure,
+        true => Line::Broken,
         false => Line::Unknown,
     }
 }
@@ -137,8 +157,13 @@ fn reply(text: &str) -> Option<Line> {
     let fields = &text[..ttl.unwrap_or(text.len())];
     let (mark, value) = equals(fields).last()?;
     let (ns, unit) = decimal(value, MILLISECOND)?;
-    // What ends without a unit was cut off, unless the number is a count.
-    if unit.trim().is_empty() || unit.trim_start().starts_with([',', '(']) {
+    // What ends without a unit was cut off, unless the number is a count; all languages have
+    // TTL behind it over IPv4.
+    let unit = unit.trim_start();
+    if !unit.starts_with("ms") && unit.starts_with(|c: char| c.is_ascii()) || unit.is_empty() {
+        return None;
+    }
+    if ttl.is_none() && !v6(text) || unit.starts_with(['，', '、', '（']) {
         return None;
     }
     let ns = u64::try_from(ns).ok()?;
@@ -158,12 +183,14 @@ fn statistics(text: &str) -> Option<(u64, u64)> {
         .filter_map(|(_, value)| integer(value))
         .filter(|(_, rest)| {
             let rest = rest.trim_start();
-            rest.is_empty() || rest.starts_with([',', '(', '，', '、', '（'])
+            rest.is_empty() || rest.starts_with(COMMAS)
         })
         .map(|(count, _)| count)
         .collect();
     match counts[..] {
         [sent, received, _] => Some((sent, received)),
+        // The third stands in the next line.
+        [sent, received] if text.ends_with(',') && text.contains(':') => Some((sent, received)),
         _ => None,
     }
 }
@@ -189,6 +216,10 @@ struct Run {
     probes: Vec<Told>,
     below: u64,
     statistics: Option<(u64, u64)>,
+    /// Whether the title of the times was seen, behind the statistics.
+    titled: bool,
+    /// A title that the statistics must follow.
+    title: Option<(usize, String)>,
 }
 
 impl Run {
@@ -269,7 +300,7 @@ impl Run {
         }
         let interval = hints.interval.unwrap_or(Duration::from_secs(1));
         let whose = if hints.interval.is_some() { "as given" } else { "ping's own" };
-        delays.notes.push(format!("times of sending reckoned: one probe each {interval}, {whose}"));
+        delays.notes.push(super::ping::reckoned(interval, whose));
         delays.notes.push("delays are whole milliseconds".into());
         delays.send_times = SendTimes::Reckoned;
         for (number, (rtt, wire_bytes, _)) in (0_u64..).zip(self.probes) {
@@ -280,6 +311,13 @@ impl Run {
     }
 }
 
+/// Whether a line may be the rest of the statistics.
+fn goes_on(line: &str) -> bool {
+    let text = line.trim();
+    let count = equals(text).count() == 1 && text.contains('%');
+    count || text.ends_with("),") && !text.contains('(') && text.split(' ').count() == 1
+}
+
 /// Reads the runs of `text`.
 ///
 /// # Errors
@@ -288,8 +326,18 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     let mut reading = Reading::default();
     let mut runs: Vec<Run> = vec![Run::default()];
     for (number, line) in lines(text) {
+        let told = read(line);
+        let probe = matches!(told, Line::Reply { .. } | Line::Failure);
+        if probe && runs.last().is_some_and(|run| run.statistics.is_some()) {
+            runs.push(Run::default());
+        }
         let run = runs.last_mut().expect("there is one");
-        match read(line) {
+        if let Some((at, text)) = run.title.take_if(|_| !line.trim().is_empty())
+            && !matches!(told, Line::Statistics(..))
+        {
+            reading.malformed.push(Malformed::new(at, &text, "nothing that ping writes"));
+        }
+        match told {
             Line::Header { payload, v6 } => {
                 if !run.is_empty() {
                     runs.push(Run::default());
@@ -303,15 +351,27 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             Line::Failure => run.probes.push((None, 0, None)),
             Line::Statistics(sent, received) => run.statistics = Some((sent, received)),
             Line::Ordinary => {}
+            Line::Title if run.statistics.is_some() && !run.titled => run.titled = true,
+            Line::Title if run.statistics.is_none() && !run.probes.is_empty() => {
+                run.title = Some((number, line.to_owned()));
+            }
+            // The statistics go on: `Persi = 1 (50% persi),`, or `perda),` behind `(50% de`.
+            Line::Unknown if run.statistics.is_some() && !run.titled && goes_on(line) => {}
+            Line::Broken => {
+                let why = "the line ends within the reply";
+                reading.malformed.push(Malformed::new(number, line, why));
+            }
             Line::Unknown if run.statistics.is_none() && !run.is_empty() => {
                 run.probes.push((None, 0, Some((number, line.to_owned()))));
             }
-            Line::Unknown if run.statistics.is_some() => {}
-            Line::Unknown => {
+            Line::Unknown | Line::Title => {
                 let why = "nothing that ping writes";
                 reading.malformed.push(Malformed::new(number, line, why));
             }
         }
+    }
+    if let Some((at, text)) = runs.last_mut().and_then(|run| run.title.take()) {
+        reading.malformed.push(Malformed::new(at, &text, "nothing that ping writes"));
     }
     for run in runs.into_iter().filter(|run| !run.is_empty()) {
         let read = run.finish(name, hints, &mut reading.malformed)?;

@@ -65,6 +65,11 @@ impl LinkConfig {
         self.mtu.map_or(size, |mtu| mtu.largest_part(size))
     }
 
+    /// Whether a frame of `size` octets crosses it in fragments.
+    pub fn cuts(&self, size: u32) -> bool {
+        self.mtu.is_some_and(|mtu| mtu.cuts(size))
+    }
+
     /// Whether a frame of `size` octets finds room while the queue is empty.
     pub fn has_room_for(&self, size: u32) -> bool {
         self.queue.limit().admits((0, 0), size)

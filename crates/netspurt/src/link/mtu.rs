@@ -39,6 +39,11 @@ impl Mtu {
         if bytes < Self::LEAST { None } else { Some(Self { bytes, too_big }) }
     }
 
+    /// Whether a frame of `size` octets crosses in fragments.
+    pub(super) fn cuts(self, size: u32) -> bool {
+        self.too_big == TooBig::Fragment && size > self.bytes
+    }
+
     /// The octets of the largest frame that comes of one of `size` octets.
     pub(super) fn largest_part(self, size: u32) -> u32 {
         match self.too_big {

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 use std::io::{self, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::segment::{
     Ecn, Flags, IPV4_HEADER_BYTES, SackBlock, SackBlocks, Segment, SynOptions, Timestamps,
@@ -275,6 +275,11 @@ pub fn node_address(node: u32) -> IpAddr {
     IpAddr::V4(ipv4_address(node))
 }
 
+/// One of those kept for documents (RFC 3849).
+fn ipv6_address(node: u32) -> Ipv6Addr {
+    Ipv6Addr::from((0x2001_0db8 << 96) | (u128::from(node) + 1))
+}
+
 fn ipv4_address(node: u32) -> Ipv4Addr {
     Ipv4Addr::from(0x0a00_0000 | (node + 1) & 0x00ff_ffff)
 }
@@ -289,7 +294,7 @@ pub fn flow_addresses(names: &Names) -> impl Iterator<Item = [SocketAddr; 2]> {
 /// then differ.
 #[expect(clippy::cast_possible_truncation, reason = "both stay below 65536")]
 fn addresses(flow: u32, names: &FlowName) -> [SocketAddr; 2] {
-    let host = node_address;
+    let host = |node| if names.ipv6 { IpAddr::V6(ipv6_address(node)) } else { node_address(node) };
     let port = (FIRST_PORT + flow % 50_000) as u16;
     let listening = LISTENING_PORT + (flow / 50_000 % 4000) as u16;
     [SocketAddr::new(host(names.from), port), SocketAddr::new(host(names.to), listening)]

@@ -147,7 +147,7 @@ impl Witness<Segment> for Judge {
     fn left(&mut self, at: Time, segment: &Segment) {
         let sender = &mut self.senders[segment.source() as usize];
         if let Some(cause) = segment.cause.get() {
-            if cause == Cause::Rto {
+            if matches!(cause, Cause::Rto | Cause::Syn) {
                 sender.waited = sender.waited + at.saturating_since(sender.last);
             }
             sender.resent(segment, cause, &mut self.needless);

@@ -7,6 +7,7 @@ mod parquet;
 mod recorder;
 mod replay;
 mod segments;
+mod shadow;
 mod summary;
 mod table;
 #[cfg(test)]
@@ -19,6 +20,7 @@ pub use judge::{Judge, Resends};
 pub use parquet::{TableError, read_table, read_table_bytes, write_table};
 pub use recorder::{FlowName, LinkName, Names, Recorder};
 pub use replay::{ReplayedLaw, replay_table};
+pub use shadow::shadows_table;
 pub use summary::{FlowSum, flows_table, links_table, resends_table};
 pub use table::{Column, Data, Table};
 pub use volleys::{VolleySum, volleys_table};

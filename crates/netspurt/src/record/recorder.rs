@@ -22,6 +22,8 @@ pub struct FlowName {
     pub smss: u16,
     /// Whether it is no TCP flow, but volleys to an echo host.
     pub volleys: bool,
+    /// Whether its packets are IPv6's.
+    pub ipv6: bool,
 }
 
 /// What one direction of a link is called.

@@ -10,9 +10,9 @@ use super::recorder::Texts;
 use super::table::{Column, Data, Table};
 
 /// What a segment is, seen where it was seen.
-pub(super) const KINDS: [&str; 11] = [
+pub(super) const KINDS: [&str; 12] = [
     "data", "resend", "ack", "dupack", "old-ack", "syn", "fin", "rst", "fragment", "request",
-    "reply",
+    "reply", "other",
 ];
 const DATA: u8 = 0;
 const RESEND: u8 = 1;
@@ -25,6 +25,7 @@ const RST: u8 = 7;
 const FRAGMENT: u8 = 8;
 const REQUEST: u8 = 9;
 const REPLY: u8 = 10;
+const OTHER: u8 = 11;
 
 /// What the IP header says of congestion, by its value.
 const ECNS: [&str; 4] = ["not-ect", "ect1", "ect0", "ce"];
@@ -284,6 +285,8 @@ fn kind_of(frame: &Segment) -> Option<u8> {
     } else if frame.is_echo() {
         // Who asks is the side that opened the flow: the one with the even number.
         return Some(if frame.source() & 1 == 0 { REQUEST } else { REPLY });
+    } else if frame.is_other() {
+        return Some(OTHER);
     }
     const RARE: u8 = Flags::SYN.with(Flags::RST).with(Flags::FIN).0;
     let data = (frame.len > 0).then_some(if frame.cause.code() == 0 { DATA } else { RESEND });
@@ -308,7 +311,7 @@ impl Seen {
         let seq = seq::from_wire(seq::SIMULATED_ISN, frame.seq, self.seq);
         let ack = seq::from_wire(seq::SIMULATED_ISN, frame.ack, self.ack);
         let kind = kind_of(frame).unwrap_or_else(|| self.judge(ack, frame.window));
-        if matches!(kind, RST | FRAGMENT | REQUEST | REPLY) {
+        if matches!(kind, RST | FRAGMENT | REQUEST | REPLY | OTHER) {
             return Sight { kind, seq, ack };
         }
         self.seq = self.seq.max(seq);

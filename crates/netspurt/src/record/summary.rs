@@ -9,7 +9,7 @@ use super::table::{Column, Data, Table};
 
 use crate::app::FlowResult;
 use crate::segment::{Cause, CauseCode};
-use crate::tcp::SendTimes;
+use crate::tcp::{Failure, SendTimes};
 use crate::units::{Duration, Time};
 
 /// What came of a flow, both ends together.
@@ -43,6 +43,20 @@ pub struct FlowSum {
     pub waited: Duration,
     /// What its time went into, of a byte-sequenced connection.
     pub times: Option<SendTimes>,
+    /// Why its source's connection ended otherwise than by closing.
+    pub failure: Option<Failure>,
+}
+
+/// No failure, and then the failures in the order of [`failure_code`].
+const FAILURES: [&str; 4] = ["", "refused", "reset", "timed-out"];
+
+fn failure_code(failure: Option<Failure>) -> u8 {
+    match failure {
+        None => 0,
+        Some(Failure::Refused) => 1,
+        Some(Failure::Reset) => 2,
+        Some(Failure::TimedOut) => 3,
+    }
 }
 
 impl FlowSum {
@@ -61,6 +75,7 @@ impl FlowSum {
             delivered_bytes: sink.received.delivered_bytes,
             undone: source.sent.undone,
             times: source.times,
+            failure: source.failure,
             ..Self::default()
         }
     }
@@ -88,6 +103,7 @@ pub fn flows_table(names: &Names, sums: &[FlowSum]) -> Table {
         let nanos = |times| of(&times).as_nanos().cast_signed();
         Data::OptionalI64(sums.iter().map(|sum| sum.times.map(nanos)).collect())
     };
+    let failures = sums.iter().map(|sum| failure_code(sum.failure)).collect();
     let columns = [
         ("flow", codes(each(sums.len()), &flows)),
         ("from", node(|flow| flow.from)),
@@ -108,6 +124,7 @@ pub fn flows_table(names: &Names, sums: &[FlowSum]) -> Table {
         ("repairing_ns", span(|times| times.repairing)),
         ("cwnd_limited_ns", span(|times| times.cwnd_limited)),
         ("rwnd_limited_ns", span(|times| times.rwnd_limited)),
+        ("failure", Data::Tag { codes: failures, texts: &FAILURES }),
     ];
     Table::new("flows", columns.map(|(name, data)| Column::new(name, data)).into())
 }

@@ -69,7 +69,8 @@ pub enum ReplayError {
     /// Replies cannot be put among the probes without times.
     #[error(
         "{0} does not say when its probes left, so replies cannot be told in the order of their \
-         arrival; name the interval between probes, or replay in the order `sequence`"
+         arrival; name the time between probes, as in `--interval 1s`, or replay with \
+         `--order sequence`"
     )]
     Timeless(String),
 }

@@ -105,7 +105,7 @@ impl EstimatorConfig {
     /// ```
     /// use netspurt::rto::EstimatorConfig;
     /// let fixed = EstimatorConfig::named("fixed").unwrap();
-    /// assert_eq!(fixed.settings(), [("rto", "3 s".to_owned()), ("max", "3 s".to_owned())]);
+    /// assert_eq!(fixed.settings(), [("rto", "3s".to_owned()), ("max", "3s".to_owned())]);
     /// ```
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         let mut config = *self;

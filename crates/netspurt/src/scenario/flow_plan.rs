@@ -9,8 +9,8 @@ use crate::wire::{IPV4_HEADER_BYTES, TCP_HEADER_BYTES};
 
 use super::error::Problem;
 use super::flow_spec::{
-    AckWord, ClockTable, ClockWord, DelayedAckTable, EndpointWord, FlowSpec, Profile, RecoveryWord,
-    RtoTable, TcpSpec,
+    AckWord, ClockTable, ClockWord, DelayedAckTable, EndpointWord, Family, FlowSpec, Profile,
+    RecoveryWord, RtoTable, TcpSpec,
 };
 use super::quantity::{Amount, WordOr};
 use super::rfc_switches::{rfc_connection, spell_out};
@@ -113,6 +113,26 @@ fn with_phase(clock: WordOr<ClockWord, ClockTable>) -> WordOr<ClockWord, ClockTa
             WordOr::Table(ClockTable { tick, phase: Some(Duration::from_nanos(phase)) })
         }
         given => given,
+    }
+}
+
+/// A connection as `family` carries it: its packets are no larger, and so carry less.
+pub(super) fn carried(name: &str, tcp: TcpConfig, family: Family) -> Result<TcpConfig, Problem> {
+    let more = family.more_bytes();
+    match tcp {
+        TcpConfig::Rfc(config) => {
+            let mss = config.mss.checked_sub(more).filter(|mss| *mss > 0).ok_or_else(|| {
+                let message = "no room for a header of version 6";
+                problem(name, "packet_size", message.to_owned()).fix("at least `61 B`")
+            })?;
+            let ip_header_bytes = config.ip_header_bytes + more;
+            Ok(TcpConfig::Rfc(RfcConfig { mss, ip_header_bytes, ..config }))
+        }
+        TcpConfig::Ns(_) if family == Family::Ipv6 => {
+            let message = "ns-2's senders count packets, which have no addresses";
+            Err(Problem::at(["flows", name, "family"], message).fix("another profile, or `ipv4`"))
+        }
+        TcpConfig::Ns(_) => Ok(tcp),
     }
 }
 

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::{ByteCount, Duration, SegmentCount};
+use crate::wire::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES};
 
 use super::number::{Number, Whole};
 use super::quantity::{Amount, BothWays, WordOr, above_zero};
@@ -20,15 +21,25 @@ pub struct FlowSpec {
     /// to]`.
     #[serde(default = "model")]
     pub endpoint: BothWays<EndpointWord>,
+    /// The version of IP that carries it.
+    #[serde(default)]
+    pub family: Family,
     /// A named set of TCP switches.
     #[serde(default)]
     pub profile: Profile,
     /// Switches that differ from the profile's.
     #[serde(default)]
     pub tcp: TcpSpec,
+    /// What the application is.
+    #[serde(default, skip_serializing_if = "AppWord::is_bulk")]
+    pub app: AppWord,
     /// How much the application sends.
     #[serde(default = "unlimited")]
     pub send: SendSpec,
+    /// A timer at the host's edge that resends for the kernel's TCP, as text (`"linux:rto_min=50ms"`,
+    /// `"sfr:factor=3"`) or `"off"`: at both ends, or `[from, to]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shim: Option<BothWays<String>>,
     /// When it starts.
     #[serde(default)]
     pub start: Duration,
@@ -51,6 +62,44 @@ pub enum EndpointWord {
     Model,
     /// The running kernel's; only in live runs.
     Kernel,
+}
+
+/// A version of IP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    /// Version 4, with headers of 20 octets.
+    #[default]
+    Ipv4,
+    /// Version 6, with headers of 40.
+    Ipv6,
+}
+
+impl Family {
+    /// Octets of its header beyond version 4's.
+    pub(super) const fn more_bytes(self) -> u16 {
+        match self {
+            Self::Ipv4 => 0,
+            Self::Ipv6 => IPV6_HEADER_BYTES - IPV4_HEADER_BYTES,
+        }
+    }
+}
+
+/// What is at the two ends of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AppWord {
+    /// One transfer, there.
+    #[default]
+    Bulk,
+    /// Programs that `netspurt live exec` runs; whatever they send crosses.
+    Programs,
+}
+
+impl AppWord {
+    fn is_bulk(&self) -> bool {
+        *self == Self::Bulk
+    }
 }
 
 fn model() -> BothWays<EndpointWord> {
@@ -190,6 +239,13 @@ pub struct TcpSpec {
     /// How long who closed first waits for stragglers (RFC 9293 §3.6.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_wait: Option<Duration>,
+    /// How many round trips a tail loss probe waits (RFC 8985 §7.2), in steps of 0.01.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tlp_wait: Option<f64>,
+    /// RACK's reordering window to begin with, as a share of the least round trip (RFC 8985 §6.2
+    /// step 4), in steps of 0.01.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder_window: Option<f64>,
     /// What the probe of a lone segment allows for the peer's delayed ACK (RFC 8985 §7.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_ack_delay: Option<Duration>,

@@ -16,6 +16,7 @@ mod net;
 mod number;
 mod pattern;
 mod plan;
+mod programs;
 mod quantity;
 mod queue_plan;
 mod queue_spec;
@@ -37,9 +38,9 @@ use crate::units::Time;
 pub use axis::{Axis, Label, Point, TAKEN};
 use document::Document;
 pub use error::ScenarioError;
-use flow_spec::{EndpointWord, FlowSpec};
+use flow_spec::{AppWord, EndpointWord, FlowSpec};
 pub use kernel::{KernelProfile, KernelTcp};
-pub use net::{KernelEnd, Network, NetworkEnd};
+pub use net::{KernelEnd, Network, NetworkEnd, ProgramsEnd};
 use plan::Plan;
 pub use run::{Results, Simulation};
 use spec::Spec;
@@ -136,6 +137,13 @@ impl Scenario {
     pub fn kernel_flow(&self) -> Option<&str> {
         let real = |flow: &&FlowSpec| flow.ends().contains(&EndpointWord::Kernel);
         let (name, _) = self.spec.flows.iter().find(|(_, flow)| real(flow))?;
+        Some(name)
+    }
+
+    /// The flow whose ends are programs, if there is one.
+    pub fn programs_flow(&self) -> Option<&str> {
+        let programs = |flow: &&FlowSpec| flow.app == AppWord::Programs;
+        let (name, _) = self.spec.flows.iter().find(|(_, flow)| programs(flow))?;
         Some(name)
     }
 

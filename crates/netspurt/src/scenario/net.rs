@@ -5,7 +5,9 @@ use crate::event::{Events, Wanted};
 use crate::ip::Reassembling;
 use crate::link::{Link, LinkConfig};
 use crate::record::{Judge, Names};
+use crate::rto::EstimatorConfig;
 use crate::segment::Segment;
+use crate::shim::ShimConfig;
 use crate::sim::{Advance, Graph, Routes, World, WorldConfig};
 use crate::tcp::{Connection, TcpConfig};
 use crate::units::{Duration, Time};
@@ -165,7 +167,9 @@ fn with<E, W>(
 fn ends(i: u32, flow: PlannedFlow) -> [(Program, u32); 2] {
     let [source, sink] = match flow.traffic {
         Traffic::Tcp { tcp, task } => tcp_ends(i, &tcp, task),
-        Traffic::Real { .. } => panic!("a flow of the kernel's is no simulation"),
+        Traffic::Real { .. } | Traffic::Programs { .. } => {
+            panic!("a flow of the kernel's is no simulation")
+        }
         Traffic::Volleys { plan, processing } => [
             Program::Volleys(Volleys::new(2 * i, plan)),
             Program::Echo(Echo::new(2 * i + 1, processing)),
@@ -182,8 +186,13 @@ fn tcp_ends(i: u32, tcp: &TcpConfig, task: Bulk) -> [Program; 2] {
 /// Both ends of the flow numbered `i` of a live run, and their nodes.
 fn live_ends(i: u32, flow: PlannedFlow) -> [(NetworkEnd, u32); 2] {
     let nodes = [flow.from, flow.to];
-    let Traffic::Real { ends, task } = flow.traffic else {
-        return ends(i, flow).map(|(program, at)| (NetworkEnd::Model(program), at));
+    let (ends, shims, task) = match flow.traffic {
+        Traffic::Real { ends, shims, task } => (ends, shims, task),
+        Traffic::Programs { tcp, shims } => {
+            let end = |side: usize| NetworkEnd::Programs(ProgramsEnd { tcp, shim: shims[side] });
+            return [(end(0), nodes[0]), (end(1), nodes[1])];
+        }
+        _ => return ends(i, flow).map(|(program, at)| (NetworkEnd::Model(program), at)),
     };
     let end = |side: u32| {
         let task = (side == 0).then_some(task);
@@ -192,7 +201,9 @@ fn live_ends(i: u32, flow: PlannedFlow) -> [(NetworkEnd, u32); 2] {
                 let connection = Connection::new(2 * i + side, &tcp);
                 NetworkEnd::Model(Program::Tcp(Endpoint::new(connection, task)))
             }
-            PlannedEnd::Kernel(tcp) => NetworkEnd::Kernel(KernelEnd { tcp, task }),
+            PlannedEnd::Kernel(tcp) => {
+                NetworkEnd::Kernel(KernelEnd { tcp, shim: shims[side as usize], task })
+            }
         }
     };
     [(end(0), nodes[0]), (end(1), nodes[1])]
@@ -205,6 +216,18 @@ pub enum NetworkEnd {
     Model(Program),
     /// A socket of the kernel's.
     Kernel(KernelEnd),
+    /// A connection of programs', or what they send beside connections.
+    Programs(ProgramsEnd),
+}
+
+/// One end of what programs at two hosts of the kernel's send each other: the first pair of such
+/// ends is for whatever is no connection of its own, each other pair for one connection.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgramsEnd {
+    /// What is asked of the host's TCP.
+    pub tcp: KernelTcp,
+    /// The timer at the host's edge.
+    pub shim: Option<ShimConfig>,
 }
 
 /// A socket of the kernel's, and what it is for.
@@ -212,6 +235,8 @@ pub enum NetworkEnd {
 pub struct KernelEnd {
     /// What is asked of its TCP.
     pub tcp: KernelTcp,
+    /// The timer at its host's edge.
+    pub shim: Option<ShimConfig>,
     /// What its application sends; without, it listens and reads.
     pub task: Option<Bulk>,
 }
@@ -238,6 +263,8 @@ pub struct Network {
     pub wanted: Wanted,
     /// Whether captures are written.
     pub capture: bool,
+    /// Timers beside those of the senders.
+    pub shadows: Vec<EstimatorConfig>,
     /// When the run ends.
     pub stop: Time,
 }
@@ -255,6 +282,7 @@ impl Network {
             spied: plan.spied,
             wanted: plan.wanted,
             capture: plan.capture && plan.wanted.seen,
+            shadows: plan.shadows,
             stop,
         }
     }

@@ -6,19 +6,22 @@ use crate::app::{Bulk, VolleyPlan};
 use crate::event::Wanted;
 use crate::link::LinkConfig;
 use crate::record::{self, FlowName, Names};
+use crate::rto::EstimatorConfig;
+use crate::shim::ShimConfig;
 use crate::sim::{Graph, RouteError, Routes};
 use crate::tcp::TcpConfig;
 use crate::units::Duration;
 
 use super::error::Problem;
-use super::flow_plan::{HEADER_BYTES, connection, transfer};
-use super::flow_spec::{EndpointWord, FlowSpec, Profile};
-use super::kernel::{KernelTcp, kernel_tcp};
+use super::flow_plan::{HEADER_BYTES, carried, connection, transfer};
+use super::flow_spec::{AppWord, EndpointWord, Family, FlowSpec, Profile};
+use super::kernel::{KernelTcp, kernel_tcp, shims};
 use super::link_plan::{LinkName, WAYS, both_ways};
 use super::link_spec::LinkSpec;
 use super::names;
 use super::number::Whole;
-use super::spec::{DumbbellSpec, PathSpec, RouteSpec, Spec, TableName};
+use super::rfc_switches::contradiction;
+use super::spec::{DumbbellSpec, PathSpec, RecordSpec, RouteSpec, Spec, TableName};
 use super::tree::entry;
 use super::volleys_plan::volleys;
 use crate::place::did_you_mean;
@@ -42,7 +45,13 @@ pub(super) enum Traffic {
     /// At least one of the ends is the kernel's.
     Real {
         ends: [PlannedEnd; 2],
+        shims: [Option<ShimConfig>; 2],
         task: Bulk,
+    },
+    /// Programs, at two ends of the kernel's.
+    Programs {
+        tcp: KernelTcp,
+        shims: [Option<ShimConfig>; 2],
     },
     Volleys {
         plan: VolleyPlan,
@@ -72,6 +81,8 @@ pub(super) struct PlannedFlow {
     pub(super) name: String,
     pub(super) from: u32,
     pub(super) to: u32,
+    /// Whether IPv6 carries it.
+    pub(super) ipv6: bool,
     pub(super) traffic: Traffic,
 }
 
@@ -81,6 +92,7 @@ impl PlannedFlow {
         match &self.traffic {
             Traffic::Tcp { tcp, .. } => tcp.smss(),
             Traffic::Real { ends: [source, _], .. } => source.smss(),
+            Traffic::Programs { tcp, .. } => tcp.smss(),
             Traffic::Volleys { .. } => 1,
         }
     }
@@ -100,6 +112,8 @@ pub(super) struct Plan {
     pub(super) spied: Vec<u32>,
     pub(super) wanted: Wanted,
     pub(super) capture: bool,
+    /// Timers beside those of the senders.
+    pub(super) shadows: Vec<EstimatorConfig>,
 }
 
 /// A link and where it stands in the file.
@@ -140,6 +154,7 @@ impl Plan {
         let net = Net { nodes: &nodes, graph: &graph, routes: &routes, links: &links };
         let mut flows = plan_flows(spec, &net)?;
         plan_volleys(spec, &net, &mut flows)?;
+        plan_programs(spec, &net, &mut flows)?;
         if spec.reassembly.timer.is_zero() {
             let message = "no time to wait for the rest of a datagram";
             return Err(Problem::at(["reassembly", "timer"], message).fix("above zero"));
@@ -157,6 +172,7 @@ impl Plan {
             reassembly: spec.reassembly.timer,
             spied: spied.into_iter().collect(),
             wanted: wanted(&spec.record.tables),
+            shadows: shadows(&spec.record)?,
             capture: spec.record.capture,
             nodes: nodes.into_iter().collect(),
         })
@@ -172,6 +188,7 @@ impl Plan {
             to: flow.to,
             smss: flow.smss(),
             volleys: matches!(flow.traffic, Traffic::Volleys { .. }),
+            ipv6: flow.ipv6,
         });
         let links = (0..).zip(&self.links).map(|(i, link)| {
             let (from, to) = self.graph.ends(i);
@@ -179,6 +196,22 @@ impl Plan {
         });
         Names { nodes: self.nodes.clone(), links: links.collect(), flows: flows.collect() }
     }
+}
+
+/// The timers beside those of the senders.
+fn shadows(record: &RecordSpec) -> Result<Vec<EstimatorConfig>, Problem> {
+    let lacks = |name: &TableName| !record.tables.contains(name);
+    if !record.shadows.is_empty() && [TableName::Rtt, TableName::Rto].iter().any(lacks) {
+        let message = "timers in the shadow of others need the tables `rtt` and `rto`";
+        return Err(Problem::at(["record", "tables"], message).fix("add them to `tables`"));
+    }
+    let parse = |(n, text): (usize, &String)| {
+        EstimatorConfig::parse(text).map_err(|slip| {
+            let problem = Problem::at(["record", "shadows", &entry(n)], slip.message);
+            problem.fix(slip.fix)
+        })
+    };
+    record.shadows.iter().enumerate().map(parse).collect()
 }
 
 fn wanted(tables: &[TableName]) -> Wanted {
@@ -382,7 +415,7 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
     }
     let mut flows = Vec::new();
     let mut checked: IndexSet<(u32, u32, u16)> = IndexSet::new();
-    for (name, flow) in &spec.flows {
+    for (name, flow) in spec.flows.iter().filter(|(_, flow)| flow.app == AppWord::Bulk) {
         let words = flow.ends();
         let ends = [planned_end(name, flow, words[0])?, planned_end(name, flow, words[1])?];
         for i in 0..flow.count.small() {
@@ -390,19 +423,24 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
             let (from, to) = (place("from", &flow.source(i))?, place("to", &flow.sink(i))?);
             let sizes = match &ends[0] {
                 PlannedEnd::Model(tcp) => [tcp.packet_bytes(), tcp.header_bytes()],
-                PlannedEnd::Kernel(tcp) => [tcp.packet_bytes, HEADER_BYTES],
+                PlannedEnd::Kernel(tcp) => [tcp.packet_bytes, tcp.header_bytes],
             };
             if checked.insert((from, to, sizes[0])) {
                 net.check(["flows", name], (from, to), sizes)?;
             }
+            if flow.family == Family::Ipv6 {
+                net.check_uncut(name, (from, to), sizes[0])?;
+            }
             let task = transfer(name, flow, ends[0].smss(), i, spec.stop)?;
+            let shims = shims(name, flow)?;
             flows.push(PlannedFlow {
                 name: if flow.count == Whole(1) { name.clone() } else { format!("{name}.{i}") },
                 from,
                 to,
+                ipv6: flow.family == Family::Ipv6,
                 traffic: match ends {
                     [PlannedEnd::Model(tcp), PlannedEnd::Model(_)] => Traffic::Tcp { tcp, task },
-                    ends => Traffic::Real { ends, task },
+                    ends => Traffic::Real { ends, shims, task },
                 },
             });
         }
@@ -410,16 +448,69 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
     Ok(flows)
 }
 
+/// The flow of programs, if there is one: behind all others, as often as there may be connections.
+fn plan_programs(spec: &Spec, net: &Net<'_>, flows: &mut Vec<PlannedFlow>) -> Result<(), Problem> {
+    let mut all = spec.flows.iter().filter(|(_, flow)| flow.app == AppWord::Programs);
+    let Some((name, flow)) = all.next() else { return Ok(()) };
+    let slip = |key: &str, message: &str| Problem::at(["flows", name, key], message);
+    if let Some((second, _)) = all.next() {
+        let problem = Problem::at(["flows", second, "app"], "two flows of programs");
+        return Err(problem.also(["flows", name, "app"]).fix("one pair of hosts runs programs"));
+    }
+    if flow.ends() != [EndpointWord::Kernel; 2] {
+        return Err(slip("endpoint", "programs run at ends of the kernel's")
+            .also(["flows", name, "app"])
+            .fix("`endpoint = \"kernel\"`"));
+    }
+    if flow.count != Whole(1) {
+        return Err(slip("count", "one pair of hosts runs programs").fix("leave `count` out"));
+    }
+    let place = |key: &str, host: &str| node(net.nodes, host, &["flows", name, key]);
+    let (from, to) = (place("from", &flow.from)?, place("to", &flow.to)?);
+    if flow.family == Family::Ipv6 {
+        let problem = slip("family", "hosts of programs have addresses of version 4");
+        return Err(problem.also(["flows", name, "app"]).fix("leave `family` out"));
+    }
+    let tcp = kernel_tcp(name, flow.profile, &flow.tcp, Family::Ipv4, true)?;
+    net.check(["flows", name], (from, to), [tcp.packet_bytes, HEADER_BYTES])?;
+    let shims = shims(name, flow)?;
+    let called = |i: u32| if i == 0 { name.clone() } else { format!("{name}.{i}") };
+    flows.extend((0..=CONNECTIONS).map(|i| {
+        let traffic = Traffic::Programs { tcp, shims };
+        PlannedFlow { name: called(i), from, to, ipv6: false, traffic }
+    }));
+    Ok(())
+}
+
+/// Connections of programs that have a flow of their own in a run's tables.
+const CONNECTIONS: u32 = 2000;
+
+/// The nodes of `spec`, and those that one link leads to, in the order of the file.
+pub(super) fn nodes_and_leaves(spec: &Spec) -> Result<[Vec<String>; 2], Problem> {
+    let drawn = draw(spec)?;
+    let ends = || drawn.iter().flat_map(|link| &link.between);
+    let nodes: Vec<String> = ends().cloned().collect::<IndexSet<_>>().into_iter().collect();
+    let alone = |node: &&String| ends().filter(|other| other == node).count() == 1;
+    let leaves = nodes.iter().filter(alone).cloned().collect();
+    Ok([nodes, leaves])
+}
+
 fn planned_end(name: &str, flow: &FlowSpec, word: EndpointWord) -> Result<PlannedEnd, Problem> {
     if word == EndpointWord::Kernel {
         let alone = flow.ends() == [EndpointWord::Kernel; 2];
-        return kernel_tcp(name, flow.profile, &flow.tcp, alone).map(PlannedEnd::Kernel);
+        let tcp = kernel_tcp(name, flow.profile, &flow.tcp, flow.family, alone)?;
+        return Ok(PlannedEnd::Kernel(tcp));
     }
     if flow.profile == Profile::LinuxDefault {
         let problem = Problem::at(["flows", name, "profile"], "`linux-default` is the kernel's");
         return Err(problem.fix("`linux-6`, or `endpoint = \"kernel\"` in a live run"));
     }
-    connection(name, flow.profile, &flow.tcp).map(PlannedEnd::Model)
+    let tcp = connection(name, flow.profile, &flow.tcp)?;
+    let wrong = match &tcp {
+        TcpConfig::Rfc(config) => contradiction(name, config),
+        TcpConfig::Ns(_) => None,
+    };
+    wrong.map_or_else(|| carried(name, tcp, flow.family).map(PlannedEnd::Model), Err)
 }
 
 fn plan_volleys(spec: &Spec, net: &Net<'_>, flows: &mut Vec<PlannedFlow>) -> Result<(), Problem> {
@@ -435,7 +526,7 @@ fn plan_volleys(spec: &Spec, net: &Net<'_>, flows: &mut Vec<PlannedFlow>) -> Res
             net.check(["volleys", name], (from, to), [*size; 2])?;
         }
         let traffic = Traffic::Volleys { plan, processing: table.processing };
-        flows.push(PlannedFlow { name: name.clone(), from, to, traffic });
+        flows.push(PlannedFlow { name: name.clone(), from, to, ipv6: false, traffic });
     }
     Ok(())
 }
@@ -462,6 +553,23 @@ impl Net<'_> {
         if (there + back).is_zero() {
             let message = "the way there and back takes no time, so the run would never end";
             return Err(Problem::at([section, name], message).fix("give a link a rate or a delay"));
+        }
+        Ok(())
+    }
+
+    /// Whether no link would cut packets of `size` octets on their way there or back, which nobody
+    /// does with those of IPv6.
+    fn check_uncut(&self, name: &str, (a, b): (u32, u32), size: u16) -> Result<(), Problem> {
+        for (from, to) in [(a, b), (b, a)] {
+            let links = self.routes.path(self.graph, from, to).unwrap_or_default();
+            for link in links {
+                let PlannedLink { config, name: cuts, .. } = &self.links[link as usize];
+                if config.cuts(size.into()) {
+                    let message = format!("link `{cuts}` cuts packets, but none of IPv6");
+                    let place = Problem::at(["flows", name, "family"], message);
+                    return Err(place.fix("`too_big = \"drop\"` on the link, or a smaller packet"));
+                }
+            }
         }
         Ok(())
     }

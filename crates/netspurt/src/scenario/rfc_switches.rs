@@ -11,6 +11,7 @@ use crate::tcp::{
     DelayedAck, Recovery, Restart, RfcConfig, Sampling, SfrConfig, SfrResponse, TcpConfig, Undo,
 };
 use crate::units::{ByteCount, Duration, SegmentCount};
+use crate::wire::TIMESTAMPS_BYTES;
 
 use super::error::Problem;
 use super::flow_plan::{HEADER_BYTES, clock, packet_bytes, problem};
@@ -67,6 +68,8 @@ pub(super) fn spell_out(config: &RfcConfig) -> TcpSpec {
         retries: Some(config.retries),
         syn_retries: Some(config.syn_retries),
         time_wait: Some(config.time_wait),
+        tlp_wait: Some(f64::from(config.tlp_wait_percent) / 100.0),
+        reorder_window: Some(f64::from(config.reorder_window_percent) / 100.0),
         max_ack_delay: Some(config.max_ack_delay),
         receive_window: None,
         bugfix: None,
@@ -243,7 +246,46 @@ pub(super) fn rfc_connection(
     congestion(name, tcp, &mut config)?;
     options(tcp, &mut config);
     timers(name, tcp, &mut config)?;
+    leaves_a_payload(name, &config)?;
     Ok(TcpConfig::Rfc(config))
+}
+
+/// Switches of flow `name` that cannot do together what they say.
+pub(super) fn contradiction(name: &str, config: &RfcConfig) -> Option<Problem> {
+    if config.recovery.needs_sack() && !config.sack {
+        let word = match config.recovery {
+            Recovery::Rack => "rack",
+            Recovery::Fack => "fack",
+            _ => "sack",
+        };
+        let message = format!("`recovery = \"{word}\"` goes by SACK, which is off");
+        let fix = "`recovery = \"newreno\"`, or leave `sack` on";
+        return Some(problem(name, "sack", message).also(["flows", name, "tcp"]).fix(fix));
+    }
+    if config.sampling == Sampling::Timestamps && !config.timestamps {
+        let message = "round trips are to be told by time stamps, which are off";
+        let fix = "`timestamps = true`, or `sampling = \"each-ack\"`";
+        return Some(problem(name, "rto", message).fix(fix));
+    }
+    match config.acks {
+        DelayedAck::Adaptive { min, max } if max < min => {
+            let message = "`at_most` is less than `delayed`, the least wait";
+            Some(problem(name, "acks", message).fix(format!("from `{min}`")))
+        }
+        _ => None,
+    }
+}
+
+/// A packet takes an octet of payload behind the time stamps.
+fn leaves_a_payload(name: &str, config: &RfcConfig) -> Result<(), Problem> {
+    if config.timestamps && config.mss <= TIMESTAMPS_BYTES {
+        let (size, least) = (config.mss + HEADER_BYTES, HEADER_BYTES + TIMESTAMPS_BYTES + 1);
+        let message = format!("a packet of {size} B has no room for time stamps and a payload");
+        return Err(problem(name, "packet_size", message)
+            .also(["flows", name, "tcp", "timestamps"])
+            .fix(format!("{least} B at least, or `timestamps = false`")));
+    }
+    Ok(())
 }
 
 fn windows(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Problem> {
@@ -332,6 +374,12 @@ fn repairs(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Prob
         }
         config.dup_thresh = thresh;
     }
+    if let Some(wait) = tcp.tlp_wait {
+        config.tlp_wait_percent = percent(name, "tlp_wait", wait, 1)?;
+    }
+    if let Some(window) = tcp.reorder_window {
+        config.reorder_window_percent = percent(name, "reorder_window", window, 0)?;
+    }
     set(&mut config.limited_transmit, tcp.limited_transmit);
     set(&mut config.early_retransmit, tcp.early_retransmit);
     set(&mut config.prr, tcp.prr);
@@ -352,6 +400,21 @@ fn repairs(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Prob
         Some(WordOr::Table(table)) => config.sfr = Some(sfr(name, table)?),
     }
     Ok(())
+}
+
+/// A share in hundredths, `least` of them at least.
+fn percent(name: &str, key: &str, share: f64, least: u32) -> Result<u32, Problem> {
+    let hundredths = share * 100.0;
+    let whole = hundredths.round();
+    let fits = (f64::from(least)..=10_000.0).contains(&whole);
+    if !fits || (hundredths - whole).abs() > 1e-9 * whole.max(1.0) {
+        let least = f64::from(least) / 100.0;
+        return Err(problem(name, key, format!("{share} is out of range, or has too many digits"))
+            .fix(format!("from {least} to 100 in steps of 0.01")));
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within range")]
+    let whole = whole as u32;
+    Ok(whole)
 }
 
 fn sfr(name: &str, table: &SfrTable) -> Result<SfrConfig, Problem> {

@@ -4,8 +4,9 @@ use crate::app::Volleys;
 use crate::event::Wanted;
 use crate::record::{
     CaptureError, FlowSum, Names, Recorder, SeenTables, Table, VolleySum, digest, flows_table,
-    links_table, resends_table, volleys_table, write_capture,
+    links_table, resends_table, shadows_table, volleys_table, write_capture,
 };
+use crate::rto::EstimatorConfig;
 use crate::sim::Advance;
 use crate::units::{Duration, Time};
 
@@ -31,6 +32,7 @@ pub struct Simulation {
     capture: bool,
     spied: Vec<u32>,
     wanted: Wanted,
+    shadows: Vec<EstimatorConfig>,
 }
 
 /// The tables of a run that has ended.
@@ -51,6 +53,7 @@ impl Simulation {
             capture: plan.capture && plan.wanted.seen,
             spied: plan.spied.clone(),
             wanted: plan.wanted,
+            shadows: plan.shadows.clone(),
             world: Net::new(plan),
         }
     }
@@ -134,6 +137,9 @@ impl Simulation {
             tables.push(volleys_table(&names, &volleys));
         }
         tables.extend(self.recorder.finish_wanted(&needless, self.wanted));
+        if !self.shadows.is_empty() {
+            tables.push(shadows_table(&tables, &self.shadows));
+        }
         let captured = if self.capture { self.spied } else { Vec::new() };
         Results { tables, names, captured, stop: self.stop }
     }

@@ -138,6 +138,9 @@ pub struct RecordSpec {
     /// Whether to write a pcapng file for each spied node.
     #[serde(default = "yes")]
     pub capture: bool,
+    /// Timers that are told each sample of `rtt`, and have no say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shadows: Vec<String>,
 }
 
 fn yes() -> bool {
@@ -146,7 +149,7 @@ fn yes() -> bool {
 
 impl Default for RecordSpec {
     fn default() -> Self {
-        Self { spy: None, tables: TableName::all(), capture: true }
+        Self { spy: None, tables: TableName::all(), capture: true, shadows: Vec::new() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use sha2::{Digest, Sha256};
 use toml::{Table, Value};
 
@@ -10,6 +10,7 @@ use super::Scenario;
 use super::axis::{Axis, Label, Point, path_keys};
 use super::document::Document;
 use super::error::{Problem, ScenarioError};
+use super::flow_spec::EndpointWord;
 use super::number::Whole;
 use super::plan::Plan;
 use super::run::Simulation;
@@ -78,6 +79,7 @@ impl Combination {
         spec.sweep = None;
         spec.seed = Whole(0);
         spec.record.tables.clear();
+        spec.record.shadows.clear();
         spec.record.capture = false;
         let text = toml::to_string(&spec).unwrap_or_default();
         Self { fingerprint: short_hash(&[text.as_bytes()]), spec }
@@ -89,6 +91,9 @@ impl Combination {
     /// When the combination does not hold together.
     pub fn simulate(&mut self, seed: u64) -> Result<Simulation, ScenarioError> {
         self.spec.seed = Whole(seed);
+        if let Some(problem) = not_simulated(&self.spec) {
+            return Err(Document::new("", "").blame(&problem));
+        }
         let plan = Plan::new(&self.spec);
         let plan = plan.map_err(|problem| Document::new("", "").blame(&problem))?;
         Ok(Simulation::new(plan, self.spec.stop))
@@ -107,6 +112,12 @@ impl Sweep {
         let axes = sweep.over.iter().map(|(name, axis)| Axis::new(name, axis));
         let axes: Vec<Axis> = axes.collect::<Result<_, _>>().map_err(blamed)?;
         too_many(&axes, sweep).map_err(blamed)?;
+        overwritten(&axes).map_err(blamed)?;
+        let settings = || axes.iter().flat_map(|axis| &axis.points).flat_map(|p| &p.settings);
+        let varied = settings().any(|s| path_keys(s).last().is_some_and(|key| key == "endpoint"));
+        if let Some(problem) = not_simulated(spec).filter(|_| !varied) {
+            return Err(blamed(problem));
+        }
         let single = document.clone().without_sweep();
         let base = single.table()?;
         let made = Self {
@@ -197,20 +208,16 @@ impl Sweep {
         }
     }
 
-    /// A case's seed. It comes from what the case is called, so neither order nor threads change
-    /// it: from its place among the runs of its combination, and, where runs are not paired, from
-    /// its labels.
+    /// A case's seed. It comes from what the case is, so neither order nor threads change it: from
+    /// its place among the runs of its combination, and, where runs are not paired, from the
+    /// values that are set, whatever they are called (of listed scenarios: from their labels).
     pub fn seed(&self, case: u64) -> u64 {
         let combination = case / self.seeds;
-        let (base, mut key) = match &self.source {
-            Source::Grid { seed, .. } => (*seed, String::new()),
-            Source::Listed(cases) => (cases[at(combination)].1.seed(), String::new()),
+        let base = match &self.source {
+            Source::Grid { seed, .. } => *seed,
+            Source::Listed(cases) => cases[at(combination)].1.seed(),
         };
-        if !self.paired {
-            for (name, label) in self.names.iter().zip(self.labels(combination)) {
-                let _ = write!(key, "{}:{name}={label}\0", name.len());
-            }
-        }
+        let mut key = if self.paired { String::new() } else { self.key(combination) };
         let _ = write!(key, "{}", case % self.seeds + 1);
         let hash = Sha256::new()
             .chain_update(DERIVATION)
@@ -220,6 +227,26 @@ impl Sweep {
         let mut first = [0; 8];
         first.copy_from_slice(&hash[..8]);
         u64::from_le_bytes(first) >> 1
+    }
+
+    /// What tells a combination from others, in an order that is nobody's choice.
+    fn key(&self, combination: u64) -> String {
+        let mut parts: Vec<(String, String)> = match &self.source {
+            Source::Grid { axes, .. } => points(axes, combination)
+                .iter()
+                .flat_map(|point| &point.settings)
+                .map(|setting| (path_keys(setting).join("\0"), setting.value.to_string()))
+                .collect(),
+            Source::Listed(cases) => {
+                let labels = cases[at(combination)].0.iter().map(ToString::to_string);
+                self.names.iter().cloned().zip(labels).collect()
+            }
+        };
+        parts.sort_unstable();
+        parts.iter().fold(String::new(), |mut key, (name, value)| {
+            let _ = write!(key, "{}:{name}={}:{value}\0", name.len(), value.len());
+            key
+        })
     }
 
     /// The combination numbered so, read once for all its seeds.
@@ -267,13 +294,17 @@ impl Sweep {
             Source::Grid { base, seed, axes, .. } => {
                 let _ = write!(told, "{seed}\0{base}\0");
                 for axis in axes {
-                    let _ = write!(told, "{}\0", axis.name);
-                    for setting in axis.points.iter().flat_map(|point| &point.settings) {
-                        let _ = write!(told, "{}={}\0", setting.path, setting.value);
+                    let _ = write!(told, "{} {:?}\0", axis.points.len(), axis.name);
+                    for Point { label, settings, .. } in &axis.points {
+                        let _ = write!(told, "{label:?} {}\0", settings.len());
+                        for setting in settings {
+                            let _ = write!(told, "{:?}={}\0", setting.path, setting.value);
+                        }
                     }
                 }
             }
             Source::Listed(cases) => {
+                let _ = write!(told, "{:?}\0", self.names);
                 for (labels, scenario) in cases {
                     let _ = write!(told, "{labels:?}\0{}\0", scenario.resolved());
                 }
@@ -296,6 +327,16 @@ impl Sweep {
     }
 }
 
+/// What keeps the scenario from being a case: the kernel takes its own time.
+fn not_simulated(spec: &Spec) -> Option<Problem> {
+    let real = spec.flows.iter().find(|(_, flow)| flow.ends().contains(&EndpointWord::Kernel));
+    let (name, _) = real?;
+    Some(Problem::at(["flows", name, "endpoint"], KERNEL).fix(LIVE))
+}
+
+const KERNEL: &str = "a sweep runs in virtual time, which the kernel does not keep";
+const LIVE: &str = "`endpoint = \"model\"`, or `netspurt live run` for each case";
+
 /// The most values of an axis that are tried before a sweep begins.
 const CHECKED: usize = 1000;
 
@@ -312,6 +353,27 @@ fn too_many(axes: &[Axis], sweep: &SweepSpec) -> Result<(), Problem> {
     Err(Problem::at(["sweep"], message).fix("fewer values or fewer seeds"))
 }
 
+/// What one axis sets and a later one sets again, so that the first varied nothing.
+fn overwritten(axes: &[Axis]) -> Result<(), Problem> {
+    let mut before: IndexMap<Vec<String>, &str> = IndexMap::new();
+    for axis in axes {
+        let settings = || axis.points.iter().flat_map(|point| &point.settings);
+        let mut tried = IndexSet::new();
+        for setting in settings().filter(|setting| tried.insert(&setting.path)) {
+            let keys = path_keys(setting);
+            let Some((_, first)) = before.iter().find(|(other, _)| other.starts_with(&keys)) else {
+                continue;
+            };
+            let message = format!("`{first}` varies `{}` already", setting.path);
+            let mut problem = Problem::at([], message);
+            problem.path.clone_from(&setting.place);
+            return Err(problem.fix("another path; or `sets`, where values go together"));
+        }
+        before.extend(settings().map(|setting| (path_keys(setting), &*axis.name)));
+    }
+    Ok(())
+}
+
 /// What is wrong with a point by itself: a path that leads nowhere, a value that is none there.
 fn try_point(document: &Document, point: &Point) -> Result<(), Problem> {
     for setting in &point.settings {
@@ -325,6 +387,10 @@ fn try_point(document: &Document, point: &Point) -> Result<(), Problem> {
         if let Some(first) = keys.first().filter(|first| own.contains(&first.as_str())) {
             let message = format!("a sweep does not vary `{first}`");
             return Err(at(message, &setting.place).fix("`seeds` draws seeds; all else is fixed"));
+        }
+        let kernel = setting.value.to_string().contains("\"kernel\"");
+        if kernel && keys.last().is_some_and(|key| key == "endpoint") {
+            return Err(at(KERNEL.to_owned(), &point.place).fix(LIVE));
         }
         let alone = document.clone().with(&setting.path, &setting.value.to_string());
         let Err((path, slip)) = alone.try_out() else { continue };

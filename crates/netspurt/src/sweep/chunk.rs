@@ -84,17 +84,18 @@ pub fn run_chunk(
     let began = clock();
     let mut rows = Vec::new();
     let mut current: Option<(u64, Result<Combination, ScenarioError>)> = None;
+    let watch = Watch { clock, cancelled };
     for case in chunk.first..(chunk.first + chunk.count).min(sweep.cases()) {
-        if cancelled.load(Ordering::Relaxed) {
-            return None;
-        }
         let number = case / sweep.seeds();
         let made = match current.take() {
             Some((made, combination)) if made == number => combination,
             _ => sweep.combination(number),
         };
         let (_, combination) = current.insert((number, made));
-        rows.push(run_case(sweep, case, combination, clock));
+        rows.push(run_case(sweep, case, combination, watch));
+        if watch.cancelled() {
+            return None;
+        }
     }
     let table = table(sweep, &rows);
     let busy = clock() - began;
@@ -102,11 +103,24 @@ pub fn run_chunk(
     Some(Done { chunk, bytes, counts: count(&rows), busy })
 }
 
+/// What a case is looked after with on its way.
+#[derive(Clone, Copy)]
+struct Watch<'a> {
+    clock: &'a Clock,
+    cancelled: &'a AtomicBool,
+}
+
+impl Watch<'_> {
+    fn cancelled(self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
 fn run_case(
     sweep: &Sweep,
     case: u64,
     combination: &mut Result<Combination, ScenarioError>,
-    clock: &Clock,
+    watch: Watch<'_>,
 ) -> Row {
     let seed = sweep.seed(case);
     let mut row = Row {
@@ -121,7 +135,7 @@ fn run_case(
         Ok(combination) => {
             row.fingerprint.clone_from(&combination.fingerprint);
             // A slip of ours in one case should not cost the others.
-            let ran = catch_unwind(AssertUnwindSafe(|| simulate(sweep, combination, seed, clock)));
+            let ran = catch_unwind(AssertUnwindSafe(|| simulate(sweep, combination, seed, watch)));
             ran.unwrap_or_else(|panic| End::Error(format!("netspurt failed: {}", words(&*panic))))
         }
     };
@@ -129,12 +143,12 @@ fn run_case(
 }
 
 /// Runs a combination with a seed, within the sweep's budget.
-fn simulate(sweep: &Sweep, combination: &mut Combination, seed: u64, clock: &Clock) -> End {
+fn simulate(sweep: &Sweep, combination: &mut Combination, seed: u64, watch: Watch<'_>) -> End {
     let mut run = match combination.simulate(seed) {
         Ok(run) => run,
         Err(error) => return End::Error(in_a_line(&error)),
     };
-    match within(&mut run, sweep, clock) {
+    match within(&mut run, sweep, watch) {
         Some(why) => End::Cut(why),
         None => {
             let events = run.served();
@@ -143,8 +157,9 @@ fn simulate(sweep: &Sweep, combination: &mut Combination, seed: u64, clock: &Clo
     }
 }
 
-/// Runs to the end; or says which budget was spent on the way.
-fn within(run: &mut Simulation, sweep: &Sweep, clock: &Clock) -> Option<String> {
+/// Runs to the end; or says which budget was spent on the way, or that nobody wants it any more.
+fn within(run: &mut Simulation, sweep: &Sweep, watch: Watch<'_>) -> Option<String> {
+    let clock = watch.clock;
     let budget = sweep.budget();
     let most = budget.events.unwrap_or(u64::MAX);
     let deadline = budget.time.map(|time| clock() + time);
@@ -153,6 +168,9 @@ fn within(run: &mut Simulation, sweep: &Sweep, clock: &Clock) -> Option<String> 
     while !run.advance_within(stop, most.saturating_add(1) - run.served()) {
         if run.served() > most {
             return Some(format!("more than {most} events"));
+        }
+        if watch.cancelled() {
+            return Some("cancelled".to_owned());
         }
         if let (Some(deadline), Some(time)) = (deadline, budget.time)
             && clock() > deadline

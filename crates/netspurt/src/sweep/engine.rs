@@ -83,7 +83,7 @@ impl Engine {
         done
     }
 
-    /// Ends every chunk at its next case; none of them is handed out any more.
+    /// Ends every chunk within moments; none of them is handed out any more.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }

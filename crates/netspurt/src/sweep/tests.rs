@@ -108,6 +108,26 @@ fn paired_cases_share_their_seeds_and_others_do_not() {
 }
 
 #[test]
+fn seeds_of_their_own_follow_the_values_and_not_the_order_or_names_of_axes() {
+    let window = "window = { path = \"flows.x.tcp.initial_window\", values = [\"1 segment\", \"4 segments\"] }";
+    let rate = "rate = { path = \"links.path.rate\", values = [\"1 Mbit/s\", \"4 Mbit/s\"] }";
+    let seeds = |over: [&str; 2]| {
+        let (head, _) = LOSSY.split_once("[sweep]").unwrap();
+        let text = format!("{head}[sweep]\nseeds = 2\npaired = false\n[sweep.over]\n");
+        let text = format!("{text}{}\n{}\n", over[0], over[1]);
+        let sweep = Scenario::parse("x.toml", &text).unwrap().sweep().unwrap();
+        (0..8).map(|case| sweep.seed(case)).collect::<Vec<_>>()
+    };
+    let own = seeds([window, rate]);
+    let turned = seeds([rate, window]);
+    assert_ne!(own, turned);
+    assert_eq!([own[0], own[2], own[4], own[7]], [turned[0], turned[4], turned[2], turned[7]]);
+    assert_eq!(own, seeds([&window.replacen("window", "start", 1), rate]));
+    let more = rate.replace("\"1 Mbit/s\"", "\"2 Mbit/s\", \"1 Mbit/s\"");
+    assert_eq!(own[..4], seeds([window, &more])[2..6]);
+}
+
+#[test]
 fn more_seeds_keep_the_first_ones() {
     let five = sweep("");
     let text = LOSSY.replace("seeds = 5", "seeds = 9");
@@ -176,6 +196,16 @@ fn a_cancelled_engine_hands_out_nothing() {
     engine.submit(Chunk { first: 0, count: 30 });
     assert!(engine.next(core::time::Duration::from_secs(60)).is_none());
     assert_eq!(engine.underway(), 0);
+}
+
+#[test]
+fn a_case_that_nobody_wants_any_more_ends_on_its_way() {
+    let endless = LOSSY
+        .replace("stop = \"20 s\"", "stop = \"200000000 s\"")
+        .replace("send = \"100 segments\"", "");
+    let sweep = Scenario::parse("x.toml", &endless).unwrap().sweep().unwrap();
+    let cancelled = AtomicBool::new(true);
+    assert!(run_chunk(&sweep, Chunk { first: 0, count: 1 }, &still(), &cancelled).is_none());
 }
 
 #[test]

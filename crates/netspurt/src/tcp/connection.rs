@@ -319,6 +319,10 @@ impl Stage<Segment> for Connection {
             });
         }
         let segment = self.outbox.pop_front()?;
+        if self.outbox.is_empty() {
+            // Starts at its first place again, which is in the cache.
+            self.outbox.clear();
+        }
         Some((self.ready, 0, segment))
     }
 }

@@ -37,6 +37,9 @@ pub struct CubicConfig {
     pub abc_limit_segs: u32,
     /// What may end slow start before a loss (§4.10).
     pub slow_start_exit: SlowStartExit,
+    /// Before any congestion the window opens by a segment for so many acknowledged at least, as
+    /// Linux has it: 20. RFC 9438 has no such rule.
+    pub first_climb_segs: Option<u32>,
 }
 
 impl Default for CubicConfig {
@@ -47,6 +50,7 @@ impl Default for CubicConfig {
             fast_convergence: true,
             abc_limit_segs: 2,
             slow_start_exit: SlowStartExit::default(),
+            first_climb_segs: None,
         }
     }
 }
@@ -62,6 +66,8 @@ struct Stage {
     k: Duration,
     /// The plateau, in octets; `W_max`, or the window at the start if that is larger.
     plateau: u64,
+    /// Whether no congestion told where the plateau is.
+    first: bool,
     /// `W_est`: what Reno's window would be, in octets.
     reno: u64,
     /// What divisions left over for `reno` and for the window.
@@ -109,6 +115,7 @@ impl Cubic {
 
     /// The stage of congestion avoidance that begins with this ACK (§4.2).
     fn begin(&mut self, now: Time, curve: Curve, cwnd: u64) -> Stage {
+        let first = self.memory.w_max.is_none();
         // §4.8, §4.10: without a plateau to return to, the window is the plateau.
         let w_max = *self.memory.w_max.get_or_insert(cwnd);
         self.memory.cwnd_prior.get_or_insert(cwnd);
@@ -117,6 +124,7 @@ impl Cubic {
             told: now,
             k: curve.climb(w_max.saturating_sub(cwnd)),
             plateau: w_max.max(cwnd),
+            first,
             reno: cwnd,
             reno_rest: 0,
             rest: 0,
@@ -139,13 +147,18 @@ impl Cubic {
         };
         stage.elapse_until(ack.now);
         stage.grow_reno(ack, window.cwnd, self.alpha(stage.reno));
-        if stage.window_at(curve, stage.elapsed) < stage.reno {
+        let climb = self.config.first_climb_segs.filter(|_| stage.first);
+        if climb.is_none() && stage.window_at(curve, stage.elapsed) < stage.reno {
             // departs: RFC 9438 §4.3 - the window is not lowered to W_est; the curve aims a round
             // trip ahead and may already be above it.
             window.cwnd = window.cwnd.max(stage.reno);
         } else {
             let ahead = stage.elapsed + ack.srtt.unwrap_or_default();
-            let target = stage.window_at(curve, ahead);
+            let least = climb.map_or(0, |segs| {
+                let cwnd = window.cwnd;
+                stage.reno.max(cwnd + cwnd / u64::from(segs.max(1)))
+            });
+            let target = stage.window_at(curve, ahead).max(least);
             stage.grow(ack, target, window);
         }
         self.memory.stage = Some(stage);

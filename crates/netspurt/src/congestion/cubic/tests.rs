@@ -378,3 +378,28 @@ proptest! {
         }
     }
 }
+
+/// Linux's `bictcp_update`: a segment for twenty, while no loss has told where the plateau is.
+#[test]
+fn before_any_congestion_the_window_may_climb_by_a_segment_for_twenty() {
+    let grown = |first_climb_segs, congested: bool| {
+        let mut cubic = Cubic::new(CubicConfig { first_climb_segs, ..CubicConfig::default() });
+        let mut window = Window { cwnd: 48_000, ssthresh: 48_000 };
+        if congested {
+            cubic.on_congestion(Time::ZERO, Congestion::Loss, 48_000, 1000, &window);
+        }
+        for _ in 0..20 {
+            let ack = AckInfo {
+                smss: 1000,
+                acked_bytes: 1000,
+                window_limited: true,
+                ..AckInfo::default()
+            };
+            cubic.on_ack(&ack, &mut window);
+        }
+        window.cwnd - 48_000
+    };
+    assert!((990..=1000).contains(&grown(Some(20), false)), "{}", grown(Some(20), false));
+    assert!(grown(None, false) < 500);
+    assert_eq!(grown(Some(20), true), grown(None, true));
+}

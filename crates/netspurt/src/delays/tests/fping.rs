@@ -37,3 +37,13 @@ fn stamps_give_the_times_of_sending() {
     assert_eq!(delays.send_times, SendTimes::Recorded);
     assert_eq!(delays.probes[1].sent.as_nanos(), 100_000_000);
 }
+
+#[test]
+fn a_number_that_is_told_was_sent_whatever_became_of_it() {
+    let text = "a : [0], 64 bytes, 1.25 ms (1.25 avg, 0% loss)\na : [1], 64 byt\n\
+                a : [2], send to failed: No buffer space\na : duplicate for [3], 64 bytes, 2 ms\n\
+                a : duplicate for [3], 64 bytes, 3 ms\na : [4], send to failed\n";
+    let reading = reading(text);
+    assert_eq!(counts(&reading.recordings[0]), [5, 2, 3, 0, 1]);
+    assert_eq!(reading.malformed.len(), 1);
+}

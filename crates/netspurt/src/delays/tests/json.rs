@@ -145,3 +145,24 @@ fn what_is_cut_off_or_of_another_tool_is_an_error_that_says_so() {
         assert!(error.contains(says), "{error}");
     }
 }
+
+#[test]
+fn what_atlas_did_not_send_is_no_probe_and_what_makes_no_sense_is_no_loss() {
+    let text = r#"[
+        {"type":"ping","msm_id":1,"prb_id":2,"dst_addr":"a","timestamp":100,"sent":3,"rcvd":2,
+         "result":[{"rtt":20.5},{"colour":"red"},{"rtt":22.25}]},
+        {"type":"ping","msm_id":1,"prb_id":2,"dst_addr":"a","timestamp":340,"sent":0,"rcvd":0,
+         "result":[{"error":"no route"}]}]"#;
+    let reading = reading(text);
+    assert_eq!(counts(&reading.recordings[0])[..3], [2, 2, 0]);
+    assert_eq!(reading.malformed.len(), 1);
+    assert!(reading.malformed[0].why.contains("entry 2"));
+}
+
+#[test]
+fn a_round_trip_of_irtt_whose_loss_is_not_told_is_malformed() {
+    let text = r#"{"round_trips":[{"seqno":0,"lost":"false","delay":{"rtt":7}},{"seqno":1},
+        {"seqno":2,"lost":"maybe"}]}"#;
+    let reading = reading(text);
+    assert_eq!((reading.recordings[0].sent(), reading.malformed.len()), (1, 2));
+}

@@ -4,7 +4,9 @@ mod capture;
 mod fping;
 mod hostile;
 mod json;
+mod pairs;
 mod ping;
+mod probe;
 mod table;
 mod windows;
 

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::{counts, one, reading};
-use crate::delays::{Order, SendTimes, read};
+use crate::delays::{Hints, Order, SendTimes, read, read_as};
+use crate::units::Duration;
 
 const HEADER: &str = "PING a (10.0.0.1) 56(84) bytes of data.\n";
 
@@ -193,4 +194,99 @@ fn a_million_numbers_missing_from_a_short_file_are_an_error_and_not_a_full_memor
     let numbers = (0..400_u64).map(|n| n * 30_000 + 1);
     let error = read("x", format!("{HEADER}{}", replies(numbers)).as_bytes()).unwrap_err();
     assert!(error.message.contains("missing"), "{error}");
+}
+
+#[test]
+fn statistics_whose_words_come_first_are_read_by_their_numbers() {
+    for line in [
+        "已发送 3 个包， 已接收 0 个包, 100% 包丢失",
+        "送信パケット数 3, 受信パケット数 0, 100% パケット損失, 時間 2038ミリ秒",
+    ] {
+        let text =
+            format!("PING a (10.0.0.1) 56(84) 字节的数据。\n\n--- a ping 统计 ---\n{line}\n");
+        let reading = reading(&text);
+        assert_eq!(
+            (counts(&reading.recordings[0])[..3].to_vec(), reading.malformed),
+            (vec![3, 0, 3], vec![])
+        );
+    }
+}
+
+#[test]
+fn a_reply_without_a_delay_that_can_be_read_is_broken_and_not_received() {
+    for broken in ["icmp_seq=2 ttl=1", "icmp_seq=2 ttl=64 time=abc ms"] {
+        let text = format!("{HEADER}{}64 bytes from 10.0.0.1: {broken}\n", replies([1, 3]));
+        let reading = reading(&text);
+        assert_eq!(counts(&reading.recordings[0])[..3], [3, 2, 1]);
+        assert_eq!(reading.malformed.len(), 1, "{broken}");
+    }
+}
+
+#[test]
+fn stamps_of_other_tools_before_a_line_change_nothing() {
+    for stamp in ["2024-01-01 10:00:00", "1700000000", "Nov 21 12:04:07"] {
+        let text = format!(
+            "{stamp} PING a (10.0.0.1) 56(84) bytes of data.\n\
+             {stamp} 64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=20.5 ms\n\
+             {stamp} no answer yet for icmp_seq=2\n{stamp} \n\
+             {stamp} Request timeout for icmp_seq 3\n\
+             {stamp} From 10.0.0.9 icmp_seq=4 Destination Host Unreachable\n"
+        );
+        let reading = reading(&text);
+        assert_eq!(reading.malformed, [], "{stamp}");
+        assert_eq!(counts(&reading.recordings[0])[..3], [4, 1, 3]);
+        assert_eq!(reading.recordings[0].probes[0].wire_bytes, 84);
+    }
+}
+
+#[test]
+fn an_unmarked_repeat_of_the_first_number_is_another_run_and_of_another_number_is_noted() {
+    let two = reading(&replies([1, 2, 3, 1, 2, 3]));
+    let counted: Vec<_> = two.recordings.iter().map(counts).collect();
+    assert_eq!(counted, [[3, 3, 0, 0, 0]; 2]);
+    let unsure = one(&replies([1, 2, 3, 2]));
+    assert!(unsure.notes.iter().any(|note| note.contains("another run")), "{:?}", unsure.notes);
+}
+
+#[test]
+fn the_interval_is_that_of_the_statistics_where_nothing_else_tells_it_and_they_can_be_true() {
+    let run = |time: u64, end: &str| {
+        let end = format!(
+            "\n--- a ping statistics ---\n11 packets transmitted, 11 received, 0% packet loss, \
+             time {time}ms\nrtt min/avg/max/mdev = 20.5/20.5/20.5/0.0 ms{end}\n"
+        );
+        let delays = one(&format!("{HEADER}{}{end}", replies(1..=11)));
+        (delays.probes[1].sent.as_nanos(), delays.notes.join("; "))
+    };
+    let (step, note) = run(2024, "");
+    assert_eq!(step, 200_000_000);
+    assert!(note.contains("each 200 ms, by the statistics line; `--interval TIME`"), "{note}");
+    assert_eq!(run(10_030, "").0, 1_000_000_000);
+    // Too short for one probe at a time, and not for three.
+    assert_eq!(run(101, "").0, 1_000_000_000);
+    assert_eq!(run(101, ", pipe 3").0, 8_100_000);
+    let text = format!(
+        "{HEADER}{}\n--- a ping statistics ---\n3 packets transmitted, 3 received, 0% packet loss, time 420ms\n",
+        replies(1..=3)
+    );
+    let hints = Hints { interval: Some(Duration::from_secs(2)), ..Hints::default() };
+    let given = read_as("x", text.as_bytes(), &hints).unwrap();
+    let note = given.recordings[0].notes.join("; ");
+    assert!(note.contains("or say `--interval 200ms`"), "{note}");
+}
+
+#[test]
+fn headers_and_titles_of_rarer_tools_begin_no_run_of_their_own() {
+    let toybox = format!("Ping a (10.0.0.1): 56(84) bytes.\n{}", replies([1, 3]));
+    let solaris = "PING a: 56 data bytes\n64 bytes from a (10.0.0.1): icmp_seq=0. time=20.5 ms\n\
+                   64 bytes from a (10.0.0.1): icmp_seq=2. time=20.5 ms\n\n\
+                   ----a PING Statistics----\n\
+                   3 packets transmitted, 2 packets received, 33% packet loss\n";
+    for text in [&*toybox, solaris] {
+        let reading = reading(text);
+        assert_eq!((reading.recordings.len(), reading.malformed), (1, vec![]));
+        assert_eq!(counts(&reading.recordings[0])[..3], [3, 2, 1]);
+    }
+    let prose = reading(&format!("{HEADER}{}the PING of today\n{}", replies([1]), replies([2])));
+    assert_eq!((prose.recordings.len(), prose.malformed[0].line), (1, 3));
 }

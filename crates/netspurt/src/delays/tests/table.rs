@@ -64,7 +64,7 @@ fn users_name_columns_or_count_them() {
     assert_eq!((reading.malformed.len(), reading.malformed[0].line), (1, 4));
     let wrong = Hints { columns: Columns { rtt: named("y"), ..columns }, ..Hints::default() };
     let error = read_as("x", text, &wrong).unwrap_err().to_string();
-    assert_eq!(error, "x: no column `y`: the columns are node, left, x");
+    assert_eq!(error, "x: no column `y`: the columns are node, left, x; say `--column WHAT=NAME`");
 }
 
 #[test]
@@ -88,4 +88,72 @@ fn pingplotter_tells_the_target_in_its_last_column() {
 fn a_table_without_delays_is_an_error() {
     assert!(read("x", b"a,b\n1,2\n").is_err());
     assert!(reading("rtt\n20\n").malformed.is_empty());
+}
+
+#[test]
+fn a_row_with_more_cells_than_columns_is_malformed_unless_they_are_empty() {
+    let reading = reading("seq,rtt_ms\n1,20,5\n2,21,\n3,22\n");
+    assert_eq!((reading.recordings[0].sent(), reading.malformed[0].line), (2, 2));
+}
+
+#[test]
+fn columns_of_success_and_of_status_tell_losses_and_what_is_left_aside_is_named() {
+    for (name, yes, no) in
+        [("success", "1", "0"), ("ok", "true", "false"), ("status", "OK", "timeout")]
+    {
+        let delays = one(&format!("seq,rtt_ms,{name},colour\n1,20,{yes},red\n2,0,{no},red\n"));
+        assert_eq!(counts(&delays)[..3], [2, 1, 1], "{name}");
+        assert!(delays.notes.iter().any(|note| note.ends_with("aside: colour")));
+    }
+}
+
+#[test]
+fn a_cell_with_a_unit_is_read_by_it() {
+    let delays = one("seq,rtt\n1,1.2 s\n2,900 us\n3,10 ms\n");
+    let told: Vec<_> = delays.probes.iter().map(|probe| probe.rtt.unwrap().as_nanos()).collect();
+    assert_eq!(told, [1_200_000_000, 900_000, 10_000_000]);
+    assert!(!delays.notes.iter().any(|note| note.contains("taken for")));
+}
+
+#[test]
+fn names_may_stand_below_a_title_which_is_told() {
+    let reading = reading("Run 5 of 2024\nseq,rtt_ms\n1,20\n3,21\n");
+    assert_eq!(counts(&reading.recordings[0])[..3], [3, 2, 1]);
+    assert_eq!(reading.malformed[0].line, 1);
+}
+
+#[test]
+fn times_of_day_are_instants_and_go_on_behind_midnight() {
+    let delays = one("time,latency (ms)\n23:59:59,20\n00:00:00.5,21\n");
+    assert_eq!(
+        (counts(&delays)[..3].to_vec(), delays.send_times),
+        (vec![2, 2, 0], SendTimes::Recorded)
+    );
+    assert_eq!(delays.probes[1].sent.as_nanos(), 1_500_000_000);
+}
+
+#[test]
+fn a_list_of_delays_with_units_and_words_is_a_table() {
+    assert_eq!(counts(&one("20.1 ms\n20.2 ms\nlost\n20.4 ms\n"))[..3], [4, 3, 1]);
+}
+
+#[test]
+fn instants_called_sent_and_received_make_delays() {
+    let delays = one("sent,received\n1700000000.0,1700000000.02\n1700000001.0,\n");
+    assert_eq!(counts(&delays)[..3], [2, 1, 1]);
+    assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 20_000_000);
+}
+
+#[test]
+fn a_code_that_nobody_explains_loses_nothing() {
+    let delays = one("seq,rttMs,status\n1,20,0\n2,,1\n");
+    assert_eq!(counts(&delays)[..3], [2, 1, 1]);
+    assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 20_000_000);
+}
+
+#[test]
+fn rows_that_repeat_a_number_are_duplicates_and_a_note_says_so() {
+    let delays = one("seq,rtt_ms\n1,20\n2,21\n1,22\n");
+    assert_eq!(counts(&delays), [2, 2, 0, 0, 1]);
+    assert!(delays.notes.iter().any(|note| note.contains("`--column group=NAME`")));
 }

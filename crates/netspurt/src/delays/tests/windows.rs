@@ -121,3 +121,68 @@ fn over_ipv6_only_the_time_is_told() {
     let text = "Pinging ::1 with 32 bytes of data:\r\nReply from ::1: time<1ms \r\n";
     assert_eq!(one(text).probes[0].wire_bytes, 80);
 }
+
+#[test]
+fn a_reply_that_is_cut_off_is_told_and_is_no_probe() {
+    for cut in ["bytes=32 time=1", "bytes=32 ti", "bytes=32 time=12ms", "by"] {
+        let text = format!(
+            "Pinging 10.0.0.1 with 32 bytes of data:\r\n\
+             Reply from 10.0.0.1: bytes=32 time=3ms TTL=64\r\nReply from 10.0.0.1: {cut}"
+        );
+        let reading = reading(&text);
+        assert_eq!(counts(&reading.recordings[0])[..3], [1, 1, 0], "{cut}");
+        assert_eq!(reading.malformed.len(), 1, "{cut}");
+    }
+}
+
+#[test]
+fn replies_behind_the_statistics_are_another_run_and_foreign_lines_are_told() {
+    let reply = "Reply from 10.0.0.1: bytes=32 time=3ms TTL=64\r\n";
+    let text = format!(
+        "Pinging 10.0.0.1 with 32 bytes of data:\r\n{reply}(a remark)\r\nmoved 3 chairs:\r\n{reply}\
+         \x20   Packets: Sent = 2, Received = 2, Lost = 0 (0% loss),\r\n\
+         Approximate round trip times in milli-seconds:\r\n\
+         \x20   Minimum = 3ms, Maximum = 3ms, Average = 3ms\r\nthe cable was moved\r\n{reply}"
+    );
+    let reading = reading(&text);
+    let all: Vec<_> = reading.recordings.iter().map(|one| (one.sent(), one.received())).collect();
+    assert_eq!(all, [(2, 2), (1, 1)]);
+    let lines: Vec<usize> = reading.malformed.iter().map(|one| one.line).collect();
+    assert_eq!(lines, [3, 4, 9]);
+}
+
+#[test]
+fn statistics_over_several_lines_and_in_code_pages_are_read() {
+    let italian = "Risposta da 10.0.0.1: byte=32 durata=20ms TTL=64\r\nRichiesta scaduta.\r\n\r\n\
+                   Statistiche Ping per 10.0.0.1:\r\n    Pacchetti: Trasmessi = 2, Ricevuti = 1,\r\n\
+                   \x20   Persi = 1 (50% persi),\r\nTempo approssimativo in millisecondi:\r\n\
+                   \x20   Minimo = 20ms, Massimo =  20ms, Medio =  20ms\r\n";
+    let portuguese = "Resposta de 10.0.0.1: bytes=32 tempo=20ms TTL=64\r\n\
+                      Esgotado o tempo limite do pedido.\r\n\
+                      \x20   Pacotes: Enviados = 2, Recebidos = 1, Perdidos = 1 (50% de\r\n\
+                      \x20            perda),\r\n";
+    for text in [italian, portuguese] {
+        let reading = reading(text);
+        assert_eq!(reading.malformed, []);
+        assert_eq!(counts(&reading.recordings[0])[..3], [2, 1, 1]);
+    }
+    // Code page 936: "request timed out", "sent = 2, received = 1, lost = 1" with its own commas.
+    let chinese: Vec<u8> = [
+        &b"\xc0\xb4\xd7\xd4 10.0.0.1 \xb5\xc4\xbb\xd8\xb8\xb4: \xd7\xd6\xbd\xda=32 \xca\xb1\xbc\xe4=20ms TTL=64\r\n"[..],
+        b"\xc7\xeb\xc7\xf3\xb3\xac\xca\xb1\xa1\xa3\r\n",
+        b"    \xca\xfd\xbe\xdd\xb0\xfc: \xd2\xd1\xb7\xa2\xcb\xcd = 2\xa3\xac\xd2\xd1 = 1\xa3\xac\xb6\xaa = 1 (50%)\xa3\xac\r\n",
+        b"\xcd\xf9\xb7\xb5:\r\n",
+    ]
+    .concat();
+    let reading = crate::delays::read("x", &chinese).unwrap();
+    assert_eq!(reading.malformed, []);
+    assert_eq!(counts(&reading.recordings[0])[..3], [2, 1, 1]);
+}
+
+#[test]
+fn a_title_that_no_statistics_follow_is_told() {
+    let reply = "Reply from 10.0.0.1: bytes=32 time=3ms TTL=64\r\n";
+    let reading = reading(&format!("{reply}to be remembered:\r\n{reply}and this:\r\n"));
+    let lines: Vec<usize> = reading.malformed.iter().map(|one| one.line).collect();
+    assert_eq!((counts(&reading.recordings[0])[..3].to_vec(), lines), (vec![2, 2, 0], vec![2, 4]));
+}

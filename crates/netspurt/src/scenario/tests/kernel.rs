@@ -1,6 +1,7 @@
 //! Flows with ends of the kernel's, and pauses.
 
 use super::*;
+use crate::record::Names;
 use crate::scenario::{KernelProfile, NetworkEnd};
 use crate::units::{Duration, Time};
 
@@ -32,6 +33,37 @@ fn mistakes_about_the_kernel_are_answered() {
             "1 to 1000",
         ],
         ["endpoint = [\"model\", \"kernel\"]", "that the kernel does not have", "`reno-2005`"],
+        [
+            "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { rto = { max = \"3 s\" } }",
+            "the kernel lets only `min` be set",
+            "`shim`",
+        ],
+        [
+            "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { rto = { min = \"0 s\" } }",
+            "takes no least timer",
+            "120 s",
+        ],
+        [
+            "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { dup_thresh = 301 }",
+            "takes no threshold of 301",
+            "1 to 300",
+        ],
+        [
+            "endpoint = \"kernel\"\nprofile = \"reno-1998\"\nshim = \"linx\"",
+            "no timer is called `linx`",
+            "did you mean `linux`?, or `sfr`",
+        ],
+        [
+            "endpoint = [\"kernel\", \"model\"]\nprofile = \"reno-1998\"\nshim = \"sfr\"",
+            "a shim at an end of the model's",
+            "`\"off\"` there",
+        ],
+        ["app = \"programs\"", "programs run at ends of the kernel's", "`endpoint = \"kernel\"`"],
+        [
+            "app = \"programs\"\nendpoint = \"kernel\"\nprofile = \"reno-1998\"\ncount = 2",
+            "one pair of hosts runs programs",
+            "leave `count` out",
+        ],
     ] {
         let error = with(lines).expect_err(lines);
         assert!(error.message.contains(says) && error.fix.contains(fix), "{lines}: {error}");
@@ -63,6 +95,41 @@ fn one_end_may_be_the_kernels_and_the_other_the_models() {
 }
 
 #[test]
+fn a_shim_stands_at_the_end_it_is_given_to() {
+    let text = "endpoint = \"kernel\"\nprofile = \"reno-1998\"\nshim = [\"sfr\", \"off\"]";
+    let network = with(text).unwrap().network();
+    let (NetworkEnd::Kernel(from), _) = &network.ends[0] else { panic!() };
+    let (NetworkEnd::Kernel(to), _) = &network.ends[1] else { panic!() };
+    assert!(from.shim.is_some() && to.shim.is_none());
+}
+
+#[test]
+fn programs_have_their_flows_behind_all_others() {
+    let more = "[volleys.z]\nfrom = \"a\"\nto = \"b\"\nlengths = [\"40 B\"]\ncount = 1";
+    let text = "app = \"programs\"\nendpoint = \"kernel\"\nprofile = \"linux-default\"";
+    let scenario = Scenario::parse("x", &format!("{}\n{more}", CHAIN.replace(TCP, text))).unwrap();
+    assert_eq!(scenario.programs_flow(), Some("x"));
+    let names: Vec<String> = scenario.network().names.flows.into_iter().map(|f| f.name).collect();
+    assert_eq!(names[..3], ["z", "x", "x.1"]);
+}
+
+#[test]
+fn nodes_of_programs_are_the_ends_of_the_links_or_told() {
+    let wires = "stop = \"1 s\"\n[path]\nnodes = [\"a\", \"b\", \"c\"]\nlinks = [{ rate = \"1 Mbit/s\" }, { rate = \"1 Mbit/s\" }]";
+    let ends = |side, peer| {
+        let scenario = Scenario::for_programs("x", wires, &[], [side, peer]);
+        scenario.map(|scenario| {
+            let Names { nodes, flows, .. } = scenario.network().names;
+            [flows[0].from, flows[0].to].map(|node| nodes[node as usize].clone())
+        })
+    };
+    assert_eq!(ends(None, None).unwrap(), ["a", "c"]);
+    assert_eq!(ends(Some("c"), None).unwrap(), ["c", "a"]);
+    assert_eq!(ends(Some("b"), Some("a")).unwrap(), ["b", "a"]);
+    assert!(ends(Some("b"), None).unwrap_err().message.contains("not clear"));
+}
+
+#[test]
 #[should_panic(expected = "no simulation")]
 fn a_flow_of_the_kernels_is_not_simulated() {
     with("endpoint = \"kernel\"\nprofile = \"reno-1998\"").unwrap().simulate();
@@ -87,4 +154,65 @@ fn an_application_that_pauses_writes_that_long_after_the_connection_is_open() {
     let octets = Duration::from_nanos(2 * (44 * 8 * 100 + 36_666_666));
     let handshake = Duration::from_millis(300) + octets;
     assert_eq!(written("reno-1998"), opened + handshake + Duration::from_millis(1500));
+}
+
+#[test]
+fn a_packet_of_ipv6_is_as_large_and_carries_twenty_octets_less() {
+    let smss = |text: &str| {
+        let network = with(text).unwrap().network();
+        let ends = crate::record::flow_addresses(&network.names).next().unwrap();
+        assert_eq!(ends.map(|end| end.is_ipv6()), [text.contains("ipv6"); 2], "{text}");
+        network.names.flows[0].smss
+    };
+    for text in [
+        "profile = \"linux-6\"",
+        "profile = \"linux-6\"\nendpoint = \"kernel\"",
+        "profile = \"linux-6\"\nendpoint = [\"model\", \"kernel\"]",
+    ] {
+        let six = format!("{text}\nfamily = \"ipv6\"");
+        assert_eq!((smss(text), smss(&six)), (1448, 1428), "{text}");
+        let resolved = with(&six).unwrap().resolved();
+        assert_eq!(Scenario::parse("again", &resolved).unwrap().resolved(), resolved);
+    }
+    for [lines, says, fix] in [
+        ["family = \"ipv6\"", "have no addresses", "another profile"],
+        [
+            "family = \"ipv6\"\nprofile = \"linux-6\"\nendpoint = \"kernel\"\ntcp = { packet_size = \"1000 B\" }",
+            "fills no packet of 1000 B",
+            "1280 B",
+        ],
+        [
+            "family = \"ipv6\"\nprofile = \"linux-6\"\ntcp = { packet_size = \"60 B\" }",
+            "no room for a header",
+            "61 B",
+        ],
+    ] {
+        let error = with(lines).expect_err(lines);
+        assert!(error.message.contains(says) && error.fix.contains(fix), "{lines}: {error}");
+    }
+    let narrow = CHAIN.replace(TCP, "profile = \"linux-6\"\nfamily = \"ipv6\"");
+    let narrow = narrow.replace("delay = \"150 ms\"", "mtu = \"600 B\"");
+    let cut = Scenario::parse("x.toml", &narrow).unwrap_err();
+    assert!(cut.message.contains("link `modem` cuts packets") && cut.place.is_some(), "{cut}");
+    let dropped = narrow.replace("mtu = \"600 B\"", "mtu = \"600 B\", too_big = \"drop\"");
+    Scenario::parse("x.toml", &dropped).unwrap();
+}
+
+#[test]
+fn no_sweep_waits_for_a_kernel() {
+    let kernel = CHAIN.replace(TCP, "profile = \"linux-6\"\nendpoint = \"kernel\"");
+    let model = CHAIN.replace(TCP, "profile = \"linux-6\"");
+    let over = |words: &str| {
+        format!("[sweep]\nover.end = {{ path = \"flows.x.endpoint\", values = {words} }}")
+    };
+    for text in [
+        format!("{kernel}[sweep]\nseeds = 2"),
+        format!("{model}{}", over("[\"model\", \"kernel\"]")),
+        format!("{model}{}", over("[[\"model\", \"kernel\"]]")),
+    ] {
+        let error = Scenario::parse("x.toml", &text).map(|_| ()).expect_err(&text);
+        assert!(error.message.contains("virtual time"), "{error}");
+        assert!(error.fix.contains("netspurt live run") && error.place.is_some(), "{error}");
+    }
+    Scenario::parse("x.toml", &format!("{kernel}{}", over("[\"model\"]"))).unwrap();
 }

@@ -323,3 +323,62 @@ fn a_remedy_for_corruption_loss_can_be_compared() {
     let (reno, westwood) = (seconds("reno"), seconds("westwood"));
     assert!(3 * westwood < 2 * reno, "westwood {westwood} s, reno {reno} s");
 }
+
+/// The value of the one flow in a column of `flows`, of whole numbers.
+fn number(results: &crate::scenario::Results, name: &str) -> i64 {
+    match results.table("flows").unwrap().column(name) {
+        Some(crate::record::Data::OptionalI64(values)) => values[0].expect("a number"),
+        Some(crate::record::Data::I64(values)) => values[0],
+        _ => panic!("no {name}"),
+    }
+}
+
+const TRANSFER: &str = r#"
+    stop = "400 s"
+    [links.l]
+    between = ["a", "b"]
+    rate = "100 Mbit/s"
+    delay = "50 ms"
+    [flows.f]
+    from = "a"
+    to = "b"
+    send = "1000 kB"
+    profile = "rfc-2026"
+"#;
+
+/// 20 000 octets are 13 segments and a remainder, which avoidance of silly windows holds back.
+#[test]
+fn a_window_with_a_remainder_below_a_segment_holds_back_as_one_without() {
+    let tcp = "{ receive_buffer = \"20000 B\", acks = \"every segment\" }";
+    let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
+    let results = run(&scenario.with(&[("flows.f.tcp", tcp)]).unwrap());
+    let (took, held) = (number(&results, "finished_ns"), number(&results, "rwnd_limited_ns"));
+    assert!(held * 10 > took * 9, "{held} of {took} ns");
+}
+
+/// RFC 6298 §2.1: the first timer is 1 s.
+#[test]
+fn the_silence_before_a_syn_goes_again_was_waited() {
+    let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
+    let lost = scenario.with(&[("links.l.loss", "[{ nth = [1] }, \"none\"]")]).unwrap();
+    assert_eq!(number(&run(&lost), "waited_ns"), 1_000_000_000);
+    assert_eq!(number(&run(&scenario), "waited_ns"), 0);
+}
+
+#[test]
+fn a_flow_that_gave_up_says_so() {
+    let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
+    let dead = scenario.with(&[
+        ("links.l.loss", "[{ probability = 1.0 }, \"none\"]"),
+        ("flows.f.tcp", "{ syn_retries = 2 }"),
+    ]);
+    for (scenario, says) in [(&scenario, ""), (&dead.unwrap(), "timed-out")] {
+        let results = run(scenario);
+        match results.table("flows").unwrap().column("failure") {
+            Some(crate::record::Data::Tag { codes, texts }) => {
+                assert_eq!(texts[usize::from(codes[0])], says);
+            }
+            _ => panic!("no column"),
+        }
+    }
+}

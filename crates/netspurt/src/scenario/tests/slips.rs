@@ -453,3 +453,58 @@ fn names_are_there_fit_in_a_line_and_belong_to_one_flow() {
         assert!(error.message.starts_with(says) && error.place.is_some(), "{error}");
     }
 }
+
+#[test]
+fn a_packet_without_room_for_a_payload_behind_the_time_stamps_is_refused() {
+    let with = |tcp| chain().with(&[("flows.x.tcp", tcp), ("flows.x.profile", "rfc-2026")]);
+    let error = with("{ packet_size = \"52 B\" }").unwrap_err().to_string();
+    assert!(error.starts_with("a packet of 52 B has no room"), "{error}");
+    assert!(error.contains("53 B at least, or `timestamps = false`"), "{error}");
+    for least in ["{ packet_size = \"53 B\" }", "{ packet_size = \"41 B\", timestamps = false }"] {
+        assert!(with(least).is_ok(), "{least}");
+    }
+}
+
+#[test]
+fn switches_that_contradict_each_other_are_refused() {
+    let with = |tcp| chain().with(&[("flows.x.tcp", tcp), ("flows.x.profile", "rfc-2026")]);
+    for (wrong, says, right) in [
+        (
+            "{ sack = false }",
+            "`recovery = \"rack\"` goes by SACK",
+            "{ sack = false, recovery = \"newreno\" }",
+        ),
+        (
+            "{ timestamps = false, rto = { sampling = \"timestamps\" } }",
+            "round trips are to be told by time stamps",
+            "{ timestamps = false }",
+        ),
+        (
+            "{ acks = { delayed = \"100 ms\", at_most = \"50 ms\" } }",
+            "`at_most` is less than `delayed`",
+            "{ acks = { delayed = \"100 ms\", at_most = \"100 ms\" } }",
+        ),
+    ] {
+        let error = with(wrong).unwrap_err().to_string();
+        assert!(error.starts_with(says), "{error}");
+        assert!(with(right).is_ok(), "{right}");
+    }
+}
+
+#[test]
+fn shares_of_a_round_trip_have_bounds_and_two_digits() {
+    let with = |tcp: &str| chain().with(&[("flows.x.tcp", tcp), ("flows.x.profile", "rfc-2026")]);
+    for fine in ["reorder_window = 0.07", "reorder_window = 0.0", "tlp_wait = 1.5", "tlp_wait = 3"]
+    {
+        assert!(with(&format!("{{ {fine} }}")).is_ok(), "{fine}");
+    }
+    for (wrong, fix) in [
+        ("tlp_wait = 0.0", "from 0.01 to 100 in steps of 0.01"),
+        ("tlp_wait = 0.125", "from 0.01 to 100 in steps of 0.01"),
+        ("reorder_window = -1.0", "from 0 to 100 in steps of 0.01"),
+        ("reorder_window = nan", "from 0 to 100 in steps of 0.01"),
+    ] {
+        let error = with(&format!("{{ {wrong} }}")).unwrap_err().to_string();
+        assert!(error.contains(fix), "{error}");
+    }
+}

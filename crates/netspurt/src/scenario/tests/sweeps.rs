@@ -86,6 +86,19 @@ fn a_combination_is_known_by_its_values_and_not_by_its_seed() {
     assert_ne!(print(over, 0), print(over, 1));
 }
 
+#[test]
+fn sweeps_of_other_values_or_names_are_other_sweeps() {
+    let over = [
+        "{ x = { \"links.modem.rate\" = \"1 kbit/s\", stop = \"5 s\" }, y = {} }",
+        "{ x = { \"links.modem.rate\" = \"1 kbit/s\" }, y = { stop = \"5 s\" } }",
+        "{ x = { \"links.modem.rate\" = \"1 kbit/s\", stop = \"5 s\" }, z = {} }",
+        "{ y = {}, x = { \"links.modem.rate\" = \"1 kbit/s\", stop = \"5 s\" } }",
+    ];
+    let prints = over.map(|sets| sweep(&format!("over.a.sets = {sets}")).unwrap().fingerprint());
+    let other: std::collections::BTreeSet<&String> = prints.iter().collect();
+    assert_eq!(other.len(), prints.len(), "{prints:?}");
+}
+
 /// The text of `[sweep]`, where the error lies, and what it and its fix say.
 const SLIPS: &[[&str; 4]] = &[
     [
@@ -162,6 +175,20 @@ const SLIPS: &[[&str; 4]] = &[
         "sweep.over.r.count",
         "out of range",
         "from 2",
+    ],
+    [
+        "over.a = { path = \"links.modem.rate\", values = [\"1 kbit/s\"] }\n\
+         over.b = { path = [\"stop\", \"links.modem.rate\"], values = [\"2 kbit/s\"] }",
+        "sweep.over.b.path",
+        "`a` varies `links.modem.rate` already",
+        "another path",
+    ],
+    [
+        "over.a = { path = \"flows.x.tcp.recovery\", values = [\"reno\"] }\n\
+         over.b = { sets = { all = { \"flows.x.tcp\" = {} } } }",
+        "sweep.over.b.sets.all.\"flows.x.tcp\"",
+        "`a` varies `flows.x.tcp` already",
+        "`sets`, where values go together",
     ],
     ["seeds = 0", "sweep.seeds", "out of range", "from 1"],
     ["sedes = 3", "sweep.sedes", "unknown key `sedes`", "did you mean `seeds`?"],

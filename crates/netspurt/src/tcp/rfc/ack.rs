@@ -9,8 +9,8 @@ use super::super::transmit::Context;
 use super::Tcb;
 use super::board::Sent;
 use super::config::{Restart, Sampling};
-use super::rate::Newest;
 use super::receive::AckNeed;
+use super::repair::{Frto, Phase};
 
 /// What one ACK brought.
 #[derive(Debug, Default)]
@@ -34,18 +34,12 @@ pub(super) struct News {
     pub(super) duplicate: bool,
     /// The time stamp it echoes.
     pub(super) echo: Option<u32>,
-    /// The newest segment it covers, where delivery is sampled.
-    newest: Newest,
-    is_sampled: bool,
 }
 
 impl News {
     /// The ACK newly covers `sent`; `point` ends what was outstanding when repair began.
     fn cover(&mut self, sent: &Sent, point: u64) {
-        if self.is_sampled {
-            self.newest.see(sent);
-        }
-        self.covers_original |= sent.times == 1 && sent.end <= point;
+        self.covers_original |= sent.times == 1 && sent.end() <= point;
     }
 }
 
@@ -61,15 +55,22 @@ impl Tcb {
             return false;
         }
         if ack < self.una {
-            // RFC 5961 §5.2: one older than any window is not the peer's.
-            let known = ack + self.peer_window_max >= self.una;
-            self.rx.need = if known { self.rx.need } else { AckNeed::Now };
-            return known;
+            return self.on_old_ack(segment, ack, cx);
         }
+        let plain = self.is_plain(segment, ack);
         self.nxt = self.nxt.max(ack);
         let window_moved = self.update_window(segment, ack);
+        self.probes_unanswered = 0;
+        if self.peer_window == 0 {
+            // RFC 9293 §3.8.6.1: who acknowledges with a closed window is still there.
+            self.retries = 0;
+        }
         if self.board.is_empty() && ack == self.una && segment.sack().is_empty() {
             // Data for an end that has nothing outstanding: no news.
+            return true;
+        }
+        if plain {
+            self.on_plain_ack(segment, ack, cx);
             return true;
         }
         let pipe_before = self.pipe();
@@ -78,12 +79,7 @@ impl Tcb {
         self.measure(&news, cx);
         self.take_duplicate_report(&news);
         if news.acked > 0 {
-            self.retries = 0;
-            self.persist_backoff = 0;
-            if !self.keeps_timer() {
-                self.restart_timer(cx.now);
-            }
-            self.restart_sfr(cx.now);
+            self.on_progress(cx.now);
         }
         self.judge_probe(segment, &news, cx);
         let lost_before = self.board.lost();
@@ -94,6 +90,82 @@ impl Tcb {
         let lost = self.board.lost().saturating_sub(lost_before);
         self.steer(&news, pipe_before, lost, cx);
         self.moved |= news.acked > 0;
+        true
+    }
+
+    /// Whether an ACK of new octets only moves things on: nothing is being repaired or doubted. It
+    /// is by far the most common one; what it would bring to the rest of this file is known.
+    fn is_plain(&self, segment: &Segment, ack: u64) -> bool {
+        let marked = segment.flags.has(Flags::ECE) && self.agreed.ecn;
+        ack > self.una
+            && ack <= self.nxt
+            && self.repair.phase == Phase::Open
+            && self.repair.frto == Frto::Off
+            && self.una >= self.repair.resent_end
+            && self.board.is_quiet()
+            && !self.board.is_empty()
+            && self.probe.end_seq.is_none()
+            && segment.sack_count() == 0
+            && !self.delivery.is_sampled
+            && !marked
+    }
+
+    /// What such an ACK does: as the general way would, each segment it covers having gone out
+    /// once.
+    fn on_plain_ack(&mut self, segment: &Segment, ack: u64, cx: &mut Context<'_>) {
+        let (pipe_before, acked) = (self.pipe(), ack - self.una);
+        let echo = self.echo(segment);
+        let news = News { acked, delivered: acked, echo, ..News::default() };
+        let (rack, min_rtt, timed) = (&mut self.rack, self.min_rtt, &mut self.covered_once);
+        timed.clear();
+        self.board.ack_quiet(ack, |sent| {
+            timed.push(sent.at);
+            rack.arrived(sent, cx.now, min_rtt, false);
+        });
+        self.una = ack;
+        self.measure(&news, cx);
+        self.on_progress(cx.now);
+        self.repair.on_plain_ack();
+        self.deadlines.reorder = Time::NEVER;
+        let info = self.ack_info(&news, pipe_before, 0, cx.now);
+        self.congestion.on_ack(&info, &mut self.window);
+        self.moved = true;
+    }
+
+    /// New octets were acknowledged: resends are counted anew, and the timers run from here.
+    fn on_progress(&mut self, now: Time) {
+        self.retries = 0;
+        if core::mem::take(&mut self.persist_backoff) > 0 {
+            // A probe was taken: the next wait is the first again.
+            self.deadlines.persist = Time::NEVER;
+        }
+        if !self.keeps_timer() {
+            self.restart_timer(now);
+        }
+        self.restart_sfr(now);
+    }
+
+    /// The time stamp that `segment` echoes.
+    fn echo(&self, segment: &Segment) -> Option<u32> {
+        segment.timestamps().filter(|_| self.agreed.timestamps).map(|stamps| stamps.ecr)
+    }
+
+    /// An ACK that a later one overtook: of it, blocks alone are news. One older than any window
+    /// is not the peer's (RFC 5961 §5.2).
+    fn on_old_ack(&mut self, segment: &Segment, ack: u64, cx: &mut Context<'_>) -> bool {
+        if ack + self.peer_window_max < self.una {
+            self.rx.need = AckNeed::Now;
+            return false;
+        }
+        if self.uses_sack() && !segment.sack().is_empty() && !self.board.is_empty() {
+            let (pipe_before, lost_before) = (self.pipe(), self.board.lost());
+            let mut news = self.take_news(segment, ack, cx.now);
+            news.duplicate = news.sacked > 0;
+            self.take_duplicate_report(&news);
+            self.react(&news, cx);
+            let lost = self.board.lost().saturating_sub(lost_before);
+            self.steer(&news, pipe_before, lost, cx);
+        }
         true
     }
 
@@ -112,21 +184,26 @@ impl Tcb {
     }
 
     fn take_news(&mut self, segment: &Segment, ack: u64, now: Time) -> News {
-        let is_sampled = self.delivery.is_sampled;
-        let mut news = News { acked: ack - self.una, is_sampled, ..News::default() };
-        news.echo = segment.timestamps().filter(|_| self.agreed.timestamps).map(|s| s.ecr);
-        let echo = news.echo;
-        // The echo of a copy sent before this one tells that this one was not needed.
-        let early = |sent: &Sent| echo.is_some_and(|echo| is_before(echo, Self::stamp(sent.at)));
+        let acked = ack.saturating_sub(self.una);
+        let echo = self.echo(segment);
+        let mut news = News { acked, echo, ..News::default() };
+        // The echo of a copy sent before this one tells that this one was not needed (RFC 8985
+        // §6.2 step 2). Linux does not ask: what lies beyond a hole is never echoed.
+        let asks = !self.config.linux_window;
+        let early =
+            |sent: &Sent| asks && echo.is_some_and(|echo| is_before(echo, Self::stamp(sent.at)));
         let (mut reported_before, point, karn) = (0, self.repair_point(), self.config.karn);
         let (rack, min_rtt, timed) = (&mut self.rack, self.min_rtt, &mut self.covered_once);
+        let delivery = &mut self.delivery;
         timed.clear();
-        self.board.ack(ack, |sent| {
+        delivery.begin_ack();
+        self.board.ack(ack, |sent, snapshot| {
             if sent.sacked {
                 reported_before += sent.len();
                 return;
             }
             news.cover(sent, point);
+            snapshot.into_iter().for_each(|snapshot| delivery.see(sent, snapshot));
             if sent.times == 1 {
                 timed.push(sent.at);
             } else if !karn {
@@ -134,13 +211,14 @@ impl Tcb {
             }
             rack.arrived(sent, now, min_rtt, early(sent));
         });
-        self.una = ack;
+        self.una = self.una.max(ack);
         let blocks = self.blocks(segment, ack, &mut news);
-        let (board, rack) = (&mut self.board, &mut self.rack);
+        let (board, rack, delivery) = (&mut self.board, &mut self.rack, &mut self.delivery);
         let sacked_before = board.sacked();
         for (left, right) in blocks.into_iter().flatten() {
-            board.sack(left, right, |sent| {
+            board.sack(left, right, |sent, snapshot| {
                 news.cover(sent, point);
+                snapshot.into_iter().for_each(|snapshot| delivery.see(sent, snapshot));
                 if sent.times == 1 {
                     news.sacked_oldest.get_or_insert(sent.at);
                 }
@@ -172,7 +250,7 @@ impl Tcb {
             };
             if place == 0 && (right <= ack || all.get(1).is_some_and(within)) {
                 news.dsack = Some((left, right));
-            } else if left >= ack && self.uses_sack() {
+            } else if left >= self.una && self.uses_sack() {
                 found[place] = Some((left, right));
             }
         }
@@ -197,7 +275,9 @@ impl Tcb {
         if let Some(sent) = newest {
             self.take_exact_rtt(cx.now.saturating_since(sent));
         }
-        if self.una >= self.round_end {
+        // Linux's round takes an ACK beyond what was out when it began (`rtt_seq`).
+        let beyond = u64::from(self.config.linux_window);
+        if self.una >= self.round_end + beyond {
             self.round_end = self.nxt.max(self.una + 1);
             self.round += 1;
         }
@@ -305,7 +385,7 @@ impl Tcb {
         let Some(oldest) = self.board.front().map(|oldest| oldest.at) else {
             return self.timer.stop();
         };
-        let few = self.segs(self.flight()) < 4 && self.unsent() == 0;
+        let few = self.board.len() < 4 && self.unsent() == 0;
         let from_oldest = match self.config.restart {
             Restart::OnAck => false,
             Restart::PerSegment => true,
@@ -322,7 +402,7 @@ impl Tcb {
         lost: u64,
         now: Time,
     ) -> AckInfo {
-        let rate: Option<RateSample> = self.delivery.sample(now, news.delivered, &news.newest);
+        let rate: Option<RateSample> = self.delivery.sample(now, news.delivered);
         let newest = self.covered_once.last().copied().or(news.sacked_oldest);
         let rtt = newest.map(|sent| now.saturating_since(sent));
         AckInfo {
@@ -340,7 +420,7 @@ impl Tcb {
             nxt: self.nxt,
             window_limited: self.una - news.acked < self.limited_until,
             in_recovery: self.repair.phase.is_repairing(),
-            after_timeout: self.repair.phase == super::repair::Phase::Loss,
+            after_timeout: self.repair.phase == Phase::Loss,
             rate,
         }
     }

@@ -8,7 +8,7 @@ use crate::units::{Duration, Time};
 use super::super::timer::Oldest;
 use super::super::transmit::Context;
 use super::ack::News;
-use super::config::{Restart, SfrResponse};
+use super::config::{Restart, RfcConfig, SfrResponse};
 use super::repair::Phase;
 use super::{Deadlines, Failure, Probe, State, Tcb};
 
@@ -90,18 +90,23 @@ impl Tcb {
         self.timer.restart(now, from, oldest, self.config.timer_clock);
     }
 
-    /// RFC 8985 §7.2: a probe is due two round trips after the last sending or ACK, and when
+    /// RFC 8985 §7.2: a probe is due some round trips after the last sending or ACK, and when
     /// the retransmission timer would fire at the latest.
     pub(super) fn arm_tlp(&mut self, now: Time) {
         self.deadlines.tlp = Time::NEVER;
-        let quiet = matches!(self.repair.phase, Phase::Open | Phase::Cwr);
+        let calm = matches!(self.repair.phase, Phase::Open | Phase::Cwr);
+        let quiet = calm && is_idle(self.deadlines.reorder);
         let able = self.config.tlp && self.uses_sack() && quiet && self.board.sacked() == 0;
         if !able || self.board.is_empty() || self.probe.end_seq.is_some() || self.una == 0 {
             return;
         }
         let wait = match self.srtt {
-            Some(srtt) if self.segs(self.flight()) <= 1 => srtt * 2 + self.config.max_ack_delay,
-            Some(srtt) => srtt * 2 + self.config.timer_slack,
+            Some(srtt) => {
+                let lone = self.board.len() <= 1;
+                let RfcConfig { max_ack_delay, timer_slack, tlp_wait_percent, .. } = self.config;
+                let slack = if lone { max_ack_delay } else { timer_slack };
+                srtt * u64::from(tlp_wait_percent) / 100 + slack
+            }
             None => PTO_INITIAL,
         };
         let due = self.config.timer_clock.expiry(now, wait);
@@ -115,8 +120,7 @@ impl Tcb {
             return;
         }
         let data = self.end.saturating_sub(self.nxt).min(self.smss);
-        let room = (self.una + self.peer_window).saturating_sub(self.nxt);
-        let fresh = data > 0 && data <= room;
+        let fresh = data > 0 && data <= self.room();
         if fresh {
             self.send_fresh(data, cx);
         } else {
@@ -240,6 +244,10 @@ impl Tcb {
             self.send_fresh(room.min(self.smss), cx);
             return;
         }
+        if self.probes_unanswered >= self.config.retries.max(1) {
+            return self.fail(Failure::TimedOut);
+        }
+        self.probes_unanswered += 1;
         self.persist_backoff += 1;
         self.send_window_probe(cx);
         self.arm_persist(cx.now);

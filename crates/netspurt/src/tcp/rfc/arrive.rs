@@ -2,7 +2,7 @@
 
 use crate::sample::RttSample;
 use crate::segment::{Ecn, Flags, IPV4_HEADER_BYTES, Segment, SynOptions};
-use crate::units::Time;
+use crate::units::{Duration, Time};
 use crate::wire::TIMESTAMPS_BYTES;
 
 use super::super::transmit::Context;
@@ -14,6 +14,13 @@ use super::{Agreed, DEFAULT_MSS, DEFAULT_MSS_V6, Failure, State, Tcb};
 
 /// The largest shift (RFC 7323 §2.3).
 const SHIFT_MAX: u8 = 14;
+/// How long a peer's stamp is compared with later ones (RFC 7323 §5.5).
+const STAMP_LIFE: Duration = Duration::from_secs(24 * 86_400);
+/// A peer that says it takes less is taken to take this, lest a hostile one have a packet sent for
+/// each octet (Linux's `TCP_MIN_MSS`).
+///
+/// departs: RFC 9293 §3.7.1 - which sets no least.
+const LEAST_PEER_MSS: u16 = 88;
 
 impl Tcb {
     /// A segment arrived.
@@ -41,7 +48,7 @@ impl Tcb {
             return self.refuse(segment, cx);
         }
         if flags.has(Flags::SYN) {
-            self.take_syn(segment);
+            self.take_syn(segment, cx.now);
             self.agree_on_ecn(flags.has(Flags::ECE.with(Flags::CWR)));
             self.state = State::SynReceived;
             self.send_syn(None, cx);
@@ -66,7 +73,7 @@ impl Tcb {
         if !flags.has(Flags::SYN) {
             return;
         }
-        self.take_syn(segment);
+        self.take_syn(segment, cx.now);
         if flags.has(Flags::ACK) {
             let echoed = flags.has(Flags::ECE) && !flags.has(Flags::CWR);
             self.agree_on_ecn(echoed);
@@ -85,14 +92,13 @@ impl Tcb {
         let left = self.rx.octet(segment.seq);
         let right = left + u64::from(segment.seq_len());
         if self.state == State::SynReceived && flags.has(Flags::SYN) && left == 0 {
-            // The peer did not hear our SYN-ACK.
-            return self.resend_syn(cx);
+            return self.on_syn_again(segment, cx);
         }
         if self.agreed.timestamps && segment.timestamps().is_none() && !flags.has(Flags::RST) {
             // RFC 7323 §3.2: once agreed on, every segment has them.
             return;
         }
-        if self.is_old_duplicate(segment) || !self.rx.accepts(left, right) {
+        if self.is_old_duplicate(segment, cx.now) || !self.rx.accepts(left, right) {
             if !flags.has(Flags::RST) {
                 self.on_unacceptable(segment, left, right, cx);
             }
@@ -115,7 +121,7 @@ impl Tcb {
         if !flags.has(Flags::ACK) {
             return;
         }
-        self.take_stamp(segment, left);
+        self.take_stamp(segment, left, cx.now);
         if self.state == State::SynReceived {
             if self.octet(segment.ack) != self.nxt.min(1) {
                 return self.refuse(segment, cx);
@@ -125,16 +131,29 @@ impl Tcb {
             return;
         }
         self.take_marks(segment);
-        if segment.len > 0 {
+        if segment.len > 0 && !self.peer_closed() {
+            // RFC 9293 §3.10.7.4: nothing follows a FIN.
             self.take_data(segment, cx.now);
         }
-        if flags.has(Flags::FIN) {
-            self.rx.fin = Some(right - 1);
+        if flags.has(Flags::FIN) && !self.peer_closed() {
+            self.rx.note_fin(right - 1);
         }
         if self.rx.take_fin() {
             self.on_fin(cx);
         }
         self.after_fin_acked(cx);
+    }
+
+    /// The peer's SYN in SYN-RECEIVED: with the ACK of ours both had opened at once, and the
+    /// connection stands (RFC 9293 §3.5); without it our SYN-ACK was not heard.
+    fn on_syn_again(&mut self, segment: &Segment, cx: &mut Context<'_>) {
+        if !segment.flags.has(Flags::ACK) || self.octet(segment.ack) != 1 {
+            return self.resend_syn(cx);
+        }
+        self.take_stamp(segment, 0, cx.now);
+        self.on_handshake_ack(segment, cx);
+        // Its octet lies before the window.
+        self.rx.need = AckNeed::Now;
     }
 
     /// A valid reset (RFC 9293 §3.10.7.4): who listened listens again, who had closed is done.
@@ -163,6 +182,13 @@ impl Tcb {
         if self.state == State::TimeWait && left < self.rx.nxt {
             self.deadlines.linger = cx.now + self.config.time_wait;
         }
+        let closed = self.rx.window() == 0 && left == self.rx.nxt;
+        let old = self.is_old_duplicate(segment, cx.now);
+        if closed && !old && segment.flags.has(Flags::ACK) && self.state.is_synchronised() {
+            // A closed window keeps text out, not what it acknowledges.
+            self.on_ack(segment, cx);
+            self.after_fin_acked(cx);
+        }
         self.rx.need = AckNeed::Now;
     }
 
@@ -171,21 +197,23 @@ impl Tcb {
         self.rx.on_data(segment, &at, &self.config);
     }
 
-    /// RFC 7323 §5.2: a stamp older than the last says so.
-    fn is_old_duplicate(&self, segment: &Segment) -> bool {
+    /// RFC 7323 §5.2: a stamp older than the last says so, unless that has outlived half the
+    /// clock's range (§5.5).
+    fn is_old_duplicate(&self, segment: &Segment, now: Time) -> bool {
         let Some(stamps) = segment.timestamps() else { return false };
-        let older = is_before(stamps.val, self.ts_recent);
+        let comparable = now.saturating_since(self.ts_recent_at) <= STAMP_LIFE;
+        let older = comparable && is_before(stamps.val, self.ts_recent);
         self.agreed.timestamps && !segment.flags.has(Flags::RST) && older
     }
 
     /// Keeps the stamp to echo: of the segment that spans the last acknowledgment (RFC 7323
     /// §4.3).
-    fn take_stamp(&mut self, segment: &Segment, left: u64) {
+    fn take_stamp(&mut self, segment: &Segment, left: u64, now: Time) {
         if let Some(stamps) = segment.timestamps()
             && self.agreed.timestamps
             && left <= self.rx.told
         {
-            self.ts_recent = stamps.val;
+            (self.ts_recent, self.ts_recent_at) = (stamps.val, now);
         }
     }
 
@@ -204,7 +232,7 @@ impl Tcb {
     }
 
     /// The peer's SYN: where its octets begin, and what it offers.
-    fn take_syn(&mut self, segment: &Segment) {
+    fn take_syn(&mut self, segment: &Segment, now: Time) {
         self.rx.irs = segment.seq;
         self.rx.advance_window();
         let offer = segment.syn_options();
@@ -223,9 +251,10 @@ impl Tcb {
             own_shift: shift(self.wanted_shift()),
         };
         self.ts_recent = segment.timestamps().map_or(0, |stamps| stamps.val);
+        self.ts_recent_at = now;
         // RFC 6691 §2: the option counts no options, so the sender takes them off.
         let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
-        let mss = offer.mss.unwrap_or(fallback).min(config.mss);
+        let mss = offer.mss.unwrap_or(fallback).max(LEAST_PEER_MSS).min(config.mss);
         self.smss = u64::from(mss.saturating_sub(options).max(1));
         self.peer_window = u64::from(segment.window);
         self.peer_window_max = self.peer_window;
@@ -256,7 +285,7 @@ impl Tcb {
         let ack = self.octet(segment.ack);
         let syn = self.board.front().copied();
         let (rack, min_rtt) = (&mut self.rack, self.min_rtt);
-        self.board.ack(1, |syn| rack.arrived(syn, cx.now, min_rtt, false));
+        self.board.ack(1, |syn, _| rack.arrived(syn, cx.now, min_rtt, false));
         self.una = 1;
         self.state = State::Established;
         self.window_told = (self.rx.octet(segment.seq), ack);

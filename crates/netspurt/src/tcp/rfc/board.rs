@@ -7,15 +7,16 @@ use crate::units::Time;
 
 use crate::ranges::Ranges;
 
-/// One segment on its way, SYN and FIN counted as an octet each.
+/// One segment on its way, SYN and FIN counted as an octet each. A window of them is what a run
+/// of many connections keeps in the cache, so it has 24 octets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     /// First octet.
     pub(super) seq: u64,
-    /// The octet after the last.
-    pub(super) end: u64,
     /// When it last went out.
     pub(super) at: Time,
+    /// How many octets.
+    len: u32,
     /// How often it went out.
     pub(super) times: u8,
     /// Reported as arrived above the cumulative ACK.
@@ -24,8 +25,6 @@ pub(super) struct Sent {
     pub(super) lost: Option<Cause>,
     /// Sent again, and that copy not thought lost.
     pub(super) resent: bool,
-    /// The state of delivery when it went out.
-    pub(super) snapshot: Snapshot,
 }
 
 /// What delivery rate samples need of the past (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
@@ -42,13 +41,26 @@ pub(super) struct Snapshot {
 }
 
 impl Sent {
-    /// Octets `seq..end`, sent for the first time.
-    pub(super) fn first(seq: u64, end: u64, at: Time, snapshot: Snapshot) -> Self {
-        Self { seq, end, at, times: 1, sacked: false, lost: None, resent: false, snapshot }
+    /// `len` octets from `seq` on, sent for the first time.
+    pub(super) fn first(seq: u64, len: u32, at: Time) -> Self {
+        Self { seq, at, len, times: 1, sacked: false, lost: None, resent: false }
     }
 
     pub(super) fn len(&self) -> u64 {
-        self.end - self.seq
+        u64::from(self.len)
+    }
+
+    /// The octet after the last.
+    pub(super) fn end(&self) -> u64 {
+        self.seq + self.len()
+    }
+
+    /// Octets below `seq` were acknowledged; what they were.
+    fn trim(&mut self, seq: u64) -> Self {
+        let gone = (seq - self.seq) as u32;
+        let part = Self { len: gone, ..*self };
+        (self.seq, self.len) = (seq, self.len - gone);
+        part
     }
 }
 
@@ -59,9 +71,12 @@ impl Sent {
 #[derive(Debug, Default)]
 pub(super) struct Board {
     segs: VecDeque<Sent>,
+    /// The state of delivery when each of them went out; none where nobody samples delivery.
+    snapshots: VecDeque<Snapshot>,
     /// Octets reported as arrived.
     arrived: Ranges,
     sacked: u64,
+    sacked_segs: usize,
     lost: u64,
     resent: u64,
     /// Octets that are lost and not sent again.
@@ -77,6 +92,11 @@ impl Board {
         self.segs.is_empty()
     }
 
+    /// Whether nothing was reported beyond the cumulative ACK, and nothing is lost or resent.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.is_orderly() && self.arrived.is_empty()
+    }
+
     /// Whether nothing is SACKed, lost or resent.
     pub(super) fn is_orderly(&self) -> bool {
         self.sacked == 0 && self.lost == 0 && self.resent == 0
@@ -88,6 +108,11 @@ impl Board {
 
     pub(super) fn sacked(&self) -> u64 {
         self.sacked
+    }
+
+    /// Segments reported as arrived.
+    pub(super) fn sacked_segs(&self) -> usize {
+        self.sacked_segs
     }
 
     pub(super) fn lost(&self) -> u64 {
@@ -134,29 +159,32 @@ impl Board {
     }
 
     /// A segment of new data went out.
-    pub(super) fn push(&mut self, sent: Sent) {
+    pub(super) fn push(&mut self, sent: Sent, snapshot: Option<Snapshot>) {
         self.segs.push_back(sent);
+        if let Some(snapshot) = snapshot {
+            self.snapshots.push_back(snapshot);
+        }
     }
 
     /// The place of the segment that holds `octet`, or where it would be.
     pub(super) fn place_of(&self, octet: u64) -> usize {
-        self.segs.partition_point(|sent| sent.end <= octet)
+        self.segs.partition_point(|sent| sent.end() <= octet)
     }
 
     /// The cumulative ACK moves to `ack`: `covered` is told of each segment it covers whole, as
     /// it was.
-    pub(super) fn ack(&mut self, ack: u64, mut covered: impl FnMut(&Sent)) {
+    pub(super) fn ack(&mut self, ack: u64, mut covered: impl FnMut(&Sent, Option<&Snapshot>)) {
         while let Some(front) = self.segs.front_mut() {
-            if front.end <= ack {
-                covered(front);
+            if front.end() <= ack {
+                covered(front, self.snapshots.front());
                 let gone = *front;
                 self.segs.pop_front();
+                self.snapshots.pop_front();
                 self.uncount(&gone);
+                self.sacked_segs -= usize::from(gone.sacked);
             } else {
                 if front.seq < ack {
-                    let mut part = *front;
-                    front.seq = ack;
-                    part.end = ack;
+                    let part = front.trim(ack);
                     self.uncount(&part);
                 }
                 break;
@@ -164,6 +192,20 @@ impl Board {
         }
         if !self.arrived.is_empty() {
             self.arrived.remove_below(ack);
+        }
+    }
+
+    /// The same of a quiet board without snapshots: nothing was counted of what goes.
+    pub(super) fn ack_quiet(&mut self, ack: u64, mut covered: impl FnMut(&Sent)) {
+        while let Some(front) = self.segs.front_mut() {
+            if front.end() > ack {
+                if front.seq < ack {
+                    front.trim(ack);
+                }
+                break;
+            }
+            covered(front);
+            self.segs.pop_front();
         }
     }
 
@@ -185,7 +227,12 @@ impl Board {
 
     /// Octets `left..right` are reported as arrived: `covered` is told of each segment that is
     /// newly covered whole, as it was.
-    pub(super) fn sack(&mut self, left: u64, right: u64, mut covered: impl FnMut(&Sent)) {
+    pub(super) fn sack(
+        &mut self,
+        left: u64,
+        right: u64,
+        mut covered: impl FnMut(&Sent, Option<&Snapshot>),
+    ) {
         let mut at = left;
         while at < right {
             if let Some((_, end)) = self.arrived.holding(at) {
@@ -206,17 +253,18 @@ impl Board {
         to: u64,
         left: u64,
         right: u64,
-        covered: &mut impl FnMut(&Sent),
+        covered: &mut impl FnMut(&Sent, Option<&Snapshot>),
     ) {
         for place in self.place_of(from)..self.segs.len() {
             let sent = self.segs[place];
             if sent.seq >= to {
                 break;
             }
-            if sent.seq >= left && sent.end <= right && !sent.sacked {
-                covered(&sent);
+            if sent.seq >= left && sent.end() <= right && !sent.sacked {
+                covered(&sent, self.snapshots.get(place));
                 self.uncount(&sent);
                 self.sacked += sent.len();
+                self.sacked_segs += 1;
                 let sent = &mut self.segs[place];
                 (sent.sacked, sent.lost, sent.resent) = (true, None, false);
             }
@@ -266,7 +314,7 @@ impl Board {
         for place in 0..self.segs.len() {
             self.lose(place, cause);
         }
-        self.judged = self.segs.back().map_or(self.judged, |last| last.end);
+        self.judged = self.segs.back().map_or(self.judged, Sent::end);
     }
 
     /// Nothing is lost after all: the originals are still on their way.
@@ -283,7 +331,7 @@ impl Board {
         for sent in &mut self.segs {
             sent.sacked = false;
         }
-        self.sacked = 0;
+        (self.sacked, self.sacked_segs) = (0, 0);
         self.arrived.clear();
     }
 
@@ -303,7 +351,7 @@ impl Board {
     }
 
     /// The segment at `place` goes out again.
-    pub(super) fn resend(&mut self, place: usize, now: Time, snapshot: Snapshot) {
+    pub(super) fn resend(&mut self, place: usize, now: Time, snapshot: Option<Snapshot>) {
         let sent = &mut self.segs[place];
         let len = sent.len();
         if !sent.resent {
@@ -315,6 +363,35 @@ impl Board {
         sent.resent = true;
         sent.at = now;
         sent.times = sent.times.saturating_add(1);
-        sent.snapshot = snapshot;
+        if let (Some(kept), Some(snapshot)) = (self.snapshots.get_mut(place), snapshot) {
+            *kept = snapshot;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outstanding_segment_has_24_octets() {
+        assert_eq!(size_of::<Sent>(), 24);
+    }
+
+    #[test]
+    fn the_short_way_of_a_quiet_board_leaves_what_the_long_one_does() {
+        let full = || {
+            let mut board = Board::default();
+            (0..5).for_each(|n| board.push(Sent::first(n * 10, 10, Time::ZERO), None));
+            board
+        };
+        for ack in 0..=50 {
+            let (mut short, mut long) = (full(), full());
+            let (mut told_short, mut told_long) = (Vec::new(), Vec::new());
+            short.ack_quiet(ack, |sent| told_short.push(sent.seq));
+            long.ack(ack, |sent, _| told_long.push(sent.seq));
+            let rest = |board: &Board| board.iter().map(|s| (s.seq, s.len())).collect::<Vec<_>>();
+            assert_eq!((told_short, rest(&short)), (told_long, rest(&long)), "{ack}");
+        }
     }
 }

@@ -101,6 +101,10 @@ pub struct RfcConfig {
     pub early_retransmit: bool,
     /// Proportional rate reduction (RFC 9937).
     pub prr: bool,
+    /// The window is counted and cut as Linux does: in whole segments; from the window and not
+    /// from the flight; not again by a timeout while an earlier cut of the same window is under
+    /// way.
+    pub linux_window: bool,
     /// Tail loss probes (RFC 8985 §7).
     pub tlp: bool,
     /// Detection of needless timeouts from the next ACKs (RFC 5682).
@@ -155,10 +159,16 @@ pub struct RfcConfig {
     pub time_wait: Duration,
     /// Probes of a closed window carry no octet, but an old number, as Linux's do.
     pub empty_window_probes: bool,
+    /// How long a tail loss probe waits, in hundredths of a round trip (RFC 8985 §7.2: two of
+    /// them).
+    pub tlp_wait_percent: u32,
+    /// RACK's reordering window to begin with, in hundredths of the least round trip (RFC 8985
+    /// §6.2 step 4: a quarter).
+    pub reorder_window_percent: u32,
     /// What a tail loss probe of a lone segment allows for the peer's delayed ACK
     /// (RFC 8985 §7.2).
     pub max_ack_delay: Duration,
-    /// What it allows otherwise, beyond two round trips, and what RACK's timer allows: nothing in
+    /// What it allows otherwise, beyond its round trips, and what RACK's timer allows: nothing in
     /// RFC 8985, 2 ms in Linux.
     pub timer_slack: Duration,
 }
@@ -173,9 +183,10 @@ pub enum Undo {
 }
 
 impl RfcConfig {
-    /// Octets of payload in a full segment between two ends alike.
+    /// Octets of payload in a full segment between two ends alike, one at least.
     pub const fn smss(&self) -> u16 {
-        self.mss - if self.timestamps { TIMESTAMPS_BYTES } else { 0 }
+        let octets = self.mss.saturating_sub(if self.timestamps { TIMESTAMPS_BYTES } else { 0 });
+        if octets > 0 { octets } else { 1 }
     }
 
     /// The RFCs in force in 2026: RACK-TLP, proportional rate reduction, undoing.
@@ -195,6 +206,7 @@ impl RfcConfig {
             limited_transmit: true,
             early_retransmit: false,
             prr: true,
+            linux_window: false,
             tlp: true,
             frto: true,
             frto_at_once: false,
@@ -222,6 +234,8 @@ impl RfcConfig {
             time_wait: Duration::from_secs(240),
             empty_window_probes: false,
             max_ack_delay: Duration::from_millis(200),
+            tlp_wait_percent: 200,
+            reorder_window_percent: 25,
             timer_slack: Duration::ZERO,
         }
     }
@@ -233,6 +247,7 @@ impl RfcConfig {
             undo: Undo::Prior,
             congestion: CongestionConfig::Cubic(CubicConfig {
                 slow_start_exit: SlowStartExit::HyStart(HyStartConfig::default()),
+                first_climb_segs: Some(20),
                 ..CubicConfig::default()
             }),
             rto: EstimatorConfig::Linux(LinuxConfig { jiffy, ..LinuxConfig::default() }),
@@ -249,6 +264,7 @@ impl RfcConfig {
             syn_resends_forgiven: 1,
             empty_window_probes: true,
             frto_at_once: true,
+            linux_window: true,
             sampling: Sampling::EachAckOrEcho,
             ..Self::rfc_2026()
         }

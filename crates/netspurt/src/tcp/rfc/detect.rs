@@ -43,7 +43,7 @@ impl Tcb {
     /// As many duplicates as tell a loss; fewer where fewer can come (RFC 5827 §3).
     fn dup_thresh(&self) -> u32 {
         let usual = self.config.dup_thresh;
-        let segs = self.segs(self.flight() - self.repair.limited.min(self.flight()));
+        let segs = (self.board.len() as u64).saturating_sub(self.segs(self.repair.limited));
         let nothing_new = self.unsent() == 0 || self.peer_window <= self.flight();
         if self.config.early_retransmit && segs < 4 && nothing_new {
             usual.min(u32::try_from(segs.saturating_sub(1)).unwrap_or(usual).max(1))
@@ -99,10 +99,10 @@ impl Tcb {
     /// What RACK judges by, once there is a round trip.
     fn circumstances(&self, now: Time, repairing: bool) -> Option<Circumstances> {
         let min_rtt = self.min_rtt?;
-        let sacked_segs = self.board.sacked().div_ceil(self.smss);
         let srtt = self.srtt.unwrap_or(min_rtt);
-        let eager = repairing || sacked_segs >= u64::from(self.dup_thresh());
-        Some(Circumstances { now, min_rtt, srtt, eager })
+        let eager = repairing || self.board.sacked_segs() >= self.dup_thresh() as usize;
+        let window_percent = self.config.reorder_window_percent;
+        Some(Circumstances { now, min_rtt, srtt, window_percent, eager })
     }
 
     /// A timeout under RACK: the head is lost, and what left long enough ago; the rest may be on
@@ -131,5 +131,9 @@ impl Tcb {
         let wait: Option<Duration> = self.rack.detect(&mut self.board, &with);
         let due = |wait| self.config.timer_clock.expiry(now, wait + self.config.timer_slack);
         self.deadlines.reorder = wait.map_or(Time::NEVER, due);
+        if wait.is_some() {
+            // RFC 8985 §8: one of the two timers at a time.
+            self.deadlines.tlp = Time::NEVER;
+        }
     }
 }

@@ -214,12 +214,16 @@ pub(super) struct Tcb {
     deadlines: Deadlines,
     probe: Probe,
     persist_backoff: u32,
+    /// Window probes since the peer last acknowledged anything.
+    probes_unanswered: u32,
     sfr_rests: bool,
     /// When the next segment may leave under pacing.
     paced_until: Time,
     last_sent: Time,
     /// The peer's newest time stamp (RFC 7323 §4.3).
     ts_recent: u32,
+    /// When it came.
+    ts_recent_at: Time,
     /// Marks to echo, and the answer to an echo still owed (RFC 3168 §6.1).
     echo_marks: bool,
     owe_cwr: bool,
@@ -284,10 +288,12 @@ impl Tcb {
             deadlines: Deadlines::NONE,
             probe: Probe::default(),
             persist_backoff: 0,
+            probes_unanswered: 0,
             sfr_rests: true,
             paced_until: Time::ZERO,
             last_sent: Time::ZERO,
             ts_recent: 0,
+            ts_recent_at: Time::ZERO,
             echo_marks: false,
             owe_cwr: false,
             rx: Receiver::new(config),
@@ -363,7 +369,7 @@ impl Tcb {
     #[expect(clippy::cast_possible_truncation, reason = "the option wraps")]
     fn stamp(now: Time) -> u32 {
         // Never zero: a zero echo says nothing.
-        (now.as_nanos() / 1_000_000) as u32 + 1
+        ((now.as_nanos() / 1_000_000) as u32).wrapping_add(1).max(1)
     }
 
     fn stamps(&self, now: Time) -> Timestamps {
@@ -402,24 +408,30 @@ impl Tcb {
 
     /// Opens the connection (RFC 9293 §3.10.1, active).
     pub(super) fn open(&mut self, cx: &mut Context<'_>) {
-        if matches!(self.state, State::Closed | State::Listen) {
+        if matches!(self.state, State::Closed | State::Listen) && !self.is_over() {
             self.state = State::SynSent;
             self.passive = false;
             self.send_syn(None, cx);
         }
     }
 
+    /// Whether it was a connection, or was to be one, and is none any more.
+    fn is_over(&self) -> bool {
+        self.state == State::Closed && (self.nxt > 0 || self.failure.is_some())
+    }
+
     /// Waits for a peer (RFC 9293 §3.10.1, passive).
     pub(super) fn listen(&mut self) {
-        if self.state == State::Closed {
+        if self.state == State::Closed && !self.is_over() {
             self.state = State::Listen;
             self.passive = true;
         }
     }
 
-    /// Takes `octets` more to send; opens the connection where nobody did.
+    /// Takes `octets` more to send; opens the connection where nobody did. One that is over takes
+    /// none.
     pub(super) fn write(&mut self, octets: u64, cx: &mut Context<'_>) {
-        if self.closing {
+        if self.closing || self.is_over() {
             return;
         }
         self.tell_time(cx.now);

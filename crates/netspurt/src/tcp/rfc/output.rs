@@ -44,11 +44,13 @@ impl Tcb {
     }
 
     fn what_holds(&self, now: Time) -> Held {
+        let next = self.end.saturating_sub(self.nxt).min(self.smss);
         if self.unsent() == 0 && self.board.waiting() == 0 {
             Held::No
         } else if now < self.paced_until || self.pipe() + self.smss > self.window.cwnd {
             Held::ByCwnd
-        } else if self.nxt >= self.una + self.peer_window {
+        } else if self.room() < next {
+            // A remainder below a segment counts as none: silly windows are not filled.
             Held::ByPeer
         } else {
             Held::No
@@ -78,7 +80,7 @@ impl Tcb {
         }
         let Some(place) = self.board.next_waiting() else { return false };
         let sent = *self.board.get(place);
-        if !self.repair.forced && !self.fits(sent.end - sent.seq) {
+        if !self.repair.forced && !self.fits(sent.len()) {
             self.limited_until = self.nxt;
             return false;
         }
@@ -121,7 +123,7 @@ impl Tcb {
         self.repair.forced = false;
         self.count.resends += 1;
         let tells = sent.seq == self.una && sent.times == 2;
-        self.note_resend(sent.end, cause, tells.then(|| Self::stamp(cx.now)));
+        self.note_resend(sent.end(), cause, tells.then(|| Self::stamp(cx.now)));
         if self.timed.is_some_and(|timed| sent.seq < timed.end) && self.config.karn {
             self.timed = None;
         }
@@ -148,6 +150,11 @@ impl Tcb {
         true
     }
 
+    /// Octets that the peer's window takes beyond what was sent.
+    pub(super) fn room(&self) -> u64 {
+        (self.una + self.peer_window).saturating_sub(self.nxt)
+    }
+
     /// Octets of the next new segment; `None` where nothing may go, cwnd apart.
     fn next_len(&self) -> Option<u64> {
         let unsent = self.unsent();
@@ -155,8 +162,7 @@ impl Tcb {
             return None;
         }
         let data = self.end.saturating_sub(self.nxt);
-        let room = (self.una + self.peer_window).saturating_sub(self.nxt);
-        let len = data.min(self.smss).min(room);
+        let len = data.min(self.smss).min(self.room());
         if data == 0 {
             // Only the FIN is left; it may go into a closed window as a probe would.
             return Some(0);
@@ -181,10 +187,12 @@ impl Tcb {
         let end = self.nxt + len;
         let fin = self.closing && end == self.end;
         let snapshot = self.delivery.snapshot(cx.now, outstanding);
-        let sent = Sent::first(self.nxt, end + u64::from(fin), cx.now, snapshot);
-        self.nxt = sent.end;
-        self.board.push(sent);
-        self.timed.get_or_insert(Timed { end: sent.end, at: cx.now });
+        let octets =
+            u32::try_from(len).expect("no segment is longer than the MSS") + u32::from(fin);
+        let sent = Sent::first(self.nxt, octets, cx.now);
+        self.nxt = sent.end();
+        self.board.push(sent, snapshot);
+        self.timed.get_or_insert(Timed { end: self.nxt, at: cx.now });
         if fin {
             self.state = match self.state {
                 State::Established => State::FinWait1,
@@ -218,8 +226,8 @@ impl Tcb {
 
     /// Puts a segment of the scoreboard on the wire.
     fn emit(&mut self, sent: &Sent, cause: Option<Cause>, cx: &mut Context<'_>) {
-        let fin = self.closing && sent.end > self.end;
-        let len = sent.end - sent.seq - u64::from(fin);
+        let fin = self.closing && sent.end() > self.end;
+        let len = sent.len() - u64::from(fin);
         let mut segment = self.blank(cx);
         segment.seq = seq::to_wire(self.config.iss, sent.seq);
         segment.len = u16::try_from(len).expect("no segment is longer than the MSS");
@@ -320,7 +328,7 @@ impl Tcb {
     pub(super) fn send_syn(&mut self, cause: Option<Cause>, cx: &mut Context<'_>) {
         if self.board.is_empty() {
             let snapshot = self.delivery.snapshot(cx.now, false);
-            self.board.push(Sent::first(0, 1, cx.now, snapshot));
+            self.board.push(Sent::first(0, 1, cx.now), snapshot);
             self.nxt = 1;
         }
         let answering = self.state == State::SynReceived;
@@ -352,7 +360,7 @@ impl Tcb {
     /// The SYN goes out again.
     pub(super) fn resend_syn(&mut self, cx: &mut Context<'_>) {
         if !self.board.is_empty() {
-            self.board.resend(0, cx.now, super::board::Snapshot::default());
+            self.board.resend(0, cx.now, None);
         }
         self.count.resends += 1;
         self.send_syn(Some(Cause::Syn), cx);

@@ -25,6 +25,8 @@ pub(super) struct PrrAck {
     pub(super) smss: u64,
     /// Whether it moved the cumulative ACK and showed no further loss (`SafeACK`).
     pub(super) safe: bool,
+    /// Whether what is due is rounded up to whole segments, as Linux counts.
+    pub(super) whole: bool,
 }
 
 impl Prr {
@@ -45,7 +47,9 @@ impl Prr {
         let mut allowance = if ack.pipe > ack.ssthresh {
             let share = u128::from(self.delivered) * u128::from(ack.ssthresh);
             let due = share.div_ceil(u128::from(self.recover_fs));
-            u64::try_from(due).unwrap_or(u64::MAX).saturating_sub(self.out)
+            let due = u64::try_from(due).unwrap_or(u64::MAX);
+            let due = if ack.whole { due.div_ceil(ack.smss).saturating_mul(ack.smss) } else { due };
+            due.saturating_sub(self.out)
         } else {
             let owed = self.delivered.saturating_sub(self.out).max(ack.delivered);
             let more = if ack.safe { ack.smss } else { 0 };
@@ -65,7 +69,7 @@ mod tests {
     const SMSS: u64 = 1000;
 
     fn ack(pipe: u64, safe: bool) -> PrrAck {
-        PrrAck { delivered: SMSS, pipe, ssthresh: 10 * SMSS, smss: SMSS, safe }
+        PrrAck { delivered: SMSS, pipe, ssthresh: 10 * SMSS, smss: SMSS, safe, whole: false }
     }
 
     /// RFC 9937 §6.2, first branch: with half the window to go, one segment leaves for every
@@ -86,6 +90,26 @@ mod tests {
         }
         // The first resend is owed at once, the rest is half of what was delivered.
         assert_eq!(sent, [1, 0, 0, 1, 0, 1, 0, 1]);
+    }
+
+    /// Linux rounds up what is due: the second segment follows the third delivery, not the fourth.
+    #[test]
+    fn in_whole_segments_the_second_one_leaves_an_ack_earlier() {
+        let sent = |whole| {
+            let mut prr = Prr::default();
+            prr.begin(20 * SMSS);
+            let mut pipe = 19 * SMSS;
+            let leave = |_| {
+                pipe -= SMSS;
+                let room = prr.on_ack(&PrrAck { whole, ..ack(pipe, false) }) - pipe;
+                prr.sent(room / SMSS * SMSS);
+                pipe += room / SMSS * SMSS;
+                room / SMSS
+            };
+            (0..6).map(leave).collect::<Vec<_>>()
+        };
+        assert_eq!(sent(true), [1, 0, 1, 0, 1, 0]);
+        assert_eq!(sent(false), [1, 0, 0, 1, 0, 1]);
     }
 
     /// RFC 9937 §6.2, second branch: below it, what was delivered goes out, and one segment more

@@ -8,8 +8,6 @@ use super::board::{Board, Sent};
 /// Round trips without a duplicate report after which the reordering window shrinks back
 /// (RFC 8985 §6.2 step 4, "16 loss recoveries").
 const PERSISTENCE: u8 = 16;
-/// The window is this share of the least round trip, times its multiplier.
-const QUARTERS: u64 = 4;
 
 /// Segments known to have arrived that a look for losses passes one by one.
 const STEPS: u32 = 4;
@@ -36,6 +34,8 @@ pub(super) struct Circumstances {
     pub(super) now: Time,
     pub(super) min_rtt: Duration,
     pub(super) srtt: Duration,
+    /// The reordering window in hundredths of the least round trip, before it grows.
+    pub(super) window_percent: u32,
     /// In recovery, or as many segments SACKed as would start it.
     pub(super) eager: bool,
 }
@@ -50,8 +50,8 @@ impl Rack {
         min_rtt: Option<Duration>,
         early: bool,
     ) {
-        if sent.end > self.fack {
-            self.fack = sent.end;
+        if sent.end() > self.fack {
+            self.fack = sent.end();
         } else if sent.times == 1 {
             self.reordering_seen = true;
         }
@@ -61,8 +61,8 @@ impl Rack {
             return;
         }
         self.rtt = rtt;
-        if (sent.at, sent.end) > (self.xmit, self.end_seq) {
-            (self.xmit, self.end_seq) = (sent.at, sent.end);
+        if (sent.at, sent.end()) > (self.xmit, self.end_seq) {
+            (self.xmit, self.end_seq) = (sent.at, sent.end());
         }
     }
 
@@ -85,7 +85,7 @@ impl Rack {
 
     /// Whether `sent` left after the newest segment known to have arrived (`RACK_sent_after`).
     fn is_younger(&self, sent: &Sent) -> bool {
-        (sent.at, sent.end) > (self.xmit, self.end_seq)
+        (sent.at, sent.end()) > (self.xmit, self.end_seq)
     }
 
     /// How long a segment may be late before it is lost (§6.2 step 4).
@@ -93,7 +93,8 @@ impl Rack {
         if !self.reordering_seen && with.eager {
             return Duration::ZERO;
         }
-        (with.min_rtt * self.reo_wnd_mult.max(1) / QUARTERS).min(with.srtt)
+        let percent = u64::from(with.window_percent) * self.reo_wnd_mult.max(1);
+        (with.min_rtt * percent / 100).min(with.srtt)
     }
 
     /// How long after it left a segment is late.

@@ -14,27 +14,18 @@ pub(super) struct Delivery {
     pub(super) is_sampled: bool,
     at: Time,
     first_sent_at: Time,
+    newest: Newest,
     /// `octets` at which the last flight limited by the application will have been delivered.
     app_limited_until: u64,
 }
 
 /// The newest segment that an ACK brought news of.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Newest {
+struct Newest {
     snapshot: Snapshot,
     sent_at: Time,
     end: u64,
     any: bool,
-}
-
-impl Newest {
-    /// The ACK covers `sent`, too.
-    pub(super) fn see(&mut self, sent: &Sent) {
-        if !self.any || (sent.at, sent.end) > (self.sent_at, self.end) {
-            let (snapshot, sent_at, end) = (sent.snapshot, sent.at, sent.end);
-            *self = Self { snapshot, sent_at, end, any: true };
-        }
-    }
 }
 
 impl Delivery {
@@ -43,20 +34,34 @@ impl Delivery {
         Self { is_sampled, ..Self::default() }
     }
 
+    /// An ACK came: none of what it covers is known yet.
+    pub(super) fn begin_ack(&mut self) {
+        self.newest.any = false;
+    }
+
+    /// The ACK covers `sent`.
+    pub(super) fn see(&mut self, sent: &Sent, snapshot: &Snapshot) {
+        let newest = &mut self.newest;
+        if !newest.any || (sent.at, sent.end()) > (newest.sent_at, newest.end) {
+            let (snapshot, sent_at, end) = (*snapshot, sent.at, sent.end());
+            *newest = Newest { snapshot, sent_at, end, any: true };
+        }
+    }
+
     /// The state to keep with a segment that goes out at `now`, with something outstanding or not.
-    pub(super) fn snapshot(&mut self, now: Time, outstanding: bool) -> Snapshot {
+    pub(super) fn snapshot(&mut self, now: Time, outstanding: bool) -> Option<Snapshot> {
         if !self.is_sampled {
-            return Snapshot::default();
+            return None;
         }
         if !outstanding {
             (self.at, self.first_sent_at) = (now, now);
         }
-        Snapshot {
+        Some(Snapshot {
             delivered: self.octets,
             delivered_at: self.at,
             first_sent_at: self.first_sent_at,
             app_limited: self.app_limited_until > 0,
-        }
+        })
     }
 
     /// The application has nothing to send while `in_flight` octets are in the network.
@@ -64,8 +69,8 @@ impl Delivery {
         self.app_limited_until = (self.octets + in_flight).max(1);
     }
 
-    /// An ACK at `now` delivered `octets` more, of which `newest` was sent last.
-    pub(super) fn sample(&mut self, now: Time, octets: u64, newest: &Newest) -> Option<RateSample> {
+    /// The ACK, at `now`, delivered `octets` more.
+    pub(super) fn sample(&mut self, now: Time, octets: u64) -> Option<RateSample> {
         if octets == 0 {
             return None;
         }
@@ -77,6 +82,7 @@ impl Delivery {
         if self.app_limited_until > 0 && self.octets > self.app_limited_until {
             self.app_limited_until = 0;
         }
+        let newest = self.newest;
         if !newest.any {
             return None;
         }

@@ -191,7 +191,8 @@ impl Receiver {
         self.nxt = right;
         if !self.above.is_empty() {
             if let Some((_, end)) = self.above.holding(right) {
-                self.nxt = end;
+                // A FIN is no octet of the application's; `take_fin` counts it.
+                self.nxt = self.fin.map_or(end, |fin| end.min(fin));
             }
             self.above.remove_below(self.nxt);
             self.blocks.retain(|block| block.0 > self.nxt);
@@ -213,11 +214,26 @@ impl Receiver {
         }
     }
 
+    /// Takes note of the peer's FIN, whose place is `fin`. Beyond a hole it is reported with what
+    /// arrived: it has a number of its own (RFC 2018 §3, RFC 9293 §3.4).
+    pub(super) fn note_fin(&mut self, fin: u64) {
+        self.fin = Some(fin);
+        if fin > self.nxt && self.above.holding(fin).is_none_or(|range| range.1 <= fin) {
+            let range = self.above.insert(fin, fin + 1);
+            self.blocks.retain(|block| block.1 < range.0 || block.0 > range.1);
+            self.blocks.insert(0, range);
+            self.blocks.truncate(SackBlocks::MAX + 1);
+            self.need = AckNeed::Now;
+        }
+    }
+
     /// Takes the peer's FIN in where everything before it is there; whether it did.
     pub(super) fn take_fin(&mut self) -> bool {
         let reached = self.fin == Some(self.nxt);
         if reached {
             self.nxt += 1;
+            self.above.remove_below(self.nxt);
+            self.blocks.clear();
             self.need = AckNeed::Now;
         }
         reached

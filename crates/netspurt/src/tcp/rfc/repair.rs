@@ -75,6 +75,11 @@ pub(super) struct Repair {
     pub(super) prior: Option<Prior>,
     /// Every resend of the last repair was reported as a duplicate (RFC 3708 §3).
     pub(super) all_reported: bool,
+    /// The octet after the highest that ever went out again.
+    pub(super) resent_end: u64,
+    /// A duplicate of what went out once was reported: the path makes some, and their reports
+    /// prove nothing.
+    pub(super) path_duplicates: bool,
 }
 
 /// What undoing the last cut needs.
@@ -97,6 +102,12 @@ pub(super) struct Prior {
 }
 
 impl Repair {
+    /// An ACK of new octets came while all was well: no duplicate came since.
+    pub(super) fn on_plain_ack(&mut self) {
+        (self.dupacks, self.dup_bytes, self.limited) = (0, 0, 0);
+        self.settled = false;
+    }
+
     /// What a phase was about is over: no resend is owed, and duplicates count anew.
     pub(super) fn clear(&mut self) {
         self.frto = Frto::Off;
@@ -212,7 +223,9 @@ impl Tcb {
         self.repair.phase = Phase::Recovery;
         // RFC 9937 §6.1: RecoverFS leaves out what was reported before this ACK.
         let reported = self.board.sacked() - news.sacked;
-        self.repair.prr.begin(self.flight() + news.acked - reported);
+        let flight = self.flight() + news.acked - reported;
+        // Linux takes the window in its place.
+        self.repair.prr.begin(if self.config.linux_window { self.window.cwnd } else { flight });
         if !self.config.prr {
             self.fall_to_threshold();
         }
@@ -229,7 +242,10 @@ impl Tcb {
     pub(super) fn cut_with(&mut self, kind: Congestion, flight: u64, now: Time) {
         self.owe_cwr = self.agreed.ecn;
         self.note_prior(kind == Congestion::Timeout);
+        let whole = self.config.linux_window;
+        let flight = if whole { self.window.cwnd } else { flight };
         let ssthresh = self.congestion.on_congestion(now, kind, flight, self.smss, &self.window);
+        let ssthresh = if whole { ssthresh - ssthresh % self.smss } else { ssthresh };
         self.window.ssthresh = ssthresh.max(2 * self.smss);
     }
 
@@ -270,8 +286,8 @@ impl Tcb {
                 _ => {}
             }
         }
-        // This ACK has set the window; the next one may open it.
-        self.repair.settled = phase != Phase::Loss;
+        // This ACK has set the window; the next one may open it, in Linux this one.
+        self.repair.settled = phase != Phase::Loss && !self.config.linux_window;
         if phase.is_repairing() {
             self.rack.on_recovery_end();
             self.congestion.on_recovery_end(cx.now, &mut self.window);
@@ -284,7 +300,8 @@ impl Tcb {
             self.cut(Congestion::Mark, cx.now);
             self.repair.phase = Phase::Cwr;
             self.repair.point = self.nxt;
-            self.repair.prr.begin(self.flight());
+            let flight = self.flight();
+            self.repair.prr.begin(if self.config.linux_window { self.window.cwnd } else { flight });
             if !self.config.prr {
                 self.fall_to_threshold();
             }
@@ -294,7 +311,11 @@ impl Tcb {
     /// The retransmission timer fired (RFC 5681 §3.1, RFC 6298 §5.4 to 5.6).
     pub(super) fn begin_loss(&mut self, cx: &mut Context<'_>) {
         let again = self.repair.phase == Phase::Loss && self.retries > 1;
-        if !again {
+        // departs: RFC 5681 §3.1 - in Linux one cut is enough for what was out when it came.
+        let is_cut = self.config.linux_window
+            && self.una < self.repair.point
+            && matches!(self.repair.phase, Phase::Recovery | Phase::Cwr);
+        if !again && !is_cut {
             // RFC 5681 §3.1: the threshold falls once for each loss, not at each resend of it.
             self.cut(Congestion::Timeout, cx.now);
         }
@@ -316,6 +337,10 @@ impl Tcb {
             self.lose_on_timeout(cx.now);
         } else {
             self.board.lose_all(Cause::GoBackN);
+        }
+        if self.config.linux_window {
+            // What may be on its way does not keep the head from leaving.
+            self.window.cwnd = self.pipe() + self.smss;
         }
         self.repair.head_cause = Some(Cause::Rto);
         self.repair.forced = true;
@@ -339,8 +364,13 @@ impl Tcb {
                 ssthresh: self.window.ssthresh,
                 smss: self.smss,
                 safe: news.acked > 0 && lost == 0,
+                whole: self.config.linux_window,
             });
         } else if !reducing && news.acked > 0 && !self.repair.settled {
+            if self.config.linux_window {
+                // What was reported before has been counted.
+                info.acked_bytes = info.delivered_bytes;
+            }
             self.congestion.on_ack(&info, &mut self.window);
         }
     }

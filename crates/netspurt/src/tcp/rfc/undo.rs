@@ -9,10 +9,11 @@ use super::config::Undo;
 use super::repair::{Frto, Phase};
 
 impl Tcb {
-    /// A segment that ends at `end` went out again: kept for the proofs that it need not have. Only of the oldest
-    /// outstanding, sent again for the first time, will the next ACK's echo tell which copy it
-    /// answers: then `stamp` is its own.
+    /// A segment that ends at `end` went out again: kept for the proofs that it need not have.
+    /// Only of the oldest outstanding, sent again for the first time, will the next ACK's echo
+    /// tell which copy it answers: then `stamp` is its own.
     pub(super) fn note_resend(&mut self, end: u64, cause: Cause, stamp: Option<u32>) {
+        self.repair.resent_end = self.repair.resent_end.max(end);
         if let Some(prior) = &mut self.repair.prior
             && cause != Cause::Tlp
         {
@@ -73,12 +74,14 @@ impl Tcb {
     }
 
     /// A duplicate is reported: of a probe, of a resend, or of a link's making. Only one of what
-    /// the repair sent again counts against it.
+    /// the repair sent again counts against it, and none once a link was seen to make them.
     pub(super) fn take_duplicate_report(&mut self, news: &News) {
         let Some((left, right)) = news.dsack else { return };
         self.rack.on_dsack(self.una, self.nxt);
+        self.repair.path_duplicates |= left >= self.repair.resent_end;
         let Some(prior) = &mut self.repair.prior else { return };
-        if left >= prior.una && right <= prior.end && prior.unreported > 0 {
+        let own = left >= prior.una && right <= prior.end && !self.repair.path_duplicates;
+        if own && prior.unreported > 0 {
             prior.unreported -= 1;
             self.repair.all_reported = prior.unreported == 0 && prior.resent;
         }

@@ -1,0 +1,174 @@
+"""Set the kernel's TCP and the profile `linux-6` side by side, on the same paths and seeds.
+
+``.venv/bin/python authorities/linux/beside.py`` runs every case of ``beside_cases.py`` with the
+running kernel at both ends, and again in simulation, and writes ``beside.csv`` and
+``beside.json``: about a minute. Where the machine was too late a group is run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import platform
+import sys
+import tempfile
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from beside_cases import CASES, scenario
+
+from netspurt.analysis.compare import compare, events
+from netspurt.live import run_live
+from netspurt.scenario import Scenario, as_toml
+
+if TYPE_CHECKING:
+    from netspurt.analysis.compare import Seen
+    from netspurt.run import Run
+    from netspurt.table import Table
+
+HERE = Path(__file__).resolve().parent
+#: How late a delivery may be, and how often a group is tried until none is later.
+BUDGET_S = 0.003
+TRIES = 6
+#: How far from the kernel's answer the model's value may be looked for.
+POLLED_S = 0.003
+JIFFY_MS = 4.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """A case's outcome; times in seconds from the first data segment, or in milliseconds."""
+
+    group: str
+    case: str
+    kernel: str
+    model: str
+    equal: bool
+    same: int
+    seen: int
+    parted_s: float | None
+    rto_off_ms: float
+    rtos: int
+
+
+def parse(group: str, endpoint: str, seed: int) -> Scenario:
+    """Return the scenario of a group."""
+    text = "\n".join(f"{k} = {as_toml(v)}" for k, v in scenario(group, endpoint, seed).items())
+    return Scenario.parse(text, name=group)
+
+
+def causes(found: dict[str, int]) -> str:
+    """Return resends by cause in a line."""
+    return " ".join(f"{cause}:{n}" for cause, n in sorted(found.items())) or "none"
+
+
+def by_instant(table: Table, start: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return when the timer was changed, from `start` on, and to what, in milliseconds."""
+    return table.seconds() - start, np.asarray(table["rto_ns"], float) / 1e6
+
+
+def rto_difference(
+    kernel: Run, model: Run, flow: str, seen: list[list[Seen]], same: int
+) -> tuple[float, int]:
+    """Return the largest difference of the two timers until the runs part, and how many there are.
+
+    The kernel was asked every 10 ms. The model's instant is the one as long after the segment
+    that both saw last; a value counts that its timer had within `POLLED_S` of that. The table has
+    both ends' timers, and the receiver's may stand last before the first data segment, so the
+    value before counts, too.
+    """
+    ours, theirs = (np.array([event.t_s for event in run[:same]]) for run in seen)
+    over = min(run[same].t_s if same < len(run) else np.inf for run in seen)
+    t, asked = by_instant(kernel.rto.where(flow=flow), seen[1][0].at_s)
+    u, own = by_instant(model.rto.where(flow=flow), seen[0][0].at_s)
+    worst, count = 0.0, 0
+    for at, value in zip(t, asked, strict=True):
+        if not 0 <= at < over:
+            continue
+        last = int(np.searchsorted(theirs, at, side="right")) - 1
+        then = ours[last] + at - theirs[last]
+        first = max(0, int(np.searchsorted(u, then - POLLED_S, side="right")) - 2)
+        near = own[first : int(np.searchsorted(u, then + POLLED_S, side="right"))]
+        worst, count = max(worst, float(np.abs(near - value).min())), count + 1
+    return worst, count
+
+
+def row(group: str, name: str, kernel: Run, model: Run) -> Row:
+    """Set one case of two runs side by side."""
+    seen = [events(run.segments, name, f"{name}-a") for run in (model, kernel)]
+    told = compare(*seen)
+    end = min(run[told.same].t_s if told.same < len(run) else 1e9 for run in seen)
+    off, count = rto_difference(kernel, model, name, seen, told.same)
+    parted = None if told.parted == (None, None) else round(end, 4)
+    own, theirs = (causes(found) for found in told.resends)
+    return Row(
+        group,
+        name,
+        theirs,
+        own,
+        own == theirs,
+        told.same,
+        len(seen[1]),
+        parted,
+        round(off, 1),
+        count,
+    )
+
+
+def live(group: str, seed: int, folder: Path) -> Run:
+    """Run a group live until the machine was in time.
+
+    Raises
+    ------
+    RuntimeError
+        When it never was.
+    """
+    for attempt in range(TRIES):
+        run = run_live(parse(group, "kernel", seed), folder / f"{group}-{attempt}", budget=BUDGET_S)
+        if (run.live or {})["valid"]:
+            return run
+        late = (run.live or {})["lateness"]["max_ns"] / 1e6
+        print(f"{group}: {late:.1f} ms late; again", file=sys.stderr)
+    raise RuntimeError(f"{group}: the machine was too late {TRIES} times")
+
+
+def beside(group: str, seed: int, folder: Path) -> list[Row]:
+    """Run a group both ways."""
+    model = parse(group, "model", seed).run()
+    kernel = live(group, seed, folder)
+    model.save(folder / f"{group}-model")
+    return [row(group, name, kernel, model) for name in CASES[group]]
+
+
+def main() -> None:
+    """Run all and file it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--group", choices=CASES, action="append")
+    parser.add_argument("--to", type=Path, default=HERE)
+    parser.add_argument("--keep", type=Path, help="a folder for the runs")
+    options = parser.parse_args()
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = options.keep or Path(scratch)
+        for group in options.group or CASES:
+            rows += beside(group, options.seed, folder)
+    with (options.to / "beside.csv").open("w", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow([field.name for field in fields(Row)])
+        out.writerows([getattr(one, field.name) for field in fields(Row)] for one in rows)
+    about = {"release": platform.release(), "seed": options.seed, "cases": len(rows)}
+    (options.to / "beside.json").write_text(json.dumps(about, indent=1) + "\n")
+    equal = sum(one.equal for one in rows)
+    near = sum(one.rto_off_ms <= JIFFY_MS for one in rows)
+    print(
+        f"{len(rows)} cases: {equal} with as many resends of each cause, "
+        f"{near} with the timer within a jiffy"
+    )
+
+
+if __name__ == "__main__":
+    main()

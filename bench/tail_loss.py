@@ -1,0 +1,190 @@
+"""Pages with tail losses: what a timer at the server's edge does for two kernels of Linux's.
+
+    python bench/tail_loss.py --out runs/tail-loss [--fetches 500] [--rows reno,reno-sfr]
+
+An unmodified curl fetches a page of 72 000 octets again and again, each time by a connection of
+its own, from Python's http.server, across `scenarios/live/page.toml`: 5 Mb/s, 10 ms each way, 3 %
+of what the server sends lost at random. A time is that from the answer's first octet entering the
+path at the server to its last reaching the client, in the path's own time: neither the handshake,
+whose losses no shim repairs, nor the server's thinking is in it. The rows take turns, 25 pages a
+run; a run with a delivery more than 10 ms late is made again, ten times at most. Beside each row
+stands the same transfer in simulation. Prints a table with intervals of the bootstrap, 95 %, and
+writes all times to `times.csv`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import shlex
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from netspurt.live import run_programs
+from netspurt.scenario import Scenario
+from netspurt.table import Table
+
+PAGE = 72_000
+BLOCK = 25
+ATTEMPTS = 10
+BUDGET = 0.01
+SCENARIO = Path(__file__).parent.parent / "scenarios" / "live" / "page.toml"
+OLD = {"profile": "reno-2005"}
+SFR = {"shim": '["off", "sfr:factor=3,cutout=80kB"]'}
+ROWS = {
+    "no-loss": ("Reno without options, no loss", {**OLD, "loss": "none"}),
+    "reno": ("Reno, no SACK, RACK or TLP", OLD),
+    "reno-42ms": ("the same, least timer 42 ms", {**OLD, "tcp.rto": '{ min = "42 ms" }'}),
+    "reno-sfr": ("the same as Reno, and SFR x3", {**OLD, **SFR}),
+    "linux": ("Linux's defaults", {}),
+    "linux-sfr": ("Linux's defaults, and SFR x3", SFR),
+}
+
+
+def fetch(row: str, block: int, pages: int, out: Path) -> tuple[np.ndarray, dict[str, int]]:
+    """Make one run of a row; times in milliseconds, and counts."""
+    values = {f"flows.web.{key}": value for key, value in ROWS[row][1].items()}
+    if values.pop("flows.web.loss", None):
+        values["links.wire.loss"] = "none"
+    values["seed"] = str(block + 1)
+    scenario = Scenario.for_programs(SCENARIO.read_text(), str(SCENARIO), values=values)
+    place = shlex.quote(str(out / "pages"))
+    server = f"exec {shlex.quote(sys.executable)} -m http.server 8000 -d {place}"
+    url = f"http://server:8000/page?[1-{pages}]"
+    command = ["curl", "-s", "-S", "-o", "/dev/null", url]
+    for attempt in range(ATTEMPTS):
+        run = run_programs(
+            scenario, out / f"{row}-{block}-{attempt}", command, server=server, budget=BUDGET
+        )
+        live = run.live or {}
+        if live["valid"] and live["programs"]["status"] == 0:
+            return measured(run.table("connections"), pages)
+        late = live["lateness"]["max_ns"] / 1e6
+        print(f"{row}, run {block}: {late:.1f} ms late, once more", file=sys.stderr, flush=True)
+    raise SystemExit(f"{row}: the machine was too late {ATTEMPTS} times")
+
+
+def measured(table: Table, fetches: int) -> tuple[np.ndarray, dict[str, int]]:
+    """Return the times of a run in milliseconds, and counts."""
+    column = {name: np.asarray(table[name]) for name in table}
+    assert len(column["syn_ns"]) == fetches, "a connection for each page"
+    assert (column["from_bytes"] > PAGE).all(), "every page is whole"
+    times = (column["complete_ns"] - column["began_ns"]) / 1e6
+    counts = {
+        "shim": int(column["to_shim"].sum()),
+        "handshakes": int((column["syn_ns"] > column["opened_ns"]).sum()),
+    }
+    return times, counts
+
+
+MODEL = """
+stop = "40 min"
+[links.wire]
+between = ["client", "server"]
+rate    = "5 Mbit/s"
+delay   = "10 ms"
+queue   = "100 packets"
+loss    = ["none", { probability = 0.03 }]
+[flows.page]
+from    = "server"
+to      = "client"
+send    = "72203 B"
+profile = "reno-2005"
+every   = "4 s"
+[record]
+tables  = ["segments"]
+capture = false
+"""
+OFF = ("sack", "dsack", "dsack_undo", "timestamps", "eifel", "window_scaling", "tlp", "frto")
+OLD_MODEL = {
+    "profile": "linux-6",
+    "tcp.recovery": "newreno",
+    "tcp.congestion": "reno",
+    "tcp.initial_window": "3 segments",
+    **{f"tcp.{switch}": "false" for switch in OFF},
+}
+SFR_MODEL = {"tcp.sfr": '{ factor = 3, cutout = "80 kB", response = "none" }'}
+MODELS = {
+    "no-loss": {**OLD_MODEL, "loss": "none"},
+    "reno": OLD_MODEL,
+    "reno-42ms": {**OLD_MODEL, "tcp.rto.min": "42 ms"},
+    "reno-sfr": {**OLD_MODEL, **SFR_MODEL},
+    "linux": {"profile": "linux-6"},
+    "linux-sfr": {"profile": "linux-6", **SFR_MODEL},
+}
+
+
+def simulate(row: str, fetches: int) -> np.ndarray:
+    """Return the times of such pages in simulation, in milliseconds, of those that were whole."""
+    values = {f"flows.page.{key}": value for key, value in MODELS[row].items()}
+    if values.pop("flows.page.loss", None):
+        values["links.wire.loss"] = "none"
+    run = Scenario.parse(MODEL).set_text({**values, "flows.page.count": str(fetches)}).run()
+    segments, flows = run.table("segments"), run.flows
+    sent = (np.asarray(segments["way"]) == "out") & (np.asarray(segments["kind"]) == "data")
+    names, at = np.asarray(segments["flow"])[sent], np.asarray(segments["t_ns"])[sent]
+    first, place = np.unique(names, return_index=True)
+    began = dict(zip(first, at[place], strict=True))
+    # The last octet arrives 10 ms before its ACK.
+    ends = zip(np.asarray(flows["flow"]), np.asarray(flows.seconds("finished_ns")), strict=True)
+    times = [end * 1e3 - began[flow] / 1e6 - 10 for flow, end in ends if flow in began]
+    return np.array([time for time in times if np.isfinite(time)])
+
+
+def interval(times: np.ndarray, of: str, rng: np.random.Generator) -> tuple[float, float, float]:
+    """Return a statistic and its 95 % interval by the bootstrap."""
+    drawn = times[rng.integers(0, len(times), (4000, len(times)))]
+    many = drawn.mean(axis=1) if of == "mean" else np.percentile(drawn, float(of), axis=1)
+    one = times.mean() if of == "mean" else np.percentile(times, float(of))
+    low, high = np.percentile(many, [2.5, 97.5])
+    return float(one), float(low), float(high)
+
+
+def told(times: np.ndarray, rng: np.random.Generator) -> list[str]:
+    """Return the cells of a row of times."""
+    cells = []
+    for of in ("mean", "50", "90", "99"):
+        one, low, high = interval(times, of, rng)
+        cells.append(f"{one:.0f} ({low:.0f} to {high:.0f})")
+    return [*cells, f"{times.max():.0f}"]
+
+
+def main() -> None:
+    """Run the rows and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--fetches", type=int, default=500)
+    parser.add_argument("--rows", default=",".join(ROWS))
+    given = parser.parse_args()
+    out = given.out.resolve()
+    (out / "pages").mkdir(parents=True)
+    (out / "pages" / "page").write_bytes(bytes(range(250)) * (PAGE // 250))
+    rows = given.rows.split(",")
+    times: dict[str, list[np.ndarray]] = {row: [] for row in rows}
+    counts: dict[str, Counter[str]] = {row: Counter() for row in rows}
+    for block, done in enumerate(range(0, given.fetches, BLOCK)):
+        for row in rows:
+            own, counted = fetch(row, block, min(BLOCK, given.fetches - done), out)
+            times[row].append(own)
+            counts[row].update(counted)
+            np.save(out / f"{row}.npy", np.concatenate(times[row]))
+    rng = np.random.default_rng(1)
+    print("| server | mean ms | p50 | p90 | p99 | max | shim resends | handshakes again |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    with (out / "times.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["row", "ms"])
+        for row in rows:
+            real, model = np.concatenate(times[row]), simulate(row, given.fetches)
+            writer.writerows([row, f"{time:.3f}"] for time in real)
+            writer.writerows([f"{row}, model", f"{time:.3f}"] for time in model)
+            more = [str(counts[row]["shim"]), str(counts[row]["handshakes"])]
+            print(f"| {ROWS[row][0]} | {' | '.join([*told(real, rng), *more])} |")
+            print(f"| ... the model | {' | '.join(told(model, rng))} | | |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

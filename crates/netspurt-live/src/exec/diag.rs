@@ -1,0 +1,114 @@
+//! What the kernel says of connections that are not ours (`sock_diag`).
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
+
+use crate::kernel::TcpInfo;
+
+/// Asks one host's kernel about connections.
+#[derive(Debug)]
+pub struct Diag {
+    socket: OwnedFd,
+}
+
+const HEADER: usize = 16;
+/// `struct inet_diag_msg`.
+const ANSWER: usize = 72;
+
+impl Diag {
+    /// Opens one for the host of the calling thread.
+    ///
+    /// # Errors
+    /// When the kernel has none.
+    pub fn open() -> io::Result<Self> {
+        let (family, kind) = (AddressFamily::NETLINK, SocketType::RAW);
+        let flags = SocketFlags::CLOEXEC;
+        let socket = rustix::net::socket_with(family, kind, flags, Some(netlink::SOCK_DIAG))?;
+        Ok(Self { socket })
+    }
+
+    /// What it says of the connection from `own` to `peer`; `None` where it knows none.
+    pub fn ask(&self, own: SocketAddr, peer: SocketAddr) -> Option<TcpInfo> {
+        rustix::net::send(&self.socket, &request(own, peer), SendFlags::empty()).ok()?;
+        let mut answer = [0; 2048];
+        let (length, _) = rustix::net::recv(&self.socket, &mut answer, RecvFlags::empty()).ok()?;
+        info(answer.get(..length)?)
+    }
+}
+
+/// A question after one connection (`struct inet_diag_req_v2`).
+fn request(own: SocketAddr, peer: SocketAddr) -> Vec<u8> {
+    const BY_FAMILY: u16 = 20;
+    const INFO: u8 = 1 << (TCP_INFO - 1);
+    let mut octets = Vec::with_capacity(72);
+    octets.extend(72_u32.to_ne_bytes());
+    octets.extend(BY_FAMILY.to_ne_bytes());
+    octets.extend((libc::NLM_F_REQUEST as u16).to_ne_bytes());
+    octets.extend([0; 8]);
+    octets.extend([libc::AF_INET as u8, libc::IPPROTO_TCP as u8, INFO, 0]);
+    octets.extend(u32::MAX.to_ne_bytes());
+    octets.extend(own.port().to_be_bytes());
+    octets.extend(peer.port().to_be_bytes());
+    for address in [own, peer] {
+        match address.ip() {
+            IpAddr::V4(address) => {
+                octets.extend(address.octets());
+                octets.extend([0; 12]);
+            }
+            IpAddr::V6(address) => octets.extend(address.octets()),
+        }
+    }
+    // Any device, no cookie.
+    octets.extend([0; 4]);
+    octets.extend([0xff; 8]);
+    octets
+}
+
+/// The attribute that is a `struct tcp_info`.
+const TCP_INFO: u8 = 2;
+
+/// The state in an answer.
+fn info(answer: &[u8]) -> Option<TcpInfo> {
+    const BY_FAMILY: u16 = 20;
+    let kind = answer.get(4..6).map(|kind| u16::from_ne_bytes([kind[0], kind[1]]))?;
+    if kind != BY_FAMILY {
+        return None;
+    }
+    let mut rest = answer.get(HEADER + ANSWER..)?;
+    while let Some(head) = rest.first_chunk::<4>() {
+        let [a, b, c, d] = *head;
+        let (length, kind) = (usize::from(u16::from_ne_bytes([a, b])), u16::from_ne_bytes([c, d]));
+        let body = rest.get(4..length)?;
+        if kind == u16::from(TCP_INFO) {
+            return TcpInfo::read(body);
+        }
+        rest = rest.get(length.next_multiple_of(4)..)?;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_of_any_octets_is_read_or_left() {
+        let mut answer = vec![0; HEADER + ANSWER];
+        answer[4] = 20;
+        answer.extend([3, 0, 9, 0, 0, 0, 0, 0]);
+        assert_eq!(info(&answer), None, "an attribute shorter than its head");
+        let mut told = vec![0_u8; 248];
+        told[80..84].copy_from_slice(&10_u32.to_ne_bytes());
+        let mut answer = answer[..HEADER + ANSWER].to_vec();
+        answer.extend(252_u16.to_ne_bytes());
+        answer.extend(2_u16.to_ne_bytes());
+        answer.extend(&told);
+        assert_eq!(info(&answer).unwrap().cwnd, 10);
+        for length in 0..answer.len() {
+            assert_eq!(info(&answer[..length]), None);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The processes between a run and its programs.
+//!
+//! The *holder* has namespaces of processes and mounts made, and waits. *Init* is the first in
+//! there: when it ends, however it ends, the kernel kills all others in there. The holder ends
+//! with the run, init with the holder, and both of them when nobody holds the lifeline's other
+//! end any more.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
+use rustix::process::{Pid, Signal, WaitOptions, wait, waitpid};
+
+use super::Order;
+use crate::sandbox::end_with;
+use crate::sys::{self, Unshared};
+
+/// Status where there was nothing to run a program by, as `env` and `timeout` have it.
+pub(super) const FAILED: i32 = 125;
+const NOT_RUN: i32 = 126;
+const NOT_FOUND: i32 = 127;
+
+/// How long a server may take until it listens, in steps of 10 ms.
+const PATIENCE: u32 = 500;
+
+/// Is the holder, from the instant at which it was made.
+pub(super) fn hold(parent: u32, order: &Order<'_>, lifeline: OwnedFd, told: OwnedFd) -> ! {
+    let held = end_with(parent).map_err(io::Error::other).and_then(|()| {
+        sys::unshare(Unshared::ProcessesAndMounts)?;
+        if let Err(error) = names(order) {
+            say(&format!("names of nodes are not known to programs: {error}"));
+        }
+        sys::fork()
+    });
+    match held {
+        Ok(Some(init)) => {
+            drop((lifeline, told));
+            let init = Pid::from_raw(init.cast_signed());
+            let _ = waitpid(init, WaitOptions::empty());
+            sys::end(0)
+        }
+        Ok(None) => be_init(order, &lifeline, &told),
+        Err(error) => {
+            say(&format!("no namespaces for programs: {error}"));
+            let _ = rustix::io::write(&told, &FAILED.to_ne_bytes());
+            sys::end(0)
+        }
+    }
+}
+
+/// Puts the run's file of names in the place of the machine's, for programs alone.
+fn names(order: &Order<'_>) -> io::Result<()> {
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+    mount_bind(&order.hosts_file, "/etc/hosts")?;
+    Ok(())
+}
+
+fn say(what: &str) {
+    // Nobody may be left to read it.
+    let _ = writeln!(io::stderr(), "netspurt: {what}");
+}
+
+fn be_init(order: &Order<'_>, lifeline: &OwnedFd, told: &OwnedFd) -> ! {
+    let bound = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    // Here those keys do nothing to the first process, and something to what it starts.
+    sys::leave_keys_to_others(false);
+    if bound.is_err() || !waits(lifeline, None) || rustix::io::read(lifeline, &mut [0]) != Ok(1) {
+        sys::end(FAILED);
+    }
+    let server = order.programs.server.as_ref().map(|line| serve(order, line, lifeline));
+    let mut status = match server {
+        Some(Err(error)) => {
+            say(&format!("the server does not run: {error}"));
+            Some(FAILED)
+        }
+        _ => None,
+    };
+    let first = match status {
+        Some(_) => None,
+        None => start(order).inspect_err(|failed| status = Some(*failed)).ok(),
+    };
+    let first = first.map(|child| child.id());
+    loop {
+        if let Some(status) = status.take() {
+            let _ = rustix::io::write(told, &status.to_ne_bytes());
+        }
+        while let Ok(Some((who, how))) = wait(WaitOptions::NOHANG) {
+            if first == Some(who.as_raw_nonzero().get().cast_unsigned()) {
+                let how = std::process::ExitStatus::from_raw(how.as_raw());
+                status = how.code().or(how.signal().map(|signal| 128 + signal));
+            }
+        }
+        if status.is_none() && waits(lifeline, Some(2)) {
+            sys::end(0);
+        }
+    }
+}
+
+/// Whether there is something to be read, or nobody to write it, after so many milliseconds.
+fn waits(fd: &OwnedFd, ms: Option<i64>) -> bool {
+    let span = ms.map(|ms| Timespec { tv_sec: 0, tv_nsec: ms * 1_000_000 });
+    poll(&mut [PollFd::new(fd, PollFlags::IN)], span.as_ref()).unwrap_or(0) > 0
+}
+
+/// Starts the first program. What it can do on a terminal it does.
+fn start(order: &Order<'_>) -> Result<Child, i32> {
+    let name = order.programs.command.first().map_or("", String::as_str);
+    let begin = || {
+        Command::new(name)
+            .args(order.programs.command.iter().skip(1))
+            .env("NETSPURT_PEER", order.peer.to_string())
+            .spawn()
+    };
+    let begun = order.hosts[0].within(begin).unwrap_or_else(|error| Err(io::Error::other(error)));
+    begun.map_err(|error| {
+        say(&format!("{name}: {error}"));
+        if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN }
+    })
+}
+
+/// Starts the server, and waits until it listens.
+fn serve(order: &Order<'_>, line: &str, lifeline: &OwnedFd) -> io::Result<()> {
+    let output = File::create_new(&order.output)?;
+    let both = output.try_clone()?;
+    let begin = || {
+        Command::new("sh")
+            .args(["-c", line])
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(both)
+            .process_group(0)
+            .spawn()
+    };
+    let mut server = order.hosts[1].within(begin).map_err(io::Error::other)??;
+    for _ in 0..PATIENCE {
+        if order.hosts[1].within(listens).unwrap_or(false) {
+            return Ok(());
+        }
+        if let Some(status) = server.try_wait()? {
+            let said = fs::read_to_string(&order.output).unwrap_or_default();
+            let last = said.trim().lines().last().unwrap_or("without a word");
+            return Err(io::Error::other(format!("it ended at once ({status}): {last}")));
+        }
+        if waits(lifeline, Some(10)) {
+            sys::end(0);
+        }
+    }
+    say("the server listens on no port after 5 s");
+    Ok(())
+}
+
+/// Whether any socket of the calling thread's host waits for others.
+fn listens() -> bool {
+    let rows = |file: &str| fs::read_to_string(format!("/proc/thread-self/net/{file}"));
+    let any = |file: &str, state: &str| {
+        let rows = rows(file).unwrap_or_default();
+        rows.lines().skip(1).any(|row| row.split_whitespace().nth(3) == Some(state))
+    };
+    any("tcp", "0A") || any("tcp6", "0A") || any("udp", "07") || any("udp6", "07")
+}

@@ -1,0 +1,250 @@
+//! Programs at the two ends of a path: curl, a server, a shell, whatever there is.
+//!
+//! They know nothing of it: each runs in its host's network namespace, and all of them in a
+//! namespace of processes that ends with the run, whoever kills what.
+
+mod connections;
+mod diag;
+mod init;
+mod watch;
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use netspurt::record::{Names, node_address};
+use netspurt::scenario::{Network, NetworkEnd, ProgramsEnd};
+use netspurt::units::{Duration, Time};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, WaitOptions, waitpid};
+
+pub use connections::{Connections, Counts, connections_table};
+pub use diag::Diag;
+pub use watch::ProgramsWatch;
+
+use crate::kernel::sysctls;
+use crate::run::LiveError;
+use crate::sandbox::{Host, HostPlan, RouteHints, Sandbox, Wiring};
+use crate::sys;
+
+/// What is to be run.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// The program and its arguments, at the first end.
+    pub command: Vec<String>,
+    /// A line for the shell, at the second end; it is there before the other begins.
+    pub server: Option<String>,
+}
+
+/// The file that the server's output goes to, in the run's folder.
+pub const SERVER_OUTPUT: &str = "server.log";
+
+/// The file that tells names, in the run's folder.
+const HOSTS: &str = "hosts";
+
+/// Status of a command that the end of the run ended, as `timeout` has it.
+pub const TIMED_OUT: i32 = 124;
+
+/// The two hosts of programs.
+#[derive(Debug)]
+pub struct Pair {
+    /// The first end, in the numbers of the network.
+    pub first: u32,
+    /// The hosts.
+    pub hosts: [Host; 2],
+    /// What they were made by.
+    pub plans: [HostPlan; 2],
+    /// What is asked of their TCP.
+    pub asked: ProgramsEnd,
+}
+
+impl Pair {
+    /// What watches their traffic.
+    pub fn watch(&self, network: &Network) -> ProgramsWatch {
+        let diag = |host: &Host| host.within(Diag::open).ok().and_then(Result::ok);
+        let most = (network.ends.len() - self.first as usize) / 2 - 1;
+        let addresses = addresses(&network.names, self.first);
+        let diags = [diag(&self.hosts[0]), diag(&self.hosts[1])];
+        ProgramsWatch::new(self.first, most, addresses, diags, self.asked.tcp.rack)
+    }
+
+    /// The hosts of the programs in `network`; `None` where it has none.
+    ///
+    /// # Errors
+    /// When the kernel refuses something.
+    pub fn make(
+        sandbox: &mut Sandbox,
+        network: &Network,
+        wiring: Wiring,
+    ) -> Result<Option<Self>, LiveError> {
+        let programs = (0_u32..).zip(&network.ends).find_map(|(end, (what, _))| match what {
+            NetworkEnd::Programs(asked) => Some((end, *asked)),
+            _ => None,
+        });
+        let Some((first, asked)) = programs else { return Ok(None) };
+        let [from, to] = addresses(&network.names, first);
+        let plans = [(from, to), (to, from)].map(|(own, peer)| plan(&asked, own, peer, wiring));
+        let hosts = [sandbox.add_host(&plans[0])?, sandbox.add_host(&plans[1])?];
+        Ok(Some(Self { first, hosts, plans, asked }))
+    }
+}
+
+/// The addresses of the two hosts of the flow whose first end is `first`.
+pub fn addresses(names: &Names, first: u32) -> [IpAddr; 2] {
+    let flow = &names.flows[(first / 2) as usize];
+    [node_address(flow.from), node_address(flow.to)]
+}
+
+fn plan(asked: &ProgramsEnd, own: IpAddr, peer: IpAddr, wiring: Wiring) -> HostPlan {
+    HostPlan {
+        address: Some(own),
+        peer: Some(peer),
+        mtu: asked.tcp.packet_bytes,
+        hints: RouteHints {
+            initial_window_segs: Some(asked.tcp.initial_window_segs),
+            quick_acks: asked.tcp.quick_acks,
+            congestion: Some(asked.tcp.congestion),
+        },
+        sysctls: sysctls(&asked.tcp),
+        wiring,
+    }
+}
+
+/// What the processes of the programs need to know.
+struct Order<'a> {
+    programs: &'a Programs,
+    hosts: &'a [Host; 2],
+    peer: IpAddr,
+    hosts_file: PathBuf,
+    output: PathBuf,
+}
+
+/// Programs that are there, and wait for the word.
+#[derive(Debug)]
+pub struct Waiting {
+    lifeline: OwnedFd,
+    status: OwnedFd,
+    holder: Pid,
+}
+
+impl Waiting {
+    /// Makes their processes. This process must have one thread.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn make(
+        programs: &Programs,
+        pair: &Pair,
+        names: &Names,
+        folder: &Path,
+    ) -> io::Result<Self> {
+        let hosts_file = folder.join(HOSTS);
+        std::fs::write(&hosts_file, hosts_text(names, pair.first))?;
+        let (lifeline, ours) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (status, told) = pipe_with(PipeFlags::CLOEXEC)?;
+        let parent = std::process::id();
+        sys::leave_keys_to_others(true);
+        let peer = addresses(names, pair.first)[1];
+        let output = folder.join(SERVER_OUTPUT);
+        let order = Order { programs, hosts: &pair.hosts, peer, hosts_file, output };
+        let Some(holder) = sys::fork()? else {
+            drop((ours, status));
+            init::hold(parent, &order, lifeline, told);
+        };
+        let holder = Pid::from_raw(holder.cast_signed()).ok_or(io::ErrorKind::NotFound)?;
+        Ok(Self { lifeline: ours, status, holder })
+    }
+
+    /// Gives the word.
+    ///
+    /// # Errors
+    /// When they are gone.
+    pub fn go(self) -> io::Result<Running> {
+        rustix::io::write(&self.lifeline, b"g")?;
+        Ok(Running { lifeline: self.lifeline, status: self.status, holder: self.holder })
+    }
+}
+
+/// Programs that run until this is ended.
+#[derive(Debug)]
+pub struct Running {
+    lifeline: OwnedFd,
+    status: OwnedFd,
+    holder: Pid,
+}
+
+impl Running {
+    /// What can be read once the first program has ended.
+    ///
+    /// # Errors
+    /// When there are no descriptors left.
+    pub fn ended(&self) -> io::Result<OwnedFd> {
+        self.status.try_clone()
+    }
+
+    /// Ends all of them, and waits until they are gone; the status of the first one.
+    pub fn end(self) -> i32 {
+        let mut octets = [0; 4];
+        let status = match has_ended(&self.status) {
+            false => TIMED_OUT,
+            true => match rustix::io::read(&self.status, &mut octets) {
+                Ok(4) => i32::from_ne_bytes(octets),
+                // Whoever was to tell it is gone.
+                _ => init::FAILED,
+            },
+        };
+        drop(self.lifeline);
+        let _ = waitpid(Some(self.holder), WaitOptions::empty());
+        status
+    }
+}
+
+/// Whether there is something to be read, or nobody to write it.
+fn has_ended(status: &OwnedFd) -> bool {
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [PollFd::new(status, PollFlags::IN)], Some(&at_once)).unwrap_or(0) > 0
+}
+
+/// What is on its way when a program ends has so long to arrive.
+const LINGER: Duration = Duration::from_millis(300);
+
+/// Tells when the run of programs is over.
+#[derive(Debug)]
+pub struct Ends {
+    status: OwnedFd,
+    until: Option<Time>,
+}
+
+impl Ends {
+    /// By what [`Running::ended`] gave.
+    pub fn new(status: OwnedFd) -> Self {
+        Self { status, until: None }
+    }
+
+    /// Whether it is over at `now`.
+    pub fn over(&mut self, now: Time) -> bool {
+        if self.until.is_none() && has_ended(&self.status) {
+            self.until = Some(now + LINGER);
+        }
+        self.until.is_some_and(|until| now >= until)
+    }
+}
+
+/// A file of names as `/etc/hosts` has them: the machine's own, and the two nodes.
+fn hosts_text(names: &Names, first: u32) -> String {
+    let mut text = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let flow = &names.flows[(first / 2) as usize];
+    for node in [flow.from, flow.to] {
+        let name = &names.nodes[node as usize];
+        let usual = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+        if name.chars().all(usual) && !name.starts_with('-') {
+            text.push_str(&format!("{} {name}\n", node_address(node)));
+        }
+    }
+    text
+}

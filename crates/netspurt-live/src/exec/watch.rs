@@ -1,0 +1,131 @@
+//! What is watched of programs' traffic while it crosses.
+
+use std::net::{IpAddr, SocketAddr};
+
+use netspurt::segment::Segment;
+use netspurt::units::{Duration, Time};
+
+use super::{Connections, Diag};
+use crate::kernel::{Poll, TcpInfo};
+use crate::labels::Labels;
+use crate::offload::Shape;
+
+/// How often the kernel is asked about lively connections, while packets pass.
+const EVERY: Duration = Duration::from_millis(10);
+
+/// How long after its last packet a connection is lively.
+const LIVELY: Duration = Duration::from_millis(500);
+
+/// Sees which connection each packet is of, and asks the hosts' kernels about them.
+#[derive(Debug)]
+pub struct ProgramsWatch {
+    /// The first end.
+    pub first: u32,
+    /// The connections so far.
+    pub connections: Connections,
+    /// Packets that the path carried without understanding them.
+    pub others: u64,
+    /// What the kernels said.
+    pub polls: Vec<Poll>,
+    diags: [Option<Diag>; 2],
+    addresses: [IpAddr; 2],
+    rack: bool,
+    now: Time,
+    next: Time,
+}
+
+impl ProgramsWatch {
+    /// Of programs whose first end is `first`, at hosts with these addresses. A host without its
+    /// diagnosis says nothing of its connections.
+    pub fn new(
+        first: u32,
+        most: usize,
+        addresses: [IpAddr; 2],
+        diags: [Option<Diag>; 2],
+        rack: bool,
+    ) -> Self {
+        Self {
+            first,
+            connections: Connections::new(most),
+            others: 0,
+            polls: Vec::new(),
+            diags,
+            addresses,
+            rack,
+            now: Time::ZERO,
+            next: Time::ZERO,
+        }
+    }
+
+    /// Whether both kernels tell about connections.
+    pub fn is_told(&self) -> bool {
+        self.diags.iter().all(Option::is_some)
+    }
+
+    /// Labels a packet that the host behind the end `from` sent.
+    pub fn label(
+        &mut self,
+        labels: &mut Labels,
+        from: u32,
+        (octets, shape): (&[u8], Shape),
+        out: &mut Vec<Segment>,
+    ) {
+        let side = from & 1;
+        let place = self.connections.of(side as usize, octets, self.now);
+        if let Some(place) = place {
+            let end = self.end(place, side);
+            let Self { connections, diags, addresses, rack, .. } = self;
+            let ask = || {
+                let [own, peer] = sockets(addresses, connections.ports(place), side as usize);
+                let info = diags[side as usize].as_ref()?.ask(own, peer)?;
+                Some(TcpInfo { rack: *rack, ..info })
+            };
+            let (strange, known) = (labels.strange, out.len());
+            labels.read_all(end, (octets, shape), ask, out);
+            if out.len() > known {
+                return;
+            }
+            // It is carried all the same.
+            labels.strange = strange;
+        }
+        let other = labels.other(from, octets);
+        self.others += u64::from(other.is_some());
+        out.extend(other);
+    }
+
+    /// The end on `side` of the connection numbered `place`.
+    fn end(&self, place: usize, side: u32) -> u32 {
+        let behind = u32::try_from(place).unwrap_or(u32::MAX / 4) + 1;
+        self.first + 2 * behind + side
+    }
+
+    /// A segment left the path.
+    pub fn delivered(&mut self, at: Time, segment: &Segment) {
+        let Some(behind) = segment.dest.checked_sub(self.first + 2) else { return };
+        self.connections.reached((behind / 2) as usize, (segment.dest & 1) as usize, at, segment);
+    }
+
+    /// The time is now `now`.
+    pub fn tell_time(&mut self, now: Time) {
+        self.now = now;
+        if now < self.next {
+            return;
+        }
+        self.next = now + EVERY;
+        let since = Time::from_nanos(now.as_nanos().saturating_sub(LIVELY.as_nanos()));
+        for place in self.connections.lively(since) {
+            for (side, diag) in (0_u32..).zip(&self.diags) {
+                let [own, peer] =
+                    sockets(&self.addresses, self.connections.ports(place), side as usize);
+                let info = diag.as_ref().and_then(|diag| diag.ask(own, peer));
+                let end = self.end(place, side);
+                self.polls.extend(info.map(|info| Poll { at: now, end, info }));
+            }
+        }
+    }
+}
+
+/// The sockets of a connection, `side`'s own first.
+fn sockets(addresses: &[IpAddr; 2], ports: [u16; 2], side: usize) -> [SocketAddr; 2] {
+    [side, side ^ 1].map(|side| SocketAddr::new(addresses[side], ports[side]))
+}

@@ -1,0 +1,143 @@
+//! Packets to and from one address, as a capture of one's own.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use netspurt::units::Duration;
+use netspurt::wire::PcapngWriter;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with};
+
+use super::route::way;
+use super::{ProbeError, tried};
+use crate::kernel::timespec;
+use crate::sys::{self, Batch};
+
+/// Octets that may wait to be written.
+const ROOM: i32 = 8 << 20;
+/// The longest packet there is.
+const PACKET: usize = 1 << 16;
+
+/// Writes what crosses this host's device between it and `peer` into a new file until `halt` can
+/// be read; how many packets these were. `ready` is called once nothing is missed any more.
+///
+/// # Errors
+/// When sockets of packets are not allowed, or the file fails.
+pub fn capture(
+    peer: SocketAddr,
+    path: &Path,
+    halt: BorrowedFd<'_>,
+    ready: impl FnOnce() -> io::Result<()>,
+) -> Result<u64, ProbeError> {
+    let device = way(peer.ip()).unwrap_or_default().device.unwrap_or_else(|| "lo".into());
+    let socket = open(&device)?;
+    let failed = || tried(format!("{}", path.display()));
+    let file = BufWriter::new(File::create_new(path).map_err(failed())?);
+    let made_by = concat!("netspurt ", env!("CARGO_PKG_VERSION"));
+    let mut file = PcapngWriter::new(file, &device, made_by).map_err(failed())?;
+    ready().map_err(tried("the standard output"))?;
+    let (mut batch, mut count, mut last) = (Batch::new(PACKET), 0, false);
+    loop {
+        while batch.receive(socket.as_fd()).map_err(tried("a socket of packets"))?
+            || batch.received().next().is_some()
+        {
+            for got in batch.received().filter(|got| is_of(peer, got.bytes)) {
+                file.packet(got.unix_ns.unwrap_or(0), got.bytes, None).map_err(failed())?;
+                count += 1;
+            }
+        }
+        if last {
+            file.finish().map_err(failed())?;
+            return Ok(count);
+        }
+        let mut fds = [PollFd::new(&socket, PollFlags::IN), PollFd::new(&halt, PollFlags::IN)];
+        // Interrupted or not: what there is to do is looked at again.
+        let _ = poll(&mut fds, None);
+        if !fds[1].revents().is_empty() {
+            // What ends a connection may still be on its way.
+            const LINGER: Duration = Duration::from_millis(50);
+            let _ = poll(&mut [], Some(&timespec(LINGER)));
+            last = true;
+        }
+    }
+}
+
+/// A socket of the packets of a device.
+fn open(device: &str) -> Result<OwnedFd, ProbeError> {
+    const IGNORE_OUTGOING: i32 = 23;
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket =
+        socket_with(AddressFamily::PACKET, SocketType::DGRAM, flags, None).map_err(|error| {
+            ProbeError::Forbidden {
+                what: "a socket of packets, which captures need,",
+                error: error.into(),
+                fix: "leave captures out, or run it as root or with cap_net_raw",
+            }
+        })?;
+    let set_up = || -> io::Result<()> {
+        let set = |level, name, value| sys::set_option(socket.as_fd(), level, name, value);
+        if device == "lo" {
+            // There every packet goes out and comes in.
+            set(libc::SOL_PACKET, IGNORE_OUTGOING, 1)?;
+        }
+        set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
+        let forced = set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, ROOM);
+        forced.or_else(|_| set(libc::SOL_SOCKET, libc::SO_RCVBUF, ROOM))?;
+        sys::bind_packets(socket.as_fd(), netdevice::name_to_index(&socket, device)?)
+    };
+    set_up().map_err(tried(format!("packets of {device}")))?;
+    Ok(socket)
+}
+
+/// Whether a packet is to or from `peer`: TCP with its port, 0 for any, or anything but TCP.
+fn is_of(peer: SocketAddr, packet: &[u8]) -> bool {
+    let at = |from: usize, to: usize| packet.get(from..to);
+    let (protocol, source, destination, head) = match packet.first().map(|octet| octet >> 4) {
+        Some(4) => (packet.get(9), at(12, 16), at(16, 20), usize::from(packet[0] & 15) * 4),
+        Some(6) => (packet.get(6), at(8, 24), at(24, 40), 40),
+        _ => return false,
+    };
+    let address = match peer.ip() {
+        std::net::IpAddr::V4(four) => four.octets().to_vec(),
+        std::net::IpAddr::V6(six) => six.octets().to_vec(),
+    };
+    let (out, back) = (destination == Some(&address[..]), source == Some(&address[..]));
+    if protocol != Some(&6) || peer.port() == 0 {
+        return out || back;
+    }
+    let port = peer.port().to_be_bytes();
+    (out && at(head + 2, head + 4) == Some(&port[..]))
+        || (back && at(head, head + 2) == Some(&port[..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn only_the_peers_port_counts_and_both_ways() {
+        let peer = "10.0.0.2:80".parse().unwrap();
+        let mut packet = vec![0; 40];
+        (packet[0], packet[9]) = (0x45, 6);
+        packet[12..16].copy_from_slice(&[10, 0, 0, 1]);
+        packet[16..20].copy_from_slice(&[10, 0, 0, 2]);
+        packet[22..24].copy_from_slice(&80_u16.to_be_bytes());
+        assert!(is_of(peer, &packet));
+        packet[23] = 81;
+        assert!(!is_of(peer, &packet));
+        packet[9] = 1;
+        assert!(is_of(peer, &packet), "echoes to the peer");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_nothing_panics(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            let _ = is_of("10.0.0.2:80".parse().unwrap(), &bytes);
+            let _ = is_of("[::1]:80".parse().unwrap(), &bytes);
+        }
+    }
+}

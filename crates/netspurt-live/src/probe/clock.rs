@@ -1,0 +1,76 @@
+//! Two clocks read at one instant: the machine's time, and one that nobody sets.
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// What both clocks said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// `CLOCK_MONOTONIC_RAW`, in nanoseconds: it has no steps and is not steered.
+    pub raw_ns: u64,
+    /// `CLOCK_REALTIME`, in nanoseconds since 1970: the clock of the kernel's stamps.
+    pub unix_ns: u64,
+}
+
+/// Two readings of one clock may be so far apart before the other one, in between, is read anew.
+const APART_NS: u64 = 20_000;
+
+/// Reads both clocks.
+///
+/// ```
+/// let (first, second) = (netspurt_live::probe::read(), netspurt_live::probe::read());
+/// assert!(second.raw_ns >= first.raw_ns);
+/// ```
+pub fn read() -> Reading {
+    let mut tries = 0;
+    loop {
+        let before = nanos(ClockId::MonotonicRaw);
+        let unix_ns = nanos(ClockId::Realtime);
+        let after = nanos(ClockId::MonotonicRaw);
+        tries += 1;
+        if after - before <= APART_NS || tries == 5 {
+            return Reading { raw_ns: before + (after - before) / 2, unix_ns };
+        }
+    }
+}
+
+/// The clock that nobody sets, alone.
+pub(super) fn raw_ns() -> u64 {
+    nanos(ClockId::MonotonicRaw)
+}
+
+fn nanos(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
+}
+
+impl Reading {
+    /// By how much the machine's clock was set between `earlier` and this, in nanoseconds; zero
+    /// where both clocks went on alike, as far as steering and readings let one tell.
+    pub fn step_since(self, earlier: Reading) -> i64 {
+        // Steering changes the pace by 500 parts in a million at most.
+        const STEERED: u64 = 2000;
+        let (raw, unix) = (
+            i128::from(self.raw_ns) - i128::from(earlier.raw_ns),
+            i128::from(self.unix_ns) - i128::from(earlier.unix_ns),
+        );
+        let allowed = i128::from(10 * APART_NS) + raw.abs() / i128::from(STEERED);
+        let step = unix - raw;
+        if step.abs() <= allowed { 0 } else { i64::try_from(step).unwrap_or(i64::MAX) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_is_told_from_one_that_is_steered() {
+        let at = |raw_ns, unix_ns| Reading { raw_ns, unix_ns };
+        let start = at(5, 1_000_000_000);
+        // Half a millisecond in a second: steering.
+        assert_eq!(at(1_000_000_005, 2_000_500_000).step_since(start), 0);
+        assert_eq!(at(1_000_000_005, 3_000_000_000).step_since(start), 1_000_000_000);
+        assert_eq!(at(1_000_000_005, 1_000_000_000).step_since(start), -1_000_000_000);
+    }
+}

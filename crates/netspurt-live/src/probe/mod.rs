@@ -1,0 +1,67 @@
+//! RFC 889's instrument: volleys on a real path, one in flight, every one of them kept.
+//!
+//! A probe is an ICMP echo, a datagram to a host that echoes, or the opening of a TCP connection.
+//! Each has four stamps, of the program and of the kernel, on its way out and on its way in, so
+//! that what the host took can be told from what the network took.
+
+mod book;
+mod capture;
+mod clock;
+mod echo;
+mod gather;
+mod hops;
+mod lengths;
+mod noise;
+mod order;
+mod packet;
+mod route;
+mod settle;
+mod socket;
+mod volleys;
+
+pub use book::{Book, Rotation};
+pub use capture::capture;
+pub use clock::{Reading, read};
+pub use echo::{Service, serve};
+pub use hops::{HopPlan, survey};
+pub use lengths::{Draw, Lengths};
+pub use noise::{Noise, measure};
+pub use order::work;
+pub use packet::Kind;
+pub use route::{Way, way};
+pub use socket::{Seen, Socket};
+pub use volleys::{Pace, Plan, Tally, Until, run};
+
+use std::io;
+
+/// Why there is no probing.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// The machine allows no such socket.
+    #[error("{what} is not allowed here: {error}; {fix}")]
+    Forbidden {
+        /// The socket.
+        what: &'static str,
+        /// What the kernel said.
+        error: io::Error,
+        /// The way out.
+        fix: &'static str,
+    },
+    /// Something failed.
+    #[error("{what}: {error}")]
+    Failed {
+        /// What was tried.
+        what: String,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// The order makes no sense.
+    #[error("{0}")]
+    Order(String),
+}
+
+/// Says what was tried beside what the kernel said.
+fn tried(what: impl Into<String>) -> impl FnOnce(io::Error) -> ProbeError {
+    let what = what.into();
+    move |error| ProbeError::Failed { what, error }
+}

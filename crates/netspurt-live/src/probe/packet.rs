@@ -1,0 +1,285 @@
+//! What a probe is made of, and how its answer is known.
+
+use std::net::IpAddr;
+
+/// The kinds of probes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An ICMP echo (RFC 792, RFC 4443).
+    Icmp,
+    /// A datagram to a host that echoes it (RFC 862).
+    Udp,
+    /// The opening of a TCP connection; a SYN-ACK or an RST is the answer.
+    Tcp,
+}
+
+/// Octets of what all probes but TCP's carry first: the run's mark, and the key.
+const CARRIED: u16 = 12;
+
+impl Kind {
+    /// What users call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Icmp => "icmp",
+            Self::Udp => "udp",
+            Self::Tcp => "tcp",
+        }
+    }
+
+    /// The kind that users call `name`.
+    pub fn by_name(name: &str) -> Option<Self> {
+        [Self::Icmp, Self::Udp, Self::Tcp].into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Octets of the shortest probe: headers, and what tells one from another.
+    ///
+    /// ```
+    /// use netspurt_live::probe::Kind;
+    /// assert_eq!((Kind::Icmp.least_octets(false), Kind::Tcp.least_octets(true)), (40, 60));
+    /// ```
+    pub const fn least_octets(self, six: bool) -> u16 {
+        let ip = if six { 40 } else { 20 };
+        // TCP has 20 octets of header; ICMP and UDP 8, and the mark and the key.
+        ip + if matches!(self, Self::Tcp) { 20 } else { 8 + CARRIED }
+    }
+}
+
+/// What probes of a run have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marks {
+    pub kind: Kind,
+    /// The run's own, in every probe and every answer.
+    pub cookie: u32,
+    /// The identifier of ICMP echoes.
+    pub ident: u16,
+    pub source: IpAddr,
+    pub target: IpAddr,
+    pub port: u16,
+}
+
+impl Marks {
+    fn six(&self) -> bool {
+        self.target.is_ipv6()
+    }
+
+    /// The probe with `key`, of `octets` octets with its IP header, which is left out.
+    pub fn build(&self, key: u64, number: u64, from_port: u16, octets: u16, out: &mut Vec<u8>) {
+        let length = usize::from(octets) - if self.six() { 40 } else { 20 };
+        out.clear();
+        match self.kind {
+            Kind::Icmp => {
+                out.extend([if self.six() { 128 } else { 8 }, 0, 0, 0]);
+                out.extend(self.ident.to_be_bytes());
+                #[expect(clippy::cast_possible_truncation, reason = "the field has 16 bits")]
+                out.extend((number as u16).to_be_bytes());
+                self.carry(key, length, out);
+                if !self.six() {
+                    let sum = checksum(&[out]);
+                    out[2..4].copy_from_slice(&sum.to_be_bytes());
+                }
+            }
+            Kind::Udp => self.carry(key, length - 8, out),
+            Kind::Tcp => {
+                out.extend(from_port.to_be_bytes());
+                out.extend(self.port.to_be_bytes());
+                #[expect(clippy::cast_possible_truncation, reason = "keys of TCP have 32 bits")]
+                out.extend((key as u32).to_be_bytes());
+                // No acknowledgement; five words of header; SYN; the largest window.
+                out.extend([0, 0, 0, 0, 5 << 4, 2, 0xff, 0xff, 0, 0, 0, 0]);
+                out.resize(length, 0);
+                let sum = checksum(&[&self.pseudo_header(length), out]);
+                out[16..18].copy_from_slice(&sum.to_be_bytes());
+            }
+        }
+    }
+
+    /// Adds the mark and the key, and fills up with octets that tell their place.
+    fn carry(&self, key: u64, length: usize, out: &mut Vec<u8>) {
+        out.extend(self.cookie.to_be_bytes());
+        out.extend(key.to_be_bytes());
+        #[expect(clippy::cast_possible_truncation, reason = "octets")]
+        out.extend((out.len()..length).map(|place| place as u8));
+    }
+
+    /// What TCP's checksum covers before the segment (RFC 9293 §3.1, RFC 8200 §8.1).
+    fn pseudo_header(&self, length: usize) -> Vec<u8> {
+        let mut header = Vec::new();
+        for address in [self.source, self.target] {
+            match address {
+                IpAddr::V4(four) => header.extend(four.octets()),
+                IpAddr::V6(six) => header.extend(six.octets()),
+            }
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "datagrams are short")]
+        header.extend((length as u32).to_be_bytes());
+        header.extend([0, 0, 0, 6]);
+        header
+    }
+
+    /// The key of the probe that `bytes` answer; `None` where they answer none. `header` tells that
+    /// they begin with an IP header.
+    pub fn answered(&self, bytes: &[u8], header: bool, ports: &[u16]) -> Option<u64> {
+        let skip = if header { usize::from(bytes.first()? & 15) * 4 } else { 0 };
+        let bytes = bytes.get(skip..)?;
+        match self.kind {
+            Kind::Icmp => {
+                let reply = if self.six() { 129 } else { 0 };
+                (*bytes.first()? == reply).then(|| self.carried(bytes.get(8..)?))?
+            }
+            Kind::Udp => self.carried(bytes),
+            Kind::Tcp => self.opened(bytes, ports),
+        }
+    }
+
+    /// The key of the probe that came back with an error, which quotes it; `Ok(None)` where the
+    /// quotation is too short to tell, and an error where it is somebody else's.
+    pub fn returned(&self, quoted: &[u8], ports: &[u16]) -> Result<Option<u64>, ()> {
+        let word =
+            |at: usize| quoted.get(at..at + 2).map(|two| u16::from_be_bytes([two[0], two[1]]));
+        match self.kind {
+            Kind::Icmp => {
+                if quoted.len() >= 8 && word(4) != Some(self.ident) {
+                    return Err(());
+                }
+                Ok(quoted.get(8..).and_then(|rest| self.carried(rest)))
+            }
+            Kind::Udp => Ok(self.carried(quoted)),
+            Kind::Tcp => match (word(0), quoted.get(4..8)) {
+                (Some(port), Some(four)) if ports.contains(&port) => {
+                    Ok(four.first_chunk().map(|four| u64::from(u32::from_be_bytes(*four))))
+                }
+                (None, _) => Ok(None),
+                _ => Err(()),
+            },
+        }
+    }
+
+    fn carried(&self, payload: &[u8]) -> Option<u64> {
+        let (cookie, rest) = payload.split_first_chunk()?;
+        (u32::from_be_bytes(*cookie) == self.cookie).then_some(())?;
+        Some(u64::from_be_bytes(*rest.first_chunk()?))
+    }
+
+    /// The key of the opening that a segment answers.
+    fn opened(&self, segment: &[u8], ports: &[u16]) -> Option<u64> {
+        const SYN: u8 = 2;
+        const RST: u8 = 4;
+        const ACK: u8 = 16;
+        let port = |at: usize| Some(u16::from_be_bytes(*segment.get(at..)?.first_chunk()?));
+        let flags = *segment.get(13)?;
+        let mine = port(0)? == self.port && ports.contains(&port(2)?);
+        let answers = flags & ACK != 0 && flags & (SYN | RST) != 0;
+        let ack = u32::from_be_bytes(*segment.get(8..)?.first_chunk()?);
+        // An RST acknowledges the octets of the opening, too; keys are far enough apart.
+        (mine && answers).then(|| u64::from(ack.wrapping_sub(1) & !0xffff))
+    }
+}
+
+/// The checksum of RFC 1071 over parts that follow each other; all but the last are of even length.
+fn checksum(parts: &[&[u8]]) -> u16 {
+    let mut sum = 0_u32;
+    for part in parts {
+        for pair in part.chunks(2) {
+            sum += u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
+        }
+    }
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "folded")]
+    let folded = sum as u16;
+    !folded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn marks(kind: Kind, six: bool) -> Marks {
+        let (source, target) = if six { ("::1", "::2") } else { ("10.0.0.1", "10.0.0.2") };
+        Marks {
+            kind,
+            cookie: 0xfeed_beef,
+            ident: 7,
+            source: source.parse().unwrap(),
+            target: target.parse().unwrap(),
+            port: 9,
+        }
+    }
+
+    fn built(kind: Kind, six: bool, octets: u16) -> Vec<u8> {
+        let mut out = Vec::new();
+        marks(kind, six).build(0x1234_0000, 3, 5000, octets, &mut out);
+        out
+    }
+
+    #[test]
+    fn every_kind_is_as_long_as_it_was_drawn() {
+        for (kind, header) in [(Kind::Icmp, 0), (Kind::Udp, 8), (Kind::Tcp, 0)] {
+            for (six, ip) in [(false, 20), (true, 40)] {
+                for octets in [kind.least_octets(six), 61, 256] {
+                    let made = built(kind, six, octets);
+                    assert_eq!(made.len() + ip + header, usize::from(octets), "{kind:?} {six}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_echo_answers_its_probe_and_no_other() {
+        let mine = marks(Kind::Icmp, false);
+        let mut reply = built(Kind::Icmp, false, 100);
+        assert_eq!(checksum(&[&reply]), 0, "a checksum makes the sum zero");
+        assert_eq!(mine.answered(&reply, false, &[]), None, "a request is no reply");
+        reply[0] = 0;
+        assert_eq!(mine.answered(&reply, false, &[]), Some(0x1234_0000));
+        let other = Marks { cookie: 1, ..mine };
+        assert_eq!(other.answered(&reply, false, &[]), None);
+    }
+
+    #[test]
+    fn a_syn_ack_and_an_rst_answer_an_opening() {
+        let mine = marks(Kind::Tcp, false);
+        let mut answer = built(Kind::Tcp, false, 40);
+        assert_eq!(checksum(&[&mine.pseudo_header(20), &answer]), 0);
+        for (flags, ack, answers) in [
+            (0x12, 0x1234_0001_u32, true),
+            (0x14, 0x1234_0001, true),
+            // An RST that acknowledges 216 octets beside the SYN.
+            (0x14, 0x1234_00d9, true),
+            (0x10, 0x1234_0001, false),
+            (0x02, 0x1234_0001, false),
+        ] {
+            answer[0..4].copy_from_slice(&[0, 9, 0x13, 0x88]);
+            answer[8..12].copy_from_slice(&ack.to_be_bytes());
+            answer[13] = flags;
+            let told = mine.answered(&answer, false, &[5000]);
+            assert_eq!(told, answers.then_some(0x1234_0000), "{flags:x}");
+        }
+        assert_eq!(mine.answered(&answer, false, &[5001]), None);
+    }
+
+    #[test]
+    fn an_error_tells_whose_probe_it_quotes() {
+        let mine = marks(Kind::Icmp, false);
+        let quoted = built(Kind::Icmp, false, 60);
+        assert_eq!(mine.returned(&quoted, &[]), Ok(Some(0x1234_0000)));
+        assert_eq!(mine.returned(&quoted[..8], &[]), Ok(None));
+        assert_eq!(Marks { ident: 8, ..mine }.returned(&quoted, &[]), Err(()));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_nothing_panics(bytes in prop::collection::vec(any::<u8>(), 0..120)) {
+            for kind in [Kind::Icmp, Kind::Udp, Kind::Tcp] {
+                for six in [false, true] {
+                    for header in [false, true] {
+                        let _ = marks(kind, six).answered(&bytes, header, &[5000]);
+                    }
+                    let _ = marks(kind, six).returned(&bytes, &[5000]);
+                }
+            }
+        }
+    }
+}

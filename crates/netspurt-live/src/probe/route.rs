@@ -1,0 +1,98 @@
+//! The way that the kernel would take to an address.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netdevice};
+
+/// What the kernel's routes say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Way {
+    /// The device that packets leave by.
+    pub device: Option<String>,
+    /// The router they go to first; `None` where the address is on the device's own net.
+    pub gateway: Option<IpAddr>,
+}
+
+const NEW_ROUTE: u16 = libc::RTM_NEWROUTE;
+const GET_ROUTE: u16 = libc::RTM_GETROUTE;
+/// Octets of the headers of a message and of a route.
+const HEADERS: usize = 16 + 12;
+
+/// Asks the kernel for the way to `target`.
+///
+/// ```
+/// let way = netspurt_live::probe::way("127.0.0.1".parse().unwrap()).unwrap();
+/// assert_eq!(way.gateway, None);
+/// ```
+///
+/// # Errors
+/// When it has none.
+pub fn way(target: IpAddr) -> io::Result<Way> {
+    let flags = SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
+    rustix::net::send(&socket, &question(target), SendFlags::empty())?;
+    let mut answer = [0; 4096];
+    let (length, _) = rustix::net::recv(&socket, &mut answer, RecvFlags::empty())?;
+    let answer = &answer[..length];
+    let kind = answer.get(4..6).map(|two| u16::from_ne_bytes([two[0], two[1]]));
+    if kind != Some(NEW_ROUTE) {
+        return Err(io::Error::from_raw_os_error(libc::ENETUNREACH));
+    }
+    let mut way = Way::default();
+    for (kind, value) in attributes(answer.get(HEADERS..).unwrap_or_default()) {
+        match kind {
+            libc::RTA_OIF => {
+                let index = value.first_chunk().map(|four| u32::from_ne_bytes(*four));
+                let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
+                let any = rustix::net::socket_with(family, kind, flags, None)?;
+                way.device = index.and_then(|index| netdevice::index_to_name(&any, index).ok());
+            }
+            libc::RTA_GATEWAY => way.gateway = address(value),
+            _ => {}
+        }
+    }
+    Ok(way)
+}
+
+/// The message that asks for it.
+fn question(target: IpAddr) -> Vec<u8> {
+    let (family, octets) = match target {
+        IpAddr::V4(four) => (libc::AF_INET, four.octets().to_vec()),
+        IpAddr::V6(six) => (libc::AF_INET6, six.octets().to_vec()),
+    };
+    let mut message = vec![0; HEADERS];
+    message[4..6].copy_from_slice(&GET_ROUTE.to_ne_bytes());
+    message[6..8].copy_from_slice(&(libc::NLM_F_REQUEST as u16).to_ne_bytes());
+    #[expect(clippy::cast_possible_truncation, reason = "families and prefixes have 8 bits")]
+    {
+        message[16] = family as u8;
+        message[17] = 8 * octets.len() as u8;
+        message.extend((4 + octets.len() as u16).to_ne_bytes());
+    }
+    message.extend(libc::RTA_DST.to_ne_bytes());
+    message.extend(octets);
+    let length = u32::try_from(message.len()).unwrap_or(0);
+    message[..4].copy_from_slice(&length.to_ne_bytes());
+    message
+}
+
+/// The attributes of a message: kinds and values.
+fn attributes(mut rest: &[u8]) -> Vec<(u16, &[u8])> {
+    let mut all = Vec::new();
+    while let Some(head) = rest.first_chunk::<4>() {
+        let length = usize::from(u16::from_ne_bytes([head[0], head[1]]));
+        let Some(value) = rest.get(4..length) else { break };
+        all.push((u16::from_ne_bytes([head[2], head[3]]), value));
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    all
+}
+
+fn address(octets: &[u8]) -> Option<IpAddr> {
+    match octets.len() {
+        4 => Some(Ipv4Addr::from(*octets.first_chunk::<4>()?).into()),
+        16 => Some(Ipv6Addr::from(*octets.first_chunk::<16>()?).into()),
+        _ => None,
+    }
+}

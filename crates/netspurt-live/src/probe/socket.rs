@@ -1,0 +1,323 @@
+//! The socket of a run's probes: what leaves it, and all that comes back.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, Protocol, SendFlags, SocketFlags, SocketType, bind, connect, getsockname,
+    ipproto, send, socket_with,
+};
+
+use super::packet::{Kind, Marks};
+use super::settle::stamps_come;
+use super::{ProbeError, tried};
+use crate::sys::{self, Trouble};
+
+/// Something that a socket saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// The probe that left last was handed to the device, at this time since 1970.
+    Sent {
+        /// The kernel's stamp, in nanoseconds.
+        unix_ns: u64,
+    },
+    /// An answer.
+    Reply {
+        /// The probe's key.
+        key: u64,
+        /// The kernel's stamp of its arrival, in nanoseconds since 1970.
+        unix_ns: Option<u64>,
+        /// What was left of its hop limit.
+        hops_left: Option<u8>,
+    },
+    /// A probe came back with an error.
+    Returned {
+        /// The probe's key, where the error quotes it.
+        key: Option<u64>,
+        /// Who sent it back.
+        by: Option<IpAddr>,
+        /// The message's type and code.
+        told: (u8, u8),
+        /// The kernel's stamp, in nanoseconds since 1970.
+        unix_ns: Option<u64>,
+    },
+}
+
+/// A socket for probes of one kind to one address.
+#[derive(Debug)]
+pub struct Socket {
+    fd: OwnedFd,
+    marks: Marks,
+    /// Whether what comes begins with an IP header.
+    header: bool,
+    raw: bool,
+    /// Ports of one's own that openings leave from, held so that nobody else gets them.
+    _held: Vec<OwnedFd>,
+    ports: Vec<u16>,
+    /// Datagrams that left, as the kernel counts them.
+    sent: u32,
+    room: Vec<u8>,
+    packet: Vec<u8>,
+}
+
+/// Openings leave from so many ports in turn, so that one is forgotten before its port is used
+/// again.
+const PORTS: usize = 16;
+
+impl Socket {
+    /// Opens one: ICMP raw, else by datagrams, as the machine allows.
+    ///
+    /// # Errors
+    /// When the machine allows none, or has no way to the target.
+    pub fn open(kind: Kind, target: SocketAddr, cookie: u32) -> Result<Self, ProbeError> {
+        let six = target.is_ipv6();
+        let family = if six { AddressFamily::INET6 } else { AddressFamily::INET };
+        let (fd, raw) = open(kind, family, six)?;
+        // A raw socket's port is its protocol.
+        let port = if kind == Kind::Udp { target.port() } else { 0 };
+        let to = SocketAddr::new(target.ip(), port);
+        let way = format!("{}: no way there", target.ip());
+        connect(&fd, &to).map_err(|error| tried(way)(error.into()))?;
+        let own = own_address(&fd).map_err(tried("the socket's own address"))?;
+        // The kernel puts its own identifier into echoes by datagram.
+        let ident = if raw { (cookie >> 8) as u16 } else { own.port() };
+        let (source, target, port) = (own.ip(), target.ip(), target.port());
+        let marks = Marks { kind, cookie, ident, source, target, port };
+        let (held, ports) =
+            if kind == Kind::Tcp { hold_ports(source)? } else { Default::default() };
+        let header = raw && !six;
+        let (room, packet) = (vec![0; 1 << 16], Vec::new());
+        let socket = Self { fd, marks, header, raw, _held: held, ports, sent: 0, room, packet };
+        socket.set_up(six).map_err(tried("the probes' socket"))?;
+        // Where they never come, the program's stamps serve.
+        let _ = stamps_come();
+        Ok(socket)
+    }
+
+    fn set_up(&self, six: bool) -> io::Result<()> {
+        let set =
+            |four, six_name, value| sys::set_ip_option(&self.fd, six, (four, six_name), value);
+        set(libc::IP_RECVERR, libc::IPV6_RECVERR, 1)?;
+        set(libc::IP_RECVTTL, libc::IPV6_RECVHOPLIMIT, 1)?;
+        // Probes longer than a device takes are cut, not refused.
+        set(libc::IP_MTU_DISCOVER, libc::IPV6_MTU_DISCOVER, libc::IP_PMTUDISC_DONT)?;
+        if self.raw && six && self.marks.kind == Kind::Icmp {
+            const ECHO_REPLY: u8 = 129;
+            sys::only_icmp6(&self.fd, ECHO_REPLY)?;
+        }
+        sys::stamp_datagrams(self.fd.as_fd())
+    }
+
+    /// Octets of the shortest probe.
+    pub fn least_octets(&self) -> u16 {
+        self.marks.kind.least_octets(self.marks.target.is_ipv6())
+    }
+
+    /// What it is, in words.
+    pub fn describe(&self) -> &'static str {
+        match (self.marks.kind, self.raw) {
+            (Kind::Icmp, true) => "ICMP echo, raw socket",
+            (Kind::Icmp, false) => "ICMP echo, datagram socket",
+            (Kind::Udp, _) => "UDP echo",
+            (Kind::Tcp, _) => "TCP SYN, raw socket",
+        }
+    }
+
+    /// The address that probes leave from.
+    pub fn source(&self) -> IpAddr {
+        self.marks.source
+    }
+
+    /// Octets of the largest packet that the way takes uncut, as the kernel knows it.
+    pub fn mtu(&self) -> Option<u32> {
+        let six = self.marks.target.is_ipv6();
+        let (level, name) = if six {
+            (libc::IPPROTO_IPV6, libc::IPV6_MTU)
+        } else {
+            (libc::IPPROTO_IP, libc::IP_MTU)
+        };
+        let mut value = [0; 4];
+        sys::read_option(self.fd.as_fd(), level, name, &mut value).ok()?;
+        Some(u32::from_ne_bytes(value))
+    }
+
+    /// Lets probes live for so many hops; `None` for as many as usual.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn set_hops(&self, hops: Option<u8>) -> io::Result<()> {
+        let value = hops.map_or(-1, i32::from);
+        let six = self.marks.target.is_ipv6();
+        sys::set_ip_option(&self.fd, six, (libc::IP_TTL, libc::IPV6_UNICAST_HOPS), value)
+    }
+
+    /// The key of the probe numbered `number` that leaves at `raw_ns`: its time of sending, or
+    /// what fits the sequence number of an opening.
+    pub fn key(&self, number: u64, raw_ns: u64) -> u64 {
+        match self.marks.kind {
+            // Sixteen bits that count and sixteen of room for the octets of an opening.
+            Kind::Tcp => (number.wrapping_add(u64::from(self.marks.cookie)) & 0xffff) << 16,
+            Kind::Icmp | Kind::Udp => raw_ns,
+        }
+    }
+
+    /// Makes the probe that [`send`](Self::send) sends.
+    pub fn prepare(&mut self, key: u64, number: u64, octets: u16) {
+        let turn = usize::try_from(number).unwrap_or(0) % PORTS;
+        let port = self.ports.get(turn).copied().unwrap_or(0);
+        self.marks.build(key, number, port, octets, &mut self.packet);
+    }
+
+    /// Sends what was prepared.
+    ///
+    /// # Errors
+    /// When the kernel refuses twice: the first time it may only speak of an earlier probe.
+    pub fn send(&mut self) -> io::Result<()> {
+        for last in [false, true] {
+            match send(&self.fd, &self.packet, SendFlags::empty()) {
+                Ok(_) => {
+                    self.sent = self.sent.wrapping_add(1);
+                    return Ok(());
+                }
+                Err(error) => {
+                    // Some kernels count what they refuse.
+                    sys::stamp_datagrams(self.fd.as_fd())?;
+                    self.sent = 0;
+                    if last {
+                        return Err(error.into());
+                    }
+                }
+            }
+        }
+        unreachable!("the second time ends it")
+    }
+
+    /// The next thing that has come, if any.
+    ///
+    /// # Errors
+    /// When the kernel fails.
+    pub fn take(&mut self) -> io::Result<Option<Seen>> {
+        for errors in [true, false] {
+            loop {
+                let got = match sys::receive_stamped(&self.fd, &mut self.room, errors) {
+                    Ok(Some(message)) => message,
+                    Ok(None) => break,
+                    // An error of an earlier probe, of which the queue tells more.
+                    Err(error) if is_of_a_probe(&error) => continue,
+                    Err(error) => return Err(error),
+                };
+                if let Some(seen) = meant(&self.marks, &self.ports, self.header, self.sent, &got) {
+                    return Ok(Some(seen));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// What a message means to the probes; `None` where it is none of theirs.
+fn meant(
+    marks: &Marks,
+    ports: &[u16],
+    header: bool,
+    sent: u32,
+    got: &sys::Message<'_>,
+) -> Option<Seen> {
+    match got.trouble {
+        None => {
+            let key = marks.answered(got.bytes, header, ports)?;
+            Some(Seen::Reply { key, unix_ns: got.unix_ns, hops_left: got.hops_left })
+        }
+        Some(Trouble::Sent(number)) => {
+            let unix_ns = got.unix_ns?;
+            (number.wrapping_add(1) == sent).then_some(Seen::Sent { unix_ns })
+        }
+        Some(Trouble::Returned { by, kind, code }) => {
+            let key = marks.returned(got.bytes, ports).ok()?;
+            Some(Seen::Returned { key, by, told: (kind, code), unix_ns: got.unix_ns })
+        }
+        Some(Trouble::Local(_)) => None,
+    }
+}
+
+/// Whether an error of the socket's only repeats what the queue of errors tells of a probe.
+fn is_of_a_probe(error: &io::Error) -> bool {
+    let known = [
+        Errno::CONNREFUSED,
+        Errno::HOSTUNREACH,
+        Errno::NETUNREACH,
+        Errno::MSGSIZE,
+        Errno::PROTO,
+        Errno::OPNOTSUPP,
+        Errno::NOPROTOOPT,
+        Errno::ACCESS,
+        Errno::HOSTDOWN,
+        Errno::NONET,
+        Errno::INTR,
+    ];
+    error.raw_os_error().is_some_and(|number| known.iter().any(|e| e.raw_os_error() == number))
+}
+
+/// Opens a socket, and tells whether it is a raw one.
+fn open(kind: Kind, family: AddressFamily, six: bool) -> Result<(OwnedFd, bool), ProbeError> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = |kind, protocol: Protocol| {
+        socket_with(family, kind, flags, Some(protocol)).map_err(io::Error::from)
+    };
+    let icmp = if six { ipproto::ICMPV6 } else { ipproto::ICMP };
+    match kind {
+        Kind::Icmp => match socket(SocketType::RAW, icmp) {
+            Ok(fd) => Ok((fd, true)),
+            Err(_) => socket(SocketType::DGRAM, icmp).map(|fd| (fd, false)).map_err(|error| {
+                ProbeError::Forbidden {
+                    what: "an ICMP socket, raw or by datagrams,",
+                    error,
+                    fix: "take `--kind udp`, or run it as root, or let your group have one with \
+                          `sysctl net.ipv4.ping_group_range=\"0 2147483647\"`",
+                }
+            }),
+        },
+        Kind::Udp => socket(SocketType::DGRAM, ipproto::UDP)
+            .map(|fd| (fd, false))
+            .map_err(tried("a UDP socket")),
+        Kind::Tcp => socket(SocketType::RAW, ipproto::TCP).map(|fd| (fd, true)).map_err(|error| {
+            ProbeError::Forbidden {
+                what: "a raw socket, which `--kind tcp` needs,",
+                error,
+                fix: "take another kind, or run it as root",
+            }
+        }),
+    }
+}
+
+fn own_address(fd: &OwnedFd) -> io::Result<SocketAddr> {
+    SocketAddr::try_from(getsockname(fd)?).map_err(io::Error::from)
+}
+
+/// Ports of this host that nothing listens at.
+fn hold_ports(source: IpAddr) -> Result<(Vec<OwnedFd>, Vec<u16>), ProbeError> {
+    let one = || -> io::Result<(OwnedFd, u16)> {
+        let family = if source.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
+        let fd = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        bind(&fd, &SocketAddr::new(source, 0))?;
+        let port = own_address(&fd)?.port();
+        Ok((fd, port))
+    };
+    let all: io::Result<Vec<_>> = (0..PORTS).map(|_| one()).collect();
+    Ok(all.map_err(tried("ports of one's own"))?.into_iter().unzip())
+}
+
+/// A port of this host that nothing listens at, for as long as the socket lives.
+pub(super) fn closed_port(source: IpAddr) -> Result<(OwnedFd, u16), ProbeError> {
+    let (mut held, ports) = hold_ports(source)?;
+    let fd = held.pop().ok_or_else(|| ProbeError::Order("no ports".into()))?;
+    Ok((fd, ports[held.len()]))
+}

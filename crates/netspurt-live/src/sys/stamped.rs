@@ -1,0 +1,204 @@
+//! Datagrams with the kernel's stamps: when they were handed to the device, which the socket's
+//! queue of errors tells, and when they came.
+
+use std::io;
+use std::mem;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::ptr;
+
+use super::{checked, set_option};
+
+/// Octets of what the kernel says beside a datagram: stamps, hop limit, an error and who sent it.
+const BESIDE: usize = 512;
+
+/// One datagram, or what the queue of errors says of one that was sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    /// Its octets; of a datagram that failed, those that it began with.
+    pub bytes: &'a [u8],
+    /// The kernel's stamp, in nanoseconds since 1970.
+    pub unix_ns: Option<u64>,
+    /// What was left of its hop limit.
+    pub hops_left: Option<u8>,
+    /// What the queue of errors says.
+    pub trouble: Option<Trouble>,
+}
+
+/// What the queue of errors says of a datagram that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// None: it was handed to the device. Datagrams of a socket are numbered from 0.
+    Sent(u32),
+    /// Something on the way sent it back (ICMP, ICMPv6).
+    Returned {
+        /// Who.
+        by: Option<IpAddr>,
+        /// The message's type.
+        kind: u8,
+        /// Its code.
+        code: u8,
+    },
+    /// The machine itself could not send it: the error's number.
+    Local(i32),
+}
+
+/// Has the kernel stamp every datagram of a socket, those sent and those that come, in software,
+/// and number those sent from 0 on.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn stamp_datagrams(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let flags = libc::SOF_TIMESTAMPING_TX_SOFTWARE
+        | libc::SOF_TIMESTAMPING_RX_SOFTWARE
+        | libc::SOF_TIMESTAMPING_SOFTWARE
+        | libc::SOF_TIMESTAMPING_OPT_ID
+        | libc::SOF_TIMESTAMPING_OPT_TSONLY;
+    // The numbers begin anew where the option was off.
+    for value in [0, flags.cast_signed()] {
+        set_option(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, value)?;
+    }
+    Ok(())
+}
+
+/// Room beside a datagram, aligned as `cmsghdr` must be.
+#[repr(C, align(8))]
+struct Beside([u8; BESIDE]);
+
+/// Takes one datagram that waits, or with `errors` one entry of the queue of errors; `None` where
+/// nothing waits.
+///
+/// # Errors
+/// When the kernel refuses, or tells of an error of the socket's.
+pub fn receive_stamped<'a>(
+    fd: impl AsFd,
+    room: &'a mut [u8],
+    errors: bool,
+) -> io::Result<Option<Message<'a>>> {
+    let mut beside = Beside([0; BESIDE]);
+    let mut place = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
+    // SAFETY: zeros are a valid `msghdr`.
+    let mut header: libc::msghdr = unsafe { mem::zeroed() };
+    header.msg_iov = &raw mut place;
+    header.msg_iovlen = 1;
+    header.msg_control = beside.0.as_mut_ptr().cast();
+    header.msg_controllen = BESIDE as _;
+    let flags = libc::MSG_DONTWAIT | if errors { libc::MSG_ERRQUEUE } else { 0 };
+    // SAFETY: every pointer in `header` leads to memory of the stated size, lent for the call.
+    let length = unsafe { libc::recvmsg(fd.as_fd().as_raw_fd(), &raw mut header, flags) };
+    let Ok(length) = usize::try_from(length) else {
+        let error = io::Error::last_os_error();
+        return if error.kind() == io::ErrorKind::WouldBlock { Ok(None) } else { Err(error) };
+    };
+    let (unix_ns, hops_left, trouble) = beside_of(&header);
+    let bytes = &room[..length.min(room.len())];
+    Ok(Some(Message { bytes, unix_ns, hops_left, trouble }))
+}
+
+/// `struct sock_extended_err`, with which an entry of the queue of errors is described.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Extended {
+    errno: u32,
+    origin: u8,
+    kind: u8,
+    code: u8,
+    pad: u8,
+    info: u32,
+    data: u32,
+}
+
+type Found = (Option<u64>, Option<u8>, Option<Trouble>);
+
+/// What the kernel said beside a datagram.
+fn beside_of(header: &libc::msghdr) -> Found {
+    let (mut stamp, mut hops, mut trouble) = (None, None, None);
+    // SAFETY: the kernel wrote `msg_controllen` octets of messages at `msg_control`, which the
+    // macros walk; each is read as what its level and kind say it holds, only if it is as long,
+    // and without regard to alignment.
+    unsafe {
+        let mut at = libc::CMSG_FIRSTHDR(header);
+        while !at.is_null() {
+            let data = libc::CMSG_DATA(at);
+            let length = (*at).cmsg_len as usize - libc::CMSG_LEN(0) as usize;
+            match ((*at).cmsg_level, (*at).cmsg_type) {
+                // Three times of which the first is the software's.
+                (libc::SOL_SOCKET, libc::SO_TIMESTAMPING)
+                    if length >= mem::size_of::<libc::timespec>() =>
+                {
+                    stamp = nanoseconds(ptr::read_unaligned(data.cast()));
+                }
+                (libc::IPPROTO_IP, libc::IP_TTL) | (libc::IPPROTO_IPV6, libc::IPV6_HOPLIMIT)
+                    if length >= mem::size_of::<i32>() =>
+                {
+                    hops = u8::try_from(ptr::read_unaligned(data.cast::<i32>())).ok();
+                }
+                (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
+                    if length >= mem::size_of::<Extended>() =>
+                {
+                    let told: Extended = ptr::read_unaligned(data.cast());
+                    let rest = std::slice::from_raw_parts(data, length);
+                    trouble = Some(told.meant(&rest[mem::size_of::<Extended>()..]));
+                }
+                _ => {}
+            }
+            at = libc::CMSG_NXTHDR(header, at);
+        }
+    }
+    (stamp, hops, trouble)
+}
+
+impl Extended {
+    /// What it says, with the address of who said it behind it.
+    fn meant(self, offender: &[u8]) -> Trouble {
+        match self.origin {
+            libc::SO_EE_ORIGIN_TIMESTAMPING => Trouble::Sent(self.data),
+            libc::SO_EE_ORIGIN_ICMP | libc::SO_EE_ORIGIN_ICMP6 => {
+                Trouble::Returned { by: address(offender), kind: self.kind, code: self.code }
+            }
+            _ => Trouble::Local(self.errno.cast_signed()),
+        }
+    }
+}
+
+/// The address in a `sockaddr`.
+fn address(octets: &[u8]) -> Option<IpAddr> {
+    let family = i32::from(u16::from_ne_bytes(*octets.first_chunk()?));
+    match family {
+        libc::AF_INET => Some(Ipv4Addr::from(*octets.get(4..)?.first_chunk::<4>()?).into()),
+        libc::AF_INET6 => Some(Ipv6Addr::from(*octets.get(8..)?.first_chunk::<16>()?).into()),
+        _ => None,
+    }
+}
+
+/// A time as nanoseconds; zero is none.
+fn nanoseconds(time: libc::timespec) -> Option<u64> {
+    let seconds = u64::try_from(time.tv_sec).ok()?;
+    let nanos = seconds.checked_mul(1_000_000_000)? + u64::try_from(time.tv_nsec).ok()?;
+    (nanos > 0).then_some(nanos)
+}
+
+/// Sets an option of IPv4's or of IPv6's, by the socket's family.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn set_ip_option(fd: impl AsFd, six: bool, name: (i32, i32), value: i32) -> io::Result<()> {
+    let (level, name) = if six { (libc::IPPROTO_IPV6, name.1) } else { (libc::IPPROTO_IP, name.0) };
+    set_option(fd.as_fd(), level, name, value)
+}
+
+/// Has ICMPv6 messages of one kind only come to a raw socket.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn only_icmp6(fd: impl AsFd, kind: u8) -> io::Result<()> {
+    const ICMP6_FILTER: i32 = 1;
+    // A bit for each kind that is kept out.
+    let mut filter = [u32::MAX; 8];
+    filter[usize::from(kind >> 5)] &= !(1 << (kind & 31));
+    let length = mem::size_of_val(&filter) as libc::socklen_t;
+    let place = (&raw const filter).cast();
+    let fd = fd.as_fd().as_raw_fd();
+    // SAFETY: `filter` outlives the call, and `length` is its size.
+    checked(unsafe { libc::setsockopt(fd, libc::IPPROTO_ICMPV6, ICMP6_FILTER, place, length) })
+}

@@ -1,0 +1,77 @@
+//! Two captures of one path: which packet of the one is which of the other.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use crate::segment::Flags;
+use crate::wire::{Checks, decode};
+
+use super::capture::packets;
+use super::reading::ReadError;
+
+/// A TCP segment that takes sequence numbers, at the points where it was captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// Who sent it.
+    pub from: SocketAddr,
+    /// Who was to get it.
+    pub to: SocketAddr,
+    /// Its sequence number.
+    pub seq: u32,
+    /// Octets that it carries.
+    pub len: u32,
+    /// Whether it opens its direction.
+    pub opens: bool,
+    /// When it was at the first point, in nanoseconds since 1970; `None` where it was not.
+    pub first_ns: Option<i64>,
+    /// When it was at the second point.
+    pub second_ns: Option<i64>,
+}
+
+/// What tells one segment from another at both points: its ends, its place in the sequence space
+/// and its IPv4 identification, by which one that was sent again differs.
+type Key = (SocketAddr, SocketAddr, u32, u32, u8, u16);
+
+/// Pairs the TCP segments of two captures that take sequence numbers, those of every connection
+/// that either saw; in the order of the first capture, then of the second.
+///
+/// What was captured twice at one point with one identification is paired in its order.
+///
+/// # Errors
+/// When either is no capture.
+pub fn pair(first: &[u8], second: &[u8]) -> Result<Vec<Pair>, ReadError> {
+    let mut pairs: Vec<Pair> = Vec::new();
+    let mut waiting: HashMap<Key, Vec<usize>> = HashMap::new();
+    packets(first, |at, ip| {
+        if let Some((key, pair)) = segment(ip) {
+            waiting.entry(key).or_default().push(pairs.len());
+            pairs.push(Pair { first_ns: Some(at), ..pair });
+        }
+    })?;
+    // What comes first is paired first.
+    waiting.values_mut().for_each(|places| places.reverse());
+    packets(second, |at, ip| {
+        if let Some((key, pair)) = segment(ip) {
+            match waiting.get_mut(&key).and_then(Vec::pop) {
+                Some(place) => pairs[place].second_ns = Some(at),
+                None => pairs.push(Pair { second_ns: Some(at), ..pair }),
+            }
+        }
+    })?;
+    Ok(pairs)
+}
+
+/// A packet as a segment that takes sequence numbers.
+fn segment(ip: &[u8]) -> Option<(Key, Pair)> {
+    let packet = decode(ip, Checks::Captured).ok()?;
+    let segment = packet.segment;
+    let (opens, ends) = (segment.flags.has(Flags::SYN), segment.flags.has(Flags::FIN));
+    let (seq, len) = (segment.seq, u32::from(segment.len));
+    if len == 0 && !opens && !ends {
+        return None;
+    }
+    let (from, to) = (packet.source, packet.destination);
+    let control = u8::from(opens) | u8::from(ends) << 1;
+    let key = (from, to, seq, len, control, packet.ip_id);
+    Some((key, Pair { from, to, seq, len, opens, first_ns: None, second_ns: None }))
+}

@@ -1,0 +1,183 @@
+//! Our own probe's data files (`netspurt probe`): a header, and a line for each volley.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::units::Duration;
+
+use super::json::{Item, label, whole};
+use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::tally::Tally;
+use super::{Delays, Order};
+
+/// Whether a value is the header of such a file.
+pub(super) fn knows(value: &Value) -> bool {
+    value.get("netspurt").is_some_and(|what| what == "probe")
+}
+
+/// A recording under way: one run, in one file or in several parts, one behind the other.
+#[derive(Default)]
+struct Run {
+    part: u64,
+    volleys: Tally,
+    /// Volleys of a survey, by the hop, with who answered there.
+    hops: BTreeMap<u64, (Tally, Option<String>)>,
+    /// How it ended, in a word.
+    end: Option<String>,
+    /// Answers to volleys that are in an earlier part.
+    earlier: u64,
+    /// Delays by the program's stamps.
+    by_user: u64,
+    clock_steps: u64,
+    /// What came instead of answers, and how often.
+    failed: BTreeMap<String, u64>,
+}
+
+/// Reads the runs among `items`.
+///
+/// # Errors
+/// When more volleys are missing than anyone can mean.
+pub(super) fn parse(
+    name: &str,
+    items: &[Item],
+    hints: &Hints,
+    reading: &mut Reading,
+) -> Result<(), ReadError> {
+    let last = items.last().map_or(0, |(line, _)| *line);
+    let cut = reading.malformed.last().map(|one| one.line).filter(|line| *line > last);
+    if cut.is_some() {
+        reading.malformed.pop();
+    }
+    let mut run: Option<Run> = None;
+    for (line, item) in items {
+        if knows(item) {
+            let part = whole(&item["part"]).unwrap_or(1);
+            match &mut run {
+                Some(run) if part == run.part + 1 => run.part = part,
+                other => {
+                    if let Some(run) = other.take() {
+                        run.finish(name, hints, reading)?;
+                    }
+                    *other = Some(Run { part, ..Run::default() });
+                }
+            }
+            continue;
+        }
+        let row = run.as_mut().map(|run| run.row(item));
+        if let Some(Err(why)) = row.map_or(Some(Err("a line before the header")), Some) {
+            reading.malformed.push(Malformed::new(*line, &label(item), why));
+        }
+    }
+    let Some(mut run) = run else { return Ok(()) };
+    if let Some(line) = cut {
+        run.end = Some(format!("cut off in the middle of line {line}: read up to there"));
+    }
+    run.finish(name, hints, reading)
+}
+
+impl Run {
+    /// Takes a line in.
+    fn row(&mut self, row: &Value) -> Result<(), &'static str> {
+        const NONE: &str = "no line of a probe's";
+        if row.get("end").is_some() {
+            self.end = Some(label(&row["end"]));
+        } else if row.get("volley").is_some() {
+            let number = whole(&row["volley"]).ok_or("`volley` is no number")?;
+            self.volley(number, row)?;
+        } else if row.get("late").is_some() {
+            self.late(whole(&row["late"]).ok_or("`late` is no number")?, row)?;
+        } else if row.get("duplicate").is_some() {
+            self.volleys.duplicate();
+        } else if row.get("clock_step_ns").is_some() {
+            self.clock_steps += 1;
+        } else {
+            return Err(NONE);
+        }
+        Ok(())
+    }
+
+    fn volley(&mut self, number: u64, row: &Value) -> Result<(), &'static str> {
+        let octets = whole(&row["octets"]).and_then(|octets| u32::try_from(octets).ok());
+        let octets = octets.unwrap_or(0);
+        let lost = row["lost"] == true;
+        let rtt = whole(&row["rtt_ns"]).map(Duration::from_nanos);
+        if !lost && rtt.is_none() {
+            return Err("neither `rtt_ns` nor `lost`");
+        }
+        let tally = match whole(&row["hop"]) {
+            Some(hop) => {
+                let (tally, by) = self.hops.entry(hop).or_default();
+                by.get_or_insert_default().clone_from(&label(&row["from"]));
+                tally
+            }
+            None => &mut self.volleys,
+        };
+        if lost {
+            let slot = tally.sent(number);
+            (slot.given_up, slot.wire_bytes) = (true, octets);
+            if row.get("why").is_some() {
+                *self.failed.entry(label(&row["why"])).or_default() += 1;
+            }
+        } else if !tally.reply(number, rtt, octets) {
+            return Err("a volley that was there before");
+        }
+        self.by_user += u64::from(row["by"] == "user");
+        tally.sent(number).set_sent(row["raw_ns"].as_i64());
+        Ok(())
+    }
+
+    fn late(&mut self, number: u64, row: &Value) -> Result<(), &'static str> {
+        let rtt = whole(&row["rtt_ns"]).ok_or("a late answer without `rtt_ns`")?;
+        let known = self.volleys.ends().is_some_and(|(first, _)| number >= first);
+        if !known {
+            self.earlier += 1;
+            return Ok(());
+        }
+        let octets = self.volleys.sent(number).wire_bytes;
+        self.volleys.reply(number, Some(Duration::from_nanos(rtt)), octets);
+        Ok(())
+    }
+
+    /// Puts what it holds among the recordings.
+    fn finish(self, name: &str, hints: &Hints, reading: &mut Reading) -> Result<(), ReadError> {
+        let notes = self.notes();
+        let whole = [(name.to_owned(), self.volleys)];
+        let hops = self.hops.into_iter().map(|(hop, (tally, by))| {
+            let by = by.filter(|by| !by.is_empty()).map_or(String::new(), |by| format!(", {by}"));
+            (format!("{name}: hop {hop}{by}"), tally)
+        });
+        for (name, tally) in whole.into_iter().chain(hops) {
+            let Some(range) = tally.ends() else { continue };
+            let mut delays = Delays::new(name, "netspurt probe");
+            delays.order = Order::Sequence;
+            // Hops share one series of numbers.
+            tally.finish(&mut delays, Some(range), hints.interval)?;
+            delays.notes.extend(notes.iter().cloned());
+            reading.recordings.push(delays);
+        }
+        Ok(())
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        match self.end.as_deref() {
+            Some("complete" | "continued") => {}
+            Some("interrupted") => notes.push("interrupted before its end".to_owned()),
+            Some(cut) => notes.push(cut.to_owned()),
+            None => notes.push("no line of its end: killed, or not over yet".to_owned()),
+        }
+        let mut count = |many: u64, what: &str| {
+            if many > 0 {
+                notes.push(format!("{many} {what}"));
+            }
+        };
+        count(self.by_user, "delays are by the program's stamps, the others by the kernel's");
+        count(self.earlier, "late answers belong to volleys in an earlier part: left out");
+        count(self.clock_steps, "times the machine's clock was set");
+        for (why, many) in &self.failed {
+            count(*many, &format!("volleys came back or did not leave: {why}"));
+        }
+        notes
+    }
+}

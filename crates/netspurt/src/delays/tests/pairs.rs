@@ -1,0 +1,42 @@
+//! Two captures of one path.
+
+use crate::delays::pair;
+use crate::segment::{Flags, Segment};
+use crate::wire::{Packet, PcapngWriter, encode};
+
+/// A capture of packets: when, sequence number, octets, identification.
+fn capture(packets: &[(u64, u32, u16, u16)]) -> Vec<u8> {
+    let mut file = PcapngWriter::new(Vec::new(), "x", "test").unwrap();
+    for (at, seq, len, ip_id) in packets {
+        let segment = Segment { seq: *seq, len: *len, flags: Flags::ACK, ..Segment::default() };
+        let (source, destination) =
+            ("10.0.0.1:10000".parse().unwrap(), "10.0.0.2:5001".parse().unwrap());
+        let mut bytes = Vec::new();
+        encode(&Packet { source, destination, ip_id: *ip_id, segment, payload: None }, &mut bytes);
+        file.packet(*at, &bytes, None).unwrap();
+    }
+    file.finish().unwrap()
+}
+
+#[test]
+fn segments_are_paired_by_their_place_in_the_sequence_space_and_a_resend_by_its_number() {
+    let here = capture(&[(10, 1, 100, 1), (20, 101, 100, 2), (30, 1, 100, 3), (40, 1, 0, 4)]);
+    // The first is lost on its way.
+    let there = capture(&[(25, 101, 100, 2), (35, 1, 100, 3), (50, 900, 1, 9)]);
+    let pairs = pair(&here, &there).unwrap();
+    let told: Vec<_> = pairs.iter().map(|p| (p.seq, p.first_ns, p.second_ns)).collect();
+    assert_eq!(
+        told,
+        [
+            (1, Some(10), None),
+            (101, Some(20), Some(25)),
+            (1, Some(30), Some(35)),
+            (900, None, Some(50)),
+        ]
+    );
+}
+
+#[test]
+fn no_capture_is_an_error() {
+    assert!(pair(b"no capture", &capture(&[])).is_err());
+}

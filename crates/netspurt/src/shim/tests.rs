@@ -1,0 +1,189 @@
+use super::*;
+use proptest::prelude::*;
+
+fn ms(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+fn at(count: u64) -> Time {
+    Time::ZERO + ms(count)
+}
+
+fn shim(text: &str) -> Shim {
+    Shim::new(&ShimConfig::parse(text).unwrap())
+}
+
+fn data(packet: u64) -> Segment {
+    let id = packet << 8;
+    Segment { id, dest: 1, seq: 1 + 1000 * packet as u32, len: 1000, ..Segment::default() }
+}
+
+fn ack(ack: u32) -> Segment {
+    Segment { ack, flags: Flags::ACK, ..Segment::default() }
+}
+
+/// Opens the connection with a round trip of 20 ms.
+fn opened(text: &str) -> Shim {
+    let mut shim = shim(text);
+    shim.sent(at(0), &Segment { flags: Flags::SYN, ..Segment::default() });
+    assert_eq!(shim.next_wakeup(), None, "SYNs are the host's");
+    shim.came(at(20), &ack(1));
+    shim
+}
+
+#[test]
+fn super_fast_waits_three_round_trips_of_the_handshake_and_resends_once_a_pause() {
+    let mut shim = opened("sfr");
+    (0..3).for_each(|n| shim.sent(at(30 + n), &data(n)));
+    assert_eq!(shim.next_wakeup(), Some(at(90)));
+    assert_eq!(shim.pop(at(89)), None);
+    let again = shim.pop(at(90)).unwrap();
+    assert_eq!((again.seq, again.cause.get(), again.id), (1, Some(Cause::Sfr), 1));
+    assert_eq!(shim.next_wakeup(), None, "it rests until a new segment is sent");
+    shim.came(at(110), &ack(1001));
+    assert_eq!(shim.next_wakeup(), None);
+    shim.sent(at(120), &data(3));
+    assert_eq!(shim.next_wakeup(), Some(at(180)));
+    assert_eq!(shim.pop(at(180)).unwrap().seq, 1001);
+}
+
+#[test]
+fn super_fast_is_restarted_by_new_acks_alone_and_ends_at_its_cutout() {
+    let mut shim = opened("sfr:factor=2,cutout=2kB");
+    (0..4).for_each(|n| shim.sent(at(30), &data(n)));
+    shim.came(at(50), &ack(1001));
+    assert_eq!(shim.next_wakeup(), Some(at(90)));
+    shim.came(at(60), &ack(1001));
+    assert_eq!(shim.next_wakeup(), Some(at(90)), "a duplicate restarts nothing");
+    shim.came(at(70), &ack(2001));
+    assert_eq!(shim.next_wakeup(), None, "2 kB are acknowledged");
+}
+
+#[test]
+fn super_fast_of_a_doubtful_handshake_never_fires() {
+    let mut shim = shim("sfr");
+    let syn = Segment { flags: Flags::SYN, ..Segment::default() };
+    shim.sent(at(0), &syn);
+    shim.sent(at(1000), &syn);
+    shim.came(at(1020), &ack(1));
+    shim.sent(at(1030), &data(0));
+    assert_eq!(shim.next_wakeup(), None);
+}
+
+#[test]
+fn an_estimators_timer_is_that_of_rfc_6298_with_backoff_and_karn() {
+    // After one sample of 20 ms: 20 + 4 x 10.
+    let mut shim = opened("rfc6298:min=10ms");
+    shim.sent(at(30), &data(0));
+    shim.sent(at(35), &data(1));
+    assert_eq!(shim.next_wakeup(), Some(at(90)));
+    assert_eq!(shim.pop(at(90)).unwrap().seq, 1);
+    assert_eq!(shim.next_wakeup(), Some(at(210)), "twice 60 ms later");
+    assert_eq!(shim.pop(at(210)).unwrap().id, 2, "the second copy of the same transmission");
+    let backoffs: Vec<u32> = shim.resends().iter().map(|resend| resend.backoff).collect();
+    assert_eq!(backoffs, [2, 4]);
+    // What covers a segment sent twice is no sample: the backed-off timer stays.
+    shim.came(at(230), &ack(1001));
+    assert_eq!(shim.next_wakeup(), Some(at(470)));
+    shim.came(at(240), &ack(2001));
+    assert_eq!(shim.next_wakeup(), None, "nothing is outstanding");
+}
+
+#[test]
+fn what_the_host_repairs_itself_is_not_sampled_and_restarts_an_estimators_timer() {
+    let mut shim = opened("rfc6298:min=10ms");
+    shim.sent(at(30), &data(0));
+    shim.sent(at(80), &Segment { id: 7 << 8, ..data(0) });
+    assert_eq!(shim.next_wakeup(), Some(at(140)));
+    let again = shim.pop(at(140)).unwrap();
+    assert_eq!(again.id, (7 << 8) + 1, "the newest copy");
+    shim.came(at(160), &ack(1001));
+    shim.sent(at(170), &data(1));
+    assert_eq!(shim.next_wakeup(), Some(at(290)), "still 120 ms");
+}
+
+#[test]
+fn a_segment_is_sent_again_so_often_and_no_more() {
+    let mut shim = opened("fixed:rto=50ms,max=50ms,resends=2");
+    shim.sent(at(30), &data(0));
+    assert!(shim.pop(at(80)).is_some() && shim.pop(at(130)).is_some());
+    assert_eq!((shim.pop(at(180)), shim.next_wakeup()), (None, None));
+    shim.came(at(200), &ack(1001));
+    shim.sent(at(210), &data(1));
+    assert_eq!(shim.next_wakeup(), Some(at(260)), "of the next segment it is as often again");
+}
+
+#[test]
+fn a_reset_ends_it() {
+    let mut shim = opened("fixed:rto=50ms");
+    shim.sent(at(30), &data(0));
+    shim.came(at(40), &Segment { flags: Flags::RST, ..Segment::default() });
+    shim.sent(at(50), &data(1));
+    assert_eq!(shim.next_wakeup(), None);
+}
+
+#[test]
+fn a_slip_in_a_shims_text_is_told_with_its_fix() {
+    let slip = |text: &str| ShimConfig::parse(text).unwrap_err().to_string();
+    assert!(slip("sfr:factr=2").contains("did you mean `factor`"), "{}", slip("sfr:factr=2"));
+    assert!(slip("sfr:factor=2.3").contains("steps of a half"));
+    assert!(slip("sfr:cutout=lots").contains("80 kB"));
+    assert!(slip("rfc6298:resends=1000").contains("0 to 255"));
+    assert!(slip("rfc6298:mim=1ms").contains("min"));
+    assert!(slip("sffr").contains("sfr"));
+    assert!(slip("rfc6298:").contains("nothing stands after"));
+}
+
+/// What can happen at an edge.
+#[derive(Clone, Debug)]
+enum Step {
+    Sent(u32, u16, u8),
+    Came(u32, u8),
+    Wait(u64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        (0..20_000_u32, 0..1500_u16, any::<u8>()).prop_map(|(s, l, f)| Step::Sent(s, l, f)),
+        (0..20_000_u32, any::<u8>()).prop_map(|(a, f)| Step::Came(a, f)),
+        (0..200_u64).prop_map(Step::Wait),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_passes_only_the_first_outstanding_is_resent_and_never_early(
+        steps in proptest::collection::vec(step(), 0..80), name in 0..4_usize
+    ) {
+        let text = ["sfr", "rfc6298:min=1ms", "linux:rto_min=5ms", "quic"][name];
+        let mut shim = shim(text);
+        let mut now = Time::ZERO;
+        for step in steps {
+            match step {
+                Step::Sent(seq, len, flags) => {
+                    let flags = Flags(flags & 0b1_0011);
+                    shim.sent(now, &Segment { seq, len, flags, ..Segment::default() });
+                }
+                Step::Came(ack, flags) => {
+                    let flags = Flags(flags & 0b1_0011);
+                    shim.came(now, &Segment { ack, flags, ..Segment::default() });
+                }
+                Step::Wait(wait) => {
+                    let until = now + ms(wait);
+                    while let Some(due) = shim.next_wakeup().filter(|due| *due <= until) {
+                        prop_assert!(due >= now);
+                        now = due;
+                        let una = shim.una;
+                        if let Some(again) = shim.pop(due) {
+                            let held = shim.held.front().unwrap();
+                            prop_assert!(held.right > una);
+                            prop_assert_eq!(again.seq, held.copy.seq);
+                            prop_assert!(held.left > 0, "no SYN");
+                        }
+                    }
+                    now = until;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+"""Sums over the probes that timers were replayed on, drawn again for intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.analysis.bootstrap import BINS, Floats, Resamples, block_length
+from netspurt.delays import Delays
+
+
+def is_needless(delays: Delays, waits: Floats) -> NDArray[np.bool_]:
+    """Return which probes were answered after their timers, shape (n,)."""
+    with np.errstate(invalid="ignore"):
+        short: NDArray[np.bool_] = waits < delays.rtt_s
+    return short
+
+
+def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tuple[Resamples, int]:
+    """Return resampled sums of what `_SHARED` and `_OWN` tell, and how long blocks are."""
+    rtt = delays.rtt_s
+    flags = [is_needless(delays, one) for one in waits]
+    # Neighbours resemble each other as far as delays, timers, and what exceeds them, do.
+    series = [rtt, *waits, *(flag.astype(float) for flag in flags)]
+    length = max(1, min(max(map(block_length, series)), len(rtt) // 8))
+    step = -(-len(rtt) // BINS)
+    lost = np.isnan(rtt)
+    good = np.where(lost, 0.0, rtt)
+    learnt = _learnt(delays, order)
+    columns = [learnt, ~lost, good]
+    for one, flag in zip(waits, flags, strict=True):
+        columns += [flag, learnt * one, flag * good, lost * one]
+    edges = np.arange(0, len(rtt), step)
+    binned = np.stack([np.add.reduceat(column.astype(float), edges) for column in columns])
+    if binned.shape[1] == 1:
+        binned = np.repeat(binned, 2, axis=1) / 2
+    drawn = Resamples(binned, length=max(1, round(length / step)), seed=seed, memory=True)
+    return drawn, length
+
+
+def _learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
+    """Return which probes left when at least one delay was known; all, where none ever was."""
+    rtt = delays.rtt_s
+    known = np.flatnonzero(~np.isnan(rtt))
+    learnt = np.ones(len(rtt), dtype=np.bool_)
+    if not len(known):
+        return learnt
+    if order == "sequence":
+        learnt[: known[0] + 1] = False
+    else:
+        learnt = delays.sent_s >= np.min(delays.sent_s[known] + rtt[known])
+    return learnt if learnt.any() else ~learnt
+
+
+#: Sums that all laws share: probes that left with a delay known, answers, delays.
+_SHARED = 3
+#: Sums of each law: needless resends, timers, delays of needless resends, waits of the lost.
+_OWN = 4
+
+
+def needless_share(sums: Floats, law: int) -> Floats:
+    """Return needless resends an answer."""
+    share: Floats = sums[_SHARED + _OWN * law] / sums[1]
+    return share
+
+
+def mean_timer(sums: Floats, law: int) -> Floats:
+    """Return the mean timer [s] of the probes that left once a delay was known."""
+    mean: Floats = sums[_SHARED + _OWN * law + 1] / sums[0]
+    return mean
+
+
+def efficiency(sums: Floats, law: int) -> Floats:
+    """Return RFC 889's efficiency: delays over delays, waits and needless delays."""
+    needless, waited = sums[_SHARED + _OWN * law + 2], sums[_SHARED + _OWN * law + 3]
+    share: Floats = sums[2] / (sums[2] + needless + waited)
+    return share
+
+
+def poisson_interval(count: int, level: float = 0.95) -> tuple[float, float]:
+    """Return Garwood's interval for the mean of a Poisson count.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in poisson_interval(0)], [round(e, 3) for e in poisson_interval(4)]
+    ([0.0, 3.689], [1.09, 10.242])
+    """
+    from scipy.stats import chi2
+
+    tail = (1 - level) / 2
+    low = float(chi2.ppf(tail, 2 * count)) / 2 if count else 0.0
+    return low, float(chi2.ppf(1 - tail, 2 * count + 2)) / 2
+
+
+def could_be_chance(one: int, other: int) -> bool:
+    """Whether a fair coin would part so many probes so unevenly in one case of twenty (McNemar)."""
+    from scipy.stats import binomtest
+
+    return one + other == 0 or bool(binomtest(one, one + other).pvalue > 0.05)

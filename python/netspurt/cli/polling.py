@@ -1,0 +1,178 @@
+"""`netspurt poll` and `netspurt match`: pages fetched by the clock, and captures at two points."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netspurt.cli.options import count as whole
+from netspurt.cli.options import span_of
+from netspurt.cli.output import columns, number, paint, print_json
+
+if TYPE_CHECKING:
+    from netspurt.poll import Matched
+
+
+def poll(
+    catalogue: Annotated[Path, typer.Argument(help="A catalogue of sites.", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option(help="The folder to make; by default poll-TIME.")
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option("--rounds", "-n", parser=whole, metavar="N", help="Fetches of each site."),
+    ] = None,
+    every: Annotated[
+        float | None,
+        typer.Option(parser=span_of, metavar="TIME", help="Instead of the catalogue's."),
+    ] = None,
+    captures: Annotated[
+        bool, typer.Option("--captures/--no-captures", help="A capture of each fetch.")
+    ] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON.")] = False,
+) -> None:
+    """Fetch a page of each site once a minute, with a capture each and echoes beside it."""
+    from dataclasses import replace
+
+    from netspurt.poll import poll as run
+    from netspurt.poll import read_catalogue
+
+    sites = read_catalogue(catalogue)
+    if every is not None:
+        sites = replace(sites, every=every)
+    folder = out or Path(f"poll-{time.strftime('%Y%m%d-%H%M%S')}")
+    rows: list[dict[str, Any]] = []
+
+    def told(row: dict[str, Any]) -> None:
+        rows.append(row)
+        if not as_json:
+            typer.echo(_line(row))
+            sys.stdout.flush()
+
+    try:
+        run(sites, folder, rounds=rounds, captures=captures, on_row=told)
+    except KeyboardInterrupt:
+        if not rows:
+            raise
+    if as_json:
+        print_json({"folder": str(folder), "fetches": rows})
+    else:
+        for text in _summary(rows):
+            typer.echo(text)
+        typer.echo(str(folder))
+    if all("failed" in row for row in rows):
+        raise typer.Exit(1)
+
+
+def _line(row: dict[str, Any]) -> str:
+    head = f"{row['site']:<12} {row['number']:>5}"
+    if "failed" in row:
+        return f"{head}  {paint('failed', 'red')}: {row['failed']}"
+    parts = [f"{row['status']}", f"{number(row['octets'])} B", f"{_span(row['total_s'])}"]
+    parts.append(f"TCP {_span(row['tcp_rtt_s'])}")
+    if "ping_rtt_s" in row:
+        parts.append(f"ping {_span(row['ping_rtt_s'])}")
+    if "ratio" in row:
+        parts.append(f"ratio {row['ratio']:.3f}")
+    elif "ping_failed" in row:
+        parts.append(f"no ping: {row['ping_failed']}")
+    return "  ".join([head, *parts])
+
+
+def _summary(rows: list[dict[str, Any]]) -> list[str]:
+    import numpy as np
+
+    lines = [["site", "fetches", "failed", "TCP", "ping", "ratio"]]
+    for site in dict.fromkeys(row["site"] for row in rows):
+        own = [row for row in rows if row["site"] == site]
+
+        def middle(key: str, own: list[dict[str, Any]] = own) -> float:
+            known = [row[key] for row in own if row.get(key)]
+            return float(np.median(known)) if known else math.nan
+
+        ratio = middle("ratio")
+        lines.append(
+            [
+                site,
+                str(len(own)),
+                str(sum("failed" in row for row in own)),
+                _span(middle("tcp_rtt_s")),
+                _span(middle("ping_rtt_s")),
+                "-" if math.isnan(ratio) else f"{ratio:.3f}",
+            ]
+        )
+    return ["", *columns(lines, right=(1, 2, 3, 4, 5))]
+
+
+def capture(
+    peer: Annotated[str, typer.Argument(help="A name or an address.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="The capture to make.", show_default=False)],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The peer's, of TCP; 0: all.")] = 0,
+) -> None:
+    """Capture what goes to a host and comes from it, until interrupted."""
+    from netspurt.poll import capturing
+    from netspurt.probe import resolve
+
+    with capturing(resolve(peer), port, out) as told, suppress(KeyboardInterrupt):
+        typer.echo(f"capturing into {out}")
+        sys.stdout.flush()
+        while True:
+            time.sleep(3600)
+    typer.echo(f"{number(told.get('packets', 0))} packets")
+
+
+def match(
+    first: Annotated[Path, typer.Argument(help="A capture.", show_default=False)],
+    second: Annotated[
+        Path, typer.Argument(help="One of the same traffic elsewhere.", show_default=False)
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """Match the connections of two captures, segment by segment; status 1 where there are none."""
+    from netspurt.poll import match as run
+
+    found = run(first, second)
+    if as_json:
+        print_json([{**vars(one), "out_s": _known(one.out_s), "back_s": _known(one.back_s)}
+                    for one in found])  # fmt: skip
+    else:
+        for text in _matches(found):
+            typer.echo(text)
+    if not any(one.paired for one in found):
+        raise typer.Exit(1)
+
+
+def _matches(found: list[Matched]) -> list[str]:
+    lines = [
+        ["client", "server", "segments", "at both", "first only", "second only", "out", "back"]
+    ]
+    lines += [
+        [
+            one.client,
+            one.server,
+            *(str(n) for n in (one.segments, one.paired, one.only_first, one.only_second)),
+            _span(one.out_s),
+            _span(one.back_s),
+        ]
+        for one in found
+    ]
+    return list(columns(lines, right=range(2, 8)))
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _span(seconds: float | None) -> str:
+    if seconds is None or not math.isfinite(seconds):
+        return "-"
+    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if abs(seconds) >= scale:
+            return f"{seconds / scale:.4g} {unit}"
+    return f"{seconds * 1e9:.0f} ns"

@@ -1,0 +1,111 @@
+"""What `netspurt probe` may be told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from netspurt.cli.options import count as whole
+from netspurt.cli.options import one_of, span_of
+
+_KINDS = ("icmp", "udp", "tcp")
+
+Host = Annotated[
+    str | None,
+    typer.Argument(help="A name or an address; none with --line.", show_default=False),
+]
+
+Kind = Annotated[
+    str,
+    typer.Option(
+        parser=one_of(_KINDS),
+        metavar="KIND",
+        help="icmp: echoes. udp: datagrams to a host that echoes. tcp: a SYN, which a SYN-ACK "
+        "or an RST answers.",
+    ),
+]
+
+Port = Annotated[
+    int | None, typer.Option(min=1, max=65535, help="Of udp, by default 7, or tcp, 80.")
+]
+
+Four = Annotated[bool, typer.Option("-4", help="Take an address of IPv4.")]
+
+Six = Annotated[bool, typer.Option("-6", help="Take an address of IPv6.")]
+
+Count = Annotated[
+    int | None,
+    typer.Option("--count", "-n", parser=whole, metavar="N", help="Volleys; 512 without --for."),
+]
+
+For = Annotated[
+    float | None,
+    typer.Option("--for", parser=span_of, metavar="TIME", help="How long: 2h, 30min, 10s."),
+]
+
+Length = Annotated[
+    str,
+    typer.Option(
+        metavar="RULE",
+        help="Octets of each datagram: rfc889 (from 0 to 256, raised to 40), uniform:40-256, "
+        "64, or bursts:8 (eight of 40, eight of 256).",
+    ),
+]
+
+Pace = Annotated[
+    str,
+    typer.Option(
+        metavar="PACE",
+        help="When the next probe leaves: immediate, once the last is answered; 200ms; or "
+        "poisson:200ms. Never before that.",
+    ),
+]
+
+Timeout = Annotated[
+    float,
+    typer.Option(parser=span_of, metavar="TIME", help="When a volley is lost, as RFC 889's."),
+]
+
+Seed = Annotated[
+    int | None,
+    typer.Option(parser=whole, metavar="N", help="Of lengths and pace; by default a new one."),
+]
+
+Estimators = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--estimator", "-e", metavar="NAME[:KEY=VALUE,...]", help="A timer that runs along."
+    ),
+]
+
+Out = Annotated[Path | None, typer.Option(help="The data file; by default probe-HOST-TIME.jsonl.")]
+
+Rotate = Annotated[
+    str | None,
+    typer.Option(metavar="WHEN", help="Begin a new file after a time, 1h, or volleys, 10000."),
+]
+
+Calibrate = Annotated[
+    int, typer.Option(parser=whole, metavar="N", help="Volleys over loopback beforehand.")
+]
+
+Hops = Annotated[
+    bool, typer.Option("--hops", help="Look hop by hop where delay sits, -n volleys each.")
+]
+
+EmulatedLine = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="RATE,DELAY[,QUEUE]",
+        help="Probe a host behind an emulated line, as '56 kbit/s, 20 ms, 50 packets', in "
+        "namespaces. Twice for there and back.",
+    ),
+]
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Only the summary, no line for each volley.")
+]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]

@@ -1,0 +1,487 @@
+"""`netspurt probe` and `netspurt serve`: volleys on a real path, and a host that answers them."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netspurt.cli import probe_options as opt
+from netspurt.cli.options import count as whole
+from netspurt.cli.options import one_of, span_of
+from netspurt.cli.output import columns, number, paint, print_json, rate, width, wrapped
+
+if TYPE_CHECKING:
+    from netspurt.lab import Row
+    from netspurt.probe import Histogram, Hop, Plan, Watch
+
+
+def probe(
+    host: opt.Host = None,
+    kind: opt.Kind = "icmp",
+    port: opt.Port = None,
+    four: opt.Four = False,
+    six: opt.Six = False,
+    count: opt.Count = None,
+    for_: opt.For = None,
+    length: opt.Length = "rfc889",
+    pace: opt.Pace = "immediate",
+    timeout: opt.Timeout = 30.0,
+    seed: opt.Seed = None,
+    estimators: opt.Estimators = None,
+    out: opt.Out = None,
+    rotate: opt.Rotate = None,
+    calibrate: opt.Calibrate = 500,
+    hops: opt.Hops = False,
+    line: opt.EmulatedLine = None,
+    quiet: opt.Quiet = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Probe a path as RFC 889 did: volleys, one in flight, each kept with four stamps."""
+    from netspurt.probe import COUNT, Lengths, Plan, stamp_name
+    from netspurt.timers import USUAL
+
+    if line:
+        raise typer.Exit(_over_a_line(host, line, kind))
+    if host is None:
+        raise ValueError("no host: name one, or an emulated line with --line '56 kbit/s, 20 ms'")
+    if four and six:
+        raise ValueError("-4 and -6 exclude each other")
+    usual = 5 if hops else (None if for_ is not None else COUNT)
+    wait = 2.0 if hops and timeout == 30.0 else timeout
+    name, gap = _pace(pace)
+    volleys, span = _rotation(rotate)
+    plan = Plan(
+        host,
+        kind=kind,
+        port=port,
+        family=4 if four else 6 if six else None,
+        count=usual if count is None else count,
+        span=for_,
+        timeout=wait,
+        lengths=Lengths.of(length),
+        pace=name,
+        gap=gap,
+        seed=time.time_ns() // 1000 % 2**32 if seed is None else seed,
+        calibrate=calibrate,
+        out=out or stamp_name(host),
+        rotate_volleys=volleys,
+        rotate_span=span,
+    )
+    if hops:
+        _survey(plan, quiet=quiet, as_json=as_json)
+    else:
+        _volleys(plan, list(estimators or USUAL), quiet=quiet, as_json=as_json)
+
+
+def _pace(text: str) -> tuple[str, float | None]:
+    kind, _, rest = text.partition(":")
+    if text == "immediate":
+        return "immediate", None
+    return ("poisson", span_of(rest)) if kind == "poisson" else ("every", span_of(text))
+
+
+def _rotation(text: str | None) -> tuple[int | None, float | None]:
+    if text is None:
+        return None, None
+    if text.isdigit():
+        if int(text) == 0:
+            raise ValueError("--rotate 0: a file holds one volley at least")
+        return int(text), None
+    return None, span_of(text)
+
+
+def _over_a_line(host: str | None, line: list[str], kind: str) -> int:
+    """Run this command again where its host is at the end of an emulated line; its status."""
+    from netspurt.lab import FAR, in_lab
+
+    if host is not None or len(line) > 2:
+        raise ValueError("--line makes its own host: leave HOST out, and give it once or twice")
+    words, skip = [], False
+    for word in sys.argv[2:]:
+        if not skip and word != "--line" and not word.startswith("--line="):
+            words.append(word)
+        skip = word == "--line" and not skip
+    command = [sys.executable, "-P", "-c", "from netspurt.cli import start; start()"]
+    port = words[words.index("--port") + 1] if "--port" in words else "7"
+    far = [*command, "serve", "echo", "--port", port, "--address", FAR] if kind == "udp" else []
+    return in_lab([*command, "probe", FAR, *words], far, there=line[0], back=line[-1])
+
+
+def _volleys(plan: Plan, estimators: list[str], *, quiet: bool, as_json: bool) -> None:
+    from netspurt.probe import run
+
+    with _shown(plan, quiet=quiet or as_json) as show:
+        watch = run(plan, estimators, on_row=show)
+    told = _told(watch, estimators)
+    if as_json:
+        print_json(told)
+    else:
+        for text in _summary(watch, told):
+            typer.echo(text)
+    if watch.answered == 0:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _shown(plan: Plan, *, quiet: bool) -> Iterator[Callable[[Row, Watch], None]]:
+    """Show a run while it goes on: as a picture in a terminal, else as lines."""
+    if quiet:
+        yield lambda _row, _watch: None
+    elif sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+        from rich.console import Console
+        from rich.live import Live
+
+        trace: deque[str] = deque(maxlen=12)
+        shown = 0.0
+        with Live(console=Console(), auto_refresh=False, transient=True) as live:
+
+            def draw(row: Row, watch: Watch) -> None:
+                nonlocal shown
+                trace.extend(_line(row))
+                if time.monotonic() - shown > 0.1 or "end" in row:
+                    shown = time.monotonic()
+                    live.update(_picture(plan, watch, trace), refresh=True)
+
+            yield draw
+    else:
+
+        def tell(row: Row, watch: Watch) -> None:
+            for text in _heading(watch) if "netspurt" in row and row["part"] == 1 else _line(row):
+                typer.echo(text)
+            # Whoever reads along sees each volley once it is over.
+            sys.stdout.flush()
+
+        yield tell
+
+
+def _heading(watch: Watch) -> Iterator[str]:
+    """Yield what is known before the first volley."""
+    about = watch.header
+    path, noise = about["path"], about["noise"]
+    where = (
+        about["host"]
+        if about["host"] == about["address"]
+        else (f"{about['host']} ({about['address']})")
+    )
+    port = f" port {about['port']}" if about["port"] else ""
+    how = " ".join(str(part) for part in about["lengths"].values())
+    yield f"{where}{port}: {about['socket']}, lengths {how}, seed {about['seed']}"
+    by = f" by {path['device']}" if path["device"] else ""
+    over = f" over {path['gateway']}" if path["gateway"] else ""
+    yield f"from {path['source']}{by}{over}, MTU {path['mtu']}"
+    if noise and "kernel" in noise:
+        said = [
+            f"{name} p50 {_span(of['p50_ns'])}, p99 {_span(of['p99_ns'])}, "
+            f"max {_span(of['max_ns'])}"
+            for name, of in ((n, noise[n]) for n in ("kernel", "user"))
+            if of["count"]
+        ]
+        yield f"noise floor on loopback: {'; '.join(said)}"
+    elif noise:
+        yield f"noise floor: not known, {noise['failed']}"
+    if "file" in about:
+        yield about["file"]
+
+
+def _line(row: Row) -> list[str]:
+    """Return the line of a volley."""
+    if "volley" in row:
+        head = f"{row['volley']:>6}  {row['octets']:>5} B"
+        if row.get("lost"):
+            return [f"{head}  {paint('lost', 'red')}{', ' + row['why'] if 'why' in row else ''}"]
+        host = row["user_rtt_ns"] - row["rtt_ns"]
+        more = f"  host {_span(host)}" if row["by"] == "kernel" else "  by the program's stamps"
+        ttl = f"  ttl {row['ttl']}" if "ttl" in row else ""
+        return [f"{head}  {_span(row['rtt_ns']):>9}{ttl}{more}"]
+    for what in ("late", "duplicate"):
+        if what in row and "end" not in row:
+            return [f"{row[what]:>6}  {paint(what, 'yellow')}, after {_span(row['rtt_ns'])}"]
+    if "clock_step_ns" in row:
+        return [f"the machine's clock was set by {row['clock_step_ns'] / 1e9:+.6f} s"]
+    if "file" in row:
+        return [row["file"]]
+    return []
+
+
+def _picture(plan: Plan, watch: Watch, trace: deque[str]) -> Any:
+    """Return what a terminal shows: histogram, timers, the last volleys."""
+    from rich.text import Text
+
+    lines = list(_heading(watch))
+    of = f" of {plan.count}" if plan.count else ""
+    lost = watch.volleys - watch.answered
+    lines.append(
+        f"{watch.volleys}{of} volleys, {lost} lost, {watch.late} late, "
+        f"{watch.duplicates} duplicates"
+    )
+    lines += ["", *_bars(watch.histogram, 14), ""]
+    lines += list(columns(_shadow_rows(watch), right=(1, 2, 3)))
+    return Text.from_ansi("\n".join([*lines, "", *trace]))
+
+
+def _shadow_rows(watch: Watch) -> list[list[str]]:
+    rows = [["timer", "now", "needless", "efficiency"]]
+    for one in watch.shadows:
+        share = "-" if math.isnan(one.efficiency) else f"{one.efficiency:.3f}"
+        rows.append([one.name, _span(one.timer * 1e9), str(one.needless), share])
+    return rows
+
+
+def _bars(histogram: Histogram, most: int = 20) -> Iterator[str]:
+    """Yield a histogram as lines, neighbouring bins put together where they are many."""
+    spans = histogram.spans()
+    if not spans:
+        return
+    # Few answers in many bins would be a comb.
+    most = min(most, 2 + 2 * math.isqrt(sum(n for _, _, n in spans)))
+    step = math.ceil(len(spans) / most)
+    merged = [
+        (part[0][0], part[-1][1], sum(n for _, _, n in part))
+        for part in (spans[at : at + step] for at in range(0, len(spans), step))
+    ]
+    top = max(n for _, _, n in merged)
+    room = max(10, width(100) - 34)
+    for low, high, n in merged:
+        bar = "█" * round(room * n / top) if n else ""
+        yield f"{_span(low * 1e9):>9} - {_span(high * 1e9):<9} {n:>7} {bar}".rstrip()
+
+
+def _told(watch: Watch, estimators: list[str]) -> dict[str, Any]:
+    """Return what came of a run."""
+    from netspurt.probe import bursts, length_line
+
+    recording = watch.recording()
+    told: dict[str, Any] = {
+        "header": watch.header,
+        "files": watch.files,
+        "end": watch.end,
+        "volleys": watch.volleys,
+        "answered": watch.answered,
+        "lost": watch.volleys - watch.answered - watch.late,
+        "late": watch.late,
+        "duplicates": watch.duplicates,
+        "clock_steps": watch.clock_steps,
+        "histogram": [
+            {"from_s": low, "to_s": high, "count": n}
+            for low, high, n in watch.histogram.spans()
+            if n
+        ],
+        "delay": None,
+        "line": None,
+        "bursts": [],
+        "estimators": [],
+    }
+    if recording is None or recording.received == 0:
+        return told
+    summary = recording.summary()
+    told["delay"] = {key: summary[key] for key in ("p1_ms", "median_ms", "p99_ms")}
+    told["delay"]["one_way_median_ms"] = summary["median_ms"] / 2
+    line = length_line(recording)
+    if line is not None:
+        told["line"] = {
+            "rate_bps": line.rate_bps if math.isfinite(line.rate_bps) else None,
+            "intercept_ms": line.intercept_s * 1e3,
+            "us_per_octet": line.slope_s * 1e6,
+            "residual_ms": line.residual_s * 1e3,
+        }
+    told["bursts"] = [
+        {"first": int(recording.number[one.start]), "last": int(recording.number[one.end - 1]),
+         "peak_ms": one.peak_s * 1e3, "times": one.times}
+        for one in bursts(recording, line)
+    ]  # fmt: skip
+    told["estimators"] = _laws(recording, estimators)
+    return told
+
+
+def _laws(recording: Any, estimators: list[str]) -> list[dict[str, Any]]:
+    from netspurt.cli.replaying import law_data
+    from netspurt.timers import replay
+
+    return [{**law_data(law), "lost": law.lost} for law in replay(recording, estimators).laws]
+
+
+def _summary(watch: Watch, told: dict[str, Any]) -> Iterator[str]:
+    """Yield what came of a run: counts, histogram, delay against length, RFC 889's rows."""
+    yield ""
+    share = f" ({100 * told['lost'] / told['volleys']:.2f} %)" if told["lost"] else ""
+    text = f"{number(told['volleys'])} volleys, {number(told['answered'])} answered, "
+    text += f"{number(told['lost'])} lost{share}, {told['late']} late, "
+    text += f"{told['duplicates']} duplicates"
+    yield text + ("" if told["end"] == "complete" else f" · {told['end'] or 'cut short'}")
+    if told["clock_steps"]:
+        yield f"the machine's clock was set {told['clock_steps']} times"
+    delay = told["delay"]
+    if delay is None:
+        return
+    yield (
+        f"round trip {_ms(delay['median_ms'])} median, {_ms(delay['p1_ms'])} - "
+        f"{_ms(delay['p99_ms'])} (1-99 %); half of it, one way as RFC 889 has it, "
+        f"{_ms(delay['one_way_median_ms'])}"
+    )
+    yield ""
+    yield from _bars(watch.histogram)
+    yield ""
+    if told["line"] is not None:
+        line = told["line"]
+        # A probe crosses the line twice.
+        twice = 2 * line["rate_bps"] if line["rate_bps"] else None
+        one_way = f"{rate(twice)} each way" if twice else "no rate to tell"
+        yield (
+            f"delay on length: {_ms(line['intercept_ms'])} and {line['us_per_octet']:.4g} us an "
+            f"octet, {one_way}, {_ms(line['residual_ms'])} about the line"
+        )
+    for one in told["bursts"][:5]:
+        yield (
+            f"a burst of long delays, volleys {one['first']} to {one['last']}: up to "
+            f"{one['times']:.1f} times the usual"
+        )
+    if len(told["bursts"]) > 5:
+        yield f"{len(told['bursts']) - 5} more bursts"
+    yield from _table(told["estimators"])
+
+
+def _table(laws: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield RFC 889's table row for each timer."""
+    heading = ["", "total s", "lost", "time s", "rtx", "time s", "mean ms", "CoV", "eff"]
+    yield from columns([heading, *map(_table_row, laws)], right=range(1, 9))
+
+
+def _table_row(law: dict[str, Any]) -> list[str]:
+    return [
+        law["estimator"],
+        f"{law['total_s']:.1f}",
+        str(law["lost"]),
+        f"{law['waited_s']:.1f}",
+        str(law["needless"]),
+        f"{law['needless_s']:.1f}",
+        f"{law['mean_s'] * 1000:.4g}",
+        "-" if law["cov"] is None else f"{law['cov']:.2f}".removeprefix("0"),
+        law["efficiency_printed"],
+    ]
+
+
+def _survey(plan: Plan, *, quiet: bool, as_json: bool) -> None:
+    from netspurt.probe import hops_of, survey
+
+    def tell(row: Row, watch: Watch) -> None:
+        if "netspurt" in row and not quiet and not as_json:
+            for text in _heading(watch):
+                typer.echo(text)
+
+    watch = survey(plan, volleys=plan.count or 5, on_row=tell)
+    found = hops_of(watch)
+    if as_json:
+        print_json(
+            {"header": watch.header, "end": watch.end, "hops": [_hop_data(one) for one in found]}
+        )
+    else:
+        for text in _hop_table(found):
+            typer.echo(text)
+    if not any(one.answered for one in found):
+        raise typer.Exit(1)
+
+
+def _hop_data(one: Hop) -> dict[str, Any]:
+    def known(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    return {
+        "hop": one.number,
+        "names": list(one.names),
+        "sent": one.sent,
+        "answered": one.answered,
+        "least_s": known(one.least),
+        "median_s": known(one.median),
+        "adds_s": known(one.adds),
+    }
+
+
+def _hop_table(found: list[Hop]) -> Iterator[str]:
+    rows = [["hop", "who", "answered", "least", "median", "adds"]]
+    for one in found:
+        spans = (
+            [_span(value * 1e9) for value in (one.least, one.median, max(one.adds, 0.0))]
+            if one.answered
+            else ["-"] * 3
+        )
+        who = ", ".join(one.names) or "no answer"
+        rows.append([str(one.number), who, f"{one.answered}/{one.sent}", *spans])
+    yield ""
+    lines = columns(rows, right=(0, 2, 3, 4, 5))
+    yield paint(next(lines), "dim")
+    yield from lines
+    known = [one for one in found if one.answered]
+    if known and known[-1].least > 0:
+        most = max(known, key=lambda one: one.adds)
+        share = 100 * most.adds / known[-1].least
+        text = f"most of the delay, {share:.0f} %, comes in with hop {most.number}"
+        yield from wrapped([[text]], [width(100)])
+
+
+def serve(
+    what: Annotated[
+        str,
+        typer.Argument(
+            parser=one_of(("echo", "sink")), metavar="WHAT", help="echo sends back, sink swallows."
+        ),
+    ],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Of UDP and TCP; 0 for any.")] = 7,
+    address: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+) -> None:
+    """Echo what comes by UDP and TCP, or swallow it, until interrupted."""
+    from netspurt.lab import worker
+    from netspurt.probe import resolve
+
+    order = {
+        "parent": os.getpid(), "task": "serve", "service": what, "port": port,
+        "address": resolve(address),
+    }  # fmt: skip
+    with worker(order) as process:
+        for text in process.stdout or ():
+            place = json.loads(text)["serving"]
+            typer.echo(f"{what} at {place}, UDP and TCP")
+            sys.stdout.flush()
+
+
+def push(
+    host: Annotated[str, typer.Argument(help="A name or an address.", show_default=False)],
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Of TCP.")] = 7,
+    octets: Annotated[
+        int, typer.Option("--octets", "-n", parser=whole, metavar="N", help="How many.")
+    ] = 1_000_000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """Send octets by TCP to a host that echoes or swallows them, and tell how fast they went."""
+    from netspurt.lab import push as send
+    from netspurt.probe import resolve
+
+    told = send(resolve(host), port, octets)
+    if as_json:
+        print_json(told)
+        return
+    typer.echo(
+        f"{number(told['sent'])} octets acknowledged in {told['acked_s']:.3f} s, "
+        f"{rate(told['rate_bps'])}; {number(told['returned'])} came back, "
+        f"the last after {told['total_s']:.3f} s"
+    )
+
+
+def _ms(milliseconds: float) -> str:
+    return _span(milliseconds * 1e6)
+
+
+def _span(nanos: float) -> str:
+    """Return a time with a fitting unit."""
+    for scale, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+        if abs(nanos) >= scale:
+            return f"{nanos / scale:.4g} {unit}"
+    return f"{nanos:.0f} ns"

@@ -1,0 +1,107 @@
+"""Recordings that a command is given: files, folders of them, runs, and bundles of replays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netspurt import _core
+from netspurt.cli.output import complain
+
+if TYPE_CHECKING:
+    from netspurt.delays import Recordings
+
+#: Pictures, which lie beside recordings.
+_PICTURES = {".png", ".svg", ".pdf", ".jpg", ".jpeg"}
+
+
+@dataclass(frozen=True)
+class How:
+    """How files are read.
+
+    Attributes
+    ----------
+    format, interval, columns
+        As for `netspurt.read_delays`.
+    lost_after
+        Seconds after which a reply counts as none.
+    """
+
+    format: str | None
+    interval: float | None
+    columns: dict[str, str]
+    lost_after: float | None = None
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files that may hold recordings: of a folder all, of a bundle or run its table.
+
+    Raises
+    ------
+    ValueError
+        When a folder has none.
+    """
+    if not path.is_dir():
+        return [path]
+    if (path / "replay.parquet").is_file():
+        return [path / "replay.parquet"]
+    if (path / "run.json").is_file():
+        tables = [path / f"{name}.parquet" for name in ("volleys", "rtt")]
+        kept = next((table for table in tables if table.is_file()), None)
+        if kept is None:
+            raise ValueError(
+                f"{path}: a run that kept neither `volleys` nor `rtt`: write the table `rtt` into "
+                "its scenario's `[record]`"
+            )
+        return [kept]
+    found = [
+        file
+        for file in sorted(path.rglob("*"))
+        if file.is_file()
+        and file.suffix.lower() not in _PICTURES
+        and not any(part.startswith(".") for part in file.relative_to(path).parts)
+    ]
+    if not found:
+        raise ValueError(f"{path}: a folder without files: name a recording, or a folder of some")
+    return found
+
+
+def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings | Exception]]:
+    """Yield each file with what it holds, or with why it holds nothing.
+
+    Among a folder's files there may be others than recordings: they are told, and are an error
+    only where no file of it is a recording.
+    """
+    for path in paths:
+        try:
+            files = files_of(path)
+        except (ValueError, OSError) as error:
+            yield path, error
+            continue
+        if files == [path]:
+            yield path, _read(path, how)
+            continue
+        read = 0
+        for file in files:
+            found = _read(file, how)
+            if isinstance(found, _core.DelaysError):
+                complain(found, "left out:")
+                continue
+            read += not isinstance(found, Exception)
+            yield file, found
+        if not read:
+            yield path, ValueError(f"{path}: none of its {len(files)} files is a recording")
+
+
+def _read(file: Path, how: How) -> Recordings | Exception:
+    from netspurt.delays import Recordings, read_delays
+
+    try:
+        found = read_delays(file, format=how.format, interval=how.interval, columns=how.columns)
+    except (ValueError, OSError) as error:
+        return error
+    if how.lost_after is None:
+        return found
+    return Recordings([one.lost_after(how.lost_after) for one in found], found.malformed)

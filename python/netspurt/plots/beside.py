@@ -1,0 +1,104 @@
+"""Two runs of one flow, their time-sequence plots side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from netspurt.plots.style import GREY, SETTINGS, View
+from netspurt.plots.time_sequence import draw_time_sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+    from netspurt.plots import Tables
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two runs.
+
+    Attributes
+    ----------
+    run
+        Anything with tables.
+    name
+        What it is called.
+    start_s
+        When its first data segment left, in seconds from the start of the run.
+    """
+
+    run: Tables
+    name: str
+    start_s: float
+
+
+def draw_beside(
+    sides: tuple[Side, Side], where: tuple[str, str], span_s: float, parted_s: float | None
+) -> Figure:
+    """Draw two runs on equal axes, both from the first data segment on.
+
+    Parameters
+    ----------
+    sides
+        The two runs.
+    where
+        The flow, and the node that saw it.
+    span_s
+        For how long, in seconds.
+    parted_s
+        When they part; a dotted line in both, unless they never do.
+    """
+    with rc_context(SETTINGS):
+        figure = Figure(figsize=(14, 6.5), layout="constrained")
+        both = figure.subplots(1, 2, sharey=True)
+        for axes, side in zip(both, sides, strict=True):
+            end = side.start_s + span_s
+            view = View(flow=where[0], node=where[1], start=side.start_s, end=end)
+            draw_time_sequence(axes, side.run, view)
+            axes.set_title(side.name, loc="left")
+            axes.tick_params(labelleft=True)
+            _from_data(axes, side.start_s, span_s)
+            if parted_s is not None:
+                _part(axes, side.start_s + parted_s)
+        _one_legend(figure, both)
+        return figure
+
+
+def _one_legend(figure: Figure, both: Sequence[Axes]) -> None:
+    """Put what the two explain below them, once."""
+    known: dict[str, Artist] = {}
+    for axes in both:
+        handles, labels = axes.get_legend_handles_labels()
+        known |= dict(zip(labels, handles, strict=True))
+        if own := axes.get_legend():
+            own.remove()
+    figure.legend(known.values(), known.keys(), loc="outside lower center", ncols=len(known))
+
+
+def _from_data(axes: Axes, start_s: float, span_s: float) -> None:
+    """Let time on the axis begin with the first data segment."""
+    ticks = [tick for tick in MaxNLocator(nbins=8).tick_values(0, span_s) if 0 <= tick <= span_s]
+    axes.set_xlim(start_s - 0.02 * span_s, start_s + 1.02 * span_s)
+    axes.set_xticks([start_s + tick for tick in ticks], [f"{tick:g}" for tick in ticks])
+    axes.set_xlabel("time since the first data segment (s)")
+
+
+def _part(axes: Axes, at_s: float) -> None:
+    axes.axvline(at_s, color=GREY, linestyle=":", linewidth=1.4, zorder=1)
+    axes.annotate(
+        "they part",
+        (at_s, 1.0),
+        (4, -4),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        va="top",
+        fontsize=9,
+    )

@@ -1,0 +1,485 @@
+"""Pages fetched by the clock: a capture each, and echoes beside them as a control.
+
+One fetch a minute from each site of a catalogue, at an address that never changes. docs/probe.md
+tells the whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import socket
+import ssl
+import struct
+import time
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from netspurt import _core
+from netspurt.delays import read_delays
+from netspurt.lab import ProbeError, worker
+from netspurt.probe import Lengths, Plan, resolve, run
+
+#: Seconds from one fetch of a site to the next.
+EVERY = 60.0
+#: Echoes beside each fetch, and octets of each: those of a SYN with its options.
+PINGS, PING_OCTETS = 5, 60
+
+
+class CatalogueError(ValueError):
+    """A mistake in a catalogue of sites."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A page to fetch.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    url
+        Where it is: http or https.
+    address
+        Where it is fetched from; `None` until it is resolved.
+    ping
+        The address echoes are sent to; by default the same one.
+    """
+
+    name: str
+    url: str
+    address: str | None = None
+    ping: str | None = None
+
+    @property
+    def host(self) -> str:
+        """The host that the page names."""
+        return urlsplit(self.url).hostname or ""
+
+    @property
+    def secure(self) -> bool:
+        """Whether it is https."""
+        return urlsplit(self.url).scheme == "https"
+
+    @property
+    def port(self) -> int:
+        """Where its server listens."""
+        return urlsplit(self.url).port or (443 if self.secure else 80)
+
+    @property
+    def page(self) -> str:
+        """The page on the server."""
+        parts = urlsplit(self.url)
+        return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Sites and how they are polled. Times are in seconds.
+
+    Attributes
+    ----------
+    sites
+        The pages.
+    every
+        From one fetch of a site to the next.
+    timeout
+        When a fetch is given up.
+    pings
+        Echoes beside each fetch; 0 for none.
+    """
+
+    sites: tuple[Site, ...]
+    every: float = EVERY
+    timeout: float = 30.0
+    pings: int = PINGS
+
+
+_KEYS = {"every": "a time such as 60 s", "timeout": "a time such as 30 s", "pings": "a number"}
+_SITE_KEYS = ("url", "address", "ping")
+
+
+def read_catalogue(path: Path) -> Catalogue:
+    """Read a catalogue of sites.
+
+    Parameters
+    ----------
+    path
+        A TOML file: ``every``, ``timeout``, ``pings``, and a table ``[sites.NAME]`` with ``url``
+        and, if it is to be another than the name's own, ``address`` for each site.
+
+    Raises
+    ------
+    CatalogueError
+        When it is none; the message names the file, the key and the fix.
+    """
+
+    def wrong(key: str, why: str) -> CatalogueError:
+        return CatalogueError(f"{path}: `{key}` {why}")
+
+    try:
+        told = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CatalogueError(f"{path}: no TOML: {error}") from None
+    for key in told:
+        if key not in {*_KEYS, "sites"}:
+            raise wrong(key, f"is no key: there are {', '.join([*_KEYS, 'sites'])}")
+    sites = told.get("sites")
+    if not isinstance(sites, dict) or not sites:
+        raise wrong("sites", 'names no site: write [sites.NAME] and url = "http://..." below it')
+    every = _time(told.get("every", EVERY), lambda why: wrong("every", why))
+    timeout = _time(told.get("timeout", 30.0), lambda why: wrong("timeout", why))
+    pings = told.get("pings", PINGS)
+    if not isinstance(pings, int) or isinstance(pings, bool) or not 0 <= pings <= 1000:
+        raise wrong("pings", f"= {pings!r} is no number of echoes from 0 to 1000")
+    found = tuple(_site(name, about, wrong) for name, about in sites.items())
+    return Catalogue(found, every, timeout, pings)
+
+
+def _time(value: Any, wrong: Callable[[str], CatalogueError]) -> float:
+    """Return seconds, of a number or of a text with a unit."""
+    text = str(value).replace(" ", "")
+    scales = {"ms": 1e-3, "min": 60.0, "h": 3600.0, "s": 1.0, "": 1.0}
+    unit = next(unit for unit in scales if text.endswith(unit))
+    try:
+        seconds = float(text.removesuffix(unit)) * scales[unit]
+    except ValueError:
+        seconds = -1.0
+    if isinstance(value, bool) or not 0 < seconds < 1e6:
+        raise wrong(f'= {value!r} is no time: write "60 s"')
+    return seconds
+
+
+def _site(name: str, about: Any, wrong: Callable[[str, str], CatalogueError]) -> Site:
+    key = f"sites.{name}"
+    if not name.replace("-", "").replace("_", "").isalnum():
+        raise wrong(key, "is no name for files: take letters, digits, - and _")
+    if not isinstance(about, dict):
+        raise wrong(key, f'is {about!r} and no table: write [{key}] and url = "..." below it')
+    for one in about:
+        if one not in _SITE_KEYS:
+            raise wrong(f"{key}.{one}", f"is no key: there are {', '.join(_SITE_KEYS)}")
+        if not isinstance(about[one], str):
+            raise wrong(f"{key}.{one}", f"= {about[one]!r} is no text: put it in quotes")
+    if "url" not in about:
+        raise wrong(key, 'has no `url`: write url = "http://host/page"')
+    try:
+        parts = urlsplit(about["url"])
+        good = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise wrong(f"{key}.url", f"= {about['url']!r} is no page: http://host/page is one")
+    for one in ("address", "ping"):
+        if one in about and not _is_address(about[one]):
+            raise wrong(
+                f"{key}.{one}", f"= {about[one]!r} is no address: leave it out, or 192.0.2.1"
+            )
+    return Site(name, about["url"], about.get("address"), about.get("ping"))
+
+
+def _is_address(text: str) -> bool:
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with contextlib.suppress(OSError):
+            socket.inet_pton(family, text)
+            return True
+    return False
+
+
+def settled(catalogue: Catalogue) -> list[Site]:
+    """Return the sites, each with its address; names are looked up here and never again.
+
+    Raises
+    ------
+    CatalogueError
+        When a host has no address.
+    """
+    found = []
+    for site in catalogue.sites:
+        try:
+            address = site.address or resolve(site.host)
+        except ProbeError as error:
+            raise CatalogueError(
+                f"sites.{site.name}.url: {error}: give its `address` if the name is not known here"
+            ) from None
+        found.append(Site(site.name, site.url, address, site.ping or address))
+    return found
+
+
+class _Fixed(http.client.HTTPConnection):
+    """A connection to an address, whatever the host is called."""
+
+    def __init__(self, site: Site, timeout: float) -> None:
+        super().__init__(site.host, site.port, timeout=timeout)
+        self.site = site
+        self.opened = 0.0
+
+    def connect(self) -> None:
+        """Open it; `opened` is how long that took, in seconds."""
+        begun = time.monotonic()
+        self.sock = socket.create_connection((self.site.address, self.port), self.timeout)
+        self.opened = time.monotonic() - begun
+        self.plain = self.sock
+        if self.site.secure:
+            # What is measured is the path, whoever the server is.
+            context = ssl.create_default_context()
+            self.sock = context.wrap_socket(self.sock, server_hostname=self.site.host)
+
+
+def fetch(site: Site, timeout: float) -> dict[str, Any]:
+    """Fetch a page; return times in seconds, octets, and the kernel's view of the round trip."""
+    begun = time.monotonic()
+    told: dict[str, Any] = {"site": site.name, "address": site.address, "port": site.port}
+    told["at_unix"] = time.time()
+    connection = _Fixed(site, timeout)
+    try:
+        connection.request("GET", site.page, headers={"Connection": "close"})
+        told["opened_s"] = connection.opened
+        told["local_port"] = connection.sock.getsockname()[1]
+        # The answer takes the socket with it.
+        kept = socket.socket(fileno=os.dup(connection.sock.fileno()))
+        try:
+            answer = connection.getresponse()
+            told["first_octet_s"] = time.monotonic() - begun
+            told["status"], told["octets"] = answer.status, len(answer.read())
+            told["total_s"] = time.monotonic() - begun
+            told |= _tcp_info(kept)
+        finally:
+            kept.close()
+    except (OSError, http.client.HTTPException) as error:
+        told["failed"] = f"{type(error).__name__}: {error}"
+    finally:
+        connection.close()
+    return told
+
+
+def _tcp_info(connection: socket.socket) -> dict[str, Any]:
+    """Return the kernel's round trip times of a connection and its resends (`struct tcp_info`)."""
+    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+    srtt, rttvar = struct.unpack_from("=II", info, 68)
+    told: dict[str, Any] = {"srtt_s": srtt / 1e6, "rttvar_s": rttvar / 1e6}
+    if len(info) >= 152:
+        (told["min_rtt_s"],) = (struct.unpack_from("=I", info, 148)[0] / 1e6,)
+    return told
+
+
+@contextlib.contextmanager
+def capturing(peer: str, port: int, path: Path) -> Iterator[dict[str, Any]]:
+    """Capture what goes to and comes from an address and its port of TCP, 0 for all of them.
+
+    Yields
+    ------
+    dict
+        `packets` stands in it once all is written.
+
+    Raises
+    ------
+    ProbeError
+        When captures are not allowed here.
+    """
+    order = {
+        "parent": os.getpid(), "task": "capture", "address": peer, "port": port,
+        "out": str(path),
+    }  # fmt: skip
+    told: dict[str, Any] = {}
+    with worker(order) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        process.stdout.readline()
+        try:
+            yield told
+        finally:
+            process.stdin.close()
+            for line in process.stdout:
+                told.update(json.loads(line))
+
+
+def one(
+    site: Site, number: int, folder: Path, catalogue: Catalogue, *, captures: bool
+) -> dict[str, Any]:
+    """Fetch a page with its capture, echoes beside it; return the row of the fetch.
+
+    `tcp_rtt_s` is the handshake's in the capture, `ping_rtt_s` the median of the echoes, both by
+    the kernel's stamps, and `ratio` the first over the second.
+    """
+    name = f"{site.name}-{number:05d}.pcapng"
+    if captures:
+        with capturing(site.address or "", site.port, folder / name) as told:
+            row = fetch(site, catalogue.timeout)
+        row |= {"capture": name, **told, "tcp_rtt_s": handshake(folder / name, row)}
+    else:
+        row = fetch(site, catalogue.timeout)
+        row["tcp_rtt_s"] = row.get("min_rtt_s")
+    row["number"] = number
+    if catalogue.pings and site.ping is not None:
+        row |= _pings(site, catalogue, number)
+    if row.get("tcp_rtt_s") and row.get("ping_rtt_s"):
+        row["ratio"] = row["tcp_rtt_s"] / row["ping_rtt_s"]
+    return row
+
+
+def _pings(site: Site, catalogue: Catalogue, seed: int) -> dict[str, Any]:
+    plan = Plan(
+        site.ping or "",
+        count=catalogue.pings,
+        timeout=min(catalogue.timeout, 2.0),
+        lengths=Lengths("fixed", (PING_OCTETS,)),
+        calibrate=0,
+        seed=seed,
+    )
+    try:
+        recording = run(plan).recording()
+    except ProbeError as error:
+        return {"ping_failed": str(error)}
+    if recording is None or recording.received == 0:
+        return {"ping_answered": 0}
+    return {
+        "ping_answered": recording.received,
+        "ping_rtt_s": float(np.nanmedian(recording.rtt_s)),
+    }
+
+
+def handshake(capture: Path, row: dict[str, Any]) -> float | None:
+    """Return the round trip of a fetch's handshake in a capture, in seconds."""
+    with contextlib.suppress(_core.DelaysError):
+        for recording in read_delays(capture):
+            ends = recording.name.rpartition(": ")[2]
+            if f":{row.get('local_port')} to " in ends and not np.isnan(recording.rtt_s[0]):
+                return float(recording.rtt_s[0])
+    return None
+
+
+def poll(
+    catalogue: Catalogue,
+    folder: Path,
+    *,
+    rounds: int | None = None,
+    captures: bool = True,
+    on_row: Callable[[dict[str, Any]], None] | None = None,
+) -> int:
+    """Poll the sites of a catalogue by the clock, each on its own, into a folder.
+
+    ``sites.json`` has the addresses, ``fetches.jsonl`` a row for each fetch, written when it is
+    over, and each fetch a capture. An interrupt ends it.
+
+    Parameters
+    ----------
+    catalogue
+        The sites.
+    folder
+        A folder to make.
+    rounds
+        Fetches of each site; `None` for no end.
+    captures
+        Whether to capture.
+    on_row
+        Called with each row.
+
+    Returns
+    -------
+    int
+        How many fetches were made.
+
+    Raises
+    ------
+    CatalogueError
+        When a host has no address.
+    ProbeError
+        When captures are not allowed here.
+    FileExistsError
+        When the folder is there already.
+    """
+    sites = settled(catalogue)
+    folder.mkdir(parents=True)
+    told = [{"name": s.name, "url": s.url, "address": s.address, "ping": s.ping} for s in sites]
+    (folder / "sites.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    count = 0
+    begun = time.monotonic()
+    with (folder / "fetches.jsonl").open("x", encoding="utf-8") as rows:
+        number = 0
+        while rounds is None or number < rounds:
+            number += 1
+            # Sites in turn, so that none disturbs another.
+            for place, site in enumerate(sites):
+                due = begun + catalogue.every * (number - 1 + place / len(sites))
+                time.sleep(max(0.0, due - time.monotonic()))
+                row = one(site, number, folder, catalogue, captures=captures)
+                rows.write(json.dumps(row) + "\n")
+                rows.flush()
+                count += 1
+                if on_row is not None:
+                    on_row(row)
+    return count
+
+
+@dataclass(frozen=True)
+class Matched:
+    """A connection that two captures saw. Times are in seconds.
+
+    Attributes
+    ----------
+    client, server
+        Its ends.
+    segments
+        Segments that take sequence numbers and that either saw.
+    paired, only_first, only_second
+        Those that both saw, and those of one alone.
+    out_s, back_s
+        The median time from the first point to the second of what the client sent, and from the
+        second to the first of what the server sent; NaN without any.
+    """
+
+    client: str
+    server: str
+    segments: int
+    paired: int
+    only_first: int
+    only_second: int
+    out_s: float
+    back_s: float
+
+
+def match(first: Path, second: Path) -> list[Matched]:
+    """Match the connections of two captures, segment by segment, by their sequence numbers.
+
+    Raises
+    ------
+    DelaysError
+        When either is no capture.
+    """
+    pairs = _core.pair_captures(str(first), first.read_bytes(), str(second), second.read_bytes())
+    groups: dict[frozenset[str], list[tuple[str, str, int, int, bool, int, int]]] = {}
+    for pair in pairs:
+        groups.setdefault(frozenset(pair[:2]), []).append(pair)
+    return [_matched(group) for group in groups.values()]
+
+
+def _matched(group: list[tuple[str, str, int, int, bool, int, int]]) -> Matched:
+    # Who opens first is the client; where nobody was seen to, who sent first.
+    client, server = next((pair for pair in group if pair[4]), group[0])[:2]
+    sent = np.array([pair[0] == client for pair in group])
+    first = np.array([pair[5] for pair in group], dtype=np.int64)
+    second = np.array([pair[6] for pair in group], dtype=np.int64)
+    both = (first >= 0) & (second >= 0)
+
+    def median(which: Any, span: Any) -> float:
+        return float(np.median(span[which])) / 1e9 if which.any() else float("nan")
+
+    return Matched(
+        client,
+        server,
+        len(group),
+        int(both.sum()),
+        int((second < 0).sum()),
+        int((first < 0).sum()),
+        median(both & sent, second - first),
+        median(both & ~sent, first - second),
+    )

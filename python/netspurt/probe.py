@@ -1,0 +1,549 @@
+"""Volleys on a real path: RFC 889's instrument, with the kernel's stamps.
+
+A process of its own sends the probes, one in flight, and keeps each in a data file; it ends with
+the one that started it. docs/probe.md tells the whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from netspurt import _core
+from netspurt.analysis.glitches import Glitch, find_glitches
+from netspurt.analysis.lengths import Line, fit_lengths
+from netspurt.delays import Delays
+from netspurt.estimators import estimator as make_estimator
+from netspurt.lab import ProbeError, Row, worker
+
+#: How long a host of RFC 889's waited before it called a volley lost, in seconds.
+TIMEOUT = 30.0
+#: Volleys of one of its experiments.
+COUNT = 512
+#: The port of echoes (RFC 862), and one that web servers listen at.
+PORTS = {"icmp": 0, "udp": 7, "tcp": 80}
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How long probes are, in octets of the IP datagram.
+
+    Attributes
+    ----------
+    rule
+        ``rfc889``: drawn from 0 to 256 and raised to 40; ``uniform``, ``fixed`` or ``bursts``.
+    values
+        Both ends of ``uniform``, the one length of ``fixed``, or how many probes of 40 and then
+        of 256 octets a burst has.
+    """
+
+    rule: str
+    values: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, text: str) -> Lengths:
+        """Read them as people write them.
+
+        Raises
+        ------
+        ValueError
+            When they are none.
+
+        Examples
+        --------
+        >>> Lengths.of("64"), Lengths.of("uniform:40-256").values
+        (Lengths(rule='fixed', values=(64,)), (40, 256))
+        >>> Lengths.of("bursts:8").order()
+        {'rule': 'bursts', 'each': 8}
+        """
+        name, _, rest = text.strip().partition(":")
+        try:
+            if name.isdigit() and not rest:
+                return cls("fixed", (_octets(name),))
+            if name == "rfc889" and not rest:
+                return cls(name)
+            if name == "uniform":
+                low, _, high = (rest or "40-256").partition("-")
+                if _octets(low) <= _octets(high):
+                    return cls(name, (_octets(low), _octets(high)))
+            if name == "bursts" and int(rest or 8) > 0:
+                return cls(name, (int(rest or 8),))
+        except ValueError:
+            pass
+        raise ValueError(
+            f"{text!r} is no length of probes: write rfc889, uniform:40-256, a number of octets "
+            "from 28 to 65000, or bursts:8"
+        )
+
+    def order(self) -> Row:
+        """Return them as the process reads them."""
+        names = {"uniform": ("low", "high"), "fixed": ("octets",), "bursts": ("each",)}
+        return {"rule": self.rule, **dict(zip(names.get(self.rule, ()), self.values, strict=True))}
+
+
+def _octets(text: str) -> int:
+    octets = int(text)
+    if not 28 <= octets <= 65_000:
+        raise ValueError
+    return octets
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be probed, and how. Times are in seconds.
+
+    Attributes
+    ----------
+    host
+        A name or an address.
+    kind
+        ``icmp``, ``udp`` (a host that echoes) or ``tcp`` (a SYN; a SYN-ACK or an RST answers it).
+    port
+        Of ``udp`` and ``tcp``; `None` for 7 and 80.
+    family
+        4 or 6; `None` for what the name has first.
+    count, span
+        Volleys, and for how long; `None` for no limit.
+    timeout
+        How long an answer is waited for; later ones are late.
+    lengths
+        How long probes are.
+    pace, gap
+        ``immediate``, or ``every`` and ``poisson`` with the time from one probe to the next.
+    seed
+        Of lengths and pace.
+    calibrate
+        Volleys over loopback beforehand.
+    out
+        The data file; `None` keeps nothing.
+    rotate_volleys, rotate_span
+        When a new file is begun.
+    """
+
+    host: str
+    kind: str = "icmp"
+    port: int | None = None
+    family: int | None = None
+    count: int | None = COUNT
+    span: float | None = None
+    timeout: float = TIMEOUT
+    lengths: Lengths = field(default_factory=lambda: Lengths("rfc889"))
+    pace: str = "immediate"
+    gap: float | None = None
+    seed: int = 1
+    calibrate: int = 500
+    out: Path | None = None
+    rotate_volleys: int | None = None
+    rotate_span: float | None = None
+
+    def order(self, task: str = "volleys", **more: Any) -> Row:
+        """Return what the process is told.
+
+        Raises
+        ------
+        ProbeError
+            When the host has no address, or the data file is there already.
+        """
+        address = resolve(self.host, self.family)
+        port = PORTS[self.kind] if self.port is None else self.port
+        least = 60 if ":" in address else 40
+        if self.lengths.rule == "fixed" and self.lengths.values[0] < least:
+            raise ProbeError(
+                f"{self.lengths.values[0]} octets are too few for a probe of IPv"
+                f"{6 if least == 60 else 4}: {least} are its headers and what tells it from others"
+            )
+        out = _free(self.out, rotated=bool(self.rotate_volleys or self.rotate_span))
+        header = {
+            "netspurt": "probe",
+            "version": 1,
+            "made_by": f"netspurt {_core.__version__}",
+            "task": task,
+            "host": self.host,
+            "address": address,
+            "port": port,
+            "kind": self.kind,
+            "lengths": self.lengths.order(),
+            "seed": self.seed,
+            "count": self.count,
+            "pace": self.pace,
+            "gap_s": self.gap,
+            "timeout_s": self.timeout,
+            "kernel": f"{os.uname().sysname} {os.uname().release}",
+            "clocks": {
+                "raw_ns": "CLOCK_MONOTONIC_RAW, the program's",
+                "user_tx_ns, user_rx_ns": "CLOCK_REALTIME, the program's",
+                "kernel_tx_ns, kernel_rx_ns": "CLOCK_REALTIME, the kernel's",
+                "rtt_ns": "the round trip by the clock that `by` names; half of it is RFC 889's "
+                "delay in one direction",
+            },
+        }
+        return {
+            "parent": os.getpid(),
+            "task": task,
+            "header": header,
+            "address": address,
+            "port": port,
+            "kind": self.kind,
+            "count": self.count,
+            "span_ns": _nanos(self.span),
+            "timeout_ns": _nanos(self.timeout),
+            "lengths": self.lengths.order(),
+            "pace": self.pace,
+            "gap_ns": _nanos(self.gap),
+            "seed": self.seed,
+            "calibrate": self.calibrate,
+            "out": None if out is None else str(out),
+            "rotate_volleys": self.rotate_volleys,
+            "rotate_ns": _nanos(self.rotate_span),
+            **more,
+        }
+
+
+def _nanos(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * 1e9)
+
+
+def _free(out: Path | None, *, rotated: bool) -> Path | None:
+    """Return the data file, which is not there."""
+    if out is None:
+        return None
+    first = out.with_name(f"{out.stem}-001{out.suffix}") if rotated else out
+    if first.exists():
+        raise ProbeError(f"{first} is there already: name another file with --out")
+    if not first.parent.is_dir():
+        raise ProbeError(f"{first.parent} is no folder: make it, or name another file with --out")
+    return out
+
+
+def resolve(host: str, family: int | None = None) -> str:
+    """Return the address of a host; an address stands for itself.
+
+    Raises
+    ------
+    ProbeError
+        When it has none.
+
+    Examples
+    --------
+    >>> resolve("127.0.0.1"), resolve("::1", 6)
+    ('127.0.0.1', '::1')
+    """
+    wanted = {4: socket.AF_INET, 6: socket.AF_INET6, None: socket.AF_UNSPEC}[family]
+    try:
+        found = socket.getaddrinfo(host, None, wanted, socket.SOCK_DGRAM)
+    except OSError as error:
+        raise ProbeError(f"{host}: {error.strerror or error}") from None
+    address = str(found[0][4][0])
+    if "%" in address:
+        raise ProbeError(f"{host}: addresses of one link alone are not probed: take a global one")
+    return address
+
+
+#: Bins of a histogram for each factor of ten.
+PER_DECADE = 200
+
+
+@dataclass
+class Histogram:
+    """Delays by their logarithm. At any moment its bins sum up to the answers so far.
+
+    Examples
+    --------
+    >>> histogram = Histogram()
+    >>> for rtt in (0.010, 0.0101, 0.1):
+    ...     histogram.add(rtt)
+    >>> sum(histogram.bins.values()), [round(low * 1000, 3) for low, _, _ in histogram.spans()][0]
+    (3, 10.0)
+    """
+
+    bins: dict[int, int] = field(default_factory=dict)
+
+    def add(self, rtt: float) -> None:
+        """Count a delay, in seconds."""
+        place = math.floor(math.log10(max(rtt, 1e-9)) * PER_DECADE + 1e-9)
+        self.bins[place] = self.bins.get(place, 0) + 1
+
+    def spans(self) -> list[tuple[float, float, int]]:
+        """Return the bins from the first to the last used: both ends in seconds, and counts."""
+        if not self.bins:
+            return []
+        places = range(min(self.bins), max(self.bins) + 1)
+        return [
+            (10 ** (p / PER_DECADE), 10 ** ((p + 1) / PER_DECADE), self.bins.get(p, 0))
+            for p in places
+        ]
+
+
+class Shadow:
+    """An estimator on the stream of volleys: what it would have made of each as it left.
+
+    Attributes
+    ----------
+    name
+        The estimator.
+    timer
+        Its timer for the next probe, in seconds.
+    needless, lost
+        How many answers came after it, and how many volleys were lost.
+    good, waited, needless_time
+        RFC 889's sums, in seconds.
+    """
+
+    def __init__(self, text: str) -> None:
+        made = make_estimator(text)
+        self.name = str(made) if isinstance(made, _core.Estimator) else text
+        self._law = made
+        self.timer = made.rto()
+        self.needless = self.lost = 0
+        self.good = self.waited = self.needless_time = 0.0
+
+    def over(self, rtt: float | None, sent: float, octets: int) -> None:
+        """Take in what became of a volley sent at `sent`: its delay in seconds, or `None`."""
+        if rtt is None:
+            self.lost += 1
+            self.waited += self.timer
+            return
+        self.good += rtt
+        if rtt > self.timer:
+            self.needless += 1
+            self.needless_time += rtt
+        self._law.on_sample(_core.Sample(rtt, at=sent + rtt, sent=sent, wire_bytes=octets))
+        self.timer = self._law.rto()
+
+    @property
+    def efficiency(self) -> float:
+        """RFC 889's: good time over all."""
+        total = self.good + self.waited + self.needless_time
+        return self.good / total if total else math.nan
+
+
+@dataclass
+class Watch:
+    """What is known of a run while it goes on."""
+
+    shadows: list[Shadow]
+    header: Row = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+    histogram: Histogram = field(default_factory=Histogram)
+    volleys: int = 0
+    answered: int = 0
+    late: int = 0
+    duplicates: int = 0
+    clock_steps: int = 0
+    end: str | None = None
+    kept: list[str] = field(default_factory=list)
+    hops: dict[int, list[Row]] = field(default_factory=dict)
+
+    def take(self, row: Row, *, keep: bool) -> None:
+        """Take in a line; without a data file it is kept here."""
+        if keep:
+            self.kept.append(json.dumps(row))
+        if "netspurt" in row:
+            self.header = self.header or row
+            self.files += [row["file"]] if "file" in row else []
+        elif "end" in row:
+            self.end = None if row["end"] == "continued" else row["end"]
+        elif "hop" in row:
+            self.hops.setdefault(row["hop"], []).append(row)
+        elif "volley" in row:
+            self._volley(row)
+        elif "late" in row:
+            self.late += 1
+        elif "duplicate" in row:
+            self.duplicates += 1
+        elif "clock_step_ns" in row:
+            self.clock_steps += 1
+
+    def _volley(self, row: Row) -> None:
+        self.volleys += 1
+        rtt = None if row.get("lost") else row["rtt_ns"] / 1e9
+        if rtt is not None:
+            self.answered += 1
+            self.histogram.add(rtt)
+        for shadow in self.shadows:
+            shadow.over(rtt, row["raw_ns"] / 1e9, row["octets"])
+
+    def recording(self) -> Delays | None:
+        """Return the run as it is in the data files, all parts together."""
+        parts = [Path(name).read_bytes() for name in self.files]
+        whole = b"".join(parts) if parts else ("\n".join(self.kept) + "\n").encode()
+        name = self.files[0] if self.files else self.header.get("host", "probe")
+        if self.volleys == 0:
+            return None
+        found, _ = _core.read_delays(name, whole, format="probe", interval_ns=None, columns=None)
+        return Delays(found[0])
+
+
+def run(
+    plan: Plan,
+    estimators: Sequence[str] = (),
+    *,
+    on_row: Callable[[Row, Watch], None] | None = None,
+) -> Watch:
+    """Probe a path as planned.
+
+    Parameters
+    ----------
+    plan
+        What to do.
+    estimators
+        Laws that run along, by name.
+    on_row
+        Called with each line of the data file and with what is known then.
+
+    Returns
+    -------
+    Watch
+        What came of it; an interrupt ends it earlier.
+
+    Raises
+    ------
+    ProbeError
+        When the machine forbids it, or has no way there.
+    """
+    return _follow(plan.order(), estimators, keep=plan.out is None, on_row=on_row)
+
+
+def survey(
+    plan: Plan,
+    *,
+    most: int = 30,
+    volleys: int = 5,
+    on_row: Callable[[Row, Watch], None] | None = None,
+) -> Watch:
+    """Look where delay sits: volleys that live for one hop, then for two, up to the host.
+
+    Parameters
+    ----------
+    plan
+        The host and how to reach it; its count is not used.
+    most
+        Hops at most.
+    volleys
+        Volleys for each hop.
+    on_row
+        As for `run`.
+
+    Raises
+    ------
+    ProbeError
+        When the machine forbids it, or has no way there.
+    """
+    octets = plan.lengths.values[0] if plan.lengths.rule == "fixed" else 60
+    order = plan.order("hops", most=most, count=volleys, octets=octets)
+    return _follow(order, (), keep=plan.out is None, on_row=on_row)
+
+
+def _follow(
+    order: Row,
+    estimators: Sequence[str],
+    *,
+    keep: bool,
+    on_row: Callable[[Row, Watch], None] | None,
+) -> Watch:
+    watch = Watch([Shadow(text) for text in estimators])
+    with worker(order) as process, _interrupts_close(process):
+        for line in process.stdout or ():
+            row = json.loads(line)
+            watch.take(row, keep=keep)
+            if on_row is not None:
+                on_row(row, watch)
+    return watch
+
+
+@contextlib.contextmanager
+def _interrupts_close(process: subprocess.Popen[str]) -> Iterator[None]:
+    """Let an interrupt close a process's input, so that it ends its file; a second one is one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def close(_signal: int, _frame: object) -> None:
+        signal.signal(signal.SIGINT, before)
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()  # type: ignore[union-attr]
+
+    before = signal.signal(signal.SIGINT, close)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@dataclass(frozen=True)
+class Hop:
+    """What a survey found at a hop. Times are in seconds.
+
+    Attributes
+    ----------
+    number
+        How far away, from 1.
+    names
+        Who answered.
+    sent, answered
+        Volleys.
+    least, median
+        Of the round trips; NaN without any.
+    adds
+        By how much the least round trip is above that of the nearest hop before that answered.
+    """
+
+    number: int
+    names: tuple[str, ...]
+    sent: int
+    answered: int
+    least: float
+    median: float
+    adds: float
+
+
+def hops_of(watch: Watch) -> list[Hop]:
+    """Return what a survey found, hop by hop."""
+    hops, before = [], 0.0
+    for number, found in sorted(watch.hops.items()):
+        rtts = [row["rtt_ns"] / 1e9 for row in found if "rtt_ns" in row]
+        names = tuple(dict.fromkeys(row["from"] for row in found if row.get("from")))
+        least = min(rtts, default=math.nan)
+        median = float(np.median(rtts)) if rtts else math.nan
+        hops.append(Hop(number, names, len(found), len(rtts), least, median, least - before))
+        before = least if rtts else before
+    return hops
+
+
+def length_line(recording: Delays) -> Line | None:
+    """Return delay against length, or `None` where lengths are too few or too much alike."""
+    octets = recording.wire_bytes.astype(float)
+    rtt = np.where(recording.late_replies, np.nan, recording.rtt_s)
+    try:
+        return fit_lengths(octets, rtt, break_at=None).lines[0]
+    except ValueError:
+        return None
+
+
+def bursts(recording: Delays, line: Line | None) -> list[Glitch]:
+    """Return bursts of long delays, lengths allowed for."""
+    rtt = recording.rtt_s
+    if line is not None and line.slope_s > 0:
+        expected = line.intercept_s + line.slope_s * recording.wire_bytes
+        if np.all(expected > 0):
+            rtt = rtt / expected * float(np.median(expected))
+    return find_glitches(rtt)
+
+
+def stamp_name(host: str) -> Path:
+    """Return the data file of a run that begins now."""
+    safe = "".join(c if c.isalnum() or c in ".-" else "_" for c in host)
+    return Path(f"probe-{safe}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl")

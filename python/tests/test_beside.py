@@ -1,0 +1,93 @@
+"""The profile `linux-6` beside the kernel: the filed table, and the machine it runs on."""
+
+from __future__ import annotations
+
+import csv
+import json
+import platform
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from netspurt import _core
+from netspurt.analysis.compare import events
+from netspurt.scenario import Scenario, as_toml
+
+from conftest import ROOT
+
+AUTHORITY = ROOT / "authorities" / "linux"
+sys.path.insert(0, str(AUTHORITY))
+
+from beside_cases import CASES, scenario  # noqa: E402
+
+JIFFY_MS = 4.0
+#: Of the few cases that are run live, so many may differ from what is filed.
+MAY_DIFFER = 2
+
+
+def read(folder: Path) -> list[dict[str, str]]:
+    with (folder / "beside.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+FILED = read(AUTHORITY)
+
+
+def test_of_at_least_fifty_cases_forty_five_have_as_many_resends_of_each_cause() -> None:
+    assert [(row["group"], row["case"]) for row in FILED] == [
+        (group, name) for group, cases in CASES.items() for name in cases
+    ]
+    assert len(FILED) >= 50
+    equal = [row["kernel"] == row["model"] for row in FILED]
+    assert equal == [row["equal"] == "True" for row in FILED]
+    assert sum(equal) >= 45
+
+
+def test_the_timer_is_within_a_jiffy_until_the_runs_part() -> None:
+    explained = (ROOT / "VALIDATION.md").read_text()
+    assert sum(int(row["rtos"]) for row in FILED) > 500
+    for row in FILED:
+        near = float(row["rto_off_ms"]) <= JIFFY_MS
+        assert near or f"`{row['case']}`" in explained, row
+
+
+def test_each_difference_is_explained() -> None:
+    explained = (ROOT / "VALIDATION.md").read_text()
+    for row in FILED:
+        assert row["equal"] == "True" or f"`{row['case']}`" in explained, row
+
+
+@pytest.mark.parametrize("group", CASES)
+def test_the_profile_resends_what_is_filed(group: str) -> None:
+    seed = json.loads((AUTHORITY / "beside.json").read_text())["seed"]
+    text = "\n".join(f"{k} = {as_toml(v)}" for k, v in scenario(group, "model", seed).items())
+    segments = Scenario.parse(text, name=group).run().segments
+    for row in (row for row in FILED if row["group"] == group):
+        seen = events(segments, row["case"], f"{row['case']}-a")
+        causes = Counter(event.cause for event in seen if event.cause)
+        told = " ".join(f"{cause}:{n}" for cause, n in sorted(causes.items())) or "none"
+        assert told == row["model"], row
+
+
+def test_the_running_kernel_resends_what_is_filed(tmp_path: Path) -> None:
+    found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
+    available, why = found["user and network namespaces"]
+    if not available:
+        pytest.skip(f"no namespaces: {why}")
+    filed = json.loads((AUTHORITY / "beside.json").read_text())["release"]
+    if platform.release().split(".")[:2] != filed.split(".")[:2]:
+        pytest.skip(f"Linux {platform.release()}, and {filed} is filed")
+    words = [sys.executable, str(AUTHORITY / "beside.py"), "--group", "lists"]
+    ran = subprocess.run(
+        [*words, "--to", str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    last = "".join(ran.stderr.splitlines()[-1:])
+    if ran.returncode != 0 and "too late" in last:
+        pytest.skip(last)
+    assert ran.returncode == 0, ran.stderr
+    kernel = {row["case"]: row["kernel"] for row in FILED if row["group"] == "lists"}
+    other = [row for row in read(tmp_path) if row["kernel"] != kernel[row["case"]]]
+    assert len(other) <= MAY_DIFFER, other

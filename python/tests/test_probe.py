@@ -1,0 +1,512 @@
+"""The probe, on loopback and in namespaces of its own. Skipped, loudly, where there are none."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt import _core
+from netspurt.lab import ProbeError, in_lab
+from netspurt.probe import (
+    Histogram,
+    Lengths,
+    Plan,
+    bursts,
+    hops_of,
+    length_line,
+    run,
+    survey,
+)
+
+from conftest import NETSPURT, ROOT, Command, need
+
+FOUND = {name: (available, found) for name, available, found, _ in _core.capabilities()}
+AVAILABLE, WHY = FOUND["user and network namespaces"]
+namespaces = pytest.mark.skipif(not AVAILABLE, reason=f"no namespaces: {WHY}")
+
+SELF = [sys.executable, "-P", "-c", "from netspurt.cli import start; start()"]
+
+
+def inside(script: str, folder: Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    """Run a script in namespaces of its own, where loopback is up."""
+    for program in ("unshare", "ip"):
+        need(program)
+    return subprocess.run(
+        ["unshare", "-Urnm", "sh", "-ec", f"ip link set lo up\n{script}"],
+        cwd=folder,
+        env={**os.environ, "PATH": f"{NETSPURT.parent}:{os.environ['PATH']}", "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout,
+    )
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def outstanding(rows: list[dict[str, Any]]) -> int:
+    """Return the most volleys that were under way at once, by the program's clock."""
+    edges = []
+    for row in rows:
+        if "volley" in row and "user_rtt_ns" in row:
+            edges += [(row["raw_ns"], 1), (row["raw_ns"] + row["user_rtt_ns"], -1)]
+    return int(np.cumsum([step for _, step in sorted(edges)]).max())
+
+
+@namespaces
+def test_rate_and_delay_of_an_emulated_line_are_recovered_from_512_volleys(tmp_path: Path) -> None:
+    out = tmp_path / "line.jsonl"
+    words = ["probe", "10.89.0.2", "-n", "512", "--seed", "889", "--out", str(out), "--json"]
+    with subprocess.Popen(
+        [str(NETSPURT), *words[:1], *words[2:], "--line", "56 kbit/s, 20 ms"],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        told = json.loads(process.communicate(timeout=240)[0])
+    assert (told["volleys"], told["answered"], told["end"]) == (512, 512, "complete")
+    # 16 bits of an octet's two ways over 56 kbit/s; twice 20 ms.
+    assert told["line"]["us_per_octet"] == pytest.approx(16 / 56e3 * 1e6, rel=0.02)
+    assert told["line"]["intercept_ms"] == pytest.approx(40, rel=0.02)
+    rows = lines(out)
+    volleys = [row for row in rows if "volley" in row]
+    assert [row["volley"] for row in volleys] == list(range(1, 513))
+    assert outstanding(rows) == 1
+    octets = np.array([row["octets"] for row in volleys])
+    assert (octets.min(), octets.max()) == (40, 256)
+    assert np.mean(octets == 40) == pytest.approx(41 / 257, abs=0.06)
+    assert all(
+        row["user_tx_ns"] <= row["kernel_tx_ns"] <= row["kernel_rx_ns"] <= row["user_rx_ns"]
+        for row in volleys
+    )
+    noise = rows[0]["noise"]["kernel"]
+    print(f"noise floor, kernel stamps: p50 {noise['p50_ns']} ns, p99 {noise['p99_ns']} ns")
+    # What was shown at the end is what a replay of the file says.
+    assert [law["estimator"] for law in told["estimators"]] == [
+        law.estimator for law in ns.replay(out).laws
+    ]
+    assert [law["total_s"] for law in told["estimators"]] == [
+        law.total for law in ns.replay(out).laws
+    ]
+
+
+def test_a_live_timer_is_what_a_replay_makes_of_the_file(tmp_path: Path) -> None:
+    named = ["rfc6298", "mills", "linux", "mills:g=1.1"]
+    plan = Plan("127.0.0.1", count=200, calibrate=0, out=tmp_path / "p.jsonl", kind="udp", port=9)
+    if FOUND["ICMP sockets"][0]:
+        plan = Plan("127.0.0.1", count=200, calibrate=0, out=tmp_path / "p.jsonl")
+    watch = run(plan, named)
+    assert sum(watch.histogram.bins.values()) == watch.answered
+    replayed = {law.estimator: law for law in ns.replay(tmp_path / "p.jsonl", named).laws}
+    for shadow in watch.shadows:
+        law = replayed[shadow.name]
+        assert (shadow.needless, shadow.lost) == (law.needless, law.lost)
+        assert shadow.good == pytest.approx(law.good)
+        assert shadow.efficiency == pytest.approx(law.efficiency, abs=1e-6)
+
+
+def test_each_volley_is_a_line_and_the_histogram_counts_the_answers_at_any_moment() -> None:
+    seen: list[tuple[int, int]] = []
+
+    def look(row: dict[str, Any], watch: Any) -> None:
+        if "volley" in row:
+            seen.append((watch.answered, sum(watch.histogram.bins.values())))
+
+    with echo() as port:
+        plan = Plan("127.0.0.1", kind="udp", port=port, count=50, calibrate=0)
+        watch = run(plan, ["rfc6298"], on_row=look)
+    assert seen == [(n, n) for n in range(1, 51)]
+    assert watch.recording() is not None
+
+
+class echo:  # noqa: N801 - used as a function
+    """An echo host on loopback."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def __enter__(self) -> int:
+        command = [str(NETSPURT), "serve", "echo", "--port", "0", *self.words]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        said = self.process.stdout.readline()  # type: ignore[union-attr]
+        return int(said.split(",")[0].rpartition(":")[2])
+
+    def __exit__(self, *_error: object) -> None:
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(10)
+        self.process.stdout.close()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("who", ["the command", "its worker"])
+def test_a_killed_run_keeps_every_volley_up_to_the_last(who: str, tmp_path: Path) -> None:
+    with echo() as port:
+        words = ["probe", "127.0.0.1", "--kind", "udp", "--port", str(port), "--pace", "5ms"]
+        words += ["--out", "killed.jsonl", "--calibrate", "0", "-n", "100000"]
+        with subprocess.Popen(
+            [str(NETSPURT), *words], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            shown = [process.stdout.readline() for _ in range(60)]
+            children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+            os.kill(process.pid if who == "the command" else int(children), signal.SIGKILL)
+    told = sum(" B  " in line for line in shown)
+    (found,) = ns.read_delays(tmp_path / "killed.jsonl")
+    assert found.received >= told > 40
+    assert found.order == "sequence"
+    # A worker whose command is gone may have the time to say so.
+    ends = {"no line of its end: killed, or not over yet", "interrupted before its end"}
+    assert set(found.notes) <= ends
+    assert who == "the command" or "interrupted before its end" not in found.notes
+    size = (tmp_path / "killed.jsonl").stat().st_size
+    time.sleep(0.1)
+    assert size == (tmp_path / "killed.jsonl").stat().st_size, "nobody goes on probing"
+
+
+def test_an_interrupt_ends_with_the_summary_of_what_was_done(tmp_path: Path) -> None:
+    with echo() as port:
+        words = ["probe", "127.0.0.1", "--kind", "udp", "--port", str(port), "--pace", "5ms"]
+        words += ["--out", "cut.jsonl", "--calibrate", "0", "-n", "100000"]
+        with subprocess.Popen(
+            [str(NETSPURT), *words], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            for _ in range(40):
+                process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            rest = process.communicate(timeout=30)[0]
+    assert process.returncode == 0
+    assert "interrupted" in rest
+    assert "rfc6298" in rest
+    (found,) = ns.read_delays(tmp_path / "cut.jsonl")
+    assert found.notes == ["interrupted before its end"]
+    assert lines(tmp_path / "cut.jsonl")[-1]["volleys"] == found.sent
+
+
+def test_a_long_run_begins_new_files_and_all_of_it_is_one_recording(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    with echo() as port:
+        ran = netspurt(
+            "probe", "127.0.0.1", "--kind", "udp", "--port", port, "-n", 50, "--rotate", 20,
+            "--out", "long.jsonl", "--calibrate", 0, "--json",
+        )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    told = json.loads(ran.stdout)
+    assert told["files"] == ["long-001.jsonl", "long-002.jsonl", "long-003.jsonl"]
+    parts = [ns.read_delays(tmp_path / name)[0] for name in told["files"]]
+    assert [part.sent for part in parts] == [20, 20, 10]
+    whole = b"".join((tmp_path / name).read_bytes() for name in told["files"])
+    (tmp_path / "whole.jsonl").write_bytes(whole)
+    (one,) = ns.read_delays(tmp_path / "whole.jsonl")
+    assert (one.sent, one.notes) == (50, [])
+
+
+@pytest.mark.skipif(not FOUND["ICMP sockets"][0], reason="no ICMP sockets here")
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_echoes_of_both_families_are_answered(address: str) -> None:
+    try:
+        watch = run(Plan(address, count=20, calibrate=20))
+    except ProbeError as error:
+        pytest.skip(f"no {address} here: {error}")
+    assert watch.answered == 20
+    assert all(json.loads(line).get("by", "kernel") == "kernel" for line in watch.kept)
+
+
+def test_what_cannot_be_is_an_error_with_the_way_out(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "there.jsonl").write_text("x")
+    for words, said in (
+        (("127.0.0.1", "--out", "there.jsonl"), "name another file"),
+        (("127.0.0.1", "--length", "39"), "40 are its headers"),
+        (("127.0.0.1", "--length", "many"), "bursts:8"),
+        (("127.0.0.1", "--out", "no/where.jsonl"), "no folder"),
+        (("127.0.0.1", "--pace", "quick"), "200ms"),
+        (("127.0.0.1", "-e", "rfc62"), "rfc62"),
+        ((), "--line"),
+        (("--line", "56 kbit/s"), "no line"),
+        (("--line", "56 kbt/s, 20 ms"), "is not a bit rate"),
+        (("no.such.host.invalid",), "no.such.host.invalid"),
+    ):
+        ran = netspurt("probe", *words)
+        assert ran.returncode == 2, words
+        assert said in ran.stderr, ran.stderr
+        assert "Traceback" not in ran.stderr
+
+
+@namespaces
+def test_without_a_right_to_raw_sockets_the_way_out_is_told(tmp_path: Path) -> None:
+    script = f"""
+    exec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs {NETSPURT} probe 127.0.0.1 \\
+        --kind tcp -n 1 --out p.jsonl
+    """
+    ran = inside(script, tmp_path)
+    if "setpriv" in ran.stderr:
+        pytest.skip(f"no setpriv: {ran.stderr}")
+    assert ran.returncode == 2
+    assert "take another kind, or run it as root" in ran.stderr
+
+
+@namespaces
+def test_a_stopped_host_shows_between_the_programs_stamps_and_the_kernels(tmp_path: Path) -> None:
+    out = tmp_path / "held.jsonl"
+    words = [*SELF, "probe", "10.89.0.2", "-n", "3", "--calibrate", "0", "--pace", "400ms"]
+    script = f"""
+import json, os, signal, subprocess, time
+with subprocess.Popen({[*words, "--out", str(out)]!r}, stdout=subprocess.PIPE) as probe:
+    lines = iter(probe.stdout.readline, b"")
+    for line in lines:
+        if b" B  " in line:
+            break
+    (worker,) = open(f"/proc/{{probe.pid}}/task/{{probe.pid}}/children").read().split()
+    # The second probe has left when 30 of its 60 ms are over.
+    time.sleep(0.33 + 0.06)
+    os.kill(int(worker), signal.SIGSTOP)
+    time.sleep(0.3)
+    os.kill(int(worker), signal.SIGCONT)
+    probe.stdout.read()
+"""
+    assert in_lab([sys.executable, "-c", script], there="10 Mbit/s, 100 ms") == 0
+    volleys = [row for row in lines(out) if "volley" in row]
+    held = volleys[1]
+    assert held["by"] == "kernel"
+    assert held["rtt_ns"] == pytest.approx(200e6, rel=0.1)
+    assert held["user_rtt_ns"] - held["rtt_ns"] > 50e6
+    # What the host took lies between the kernel's stamp of the arrival and the program's.
+    late = held["user_rx_ns"] - held["kernel_rx_ns"]
+    assert late == pytest.approx(held["user_rtt_ns"] - held["rtt_ns"], abs=5e6)
+
+
+CHAIN = """
+mount -t tmpfs none /run
+for n in r1 r2 far; do ip netns add $n; ip -n $n link set lo up; done
+wire() { # here device address, there device address
+    ip link add $2 netns $1 type veth peer name $5 netns $4
+    ip -n $1 addr add $3 dev $2; ip -n $1 link set $2 up
+    ip -n $4 addr add $6 dev $5; ip -n $4 link set $5 up
+}
+ip netns attach near $$
+wire near v0 10.1.0.1/24 r1 v1 10.1.0.2/24
+wire r1 v2 10.2.0.1/24 r2 v3 10.2.0.2/24
+wire r2 v4 10.3.0.1/24 far v5 10.3.0.2/24
+for n in r1 r2; do ip netns exec $n sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward
+    echo 0 > /proc/sys/net/ipv4/icmp_ratelimit'; done
+ip route add default via 10.1.0.2
+ip -n r1 route add 10.3.0.0/24 via 10.2.0.2
+ip -n r2 route add 10.1.0.0/24 via 10.2.0.1
+ip -n far route add default via 10.3.0.1
+"""
+
+
+CHAIN6 = """
+for n in near r1 r2 far; do ip netns exec $n sh -c 'echo 1 > /proc/sys/net/ipv6/conf/all/forwarding
+    echo 0 > /proc/sys/net/ipv6/icmp/ratelimit'; done
+ip -n near addr add fd01::1/64 dev v0 nodad; ip -n r1 addr add fd01::2/64 dev v1 nodad
+ip -n r1 addr add fd02::1/64 dev v2 nodad; ip -n r2 addr add fd02::2/64 dev v3 nodad
+ip -n r2 addr add fd03::1/64 dev v4 nodad; ip -n far addr add fd03::2/64 dev v5 nodad
+ip -n near -6 route add default via fd01::2
+ip -n r1 -6 route add fd03::/64 via fd02::2
+ip -n r2 -6 route add fd01::/64 via fd02::1
+ip -n far -6 route add default via fd03::1
+sleep 1
+"""
+
+
+@namespaces
+def test_a_survey_of_ipv6_names_every_hop_and_volleys_have_a_way_in_their_header(
+    tmp_path: Path,
+) -> None:
+    script = f"""{CHAIN}{CHAIN6}
+    netspurt probe fd03::2 --hops -n 2 --json --out h.jsonl > hops.json
+    netspurt probe fd03::2 -n 40 --calibrate 20 --out p.jsonl -q --json > volleys.json
+    """
+    ran = inside(script, tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    hops = json.loads((tmp_path / "hops.json").read_text())["hops"]
+    assert [hop["names"] for hop in hops] == [["fd01::2"], ["fd02::2"], ["fd03::2"]]
+    told = json.loads((tmp_path / "volleys.json").read_text())
+    assert (told["answered"], told["lost"]) == (40, 0)
+    path = told["header"]["path"]
+    assert (path["gateway"], path["device"], path["mtu"]) == ("fd01::2", "v0", 1500)
+    assert path["warmed"]["answer"] == "ICMP 3 0"
+    volleys = [row for row in lines(tmp_path / "p.jsonl") if "volley" in row]
+    assert {row["ttl"] for row in volleys} == {62}
+    assert min(row["octets"] for row in volleys) == 60
+
+
+@namespaces
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_echoes_by_datagrams_serve_where_raw_ones_are_forbidden(
+    address: str, tmp_path: Path
+) -> None:
+    need("setpriv")
+    script = f"""
+    echo "0 0" > /proc/sys/net/ipv4/ping_group_range || exit 77
+    exec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs netspurt probe {address} \
+        -n 20 --calibrate 20 --out p.jsonl --json
+    """
+    ran = inside(script, tmp_path)
+    if ran.returncode == 77:
+        pytest.skip(f"no group may have datagram sockets of ICMP here: {ran.stderr}")
+    assert ran.returncode == 0, ran.stderr
+    told = json.loads(ran.stdout)
+    assert told["header"]["socket"] == "ICMP echo, datagram socket"
+    assert told["answered"] == 20
+    volleys = [row for row in lines(tmp_path / "p.jsonl") if "volley" in row]
+    assert all(row["by"] == "kernel" for row in volleys)
+
+
+@namespaces
+@pytest.mark.parametrize("kind", ["icmp", "udp", "tcp"])
+def test_a_survey_names_every_hop_of_a_chain_of_namespaces(kind: str, tmp_path: Path) -> None:
+    ran = inside(
+        f"{CHAIN}\nnetspurt probe 10.3.0.2 --hops -n 3 --kind {kind} --json --out h.jsonl", tmp_path
+    )
+    assert ran.returncode == 0, ran.stderr
+    hops = json.loads(ran.stdout)["hops"]
+    assert [hop["names"] for hop in hops] == [["10.1.0.2"], ["10.2.0.2"], ["10.3.0.2"]]
+    assert [hop["answered"] for hop in hops] == [3, 3, 3]
+    names = [one.name.rpartition("hop ")[2] for one in ns.read_delays(tmp_path / "h.jsonl")]
+    assert names == ["1, 10.1.0.2", "2, 10.2.0.2", "3, 10.3.0.2"]
+
+
+def test_a_survey_tells_with_which_hop_delay_comes_in() -> None:
+    with echo() as port:
+        plan = Plan("127.0.0.1", kind="udp", port=port, count=3, calibrate=0, timeout=2)
+        (only,) = hops_of(survey(plan, volleys=3))
+    assert (only.number, only.names, only.answered) == (1, ("127.0.0.1",), 3)
+    assert only.adds == only.least > 0
+
+
+def test_lengths_are_those_of_the_rule() -> None:
+    with echo() as port:
+        for text, expected in (("64", {64}), ("bursts:2", {40, 256}), ("uniform:50-51", {50, 51})):
+            plan = Plan(
+                "127.0.0.1", kind="udp", port=port, count=40, calibrate=0, lengths=Lengths.of(text)
+            )
+            watch = run(plan)
+            octets = [json.loads(line).get("octets") for line in watch.kept]
+            assert set(octets) - {None} == expected
+
+
+def test_late_answers_and_duplicates_are_kept_apart_from_losses(tmp_path: Path) -> None:
+    host = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    host.bind(("127.0.0.1", 0))
+    host.settimeout(5)
+
+    def answer() -> None:
+        # The warming comes first, then volleys 1 to 4: plain, doubled, late, lost.
+        for what in ("plain", "plain", "doubled", "late", "lost"):
+            data, sender = host.recvfrom(2048)
+            if what == "late":
+                time.sleep(0.35)
+            for _ in range({"doubled": 2, "lost": 0}.get(what, 1)):
+                host.sendto(data, sender)
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    plan = Plan(
+        "127.0.0.1", kind="udp", port=host.getsockname()[1], count=4, timeout=0.25, calibrate=0,
+        out=tmp_path / "p.jsonl", pace="every", gap=0.1,
+    )  # fmt: skip
+    watch = run(plan)
+    thread.join()
+    host.close()
+    assert (watch.volleys, watch.answered, watch.late, watch.duplicates) == (4, 2, 1, 1)
+    (found,) = ns.read_delays(tmp_path / "p.jsonl")
+    assert (found.sent, found.lost, found.late, found.duplicates) == (4, 1, 1, 1)
+    assert found.rtt_s[2] == pytest.approx(0.35, abs=0.1)
+
+
+@namespaces
+@pytest.mark.parametrize(("kind", "length"), [("icmp", 64), ("tcp", 40), ("udp", 256)])
+def test_probes_of_every_kind_are_whole_in_a_capture_and_as_long_as_asked_for(
+    kind: str, length: int, tmp_path: Path
+) -> None:
+    near = f"""
+from pathlib import Path
+from netspurt.poll import capturing
+from netspurt.probe import Lengths, Plan, run
+plan = Plan("10.89.0.2", kind={kind!r}, port=7, count=10, calibrate=0,
+            lengths=Lengths("fixed", ({length},)))
+with capturing("10.89.0.2", 0, Path({str(tmp_path / "c.pcapng")!r})):
+    watch = run(plan)
+assert watch.answered == 10, watch
+"""
+    far = [*SELF, "serve", "echo", "--address", "10.89.0.2"] if kind == "udp" else []
+    assert in_lab([sys.executable, "-c", near], far, there="10 Mbit/s, 5 ms") == 0
+    tcpdump = need("tshark") if kind == "udp" else None
+    capture = tmp_path / "c.pcapng"
+    if kind == "icmp":
+        (found,) = ns.read_delays(capture)
+        # The warming and ten volleys.
+        assert found.received == 11
+        assert set(found.wire_bytes.tolist()) <= {40, length}
+    elif kind == "tcp":
+        sent = [one for one in ns.read_delays(capture) if one.name.endswith(" to 10.89.0.2:7")]
+        assert sum(one.received for one in sent) >= 10
+        assert {octets for one in sent for octets in one.wire_bytes.tolist()} == {length}
+    else:
+        words = [str(tcpdump), "-r", str(capture), "-Y", "udp", "-T", "fields", "-e", "ip.len"]
+        told = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+        assert told.count(str(length)) == 20
+
+
+def test_bursts_of_long_delays_are_told_and_long_probes_are_none() -> None:
+    octets = np.tile([40, 256], 200)
+    rtt = 0.04 + octets * 16 / 9600
+    rtt[100:104] += 3.0
+    recording = ns.Delays.of(rtt, wire_bytes=octets)
+    (only,) = bursts(recording, length_line(recording))
+    assert (only.start, only.end) == (100, 104)
+
+
+@namespaces
+def test_an_interrupt_reaches_the_probe_behind_an_emulated_line(tmp_path: Path) -> None:
+    words = ["probe", "--line", "10 Mbit/s, 5 ms", "-n", "100000", "--out", "i.jsonl"]
+    with subprocess.Popen(
+        [str(NETSPURT), *words],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        for _ in range(20):
+            process.stdout.readline()
+        os.killpg(process.pid, signal.SIGINT)
+        rest = process.communicate(timeout=30)[0]
+    assert process.returncode == 0
+    assert "interrupted" in rest
+    assert ns.read_delays(tmp_path / "i.jsonl")[0].received > 10
+
+
+def test_a_histogram_has_every_delay_in_its_bin() -> None:
+    histogram = Histogram()
+    delays = np.geomspace(1e-6, 30, 500)
+    for delay in delays:
+        histogram.add(float(delay))
+    for low, high, count in histogram.spans():
+        inside_it = np.sum((delays >= low * (1 - 1e-9)) & (delays < high * (1 - 1e-9)))
+        assert abs(int(inside_it) - count) <= 1
+    assert sum(histogram.bins.values()) == 500
+
+
+def test_the_recording_in_data_is_read_and_replayed() -> None:
+    path = ROOT / "data" / "probe.jsonl"
+    (found,) = ns.read_delays(path)
+    assert (found.sent, found.received, found.order) == (512, 512, "sequence")
+    assert ns.replay(path, ["mills"]).laws[0].lost == 0
+    header = json.loads(path.read_text().partition("\n")[0])
+    assert header["noise"]["kernel"]["count"] > 0

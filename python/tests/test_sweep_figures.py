@@ -1,0 +1,144 @@
+"""What sweeps say: intervals and verdicts with few runs, with gaps, and of odd labels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import netspurt as ns
+from netspurt.analysis.cases import compare, label_text, summarise
+from netspurt.sweep import Sweep, run_sweep
+
+from conftest import Command
+from test_sweep import LOSSY
+
+Draw = Callable[[np.random.Generator, int], NDArray[Any]]
+
+DRAWS: dict[str, Draw] = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "skewed": lambda rng, n: rng.exponential(size=n),
+    "counts": lambda rng, n: rng.poisson(1.0, size=n),
+    "coins": lambda rng, n: rng.integers(0, 2, size=n),
+}
+
+
+def two(old: NDArray[Any], new: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    n = len(old)
+    return {
+        "case": np.arange(2 * n),
+        "repeat": np.tile(np.arange(n) + 1, 2),
+        "law": np.repeat(["old", "new"], n),
+        "timeouts": np.concatenate([old, new]).astype(float),
+    }
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("draw", DRAWS)
+@pytest.mark.parametrize("runs", [2, 3, 5, 20])
+def test_where_nothing_differs_hardly_any_verdict_says_so(
+    runs: int, draw: str, paired: bool
+) -> None:
+    rng = np.random.default_rng(runs)
+    told = 0
+    for _ in range(120):
+        cases = two(DRAWS[draw](rng, runs), DRAWS[draw](rng, runs))
+        (row,) = compare(cases, "timeouts", "law", {"law": ["old", "new"]}, paired=paired)
+        told += row.verdict != "cannot tell"
+    assert told <= 18  # 6 are to be expected; more than 18 come once in ten thousand times
+
+
+@pytest.mark.parametrize("runs", [2, 3, 5])
+def test_an_interval_of_few_runs_holds_the_mean_as_often_as_it_says(runs: int) -> None:
+    rng = np.random.default_rng(runs)
+    held = 0
+    for _ in range(200):
+        cases = two(rng.normal(size=runs), np.zeros(runs))
+        (row,) = summarise(
+            {name: column[:runs] for name, column in cases.items()}, "timeouts", [], {}
+        )
+        held += int(row.mean.low <= 0 <= row.mean.high)
+    assert held >= 180
+
+
+def test_an_interval_of_very_many_runs_is_as_wide_as_of_single_ones() -> None:
+    draws = np.random.default_rng(1).exponential(size=50_001)
+    cases = {"case": np.arange(50_001), "repeat": np.arange(50_001) + 1, "timeouts": draws}
+    (row,) = summarise(cases, "timeouts", [], {})
+    assert row.mean.value == pytest.approx(draws.mean())
+    assert row.mean.high - row.mean.low == pytest.approx(2 * 1.96 / 50_001**0.5, rel=0.1)
+
+
+def test_two_runs_that_are_alike_show_nothing_and_three_do() -> None:
+    for runs, verdict in ((2, "cannot tell"), (3, "worse")):
+        cases = two(np.zeros(runs), np.ones(runs))
+        (row,) = compare(cases, "timeouts", "law", {"law": ["old", "new"]}, paired=True)
+        assert row.verdict == verdict
+
+
+def test_a_case_that_was_cut_takes_its_counterpart_with_it() -> None:
+    # A hard and an easy combination, four runs each; the new law's hard ones were mostly cut.
+    cases = {
+        "case": np.arange(16),
+        "repeat": np.tile(np.arange(4) + 1, 4),
+        "law": np.repeat(["old", "new"], 8),
+        "path": np.tile(np.repeat(["hard", "easy"], 4), 2),
+        "timeouts": np.ma.masked_less(
+            [100.0, 101, 100, 101, 1, 2, 1, 2, -1, -1, -1, 101, 1, 2, 1, 2], 0
+        ),
+    }
+    order = {"law": ["old", "new"], "path": ["hard", "easy"]}
+    for paired, pairs in ((True, 5), (False, 5)):
+        (row,) = compare(cases, "timeouts", "law", order, paired=paired, by=[])
+        assert row.pairs == pairs
+        if paired:
+            assert (row.difference.value, row.without) == (0.0, 6)
+            assert row.verdict == "cannot tell"
+
+
+def test_labels_are_found_whatever_kind_of_column_they_make(tmp_path: Path) -> None:
+    base = ns.Scenario.parse(LOSSY.partition("[sweep]")[0], "x.toml")
+    labels = (1.0, 1e-7, "none", 3)
+    sweep = Sweep.listed([({"p": label}, base) for label in labels], seeds=2)
+    folder, _ = run_sweep(sweep, tmp_path / "s")
+    rows = summarise(folder.read(), "sent", ["p"], folder.labels)
+    assert [row.labels[0] for row in rows] == ["1", "0.0000001", "none", "3"]
+    assert [row.cases for row in rows] == [2, 2, 2, 2]
+    again = compare(folder.read(), "resends", "p", folder.labels, paired=True, baseline="1.0")
+    assert {row.baseline for row in again} == {label_text(1.0)}
+
+
+def test_any_column_of_names_or_whole_numbers_makes_groups() -> None:
+    cases = two(np.zeros(3), np.ones(3))
+    rows = summarise(cases, "timeouts", ["repeat"], {"law": ["old", "new"]})
+    assert [(row.labels, row.mean.value) for row in rows] == [
+        (("1",), 0.5),
+        (("2",), 0.5),
+        (("3",), 0.5),
+    ]
+    with pytest.raises(ValueError, match="law is what is compared"):
+        compare(cases, "timeouts", "law", {"law": ["old", "new"]}, paired=True, by=["law"])
+
+
+def test_what_is_varied_may_be_called_as_a_figure_is(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(LOSSY.replace("window =", "value ="))
+    netspurt("sweep", "x.toml", "--out", "s")
+    rows = json.loads(netspurt("sweep", "show", "s", "-m", "sent", "--json").stdout)
+    assert {row["group"]["value"] for row in rows} == {"1 segment", "4 segments"}
+    assert all(row["value"] > 100 for row in rows)
+    words = ("sweep", "compare", "s", "--axis", "value", "-m", "resends", "--json")
+    assert {row["label"] for row in json.loads(netspurt(*words).stdout)} == {"4 segments"}
+
+
+def test_a_measure_that_no_case_has_is_not_drawn(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(LOSSY.replace('send = "100 segments"\n', ""))
+    netspurt("sweep", "x.toml", "--out", "s")
+    drawn = netspurt("sweep", "plot", "s", "-m", "completion_ns_mean", "--by", "rate")
+    assert drawn.returncode == 2
+    assert "no case has a completion_ns_mean" in drawn.stderr
+    assert not (tmp_path / "sweep.png").exists()
