@@ -261,8 +261,10 @@ impl Driver {
     fn deliver(&mut self, watch: &mut dyn Watch) {
         let mut leaving = std::mem::take(&mut self.leaving);
         self.path.depart(&mut leaving);
-        leaving.sort_by_key(|departure| departure.segment.dest);
-        for run in leaving.chunk_by(|a, b| a.segment.dest == b.segment.dest) {
+        let programs = self.programs;
+        let host = move |departure: &Departure| home(programs, departure.segment.dest);
+        leaving.sort_by_key(host);
+        for run in leaving.chunk_by(|a, b| host(a) == host(b)) {
             self.hand_over(run, watch);
         }
         self.leaving = leaving;
@@ -270,8 +272,7 @@ impl Driver {
 
     /// Hands packets to one host.
     fn hand_over(&mut self, mut run: &[Departure], watch: &mut dyn Watch) {
-        let end = run[0].segment.dest;
-        let home = home(self.programs, end);
+        let home = home(self.programs, run[0].segment.dest);
         let Some((_, port)) = self.ports.iter().find(|(of, _)| *of == home) else { return };
         while !run.is_empty() {
             let segments = run.iter().map(|departure| departure.segment);
@@ -282,7 +283,7 @@ impl Driver {
             self.log.refused += refused;
             let actual = self.clock.now();
             for Departure { due, segment } in &run[..sent] {
-                let (id, due) = (segment.id, *due);
+                let (id, end, due) = (segment.id, segment.dest, *due);
                 self.log.deliveries.push(Delivery { id, end, due, actual });
                 watch.delivered(due, segment);
                 self.hold.release(id);

@@ -36,7 +36,7 @@ pub struct Labels {
 }
 
 /// Bits of a packet's id that number its copies, of which a shim sends some.
-const COPY_BITS: u32 = 8;
+pub(crate) const COPY_BITS: u32 = 8;
 
 /// Bits of a packet's id below its end's number.
 const ID_BITS: u32 = 40;
@@ -305,7 +305,7 @@ mod tests {
             prop_assert_eq!(u64::from(out.is_empty()), labels.strange);
             let carried: usize = out.iter().map(|segment| usize::from(segment.len)).sum();
             prop_assert!(carried <= bytes.len());
-            prop_assert!(out.windows(2).all(|two| two[0].id + 1 == two[1].id));
+            prop_assert!(out.windows(2).all(|two| count_of(two[0].id) + 1 == count_of(two[1].id)));
             prop_assert!(segment_bytes == 0 || out.iter().all(|segment| segment.len <= segment_bytes));
         }
 
