@@ -190,6 +190,7 @@ impl Hold {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::labels::COPY_BITS;
     use netspurt::segment::Segment;
     use netspurt::wire::{Packet, encode};
     use std::os::fd::AsFd;
@@ -204,20 +205,25 @@ mod tests {
         bytes
     }
 
+    /// The id of a packet of end 1, counted from its sixth.
+    fn id(n: u64) -> u64 {
+        1 << 40 | (5 + n) << COPY_BITS
+    }
+
     /// Received one by one and held under ids of end 1 from 5 on: packets of these lengths, each
     /// of so many segments.
     fn held(hold: &mut Hold, packets: &[(u16, usize)]) {
         let (near, far) = UnixDatagram::pair().unwrap();
         far.set_nonblocking(true).unwrap();
         let mut batch = Batch::new(20_000);
-        let mut id = 1 << 40 | 5;
+        let mut place = 0;
         for (len, count) in packets {
             near.send(&packet(*len)).unwrap();
             assert!(!batch.read(far.as_fd()).unwrap());
             let shape = Shape { segment_bytes: 1000, ..Shape::WHOLE };
             let shape = if *count > 1 { shape } else { Shape::WHOLE };
-            hold.take(&mut batch, 0, 0, shape, (id, *count));
-            id += *count as u64;
+            hold.take(&mut batch, 0, 0, shape, (id(place), *count));
+            place += *count as u64;
         }
     }
 
@@ -225,7 +231,6 @@ mod tests {
     fn packets_are_found_by_their_ids_until_they_are_gone() {
         let mut hold = Hold::default();
         held(&mut hold, &[(100, 1), (9500, 10), (700, 1)]);
-        let id = |n: u64| 1 << 40 | (5 + n);
         let of = |hold: &Hold, n| hold.handle(id(n)).map(|h| hold.packet(h).octets().to_vec());
         assert_eq!(of(&hold, 0), Some(packet(100)));
         assert_eq!(of(&hold, 11), Some(packet(700)));
@@ -245,12 +250,12 @@ mod tests {
     fn rooms_are_used_again_and_what_may_leave_twice_is_kept() {
         let mut hold = Hold::default();
         held(&mut hold, &[(100, 1)]);
-        hold.release(1 << 40 | 5);
+        hold.release(id(0));
         held(&mut hold, &[(200, 1)]);
         assert_eq!(hold.packets.len(), 1);
         hold.keeps = true;
-        hold.release(1 << 40 | 5);
-        let handle = hold.handle(1 << 40 | 5).unwrap();
+        hold.release(id(0));
+        let handle = hold.handle(id(0)).unwrap();
         assert_eq!(hold.packet(handle).octets(), packet(200));
         let mut whole = Vec::new();
         hold.write(handle, &mut whole);

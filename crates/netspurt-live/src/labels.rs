@@ -36,7 +36,7 @@ pub struct Labels {
 }
 
 /// Bits of a packet's id that number its copies, of which a shim sends some.
-const COPY_BITS: u32 = 8;
+pub(crate) const COPY_BITS: u32 = 8;
 
 /// Bits of a packet's id below its end's number.
 const ID_BITS: u32 = 40;
@@ -288,6 +288,25 @@ mod tests {
             let mut labels = Labels::new(2);
             let read = labels.read(from, &bytes, recovering);
             prop_assert_eq!(u64::from(read.is_none()), labels.strange);
+        }
+
+        #[test]
+        fn a_damaged_packet_of_any_shape_is_all_its_segments_or_counted(
+            at in 0_usize..1040, octet: u8, end in 0_usize..1041, segment_bytes in 0_u16..600,
+            partial: bool, foreign: bool
+        ) {
+            let mut bytes = packet(7, 9, 1000, Flags::ACK);
+            bytes[at] = octet;
+            bytes.truncate(end);
+            let mut labels = Labels::new(2);
+            let mut out = Vec::new();
+            let shape = Shape { segment_bytes, partial, foreign };
+            labels.read_all(0, (&bytes, shape), recovering, &mut out);
+            prop_assert_eq!(u64::from(out.is_empty()), labels.strange);
+            let carried: usize = out.iter().map(|segment| usize::from(segment.len)).sum();
+            prop_assert!(carried <= bytes.len());
+            prop_assert!(out.windows(2).all(|two| count_of(two[0].id) + 1 == count_of(two[1].id)));
+            prop_assert!(segment_bytes == 0 || out.iter().all(|segment| segment.len <= segment_bytes));
         }
 
         #[test]

@@ -55,12 +55,12 @@ impl Shape {
     /// `ahead` octets of a link's, which count.
     pub fn virtio(self, headers: &[u8], ahead: usize) -> [u8; VIRTIO_BYTES] {
         let mut out = [0; VIRTIO_BYTES];
-        let Some(at) = tcp_at(headers) else { return out };
+        let Some(Summed { at, field, .. }) = summed(headers) else { return out };
         let half = |value: usize| u16::try_from(value).unwrap_or(0).to_ne_bytes();
         if self.partial {
             out[0] = 1;
             out[6..8].copy_from_slice(&half(ahead + at));
-            out[8..10].copy_from_slice(&half(CHECKSUM));
+            out[8..10].copy_from_slice(&half(field));
         }
         if self.segment_bytes > 0 {
             out[1] = if headers[0] >> 4 == 6 { 4 } else { 1 };
@@ -74,9 +74,35 @@ impl Shape {
 /// Where TCP's header has its checksum.
 const CHECKSUM: usize = 16;
 
+/// What a device may be left to put a checksum into.
+struct Summed {
+    /// Its protocol.
+    protocol: u8,
+    /// Where it begins in the packet.
+    at: usize,
+    /// Where in it the checksum is.
+    field: usize,
+}
+
+/// The TCP or UDP of a packet, right behind its IP header.
+fn summed(packet: &[u8]) -> Option<Summed> {
+    const UDP: u8 = 17;
+    if let Some(at) = tcp_at(packet) {
+        return Some(Summed { protocol: TCP, at, field: CHECKSUM });
+    }
+    let (at, protocol) = match packet.first()? >> 4 {
+        4 => (usize::from(packet[0] & 0xf) * 4, packet.get(9)?),
+        6 => (40, packet.get(6)?),
+        _ => return None,
+    };
+    let whole = at >= 20 && packet.len() >= at + 8 && *protocol == UDP;
+    whole.then_some(Summed { protocol: UDP, at, field: 6 })
+}
+
+const TCP: u8 = 6;
+
 /// Where TCP begins in a packet; none where that is not right behind the IP header.
 pub fn tcp_at(packet: &[u8]) -> Option<usize> {
-    const TCP: u8 = 6;
     let at = match packet.first()? >> 4 {
         4 if packet.get(9) == Some(&TCP) => usize::from(packet[0] & 0xf) * 4,
         6 if packet.get(6) == Some(&TCP) => 40,
@@ -150,16 +176,15 @@ impl<'a> Run<'a> {
         if self.first > 0 {
             own[at + 13] &= !Flags::CWR.0;
         }
-        let sum = folded(pseudo(own, size - at));
+        let sum = folded(pseudo(own, TCP, size - at));
         own[at + CHECKSUM..at + CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
     }
 }
 
-/// The sum of the pseudo header of a packet whose TCP has `length` octets.
-fn pseudo(packet: &[u8], length: usize) -> u64 {
-    const TCP: u64 = 6;
+/// The sum of the pseudo header of a packet whose `protocol` has `length` octets.
+fn pseudo(packet: &[u8], protocol: u8, length: usize) -> u64 {
     let addresses = if packet[0] >> 4 == 6 { 8..40 } else { 12..20 };
-    sum(&packet[addresses]) + TCP + length as u64
+    sum(&packet[addresses]) + u64::from(protocol) + length as u64
 }
 
 fn folded(mut sum: u64) -> u16 {
@@ -169,12 +194,15 @@ fn folded(mut sum: u64) -> u16 {
     u16::try_from(sum).unwrap_or(0)
 }
 
-/// Makes the checksum of a packet cover all of it.
+/// Makes the checksum of TCP or UDP cover all of it.
 pub fn complete(packet: &mut [u8]) {
-    let Some(at) = tcp_at(packet) else { return };
-    packet[at + CHECKSUM..at + CHECKSUM + 2].fill(0);
-    let sum = !folded(pseudo(packet, packet.len() - at) + sum(&packet[at..]));
-    packet[at + CHECKSUM..at + CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
+    let Some(Summed { protocol, at, field }) = summed(packet) else { return };
+    let place = at + field..at + field + 2;
+    packet[place.clone()].fill(0);
+    let sum = !folded(pseudo(packet, protocol, packet.len() - at) + sum(&packet[at..]));
+    // In UDP zero stands for none (RFC 768).
+    let sum = if sum == 0 && protocol != TCP { u16::MAX } else { sum };
+    packet[place].copy_from_slice(&sum.to_be_bytes());
 }
 
 #[cfg(test)]
@@ -238,6 +266,17 @@ mod tests {
             let _ = (tcp_at(&bytes), header_bytes(&bytes), Shape::read(&bytes));
             complete(&mut bytes.clone());
         }
+    }
+
+    #[test]
+    fn datagrams_of_udp_have_their_checksums_too() {
+        let mut packet = large(false, 100, 0);
+        packet[9] = 17;
+        let shape = Shape { partial: true, ..Shape::WHOLE };
+        let virtio = shape.virtio(&packet, 0);
+        assert_eq!(virtio[6..], [20_u16.to_ne_bytes(), 6_u16.to_ne_bytes()].concat());
+        complete(&mut packet);
+        assert_eq!(folded(pseudo(&packet, 17, 120) + sum(&packet[20..])), 0xffff);
     }
 
     #[test]

@@ -89,6 +89,8 @@ impl Watcher {
 
     /// Writes down the round trips that the kernel's sources could measure.
     pub(super) fn timed(&mut self, arrivals: &[Arrival]) {
+        // They were handed over host by host.
+        self.answers.sort_by_key(|(at, _)| *at);
         for Trip { at, end, sent } in round_trips(arrivals, &self.answers) {
             let what = What::Rtt { endpoint: end, sent, rtt: at.saturating_since(sent) };
             self.recorder.take(&Event { at, what });

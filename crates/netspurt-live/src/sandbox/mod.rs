@@ -114,8 +114,7 @@ impl Sandbox {
             Wire::Veth => self.pair(plan, namespace.as_fd())?,
             Wire::Tun => {
                 let make = || Port::tun(Host::DEVICE, plan.wiring.offload, plan.mtu);
-                within(namespace.as_fd(), make)?
-                    .map_err(asked(format!("TUN, {}", sys::TUN_NODE)))?
+                within(namespace.as_fd(), make)?.map_err(asked(NO_TUN))?
             }
         };
         let host = Host { namespace, port };
@@ -136,6 +135,9 @@ impl Sandbox {
         Port::open(device, plan.wiring.offload, plan.mtu).map_err(asked("a socket of packets"))
     }
 }
+
+/// What is said with the reason why there is no TUN device.
+const NO_TUN: &str = "TUN, /dev/net/tun (veth devices, the default, need no node)";
 
 fn denied() -> io::Error {
     io::ErrorKind::PermissionDenied.into()
