@@ -230,6 +230,7 @@ def test_programs_run_across_a_scenario_without_flows(netspurt: Command, tmp_pat
     ran = netspurt("live", "exec", "path.toml", *words, "--", sys.executable, "ask.py")
     assert (ran.returncode, ran.stdout) == (3, "octets\n"), ran.stderr
     run = ns.open_run(tmp_path / "r")
+    assert run.live is not None
     assert run.live["programs"]["status"] == 3
     assert run.live["programs"]["other_packets"] == 2
     assert set(run.table("segments")["kind"]) == {"other"}

@@ -87,14 +87,7 @@ struct Made {
 /// # Errors
 /// When there are no namespaces, or the kernel refuses something in them.
 pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<LiveRun, LiveError> {
-    if scenario.kernel_flow().is_none() {
-        return Err(LiveError::NothingReal);
-    }
-    if scenario.programs_flow().is_some() != options.programs.is_some() {
-        let what =
-            "programs and a flow with `app = \"programs\"` go together: `netspurt live exec`";
-        return Err(LiveError::Programs(what));
-    }
+    suits(scenario, &options)?;
     let network = scenario.network();
     let mut sandbox = Sandbox::enter()?;
     let mut made = make_ends(&mut sandbox, &network, options.wiring)?;
@@ -156,6 +149,19 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
         programs,
     };
     outcome.finish(scenario, watcher, options.budget)
+}
+
+/// Whether there is something real to do, and programs where they are asked for.
+fn suits(scenario: &Scenario, options: &Options) -> Result<(), LiveError> {
+    if scenario.kernel_flow().is_none() {
+        return Err(LiveError::NothingReal);
+    }
+    if scenario.programs_flow().is_some() != options.programs.is_some() {
+        let what =
+            "programs and a flow with `app = \"programs\"` go together: `netspurt live exec`";
+        return Err(LiveError::Programs(what));
+    }
+    Ok(())
 }
 
 /// Among real-time threads the lowest: before all that are none.

@@ -13,13 +13,14 @@ use crate::tcp::TcpConfig;
 use crate::units::Duration;
 
 use super::error::Problem;
-use super::flow_plan::{HEADER_BYTES, carried, connection, transfer};
+use super::flow_plan::{carried, connection, transfer};
 use super::flow_spec::{AppWord, EndpointWord, Family, FlowSpec, Profile};
 use super::kernel::{KernelTcp, kernel_tcp, shims};
 use super::link_plan::{LinkName, WAYS, both_ways};
 use super::link_spec::LinkSpec;
 use super::names;
 use super::number::Whole;
+use super::programs::plan_programs;
 use super::rfc_switches::contradiction;
 use super::spec::{DumbbellSpec, PathSpec, RecordSpec, RouteSpec, Spec, TableName};
 use super::tree::entry;
@@ -351,7 +352,7 @@ fn lay(
 }
 
 /// The number of the node called `name`, which stands in the file at `path`.
-fn node(nodes: &IndexSet<String>, name: &str, path: &[&str]) -> Result<u32, Problem> {
+pub(super) fn node(nodes: &IndexSet<String>, name: &str, path: &[&str]) -> Result<u32, Problem> {
     if let Some(index) = nodes.get_index_of(name) {
         return Ok(u32::try_from(index).unwrap_or(u32::MAX));
     }
@@ -401,8 +402,8 @@ fn set_route(
 }
 
 /// What flows are checked against.
-struct Net<'a> {
-    nodes: &'a IndexSet<String>,
+pub(super) struct Net<'a> {
+    pub(super) nodes: &'a IndexSet<String>,
     graph: &'a Graph,
     routes: &'a Routes,
     links: &'a [PlannedLink],
@@ -447,43 +448,6 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
     }
     Ok(flows)
 }
-
-/// The flow of programs, if there is one: behind all others, as often as there may be connections.
-fn plan_programs(spec: &Spec, net: &Net<'_>, flows: &mut Vec<PlannedFlow>) -> Result<(), Problem> {
-    let mut all = spec.flows.iter().filter(|(_, flow)| flow.app == AppWord::Programs);
-    let Some((name, flow)) = all.next() else { return Ok(()) };
-    let slip = |key: &str, message: &str| Problem::at(["flows", name, key], message);
-    if let Some((second, _)) = all.next() {
-        let problem = Problem::at(["flows", second, "app"], "two flows of programs");
-        return Err(problem.also(["flows", name, "app"]).fix("one pair of hosts runs programs"));
-    }
-    if flow.ends() != [EndpointWord::Kernel; 2] {
-        return Err(slip("endpoint", "programs run at ends of the kernel's")
-            .also(["flows", name, "app"])
-            .fix("`endpoint = \"kernel\"`"));
-    }
-    if flow.count != Whole(1) {
-        return Err(slip("count", "one pair of hosts runs programs").fix("leave `count` out"));
-    }
-    let place = |key: &str, host: &str| node(net.nodes, host, &["flows", name, key]);
-    let (from, to) = (place("from", &flow.from)?, place("to", &flow.to)?);
-    if flow.family == Family::Ipv6 {
-        let problem = slip("family", "hosts of programs have addresses of version 4");
-        return Err(problem.also(["flows", name, "app"]).fix("leave `family` out"));
-    }
-    let tcp = kernel_tcp(name, flow.profile, &flow.tcp, Family::Ipv4, true)?;
-    net.check(["flows", name], (from, to), [tcp.packet_bytes, HEADER_BYTES])?;
-    let shims = shims(name, flow)?;
-    let called = |i: u32| if i == 0 { name.clone() } else { format!("{name}.{i}") };
-    flows.extend((0..=CONNECTIONS).map(|i| {
-        let traffic = Traffic::Programs { tcp, shims };
-        PlannedFlow { name: called(i), from, to, ipv6: false, traffic }
-    }));
-    Ok(())
-}
-
-/// Connections of programs that have a flow of their own in a run's tables.
-const CONNECTIONS: u32 = 2000;
 
 /// The nodes of `spec`, and those that one link leads to, in the order of the file.
 pub(super) fn nodes_and_leaves(spec: &Spec) -> Result<[Vec<String>; 2], Problem> {
@@ -533,7 +497,7 @@ fn plan_volleys(spec: &Spec, net: &Net<'_>, flows: &mut Vec<PlannedFlow>) -> Res
 
 impl Net<'_> {
     /// Whether packets get there and answers back, of so many octets, and not in no time at all.
-    fn check(
+    pub(super) fn check(
         &self,
         [section, name]: [&str; 2],
         (from, to): (u32, u32),
