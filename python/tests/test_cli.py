@@ -254,7 +254,7 @@ def test_doctor_tells_what_there_is(netspurt: Command) -> None:
     names = {row["name"] for row in json.loads(netspurt("doctor", "--json").stdout)}
     assert {"netspurt", "kernel", "TUN", "user and network namespaces", "ns"} <= names
     assert all(name in told.stdout for name in names)
-    assert "not used yet" in next(line for line in told.stdout.splitlines() if "TUN" in line)
+    assert "--wire tun" in next(line for line in told.stdout.splitlines() if "TUN" in line)
 
 
 def test_the_shell_can_complete() -> None:
