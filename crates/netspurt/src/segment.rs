@@ -377,14 +377,15 @@ impl Segment {
         self.len as u32 + self.flags.has(Flags::SYN) as u32 + self.flags.has(Flags::FIN) as u32
     }
 
-    /// The segment's number in its flow, from 1, where the flow sends equal segments and data
-    /// starts at sequence number 1; `None` without payload. An echo's is its sequence number.
-    pub fn packet_number(&self) -> Option<u64> {
+    /// The segment's number in its flow, from 1, where segments carry `full_bytes` octets, the last
+    /// one fewer, and data starts at sequence number 1; `None` without payload. An echo's is its
+    /// sequence number.
+    pub fn packet_number(&self, full_bytes: u16) -> Option<u64> {
         if self.is_echo() {
             return Some(self.seq.into());
         }
-        let len = u64::from(self.len);
-        (len > 0).then(|| u64::from(self.seq.wrapping_sub(1)) / len + 1)
+        let full = u64::from(full_bytes.max(1));
+        (self.len > 0).then(|| u64::from(self.seq.wrapping_sub(1)) / full + 1)
     }
 
     /// Whether it is an echo's request or reply, of which `seq` and `len` count requests and

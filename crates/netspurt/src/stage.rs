@@ -18,8 +18,11 @@ pub trait Frame: Copy {
     fn id(&self) -> u64;
     /// The endpoint the frame is addressed to.
     fn dest(&self) -> u32;
-    /// The packet's number in its flow, from 1, where it has one.
-    fn packet_number(&self) -> Option<u64>;
+    /// Octets of payload.
+    fn payload_bytes(&self) -> u16;
+    /// The packet's number in its flow, whose full packets carry `full_bytes` octets; from 1, where
+    /// it has one.
+    fn packet_number(&self, full_bytes: u16) -> Option<u64>;
     /// A number that all frames of one flow in one direction share and few others have.
     fn flow_hash(&self) -> u64;
     /// What its IP header says of congestion.
@@ -79,8 +82,11 @@ impl Frame for crate::segment::Segment {
     fn dest(&self) -> u32 {
         self.dest
     }
-    fn packet_number(&self) -> Option<u64> {
-        Segment::packet_number(self)
+    fn payload_bytes(&self) -> u16 {
+        self.len
+    }
+    fn packet_number(&self, full_bytes: u16) -> Option<u64> {
+        Segment::packet_number(self, full_bytes)
     }
     fn flow_hash(&self) -> u64 {
         u64::from(self.dest)

@@ -20,6 +20,8 @@ pub struct Pick {
     nth: Vec<u64>,
     /// Packets by their number in the flow: each entry picks one transmission, the first first.
     packets: Vec<u64>,
+    /// By flow: octets of the largest packet so far. Only the last one is smaller.
+    full_bytes: Vec<(u64, u16)>,
     random: Option<(f64, Stream)>,
     bursts: Option<Bursts>,
 }
@@ -78,11 +80,12 @@ impl Pick {
             self.nth.pop();
             picked = true;
         }
-        if let Some(place) =
-            frame.packet_number().and_then(|n| self.packets.iter().position(|p| *p == n))
-        {
-            self.packets.swap_remove(place);
-            picked = true;
+        if !self.packets.is_empty() {
+            let number = self.number(frame);
+            if let Some(place) = number.and_then(|n| self.packets.iter().position(|p| *p == n)) {
+                self.packets.swap_remove(place);
+                picked = true;
+            }
         }
         if let Some((p, stream)) = &mut self.random {
             picked |= stream.chance(*p);
@@ -91,6 +94,25 @@ impl Pick {
             picked |= bursts.step();
         }
         picked
+    }
+}
+
+impl Pick {
+    /// The frame's number in its flow.
+    fn number(&mut self, frame: &impl Frame) -> Option<u64> {
+        let (flow, octets) = (frame.flow_hash(), frame.payload_bytes());
+        let known = self.full_bytes.iter_mut().find(|(other, _)| *other == flow);
+        let full = match known {
+            Some((_, full)) => {
+                *full = octets.max(*full);
+                *full
+            }
+            None => {
+                self.full_bytes.push((flow, octets));
+                octets
+            }
+        };
+        frame.packet_number(full)
     }
 }
 
@@ -137,5 +159,24 @@ impl Effects {
             held: span(&mut self.reorder).unwrap_or_default(),
             copied: span(&mut self.duplicate),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::Segment;
+
+    #[test]
+    fn the_last_packet_of_a_flow_may_be_short_and_has_its_number_all_the_same() {
+        let packet =
+            |dest, n: u32, len| Segment { dest, seq: 1 + (n - 1) * 1000, len, ..<_>::default() };
+        let mut lost = Pick::default().packets(vec![3, 30]);
+        let picked = |frame: &Segment, lost: &mut Pick| lost.picks(frame);
+        let sent = [packet(1, 1, 1000), packet(1, 2, 1000), packet(1, 3, 100), packet(1, 3, 100)];
+        assert_eq!(sent.map(|frame| picked(&frame, &mut lost)), [false, false, true, false]);
+        // Another flow's packets have a size of their own.
+        let other = Segment { dest: 3, seq: 1 + 29 * 50, len: 50, ..Segment::default() };
+        assert!(lost.picks(&other));
     }
 }

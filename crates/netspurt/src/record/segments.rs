@@ -199,10 +199,10 @@ impl Segments {
 
     /// Kind and packet number of a segment, without regard to what was seen before.
     pub(super) fn identify(&self, frame: &Segment) -> (u8, i64) {
-        let smss = u64::from(self.smss[frame.flow() as usize]);
+        let smss = self.smss[frame.flow() as usize];
         let kind = kind_of(frame).unwrap_or(ACK);
-        let covered = || u64::from(frame.ack).saturating_sub(1).div_ceil(smss);
-        (kind, frame.packet_number().unwrap_or_else(covered).cast_signed())
+        let covered = || u64::from(frame.ack).saturating_sub(1).div_ceil(smss.into());
+        (kind, frame.packet_number(smss).unwrap_or_else(covered).cast_signed())
     }
 
     /// The tables `segments`, `sack_blocks` and `syns`.
