@@ -13,7 +13,7 @@ FILES  := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' 
 .PHONY: run test setup clean check-python lint rust-tests python-tests
 
 run: setup
-	@echo 'netspurt papers check rfc2416 (a few seconds)'
+	@echo 'netspurt papers check rfc2416 (a quarter of a minute)'
 	@$(BIN)/netspurt papers check rfc2416
 
 setup: $(STAMP)
