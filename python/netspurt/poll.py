@@ -25,8 +25,9 @@ import numpy as np
 
 from netspurt import _core
 from netspurt.delays import read_delays
-from netspurt.lab import ProbeError, worker
 from netspurt.probe import Lengths, Plan, resolve, run
+from netspurt.quantities import seconds
+from netspurt.worker import ProbeError, worker
 
 #: Seconds from one fetch of a site to the next.
 EVERY = 60.0
@@ -146,16 +147,13 @@ def read_catalogue(path: Path) -> Catalogue:
 
 def _time(value: Any, wrong: Callable[[str], CatalogueError]) -> float:
     """Return seconds, of a number or of a text with a unit."""
-    text = str(value).replace(" ", "")
-    scales = {"ms": 1e-3, "min": 60.0, "h": 3600.0, "s": 1.0, "": 1.0}
-    unit = next(unit for unit in scales if text.endswith(unit))
     try:
-        seconds = float(text.removesuffix(unit)) * scales[unit]
+        found = seconds(str(value))
     except ValueError:
-        seconds = -1.0
-    if isinstance(value, bool) or not 0 < seconds < 1e6:
+        found = -1.0
+    if isinstance(value, bool) or not 0 < found < 1e6:
         raise wrong(f'= {value!r} is no time: write "60 s"')
-    return seconds
+    return found
 
 
 def _site(name: str, about: Any, wrong: Callable[[str, str], CatalogueError]) -> Site:

@@ -27,7 +27,7 @@ from netspurt.analysis.glitches import Glitch, find_glitches
 from netspurt.analysis.lengths import Line, fit_lengths
 from netspurt.delays import Delays
 from netspurt.estimators import estimator as make_estimator
-from netspurt.lab import ProbeError, Row, worker
+from netspurt.worker import ProbeError, Row, worker
 
 #: How long a host of RFC 889's waited before it called a volley lost, in seconds.
 TIMEOUT = 30.0

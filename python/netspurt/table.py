@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,21 @@ from netspurt import _core
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+def polars() -> ModuleType:
+    """Return the package polars.
+
+    Raises
+    ------
+    ImportError
+        When it is not installed; the message tells how.
+    """
+    try:
+        import polars
+    except ImportError as missing:
+        raise ImportError("to_polars() needs polars: pip install 'netspurt[polars]'") from missing
+    return polars
 
 
 @dataclass(frozen=True)
@@ -139,25 +155,21 @@ class Table(Mapping[str, NDArray[Any]]):
 
     def to_polars(self) -> pl.DataFrame:
         """Return the table as a polars data frame; needs `pip install 'netspurt[polars]'`."""
-        try:
-            import polars as pl
-        except ImportError as missing:
-            raise ImportError(
-                "to_polars() needs polars: pip install 'netspurt[polars]'"
-            ) from missing
+        library = polars()
         series = []
         for name in self:
             column = self._column(name)
             if column.texts is not None:
-                kind = pl.Enum(list(dict.fromkeys(column.texts)))
-                series.append(pl.Series(name, self[name].tolist(), dtype=kind))
+                kind = library.Enum(list(dict.fromkeys(column.texts)))
+                series.append(library.Series(name, self[name].tolist(), dtype=kind))
             elif column.valid is not None:
-                values = pl.Series(name, column.values)
-                exists = pl.Series(column.valid)
-                series.append(values.to_frame().select(pl.when(exists).then(values))[name])
+                values = library.Series(name, column.values)
+                exists = library.Series(column.valid)
+                series.append(values.to_frame().select(library.when(exists).then(values))[name])
             else:
-                series.append(pl.Series(name, column.values))
-        return pl.DataFrame(series)
+                series.append(library.Series(name, column.values))
+        frame: pl.DataFrame = library.DataFrame(series)
+        return frame
 
 
 #: How many rows are shown of a table that is printed.

@@ -32,20 +32,7 @@ PAPER = ROOT / "papers" / "rfc889"
 
 def printed() -> list[Account]:
     with (PAPER / "efficiency.csv").open(newline="") as file:
-        return [
-            Account(
-                name=row["name"],
-                total_s=float(row["total_s"]),
-                lost=int(row["lost"]),
-                lost_s=float(row["lost_s"]),
-                needless=int(row["needless"]),
-                needless_s=float(row["needless_s"]),
-                mean_ms=float(row["mean_ms"]),
-                cov=float(row["cov"]),
-                efficiency=float(row["efficiency"]),
-            )
-            for row in csv.DictReader(file)
-        ]
+        return [Account.of(row) for row in csv.DictReader(file)]
 
 
 def two_lines(seed: int = 1, noise: float = 0.01) -> tuple[NDArray[np.int_], NDArray[np.float64]]:

@@ -15,7 +15,7 @@ import pytest
 
 import netspurt as ns
 from netspurt import _core
-from netspurt.lab import in_lab
+from netspurt.line import over_line
 from netspurt.poll import CatalogueError, match, read_catalogue, settled
 
 FOUND = {name: (available, found) for name, available, found, _ in _core.capabilities()}
@@ -36,8 +36,8 @@ class Page(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(bytes(20000))
     def log_message(self, *a): pass
-with capturing("10.89.0.1", 0, Path(sys.argv[1])):
-    server = http.server.ThreadingHTTPServer(("10.89.0.2", 8080), Page)
+with capturing("10.0.0.1", 0, Path(sys.argv[1])):
+    server = http.server.ThreadingHTTPServer(("10.0.0.2", 8080), Page)
     print("ready", flush=True)
     import threading
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -53,7 +53,7 @@ def test_pages_are_fetched_by_the_clock_with_a_capture_each_and_echoes_beside(
 ) -> None:
     (tmp_path / "sites.toml").write_text(
         'every = "1 s"\npings = 5\n[sites.one]\nurl = "http://one.example:8080/page"\n'
-        'address = "10.89.0.2"\n[sites.two]\nurl = "http://10.89.0.2:8080/"\n'
+        'address = "10.0.0.2"\n[sites.two]\nurl = "http://10.0.0.2:8080/"\n'
     )
     second, stop = tmp_path / "far.pcapng", tmp_path / "stop"
     near = f"""
@@ -66,7 +66,7 @@ while Path({str(stop)!r}).exists(): time.sleep(0.05)
 raise SystemExit(status)
 """
     far = [sys.executable, "-c", SERVER, str(second), str(stop)]
-    assert in_lab([sys.executable, "-c", near], far, there="10 Mbit/s, 15 ms") == 0
+    assert over_line([sys.executable, "-c", near], far, there="10 Mbit/s, 15 ms") == 0
     rows = [
         json.loads(line) for line in (tmp_path / "p" / "fetches.jsonl").read_text().splitlines()
     ]
@@ -80,7 +80,7 @@ raise SystemExit(status)
     # 1.0 to 1.1 on a machine that does nothing else; half of six are spared by what it does.
     assert 0.8 < np.median([row["ratio"] for row in rows]) < 1.25
     sites = json.loads((tmp_path / "p" / "sites.json").read_text())
-    assert {site["address"] for site in sites} == {"10.89.0.2"}
+    assert {site["address"] for site in sites} == {"10.0.0.2"}
     for row in rows:
         capture = tmp_path / "p" / row["capture"]
         (found,) = [
@@ -185,10 +185,10 @@ def test_an_echo_is_slower_than_a_sink_behind_the_same_line_and_both_halves_pair
         near = f"""
 import json, signal, subprocess, time
 from pathlib import Path
-from netspurt.lab import push
+from netspurt.line import push
 from netspurt.poll import capturing
-with capturing("10.89.0.2", 0, Path({str(tmp_path / f"{what}-near.pcapng")!r})):
-    told = push("10.89.0.2", 7, 300_000)
+with capturing("10.0.0.2", 0, Path({str(tmp_path / f"{what}-near.pcapng")!r})):
+    told = push("10.0.0.2", 7, 300_000)
 Path({str(tmp_path / f"{what}.json")!r}).write_text(json.dumps(told))
 """
         far = f"""
@@ -196,14 +196,14 @@ import subprocess, time
 from pathlib import Path
 from netspurt.poll import capturing
 told = Path({str(tmp_path / f"{what}.json")!r})
-with capturing("10.89.0.1", 0, Path({str(tmp_path / f"{what}-far.pcapng")!r})):
-    words = {[*SELF, "serve", what, "--address", "10.89.0.2"]!r}
+with capturing("10.0.0.1", 0, Path({str(tmp_path / f"{what}-far.pcapng")!r})):
+    words = {[*SELF, "serve", what, "--address", "10.0.0.2"]!r}
     with subprocess.Popen(words) as server:
         while not told.exists(): time.sleep(0.02)
         server.terminate()
         server.wait()
 """
-        status = in_lab(
+        status = over_line(
             [sys.executable, "-c", near],
             [sys.executable, "-c", far],
             there="1 Mbit/s, 20 ms, 8 packets",

@@ -18,7 +18,7 @@ import pytest
 
 import netspurt as ns
 from netspurt import _core
-from netspurt.lab import ProbeError, in_lab
+from netspurt.line import over_line
 from netspurt.probe import (
     Histogram,
     Lengths,
@@ -29,6 +29,7 @@ from netspurt.probe import (
     run,
     survey,
 )
+from netspurt.worker import ProbeError
 
 from conftest import NETSPURT, ROOT, Command, need
 
@@ -70,7 +71,7 @@ def outstanding(rows: list[dict[str, Any]]) -> int:
 @namespaces
 def test_rate_and_delay_of_an_emulated_line_are_recovered_from_512_volleys(tmp_path: Path) -> None:
     out = tmp_path / "line.jsonl"
-    words = ["probe", "10.89.0.2", "-n", "512", "--seed", "889", "--out", str(out), "--json"]
+    words = ["probe", "10.0.0.2", "-n", "512", "--seed", "889", "--out", str(out), "--json"]
     with subprocess.Popen(
         [str(NETSPURT), *words[:1], *words[2:], "--line", "56 kbit/s, 20 ms"],
         stdout=subprocess.PIPE,
@@ -261,7 +262,7 @@ def test_without_a_right_to_raw_sockets_the_way_out_is_told(tmp_path: Path) -> N
 @namespaces
 def test_a_stopped_host_shows_between_the_programs_stamps_and_the_kernels(tmp_path: Path) -> None:
     out = tmp_path / "held.jsonl"
-    words = [*SELF, "probe", "10.89.0.2", "-n", "3", "--calibrate", "0", "--pace", "400ms"]
+    words = [*SELF, "probe", "10.0.0.2", "-n", "3", "--calibrate", "0", "--pace", "400ms"]
     script = f"""
 import json, os, signal, subprocess, time
 with subprocess.Popen({[*words, "--out", str(out)]!r}, stdout=subprocess.PIPE) as probe:
@@ -277,7 +278,7 @@ with subprocess.Popen({[*words, "--out", str(out)]!r}, stdout=subprocess.PIPE) a
     os.kill(int(worker), signal.SIGCONT)
     probe.stdout.read()
 """
-    assert in_lab([sys.executable, "-c", script], there="10 Mbit/s, 100 ms") == 0
+    assert over_line([sys.executable, "-c", script], there="10 Mbit/s, 100 ms") == 0
     volleys = [row for row in lines(out) if "volley" in row]
     held = volleys[1]
     assert held["by"] == "kernel"
@@ -438,14 +439,14 @@ def test_probes_of_every_kind_are_whole_in_a_capture_and_as_long_as_asked_for(
 from pathlib import Path
 from netspurt.poll import capturing
 from netspurt.probe import Lengths, Plan, run
-plan = Plan("10.89.0.2", kind={kind!r}, port=7, count=10, calibrate=0,
+plan = Plan("10.0.0.2", kind={kind!r}, port=7, count=10, calibrate=0,
             lengths=Lengths("fixed", ({length},)))
-with capturing("10.89.0.2", 0, Path({str(tmp_path / "c.pcapng")!r})):
+with capturing("10.0.0.2", 0, Path({str(tmp_path / "c.pcapng")!r})):
     watch = run(plan)
 assert watch.answered == 10, watch
 """
-    far = [*SELF, "serve", "echo", "--address", "10.89.0.2"] if kind == "udp" else []
-    assert in_lab([sys.executable, "-c", near], far, there="10 Mbit/s, 5 ms") == 0
+    far = [*SELF, "serve", "echo", "--address", "10.0.0.2"] if kind == "udp" else []
+    assert over_line([sys.executable, "-c", near], far, there="10 Mbit/s, 5 ms") == 0
     tcpdump = need("tshark") if kind == "udp" else None
     capture = tmp_path / "c.pcapng"
     if kind == "icmp":
@@ -454,7 +455,7 @@ assert watch.answered == 10, watch
         assert found.received == 11
         assert set(found.wire_bytes.tolist()) <= {40, length}
     elif kind == "tcp":
-        sent = [one for one in ns.read_delays(capture) if one.name.endswith(" to 10.89.0.2:7")]
+        sent = [one for one in ns.read_delays(capture) if one.name.endswith(" to 10.0.0.2:7")]
         assert sum(one.received for one in sent) >= 10
         assert {octets for one in sent for octets in one.wire_bytes.tolist()} == {length}
     else:

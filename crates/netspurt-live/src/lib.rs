@@ -13,7 +13,6 @@ pub mod exec;
 pub mod gate;
 pub mod hold;
 pub mod kernel;
-pub mod lab;
 pub mod labels;
 pub mod lateness;
 pub mod offload;

@@ -11,10 +11,11 @@ mod sweep;
 mod table;
 
 use netspurt::rto::EstimatorConfig;
-use netspurt::scenario::{STARTING_POINT, schema};
+use netspurt::scenario::{STARTING_POINT, TAKEN, schema};
+use netspurt::units::{BitRate, ByteCount, Duration, PacketCount, SegmentCount};
 use netspurt_live::capability::{self, Capability};
 use netspurt_live::{probe, worker};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use delays::{Delays, pair_captures, read_delays};
@@ -33,6 +34,21 @@ fn schema_json() -> String {
     schema().to_string()
 }
 
+/// A quantity as scenarios have them: what it counts (ns, bit/s, B, packets or segments), and how
+/// many of these.
+#[pyfunction]
+fn quantity(text: &str) -> PyResult<(&'static str, u64)> {
+    let rate = || text.parse::<BitRate>().map(|rate| rate.bits_per_second().map(|n| ("bit/s", n)));
+    let none = || PyValueError::new_err(format!("{text:?} is no quantity with a unit"));
+    (text.parse::<Duration>().map(|span| Some(("ns", span.as_nanos()))))
+        .or_else(|_| rate())
+        .or_else(|_| text.parse::<ByteCount>().map(|count| Some(("B", count.0))))
+        .or_else(|_| text.parse::<PacketCount>().map(|count| Some(("packets", count.0))))
+        .or_else(|_| text.parse::<SegmentCount>().map(|count| Some(("segments", count.0))))
+        .map_err(|_| none())?
+        .ok_or_else(none)
+}
+
 /// What this machine can do: (name, whether, what was found, what it is for).
 #[pyfunction]
 fn capabilities() -> Vec<(&'static str, bool, String, &'static str)> {
@@ -48,7 +64,7 @@ fn live_work(py: Python<'_>, arguments: Vec<String>) -> PyResult<()> {
 
 /// Is a probe's own process, and returns its status; see `netspurt.probe`.
 #[pyfunction]
-fn probe_work(py: Python<'_>) -> PyResult<i32> {
+fn probe_work(py: Python<'_>) -> PyResult<()> {
     py.detach(probe::work).map_err(PyRuntimeError::new_err)
 }
 
@@ -59,6 +75,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("ScriptError", module.py().get_type::<ScriptError>())?;
     module.add("EstimatorError", module.py().get_type::<EstimatorError>())?;
+    module.add("SWEEP_COLUMNS", TAKEN.to_vec())?;
     module.add("LAWS", EstimatorConfig::NAMES.to_vec())?;
     module.add_class::<Estimator>()?;
     module.add_class::<Sample>()?;
@@ -85,6 +102,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(drive, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(live_work, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity, module)?)?;
     module.add_function(wrap_pyfunction!(probe_work, module)?)?;
     module.add_function(wrap_pyfunction!(capabilities, module)?)
 }

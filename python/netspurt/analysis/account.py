@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 #: How far a printed tenth of a second may be from what it stands for, rounded or truncated.
@@ -56,6 +57,27 @@ class Account:
     mean_ms: float
     cov: float
     efficiency: float
+
+    @classmethod
+    def of(cls, row: Mapping[str, str]) -> Account:
+        """Read a row of a table of texts whose columns are called as the attributes are.
+
+        Raises
+        ------
+        KeyError, ValueError
+            When a column is missing, or is no number.
+        """
+        return cls(
+            name=row["name"],
+            total_s=float(row["total_s"]),
+            lost=int(row["lost"]),
+            lost_s=float(row["lost_s"]),
+            needless=int(row["needless"]),
+            needless_s=float(row["needless_s"]),
+            mean_ms=float(row["mean_ms"]),
+            cov=float(row["cov"]),
+            efficiency=float(row["efficiency"]),
+        )
 
     @property
     def good_s(self) -> float:

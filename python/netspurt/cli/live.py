@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.options import count, seconds, setting
+from netspurt.cli.options import count, loaded, seconds, setting
 from netspurt.cli.output import number, paint, print_json, progress
 from netspurt.cli.running import RUNS, describe, next_free, summary
 
@@ -81,14 +81,8 @@ def run(
 ) -> None:
     """Run a scenario in real time; status 1 where the machine was too late for it to count."""
     from netspurt.live import run_live
-    from netspurt.scenario import load
 
-    values = dict(setting(text) for text in set_ or [])
-    if seed is not None:
-        values["seed"] = str(seed)
-    chosen = load(scenario)
-    if values:
-        chosen = chosen.set_text(values)
+    chosen = loaded(scenario, set_, seed)
     if shadow:
         chosen = chosen.replace({"record.shadows": shadow})
     folder = out or next_free(RUNS, f"{scenario.stem}-live")

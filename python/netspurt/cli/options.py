@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from netspurt import quantities
+
+if TYPE_CHECKING:
+    from netspurt.scenario import Scenario
 
 
 def _reader(what: str, read: Callable[[str], Any]) -> Callable[[Any], Any]:
@@ -53,37 +59,32 @@ def setting(text: str) -> tuple[str, str]:
     return path.strip(), value.strip()
 
 
-def _interval(text: str) -> float:
-    """Read seconds above zero, with or without a unit."""
-    number = text.strip()
-    scales = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
-    unit = next((unit for unit in scales if number.endswith(unit)), "")
-    value = float(number.removesuffix(unit)) * scales.get(unit, 1.0)
-    if not 0 < value <= 1e6:
+def loaded(scenario: Path, values: Sequence[str] | None, seed: int | None = None) -> Scenario:
+    """Return a scenario file's scenario, with what `--set` and `--seed` say over it."""
+    from netspurt.scenario import load
+
+    over = dict(setting(text) for text in values or [])
+    if seed is not None:
+        over["seed"] = str(seed)
+    chosen = load(scenario)
+    return chosen.set_text(over) if over else chosen
+
+
+def _span(text: str) -> float:
+    value = quantities.seconds(text)
+    if value > 1e6:
         raise ValueError
     return value
 
 
-def _long(text: str) -> float:
-    """Read a time with a unit up to hours; seconds without one."""
-    number = text.strip()
-    for unit, scale in (("min", 60.0), ("h", 3600.0)):
-        if number.endswith(unit):
-            value = float(number.removesuffix(unit)) * scale
-            if not 0 < value <= 1e6:
-                raise ValueError
-            return value
-    return _interval(number)
-
-
 #: Reads a time: 2h, 30min, 10s, 200ms, 0.5.
-span_of = _reader("a time above zero, as 200ms, 10s or 2h is", _long)
+span_of = _reader("a time above zero, as 200ms, 10s or 2h is", _span)
 
 Interval = Annotated[
     float | None,
     typer.Option(
         "--interval",
-        parser=_reader("a time above zero, as 24ms or 0.5 is", _interval),
+        parser=_reader("a time above zero, as 24ms or 0.5 is", _span),
         metavar="TIME",
         help="From one probe to the next, where no times of sending are recorded: 24ms, 0.5.",
     ),
@@ -93,7 +94,7 @@ LostAfter = Annotated[
     float | None,
     typer.Option(
         "--lost-after",
-        parser=_reader("a time above zero, as 30s or 0.5 is", _interval),
+        parser=_reader("a time above zero, as 30s or 0.5 is", _span),
         metavar="TIME",
         help="Count replies later than this as lost, as RFC 889 did after 30s.",
     ),

@@ -20,8 +20,8 @@ from netspurt.cli.options import one_of, span_of
 from netspurt.cli.output import columns, number, paint, print_json, rate, width, wrapped
 
 if TYPE_CHECKING:
-    from netspurt.lab import Row
     from netspurt.probe import Histogram, Hop, Plan, Watch
+    from netspurt.worker import Row
 
 
 def probe(
@@ -101,7 +101,7 @@ def _rotation(text: str | None) -> tuple[int | None, float | None]:
 
 def _over_a_line(host: str | None, line: list[str], kind: str) -> int:
     """Run this command again where its host is at the end of an emulated line; its status."""
-    from netspurt.lab import FAR, in_lab
+    from netspurt.line import FAR, over_line
 
     if host is not None or len(line) > 2:
         raise ValueError("--line makes its own host: leave HOST out, and give it once or twice")
@@ -113,7 +113,7 @@ def _over_a_line(host: str | None, line: list[str], kind: str) -> int:
     command = [sys.executable, "-P", "-c", "from netspurt.cli import start; start()"]
     port = words[words.index("--port") + 1] if "--port" in words else "7"
     far = [*command, "serve", "echo", "--port", port, "--address", FAR] if kind == "udp" else []
-    return in_lab([*command, "probe", FAR, *words], far, there=line[0], back=line[-1])
+    return over_line([*command, "probe", FAR, *words], far, there=line[0], back=line[-1])
 
 
 def _volleys(plan: Plan, estimators: list[str], *, quiet: bool, as_json: bool) -> None:
@@ -438,8 +438,8 @@ def serve(
     address: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
 ) -> None:
     """Echo what comes by UDP and TCP, or swallow it, until interrupted."""
-    from netspurt.lab import worker
     from netspurt.probe import resolve
+    from netspurt.worker import worker
 
     order = {
         "parent": os.getpid(), "task": "serve", "service": what, "port": port,
@@ -461,7 +461,7 @@ def push(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Send octets by TCP to a host that echoes or swallows them, and tell how fast they went."""
-    from netspurt.lab import push as send
+    from netspurt.line import push as send
     from netspurt.probe import resolve
 
     told = send(resolve(host), port, octets)

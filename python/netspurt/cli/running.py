@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt import _core
-from netspurt.cli.options import count, setting
+from netspurt.cli.options import count, loaded
 from netspurt.cli.output import columns, number, paint, print_json, progress, rate
 
 if TYPE_CHECKING:
@@ -48,15 +48,8 @@ def run(
 ) -> None:
     """Run a scenario and keep what came of it."""
     from netspurt.run import check_free, leftovers
-    from netspurt.scenario import load
 
-    values = dict(setting(text) for text in set_ or [])
-    if seed is not None:
-        values["seed"] = str(seed)
-    chosen = load(scenario)
-    if values:
-        chosen = chosen.set_text(values)
-    chosen = _one(chosen, case)
+    chosen = _one(loaded(scenario, set_, seed), case)
     folder = check_free(out or next_free(RUNS, scenario.stem))
     with progress(f"running {scenario.name}") as update:
         result = chosen.run(update)

@@ -18,8 +18,8 @@ from netspurt.papers.traces import (
     configuration,
     first_resend,
     packet_time,
-    quantity,
 )
+from netspurt.quantities import quantity
 from netspurt.run import Run
 
 #: Instants closer than this are one.
@@ -126,7 +126,7 @@ def start_windows(bench: Bench, *, run: str) -> Measured:
     """Return the window at the start, and the one after the first timeout, in segments."""
     result = bench.run(run)
     tcp = next(iter(configuration(result)["flows"].values()))["tcp"]
-    smss = quantity(tcp["packet_size"]) - 40
+    smss = quantity(tcp["packet_size"])[1] - 40
     cwnd = result.cwnd
     fired = result.rto.where(fired=True).seconds()
     if len(fired) == 0:
@@ -145,8 +145,8 @@ def link_values(bench: Bench, *, run: str, links: str) -> Measured:
     settings = configuration(bench.run(run))["links"]
     values = []
     for name in links.split(","):
-        delay = round(1e3 * quantity(settings[name]["delay"]), 9)
-        values += [quantity(settings[name]["rate"]), delay]
+        delay = round(1e3 * quantity(settings[name]["delay"])[1], 9)
+        values += [quantity(settings[name]["rate"])[1], delay]
     return Measured(values)
 
 
@@ -155,7 +155,7 @@ def queue_limits(bench: Bench, *, run: str, links: str) -> Measured:
     """Return the queue limit of each link in packets, if no queue was ever longer."""
     result = bench.run(run)
     settings = configuration(result)["links"]
-    limits = [quantity(settings[name]["queue"]) for name in links.split(",")]
+    limits = [quantity(settings[name]["queue"])[1] for name in links.split(",")]
     rows = [("link", "limit", "longest queue")]
     kept = True
     for name, limit in zip(links.split(","), limits, strict=True):
@@ -185,7 +185,7 @@ def spied_link_rate(bench: Bench, *, run: str, flow: str) -> Measured:
     source = settings["flows"][flow]["from"]
     own = [link for link in settings["links"].values() if source in link["between"]]
     spied = source in settings["record"]["spy"]
-    return Measured(quantity(own[0]["rate"]) if spied and len(own) == 1 else None)
+    return Measured(quantity(own[0]["rate"])[1] if spied and len(own) == 1 else None)
 
 
 # Two runs against each other.
@@ -236,7 +236,7 @@ def shift(bench: Bench, *, late: str, early: str, part: str) -> Measured:
 def sending_time(bench: Bench, *, run: str, link: str, packets: str) -> Measured:
     """Return how long so many packets are on a link, in seconds."""
     rows = [("packet", "time")]
-    rate = quantity(configuration(bench.run(run))["links"][link]["rate"])
+    rate = quantity(configuration(bench.run(run))["links"][link]["rate"])[1]
     times = {size: int(packets) * 8 * size / rate for size in (1000, 1024, 1064)}
     rows += [(f"{size} B", f"{time:.3f} s") for size, time in times.items()]
     return Measured(int(packets) * packet_time(bench.run(run), link), rows)
@@ -427,7 +427,7 @@ def fitting_size(bench: Bench, *, grid: str) -> Measured:
     medians = {size: float(np.median(errors)) for size, errors in sizes.items()}
     rows.append(("median error", *(f"{1e3 * error:.1f} ms" for error in medians.values())))
     best = min(medians, key=lambda size: medians[size])
-    return Measured(quantity(best), rows)
+    return Measured(quantity(best)[1], rows)
 
 
 def _number(value: Value) -> float:

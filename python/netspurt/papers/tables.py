@@ -125,22 +125,8 @@ USUAL = "DCN1"
 
 def account_rows(paper: Paper, table: str) -> dict[str, AccountRow]:
     """Return the rows of a table of accounts, by key."""
-    rows = [AccountRow(_account(row), row["from"]) for row in paper.rows(table)]
+    rows = [AccountRow(Account.of(row), row["from"]) for row in paper.rows(table)]
     return {row.key: row for row in rows}
-
-
-def _account(row: dict[str, str]) -> Account:
-    return Account(
-        name=row["name"],
-        total_s=float(row["total_s"]),
-        lost=int(row["lost"]),
-        lost_s=float(row["lost_s"]),
-        needless=int(row["needless"]),
-        needless_s=float(row["needless_s"]),
-        mean_ms=float(row["mean_ms"]),
-        cov=float(row["cov"]),
-        efficiency=float(row["efficiency"]),
-    )
 
 
 def aliases(paper: Paper, table: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netspurt.quantities import quantity
 from netspurt.run import Run
 from netspurt.table import Table
 
@@ -49,29 +50,5 @@ def busy_time(run: Run, link: str, until: float) -> float:
 def packet_time(run: Run, link: str) -> float:
     """Return how long a full packet is on a link, in seconds."""
     settings = configuration(run)
-    size = quantity(next(iter(settings["flows"].values()))["tcp"]["packet_size"])
-    return 8 * size / quantity(settings["links"][link]["rate"])
-
-
-_SCALES = {
-    "bit/s": 1.0,
-    "kbit/s": 1e3,
-    "Mbit/s": 1e6,
-    "Gbit/s": 1e9,
-    "ns": 1e-9,
-    "us": 1e-6,
-    "ms": 1e-3,
-    "s": 1.0,
-    "B": 1.0,
-    "kB": 1e3,
-    "packets": 1.0,
-    "packet": 1.0,
-    "segments": 1.0,
-    "segment": 1.0,
-}
-
-
-def quantity(text: str) -> float:
-    """Return a quantity of a resolved scenario in seconds, bits per second, bytes or packets."""
-    number, unit = text.split(" ")
-    return float(number) * _SCALES[unit]
+    size = quantity(next(iter(settings["flows"].values()))["tcp"]["packet_size"])[1]
+    return 8 * size / quantity(settings["links"][link]["rate"])[1]

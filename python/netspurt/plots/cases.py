@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from netspurt.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, legend, new_figure
+from netspurt.quantities import quantity
 
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
@@ -27,14 +28,6 @@ _ROOM = 80
 
 KINDS = ("bar", "line", "heat-map")
 
-#: What units of quantities stand for.
-_SCALES = {
-    **{"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0},
-    **{"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12},
-    **{"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30},
-    **{"packet": 1.0, "packets": 1.0, "segment": 1.0, "segments": 1.0, "": 1.0},
-}
-
 
 def positions(labels: Sequence[str]) -> list[float] | None:
     """Return labels as numbers where they are numbers or quantities of one kind.
@@ -46,13 +39,21 @@ def positions(labels: Sequence[str]) -> list[float] | None:
     >>> positions(["old", "new"]) is None
     True
     """
-    found = [re.fullmatch(r"([\d.eE+-]+) ?([A-Za-z/]*)", label) for label in labels]
-    if not all(match and match[2] in _SCALES for match in found):
-        return None
     try:
-        return [float(match[1]) * _SCALES[match[2]] for match in found if match]
+        found = [_number(label) for label in labels]
     except ValueError:
         return None
+    return [value for _, value in found] if len({unit for unit, _ in found}) <= 1 else None
+
+
+def _number(label: str) -> tuple[str, float]:
+    try:
+        value = float(label)
+    except ValueError:
+        return quantity(label)
+    if not math.isfinite(value):
+        raise ValueError(f"{label!r} has no place on an axis")
+    return "", value
 
 
 def draw_cases(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.table import Table
+from netspurt.table import Table, polars
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,18 +63,13 @@ class Cases(Mapping[str, NDArray[Any]]):
 
     def to_polars(self) -> pl.DataFrame:
         """Return the cases as a polars data frame; needs `pip install 'netspurt[polars]'`."""
-        try:
-            import polars as pl
-        except ImportError as missing:
-            raise ImportError(
-                "to_polars() needs polars: pip install 'netspurt[polars]'"
-            ) from missing
-        return pl.DataFrame(
+        frame: pl.DataFrame = polars().DataFrame(
             {
                 name: column.tolist() if isinstance(column, np.ma.MaskedArray) else column
                 for name, column in self.items()
             }
         )
+        return frame
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:

@@ -12,42 +12,7 @@ from netspurt.scenario import Scenario
 Label = int | float | str
 
 #: The columns that every sweep has for itself.
-TAKEN = frozenset(
-    [
-        "case",
-        "scenario",
-        "seed",
-        "repeat",
-        "status",
-        "why",
-        "events",
-        "flows",
-        "finished",
-        "sent",
-        "resends",
-        "needless",
-        "undone",
-        "timeouts",
-        "fast_retransmits",
-        "received",
-        "duplicates",
-        "acked_bytes",
-        "delivered_bytes",
-        "waited_ns",
-        "completion_ns_mean",
-        "completion_ns_max",
-        "goodput_bps",
-        "fairness",
-        "carried",
-        "carried_bytes",
-        "dropped",
-        "lost",
-        "marked",
-        "queue_packets_max",
-        "volleys_lost",
-        "volley_rtt_ns_mean",
-    ]
-)
+TAKEN = frozenset(_core.SWEEP_COLUMNS)
 
 
 class Sweep:

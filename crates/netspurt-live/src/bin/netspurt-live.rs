@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1).peekable();
-    let status = match words.peek().map(String::as_str) {
+    let done = match words.peek().map(String::as_str) {
         Some("probe") => netspurt_live::probe::work(),
-        _ => netspurt_live::worker::work(words).map(|()| 0),
+        _ => netspurt_live::worker::work(words),
     };
-    match status {
-        Ok(status) => ExitCode::from(u8::try_from(status).unwrap_or(255)),
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             // Nobody may be left to read it.
             let _ = writeln!(std::io::stderr(), "{why}");

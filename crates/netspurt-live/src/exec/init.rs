@@ -12,7 +12,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
 use rustix::process::{Pid, Signal, WaitOptions, wait, waitpid};
 
 use super::Order;
@@ -59,6 +59,14 @@ fn names(order: &Order<'_>) -> io::Result<()> {
     Ok(())
 }
 
+/// Shows programs the processes they can reach instead of the machine's. Where parts of the
+/// machine's are hidden, as in many containers, that is not to be had, and nothing is lost but
+/// `ps`.
+fn own_processes() {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    let _ = mount("proc", "/proc", "proc", flags, None);
+}
+
 fn say(what: &str) {
     // Nobody may be left to read it.
     let _ = writeln!(io::stderr(), "netspurt: {what}");
@@ -66,6 +74,7 @@ fn say(what: &str) {
 
 fn be_init(order: &Order<'_>, lifeline: &OwnedFd, told: &OwnedFd) -> ! {
     let bound = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    own_processes();
     // Here those keys do nothing to the first process, and something to what it starts.
     sys::leave_keys_to_others(false);
     if bound.is_err() || !waits(lifeline, None) || rustix::io::read(lifeline, &mut [0]) != Ok(1) {

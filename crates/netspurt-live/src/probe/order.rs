@@ -24,12 +24,11 @@ use super::{ProbeError, tried};
 use crate::kernel::timespec;
 use crate::sandbox::end_with;
 
-/// Does what the standard input says; the status to end with. Lines of the data file go to the
-/// standard output, too.
+/// Does what the standard input says. Lines of the data file go to the standard output, too.
 ///
 /// # Errors
 /// What went wrong, in a line for people.
-pub fn work() -> Result<i32, String> {
+pub fn work() -> Result<(), String> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string())?;
     let order: Value = serde_json::from_str(&line).map_err(|error| format!("no order: {error}"))?;
@@ -95,14 +94,13 @@ impl Order {
     }
 }
 
-fn obey(order: &Order) -> Result<i32, ProbeError> {
+fn obey(order: &Order) -> Result<(), ProbeError> {
     end_with(order.small("parent")?).map_err(|error| ProbeError::Order(error.to_string()))?;
     match order.text("task")? {
-        "volleys" => volleys(order).map(|()| 0),
-        "hops" => hops(order).map(|()| 0),
-        "serve" => serve_there(order).map(|()| 0),
-        "capture" => capture_there(order).map(|()| 0),
-        "lab" => crate::lab::work(&order.0).map_err(|error| ProbeError::Order(error.to_string())),
+        "volleys" => volleys(order),
+        "hops" => hops(order),
+        "serve" => serve_there(order),
+        "capture" => capture_there(order),
         _ => Err(Order::wrong("task")),
     }
 }

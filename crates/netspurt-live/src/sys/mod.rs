@@ -13,8 +13,6 @@ mod tun;
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 
 pub use batch::{BATCH, Batch, Received};
 pub use outbox::{Outbox, Parcel};
@@ -179,14 +177,6 @@ pub fn set_device_value(
     request.ifr_ifru.ifru_data = (&raw mut body).cast();
     // SAFETY: `request` and the `body` it points to outlive the call.
     checked(unsafe { libc::ioctl(fd.as_raw_fd(), SIOCETHTOOL, &raw mut request) })
-}
-
-/// Lets the program that `command` starts end with the thread that starts it.
-pub fn end_with_starter(command: &mut Command) {
-    // SAFETY: between fork and exec this makes one system call, which needs no memory.
-    unsafe {
-        command.pre_exec(|| checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL)));
-    }
 }
 
 /// Lets the calling thread run before all others that are not real-time ones (`SCHED_FIFO`).

@@ -1,0 +1,150 @@
+"""Two hosts with an emulated line between them, and what the line carries."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import fcntl
+import json
+import shlex
+import socket
+import tempfile
+import termios
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from netspurt.live import run_programs
+from netspurt.scenario import Scenario
+
+#: The addresses of a line's two ends.
+NEAR, FAR = "10.0.0.1", "10.0.0.2"
+
+#: The run ends when its command does. The line's rate, delay and queue are set over this.
+_SCENARIO = """
+title = "an emulated line"
+stop = "10000 h"
+[links.line]
+between = ["near", "far"]
+[record]
+tables = []
+capture = false
+"""
+
+
+def over_line(
+    near: Sequence[str],
+    far: Sequence[str] = (),
+    *,
+    there: str,
+    back: str | None = None,
+) -> int:
+    """Run a command on a host whose only neighbour is behind an emulated line.
+
+    Parameters
+    ----------
+    near
+        The command; its host is `NEAR`.
+    far
+        A command on the other host, `FAR`; `near` starts once it listens on a port.
+    there, back
+        The line's directions, ``"56 kbit/s, 20 ms, 50 packets"``; one serves for both, and the
+        queue may be left out.
+
+    Returns
+    -------
+    int
+        The command's status.
+
+    Raises
+    ------
+    ValueError
+        When a line is none; a `ScenarioError` where one of its values is none.
+    LiveError
+        When the machine gives no namespaces.
+    """
+    ways = [_direction(there), _direction(back or there)]
+    values = {
+        f"links.line.{key}": json.dumps([way[place] for way in ways])
+        for place, key in enumerate(("rate", "delay", "queue"))
+    }
+    scenario = Scenario.for_programs(_SCENARIO, "--line", values=values, side="near", peer="far")
+    with tempfile.TemporaryDirectory() as folder:
+        run = run_programs(
+            scenario, Path(folder) / "run", near, server=shlex.join(far) if far else None
+        )
+        return int((run.live or {})["programs"]["status"])
+
+
+def _direction(text: str) -> list[str]:
+    parts = [part.strip() for part in text.split(",")]
+    if not 2 <= len(parts) <= 3 or not all(parts):
+        raise ValueError(f"{text!r} is no line: write a rate and a delay, as in '56 kbit/s, 20 ms'")
+    return [*parts, "1000 packets"][:3]
+
+
+def push(address: str, port: int, octets: int, *, timeout: float = 300.0) -> dict[str, Any]:
+    """Send octets by TCP to a host that echoes or swallows them, and take what comes back.
+
+    Parameters
+    ----------
+    address, port
+        Where the host is.
+    octets
+        How many to send.
+    timeout
+        When it is given up, in seconds.
+
+    Returns
+    -------
+    dict
+        `sent` and `returned` octets; `acked_s`, when all was acknowledged; `rate_bps` of that;
+        `total_s`, when the host had closed, and with an echo all was back.
+
+    Raises
+    ------
+    OSError
+        When the connection fails.
+    """
+    begun = time.monotonic()
+    returned = 0
+    with socket.create_connection((address, port), timeout) as connection:
+
+        def send() -> None:
+            with contextlib.suppress(OSError):
+                left = octets
+                while left > 0:
+                    left -= connection.send(bytes(min(left, 1 << 16)))
+                connection.shutdown(socket.SHUT_WR)
+
+        sender = threading.Thread(target=send, daemon=True)
+        sender.start()
+        acked: list[float] = []
+
+        def watch() -> None:
+            sender.join()
+            waiting = array.array("i", [1])
+            while waiting[0] and time.monotonic() - begun < timeout:
+                time.sleep(0.001)
+                try:
+                    fcntl.ioctl(connection, termios.TIOCOUTQ, waiting)
+                except (OSError, ValueError):
+                    break
+            acked.append(time.monotonic() - begun)
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        while got := len(connection.recv(1 << 16)):
+            returned += got
+        watcher.join(timeout)
+    total = time.monotonic() - begun
+    took = acked[0] if acked else total
+    return {
+        "sent": octets,
+        "returned": returned,
+        "acked_s": took,
+        "rate_bps": 8 * octets / took,
+        "total_s": total,
+    }

@@ -1,0 +1,58 @@
+"""Quantities as people write them, read by the core as scenarios' are."""
+
+from __future__ import annotations
+
+import math
+
+from netspurt import _core
+
+
+def quantity(text: str) -> tuple[str, float]:
+    """Return what a text counts, and how much of it.
+
+    Parameters
+    ----------
+    text
+        A number and its unit, ``"25 ms"``, ``"9600 bit/s"``, ``"1500 B"``, ``"3 packets"``.
+
+    Returns
+    -------
+    unit
+        ``"s"``, ``"bit/s"``, ``"B"``, ``"packets"`` or ``"segments"``.
+    value
+        How many.
+
+    Raises
+    ------
+    ValueError
+        When it is none of these.
+
+    Examples
+    --------
+    >>> quantity("25 ms"), quantity("9.6kbit/s")
+    (('s', 0.025), ('bit/s', 9600.0))
+    """
+    unit, count = _core.quantity(text)
+    return ("s", count / 1e9) if unit == "ns" else (unit, float(count))
+
+
+def seconds(text: str) -> float:
+    """Return a time in seconds; a number alone is one in seconds.
+
+    Raises
+    ------
+    ValueError
+        When it is no time above zero.
+
+    Examples
+    --------
+    >>> seconds("200ms"), seconds("2 h"), seconds("0.5")
+    (0.2, 7200.0, 0.5)
+    """
+    try:
+        value, unit = float(text), "s"
+    except ValueError:
+        unit, value = quantity(text.strip().replace("µ", "u"))
+    if unit != "s" or not (0 < value < math.inf):
+        raise ValueError(f"{text!r} is no time above zero")
+    return value
