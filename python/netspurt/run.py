@@ -132,6 +132,10 @@ class Run:
         """
         if name not in self.tables:
             kept = ", ".join(self.tables)
+            if name == "requests":
+                raise RunError(
+                    'this run has no requests: add `app = { reply = "20 kB" }` to a flow'
+                )
             if name == "volleys":
                 raise RunError("this run has no volleys: add `[volleys.NAME]` to its scenario")
             if name not in RECORDED:
@@ -152,6 +156,11 @@ class Run:
     def volleys(self) -> Table:
         """A row for each request to an echo host: when it left, and when the answer came."""
         return self.table("volleys")
+
+    @property
+    def requests(self) -> Table:
+        """A row for each request: when it was asked, and when its reply was there."""
+        return self.table("requests")
 
     @property
     def links(self) -> Table:

@@ -110,6 +110,52 @@ def test_the_kernel_is_no_simulation(netspurt: Command, tmp_path: Path) -> None:
         run_live(ns.new_scenario(), tmp_path / "r")
 
 
+ASKING = """
+title = "requests"
+stop  = "4 s"
+[links]
+wire = { between = ["a", "b"], rate = "5 Mbit/s", delay = "20 ms", queue = "100 packets" }
+[flows.web]
+from    = "a"
+to      = "b"
+profile = "linux-6"
+send    = "300 B"
+pause   = "100 ms"
+app     = { requests = 6, reply = "40 kB", think = "50 ms", serve = "5 ms" }
+tcp     = { nagle = false }
+"""
+
+
+@namespaces
+@pytest.mark.parametrize("end", ["kernel", ["kernel", "model"], ["model", "kernel"]])
+@pytest.mark.parametrize("family", ["ipv4", "ipv6"])
+def test_requests_take_the_kernel_as_long_as_the_model(
+    netspurt: Command, tmp_path: Path, end: str | list[str], family: str
+) -> None:
+    (tmp_path / "web.toml").write_text(ASKING)
+    setting = ["--set", f"flows.web.family={family}"]
+    assert netspurt("run", "web.toml", *setting, "--out", "model").returncode == 0
+    setting += ["--set", f"flows.web.endpoint={json.dumps(end)}"]
+    ran = netspurt("live", "run", "web.toml", *setting, "--out", "real", "--budget", 10)
+    assert ran.returncode == 0, ran.stderr
+    assert "requests  asked  complete      median" in ran.stdout
+    model, real = ns.open_run(tmp_path / "model"), ns.open_run(tmp_path / "real")
+    assert real.live is not None
+    assert real.live["packets"]["damaged"] == 0
+    spans = [run.requests.seconds("complete_ns") for run in (model, real)]
+    assert spans[1] == pytest.approx(spans[0], abs=15e-3)
+    assert real.flows["flow"].tolist() == ["web", "web.back"]
+    for name in ("delivered_bytes", "acked_bytes"):
+        assert real.flows[name].tolist() == [1800, 240_000]
+    assert set(real.cwnd["flow"].tolist()) == {"web", "web.back"}
+    told = netspurt("compare", "model", "real", "--flow", "web.back", "--plot", "both.png")
+    assert told.returncode == 0, told.stderr
+    assert "flow web at b" in told.stdout
+    assert "flow web at a" in netspurt("compare", "model", "real").stdout
+    drawn = netspurt("plot", "real", "--flow", "web.back", "--node", "b")
+    assert drawn.returncode == 0, drawn.stderr
+
+
 @namespaces
 def test_an_interrupted_live_run_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "short.toml").write_text(SHORT)

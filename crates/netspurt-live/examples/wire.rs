@@ -11,7 +11,6 @@
 use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration as Span, Instant};
@@ -22,7 +21,7 @@ use netspurt::segment::{Flags, Segment};
 use netspurt::wire::{Packet, encode};
 use netspurt_live::content;
 use netspurt_live::drive::Driver;
-use netspurt_live::kernel::{Apps, open, sysctls};
+use netspurt_live::kernel::{Apps, Socket, open, sysctls};
 use netspurt_live::path::Path;
 use netspurt_live::run::watcher;
 use netspurt_live::sandbox::{Host, HostPlan, Port, RouteHints, Sandbox, Wire, Wiring};
@@ -254,10 +253,11 @@ fn transfer(case: &Case, hosts: Vec<Host>, ends: &[KernelEnd]) -> Outcome<String
         let socket = host.within(|| open(&tcp, addresses[side], side == 1))??;
         match side {
             0 => {
-                let task = ends[0].task.ok_or("nothing to send")?;
-                apps.add_source(0, Arc::new(socket), addresses[1], task);
+                let shared = Socket::default();
+                let _ = shared.set(socket);
+                apps.add_source(0, shared, addresses[1], ends[0].task);
             }
-            _ => apps.add_sink(1, socket),
+            _ => apps.add_sink(1, socket, Socket::default(), ends[1].task),
         }
     }
     let ports = hosts.into_iter().map(|host| host.port).collect();

@@ -94,7 +94,7 @@ pub enum LiveHost {
     /// A real host behind a gate.
     Gate(Gate),
     /// A program of the simulator's.
-    Model(Reassembling<Segment, Program>),
+    Model(Box<Reassembling<Segment, Program>>),
 }
 
 impl Host<Segment> for LiveHost {

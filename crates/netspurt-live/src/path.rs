@@ -51,7 +51,7 @@ impl Path {
                 }
                 NetworkEnd::Programs(end) => LiveHost::Gate(Gate::with_shim(end.shim.as_ref())),
                 NetworkEnd::Model(program) => {
-                    LiveHost::Model(Reassembling::new(program, network.reassembly))
+                    LiveHost::Model(Box::new(Reassembling::new(program, network.reassembly)))
                 }
             };
             endpoints.push((host, node));

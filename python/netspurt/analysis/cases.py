@@ -40,8 +40,17 @@ LESS = (
     "queue_packets_max",
     "volleys_lost",
     "volley_rtt_ns_mean",
+    "request_ns_mean",
+    "request_ns_max",
 )
-MORE = ("goodput_bps", "fairness", "acked_bytes", "delivered_bytes", "finished")
+MORE = (
+    "goodput_bps",
+    "fairness",
+    "acked_bytes",
+    "delivered_bytes",
+    "finished",
+    "requests_complete",
+)
 
 
 @dataclass(frozen=True)

@@ -54,13 +54,16 @@ def compare(
     runs = [open_run(first), open_run(second)]
     flow = flow or _common_flow(runs)
     node = node or _source(runs[0], flow)
+    # Segments of both ways bear the flow's name.
+    asked = flow
+    flow = flow if flow in runs[0].segments["flow"] else flow.removesuffix(".back")
     seen = [events(run.segments, flow, node) for run in runs]
     ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, seen, strict=True)]
     span = min(ends) if span is None else span
     seen = [[event for event in own if event.t_s <= span] for own in seen]
     told = align(seen[0], seen[1])
     if plot is not None:
-        _draw(plot, told, (runs, seen), (flow, node))
+        _draw(plot, told, (runs, seen), (asked, node))
     if as_json:
         more = {"why": why(told, seen[0], seen[1]), "span_s": span, "events": _events(seen)}
         more["mechanisms"] = [mechanisms(own) for own in seen]
@@ -73,7 +76,8 @@ def compare(
         typer.echo(line)
     for run, own, name in zip(runs, seen, names, strict=True):
         gap = opening(run.segments, flow, node)
-        if gap is not None and gap < _first_round_trip(own):
+        opens = node == _source(run, flow)
+        if opens and gap is not None and gap < _first_round_trip(own):
             typer.echo(
                 f"in {name} the handshake's own ACK left {1e3 * gap:.1f} ms before the first data "
                 "segment, and may take a place in a queue that the data needs"
@@ -145,7 +149,10 @@ def _moment(row: dict[str, Any]) -> float:
 
 def _common_flow(runs: list[Run]) -> str:
     own, other = ([str(flow) for flow in run.flows["flow"]] for run in runs)
-    both = [flow for flow in own if flow in other]
+    # A flow's way back is part of it.
+    both = [
+        flow for flow in own if flow in other and flow.removesuffix(".back") not in {*own} - {flow}
+    ]
     if len(both) != 1:
         count = ", ".join(both) if both else "none"
         raise ValueError(f"flows that both runs have: {count}; name one with --flow")

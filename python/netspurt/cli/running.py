@@ -115,7 +115,7 @@ def summary(result: Run, folder: Path) -> dict[str, Any]:
         "packet_hops": int(result.links["carried"].sum()),
         "flows": _rows(result, "flows"),
         "links": _rows(result, "links"),
-        **({"volleys": _rows(result, "volleys")} if "volleys" in result.tables else {}),
+        **{name: _rows(result, name) for name in ("volleys", "requests") if name in result.tables},
     }
 
 
@@ -133,7 +133,7 @@ def describe(result: Run, scenario: Scenario, folder: Path) -> None:
     """Print what came of a run."""
     typer.echo(paint(result.title or scenario.name, "bold"))
     typer.echo("")
-    parts = [_flow_lines(result), _volley_lines(result), _link_lines(result)]
+    parts = [f(result) for f in (_flow_lines, _request_lines, _volley_lines, _link_lines)]
     typer.echo("\n\n".join("\n".join(lines) for part in parts if (lines := list(part))))
     hops = int(result.links["carried"].sum())
     how = "simulated" if result.live is None else "live"
@@ -172,6 +172,26 @@ def _volley_lines(result: Run) -> Iterator[str]:
         rows.append((name, *map(number, cells), mean))
     head = ("volleys", "sent", "lost", "late", "duplicates", "mean rtt")
     yield from columns([head, *rows], right=(1, 2, 3, 4, 5))
+
+
+def _request_lines(result: Run) -> Iterator[str]:
+    """Yield a line for each flow of requests: how many, how many had a reply, and how soon."""
+    if "requests" not in result.tables:
+        return
+    import numpy as np
+
+    table = result.table("requests")
+    rows = []
+    for name in list(dict.fromkeys(str(flow) for flow in table["flow"]))[:_LISTED]:
+        spans = table.where(flow=name).seconds("complete_ns")
+        whole = np.sort(spans[~np.isnan(spans)])
+        found = [np.quantile(whole, share) for share in (0.5, 0.95, 1.0)] if len(whole) else []
+        cells = [f"{1e3 * span:.3f} ms" for span in found] or ["-"] * 3
+        rows.append((name, number(len(spans)), number(len(whole)), *cells))
+    head = ("requests", "asked", "complete", "median", "95 %", "longest")
+    yield from columns([head, *rows], right=(1, 2, 3, 4, 5))
+    if (flows := len(np.unique(table["flow"]))) > _LISTED:
+        yield f"... {flows} flows with requests, {number(len(table))} asked"
 
 
 def _flow_cells(result: Run, n: int) -> tuple[str, ...]:

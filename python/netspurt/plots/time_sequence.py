@@ -28,6 +28,9 @@ from netspurt.table import Table
 if TYPE_CHECKING:
     from netspurt.plots import Tables
 
+#: What tables put behind the name of a flow for what its sink sends.
+_BACK = ".back"
+
 #: With fewer segments than this a bar is long enough to be seen by itself.
 _FEW = 400
 
@@ -41,21 +44,24 @@ def draw_time_sequence(axes: Axes, run: Tables, view: View) -> None:
     a segment that was dropped or lost. Resends come last, above all else.
     """
     segments = _of_flows(run)
-    flow = pick(segments, "flow", view.flow, "flow")
-    own = segments.where(flow=flow)
-    node = _node(segments, own, view, flow)
+    flow, back = _way(segments, view)
+    both = segments.where(flow=flow)
+    node = _node(segments, both, view, flow)
+    own = both.select(_by_sink(both) == back)
+    answers = view.clip(both.select(_by_sink(both) != back).where(node=node))
     seen = view.clip(own.where(node=node))
-    if len(seen) == 0:
+    if len(seen) + len(answers) == 0:
         raise ValueError(f"nothing of flow {flow} was seen at {node} in that time")
-    few = len(seen) < _FEW
-    _acks(axes, seen, int(own["len_bytes"].max()))
-    blocks = view.clip(run.table("sack_blocks").where(flow=flow, node=node))
+    few = len(seen) + len(answers) < _FEW
+    _acks(axes, answers, int(own["len_bytes"].max()))
+    blocks = run.table("sack_blocks").where(flow=flow, node=node)
+    blocks = view.clip(blocks.select(_by_sink(blocks) != back))
     bars = np.column_stack([blocks.seconds(), blocks["left"], blocks["right"]])
     _vertical(axes, bars, color=PURPLE, label="SACK block", linewidth=1.4, zorder=2.2)
     _segments(axes, seen.where(kind="data"), "sent", few=few, color=BLACK, zorder=2.4)
     _drops(axes, run, own, view, few=few)
     _segments(axes, seen.where(kind="resend"), "resent", few=few, color=RED, zorder=2.8)
-    axes.set_title(f"{flow} at {node}", loc="right", fontsize=9)
+    axes.set_title(f"{view.flow or flow} at {node}", loc="right", fontsize=9)
     axes.autoscale_view()
     bytes_axis(axes, "sequence number", axes.get_ylim()[1])
     _packet_axis(axes, own)
@@ -68,6 +74,21 @@ def _of_flows(run: Tables) -> Table:
     if volleys is None:
         return segments
     return segments.select(~np.isin(segments["flow"], np.unique(volleys["flow"])))
+
+
+def _way(segments: Table, view: View) -> tuple[str, bool]:
+    """Return the flow to draw, as segments call it, and whether it is what its sink sends."""
+    wanted = view.flow or ""
+    names = np.unique(segments["flow"])
+    if wanted.endswith(_BACK) and wanted not in names and wanted.removesuffix(_BACK) in names:
+        return wanted.removesuffix(_BACK), True
+    return pick(segments, "flow", view.flow, "flow"), False
+
+
+def _by_sink(rows: Table) -> NDArray[np.bool_]:
+    """Return which rows are of transmissions of a flow's sink: ends are numbered two a flow."""
+    bits = rows["id"].astype(np.uint64) >> np.uint64(40)
+    return np.asarray(bits & np.uint64(1), dtype=bool)
 
 
 def _node(segments: Table, own: Table, view: View, flow: str) -> str:
@@ -127,9 +148,8 @@ def _vertical(axes: Axes, bars: NDArray[np.float64], **style: Any) -> None:
 
 
 def _acks(axes: Axes, seen: Table, packet_bytes: int) -> None:
-    new = seen.where(kind="ack")
+    new = seen.select(np.isin(seen["kind"], ("ack", "data", "resend")))
     if len(new):
-        # The sender's own ACK, of a FIN say, is none of these.
         new = new.select(new["ack"] >= np.maximum.accumulate(new["ack"]))
         steps(axes, new.seconds(), new["ack"], color=GREEN, linewidth=1.4, label="ACK", zorder=2.0)
     again = seen.where(kind="dupack")

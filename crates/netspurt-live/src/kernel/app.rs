@@ -1,12 +1,12 @@
-//! What the applications at the kernel's ends do: one writes, the other reads.
+//! What the applications at the kernel's ends do: one writes, the other reads, and may answer.
 
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use netspurt::app::Bulk;
+use netspurt::app::{Answering, Asking, Exchange, Task};
 use netspurt::units::{Duration, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -29,6 +29,10 @@ pub struct FlowNotes {
     pub opened: Option<Time>,
     /// When it first wrote.
     pub wrote: Option<Time>,
+    /// When it was through: had read all it asked for.
+    pub finished: Option<Time>,
+    /// What it asked.
+    pub exchanges: Vec<Exchange>,
     /// Octets it read.
     pub read_bytes: u64,
     /// How many times it read what nobody wrote there.
@@ -55,11 +59,15 @@ pub struct Apps {
     sinks: Vec<Sink>,
 }
 
+/// A flow's socket, once there is one: that of an end which listens is made by its peer's SYN.
+pub type Socket = Arc<OnceLock<OwnedFd>>;
+
 #[derive(Debug)]
 struct Source {
-    socket: Arc<OwnedFd>,
+    socket: Socket,
     to: SocketAddr,
-    task: Bulk,
+    task: Task,
+    asking: Option<Asking>,
     stage: Stage,
     written: u64,
     notes: FlowNotes,
@@ -72,36 +80,53 @@ enum Stage {
     Connects,
     Pauses(Time),
     Writes(Option<u64>),
+    Reads,
     Done,
 }
 
 #[derive(Debug)]
 struct Sink {
     listener: OwnedFd,
-    accepted: Option<OwnedFd>,
+    accepted: Socket,
+    answering: Option<Answering>,
+    /// Octets of replies that are still to be written.
+    left: u64,
+    written: u64,
     over: bool,
     notes: FlowNotes,
+    last: Option<TcpInfo>,
 }
 
 impl Apps {
     /// Adds the application of the end numbered `end` that opens its connection to `to`.
-    pub fn add_source(&mut self, end: u32, socket: Arc<OwnedFd>, to: SocketAddr, task: Bulk) {
+    pub fn add_source(&mut self, end: u32, socket: Socket, to: SocketAddr, task: Task) {
         let notes = FlowNotes { end, ..FlowNotes::default() };
-        self.sources.push(Source {
-            socket,
-            to,
-            task,
-            stage: Stage::Waits,
+        let asking = match task {
+            Task::Bulk(_) => None,
+            Task::Requests(plan) => Some(Asking::new(plan)),
+        };
+        let (stage, written, last) = (Stage::Waits, 0, None);
+        self.sources.push(Source { socket, to, task, asking, stage, written, notes, last });
+    }
+
+    /// Adds the application of the end numbered `end` that reads what comes to `listener`, and
+    /// answers it where that is its task. `accepted` is where its connection will be.
+    pub fn add_sink(&mut self, end: u32, listener: OwnedFd, accepted: Socket, task: Task) {
+        let notes = FlowNotes { end, ..FlowNotes::default() };
+        let answering = match task {
+            Task::Bulk(_) => None,
+            Task::Requests(plan) => Some(Answering::new(plan)),
+        };
+        self.sinks.push(Sink {
+            listener,
+            accepted,
+            answering,
+            left: 0,
             written: 0,
+            over: false,
             notes,
             last: None,
         });
-    }
-
-    /// Adds the application of the end numbered `end` that reads what comes to `listener`.
-    pub fn add_sink(&mut self, end: u32, listener: OwnedFd) {
-        let notes = FlowNotes { end, ..FlowNotes::default() };
-        self.sinks.push(Sink { listener, accepted: None, over: false, notes });
     }
 
     /// Runs them until `stop` is set; what they saw, and what the kernel said on the way.
@@ -111,8 +136,8 @@ impl Apps {
         let mut room = vec![0; content::LONGEST];
         while !stop.load(Ordering::Relaxed) {
             let now = clock.now();
-            self.sources.iter_mut().for_each(|source| source.step(now));
-            self.sinks.iter_mut().for_each(|sink| sink.step(&mut room));
+            self.sources.iter_mut().for_each(|source| source.step(now, &mut room));
+            self.sinks.iter_mut().for_each(|sink| sink.step(now, &mut room));
             if now >= next {
                 self.ask(now, &mut told);
                 next = now + EVERY;
@@ -120,28 +145,32 @@ impl Apps {
             self.wait(clock, next);
         }
         self.ask(clock.now(), &mut told);
-        let sources = self.sources.into_iter().map(|source| source.notes);
+        let sources = self.sources.into_iter().map(Source::into_notes);
         let sinks = self.sinks.into_iter().map(|sink| sink.notes);
         (sources.chain(sinks).collect(), told)
     }
 
-    /// Asks the kernel for the state of every connection that has one.
+    /// Asks the kernel for the state of every connection that has one, and whose end writes.
     fn ask(&mut self, now: Time, told: &mut Vec<Poll>) {
-        for source in &mut self.sources {
-            if source.notes.opened.is_none() {
+        let sources = self.sources.iter_mut().filter(|source| source.notes.opened.is_some());
+        let sources = sources.map(|source| (&source.socket, source.notes.end, &mut source.last));
+        let sinks = self.sinks.iter_mut().filter(|sink| sink.answering.is_some());
+        let sinks = sinks.map(|sink| (&sink.accepted, sink.notes.end, &mut sink.last));
+        for (socket, end, last) in sources.chain(sinks) {
+            let Some(Ok(info)) = socket.get().map(|socket| TcpInfo::of(socket.as_fd())) else {
                 continue;
-            }
-            let Ok(info) = TcpInfo::of(source.socket.as_fd()) else { continue };
-            if source.last != Some(info) {
-                source.last = Some(info);
-                told.push(Poll { at: now, end: source.notes.end, info });
+            };
+            if *last != Some(info) {
+                *last = Some(info);
+                told.push(Poll { at: now, end, info });
             }
         }
     }
 
     /// Waits until there is something to do, or `until`.
     fn wait(&self, clock: WallClock, until: Time) {
-        let due = self.sources.iter().filter_map(Source::due).fold(until, Time::min);
+        let sources = self.sources.iter().filter_map(Source::due);
+        let due = sources.chain(self.sinks.iter().filter_map(Sink::due)).fold(until, Time::min);
         let left = due.saturating_since(clock.now());
         let sources = self.sources.iter().filter_map(Source::waits_for);
         let sinks = self.sinks.iter().filter_map(Sink::waits_for);
@@ -157,37 +186,98 @@ pub fn timespec(span: Duration) -> Timespec {
     Timespec { tv_sec: nanos / second, tv_nsec: nanos % second }
 }
 
+/// What one reading brought.
+enum Read {
+    /// Some octets.
+    Octets,
+    /// Nothing more at present.
+    Nothing,
+    /// Nothing any more.
+    End,
+    Failed(io::Error),
+}
+
+/// Reads once, and checks it.
+fn read(socket: BorrowedFd<'_>, notes: &mut FlowNotes, room: &mut [u8]) -> Read {
+    match rustix::io::read(socket, &mut *room) {
+        Ok(0) => Read::End,
+        Ok(count) => {
+            let written = content::octets(notes.read_bytes, count);
+            notes.damaged += u64::from(room[..count] != *written);
+            notes.read_bytes += count as u64;
+            Read::Octets
+        }
+        Err(Errno::AGAIN | Errno::INTR) => Read::Nothing,
+        Err(error) => Read::Failed(error.into()),
+    }
+}
+
+/// Writes of `left` octets what there is room for; `None` never ends. What is left after it.
+/// `ends` says that nothing follows them.
+fn write(
+    socket: BorrowedFd<'_>,
+    written: &mut u64,
+    mut left: Option<u64>,
+    ends: bool,
+) -> io::Result<Option<u64>> {
+    loop {
+        let all = content::LONGEST;
+        let most = left.map_or(all, |left| usize::try_from(left).unwrap_or(usize::MAX).min(all));
+        if most == 0 {
+            return Ok(left);
+        }
+        // The end is known, as the model knows it: the FIN rides on the last segment.
+        let last = ends && left == Some(most as u64);
+        let flags = if last { SendFlags::MORE } else { SendFlags::empty() };
+        match send(socket, content::octets(*written, most), flags) {
+            Ok(count) => {
+                *written += count as u64;
+                left = left.map(|left| left - count as u64);
+            }
+            Err(Errno::AGAIN) => return Ok(left),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
 impl Source {
+    fn open(&self) -> BorrowedFd<'_> {
+        self.socket.get().expect("who opens has a socket").as_fd()
+    }
+
     /// When it does something of its own accord.
     fn due(&self) -> Option<Time> {
         match self.stage {
-            Stage::Waits => Some(self.task.start),
+            Stage::Waits => Some(self.task.start()),
             Stage::Pauses(until) => Some(until),
             _ => None,
         }
     }
 
     fn waits_for(&self) -> Option<PollFd<'_>> {
-        let busy = matches!(self.stage, Stage::Connects | Stage::Writes(_));
-        busy.then(|| PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::OUT))
+        let events = match self.stage {
+            Stage::Connects | Stage::Writes(_) => PollFlags::OUT,
+            Stage::Reads => PollFlags::IN,
+            Stage::Waits | Stage::Pauses(_) | Stage::Done => return None,
+        };
+        Some(PollFd::from_borrowed_fd(self.open(), events))
     }
 
-    fn step(&mut self, now: Time) {
+    fn step(&mut self, now: Time, room: &mut [u8]) {
         let before = self.stage;
         self.stage = match self.stage {
-            Stage::Waits if now >= self.task.start => self.connect(),
+            Stage::Waits if now >= self.task.start() => self.connect(now),
             Stage::Connects => self.look(now),
-            Stage::Pauses(until) if now >= until => {
-                self.notes.wrote = Some(now);
-                Stage::Writes(self.task.octets)
-            }
+            Stage::Pauses(until) if now >= until => self.begin(now),
             Stage::Writes(left) => self.write(left),
+            Stage::Reads => self.read(now, room),
             same => same,
         };
         // What has just begun may have something to do at once.
-        let begun = self.stage != before && !matches!(before, Stage::Writes(_));
-        if begun && self.stage != Stage::Done {
-            self.step(now);
+        let begun = self.stage != before && !matches!(self.stage, Stage::Done);
+        if begun && (!matches!(before, Stage::Writes(_)) || self.stage == Stage::Reads) {
+            self.step(now, room);
         }
     }
 
@@ -196,8 +286,12 @@ impl Source {
         Stage::Done
     }
 
-    fn connect(&mut self) -> Stage {
-        match connect(&self.socket, &self.to) {
+    fn connect(&mut self, now: Time) -> Stage {
+        if let Some(asking) = self.asking.as_mut().filter(|_| self.task.pause().is_zero()) {
+            // The first request waits for the connection, as the model's does.
+            asking.begin(now);
+        }
+        match connect(self.open(), &self.to) {
             Ok(()) | Err(Errno::INPROGRESS) => Stage::Connects,
             Err(error) => self.fail(error),
         }
@@ -205,70 +299,122 @@ impl Source {
 
     /// Whether the connection has opened.
     fn look(&mut self, now: Time) -> Stage {
-        match socket_error(&self.socket) {
+        match socket_error(self.open()) {
             Ok(Ok(())) => {}
             Ok(Err(error)) | Err(error) => return self.fail(error),
         }
-        if rustix::net::getpeername(&self.socket).is_err() {
+        if rustix::net::getpeername(self.open()).is_err() {
             return Stage::Connects;
         }
         self.notes.opened = Some(now);
-        Stage::Pauses(now + self.task.pause)
+        Stage::Pauses(now + self.task.pause())
     }
 
-    fn write(&mut self, mut left: Option<u64>) -> Stage {
+    /// Has something to write.
+    fn begin(&mut self, now: Time) -> Stage {
+        let asked = self.asking.as_mut().map(|asking| {
+            let at = asking.next().unwrap_or(now).min(now);
+            (at, asking.ask(at))
+        });
+        self.notes.wrote.get_or_insert(asked.map_or(now, |(at, _)| at));
+        Stage::Writes(asked.map_or(self.task.octets()[0], |(_, octets)| Some(octets)))
+    }
+
+    fn write(&mut self, left: Option<u64>) -> Stage {
+        let socket = self.socket.get().expect("who opens has a socket");
+        match write(socket.as_fd(), &mut self.written, left, self.asking.is_none()) {
+            Ok(Some(0)) if self.asking.is_some() => Stage::Reads,
+            Ok(Some(0)) => self.close(),
+            Ok(left) => Stage::Writes(left),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    fn read(&mut self, now: Time, room: &mut [u8]) -> Stage {
         loop {
-            let all = content::LONGEST;
-            let most =
-                left.map_or(all, |left| usize::try_from(left).unwrap_or(usize::MAX).min(all));
-            if most == 0 {
-                // The application has no more to say.
-                let _ = shutdown(&self.socket, Shutdown::Write);
-                return Stage::Done;
+            let socket = self.socket.get().expect("who opens has a socket");
+            match read(socket.as_fd(), &mut self.notes, room) {
+                Read::Octets => {}
+                Read::Nothing => return Stage::Reads,
+                Read::End => return self.fail("closed before the reply was complete"),
+                Read::Failed(error) => return self.fail(error),
             }
-            // The end is known, as the model knows it: the FIN rides on the last segment.
-            let last = left == Some(most as u64);
-            let flags = if last { SendFlags::MORE } else { SendFlags::empty() };
-            match send(&self.socket, content::octets(self.written, most), flags) {
-                Ok(count) => {
-                    self.written += count as u64;
-                    left = left.map(|left| left - count as u64);
-                }
-                Err(Errno::AGAIN) => return Stage::Writes(left),
-                Err(Errno::INTR) => {}
-                Err(error) => return self.fail(error),
+            let Some(asking) = &mut self.asking else { return Stage::Done };
+            if asking.got(now, self.notes.read_bytes) {
+                self.notes.finished = Some(now);
+                return self.close();
+            }
+            if let Some(next) = asking.next() {
+                return Stage::Pauses(next);
             }
         }
+    }
+
+    /// The application has no more to say.
+    fn close(&self) -> Stage {
+        let _ = shutdown(self.open(), Shutdown::Write);
+        Stage::Done
+    }
+
+    fn into_notes(self) -> FlowNotes {
+        let exchanges = self.asking.map(|asking| asking.exchanges().to_vec()).unwrap_or_default();
+        FlowNotes { exchanges, ..self.notes }
     }
 }
 
 impl Sink {
     fn open(&self) -> BorrowedFd<'_> {
-        self.accepted.as_ref().unwrap_or(&self.listener).as_fd()
+        self.accepted.get().unwrap_or(&self.listener).as_fd()
+    }
+
+    /// When it does something of its own accord.
+    fn due(&self) -> Option<Time> {
+        self.answering.as_ref().filter(|_| self.left == 0 && !self.over)?.next()
     }
 
     fn waits_for(&self) -> Option<PollFd<'_>> {
-        (!self.over).then(|| PollFd::from_borrowed_fd(self.open(), PollFlags::IN))
+        let more = if self.left > 0 { PollFlags::OUT } else { PollFlags::empty() };
+        (!self.over).then(|| PollFd::from_borrowed_fd(self.open(), PollFlags::IN | more))
     }
 
-    fn step(&mut self, room: &mut [u8]) {
-        if self.over {
-            return;
-        }
-        if self.accepted.is_none() {
+    fn step(&mut self, now: Time, room: &mut [u8]) {
+        if !self.over && self.accepted.get().is_none() {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-            self.accepted = accept_with(&self.listener, flags).ok();
+            if let Ok(socket) = accept_with(&self.listener, flags) {
+                let _ = self.accepted.set(socket);
+            }
         }
-        while let Some(socket) = &self.accepted {
-            match rustix::io::read(socket, &mut *room) {
-                Ok(0) => return self.end(None),
-                Ok(count) => {
-                    let written = content::octets(self.notes.read_bytes, count);
-                    self.notes.damaged += u64::from(room[..count] != *written);
-                    self.notes.read_bytes += count as u64;
-                }
-                Err(Errno::AGAIN | Errno::INTR) => break,
-                Err(error) => return self.end(Some(io::Error::from(error).to_string())),
+        while let Some(socket) = self.accepted.get().filter(|_| !self.over) {
+            match read(socket.as_fd(), &mut self.notes, room) {
+                Read::Octets => {}
+                Read::Nothing => break,
+                Read::End => return self.end(None),
+                Read::Failed(error) => return self.end(Some(error.to_string())),
+            }
+        }
+        if let Some(why) = self.answer(now).err() {
+            self.end(Some(why.to_string()));
+        }
+    }
+
+    /// Answers what there is to answer.
+    fn answer(&mut self, now: Time) -> io::Result<()> {
+        let (Some(socket), Some(answering)) = (self.accepted.get(), &mut self.answering) else {
+            return Ok(());
+        };
+        loop {
+            answering.got(now, self.notes.read_bytes);
+            if self.left == 0 && answering.next().is_some_and(|next| next <= now) {
+                self.notes.wrote.get_or_insert(now);
+                self.left = answering.answer();
+            }
+            if self.over || self.left == 0 {
+                return Ok(());
+            }
+            let left = write(socket.as_fd(), &mut self.written, Some(self.left), false)?;
+            self.left = left.unwrap_or(0);
+            if self.left > 0 {
+                return Ok(());
             }
         }
     }
@@ -277,6 +423,8 @@ impl Sink {
     fn end(&mut self, failure: Option<String>) {
         self.notes.failure = failure;
         self.over = true;
-        self.accepted = None;
+        if let Some(socket) = self.accepted.get() {
+            let _ = shutdown(socket, Shutdown::Write);
+        }
     }
 }

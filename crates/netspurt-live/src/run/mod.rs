@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use netspurt::record::{Names, Recorder};
+use netspurt::app::Task;
+use netspurt::record::{FlowName, Names, Recorder};
 use netspurt::scenario::{KernelEnd, Network, NetworkEnd, Scenario};
 use netspurt::units::{Duration, Time};
 use netspurt::wire::PcapngWriter;
@@ -22,11 +23,11 @@ use netspurt::wire::PcapngWriter;
 pub use ledger::Ledger;
 pub use outcome::{LiveRun, Replayed};
 use watcher::Capture;
-pub use watcher::Watcher;
+pub use watcher::{Sockets, Watcher};
 
 use crate::drive::Driver;
 use crate::exec::{Ends, Pair, Programs, Waiting};
-use crate::kernel::{Apps, FlowNotes, Poll, open, sysctls};
+use crate::kernel::{Apps, FlowNotes, Poll, Socket, open, sysctls};
 use crate::path::Path;
 use crate::sandbox::{Host, HostPlan, RouteHints, Sandbox, SandboxError, Wiring};
 use crate::sys;
@@ -212,17 +213,13 @@ fn make_ends(
             wiring,
         };
         let host = sandbox.add_host(&plan)?;
-        let listens = asked.task.is_none();
-        let socket = host.within(|| open(&asked.tcp, own, listens))?.map_err(|error| {
+        let socket = host.within(|| open(&asked.tcp, own, asked.listens))?.map_err(|error| {
             LiveError::Socket { flow: network.names.flows[flow].name.clone(), error }
         })?;
         made.push(Made { end, host, socket: Some(socket), plan, asked: *asked });
     }
     Ok(made)
 }
-
-/// By end: the socket to ask about resends, and whether it finds losses by time.
-pub type Sockets = Vec<Option<(Arc<OwnedFd>, bool)>>;
 
 /// The applications of the kernel's ends, and their sockets.
 fn applications(made: &mut [Made], names: &Names) -> (Apps, Sockets) {
@@ -232,13 +229,16 @@ fn applications(made: &mut [Made], names: &Names) -> (Apps, Sockets) {
     for Made { end, socket, asked, .. } in made {
         let Some(socket) = socket.take() else { continue };
         let flow = (*end / 2) as usize;
-        match asked.task {
-            Some(task) => {
-                let socket = Arc::new(socket);
-                sockets[*end as usize] = Some((Arc::clone(&socket), asked.tcp.rack));
-                apps.add_source(*end, socket, addresses[flow][1], task);
-            }
-            None => apps.add_sink(*end, socket),
+        let KernelEnd { tcp, task, listens, .. } = *asked;
+        let shared = Socket::default();
+        if !listens || matches!(task, Task::Requests(_)) {
+            sockets[*end as usize] = Some((Arc::clone(&shared), tcp.rack));
+        }
+        if listens {
+            apps.add_sink(*end, socket, shared, task);
+        } else {
+            let _ = shared.set(socket);
+            apps.add_source(*end, shared, addresses[flow][1], task);
         }
     }
     (apps, sockets)
@@ -255,17 +255,17 @@ pub fn watcher(
     progress: Box<dyn FnMut(Time) -> bool>,
 ) -> io::Result<Watcher> {
     let names = &network.names;
-    let ledger = |[(from, _), (to, _)]: &[(NetworkEnd, u32); 2]| {
-        let real = |end: &NetworkEnd| matches!(end, NetworkEnd::Kernel(_));
-        match from {
-            NetworkEnd::Programs(_) => [Some(Ledger::new(None)), Some(Ledger::new(None))],
-            NetworkEnd::Kernel(KernelEnd { task: Some(task), .. }) => {
-                [Some(Ledger::new(task.octets)), None]
-            }
-            _ => [(real(from) || real(to)).then(|| Ledger::new(None)), None],
-        }
+    let ledgers = |(flow, pair): (&FlowName, &[(NetworkEnd, u32); 2])| {
+        let real = pair.iter().any(|(end, _)| !matches!(end, NetworkEnd::Model(_)));
+        [0, 1].map(|side: usize| {
+            let octets = match &pair[side].0 {
+                NetworkEnd::Kernel(end) => end.task.octets()[side],
+                _ => None,
+            };
+            (real && (side == 0 || flow.answers)).then(|| Ledger::new(octets))
+        })
     };
-    let ledgers = network.ends.as_chunks::<2>().0.iter().flat_map(ledger);
+    let ledgers = names.flows.iter().zip(network.ends.as_chunks::<2>().0).flat_map(ledgers);
     let mut captures = Vec::new();
     for (file, &node) in outcome::capture_files(network).iter().zip(&network.spied) {
         let out = BufWriter::with_capacity(CAPTURED_AT_ONCE, File::create_new(folder.join(file))?);

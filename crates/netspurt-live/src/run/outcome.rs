@@ -2,11 +2,11 @@
 
 use std::io;
 
-use netspurt::app::Program;
+use netspurt::app::{FlowResult, Program};
 use netspurt::event::Wanted;
 use netspurt::record::{
     Column, Data, FlowName, FlowSum, Names, Resends, Table, digest, flow_addresses, flows_table,
-    links_table, node_address, resends_table, shadows_table,
+    links_table, node_address, requests_table, resends_table, shadows_table,
 };
 use netspurt::rto::EstimatorConfig;
 use netspurt::scenario::{Network, Scenario};
@@ -15,6 +15,7 @@ use netspurt::shim::Resend;
 use netspurt::units::{Duration, Time};
 use serde_json::{Value, json};
 
+use super::ledger::Ledger;
 use super::watcher::Watcher;
 use super::{LiveError, Made};
 use crate::drive::{Arrival, Log, simultaneous};
@@ -200,6 +201,7 @@ impl Outcome {
             resends_table(&names, &sums),
             links_table(&self.names, &self.path.counts()),
         ];
+        tables.extend(self.requests());
         tables.extend(recorded.into_iter().filter(|t| t.name != "drops" || self.wanted.drops));
         if !self.shadows.is_empty() {
             tables.push(shadows_table(&tables, &self.shadows));
@@ -245,51 +247,52 @@ impl Outcome {
         (0_u32..).take(2 * count).map(move |n| first + 2 + n)
     }
 
-    /// The flows that tables sum up: those of TCP, and the connections of programs, each way.
+    /// The flows that tables sum up: those of TCP, and the connections of programs.
     fn names_of_flows(&self, watcher: &Watcher) -> Names {
-        let first = Self::first_of_programs(watcher);
-        let own = (0_u32..).step_by(2).zip(&self.names.flows);
-        let own = own.filter(|(end, flow)| *end < first && !flow.volleys).map(|(_, flow)| flow);
-        let mut flows: Vec<FlowName> = own.cloned().collect();
-        for end in Self::ends_of_programs(watcher) {
-            let mut flow = self.names.flows[(end / 2) as usize].clone();
-            if end & 1 == 1 {
-                flow.name.push_str(".back");
-                (flow.from, flow.to) = (flow.to, flow.from);
-            }
-            flows.push(flow);
-        }
-        Names { flows, ..self.names.clone() }
+        let first = (Self::first_of_programs(watcher) / 2) as usize;
+        let own = self.names.flows.iter().take(first).cloned();
+        let programs = Self::ends_of_programs(watcher).step_by(2);
+        let programs = programs.map(|end| self.names.flows[(end / 2) as usize].clone());
+        let all = Names { flows: own.chain(programs).collect(), ..self.names.clone() };
+        Names { flows: all.summed(), ..all }
     }
 
     /// The sums of those, in the same order.
     fn sums(&self, watcher: &Watcher) -> Vec<FlowSum> {
         let judge = self.path.judge();
         let first = Self::first_of_programs(watcher);
-        let flows = (0_u32..).zip(&watcher.ledgers).step_by(2).filter(|(end, _)| *end < first);
-        let tcp = |end: u32| match self.path.program(end) {
-            Some(Program::Tcp(endpoint)) => Some(endpoint.result()),
-            _ => None,
-        };
-        let own = flows.filter(|(source, _)| !self.names.flows[(source / 2) as usize].volleys).map(
-            |(source, ledger)| {
-                let (verdict, waited) = (judge.resends(source), judge.waited(source));
-                let sum = match (tcp(source), tcp(source + 1)) {
-                    (Some(a), Some(b)) => FlowSum::of([a, b]),
-                    (a, b) => {
-                        let seen = ledger.as_ref().map_or_else(FlowSum::default, |l| l.sum());
-                        self.joined(source, with_shims(seen, verdict), [a, b])
-                    }
-                };
-                FlowSum { verdict, waited, ..sum }
-            },
-        );
-        let programs = Self::ends_of_programs(watcher).filter_map(|end| {
+        let own = (0_u32..).step_by(2).zip(&self.names.flows).take_while(|(end, _)| *end < first);
+        let own = own.filter(|(_, flow)| !flow.volleys);
+        let own = own.flat_map(|(end, flow)| [Some(end), flow.answers.then_some(end + 1)]);
+        let result = |end| self.path.program(end).and_then(Program::result);
+        let ledger = |end: u32| watcher.ledgers[end as usize].as_ref();
+        let sum = |end: u32| {
             let (verdict, waited) = (judge.resends(end), judge.waited(end));
-            let sum = with_shims(watcher.ledgers[end as usize].as_ref()?.sum(), verdict);
-            Some(FlowSum { verdict, waited, ..sum })
-        });
-        own.chain(programs).collect()
+            let seen = ledger(end).map_or_else(FlowSum::default, Ledger::sum);
+            let sum = match (result(end), result(end ^ 1)) {
+                (Some(a), Some(b)) => FlowSum::of([a, b]),
+                _ if end >= first => with_shims(seen, verdict),
+                (a, b) => self.joined(end, with_shims(seen, verdict), [a, b]),
+            };
+            FlowSum { verdict, waited, ..sum }
+        };
+        own.flatten().chain(Self::ends_of_programs(watcher)).map(sum).collect()
+    }
+
+    /// The table `requests`, where there are any.
+    fn requests(&self) -> Option<Table> {
+        let of = |(flow, _): (u32, &FlowName)| match self.path.program(2 * flow) {
+            Some(Program::Client(client)) => Some((flow, client.exchanges().to_vec())),
+            _ => {
+                let notes = self.notes.iter().find(|notes| notes.end == 2 * flow)?;
+                (!notes.exchanges.is_empty()).then(|| (flow, notes.exchanges.clone()))
+            }
+        };
+        let asking = (0..).zip(&self.names.flows).filter(|(_, flow)| flow.answers);
+        let of_programs = |name: &str| self.is_of_programs(name);
+        let mut asking = asking.filter(|(_, flow)| !of_programs(&flow.name)).peekable();
+        asking.peek()?;
+        Some(requests_table(&self.names, &asking.filter_map(of).collect::<Vec<_>>()))
     }
 
     /// Tells programs' connections what entered the path, and when.
@@ -341,16 +344,13 @@ impl Outcome {
 
     /// What was seen of a flow, what its applications say, and what an end of the simulator's
     /// says of itself.
-    fn joined(
-        &self,
-        source: u32,
-        seen: FlowSum,
-        [from, to]: [Option<netspurt::app::FlowResult>; 2],
-    ) -> FlowSum {
+    fn joined(&self, source: u32, seen: FlowSum, [from, to]: [Option<FlowResult>; 2]) -> FlowSum {
         let notes = |end| self.notes.iter().find(|notes| notes.end == end);
         let mut sum = seen;
         sum.start = notes(source).and_then(|notes| notes.wrote);
-        sum.delivered_bytes = notes(source + 1).map_or(0, |notes| notes.read_bytes);
+        // Who asked has finished when it has read what it asked for.
+        sum.finished = notes(source).and_then(|notes| notes.finished).or(sum.finished);
+        sum.delivered_bytes = notes(source ^ 1).map_or(0, |notes| notes.read_bytes);
         if let Some(from) = from {
             let own = FlowSum::of([from, from]);
             let (received, duplicates) = (sum.received, sum.duplicates);

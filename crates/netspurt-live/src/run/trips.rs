@@ -1,6 +1,6 @@
 //! Round trips that a source of the kernel's could measure, from its packets alone.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use netspurt::segment::{Flags, Segment};
 use netspurt::seq;
@@ -44,7 +44,9 @@ pub(super) fn round_trips(arrivals: &[Arrival], answers: &[(Time, Segment)]) -> 
     let mut flights: Vec<Flight> = Vec::new();
     flights.resize_with(ends.unwrap_or(0), Flight::default);
     let mut found = Vec::new();
-    let mut sent = arrivals.iter().filter(|arrival| arrival.segment.source() & 1 == 0).peekable();
+    let asked: HashSet<u32> = answers.iter().map(|(_, answer)| answer.dest).collect();
+    let mut sent =
+        arrivals.iter().filter(|arrival| asked.contains(&arrival.segment.source())).peekable();
     for (at, answer) in answers {
         while let Some(Arrival { stamped, segment, .. }) =
             sent.next_if(|arrival| arrival.stamped <= *at)

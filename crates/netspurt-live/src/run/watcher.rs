@@ -3,8 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
+use std::os::fd::AsFd;
 
 use netspurt::event::{CwndState, Event, RtoState, What};
 use netspurt::record::{Names, Recorder};
@@ -15,12 +14,16 @@ use netspurt::wire::{Packet, PcapngWriter, encode};
 use crate::content::octets;
 use crate::drive::{Arrival, Watch};
 use crate::exec::{Ends, ProgramsWatch};
-use crate::kernel::{Poll, TcpInfo};
+use crate::kernel::{Poll, Socket, TcpInfo};
 use crate::labels::Labels;
 use crate::offload::Shape;
 
 use super::ledger::Ledger;
 use super::trips::{Trip, round_trips};
+
+/// By end: its socket, of which resends are asked, and whether it finds losses by time; `None` of
+/// ends that only read.
+pub type Sockets = Vec<Option<(Socket, bool)>>;
 
 /// A node's capture.
 pub(super) struct Capture {
@@ -37,8 +40,8 @@ pub struct Watcher {
     pub(super) captures: Vec<Capture>,
     /// When the run began, in nanoseconds since 1970.
     pub(super) began_unix_ns: u64,
-    /// By end: the socket to ask about resends, and whether it finds losses by time.
-    pub(super) sockets: Vec<Option<(Arc<OwnedFd>, bool)>>,
+    /// Whom to ask about resends.
+    pub(super) sockets: Sockets,
     /// By flow: where packets of the two ends come from.
     pub(super) addresses: Vec<[SocketAddr; 2]>,
     /// What reached sources of the kernel's, and when it was due there.
@@ -73,7 +76,7 @@ impl Watcher {
         }
         let ask = || {
             let (socket, rack) = self.sockets[from as usize].as_ref()?;
-            let info = TcpInfo::of(socket.as_fd()).ok()?;
+            let info = TcpInfo::of(socket.get()?.as_fd()).ok()?;
             Some(TcpInfo { rack: *rack, ..info })
         };
         labels.read_all(from, packet, ask, out);
@@ -168,9 +171,7 @@ impl Watch for Watcher {
     }
 
     fn delivered(&mut self, due: Time, segment: &Segment) {
-        let to_source = segment.dest & 1 == 0;
-        let asked = self.sockets.get(segment.dest as usize).is_some_and(Option::is_some);
-        if to_source && asked {
+        if self.sockets.get(segment.dest as usize).is_some_and(Option::is_some) {
             self.answers.push((due, *segment));
         }
         if let Some(programs) = &mut self.programs {

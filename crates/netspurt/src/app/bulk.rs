@@ -3,8 +3,10 @@
 use crate::event::Events;
 use crate::segment::Segment;
 use crate::stage::{Host, Port, Stage};
-use crate::tcp::{Connection, Failure, ReceiveCount, SendCount, SendTimes, State};
+use crate::tcp::{Connection, State};
 use crate::units::{Duration, Time};
+
+use super::FlowResult;
 
 /// A transfer to begin at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,25 +51,6 @@ pub struct Endpoint {
     finished: Option<Time>,
 }
 
-/// What came of one end of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowResult {
-    /// When its application wrote; `None` if it never did.
-    pub start: Option<Time>,
-    /// When all it wrote was acknowledged; `None` if it was not, or has no end.
-    pub finished: Option<Time>,
-    /// Octets acknowledged.
-    pub acked_bytes: u64,
-    /// What its sending half did.
-    pub sent: SendCount,
-    /// What its time went into, of a byte-sequenced connection.
-    pub times: Option<SendTimes>,
-    /// What its receiving half took in.
-    pub received: ReceiveCount,
-    /// Why the connection ended otherwise than by closing.
-    pub failure: Option<Failure>,
-}
-
 impl Endpoint {
     /// An end whose application does `task`, or only listens.
     pub fn new(mut connection: Connection, task: Option<Bulk>) -> Self {
@@ -88,15 +71,7 @@ impl Endpoint {
 
     /// What came of it so far.
     pub fn result(&self) -> FlowResult {
-        FlowResult {
-            start: self.wrote.map(|task| task.start),
-            finished: self.finished,
-            acked_bytes: self.connection.acknowledged(),
-            sent: self.connection.sent(),
-            times: self.connection.times(),
-            received: self.connection.received(),
-            failure: self.connection.failure(),
-        }
+        FlowResult::of(&self.connection, self.wrote.map(|task| task.start), self.finished)
     }
 }
 

@@ -1,14 +1,57 @@
 //! Applications: what a connection carries, and when; and hosts that only echo and probe.
 
+use crate::units::{Duration, Time};
+
 mod bulk;
 mod echo;
 mod program;
+mod requests;
+mod result;
 mod volleys;
 
-pub use bulk::{Bulk, Endpoint, FlowResult};
+pub use bulk::{Bulk, Endpoint};
 pub use echo::Echo;
 pub use program::Program;
+pub use requests::{Answering, Asking, Client, Exchange, Requests, Server};
+pub use result::FlowResult;
 pub use volleys::{Volley, VolleyPlan, Volleys};
+
+/// What the applications at the two ends of a flow do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// One writes, the other one reads.
+    Bulk(Bulk),
+    /// One asks, the other one answers.
+    Requests(Requests),
+}
+
+impl Task {
+    /// Octets that the end which opens the connection writes, and those that the other one does;
+    /// `None` never ends.
+    pub fn octets(&self) -> [Option<u64>; 2] {
+        match self {
+            Self::Bulk(bulk) => [bulk.octets, Some(0)],
+            Self::Requests(plan) => [plan.request_bytes, plan.reply_bytes]
+                .map(|each| Some(each.saturating_mul(plan.count.into()))),
+        }
+    }
+
+    /// When the connection is opened.
+    pub fn start(&self) -> Time {
+        match self {
+            Self::Bulk(bulk) => bulk.start,
+            Self::Requests(plan) => plan.start,
+        }
+    }
+
+    /// How long after the connection is open anything is written.
+    pub fn pause(&self) -> Duration {
+        match self {
+            Self::Bulk(bulk) => bulk.pause,
+            Self::Requests(plan) => plan.pause,
+        }
+    }
+}
 
 /// The id of an endpoint's transmission, as connections number theirs.
 fn transmission(endpoint: u32, count: u64) -> u64 {

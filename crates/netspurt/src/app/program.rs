@@ -5,7 +5,7 @@ use crate::segment::Segment;
 use crate::stage::{Host, Port, Stage};
 use crate::units::Time;
 
-use super::{Echo, Endpoint, Volleys};
+use super::{Client, Echo, Endpoint, FlowResult, Server, Volleys};
 
 /// A program that uses the network.
 ///
@@ -18,12 +18,28 @@ use super::{Echo, Endpoint, Volleys};
 /// ```
 #[derive(Debug)]
 pub enum Program {
-    /// One end of a TCP flow.
+    /// One end of a transfer.
     Tcp(Endpoint),
+    /// The end that asks.
+    Client(Client),
+    /// The end that answers it.
+    Server(Server),
     /// A prober.
     Volleys(Volleys),
     /// The host it probes.
     Echo(Echo),
+}
+
+impl Program {
+    /// What came of it so far, if it is an end of a connection.
+    pub fn result(&self) -> Option<FlowResult> {
+        match self {
+            Self::Tcp(end) => Some(end.result()),
+            Self::Client(end) => Some(end.result()),
+            Self::Server(end) => Some(end.result()),
+            Self::Volleys(_) | Self::Echo(_) => None,
+        }
+    }
 }
 
 impl Host<Segment> for Program {}
@@ -32,6 +48,8 @@ impl Stage<Segment> for Program {
     fn push(&mut self, now: Time, port: Port, segment: Segment, events: &mut Events<Segment>) {
         match self {
             Self::Tcp(end) => end.push(now, port, segment, events),
+            Self::Client(end) => end.push(now, port, segment, events),
+            Self::Server(end) => end.push(now, port, segment, events),
             Self::Volleys(prober) => prober.push(now, port, segment, events),
             Self::Echo(host) => host.push(now, port, segment, events),
         }
@@ -40,6 +58,8 @@ impl Stage<Segment> for Program {
     fn next_wakeup(&self) -> Option<Time> {
         match self {
             Self::Tcp(end) => end.next_wakeup(),
+            Self::Client(end) => end.next_wakeup(),
+            Self::Server(end) => end.next_wakeup(),
             Self::Volleys(prober) => prober.next_wakeup(),
             Self::Echo(host) => host.next_wakeup(),
         }
@@ -48,6 +68,8 @@ impl Stage<Segment> for Program {
     fn pop(&mut self, now: Time, events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
         match self {
             Self::Tcp(end) => end.pop(now, events),
+            Self::Client(end) => end.pop(now, events),
+            Self::Server(end) => end.pop(now, events),
             Self::Volleys(prober) => prober.pop(now, events),
             Self::Echo(host) => host.pop(now, events),
         }

@@ -22,6 +22,8 @@ pub struct FlowName {
     pub smss: u16,
     /// Whether it is no TCP flow, but volleys to an echo host.
     pub volleys: bool,
+    /// Whether the node it goes to writes, too. Tables call that way the flow's name and `.back`.
+    pub answers: bool,
     /// Whether its packets are IPv6's.
     pub ipv6: bool,
 }
@@ -50,6 +52,23 @@ pub struct Names {
     pub flows: Vec<FlowName>,
 }
 
+impl FlowName {
+    /// The way from its sink to its source.
+    pub fn back(&self) -> Self {
+        Self { name: format!("{}.back", self.name), from: self.to, to: self.from, ..self.clone() }
+    }
+}
+
+impl Names {
+    /// The flows that sums are about: each of TCP, behind it the way back of one that answers.
+    pub fn summed(&self) -> Vec<FlowName> {
+        let tcp = self.flows.iter().filter(|flow| !flow.volleys);
+        tcp.flat_map(|flow| [Some(flow.clone()), flow.answers.then(|| flow.back())])
+            .flatten()
+            .collect()
+    }
+}
+
 /// Names as columns use them.
 #[derive(Debug)]
 pub(super) struct Texts {
@@ -73,6 +92,8 @@ const REASONS: [&str; 5] = ["queue-full", "loss", "aqm", "too-big", "reassembly"
 pub struct Recorder {
     names: Names,
     texts: Texts,
+    /// By flow: the place among its names of the way back; its own where nothing is written there.
+    backs: Vec<u32>,
     segments: Segments,
     cwnd: Cwnd,
     rto: Rto,
@@ -134,9 +155,12 @@ struct Drops {
 impl Recorder {
     /// A recorder for what `names` names.
     pub fn new(names: Names) -> Self {
+        let own = names.flows.iter().map(|flow| flow.name.clone());
+        let answering = names.flows.iter().filter(|flow| flow.answers);
+        let backs = answering.map(|flow| flow.back().name);
         let texts = Texts {
             nodes: names.nodes.clone().into(),
-            flows: names.flows.iter().map(|flow| flow.name.clone()).collect(),
+            flows: own.chain(backs).collect(),
             links: names
                 .links
                 .iter()
@@ -145,7 +169,12 @@ impl Recorder {
                 .collect(),
         };
         let segments = Segments::new(names.nodes.len(), names.flows.iter().map(|f| f.smss));
+        let mut place = (0..).skip(names.flows.len());
+        let back = |(flow, of): (u32, &FlowName)| {
+            if of.answers { place.next().unwrap_or(flow) } else { flow }
+        };
         Self {
+            backs: (0..).zip(&names.flows).map(back).collect(),
             texts,
             segments,
             names,
@@ -175,8 +204,9 @@ impl Recorder {
                 self.queue.bytes.push(bytes.cast_signed());
             }
             What::Cwnd { endpoint, state } => {
+                let sender = self.sender(*endpoint);
                 self.cwnd.t_ns.push(t_ns);
-                self.cwnd.flow.push(endpoint >> 1);
+                self.cwnd.flow.push(sender);
                 self.cwnd.cwnd.push(state.cwnd_bytes.cast_signed());
                 self.cwnd.ssthresh.push(state.ssthresh_bytes.cast_signed());
                 self.cwnd.flight.push(state.flight_bytes.cast_signed());
@@ -184,15 +214,17 @@ impl Recorder {
                 self.cwnd.in_recovery.push(state.in_recovery);
             }
             What::Rtt { endpoint, sent, rtt } => {
+                let sender = self.sender(*endpoint);
                 self.rtt.t_ns.push(t_ns);
-                self.rtt.flow.push(endpoint >> 1);
+                self.rtt.flow.push(sender);
                 self.rtt.sent.push(nanos(*sent));
                 self.rtt.rtt.push(rtt.as_nanos().cast_signed());
             }
             What::Rto { endpoint, state } => {
+                let sender = self.sender(*endpoint);
                 let span = |d: crate::units::Duration| d.as_nanos().cast_signed();
                 self.rto.t_ns.push(t_ns);
-                self.rto.flow.push(endpoint >> 1);
+                self.rto.flow.push(sender);
                 self.rto.fired.push(state.fired);
                 self.rto.srtt.push(state.srtt.map(span));
                 self.rto.rttvar.push(state.rttvar.map(span));
@@ -203,6 +235,13 @@ impl Recorder {
             What::Marked { .. } => {}
             What::Dropped { link, reason, frame } => self.drop(t_ns, *link, *reason, frame),
         }
+    }
+
+    /// The place among the names of flows of what an endpoint sends.
+    #[inline]
+    fn sender(&self, endpoint: u32) -> u32 {
+        let flow = endpoint >> 1;
+        if endpoint & 1 == 0 { flow } else { self.backs[flow as usize] }
     }
 
     /// The number, behind those of all links, of none.

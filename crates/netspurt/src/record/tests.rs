@@ -15,8 +15,15 @@ const OPENER: u32 = 0;
 const LISTENER: u32 = 1;
 
 fn names() -> Names {
-    let flow =
-        FlowName { name: "f".into(), from: 0, to: 1, smss: SMSS, volleys: false, ipv6: false };
+    let flow = FlowName {
+        name: "f".into(),
+        from: 0,
+        to: 1,
+        smss: SMSS,
+        volleys: false,
+        answers: false,
+        ipv6: false,
+    };
     Names { nodes: vec!["a".into(), "b".into()], links: Vec::new(), flows: vec![flow] }
 }
 

@@ -42,7 +42,7 @@ impl From<&Value> for Label {
 }
 
 /// The columns that a sweep's table has for itself, so that nothing varied is called so.
-pub const TAKEN: [&str; 32] = [
+pub const TAKEN: [&str; 35] = [
     "case",
     "scenario",
     "seed",
@@ -75,6 +75,9 @@ pub const TAKEN: [&str; 32] = [
     "queue_packets_max",
     "volleys_lost",
     "volley_rtt_ns_mean",
+    "requests_complete",
+    "request_ns_mean",
+    "request_ns_max",
 ];
 
 /// One thing that is varied.

@@ -1,6 +1,6 @@
 //! From the flows of a scenario to connections and their applications.
 
-use crate::app::Bulk;
+use crate::app::{Bulk, Requests, Task};
 use crate::clock::Clock;
 use crate::rto::Ns2Config;
 use crate::tcp::{AckPolicy, NsConfig, NsVariant, RfcConfig, TcpConfig};
@@ -10,7 +10,7 @@ use crate::wire::{IPV4_HEADER_BYTES, TCP_HEADER_BYTES};
 use super::error::Problem;
 use super::flow_spec::{
     AckWord, ClockTable, ClockWord, DelayedAckTable, EndpointWord, Family, FlowSpec, Profile,
-    RecoveryWord, RtoTable, TcpSpec,
+    RecoveryWord, RequestsTable, RtoTable, TcpSpec,
 };
 use super::quantity::{Amount, WordOr};
 use super::rfc_switches::{rfc_connection, spell_out};
@@ -319,14 +319,14 @@ fn rto(name: &str, table: RtoTable, clock: Clock) -> Result<Ns2Config, Problem> 
     Ok(Ns2Config { tick, initial, min, max })
 }
 
-/// The transfer of the flow numbered `i` in its group.
-pub(super) fn transfer(
+/// What the applications of the flow numbered `i` in its group do.
+pub(super) fn task(
     name: &str,
     spec: &FlowSpec,
     smss: u16,
     i: u32,
     stop: Duration,
-) -> Result<Bulk, Problem> {
+) -> Result<Task, Problem> {
     let start = spec.start + spec.every * u64::from(i);
     if start >= stop {
         return Err(too_late(name, spec, i, stop));
@@ -340,8 +340,36 @@ pub(super) fn transfer(
         return Err(Problem::at(["flows", name, "send"], "a flow that sends nothing")
             .fix("at least `1 segment` or `1 B`"));
     }
-    Ok(Bulk { start: Time::ZERO + start, pause: spec.pause, octets })
+    let (start, pause) = (Time::ZERO + start, spec.pause);
+    let WordOr::Table(RequestsTable { reply, requests, think, serve }) = spec.app else {
+        return Ok(Task::Bulk(Bulk { start, pause, octets }));
+    };
+    let Some(request_bytes) = octets else {
+        return Err(Problem::at(["flows", name, "send"], "a request without an end")
+            .also(["flows", name, "app"])
+            .fix("how long each request is, as in `send = \"200 B\"`"));
+    };
+    let each = u128::from(request_bytes.max(reply.0));
+    if reply.0 == 0 || each * u128::from(requests.0) > MOST_BYTES {
+        let message = match reply.0 {
+            0 => "a reply of nothing",
+            _ => "more octets than a run can carry",
+        };
+        return Err(Problem::at(["flows", name, "app", "reply"], message).fix("as in `20 kB`"));
+    }
+    Ok(Task::Requests(Requests {
+        start,
+        pause,
+        request_bytes,
+        reply_bytes: reply.0,
+        count: requests.small(),
+        think,
+        serve,
+    }))
 }
+
+/// Octets of all requests of a flow, or of all their replies, at most.
+const MOST_BYTES: u128 = 1 << 60;
 
 /// What is wrong where the flow numbered `i` in its group starts when the run has ended.
 fn too_late(name: &str, spec: &FlowSpec, i: u32, stop: Duration) -> Problem {

@@ -31,9 +31,9 @@ pub struct FlowSpec {
     #[serde(default)]
     pub tcp: TcpSpec,
     /// What the application is.
-    #[serde(default, skip_serializing_if = "AppWord::is_bulk")]
-    pub app: AppWord,
-    /// How much the application sends.
+    #[serde(default = "bulk", skip_serializing_if = "is_bulk")]
+    pub app: WordOr<AppWord, RequestsTable>,
+    /// How much the application sends; of requests, each of them.
     #[serde(default = "unlimited")]
     pub send: SendSpec,
     /// A timer at the host's edge that resends for the kernel's TCP, as text (`"linux:rto_min=50ms"`,
@@ -96,10 +96,36 @@ pub enum AppWord {
     Programs,
 }
 
-impl AppWord {
-    fn is_bulk(&self) -> bool {
-        *self == Self::Bulk
+impl FlowSpec {
+    /// Whether programs are at its ends.
+    pub(super) fn is_of_programs(&self) -> bool {
+        self.app == WordOr::Word(AppWord::Programs)
     }
+}
+
+/// Requests, one after the other over one connection, and their replies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestsTable {
+    /// How long each reply is.
+    pub reply: ByteCount,
+    /// How many requests there are.
+    #[serde(default = "one")]
+    pub requests: Number,
+    /// How long after a reply the next request is written.
+    #[serde(default)]
+    pub think: Duration,
+    /// How long after a request its reply is written.
+    #[serde(default)]
+    pub serve: Duration,
+}
+
+fn bulk() -> WordOr<AppWord, RequestsTable> {
+    WordOr::Word(AppWord::Bulk)
+}
+
+fn is_bulk(app: &WordOr<AppWord, RequestsTable>) -> bool {
+    *app == bulk()
 }
 
 fn model() -> BothWays<EndpointWord> {

@@ -38,7 +38,7 @@ use crate::units::Time;
 pub use axis::{Axis, Label, Point, TAKEN};
 use document::Document;
 pub use error::ScenarioError;
-use flow_spec::{AppWord, EndpointWord, FlowSpec};
+use flow_spec::{EndpointWord, FlowSpec};
 pub use kernel::{KernelProfile, KernelTcp};
 pub use net::{KernelEnd, Network, NetworkEnd, ProgramsEnd};
 use plan::Plan;
@@ -142,7 +142,7 @@ impl Scenario {
 
     /// The flow whose ends are programs, if there is one.
     pub fn programs_flow(&self) -> Option<&str> {
-        let programs = |flow: &&FlowSpec| flow.app == AppWord::Programs;
+        let programs = |flow: &&FlowSpec| flow.is_of_programs();
         let (name, _) = self.spec.flows.iter().find(|(_, flow)| programs(flow))?;
         Some(name)
     }

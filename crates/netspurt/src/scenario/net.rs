@@ -1,6 +1,6 @@
 //! The world that a scenario is played in.
 
-use crate::app::{Bulk, Echo, Endpoint, FlowResult, Program, Volleys};
+use crate::app::{Client, Echo, Endpoint, Exchange, FlowResult, Program, Server, Task, Volleys};
 use crate::event::{Events, Wanted};
 use crate::ip::Reassembling;
 use crate::link::{Link, LinkConfig};
@@ -27,6 +27,7 @@ pub(super) enum Net {
 #[derive(Clone, Copy)]
 pub(super) enum Ends<'a> {
     Tcp(&'a Endpoint, &'a Endpoint),
+    Requests(&'a Client, &'a Server),
     Volleys(&'a Volleys),
 }
 
@@ -124,6 +125,9 @@ impl Net {
                 programs
                     .filter_map(|pair| match pair {
                         (Program::Tcp(source), Program::Tcp(sink)) => Some(Ends::Tcp(source, sink)),
+                        (Program::Client(client), Program::Server(server)) => {
+                            Some(Ends::Requests(client, server))
+                        }
                         (Program::Volleys(prober), _) => Some(Ends::Volleys(prober)),
                         _ => None,
                     })
@@ -133,12 +137,21 @@ impl Net {
     }
 }
 
-impl Ends<'_> {
+impl<'a> Ends<'a> {
     /// What came of the two ends of a TCP flow.
     pub(super) fn tcp(self) -> Option<[FlowResult; 2]> {
         match self {
             Self::Tcp(source, sink) => Some([source.result(), sink.result()]),
+            Self::Requests(client, server) => Some([client.result(), server.result()]),
             Self::Volleys(_) => None,
+        }
+    }
+
+    /// What was asked over it.
+    pub(super) fn exchanges(self) -> &'a [Exchange] {
+        match self {
+            Self::Requests(client, _) => client.exchanges(),
+            _ => &[],
         }
     }
 }
@@ -178,9 +191,20 @@ fn ends(i: u32, flow: PlannedFlow) -> [(Program, u32); 2] {
     [(source, flow.from), (sink, flow.to)]
 }
 
-fn tcp_ends(i: u32, tcp: &TcpConfig, task: Bulk) -> [Program; 2] {
-    let end = |endpoint, task| Program::Tcp(Endpoint::new(Connection::new(endpoint, tcp), task));
-    [end(2 * i, Some(task)), end(2 * i + 1, None)]
+fn tcp_ends(i: u32, tcp: &TcpConfig, task: Task) -> [Program; 2] {
+    [0, 1].map(|side| tcp_end(2 * i + side, tcp, task))
+}
+
+/// The end numbered `endpoint`, of two that do `task`.
+fn tcp_end(endpoint: u32, tcp: &TcpConfig, task: Task) -> Program {
+    let connection = Connection::new(endpoint, tcp);
+    match (task, endpoint & 1) {
+        (Task::Bulk(bulk), side) => {
+            Program::Tcp(Endpoint::new(connection, (side == 0).then_some(bulk)))
+        }
+        (Task::Requests(plan), 0) => Program::Client(Client::new(connection, plan)),
+        (Task::Requests(plan), _) => Program::Server(Server::new(connection, plan)),
+    }
 }
 
 /// Both ends of the flow numbered `i` of a live run, and their nodes.
@@ -194,17 +218,14 @@ fn live_ends(i: u32, flow: PlannedFlow) -> [(NetworkEnd, u32); 2] {
         }
         _ => return ends(i, flow).map(|(program, at)| (NetworkEnd::Model(program), at)),
     };
-    let end = |side: u32| {
-        let task = (side == 0).then_some(task);
-        match ends[side as usize] {
-            PlannedEnd::Model(tcp) => {
-                let connection = Connection::new(2 * i + side, &tcp);
-                NetworkEnd::Model(Program::Tcp(Endpoint::new(connection, task)))
-            }
-            PlannedEnd::Kernel(tcp) => {
-                NetworkEnd::Kernel(KernelEnd { tcp, shim: shims[side as usize], task })
-            }
-        }
+    let end = |side: u32| match ends[side as usize] {
+        PlannedEnd::Model(tcp) => NetworkEnd::Model(tcp_end(2 * i + side, &tcp, task)),
+        PlannedEnd::Kernel(tcp) => NetworkEnd::Kernel(KernelEnd {
+            tcp,
+            shim: shims[side as usize],
+            task,
+            listens: side == 1,
+        }),
     };
     [(end(0), nodes[0]), (end(1), nodes[1])]
 }
@@ -237,8 +258,10 @@ pub struct KernelEnd {
     pub tcp: KernelTcp,
     /// The timer at its host's edge.
     pub shim: Option<ShimConfig>,
-    /// What its application sends; without, it listens and reads.
-    pub task: Option<Bulk>,
+    /// What the applications at both ends do.
+    pub task: Task,
+    /// Whether it is the end that waits for the other one.
+    pub listens: bool,
 }
 
 /// A scenario's network and what is to be recorded, for whoever puts endpoints of their own at

@@ -2,7 +2,7 @@
 
 use indexmap::IndexSet;
 
-use crate::app::{Bulk, VolleyPlan};
+use crate::app::{Task, VolleyPlan};
 use crate::event::Wanted;
 use crate::link::LinkConfig;
 use crate::record::{self, FlowName, Names};
@@ -13,14 +13,15 @@ use crate::tcp::TcpConfig;
 use crate::units::Duration;
 
 use super::error::Problem;
-use super::flow_plan::{carried, connection, transfer};
-use super::flow_spec::{AppWord, EndpointWord, Family, FlowSpec, Profile};
+use super::flow_plan::{carried, connection, task};
+use super::flow_spec::{EndpointWord, Family, FlowSpec, Profile};
 use super::kernel::{KernelTcp, kernel_tcp, shims};
 use super::link_plan::{LinkName, WAYS, both_ways};
 use super::link_spec::LinkSpec;
 use super::names;
 use super::number::Whole;
 use super::programs::plan_programs;
+use super::quantity::WordOr;
 use super::rfc_switches::contradiction;
 use super::spec::{DumbbellSpec, PathSpec, RecordSpec, RouteSpec, Spec, TableName};
 use super::tree::entry;
@@ -41,13 +42,13 @@ pub(super) struct PlannedLink {
 pub(super) enum Traffic {
     Tcp {
         tcp: TcpConfig,
-        task: Bulk,
+        task: Task,
     },
     /// At least one of the ends is the kernel's.
     Real {
         ends: [PlannedEnd; 2],
         shims: [Option<ShimConfig>; 2],
-        task: Bulk,
+        task: Task,
     },
     /// Programs, at two ends of the kernel's.
     Programs {
@@ -88,6 +89,17 @@ pub(super) struct PlannedFlow {
 }
 
 impl PlannedFlow {
+    /// Whether its sink writes, too.
+    fn answers(&self) -> bool {
+        match &self.traffic {
+            Traffic::Tcp { task, .. } | Traffic::Real { task, .. } => {
+                matches!(task, Task::Requests(_))
+            }
+            Traffic::Programs { .. } => true,
+            Traffic::Volleys { .. } => false,
+        }
+    }
+
     /// Octets of payload in a full segment; 1 of volleys, which have none.
     pub(super) fn smss(&self) -> u16 {
         match &self.traffic {
@@ -129,8 +141,12 @@ impl Spec {
     /// Spells out the defaults that depend on other keys.
     pub(super) fn fill_in(&mut self) {
         self.flows.values_mut().for_each(FlowSpec::fill_in);
+        let answers = |flow: &FlowSpec| matches!(flow.app, WordOr::Table(_));
         let sources: IndexSet<String> = (self.flows.values())
-            .flat_map(|flow| (0..flow.count.small()).map(|i| flow.source(i)))
+            .flat_map(|flow| (0..flow.count.small()).map(move |i| (flow, i)))
+            .flat_map(|(flow, i)| {
+                [Some(flow.source(i)), answers(flow).then(|| flow.sink(i))].into_iter().flatten()
+            })
             .chain(self.volleys.values().map(|volleys| volleys.from.clone()))
             .collect();
         self.record.spy.get_or_insert_with(|| sources.into_iter().collect());
@@ -189,6 +205,7 @@ impl Plan {
             to: flow.to,
             smss: flow.smss(),
             volleys: matches!(flow.traffic, Traffic::Volleys { .. }),
+            answers: flow.answers(),
             ipv6: flow.ipv6,
         });
         let links = (0..).zip(&self.links).map(|(i, link)| {
@@ -415,24 +432,25 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
         return Err(problem.fix("add `[flows.name]` or `[volleys.name]`"));
     }
     let mut flows = Vec::new();
-    let mut checked: IndexSet<(u32, u32, u16)> = IndexSet::new();
-    for (name, flow) in spec.flows.iter().filter(|(_, flow)| flow.app == AppWord::Bulk) {
+    let mut checked: IndexSet<(u32, u32, [u16; 2])> = IndexSet::new();
+    for (name, flow) in spec.flows.iter().filter(|(_, flow)| !flow.is_of_programs()) {
         let words = flow.ends();
         let ends = [planned_end(name, flow, words[0])?, planned_end(name, flow, words[1])?];
         for i in 0..flow.count.small() {
             let place = |key: &str, host: &str| node(net.nodes, host, &["flows", name, key]);
             let (from, to) = (place("from", &flow.source(i))?, place("to", &flow.sink(i))?);
-            let sizes = match &ends[0] {
+            let [full, acks] = match &ends[0] {
                 PlannedEnd::Model(tcp) => [tcp.packet_bytes(), tcp.header_bytes()],
                 PlannedEnd::Kernel(tcp) => [tcp.packet_bytes, tcp.header_bytes],
             };
-            if checked.insert((from, to, sizes[0])) {
+            let task = task(name, flow, ends[0].smss(), i, spec.stop)?;
+            let sizes = [full, if matches!(task, Task::Bulk(_)) { acks } else { full }];
+            if checked.insert((from, to, sizes)) {
                 net.check(["flows", name], (from, to), sizes)?;
             }
             if flow.family == Family::Ipv6 {
-                net.check_uncut(name, (from, to), sizes[0])?;
+                net.check_uncut(name, (from, to), full)?;
             }
-            let task = transfer(name, flow, ends[0].smss(), i, spec.stop)?;
             let shims = shims(name, flow)?;
             flows.push(PlannedFlow {
                 name: if flow.count == Whole(1) { name.clone() } else { format!("{name}.{i}") },

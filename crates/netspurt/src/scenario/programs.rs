@@ -3,7 +3,7 @@
 use super::document::Document;
 use super::error::Problem;
 use super::flow_plan::HEADER_BYTES;
-use super::flow_spec::{AppWord, EndpointWord, Family};
+use super::flow_spec::{EndpointWord, Family};
 use super::kernel::{kernel_tcp, shims};
 use super::number::Whole;
 use super::plan::{Net, PlannedFlow, Traffic, node, nodes_and_leaves};
@@ -52,7 +52,7 @@ impl Scenario {
             document = document.with(path, value);
         }
         let spec = document.read()?;
-        let there = spec.flows.iter().find(|(_, flow)| flow.app == AppWord::Programs);
+        let there = spec.flows.iter().find(|(_, flow)| flow.is_of_programs());
         let flow = there.map_or(NAME, |(name, _)| name).to_owned();
         let chosen = if there.is_some() {
             ends.map(|end| end.map(str::to_owned))
@@ -105,7 +105,7 @@ pub(super) fn plan_programs(
     net: &Net<'_>,
     flows: &mut Vec<PlannedFlow>,
 ) -> Result<(), Problem> {
-    let mut all = spec.flows.iter().filter(|(_, flow)| flow.app == AppWord::Programs);
+    let mut all = spec.flows.iter().filter(|(_, flow)| flow.is_of_programs());
     let Some((name, flow)) = all.next() else { return Ok(()) };
     let slip = |key: &str, message: &str| Problem::at(["flows", name, key], message);
     if let Some((second, _)) = all.next() {

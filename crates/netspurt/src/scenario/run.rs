@@ -1,10 +1,10 @@
 //! A scenario in motion, and what comes of it.
 
-use crate::app::Volleys;
+use crate::app::{FlowResult, Volleys};
 use crate::event::Wanted;
 use crate::record::{
     CaptureError, FlowSum, Names, Recorder, SeenTables, Table, VolleySum, digest, flows_table,
-    links_table, resends_table, shadows_table, volleys_table, write_capture,
+    links_table, requests_table, resends_table, shadows_table, volleys_table, write_capture,
 };
 use crate::rto::EstimatorConfig;
 use crate::sim::Advance;
@@ -108,20 +108,25 @@ impl Simulation {
         let names = self.recorder.names().clone();
         let judge = self.world.judge();
         let ends = self.world.ends();
-        let sums: Vec<FlowSum> = (0..)
-            .step_by(2)
-            .zip(&ends)
-            .filter_map(|(source, ends)| {
-                let sum = FlowSum::of(ends.tcp()?);
-                let (verdict, waited) = (judge.resends(source), judge.waited(source));
-                Some(FlowSum { verdict, waited, ..sum })
-            })
-            .collect();
+        let sum = |end: u32, results: [FlowResult; 2]| {
+            let (verdict, waited) = (judge.resends(end), judge.waited(end));
+            FlowSum { verdict, waited, ..FlowSum::of(results) }
+        };
+        let both_ways = |(source, ends): (u32, &Ends<'_>)| {
+            let results = ends.tcp();
+            let there = results.map(|[a, b]| sum(source, [a, b]));
+            let answers = matches!(ends, Ends::Requests(..));
+            let back = results.filter(|_| answers).map(|[a, b]| sum(source + 1, [b, a]));
+            [there, back]
+        };
+        let sums: Vec<FlowSum> =
+            (0..).step_by(2).zip(&ends).flat_map(both_ways).flatten().collect();
+        let summed = Names { flows: names.summed(), ..names.clone() };
         let volleys: Vec<VolleySum> = (0..)
             .zip(&ends)
             .filter_map(|(flow, ends)| match ends {
                 Ends::Volleys(prober) => Some(sum_volleys(flow, prober)),
-                Ends::Tcp(..) => None,
+                _ => None,
             })
             .flatten()
             .collect();
@@ -129,12 +134,16 @@ impl Simulation {
         needless.sort_unstable();
         let counts: Vec<_> = self.world.links().iter().map(crate::link::Link::count).collect();
         let mut tables = vec![
-            flows_table(&names, &sums),
-            resends_table(&names, &sums),
+            flows_table(&summed, &sums),
+            resends_table(&summed, &sums),
             links_table(&names, &counts),
         ];
         if names.flows.iter().any(|flow| flow.volleys) {
             tables.push(volleys_table(&names, &volleys));
+        }
+        if names.flows.iter().any(|flow| flow.answers) {
+            let asked = (0..).zip(&ends).map(|(flow, ends)| (flow, ends.exchanges().to_vec()));
+            tables.push(requests_table(&names, &asked.collect::<Vec<_>>()));
         }
         tables.extend(self.recorder.finish_wanted(&needless, self.wanted));
         if !self.shadows.is_empty() {

@@ -129,7 +129,7 @@ impl Default for ReassemblySpec {
 #[serde(deny_unknown_fields)]
 pub struct RecordSpec {
     /// Nodes at which segments are recorded and captured; by default every node that a flow or
-    /// volleys start from.
+    /// volleys start from, and those that answer requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spy: Option<Vec<String>>,
     /// Which tables.

@@ -1,4 +1,4 @@
-//! What is kept of a case: sums over its flows, links and volleys.
+//! What is kept of a case: sums over its flows, links, volleys and requests.
 
 use crate::record::{Data, Table};
 use crate::scenario::Results;
@@ -21,7 +21,7 @@ const fn fraction(name: &'static str) -> Measure {
 }
 
 /// The measures, in the order of their columns.
-pub const MEASURES: [Measure; 26] = [
+pub const MEASURES: [Measure; 29] = [
     whole("events"),
     whole("flows"),
     whole("finished"),
@@ -48,6 +48,9 @@ pub const MEASURES: [Measure; 26] = [
     whole("queue_packets_max"),
     whole("volleys_lost"),
     whole("volley_rtt_ns_mean"),
+    whole("requests_complete"),
+    whole("request_ns_mean"),
+    whole("request_ns_max"),
 ];
 
 /// The value of each measure; `None` where there is none, as with the end of endless flows.
@@ -58,13 +61,15 @@ pub type Measured = [Option<f64>; MEASURES.len()];
 pub fn measure(results: &Results, events: u64) -> Measured {
     let (flows, links) = (Rows::of(results, "flows"), Rows::of(results, "links"));
     let volleys = Rows::of(results, "volleys");
-    let spans = completions(&flows);
-    let goodputs = goodputs(&flows, results.stop().as_nanos() as f64);
+    let requests = Rows::of(results, "requests").values("complete_ns");
+    let backs = flows.ways_back();
+    let spans = completions(&flows, &backs);
+    let goodputs = goodputs(&flows, &backs, results.stop().as_nanos() as f64);
     let finished = spans.iter().flatten().count() as f64;
     let rtts = volleys.values("rtt_ns");
     [
         Some(events as f64),
-        Some(flows.count()),
+        Some(spans.len() as f64),
         Some(finished),
         flows.sum("sent"),
         flows.sum("resends"),
@@ -89,6 +94,9 @@ pub fn measure(results: &Results, events: u64) -> Measured {
         links.values("queue_packets_max").into_iter().flatten().reduce(f64::max),
         volleys.sum("lost"),
         mean(&rtts).map(f64::round),
+        Some(requests.iter().flatten().count() as f64),
+        mean(&requests).map(f64::round),
+        requests.iter().flatten().copied().reduce(f64::max),
     ]
 }
 
@@ -100,9 +108,16 @@ impl<'a> Rows<'a> {
         Self(results.table(name))
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a number of rows")]
-    fn count(&self) -> f64 {
-        self.0.map_or(0.0, |table| table.rows() as f64)
+    /// By row of `flows`: whether it is the way back of the flow before it.
+    fn ways_back(&self) -> Vec<bool> {
+        let Some(Data::Text { codes, texts }) = self.0.and_then(|table| table.column("flow"))
+        else {
+            return Vec::new();
+        };
+        let name = |code: &u32| &*texts[*code as usize];
+        let is_back = |pair: &[u32]| name(&pair[1]).strip_suffix(".back") == Some(name(&pair[0]));
+        let first = codes.first().map(|_| false);
+        first.into_iter().chain(codes.windows(2).map(is_back)).collect()
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
@@ -123,19 +138,23 @@ impl<'a> Rows<'a> {
 }
 
 /// How long each flow took, in nanoseconds.
-fn completions(flows: &Rows<'_>) -> Vec<Option<f64>> {
+fn completions(flows: &Rows<'_>, backs: &[bool]) -> Vec<Option<f64>> {
     let (starts, ends) = (flows.values("start_ns"), flows.values("finished_ns"));
-    starts.into_iter().zip(ends).map(|(start, end)| Some(end? - start?)).collect()
+    let spans = starts.into_iter().zip(ends).map(|(start, end)| Some(end? - start?));
+    spans.zip(backs).filter(|(_, back)| !**back).map(|(span, _)| span).collect()
 }
 
-/// Bits acknowledged a second while each flow lasted, to the end of the run where it did not end.
-fn goodputs(flows: &Rows<'_>, stop: f64) -> Vec<f64> {
+/// Bits acknowledged a second, both ways together, while each flow lasted, to the end of the run
+/// where it did not end.
+fn goodputs(flows: &Rows<'_>, backs: &[bool], stop: f64) -> Vec<f64> {
     let (starts, ends) = (flows.values("start_ns"), flows.values("finished_ns"));
-    let rate = |((start, end), acked): ((Option<f64>, Option<f64>), Option<f64>)| {
-        let busy = end.unwrap_or(stop) - start?;
-        (busy > 0.0).then_some(8e9 * acked? / busy)
+    let acked = flows.values("acked_bytes");
+    let rate = |n: usize| {
+        let busy = ends[n].unwrap_or(stop) - starts[n]?;
+        let back = backs.get(n + 1).is_some_and(|back| *back).then(|| acked[n + 1]).flatten();
+        (busy > 0.0).then_some(8e9 * (acked[n]? + back.unwrap_or(0.0)) / busy)
     };
-    starts.into_iter().zip(ends).zip(flows.values("acked_bytes")).filter_map(rate).collect()
+    (0..backs.len()).filter(|n| !backs[*n]).filter_map(rate).collect()
 }
 
 /// Jain's index (Jain, Chiu and Hawe 1984, DEC-TR-301): 1 where all have the same, 1/n where one

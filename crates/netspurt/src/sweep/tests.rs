@@ -232,3 +232,38 @@ fn the_same_rows_have_the_same_digest() {
         columns.iter().copied().filter(|name| !["window", "rate"].contains(name)).collect();
     assert_eq!(own, TAKEN);
 }
+
+/// A flow of requests is one flow: its way back counts neither as another nor against fairness.
+#[test]
+fn the_way_back_of_a_flow_is_part_of_it() {
+    let text = r#"
+        stop = "10 s"
+        links = { wire = { between = ["a", "b"], rate = "10 Mbit/s", delay = "10 ms" } }
+        [flows.web]
+        from = "a"
+        to = "b"
+        profile = "rfc-2026"
+        send = "1 kB"
+        app = { reply = "9 kB", requests = 4 }
+        count = 2
+        [sweep]
+        seeds = 1
+        [sweep.over]
+        reply = { path = "flows.web.app.reply", values = ["9 kB"] }
+    "#;
+    let sweep = Scenario::parse("x.toml", text).unwrap_or_else(|e| panic!("{e}")).sweep().unwrap();
+    let (table, _) = chunk(&sweep, 0, 1);
+    let value = |name: &str| match table.column(name) {
+        Some(Data::OptionalI64(all)) => all[0].map(|value| value as f64),
+        Some(Data::I64(all)) => Some(all[0] as f64),
+        Some(Data::OptionalF64(all)) => all[0],
+        other => panic!("{name}: {other:?}"),
+    };
+    assert_eq!((value("flows"), value("finished")), (Some(2.0), Some(2.0)));
+    assert_eq!(value("acked_bytes"), Some(80_000.0));
+    assert_eq!(value("requests_complete"), Some(8.0));
+    assert!(value("fairness").unwrap() > 0.99);
+    let bits = 8e9 * 80_000.0 / value("completion_ns_max").unwrap();
+    assert!((value("goodput_bps").unwrap() / bits - 1.0).abs() < 0.05);
+    assert!(value("request_ns_mean") <= value("request_ns_max"));
+}

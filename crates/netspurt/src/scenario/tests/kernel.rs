@@ -83,7 +83,8 @@ fn what_a_kernel_is_asked_is_spelt_out_and_read_again() {
     let tcp = end.tcp;
     assert_eq!((tcp.profile, tcp.initial_window_segs), (KernelProfile::LinuxDefault, 10));
     assert!(!tcp.sack && tcp.timestamps && tcp.rack);
-    assert_eq!(end.task.unwrap().octets, Some(20 * 1448));
+    assert_eq!(end.task.octets(), [Some(20 * 1448), Some(0)]);
+    assert!(!end.listens);
 }
 
 #[test]

@@ -1,0 +1,299 @@
+//! Requests and their replies, one at a time, over one connection.
+
+use crate::event::Events;
+use crate::segment::Segment;
+use crate::stage::{Port, Stage};
+use crate::tcp::{Connection, State};
+use crate::units::{Duration, Time};
+
+use super::FlowResult;
+
+/// The orders of a flow's two ends: one asks, the other one answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Requests {
+    /// When the connection is opened.
+    pub start: Time,
+    /// How long after the connection is open the first request is written; with zero it is
+    /// written as the connection opens.
+    pub pause: Duration,
+    /// Octets of a request; one at least.
+    pub request_bytes: u64,
+    /// Octets of a reply; one at least.
+    pub reply_bytes: u64,
+    /// How many; then the connection is closed.
+    pub count: u32,
+    /// How long after a reply's last octet the next request is written.
+    pub think: Duration,
+    /// How long after a request's last octet its reply is written.
+    pub serve: Duration,
+}
+
+/// What became of one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// When it was written; where the connection was opened for it, when that began.
+    pub asked: Time,
+    /// When the first octet of its reply was read.
+    pub began: Option<Time>,
+    /// When the last octet of its reply was read.
+    pub complete: Option<Time>,
+}
+
+/// A client's book: what it asked, what it got, and when it asks again.
+#[derive(Clone, Debug)]
+pub struct Asking {
+    plan: Requests,
+    exchanges: Vec<Exchange>,
+    /// When the next request is written; never while one is under way.
+    next: Option<Time>,
+}
+
+impl Asking {
+    /// The book of a client with these orders, that has not asked yet.
+    pub fn new(plan: Requests) -> Self {
+        Self { plan, exchanges: Vec::new(), next: None }
+    }
+
+    /// What it asked so far, in order.
+    pub fn exchanges(&self) -> &[Exchange] {
+        &self.exchanges
+    }
+
+    /// When it writes the next request, if that is known.
+    pub fn next(&self) -> Option<Time> {
+        self.next
+    }
+
+    /// The first request is written at `at`.
+    pub fn begin(&mut self, at: Time) {
+        self.next = Some(at);
+    }
+
+    /// Writes a request at `at`: how many octets.
+    pub fn ask(&mut self, at: Time) -> u64 {
+        self.next = None;
+        self.exchanges.push(Exchange { asked: at, began: None, complete: None });
+        self.plan.request_bytes
+    }
+
+    /// So many octets have been read from the connection by `now`; whether the last reply is
+    /// complete by that.
+    pub fn got(&mut self, now: Time, octets: u64) -> bool {
+        let before = (self.exchanges.len() as u64).saturating_sub(1) * self.plan.reply_bytes;
+        let Some(exchange) = self.exchanges.last_mut() else { return false };
+        if exchange.complete.is_some() || octets <= before {
+            return false;
+        }
+        exchange.began.get_or_insert(now);
+        if octets < before + self.plan.reply_bytes {
+            return false;
+        }
+        exchange.complete = Some(now);
+        let over = self.is_over();
+        self.next = (!over).then(|| now + self.plan.think);
+        over
+    }
+
+    /// Whether all replies are complete, and no request is left.
+    pub fn is_over(&self) -> bool {
+        self.exchanges.len() as u64 >= self.plan.count.into()
+            && self.exchanges.last().is_none_or(|last| last.complete.is_some())
+    }
+}
+
+/// A server's book: which requests it has whole, and when it answers them.
+#[derive(Clone, Debug)]
+pub struct Answering {
+    plan: Requests,
+    /// Requests that were answered.
+    answered: u64,
+    /// When the next one is.
+    next: Option<Time>,
+}
+
+impl Answering {
+    /// The book of a server with these orders.
+    pub fn new(plan: Requests) -> Self {
+        Self { plan, answered: 0, next: None }
+    }
+
+    /// When it writes the next reply, if there is a request for it.
+    pub fn next(&self) -> Option<Time> {
+        self.next
+    }
+
+    /// So many octets have been read from the connection by `now`.
+    pub fn got(&mut self, now: Time, octets: u64) {
+        if self.next.is_none() && octets / self.plan.request_bytes > self.answered {
+            self.next = Some(now + self.plan.serve);
+        }
+    }
+
+    /// Writes a reply: how many octets.
+    pub fn answer(&mut self) -> u64 {
+        self.next = None;
+        self.answered += 1;
+        self.plan.reply_bytes
+    }
+
+    /// Whether no request is left to answer.
+    pub fn is_over(&self) -> bool {
+        self.answered >= self.plan.count.into()
+    }
+}
+
+/// The end that asks.
+///
+/// ```
+/// use netspurt::app::{Client, Requests};
+/// use netspurt::stage::Stage;
+/// use netspurt::tcp::{Connection, RfcConfig, TcpConfig};
+/// use netspurt::units::{Duration, Time};
+/// let plan = Requests {
+///     start: Time::ZERO, pause: Duration::ZERO, request_bytes: 200, reply_bytes: 20_000,
+///     count: 10, think: Duration::from_millis(50), serve: Duration::ZERO,
+/// };
+/// let connection = Connection::new(0, &TcpConfig::Rfc(RfcConfig::rfc_2026()));
+/// assert_eq!(Client::new(connection, plan).next_wakeup(), Some(Time::ZERO));
+/// ```
+#[derive(Debug)]
+pub struct Client {
+    connection: Connection,
+    plan: Requests,
+    book: Asking,
+    /// When the connection is to be opened, which it is not yet.
+    opens: Option<Time>,
+    /// Whether the first request waits until it is open.
+    pauses: bool,
+    wrote: Option<Time>,
+    finished: Option<Time>,
+}
+
+impl Client {
+    /// The client that asks over `connection`.
+    pub fn new(connection: Connection, plan: Requests) -> Self {
+        let book = Asking::new(plan);
+        let opens = Some(plan.start);
+        Self { connection, plan, book, opens, pauses: false, wrote: None, finished: None }
+    }
+
+    /// What it asked so far, in order.
+    pub fn exchanges(&self) -> &[Exchange] {
+        self.book.exchanges()
+    }
+
+    /// What came of it so far.
+    pub fn result(&self) -> FlowResult {
+        FlowResult::of(&self.connection, self.wrote, self.finished)
+    }
+
+    /// Begins to wait where the connection has just opened.
+    fn pause_if_open(&mut self, now: Time) {
+        if self.pauses && self.connection.state() == State::Established {
+            self.pauses = false;
+            self.book.begin(now + self.plan.pause);
+        }
+    }
+
+    fn open(&mut self, at: Time, events: &mut Events<Segment>) {
+        self.opens = None;
+        if self.plan.pause.is_zero() {
+            self.book.begin(at);
+        } else {
+            self.pauses = true;
+            self.connection.open(at, events);
+            self.pause_if_open(at);
+        }
+    }
+}
+
+impl Stage<Segment> for Client {
+    fn push(&mut self, now: Time, port: Port, segment: Segment, events: &mut Events<Segment>) {
+        self.connection.push(now, port, segment, events);
+        self.pause_if_open(now);
+        if self.book.got(now, self.connection.received().delivered_bytes) {
+            self.finished = Some(now);
+            self.connection.close(now, events);
+        }
+    }
+
+    fn next_wakeup(&self) -> Option<Time> {
+        let own = self.opens.or(self.book.next());
+        own.into_iter().chain(self.connection.next_wakeup()).min()
+    }
+
+    fn pop(&mut self, now: Time, events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
+        if let Some(at) = self.opens.filter(|at| *at <= now) {
+            self.open(at, events);
+        }
+        if let Some(at) = self.book.next().filter(|at| *at <= now) {
+            self.wrote.get_or_insert(at);
+            self.connection.write(at, self.book.ask(at), events);
+        }
+        self.connection.pop(now, events)
+    }
+}
+
+/// The end that answers.
+///
+/// ```
+/// use netspurt::app::{Requests, Server};
+/// use netspurt::stage::Stage;
+/// use netspurt::tcp::{Connection, RfcConfig, TcpConfig};
+/// use netspurt::units::{Duration, Time};
+/// let plan = Requests {
+///     start: Time::ZERO, pause: Duration::ZERO, request_bytes: 200, reply_bytes: 20_000,
+///     count: 10, think: Duration::ZERO, serve: Duration::from_millis(2),
+/// };
+/// let connection = Connection::new(1, &TcpConfig::Rfc(RfcConfig::rfc_2026()));
+/// assert_eq!(Server::new(connection, plan).next_wakeup(), None);
+/// ```
+#[derive(Debug)]
+pub struct Server {
+    connection: Connection,
+    book: Answering,
+    wrote: Option<Time>,
+    finished: Option<Time>,
+    closed: bool,
+}
+
+impl Server {
+    /// The server that answers over `connection`.
+    pub fn new(mut connection: Connection, plan: Requests) -> Self {
+        connection.listen();
+        let book = Answering::new(plan);
+        Self { connection, book, wrote: None, finished: None, closed: false }
+    }
+
+    /// What came of it so far.
+    pub fn result(&self) -> FlowResult {
+        FlowResult::of(&self.connection, self.wrote, self.finished)
+    }
+}
+
+impl Stage<Segment> for Server {
+    fn push(&mut self, now: Time, port: Port, segment: Segment, events: &mut Events<Segment>) {
+        self.connection.push(now, port, segment, events);
+        self.book.got(now, self.connection.received().delivered_bytes);
+        if self.book.is_over() && self.connection.unacknowledged() == 0 {
+            self.finished.get_or_insert(now);
+        }
+        if !self.closed && self.connection.peer_closed() && self.book.next().is_none() {
+            self.closed = true;
+            self.connection.close(now, events);
+        }
+    }
+
+    fn next_wakeup(&self) -> Option<Time> {
+        self.book.next().into_iter().chain(self.connection.next_wakeup()).min()
+    }
+
+    fn pop(&mut self, now: Time, events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
+        if let Some(at) = self.book.next().filter(|at| *at <= now) {
+            self.wrote.get_or_insert(at);
+            self.connection.write(at, self.book.answer(), events);
+            self.book.got(at, self.connection.received().delivered_bytes);
+        }
+        self.connection.pop(now, events)
+    }
+}

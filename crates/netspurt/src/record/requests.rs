@@ -1,0 +1,35 @@
+//! The table of requests.
+
+use crate::app::Exchange;
+use crate::units::{Duration, Time};
+
+use super::recorder::{Names, nanos};
+use super::table::{Column, Data, Table};
+
+/// The table `requests`: one row for each request of each flow, by number, in the order of time.
+pub fn requests_table(names: &Names, all: &[(u32, Vec<Exchange>)]) -> Table {
+    let texts = names.flows.iter().map(|flow| flow.name.clone()).collect();
+    let each = || {
+        let of = |(flow, own): &(u32, Vec<Exchange>)| {
+            let flow = *flow;
+            (1_u32..).zip(own.clone()).map(move |(number, exchange)| (flow, number, exchange))
+        };
+        all.iter().flat_map(of)
+    };
+    let span = |to: fn(&Exchange) -> Option<Time>| {
+        let nanos = |span: Duration| span.as_nanos().cast_signed();
+        let of = |(_, _, exchange): (u32, u32, Exchange)| {
+            to(&exchange).map(|at| nanos(at.saturating_since(exchange.asked)))
+        };
+        Data::OptionalI64(each().map(of).collect())
+    };
+    let columns = [
+        ("t_ns", Data::I64(each().map(|(_, _, exchange)| nanos(exchange.asked)).collect())),
+        ("flow", Data::Text { codes: each().map(|(flow, ..)| flow).collect(), texts }),
+        ("number", Data::U32(each().map(|(_, number, _)| number).collect())),
+        ("first_ns", span(|exchange| exchange.began)),
+        ("complete_ns", span(|exchange| exchange.complete)),
+    ];
+    let columns = columns.map(|(name, data)| Column::new(name, data)).into();
+    Table::new("requests", columns).in_time()
+}

@@ -1,0 +1,141 @@
+//! Flows of requests and replies.
+
+use super::*;
+use crate::record::{Data, Table};
+
+const WEB: &str = r#"
+stop  = "20 min"
+links = { wire = { between = ["client", "server"], rate = "unlimited", delay = "10 ms" } }
+[flows.web]
+from    = "client"
+to      = "server"
+profile = "rfc-2026"
+send    = "200 B"
+app     = { requests = 3, reply = "1000 B", think = "50 ms", serve = "5 ms" }
+"#;
+
+fn results(values: &[(&str, &str)]) -> Results {
+    run(&Scenario::parse("web.toml", WEB).unwrap().with(values).unwrap())
+}
+
+fn whole(table: &Table, name: &str) -> Vec<i64> {
+    match table.column(name) {
+        Some(Data::I64(all)) => all.clone(),
+        Some(Data::OptionalI64(all)) => all.iter().map(|value| value.unwrap_or(-1)).collect(),
+        Some(Data::U32(all)) => all.iter().map(|value| (*value).into()).collect(),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn names(table: &Table) -> Vec<String> {
+    let Some(Data::Text { codes, texts }) = table.column("flow") else { panic!("no names") };
+    codes.iter().map(|code| texts[*code as usize].clone()).collect()
+}
+
+fn ms(table: &Table, name: &str) -> Vec<i64> {
+    whole(table, name).into_iter().map(|ns| ns / 1_000_000).collect()
+}
+
+/// SYN and SYN-ACK take 20 ms, a request 10, its server 5, a reply 10; then 50 to think.
+#[test]
+fn each_request_waits_for_the_reply_before_it() {
+    let results = results(&[]);
+    let requests = results.table("requests").unwrap();
+    assert_eq!(names(requests), ["web"; 3]);
+    assert_eq!(whole(requests, "number"), [1, 2, 3]);
+    assert_eq!(ms(requests, "t_ns"), [0, 45 + 50, 95 + 25 + 50]);
+    assert_eq!(ms(requests, "complete_ns"), [45, 25, 25]);
+    assert_eq!(ms(requests, "first_ns"), [45, 25, 25]);
+    let flows = results.table("flows").unwrap();
+    assert_eq!(names(flows), ["web", "web.back"]);
+    assert_eq!(whole(flows, "delivered_bytes"), [600, 3000]);
+    assert_eq!(ms(flows, "finished_ns"), [195, 205], "read; acknowledged");
+    assert_eq!(ms(flows, "start_ns"), [0, 35]);
+}
+
+/// With a pause the connection is open before the first request, which is so not part of it.
+#[test]
+fn a_pause_takes_the_handshake_out_of_the_first_request() {
+    let results = results(&[("flows.web.pause", "1 s")]);
+    let requests = results.table("requests").unwrap();
+    assert_eq!(ms(requests, "t_ns")[0], 1020);
+    assert_eq!(ms(requests, "complete_ns"), [25; 3]);
+}
+
+#[test]
+fn a_reply_of_several_windows_begins_before_it_is_complete() {
+    // 69 full segments: a short one at the end would wait for the ACK of all before it (Nagle).
+    let results = results(&[("flows.web.app.reply", "99912 B"), ("flows.web.app.requests", "1")]);
+    let requests = results.table("requests").unwrap();
+    assert_eq!(ms(requests, "first_ns"), [45]);
+    // Ten segments, twenty, and the rest: two more round trips.
+    assert_eq!(ms(requests, "complete_ns"), [85]);
+}
+
+#[test]
+fn whatever_is_lost_every_reply_comes_once_and_whole() {
+    for profile in ["ns-2", "reno-1998", "reno-2005", "rfc-2026", "linux-6"] {
+        for seed in ["1", "2", "3", "4", "5", "6", "7", "8"] {
+            let results = results(&[
+                ("flows.web.profile", profile),
+                ("flows.web.send", "5 kB"),
+                ("flows.web.app.reply", "30 kB"),
+                ("flows.web.app.requests", "20"),
+                ("links.wire.rate", "2 Mbit/s"),
+                ("links.wire.queue", "20 packets"),
+                ("links.wire.loss", "{ probability = 0.05 }"),
+                ("seed", seed),
+            ]);
+            let requests = results.table("requests").unwrap();
+            assert_eq!(requests.rows(), 20, "{profile}, seed {seed}");
+            assert!(whole(requests, "complete_ns").iter().all(|ns| *ns > 0), "{profile} {seed}");
+            let flows = results.table("flows").unwrap();
+            assert_eq!(whole(flows, "delivered_bytes"), [100_000, 600_000], "{profile} {seed}");
+            assert_eq!(whole(flows, "acked_bytes"), [100_000, 600_000], "{profile} {seed}");
+        }
+    }
+}
+
+#[test]
+fn states_of_the_two_senders_are_told_apart() {
+    let results = results(&[]);
+    let cwnd = results.table("cwnd").unwrap();
+    for name in ["web", "web.back"] {
+        assert!(names(cwnd).iter().any(|flow| flow == name), "{name}");
+        assert!(names(results.table("rtt").unwrap()).iter().any(|flow| flow == name), "{name}");
+    }
+    let text = WEB.replace("app ", "# app ").replace("200 B", "3000 B");
+    let bulk = run(&Scenario::parse("bulk.toml", &text).unwrap());
+    assert_eq!(bulk.table("flows").unwrap().rows(), 1);
+    assert!(bulk.table("requests").is_none());
+}
+
+#[test]
+fn a_flow_of_requests_is_spelt_out_and_runs_the_same_again() {
+    let text = WEB.replace(", think = \"50 ms\", serve = \"5 ms\"", "");
+    let scenario = Scenario::parse("web.toml", &text).unwrap();
+    let resolved = scenario.resolved();
+    assert!(resolved.contains("think = \"0 s\""), "{resolved}");
+    let again = Scenario::parse("resolved", &resolved).unwrap();
+    assert_eq!(again.resolved(), resolved);
+    assert_eq!(run(&again).digest(), run(&scenario).digest());
+    let capture = run(&scenario).write_capture(0, Vec::new());
+    assert!(capture.is_ok());
+}
+
+#[test]
+fn mistakes_about_requests_are_answered() {
+    for [from, to, says, fix] in [
+        ["send    = \"200 B\"", "", "a request without an end", "as in `send = \"200 B\"`"],
+        ["\"1000 B\"", "\"0 B\"", "a reply of nothing", "as in `20 kB`"],
+        ["\"1000 B\"", "\"1000000 TB\"", "", ""],
+        ["reply = \"1000 B\", ", "", "the key `reply` is missing", "add `reply"],
+        ["requests = 3", "requests = 0", "`0` is out of range", "1 to 100000"],
+        ["think =", "thinks =", "unknown key `thinks`", "did you mean `think`?"],
+        ["app     = {", "app = \"request\" #", "`request` is not known here", "bulk, programs"],
+    ] {
+        assert!(WEB.contains(from), "{from}");
+        let error = Scenario::parse("web.toml", &WEB.replace(from, to)).expect_err(to).to_string();
+        assert!(error.contains(says) && error.contains(fix), "{to}: {error}");
+    }
+}
