@@ -13,7 +13,7 @@ use netspurt::rto::EstimatorConfig;
 use netspurt::segment::{Cause, Segment};
 use netspurt::sim::Witness;
 use netspurt::stage::Stage;
-use netspurt::tcp::{Connection, Recovery, RfcConfig, State, TcpConfig};
+use netspurt::tcp::{Connection, Recovery, RfcConfig, State};
 use netspurt::units::{Duration, Time};
 
 /// What the network does to segments, in parts of 1024.
@@ -143,7 +143,7 @@ impl Transfer {
             outage: (outage, outage + ms([0, 0, 500, 5000][below(&mut dice, 4) as usize])),
         };
         change(&mut config, &mut network);
-        let ends = [0, 1].map(|end| Connection::new(end, &TcpConfig::Rfc(config)));
+        let ends = [0, 1].map(|end| Connection::new(end, &config.into()));
         let octets = [1, 700, 5_000, 40_000, 100_000][below(&mut dice, 5) as usize];
         let slow_reader = below(&mut dice, 8) == 0;
         Self {
@@ -339,7 +339,7 @@ fn both_write(ends: &mut [Connection; 2], at: Time, steps: u64) -> usize {
 /// RFC 9293 §3.5: the SYN-ACKs of both cross, too.
 #[test]
 fn two_ends_that_open_at_once_are_connected_after_a_round_trip() {
-    let config = TcpConfig::Rfc(RfcConfig::rfc_2026());
+    let config = RfcConfig::rfc_2026().into();
     let mut ends = [0, 1].map(|end| Connection::new(end, &config));
     let sent = both_write(&mut ends, Time::ZERO, 100);
     assert!(ends.iter().all(|end| end.state() == State::Established && end.unacknowledged() == 0));
@@ -348,7 +348,7 @@ fn two_ends_that_open_at_once_are_connected_after_a_round_trip() {
 
 #[test]
 fn what_is_written_after_the_end_of_a_connection_goes_nowhere() {
-    let config = TcpConfig::Rfc(RfcConfig::rfc_2026());
+    let config = RfcConfig::rfc_2026().into();
     let mut ends = [0, 1].map(|end| Connection::new(end, &config));
     both_write(&mut ends, Time::ZERO, 100);
     let mut events = Events::new(Wanted::default());

@@ -147,13 +147,13 @@ impl Answering {
 /// ```
 /// use netspurt::app::{Client, Requests};
 /// use netspurt::stage::Stage;
-/// use netspurt::tcp::{Connection, RfcConfig, TcpConfig};
+/// use netspurt::tcp::{Connection, RfcConfig};
 /// use netspurt::units::{Duration, Time};
 /// let plan = Requests {
 ///     start: Time::ZERO, pause: Duration::ZERO, request_bytes: 200, reply_bytes: 20_000,
 ///     count: 10, think: Duration::from_millis(50), serve: Duration::ZERO,
 /// };
-/// let connection = Connection::new(0, &TcpConfig::Rfc(RfcConfig::rfc_2026()));
+/// let connection = Connection::new(0, &RfcConfig::rfc_2026().into());
 /// assert_eq!(Client::new(connection, plan).next_wakeup(), Some(Time::ZERO));
 /// ```
 #[derive(Debug)]
@@ -239,13 +239,13 @@ impl Stage<Segment> for Client {
 /// ```
 /// use netspurt::app::{Requests, Server};
 /// use netspurt::stage::Stage;
-/// use netspurt::tcp::{Connection, RfcConfig, TcpConfig};
+/// use netspurt::tcp::{Connection, RfcConfig};
 /// use netspurt::units::{Duration, Time};
 /// let plan = Requests {
 ///     start: Time::ZERO, pause: Duration::ZERO, request_bytes: 200, reply_bytes: 20_000,
 ///     count: 10, think: Duration::ZERO, serve: Duration::from_millis(2),
 /// };
-/// let connection = Connection::new(1, &TcpConfig::Rfc(RfcConfig::rfc_2026()));
+/// let connection = Connection::new(1, &RfcConfig::rfc_2026().into());
 /// assert_eq!(Server::new(connection, plan).next_wakeup(), None);
 /// ```
 #[derive(Debug)]

@@ -48,12 +48,21 @@ impl<F: Copy> Flight<F> {
     }
 
     #[inline]
-    pub(super) fn add(&mut self, mut arrival: Arrival<F>) {
+    pub(super) fn add(&mut self, arrival: Arrival<F>) {
         match self {
             Self::Fifo { frames, last } => {
                 *last = arrival.at.max(*last);
-                arrival.at = *last;
-                frames.push_back(arrival);
+                // What was written in parts and is read as a whole keeps the processor waiting, so
+                // the instants are put in where they stay.
+                frames.push_back(Arrival {
+                    at: Time::ZERO,
+                    since: Time::ZERO,
+                    frame: arrival.frame,
+                });
+                if let Some(put) = frames.back_mut() {
+                    put.at = *last;
+                    put.since = arrival.since;
+                }
             }
             Self::Overtaking { frames, count } => {
                 frames.push(Travelling { arrival, left: *count });

@@ -126,7 +126,7 @@ pub(super) fn carried(name: &str, tcp: TcpConfig, family: Family) -> Result<TcpC
                 problem(name, "packet_size", message.to_owned()).fix("at least `61 B`")
             })?;
             let ip_header_bytes = config.ip_header_bytes + more;
-            Ok(TcpConfig::Rfc(RfcConfig { mss, ip_header_bytes, ..config }))
+            Ok(RfcConfig { mss, ip_header_bytes, ..*config }.into())
         }
         TcpConfig::Ns(_) if family == Family::Ipv6 => {
             let message = "ns-2's senders count packets, which have no addresses";

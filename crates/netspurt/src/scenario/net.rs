@@ -218,10 +218,10 @@ fn live_ends(i: u32, flow: PlannedFlow) -> [(NetworkEnd, u32); 2] {
         }
         _ => return ends(i, flow).map(|(program, at)| (NetworkEnd::Model(program), at)),
     };
-    let end = |side: u32| match ends[side as usize] {
-        PlannedEnd::Model(tcp) => NetworkEnd::Model(tcp_end(2 * i + side, &tcp, task)),
+    let end = |side: u32| match &ends[side as usize] {
+        PlannedEnd::Model(tcp) => NetworkEnd::Model(tcp_end(2 * i + side, tcp, task)),
         PlannedEnd::Kernel(tcp) => NetworkEnd::Kernel(KernelEnd {
-            tcp,
+            tcp: *tcp,
             shim: shims[side as usize],
             task,
             listens: side == 1,

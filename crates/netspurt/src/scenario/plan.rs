@@ -38,7 +38,6 @@ pub(super) struct PlannedLink {
 }
 
 /// What one flow is: a transfer over TCP, or volleys to an echo host.
-#[expect(clippy::large_enum_variant, reason = "a plan is made once")]
 pub(super) enum Traffic {
     Tcp {
         tcp: TcpConfig,
@@ -62,8 +61,7 @@ pub(super) enum Traffic {
 }
 
 /// One end of a flow that is not the simulator's alone.
-#[derive(Clone, Copy)]
-#[expect(clippy::large_enum_variant, reason = "a plan is made once")]
+#[derive(Clone)]
 pub(super) enum PlannedEnd {
     Model(TcpConfig),
     Kernel(KernelTcp),
@@ -457,7 +455,7 @@ fn plan_flows(spec: &Spec, net: &Net<'_>) -> Result<Vec<PlannedFlow>, Problem> {
                 from,
                 to,
                 ipv6: flow.family == Family::Ipv6,
-                traffic: match ends {
+                traffic: match ends.clone() {
                     [PlannedEnd::Model(tcp), PlannedEnd::Model(_)] => Traffic::Tcp { tcp, task },
                     ends => Traffic::Real { ends, shims, task },
                 },

@@ -247,7 +247,7 @@ pub(super) fn rfc_connection(
     options(tcp, &mut config);
     timers(name, tcp, &mut config)?;
     leaves_a_payload(name, &config)?;
-    Ok(TcpConfig::Rfc(config))
+    Ok(config.into())
 }
 
 /// Switches of flow `name` that cannot do together what they say.

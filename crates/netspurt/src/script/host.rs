@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::event::{Events, Wanted};
 use crate::segment::Segment;
 use crate::stage::Stage;
-use crate::tcp::{Connection, Failure, RfcConfig, State, TcpConfig};
+use crate::tcp::{Connection, Failure, RfcConfig, State};
 use crate::units::Time;
 
 use super::call::{Call, Fd, Outcome};
@@ -82,7 +82,7 @@ impl Host {
         Self {
             config,
             sockets: BTreeMap::new(),
-            connection: Connection::new(0, &TcpConfig::Rfc(config)),
+            connection: Connection::new(0, &config.into()),
             events: Events::new(Wanted::default()),
             waiting: None,
             told: false,
@@ -91,7 +91,7 @@ impl Host {
 
     /// A connection with the options set until now.
     pub(super) fn begin(&mut self) {
-        self.connection = Connection::new(0, &TcpConfig::Rfc(self.config));
+        self.connection = Connection::new(0, &self.config.into());
         self.connection.read_by_hand();
         self.told = false;
     }

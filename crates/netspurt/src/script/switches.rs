@@ -43,7 +43,7 @@ impl Script {
         switches.extend(own.iter().map(|set| (set.path.as_str(), set.value.as_str())));
         let named = profile.or(self.options.profile.as_deref()).unwrap_or(PROFILE);
         match tcp_config(named, &switches) {
-            Ok(TcpConfig::Rfc(config)) => Ok(config),
+            Ok(TcpConfig::Rfc(config)) => Ok(*config),
             Ok(TcpConfig::Ns(_)) => {
                 let message = "ns-2's senders have no handshake and count packets".to_owned();
                 let fix = "another profile, as in `--profile=rfc-2026`".to_owned();

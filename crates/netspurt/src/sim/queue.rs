@@ -98,12 +98,11 @@ impl EventQueue {
     /// `since` then.
     #[inline]
     pub fn push(&mut self, at: Time, since: Time, number: u32) {
-        let entry = Entry { at: at.as_nanos(), since: since.as_nanos(), number };
-        debug_assert!(entry.at >= self.base, "an appointment in the past");
-        if entry.at >> LOWEST == self.base >> LOWEST {
-            self.push_current(entry);
+        let (at, since) = (at.as_nanos(), since.as_nanos());
+        debug_assert!(at >= self.base, "an appointment in the past");
+        if at >> LOWEST == self.base >> LOWEST {
+            self.push_current(at, since, number);
         } else {
-            let Entry { at, since, number } = entry;
             let node = self.new_node(Node { at, since, number, next: NONE });
             self.place(node, at);
         }
@@ -140,7 +139,10 @@ impl EventQueue {
         Some(Time::from_nanos(first))
     }
 
-    fn push_current(&mut self, entry: Entry) {
+    /// Takes the parts of an entry: one that was put together in memory would be copied from there
+    /// before the writes of its parts are through.
+    fn push_current(&mut self, at: u64, since: u64, number: u32) {
+        let entry = Entry { at, since, number };
         if self.current.back().is_none_or(|last| last.place() <= entry.place()) {
             self.current.push_back(entry);
         } else {
@@ -209,7 +211,7 @@ impl EventQueue {
         while index != NONE {
             let Node { at, since, number, next } = self.nodes[index as usize];
             if at >> LOWEST == self.base >> LOWEST {
-                self.push_current(Entry { at, since, number });
+                self.push_current(at, since, number);
                 self.nodes[index as usize].next = self.free;
                 self.free = index;
             } else {

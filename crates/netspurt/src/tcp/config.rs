@@ -1,5 +1,7 @@
 //! The switches of a connection.
 
+use std::sync::Arc;
+
 use crate::clock::Clock;
 use crate::rto::Ns2Config;
 use crate::units::Duration;
@@ -63,18 +65,23 @@ pub enum AckPolicy {
 }
 
 /// Everything that sets one connection apart from another.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "plain data, one for each flow")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum TcpConfig {
     /// ns-2's one-way senders and sinks, which count packets.
     Ns(NsConfig),
     /// The TCP of the RFCs, which counts octets.
-    Rfc(RfcConfig),
+    Rfc(Arc<RfcConfig>),
+}
+
+impl From<RfcConfig> for TcpConfig {
+    fn from(config: RfcConfig) -> Self {
+        Self::Rfc(Arc::new(config))
+    }
 }
 
 impl TcpConfig {
     /// Octets of payload in a full segment (SMSS of RFC 5681 §2), between two ends alike.
-    pub const fn smss(&self) -> u16 {
+    pub fn smss(&self) -> u16 {
         match self {
             TcpConfig::Ns(config) => config.smss(),
             TcpConfig::Rfc(config) => config.smss(),
@@ -82,7 +89,7 @@ impl TcpConfig {
     }
 
     /// Octets of a full packet, headers included.
-    pub const fn packet_bytes(&self) -> u16 {
+    pub fn packet_bytes(&self) -> u16 {
         match self {
             TcpConfig::Ns(config) => config.packet_bytes,
             TcpConfig::Rfc(config) => config.ip_header_bytes + TCP_HEADER_BYTES + config.mss,
@@ -90,7 +97,7 @@ impl TcpConfig {
     }
 
     /// Octets of a packet without payload and options.
-    pub const fn header_bytes(&self) -> u16 {
+    pub fn header_bytes(&self) -> u16 {
         match self {
             TcpConfig::Ns(config) => config.header_bytes,
             TcpConfig::Rfc(config) => config.ip_header_bytes + TCP_HEADER_BYTES,

@@ -23,10 +23,10 @@ use super::transmit::{Context, SendCount};
 /// ```
 /// use netspurt::event::{Events, Wanted};
 /// use netspurt::stage::Stage;
-/// use netspurt::tcp::{Connection, RfcConfig, State, TcpConfig};
+/// use netspurt::tcp::{Connection, RfcConfig, State};
 /// use netspurt::units::Time;
 ///
-/// let config = TcpConfig::Rfc(RfcConfig::rfc_2026());
+/// let config = RfcConfig::rfc_2026().into();
 /// let (mut a, mut b) = (Connection::new(0, &config), Connection::new(1, &config));
 /// let mut events = Events::new(Wanted::default());
 /// let now = Time::ZERO;
@@ -51,12 +51,24 @@ pub struct Connection {
     outbox: VecDeque<Segment>,
     /// When what lies in the outbox was put there.
     ready: Time,
+    /// The earliest instant at which something falls due by itself.
+    due: Time,
 }
 
 #[derive(Debug)]
 enum Kind {
     Ns(Box<NsPair>),
     Rfc(Box<Tcb>),
+}
+
+impl Kind {
+    /// The earliest instant at which something falls due by itself.
+    fn next_deadline(&self) -> Time {
+        match self {
+            Self::Ns(pair) => pair.sender.tx.timer.deadline().min(pair.receiver.deadline()),
+            Self::Rfc(tcb) => tcb.next_deadline(),
+        }
+    }
 }
 
 /// Both halves of an end of ns-2's kind: agent and sink in one.
@@ -73,7 +85,7 @@ impl Connection {
             TcpConfig::Ns(config) => Kind::Ns(Box::new(NsPair::new(config))),
             TcpConfig::Rfc(config) => Kind::Rfc(Box::new(Tcb::new(config))),
         };
-        Self { endpoint, kind, outbox: VecDeque::new(), ready: Time::ZERO }
+        Self { endpoint, kind, outbox: VecDeque::new(), ready: Time::ZERO, due: Time::NEVER }
     }
 
     /// Opens the connection actively (RFC 9293 §3.10.1).
@@ -220,14 +232,6 @@ impl Connection {
         }
     }
 
-    /// The earliest instant at which something falls due by itself.
-    fn deadline(&self) -> Time {
-        match &self.kind {
-            Kind::Ns(pair) => pair.sender.tx.timer.deadline().min(pair.receiver.deadline()),
-            Kind::Rfc(tcb) => tcb.next_deadline(),
-        }
-    }
-
     /// Runs one step at `now` with a place for its effects.
     fn step(
         &mut self,
@@ -238,6 +242,7 @@ impl Connection {
         self.ready = now;
         let mut cx = Context { now, endpoint: self.endpoint, events, outbox: &mut self.outbox };
         act(&mut self.kind, &mut cx);
+        self.due = self.kind.next_deadline();
     }
 
     /// The same for what ns-2's kind does not know.
@@ -292,6 +297,7 @@ impl NsPair {
 }
 
 impl Stage<Segment> for Connection {
+    #[inline]
     fn push(&mut self, now: Time, _port: Port, segment: Segment, events: &mut Events<Segment>) {
         self.step(now, events, |kind, cx| match kind {
             Kind::Ns(pair) => pair.on_segment(&segment, cx),
@@ -299,17 +305,18 @@ impl Stage<Segment> for Connection {
         });
     }
 
+    #[inline]
     fn next_wakeup(&self) -> Option<Time> {
         if !self.outbox.is_empty() {
             return Some(self.ready);
         }
-        let at = self.deadline();
-        (at < Time::NEVER).then_some(at)
+        (self.due < Time::NEVER).then_some(self.due)
     }
 
+    #[inline]
     fn pop(&mut self, now: Time, events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
         while self.outbox.is_empty() {
-            let at = self.deadline();
+            let at = self.due;
             if at > now {
                 return None;
             }

@@ -7,7 +7,7 @@ use netspurt::clock::Clock;
 use netspurt::event::{Events, Wanted};
 use netspurt::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
 use netspurt::stage::Stage;
-use netspurt::tcp::{Connection, RfcConfig, TcpConfig, TcpInfo};
+use netspurt::tcp::{Connection, RfcConfig, TcpInfo};
 use netspurt::units::{Duration, Time};
 
 /// Octets of a full segment with time stamps, MTU 1500.
@@ -73,7 +73,7 @@ impl Flow {
         config.timer_clock = config.clock;
         change(&mut config);
         Self {
-            conn: Connection::new(0, &TcpConfig::Rfc(config)),
+            conn: Connection::new(0, &config.into()),
             now: Time::ZERO + ms(1),
             stamps: true,
             rcv: 1,

@@ -24,8 +24,9 @@ impl Curve {
         let (num, den) = self.c;
         // A cubic second has 10^27 = 2^27 · 5^27 cubic nanoseconds: one shift and one division.
         let cube = (dt * dt * dt) >> 27;
-        let octets = cube.saturating_mul(u128::from(num) * u128::from(self.smss))
-            / (u128::from(den) * 5_u128.pow(27));
+        let octets = cube.saturating_mul(u128::from(num) * u128::from(self.smss));
+        // Each divisor fits into 64 bits, which both together do not: that is several times faster.
+        let octets = octets / u128::from(5_u64.pow(27)) / u128::from(den);
         u64::try_from(octets).unwrap_or(u64::MAX).min(Window::NO_THRESHOLD)
     }
 

@@ -87,6 +87,16 @@ struct Memory {
     stage: Option<Stage>,
 }
 
+impl CubicConfig {
+    /// alpha_cubic over 1 as a fraction (§4.3): less than Reno's until `reno`, the window it would
+    /// have, is back where it was cut, and Reno's from there.
+    fn alpha(&self, cwnd_prior: Option<u64>, reno: u64) -> (u128, u128) {
+        let (num, den) = (u128::from(self.beta.0), u128::from(self.beta.1));
+        let back = cwnd_prior.is_none_or(|prior| reno >= prior);
+        if back { (den + num, den + num) } else { (3 * (den - num), den + num) }
+    }
+}
+
 /// CUBIC: a window that grows with time and not with round trips.
 ///
 /// ```
@@ -131,22 +141,15 @@ impl Cubic {
         }
     }
 
-    /// alpha_cubic over 1 as a fraction (§4.3): less than Reno's until the window is back where
-    /// it was cut, and Reno's from there.
-    fn alpha(&self, reno: u64) -> (u128, u128) {
-        let (num, den) = (u128::from(self.config.beta.0), u128::from(self.config.beta.1));
-        let back = self.memory.cwnd_prior.is_none_or(|prior| reno >= prior);
-        if back { (den + num, den + num) } else { (3 * (den - num), den + num) }
-    }
-
     fn avoid_congestion(&mut self, ack: &AckInfo, window: &mut Window) {
         let curve = Curve { c: self.config.c, smss: ack.smss };
-        let mut stage = match self.memory.stage {
-            Some(stage) => stage,
-            None => self.begin(ack.now, curve, window.cwnd),
-        };
+        if self.memory.stage.is_none() {
+            self.memory.stage = Some(self.begin(ack.now, curve, window.cwnd));
+        }
+        // In place: it is large to take out and put back with each ACK.
+        let Memory { stage: Some(stage), cwnd_prior, .. } = &mut self.memory else { return };
         stage.elapse_until(ack.now);
-        stage.grow_reno(ack, window.cwnd, self.alpha(stage.reno));
+        stage.grow_reno(ack, window.cwnd, self.config.alpha(*cwnd_prior, stage.reno));
         let climb = self.config.first_climb_segs.filter(|_| stage.first);
         if climb.is_none() && stage.window_at(curve, stage.elapsed) < stage.reno {
             // departs: RFC 9438 §4.3 - the window is not lowered to W_est; the curve aims a round
@@ -161,7 +164,6 @@ impl Cubic {
             let target = stage.window_at(curve, ahead).max(least);
             stage.grow(ack, target, window);
         }
-        self.memory.stage = Some(stage);
     }
 }
 

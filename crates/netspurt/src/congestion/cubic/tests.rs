@@ -103,8 +103,8 @@ fn the_window_grows_by_half_in_a_round_trip_at_most_and_never_shrinks() {
 #[test]
 fn alpha_is_nine_seventeenths_until_w_est_is_back_and_then_one() {
     let (cubic, _) = cut(10);
-    assert_eq!(cubic.alpha(9_999), (9, 17));
-    assert_eq!(cubic.alpha(10_000), (17, 17));
+    assert_eq!(cubic.config.alpha(cubic.memory.cwnd_prior, 9_999), (9, 17));
+    assert_eq!(cubic.config.alpha(cubic.memory.cwnd_prior, 10_000), (17, 17));
 }
 
 /// §4.3: on a short path W_est leads and the window goes with it: 9/17 of a segment a window of

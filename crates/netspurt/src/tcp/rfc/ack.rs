@@ -47,6 +47,11 @@ impl Tcb {
     /// Takes the acknowledgment of a segment in; whether the segment is to be taken further.
     pub(super) fn on_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) -> bool {
         let ack = self.octet(segment.ack);
+        if ack == self.una && self.board.is_empty() && segment.sack_count() == 0 {
+            // Data for an end that has nothing outstanding: of news there is the window at most.
+            self.hear(segment, ack);
+            return true;
+        }
         // The octet of a window probe may be acknowledged without having been counted as sent.
         let probed = u64::from(self.persist_backoff > 0 && self.board.is_empty());
         if ack > self.nxt + probed.min(self.unsent()) {
@@ -59,16 +64,7 @@ impl Tcb {
         }
         let plain = self.is_plain(segment, ack);
         self.nxt = self.nxt.max(ack);
-        let window_moved = self.update_window(segment, ack);
-        self.probes_unanswered = 0;
-        if self.peer_window == 0 {
-            // RFC 9293 §3.8.6.1: who acknowledges with a closed window is still there.
-            self.retries = 0;
-        }
-        if self.board.is_empty() && ack == self.una && segment.sack().is_empty() {
-            // Data for an end that has nothing outstanding: no news.
-            return true;
-        }
+        let window_moved = self.hear(segment, ack);
         if plain {
             self.on_plain_ack(segment, ack, cx);
             return true;
@@ -116,10 +112,11 @@ impl Tcb {
         let (pipe_before, acked) = (self.pipe(), ack - self.una);
         let echo = self.echo(segment);
         let news = News { acked, delivered: acked, echo, ..News::default() };
+        let each = self.config.sampling == Sampling::EachSegment;
         let (rack, min_rtt, timed) = (&mut self.rack, self.min_rtt, &mut self.covered_once);
         timed.clear();
         self.board.ack_quiet(ack, |sent| {
-            timed.push(sent.at);
+            timed.push(sent.at, each);
             rack.arrived(sent, cx.now, min_rtt, false);
         });
         self.una = ack;
@@ -169,7 +166,20 @@ impl Tcb {
         true
     }
 
+    /// The peer is there: takes its window; whether that changed.
+    #[inline]
+    fn hear(&mut self, segment: &Segment, ack: u64) -> bool {
+        let moved = self.update_window(segment, ack);
+        self.probes_unanswered = 0;
+        if self.peer_window == 0 {
+            // RFC 9293 §3.8.6.1: who acknowledges with a closed window is still there.
+            self.retries = 0;
+        }
+        moved
+    }
+
     /// Takes the peer's window; whether it changed (RFC 9293 §3.10.7.4).
+    #[inline]
     fn update_window(&mut self, segment: &Segment, ack: u64) -> bool {
         let seq = self.rx.octet(segment.seq);
         if (seq, ack) < self.window_told {
@@ -193,6 +203,7 @@ impl Tcb {
         let early =
             |sent: &Sent| asks && echo.is_some_and(|echo| is_before(echo, Self::stamp(sent.at)));
         let (mut reported_before, point, karn) = (0, self.repair_point(), self.config.karn);
+        let each = self.config.sampling == Sampling::EachSegment;
         let (rack, min_rtt, timed) = (&mut self.rack, self.min_rtt, &mut self.covered_once);
         let delivery = &mut self.delivery;
         timed.clear();
@@ -205,7 +216,7 @@ impl Tcb {
             news.cover(sent, point);
             snapshot.into_iter().for_each(|snapshot| delivery.see(sent, snapshot));
             if sent.times == 1 {
-                timed.push(sent.at);
+                timed.push(sent.at, each);
             } else if !karn {
                 news.resent_oldest.get_or_insert(sent.at);
             }
@@ -270,8 +281,9 @@ impl Tcb {
     }
 
     /// Hands round trips to the estimator, as the sampling has it.
+    #[inline]
     fn measure(&mut self, news: &News, cx: &mut Context<'_>) {
-        let newest = self.covered_once.last().copied().or(news.sacked_oldest);
+        let newest = self.covered_once.newest.or(news.sacked_oldest);
         if let Some(sent) = newest {
             self.take_exact_rtt(cx.now.saturating_since(sent));
         }
@@ -289,7 +301,7 @@ impl Tcb {
                 None if news.acked > 0 => return self.measure_doubtful(news, cx),
                 once => once,
             },
-            Sampling::EachSegment if !self.covered_once.is_empty() => {
+            Sampling::EachSegment if self.covered_once.oldest.is_some() => {
                 return self.measure_each(news, cx);
             }
             Sampling::EachSegment => news.resent_oldest,
@@ -308,7 +320,7 @@ impl Tcb {
 
     /// When the oldest segment left that an ACK newly covers, of those sent once.
     fn sent_once(&self, news: &News) -> Option<Time> {
-        self.covered_once.first().copied().or(news.sacked_oldest)
+        self.covered_once.oldest.or(news.sacked_oldest)
     }
 
     /// Nothing the ACK covers went out just once: the echo tells which copy it answers.
@@ -322,8 +334,8 @@ impl Tcb {
     }
 
     fn measure_each(&mut self, news: &News, cx: &mut Context<'_>) {
-        for place in 0..self.covered_once.len() {
-            let trip = self.trip(self.covered_once[place], 1, news.acked);
+        for place in 0..self.covered_once.each.len() {
+            let trip = self.trip(self.covered_once.each[place], 1, news.acked);
             self.timer.sample(trip, cx);
         }
     }
@@ -333,8 +345,8 @@ impl Tcb {
     fn measure_echo(&mut self, news: &News, cx: &mut Context<'_>) {
         let trip = match news.echo.filter(|echo| *echo > 0) {
             Some(echo) => self.echoed_trip(since_stamp(echo, cx.now), news.acked, cx.now),
-            None => match self.covered_once.first() {
-                Some(sent) => self.trip(*sent, 1, news.acked),
+            None => match self.covered_once.oldest {
+                Some(sent) => self.trip(sent, 1, news.acked),
                 None => return self.timer.progress(false),
             },
         };
@@ -403,7 +415,7 @@ impl Tcb {
         now: Time,
     ) -> AckInfo {
         let rate: Option<RateSample> = self.delivery.sample(now, news.delivered);
-        let newest = self.covered_once.last().copied().or(news.sacked_oldest);
+        let newest = self.covered_once.newest.or(news.sacked_oldest);
         let rtt = newest.map(|sent| now.saturating_since(sent));
         AckInfo {
             now,

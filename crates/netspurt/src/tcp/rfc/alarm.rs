@@ -103,7 +103,7 @@ impl Tcb {
         let wait = match self.srtt {
             Some(srtt) => {
                 let lone = self.board.len() <= 1;
-                let RfcConfig { max_ack_delay, timer_slack, tlp_wait_percent, .. } = self.config;
+                let RfcConfig { max_ack_delay, timer_slack, tlp_wait_percent, .. } = *self.config;
                 let slack = if lone { max_ack_delay } else { timer_slack };
                 srtt * u64::from(tlp_wait_percent) / 100 + slack
             }

@@ -138,7 +138,7 @@ impl Tcb {
         if flags.has(Flags::FIN) && !self.peer_closed() {
             self.rx.note_fin(right - 1);
         }
-        if self.rx.take_fin() {
+        if self.rx.fin.is_some() && self.rx.take_fin() {
             self.on_fin(cx);
         }
         self.after_fin_acked(cx);
@@ -192,6 +192,7 @@ impl Tcb {
         self.rx.need = AckNeed::Now;
     }
 
+    #[inline]
     fn take_data(&mut self, segment: &Segment, now: Time) {
         let at = Moment { now, srtt: self.srtt, rto: self.timer.rto() };
         self.rx.on_data(segment, &at, &self.config);
@@ -356,7 +357,7 @@ impl Tcb {
         if segment.flags.has(Flags::RST) {
             return;
         }
-        let mut reset = self.blank(cx);
+        let reset = self.begin(cx);
         if segment.flags.has(Flags::ACK) {
             (reset.seq, reset.ack, reset.flags) = (segment.ack, 0, Flags::RST);
         } else {
@@ -364,8 +365,7 @@ impl Tcb {
             reset.ack = segment.seq.wrapping_add(segment.seq_len());
             reset.flags = Flags::RST.with(Flags::ACK);
         }
-        reset.window = 0;
-        self.put_out(reset, cx);
+        self.weigh(reset);
     }
 
     pub(super) fn measure_handshake(&mut self, syn: &Sent, ack: &Segment, cx: &mut Context<'_>) {

@@ -21,6 +21,8 @@ mod receive;
 mod repair;
 mod undo;
 
+use std::sync::Arc;
+
 use crate::congestion::{CongestionControl, Window};
 use crate::event::{CwndState, What};
 use crate::segment::Timestamps;
@@ -166,7 +168,8 @@ struct Timed {
 /// One end of a connection (a "transmission control block", RFC 9293 §3.3.1).
 #[derive(Debug)]
 pub(super) struct Tcb {
-    config: RfcConfig,
+    /// Connections of one kind share it: a run of many has it in the nearest cache.
+    config: Arc<RfcConfig>,
     state: State,
     failure: Option<Failure>,
     /// Whether it began by listening.
@@ -188,6 +191,8 @@ pub(super) struct Tcb {
     agreed: Agreed,
     window: Window,
     congestion: Box<dyn CongestionControl>,
+    /// Whether segments are spread over time, by a law that owns the window or by a switch.
+    paces: bool,
     /// Octets below this left in a flight that filled the window: their ACKs earn growth
     /// (RFC 2861 §3.1).
     limited_until: u64,
@@ -203,7 +208,7 @@ pub(super) struct Tcb {
     timer: RetransmitTimer,
     timed: Option<Timed>,
     /// When the segments left that the last ACK newly covered, of those sent once.
-    covered_once: Vec<Time>,
+    covered_once: Covered,
     /// Whether an ACK moved `una` since probes were last armed.
     moved: bool,
     /// Timeouts in a row.
@@ -239,6 +244,30 @@ pub(super) struct Tcb {
     reported: Option<CwndState>,
 }
 
+/// When the segments left that an ACK newly covered, of those sent once.
+#[derive(Debug, Default)]
+struct Covered {
+    oldest: Option<Time>,
+    newest: Option<Time>,
+    /// All of them, where each is a sample.
+    each: Vec<Time>,
+}
+
+impl Covered {
+    fn clear(&mut self) {
+        (self.oldest, self.newest) = (None, None);
+        self.each.clear();
+    }
+
+    fn push(&mut self, sent: Time, each: bool) {
+        self.oldest.get_or_insert(sent);
+        self.newest = Some(sent);
+        if each {
+            self.each.push(sent);
+        }
+    }
+}
+
 /// A tail loss probe under way (RFC 8985 §7).
 #[derive(Clone, Copy, Debug, Default)]
 struct Probe {
@@ -252,10 +281,10 @@ const DEFAULT_MSS: u16 = 536;
 const DEFAULT_MSS_V6: u16 = 1220;
 
 impl Tcb {
-    pub(super) fn new(config: &RfcConfig) -> Self {
+    pub(super) fn new(config: &Arc<RfcConfig>) -> Self {
         let congestion = config.congestion.build();
         Self {
-            config: *config,
+            config: Arc::clone(config),
             state: State::Closed,
             failure: None,
             passive: false,
@@ -274,13 +303,14 @@ impl Tcb {
             repair: Repair::default(),
             rack: Rack::default(),
             delivery: Delivery::new(congestion.wants_rate()),
+            paces: config.pacing || congestion.owns_window(),
             congestion,
             min_rtt: None,
             handshake_rtt: None,
             srtt: None,
             timer: RetransmitTimer::new(config.rto.build(), config.clock),
             timed: None,
-            covered_once: Vec::new(),
+            covered_once: Covered::default(),
             moved: false,
             retries: 0,
             round_end: 0,
@@ -517,11 +547,15 @@ impl Tcb {
         self.stop_everything();
     }
 
-    /// Reports the congestion state where it changed.
+    /// Reports the congestion state where it changed, and somebody wants to know.
+    #[inline]
     fn report(&mut self, cx: &mut Context<'_>) {
-        if !cx.events.wanted().cwnd || !self.state.is_synchronised() {
-            return;
+        if cx.events.wanted().cwnd && self.state.is_synchronised() {
+            self.report_change(cx);
         }
+    }
+
+    fn report_change(&mut self, cx: &mut Context<'_>) {
         let state = CwndState {
             cwnd_bytes: self.window.cwnd,
             ssthresh_bytes: self.window.ssthresh,

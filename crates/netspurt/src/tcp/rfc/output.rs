@@ -1,5 +1,7 @@
 //! What goes out: resends, new data, acknowledgments, and when each may.
 
+use std::sync::Arc;
+
 use crate::segment::{Cause, Ecn, Flags, Segment};
 use crate::seq;
 use crate::units::{BitRate, Time};
@@ -21,6 +23,7 @@ const PACE_AVOIDANCE: u64 = 120;
 
 impl Tcb {
     /// Sends what may be sent now.
+    #[inline]
     pub(super) fn output(&mut self, cx: &mut Context<'_>) {
         let idle = self.board.is_empty() && self.unsent() == 0;
         if idle || !self.state.may_send() {
@@ -28,8 +31,13 @@ impl Tcb {
             self.moved = false;
             self.deadlines.tlp = Time::NEVER;
             self.deadlines.persist = Time::NEVER;
-            return;
+        } else {
+            self.send_all(cx);
         }
+    }
+
+    /// Sends what may be sent of what there is.
+    fn send_all(&mut self, cx: &mut Context<'_>) {
         let sent_before = self.sent;
         while !self.is_paced(cx.now) && self.send_one(cx) {}
         if self.sent > sent_before || core::mem::take(&mut self.moved) {
@@ -134,6 +142,7 @@ impl Tcb {
     }
 
     /// Sends the next new octets as the windows, Nagle and the silly window rules allow.
+    #[inline]
     fn send_new(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(len) = self.next_len() else { return false };
         if !self.fits(len.max(1)) {
@@ -182,6 +191,7 @@ impl Tcb {
     }
 
     /// Sends `len` new octets, and the FIN where it follows them.
+    #[inline]
     pub(super) fn send_fresh(&mut self, len: u64, cx: &mut Context<'_>) {
         let outstanding = !self.board.is_empty();
         let end = self.nxt + len;
@@ -226,9 +236,10 @@ impl Tcb {
 
     /// Puts a segment of the scoreboard on the wire.
     fn emit(&mut self, sent: &Sent, cause: Option<Cause>, cx: &mut Context<'_>) {
+        let now = cx.now;
         let fin = self.closing && sent.end() > self.end;
         let len = sent.len() - u64::from(fin);
-        let mut segment = self.blank(cx);
+        let segment = self.begin(cx);
         segment.seq = seq::to_wire(self.config.iss, sent.seq);
         segment.len = u16::try_from(len).expect("no segment is longer than the MSS");
         segment.cause = cause.into();
@@ -245,42 +256,43 @@ impl Tcb {
             }
         }
         let room = (self.smss - len) >= SACK_BLOCK_BYTES;
-        self.acknowledge_in(&mut segment, if room { 1 } else { 0 });
+        self.acknowledge_in(segment, if room { 1 } else { 0 });
+        let size_bytes = self.weigh(segment);
         if len > 0 {
             self.count.data_segments += 1;
-            self.rx.patience.on_data_sent(cx.now);
+            self.rx.patience.on_data_sent(now);
         }
-        self.last_sent = cx.now;
+        self.last_sent = now;
         self.count_sent(len);
-        let size_bytes = self.put_out(segment, cx);
-        self.pace(u64::from(size_bytes), cx.now);
+        self.pace(u64::from(size_bytes), now);
     }
 
-    /// Hands a segment over, and returns the octets it has on the wire.
-    pub(super) fn put_out(&self, mut segment: Segment, cx: &mut Context<'_>) -> u16 {
-        let header = self.config.ip_header_bytes + TCP_HEADER_BYTES + option_bytes(&segment);
-        segment.size_bytes = header + segment.len;
-        cx.outbox.push_back(segment);
-        segment.size_bytes
-    }
-
-    /// A segment without payload that carries the present acknowledgment.
-    pub(super) fn blank(&mut self, cx: &Context<'_>) -> Segment {
+    /// Puts a segment without payload that carries no acknowledgment yet into the outbox, to be
+    /// completed there: built elsewhere, it would be copied before its parts are through.
+    #[inline]
+    pub(super) fn begin<'a>(&mut self, cx: &'a mut Context<'_>) -> &'a mut Segment {
         self.sent += 1;
-        let mut segment = Segment {
-            id: u64::from(cx.endpoint) << 40 | self.sent,
-            dest: cx.endpoint ^ 1,
-            seq: seq::to_wire(self.config.iss, self.nxt),
-            flags: Flags::ACK,
-            ..Segment::default()
-        };
+        cx.outbox.push_back(Segment::default());
+        let segment = cx.outbox.back_mut().expect("just put there");
+        segment.id = u64::from(cx.endpoint) << 40 | self.sent;
+        segment.dest = cx.endpoint ^ 1;
+        segment.seq = seq::to_wire(self.config.iss, self.nxt);
+        segment.flags = Flags::ACK;
         if self.agreed.timestamps {
             segment.set_timestamps(self.stamps(cx.now));
         }
         segment
     }
 
+    /// Says how many octets a segment has on the wire, once its options are there.
+    pub(super) fn weigh(&self, segment: &mut Segment) -> u16 {
+        let header = self.config.ip_header_bytes + TCP_HEADER_BYTES + option_bytes(segment);
+        segment.size_bytes = header + segment.len;
+        segment.size_bytes
+    }
+
     /// Puts the acknowledgment in, with `room` SACK blocks at most.
+    #[inline]
     fn acknowledge_in(&mut self, segment: &mut Segment, room: usize) {
         segment.ack = seq::to_wire(self.rx.irs, self.rx.nxt);
         let window = self.rx.advance_window() >> self.agreed.own_shift;
@@ -297,31 +309,31 @@ impl Tcb {
 
     /// A pure ACK.
     pub(super) fn send_ack(&mut self, cx: &mut Context<'_>) {
-        let mut segment = self.blank(cx);
-        self.acknowledge_in(&mut segment, SACK_ROOM);
-        self.put_out(segment, cx);
+        let segment = self.begin(cx);
+        self.acknowledge_in(segment, SACK_ROOM);
+        self.weigh(segment);
     }
 
     /// An octet beyond a closed window, to learn whether it opened (RFC 9293 §3.8.6.1). It is
     /// not counted as sent until it is acknowledged. Linux sends none, but numbers the segment
     /// one too low, so that it must be answered.
     pub(super) fn send_window_probe(&mut self, cx: &mut Context<'_>) {
-        let mut segment = self.blank(cx);
-        self.acknowledge_in(&mut segment, 0);
+        let segment = self.begin(cx);
+        self.acknowledge_in(segment, 0);
         if self.config.empty_window_probes {
             segment.seq = segment.seq.wrapping_sub(1);
         } else {
             segment.len = 1;
             self.count.data_segments += 1;
         }
-        self.put_out(segment, cx);
+        self.weigh(segment);
     }
 
     pub(super) fn send_reset(&mut self, cx: &mut Context<'_>) {
-        let mut segment = self.blank(cx);
+        let segment = self.begin(cx);
         segment.flags = Flags::RST.with(Flags::ACK);
         segment.ack = seq::to_wire(self.rx.irs, self.rx.nxt);
-        self.put_out(segment, cx);
+        self.weigh(segment);
     }
 
     /// Our SYN, or SYN-ACK, for the first time.
@@ -332,14 +344,15 @@ impl Tcb {
             self.nxt = 1;
         }
         let answering = self.state == State::SynReceived;
-        let config = self.config;
-        let mut segment = self.blank(cx);
+        let config = Arc::clone(&self.config);
+        let now = cx.now;
+        let segment = self.begin(cx);
         segment.seq = seq::to_wire(config.iss, 0);
         segment.cause = cause.into();
         segment.set_syn_options(self.syn_offer(answering));
         let stamps = if answering { self.agreed.timestamps } else { config.timestamps };
         if stamps {
-            segment.set_timestamps(self.stamps(cx.now));
+            segment.set_timestamps(self.stamps(now));
         }
         let window = self.rx.advance_window().min(u64::from(u16::MAX));
         segment.window = u16::try_from(window).unwrap_or(u16::MAX);
@@ -353,8 +366,8 @@ impl Tcb {
         } else if config.ecn {
             segment.flags = segment.flags.with(Flags::ECE.with(Flags::CWR));
         }
-        self.arm_timer(cx.now);
-        self.put_out(segment, cx);
+        self.weigh(segment);
+        self.arm_timer(now);
     }
 
     /// The SYN goes out again.
@@ -375,6 +388,10 @@ impl Tcb {
 
     /// A segment of `octets` left: the next may when its time has passed.
     fn pace(&mut self, octets: u64, now: Time) {
+        if !self.paces {
+            debug_assert!(self.congestion.pacing_rate().is_none(), "only who owns the window");
+            return;
+        }
         let rate = match self.congestion.pacing_rate() {
             Some(rate) => Some(rate),
             None if self.config.pacing => self.spread_rate(),

@@ -114,6 +114,7 @@ impl Receiver {
     }
 
     /// The window to tell now. It opens by a full segment or half the buffer, not less.
+    #[inline]
     pub(super) fn advance_window(&mut self) -> u64 {
         let wanted = self.wanted_edge();
         if wanted >= self.edge + self.least_step() {
@@ -132,6 +133,7 @@ impl Receiver {
     }
 
     /// Takes payload in.
+    #[inline]
     pub(super) fn on_data(&mut self, segment: &Segment, at: &Moment, config: &RfcConfig) {
         let left = self.octet(segment.seq);
         let right = left + u64::from(segment.len);
