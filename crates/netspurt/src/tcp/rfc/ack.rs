@@ -199,7 +199,7 @@ impl Tcb {
         let mut news = News { acked, echo, ..News::default() };
         // The echo of a copy sent before this one tells that this one was not needed (RFC 8985
         // §6.2 step 2). Linux does not ask: what lies beyond a hole is never echoed.
-        let asks = !self.config.linux_window;
+        let asks = !self.config.linux_rules;
         let early =
             |sent: &Sent| asks && echo.is_some_and(|echo| is_before(echo, Self::stamp(sent.at)));
         let (mut reported_before, point, karn) = (0, self.repair_point(), self.config.karn);
@@ -288,7 +288,7 @@ impl Tcb {
             self.take_exact_rtt(cx.now.saturating_since(sent));
         }
         // Linux's round takes an ACK beyond what was out when it began (`rtt_seq`).
-        let beyond = u64::from(self.config.linux_window);
+        let beyond = u64::from(self.config.linux_rules);
         if self.una >= self.round_end + beyond {
             self.round_end = self.nxt.max(self.una + 1);
             self.round += 1;

@@ -101,10 +101,10 @@ pub struct RfcConfig {
     pub early_retransmit: bool,
     /// Proportional rate reduction (RFC 9937).
     pub prr: bool,
-    /// The window is counted and cut as Linux does: in whole segments; from the window and not
-    /// from the flight; not again by a timeout while an earlier cut of the same window is under
-    /// way.
-    pub linux_window: bool,
+    /// Linux's own rules where they part from the RFCs': the window is counted in whole segments,
+    /// cut from itself and not from the flight, and not again by a timeout while an earlier cut of
+    /// it is under way; RACK asks no time stamp; a round ends beyond what was out as it began.
+    pub linux_rules: bool,
     /// Tail loss probes (RFC 8985 §7).
     pub tlp: bool,
     /// Detection of needless timeouts from the next ACKs (RFC 5682).
@@ -206,7 +206,7 @@ impl RfcConfig {
             limited_transmit: true,
             early_retransmit: false,
             prr: true,
-            linux_window: false,
+            linux_rules: false,
             tlp: true,
             frto: true,
             frto_at_once: false,
@@ -264,7 +264,7 @@ impl RfcConfig {
             syn_resends_forgiven: 1,
             empty_window_probes: true,
             frto_at_once: true,
-            linux_window: true,
+            linux_rules: true,
             sampling: Sampling::EachAckOrEcho,
             ..Self::rfc_2026()
         }

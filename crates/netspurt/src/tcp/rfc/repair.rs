@@ -225,7 +225,7 @@ impl Tcb {
         let reported = self.board.sacked() - news.sacked;
         let flight = self.flight() + news.acked - reported;
         // Linux takes the window in its place.
-        self.repair.prr.begin(if self.config.linux_window { self.window.cwnd } else { flight });
+        self.repair.prr.begin(if self.config.linux_rules { self.window.cwnd } else { flight });
         if !self.config.prr {
             self.fall_to_threshold();
         }
@@ -242,7 +242,7 @@ impl Tcb {
     pub(super) fn cut_with(&mut self, kind: Congestion, flight: u64, now: Time) {
         self.owe_cwr = self.agreed.ecn;
         self.note_prior(kind == Congestion::Timeout);
-        let whole = self.config.linux_window;
+        let whole = self.config.linux_rules;
         let flight = if whole { self.window.cwnd } else { flight };
         let ssthresh = self.congestion.on_congestion(now, kind, flight, self.smss, &self.window);
         let ssthresh = if whole { ssthresh - ssthresh % self.smss } else { ssthresh };
@@ -287,7 +287,7 @@ impl Tcb {
             }
         }
         // This ACK has set the window; the next one may open it, in Linux this one.
-        self.repair.settled = phase != Phase::Loss && !self.config.linux_window;
+        self.repair.settled = phase != Phase::Loss && !self.config.linux_rules;
         if phase.is_repairing() {
             self.rack.on_recovery_end();
             self.congestion.on_recovery_end(cx.now, &mut self.window);
@@ -301,7 +301,7 @@ impl Tcb {
             self.repair.phase = Phase::Cwr;
             self.repair.point = self.nxt;
             let flight = self.flight();
-            self.repair.prr.begin(if self.config.linux_window { self.window.cwnd } else { flight });
+            self.repair.prr.begin(if self.config.linux_rules { self.window.cwnd } else { flight });
             if !self.config.prr {
                 self.fall_to_threshold();
             }
@@ -312,7 +312,7 @@ impl Tcb {
     pub(super) fn begin_loss(&mut self, cx: &mut Context<'_>) {
         let again = self.repair.phase == Phase::Loss && self.retries > 1;
         // departs: RFC 5681 §3.1 - in Linux one cut is enough for what was out when it came.
-        let is_cut = self.config.linux_window
+        let is_cut = self.config.linux_rules
             && self.una < self.repair.point
             && matches!(self.repair.phase, Phase::Recovery | Phase::Cwr);
         if !again && !is_cut {
@@ -338,7 +338,7 @@ impl Tcb {
         } else {
             self.board.lose_all(Cause::GoBackN);
         }
-        if self.config.linux_window {
+        if self.config.linux_rules {
             // What may be on its way does not keep the head from leaving.
             self.window.cwnd = self.pipe() + self.smss;
         }
@@ -364,10 +364,10 @@ impl Tcb {
                 ssthresh: self.window.ssthresh,
                 smss: self.smss,
                 safe: news.acked > 0 && lost == 0,
-                whole: self.config.linux_window,
+                whole: self.config.linux_rules,
             });
         } else if !reducing && news.acked > 0 && !self.repair.settled {
-            if self.config.linux_window {
+            if self.config.linux_rules {
                 // What was reported before has been counted.
                 info.acked_bytes = info.delivered_bytes;
             }
