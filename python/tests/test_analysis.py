@@ -207,3 +207,26 @@ def test_a_paired_difference_sees_what_the_path_hides() -> None:
         paired_difference(path[:9], path, mean)
     with pytest.raises(ValueError, match="length = 700"):
         block_bootstrap(path, mean, length=700)
+
+
+def test_nineteen_of_twenty_intervals_of_a_rate_hold_the_true_one() -> None:
+    rng = np.random.default_rng(889)
+    held = 0
+    for _ in range(400):
+        octets = rng.integers(40, 257, 300)
+        # Scatter that grows with the length, and hangs together from probe to probe.
+        noise = rng.exponential(1e-3, 300) * octets / 100
+        drift = np.convolve(rng.normal(0, 1e-3, 319), np.ones(20) / 20, "valid")
+        line = fit_lengths(octets, 0.04 + 8e-6 * octets + noise + drift, break_at=None).lines[0]
+        # The scatter's mean grows with the length, too: by 10 us an octet.
+        low, high = line.slope_between()
+        held += low < 18e-6 < high
+        assert line.rate_between() == pytest.approx((8 / high, 8 / low if low > 0 else np.inf))
+    assert 0.91 < held / 400 < 0.985
+
+
+def test_a_line_that_does_not_rise_tells_no_rate() -> None:
+    line = fit_lengths([40, 100, 256, 40, 100, 256], [1.0, 2.0, 1.0, 2.0, 1.0, 2.0], break_at=None)
+    low, high = line.lines[0].rate_between()
+    assert low > 0
+    assert high == float("inf")

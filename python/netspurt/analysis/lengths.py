@@ -29,6 +29,10 @@ class Line:
         The delay of nothing in seconds, and what an octet adds.
     residual_s
         The standard deviation about the line, in seconds.
+    slope_error_s
+        The standard error of the slope, in seconds an octet, whatever the scatter is at each
+        length (White 1980, with MacKinnon and White's n / (n - 2)). Delays that hang together do
+        it no harm where lengths were drawn at random.
     """
 
     shortest: int
@@ -37,6 +41,7 @@ class Line:
     intercept_s: float
     slope_s: float
     residual_s: float
+    slope_error_s: float
 
     def at(self, octets: float) -> float:
         """Return the delay at a length, in seconds."""
@@ -45,7 +50,23 @@ class Line:
     @property
     def rate_bps(self) -> float:
         """The bit rate that the slope implies; infinite where delay does not rise."""
-        return 8 / self.slope_s if self.slope_s > 0 else float("inf")
+        return _rate(self.slope_s)
+
+    def slope_between(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the ends of the slope's interval at a level, in seconds an octet."""
+        from scipy.stats import t
+
+        reach = float(t.ppf((1 + level) / 2, self.probes - 2)) * self.slope_error_s
+        return self.slope_s - reach, self.slope_s + reach
+
+    def rate_between(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the ends of the rate's interval in bit/s; the upper may be infinite."""
+        low, high = self.slope_between(level)
+        return _rate(high), _rate(low)
+
+
+def _rate(slope_s: float) -> float:
+    return 8 / slope_s if slope_s > 0 else float("inf")
 
 
 @dataclass(frozen=True)
@@ -120,8 +141,19 @@ def _line(x: NDArray[np.float64], y: NDArray[np.float64], which: str) -> Line:
             " through all has break_at=None"
         )
     slope, intercept = np.polyfit(x, y, 1)
-    residual = float(np.std(y - (intercept + slope * x)))
-    return Line(int(x.min()), int(x.max()), len(x), float(intercept), float(slope), residual)
+    off = y - (intercept + slope * x)
+    from_mean = x - x.mean()
+    n = len(x)
+    error = np.sqrt(n / (n - 2) * np.sum((from_mean * off) ** 2)) / np.sum(from_mean**2)
+    return Line(
+        shortest=int(x.min()),
+        longest=int(x.max()),
+        probes=n,
+        intercept_s=float(intercept),
+        slope_s=float(slope),
+        residual_s=float(np.std(off)),
+        slope_error_s=float(error),
+    )
 
 
 def _squares(count: NDArray[np.float64], *sums: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -288,9 +288,11 @@ def _told(watch: Watch, estimators: list[str]) -> dict[str, Any]:
     line = length_line(recording)
     if line is not None:
         told["line"] = {
-            "rate_bps": line.rate_bps if math.isfinite(line.rate_bps) else None,
+            "rate_bps": _finite(line.rate_bps),
+            "rate_bps_between": [_finite(end) for end in line.rate_between()],
             "intercept_ms": line.intercept_s * 1e3,
             "us_per_octet": line.slope_s * 1e6,
+            "us_per_octet_between": [end * 1e6 for end in line.slope_between()],
             "residual_ms": line.residual_s * 1e3,
         }
     told["bursts"] = [
@@ -300,6 +302,24 @@ def _told(watch: Watch, estimators: list[str]) -> dict[str, Any]:
     ]  # fmt: skip
     told["estimators"] = _laws(recording, estimators)
     return told
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _each_way(line: dict[str, Any]) -> str:
+    """Return the rate that a line of delay on length tells, and its interval."""
+    # A probe crosses the path twice.
+    best, low, high = (
+        None if bps is None else rate(2 * bps)
+        for bps in (line["rate_bps"], *line["rate_bps_between"])
+    )
+    if low is None:
+        return "no rate to tell"
+    if best is None or high is None:
+        return f"{low} each way or more"
+    return f"{best} each way ({low} to {high})"
 
 
 def _laws(recording: Any, estimators: list[str]) -> list[dict[str, Any]]:
@@ -332,12 +352,11 @@ def _summary(watch: Watch, told: dict[str, Any]) -> Iterator[str]:
     yield ""
     if told["line"] is not None:
         line = told["line"]
-        # A probe crosses the line twice.
-        twice = 2 * line["rate_bps"] if line["rate_bps"] else None
-        one_way = f"{rate(twice)} each way" if twice else "no rate to tell"
+        low, high = line["us_per_octet_between"]
         yield (
             f"delay on length: {_ms(line['intercept_ms'])} and {line['us_per_octet']:.4g} us an "
-            f"octet, {one_way}, {_ms(line['residual_ms'])} about the line"
+            f"octet ({low:.4g} to {high:.4g}), {_each_way(line)}, "
+            f"{_ms(line['residual_ms'])} about the line"
         )
     for one in told["bursts"][:5]:
         yield (
