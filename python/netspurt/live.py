@@ -59,6 +59,21 @@ class LiveError(RuntimeError, ValueError):
     """No live run: no namespaces, say, or a value that the kernel refuses."""
 
 
+class NotRunError(LiveError):
+    """A program was not started; why went to the standard error.
+
+    Attributes
+    ----------
+    status
+        127 where there is no such program, 126 where it is none, 125 where its server does not
+        run.
+    """
+
+    def __init__(self, status: int) -> None:
+        super().__init__("nothing ran, and nothing is kept")
+        self.status = status
+
+
 def run_live(  # noqa: PLR0913 - each is a choice of its own
     scenario: Scenario,
     folder: str | os.PathLike[str],
@@ -125,8 +140,8 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
     """Run programs at two nodes of a scenario and keep the run in a new folder.
 
     They have this process's input, output and working directory. The first one's exit status is
-    `run.live["programs"]["status"]`: 124 where the scenario's `stop` ended it, 127 where there is
-    no such program.
+    `run.live["programs"]["status"]`: 124 where the scenario's `stop` ended it, and then `stopped`
+    is true.
 
     Parameters
     ----------
@@ -144,7 +159,8 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
     Raises
     ------
     LiveError
-        When the machine gives no namespaces, or the kernel refuses a value.
+        When the machine gives no namespaces, or the kernel refuses a value; a `NotRunError` where
+        a program could not be started.
     FileExistsError
         When there is something of the folder's name.
     """
@@ -174,6 +190,9 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
             raise LiveError(f"no live run: {why}")
         order.unlink()
         about = json.loads((partial / LIVE).read_text(encoding="utf-8"))
+        programs = about["programs"]
+        if not programs["ran"]:
+            raise NotRunError(programs["status"])
         write_manifest(partial, resolved, _about(scenario, about))
     return open_run(Path(folder))
 

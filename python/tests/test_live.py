@@ -150,7 +150,7 @@ def test_requests_take_the_kernel_as_long_as_the_model(
     assert set(real.cwnd["flow"].tolist()) == {"web", "web.back"}
     told = netspurt("compare", "model", "real", "--flow", "web.back", "--plot", "both.png")
     assert told.returncode == 0, told.stderr
-    assert "flow web at b" in told.stdout
+    assert "flow web.back at b" in told.stdout
     assert "flow web at a" in netspurt("compare", "model", "real").stdout
     drawn = netspurt("plot", "real", "--flow", "web.back", "--node", "b")
     assert drawn.returncode == 0, drawn.stderr
@@ -291,6 +291,22 @@ def test_a_command_that_is_not_there_has_the_status_of_such(
     ran = netspurt("live", "exec", "path.toml", "--out", "r", "--", "no-such-program")
     assert ran.returncode == 127
     assert "no-such-program" in ran.stderr
+    assert "valid" not in ran.stderr
+    assert not (tmp_path / "r").exists()
+    words = ["--out", "s", "--server", "exit 3", "--", "true"]
+    ran = netspurt("live", "exec", "path.toml", *words)
+    assert ran.returncode == 125
+    assert "the server does not run" in ran.stderr
+    assert not (tmp_path / "s").exists()
+
+
+@namespaces
+def test_a_command_that_the_stop_ended_is_told(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "path.toml").write_text(PATH)
+    words = ["--set", "stop='1 s'", "--", "sleep", "60"]
+    ran = netspurt("live", "exec", "path.toml", "--out", "r", *words)
+    assert ran.returncode == 124
+    assert "the scenario's stop, 1 s, ended the command" in ran.stderr
 
 
 def test_what_is_no_timer_is_no_shim(netspurt: Command, tmp_path: Path) -> None:

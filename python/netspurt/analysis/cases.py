@@ -344,12 +344,12 @@ def compare(  # noqa: PLR0913 - each is a choice of its own
         raise ValueError(f"nothing called {axis!r} was varied: there are {', '.join(order)}")
     labels = _labels(cases, axis, order)
     baseline = labels[0] if baseline is None else _known(baseline, axis, labels)
+    top, bottom = figure(cases, measure)
     sign = direction(measure, better)
     others = [name for name in order if name != axis]
     by = others if by is None else list(by)
     if axis in by:
         raise ValueError(f"{axis} is what is compared, so it makes no groups")
-    top, bottom = figure(cases, measure)
     has = np.isfinite(top) & np.isfinite(bottom)
     combination = np.zeros(len(has), dtype=np.int64)
     for name in others:

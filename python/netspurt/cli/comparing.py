@@ -70,7 +70,7 @@ def compare(
         print_json(_as_json(told, flow, node) | more)
         return
     names = [_called(run) for run in runs]
-    for line in _lines(told, seen, names, (flow, node)):
+    for line in _lines(told, seen, names, (asked, node)):
         typer.echo(line)
     for line in _differences(seen, names):
         typer.echo(line)
@@ -162,7 +162,8 @@ def _common_flow(runs: list[Run]) -> str:
 def _source(run: Run, flow: str) -> str:
     rows = run.flows.where(flow=flow)
     if len(rows) == 0:
-        raise ValueError(f"the run has no flow {flow}")
+        there = ", ".join(str(name) for name in run.flows["flow"][:8])
+        raise ValueError(f"the run has no flow {flow}: there are {there}")
     return str(rows["from"][0])
 
 
@@ -195,7 +196,7 @@ def _lines(
     median, most = 1e3 * float(_median(told)), 1e3 * _most(told)
     lines.append(
         f"of all: {told.matched} in both, {', '.join(missing)}; "
-        f"differences: median {median:+.3f} ms, largest {most:+.3f} ms"
+        f"{names[1]} less {names[0]}: median {median:+.3f} ms, largest {most:+.3f} ms"
     )
     for name, causes in zip(names, told.resends, strict=True):
         what = ", ".join(f"{cause} {n}" for cause, n in causes.items()) or "none"

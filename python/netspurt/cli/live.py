@@ -145,7 +145,7 @@ def exec_(
 
     What the run was like goes to the standard error.
     """
-    from netspurt.live import LiveError, run_programs
+    from netspurt.live import LiveError, NotRunError, run_programs
 
     chosen = _for_programs(scenario, set_ or [], shim, {"side": side, "peer": peer})
     folder = out or next_free(RUNS, f"{scenario.stem}-exec")
@@ -154,8 +154,11 @@ def exec_(
         result = run_programs(chosen, folder, command, server=server, budget=budget, **wires)
     except LiveError as error:
         typer.echo(f"netspurt: {error}", err=True)
-        raise typer.Exit(125) from None
+        raise typer.Exit(error.status if isinstance(error, NotRunError) else 125) from None
     live = result.live or {}
+    if live["programs"]["stopped"]:
+        stop = f"{result.stop_ns / 1e9:g} s"
+        typer.echo(f"netspurt: the scenario's stop, {stop}, ended the command", err=True)
     typer.echo(f"netspurt: {folder}", err=True)
     for line in verdict({**live, "ends": []}):
         typer.echo(f"netspurt: {line}", err=True)

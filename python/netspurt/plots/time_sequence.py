@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +47,7 @@ def draw_time_sequence(axes: Axes, run: Tables, view: View) -> None:
     segments = _of_flows(run)
     flow, back = _way(segments, view)
     both = segments.where(flow=flow)
+    view = _seen_from(run, segments, view, back=back)
     node = _node(segments, both, view, flow)
     own = both.select(_by_sink(both) == back)
     answers = view.clip(both.select(_by_sink(both) != back).where(node=node))
@@ -83,6 +85,14 @@ def _way(segments: Table, view: View) -> tuple[str, bool]:
     if wanted.endswith(_BACK) and wanted not in names and wanted.removesuffix(_BACK) in names:
         return wanted.removesuffix(_BACK), True
     return pick(segments, "flow", view.flow, "flow"), False
+
+
+def _seen_from(run: Tables, segments: Table, view: View, *, back: bool) -> View:
+    """Return the view from where the way back is sent, if that node is spied and no other named."""
+    if not back or view.node is not None:
+        return view
+    node = str(run.table("flows").where(flow=view.flow)["from"][0])
+    return replace(view, node=node) if node in np.unique(segments["node"]) else view
 
 
 def _by_sink(rows: Table) -> NDArray[np.bool_]:

@@ -20,9 +20,31 @@ use crate::sandbox::end_with;
 use crate::sys::{self, Unshared};
 
 /// Status where there was nothing to run a program by, as `env` and `timeout` have it.
-pub(super) const FAILED: i32 = 125;
+const FAILED: i32 = 125;
 const NOT_RUN: i32 = 126;
 const NOT_FOUND: i32 = 127;
+
+/// Added to what is told where the program never ran.
+const NEVER: i32 = 1 << 16;
+
+/// How the first program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Its status, or what stands for it.
+    pub status: i32,
+    /// Whether it ran at all.
+    pub ran: bool,
+    /// Whether the run's end was its own.
+    pub stopped: bool,
+}
+
+impl Ended {
+    /// By what init told; nothing where it is gone.
+    pub(super) fn told(code: Option<i32>) -> Self {
+        let code = code.unwrap_or(FAILED | NEVER);
+        Self { status: code & !NEVER, ran: code & NEVER == 0, stopped: false }
+    }
+}
 
 /// How long a server may take until it listens, in steps of 10 ms.
 const PATIENCE: u32 = 500;
@@ -46,7 +68,7 @@ pub(super) fn hold(parent: u32, order: &Order<'_>, lifeline: OwnedFd, told: Owne
         Ok(None) => be_init(order, &lifeline, &told),
         Err(error) => {
             say(&format!("no namespaces for programs: {error}"));
-            let _ = rustix::io::write(&told, &FAILED.to_ne_bytes());
+            let _ = rustix::io::write(&told, &(FAILED | NEVER).to_ne_bytes());
             sys::end(0)
         }
     }
@@ -84,7 +106,7 @@ fn be_init(order: &Order<'_>, lifeline: &OwnedFd, told: &OwnedFd) -> ! {
     let mut status = match server {
         Some(Err(error)) => {
             say(&format!("the server does not run: {error}"));
-            Some(FAILED)
+            Some(FAILED | NEVER)
         }
         _ => None,
     };
@@ -127,7 +149,7 @@ fn start(order: &Order<'_>) -> Result<Child, i32> {
     let begun = order.hosts[0].within(begin).unwrap_or_else(|error| Err(io::Error::other(error)));
     begun.map_err(|error| {
         say(&format!("{name}: {error}"));
-        if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN }
+        NEVER | if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN }
     })
 }
 

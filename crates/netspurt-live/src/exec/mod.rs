@@ -22,6 +22,7 @@ use rustix::process::{Pid, WaitOptions, waitpid};
 
 pub use connections::{Connections, Counts, connections_table};
 pub use diag::Diag;
+pub use init::Ended;
 pub use watch::ProgramsWatch;
 
 use crate::kernel::sysctls;
@@ -184,20 +185,19 @@ impl Running {
         self.status.try_clone()
     }
 
-    /// Ends all of them, and waits until they are gone; the status of the first one.
-    pub fn end(self) -> i32 {
+    /// Ends all of them, and waits until they are gone; how the first one ended.
+    pub fn end(self) -> Ended {
         let mut octets = [0; 4];
-        let status = match has_ended(&self.status) {
-            false => TIMED_OUT,
-            true => match rustix::io::read(&self.status, &mut octets) {
-                Ok(4) => i32::from_ne_bytes(octets),
-                // Whoever was to tell it is gone.
-                _ => init::FAILED,
-            },
+        let ended = match has_ended(&self.status) {
+            false => Ended { status: TIMED_OUT, ran: true, stopped: true },
+            true => {
+                let read = rustix::io::read(&self.status, &mut octets);
+                Ended::told((read == Ok(4)).then(|| i32::from_ne_bytes(octets)))
+            }
         };
         drop(self.lifeline);
         let _ = waitpid(Some(self.holder), WaitOptions::empty());
-        status
+        ended
     }
 }
 

@@ -31,6 +31,10 @@ impl Ledger {
     pub fn sent(&mut self, segment: &Segment) {
         let left = seq::from_wire(seq::SIMULATED_ISN, segment.seq, self.highest);
         self.highest = self.highest.max(left + u64::from(segment.seq_len()));
+        if segment.flags.has(Flags::FIN) {
+            // Now it is known how much there is.
+            self.octets.get_or_insert((left + u64::from(segment.len)).saturating_sub(1));
+        }
         if segment.len == 0 {
             return;
         }
@@ -118,6 +122,20 @@ mod tests {
         ledger.answered(Time::from_nanos(7), &ack(202));
         assert_eq!(ledger.sum().finished, Some(Time::from_nanos(6)));
         assert_eq!(ledger.sum().acked_bytes, 200);
+    }
+
+    #[test]
+    fn a_fin_tells_how_much_there_is() {
+        let mut ledger = Ledger::new(None);
+        ledger.sent(&data(1, None));
+        ledger.sent(&Segment {
+            seq: 101,
+            flags: Flags::ACK.with(Flags::FIN),
+            ..Segment::default()
+        });
+        ledger.answered(Time::from_nanos(7), &ack(102));
+        assert_eq!(ledger.sum().acked_bytes, 100);
+        assert_eq!(ledger.sum().finished, Some(Time::from_nanos(7)));
     }
 
     #[test]

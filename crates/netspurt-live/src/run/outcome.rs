@@ -19,7 +19,7 @@ use super::ledger::Ledger;
 use super::watcher::Watcher;
 use super::{LiveError, Made};
 use crate::drive::{Arrival, Log, simultaneous};
-use crate::exec::{Counts, Pair, Programs, connections_table};
+use crate::exec::{Counts, Ended, Pair, Programs, connections_table};
 use crate::kernel::FlowNotes;
 use crate::lateness::Lateness;
 use crate::path::Path;
@@ -67,8 +67,8 @@ pub(super) struct Outcome {
     pub(super) shadows: Vec<EstimatorConfig>,
     /// Whether the driver ran before all others.
     pub(super) first: bool,
-    /// Programs, and the status of the first one.
-    pub(super) programs: Option<(Programs, i32)>,
+    /// Programs, and how the first one ended.
+    pub(super) programs: Option<(Programs, Ended)>,
     pub(super) wiring: Wiring,
 }
 
@@ -211,11 +211,13 @@ impl Outcome {
         let whole = self.log.missed == 0 && self.log.refused == 0;
         let valid = whole && replayed.same && lateness.is_within(budget);
         let mut report = self.report(lateness, budget, replayed, valid, &tables);
-        if let (Some((programs, status)), Some((others, told))) = (&self.programs, told) {
+        if let (Some((programs, ended)), Some((others, told))) = (&self.programs, told) {
             report["programs"] = json!({
                 "command": programs.command,
                 "server": programs.server,
-                "status": status,
+                "status": ended.status,
+                "ran": ended.ran,
+                "stopped": ended.stopped,
                 "other_packets": others,
                 "kernel_told": told,
             });

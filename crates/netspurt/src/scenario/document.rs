@@ -283,7 +283,9 @@ pub(super) fn reword(message: &str, written: &str) -> (String, String) {
     if message.starts_with("unknown variant") {
         let word = quoted.next().unwrap_or(written);
         let known: Vec<&str> = quoted.collect();
-        return (format!("`{word}` is not known here"), suggestion(word, &known));
+        let fix =
+            if known == ["none"] { NONE_OR_TABLE.to_owned() } else { suggestion(word, &known) };
+        return (format!("`{word}` is not known here"), fix);
     }
     if message.starts_with("missing field") {
         let key = quoted.next().unwrap_or_default();
@@ -300,6 +302,9 @@ pub(super) fn reword(message: &str, written: &str) -> (String, String) {
     }
 }
 
+/// What stands for losses, copies and packets that travel longer.
+const NONE_OR_TABLE: &str = "`\"none\"` or a table, as in `{ probability = 0.01 }`";
+
 /// A type's name for people.
 fn plain_type(expected: &str) -> String {
     match expected {
@@ -308,6 +313,8 @@ fn plain_type(expected: &str) -> String {
         "a boolean" => "`true` or `false`".into(),
         "a sequence" => "a list".into(),
         "a map" => "a table".into(),
+        "enum NoneWord" => NONE_OR_TABLE.into(),
+        _ if expected.starts_with("enum ") => "a word in quotes".into(),
         _ if expected.starts_with("struct ") => "a table".into(),
         _ if expected.starts_with("a tuple") => "a list".into(),
         _ => expected.into(),
