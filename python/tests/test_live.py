@@ -157,6 +157,37 @@ def test_requests_take_the_kernel_as_long_as_the_model(
 
 
 @namespaces
+def test_a_request_without_a_connection_is_told_as_one(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "web.toml").write_text(ASKING)
+    words = ["--set", "links.wire.loss={ probability = 1.0 }", "--set", "stop='2 s'"]
+    words += ["--set", "flows.web.pause='0 s'"]
+    assert netspurt("run", "web.toml", *words, "--out", "model").returncode == 0
+    words += ["--set", "flows.web.endpoint=kernel", "--budget", 10]
+    ran = netspurt("live", "run", "web.toml", *words, "--out", "real")
+    assert ran.returncode == 0, ran.stderr
+    for run in (ns.open_run(tmp_path / "model"), ns.open_run(tmp_path / "real")):
+        assert run.requests["number"].tolist() == [1]
+        assert run.requests["complete_ns"].tolist() == [None]
+        assert run.flows["resends"].tolist() == [1, 0]
+        assert run.flows.seconds("start_ns")[0] == pytest.approx(0, abs=0.1)
+
+
+@namespaces
+def test_volleys_share_the_links_and_the_capture_of_a_live_run(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    volleys = '[volleys.v]\nfrom = "a"\nto = "b"\nlengths = ["40 B", "256 B"]\ncount = 20\n'
+    (tmp_path / "both.toml").write_text(SHORT + volleys)
+    ran = netspurt("live", "run", "both.toml", "--out", "r", "--budget", 10)
+    assert ran.returncode == 0, ran.stderr
+    run = ns.open_run(tmp_path / "r")
+    assert len(run.segments.where(kind="request")) > 2
+    assert list(json.loads((tmp_path / "r" / "run.json").read_text())["flows"]) == ["transfer"]
+    capture = ns.read_delays(tmp_path / "r" / "a.pcapng")
+    assert capture
+
+
+@namespaces
 def test_an_interrupted_live_run_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
     words = [str(NETSPURT), "live", "run", "short.toml", "--out", "r"]

@@ -184,6 +184,7 @@ impl Results {
     fn sockets(&self) -> Vec<(&str, String, String)> {
         let names = self.0.names();
         let flows = names.flows.iter().zip(flow_addresses(names));
+        let flows = flows.filter(|(flow, _)| !flow.volleys);
         flows.map(|(flow, [from, to])| (&*flow.name, from.to_string(), to.to_string())).collect()
     }
 

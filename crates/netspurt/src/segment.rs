@@ -1,5 +1,6 @@
 //! A TCP segment in flight: what simulated links carry, what the wire encodes, what records show.
 
+use core::num::NonZero;
 use core::ops::Range;
 
 use crate::units::Time;
@@ -358,6 +359,47 @@ pub struct Segment {
     pub part: Part,
 }
 
+/// How the octets that an end of a flow writes are cut into packets.
+///
+/// ```
+/// use netspurt::segment::Grid;
+/// let bulk = Grid { full_bytes: 1000, message_bytes: None };
+/// assert_eq!((bulk.packet_of(999), bulk.packet_of(1000), bulk.packets_in(2500)), (1, 2, 3));
+/// let replies = Grid { message_bytes: std::num::NonZero::new(2500), ..bulk };
+/// assert_eq!((replies.packet_of(2499), replies.packet_of(2500), replies.packets_in(3500)), (3, 4, 4));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// Octets of a full packet.
+    pub full_bytes: u16,
+    /// Octets of each message, where there are any: every one begins a packet.
+    pub message_bytes: Option<NonZero<u64>>,
+}
+
+impl Grid {
+    /// The number, from 1, of the packet with the octet numbered `octet`, from 0.
+    #[inline]
+    pub fn packet_of(self, octet: u64) -> u64 {
+        let (before, octet) = self.message_of(octet);
+        before + octet / u64::from(self.full_bytes.max(1)) + 1
+    }
+
+    /// In how many packets the first `octets` lie.
+    #[inline]
+    pub fn packets_in(self, octets: u64) -> u64 {
+        let (before, octets) = self.message_of(octets);
+        before + octets.div_ceil(self.full_bytes.max(1).into())
+    }
+
+    /// The packets of the messages before an octet, and its place in its own message.
+    #[inline]
+    fn message_of(self, octet: u64) -> (u64, u64) {
+        let Some(length) = self.message_bytes else { return (0, octet) };
+        let each = length.get().div_ceil(self.full_bytes.max(1).into());
+        (octet / length * each, octet % length)
+    }
+}
+
 const _: () = assert!(size_of::<Segment>() <= 64, "a segment is at most one cache line");
 const _: () = assert!(size_of::<Option<Segment>>() > size_of::<Segment>(), "no spare bit patterns");
 
@@ -377,15 +419,13 @@ impl Segment {
         self.len as u32 + self.flags.has(Flags::SYN) as u32 + self.flags.has(Flags::FIN) as u32
     }
 
-    /// The segment's number in its flow, from 1, where segments carry `full_bytes` octets, the last
-    /// one fewer, and data starts at sequence number 1; `None` without payload. An echo's is its
-    /// sequence number.
-    pub fn packet_number(&self, full_bytes: u16) -> Option<u64> {
+    /// The segment's number in its flow, from 1, where data starts at sequence number 1; `None`
+    /// without payload. An echo's is its sequence number.
+    pub fn packet_number(&self, grid: Grid) -> Option<u64> {
         if self.is_echo() {
             return Some(self.seq.into());
         }
-        let full = u64::from(full_bytes.max(1));
-        (self.len > 0).then(|| u64::from(self.seq.wrapping_sub(1)) / full + 1)
+        (self.len > 0).then(|| grid.packet_of(self.seq.wrapping_sub(1).into()))
     }
 
     /// Whether it is an echo's request or reply, of which `seq` and `len` count requests and

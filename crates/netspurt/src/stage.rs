@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use crate::event::Events;
-use crate::segment::{Ecn, Part, Segment};
+use crate::segment::{Ecn, Grid, Part, Segment};
 use crate::units::Time;
 
 /// One of a stage's doors. A link has one way in and one way out; a path has two ends.
@@ -20,9 +20,9 @@ pub trait Frame: Copy {
     fn dest(&self) -> u32;
     /// Octets of payload.
     fn payload_bytes(&self) -> u16;
-    /// The packet's number in its flow, whose full packets carry `full_bytes` octets; from 1, where
-    /// it has one.
-    fn packet_number(&self, full_bytes: u16) -> Option<u64>;
+    /// The packet's number in its flow, whose octets are cut into packets so; from 1, where it has
+    /// one.
+    fn packet_number(&self, grid: Grid) -> Option<u64>;
     /// A number that all frames of one flow in one direction share and few others have.
     fn flow_hash(&self) -> u64;
     /// What its IP header says of congestion.
@@ -85,8 +85,8 @@ impl Frame for crate::segment::Segment {
     fn payload_bytes(&self) -> u16 {
         self.len
     }
-    fn packet_number(&self, full_bytes: u16) -> Option<u64> {
-        Segment::packet_number(self, full_bytes)
+    fn packet_number(&self, grid: Grid) -> Option<u64> {
+        Segment::packet_number(self, grid)
     }
     fn flow_hash(&self) -> u64 {
         u64::from(self.dest)

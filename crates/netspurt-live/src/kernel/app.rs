@@ -27,7 +27,7 @@ pub struct FlowNotes {
     pub end: u32,
     /// When the connection was open.
     pub opened: Option<Time>,
-    /// When it first wrote.
+    /// When it first wrote; where nothing pauses, when it opened the connection for that.
     pub wrote: Option<Time>,
     /// When it was through: had read all it asked for.
     pub finished: Option<Time>,
@@ -287,9 +287,12 @@ impl Source {
     }
 
     fn connect(&mut self, now: Time) -> Stage {
-        if let Some(asking) = self.asking.as_mut().filter(|_| self.task.pause().is_zero()) {
-            // The first request waits for the connection, as the model's does.
-            asking.begin(now);
+        if self.task.pause().is_zero() {
+            // What is to be written waits for the connection, as with the model.
+            self.notes.wrote = Some(now);
+            if let Some(asking) = &mut self.asking {
+                asking.begin(now);
+            }
         }
         match connect(self.open(), &self.to) {
             Ok(()) | Err(Errno::INPROGRESS) => Stage::Connects,
@@ -356,7 +359,13 @@ impl Source {
         Stage::Done
     }
 
-    fn into_notes(self) -> FlowNotes {
+    fn into_notes(mut self) -> FlowNotes {
+        if let (Some(asking), true) = (&mut self.asking, self.notes.opened.is_none()) {
+            // The first request has waited for a connection that never was.
+            if let Some(at) = asking.next() {
+                asking.ask(at);
+            }
+        }
         let exchanges = self.asking.map(|asking| asking.exchanges().to_vec()).unwrap_or_default();
         FlowNotes { exchanges, ..self.notes }
     }

@@ -35,14 +35,12 @@ impl Ledger {
             // Now it is known how much there is.
             self.octets.get_or_insert((left + u64::from(segment.len)).saturating_sub(1));
         }
-        if segment.len == 0 {
-            return;
-        }
-        self.sum.sent += 1;
-        let Some(cause) = segment.cause.get() else { return };
+        self.sum.sent += u64::from(segment.len > 0);
+        // SYN and FIN count as well, where they go out again.
+        let Some(cause) = segment.cause.get().filter(|_| segment.seq_len() > 0) else { return };
         self.sum.resends += 1;
         match cause {
-            Cause::Rto => self.sum.timeouts += 1,
+            Cause::Rto | Cause::Syn => self.sum.timeouts += 1,
             Cause::Fast | Cause::SackRecovery | Cause::Rack if left >= self.recovery_point => {
                 self.sum.fast_retransmits += 1;
                 self.recovery_point = self.highest;

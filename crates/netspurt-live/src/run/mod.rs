@@ -126,8 +126,9 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let over = AtomicBool::new(false);
     let (driven, (notes, polls)) = thread::scope(|scope| {
         let apps = scope.spawn(|| apps.run(clock, &over));
+        let ends = SetOnDrop(&over);
         let driven = driver.run(stop, &mut watcher);
-        over.store(true, Ordering::Relaxed);
+        drop(ends);
         (driven, apps.join().unwrap_or_else(|_| (Vec::<FlowNotes>::new(), Vec::<Poll>::new())))
     });
     let status = running.map(|running| running.end());
@@ -150,6 +151,16 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
         programs,
     };
     outcome.finish(scenario, watcher, options.budget)
+}
+
+/// Tells others that it is over, however that came: after a panic nobody would wait for them to
+/// end by themselves.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Whether there is something real to do, and programs where they are asked for.

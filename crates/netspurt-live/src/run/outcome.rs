@@ -413,7 +413,7 @@ impl Outcome {
             nodes.map(|(i, name)| (name.clone(), json!(node_address(i)))).collect();
         let sockets = self.names.flows.iter().zip(flow_addresses(&self.names));
         // Programs have ports of their own.
-        let real = |(flow, _): &(&FlowName, _)| !self.is_of_programs(&flow.name);
+        let real = |(flow, _): &(&FlowName, _)| !flow.volleys && !self.is_of_programs(&flow.name);
         let sockets: serde_json::Map<String, Value> = sockets
             .filter(real)
             .map(|(flow, [from, to])| (flow.name.clone(), json!({ "from": from, "to": to })))

@@ -2,14 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
 use netspurt::event::{CwndState, Event, RtoState, What};
 use netspurt::record::{Names, Recorder};
 use netspurt::segment::Segment;
 use netspurt::units::Time;
-use netspurt::wire::{Packet, PcapngWriter, encode};
+use netspurt::wire::{EchoPacket, Packet, PcapngWriter, encode, encode_echo};
 
 use crate::content::octets;
 use crate::drive::{Arrival, Watch};
@@ -164,6 +164,15 @@ impl Watch for Watcher {
             [segment.source(), segment.dest].map(|end| ends[(end & 1) as usize]);
         #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
         let ip_id = segment.id as u16;
+        if let (true, IpAddr::V4(source), IpAddr::V4(destination)) =
+            (segment.is_echo(), source.ip(), destination.ip())
+        {
+            #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
+            let [identifier, sequence] = [segment.flow() as u16, segment.seq as u16];
+            let (reply, len) = (segment.dest & 1 == 0, segment.len);
+            let echo = EchoPacket { source, destination, ip_id, reply, identifier, sequence, len };
+            return encode_echo(&echo, out);
+        }
         // A model's octets are numbered from 1; a SYN has none.
         let first = u64::from(segment.seq.wrapping_sub(1));
         let payload = Some(octets(first, usize::from(segment.len)));

@@ -1,6 +1,10 @@
 //! What may befall a frame on a link: it is lost, copied, or takes a detour.
 
+use std::num::NonZero;
+use std::sync::Arc;
+
 use crate::rng::Stream;
+use crate::segment::Grid;
 use crate::stage::Frame;
 use crate::units::Duration;
 
@@ -22,9 +26,14 @@ pub struct Pick {
     packets: Vec<u64>,
     /// By flow: octets of the largest packet so far. Only the last one is smaller.
     full_bytes: Vec<(u64, u16)>,
+    /// By the endpoint they go to: octets of each message, where a flow has messages.
+    messages: Messages,
     random: Option<(f64, Stream)>,
     bursts: Option<Bursts>,
 }
+
+/// By the endpoint they go to: octets of each of a flow's messages, where it has any.
+pub type Messages = Arc<[Option<NonZero<u64>>]>;
 
 /// The two-state model of Gilbert (1960) and Elliott (1963), stepped once a frame.
 #[derive(Clone, Debug)]
@@ -112,7 +121,8 @@ impl Pick {
                 octets
             }
         };
-        frame.packet_number(full)
+        let message_bytes = self.messages.get(frame.dest() as usize).copied().flatten();
+        frame.packet_number(Grid { full_bytes: full, message_bytes })
     }
 }
 
@@ -146,6 +156,15 @@ pub(super) struct Fate {
 }
 
 impl Effects {
+    /// Lets effects that pick packets by number know how long the messages of flows are.
+    pub fn know_messages(&mut self, messages: &Messages) {
+        let Self { loss_at_entry, loss, duplicate, reorder } = self;
+        let spans = [duplicate, reorder].into_iter().flatten().map(|(pick, _)| pick);
+        for pick in loss_at_entry.iter_mut().chain(loss).chain(spans) {
+            pick.messages = Arc::clone(messages);
+        }
+    }
+
     pub(super) fn lost_at_entry(&mut self, frame: &impl Frame) -> bool {
         self.loss_at_entry.as_mut().is_some_and(|pick| pick.picks(frame))
     }

@@ -29,7 +29,7 @@ use backlog::Backlog;
 pub use backlog::QueueLimit;
 pub use delay::Delay;
 use drop_tail::DropTail;
-pub use effects::{Effects, Pick};
+pub use effects::{Effects, Messages, Pick};
 pub use flight::{Arrival, Order};
 pub use framing::Framing;
 use line::Line;

@@ -284,10 +284,9 @@ fn ipv4_address(node: u32) -> Ipv4Addr {
     Ipv4Addr::from(0x0a00_0000 | (node + 1) & 0x00ff_ffff)
 }
 
-/// The addresses and ports that both ends of each TCP flow have in captures.
+/// The addresses and ports that both ends of each flow have in captures; volleys use no ports.
 pub fn flow_addresses(names: &Names) -> impl Iterator<Item = [SocketAddr; 2]> {
-    let tcp = (0..).zip(&names.flows).filter(|(_, flow)| !flow.volleys);
-    tcp.map(|(i, flow)| addresses(i, flow))
+    (0..).zip(&names.flows).map(|(i, flow)| addresses(i, flow))
 }
 
 /// The addresses of a flow's two ends. Ports are reused after 50 000 flows, listening ports

@@ -19,7 +19,7 @@ pub use capture::{CaptureError, SeenTables, flow_addresses, node_address, write_
 pub use digest::digest;
 pub use judge::{Judge, Resends};
 pub use parquet::{TableError, read_table, read_table_bytes, write_table};
-pub use recorder::{FlowName, LinkName, Names, Recorder};
+pub use recorder::{BACK, FlowName, LinkName, Names, Recorder};
 pub use replay::{ReplayedLaw, replay_table};
 pub use requests::requests_table;
 pub use shadow::shadows_table;

@@ -1,9 +1,10 @@
 //! From events to tables.
 
+use std::num::NonZero;
 use std::sync::Arc;
 
 use crate::event::{DropReason, Event, Wanted, What};
-use crate::segment::Segment;
+use crate::segment::{Grid, Segment};
 use crate::units::Time;
 
 use super::segments::Segments;
@@ -24,6 +25,8 @@ pub struct FlowName {
     pub volleys: bool,
     /// Whether the node it goes to writes, too. Tables call that way the flow's name and `.back`.
     pub answers: bool,
+    /// Octets of each message there, and of each one back, where what is written is messages.
+    pub messages: [Option<NonZero<u64>>; 2],
     /// Whether its packets are IPv6's.
     pub ipv6: bool,
 }
@@ -52,10 +55,25 @@ pub struct Names {
     pub flows: Vec<FlowName>,
 }
 
+/// What tables put behind a flow's name for its way back.
+pub const BACK: &str = ".back";
+
 impl FlowName {
+    /// How octets are cut into packets, there and back.
+    pub(super) fn grids(&self) -> [Grid; 2] {
+        self.messages.map(|message_bytes| Grid { full_bytes: self.smss, message_bytes })
+    }
+
     /// The way from its sink to its source.
     pub fn back(&self) -> Self {
-        Self { name: format!("{}.back", self.name), from: self.to, to: self.from, ..self.clone() }
+        let [there, back] = self.messages;
+        Self {
+            name: format!("{}{BACK}", self.name),
+            from: self.to,
+            to: self.from,
+            messages: [back, there],
+            ..self.clone()
+        }
     }
 }
 
@@ -168,7 +186,7 @@ impl Recorder {
                 .chain([String::new()])
                 .collect(),
         };
-        let segments = Segments::new(names.nodes.len(), names.flows.iter().map(|f| f.smss));
+        let segments = Segments::new(names.nodes.len(), names.flows.iter().map(FlowName::grids));
         let mut place = (0..).skip(names.flows.len());
         let back = |(flow, of): (u32, &FlowName)| {
             if of.answers { place.next().unwrap_or(flow) } else { flow }

@@ -3,7 +3,7 @@
 use core::cmp::Ordering;
 
 use crate::event::Way;
-use crate::segment::{Cause, Flags, SackBlock, Segment, SynOptions, Timestamps};
+use crate::segment::{Cause, Flags, Grid, SackBlock, Segment, SynOptions, Timestamps};
 use crate::seq;
 
 use super::recorder::Texts;
@@ -47,7 +47,8 @@ pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = {
 /// Segments under construction, column by column.
 #[derive(Debug)]
 pub(super) struct Segments {
-    smss: Vec<u16>,
+    /// By endpoint: how what it writes is cut into packets.
+    grids: Vec<Grid>,
     /// By observed node and sending endpoint.
     seen: Vec<Vec<Seen>>,
     t_ns: Vec<i64>,
@@ -117,9 +118,9 @@ struct Syns {
 }
 
 impl Segments {
-    pub(super) fn new(nodes: usize, smss: impl Iterator<Item = u16>) -> Self {
+    pub(super) fn new(nodes: usize, grids: impl Iterator<Item = [Grid; 2]>) -> Self {
         Self {
-            smss: smss.collect(),
+            grids: grids.flatten().collect(),
             seen: vec![Vec::new(); nodes],
             t_ns: Vec::new(),
             node: Vec::new(),
@@ -147,10 +148,9 @@ impl Segments {
     #[inline]
     pub(super) fn push(&mut self, t_ns: i64, node: u32, way: Way, frame: &Segment) {
         let flow = frame.flow();
-        let smss = u64::from(self.smss[flow as usize]);
         let all = &mut self.seen[node as usize];
         if all.is_empty() {
-            all.resize(2 * self.smss.len(), Seen::NOTHING);
+            all.resize(self.grids.len(), Seen::NOTHING);
         }
         let (source, other) = (frame.source() as usize, frame.dest as usize);
         let fin = all[other].fin;
@@ -158,10 +158,10 @@ impl Segments {
         let packet = if frame.is_echo() {
             seq
         } else if frame.len > 0 {
-            (seq.max(1) - 1) / smss + 1
+            self.grids[source].packet_of(seq.max(1) - 1)
         } else {
             // An ACK of a FIN covers no packet more.
-            ack.min(fin).saturating_sub(1).div_ceil(smss)
+            self.grids[other].packets_in(ack.min(fin).saturating_sub(1))
         };
         let id = frame.id;
         for (place, block) in (1..).zip(frame.sack()) {
@@ -199,10 +199,10 @@ impl Segments {
 
     /// Kind and packet number of a segment, without regard to what was seen before.
     pub(super) fn identify(&self, frame: &Segment) -> (u8, i64) {
-        let smss = self.smss[frame.flow() as usize];
+        let [own, other] = [frame.source(), frame.dest].map(|end| self.grids[end as usize]);
         let kind = kind_of(frame).unwrap_or(ACK);
-        let covered = || u64::from(frame.ack).saturating_sub(1).div_ceil(smss.into());
-        (kind, frame.packet_number(smss).unwrap_or_else(covered).cast_signed())
+        let covered = || other.packets_in(u64::from(frame.ack).saturating_sub(1));
+        (kind, frame.packet_number(own).unwrap_or_else(covered).cast_signed())
     }
 
     /// The tables `segments`, `sack_blocks` and `syns`.

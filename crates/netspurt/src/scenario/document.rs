@@ -283,8 +283,13 @@ pub(super) fn reword(message: &str, written: &str) -> (String, String) {
     if message.starts_with("unknown variant") {
         let word = quoted.next().unwrap_or(written);
         let known: Vec<&str> = quoted.collect();
-        let fix =
-            if known == ["none"] { NONE_OR_TABLE.to_owned() } else { suggestion(word, &known) };
+        let fix = match known[..] {
+            ["none"] => NONE_OR_TABLE.to_owned(),
+            ["bulk", "programs"] => {
+                "`bulk`, `programs`, or a table, as in `{ reply = \"20 kB\" }`".to_owned()
+            }
+            _ => suggestion(word, &known),
+        };
         return (format!("`{word}` is not known here"), fix);
     }
     if message.starts_with("missing field") {

@@ -1,7 +1,12 @@
 //! What nodes, links, flows and volleys may be called.
 
+use std::collections::HashSet;
+
+use crate::record::BACK;
+
 use super::error::Problem;
 use super::number::Whole;
+use super::plan::{PlannedFlow, Traffic};
 use super::spec::Spec;
 use super::tree::entry;
 
@@ -24,6 +29,20 @@ pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
         sound("series of volleys", name, &["volleys", name]).map_err(Problem::of_the_key)?;
     }
     Ok(())
+}
+
+/// Whether no flow has the name that tables give to the way back of another one.
+pub(super) fn check_ways_back(flows: &[PlannedFlow]) -> Result<(), Problem> {
+    let answering: HashSet<&str> =
+        flows.iter().filter(|flow| flow.answers()).map(|flow| &*flow.name).collect();
+    let taken = |flow: &&PlannedFlow| {
+        flow.name.strip_suffix(BACK).is_some_and(|name| answering.contains(name))
+    };
+    let Some(flow) = flows.iter().find(taken) else { return Ok(()) };
+    let (name, of) = (&*flow.name, flow.name.trim_end_matches(BACK));
+    let section = if matches!(flow.traffic, Traffic::Volleys { .. }) { "volleys" } else { "flows" };
+    let message = format!("`{name}` is what tables call the way back of `{of}`");
+    Err(Problem::at([section, name], message).of_the_key().fix("another name"))
 }
 
 fn sound(what: &str, name: &str, path: &[&str]) -> Result<(), Problem> {

@@ -1,10 +1,12 @@
 //! Nodes, links, routes and flows of a scenario, checked against each other.
 
+use std::num::NonZero;
+
 use indexmap::IndexSet;
 
 use crate::app::{Task, VolleyPlan};
 use crate::event::Wanted;
-use crate::link::LinkConfig;
+use crate::link::{LinkConfig, Messages};
 use crate::record::{self, FlowName, Names};
 use crate::rto::EstimatorConfig;
 use crate::shim::ShimConfig;
@@ -87,8 +89,19 @@ pub(super) struct PlannedFlow {
 }
 
 impl PlannedFlow {
+    /// Octets of each message there, and of each one back, where what is written is messages.
+    fn messages(&self) -> [Option<NonZero<u64>>; 2] {
+        match &self.traffic {
+            Traffic::Tcp { task: Task::Requests(plan), .. }
+            | Traffic::Real { task: Task::Requests(plan), .. } => {
+                [plan.request_bytes, plan.reply_bytes].map(NonZero::new)
+            }
+            _ => [None; 2],
+        }
+    }
+
     /// Whether its sink writes, too.
-    fn answers(&self) -> bool {
+    pub(super) fn answers(&self) -> bool {
         match &self.traffic {
             Traffic::Tcp { task, .. } | Traffic::Real { task, .. } => {
                 matches!(task, Task::Requests(_))
@@ -161,7 +174,7 @@ impl Plan {
         let drawn = draw(spec)?;
         let nodes: IndexSet<String> =
             drawn.iter().flat_map(|link| link.between.iter().cloned()).collect();
-        let (graph, links) = lay(&drawn, &nodes, spec.seed.0)?;
+        let (graph, mut links) = lay(&drawn, &nodes, spec.seed.0)?;
         let mut routes = Routes::shortest(&graph);
         for (place, route) in spec.routes.iter().enumerate() {
             set_route(&mut routes, place, route, &drawn, &nodes)?;
@@ -170,6 +183,8 @@ impl Plan {
         let mut flows = plan_flows(spec, &net)?;
         plan_volleys(spec, &net, &mut flows)?;
         plan_programs(spec, &net, &mut flows)?;
+        names::check_ways_back(&flows)?;
+        tell_links(&mut links, &flows);
         if spec.reassembly.timer.is_zero() {
             let message = "no time to wait for the rest of a datagram";
             return Err(Problem::at(["reassembly", "timer"], message).fix("above zero"));
@@ -204,6 +219,7 @@ impl Plan {
             smss: flow.smss(),
             volleys: matches!(flow.traffic, Traffic::Volleys { .. }),
             answers: flow.answers(),
+            messages: flow.messages(),
             ipv6: flow.ipv6,
         });
         let links = (0..).zip(&self.links).map(|(i, link)| {
@@ -211,6 +227,22 @@ impl Plan {
             record::LinkName { name: link.name.clone(), way: link.way, from, to }
         });
         Names { nodes: self.nodes.clone(), links: links.collect(), flows: flows.collect() }
+    }
+}
+
+/// Lets links that pick packets by number know how long messages are.
+fn tell_links(links: &mut [PlannedLink], flows: &[PlannedFlow]) {
+    if flows.iter().all(|flow| flow.messages() == [None; 2]) {
+        return;
+    }
+    // By the endpoint they go to: those there to the second of a flow's two.
+    let to_ends = |flow: &PlannedFlow| {
+        let [there, back] = flow.messages();
+        [back, there]
+    };
+    let messages: Messages = flows.iter().flat_map(to_ends).collect();
+    for effects in links.iter_mut().filter_map(|link| link.config.effects.as_mut()) {
+        effects.know_messages(&messages);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is kept of a case: sums over its flows, links, volleys and requests.
 
-use crate::record::{Data, Table};
+use crate::record::{BACK, Data, Table};
 use crate::scenario::Results;
 
 /// A measure of a case, and what it is.
@@ -115,7 +115,7 @@ impl<'a> Rows<'a> {
             return Vec::new();
         };
         let name = |code: &u32| &*texts[*code as usize];
-        let is_back = |pair: &[u32]| name(&pair[1]).strip_suffix(".back") == Some(name(&pair[0]));
+        let is_back = |pair: &[u32]| name(&pair[1]).strip_suffix(BACK) == Some(name(&pair[0]));
         let first = codes.first().map(|_| false);
         first.into_iter().chain(codes.windows(2).map(is_back)).collect()
     }

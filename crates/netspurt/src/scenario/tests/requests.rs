@@ -132,10 +132,62 @@ fn mistakes_about_requests_are_answered() {
         ["reply = \"1000 B\", ", "", "the key `reply` is missing", "add `reply"],
         ["requests = 3", "requests = 0", "`0` is out of range", "1 to 100000"],
         ["think =", "thinks =", "unknown key `thinks`", "did you mean `think`?"],
-        ["app     = {", "app = \"request\" #", "`request` is not known here", "bulk, programs"],
+        [
+            "[flows.web]",
+            "[volleys.\"web.back\"]\nfrom=\"client\"\nto=\"server\"\nlengths=[\"64 B\"]\ncount=1\n[flows.web]",
+            "is what tables call the way back of `web`",
+            "another name",
+        ],
+        ["app     = {", "app = \"request\" #", "`request` is not known here", "or a table"],
     ] {
         assert!(WEB.contains(from), "{from}");
         let error = Scenario::parse("web.toml", &WEB.replace(from, to)).expect_err(to).to_string();
         assert!(error.contains(says) && error.contains(fix), "{to}: {error}");
     }
+}
+
+/// Each message begins a packet, so numbers follow the messages and not the octets alone.
+#[test]
+fn packets_are_numbered_message_by_message() {
+    // Replies of 20 kB are 14 packets each: the last one has 1176 octets.
+    let base = [
+        ("flows.web.app.reply", "20 kB"),
+        ("flows.web.app.requests", "5"),
+        ("flows.web.tcp.nagle", "false"),
+        ("links.wire.rate", "8 Mbit/s"),
+    ];
+    let lossless = results(&base);
+    let segments = lossless.table("segments").unwrap();
+    let (ids, len) = (unsigned(segments, "id"), small(segments, "len_bytes"));
+    let numbers: Vec<i64> = whole(segments, "packet");
+    let back = (0..ids.len()).filter(|row| ids[*row] >> 40 & 1 == 1 && len[*row] > 0);
+    let mut numbers: Vec<i64> = back.map(|row| numbers[row]).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers, (1..=70).collect::<Vec<i64>>());
+    for (way, number, seq) in [(1, 14, 18_825), (1, 15, 20_001), (1, 70, 98_825), (0, 3, 401)] {
+        let mut ways = ["\"none\"".to_owned(), "\"none\"".to_owned()];
+        ways[way] = format!("{{ packets = [{number}] }}");
+        let loss = format!("[{}]", ways.join(", "));
+        let mut values = base.to_vec();
+        values.push(("links.wire.loss", &loss));
+        let results = results(&values);
+        let drops = results.table("drops").unwrap();
+        assert_eq!(drops.rows(), 1, "{loss}");
+        let id = unsigned(drops, "id")[0];
+        let segments = results.table("segments").unwrap();
+        let row = unsigned(segments, "id").iter().position(|own| *own == id).unwrap();
+        assert_eq!(whole(segments, "seq")[row], seq, "{loss}");
+        assert_eq!(whole(drops, "packet"), [number], "{loss}");
+    }
+}
+
+fn unsigned(table: &Table, name: &str) -> Vec<u64> {
+    let Some(Data::U64(all)) = table.column(name) else { panic!("{name}") };
+    all.clone()
+}
+
+fn small(table: &Table, name: &str) -> Vec<u16> {
+    let Some(Data::U16(all)) = table.column(name) else { panic!("{name}") };
+    all.clone()
 }
