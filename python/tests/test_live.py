@@ -162,7 +162,7 @@ def test_a_request_without_a_connection_is_told_as_one(netspurt: Command, tmp_pa
     words = ["--set", "links.wire.loss={ probability = 1.0 }", "--set", "stop='2 s'"]
     words += ["--set", "flows.web.pause='0 s'"]
     assert netspurt("run", "web.toml", *words, "--out", "model").returncode == 0
-    words += ["--set", "flows.web.endpoint=kernel", "--budget", 10]
+    words += ["--set", "flows.web.endpoint=kernel", "--budget", "10"]
     ran = netspurt("live", "run", "web.toml", *words, "--out", "real")
     assert ran.returncode == 0, ran.stderr
     for run in (ns.open_run(tmp_path / "model"), ns.open_run(tmp_path / "real")):
