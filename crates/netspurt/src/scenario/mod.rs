@@ -27,6 +27,7 @@ mod stranger;
 mod sweep;
 mod sweep_spec;
 mod switches;
+mod traffic;
 mod tree;
 mod volleys_plan;
 mod volleys_spec;

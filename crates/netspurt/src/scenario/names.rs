@@ -6,8 +6,8 @@ use crate::record::BACK;
 
 use super::error::Problem;
 use super::number::Whole;
-use super::plan::{PlannedFlow, Traffic};
 use super::spec::Spec;
+use super::traffic::{PlannedFlow, Traffic};
 use super::tree::entry;
 
 /// Whether every name can be one: not empty, in one line, and no two flows of one name.

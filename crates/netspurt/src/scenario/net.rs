@@ -13,7 +13,8 @@ use crate::tcp::{Connection, TcpConfig};
 use crate::units::{Duration, Time};
 
 use super::kernel::KernelTcp;
-use super::plan::{Plan, PlannedEnd, PlannedFlow, Traffic};
+use super::plan::Plan;
+use super::traffic::{PlannedEnd, PlannedFlow, Traffic};
 
 /// A world of TCP alone, the usual one, or one of any programs, each behind reassembly. They are
 /// two kinds, so that the usual one neither asks what a host is nor looks for fragments.

@@ -6,8 +6,9 @@ use super::flow_plan::HEADER_BYTES;
 use super::flow_spec::{EndpointWord, Family};
 use super::kernel::{kernel_tcp, shims};
 use super::number::Whole;
-use super::plan::{Net, PlannedFlow, Traffic, node, nodes_and_leaves};
+use super::plan::{Net, node, nodes_and_leaves};
 use super::spec::Spec;
+use super::traffic::{PlannedFlow, Traffic};
 use super::{Scenario, ScenarioError};
 
 /// What the flow is called where the file has none.
