@@ -62,7 +62,7 @@ fn live_work(py: Python<'_>, arguments: Vec<String>) -> PyResult<()> {
     py.detach(|| worker::work(arguments.into_iter())).map_err(PyRuntimeError::new_err)
 }
 
-/// Is a probe's own process, and returns its status; see `netspurt.probe`.
+/// Is the process that probes, echoes or captures; see `netspurt.worker`.
 #[pyfunction]
 fn probe_work(py: Python<'_>) -> PyResult<()> {
     py.detach(probe::work).map_err(PyRuntimeError::new_err)

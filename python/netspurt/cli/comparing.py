@@ -50,13 +50,14 @@ def compare(
     from netspurt.analysis.compare import compare as align
     from netspurt.analysis.compare import events, mechanisms, opening, why
     from netspurt.run import open_run
+    from netspurt.table import BACK
 
     runs = [open_run(first), open_run(second)]
     flow = flow or _common_flow(runs)
     node = node or _source(runs[0], flow)
     # Segments of both ways bear the flow's name.
     asked = flow
-    flow = flow if flow in runs[0].segments["flow"] else flow.removesuffix(".back")
+    flow = flow if flow in runs[0].segments["flow"] else flow.removesuffix(BACK)
     seen = [events(run.segments, flow, node) for run in runs]
     ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, seen, strict=True)]
     span = min(ends) if span is None else span
@@ -148,10 +149,12 @@ def _moment(row: dict[str, Any]) -> float:
 
 
 def _common_flow(runs: list[Run]) -> str:
+    from netspurt.table import BACK
+
     own, other = ([str(flow) for flow in run.flows["flow"]] for run in runs)
     # A flow's way back is part of it.
     both = [
-        flow for flow in own if flow in other and flow.removesuffix(".back") not in {*own} - {flow}
+        flow for flow in own if flow in other and flow.removesuffix(BACK) not in {*own} - {flow}
     ]
     if len(both) != 1:
         count = ", ".join(both) if both else "none"

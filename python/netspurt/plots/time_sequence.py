@@ -24,13 +24,10 @@ from netspurt.plots.style import (
     pick,
     steps,
 )
-from netspurt.table import Table
+from netspurt.table import BACK, Table
 
 if TYPE_CHECKING:
     from netspurt.plots import Tables
-
-#: What tables put behind the name of a flow for what its sink sends.
-_BACK = ".back"
 
 #: With fewer segments than this a bar is long enough to be seen by itself.
 _FEW = 400
@@ -82,8 +79,8 @@ def _way(segments: Table, view: View) -> tuple[str, bool]:
     """Return the flow to draw, as segments call it, and whether it is what its sink sends."""
     wanted = view.flow or ""
     names = np.unique(segments["flow"])
-    if wanted.endswith(_BACK) and wanted not in names and wanted.removesuffix(_BACK) in names:
-        return wanted.removesuffix(_BACK), True
+    if wanted.endswith(BACK) and wanted not in names and wanted.removesuffix(BACK) in names:
+        return wanted.removesuffix(BACK), True
     return pick(segments, "flow", view.flow, "flow"), False
 
 

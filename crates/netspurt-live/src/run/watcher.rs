@@ -164,14 +164,10 @@ impl Watch for Watcher {
             [segment.source(), segment.dest].map(|end| ends[(end & 1) as usize]);
         #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
         let ip_id = segment.id as u16;
-        if let (true, IpAddr::V4(source), IpAddr::V4(destination)) =
-            (segment.is_echo(), source.ip(), destination.ip())
+        if let (true, [IpAddr::V4(asks), IpAddr::V4(answers)]) =
+            (segment.is_echo(), ends.map(|end| end.ip()))
         {
-            #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
-            let [identifier, sequence] = [segment.flow() as u16, segment.seq as u16];
-            let (reply, len) = (segment.dest & 1 == 0, segment.len);
-            let echo = EchoPacket { source, destination, ip_id, reply, identifier, sequence, len };
-            return encode_echo(&echo, out);
+            return encode_echo(&EchoPacket::of(segment, [asks, answers]), out);
         }
         // A model's octets are numbered from 1; a SYN has none.
         let first = u64::from(segment.seq.wrapping_sub(1));

@@ -181,22 +181,14 @@ impl<'a> Rows<'a> {
     }
 
     /// The request or reply, if the row is of volleys.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^16")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^32")]
     fn echo(&self, row: usize, names: &Names) -> Option<EchoPacket> {
         let flow = self.flow[row];
         let of = names.flows.get(flow as usize).filter(|of| of.volleys)?;
-        let [opener, listener] = [of.from, of.to].map(ipv4_address);
-        let reply = !self.opened(row);
-        let (source, destination) = if reply { (listener, opener) } else { (opener, listener) };
-        Some(EchoPacket {
-            source,
-            destination,
-            ip_id: self.id[row] as u16,
-            reply,
-            identifier: flow as u16,
-            sequence: self.seq[row] as u16,
-            len: self.len[row],
-        })
+        let (id, seq, len) = (self.id[row], self.seq[row] as u32, self.len[row]);
+        let dest = 2 * flow + u32::from(self.opened(row));
+        let echo = Segment { id, dest, seq, len, ..Segment::default() };
+        Some(EchoPacket::of(&echo, [of.from, of.to].map(ipv4_address)))
     }
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^32, 2^16")]

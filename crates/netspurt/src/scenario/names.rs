@@ -35,11 +35,13 @@ pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
 pub(super) fn check_ways_back(flows: &[PlannedFlow]) -> Result<(), Problem> {
     let answering: HashSet<&str> =
         flows.iter().filter(|flow| flow.answers()).map(|flow| &*flow.name).collect();
-    let taken = |flow: &&PlannedFlow| {
-        flow.name.strip_suffix(BACK).is_some_and(|name| answering.contains(name))
+    let taken = |flow: &'_ PlannedFlow| {
+        flow.name.strip_suffix(BACK).filter(|name| answering.contains(name)).map(str::to_owned)
     };
-    let Some(flow) = flows.iter().find(taken) else { return Ok(()) };
-    let (name, of) = (&*flow.name, flow.name.trim_end_matches(BACK));
+    let Some((flow, of)) = flows.iter().find_map(|flow| Some((flow, taken(flow)?))) else {
+        return Ok(());
+    };
+    let name = &*flow.name;
     let section = if matches!(flow.traffic, Traffic::Volleys { .. }) { "volleys" } else { "flows" };
     let message = format!("`{name}` is what tables call the way back of `{of}`");
     Err(Problem::at([section, name], message).of_the_key().fix("another name"))

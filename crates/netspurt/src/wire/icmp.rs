@@ -4,6 +4,8 @@ use std::net::Ipv4Addr;
 
 use etherparse::{IpNumber, Ipv4Header};
 
+use crate::segment::Segment;
+
 use super::decode::checksum;
 use super::{HOP_LIMIT, LONGEST};
 
@@ -24,6 +26,25 @@ pub struct EchoPacket {
     pub sequence: u16,
     /// Octets behind the headers, all zeros.
     pub len: u16,
+}
+
+impl EchoPacket {
+    /// The packet of an echo between these two hosts: it is identified by its flow, and the reply
+    /// goes to the one that asked, the flow's even end.
+    #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
+    pub fn of(echo: &Segment, [asks, answers]: [Ipv4Addr; 2]) -> Self {
+        let reply = echo.dest & 1 == 0;
+        let (source, destination) = if reply { (answers, asks) } else { (asks, answers) };
+        Self {
+            source,
+            destination,
+            ip_id: echo.id as u16,
+            reply,
+            identifier: echo.flow() as u16,
+            sequence: echo.seq as u16,
+            len: echo.len,
+        }
+    }
 }
 
 const ICMP: u8 = 1;
