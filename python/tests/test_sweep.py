@@ -427,17 +427,22 @@ def sweep_command(file: Path, out: Path) -> list[str]:
 def test_a_sweep_that_is_killed_twenty_times_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
     file = tmp_path / "x.toml"
     file.write_text(LOSSY.replace("seeds = 20", "seeds = 500"))
-    began = time.monotonic()
     subprocess.run(sweep_command(file, tmp_path / "whole"), check=True, capture_output=True)
-    lasts = time.monotonic() - began
+    whole = open_sweep(tmp_path / "whole")
     chance = random.Random(20)
     unfinished, round_ = 0, 0
     folders = [tmp_path / "killed-0"]
     for _ in range(20):
+        # Killed after some more chunks, and at some moment of the next one: a share of the time
+        # that the whole takes would be spent before the first chunk on a machine that is busy.
+        begun = len(list(folders[-1].glob("cases/*")))
+        until = begun + chance.randrange(len(whole.chunks()) - begun)
         with subprocess.Popen(
             sweep_command(file, folders[-1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as process:
-            time.sleep(chance.uniform(0.1, 0.9) * lasts)
+            while len(list(folders[-1].glob("cases/*"))) < until and process.poll() is None:
+                time.sleep(0.001)
+            time.sleep(chance.uniform(0, 0.02))
             process.send_signal(signal.SIGKILL)
         try:
             opened = open_sweep(folders[-1])
@@ -450,7 +455,7 @@ def test_a_sweep_that_is_killed_twenty_times_ends_as_an_undisturbed_one(tmp_path
         elif there:
             unfinished += 1
     assert unfinished >= 5, "the kills came too early or too late to show anything"
-    wanted = open_sweep(tmp_path / "whole").read().digest()
+    wanted = whole.read().digest()
     for folder in folders:
         done = subprocess.run(sweep_command(file, folder), check=True, capture_output=True)
         assert done.returncode == 0
