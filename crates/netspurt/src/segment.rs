@@ -121,6 +121,12 @@ impl Flags {
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
+
+    /// The bits that are not among those of `other`.
+    #[must_use]
+    pub const fn without(self, other: Flags) -> Flags {
+        Flags(self.0 & !other.0)
+    }
 }
 
 /// The IP header's two bits for congestion (RFC 3168 §5), by their value on the wire.
@@ -492,6 +498,11 @@ impl Segment {
         } else {
             None
         }
+    }
+
+    /// Whether the time stamps option, or none at all, is all it has beside a header.
+    pub const fn is_bare(&self) -> bool {
+        self.present.0 & !Present::TIMESTAMPS == 0
     }
 
     /// Puts the time stamps option in; the size is the caller's.

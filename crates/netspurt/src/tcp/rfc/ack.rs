@@ -91,7 +91,7 @@ impl Tcb {
 
     /// Whether an ACK of new octets only moves things on: nothing is being repaired or doubted. It
     /// is by far the most common one; what it would bring to the rest of this file is known.
-    fn is_plain(&self, segment: &Segment, ack: u64) -> bool {
+    pub(super) fn is_plain(&self, segment: &Segment, ack: u64) -> bool {
         let marked = segment.flags.has(Flags::ECE) && self.agreed.ecn;
         ack > self.una
             && ack <= self.nxt
@@ -108,7 +108,8 @@ impl Tcb {
 
     /// What such an ACK does: as the general way would, each segment it covers having gone out
     /// once.
-    fn on_plain_ack(&mut self, segment: &Segment, ack: u64, cx: &mut Context<'_>) {
+    #[inline]
+    pub(super) fn on_plain_ack(&mut self, segment: &Segment, ack: u64, cx: &mut Context<'_>) {
         let (pipe_before, acked) = (self.pipe(), ack - self.una);
         let echo = self.echo(segment);
         let news = News { acked, delivered: acked, echo, ..News::default() };
@@ -168,7 +169,7 @@ impl Tcb {
 
     /// The peer is there: takes its window; whether that changed.
     #[inline]
-    fn hear(&mut self, segment: &Segment, ack: u64) -> bool {
+    pub(super) fn hear(&mut self, segment: &Segment, ack: u64) -> bool {
         let moved = self.update_window(segment, ack);
         self.probes_unanswered = 0;
         if self.peer_window == 0 {

@@ -26,12 +26,25 @@ impl Tcb {
     /// A segment arrived.
     pub(in crate::tcp) fn on_segment(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         self.tell_time(cx.now);
+        if !self.take_predicted(segment, cx) {
+            self.take(segment, cx);
+        }
+        self.answer(cx);
+    }
+
+    /// Takes a segment in, whatever it is.
+    pub(super) fn take(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         match self.state {
             State::Closed => self.refuse(segment, cx),
             State::Listen => self.on_segment_in_listen(segment, cx),
             State::SynSent => self.on_segment_in_syn_sent(segment, cx),
             _ => self.on_segment_in_sequence(segment, cx),
         }
+    }
+
+    /// Sends what may be sent now, and an acknowledgment where one is due and none went along.
+    #[inline]
+    pub(super) fn answer(&mut self, cx: &mut Context<'_>) {
         self.output(cx);
         if self.rx.need == AckNeed::Now {
             self.send_ack(cx);
@@ -194,8 +207,12 @@ impl Tcb {
 
     #[inline]
     fn take_data(&mut self, segment: &Segment, now: Time) {
-        let at = Moment { now, srtt: self.srtt, rto: self.timer.rto() };
+        let at = self.moment(now);
         self.rx.on_data(segment, &at, &self.config);
+    }
+
+    pub(super) fn moment(&self, now: Time) -> Moment {
+        Moment { now, srtt: self.srtt, rto: self.timer.rto() }
     }
 
     /// RFC 7323 §5.2: a stamp older than the last says so, unless that has outlived half the
@@ -209,7 +226,8 @@ impl Tcb {
 
     /// Keeps the stamp to echo: of the segment that spans the last acknowledgment (RFC 7323
     /// §4.3).
-    fn take_stamp(&mut self, segment: &Segment, left: u64, now: Time) {
+    #[inline]
+    pub(super) fn take_stamp(&mut self, segment: &Segment, left: u64, now: Time) {
         if let Some(stamps) = segment.timestamps()
             && self.agreed.timestamps
             && left <= self.rx.told

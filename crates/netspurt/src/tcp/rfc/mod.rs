@@ -14,6 +14,7 @@ mod detect;
 mod info;
 mod output;
 mod patience;
+mod predict;
 mod prr;
 mod rack;
 mod rate;

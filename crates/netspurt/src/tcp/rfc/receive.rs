@@ -158,6 +158,29 @@ impl Receiver {
         }
     }
 
+    /// Whether the next `len` octets may come by [`on_next`](Self::on_next): nothing waits for
+    /// them, and the window takes them.
+    #[inline]
+    pub(super) fn takes_next(&self, len: u64) -> bool {
+        self.above.is_empty() && self.fin.is_none() && len <= self.window()
+    }
+
+    /// Takes the payload in that was expected next, as [`on_data`](Self::on_data) would.
+    #[inline]
+    pub(super) fn on_next(&mut self, segment: &Segment, at: &Moment, config: &RfcConfig) {
+        let (len, window) = (u64::from(segment.len), self.window());
+        self.count.segments += 1;
+        self.full = self.full.max(len);
+        self.nxt += len;
+        self.deliver(len);
+        self.patience.on_arrival(segment, window, at);
+        let need = self.patience.need(self.nxt - self.told, self.reads_at_once);
+        self.need = self.need.max(need);
+        if need == AckNeed::Later {
+            self.hold(at, config);
+        }
+    }
+
     /// Lets the acknowledgment wait, unless its time is up.
     fn hold(&mut self, at: &Moment, config: &RfcConfig) {
         if self.deadline <= at.now + self.patience.remainder() {

@@ -1,0 +1,184 @@
+//! Header prediction: most segments are the next one expected (Jacobson, "4BSD TCP Header
+//! Prediction", Computer Communication Review 20(2), 1990).
+//!
+//! A bare segment in sequence that either brings octets to an end with nothing outstanding, or
+//! acknowledges some where nothing is doubted, has the answers to most of what RFC 9293 §3.10.7
+//! asks in a few comparisons. What it does is what the general way does, to the bit.
+
+use crate::segment::{Flags, Segment};
+use crate::seq;
+
+use super::super::transmit::Context;
+use super::ack::is_before;
+use super::{State, Tcb};
+
+impl Tcb {
+    /// Takes in a segment that was to be expected; whether it was one.
+    #[inline]
+    pub(super) fn take_predicted(&mut self, segment: &Segment, cx: &mut Context<'_>) -> bool {
+        if !self.is_next(segment) {
+            return false;
+        }
+        let (ack, len) = (self.octet(segment.ack), u64::from(segment.len));
+        let expected = if len > 0 {
+            ack == self.una && self.board.is_empty() && self.rx.takes_next(len)
+        } else {
+            self.is_plain(segment, ack)
+        };
+        if !expected {
+            return false;
+        }
+        self.take_stamp(segment, self.rx.nxt, cx.now);
+        self.hear(segment, ack);
+        if len > 0 {
+            let at = self.moment(cx.now);
+            self.rx.on_next(segment, &at, &self.config);
+        } else {
+            self.on_plain_ack(segment, ack, cx);
+        }
+        true
+    }
+
+    /// Whether a segment is of an open connection, has nothing unusual about it, and stands where
+    /// the next one would.
+    #[inline]
+    fn is_next(&self, segment: &Segment) -> bool {
+        let stamps = segment.timestamps();
+        self.state == State::Established
+            && segment.flags.without(Flags::PSH) == Flags::ACK
+            && segment.seq == seq::to_wire(self.rx.irs, self.rx.nxt)
+            && segment.is_bare()
+            && stamps.is_some() == self.agreed.timestamps
+            && stamps.is_none_or(|stamps| !is_before(stamps.val, self.ts_recent))
+            && !self.agreed.ecn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, VecDeque};
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::event::{Events, Wanted};
+    use crate::rng::Stream;
+    use crate::tcp::RfcConfig;
+    use crate::units::{Duration, Time};
+
+    /// Both ends of a connection, with and without the short way.
+    struct Twins {
+        short: [Tcb; 2],
+        long: [Tcb; 2],
+        predicted: u64,
+        flying: BTreeMap<(Time, u64), (usize, Segment)>,
+        count: u64,
+    }
+
+    impl Twins {
+        /// Lets one end of both pairs act: they must come out as the same, and send the same.
+        fn act(
+            &mut self,
+            now: Time,
+            end: usize,
+            dice: &mut Stream,
+            short: impl FnOnce(&mut Tcb, &mut Context<'_>) -> bool,
+            long: impl FnOnce(&mut Tcb, &mut Context<'_>),
+        ) {
+            let mut events = Events::new(Wanted::default());
+            let endpoint = u32::try_from(end).unwrap();
+            let [mut out, mut other] = [VecDeque::new(), VecDeque::new()];
+            let mut cx = Context { now, endpoint, events: &mut events, outbox: &mut out };
+            self.predicted += u64::from(short(&mut self.short[end], &mut cx));
+            let mut cx = Context { now, endpoint, events: &mut events, outbox: &mut other };
+            long(&mut self.long[end], &mut cx);
+            let told = |tcb: &Tcb| format!("{tcb:?}");
+            assert_eq!(told(&self.short[end]), told(&self.long[end]), "at {now:?}");
+            assert_eq!(out, other, "at {now:?}");
+            for segment in out {
+                for copy in 0..1 + u64::from(dice.bits() % 50 == 0) {
+                    if dice.bits() % 40 == 0 {
+                        continue;
+                    }
+                    let late = if dice.bits() % 20 == 0 { dice.bits() % 9000 } else { 0 };
+                    let wait = 20_000 + late + 3000 * copy;
+                    self.count += 1;
+                    let at = now + Duration::from_micros(wait);
+                    self.flying.insert((at, self.count), (end ^ 1, segment));
+                }
+            }
+        }
+
+        fn next(&self) -> Option<Time> {
+            let flying = self.flying.first_key_value().map(|(key, _)| key.0);
+            let due = self.short.iter().map(Tcb::next_deadline).min();
+            flying.into_iter().chain(due).min().filter(|at| *at < Time::NEVER)
+        }
+    }
+
+    /// Plays a connection over a bad path, in which one end or both write; segments that came by
+    /// the short way.
+    fn play(config: RfcConfig, seed: u64) -> u64 {
+        let config = Arc::new(config);
+        let mut dice = Stream::named(seed, "prediction");
+        let pair = || [Tcb::new(&config), Tcb::new(&config)];
+        let (short, long) = (pair(), pair());
+        let flying = BTreeMap::new();
+        let mut twins = Twins { short, long, predicted: 0, flying, count: 0 };
+        twins.short[1].listen();
+        twins.long[1].listen();
+        let both = dice.bits() % 2 == 0;
+        for end in 0..=usize::from(both) {
+            let octets = 1 + dice.bits() % 200_000;
+            let write = |tcb: &mut Tcb, cx: &mut Context<'_>| {
+                tcb.write(octets, cx);
+                tcb.close(cx);
+            };
+            let quick = |tcb: &mut Tcb, cx: &mut Context<'_>| {
+                write(tcb, cx);
+                false
+            };
+            twins.act(Time::ZERO, end, &mut dice, quick, write);
+        }
+        while let Some(at) = twins.next().filter(|at| *at < Time::from_nanos(120_000_000_000)) {
+            if let Some(entry) = twins.flying.first_entry().filter(|entry| entry.key().0 == at) {
+                let (end, segment) = entry.remove();
+                let short = |tcb: &mut Tcb, cx: &mut Context<'_>| {
+                    tcb.tell_time(at);
+                    let predicted = tcb.take_predicted(&segment, cx);
+                    if !predicted {
+                        tcb.take(&segment, cx);
+                    }
+                    tcb.answer(cx);
+                    predicted
+                };
+                let long = |tcb: &mut Tcb, cx: &mut Context<'_>| {
+                    tcb.tell_time(at);
+                    tcb.take(&segment, cx);
+                    tcb.answer(cx);
+                };
+                twins.act(at, end, &mut dice, short, long);
+            } else {
+                let end = usize::from(twins.short[1].next_deadline() == at);
+                let short = |tcb: &mut Tcb, cx: &mut Context<'_>| {
+                    tcb.on_deadline(cx);
+                    false
+                };
+                twins.act(at, end, &mut dice, short, |tcb, cx| tcb.on_deadline(cx));
+            }
+        }
+        twins.predicted
+    }
+
+    #[test]
+    fn the_short_way_does_what_the_general_one_does() {
+        let profiles =
+            [RfcConfig::rfc_2026, RfcConfig::linux_6, RfcConfig::reno_1998, RfcConfig::reno_2005];
+        let mut predicted = [0; 4];
+        for seed in 0..40 {
+            for (count, profile) in predicted.iter_mut().zip(profiles) {
+                *count += play(profile(), seed);
+            }
+        }
+        assert!(predicted.iter().all(|count| *count > 500), "{predicted:?}");
+    }
+}
