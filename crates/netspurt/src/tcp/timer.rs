@@ -69,9 +69,9 @@ impl RetransmitTimer {
 
     /// Reads the clock on a round trip that ends now, puts the reading in, and lets the estimator
     /// judge the sample; that of the handshake has a verb of its own.
-    pub(super) fn sample(&mut self, labelled: RttSample, cx: &mut Context<'_>) {
-        let rtt = self.clock.elapsed(labelled.sent, cx.now);
-        let sample = RttSample { at: cx.now, rtt, ..labelled };
+    pub(super) fn sample(&mut self, mut sample: RttSample, cx: &mut Context<'_>) {
+        sample.at = cx.now;
+        sample.rtt = self.clock.elapsed(sample.sent, cx.now);
         if sample.handshake {
             self.estimator.on_handshake(&sample);
         } else {

@@ -86,7 +86,7 @@ impl Tcb {
 
     pub(super) fn arm_timer_from(&mut self, from: Time, now: Time) {
         let sent = self.board.front().map_or(now, |oldest| oldest.at);
-        let oldest = Oldest { sent, flight_segs: self.segs(self.flight()) };
+        let oldest = Oldest { sent, flight_segs: self.board.len() as u64 };
         self.timer.restart(now, from, oldest, self.config.timer_clock);
     }
 

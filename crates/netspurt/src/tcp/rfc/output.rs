@@ -39,6 +39,7 @@ impl Tcb {
     /// Sends what may be sent of what there is.
     fn send_all(&mut self, cx: &mut Context<'_>) {
         let sent_before = self.sent;
+        self.send_full(cx);
         while !self.is_paced(cx.now) && self.send_one(cx) {}
         if self.sent > sent_before || core::mem::take(&mut self.moved) {
             self.moved = false;
@@ -49,6 +50,26 @@ impl Tcb {
         }
         self.arm_persist(cx.now);
         self.held = self.what_holds(cx.now);
+    }
+
+    /// Sends full segments while both windows take them and nothing is doubted: what
+    /// [`send_new`](Self::send_new) would, with one look at what may stand against it. The last
+    /// octets written are left to it.
+    #[inline]
+    fn send_full(&mut self, cx: &mut Context<'_>) {
+        let calm = self.repair.phase == Phase::Open
+            && self.repair.frto == Frto::Off
+            && self.repair.dup_bytes == 0
+            && self.board.is_orderly()
+            && !self.board.is_empty()
+            && !self.paces;
+        if calm {
+            let windows = self.una + self.peer_window.min(self.window.cwnd);
+            let edge = windows.min(self.end - 1);
+            while self.nxt + self.smss <= edge {
+                self.send_fresh(self.smss, cx);
+            }
+        }
     }
 
     fn what_holds(&self, now: Time) -> Held {
@@ -235,6 +256,7 @@ impl Tcb {
     }
 
     /// Puts a segment of the scoreboard on the wire.
+    #[inline(always)]
     fn emit(&mut self, sent: &Sent, cause: Option<Cause>, cx: &mut Context<'_>) {
         let now = cx.now;
         let fin = self.closing && sent.end() > self.end;
@@ -269,7 +291,7 @@ impl Tcb {
 
     /// Puts a segment without payload that carries no acknowledgment yet into the outbox, to be
     /// completed there: built elsewhere, it would be copied before its parts are through.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin<'a>(&mut self, cx: &'a mut Context<'_>) -> &'a mut Segment {
         self.sent += 1;
         cx.outbox.push_back(Segment::default());
@@ -285,6 +307,7 @@ impl Tcb {
     }
 
     /// Says how many octets a segment has on the wire, once its options are there.
+    #[inline]
     pub(super) fn weigh(&self, segment: &mut Segment) -> u16 {
         let header = self.config.ip_header_bytes + TCP_HEADER_BYTES + option_bytes(segment);
         segment.size_bytes = header + segment.len;
@@ -300,11 +323,10 @@ impl Tcb {
         if self.echo_marks {
             segment.flags = segment.flags.with(Flags::ECE);
         }
-        let room = if self.agreed.sack { room } else { 0 };
-        let blocks = self.rx.acknowledge(room);
-        if !blocks.as_slice().is_empty() {
-            segment.set_sack(&blocks);
+        if self.rx.has_blocks() && self.agreed.sack && room > 0 {
+            segment.set_sack(&self.rx.blocks(room));
         }
+        self.rx.on_acknowledged();
     }
 
     /// A pure ACK.

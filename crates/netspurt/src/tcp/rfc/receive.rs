@@ -264,21 +264,33 @@ impl Receiver {
         reached
     }
 
-    /// An acknowledgment goes out: the blocks it carries, `room` of them at most. A duplicate is
-    /// reported first (RFC 2883 §4), then the block of the newest segment, then the ones most
-    /// recently reported (RFC 2018 §4).
-    pub(super) fn acknowledge(&mut self, room: usize) -> SackBlocks {
+    /// Whether there is anything to report beside what arrived in order.
+    #[inline]
+    pub(super) fn has_blocks(&self) -> bool {
+        self.duplicate.is_some() || !self.blocks.is_empty()
+    }
+
+    /// The blocks that an acknowledgment carries, `room` of them at most. A duplicate is reported
+    /// first (RFC 2883 §4), then the block of the newest segment, then the ones most recently
+    /// reported (RFC 2018 §4).
+    pub(super) fn blocks(&self, room: usize) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        let wire = |octet| seq::to_wire(self.irs, octet);
+        let all = self.duplicate.iter().chain(&self.blocks);
+        for &(left, right) in all.take(room.min(SackBlocks::MAX)) {
+            blocks.add(SackBlock { left: wire(left), right: wire(right) });
+        }
+        blocks
+    }
+
+    /// An acknowledgment goes out.
+    #[inline]
+    pub(super) fn on_acknowledged(&mut self) {
         // A duplicate's answer is not counted: it tells of nothing new.
         self.patience.on_acknowledged(self.nxt > self.told || !self.above.is_empty());
         self.told = self.nxt;
         self.deadline = Time::NEVER;
         self.need = AckNeed::None;
-        let mut blocks = SackBlocks::default();
-        let wire = |octet| seq::to_wire(self.irs, octet);
-        let duplicate = self.duplicate.take();
-        for &(left, right) in duplicate.iter().chain(&self.blocks).take(room.min(SackBlocks::MAX)) {
-            blocks.add(SackBlock { left: wire(left), right: wire(right) });
-        }
-        blocks
+        self.duplicate = None;
     }
 }
