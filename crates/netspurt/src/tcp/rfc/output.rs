@@ -36,7 +36,9 @@ impl Tcb {
         }
     }
 
-    /// Sends what may be sent of what there is.
+    /// Sends what may be sent of what there is. Apart from [`output`](Self::output), which an end
+    /// that only receives asks with each segment.
+    #[inline(never)]
     fn send_all(&mut self, cx: &mut Context<'_>) {
         let sent_before = self.sent;
         self.send_full(cx);
