@@ -100,7 +100,12 @@ impl Clock {
     /// Linux rounds `after` up to whole jiffies (`usecs_to_jiffies`), adds them to the present
     /// count, and leaves the rest to its timer wheel (`kernel/time/timer.c`, since 4.8), which
     /// never fires early and, in the coarser levels, late by up to an eighth of the span.
+    #[inline]
     pub fn expiry(self, now: Time, after: Duration) -> Time {
+        if matches!(self.0, Kind::Exact) { now + after } else { self.coarse_expiry(now, after) }
+    }
+
+    fn coarse_expiry(self, now: Time, after: Duration) -> Time {
         match self.0 {
             Kind::Exact => now + after,
             Kind::Ticks { tick, phase } => {

@@ -140,7 +140,9 @@ impl Tcb {
         if !self.keeps_timer() {
             self.restart_timer(now);
         }
-        self.restart_sfr(now);
+        if self.config.sfr.is_some() {
+            self.restart_sfr(now);
+        }
     }
 
     /// The time stamp that `segment` echoes.

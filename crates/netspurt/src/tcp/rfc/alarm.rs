@@ -165,8 +165,9 @@ impl Tcb {
     }
 
     /// Super Fast Retransmit, step 2: the timer starts when a segment is sent, unless it runs.
+    #[inline]
     pub(super) fn arm_sfr(&mut self, now: Time) {
-        if is_idle(self.deadlines.sfr) {
+        if self.config.sfr.is_some() && is_idle(self.deadlines.sfr) {
             self.restart_sfr(now);
         }
     }
