@@ -52,6 +52,10 @@ impl Backlog {
     pub(super) fn let_go(&mut self) {
         if let Some((_, size)) = self.frames.pop_front() {
             self.bytes -= u64::from(size);
+            if self.frames.is_empty() {
+                // Starts at its first place again, which is in the cache.
+                self.frames.clear();
+            }
         }
     }
 

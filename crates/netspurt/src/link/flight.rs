@@ -87,7 +87,14 @@ impl<F: Copy> Flight<F> {
             return None;
         }
         match self {
-            Self::Fifo { frames, .. } => frames.pop_front(),
+            Self::Fifo { frames, .. } => {
+                let first = frames.pop_front();
+                if frames.is_empty() {
+                    // Starts at its first place again, which is in the cache.
+                    frames.clear();
+                }
+                first
+            }
             Self::Overtaking { frames, .. } => frames.pop().map(|next| next.arrival),
         }
     }

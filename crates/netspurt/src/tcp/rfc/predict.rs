@@ -95,11 +95,11 @@ mod tests {
             assert_eq!(told(&self.short[end]), told(&self.long[end]), "at {now:?}");
             assert_eq!(out, other, "at {now:?}");
             for segment in out {
-                for copy in 0..1 + u64::from(dice.bits() % 50 == 0) {
-                    if dice.bits() % 40 == 0 {
+                for copy in 0..1 + u64::from(dice.chance(0.02)) {
+                    if dice.chance(0.025) {
                         continue;
                     }
-                    let late = if dice.bits() % 20 == 0 { dice.bits() % 9000 } else { 0 };
+                    let late = if dice.chance(0.05) { dice.bits() % 9000 } else { 0 };
                     let wait = 20_000 + late + 3000 * copy;
                     self.count += 1;
                     let at = now + Duration::from_micros(wait);
@@ -126,7 +126,7 @@ mod tests {
         let mut twins = Twins { short, long, predicted: 0, flying, count: 0 };
         twins.short[1].listen();
         twins.long[1].listen();
-        let both = dice.bits() % 2 == 0;
+        let both = dice.chance(0.5);
         for end in 0..=usize::from(both) {
             let octets = 1 + dice.bits() % 200_000;
             let write = |tcb: &mut Tcb, cx: &mut Context<'_>| {
