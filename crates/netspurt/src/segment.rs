@@ -500,9 +500,10 @@ impl Segment {
         }
     }
 
-    /// Whether the time stamps option, or none at all, is all it has beside a header.
-    pub const fn is_bare(&self) -> bool {
-        self.present.0 & !Present::TIMESTAMPS == 0
+    /// Whether all it has beside a header is the time stamps option where it is `stamped`, and
+    /// nothing where it is not.
+    pub const fn is_bare(&self, stamped: bool) -> bool {
+        self.present.0 == if stamped { Present::TIMESTAMPS } else { 0 }
     }
 
     /// Puts the time stamps option in; the size is the caller's.

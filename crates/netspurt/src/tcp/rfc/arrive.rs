@@ -32,7 +32,8 @@ impl Tcb {
         self.answer(cx);
     }
 
-    /// Takes a segment in, whatever it is.
+    /// Takes a segment in, whatever it is. Apart, so that the predicted ones stay near each other.
+    #[inline(never)]
     pub(super) fn take(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         match self.state {
             State::Closed => self.refuse(segment, cx),

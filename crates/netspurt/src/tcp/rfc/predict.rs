@@ -43,13 +43,11 @@ impl Tcb {
     /// the next one would.
     #[inline]
     fn is_next(&self, segment: &Segment) -> bool {
-        let stamps = segment.timestamps();
         self.state == State::Established
             && segment.flags.without(Flags::PSH) == Flags::ACK
+            && segment.is_bare(self.agreed.timestamps)
             && segment.seq == seq::to_wire(self.rx.irs, self.rx.nxt)
-            && segment.is_bare()
-            && stamps.is_some() == self.agreed.timestamps
-            && stamps.is_none_or(|stamps| !is_before(stamps.val, self.ts_recent))
+            && segment.timestamps().is_none_or(|stamps| !is_before(stamps.val, self.ts_recent))
             && !self.agreed.ecn
     }
 }
