@@ -60,6 +60,7 @@ mod tests {
     use super::*;
     use crate::event::{Events, Wanted};
     use crate::rng::Stream;
+    use crate::segment::Ecn;
     use crate::tcp::RfcConfig;
     use crate::units::{Duration, Time};
 
@@ -92,7 +93,10 @@ mod tests {
             let told = |tcb: &Tcb| format!("{tcb:?}");
             assert_eq!(told(&self.short[end]), told(&self.long[end]), "at {now:?}");
             assert_eq!(out, other, "at {now:?}");
-            for segment in out {
+            for mut segment in out {
+                if segment.ecn == Ecn::ECT0 && dice.chance(0.1) {
+                    segment.ecn = Ecn::CE;
+                }
                 for copy in 0..1 + u64::from(dice.chance(0.02)) {
                     if dice.chance(0.025) {
                         continue;
@@ -115,9 +119,11 @@ mod tests {
 
     /// Plays a connection over a bad path, in which one end or both write; segments that came by
     /// the short way.
-    fn play(config: RfcConfig, seed: u64) -> u64 {
-        let config = Arc::new(config);
+    fn play(mut config: RfcConfig, seed: u64) -> u64 {
         let mut dice = Stream::named(seed, "prediction");
+        config.ecn = dice.chance(0.3);
+        config.timestamps = dice.chance(0.5);
+        let config = Arc::new(config);
         let pair = || [Tcb::new(&config), Tcb::new(&config)];
         let (short, long) = (pair(), pair());
         let flying = BTreeMap::new();
