@@ -132,6 +132,13 @@ def test_a_full_disk_leaves_nothing_that_looks_whole(netspurt: Command, tmp_path
     assert list((tmp_path / "runs").iterdir()) == []
 
 
+def heeds(pid: int, blow: signal.Signals) -> bool:
+    """Whether a process has a handler of its own for a signal."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt"))
+    return bool(int(caught, 16) >> (blow - 1) & 1)
+
+
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupted_run_leaves_nothing_that_looks_whole(
     netspurt: Command, tmp_path: Path, blow: signal.Signals
@@ -139,7 +146,9 @@ def test_an_interrupted_run_leaves_nothing_that_looks_whole(
     netspurt("new", "mine.toml")
     long = ["--set", "stop=2000000 s", "--out", "run"]
     with subprocess.Popen([NETSPURT, "run", "mine.toml", *long], cwd=tmp_path) as process:
-        time.sleep(1.5)
+        while not heeds(process.pid, signal.SIGTERM) and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(0.5)
         assert process.poll() is None, "it was to take longer"
         process.send_signal(blow)
         status = process.wait(60)
