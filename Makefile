@@ -10,7 +10,7 @@ BIN    := .venv/bin
 STAMP  := .venv/.installed
 FILES  := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml')
 
-.PHONY: run test setup clean check-python lint rust-tests python-tests
+.PHONY: run test setup clean lint rust-lint python-lint rust-tests python-tests
 
 run: setup
 	@echo 'netspurt papers check rfc2416 (a quarter of a minute)'
@@ -27,17 +27,24 @@ $(STAMP): $(FILES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,cluster]'
 	touch $@
 
-test: setup
-	@$(MAKE) --no-print-directory lint
+# The extension is linked on one core: what Rust's tests and lints need is built beside it.
+test:
+	@$(MAKE) --no-print-directory -j2 setup rust-lint
+	@$(MAKE) --no-print-directory python-lint
 	@$(MAKE) --no-print-directory rust-tests
 	@$(MAKE) --no-print-directory python-tests
 
-lint: setup
+lint: rust-lint python-lint
+
+rust-lint:
 	@if cargo fmt --version >/dev/null 2>&1; then echo cargo fmt; cargo fmt --all --check; \
 	  else echo 'SKIPPED: rustfmt is not installed (rustup component add rustfmt)'; fi
 	@if cargo clippy --version >/dev/null 2>&1; then echo cargo clippy; \
 	  cargo clippy --quiet --workspace --all-targets -- --deny warnings; \
 	  else echo 'SKIPPED: clippy is not installed (rustup component add clippy)'; fi
+	cargo test --quiet --workspace --no-run
+
+python-lint: setup
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
