@@ -291,22 +291,29 @@ impl Bbr {
         }
     }
 
-    /// §4.2.1: the rate follows the model; before the pipe is full it only rises.
-    fn set_pacing_rate(&mut self, gain: (u32, u32), bandwidth: u64) {
+    /// What is paced at, of a bandwidth.
+    fn share_of(&self, bandwidth: u64, gain: (u32, u32)) -> u64 {
         let margin = (100 - self.config.pacing_margin_percent.min(99), 100);
-        let rate = share(share(bandwidth, gain), margin);
-        if self.filled_pipe || rate > self.pacing_rate {
+        share(share(bandwidth, gain), margin)
+    }
+
+    /// §4.2.1: the rate follows the model; before the pipe is full it only rises. Before the first
+    /// round trip nothing is paced, whatever an ACK says of the rate: that of a lone octet would
+    /// hold the next ones back for a minute.
+    fn set_pacing_rate(&mut self, gain: (u32, u32), bandwidth: u64) {
+        let rate = self.share_of(bandwidth, gain);
+        if self.pacing_rate > 0 && (self.filled_pipe || rate > self.pacing_rate) {
             self.pacing_rate = rate;
         }
     }
 
-    /// §4.2.1: before the first rate sample, the window over the round trip.
+    /// §4.2.1: with the first round trip, the window over it.
     fn begin_pacing(&mut self, rtt: Option<Duration>, cwnd: u64) {
         let rtt = rtt.map_or(0, Duration::as_nanos);
         if self.pacing_rate == 0 && rtt > 0 {
             let rate = u128::from(cwnd) * 8_000_000_000 / u128::from(rtt);
             let rate = u64::try_from(rate).unwrap_or(u64::MAX);
-            self.set_pacing_rate(self.config.high_gain, rate);
+            self.pacing_rate = self.share_of(rate, self.config.high_gain);
         }
     }
 

@@ -501,3 +501,34 @@ proptest! {
         }
     }
 }
+
+/// A SYN that went out twice and a first segment that was probed leave no round trip, and an octet
+/// in three seconds is no rate to pace by.
+#[test]
+fn nothing_is_paced_before_the_first_round_trip() {
+    let mut bbr = Bbr::new(BbrConfig::default());
+    let mut window = Window { cwnd: 4 * SMSS, ssthresh: Window::NO_THRESHOLD };
+    bbr.on_open(None, &window);
+    let rate = RateSample {
+        delivered_bytes: 1,
+        interval: Duration::from_secs(3),
+        prior_delivered_bytes: 0,
+        total_delivered_bytes: 1,
+        app_limited: true,
+    };
+    let lone = AckInfo {
+        now: Time::from_nanos(4_000_000_000),
+        smss: SMSS,
+        acked_bytes: 1,
+        delivered_bytes: 1,
+        rate: Some(rate),
+        ..AckInfo::default()
+    };
+    bbr.on_ack(&lone, &mut window);
+    assert_eq!(bbr.pacing_rate(), None);
+    let srtt = Some(Duration::from_secs(2));
+    bbr.on_ack(&AckInfo { rtt: srtt, srtt, ..lone }, &mut window);
+    let bits = bbr.pacing_rate().and_then(BitRate::bits_per_second);
+    let window_over_trip = window.cwnd * 8 / 2;
+    assert!(bits.is_some_and(|bits| bits > 2 * window_over_trip && bits < 3 * window_over_trip));
+}
