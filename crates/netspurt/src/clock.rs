@@ -102,24 +102,24 @@ impl Clock {
     /// never fires early and, in the coarser levels, late by up to an eighth of the span.
     #[inline]
     pub fn expiry(self, now: Time, after: Duration) -> Time {
-        if matches!(self.0, Kind::Exact) { now + after } else { self.coarse_expiry(now, after) }
-    }
-
-    fn coarse_expiry(self, now: Time, after: Duration) -> Time {
         match self.0 {
             Kind::Exact => now + after,
-            Kind::Ticks { tick, phase } => {
-                let ticks = (after + tick / 2).whole(tick).max(1);
-                let count = age(now, phase).whole(tick).saturating_add(ticks);
-                began(tick * count, phase)
-            }
-            Kind::Linux { jiffy, phase } => {
-                let jiffies = age(now, phase).whole(jiffy);
-                let after = after.as_nanos().div_ceil(jiffy.as_nanos());
-                began(jiffy * wheel(jiffies, after), phase)
-            }
+            Kind::Ticks { tick, phase } => expiry_by_ticks(now, after, tick, phase),
+            Kind::Linux { jiffy, phase } => expiry_by_jiffies(now, after, jiffy, phase),
         }
     }
+}
+
+fn expiry_by_ticks(now: Time, after: Duration, tick: Duration, phase: Duration) -> Time {
+    let ticks = (after + tick / 2).whole(tick).max(1);
+    let count = age(now, phase).whole(tick).saturating_add(ticks);
+    began(tick * count, phase)
+}
+
+fn expiry_by_jiffies(now: Time, after: Duration, jiffy: Duration, phase: Duration) -> Time {
+    let jiffies = age(now, phase).whole(jiffy);
+    let after = after.as_nanos().div_ceil(jiffy.as_nanos());
+    began(jiffy * wheel(jiffies, after), phase)
 }
 
 /// How long the clock has been counting at `t`.

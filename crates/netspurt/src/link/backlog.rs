@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use crate::units::Time;
 
+use super::flight::take_first;
+
 /// How much a queue may hold. The frame in transmission counts, as in RFC 2416's "three
 /// buffers" and ns-2's DropTail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +52,8 @@ impl Backlog {
     /// Lets the next frame go.
     #[inline]
     pub(super) fn let_go(&mut self) {
-        if let Some((_, size)) = self.frames.pop_front() {
+        if let Some((_, size)) = take_first(&mut self.frames) {
             self.bytes -= u64::from(size);
-            if self.frames.is_empty() {
-                // Starts at its first place again, which is in the cache.
-                self.frames.clear();
-            }
         }
     }
 

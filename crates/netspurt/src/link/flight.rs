@@ -87,17 +87,21 @@ impl<F: Copy> Flight<F> {
             return None;
         }
         match self {
-            Self::Fifo { frames, .. } => {
-                let first = frames.pop_front();
-                if frames.is_empty() {
-                    // Starts at its first place again, which is in the cache.
-                    frames.clear();
-                }
-                first
-            }
+            Self::Fifo { frames, .. } => take_first(frames),
             Self::Overtaking { frames, .. } => frames.pop().map(|next| next.arrival),
         }
     }
+}
+
+/// Takes the first of a ring, which starts at its first place again where it runs empty: that is in
+/// the cache.
+#[inline(always)]
+pub(super) fn take_first<T>(ring: &mut VecDeque<T>) -> Option<T> {
+    let first = ring.pop_front();
+    if ring.is_empty() {
+        ring.clear();
+    }
+    first
 }
 
 impl<F> Ord for Travelling<F> {

@@ -529,6 +529,8 @@ fn nothing_is_paced_before_the_first_round_trip() {
     let srtt = Some(Duration::from_secs(2));
     bbr.on_ack(&AckInfo { rtt: srtt, srtt, ..lone }, &mut window);
     let bits = bbr.pacing_rate().and_then(BitRate::bits_per_second);
+    // §4.2.1: 2 / ln 2 windows a round trip, less the margin of a hundredth: 2.856.
     let window_over_trip = window.cwnd * 8 / 2;
-    assert!(bits.is_some_and(|bits| bits > 2 * window_over_trip && bits < 3 * window_over_trip));
+    let hundredths = bits.map(|bits| bits * 100 / window_over_trip);
+    assert_eq!(hundredths, Some(285));
 }

@@ -140,9 +140,7 @@ impl Tcb {
         if !self.keeps_timer() {
             self.restart_timer(now);
         }
-        if self.config.sfr.is_some() {
-            self.restart_sfr(now);
-        }
+        self.restart_sfr(now);
     }
 
     /// The time stamp that `segment` echoes.

@@ -8,7 +8,7 @@ use crate::units::{Duration, Time};
 use super::super::timer::Oldest;
 use super::super::transmit::Context;
 use super::ack::News;
-use super::config::{Restart, RfcConfig, SfrResponse};
+use super::config::{Restart, RfcConfig, SfrConfig, SfrResponse};
 use super::repair::Phase;
 use super::{Deadlines, Failure, Probe, State, Tcb};
 
@@ -167,15 +167,21 @@ impl Tcb {
     /// Super Fast Retransmit, step 2: the timer starts when a segment is sent, unless it runs.
     #[inline]
     pub(super) fn arm_sfr(&mut self, now: Time) {
-        if self.config.sfr.is_some() && is_idle(self.deadlines.sfr) {
+        if is_idle(self.deadlines.sfr) {
             self.restart_sfr(now);
         }
     }
 
     /// Step 3: an ACK of new octets restarts the timer, or ends it with nothing outstanding.
+    #[inline]
     pub(super) fn restart_sfr(&mut self, now: Time) {
+        if let Some(sfr) = self.config.sfr {
+            self.run_sfr(sfr, now);
+        }
+    }
+
+    fn run_sfr(&mut self, sfr: SfrConfig, now: Time) {
         self.deadlines.sfr = Time::NEVER;
-        let Some(sfr) = self.config.sfr else { return };
         let done = sfr.cutout_bytes.is_some_and(|most| self.acknowledged() >= most);
         if self.board.is_empty() || self.sfr_rests || done {
             return;

@@ -152,10 +152,7 @@ impl Receiver {
         let patient = in_order && new;
         let need =
             if patient { self.patience.need(held, self.reads_at_once) } else { AckNeed::Now };
-        self.need = self.need.max(need);
-        if need == AckNeed::Later {
-            self.hold(at, config);
-        }
+        self.ask_for(need, at, config);
     }
 
     /// Whether the next `len` octets may come by [`on_next`](Self::on_next): nothing waits for
@@ -175,6 +172,12 @@ impl Receiver {
         self.deliver(len);
         self.patience.on_arrival(segment, window, at);
         let need = self.patience.need(self.nxt - self.told, self.reads_at_once);
+        self.ask_for(need, at, config);
+    }
+
+    /// Takes note of how urgent the acknowledgment is.
+    #[inline]
+    fn ask_for(&mut self, need: AckNeed, at: &Moment, config: &RfcConfig) {
         self.need = self.need.max(need);
         if need == AckNeed::Later {
             self.hold(at, config);
