@@ -111,3 +111,35 @@ def test_python_plays_scripts() -> None:
     with pytest.raises(_core.ScriptError) as raised:
         script.play([("rto.initial", "3")])
     assert "`3` has no unit" in raised.value.message
+
+
+def test_a_script_is_proved_by_the_changes_it_names(netspurt: Command, tmp_path: Path) -> None:
+    change = "--fails_with=rto.initial={}\n".format
+    text = SYN.replace("\n0 socket", '\n--set=rto.initial="3 s"\n0 socket', 1)
+    (tmp_path / "good.pkt").write_text(change('"1 s"') + text)
+    (tmp_path / "idle.pkt").write_text(change('"1 s"') + "--fails_with=tlp=false\n" + text)
+    assert netspurt("script", "idle.pkt").returncode == 0
+    assert netspurt("script", "good.pkt", "--prove").returncode == 0
+    ran = netspurt("script", ".", "--prove")
+    assert ran.returncode == 1
+    assert [line.split()[0] for line in ran.stdout.splitlines()[:2]] == ["ok", "unproved"]
+    assert "idle.pkt:2: passes with tlp = false, too" in ran.stdout
+    good, idle = json.loads(netspurt("script", ".", "--prove", "--json").stdout)
+    assert (good["ok"], good["idle_changes"], idle["ok"]) == (True, [], False)
+    assert idle["idle_changes"] == [{"line": 2, "path": "tlp", "value": "false"}]
+    assert netspurt("script", ".", "--prove", "--set", "tlp=true").returncode == 2
+
+
+def test_a_change_that_is_none_is_refused(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.pkt").write_text("--fails_with=tpl=false\n" + SYN)
+    ran = netspurt("script", "a.pkt", "--set", "rto.initial=3 s")
+    assert ran.returncode == 2
+    assert "a.pkt:1:18" in ran.stderr
+    assert "did you mean `tlp`?" in ran.stderr
+
+
+def test_one_mistake_in_many_scripts_is_told_once(netspurt: Command) -> None:
+    ran = netspurt("script", SCRIPTS, "--profile", "zork")
+    assert ran.returncode == 2
+    assert ran.stderr.count("error:") == 1
+    assert f"the same in {len(list(SCRIPTS.glob('*.pkt'))) - 1} more" in ran.stderr

@@ -52,7 +52,15 @@ impl Script {
         let setting = |(path, value)| Setting { path, value, line: 0 };
         let changes: Vec<Setting> = values.into_iter().map(setting).collect();
         let config = self.0.config(profile, &changes).map_err(|e| script_error(py, &e))?;
+        self.0.check_changes().map_err(|e| script_error(py, &e))?;
         Ok(Played(py.detach(|| core::run(&self.0, &mut Host::new(&config)))))
+    }
+
+    /// The changes of `fails_with` with which it passes all the same: the line, path and value of
+    /// each. One that means nothing is an error.
+    fn idle_changes(&self, py: Python<'_>) -> PyResult<Vec<(usize, &str, &str)>> {
+        let idle = self.0.idle_changes().map_err(|e| script_error(py, &e))?;
+        Ok(idle.into_iter().map(|set| (set.line, &*set.path, &*set.value)).collect())
     }
 }
 

@@ -73,15 +73,15 @@ impl Clock {
 
     /// The span from `sent` to `now` as this clock reads it.
     ///
-    /// A ticking clock counts the ticks that began in between, one at the least, as in the
-    /// senders of ns-2.35. Linux subtracts two readings in whole microseconds.
+    /// A ticking clock counts the ticks that began in between, which may be none. Linux subtracts
+    /// two readings in whole microseconds.
     pub fn elapsed(self, sent: Time, now: Time) -> Duration {
         match self.0 {
             Kind::Exact => now - sent,
             Kind::Ticks { tick, phase } => {
                 let sent_ns = sent.as_nanos() + phase.as_nanos();
                 let into_tick = Duration::from_nanos(sent_ns % tick.as_nanos());
-                tick * ((now - sent) + into_tick).whole(tick).max(1)
+                tick * ((now - sent) + into_tick).whole(tick)
             }
             Kind::Linux { phase, .. } => {
                 let micros = |t: Time| age(t, phase).whole(MICROSECOND);
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(clock.elapsed(at(5), at(15)), ms(10));
         assert_eq!(clock.elapsed(at(5), at(16)), ms(20));
         assert_eq!(clock.elapsed(at(6), at(25)), ms(10));
-        assert_eq!(clock.elapsed(at(7), at(8)), ms(10), "never less than one");
+        assert_eq!(clock.elapsed(at(7), at(8)), ms(0), "none began");
     }
 
     #[test]

@@ -22,6 +22,10 @@ pub struct Place {
     pub width: usize,
 }
 
+/// Characters of a line that are shown at most, and of them before the place.
+const SHOWN: usize = 160;
+const SHOWN_BEFORE: usize = 100;
+
 impl Place {
     /// The place of a span of bytes in a text; clipped to the text and to the span's first line.
     pub fn of(text: &str, span: &Range<usize>) -> Self {
@@ -43,11 +47,19 @@ impl Place {
         let number = self.line.to_string();
         let gutter = " ".repeat(number.len());
         write!(f, "\n {gutter} --> {file}:{}:{}", self.line, self.column)?;
-        write!(f, "\n {number} | {}", self.text)?;
+        // Of a long line what stands around the place.
+        let first = (self.column - 1).saturating_sub(SHOWN_BEFORE);
+        let total = self.text.chars().count();
+        let shown: String = self.text.chars().skip(first).take(SHOWN).collect();
+        let left = if first > 0 { "... " } else { "" };
+        let right = if first + SHOWN < total { " ..." } else { "" };
+        write!(f, "\n {number} | {left}{shown}{right}")?;
         // The indent repeats tabs, so that the marks stand below what they mark.
-        let before = self.text.chars().take(self.column - 1);
+        let before =
+            left.chars().chain(self.text.chars().skip(first).take(self.column - 1 - first));
         let indent: String = before.map(|c| if c == '\t' { c } else { ' ' }).collect();
-        write!(f, "\n {gutter} | {indent}{} {fix}", "^".repeat(self.width))
+        let width = self.width.min(SHOWN - (self.column - 1 - first).min(SHOWN - 1));
+        write!(f, "\n {gutter} | {indent}{} {fix}", "^".repeat(width))
     }
 }
 
@@ -85,4 +97,40 @@ pub(crate) fn did_you_mean<'a>(
     near.retain(|(distance, _)| *distance == least);
     let names: Vec<String> = near.iter().map(|(_, name)| format!("`{name}`")).collect();
     Some(format!("did you mean {}?", names.join(" or ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Shown(Place);
+
+    impl fmt::Display for Shown {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            self.0.show(f, "a.toml", "fix")
+        }
+    }
+
+    fn lines(text: &str, span: Range<usize>) -> Vec<String> {
+        Shown(Place::of(text, &span)).to_string().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn of_a_long_line_what_stands_around_the_place_is_shown() {
+        let text = format!("{}here{}", "a".repeat(500), "b".repeat(500));
+        let shown = lines(&text, 500..504);
+        let marked: Vec<char> = shown[2].chars().collect();
+        assert_eq!(shown[2].len(), " 1 | ".len() + "... ".len() + SHOWN + " ...".len());
+        let at = shown[3].find('^').expect("marks");
+        assert_eq!(marked[at..at + 4].iter().collect::<String>(), "here");
+        assert!(shown[3].ends_with("^^^^ fix"), "{}", shown[3]);
+        assert!(shown[1].ends_with("a.toml:1:501"));
+    }
+
+    #[test]
+    fn a_mark_is_no_longer_than_what_is_shown_of_its_line() {
+        let shown = lines(&"x".repeat(10_000), 0..10_000);
+        assert_eq!(shown[3].matches('^').count(), SHOWN);
+        assert_eq!(lines("a = 1\n\tb = x", 11..12)[2..], [" 2 | \tb = x", "   | \t    ^ fix"]);
+    }
 }

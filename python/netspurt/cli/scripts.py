@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,23 +31,56 @@ def script(
     profile: Annotated[
         str | None, typer.Option(help="Start from this profile instead of the scripts' own.")
     ] = None,
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove",
+            help="Play each also with each of its fails_with changes, which must make it fail.",
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")] = False,
 ) -> None:
     """Play scripts against the connection: 0 where all pass, 1 where one fails."""
+    if prove and (set_ or profile):
+        message = "its changes lie over the scripts' own switches: no --set and no --profile"
+        raise typer.BadParameter(message, param_hint="--prove")
     values = [setting(text) for text in set_ or []]
     names = [str(path) for file in files for path in _scripts(file)]
-    results = [_play(name, values, profile) for name in names]
+    results = [_play(name, values, profile, prove=prove) for name in names]
     if as_json:
-        print_json([_summary(*result) for result in results])
+        print_json([_summary(result) for result in results])
     else:
         _describe(results)
-    if any(isinstance(played, Exception) for *_, played in results):
+    if any(result.error for result in results):
         raise typer.Exit(2)
-    if not all(isinstance(played, _core.Played) and played.ok for *_, played in results):
+    if not all(result.verdict == "ok" for result in results):
         raise typer.Exit(1)
 
 
-Result = tuple[str, _core.Script | None, _core.Played | Exception]
+@dataclass(frozen=True)
+class Result:
+    """What came of a script."""
+
+    name: str
+    script: _core.Script | None = None
+    played: _core.Played | None = None
+    idle: tuple[tuple[int, str, str], ...] | None = None
+    """The changes that do not make it fail; `None` where none was tried."""
+    error: Exception | None = None
+
+    @property
+    def verdict(self) -> str:
+        """How it went, in a word."""
+        if self.played is None:
+            return "wrong"
+        if not self.played.ok:
+            return "failed"
+        return "unproved" if self.idle else "ok"
+
+    @property
+    def seconds(self) -> float:
+        """How long the story lasted, in virtual time."""
+        return self.played.story[-1][0] / 1e9 if self.played and self.played.story else 0.0
 
 
 def _scripts(path: Path) -> Iterator[Path]:
@@ -59,51 +93,67 @@ def _scripts(path: Path) -> Iterator[Path]:
     yield from found
 
 
-def _play(name: str, values: list[tuple[str, str]], profile: str | None) -> Result:
+def _play(name: str, values: list[tuple[str, str]], profile: str | None, *, prove: bool) -> Result:
     read = None
     try:
         read = _core.Script(name, Path(name).read_text(encoding="utf-8"))
-        return name, read, read.play(values, profile)
+        played = read.play(values, profile)
+        idle = tuple(read.idle_changes()) if prove and played.ok else None
+        return Result(name, read, played, idle)
     except UnicodeDecodeError:
-        return name, read, ValueError(f"{name}: not a text file")
+        return Result(name, read, error=ValueError(f"{name}: not a text file"))
     except (ValueError, OSError) as error:
-        return name, read, error
-
-
-def _seconds(played: _core.Played) -> float:
-    """Return how long the story lasted, in virtual time."""
-    return played.story[-1][0] / 1e9 if played.story else 0.0
+        return Result(name, read, error=error)
 
 
 def _describe(results: list[Result]) -> None:
     rows = []
-    for name, read, played in results:
-        good = isinstance(played, _core.Played) and played.ok
-        time = f"{_seconds(played):.3f} s" if isinstance(played, _core.Played) else "-"
-        verdict = "ok" if good else "failed" if isinstance(played, _core.Played) else "wrong"
-        rows.append((verdict, Path(name).stem, (read and read.title) or "-", time))
-    for row, line in zip(rows, columns(rows, right=(3,)), strict=True):
+    for one in results:
+        time = f"{one.seconds:.3f} s" if one.played else "-"
+        rows.append(
+            (one.verdict, Path(one.name).stem, (one.script and one.script.title) or "-", time)
+        )
+    for row, text in zip(rows, columns(rows, right=(3,)), strict=True):
         style = "green" if row[0] == "ok" else "red"
-        typer.echo(paint(row[0], style) + line[len(row[0]) :])
-    for *_, played in results:
-        if isinstance(played, Exception):
-            complain(played)
-        elif not played.ok:
-            typer.echo(f"\n{played}")
+        typer.echo(paint(row[0], style) + text[len(row[0]) :])
+    for one in results:
+        if one.played and not one.played.ok:
+            typer.echo(f"\n{one.played}")
+        for line, path, value in one.idle or ():
+            typer.echo(f"\n{one.name}:{line}: passes with {path} = {value}, too")
+    _complain(results)
 
 
-def _summary(name: str, read: _core.Script | None, played: _core.Played | Exception) -> Any:
-    about = {
-        "file": name,
-        "title": read.title if read else None,
-        "clauses": read.clauses if read else [],
+def _complain(results: list[Result]) -> None:
+    """Tell each mistake once, and how many scripts have the same."""
+    same: dict[str, list[Result]] = {}
+    for one in results:
+        if one.error:
+            same.setdefault(str(one.error).replace(one.name, "FILE"), []).append(one)
+    for first, *others in same.values():
+        assert first.error
+        complain(first.error)
+        if others:
+            typer.echo(f"    the same in {len(others)} more", err=True)
+
+
+def _summary(one: Result) -> Any:
+    about: dict[str, Any] = {
+        "file": one.name,
+        "title": one.script.title if one.script else None,
+        "clauses": one.script.clauses if one.script else [],
     }
-    if isinstance(played, Exception):
-        return {**about, "ok": False, "error": str(played)}
+    played = one.played
+    if played is None:
+        return {**about, "ok": False, "error": str(one.error)}
+    if one.idle is not None:
+        about["idle_changes"] = [
+            {"line": line, "path": path, "value": value} for line, path, value in one.idle
+        ]
     return {
         **about,
-        "ok": played.ok,
-        "seconds": _seconds(played),
+        "ok": one.verdict == "ok",
+        "seconds": one.seconds,
         "headline": played.headline,
         "line": played.line,
         "expected": played.expected,

@@ -86,7 +86,8 @@ impl Judge {
     }
 
     /// How long that endpoint had neither sent nor received anything when its retransmission
-    /// timer fired, all timeouts together.
+    /// timer fired, all timeouts together, but for those of a FIN without data, which nobody
+    /// waits for.
     pub fn waited(&self, endpoint: u32) -> Duration {
         self.senders[endpoint as usize].waited
     }
@@ -147,7 +148,7 @@ impl Witness<Segment> for Judge {
     fn left(&mut self, at: Time, segment: &Segment) {
         let sender = &mut self.senders[segment.source() as usize];
         if let Some(cause) = segment.cause.get() {
-            if matches!(cause, Cause::Rto | Cause::Syn) {
+            if cause == Cause::Rto && segment.len > 0 || cause == Cause::Syn {
                 sender.waited = sender.waited + at.saturating_since(sender.last);
             }
             sender.resent(segment, cause, &mut self.needless);

@@ -124,6 +124,7 @@ pub fn flows_table(names: &Names, sums: &[FlowSum]) -> Table {
         ("repairing_ns", span(|times| times.repairing)),
         ("cwnd_limited_ns", span(|times| times.cwnd_limited)),
         ("rwnd_limited_ns", span(|times| times.rwnd_limited)),
+        ("paced_ns", span(|times| times.paced)),
         ("failure", Data::Tag { codes: failures, texts: &FAILURES }),
     ];
     Table::new("flows", columns.map(|(name, data)| Column::new(name, data)).into())

@@ -5,6 +5,8 @@ use crate::tcp::{RfcConfig, TcpConfig};
 
 use super::document::{Script, Setting};
 use super::error::ScriptError;
+use super::host::Host;
+use super::runner::run;
 
 /// The profile of a script that names none.
 const PROFILE: &str = "rfc-2026";
@@ -55,6 +57,38 @@ impl Script {
                 Some(nth) => self.blame_setting(own[nth - before], slip),
             }),
         }
+    }
+
+    /// Whether each change that the script says it fails with is one.
+    ///
+    /// # Errors
+    /// A change that there is not, or that means nothing, with its line.
+    pub fn check_changes(&self) -> Result<(), ScriptError> {
+        let changes = self.options.fails_with.iter();
+        changes.map(core::slice::from_ref).try_for_each(|one| self.config(None, one).map(|_| ()))
+    }
+
+    /// The changes that the script says it fails with, and does not: each is played alone.
+    ///
+    /// # Errors
+    /// A change that there is not, or that means nothing.
+    ///
+    /// ```
+    /// use netspurt::script::Script;
+    /// let text = "--fails_with=dup_thresh=2\n0 socket(..., SOCK_STREAM, 0) = 3";
+    /// let script = Script::parse("a.pkt", text)?;
+    /// assert_eq!(script.idle_changes()?[0].path, "dup_thresh");
+    /// # Ok::<(), netspurt::script::ScriptError>(())
+    /// ```
+    pub fn idle_changes(&self) -> Result<Vec<&Setting>, ScriptError> {
+        let mut idle = Vec::new();
+        for change in &self.options.fails_with {
+            let config = self.config(None, core::slice::from_ref(change))?;
+            if run(self, &mut Host::new(&config)).is_ok() {
+                idle.push(change);
+            }
+        }
+        Ok(idle)
     }
 
     /// The mistake `slip` at the option line that starts with `option`.

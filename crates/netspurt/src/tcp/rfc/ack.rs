@@ -421,8 +421,8 @@ impl Tcb {
         AckInfo {
             now,
             smss: self.smss,
-            acked_bytes: news.acked,
-            delivered_bytes: news.delivered,
+            acked_bytes: self.counted(news.acked),
+            delivered_bytes: self.counted(news.delivered),
             lost_bytes: lost,
             pipe_before,
             pipe: self.pipe(),
@@ -436,6 +436,11 @@ impl Tcb {
             after_timeout: self.repair.phase == Phase::Loss,
             rate,
         }
+    }
+
+    /// Octets as the window counts them: in Linux, which counts segments, a short one for a whole.
+    fn counted(&self, octets: u64) -> u64 {
+        if self.config.linux_rules { octets.next_multiple_of(self.smss) } else { octets }
     }
 }
 

@@ -98,10 +98,12 @@ pub enum Failure {
 pub struct SendTimes {
     /// Repairing losses.
     pub repairing: Duration,
-    /// With something to send that the congestion window, or pacing, held back.
+    /// With something to send that the congestion window held back.
     pub cwnd_limited: Duration,
     /// With something to send that the peer's window held back.
     pub rwnd_limited: Duration,
+    /// With something to send that pacing held back.
+    pub paced: Duration,
 }
 
 /// What holds the next octets back.
@@ -112,6 +114,7 @@ enum Held {
     No,
     ByCwnd,
     ByPeer,
+    ByPacer,
 }
 
 /// What both ends agreed on.
@@ -179,6 +182,8 @@ pub(super) struct Tcb {
     una: u64,
     /// Next octet to send.
     nxt: u64,
+    /// The octet after the last short segment sent.
+    short_end: u64,
     /// The octet after the last one the application wrote.
     end: u64,
     /// The application wrote its last: a FIN stands at `end`.
@@ -291,6 +296,7 @@ impl Tcb {
             passive: false,
             una: 0,
             nxt: 0,
+            short_end: 0,
             end: 1,
             closing: false,
             smss: u64::from(config.mss),
@@ -417,11 +423,15 @@ impl Tcb {
         self.times
     }
 
-    /// Counts the time since the last step, in which nothing changed.
+    /// Counts the time since the last step, in which nothing changed. With all data acknowledged
+    /// none counts: only a FIN may be left.
     pub(super) fn tell_time(&mut self, now: Time) {
         let span = now.saturating_since(self.told);
         self.told = now;
-        let SendTimes { repairing, cwnd_limited, rwnd_limited } = &mut self.times;
+        if self.una >= self.end {
+            return;
+        }
+        let SendTimes { repairing, cwnd_limited, rwnd_limited, paced } = &mut self.times;
         if self.repair.phase.is_repairing() {
             *repairing = *repairing + span;
         }
@@ -429,6 +439,7 @@ impl Tcb {
             Held::No => {}
             Held::ByCwnd => *cwnd_limited = *cwnd_limited + span,
             Held::ByPeer => *rwnd_limited = *rwnd_limited + span,
+            Held::ByPacer => *paced = *paced + span,
         }
     }
 

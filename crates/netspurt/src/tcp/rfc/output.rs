@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::congestion::Window;
 use crate::segment::{Cause, Ecn, Flags, Segment};
 use crate::seq;
 use crate::units::{BitRate, Time};
@@ -74,17 +75,28 @@ impl Tcb {
         }
     }
 
+    /// What the next segment waits for: the pacer, or of the two windows that do not take it the
+    /// one that has less room.
     fn what_holds(&self, now: Time) -> Held {
-        let next = self.end.saturating_sub(self.nxt).min(self.smss);
-        if self.unsent() == 0 && self.board.waiting() == 0 {
+        let repairs = self.board.waiting() > 0;
+        if self.unsent() == 0 && !repairs {
+            return Held::No;
+        }
+        if now < self.paced_until {
+            return Held::ByPacer;
+        }
+        // What goes out again the peer has offered to take before.
+        let of_peer = if repairs { u64::MAX } else { self.room() };
+        let of_cwnd = self.window.cwnd.saturating_sub(self.filled());
+        let next =
+            if repairs { self.smss } else { self.end.saturating_sub(self.nxt).min(self.smss) };
+        // A remainder below a segment counts as none: silly windows are not filled.
+        if of_peer.min(of_cwnd) >= next {
             Held::No
-        } else if now < self.paced_until || self.pipe() + self.smss > self.window.cwnd {
+        } else if of_cwnd <= of_peer {
             Held::ByCwnd
-        } else if self.room() < next {
-            // A remainder below a segment counts as none: silly windows are not filled.
-            Held::ByPeer
         } else {
-            Held::No
+            Held::ByPeer
         }
     }
 
@@ -97,12 +109,16 @@ impl Tcb {
         self.send_lost(cx) || self.send_new(cx) || self.send_doubtful(cx)
     }
 
-    /// Room for `octets` in the congestion window. Before a repair, without Limited Transmit,
-    /// what was reported as arrived still fills it.
-    fn fits(&self, octets: u64) -> bool {
+    /// Octets that fill the congestion window. Before a repair, without Limited Transmit, what
+    /// was reported as arrived still does.
+    fn filled(&self) -> u64 {
         let careful = !self.config.limited_transmit && !self.repair.phase.is_repairing();
-        let pipe = if careful { self.flight() } else { self.pipe() };
-        pipe + octets <= self.window.cwnd
+        if careful { self.flight() } else { self.pipe() }
+    }
+
+    /// Room for `octets` in the congestion window.
+    fn fits(&self, octets: u64) -> bool {
+        self.filled() + octets <= self.window.cwnd
     }
 
     fn send_lost(&mut self, cx: &mut Context<'_>) -> bool {
@@ -208,9 +224,16 @@ impl Tcb {
             return Some(len);
         }
         // RFC 9293 §3.8.6.2.1 and, for the last of what was written, RFC 896.
-        let held = self.nagle && self.flight() > 0 || self.corked;
+        let held = self.nagle && self.flight() > self.long_flight() || self.corked;
         let half = len >= self.peer_window_max / 2;
         ((all || half) && !held).then_some(len)
+    }
+
+    /// Octets of flight that hold no short segment back: none in RFC 896. In Linux all of a
+    /// flight without another short one in it (Minshall 1999, `tcp_nagle_check`).
+    fn long_flight(&self) -> u64 {
+        let only_long = self.config.linux_rules && self.short_end <= self.una;
+        if only_long { self.flight() } else { 0 }
     }
 
     /// Sends `len` new octets, and the FIN where it follows them.
@@ -224,6 +247,9 @@ impl Tcb {
             u32::try_from(len).expect("no segment is longer than the MSS") + u32::from(fin);
         let sent = Sent::first(self.nxt, octets, cx.now);
         self.nxt = sent.end();
+        if len < self.smss {
+            self.short_end = self.nxt;
+        }
         self.board.push(sent, snapshot);
         self.timed.get_or_insert(Timed { end: self.nxt, at: cx.now });
         if fin {
@@ -245,16 +271,29 @@ impl Tcb {
         }
     }
 
-    /// RFC 5681 §4.1: after an RTO's idleness the window is no larger than the initial one.
+    /// RFC 5681 §4.1: after an RTO's idleness the window is no larger than the initial one. In
+    /// Linux it is half as large for each RTO that passed, down to that (`tcp_cwnd_restart`), and
+    /// the threshold remembers three quarters of it (RFC 2861 §3.1).
     fn restart_after_idle(&mut self, now: Time) {
-        let idle = now.saturating_since(self.last_sent);
-        if idle > self.timer.rto() && self.retries == 0 {
-            let initial = u64::from(self.config.initial_window_segs) * self.smss;
-            if !self.congestion.owns_window() {
-                self.window.cwnd = self.window.cwnd.min(initial);
-            }
-            self.congestion.on_idle_restart(now, idle);
+        let (idle, rto) = (now.saturating_since(self.last_sent), self.timer.rto());
+        if idle <= rto || self.retries > 0 {
+            return;
         }
+        if !self.congestion.owns_window() {
+            let initial = u64::from(self.config.initial_window_segs) * self.smss;
+            let Window { cwnd, ssthresh } = &mut self.window;
+            if self.config.linux_rules {
+                let segs = *cwnd / self.smss;
+                *ssthresh = (*ssthresh).max((segs / 2 + segs / 4) * self.smss);
+                // Exactly at a multiple of the timer the last of them has not passed.
+                let timers = (idle.as_nanos() - 1) / rto.as_nanos().max(1);
+                let halved = segs >> timers.min(63);
+                *cwnd = (*cwnd).min((halved * self.smss).max(initial));
+            } else {
+                *cwnd = (*cwnd).min(initial);
+            }
+        }
+        self.congestion.on_idle_restart(now, idle);
     }
 
     /// Puts a segment of the scoreboard on the wire.

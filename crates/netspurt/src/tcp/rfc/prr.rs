@@ -41,7 +41,7 @@ impl Prr {
         self.first = false;
     }
 
-    /// The window after an ACK.
+    /// The window after an ACK: a segment at the least.
     pub(super) fn on_ack(&mut self, ack: &PrrAck) -> u64 {
         self.delivered += ack.delivered;
         let mut allowance = if ack.pipe > ack.ssthresh {
@@ -58,7 +58,7 @@ impl Prr {
         if self.first {
             allowance = allowance.max(ack.smss);
         }
-        ack.pipe + allowance
+        (ack.pipe + allowance).max(ack.smss)
     }
 }
 

@@ -358,14 +358,10 @@ impl Tcb {
             if !self.uses_sack() && news.duplicate {
                 info.delivered_bytes += self.smss;
             }
-            self.window.cwnd = self.repair.prr.on_ack(&PrrAck {
-                delivered: info.delivered_bytes,
-                pipe: info.pipe,
-                ssthresh: self.window.ssthresh,
-                smss: self.smss,
-                safe: news.acked > 0 && lost == 0,
-                whole: self.config.linux_rules,
-            });
+            // RFC 9937 §6.2: an ACK that delivered nothing moves nothing.
+            if info.delivered_bytes > 0 {
+                self.reduce(info.delivered_bytes, news.acked > 0 && lost == 0);
+            }
         } else if !reducing && news.acked > 0 && !self.repair.settled {
             if self.config.linux_rules {
                 // What was reported before has been counted.
@@ -387,14 +383,38 @@ impl Tcb {
         !self.uses_sack() && self.config.recovery != Recovery::Reno
     }
 
+    /// Proportional rate reduction after `delivered` octets.
+    fn reduce(&mut self, delivered: u64, safe: bool) {
+        self.window.cwnd = self.repair.prr.on_ack(&PrrAck {
+            delivered,
+            pipe: self.pipe(),
+            ssthresh: self.window.ssthresh,
+            smss: self.smss,
+            safe,
+            whole: self.config.linux_rules,
+        });
+    }
+
     /// RACK's timer fired: what was not late enough may be by now.
+    ///
+    /// RFC 9937 speaks of ACKs only. Here the timer counts as one that delivered nothing, so that
+    /// what it finds lost leaves by and by; in Linux the one that begins a repair counts for a
+    /// segment, and a later one leaves the window alone (`tcp_rack_reo_timeout`).
     pub(super) fn look_again(&mut self, cx: &mut Context<'_>) {
         let (news, pipe, lost) = (News::default(), self.pipe(), self.board.lost());
         self.detect(cx);
-        if self.board.lost() > 0 && !self.repair.phase.is_repairing() {
+        let begins = self.board.lost() > 0 && !self.repair.phase.is_repairing();
+        if begins {
             self.begin_recovery(&news, cx);
         }
-        self.steer(&news, pipe, self.board.lost().saturating_sub(lost), cx);
+        if self.congestion.owns_window() {
+            self.steer(&news, pipe, self.board.lost().saturating_sub(lost), cx);
+        } else if self.repair.phase == Phase::Recovery && self.config.prr {
+            let linux = self.config.linux_rules;
+            if begins || !linux {
+                self.reduce(if linux { self.smss } else { 0 }, false);
+            }
+        }
     }
 
     /// `octets` went out.
