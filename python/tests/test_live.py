@@ -151,9 +151,29 @@ def test_requests_take_the_kernel_as_long_as_the_model(
     told = netspurt("compare", "model", "real", "--flow", "web.back", "--plot", "both.png")
     assert told.returncode == 0, told.stderr
     assert "flow web.back at b" in told.stdout
-    assert "flow web at a" in netspurt("compare", "model", "real").stdout
+    told = netspurt("compare", "model", "real")
+    assert "flow web at a" in told.stdout
+    assert "--flow web.back" in told.stderr
     drawn = netspurt("plot", "real", "--flow", "web.back", "--node", "b")
     assert drawn.returncode == 0, drawn.stderr
+
+
+@namespaces
+def test_a_conversation_with_pauses_takes_the_kernel_as_long_as_the_model(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    """The window that is left after a pause, and the round trips that a reply takes from it."""
+    (tmp_path / "web.toml").write_text(ASKING)
+    setting = ["--set", "flows.web.app.reply='100 kB'", "--set", "flows.web.app.think='400 ms'"]
+    setting += ["--set", "links.wire.rate='10 Mbit/s'", "--set", "links.wire.delay='40 ms'"]
+    setting += ["--set", "flows.web.app.requests=4"]
+    assert netspurt("run", "web.toml", *setting, "--out", "model").returncode == 0
+    setting += ["--set", "flows.web.endpoint=kernel", "--budget", "10"]
+    assert netspurt("live", "run", "web.toml", *setting, "--out", "real").returncode == 0
+    model, real = ns.open_run(tmp_path / "model"), ns.open_run(tmp_path / "real")
+    spans = [run.requests.seconds("complete_ns") for run in (model, real)]
+    assert len(spans[0]) == 4
+    assert spans[1] == pytest.approx(spans[0], abs=15e-3)
 
 
 @namespaces

@@ -322,10 +322,21 @@ def test_one_run_of_each_has_no_interval(tmp_path: Path) -> None:
     assert {row.verdict for row in rows} == {"cannot tell"}
 
 
+def test_pairs_that_are_equal_one_by_one_are_the_same(tmp_path: Path) -> None:
+    text = LOSSY.replace("probability = 0.02", "probability = 0.0").replace("10 pa", "500 pa")
+    folder, _ = run_sweep(Sweep.of(ns.Scenario.parse(text)), tmp_path / "s")
+    rows = compare(folder.read(), "resends", "window", folder.labels, paired=True)
+    assert {row.verdict for row in rows} == {"same"}
+    rows = compare(folder.read(), "resends", "window", folder.labels, paired=False)
+    assert {row.verdict for row in rows} == {"cannot tell"}
+
+
 def test_names_and_measures_that_are_not_there_are_errors(whole: Cases) -> None:
     labels = whole.about.labels
-    with pytest.raises(ValueError, match="no measure 'sunk'"):
+    with pytest.raises(ValueError, match=r"no measure 'sunk': there are.*waited_ns"):
         summarise(whole, "sunk", [], labels)
+    with pytest.raises(ValueError, match=r"'completion_mean': did you mean.*_ns_mean"):
+        summarise(whole, "completion_mean", [], labels)
     with pytest.raises(ValueError, match="nothing called 'windwo' was varied"):
         summarise(whole, "sent", ["windwo"], labels)
     with pytest.raises(ValueError, match="is less or more of 'sent' better"):
@@ -373,7 +384,8 @@ def test_the_command_runs_tells_and_compares(netspurt: Command, tmp_path: Path) 
     assert (state["done"], state["finished"]) == (120, True)
     assert "20 runs each, paired" in netspurt("sweep", "status", "s").stdout
     shown = netspurt("sweep", "show", "s", "-m", "completion_ns_mean", "--by", "rate")
-    assert "completion_mean [s]" in shown.stdout
+    assert "completion_ns_mean, in s" in shown.stdout
+    assert "completion_ns_mean" in netspurt("sweep", "show", "s").stdout.splitlines()
     assert "95 % interval" in shown.stdout
     words = ("sweep", "compare", "s", "--axis", "window", "-m", "completion_ns_mean")
     verdicts = {row["verdict"] for row in json.loads(netspurt(*words, "--json").stdout)}

@@ -10,6 +10,7 @@ wider: with few repeats the first is far too narrow.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -98,7 +99,7 @@ class Comparison:
     difference
         The figure less the baseline's, with its interval.
     verdict
-        *better*, *worse* or *cannot tell*.
+        *better*, *worse*, *cannot tell*, or of pairs that are equal one by one *same*.
     """
 
     labels: tuple[str, ...]
@@ -130,10 +131,17 @@ def figure(cases: Columns, measure: str) -> tuple[Floats, Floats]:
     return top, (_numbers(cases, below.strip()) if stroke else np.ones_like(top))
 
 
+def measures(cases: Columns) -> list[str]:
+    """Return the columns of numbers."""
+    return [name for name, column in cases.items() if column.dtype.kind in "iuf"]
+
+
 def _numbers(cases: Columns, name: str) -> Floats:
     if name not in cases or cases[name].dtype.kind not in "iuf":
-        known = [n for n, column in cases.items() if column.dtype.kind in "iuf"]
-        raise ValueError(f"no measure {name!r}: there are {', '.join(known)}")
+        known = measures(cases)
+        near = difflib.get_close_matches(name, known, n=3)
+        told = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+        raise ValueError(f"no measure {name!r}: {told}")
     column = np.ma.asarray(cases[name]).astype(np.float64)
     filled: Floats = np.ma.filled(column, np.nan)
     return filled
@@ -367,6 +375,8 @@ def compare(  # noqa: PLR0913 - each is a choice of its own
             chosen = beside.comparable(second, first)
             difference = _difference(cases, chosen, (top, bottom), paired=paired)
             verdict = {0: "cannot tell", sign: "better", -sign: "worse"}[difference.sign]
+            if paired and beside.same(chosen, (top, bottom)):
+                verdict = "same"
             pairs = min(map(len, chosen))
             without = len(first) + len(second) - sum(map(len, chosen))
             found.append(Comparison(key, label, baseline, pairs, without, difference, verdict))
@@ -422,6 +432,13 @@ class _Beside:
             return known
         both = np.intersect1d(key[known[0]], key[known[1]])
         return [rows[np.isin(key[rows], both)] for rows in known]
+
+    def same(self, rows: Sequence[NDArray[np.intp]], columns: Sequence[Floats]) -> bool:
+        """Return whether each of several cases has what its counterpart has."""
+        if len(rows[0]) < 2 or len(rows[0]) != len(rows[1]):
+            return False
+        one, other = (r[np.lexsort((self.repeat[r], self.combination[r]))] for r in rows)
+        return all(np.array_equal(column[one], column[other]) for column in columns)
 
 
 def direction(measure: str, better: str | None) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt.cli.options import seconds
-from netspurt.cli.output import columns, print_json
+from netspurt.cli.output import columns, hint_at_replies, print_json
 
 if TYPE_CHECKING:
     from netspurt.analysis.compare import Comparison, Seen
@@ -53,6 +53,7 @@ def compare(
     from netspurt.table import BACK
 
     runs = [open_run(first), open_run(second)]
+    given = flow is not None
     flow = flow or _common_flow(runs)
     node = node or _source(runs[0], flow)
     # Segments of both ways bear the flow's name.
@@ -85,6 +86,8 @@ def compare(
             )
     if plot is not None:
         typer.echo(plot)
+    if asked == flow and not given:
+        hint_at_replies(runs[0])
 
 
 def _differences(seen: list[list[Seen]], names: list[str]) -> list[str]:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from netspurt.cli.options import count, loaded, seconds, setting
 from netspurt.cli.output import number, paint, print_json, progress
-from netspurt.cli.running import RUNS, describe, next_free, summary
+from netspurt.cli.running import RUNS, Case, describe, next_free, one_case, summary
 
 if TYPE_CHECKING:
+    from netspurt.run import Run
     from netspurt.scenario import Scenario
 
 app = typer.Typer(
@@ -67,6 +69,7 @@ def run(
         typer.Option(parser=count, metavar="N", help="Seed the random draws with this."),
     ] = None,
     set_: Values = None,
+    case: Case = None,
     shadow: Annotated[
         list[str] | None,
         typer.Option(
@@ -82,7 +85,7 @@ def run(
     """Run a scenario in real time; status 1 where the machine was too late for it to count."""
     from netspurt.live import run_live
 
-    chosen = loaded(scenario, set_, seed)
+    chosen = one_case(loaded(scenario, set_, seed), case, "`netspurt live run` takes one")
     if shadow:
         chosen = chosen.replace({"record.shadows": shadow})
     folder = out or next_free(RUNS, f"{scenario.stem}-live")
@@ -95,7 +98,7 @@ def run(
         print_json({**summary(result, folder), "live": live})
     else:
         describe(result, chosen, folder)
-        for line in verdict(live):
+        for line in [*_idle(result), *verdict(live)]:
             typer.echo(line)
     if not live.get("valid"):
         raise typer.Exit(1)
@@ -180,6 +183,15 @@ def _for_programs(
     return chosen
 
 
+def _idle(run: Run) -> list[str]:
+    """Return a line where all was finished long before the run's end."""
+    finished = run.flows.seconds("finished_ns")
+    stop_s = run.stop_ns / 1e9
+    if not len(finished) or not finished.max() < stop_s / 2:
+        return []
+    return [f"all flows were finished after {finished.max():.3g} s; a live run lasts until `stop`"]
+
+
 def verdict(live: dict[str, Any]) -> list[str]:
     """Return lines that tell how a live run went."""
     late = live["lateness"]
@@ -202,7 +214,10 @@ def verdict(live: dict[str, Any]) -> list[str]:
         text = ", ".join(f"{name}={value}" for name, value in values.items() if value is not None)
         who = f"{end['flow']}.{end['side']}"
         seen[f"{end['profile']}: {text}"] = who
-    lines += [f"{who}, {text}" for text, who in seen.items()]
+    lines += [
+        fill(f"{who}, {text}", 110, subsequent_indent="  ", break_on_hyphens=False)
+        for text, who in seen.items()
+    ]
     good = paint("valid", "green") if live["valid"] else paint("INVALID", "red")
     lines.append(f"Linux {live['kernel']}, {live['back_end']}: {good}")
     return lines

@@ -10,7 +10,10 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from netspurt.run import Run
 
 #: Long work is shown once it has taken this many seconds.
 PATIENCE = 1.0
@@ -22,6 +25,15 @@ def complain(error: BaseException, word: str = "error:") -> None:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
     print(f"{paint(word, 'bold red', sys.stderr)} {text}", file=sys.stderr)
+
+
+def hint_at_replies(run: Run) -> None:
+    """Tell whom nobody asked for a flow's way back that there is one."""
+    from netspurt.table import BACK
+
+    first, *others = run.flows["flow"].tolist()[:2] or [""]
+    if others == [f"{first}{BACK}"]:
+        print(f"this is {first}, who asks; the replies: --flow {first}{BACK}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from netspurt.cli.options import From, To, one_of
+from netspurt.cli.output import hint_at_replies
 
 #: Kinds of plots, in the order in which `all` draws them.
 _KINDS = ("time-sequence", "cwnd", "rto", "queue")
@@ -54,3 +55,5 @@ def plot(
         save(figure, files)
         for file in files:
             typer.echo(file)
+    if flow is None:
+        hint_at_replies(opened)

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 RUNS = Path("runs")
 
+Case = Annotated[
+    int | None,
+    typer.Option(parser=count, metavar="N", help="Of a scenario with a [sweep]: which case."),
+]
+
 
 def run(
     scenario: Annotated[Path, typer.Argument(help="A scenario file.", show_default=False)],
@@ -40,16 +45,14 @@ def run(
             help="Set a value, as in --set links.modem.rate='2400 bit/s'. May be repeated.",
         ),
     ] = None,
-    case: Annotated[
-        int | None,
-        typer.Option(parser=count, metavar="N", help="Of a scenario with a [sweep]: which case."),
-    ] = None,
+    case: Case = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Run a scenario and keep what came of it."""
     from netspurt.run import check_free, leftovers
 
-    chosen = _one(loaded(scenario, set_, seed), case)
+    whole = f"`netspurt sweep {scenario.name} --out DIR` runs them"
+    chosen = one_case(loaded(scenario, set_, seed), case, whole)
     folder = check_free(out or next_free(RUNS, scenario.stem))
     with progress(f"running {scenario.name}") as update:
         result = chosen.run(update)
@@ -62,7 +65,7 @@ def run(
         describe(result, chosen, folder)
 
 
-def _one(scenario: Scenario, case: int | None) -> Scenario:
+def one_case(scenario: Scenario, case: int | None, instead: str) -> Scenario:
     """Return what is to be run: the scenario, or of one with a sweep the case asked for."""
     from netspurt.sweep import Sweep
 
@@ -73,8 +76,8 @@ def _one(scenario: Scenario, case: int | None) -> Scenario:
         return sweep.scenario(case)
     wrong = "" if case is None else f"there is no case {case}: "
     raise ValueError(
-        f"{wrong}{scenario.name} is a sweep of {len(sweep)} cases: `netspurt sweep "
-        f"{scenario.name} --out DIR` runs them, and `--case N` one of them, from 0"
+        f"{wrong}{scenario.name} is a sweep of {len(sweep)} cases: {instead}; "
+        "`--case N` is one of them, from 0"
     )
 
 

@@ -94,14 +94,25 @@ def _queue(run: Tables, view: View, queue: Table, direction: tuple[str, str]) ->
     drops = run.table("drops").where(link=name, way=way)
     drops = drops.select(drops["reason"] != "loss")
     states = queue.where(link=name, way=way)
-    end = run.stop_ns / 1e9
-    t, shown = view.during(states, end)
+    t, shown = view.during(states, _end(run, queue))
     packets = shown["queue_packets"].astype(np.float64)
     start = view.start or 0.0
     if len(t) and t[0] > start:
         # Before its first change a queue is empty.
         t, packets = np.concatenate([[start], t]), np.concatenate([[0], packets])
     return _Queue(f"{name} {way}", t, packets, view.clip(drops).seconds())
+
+
+def _end(run: Tables, queue: Table) -> float:
+    """Return when the last queue had emptied, or else when the run ended, in seconds."""
+    last = {}
+    for link, way, packets in zip(
+        *(queue[c] for c in ("link", "way", "queue_packets")), strict=True
+    ):
+        last[link, way] = packets
+    if not last or any(last.values()):
+        return run.stop_ns / 1e9
+    return float(queue.seconds().max())
 
 
 def _interesting(queues: list[_Queue]) -> list[_Queue]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 from numpy.typing import NDArray
 
 from netspurt.plots.style import (
@@ -184,9 +184,7 @@ def draw_pareto(axes: Axes, replay: Judged) -> None:
         )
     xs = [max(law.needless_share.value, least) for law in front]
     axes.step(xs, [law.timer.value for law in front], where="post", color=GREY, linewidth=1)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _place: f"{100 * share:g} %"))
-    axes.xaxis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
+    _logarithmic(axes, "x", _percent)
     axes.set_xlabel("answers that were resent for nothing")
     _logarithmic(axes, "y")
     axes.set_ylabel("mean timer")
@@ -194,6 +192,9 @@ def draw_pareto(axes: Axes, replay: Judged) -> None:
         [], [], linestyle="none", marker="o", color=GREY, label="filled: no other one beats it"
     )
 
+
+#: A logarithmic axis that spans less than this has no room for marks at 1, 2 and 5.
+_SHORT = 6
 
 #: Kinds of pictures by name.
 KINDS: dict[str, Callable[[Axes, Judged], None]] = {
@@ -234,12 +235,19 @@ def _drawn(replay: Judged) -> list[JudgedBy]:
     return [law for law in replay.laws if law in chosen]
 
 
-def _logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Make an axis of times logarithmic, with marks at 1, 2 and 5."""
+def _logarithmic(
+    axes: Axes, which: Literal["x", "y"], told: Callable[[float, float], str] | None = None
+) -> None:
+    """Make an axis logarithmic, with marks at 1, 2 and 5, and at more where it is short.
+
+    Its numbers are times, unless `told` says how to write them.
+    """
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axis.set_major_formatter(FuncFormatter(_brief))
+    low, high = sorted(axis.get_view_interval())
+    short = low > 0 and high / low < _SHORT
+    axis.set_major_locator(MaxNLocator(5) if short else LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(told or _brief))
     axis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
 
 
@@ -247,6 +255,10 @@ def _brief(seconds: float, _place: float = 0) -> str:
     if seconds >= 1:
         return f"{seconds:g} s"
     return f"{seconds * 1e3:g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:g} µs"
+
+
+def _percent(share: float, _place: float = 0) -> str:
+    return f"{100 * share:g} %"
 
 
 def _seconds_axis(axes: Axes, what: str, values: Floats) -> None:

@@ -42,42 +42,47 @@ impl Tcb {
     #[inline(never)]
     fn send_all(&mut self, cx: &mut Context<'_>) {
         let sent_before = self.sent;
-        self.send_full(cx);
-        while !self.is_paced(cx.now) && self.send_one(cx) {}
+        if !self.send_full(cx) {
+            while !self.is_paced(cx.now) && self.send_one(cx) {}
+        }
         if self.sent > sent_before || core::mem::take(&mut self.moved) {
             self.moved = false;
             self.arm_tlp(cx.now);
         }
-        if self.pipe() + self.smss > self.window.cwnd {
+        let pipe = self.pipe();
+        if pipe + self.smss > self.window.cwnd {
             self.limited_until = self.nxt;
         }
         self.arm_persist(cx.now);
-        self.held = self.what_holds(cx.now);
+        self.held = self.what_holds(cx.now, pipe);
     }
 
     /// Sends full segments while both windows take them and nothing is doubted: what
     /// [`send_new`](Self::send_new) would, with one look at what may stand against it. The last
-    /// octets written are left to it.
+    /// octets written are left to it. Whether the congestion window is full, so that no more may go.
     #[inline]
-    fn send_full(&mut self, cx: &mut Context<'_>) {
+    fn send_full(&mut self, cx: &mut Context<'_>) -> bool {
         let calm = self.repair.phase == Phase::Open
             && self.repair.frto == Frto::Off
             && self.repair.dup_bytes == 0
             && self.board.is_orderly()
             && !self.board.is_empty()
             && !self.paces;
-        if calm {
-            let windows = self.una + self.peer_window.min(self.window.cwnd);
-            let edge = windows.min(self.end - 1);
-            while self.nxt + self.smss <= edge {
-                self.send_fresh(self.smss, cx);
-            }
+        if !calm {
+            return false;
         }
+        let by_peer = (self.una + self.peer_window).min(self.end - 1);
+        let by_cwnd = self.una + self.window.cwnd;
+        let edge = by_peer.min(by_cwnd);
+        while self.nxt + self.smss <= edge {
+            self.send_fresh(self.smss, cx);
+        }
+        self.nxt + self.smss <= by_peer
     }
 
     /// What the next segment waits for: the pacer, or of the two windows that do not take it the
     /// one that has less room.
-    fn what_holds(&self, now: Time) -> Held {
+    fn what_holds(&self, now: Time, pipe: u64) -> Held {
         let repairs = self.board.waiting() > 0;
         if self.unsent() == 0 && !repairs {
             return Held::No;
@@ -87,7 +92,7 @@ impl Tcb {
         }
         // What goes out again the peer has offered to take before.
         let of_peer = if repairs { u64::MAX } else { self.room() };
-        let of_cwnd = self.window.cwnd.saturating_sub(self.filled());
+        let of_cwnd = self.window.cwnd.saturating_sub(self.filled(pipe));
         let next =
             if repairs { self.smss } else { self.end.saturating_sub(self.nxt).min(self.smss) };
         // A remainder below a segment counts as none: silly windows are not filled.
@@ -111,14 +116,14 @@ impl Tcb {
 
     /// Octets that fill the congestion window. Before a repair, without Limited Transmit, what
     /// was reported as arrived still does.
-    fn filled(&self) -> u64 {
+    fn filled(&self, pipe: u64) -> u64 {
         let careful = !self.config.limited_transmit && !self.repair.phase.is_repairing();
-        if careful { self.flight() } else { self.pipe() }
+        if careful { self.flight() } else { pipe }
     }
 
     /// Room for `octets` in the congestion window.
     fn fits(&self, octets: u64) -> bool {
-        self.filled() + octets <= self.window.cwnd
+        self.filled(self.pipe()) + octets <= self.window.cwnd
     }
 
     fn send_lost(&mut self, cx: &mut Context<'_>) -> bool {
