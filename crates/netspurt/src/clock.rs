@@ -90,6 +90,12 @@ impl Clock {
         }
     }
 
+    /// A reading that is one tick at the least where this clock ticks, as the senders of ns-2.35
+    /// take it: no timer can be made of nothing.
+    pub fn at_least_a_tick(self, reading: Duration) -> Duration {
+        self.ticks().map_or(reading, |(tick, _)| reading.max(tick))
+    }
+
     /// When a timer that is armed at `now` for `after` fires.
     ///
     /// A ticking clock looks at its timers as a tick begins, like the slow timeout of 4.4BSD
@@ -178,7 +184,8 @@ mod tests {
         assert_eq!(clock.elapsed(at(5), at(15)), ms(10));
         assert_eq!(clock.elapsed(at(5), at(16)), ms(20));
         assert_eq!(clock.elapsed(at(6), at(25)), ms(10));
-        assert_eq!(clock.elapsed(at(7), at(8)), ms(0), "none began");
+        let none = clock.elapsed(at(7), at(8));
+        assert_eq!((none, clock.at_least_a_tick(none)), (ms(0), ms(10)));
     }
 
     #[test]

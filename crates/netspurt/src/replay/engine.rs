@@ -254,7 +254,7 @@ impl<'a> Bench<'a> {
         self.law.on_sample(&RttSample {
             at,
             sent,
-            rtt: self.how.clock.elapsed(sent, at),
+            rtt: self.law.reading(self.how.clock, sent, at),
             ambiguous: self.how.told == Told::Timeouts && resent,
             source: SampleSource::Probe,
             wire_bytes: probe.wire_bytes,

@@ -1,5 +1,6 @@
 //! The timer of 4.4BSD: Jacobson's, in ticks of half a second.
 
+use crate::clock::Clock;
 use crate::event::RtoState;
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
@@ -159,6 +160,10 @@ impl RtoEstimator for Bsd44 {
             self.rttvar += self.srtt >> 3;
             self.srtt = 0;
         }
+    }
+
+    fn reading(&self, clock: Clock, sent: Time, now: Time) -> Duration {
+        clock.elapsed(sent, now)
     }
 
     fn rto(&self) -> Duration {

@@ -1,5 +1,6 @@
 //! The timer of FreeBSD: 4.4BSD's with finer scales, finer ticks and a slop on top.
 
+use crate::clock::Clock;
 use crate::event::RtoState;
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
@@ -150,6 +151,10 @@ impl RtoEstimator for FreeBsd {
         self.shift = (self.shift + 1).min(MAX_SHIFT);
         let ticks = base.saturating_mul(u64::from(self.factor()));
         self.current = self.within(ticks, self.ticks(self.config.min)).max(self.current);
+    }
+
+    fn reading(&self, clock: Clock, sent: Time, now: Time) -> Duration {
+        clock.elapsed(sent, now)
     }
 
     fn rto(&self) -> Duration {

@@ -38,6 +38,7 @@ mod contract;
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/estimators.md")]
 struct Page;
+use crate::clock::Clock;
 use crate::event::RtoState;
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
@@ -160,6 +161,12 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// covered the segment being timed.
     fn on_progress(&mut self, covers_timed: bool) {
         let _ = covers_timed;
+    }
+
+    /// The span from `sent` to `now` on a host with this `clock`: one tick at the least where it
+    /// ticks. A law that counts a tick more than began, as those of BSD do, takes none for none.
+    fn reading(&self, clock: Clock, sent: Time, now: Time) -> Duration {
+        clock.at_least_a_tick(clock.elapsed(sent, now))
     }
 
     /// When a timer armed at `now` is to fire, as far as the law goes: a host's

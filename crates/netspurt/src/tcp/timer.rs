@@ -71,7 +71,7 @@ impl RetransmitTimer {
     /// judge the sample; that of the handshake has a verb of its own.
     pub(super) fn sample(&mut self, mut sample: RttSample, cx: &mut Context<'_>) {
         sample.at = cx.now;
-        sample.rtt = self.clock.elapsed(sample.sent, cx.now);
+        sample.rtt = self.estimator.reading(self.clock, sample.sent, cx.now);
         if sample.handshake {
             self.estimator.on_handshake(&sample);
         } else {
