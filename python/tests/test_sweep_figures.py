@@ -49,7 +49,7 @@ def test_where_nothing_differs_hardly_any_verdict_says_so(
     for _ in range(120):
         cases = two(DRAWS[draw](rng, runs), DRAWS[draw](rng, runs))
         (row,) = compare(cases, "timeouts", "law", {"law": ["old", "new"]}, paired=paired)
-        told += row.verdict != "cannot tell"
+        told += row.verdict in ("better", "worse")
     assert told <= 18  # 6 are to be expected; more than 18 come once in ten thousand times
 
 
@@ -98,7 +98,7 @@ def test_a_case_that_was_cut_takes_its_counterpart_with_it() -> None:
         assert row.pairs == pairs
         if paired:
             assert (row.difference.value, row.without) == (0.0, 6)
-            assert row.verdict == "cannot tell"
+            assert row.verdict == "same"
 
 
 def test_labels_are_found_whatever_kind_of_column_they_make(tmp_path: Path) -> None:

@@ -374,11 +374,10 @@ def compare(  # noqa: PLR0913 - each is a choice of its own
                 continue
             chosen = beside.comparable(second, first)
             difference = _difference(cases, chosen, (top, bottom), paired=paired)
-            verdict = {0: "cannot tell", sign: "better", -sign: "worse"}[difference.sign]
-            if paired and beside.same(chosen, (top, bottom)):
-                verdict = "same"
+            told = {0: "cannot tell", sign: "better", -sign: "worse"}[difference.sign]
             pairs = min(map(len, chosen))
             without = len(first) + len(second) - sum(map(len, chosen))
+            verdict = "same" if beside.same(chosen, (top, bottom)) else told
             found.append(Comparison(key, label, baseline, pairs, without, difference, verdict))
     return found
 
@@ -434,8 +433,8 @@ class _Beside:
         return [rows[np.isin(key[rows], both)] for rows in known]
 
     def same(self, rows: Sequence[NDArray[np.intp]], columns: Sequence[Floats]) -> bool:
-        """Return whether each of several cases has what its counterpart has."""
-        if len(rows[0]) < 2 or len(rows[0]) != len(rows[1]):
+        """Return whether each of several paired cases has what its counterpart has."""
+        if not self.paired or len(rows[0]) < 2 or len(rows[0]) != len(rows[1]):
             return False
         one, other = (r[np.lexsort((self.repeat[r], self.combination[r]))] for r in rows)
         return all(np.array_equal(column[one], column[other]) for column in columns)
