@@ -164,8 +164,8 @@ def test_a_conversation_with_pauses_takes_the_kernel_as_long_as_the_model(
 ) -> None:
     """The window that is left after a pause, and the round trips that a reply takes from it."""
     (tmp_path / "web.toml").write_text(ASKING)
-    setting = ["--set", "flows.web.app.reply='100 kB'", "--set", "flows.web.app.think='400 ms'"]
-    setting += ["--set", "links.wire.rate='10 Mbit/s'", "--set", "links.wire.delay='40 ms'"]
+    setting = ["--set", "flows.web.app.reply='60 kB'", "--set", "flows.web.app.think='400 ms'"]
+    setting += ["--set", "links.wire.rate='20 Mbit/s'", "--set", "links.wire.delay='40 ms'"]
     setting += ["--set", "flows.web.app.requests=4"]
     assert netspurt("run", "web.toml", *setting, "--out", "model").returncode == 0
     setting += ["--set", "flows.web.endpoint=kernel", "--budget", "10"]
@@ -173,7 +173,7 @@ def test_a_conversation_with_pauses_takes_the_kernel_as_long_as_the_model(
     model, real = ns.open_run(tmp_path / "model"), ns.open_run(tmp_path / "real")
     spans = [run.requests.seconds("complete_ns") for run in (model, real)]
     assert len(spans[0]) == 4
-    assert spans[1] == pytest.approx(spans[0], abs=15e-3)
+    assert spans[1] == pytest.approx(spans[0], abs=10e-3)
 
 
 @namespaces
