@@ -17,7 +17,7 @@ use crate::units::{BitRate, Duration, Time};
 pub use bbr::{Bbr, BbrConfig};
 pub use cubic::{Cubic, CubicConfig};
 pub use reno::{Reno, RenoConfig};
-pub use slow_start::{HyStartConfig, HyStartPpConfig, SlowStartExit};
+pub use slow_start::{HyStartConfig, HyStartPpConfig, NO_ABC_LIMIT, SlowStartExit};
 pub use westwood::{Westwood, WestwoodConfig};
 
 /// `octets` times a fraction, rounded down and held at the longest window there is.
@@ -141,7 +141,7 @@ pub trait CongestionControl: core::fmt::Debug + Send + Sync {
         let _ = (now, window);
     }
 
-    /// Octets are to be sent with nothing outstanding, after `idle` without a sending.
+    /// Octets are to be sent with nothing outstanding, `idle` after the last sending.
     fn on_idle_restart(&mut self, now: Time, idle: Duration) {
         let _ = (now, idle);
     }

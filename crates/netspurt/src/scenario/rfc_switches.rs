@@ -3,8 +3,8 @@
 
 use crate::clock::Clock;
 use crate::congestion::{
-    BbrConfig, CongestionConfig, CubicConfig, HyStartConfig, RenoConfig, SlowStartExit,
-    WestwoodConfig,
+    BbrConfig, CongestionConfig, CubicConfig, HyStartConfig, NO_ABC_LIMIT, RenoConfig,
+    SlowStartExit, WestwoodConfig,
 };
 use crate::rto::{Bounds, EstimatorConfig};
 use crate::tcp::{
@@ -27,7 +27,7 @@ pub(super) fn spell_out(config: &RfcConfig) -> TcpSpec {
     let (congestion, abc_limit, slow_start_exit) = congestion_words(&config.congestion);
     TcpSpec {
         recovery: Some(recovery_word(config.recovery)),
-        initial_window: Some(SegmentCount(config.initial_window_segs.into())),
+        initial_window: Some(SegmentCount(config.initial_window(config.smss().into()))),
         packet_size: Some(ByteCount(u64::from(config.mss + HEADER_BYTES))),
         limited_transmit: Some(config.limited_transmit),
         dup_thresh: Some(config.dup_thresh),
@@ -302,6 +302,7 @@ fn windows(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Prob
     }
     if let Some(count) = tcp.initial_window {
         config.initial_window_segs = small("initial_window", count, 1)?;
+        config.initial_window_bytes = None;
     }
     if let Some(count) = tcp.quick_acks {
         config.quick_acks_segs = small("quick_acks", count, 0)?;
@@ -326,6 +327,9 @@ fn congestion(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), P
             CongestionWord::Bbr => CongestionConfig::Bbr(BbrConfig::default()),
             CongestionWord::Westwood => CongestionConfig::Westwood(WestwoodConfig::default()),
         };
+        if config.linux_rules {
+            as_in_linux(&mut config.congestion);
+        }
     }
     if tcp.fast_convergence.is_some() && !matches!(config.congestion, CongestionConfig::Cubic(_)) {
         let message = "only CUBIC has a plateau to lower";
@@ -361,6 +365,16 @@ fn congestion(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), P
         }
     }
     Ok(())
+}
+
+/// Slow start of Linux's other laws: without a limit to an ACK's growth, and without HyStart.
+fn as_in_linux(law: &mut CongestionConfig) {
+    if let CongestionConfig::Reno(law) | CongestionConfig::Westwood(WestwoodConfig { reno: law }) =
+        law
+    {
+        law.abc_limit_segs = Some(NO_ABC_LIMIT);
+        law.slow_start_exit = SlowStartExit::None;
+    }
 }
 
 fn repairs(name: &str, tcp: &TcpSpec, config: &mut RfcConfig) -> Result<(), Problem> {

@@ -13,6 +13,7 @@ use crate::tcp::TcpConfig;
 use super::document::{keys, reword, set};
 use super::flow_plan::connection;
 use super::flow_spec::{Profile, TcpSpec};
+use super::rfc_switches::contradiction;
 use super::tree::{Node, dotted, path_to};
 
 /// What is wrong with a profile or with switches set over it.
@@ -54,7 +55,11 @@ pub fn tcp_config(profile: &str, switches: &[(&str, &str)]) -> Result<TcpConfig,
     let profile = read_profile(profile)?;
     let spec = read_switches(switches)?;
     let tcp = spec.over(profile.switches());
-    connection("", profile, &tcp).map_err(|problem| {
+    let sound = |config: TcpConfig| match &config {
+        TcpConfig::Rfc(rfc) => contradiction("", rfc).map_or(Ok(config), Err),
+        TcpConfig::Ns(_) => Ok(config),
+    };
+    connection("", profile, &tcp).and_then(sound).map_err(|problem| {
         // The first three keys are `flows`, the flow's name, and `tcp`.
         let path = problem.path.get(3..).unwrap_or_default();
         let switch = last_that_made(switches, path);

@@ -3,7 +3,7 @@
 use super::{FailureKind, Host, Script, run};
 
 fn play(text: &str) -> Result<(), (FailureKind, String)> {
-    let options = "--set=timestamps=false\n--set=sack=false\n--set=window_scaling=false\n";
+    let options = "--set=timestamps=false\n--set=recovery=\"newreno\"\n--set=sack=false\n--set=window_scaling=false\n";
     let script = Script::parse("host.pkt", &format!("{options}{text}")).unwrap();
     let config = script.config(None, &[]).unwrap();
     let played = run(&script, &mut Host::new(&config));

@@ -40,6 +40,9 @@ pub struct CubicConfig {
     /// Before any congestion the window opens by a segment for so many acknowledged at least, as
     /// Linux has it: 20. RFC 9438 has no such rule.
     pub first_climb_segs: Option<u32>,
+    /// Where a flow that had nothing outstanding goes on, the time since its last sending does
+    /// not count, as in Linux (`CA_EVENT_TX_START`); by RFC 9438 §5.8 that since the last ACK.
+    pub idle_from_sending: bool,
 }
 
 impl Default for CubicConfig {
@@ -51,6 +54,7 @@ impl Default for CubicConfig {
             abc_limit_segs: 2,
             slow_start_exit: SlowStartExit::default(),
             first_climb_segs: None,
+            idle_from_sending: false,
         }
     }
 }
@@ -263,8 +267,16 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_idle_restart(&mut self, now: Time, _idle: Duration) {
+    fn on_idle_restart(&mut self, now: Time, idle: Duration) {
+        let from_sending = self.config.idle_from_sending;
         if let Some(stage) = &mut self.memory.stage {
+            let last = now.as_nanos().saturating_sub(idle.as_nanos());
+            let counted = stage.told.saturating_since(Time::from_nanos(last));
+            if from_sending {
+                stage.elapsed = Duration::from_nanos(
+                    stage.elapsed.as_nanos().saturating_sub(counted.as_nanos()),
+                );
+            }
             stage.told = now;
         }
     }

@@ -237,6 +237,10 @@ fn time_in_which_the_window_was_not_filled_does_not_count() {
     cubic.on_idle_restart(ms(60_000), Duration::from_secs(56));
     cubic.on_ack(&ack(60_050), &mut window);
     assert_eq!(elapsed(&cubic), Duration::from_millis(350));
+    // In Linux idleness begins with the last sending: 30 of these 50 ms count no more.
+    cubic.config.idle_from_sending = true;
+    cubic.on_idle_restart(ms(61_000), Duration::from_millis(980));
+    assert_eq!(elapsed(&cubic), Duration::from_millis(320));
 }
 
 /// §4.9: everything is what it was before the spurious congestion, once; unless the window has

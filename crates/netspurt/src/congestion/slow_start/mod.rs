@@ -35,9 +35,14 @@ impl Default for SlowStartExit {
     }
 }
 
+/// From so many segments on an ACK's growth is not limited: all it acknowledges counts, after a
+/// timeout, too, but no further than the threshold. Linux's slow start.
+pub const NO_ABC_LIMIT: u32 = 1 << 20;
+
 /// The octets by which an ACK opens the window, `limit_segs` segments at most.
 fn growth(ack: &AckInfo, limit_segs: Option<u32>) -> u64 {
     match limit_segs {
+        Some(NO_ABC_LIMIT..) => ack.acked_bytes,
         // RFC 3465 §2.3: the limit is 1 while the repair of a timeout goes on.
         Some(_) if ack.after_timeout => ack.acked_bytes.min(ack.smss),
         Some(limit) => ack.acked_bytes.min(u64::from(limit).saturating_mul(ack.smss)),
@@ -84,7 +89,9 @@ impl SlowStart {
             _ => {}
         }
         if ack.window_limited && window.in_slow_start() {
-            window.cwnd = window.cwnd.saturating_add(growth(ack, Some(self.limit_segs)));
+            let grown = window.cwnd.saturating_add(growth(ack, Some(self.limit_segs)));
+            let is_limited = self.limit_segs < NO_ABC_LIMIT;
+            window.cwnd = if is_limited { grown } else { grown.min(window.ssthresh) };
         }
     }
 

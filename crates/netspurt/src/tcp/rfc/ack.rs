@@ -19,8 +19,12 @@ pub(super) struct News {
     pub(super) acked: u64,
     /// Octets newly reported by SACK.
     pub(super) sacked: u64,
-    /// Octets newly known to have arrived, duplicates' stand-ins included.
+    /// Octets newly known to have arrived, those included that duplicate ACKs stood for before.
     pub(super) delivered: u64,
+    /// The same in segments.
+    delivered_segs: u64,
+    /// Octets that duplicate ACKs stood for before this ACK.
+    pub(super) stood_for: u64,
     /// When the oldest segment left that it newly reports by SACK, of those sent once.
     sacked_oldest: Option<Time>,
     /// When the oldest segment that it newly covers last left, of those sent again; only
@@ -40,6 +44,7 @@ impl News {
     /// The ACK newly covers `sent`; `point` ends what was outstanding when repair began.
     fn cover(&mut self, sent: &Sent, point: u64) {
         self.covers_original |= sent.times == 1 && sent.end() <= point;
+        self.delivered_segs += 1;
     }
 }
 
@@ -76,6 +81,8 @@ impl Tcb {
         self.take_duplicate_report(&news);
         if news.acked > 0 {
             self.on_progress(cx.now);
+        } else if self.config.linux_rules && self.reports_older_than_head(&news) {
+            self.restart_timer(cx.now);
         }
         self.judge_probe(segment, &news, cx);
         let lost_before = self.board.lost();
@@ -112,13 +119,14 @@ impl Tcb {
     pub(super) fn on_plain_ack(&mut self, segment: &Segment, ack: u64, cx: &mut Context<'_>) {
         let (pipe_before, acked) = (self.pipe(), ack - self.una);
         let echo = self.echo(segment);
-        let news = News { acked, delivered: acked, echo, ..News::default() };
+        let mut news = News { acked, delivered: acked, echo, ..News::default() };
         let each = self.config.sampling == Sampling::EachSegment;
         let (rack, min_rtt, timed) = (&mut self.rack, self.min_rtt, &mut self.covered_once);
         timed.clear();
         self.board.ack_quiet(ack, |sent| {
             timed.push(sent.at, each);
             rack.arrived(sent, cx.now, min_rtt, false);
+            news.delivered_segs += 1;
         });
         self.una = ack;
         self.measure(&news, cx);
@@ -128,6 +136,13 @@ impl Tcb {
         let info = self.ack_info(&news, pipe_before, 0, cx.now);
         self.congestion.on_ack(&info, &mut self.window);
         self.moved = true;
+    }
+
+    /// Whether blocks report what left before the head last did: in Linux that moves the timer
+    /// (`tcp_clean_rtx_queue`), as the head's last copy may be on its way still.
+    fn reports_older_than_head(&self, news: &News) -> bool {
+        let head = self.board.front().map(|head| head.at);
+        news.sacked_oldest.is_some_and(|sent| head.is_some_and(|head| sent < head))
     }
 
     /// New octets were acknowledged: resends are counted anew, and the timers run from here.
@@ -197,9 +212,11 @@ impl Tcb {
     fn take_news(&mut self, segment: &Segment, ack: u64, now: Time) -> News {
         let acked = ack.saturating_sub(self.una);
         let echo = self.echo(segment);
-        let mut news = News { acked, echo, ..News::default() };
+        let stood_for = if self.uses_sack() { 0 } else { self.repair.dup_bytes };
+        let mut news = News { acked, echo, stood_for, ..News::default() };
         // The echo of a copy sent before this one tells that this one was not needed (RFC 8985
-        // §6.2 step 2). Linux does not ask: what lies beyond a hole is never echoed.
+        // §6.2 step 2). Only of what is acknowledged in order: what lies beyond a hole is never
+        // echoed (RFC 7323 §4.3). Linux does not ask at all.
         let asks = !self.config.linux_rules;
         let early =
             |sent: &Sent| asks && echo.is_some_and(|echo| is_before(echo, Self::stamp(sent.at)));
@@ -234,7 +251,7 @@ impl Tcb {
                 if sent.times == 1 {
                     news.sacked_oldest.get_or_insert(sent.at);
                 }
-                rack.arrived(sent, now, min_rtt, early(sent));
+                rack.arrived(sent, now, min_rtt, false);
             });
         }
         news.sacked = board.sacked() - sacked_before;
@@ -421,8 +438,8 @@ impl Tcb {
         AckInfo {
             now,
             smss: self.smss,
-            acked_bytes: self.counted(news.acked),
-            delivered_bytes: self.counted(news.delivered),
+            acked_bytes: self.counted(news.acked, news.delivered_segs),
+            delivered_bytes: self.counted(news.delivered, news.delivered_segs),
             lost_bytes: lost,
             pipe_before,
             pipe: self.pipe(),
@@ -431,16 +448,21 @@ impl Tcb {
             min_rtt: self.min_rtt,
             una: self.una,
             nxt: self.nxt,
-            window_limited: self.una - news.acked < self.limited_until,
+            window_limited: if self.config.linux_rules {
+                self.uses_window()
+            } else {
+                self.una - news.acked < self.limited_until
+            },
             in_recovery: self.repair.phase.is_repairing(),
             after_timeout: self.repair.phase == Phase::Loss,
             rate,
         }
     }
 
-    /// Octets as the window counts them: in Linux, which counts segments, a short one for a whole.
-    fn counted(&self, octets: u64) -> u64 {
-        if self.config.linux_rules { octets.next_multiple_of(self.smss) } else { octets }
+    /// Octets of `segs` segments as the window counts them: in Linux, which counts segments, a
+    /// short one for a whole.
+    fn counted(&self, octets: u64, segs: u64) -> u64 {
+        if self.config.linux_rules { segs * self.smss } else { octets }
     }
 }
 

@@ -45,6 +45,9 @@ impl Tcb {
         } else if self.timer.deadline() <= now {
             self.on_timeout(cx);
         }
+        if !self.board.is_empty() {
+            self.look_at_hold(now);
+        }
         self.report(cx);
     }
 

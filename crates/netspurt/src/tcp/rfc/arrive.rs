@@ -321,8 +321,9 @@ impl Tcb {
             self.measure_handshake(&syn, segment, cx);
         }
         // RFC 5681 §3.1: after a lost SYN the initial window is one segment; Linux forgives one.
-        let segs = if resent { 1 } else { self.config.initial_window_segs };
-        self.window.cwnd = u64::from(segs) * self.smss;
+        let segs = if resent { 1 } else { self.config.initial_window(self.smss) };
+        self.window.cwnd = segs * self.smss;
+        self.usage.begin(cx.now);
         self.congestion.on_open(self.handshake_rtt, &self.window);
         self.repair.recover = 1;
         self.round_end = 1;

@@ -1,7 +1,9 @@
 //! The switches of a byte-sequenced connection.
 
 use crate::clock::Clock;
-use crate::congestion::{CongestionConfig, CubicConfig, HyStartConfig, RenoConfig, SlowStartExit};
+use crate::congestion::{
+    CongestionConfig, CubicConfig, HyStartConfig, NO_ABC_LIMIT, RenoConfig, SlowStartExit,
+};
 use crate::rto::{Bsd44Config, EstimatorConfig, LinuxConfig, Rfc6298Config};
 use crate::units::Duration;
 
@@ -103,7 +105,9 @@ pub struct RfcConfig {
     pub prr: bool,
     /// Linux's own rules where they part from the RFCs': the window is counted in whole segments,
     /// cut from itself and not from the flight, and not again by a timeout while an earlier cut of
-    /// it is under way; RACK asks no time stamp; a round ends beyond what was out as it began.
+    /// it is under way; RACK asks no time stamp; reports of what left before the head last did
+    /// move the timer; a round ends beyond what was out as it began; a short segment waits for
+    /// another short one alone; and when idle the window halves for each timer.
     pub linux_rules: bool,
     /// Tail loss probes (RFC 8985 §7).
     pub tlp: bool,
@@ -138,6 +142,9 @@ pub struct RfcConfig {
     pub congestion: CongestionConfig,
     /// Initial window in segments (RFC 6928).
     pub initial_window_segs: u32,
+    /// And in octets, which large segments reach first; two segments are allowed anyway (RFC 3390
+    /// §1, RFC 6928 §2).
+    pub initial_window_bytes: Option<u32>,
     /// Spreads each window over a round trip.
     pub pacing: bool,
     /// Holds short segments back while any octet is outstanding (RFC 896).
@@ -189,6 +196,12 @@ impl RfcConfig {
         if octets > 0 { octets } else { 1 }
     }
 
+    /// The initial window in segments of `smss` octets.
+    pub fn initial_window(&self, smss: u64) -> u64 {
+        let segs = u64::from(self.initial_window_segs);
+        self.initial_window_bytes.map_or(segs, |most| segs.min((u64::from(most) / smss).max(2)))
+    }
+
     /// The RFCs in force in 2026: RACK-TLP, proportional rate reduction, undoing.
     ///
     /// departs: RFC 9293 §3.8.6.3 - the delayed ACK waits 40 ms, as most stacks have it.
@@ -223,6 +236,7 @@ impl RfcConfig {
             timer_clock: Clock::EXACT,
             congestion: CongestionConfig::Cubic(CubicConfig::default()),
             initial_window_segs: 10,
+            initial_window_bytes: Some(14_600),
             pacing: false,
             nagle: true,
             acks: DelayedAck::Fixed(Duration::from_millis(40)),
@@ -247,7 +261,9 @@ impl RfcConfig {
             undo: Undo::Prior,
             congestion: CongestionConfig::Cubic(CubicConfig {
                 slow_start_exit: SlowStartExit::HyStart(HyStartConfig::default()),
+                abc_limit_segs: NO_ABC_LIMIT,
                 first_climb_segs: Some(20),
+                idle_from_sending: true,
                 ..CubicConfig::default()
             }),
             rto: EstimatorConfig::Linux(LinuxConfig { jiffy, ..LinuxConfig::default() }),
@@ -261,6 +277,7 @@ impl RfcConfig {
             quick_acks_segs: 16,
             time_wait: Duration::from_secs(60),
             timer_slack: Duration::from_millis(2),
+            initial_window_bytes: None,
             syn_resends_forgiven: 1,
             empty_window_probes: true,
             frto_at_once: true,
@@ -308,7 +325,8 @@ impl RfcConfig {
             rto: EstimatorConfig::Rfc6298(Rfc6298Config::rfc2988()),
             clock: Clock::EXACT,
             timer_clock: Clock::EXACT,
-            initial_window_segs: 3,
+            initial_window_segs: 4,
+            initial_window_bytes: Some(4380),
             ..Self::reno_1998()
         }
     }

@@ -21,6 +21,7 @@ mod rate;
 mod receive;
 mod repair;
 mod undo;
+mod usage;
 
 use std::sync::Arc;
 
@@ -41,6 +42,7 @@ use rate::Delivery;
 use receive::Receiver;
 pub use repair::Phase;
 use repair::Repair;
+use usage::Usage;
 
 /// The states of RFC 9293 §3.3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,6 +204,8 @@ pub(super) struct Tcb {
     /// Octets below this left in a flight that filled the window: their ACKs earn growth
     /// (RFC 2861 §3.1).
     limited_until: u64,
+    /// The same as Linux tells it.
+    usage: Usage,
     board: Board,
     repair: Repair,
     rack: Rack,
@@ -306,6 +310,7 @@ impl Tcb {
             agreed: Agreed::default(),
             window: Window { cwnd: 0, ssthresh: Window::NO_THRESHOLD },
             limited_until: 0,
+            usage: Usage::default(),
             board: Board::default(),
             repair: Repair::default(),
             rack: Rack::default(),
@@ -382,12 +387,21 @@ impl Tcb {
         self.nxt - self.una
     }
 
+    /// Octets outstanding as the window counts them: in Linux, which counts segments, a short one
+    /// for a whole.
+    fn counted_flight(&self) -> u64 {
+        let flight = self.flight();
+        let linux = self.config.linux_rules;
+        // A FIN is an octet more than its segment is counted for.
+        if linux { flight.max(self.board.len() as u64 * self.smss) } else { flight }
+    }
+
     /// The estimate of octets in the network: what is outstanding less what has arrived and what
     /// is lost, and the resends (RFC 6675 §4). Duplicate ACKs stand for arrivals where there is
     /// no SACK.
     fn pipe(&self) -> u64 {
         let gone = self.board.sacked() + self.board.lost();
-        let all = self.flight() + self.board.resent();
+        let all = self.counted_flight() + self.board.resent();
         debug_assert!(all >= gone, "{gone} octets gone of {all}");
         // Duplicates stand for segments that are neither lost nor known to have arrived.
         (all - gone).saturating_sub(self.repair.dup_bytes)
@@ -428,7 +442,7 @@ impl Tcb {
     pub(super) fn tell_time(&mut self, now: Time) {
         let span = now.saturating_since(self.told);
         self.told = now;
-        if self.una >= self.end {
+        if self.una >= self.end || self.state == State::Closed {
             return;
         }
         let SendTimes { repairing, cwnd_limited, rwnd_limited, paced } = &mut self.times;
@@ -492,12 +506,14 @@ impl Tcb {
 
     /// Whether short segments wait for the ACK of what is outstanding.
     pub(super) fn set_nagle(&mut self, nagle: bool, cx: &mut Context<'_>) {
+        self.tell_time(cx.now);
         self.nagle = nagle;
         self.output(cx);
     }
 
     /// Whether short segments wait for more, whatever is outstanding.
     pub(super) fn set_cork(&mut self, corked: bool, cx: &mut Context<'_>) {
+        self.tell_time(cx.now);
         self.corked = corked;
         self.output(cx);
     }
@@ -522,6 +538,7 @@ impl Tcb {
         if self.closing {
             return;
         }
+        self.tell_time(cx.now);
         match self.state {
             State::SynSent if self.end > 1 => self.closing = true,
             State::Closed | State::Listen | State::SynSent => {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::congestion::Window;
 use crate::segment::{Cause, Ecn, Flags, Segment};
 use crate::seq;
 use crate::units::{BitRate, Time};
@@ -10,6 +9,7 @@ use crate::wire::{TCP_HEADER_BYTES, option_bytes};
 
 use super::super::config::Recovery;
 use super::super::transmit::Context;
+use super::alarm::is_idle;
 use super::board::Sent;
 use super::repair::{Frto, Phase};
 use super::{Held, State, Tcb, Timed};
@@ -41,7 +41,7 @@ impl Tcb {
     /// that only receives asks with each segment.
     #[inline(never)]
     fn send_all(&mut self, cx: &mut Context<'_>) {
-        let sent_before = self.sent;
+        let (sent_before, waited) = (self.sent, self.unsent() > 0);
         if !self.send_full(cx) {
             while !self.is_paced(cx.now) && self.send_one(cx) {}
         }
@@ -53,8 +53,16 @@ impl Tcb {
         if pipe + self.smss > self.window.cwnd {
             self.limited_until = self.nxt;
         }
+        if self.config.linux_rules && waited {
+            self.count_usage(self.sent > sent_before, cx.now);
+        }
         self.arm_persist(cx.now);
         self.held = self.what_holds(cx.now, pipe);
+    }
+
+    /// Says anew what holds the next octets back, after some were sent in another way.
+    pub(super) fn look_at_hold(&mut self, now: Time) {
+        self.held = self.what_holds(now, self.pipe());
     }
 
     /// Sends full segments while both windows take them and nothing is doubted: what
@@ -72,7 +80,7 @@ impl Tcb {
             return false;
         }
         let by_peer = (self.una + self.peer_window).min(self.end - 1);
-        let by_cwnd = self.una + self.window.cwnd;
+        let by_cwnd = self.nxt + self.window.cwnd.saturating_sub(self.pipe());
         let edge = by_peer.min(by_cwnd);
         while self.nxt + self.smss <= edge {
             self.send_fresh(self.smss, cx);
@@ -95,8 +103,9 @@ impl Tcb {
         let of_cwnd = self.window.cwnd.saturating_sub(self.filled(pipe));
         let next =
             if repairs { self.smss } else { self.end.saturating_sub(self.nxt).min(self.smss) };
+        let full = if self.config.linux_rules { self.smss } else { next };
         // A remainder below a segment counts as none: silly windows are not filled.
-        if of_peer.min(of_cwnd) >= next {
+        if of_peer >= next && of_cwnd >= full {
             Held::No
         } else if of_cwnd <= of_peer {
             Held::ByCwnd
@@ -118,11 +127,12 @@ impl Tcb {
     /// was reported as arrived still does.
     fn filled(&self, pipe: u64) -> u64 {
         let careful = !self.config.limited_transmit && !self.repair.phase.is_repairing();
-        if careful { self.flight() } else { pipe }
+        if careful { self.counted_flight() } else { pipe }
     }
 
     /// Room for `octets` in the congestion window.
     fn fits(&self, octets: u64) -> bool {
+        let octets = if self.config.linux_rules { self.smss } else { octets };
         self.filled(self.pipe()) + octets <= self.window.cwnd
     }
 
@@ -180,7 +190,9 @@ impl Tcb {
             self.timed = None;
         }
         self.emit(&sent, Some(cause), cx);
-        if self.timer.is_idle() {
+        // departs: RFC 6298 §5.1 - in Linux the head's copy sets a running timer anew, too.
+        let anew = self.config.linux_rules && place == 0 && is_idle(self.deadlines.reorder);
+        if self.timer.is_idle() || anew {
             self.arm_timer(cx.now);
         }
     }
@@ -281,24 +293,23 @@ impl Tcb {
     /// the threshold remembers three quarters of it (RFC 2861 §3.1).
     fn restart_after_idle(&mut self, now: Time) {
         let (idle, rto) = (now.saturating_since(self.last_sent), self.timer.rto());
-        if idle <= rto || self.retries > 0 {
-            return;
-        }
-        if !self.congestion.owns_window() {
-            let initial = u64::from(self.config.initial_window_segs) * self.smss;
-            let Window { cwnd, ssthresh } = &mut self.window;
+        if idle > rto && self.retries == 0 && !self.congestion.owns_window() {
+            let initial = self.config.initial_window(self.smss) * self.smss;
             if self.config.linux_rules {
-                let segs = *cwnd / self.smss;
-                *ssthresh = (*ssthresh).max((segs / 2 + segs / 4) * self.smss);
+                self.remember_window();
                 // Exactly at a multiple of the timer the last of them has not passed.
                 let timers = (idle.as_nanos() - 1) / rto.as_nanos().max(1);
-                let halved = segs >> timers.min(63);
-                *cwnd = (*cwnd).min((halved * self.smss).max(initial));
+                let halved = (self.window.cwnd / self.smss) >> timers.min(63);
+                self.window.cwnd = self.window.cwnd.min((halved * self.smss).max(initial));
+                self.usage.begin(now);
             } else {
-                *cwnd = (*cwnd).min(initial);
+                self.window.cwnd = self.window.cwnd.min(initial);
             }
         }
-        self.congestion.on_idle_restart(now, idle);
+        // departs: draft-cardwell-iccrg-bbr-congestion-control §4.3.4.4 - BBR heeds no shorter one.
+        if idle > rto || !self.congestion.owns_window() {
+            self.congestion.on_idle_restart(now, idle);
+        }
     }
 
     /// Puts a segment of the scoreboard on the wire.

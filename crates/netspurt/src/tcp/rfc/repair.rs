@@ -353,6 +353,11 @@ impl Tcb {
         if self.congestion.owns_window() {
             return self.congestion.on_ack(&info, &mut self.window);
         }
+        if news.acked > 0 && news.stood_for > 0 {
+            // RFC 9937 §5: what duplicates stood for has been counted, but one segment came.
+            let left = info.delivered_bytes.saturating_sub(news.stood_for);
+            info.delivered_bytes = left.max(self.smss.min(info.delivered_bytes));
+        }
         let reducing = matches!(phase, Phase::Recovery | Phase::Cwr);
         if reducing && self.config.prr {
             if !self.uses_sack() && news.duplicate {

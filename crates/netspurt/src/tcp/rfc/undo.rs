@@ -99,7 +99,7 @@ impl Tcb {
         }
         match self.config.undo {
             Undo::Rfc4015 => {
-                let burst = u64::from(self.config.initial_window_segs) * self.smss;
+                let burst = self.config.initial_window(self.smss) * self.smss;
                 let cwnd = self.pipe() + news.acked.min(burst);
                 self.window.cwnd = self.window.cwnd.max(cwnd);
                 self.window.ssthresh = prior.pipe;
