@@ -37,7 +37,7 @@ impl Default for SlowStartExit {
 
 /// From so many segments on an ACK's growth is not limited: all it acknowledges counts, after a
 /// timeout, too, but no further than the threshold. Linux's slow start.
-pub const NO_ABC_LIMIT: u32 = 1 << 20;
+pub const NO_ABC_LIMIT: u32 = 1_000_000;
 
 /// The octets by which an ACK opens the window, `limit_segs` segments at most.
 fn growth(ack: &AckInfo, limit_segs: Option<u32>) -> u64 {
