@@ -183,9 +183,9 @@ _BY_CAUSE = {
 def mechanisms(run: list[Seen]) -> dict[str, list[float]]:
     """Return what let segments go that plain sending does not, each with its instants in seconds.
 
-    Limited transmit is a new segment on the first or second duplicate ACK. A resend that follows
-    an ACK of new octets within a repair is one through a partial ACK; the others are named after
-    their cause.
+    Limited transmit is a new segment on the first or second duplicate ACK. A resend that no
+    block or timer called for, and that follows an ACK of new octets, is one through a partial ACK;
+    the others are named after their cause.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def _mechanism(event: Seen, last: Seen | None, copies: int) -> str:
         return LIMITED_TRANSMIT if 0 < copies <= _LIMITED else ""
     if event.cause in _BY_CAUSE:
         return _BY_CAUSE[event.cause]
-    if last is not None and last.kind == "ack":
+    if event.cause == "fast" and last is not None and last.kind == "ack":
         return PARTIAL_ACK
     return f"resend ({event.cause})"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from matplotlib import rc_context
@@ -149,8 +149,11 @@ def steps(axes: Axes, t: NDArray[np.float64], y: NDArray[np.float64], **style: A
     axes.step(t, y, where="post", **style)
 
 
-def legend(axes: Axes, *, inside: bool = False) -> None:
-    """Put the legend where it hides nothing: beside the data, or in their upper left corner."""
-    if axes.get_legend_handles_labels()[0]:
-        anchor = (0.0, 1.0) if inside else (1.0, 1.0)
-        axes.legend(loc="upper left", bbox_to_anchor=anchor, frameon=inside, framealpha=1.0)
+def legend(axes: Axes, *, corner: Literal["upper left", "lower right"] | None = None) -> None:
+    """Put the legend where it hides nothing: beside the data, or in a corner that is empty."""
+    if not axes.get_legend_handles_labels()[0]:
+        return
+    if corner is None:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    else:
+        axes.legend(loc=corner, frameon=True, framealpha=1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -64,7 +64,15 @@ def draw_time_sequence(axes: Axes, run: Tables, view: View) -> None:
     axes.autoscale_view()
     bytes_axis(axes, "sequence number", axes.get_ylim()[1])
     _packet_axis(axes, own)
-    legend(axes, inside=True)
+    legend(axes, corner=_empty_corner(axes, seen))
+
+
+def _empty_corner(axes: Axes, seen: Table) -> Literal["upper left", "lower right"]:
+    """Return the upper left corner, or the lower right one where sending was over early."""
+    (start, end), (low, high) = axes.get_xlim(), axes.get_ylim()
+    early = seen.seconds() < start + 0.3 * (end - start)
+    late = seen["seq"] > low + 0.5 * (high - low)
+    return "lower right" if np.any(early & late) else "upper left"
 
 
 def _of_flows(run: Tables) -> Table:
