@@ -366,6 +366,41 @@ fn the_silence_before_a_syn_goes_again_was_waited() {
     assert_eq!(number(&run(&scenario), "waited_ns"), 0);
 }
 
+/// Ten segments leave at 0.1 s; their ACKs are lost, and at 0.3 s the probe sends the eleventh:
+/// from then on nothing waits.
+#[test]
+fn a_probe_with_the_last_octets_ends_the_wait_for_the_window() {
+    let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
+    let probed = scenario.with(&[
+        ("links.l.rate", "unlimited"),
+        ("links.l.loss", "[\"none\", { nth = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11] }]"),
+        ("flows.f.send", "15928 B"),
+        ("flows.f.tcp", "{ congestion = \"reno\", acks = \"every segment\" }"),
+    ]);
+    let results = run(&probed.unwrap());
+    assert_eq!(number(&results, "cwnd_limited_ns"), 200_000_000);
+    assert_eq!(number(&results, "resends"), 0);
+}
+
+/// Timeouts at 1.2, 3.2 and 7.2 s; at 15.2 s it is over, and what arrives later changes nothing.
+#[test]
+fn a_flow_that_gave_up_repairs_no_more() {
+    let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
+    let from_third: Vec<String> = (3..100).map(|nth: u32| nth.to_string()).collect();
+    let loss = format!("[{{ nth = [{}] }}, \"none\"]", from_third.join(", "));
+    let slow = "{ timeline = [[\"0 s\", \"50 ms\"], [\"1 s\", \"30 s\"]], between = \"step\" }";
+    let dead = scenario.with(&[
+        ("links.l.rate", "unlimited"),
+        ("links.l.order", "overtaking"),
+        ("links.l.delay", &format!("[\"50 ms\", {slow}]")),
+        ("links.l.loss", &loss),
+        ("flows.f.send", "100 B"),
+        ("flows.f.app", "{ reply = \"1000 B\", requests = 2 }"),
+        ("flows.f.tcp", "{ retries = 3, tlp = false, nagle = false }"),
+    ]);
+    assert_eq!(number(&run(&dead.unwrap()), "repairing_ns"), 14_000_000_000);
+}
+
 #[test]
 fn a_flow_that_gave_up_says_so() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
