@@ -363,6 +363,8 @@ fn the_silence_before_a_syn_goes_again_was_waited() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let lost = scenario.with(&[("links.l.loss", "[{ nth = [1] }, \"none\"]")]).unwrap();
     assert_eq!(number(&run(&lost), "waited_ns"), 1_000_000_000);
+    let short = lost.with(&[("flows.f.send", "1000 B")]).unwrap();
+    assert_eq!(number(&run(&short), "cwnd_limited_ns"), 0, "a handshake waits for no window");
     assert_eq!(number(&run(&scenario), "waited_ns"), 0);
 }
 

@@ -45,7 +45,7 @@ impl Tcb {
         } else if self.timer.deadline() <= now {
             self.on_timeout(cx);
         }
-        if !self.board.is_empty() {
+        if self.state.may_send() {
             self.look_at_hold(now);
         }
         self.report(cx);

@@ -354,7 +354,8 @@ impl Tcb {
             return self.congestion.on_ack(&info, &mut self.window);
         }
         if news.acked > 0 && news.stood_for > 0 {
-            // RFC 9937 §5: what duplicates stood for has been counted, but one segment came.
+            // DeliveredData of RFC 6937: what duplicates stood for has been counted, but one segment
+            // came.
             let left = info.delivered_bytes.saturating_sub(news.stood_for);
             info.delivered_bytes = left.max(self.smss.min(info.delivered_bytes));
         }
