@@ -52,8 +52,13 @@ python-lint: setup
 rust-tests:
 	cargo test --quiet --workspace
 
+# Tests that look at real clocks or take all cores have the machine to themselves.
+ALONE       := beside cluster docs early_timeout linux live papers poll probe sweep
+ALONE_FILES := $(ALONE:%=python/tests/test_%.py)
+
 python-tests: setup
-	$(BIN)/python -m pytest -rs
+	$(BIN)/python -m pytest -rs -n 2 --dist loadfile $(ALONE_FILES:%=--ignore=%)
+	$(BIN)/python -m pytest -rs $(ALONE_FILES)
 
 clean:
 	rm -rf .venv target

@@ -112,7 +112,7 @@ def test_the_kernel_is_no_simulation(netspurt: Command, tmp_path: Path) -> None:
 
 ASKING = """
 title = "requests"
-stop  = "4 s"
+stop  = "2 s"
 [links]
 wire = { between = ["a", "b"], rate = "5 Mbit/s", delay = "20 ms", queue = "100 packets" }
 [flows.web]
@@ -166,7 +166,7 @@ def test_a_conversation_with_pauses_takes_the_kernel_as_long_as_the_model(
     (tmp_path / "web.toml").write_text(ASKING)
     setting = ["--set", "flows.web.app.reply='60 kB'", "--set", "flows.web.app.think='400 ms'"]
     setting += ["--set", "links.wire.rate='20 Mbit/s'", "--set", "links.wire.delay='40 ms'"]
-    setting += ["--set", "flows.web.app.requests=4"]
+    setting += ["--set", "flows.web.app.requests=4", "--set", "stop='3 s'"]
     assert netspurt("run", "web.toml", *setting, "--out", "model").returncode == 0
     setting += ["--set", "flows.web.endpoint=kernel", "--budget", "10"]
     assert netspurt("live", "run", "web.toml", *setting, "--out", "real").returncode == 0
