@@ -1,14 +1,18 @@
-# make run     sets everything up and reproduces RFC 2416, number by number
-# make test    sets everything up and runs all tests, lints and type checks
-# make setup   only sets up: afterwards .venv/bin/netspurt is the command
-# make clean   removes what was set up
+# make run     installs the command and reproduces RFC 2416, number by number
+# make test    installs what tests need as well and runs all tests, lints and type checks
+# make setup   only installs: afterwards .venv/bin/netspurt is the command
+# make clean   removes what was installed and built
 #
 # Needed: Python >= 3.11, a C toolchain with make, and cargo.
 
 PYTHON ?= python3
 BIN    := .venv/bin
-STAMP  := .venv/.installed
+# What an installation was made from, and the marks of the command alone and of all that tests need.
 FILES  := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml')
+USE    := .venv/.use
+TEST   := .venv/.test
+# Only modules that are imported are compiled, when they are.
+PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-compile
 
 .PHONY: run test setup clean lint rust-lint python-lint rust-tests python-tests
 
@@ -16,20 +20,27 @@ run: setup
 	@echo 'netspurt papers check rfc2416 (a quarter of a minute)'
 	@$(BIN)/netspurt papers check rfc2416
 
-setup: $(STAMP)
+setup: $(USE)
 
-$(STAMP): $(FILES)
+$(USE): $(FILES) | $(BIN)/python
+	@echo 'building the extension and installing it into .venv: a minute or more'
+	$(PIP) --editable .
+	touch $@
+
+$(TEST): $(FILES) | $(BIN)/python
+	@echo 'building the extension and installing it into .venv, with what tests need'
+	$(PIP) --editable '.[test,cluster]'
+	touch $(USE) $@
+
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo 'netspurt needs Python 3.11 or newer: make PYTHON=python3.11 ...' >&2; exit 1; }
 	@command -v cargo >/dev/null || { echo 'netspurt needs cargo: https://rustup.rs' >&2; exit 1; }
-	@echo 'setting up .venv: fetching packages and building the extension, two minutes or more'
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,cluster]'
-	touch $@
+	$(PYTHON) -m venv .venv
 
 # The extension is linked on one core: what Rust's tests and lints need is built beside it.
 test:
-	@$(MAKE) --no-print-directory -j2 setup rust-lint
+	@$(MAKE) --no-print-directory -j2 $(TEST) rust-lint
 	@$(MAKE) --no-print-directory python-lint
 	@$(MAKE) --no-print-directory rust-tests
 	@$(MAKE) --no-print-directory python-tests
@@ -44,7 +55,7 @@ rust-lint:
 	  else echo 'SKIPPED: clippy is not installed (rustup component add clippy)'; fi
 	cargo test --quiet --workspace --no-run
 
-python-lint: setup
+python-lint: $(TEST)
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
@@ -52,13 +63,10 @@ python-lint: setup
 rust-tests:
 	cargo test --quiet --workspace
 
-# Tests that look at real clocks or take all cores have the machine to themselves.
-ALONE       := beside cluster docs early_timeout linux live papers poll probe sweep
-ALONE_FILES := $(ALONE:%=python/tests/test_%.py)
-
-python-tests: setup
-	$(BIN)/python -m pytest -rs -n 2 --dist loadfile $(ALONE_FILES:%=--ignore=%)
-	$(BIN)/python -m pytest -rs $(ALONE_FILES)
+# Tests that look at real clocks have the machine to themselves.
+python-tests: $(TEST)
+	$(BIN)/python -m pytest -rs -n 2 --dist worksteal -m 'not real_time'
+	$(BIN)/python -m pytest -rs -m real_time
 
 clean:
 	rm -rf .venv target

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 PROGRAM = Path(__file__).parent.parent / "target" / "release" / "examples" / "replay"
-LAWS = (
+ALGORITHMS = (
     "rfc793 mills jacobson88 rfc6298 bsd44 linux quic fixed ns2 freebsd solaris ns3 smoltcp sctp "
     "datacenter cocoa eifel peak-hopper"
 )
@@ -70,12 +70,15 @@ def main() -> None:
     rate = SETTINGS * PROBES / spent
     print(f"grid of {SETTINGS} settings: {rate / 1e6:.0f} M updates/s, {memory} kB")
     empty, _ = user("none", str(SAMPLES))
-    for law in LAWS.split():
+    for algorithm in ALGORITHMS.split():
         rates = [
-            SAMPLES / max(user(law, str(SAMPLES), *order)[0] - empty, 0.001)
+            SAMPLES / max(user(algorithm, str(SAMPLES), *order)[0] - empty, 0.001)
             for order in ((), ("causal",))
         ]
-        print(f"{law}: {rates[0] / 1e6:.0f} M samples/s in sequence, {rates[1] / 1e6:.0f} causal")
+        print(
+            f"{algorithm}: {rates[0] / 1e6:.0f} M samples/s in sequence, "
+            f"{rates[1] / 1e6:.0f} causal"
+        )
     spent, _ = user("experts", str(SAMPLES // 10))
     print(f"experts: {SAMPLES / 10 / (spent - empty / 10) / 1e6:.1f} M samples/s")
     try:

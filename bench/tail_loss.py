@@ -172,7 +172,7 @@ def main() -> None:
             counts[row].update(counted)
             np.save(out / f"{row}.npy", np.concatenate(times[row]))
     rng = np.random.default_rng(1)
-    print("| server | mean ms | p50 | p90 | p99 | max | shim resends | handshakes again |")
+    print("| server | mean ms | p50 | p90 | p99 | max | shim retransmissions | handshakes again |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     with (out / "times.csv").open("w", newline="") as file:
         writer = csv.writer(file)

@@ -61,7 +61,7 @@ def parse(group: str, endpoint: str, seed: int) -> Scenario:
 
 
 def causes(found: dict[str, int]) -> str:
-    """Return resends by cause in a line."""
+    """Return retransmissions by cause in a line."""
     return " ".join(f"{cause}:{n}" for cause, n in sorted(found.items())) or "none"
 
 
@@ -103,7 +103,7 @@ def row(group: str, name: str, kernel: Run, model: Run) -> Row:
     end = min(run[told.same].t_s if told.same < len(run) else 1e9 for run in seen)
     off, count = rto_difference(kernel, model, name, seen, told.same)
     parted = None if told.parted == (None, None) else round(end, 4)
-    own, theirs = (causes(found) for found in told.resends)
+    own, theirs = (causes(found) for found in told.retransmissions)
     return Row(
         group,
         name,
@@ -165,7 +165,7 @@ def main() -> None:
     equal = sum(one.equal for one in rows)
     near = sum(one.rto_off_ms <= JIFFY_MS for one in rows)
     print(
-        f"{len(rows)} cases: {equal} with as many resends of each cause, "
+        f"{len(rows)} cases: {equal} with as many retransmissions of each cause, "
         f"{near} with the timer within a jiffy"
     )
 

@@ -27,14 +27,18 @@ def lossy(congestion: str, probability: float, **more: Any) -> Case:
 
 
 def listed(congestion: str, *packets: int, **more: Any) -> Case:
-    """Return a case in which these are lost; a number given twice loses its resend, too."""
+    """Return a case in which these are lost; a number given twice loses its retransmission, too."""
     return case(congestion, loss=[{"packets": list(packets)}, "none"], **more)
 
 
 def _random() -> dict[str, Case]:
-    laws = ("reno", "cubic")
+    algorithms = ("reno", "cubic")
     rates = (0.005, 0.01, 0.02, 0.03, 0.05)
-    cases = {f"{law}-{p * 1000:.0f}": lossy(law, p) for law in laws for p in rates}
+    cases = {
+        f"{algorithm}-{p * 1000:.0f}": lossy(algorithm, p)
+        for algorithm in algorithms
+        for p in rates
+    }
     cases["slow"] = lossy("reno", 0.02, rate="1 Mbit/s", delay="60 ms", send="200 kB")
     cases["fast"] = lossy("cubic", 0.01, rate="20 Mbit/s", delay="15 ms", send="1 MB")
     cases["far"] = lossy("cubic", 0.01, rate="5 Mbit/s", delay="120 ms", send="300 kB")
@@ -43,8 +47,10 @@ def _random() -> dict[str, Case]:
 
 
 def _bursts() -> dict[str, Case]:
-    def bursty(law: str, to_bad: float, to_good: float, **more: Any) -> Case:
-        return case(law, loss=[{"bursts": {"to_bad": to_bad, "to_good": to_good}}, "none"], **more)
+    def bursty(algorithm: str, to_bad: float, to_good: float, **more: Any) -> Case:
+        return case(
+            algorithm, loss=[{"bursts": {"to_bad": to_bad, "to_good": to_good}}, "none"], **more
+        )
 
     return {
         "reno-pairs": bursty("reno", 0.01, 0.5),
@@ -69,18 +75,20 @@ def _lists() -> dict[str, Case]:
         "tail-five": listed("cubic", *range(38, 43), send="42 segments"),
         "tail-and-probe": listed("reno", 42, 42, send="42 segments"),
         "whole-window": listed("reno", *range(1, 11), send="28 segments"),
-        "resend": listed("reno", 30, 30),
-        "resend-cubic": listed("cubic", 30, 30),
-        "resend-twice": listed("reno", 30, 30, 30),
+        "retransmission": listed("reno", 30, 30),
+        "retransmission-cubic": listed("cubic", 30, 30),
+        "retransmission-twice": listed("reno", 30, 30, 30),
         "lone": listed("reno", 1, send="1 segments"),
         "lone-twice": listed("cubic", 1, 1, send="1 segments"),
     }
 
 
 def _delays() -> dict[str, Case]:
-    def moving(law: str, *points: tuple[str, str], between: str = "step", **more: Any) -> Case:
+    def moving(
+        algorithm: str, *points: tuple[str, str], between: str = "step", **more: Any
+    ) -> Case:
         delay = {"timeline": [list(point) for point in points], "between": between}
-        return case(law, delay=delay, **more)
+        return case(algorithm, delay=delay, **more)
 
     return {
         "up": moving("reno", ("0 s", "10 ms"), ("500 ms", "60 ms")),
@@ -95,11 +103,13 @@ def _delays() -> dict[str, Case]:
 
 
 def _disorder() -> dict[str, Case]:
-    def late(law: str, p: float, by: str, **more: Any) -> Case:
-        return case(law, order="overtaking", reorder=[{"probability": p, "by": by}, "none"], **more)
+    def late(algorithm: str, p: float, by: str, **more: Any) -> Case:
+        return case(
+            algorithm, order="overtaking", reorder=[{"probability": p, "by": by}, "none"], **more
+        )
 
-    def twice(law: str, p: float, **more: Any) -> Case:
-        return case(law, duplicate=[{"probability": p, "after": "3 ms"}, "none"], **more)
+    def twice(algorithm: str, p: float, **more: Any) -> Case:
+        return case(algorithm, duplicate=[{"probability": p, "after": "3 ms"}, "none"], **more)
 
     return {
         "late-little": late("reno", 0.02, "4 ms"),
@@ -120,8 +130,8 @@ def _disorder() -> dict[str, Case]:
 
 
 def _acks_and_queues() -> dict[str, Case]:
-    def deaf(law: str, p: float, **more: Any) -> Case:
-        return case(law, loss=["none", {"probability": p}], **more)
+    def deaf(algorithm: str, p: float, **more: Any) -> Case:
+        return case(algorithm, loss=["none", {"probability": p}], **more)
 
     return {
         "acks-lost": deaf("reno", 0.1),

@@ -325,7 +325,7 @@ def probe(segments: int) -> Case:
         out.values["rto_us"] = rto
         after = await flow.get()
         out.timer("timeout_us", rto, copy.t, after.t)
-        out.values["resends_first"] = int(after.seq == 1)
+        out.values["retransmissions_first"] = int(after.seq == 1)
 
     return case
 
@@ -344,7 +344,7 @@ async def reordering(flow: Flow, out: Answers) -> None:
     quarter = flow.info()["min_rtt"] // 4
     out.timer("wait_us", quarter + SLACK_US, reported, again.t)
     out.values["beyond_a_quarter_us"] = out.values.pop("wait_us") - quarter
-    out.values["resends_first"] = int(again.seq == 1)
+    out.values["retransmissions_first"] = int(again.seq == 1)
 
 
 async def three_reports(flow: Flow, out: Answers) -> None:
@@ -360,7 +360,7 @@ async def three_reports(flow: Flow, out: Answers) -> None:
     out.values["wait_us"] = (again.t - reported) // 1000
 
 
-def needless(stamps: bool) -> Case:
+def spurious(stamps: bool) -> Case:
     """Let the original arrive after all, having lost nothing but time."""
 
     async def case(flow: Flow, out: Answers) -> None:
@@ -499,8 +499,8 @@ NO_PROBES: dict[str, Case] = {
     "black_timers": black_timers,
     "restart": restart,
     "after_handshake": after_handshake,
-    "needless_stamps": needless(True),
-    "needless_sack": needless(False),
+    "spurious_stamps": spurious(True),
+    "spurious_sack": spurious(False),
     "fresh_sample_stamps": fresh_sample(True),
     "fresh_sample": fresh_sample(False),
 }

@@ -42,7 +42,7 @@ def checksum(data: bytes) -> int:
 
 
 def cubic_socket() -> socket.socket:
-    """Make a socket of the kernel's; a namespace may start from another law than CUBIC."""
+    """Make a socket of the kernel's; a namespace may start from another algorithm than CUBIC."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     sock.setblocking(False)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")

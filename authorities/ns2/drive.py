@@ -2,8 +2,8 @@
 
 A case is a dictionary of the settings in `CASE`.  Rows come back as (microseconds, event,
 packet, rtt in ticks), with packets counted from 1 and these events, all but the last seen
-beside the sender: `send` and `resend` of a packet, `ack` and `dupack` with the highest packet
-acknowledged, `timeout` (a send that no ACK came with: nothing else makes this sender send
+beside the sender: `send` and `retransmission` of a packet, `ack` and `dupack` with the highest
+packet acknowledged, `timeout` (a send that no ACK came with: nothing else makes this sender send
 later than the start), `drop` of a data packet where it was lost.
 """
 
@@ -135,7 +135,7 @@ def _rows(events: list[tuple[float, str, int]], rtts: list[tuple[float, int]]) -
         reading = rtts[place - 1][1] if place else 0
         name = event
         if event == "send":
-            name = "resend" if packet <= sent else "send"
+            name = "retransmission" if packet <= sent else "send"
             sent = max(sent, packet)
         elif event == "ack":
             name = "dupack" if packet <= acked else "ack"

@@ -2,7 +2,7 @@
 
 >>> import netspurt as ns
 >>> run = ns.new_scenario().replace({"stop": "20 s"}).run()
->>> int(run.flows["resends"][0])
+>>> int(run.flows["retransmissions"][0])
 7
 
 `load` reads a scenario file, `Scenario.replace` sets values over it, `Scenario.run` runs it, and

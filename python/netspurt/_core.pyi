@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 __version__: str
 STARTING_POINT: str
-LAWS: list[str]
+ALGORITHMS: list[str]
 SWEEP_COLUMNS: list[str]
 
 class ScenarioError(ValueError):
@@ -20,7 +20,7 @@ class ScenarioError(ValueError):
     column: int | None
 
 class EstimatorError(ValueError):
-    law: str
+    algorithm: str
     key: str
     value: str
     message: str
@@ -47,7 +47,7 @@ class Sample:
         acked_bytes: int = 0,
         flight_bytes: int = 0,
         smss_bytes: int = 0,
-        resends: int = 0,
+        retransmissions: int = 0,
         ack_delay: float = 0.0,
         round: int = 0,
         handshake: bool = False,
@@ -71,7 +71,7 @@ class Sample:
     @property
     def smss_bytes(self) -> int: ...
     @property
-    def resends(self) -> int: ...
+    def retransmissions(self) -> int: ...
     @property
     def ack_delay(self) -> float: ...
     @property
@@ -83,7 +83,7 @@ class Sample:
 class Estimator:
     def __new__(cls, text: str) -> Estimator: ...
     @property
-    def law(self) -> str: ...
+    def algorithm(self) -> str: ...
     @property
     def settings(self) -> list[tuple[str, str]]: ...
     @property
@@ -215,14 +215,14 @@ class Script:
     @property
     def fails_with(self) -> list[tuple[str, str]]: ...
     def play(self, values: list[tuple[str, str]], profile: str | None = None) -> Played: ...
-    def idle_changes(self) -> list[tuple[int, str, str]]: ...
+    def ineffective_changes(self) -> list[tuple[int, str, str]]: ...
 
 @final
 class Played:
     @property
     def ok(self) -> bool: ...
     @property
-    def story(self) -> list[tuple[int, str]]: ...
+    def transcript(self) -> list[tuple[int, str]]: ...
     @property
     def headline(self) -> str | None: ...
     @property

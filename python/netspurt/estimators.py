@@ -60,9 +60,10 @@ def estimator(text: str) -> EstimatorLike:
     Parameters
     ----------
     text
-        A law of the core with its constants, ``"linux:rto_min=50ms"``, or the place of a class in
-        Python: ``"package.module:Class"``, ``"path/to/file.py:Class"``, with keyword arguments as
-        in ``"file.py:Class:k=3,floor=0.2"``. The text is what to save: it makes the same again.
+        An algorithm of the core with its constants, ``"linux:rto_min=50ms"``, or the place of a
+        class in Python: ``"package.module:Class"``, ``"path/to/file.py:Class"``, with keyword
+        arguments as in ``"file.py:Class:k=3,floor=0.2"``. The text is what to save: it makes the
+        same again.
 
     Returns
     -------
@@ -72,7 +73,7 @@ def estimator(text: str) -> EstimatorLike:
     Raises
     ------
     EstimatorError
-        If there is no such law, key, file, module or class, or a value is none of a key's.
+        If there is no such algorithm, key, file, module or class, or a value is none of a key's.
 
     Examples
     --------
@@ -86,7 +87,7 @@ def estimator(text: str) -> EstimatorLike:
     netspurt.EstimatorError: linux: no key `rto_mn`: did you mean `rto_min`?
     """
     place = _PLACE.fullmatch(text.strip())
-    if place is None or place["where"].strip() in _core.LAWS:
+    if place is None or place["where"].strip() in _core.ALGORITHMS:
         return Estimator(text)
     made = _found(text, place["where"].strip(), place["name"])
     constants = _constants(text, place["constants"])
@@ -106,7 +107,7 @@ def _found(text: str, where: str, name: str) -> Callable[..., object]:
         try:
             module = pkgutil.resolve_name(where)
         except (ImportError, AttributeError, ValueError) as error:
-            fix = "write a law, a module that can be imported, or a file that ends with .py"
+            fix = "write an algorithm, a module that can be imported, or a file that ends with .py"
             raise _slip(text, f"no module `{where}`: {error}", fix) from error
     found = getattr(module, name, None)
     if not callable(found):
@@ -152,7 +153,7 @@ def _constants(text: str, written: str | None) -> dict[str, object]:
 
 def _slip(text: str, message: str, fix: str) -> EstimatorError:
     error = EstimatorError(f"{message}: {fix}")
-    error.law, error.key, error.value = text, "", ""
+    error.algorithm, error.key, error.value = text, "", ""
     error.message, error.fix = message, fix
     return error
 

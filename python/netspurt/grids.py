@@ -134,7 +134,7 @@ class _One:
 
 
 def _axes(text: str) -> tuple[str, list[Axis | _One]]:
-    """Return the name of the law and the values of its constants."""
+    """Return the name of the algorithm and the values of its constants."""
     name, _, settings = text.partition(":")
     return name, [_axis(setting, text) for setting in settings.split(",")]
 

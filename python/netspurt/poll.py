@@ -260,7 +260,7 @@ def fetch(site: Site, timeout: float) -> dict[str, Any]:
 
 
 def _tcp_info(connection: socket.socket) -> dict[str, Any]:
-    """Return the kernel's round trip times of a connection and its resends (`struct tcp_info`)."""
+    """Return the kernel's round trips and retransmissions of a connection (`struct tcp_info`)."""
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
     srtt, rttvar = struct.unpack_from("=II", info, 68)
     told: dict[str, Any] = {"srtt_s": srtt / 1e6, "rttvar_s": rttvar / 1e6}

@@ -1,4 +1,4 @@
-"""Volleys on a real path: RFC 889's instrument, with the kernel's stamps.
+"""Echo probes on a real path: RFC 889's instrument, with the kernel's stamps.
 
 A process of its own sends the probes, one in flight, and keeps each in a data file; it ends with
 the one that started it. docs/probe.md tells the whole.
@@ -29,9 +29,9 @@ from netspurt.delays import Delays
 from netspurt.estimators import estimator as make_estimator
 from netspurt.worker import ProbeError, Row, worker
 
-#: How long a host of RFC 889's waited before it called a volley lost, in seconds.
+#: How long a host of RFC 889's waited before it called an echo probe lost, in seconds.
 TIMEOUT = 30.0
-#: Volleys of one of its experiments.
+#: Echo probes of one of its experiments.
 COUNT = 512
 #: The port of echoes (RFC 862), and one that web servers listen at.
 PORTS = {"icmp": 0, "udp": 7, "tcp": 80}
@@ -116,7 +116,7 @@ class Plan:
     family
         4 or 6; `None` for what the name has first.
     count, span
-        Volleys, and for how long; `None` for no limit.
+        Echo probes, and for how long; `None` for no limit.
     timeout
         How long an answer is waited for; later ones are late.
     lengths
@@ -126,10 +126,10 @@ class Plan:
     seed
         Of lengths and pace.
     calibrate
-        Volleys over loopback beforehand.
+        Echo probes over loopback beforehand.
     out
         The data file; `None` keeps nothing.
-    rotate_volleys, rotate_span
+    rotate_echo_probes, rotate_span
         When a new file is begun.
     """
 
@@ -146,10 +146,10 @@ class Plan:
     seed: int = 1
     calibrate: int = 500
     out: Path | None = None
-    rotate_volleys: int | None = None
+    rotate_echo_probes: int | None = None
     rotate_span: float | None = None
 
-    def order(self, task: str = "volleys", **more: Any) -> Row:
+    def order(self, task: str = "echo_probes", **more: Any) -> Row:
         """Return what the process is told.
 
         Raises
@@ -165,7 +165,7 @@ class Plan:
                 f"{self.lengths.values[0]} octets are too few for a probe of IPv"
                 f"{6 if least == 60 else 4}: {least} are its headers and what tells it from others"
             )
-        out = _free(self.out, rotated=bool(self.rotate_volleys or self.rotate_span))
+        out = _free(self.out, rotated=bool(self.rotate_echo_probes or self.rotate_span))
         header = {
             "netspurt": "probe",
             "version": 1,
@@ -206,7 +206,7 @@ class Plan:
             "seed": self.seed,
             "calibrate": self.calibrate,
             "out": None if out is None else str(out),
-            "rotate_volleys": self.rotate_volleys,
+            "rotate_echo_probes": self.rotate_echo_probes,
             "rotate_ns": _nanos(self.rotate_span),
             **more,
         }
@@ -288,7 +288,7 @@ class Histogram:
 
 
 class Shadow:
-    """An estimator on the stream of volleys: what it would have made of each as it left.
+    """An estimator on the stream of echo probes: what it would have made of each as it left.
 
     Attributes
     ----------
@@ -296,37 +296,37 @@ class Shadow:
         The estimator.
     timer
         Its timer for the next probe, in seconds.
-    needless, lost
-        How many answers came after it, and how many volleys were lost.
-    good, waited, needless_time
+    spurious, lost
+        How many answers came after it, and how many echo probes were lost.
+    good, waited, spurious_time
         RFC 889's sums, in seconds.
     """
 
     def __init__(self, text: str) -> None:
         made = make_estimator(text)
         self.name = str(made) if isinstance(made, _core.Estimator) else text
-        self._law = made
+        self._algorithm = made
         self.timer = made.rto()
-        self.needless = self.lost = 0
-        self.good = self.waited = self.needless_time = 0.0
+        self.spurious = self.lost = 0
+        self.good = self.waited = self.spurious_time = 0.0
 
     def over(self, rtt: float | None, sent: float, octets: int) -> None:
-        """Take in what became of a volley sent at `sent`: its delay in seconds, or `None`."""
+        """Take in what became of an echo probe sent at `sent`: its delay in seconds, or `None`."""
         if rtt is None:
             self.lost += 1
             self.waited += self.timer
             return
         self.good += rtt
         if rtt > self.timer:
-            self.needless += 1
-            self.needless_time += rtt
-        self._law.on_sample(_core.Sample(rtt, at=sent + rtt, sent=sent, wire_bytes=octets))
-        self.timer = self._law.rto()
+            self.spurious += 1
+            self.spurious_time += rtt
+        self._algorithm.on_sample(_core.Sample(rtt, at=sent + rtt, sent=sent, wire_bytes=octets))
+        self.timer = self._algorithm.rto()
 
     @property
     def efficiency(self) -> float:
         """RFC 889's: good time over all."""
-        total = self.good + self.waited + self.needless_time
+        total = self.good + self.waited + self.spurious_time
         return self.good / total if total else math.nan
 
 
@@ -338,7 +338,7 @@ class Watch:
     header: Row = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
     histogram: Histogram = field(default_factory=Histogram)
-    volleys: int = 0
+    echo_probes: int = 0
     answered: int = 0
     late: int = 0
     duplicates: int = 0
@@ -358,8 +358,8 @@ class Watch:
             self.end = None if row["end"] == "continued" else row["end"]
         elif "hop" in row:
             self.hops.setdefault(row["hop"], []).append(row)
-        elif "volley" in row:
-            self._volley(row)
+        elif "echo_probe" in row:
+            self._echo_probe(row)
         elif "late" in row:
             self.late += 1
         elif "duplicate" in row:
@@ -367,8 +367,8 @@ class Watch:
         elif "clock_step_ns" in row:
             self.clock_steps += 1
 
-    def _volley(self, row: Row) -> None:
-        self.volleys += 1
+    def _echo_probe(self, row: Row) -> None:
+        self.echo_probes += 1
         rtt = None if row.get("lost") else row["rtt_ns"] / 1e9
         if rtt is not None:
             self.answered += 1
@@ -381,7 +381,7 @@ class Watch:
         parts = [Path(name).read_bytes() for name in self.files]
         whole = b"".join(parts) if parts else ("\n".join(self.kept) + "\n").encode()
         name = self.files[0] if self.files else self.header.get("host", "probe")
-        if self.volleys == 0:
+        if self.echo_probes == 0:
             return None
         found, _ = _core.read_delays(name, whole, format="probe", interval_ns=None, columns=None)
         return Delays(found[0])
@@ -400,7 +400,7 @@ def run(
     plan
         What to do.
     estimators
-        Laws that run along, by name.
+        Algorithms that run along, by name.
     on_row
         Called with each line of the data file and with what is known then.
 
@@ -412,7 +412,7 @@ def run(
     Raises
     ------
     ProbeError
-        When the machine forbids it, or has no way there.
+        When the machine forbids it, or has no route to it.
     """
     return _follow(plan.order(), estimators, keep=plan.out is None, on_row=on_row)
 
@@ -421,10 +421,10 @@ def survey(
     plan: Plan,
     *,
     most: int = 30,
-    volleys: int = 5,
+    echo_probes: int = 5,
     on_row: Callable[[Row, Watch], None] | None = None,
 ) -> Watch:
-    """Look where delay sits: volleys that live for one hop, then for two, up to the host.
+    """Look where delay sits: echo probes that live for one hop, then for two, up to the host.
 
     Parameters
     ----------
@@ -432,18 +432,18 @@ def survey(
         The host and how to reach it; its count is not used.
     most
         Hops at most.
-    volleys
-        Volleys for each hop.
+    echo probes
+        Echo probes for each hop.
     on_row
         As for `run`.
 
     Raises
     ------
     ProbeError
-        When the machine forbids it, or has no way there.
+        When the machine forbids it, or has no route to it.
     """
     octets = plan.lengths.values[0] if plan.lengths.rule == "fixed" else 60
-    order = plan.order("hops", most=most, count=volleys, octets=octets)
+    order = plan.order("hops", most=most, count=echo_probes, octets=octets)
     return _follow(order, (), keep=plan.out is None, on_row=on_row)
 
 
@@ -494,7 +494,7 @@ class Hop:
     names
         Who answered.
     sent, answered
-        Volleys.
+        Echo probes.
     least, median
         Of the round trips; NaN without any.
     adds

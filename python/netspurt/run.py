@@ -92,16 +92,18 @@ class Run:
         )
 
     def _summary(self) -> Iterator[str]:
-        """Yield a line for the flows and one for the volleys, where there are any."""
-        flows, volleys = self.flows, self.tables.get("volleys")
-        if len(flows) or volleys is None:
-            count = "1 flow" if len(flows) == 1 else f"{len(flows)} flows"
+        """Yield a line for the flows and one for the echo probes, where there are any."""
+        flows, echo_probes = self.flows, self.tables.get("echo_probes")
+        if len(flows) or echo_probes is None:
+            flow_count = len(set(flows["flow"].tolist()))
+            count = "1 flow" if flow_count == 1 else f"{flow_count} flows"
             yield (
-                f"{count}: {int(flows['sent'].sum())} sent, {int(flows['resends'].sum())} resent, "
+                f"{count}: {int(flows['sent'].sum())} sent, {int(flows['retransmissions'].sum())} "
+                f"retransmitted, "
                 f"timeouts: {int(flows['timeouts'].sum())}"
             )
-        if volleys is not None:
-            yield f"{len(volleys)} volleys: {int(volleys['lost'].sum())} lost"
+        if echo_probes is not None:
+            yield f"{len(echo_probes)} echo_probes: {int(echo_probes['lost'].sum())} lost"
 
     def __repr__(self) -> str:
         return f"<Run {self.title or self.source!r}, {self.stop_ns / 1e9:g} s, {self.digest[:16]}>"
@@ -136,8 +138,10 @@ class Run:
                 raise RunError(
                     'this run has no requests: add `app = { reply = "20 kB" }` to a flow'
                 )
-            if name == "volleys":
-                raise RunError("this run has no volleys: add `[volleys.NAME]` to its scenario")
+            if name == "echo_probes":
+                raise RunError(
+                    "this run has no echo probes: add `[echo_probes.NAME]` to its scenario"
+                )
             if name not in RECORDED:
                 raise RunError(f"there is no table {name!r}; this run has {kept}")
             recorded = "segments" if name in ("sack_blocks", "syns") else name
@@ -149,13 +153,13 @@ class Run:
 
     @property
     def flows(self) -> Table:
-        """A row for each flow: what was sent, resent, acknowledged and delivered."""
+        """A row for each flow: what was sent, retransmitted, acknowledged and delivered."""
         return self.table("flows")
 
     @property
-    def volleys(self) -> Table:
+    def echo_probes(self) -> Table:
         """A row for each request to an echo host: when it left, and when the answer came."""
-        return self.table("volleys")
+        return self.table("echo_probes")
 
     @property
     def requests(self) -> Table:

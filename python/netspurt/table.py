@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-#: What tables put behind the name of a flow for what its sink sends.
-BACK = ".back"
-
-
 def polars() -> ModuleType:
     """Return the package polars.
 

@@ -1,7 +1,7 @@
 """Retransmission timers replayed on recorded delays, and what to make of it.
 
-Open loop: each probe is judged by the timer that a law would have armed as it left. What a resend
-does to later delays, only a simulation or a live run can say.
+Open loop: each probe is judged by the timer that an algorithm would have armed as it left. What a
+retransmission does to later delays, only a simulation or a live run can say.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from netspurt.analysis.bootstrap import Floats, Interval, Resamples
 from netspurt.analysis.replayed import (
     could_be_chance,
     efficiency,
-    is_needless,
+    is_spurious,
     mean_timer,
-    needless_share,
     poisson_interval,
+    spurious_share,
 )
 from netspurt.analysis.replayed import resamples as drawn_again
 from netspurt.delays import Delays, read_delays
@@ -38,62 +38,62 @@ from netspurt.table import Table
 if TYPE_CHECKING:
     from netspurt.plots.replay import ReplayPlots
 
-#: What is replayed where nobody names a law.
+#: The estimators that are replayed if none is named.
 USUAL = ("rfc6298", "rfc6298:min=0s", "linux", "quic", "mills", "mills-single")
 
-#: Above this share of needless resends nobody would call a timer quick.
+#: A timer with a larger share of spurious retransmissions is not proposed as the quicker one.
 TOLERABLE = 0.01
-#: Above this share of needless resends no timer is recommended.
+#: Above this share of spurious retransmissions no timer is recommended.
 UNSUITABLE = 0.05
-#: Needless resends that tell how rare they are, to a factor of two.
+#: Spurious retransmissions that tell how rare they are, to a factor of two.
 SEEN = 10
 #: With fewer answers than this nothing is recommended.
 ENOUGH = 50
 
 
 @dataclass(frozen=True, eq=False)
-class Law:
-    """What a law made of a recording. Times are in seconds.
+class Algorithm:
+    """What an algorithm made of a recording. Times are in seconds.
 
     Attributes
     ----------
     estimator
-        The law, with the constants that are not its published ones.
-    probes, answered, lost, needless
+        The algorithm, with the constants that are not its published ones.
+    probes, answered, lost, spurious
         How many probes there were, and what became of them.
-    good, waited, needless_time
+    good, waited, spurious_time
         RFC 889's sums: all delays; the waits for what was lost; once more the delays of what was
-        sent again for nothing.
+        retransmitted spuriously.
     mean, cov, efficiency
         RFC 889's: delays over all probes; their spread; `good` over all three sums.
     bad_share, waited_in_delays
         Allman and Paxson's: bad timeouts among all; the mean wait for a needed one in delays.
-    needless_share, timer
-        Needless resends an answer; the mean timer of the probes that left once a delay was known,
-        before which it says nothing of the path; each with its interval.
+    spurious_share, timer
+        Spurious retransmissions an answer; the mean timer of the probes that left once a delay was
+        known, before which it says nothing of the path; each with its interval.
     """
 
     estimator: str
     probes: int
     answered: int
     lost: int
-    needless: int
+    spurious: int
     good: float
     waited: float
-    needless_time: float
+    spurious_time: float
     mean: float
     cov: float
     efficiency: float
     bad_share: float
     waited_in_delays: float
-    needless_share: Interval
+    spurious_share: Interval
     timer: Interval
     _core: _core.Replayed = field(repr=False)
 
     @property
     def total(self) -> float:
         """RFC 889's total time."""
-        return self.good + self.waited + self.needless_time
+        return self.good + self.waited + self.spurious_time
 
     @property
     def waited_per_loss(self) -> float:
@@ -117,7 +117,7 @@ class Law:
         return _percentiles(self.waits[lost], percents)
 
     def short_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
-        """Return percentiles of how much too short needless timers were; NaN without any."""
+        """Return percentiles of how much too short spurious timers were; NaN without any."""
         short = self._core_delays.rtt_s - self.waits
         return _percentiles(short[short > 0], percents)
 
@@ -132,7 +132,7 @@ def _percentiles(values: Floats, percents: Sequence[float]) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """Laws replayed on a recording.
+    """Algorithms replayed on a recording.
 
     Attributes
     ----------
@@ -141,10 +141,10 @@ class Replay:
     order
         `sequence`, RFC 889's with one probe in flight, or `causal`, by the replies' arrival.
     clock
-        The host's: `exact`, `linux`, or the length of its ticks.
+        The host's: `exact`, `linux-hz250`, or the length of its ticks.
     told
-        Whether the laws heard of their timeouts, and backed off.
-    laws
+        Whether the algorithms heard of their timeouts, and backed off.
+    algorithms
         What each made of it, in the order given.
     block
         Probes a block of the intervals' resamples.
@@ -154,49 +154,49 @@ class Replay:
     order: str
     clock: str
     told: bool
-    laws: list[Law]
+    algorithms: list[Algorithm]
     block: int
     _resamples: Resamples = field(repr=False)
 
-    def __getitem__(self, estimator: str) -> Law:
-        """Return what a law made of it, by the text that names it.
+    def __getitem__(self, estimator: str) -> Algorithm:
+        """Return what an algorithm made of it, by the text that names it.
 
         Raises
         ------
         KeyError
             When it was not replayed.
         """
-        for law in self.laws:
-            if law.estimator == estimator:
-                return law
-        there = ", ".join(law.estimator for law in self.laws)
+        for algorithm in self.algorithms:
+            if algorithm.estimator == estimator:
+                return algorithm
+        there = ", ".join(algorithm.estimator for algorithm in self.algorithms)
         raise KeyError(f"{estimator!r} was not replayed; there are {there}")
 
-    def difference(self, first: Law, second: Law) -> tuple[Interval, Interval]:
-        """Return by how much two laws differ: needless resends an answer, and mean timer [s].
+    def difference(self, first: Algorithm, second: Algorithm) -> tuple[Interval, Interval]:
+        """Return how two estimators differ: spurious retransmissions an answer, and mean timer [s].
 
         Both saw the same probes, so what the path did cancels out. Where fewer probes part them
         than chance would, the first interval is widened to hold zero.
         """
-        a, b = (self.laws.index(law) for law in (first, second))
+        a, b = (self.algorithms.index(algorithm) for algorithm in (first, second))
 
-        share = self._resamples.interval(lambda s: needless_share(s, a) - needless_share(s, b))
-        ones, others = (is_needless(self.delays, law.waits) for law in (first, second))
+        share = self._resamples.interval(lambda s: spurious_share(s, a) - spurious_share(s, b))
+        ones, others = (is_spurious(self.delays, algorithm.waits) for algorithm in (first, second))
         only = (int(np.sum(ones & ~others)), int(np.sum(others & ~ones)))
         if share.sign and could_be_chance(*only):
             ends = (min(share.low, 0.0), max(share.high, 0.0))
             share = Interval(share.value, *ends, share.level, share.block)
         return share, self._resamples.interval(lambda s: mean_timer(s, a) - mean_timer(s, b))
 
-    def versus(self, first: Law, second: Law) -> Versus:
-        """Return whether a law is more efficient than another, by RFC 889's measure.
+    def versus(self, first: Algorithm, second: Algorithm) -> Versus:
+        """Return whether an algorithm is more efficient than another, by RFC 889's measure.
 
-        What was not seen is not known to be rare: a law that is ahead for its shorter timer is so
-        only if at least `SEEN` of its resends were needless, one that is ahead for its longer
-        timer only if chance would not part the needless resends so. Where not, the interval is
-        widened to hold zero.
+        What was not seen is not known to be rare: an algorithm that is ahead for its shorter timer
+        is so only if at least `SEEN` of its retransmissions were spurious, one that is ahead for
+        its longer timer only if chance would not part the spurious retransmissions so. Where not,
+        the interval is widened to hold zero.
         """
-        a, b = (self.laws.index(law) for law in (first, second))
+        a, b = (self.algorithms.index(algorithm) for algorithm in (first, second))
         ahead = self._resamples.interval(lambda s: efficiency(s, a) - efficiency(s, b))
         if _same_waits(first, second):
             ahead = Interval(0.0, 0.0, 0.0, ahead.level, ahead.block)
@@ -205,29 +205,32 @@ class Replay:
             ahead = Interval(ahead.value, *ends, ahead.level, ahead.block)
         return Versus(first, second, ahead)
 
-    def _is_seen(self, first: Law, second: Law, sign: int) -> bool:
+    def _is_seen(self, first: Algorithm, second: Algorithm, sign: int) -> bool:
         """Whether enough was seen to say that one of them is ahead."""
         winner, other = (first, second) if sign > 0 else (second, first)
         if winner.timer.value < other.timer.value:
-            return winner.needless >= SEEN
-        ones, others = (is_needless(self.delays, law.waits) for law in (winner, other))
+            return winner.spurious >= SEEN
+        ones, others = (is_spurious(self.delays, algorithm.waits) for algorithm in (winner, other))
         return not could_be_chance(int(np.sum(ones & ~others)), int(np.sum(others & ~ones)))
 
-    def front(self) -> list[Law]:
-        """Return the laws that no other one beats in both needless resends and mean timer."""
+    def front(self) -> list[Algorithm]:
+        """Return the estimators that none beats in spurious retransmissions and in mean timer."""
 
-        def beaten(law: Law) -> bool:
-            mine = (law.needless, law.timer.value)
-            others = ((one.needless, one.timer.value) for one in self.laws)
+        def beaten(algorithm: Algorithm) -> bool:
+            mine = (algorithm.spurious, algorithm.timer.value)
+            others = ((one.spurious, one.timer.value) for one in self.algorithms)
             return any(o != mine and o[0] <= mine[0] and o[1] <= mine[1] for o in others)
 
-        kept = [law for law in self.laws if not beaten(law)]
-        return sorted(kept, key=lambda law: (law.needless, law.timer.value))
+        kept = [algorithm for algorithm in self.algorithms if not beaten(algorithm)]
+        return sorted(kept, key=lambda algorithm: (algorithm.spurious, algorithm.timer.value))
 
     def __str__(self) -> str:
-        rows = [(law.estimator, law.needless, law.timer.value, law.efficiency) for law in self.laws]
+        rows = [
+            (algorithm.estimator, algorithm.spurious, algorithm.timer.value, algorithm.efficiency)
+            for algorithm in self.algorithms
+        ]
         lines = [
-            f"{name}: {count} needless, timer {_ms(timer)} on average, efficiency {share:.3f}"
+            f"{name}: {count} spurious, timer {_ms(timer)} on average, efficiency {share:.3f}"
             for name, count, timer, share in rows
         ]
         return "\n".join([repr(self.delays), *lines, *self.recommendation()])
@@ -235,11 +238,11 @@ class Replay:
     __repr__ = __str__
 
     def recommendation(self) -> list[str]:
-        """Return what the data say about which law to take, and what they cannot say."""
+        """Return what the data say about which algorithm to take, and what they cannot say."""
         return _recommend(self)
 
     def records(self) -> Table:
-        """Return the table `replay`: a row for each law and probe."""
+        """Return the table `replay`: a row for each algorithm and probe."""
         return records([self])
 
     @property
@@ -252,18 +255,18 @@ class Replay:
 
 @dataclass(frozen=True, eq=False)
 class Versus:
-    """Two laws on one recording.
+    """Two algorithms on one recording.
 
     Attributes
     ----------
     first, second
-        The laws.
+        The algorithms.
     ahead
         By how much the first one's efficiency is above the second's.
     """
 
-    first: Law
-    second: Law
+    first: Algorithm
+    second: Algorithm
     ahead: Interval
 
     @property
@@ -274,7 +277,7 @@ class Versus:
         return {1: "better", -1: "worse", 0: "cannot tell"}[self.ahead.sign]
 
 
-def _same_waits(first: Law, second: Law) -> bool:
+def _same_waits(first: Algorithm, second: Algorithm) -> bool:
     return bool(np.array_equal(first.waits, second.waits))
 
 
@@ -294,17 +297,17 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     delays
         The recording, or a file that holds just one.
     estimators
-        Laws by name, with constants where they are not the published ones: `linux:rto_min=50ms`;
-        classes, themselves or by their place, `file.py:Class:k=3`; or objects with the hooks of
-        an estimator, which go on from where they are. One text is one estimator.
+        Algorithms by name, with constants where they are not the published ones:
+        `linux:rto_min=50ms`; classes, themselves or by their place, `file.py:Class:k=3`; or objects
+        with the hooks of an estimator, which go on from where they are. One text is one estimator.
     order
         `sequence`: as RFC 889, one probe in flight. `causal`: a sample is known once its reply is
         there. By default as the recording was made.
     clock
-        How the host reads round trips and when its timers fire: `exact`, `linux`, or the length
-        of a tick, such as `10 ms`.
+        How the host reads round trips and when its timers fire: `exact`, `linux-hz250`, or the
+        length of a tick, such as `10 ms`.
     told
-        Whether laws hear of their timeouts, once a probe, and back off; the reply to a probe
+        Whether algorithms hear of their timeouts, once a probe, and back off; the reply to a probe
         sent again is then an ambiguous sample. By default they are asked for timers and get all
         replies as samples, as RFC 889 has it and a sender with time stamps would.
     seed
@@ -316,14 +319,14 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
         When the recording cannot be replayed: no probes, smoothed values, no times of sending
         for the causal order.
     EstimatorError
-        When a law, or a constant of it, is unknown or none.
+        When an algorithm, or a constant of it, is unknown or none.
 
     Examples
     --------
     >>> import netspurt as ns
     >>> path = ns.Delays.of([0.1, 0.2, None, 0.1, 0.3], every=1.0)
-    >>> mills = ns.replay(path, ["mills"]).laws[0]
-    >>> mills.needless, mills.lost, round(mills.waited, 3)
+    >>> mills = ns.replay(path, ["mills"]).algorithms[0]
+    >>> mills.spurious, mills.lost, round(mills.waited, 3)
     (1, 1, 0.25)
     """
     if not isinstance(delays, Delays):
@@ -337,8 +340,8 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     replayed = list(core.values())
     waits = [one.wait_ns() / 1e9 for one in replayed]
     resamples, block = drawn_again(delays, waits, replayed[0].order, seed)
-    laws = [_law(one, place, delays, resamples) for place, one in enumerate(replayed)]
-    return Replay(delays, replayed[0].order, clock, told, laws, block, resamples)
+    algorithms = [_algorithm(one, place, delays, resamples) for place, one in enumerate(replayed)]
+    return Replay(delays, replayed[0].order, clock, told, algorithms, block, resamples)
 
 
 def _only(path: str | os.PathLike[str]) -> Delays:
@@ -393,9 +396,9 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
 ) -> tuple[list[str], int]:
     """Return the estimators of a grid that no other one beats, and how many there were.
 
-    An estimator beats another with no more needless resends and no longer a mean timer. Grids of
-    RFC 889's filter run side by side in binary64, others one estimator after the other; memory
-    does not grow with them.
+    An estimator beats another with no more spurious retransmissions and no longer a mean timer.
+    Grids of RFC 889's filter run side by side in binary64, others one estimator after the other;
+    memory does not grow with them.
 
     Parameters
     ----------
@@ -427,7 +430,7 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
     for tried, text in enumerate(expand(grid), start=1):
         replayed = _replay(delays, text, order=order, clock=clock, told=told)
         sums, name = replayed.account(), replayed.estimator
-        new = (sums["needless"], sums["timers_ns"], name)
+        new = (sums["spurious"], sums["timers_ns"], name)
         if not any(old[0] <= new[0] and old[1] <= new[1] for old in kept):
             kept = [old for old in kept if old[0] < new[0] or old[1] < new[1]] + [new]
         if progress is not None:
@@ -436,75 +439,82 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
 
 
 def records(replays: Iterable[Replay]) -> Table:
-    """Return the table `replay` of several replays: a row for each recording, law and probe."""
-    return Table(_core.replay_records([law._core for one in replays for law in one.laws]))
+    """Return the table `replay` of several replays: a row per recording, estimator and probe."""
+    return Table(
+        _core.replay_records([algorithm._core for one in replays for algorithm in one.algorithms])
+    )
 
 
-def _law(core: _core.Replayed, place: int, delays: Delays, resamples: Resamples) -> Law:
+def _algorithm(core: _core.Replayed, place: int, delays: Delays, resamples: Resamples) -> Algorithm:
     sums = core.account()
-    needless, answered = int(sums["needless"]), delays.received - delays.untimed
-    share = resamples.interval(lambda s: needless_share(s, place))
-    # A resend seen never, or once, says little of how rare it is, and a resample says less: the
-    # interval is no narrower than Garwood's (1936) for a count.
-    low, high = poisson_interval(needless)
+    spurious, answered = int(sums["spurious"]), delays.received - delays.untimed
+    share = resamples.interval(lambda s: spurious_share(s, place))
+    # A retransmission seen never, or once, says little of how rare it is, and a resample says less:
+    # the interval is no narrower than Garwood's (1936) for a count.
+    low, high = poisson_interval(spurious)
     ends = (
         (max(min(share.low, low / answered), 0.0), max(share.high, high / answered))
         if answered
         else (math.nan, math.nan)
     )
-    return Law(
+    return Algorithm(
         estimator=core.estimator,
         probes=int(sums["probes"]),
         answered=answered,
         lost=int(sums["lost"]),
-        needless=needless,
+        spurious=spurious,
         good=sums["good_ns"] / 1e9,
         waited=sums["waited_ns"] / 1e9,
-        needless_time=sums["needless_ns"] / 1e9,
+        spurious_time=sums["spurious_ns"] / 1e9,
         mean=sums["mean_ns"] / 1e9,
         cov=sums["cov"],
         efficiency=sums["efficiency"],
         bad_share=sums["bad_share"],
         waited_in_delays=sums["waited_in_delays"],
-        needless_share=Interval(share.value, *ends, share.level, share.block),
+        spurious_share=Interval(share.value, *ends, share.level, share.block),
         timer=resamples.interval(lambda s: mean_timer(s, place)),
         _core=core,
     )
 
 
 def _recommend(of: Replay) -> list[str]:
-    laws = of.laws
-    if len(laws) < 2:
+    algorithms = of.algorithms
+    if len(algorithms) < 2:
         return []
-    answered = laws[0].answered
+    answered = algorithms[0].answered
     if answered < ENOUGH:
         return [
             f"{answered} answered probes are too few to prefer one timer to another: {ENOUGH} are "
             "the least."
         ]
-    fewest = min(laws, key=lambda law: (law.needless, law.timer.value))
+    fewest = min(algorithms, key=lambda algorithm: (algorithm.spurious, algorithm.timer.value))
     alike = [
-        law
-        for law in laws
-        if law is fewest
-        or (of.difference(law, fewest)[0].sign == 0 and of.versus(law, fewest).ahead.sign >= 0)
+        algorithm
+        for algorithm in algorithms
+        if algorithm is fewest
+        or (
+            of.difference(algorithm, fewest)[0].sign == 0
+            and of.versus(algorithm, fewest).ahead.sign >= 0
+        )
     ]
-    safe = min(alike, key=lambda law: law.timer.value)
+    safe = min(alike, key=lambda algorithm: algorithm.timer.value)
     said = []
     if len(alike) > 1:
-        names = _listed([law.estimator for law in alike])
-        said.append(f"{names} resend no more for nothing than the best, as far as can be told.")
+        names = _listed([algorithm.estimator for algorithm in alike])
+        said.append(f"{names} are not measurably worse in spurious retransmissions than the best.")
     else:
-        said.append(f"{safe.estimator} resends least for nothing: {_needless_words(safe)}.")
-    if safe.needless > UNSUITABLE * answered:
         said.append(
-            f"None of these suits the path: even {safe.estimator} resends for nothing in "
-            f"{100 * safe.needless / answered:.0f} % of answers."
+            f"{safe.estimator} has the fewest spurious retransmissions: {_spurious_words(safe)}."
+        )
+    if safe.spurious > UNSUITABLE * answered:
+        said.append(
+            f"None of these suits the path: even {safe.estimator} retransmits spuriously for "
+            f"{100 * safe.spurious / answered:.0f} % of the answers."
         )
         return said + _caveats(of)
     quick = min(
-        (law for law in laws if law.needless <= TOLERABLE * answered),
-        key=lambda law: law.timer.value,
+        (algorithm for algorithm in algorithms if algorithm.spurious <= TOLERABLE * answered),
+        key=lambda algorithm: algorithm.timer.value,
         default=safe,
     )
     gain = of.difference(quick, safe)[1]
@@ -512,34 +522,35 @@ def _recommend(of: Replay) -> list[str]:
         said.append(
             f"Of these {safe.estimator} waits least, {_ms(safe.timer.value)} on average: take it."
             if len(alike) > 1
-            else f"No other one that resends less than one in {round(1 / TOLERABLE)} for nothing "
-            f"waits less: take {safe.estimator}."
+            else f"Of those with less than one spurious retransmission in {round(1 / TOLERABLE)} "
+            f"answers {safe.estimator} waits least: take it."
         )
     else:
         said.append(
             f"{quick.estimator} would wait {_ms(-gain.value)} less for a loss than "
             f"{safe.estimator} ({_ms(quick.timer.value)}, not {_ms(safe.timer.value)}), and pays "
-            f"{_needless_words(quick)}. If a resend is cheap, take {quick.estimator}; otherwise "
-            f"{safe.estimator}."
+            f"{_spurious_words(quick)}. If a retransmission is cheap, take {quick.estimator}; "
+            f"otherwise {safe.estimator}."
         )
     return said + _caveats(of)
 
 
 def _caveats(of: Replay) -> list[str]:
     """Return what else to know before a timer is taken."""
-    said, lost, answered = [], of.laws[0].lost, of.laws[0].answered
-    if min(law.needless for law in of.laws) < SEEN:
+    said, lost, answered = [], of.algorithms[0].lost, of.algorithms[0].answered
+    if min(algorithm.spurious for algorithm in of.algorithms) < SEEN:
         said.append(
-            f"Spells of long delays rarer than one in {round(answered / 3):,} answers would not "
-            "show here, and a short timer suffers first."
+            f"Spells of long delays rarer than one in {round(answered / 3):,} answers may be "
+            "missing here; a short timer would suffer first."
         )
     if lost < 10:
-        count = {0: "No probe was", 1: "One probe was"}.get(lost, f"{lost} probes were")
-        said.append(f"{count} lost, so what a loss waits is told by the timers of all probes.")
+        count = {0: "No probe was", 1: "Only one probe was"}.get(lost, f"Only {lost} probes were")
+        said.append(
+            f"{count} lost, so the wait for a loss is estimated from the timers of all probes."
+        )
     if of.delays.measure == "one-way":
         said.append(
-            "These are delays in one direction: a sender's round trips are longer, and so must its "
-            "timer be."
+            "These are one-way delays. A sender's round trips, and so its timer, must be longer."
         )
     return said
 
@@ -548,10 +559,12 @@ def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _needless_words(law: Law) -> str:
-    if law.needless == 0:
-        return f"none in {law.answered:,} answers".replace(",", " ")
-    return f"one needless resend in {round(law.answered / law.needless)} answers"
+def _spurious_words(algorithm: Algorithm) -> str:
+    if algorithm.spurious == 0:
+        return f"none in {algorithm.answered:,} answers".replace(",", " ")
+    return (
+        f"one spurious retransmission in {round(algorithm.answered / algorithm.spurious)} answers"
+    )
 
 
 def _ms(seconds: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,11 @@ ROOT = Path(__file__).parents[2]
 
 #: The command, as the environment that runs the tests has it.
 NETSPURT = Path(sys.executable).with_name("netspurt")
+
+# A script that starts make in the background has it ignore interrupts, and so whatever is started
+# from there: tests interrupt what they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 

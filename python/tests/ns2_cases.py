@@ -121,7 +121,7 @@ def _instant(step: tuple[str, str]) -> int:
 def rows_of(run: Run) -> list[Row]:
     """Return what a run's sender did in the terms of `drive.run`."""
     seen = run.segments
-    kinds = {"data": "send", "resend": "resend", "ack": "ack", "dupack": "dupack"}
+    kinds = {"data": "send", "retransmission": "retransmission", "ack": "ack", "dupack": "dupack"}
     events = [
         (t, kinds.get(kind, "dupack"), packet)
         for t, kind, packet in zip(
@@ -129,13 +129,13 @@ def rows_of(run: Run) -> list[Row]:
         )
     ]
     acked = {t for t, kind, _ in events if kind in ("ack", "dupack")}
-    sends = {t for t, kind, _ in events if kind in ("send", "resend")}
+    sends = {t for t, kind, _ in events if kind in ("send", "retransmission")}
     events += [(t, "timeout", 0) for t in sends if t > 0 and t not in acked]
     data = run.drops.select(run.drops["kind"] != "ack")
     events += [
         (t, "drop", n) for t, n in zip(data["t_ns"].tolist(), data["packet"].tolist(), strict=True)
     ]
-    rank = {"timeout": 0, "ack": 1, "dupack": 1, "send": 2, "resend": 2, "drop": 3}
+    rank = {"timeout": 0, "ack": 1, "dupack": 1, "send": 2, "retransmission": 2, "drop": 3}
     ordered = sorted(enumerate(events), key=lambda e: (e[1][0], rank[e[1][1]], e[0]))
     at, readings = run.rtt["t_ns"], run.rtt["rtt_ns"]
     tick = _tick(run)

@@ -53,11 +53,11 @@ def _at_a_full_queue(run: Run, limit: int) -> Times:
     found: list[Times] = []
     queue, drops = run.queue, run.drops.select(run.drops["reason"] == "queue full")
     for link in set(queue["link"].tolist()):
-        for way in set(queue["way"].tolist()):
-            here = (queue["link"] == link) & (queue["way"] == way)
+        for way in set(queue["direction"].tolist()):
+            here = (queue["link"] == link) & (queue["direction"] == way)
             times, held = queue["t_ns"][here], queue["queue_packets"][here]
             rose = np.diff(held, prepend=0) > 0
-            refused = drops["t_ns"][(drops["link"] == link) & (drops["way"] == way)]
+            refused = drops["t_ns"][(drops["link"] == link) & (drops["direction"] == way)]
             arrived = np.concatenate((times[rose & (held >= limit)], refused))
             found.append(_near(arrived, times[~rose]))
     return np.concatenate(found)

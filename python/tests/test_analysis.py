@@ -105,7 +105,7 @@ def test_every_printed_row_keeps_to_its_identities_and_a_wrong_one_names_itself(
 
 
 def test_efficiency_is_the_share_of_the_good_time() -> None:
-    sums = Sums(good_s=6, lost_s=3, needless_s=1)
+    sums = Sums(good_s=6, lost_s=3, spurious_s=1)
     assert (sums.total_s, sums.efficiency) == (10, 0.6)
 
 

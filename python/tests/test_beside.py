@@ -17,6 +17,7 @@ from netspurt.analysis.compare import events
 from netspurt.scenario import Scenario, as_toml
 
 from conftest import ROOT
+from lateness import real_time
 
 AUTHORITY = ROOT / "authorities" / "linux"
 sys.path.insert(0, str(AUTHORITY))
@@ -36,7 +37,7 @@ def read(folder: Path) -> list[dict[str, str]]:
 FILED = read(AUTHORITY)
 
 
-def test_of_at_least_fifty_cases_forty_five_have_as_many_resends_of_each_cause() -> None:
+def test_of_at_least_fifty_cases_forty_five_have_as_many_retransmissions_of_each_cause() -> None:
     assert [(row["group"], row["case"]) for row in FILED] == [
         (group, name) for group, cases in CASES.items() for name in cases
     ]
@@ -61,7 +62,7 @@ def test_each_difference_is_explained() -> None:
 
 
 @pytest.mark.parametrize("group", CASES)
-def test_the_profile_resends_what_is_filed(group: str) -> None:
+def test_the_profile_retransmits_what_is_filed(group: str) -> None:
     seed = json.loads((AUTHORITY / "beside.json").read_text())["seed"]
     text = "\n".join(f"{k} = {as_toml(v)}" for k, v in scenario(group, "model", seed).items())
     segments = Scenario.parse(text, name=group).run().segments
@@ -72,7 +73,8 @@ def test_the_profile_resends_what_is_filed(group: str) -> None:
         assert told == row["model"], row
 
 
-def test_the_running_kernel_resends_what_is_filed(tmp_path: Path) -> None:
+@real_time
+def test_the_running_kernel_retransmits_what_is_filed(tmp_path: Path) -> None:
     found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
     available, why = found["user and network namespaces"]
     if not available:

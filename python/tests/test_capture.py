@@ -60,7 +60,7 @@ def test_tcptrace_counts_what_the_tables_count(captures: dict[str, Path], recove
     }
     run = ns.open_run(captures[recovery])
     assert int(lines["actual data pkts"]) == int(run.flows["sent"][0])
-    assert int(lines["rexmt data pkts"]) == int(run.flows["resends"][0])
+    assert int(lines["rexmt data pkts"]) == int(run.flows["retransmissions"][0])
     assert int(lines["max segm size"]) == 960
 
 

@@ -132,7 +132,7 @@ def test_a_full_disk_leaves_nothing_that_looks_whole(netspurt: Command, tmp_path
     assert list((tmp_path / "runs").iterdir()) == []
 
 
-def heeds(pid: int, blow: signal.Signals) -> bool:
+def catches(pid: int, blow: signal.Signals) -> bool:
     """Whether a process has a handler of its own for a signal."""
     status = Path(f"/proc/{pid}/status").read_text()
     caught = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt"))
@@ -146,7 +146,7 @@ def test_an_interrupted_run_leaves_nothing_that_looks_whole(
     netspurt("new", "mine.toml")
     long = ["--set", "stop=2000000 s", "--out", "run"]
     with subprocess.Popen([NETSPURT, "run", "mine.toml", *long], cwd=tmp_path) as process:
-        while not heeds(process.pid, signal.SIGTERM) and process.poll() is None:
+        while not catches(process.pid, signal.SIGTERM) and process.poll() is None:
             time.sleep(0.01)
         time.sleep(0.5)
         assert process.poll() is None, "it was to take longer"
@@ -294,18 +294,19 @@ def test_the_scenarios_on_the_shelf_run(netspurt: Command) -> None:
 def test_a_table_is_printed_for_people_and_for_programs(netspurt: Command) -> None:
     netspurt("new", "mine.toml")
     netspurt("run", "mine.toml", "--out", "r")
-    assert "drops: 24 rows of t_ns, way, link" in netspurt("table", "r").stdout
+    assert "drops: 24 rows of t_ns, link, link_direction" in netspurt("table", "r").stdout
     head, first, *rest = netspurt("table", "r", "drops", "--limit", 2).stdout.splitlines()
-    assert head.split()[:4] == ["t_ns", "way", "link", "reason"]
-    assert first.split()[1:4] == ["there", "modem", "queue-full"]
+    assert head.split()[:4] == ["t_ns", "link", "link_direction", "reason"]
+    assert first.split()[1:4] == ["modem", "forward", "queue-full"]
     assert rest[-1] == "... 22 more rows"
     span = ["--from", 5, "--to", 20, "--flow", "transfer", "--csv"]
     rows = list(csv.DictReader(netspurt("table", "r", "cwnd", *span).stdout.splitlines()))
     times = [int(row["t_ns"]) / 1e9 for row in rows]
     assert 5 <= min(times) <= max(times) <= 20
     assert {row["in_recovery"] for row in rows} == {"false"}
-    assert netspurt("table", "r", "flows").stdout.splitlines()[1].split()[4] == "-"
-    failed(netspurt("table", "r", "nothing"), "no table 'nothing'", "flows, resends, links")
+    names, flow = (line.split() for line in netspurt("table", "r", "flows").stdout.splitlines())
+    assert flow[names.index("finished_ns")] == "-"
+    failed(netspurt("table", "r", "nothing"), "no table 'nothing'", "flows, retransmissions, links")
     failed(netspurt("table", "r", "links", "--from", 1), "no instants")
     failed(netspurt("table", "r", "links", "--flow", "x"), "no flows")
     failed(netspurt("table", "r", "cwnd", "--flow", "x"), "no flow 'x'", "transfer")
@@ -314,7 +315,10 @@ def test_a_table_is_printed_for_people_and_for_programs(netspurt: Command) -> No
 def test_plot_refuses_what_it_would_ignore(netspurt: Command) -> None:
     netspurt("new", "mine.toml")
     netspurt("run", "mine.toml", "--out", "r")
-    failed(netspurt("plot", "r", "--kind", "cwnd", "--link", "modem"), "heeds no link")
+    failed(
+        netspurt("plot", "r", "--kind", "cwnd", "--link", "modem"),
+        "--link does not apply to cwnd plots",
+    )
     failed(netspurt("plot", "r", "--from", 8, "--to", 5), "ends at 5 s, before its start")
     failed(netspurt("plot", "mine.toml"), "is a scenario, not a run: `netspurt run mine.toml`")
     failed(netspurt("plot", "r", "--out", "a.gif"), "a.gif", ".png, .svg or .pdf")

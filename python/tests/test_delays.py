@@ -113,7 +113,7 @@ def test_what_replay_wrote_and_a_run_folder_are_recordings(tmp_path: Path) -> No
     (tmp_path / "replay.parquet").unlink()
     (tmp_path / "run.json").write_text("{}")
     ran = CliRunner().invoke(app, ["delays", str(tmp_path)])
-    assert (ran.exit_code, "a run that kept neither" in ran.output) == (2, True)
+    assert (ran.exit_code, "this run kept neither" in ran.output) == (2, True)
 
 
 @pytest.mark.parametrize("room", [80, 100])

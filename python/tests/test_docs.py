@@ -13,6 +13,7 @@ import pytest
 from netspurt import _core
 
 from conftest import NETSPURT, ROOT
+from lateness import real_time
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -60,6 +61,7 @@ def test_python_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.Monke
         exec(compile(block, str(path), "exec"), {})
 
 
+@real_time
 def test_the_table_in_the_readme_is_the_table_printed(tmp_path: Path) -> None:
     found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
     available, why = found["user and network namespaces"]
@@ -74,6 +76,8 @@ def test_the_table_in_the_readme_is_the_table_printed(tmp_path: Path) -> None:
         check=True,
         env={**os.environ, "COLUMNS": "100"},
     ).stdout
+    if "not run: " in printed:
+        pytest.skip(f"the kernel's rows are not run: {printed.partition('not run: ')[2][:80]}")
     (shown,) = [b for b in blocks(ROOT / "README.md", "") if b.startswith("RFC 2416")]
     assert matches(shown.replace("\n  ...\n", "...\n"), printed.split("\n  pictures")[0])
 
@@ -84,6 +88,18 @@ def test_documents_name_files_that_are_there() -> None:
             assert (path.parent / target).exists(), f"{path.name} names {target}"
 
 
+def keys_of(schema: object) -> Iterator[str]:
+    """Return the keys of all tables in a JSON Schema, however deep they lie."""
+    if isinstance(schema, list):
+        for part in schema:
+            yield from keys_of(part)
+    if isinstance(schema, dict):
+        properties = schema.get("properties", {})
+        yield from properties
+        for part in [*properties.values(), *(v for k, v in schema.items() if k != "properties")]:
+            yield from keys_of(part)
+
+
 def test_every_key_of_a_scenario_is_documented() -> None:
     import json
 
@@ -91,9 +107,8 @@ def test_every_key_of_a_scenario_is_documented() -> None:
 
     told = (ROOT / "docs" / "scenarios.md").read_text()
     schema = json.loads(_core.schema())
-    tables = [schema, *schema["$defs"].values()]
-    keys = {key for table in tables for key in table.get("properties", {})}
-    assert len(keys) > 40
+    keys = set(keys_of(schema))
+    assert len(keys) > 100
     assert {key for key in keys if key not in told} == set()
 
 

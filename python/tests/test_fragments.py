@@ -1,4 +1,4 @@
-"""Fragments and volleys, as tables tell them and other programs read them."""
+"""Fragments and echo probes, as tables tell them and other programs read them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import netspurt as ns
 
 from conftest import ROOT, Command, need
 
-#: A flow and volleys over a link that takes 576 octets at most.
+#: A flow and echo probes over a link that takes 576 octets at most.
 NARROW = """
 title = "Fragments"
 stop  = "60 s"
@@ -27,7 +27,7 @@ send    = "20 segments"
 profile = "rfc-2026"
 tcp     = { packet_size = "1500 B" }
 
-[volleys.probe]
+[echo_probes.probe]
 from    = "a"
 to      = "c"
 lengths = { from = "40 B", to = "1500 B", rule = "random" }
@@ -89,26 +89,26 @@ def test_tshark_puts_together_what_was_cut(folder: Path) -> None:
 def test_tshark_pairs_requests_and_replies_as_the_table_does(folder: Path, narrow: ns.Run) -> None:
     fields = ["-T", "fields", "-e", "icmp.resptime"]
     rows = tshark("-r", folder / "a.pcapng", "-Y", "icmp.resptime", *fields)
-    volleys = narrow.volleys
+    echo_probes = narrow.echo_probes
     assert [round(float(row) * 1000) for row in rows] == [
-        round(rtt / 1000) for rtt in volleys["rtt_ns"].tolist()
+        round(rtt / 1000) for rtt in echo_probes["rtt_ns"].tolist()
     ]
-    assert not volleys["lost"].any()
-    sizes = volleys["size_bytes"]
+    assert not echo_probes["lost"].any()
+    sizes = echo_probes["size_bytes"]
     assert sizes.min() >= 40
     assert sizes.max() <= 1500
     assert len(set(sizes.tolist())) > 15
 
 
-def test_volleys_are_saved_and_opened_again(folder: Path, narrow: ns.Run) -> None:
+def test_echo_probes_are_saved_and_opened_again(folder: Path, narrow: ns.Run) -> None:
     again = ns.open_run(folder)
-    assert list(again.volleys) == list(narrow.volleys)
-    assert list(again.volleys.texts()) == list(narrow.volleys.texts())
-    assert again.volleys.seconds("rtt_ns").min() > 0.04
-    assert "20 volleys: 0 lost" in str(again)
+    assert list(again.echo_probes) == list(narrow.echo_probes)
+    assert list(again.echo_probes.texts()) == list(narrow.echo_probes.texts())
+    assert again.echo_probes.seconds("rtt_ns").min() > 0.04
+    assert "20 echo_probes: 0 lost" in str(again)
 
 
-def test_every_column_of_volleys_and_fragments_is_documented(narrow: ns.Run) -> None:
+def test_every_column_of_echo_probes_and_fragments_is_documented(narrow: ns.Run) -> None:
     told = (ROOT / "docs" / "records.md").read_text()
     for name, table in narrow.tables.items():
         assert f"| `{name}` |" in told
@@ -117,21 +117,21 @@ def test_every_column_of_volleys_and_fragments_is_documented(narrow: ns.Run) -> 
     assert [kind for kind in texts if f"`{kind}`" not in told] == []
 
 
-def test_a_run_without_volleys_says_so(start_run: ns.Run) -> None:
-    with pytest.raises(ns.RunError, match=r"no volleys: add `\[volleys.NAME\]`"):
-        _ = start_run.volleys
+def test_a_run_without_echo_probes_says_so(start_run: ns.Run) -> None:
+    with pytest.raises(ns.RunError, match=r"no echo probes: add `\[echo_probes.NAME\]`"):
+        _ = start_run.echo_probes
 
 
-def test_the_command_tells_of_volleys(netspurt: Command, tmp_path: Path) -> None:
+def test_the_command_tells_of_echo_probes(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "v.toml").write_text(
-        NARROW.split("[flows", maxsplit=1)[0] + "[volleys" + NARROW.split("[volleys")[1]
+        NARROW.split("[flows", maxsplit=1)[0] + "[echo_probes" + NARROW.split("[echo_probes")[1]
     )
     ran = netspurt("run", "v.toml", "--out", "run")
     assert ran.returncode == 0, ran.stderr
-    assert "volleys  sent  lost  late  duplicates" in ran.stdout
+    assert "echo_probes  sent  lost  late  duplicates" in ran.stdout
     assert "flow " not in ran.stdout
     assert "20     0" in ran.stdout
-    ran = netspurt("table", "run", "volleys", "--flow", "probe", "--limit", "2")
+    ran = netspurt("table", "run", "echo_probes", "--flow", "probe", "--limit", "2")
     assert ran.returncode == 0, ran.stderr
     assert "... 18 more rows" in ran.stdout
     for kind in ("time-sequence", "cwnd", "rto", "queue"):
@@ -149,7 +149,7 @@ def test_a_datagram_given_up_is_a_drop_of_no_link() -> None:
     loss = {
         "links.line.loss": [{"nth": [2]}, "none"],
         "reassembly.timer": "5 s",
-        "volleys.probe.lengths": ["1500 B"],
+        "echo_probes.probe.lengths": ["1500 B"],
     }
     drops = ns.Scenario.parse(NARROW).replace({"flows": {}, **loss}).run().drops
     assert drops["reason"].tolist()[:2] == ["loss", "reassembly"]

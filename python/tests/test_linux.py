@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from lateness import real_time
+
 AUTHORITY = Path(__file__).parents[2] / "authorities" / "linux"
 #: A jiffy and a half, and what a busy machine makes of a short sleep.
 TOLERANCE_US = 6_000 + 4_000
@@ -75,6 +77,7 @@ def test_the_filed_numbers_are_of_one_kernel() -> None:
     assert len(read(AUTHORITY)) > 250
 
 
+@real_time
 def test_the_running_kernel_does_what_is_filed(tmp_path: Path) -> None:
     filed, found = read(AUTHORITY), measure(tmp_path, 3)
     wrong = disagreements(filed, found)

@@ -35,7 +35,7 @@ def test_all_twenty_traces_are_filed() -> None:
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda p: p.stem)
 def test_rfc2416_is_ns2s_to_five_microseconds_over_240_seconds(path: Path) -> None:
-    """Every send, resend, ACK, timeout and drop, and the clock's reading in ticks."""
+    """Every send, retransmission, ACK, timeout and drop, and the clock's reading in ticks."""
     theirs = read(path)
     assert len(theirs) > 580
     assert first_difference(rows_of(scenario_of(case_of(path)).run()), theirs) is None

@@ -22,13 +22,16 @@ def labels(run: ns.Run, kind: str, view: View | None = None) -> dict[str, Any]:
 
 def test_a_time_sequence_plot_has_a_bar_for_each_segment(start_run: ns.Run) -> None:
     shown = labels(start_run, "time-sequence")
-    assert set(shown) == {"sent", "resent", "ACK", "duplicate ACK", "dropped or lost"}
-    sent, resent = shown["sent"], shown["resent"]
+    assert set(shown) == {"sent", "retransmitted", "ACK", "duplicate ACK", "dropped or lost"}
+    sent, retransmitted = shown["sent"], shown["retransmitted"]
     assert isinstance(sent, LineCollection)
-    assert isinstance(resent, LineCollection)
-    counts = len(sent.get_segments()), len(resent.get_segments())
+    assert isinstance(retransmitted, LineCollection)
+    counts = len(sent.get_segments()), len(retransmitted.get_segments())
     flows = start_run.flows
-    assert counts == (int(flows["sent"][0] - flows["resends"][0]), int(flows["resends"][0]))
+    assert counts == (
+        int(flows["sent"][0] - flows["retransmissions"][0]),
+        int(flows["retransmissions"][0]),
+    )
     first = sent.get_segments()[0]
     assert np.allclose(first, [[0, 1], [0, 961]])
 
@@ -113,13 +116,13 @@ def test_a_timer_begins_with_its_initial_value_and_a_timeout_is_marked_where_it_
     assert np.allclose(2 * marks, fired.seconds("rto_ns"))
 
 
-def test_resends_lie_above_all_else_and_are_seen_at_every_zoom(start_run: ns.Run) -> None:
+def test_retransmissions_lie_above_all_else_and_are_seen_at_every_zoom(start_run: ns.Run) -> None:
     shown = labels(start_run, "time-sequence")
-    resent = shown.pop("resent")
+    retransmitted = shown.pop("retransmitted")
     above = max(other.get_zorder() for other in shown.values())
-    assert resent.get_zorder() > above
+    assert retransmitted.get_zorder() > above
     axes = draw(start_run, "time-sequence").axes[0]
-    count = int(start_run.flows["resends"][0])
+    count = int(start_run.flows["retransmissions"][0])
     dots = [line for line in axes.lines if len(x_of(line)) == count and line.get_marker() == "o"]
     assert [dot.get_markersize() >= 4 for dot in dots] == [True]
 
@@ -147,12 +150,12 @@ def test_fast_retransmits_are_marked_with_the_window(start_run: ns.Run) -> None:
 
 def test_a_queue_begins_empty_and_only_those_of_interest_are_drawn(start_run: ns.Run) -> None:
     shown = labels(start_run, "queue", View(end=20.0))
-    assert set(shown) == {"modem there", "dropped"}
-    line = shown["modem there"]
+    assert set(shown) == {"modem forward", "dropped"}
+    line = shown["modem forward"]
     assert (x_of(line)[0], x_of(line)[-1]) == (0.0, 20.0)
     named = labels(start_run, "queue", View(link="t1", start=2.0, end=20.0))
-    assert set(named) == {"t1 there", "t1 back"}
-    assert x_of(named["t1 back"])[0] == 2.0
+    assert set(named) == {"t1 forward", "t1 reverse"}
+    assert x_of(named["t1 reverse"])[0] == 2.0
 
 
 def test_a_queue_that_changes_too_often_is_a_band_around_its_mean(start_run: ns.Run) -> None:
@@ -160,16 +163,16 @@ def test_a_queue_that_changes_too_often_is_a_band_around_its_mean(start_run: ns.
     ((band,), (mean, *_)) = axes.collections, axes.lines
     edges = np.asarray(band.get_paths()[0].vertices)[:, 1]
     assert (edges.min(), edges.max()) == (0.0, 3.0)
-    own = start_run.queue.where(link="modem", way="there")
+    own = start_run.queue.where(link="modem", direction="forward")
     t = np.append(own.seconds(), 240.0)
     true = float(np.sum(own["queue_packets"] * np.diff(t))) / 240
     assert np.mean(y_of(mean)[:-1]) == pytest.approx(true)
 
 
-def test_what_a_kind_does_not_heed_is_refused(start_run: ns.Run) -> None:
-    with pytest.raises(ValueError, match="cwnd heeds no link; one of kind queue does"):
+def test_an_option_that_does_not_apply_to_a_kind_is_refused(start_run: ns.Run) -> None:
+    with pytest.raises(ValueError, match="--link does not apply to cwnd plots, but to queue"):
         draw(start_run, "cwnd", View(link="modem"))
-    with pytest.raises(ValueError, match="heeds no flow"):
+    with pytest.raises(ValueError, match="--flow does not apply to queue plots"):
         draw(start_run, "queue", View(flow="transfer"))
     with pytest.raises(ValueError, match="ends at 5 s, before its start, 8 s"):
         View(start=8, end=5)

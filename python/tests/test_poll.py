@@ -18,6 +18,8 @@ from netspurt import _core
 from netspurt.line import over_line
 from netspurt.poll import CatalogueError, match, read_catalogue, settled
 
+from lateness import real_time
+
 FOUND = {name: (available, found) for name, available, found, _ in _core.capabilities()}
 AVAILABLE, WHY = FOUND["user and network namespaces"]
 namespaces = pytest.mark.skipif(not AVAILABLE, reason=f"no namespaces: {WHY}")
@@ -29,6 +31,8 @@ SERVER = """
 import sys, http.server
 from pathlib import Path
 from netspurt.poll import capturing
+
+from lateness import real_time
 class Page(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)
@@ -48,6 +52,7 @@ Path(sys.argv[2]).unlink()
 
 
 @namespaces
+@real_time
 def test_pages_are_fetched_by_the_clock_with_a_capture_each_and_echoes_beside(
     tmp_path: Path,
 ) -> None:
@@ -177,6 +182,7 @@ def test_a_site_without_an_address_is_looked_up_once_and_one_with_it_never(tmp_p
 
 
 @namespaces
+@real_time
 def test_an_echo_is_slower_than_a_sink_behind_the_same_line_and_both_halves_pair_up(
     tmp_path: Path,
 ) -> None:

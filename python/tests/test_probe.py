@@ -32,6 +32,7 @@ from netspurt.probe import (
 from netspurt.worker import ProbeError
 
 from conftest import NETSPURT, ROOT, Command, need
+from lateness import real_time
 
 FOUND = {name: (available, found) for name, available, found, _ in _core.capabilities()}
 AVAILABLE, WHY = FOUND["user and network namespaces"]
@@ -60,16 +61,17 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def outstanding(rows: list[dict[str, Any]]) -> int:
-    """Return the most volleys that were under way at once, by the program's clock."""
+    """Return the most echo probes that were under way at once, by the program's clock."""
     edges = []
     for row in rows:
-        if "volley" in row and "user_rtt_ns" in row:
+        if "echo_probe" in row and "user_rtt_ns" in row:
             edges += [(row["raw_ns"], 1), (row["raw_ns"] + row["user_rtt_ns"], -1)]
     return int(np.cumsum([step for _, step in sorted(edges)]).max())
 
 
 @namespaces
-def test_rate_and_delay_of_an_emulated_line_are_recovered_from_512_volleys(tmp_path: Path) -> None:
+@real_time
+def test_512_echo_probes_recover_rate_and_delay_of_an_emulated_line(tmp_path: Path) -> None:
     out = tmp_path / "line.jsonl"
     words = ["probe", "10.0.0.2", "-n", "512", "--seed", "889", "--out", str(out), "--json"]
     with subprocess.Popen(
@@ -78,29 +80,29 @@ def test_rate_and_delay_of_an_emulated_line_are_recovered_from_512_volleys(tmp_p
         text=True,
     ) as process:
         told = json.loads(process.communicate(timeout=240)[0])
-    assert (told["volleys"], told["answered"], told["end"]) == (512, 512, "complete")
+    assert (told["echo_probes"], told["answered"], told["end"]) == (512, 512, "complete")
     # 16 bits of an octet's two ways over 56 kbit/s; twice 20 ms.
     assert told["line"]["us_per_octet"] == pytest.approx(16 / 56e3 * 1e6, rel=0.02)
     assert told["line"]["intercept_ms"] == pytest.approx(40, rel=0.02)
     rows = lines(out)
-    volleys = [row for row in rows if "volley" in row]
-    assert [row["volley"] for row in volleys] == list(range(1, 513))
+    echo_probes = [row for row in rows if "echo_probe" in row]
+    assert [row["echo_probe"] for row in echo_probes] == list(range(1, 513))
     assert outstanding(rows) == 1
-    octets = np.array([row["octets"] for row in volleys])
+    octets = np.array([row["octets"] for row in echo_probes])
     assert (octets.min(), octets.max()) == (40, 256)
     assert np.mean(octets == 40) == pytest.approx(41 / 257, abs=0.06)
     assert all(
         row["user_tx_ns"] <= row["kernel_tx_ns"] <= row["kernel_rx_ns"] <= row["user_rx_ns"]
-        for row in volleys
+        for row in echo_probes
     )
     noise = rows[0]["noise"]["kernel"]
     print(f"noise floor, kernel stamps: p50 {noise['p50_ns']} ns, p99 {noise['p99_ns']} ns")
     # What was shown at the end is what a replay of the file says.
-    assert [law["estimator"] for law in told["estimators"]] == [
-        law.estimator for law in ns.replay(out).laws
+    assert [algorithm["estimator"] for algorithm in told["estimators"]] == [
+        algorithm.estimator for algorithm in ns.replay(out).algorithms
     ]
-    assert [law["total_s"] for law in told["estimators"]] == [
-        law.total for law in ns.replay(out).laws
+    assert [algorithm["total_s"] for algorithm in told["estimators"]] == [
+        algorithm.total for algorithm in ns.replay(out).algorithms
     ]
 
 
@@ -111,19 +113,20 @@ def test_a_live_timer_is_what_a_replay_makes_of_the_file(tmp_path: Path) -> None
         plan = Plan("127.0.0.1", count=200, calibrate=0, out=tmp_path / "p.jsonl")
     watch = run(plan, named)
     assert sum(watch.histogram.bins.values()) == watch.answered
-    replayed = {law.estimator: law for law in ns.replay(tmp_path / "p.jsonl", named).laws}
+    algorithms = ns.replay(tmp_path / "p.jsonl", named).algorithms
+    replayed = {algorithm.estimator: algorithm for algorithm in algorithms}
     for shadow in watch.shadows:
-        law = replayed[shadow.name]
-        assert (shadow.needless, shadow.lost) == (law.needless, law.lost)
-        assert shadow.good == pytest.approx(law.good)
-        assert shadow.efficiency == pytest.approx(law.efficiency, abs=1e-6)
+        algorithm = replayed[shadow.name]
+        assert (shadow.spurious, shadow.lost) == (algorithm.spurious, algorithm.lost)
+        assert shadow.good == pytest.approx(algorithm.good)
+        assert shadow.efficiency == pytest.approx(algorithm.efficiency, abs=1e-6)
 
 
-def test_each_volley_is_a_line_and_the_histogram_counts_the_answers_at_any_moment() -> None:
+def test_each_echo_probe_is_a_line_and_the_histogram_counts_the_answers_at_any_moment() -> None:
     seen: list[tuple[int, int]] = []
 
     def look(row: dict[str, Any], watch: Any) -> None:
-        if "volley" in row:
+        if "echo_probe" in row:
             seen.append((watch.answered, sum(watch.histogram.bins.values())))
 
     with echo() as port:
@@ -152,7 +155,7 @@ class echo:  # noqa: N801 - used as a function
 
 
 @pytest.mark.parametrize("who", ["the command", "its worker"])
-def test_a_killed_run_keeps_every_volley_up_to_the_last(who: str, tmp_path: Path) -> None:
+def test_a_killed_run_keeps_every_echo_probe_up_to_the_last(who: str, tmp_path: Path) -> None:
     with echo() as port:
         words = ["probe", "127.0.0.1", "--kind", "udp", "--port", str(port), "--pace", "5ms"]
         words += ["--out", "killed.jsonl", "--calibrate", "0", "-n", "100000"]
@@ -193,7 +196,7 @@ def test_an_interrupt_ends_with_the_summary_of_what_was_done(tmp_path: Path) -> 
     assert "rfc6298" in rest
     (found,) = ns.read_delays(tmp_path / "cut.jsonl")
     assert found.notes == ["interrupted before its end"]
-    assert lines(tmp_path / "cut.jsonl")[-1]["volleys"] == found.sent
+    assert lines(tmp_path / "cut.jsonl")[-1]["echo_probes"] == found.sent
 
 
 def test_a_long_run_begins_new_files_and_all_of_it_is_one_recording(
@@ -260,6 +263,7 @@ def test_without_a_right_to_raw_sockets_the_way_out_is_told(tmp_path: Path) -> N
 
 
 @namespaces
+@real_time
 def test_a_stopped_host_shows_between_the_programs_stamps_and_the_kernels(tmp_path: Path) -> None:
     out = tmp_path / "held.jsonl"
     words = [*SELF, "probe", "10.0.0.2", "-n", "3", "--calibrate", "0", "--pace", "400ms"]
@@ -279,8 +283,8 @@ with subprocess.Popen({[*words, "--out", str(out)]!r}, stdout=subprocess.PIPE) a
     probe.stdout.read()
 """
     assert over_line([sys.executable, "-c", script], there="10 Mbit/s, 100 ms") == 0
-    volleys = [row for row in lines(out) if "volley" in row]
-    held = volleys[1]
+    echo_probes = [row for row in lines(out) if "echo_probe" in row]
+    held = echo_probes[1]
     assert held["by"] == "kernel"
     assert held["rtt_ns"] == pytest.approx(200e6, rel=0.1)
     assert held["user_rtt_ns"] - held["rtt_ns"] > 50e6
@@ -325,25 +329,26 @@ sleep 1
 
 
 @namespaces
-def test_a_survey_of_ipv6_names_every_hop_and_volleys_have_a_way_in_their_header(
+@real_time
+def test_a_survey_of_ipv6_names_every_hop_and_echo_probes_have_a_way_in_their_header(
     tmp_path: Path,
 ) -> None:
     script = f"""{CHAIN}{CHAIN6}
     netspurt probe fd03::2 --hops -n 2 --json --out h.jsonl > hops.json
-    netspurt probe fd03::2 -n 40 --calibrate 20 --out p.jsonl -q --json > volleys.json
+    netspurt probe fd03::2 -n 40 --calibrate 20 --out p.jsonl -q --json > echo_probes.json
     """
     ran = inside(script, tmp_path)
     assert ran.returncode == 0, ran.stderr
     hops = json.loads((tmp_path / "hops.json").read_text())["hops"]
     assert [hop["names"] for hop in hops] == [["fd01::2"], ["fd02::2"], ["fd03::2"]]
-    told = json.loads((tmp_path / "volleys.json").read_text())
+    told = json.loads((tmp_path / "echo_probes.json").read_text())
     assert (told["answered"], told["lost"]) == (40, 0)
     path = told["header"]["path"]
     assert (path["gateway"], path["device"], path["mtu"]) == ("fd01::2", "v0", 1500)
     assert path["warmed"]["answer"] == "ICMP 3 0"
-    volleys = [row for row in lines(tmp_path / "p.jsonl") if "volley" in row]
-    assert {row["ttl"] for row in volleys} == {62}
-    assert min(row["octets"] for row in volleys) == 60
+    echo_probes = [row for row in lines(tmp_path / "p.jsonl") if "echo_probe" in row]
+    assert {row["ttl"] for row in echo_probes} == {62}
+    assert min(row["octets"] for row in echo_probes) == 60
 
 
 @namespaces
@@ -364,12 +369,13 @@ def test_echoes_by_datagrams_serve_where_raw_ones_are_forbidden(
     told = json.loads(ran.stdout)
     assert told["header"]["socket"] == "ICMP echo, datagram socket"
     assert told["answered"] == 20
-    volleys = [row for row in lines(tmp_path / "p.jsonl") if "volley" in row]
-    assert all(row["by"] == "kernel" for row in volleys)
+    echo_probes = [row for row in lines(tmp_path / "p.jsonl") if "echo_probe" in row]
+    assert all(row["by"] == "kernel" for row in echo_probes)
 
 
 @namespaces
 @pytest.mark.parametrize("kind", ["icmp", "udp", "tcp"])
+@real_time
 def test_a_survey_names_every_hop_of_a_chain_of_namespaces(kind: str, tmp_path: Path) -> None:
     ran = inside(
         f"{CHAIN}\nnetspurt probe 10.3.0.2 --hops -n 3 --kind {kind} --json --out h.jsonl", tmp_path
@@ -385,7 +391,7 @@ def test_a_survey_names_every_hop_of_a_chain_of_namespaces(kind: str, tmp_path: 
 def test_a_survey_tells_with_which_hop_delay_comes_in() -> None:
     with echo() as port:
         plan = Plan("127.0.0.1", kind="udp", port=port, count=3, calibrate=0, timeout=2)
-        (only,) = hops_of(survey(plan, volleys=3))
+        (only,) = hops_of(survey(plan, echo_probes=3))
     assert (only.number, only.names, only.answered) == (1, ("127.0.0.1",), 3)
     assert only.adds == only.least > 0
 
@@ -401,13 +407,14 @@ def test_lengths_are_those_of_the_rule() -> None:
             assert set(octets) - {None} == expected
 
 
+@real_time
 def test_late_answers_and_duplicates_are_kept_apart_from_losses(tmp_path: Path) -> None:
     host = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     host.bind(("127.0.0.1", 0))
     host.settimeout(5)
 
     def answer() -> None:
-        # The warming comes first, then volleys 1 to 4: plain, doubled, late, lost.
+        # The warming comes first, then echo probes 1 to 4: plain, doubled, late, lost.
         for what in ("plain", "plain", "doubled", "late", "lost"):
             data, sender = host.recvfrom(2048)
             if what == "late":
@@ -424,7 +431,7 @@ def test_late_answers_and_duplicates_are_kept_apart_from_losses(tmp_path: Path) 
     watch = run(plan)
     thread.join()
     host.close()
-    assert (watch.volleys, watch.answered, watch.late, watch.duplicates) == (4, 2, 1, 1)
+    assert (watch.echo_probes, watch.answered, watch.late, watch.duplicates) == (4, 2, 1, 1)
     (found,) = ns.read_delays(tmp_path / "p.jsonl")
     assert (found.sent, found.lost, found.late, found.duplicates) == (4, 1, 1, 1)
     assert found.rtt_s[2] == pytest.approx(0.35, abs=0.1)
@@ -432,6 +439,7 @@ def test_late_answers_and_duplicates_are_kept_apart_from_losses(tmp_path: Path) 
 
 @namespaces
 @pytest.mark.parametrize(("kind", "length"), [("icmp", 64), ("tcp", 40), ("udp", 256)])
+@real_time
 def test_probes_of_every_kind_are_whole_in_a_capture_and_as_long_as_asked_for(
     kind: str, length: int, tmp_path: Path
 ) -> None:
@@ -451,7 +459,7 @@ assert watch.answered == 10, watch
     capture = tmp_path / "c.pcapng"
     if kind == "icmp":
         (found,) = ns.read_delays(capture)
-        # The warming and ten volleys.
+        # The warming and ten echo probes.
         assert found.received == 11
         assert set(found.wire_bytes.tolist()) <= {40, length}
     elif kind == "tcp":
@@ -474,6 +482,7 @@ def test_bursts_of_long_delays_are_told_and_long_probes_are_none() -> None:
 
 
 @namespaces
+@real_time
 def test_an_interrupt_reaches_the_probe_behind_an_emulated_line(tmp_path: Path) -> None:
     words = ["probe", "--line", "10 Mbit/s, 5 ms", "-n", "100000", "--out", "i.jsonl"]
     with subprocess.Popen(
@@ -508,6 +517,6 @@ def test_the_recording_in_data_is_read_and_replayed() -> None:
     path = ROOT / "data" / "probe.jsonl"
     (found,) = ns.read_delays(path)
     assert (found.sent, found.received, found.order) == (512, 512, "sequence")
-    assert ns.replay(path, ["mills"]).laws[0].lost == 0
+    assert ns.replay(path, ["mills"]).algorithms[0].lost == 0
     header = json.loads(path.read_text().partition("\n")[0])
     assert header["noise"]["kernel"]["count"] > 0

@@ -41,10 +41,10 @@ def test_our_recordings_are_replayed_and_drawn(name: str, tmp_path: Path) -> Non
         assert told["sent"] == told["received"] + told["lost"]
         assert [one["estimator"] for one in told["estimators"]]
         for one in told["estimators"]:
-            total = one["good_s"] + one["waited_s"] + one["needless_s"]
+            total = one["good_s"] + one["waited_s"] + one["spurious_s"]
             assert one["total_s"] == pytest.approx(total)
             assert one["efficiency"] == pytest.approx(one["good_s"] / total)
-            assert 0 <= one["needless_share"]["low"] <= one["needless_share"]["high"]
+            assert 0 <= one["spurious_share"]["low"] <= one["spurious_share"]["high"]
     pictures = list(tmp_path.glob("*.png"))
     assert len(pictures) == 4 * len(json.loads(ran.stdout))
     assert all(picture.stat().st_size > 10_000 for picture in pictures)
@@ -118,7 +118,7 @@ def test_an_estimator_in_python_is_replayed_beside_the_others(tmp_path: Path) ->
     ours, theirs = json.loads(ran.stdout)[0]["estimators"]
     assert ours["estimator"] == "double.py:Double"
     # A filter that forgets at once is twice the last delay.
-    assert (ours["needless"], ours["waited_s"]) == (theirs["needless"], theirs["waited_s"])
+    assert (ours["spurious"], ours["waited_s"]) == (theirs["spurious"], theirs["waited_s"])
 
 
 def test_an_exception_of_an_estimator_comes_out_with_its_place() -> None:
@@ -141,7 +141,7 @@ def test_a_grid_of_the_two_gain_filter_agrees_with_its_settings_one_by_one() -> 
     front, count = grid_front(path, "mills:g=1.25..3/8,falling=0.5..0.9/5")
     assert count == 40
     alone = ns.replay(path, expand("mills:g=1.25..3/8,falling=0.5..0.9/5"))
-    assert {law.estimator for law in alone.front()} == set(front)
+    assert {algorithm.estimator for algorithm in alone.front()} == set(front)
 
 
 def test_ranges_are_read_with_their_units() -> None:
@@ -173,39 +173,41 @@ def test_a_grid_of_any_size_is_walked_without_being_held() -> None:
     tracemalloc.stop()
 
 
-def test_grids_of_other_laws_keep_what_no_setting_beats_and_tell_how_far_they_are() -> None:
+def test_grids_of_other_algorithms_keep_what_no_setting_beats_and_tell_how_far_they_are() -> None:
     (path,) = ns.read_delays(DATA / "irtt.json")
     told: list[tuple[float, float]] = []
     grid = "rfc6298:min=0..100ms/11,k=2..4/3"
     front, count = grid_front(path, grid, progress=lambda *at: told.append(at))
-    alone = {law.estimator: law for law in ns.replay(path, expand(grid)).laws}
+    alone = {
+        algorithm.estimator: algorithm for algorithm in ns.replay(path, expand(grid)).algorithms
+    }
     assert (count, told[-1], len(alone)) == (33, (33, 33), 33)
-    pairs = {(alone[name].needless, round(alone[name].timer.value, 12)) for name in front}
-    every = {(law.needless, round(law.timer.value, 12)) for law in alone.values()}
+    pairs = {(alone[name].spurious, round(alone[name].timer.value, 12)) for name in front}
+    every = {(algorithm.spurious, round(algorithm.timer.value, 12)) for algorithm in alone.values()}
     assert pairs <= every
-    for needless, timer in every:
-        assert any(best <= needless and least <= timer for best, least in pairs)
+    for spurious, timer in every:
+        assert any(best <= spurious and least <= timer for best, least in pairs)
 
 
-def test_laws_that_rare_events_cannot_part_are_not_parted() -> None:
+def test_algorithms_that_rare_events_cannot_part_are_not_parted() -> None:
     rng = np.random.default_rng(4)
     rtt = rng.normal(0.05, 0.001, 3000)
     rtt[1000] = 0.5
     told = ns.replay(ns.Delays.of(rtt, every=1.0), ["mills", "fixed:rto=1s,max=1s"])
-    mills, fixed = told.laws
-    assert (mills.needless, fixed.needless) == (1, 0)
+    mills, fixed = told.algorithms
+    assert (mills.spurious, fixed.spurious) == (1, 0)
     assert told.difference(mills, fixed)[0].sign == 0
     assert told.difference(mills, fixed)[1].sign == -1
-    assert "no more for nothing than the best" in told.recommendation()[0]
-    assert fixed.needless_share.high == pytest.approx(poisson_interval(0)[1] / 3000)
+    assert "not measurably worse in spurious retransmissions" in told.recommendation()[0]
+    assert fixed.spurious_share.high == pytest.approx(poisson_interval(0)[1] / 3000)
 
 
 def test_a_clear_difference_is_told() -> None:
     rng = np.random.default_rng(5)
     rtt = 0.05 * (1 + rng.exponential(0.3, 3000))
     told = ns.replay(ns.Delays.of(rtt, every=1.0), ["fixed:rto=80ms,max=1s", "fixed:rto=1s,max=1s"])
-    short, long = told.laws
-    assert short.needless > 300
+    short, long = told.algorithms
+    assert short.spurious > 300
     share, timer = told.difference(short, long)
     assert (share.sign, timer.sign) == (1, -1)
     assert told.versus(short, long).verdict == "worse"
@@ -221,8 +223,8 @@ def test_few_answers_give_no_recommendation() -> None:
 
 def test_a_recording_in_which_all_is_lost_has_no_figures_and_no_error() -> None:
     told = ns.replay(ns.Delays.of([None] * 60, every=1.0), ["mills", "linux"])
-    assert [law.lost for law in told.laws] == [60, 60]
-    assert np.isnan(told.laws[0].needless_share.low)
+    assert [algorithm.lost for algorithm in told.algorithms] == [60, 60]
+    assert np.isnan(told.algorithms[0].spurious_share.low)
     assert told.recommendation()[0].startswith("0 answered probes are too few")
 
 
@@ -233,11 +235,11 @@ def test_what_is_half_written_does_not_look_whole(tmp_path: Path) -> None:
 
 
 def test_the_three_hour_log_gives_what_was_found_on_it() -> None:
-    """10,851 probes to a cloud host, 188 lost in one spell, and no floor: 74 needless resends."""
+    """10,851 probes to a cloud host, 188 lost in one spell; without a floor 74 are spurious."""
     file = SHARED / "yencarnacion__ping_output.txt"
     if not file.is_file():
         pytest.skip(f"{file.name} lies outside the repository, and is not there")
     (path,) = ns.read_delays(file)
     told = ns.replay(path, ["rfc6298:min=0s", "mills"])
     assert (path.sent, path.received, path.lost) == (10_851, 10_663, 188)
-    assert [law.needless for law in told.laws] == [74, 1]
+    assert [algorithm.spurious for algorithm in told.algorithms] == [74, 1]

@@ -115,8 +115,8 @@ def test_probing_a_simulated_path_gives_the_printed_line_ends(
     run: str, row: str, break_at: int | None
 ) -> None:
     paper = read_paper("rfc889")
-    volleys = paper.scenario(run).run().volleys
-    fit = fit_lengths(volleys["size_bytes"], one_way(volleys), break_at=break_at)
+    echo_probes = paper.scenario(run).run().echo_probes
+    fit = fit_lengths(echo_probes["size_bytes"], one_way(echo_probes), break_at=break_at)
     printed = [
         ms / 1e3 for line in path_rows(paper, "delays.csv")[row].lines for ms in line.delay_ms
     ]
@@ -124,7 +124,7 @@ def test_probing_a_simulated_path_gives_the_printed_line_ends(
 
 
 def test_the_multiplexers_delays_spread_as_printed() -> None:
-    delays = one_way(read_paper("rfc889").scenario("stat-mux").run().volleys)
+    delays = one_way(read_paper("rfc889").scenario("stat-mux").run().echo_probes)
     assert np.nanstd(delays) / np.nanmean(delays) == pytest.approx(0.69, abs=0.1)
 
 

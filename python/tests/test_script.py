@@ -31,7 +31,9 @@ def test_a_folder_of_scripts_gets_a_line_for_each(netspurt: Command) -> None:
     ran = netspurt("script", SCRIPTS)
     assert (ran.returncode, ran.stderr) == (0, "")
     lines = ran.stdout.splitlines()
-    assert len(lines) == len(list(SCRIPTS.glob("*.pkt"))) >= 62
+    found = [path.relative_to(SCRIPTS).with_suffix("") for path in SCRIPTS.rglob("*.pkt")]
+    assert {line.split()[1] for line in lines} == {path.as_posix() for path in found}
+    assert len(lines) == len(found) >= 62
     assert all(line.startswith("ok  ") and line.endswith(" s") for line in lines)
 
 
@@ -45,7 +47,7 @@ def test_a_script_that_fails_tells_what_was_expected_and_the_story(
         "--> syn.pkt:5",
         "expected  3.000000 > S 0:0(0)",
         "actual    1.000000 > S 0:0(0)",
-        "the story so far:",
+        "transcript:",
     ):
         assert words in ran.stdout
     assert netspurt("script", syn, "--set", "rto.initial=3 s").returncode == 0
@@ -94,7 +96,7 @@ def test_programs_get_the_story_as_json(netspurt: Command, syn: str) -> None:
         5,
         "a SYN goes again after three seconds",
     )
-    assert failed["story"][-1]["t_ns"] == 1_000_000_000
+    assert failed["transcript"][-1]["t_ns"] == 1_000_000_000
     (passed,) = json.loads(netspurt("script", syn, "--set=rto.initial=3 s", "--json").stdout)
     assert (passed["ok"], passed["seconds"], passed["expected"]) == (True, 3.0, None)
 
@@ -107,7 +109,7 @@ def test_python_plays_scripts() -> None:
     assert not script.fails_with
     assert not script.clauses
     wrong = script.play([], "rfc-2026")
-    assert wrong.headline == "not at the time expected"
+    assert wrong.headline == "this happened at the wrong time"
     with pytest.raises(_core.ScriptError) as raised:
         script.play([("rto.initial", "3")])
     assert "`3` has no unit" in raised.value.message
@@ -125,8 +127,8 @@ def test_a_script_is_proved_by_the_changes_it_names(netspurt: Command, tmp_path:
     assert [line.split()[0] for line in ran.stdout.splitlines()[:2]] == ["ok", "unproved"]
     assert "idle.pkt:2: passes with tlp = false, too" in ran.stdout
     good, idle = json.loads(netspurt("script", ".", "--prove", "--json").stdout)
-    assert (good["ok"], good["idle_changes"], idle["ok"]) == (True, [], False)
-    assert idle["idle_changes"] == [{"line": 2, "path": "tlp", "value": "false"}]
+    assert (good["ok"], good["ineffective_changes"], idle["ok"]) == (True, [], False)
+    assert idle["ineffective_changes"] == [{"line": 2, "path": "tlp", "value": "false"}]
     assert netspurt("script", ".", "--prove", "--set", "tlp=true").returncode == 2
 
 
@@ -142,4 +144,4 @@ def test_one_mistake_in_many_scripts_is_told_once(netspurt: Command) -> None:
     ran = netspurt("script", SCRIPTS, "--profile", "zork")
     assert ran.returncode == 2
     assert ran.stderr.count("error:") == 1
-    assert f"the same in {len(list(SCRIPTS.glob('*.pkt'))) - 1} more" in ran.stderr
+    assert f"the same in {len(list(SCRIPTS.rglob('*.pkt'))) - 1} more" in ran.stderr

@@ -33,7 +33,7 @@ def two(old: NDArray[Any], new: NDArray[Any]) -> dict[str, NDArray[Any]]:
     return {
         "case": np.arange(2 * n),
         "repeat": np.tile(np.arange(n) + 1, 2),
-        "law": np.repeat(["old", "new"], n),
+        "algorithm": np.repeat(["old", "new"], n),
         "timeouts": np.concatenate([old, new]).astype(float),
     }
 
@@ -48,7 +48,9 @@ def test_where_nothing_differs_hardly_any_verdict_says_so(
     told = 0
     for _ in range(120):
         cases = two(DRAWS[draw](rng, runs), DRAWS[draw](rng, runs))
-        (row,) = compare(cases, "timeouts", "law", {"law": ["old", "new"]}, paired=paired)
+        (row,) = compare(
+            cases, "timeouts", "algorithm", {"algorithm": ["old", "new"]}, paired=paired
+        )
         told += row.verdict in ("better", "worse")
     assert told <= 18  # 6 are to be expected; more than 18 come once in ten thousand times
 
@@ -77,24 +79,24 @@ def test_an_interval_of_very_many_runs_is_as_wide_as_of_single_ones() -> None:
 def test_two_runs_that_are_alike_show_nothing_and_three_do() -> None:
     for runs, verdict in ((2, "cannot tell"), (3, "worse")):
         cases = two(np.zeros(runs), np.ones(runs))
-        (row,) = compare(cases, "timeouts", "law", {"law": ["old", "new"]}, paired=True)
+        (row,) = compare(cases, "timeouts", "algorithm", {"algorithm": ["old", "new"]}, paired=True)
         assert row.verdict == verdict
 
 
 def test_a_case_that_was_cut_takes_its_counterpart_with_it() -> None:
-    # A hard and an easy combination, four runs each; the new law's hard ones were mostly cut.
+    # A hard and an easy combination, four runs each; the new algorithm's hard ones were mostly cut.
     cases = {
         "case": np.arange(16),
         "repeat": np.tile(np.arange(4) + 1, 4),
-        "law": np.repeat(["old", "new"], 8),
+        "algorithm": np.repeat(["old", "new"], 8),
         "path": np.tile(np.repeat(["hard", "easy"], 4), 2),
         "timeouts": np.ma.masked_less(
             [100.0, 101, 100, 101, 1, 2, 1, 2, -1, -1, -1, 101, 1, 2, 1, 2], 0
         ),
     }
-    order = {"law": ["old", "new"], "path": ["hard", "easy"]}
+    order = {"algorithm": ["old", "new"], "path": ["hard", "easy"]}
     for paired, pairs in ((True, 5), (False, 5)):
-        (row,) = compare(cases, "timeouts", "law", order, paired=paired, by=[])
+        (row,) = compare(cases, "timeouts", "algorithm", order, paired=paired, by=[])
         assert row.pairs == pairs
         if paired:
             assert (row.difference.value, row.without) == (0.0, 6)
@@ -109,20 +111,29 @@ def test_labels_are_found_whatever_kind_of_column_they_make(tmp_path: Path) -> N
     rows = summarise(folder.read(), "sent", ["p"], folder.labels)
     assert [row.labels[0] for row in rows] == ["1", "0.0000001", "none", "3"]
     assert [row.cases for row in rows] == [2, 2, 2, 2]
-    again = compare(folder.read(), "resends", "p", folder.labels, paired=True, baseline="1.0")
+    again = compare(
+        folder.read(), "retransmissions", "p", folder.labels, paired=True, baseline="1.0"
+    )
     assert {row.baseline for row in again} == {label_text(1.0)}
 
 
 def test_any_column_of_names_or_whole_numbers_makes_groups() -> None:
     cases = two(np.zeros(3), np.ones(3))
-    rows = summarise(cases, "timeouts", ["repeat"], {"law": ["old", "new"]})
+    rows = summarise(cases, "timeouts", ["repeat"], {"algorithm": ["old", "new"]})
     assert [(row.labels, row.mean.value) for row in rows] == [
         (("1",), 0.5),
         (("2",), 0.5),
         (("3",), 0.5),
     ]
-    with pytest.raises(ValueError, match="law is what is compared"):
-        compare(cases, "timeouts", "law", {"law": ["old", "new"]}, paired=True, by=["law"])
+    with pytest.raises(ValueError, match="algorithm is what is compared"):
+        compare(
+            cases,
+            "timeouts",
+            "algorithm",
+            {"algorithm": ["old", "new"]},
+            paired=True,
+            by=["algorithm"],
+        )
 
 
 def test_what_is_varied_may_be_called_as_a_figure_is(netspurt: Command, tmp_path: Path) -> None:
@@ -131,7 +142,7 @@ def test_what_is_varied_may_be_called_as_a_figure_is(netspurt: Command, tmp_path
     rows = json.loads(netspurt("sweep", "show", "s", "-m", "sent", "--json").stdout)
     assert {row["group"]["value"] for row in rows} == {"1 segment", "4 segments"}
     assert all(row["value"] > 100 for row in rows)
-    words = ("sweep", "compare", "s", "--axis", "value", "-m", "resends", "--json")
+    words = ("sweep", "compare", "s", "--axis", "value", "-m", "retransmissions", "--json")
     assert {row["label"] for row in json.loads(netspurt(*words).stdout)} == {"4 segments"}
 
 

@@ -39,9 +39,9 @@ def room_of(file: Path) -> str:
 HIDDEN = "something in a way that cannot be followed"
 
 
-def imported(tree: ast.AST, package: list[str]) -> Iterator[str]:
-    """Yield the rooms that a module of `package` imports at run time."""
-    typing_only = {
+def typing_only(tree: ast.AST) -> set[ast.AST]:
+    """Return the nodes that only type checkers read."""
+    return {
         inner
         for node in ast.walk(tree)
         if isinstance(node, ast.If)
@@ -49,12 +49,22 @@ def imported(tree: ast.AST, package: list[str]) -> Iterator[str]:
         for statement in node.body
         for inner in ast.walk(statement)
     }
+
+
+def module_of(node: ast.ImportFrom, package: list[str]) -> list[str]:
+    """Return the module from which a file of `package` imports."""
+    above = package[: len(package) + 1 - node.level] if node.level else []
+    return [*above, *node.module.split(".")] if node.module else above
+
+
+def imported(tree: ast.AST, package: list[str]) -> Iterator[str]:
+    """Yield the rooms that a module of `package` imports at run time."""
+    skipped = typing_only(tree)
     for node in ast.walk(tree):
-        if node in typing_only:
+        if node in skipped:
             continue
         if isinstance(node, ast.ImportFrom):
-            above = package[: len(package) + 1 - node.level] if node.level else []
-            module = [*above, *(node.module or "").split(".")] if node.module else above
+            module = module_of(node, package)
             names = (alias.name for alias in node.names)
             yield from _rooms(*([*module, name] for name in names))
         elif isinstance(node, ast.Import):
@@ -106,6 +116,102 @@ def claim_ids(text: str) -> list[str]:
     keys = "|".join(path.name for path in (ROOT / "papers").iterdir())
     found = re.finditer(rf"\b({keys})\.(?!toml)[a-z]", text)
     return [f"a claim's id: {match[0]}" for match in found]
+
+
+Modules = dict[tuple[str, ...], ast.AST]
+
+
+def modules() -> Modules:
+    """Return the syntax of each module of the package, by its path."""
+    parts = {file: file.relative_to(PACKAGE.parent).with_suffix("").parts for file in sources()}
+    named = {file: part[:-1] if part[-1] == "__init__" else part for file, part in parts.items()}
+    return {part: ast.parse(file.read_text()) for file, part in named.items()}
+
+
+def definer(module: tuple[str, ...], name: str, known: Modules) -> tuple[str, ...] | None:
+    """Return the module that defines what `module` calls `name`, however it is handed on."""
+    if (*module, name) in known:
+        return (*module, name)
+    if module not in known:
+        return None
+    for node in ast.walk(known[module]):
+        if isinstance(node, ast.ImportFrom):
+            package = list(module) if _is_package(module, known) else list(module[:-1])
+            for alias in node.names:
+                source = tuple(module_of(node, package))
+                if (alias.asname or alias.name) == name and source != module:
+                    return definer(source, alias.name, known) or module
+    return module
+
+
+def _is_package(module: tuple[str, ...], known: Modules) -> bool:
+    return any(other[:-1] == module for other in known)
+
+
+def arrows(known: Modules) -> dict[tuple[str, ...], set[tuple[str, ...]]]:
+    """Return the modules that each module imports at run time; names count where defined.
+
+    A package imports what it uses itself and not what it only hands on.
+    """
+    found: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for module, tree in known.items():
+        package = list(module) if _is_package(module, known) else list(module[:-1])
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        skipped, targets = typing_only(tree), found.setdefault(module, set())
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ImportFrom) or node in skipped:
+                continue
+            for alias in node.names:
+                handed_on = _is_package(module, known) and alias.name not in used
+                target = definer(tuple(module_of(node, package)), alias.name, known)
+                if target and target != module and not handed_on:
+                    targets.add(target)
+    return found
+
+
+def circles(known: Modules) -> list[str]:
+    """Return the imports among modules that reach each other."""
+    direct = arrows(known)
+    reached: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for module in direct:
+        reach, following = set[tuple[str, ...]](), [module]
+        while following:
+            new = direct.get(following.pop(), set()) - reach
+            reach |= new
+            following += new
+        reached[module] = reach
+    return [
+        f"{'.'.join(module)} imports {'.'.join(other)}"
+        for module, others in direct.items()
+        for other in others
+        if module in reached.get(other, set())
+    ]
+
+
+def test_no_module_imports_a_module_that_imports_it() -> None:
+    assert circles(modules()) == []
+
+
+@pytest.mark.parametrize(
+    ("face", "b", "c", "count"),
+    [
+        ("", "from .c import g", "from .b import f", 2),
+        ("", "from . import c", "from netspurt.a import b", 2),
+        ("from .b import f", "from .c import g", "from . import f", 2),
+        ("def g(): pass\nfrom .b import f\nf()", "from . import g", "", 2),
+        ("from .b import f\nfrom .c import g", "from . import g", "", 0),
+        ("", "from .c import g", "if TYPE_CHECKING:\n    from .b import f", 0),
+    ],
+)
+def test_each_circle_is_found(face: str, b: str, c: str, count: int) -> None:
+    texts: dict[str, str] = {
+        "netspurt": "",
+        "netspurt.a": face,
+        "netspurt.a.b": b + "\ndef f(): pass",
+        "netspurt.a.c": c + "\ndef g(): pass",
+    }
+    known: Modules = {tuple(name.split(".")): ast.parse(text) for name, text in texts.items()}
+    assert len(circles(known)) == count
 
 
 @pytest.mark.parametrize("file", sources(), ids=lambda f: str(f.relative_to(PACKAGE)))

@@ -15,16 +15,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration as Span, Instant};
 
+use netspurt::ids::EndId;
 use netspurt::record::flow_addresses;
 use netspurt::scenario::{KernelEnd, NetworkEnd, Scenario};
 use netspurt::segment::{Flags, Segment};
-use netspurt::wire::{Packet, encode};
+use netspurt::wire::{Packet, TcpHead, encode};
 use netspurt_live::content;
 use netspurt_live::drive::Driver;
-use netspurt_live::kernel::{Apps, Socket, open, sysctls};
+use netspurt_live::kernel::{Apps, FlowSocket, open, sysctls};
 use netspurt_live::path::Path;
 use netspurt_live::run::watcher;
-use netspurt_live::sandbox::{Host, HostPlan, Port, RouteHints, Sandbox, Wire, Wiring};
+use netspurt_live::sandbox::{HostPlan, KernelHost, PacketPort, RouteHints, Sandbox, Wire, Wiring};
 use netspurt_live::sys::{Batch, Outbox, Parcel};
 use netspurt_live::wall::WallClock;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -117,7 +118,7 @@ struct Carried {
 }
 
 /// Carries packets between the hosts until the time is up, as the case says.
-fn carry(case: &Case, clock: WallClock, ports: Vec<Port>) -> Outcome<Carried> {
+fn carry(case: &Case, clock: WallClock, ports: Vec<PacketPort>) -> Outcome<Carried> {
     if case.bare {
         let before = cpu_ns()?;
         let packets = forward(&ports, case.seconds)?;
@@ -128,7 +129,7 @@ fn carry(case: &Case, clock: WallClock, ports: Vec<Port>) -> Outcome<Carried> {
     fs::create_dir(&folder)?;
     let mut watcher = watcher(&network, &folder, vec![None, None], Box::new(|_| true))?;
     let (stop, ends) = (network.stop, network.ends.len());
-    let ports = (0..).zip(ports).collect();
+    let ports = (0..).map(EndId::at).zip(ports).collect();
     let driver = Driver::new(clock, Path::new(network), ports, ends);
     let before = cpu_ns()?;
     let driven = driver.run(stop, &mut watcher);
@@ -142,7 +143,7 @@ fn carry(case: &Case, clock: WallClock, ports: Vec<Port>) -> Outcome<Carried> {
 }
 
 /// Does nothing but carry: a batch in, the same batch out.
-fn forward(ports: &[Port], seconds: u64) -> Outcome<u64> {
+fn forward(ports: &[PacketPort], seconds: u64) -> Outcome<u64> {
     let mut batch = Batch::new(ports[0].room_bytes());
     let mut outbox = Outbox::default();
     let (end, mut packets) = (Instant::now() + Span::from_secs(seconds), 0);
@@ -180,10 +181,10 @@ fn cpu_ns() -> Outcome<u64> {
     Ok(told.split_whitespace().next().ok_or("no schedstat")?.parse()?)
 }
 
-fn blast(case: &Case, hosts: Vec<Host>) -> Outcome<String> {
+fn blast(case: &Case, hosts: Vec<KernelHost>) -> Outcome<String> {
     let (over, sent) = (AtomicBool::new(false), AtomicU64::new(0));
-    let [from, to] = <[Host; 2]>::try_from(hosts).map_err(|_| "two hosts")?;
-    let far = Port::inside(&from, MTU)?;
+    let [from, to] = <[KernelHost; 2]>::try_from(hosts).map_err(|_| "two hosts")?;
+    let far = from.port_inside(MTU)?;
     let clock = WallClock::start();
     let carried = thread::scope(|scope| {
         scope.spawn(|| send_until(&far, &over, &sent));
@@ -195,7 +196,7 @@ fn blast(case: &Case, hosts: Vec<Host>) -> Outcome<String> {
 }
 
 /// Sends full segments of one transfer, as fast as they go.
-fn send_until(port: &Port, over: &AtomicBool, sent: &AtomicU64) {
+fn send_until(port: &PacketPort, over: &AtomicBool, sent: &AtomicU64) {
     const PAYLOAD: u16 = MTU - 40;
     // Content begins anew after so many packets.
     const CYCLE: u32 = 251;
@@ -228,23 +229,24 @@ fn send_until(port: &Port, over: &AtomicBool, sent: &AtomicU64) {
 
 /// Adds to a packet's sequence number, and mends its checksum (RFC 1624 §3).
 fn move_on(packet: &mut [u8], octets: u32) {
-    let half =
-        |packet: &[u8], at: usize| u32::from(u16::from_be_bytes([packet[at], packet[at + 1]]));
-    let old = half(packet, 24) << 16 | half(packet, 26);
+    let (at, head) = TcpHead::behind_ip(packet).expect("a packet of TCP");
+    let (old, flags) = (head.seq(), head.flags());
     let new = old.wrapping_add(octets);
+    TcpHead::move_on(&mut packet[at..], octets, flags);
+    let checksum = at + TcpHead::CHECKSUM_AT..at + TcpHead::CHECKSUM_AT + 2;
+    let known = u16::from_be_bytes([packet[checksum.start], packet[checksum.start + 1]]);
     let (old, new_words) = ([old >> 16, old & 0xffff], [new >> 16, new & 0xffff]);
-    let mut sum = !half(packet, 36) & 0xffff;
+    let mut sum = u32::from(!known);
     for (old, new) in old.iter().zip(new_words) {
         sum += (!old & 0xffff) + new;
     }
     while sum > 0xffff {
         sum = (sum >> 16) + (sum & 0xffff);
     }
-    packet[24..28].copy_from_slice(&new.to_be_bytes());
-    packet[36..38].copy_from_slice(&(!sum as u16).to_be_bytes());
+    packet[checksum].copy_from_slice(&(!sum as u16).to_be_bytes());
 }
 
-fn transfer(case: &Case, hosts: Vec<Host>, ends: &[KernelEnd]) -> Outcome<String> {
+fn transfer(case: &Case, hosts: Vec<KernelHost>, ends: &[KernelEnd]) -> Outcome<String> {
     let network = case.scenario()?.network();
     let addresses = flow_addresses(&network.names).next().ok_or("no flow")?;
     let mut apps = Apps::default();
@@ -253,11 +255,11 @@ fn transfer(case: &Case, hosts: Vec<Host>, ends: &[KernelEnd]) -> Outcome<String
         let socket = host.within(|| open(&tcp, addresses[side], side == 1))??;
         match side {
             0 => {
-                let shared = Socket::default();
+                let shared = FlowSocket::default();
                 let _ = shared.set(socket);
-                apps.add_source(0, shared, addresses[1], ends[0].task);
+                apps.add_source(EndId::at(0), shared, addresses[1], ends[0].task);
             }
-            _ => apps.add_sink(1, socket, Socket::default(), ends[1].task),
+            _ => apps.add_sink(EndId::at(1), socket, FlowSocket::default(), ends[1].task),
         }
     }
     let ports = hosts.into_iter().map(|host| host.port).collect();

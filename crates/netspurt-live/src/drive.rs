@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use netspurt::event::{Event, What};
+use netspurt::ids::{EndId, FlowId, TransmissionId};
 use netspurt::segment::{Ecn, Segment};
 use netspurt::units::{Duration, Time};
 use netspurt::wire::{cut, set_ecn};
@@ -18,13 +19,13 @@ use crate::labels::Labels;
 use crate::offload::Shape;
 use crate::path::{Departure, Path};
 use crate::post::{Post, is_as_it_came};
-use crate::sandbox::Port;
+use crate::sandbox::PacketPort;
 use crate::sys::Batch;
 use crate::wall::WallClock;
 
 /// A packet that entered the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Arrival {
+pub struct PacketArrival {
     /// When, in logical time.
     pub at: Time,
     /// When the kernel had it; not after `at`.
@@ -34,8 +35,8 @@ pub struct Arrival {
 }
 
 /// Arrivals from one end at one instant, run by run: segments of one packet, most of all.
-pub fn simultaneous(arrivals: &[Arrival]) -> impl Iterator<Item = &[Arrival]> {
-    let one = |arrival: &Arrival| (arrival.at, arrival.segment.dest);
+pub fn simultaneous(arrivals: &[PacketArrival]) -> impl Iterator<Item = &[PacketArrival]> {
+    let one = |arrival: &PacketArrival| (arrival.at, arrival.segment.dest);
     arrivals.chunk_by(move |a, b| one(a) == one(b))
 }
 
@@ -44,11 +45,11 @@ const INSTANT: Duration = Duration::from_nanos(1);
 
 /// A packet that was handed to a real host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Delivery {
+pub struct PacketDelivery {
     /// Which.
-    pub id: u64,
+    pub id: TransmissionId,
     /// The end it went to.
-    pub end: u32,
+    pub end: EndId,
     /// When it left the path, in logical time.
     pub due: Time,
     /// When the kernel had taken it.
@@ -59,9 +60,9 @@ pub struct Delivery {
 #[derive(Debug, Default)]
 pub struct Log {
     /// What entered.
-    pub arrivals: Vec<Arrival>,
+    pub arrivals: Vec<PacketArrival>,
     /// What was delivered.
-    pub deliveries: Vec<Delivery>,
+    pub deliveries: Vec<PacketDelivery>,
     /// Packets that a host's device did not take.
     pub refused: u64,
     /// Packets that found no room before they were read.
@@ -78,17 +79,17 @@ pub trait Watch {
     fn event(&mut self, event: &Event<Segment>, octets: Option<&[u8]>);
     /// Whether it wants the octets of what is seen.
     fn captures(&self) -> bool;
-    /// A packet of the end numbered `from` is to be labelled: its segments, behind `out`.
+    /// A packet that the end `from` sent is to be labelled: its segments, behind `out`.
     fn label(
         &mut self,
         labels: &mut Labels,
-        from: u32,
+        from: EndId,
         packet: (&[u8], Shape),
         out: &mut Vec<Segment>,
     );
     /// The octets of a packet that came from the simulator's end; its numbers are the wire's.
     fn encode(&mut self, segment: &Segment, out: &mut Vec<u8>);
-    /// A packet was handed to the end numbered `end`.
+    /// A packet was handed to its host.
     fn delivered(&mut self, due: Time, segment: &Segment);
     /// The time is now `now`; whether to go on.
     fn goes_on(&mut self, now: Time) -> bool;
@@ -98,7 +99,7 @@ pub trait Watch {
 pub struct Driver {
     clock: WallClock,
     path: Path,
-    ports: Vec<(u32, Port)>,
+    ports: Vec<(EndId, PacketPort)>,
     labels: Labels,
     hold: Hold,
     log: Log,
@@ -109,8 +110,8 @@ pub struct Driver {
     leaving: Vec<Departure>,
     /// How long before an appointment waiting becomes looking at the clock again and again.
     spin: Duration,
-    /// The first end of programs: every second end from there on has the same port.
-    programs: Option<u32>,
+    /// The first flow of programs: this flow and all after it share two ports.
+    programs: Option<FlowId>,
     /// Ends a wait when there is something to read.
     wake: Option<OwnedFd>,
 }
@@ -118,7 +119,7 @@ pub struct Driver {
 impl Driver {
     /// A driver of `path`, whose gates are at `ports`. With `keeps` a packet may leave more than
     /// once.
-    pub fn new(clock: WallClock, path: Path, ports: Vec<(u32, Port)>, ends: usize) -> Self {
+    pub fn new(clock: WallClock, path: Path, ports: Vec<(EndId, PacketPort)>, ends: usize) -> Self {
         let room = ports.iter().map(|(_, port)| port.room_bytes()).max().unwrap_or(1);
         Self {
             clock,
@@ -151,10 +152,10 @@ impl Driver {
         self
     }
 
-    /// Lets ends from the one numbered `first` on be programs': every second one has the same
-    /// port. What is there to be read from `wake` ends a wait.
+    /// The flows from `first` on are programs' and share two ports. Something to read from `wake`
+    /// ends a wait.
     #[must_use]
-    pub fn with_programs(mut self, first: u32, wake: OwnedFd) -> Self {
+    pub fn with_programs(mut self, first: FlowId, wake: OwnedFd) -> Self {
         self.labels = self.labels.foreign_from(first);
         (self.programs, self.wake) = (Some(first), Some(wake));
         self
@@ -213,10 +214,10 @@ impl Driver {
         let known = self.log.arrivals.len();
         for &(stamped, segment) in &self.came {
             at = at.max(stamped);
-            self.log.arrivals.push(Arrival { at, stamped, segment });
+            self.log.arrivals.push(PacketArrival { at, stamped, segment });
         }
         for together in simultaneous(&self.log.arrivals[known..]) {
-            let Arrival { at, segment, .. } = together[0];
+            let PacketArrival { at, segment, .. } = together[0];
             let (hold, labels) = (&mut self.hold, &self.labels);
             let segments = together.iter().map(|arrival| arrival.segment);
             let watch = &mut |event: &Event<Segment>| told(hold, labels, event, watch);
@@ -232,7 +233,7 @@ impl Driver {
         let unix_ns = u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX);
         let (end, port) = &self.ports[place];
         // A program of the simulator's needs no octets.
-        let real = self.ports.iter().any(|(other, _)| *other == end ^ 1);
+        let real = self.ports.iter().any(|(other, _)| *other == end.peer());
         let keeps = real || watch.captures();
         let mut segments = std::mem::take(&mut self.post.segments);
         for index in 0..self.batch.len() {
@@ -284,7 +285,7 @@ impl Driver {
             let actual = self.clock.now();
             for Departure { due, segment } in &run[..sent] {
                 let (id, end, due) = (segment.id, segment.dest, *due);
-                self.log.deliveries.push(Delivery { id, end, due, actual });
+                self.log.deliveries.push(PacketDelivery { id, end, due, actual });
                 watch.delivered(due, segment);
                 self.hold.release(id);
             }
@@ -310,9 +311,9 @@ impl Driver {
     }
 }
 
-/// The end whose port the end numbered `end` has, where those from `programs` on share theirs.
-fn home(programs: Option<u32>, end: u32) -> u32 {
-    programs.filter(|first| *first <= end).map_or(end, |first| first + (end & 1))
+/// The end whose port `end` uses: flows from `programs` on share the ports of the first of them.
+fn home(programs: Option<FlowId>, end: EndId) -> EndId {
+    programs.filter(|first| *first <= end.flow()).map_or(end, |first| first.end(end.side()))
 }
 
 /// Tells of an event, and forgets the octets of what was dropped.

@@ -6,7 +6,7 @@ use netspurt::app::Program;
 use netspurt::event::Events;
 use netspurt::ip::Reassembling;
 use netspurt::segment::Segment;
-use netspurt::shim::{Resend, Shim, ShimConfig};
+use netspurt::shim::{Retransmission, Shim, ShimConfig};
 use netspurt::stage::{Host, Port, Stage};
 use netspurt::units::Time;
 
@@ -26,8 +26,8 @@ impl Gate {
     }
 
     /// What that timer sent again.
-    pub fn resends(&self) -> &[Resend] {
-        self.shim.as_ref().map_or(&[], |shim| shim.resends())
+    pub fn retransmissions(&self) -> &[Retransmission] {
+        self.shim.as_ref().map_or(&[], |shim| shim.retransmissions())
     }
 
     /// What the shim sends again, where its time is up at `now`.

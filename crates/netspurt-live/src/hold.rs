@@ -5,9 +5,9 @@
 
 use std::collections::VecDeque;
 
-use crate::labels::{count_of, end_of};
-use crate::offload::{Run, Shape, complete};
+use crate::offload::{SegmentRun, Shape, complete};
 use crate::sys::Batch;
+use netspurt::ids::TransmissionId;
 
 /// Octets of what is copied at most.
 const SHORT: usize = 2048;
@@ -72,7 +72,7 @@ impl Hold {
         index: usize,
         start: usize,
         shape: Shape,
-        (first, count): (u64, usize),
+        (first, count): (TransmissionId, usize),
     ) {
         let octets = batch.packet(index).bytes;
         let (end, headers) = (octets.len(), crate::offload::header_bytes(&octets[start..]));
@@ -93,7 +93,7 @@ impl Hold {
         (held.start, held.end, held.users) = (start, end, count);
         (held.shape, held.headers) = (shape, headers.unwrap_or(0));
         let ring = self.ring(first);
-        let at = count_of(first);
+        let at = first.packet();
         if ring.handles.is_empty() {
             ring.first = at;
         }
@@ -103,8 +103,8 @@ impl Hold {
         ring.handles.extend(parts.map(|part| Some(Handle { packet: place, part })));
     }
 
-    fn ring(&mut self, id: u64) -> &mut Ring {
-        let end = end_of(id) as usize;
+    fn ring(&mut self, id: TransmissionId) -> &mut Ring {
+        let end = id.sender().index();
         if self.rings.len() <= end {
             self.rings.resize_with(end + 1, Ring::default);
         }
@@ -121,9 +121,9 @@ impl Hold {
     }
 
     /// What is held of the segment with this id.
-    pub fn handle(&self, id: u64) -> Option<Handle> {
-        let ring = self.rings.get(end_of(id) as usize)?;
-        let place = usize::try_from(count_of(id).checked_sub(ring.first)?).ok()?;
+    pub fn handle(&self, id: TransmissionId) -> Option<Handle> {
+        let ring = self.rings.get(id.sender().index())?;
+        let place = usize::try_from(id.packet().checked_sub(ring.first)?).ok()?;
         *ring.handles.get(place)?
     }
 
@@ -133,9 +133,9 @@ impl Hold {
     }
 
     /// The `count` segments from `first` on of a packet that is to be cut.
-    pub fn run(&self, first: Handle, count: usize) -> Run<'_> {
+    pub fn run(&self, first: Handle, count: usize) -> SegmentRun<'_> {
         let held = self.packet(first);
-        Run {
+        SegmentRun {
             packet: held.octets(),
             headers: held.headers,
             segment_bytes: held.shape.segment_bytes,
@@ -166,13 +166,13 @@ impl Hold {
     }
 
     /// The segment with this id is on its way no longer.
-    pub fn release(&mut self, id: u64) {
+    pub fn release(&mut self, id: TransmissionId) {
         if self.keeps {
             return;
         }
         let Some(Handle { packet, .. }) = self.handle(id) else { return };
         let ring = self.ring(id);
-        let place = usize::try_from(count_of(id) - ring.first).unwrap_or(0);
+        let place = usize::try_from(id.packet() - ring.first).unwrap_or(0);
         ring.handles[place] = None;
         while let Some(None) = ring.handles.front() {
             ring.handles.pop_front();
@@ -190,7 +190,7 @@ impl Hold {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::labels::COPY_BITS;
+    use netspurt::ids::EndId;
     use netspurt::segment::Segment;
     use netspurt::wire::{Packet, encode};
     use std::os::fd::AsFd;
@@ -206,8 +206,8 @@ mod tests {
     }
 
     /// The id of a packet of end 1, counted from its sixth.
-    fn id(n: u64) -> u64 {
-        1 << 40 | (5 + n) << COPY_BITS
+    fn id(n: u64) -> TransmissionId {
+        TransmissionId::of_packet(EndId::at(1), 5 + n)
     }
 
     /// Received one by one and held under ids of end 1 from 5 on: packets of these lengths, each
@@ -242,7 +242,10 @@ mod tests {
             assert_eq!(of(&hold, 10), Some(packet(9500)), "its last segment is on its way");
         }
         hold.release(id(10));
-        assert_eq!((hold.handle(id(10)), hold.handle(id(12)), hold.handle(3)), (None, None, None));
+        assert_eq!(
+            (hold.handle(id(10)), hold.handle(id(12)), hold.handle(TransmissionId::from_bits(3))),
+            (None, None, None)
+        );
         assert_eq!((hold.short.len(), hold.long.len()), (2, 1));
     }
 

@@ -1,11 +1,12 @@
 //! Real packets become the segments that links and tables know.
 //!
-//! Sequence numbers count from the connection's initial ones, as everywhere in the laboratory.
-//! A resend's cause is what the kernel says of its own state when the resend is seen.
+//! Sequence numbers count from the connection's initial ones, as everywhere in the laboratory. A
+//! retransmission's cause is what the kernel says of its own state when the retransmission is seen.
 
-use netspurt::segment::{Cause, Ecn, Flags, IPV4_HEADER_BYTES, SackBlock, SackBlocks, Segment};
-use netspurt::seq;
-use netspurt::wire::{Checks, Decoded, decode};
+use netspurt::ids::{EndId, FlowId, TransmissionId};
+use netspurt::observe::Sequence;
+use netspurt::segment::{Cause, Flags, SackBlock, SackBlocks, Segment};
+use netspurt::wire::{Checks, Decoded, IpHead, decode};
 
 use crate::content;
 use crate::kernel::TcpInfo;
@@ -17,9 +18,9 @@ struct End {
     isn: Option<u32>,
     /// How many.
     count: u64,
-    /// The octet after the highest sent.
-    highest: u64,
-    /// Timeouts that resends were put down to.
+    /// Its octets, counted from the initial number.
+    sequence: Sequence,
+    /// Timeouts that retransmits were put down to.
     timeouts: u32,
 }
 
@@ -31,60 +32,45 @@ pub struct Labels {
     pub strange: u64,
     /// Segments that carry what nobody wrote there.
     pub damaged: u64,
-    /// The first end whose octets are its programs' own.
-    foreign: u32,
-}
-
-/// Bits of a packet's id that number its copies, of which a shim sends some.
-pub(crate) const COPY_BITS: u32 = 8;
-
-/// Bits of a packet's id below its end's number.
-const ID_BITS: u32 = 40;
-
-/// The end that sent the packet with this id.
-pub fn end_of(id: u64) -> u32 {
-    u32::try_from(id >> ID_BITS).unwrap_or(u32::MAX)
-}
-
-/// How many packets it had sent before.
-pub const fn count_of(id: u64) -> u64 {
-    (id & ((1 << ID_BITS) - 1)) >> COPY_BITS
+    /// The first flow whose octets are programs' own, if there is one.
+    foreign: Option<FlowId>,
 }
 
 impl Labels {
-    /// For ends numbered below `ends`.
+    /// For a run with `ends` ends of flows.
     pub fn new(ends: usize) -> Self {
-        Self { ends: vec![End::default(); ends], strange: 0, damaged: 0, foreign: u32::MAX }
+        Self { ends: vec![End::default(); ends], strange: 0, damaged: 0, foreign: None }
     }
 
-    /// Leaves alone what ends from the one numbered `first` on carry.
+    /// Does not check what the flows from `first` on carry.
     #[must_use]
-    pub fn foreign_from(mut self, first: u32) -> Self {
-        self.foreign = first;
+    pub fn foreign_from(mut self, first: FlowId) -> Self {
+        self.foreign = Some(first);
         self
     }
 
-    /// A packet of another protocol that the end numbered `from` sent; `None`, counted, where it is
+    /// A packet of another protocol that the end `from` sent; `None`, counted, where it is
     /// none of IPv4.
-    pub fn other(&mut self, from: u32, bytes: &[u8]) -> Option<Segment> {
-        let size = bytes.get(2..4).map(|size| u16::from_be_bytes([size[0], size[1]]));
-        let whole = size.filter(|size| usize::from(*size) == bytes.len() && bytes[0] >> 4 == 4);
-        let Some(size_bytes) = whole.filter(|size| *size >= IPV4_HEADER_BYTES) else {
+    pub fn other(&mut self, from: EndId, bytes: &[u8]) -> Option<Segment> {
+        let four = |head: &IpHead<'_>| matches!(head, IpHead::V4(_));
+        let whole = |head: &IpHead<'_>| head.total_bytes() == bytes.len();
+        let Some(head) = IpHead::of(bytes).filter(four).filter(whole) else {
             self.strange += 1;
             return None;
         };
-        let ecn = Ecn::from_bits(bytes[1]);
-        let id = self.ends[from as usize].number(from);
-        let mut segment = Segment { id, dest: from ^ 1, size_bytes, ecn, ..Segment::default() };
+        let size_bytes = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
+        let id = self.ends[from.index()].number(from);
+        let mut segment =
+            Segment { id, dest: from.peer(), size_bytes, ecn: head.ecn(), ..Segment::default() };
         segment.set_other();
         Some(segment)
     }
 
-    /// The segment of a packet that the end numbered `from` sent; `None`, counted, where it is
-    /// none. Of a resend `ask` tells what the kernel says of its connection.
+    /// The segment of a packet that the end `from` sent; `None`, counted, where it is
+    /// none. Of a retransmission `ask` tells what the kernel says of its connection.
     pub fn read(
         &mut self,
-        from: u32,
+        from: EndId,
         bytes: &[u8],
         ask: impl FnMut() -> Option<TcpInfo>,
     ) -> Option<Segment> {
@@ -96,7 +82,7 @@ impl Labels {
     /// The same of a packet of some shape: all its segments, with consecutive ids, behind `out`.
     pub fn read_all(
         &mut self,
-        from: u32,
+        from: EndId,
         (bytes, shape): (&[u8], Shape),
         mut ask: impl FnMut() -> Option<TcpInfo>,
         out: &mut Vec<Segment>,
@@ -107,8 +93,8 @@ impl Labels {
             self.strange += 1;
             return;
         };
-        let peer_isn = self.ends[(from ^ 1) as usize].isn;
-        let end = &mut self.ends[from as usize];
+        let peer_isn = self.ends[from.peer().index()].isn;
+        let end = &mut self.ends[from.index()];
         let mut segment = decoded.segment;
         // Without a SYN, as of a reset, counting begins here.
         let begins =
@@ -118,10 +104,11 @@ impl Labels {
         if let Some(isn) = peer_isn {
             relate(&mut segment, isn.wrapping_neg());
         }
-        segment.dest = from ^ 1;
-        let first = seq::from_wire(seq::SIMULATED_ISN, segment.seq, end.highest).saturating_sub(1);
+        segment.dest = from.peer();
+        let first = end.sequence.octet(segment.seq).saturating_sub(1);
+        let checked = self.foreign.is_none_or(|first| from.flow() < first);
         let written = content::octets(first, decoded.payload.len());
-        self.damaged += u64::from(from < self.foreign && decoded.payload != written);
+        self.damaged += u64::from(checked && decoded.payload != written);
         let most = if shape.segment_bytes == 0 { u16::MAX } else { shape.segment_bytes };
         loop {
             let (piece, rest) = split(segment, most);
@@ -135,9 +122,9 @@ impl Labels {
         }
     }
 
-    /// The segment as the end numbered `to`, a real one, numbers octets.
+    /// The segment with sequence numbers as the real host it goes to counts them.
     pub fn on_the_wire(&self, mut segment: Segment) -> Segment {
-        if let Some(isn) = self.ends[segment.dest as usize].isn {
+        if let Some(isn) = self.ends[segment.dest.index()].isn {
             relate(&mut segment, isn);
         }
         segment
@@ -192,10 +179,10 @@ fn relate(segment: &mut Segment, shift: u32) {
 }
 
 impl End {
-    /// The id of the next packet of this end, the one numbered `from`.
-    fn number(&mut self, from: u32) -> u64 {
+    /// The id of the next packet of this end, which is `from`.
+    fn number(&mut self, from: EndId) -> TransmissionId {
         self.count += 1;
-        u64::from(from) << ID_BITS | (self.count - 1) << COPY_BITS
+        TransmissionId::of_packet(from, self.count - 1)
     }
 
     /// Why a segment went out again, if it did.
@@ -204,10 +191,7 @@ impl End {
         segment: &Segment,
         ask: &mut impl FnMut() -> Option<TcpInfo>,
     ) -> Option<Cause> {
-        let left = seq::from_wire(seq::SIMULATED_ISN, segment.seq, self.highest);
-        let again = segment.seq_len() > 0 && left < self.highest;
-        self.highest = self.highest.max(left + u64::from(segment.seq_len()));
-        if !again {
+        if !self.sequence.take(segment).again {
             return None;
         }
         if segment.flags.has(Flags::SYN) {
@@ -253,25 +237,26 @@ mod tests {
     fn octets_are_counted_from_the_initial_numbers_of_either_side() {
         let mut labels = Labels::new(2);
         let (mine, theirs) = (u32::MAX - 5, 77);
-        labels.read(0, &packet(mine, 0, 0, Flags::SYN), recovering).unwrap();
+        labels.read(EndId::at(0), &packet(mine, 0, 0, Flags::SYN), recovering).unwrap();
         let answer = packet(theirs, mine.wrapping_add(1), 0, Flags::SYN.with(Flags::ACK));
-        let answer = labels.read(1, &answer, recovering).unwrap();
-        assert_eq!((answer.seq, answer.ack, answer.dest), (0, 1, 0));
+        let answer = labels.read(EndId::at(1), &answer, recovering).unwrap();
+        assert_eq!((answer.seq, answer.ack, answer.dest), (0, 1, EndId::at(0)));
         let data = packet(mine.wrapping_add(1), theirs + 1, 100, Flags::ACK);
-        let data = labels.read(0, &data, recovering).unwrap();
+        let data = labels.read(EndId::at(0), &data, recovering).unwrap();
         assert_eq!((data.seq, data.ack, data.len, data.cause.get()), (1, 1, 100, None));
         assert_eq!(labels.on_the_wire(answer).ack, mine.wrapping_add(1));
     }
 
     #[test]
-    fn a_resend_has_the_cause_that_the_kernel_tells() {
+    fn a_retransmission_has_the_cause_that_the_kernel_tells() {
         let mut labels = Labels::new(2);
-        labels.read(0, &packet(9, 0, 0, Flags::SYN), || None).unwrap();
-        let again = labels.read(0, &packet(9, 0, 0, Flags::SYN), || None).unwrap();
+        labels.read(EndId::at(0), &packet(9, 0, 0, Flags::SYN), || None).unwrap();
+        let again = labels.read(EndId::at(0), &packet(9, 0, 0, Flags::SYN), || None).unwrap();
         assert_eq!(again.cause.get(), Some(Cause::Syn));
         let data = packet(10, 1, 100, Flags::ACK);
-        assert_eq!(labels.read(0, &data, || None).unwrap().cause.get(), None);
-        let mut of = |info: TcpInfo| labels.read(0, &data, || Some(info)).unwrap().cause.get();
+        assert_eq!(labels.read(EndId::at(0), &data, || None).unwrap().cause.get(), None);
+        let mut of =
+            |info: TcpInfo| labels.read(EndId::at(0), &data, || Some(info)).unwrap().cause.get();
         let loss = TcpInfo { state: TcpInfo::LOSS, timeouts: 1, ..TcpInfo::default() };
         assert_eq!(of(loss), Some(Cause::Rto));
         assert_eq!(of(loss), Some(Cause::GoBackN));
@@ -286,7 +271,7 @@ mod tests {
         #[test]
         fn hostile_octets_are_counted_and_never_panic(bytes: Vec<u8>, from in 0_u32..2) {
             let mut labels = Labels::new(2);
-            let read = labels.read(from, &bytes, recovering);
+            let read = labels.read(EndId::at(from), &bytes, recovering);
             prop_assert_eq!(u64::from(read.is_none()), labels.strange);
         }
 
@@ -301,11 +286,11 @@ mod tests {
             let mut labels = Labels::new(2);
             let mut out = Vec::new();
             let shape = Shape { segment_bytes, partial, foreign };
-            labels.read_all(0, (&bytes, shape), recovering, &mut out);
+            labels.read_all(EndId::at(0), (&bytes, shape), recovering, &mut out);
             prop_assert_eq!(u64::from(out.is_empty()), labels.strange);
             let carried: usize = out.iter().map(|segment| usize::from(segment.len)).sum();
             prop_assert!(carried <= bytes.len());
-            prop_assert!(out.windows(2).all(|two| count_of(two[0].id) + 1 == count_of(two[1].id)));
+            prop_assert!(out.windows(2).all(|two| two[0].id.packet() + 1 == two[1].id.packet()));
             prop_assert!(segment_bytes == 0 || out.iter().all(|segment| segment.len <= segment_bytes));
         }
 
@@ -316,8 +301,8 @@ mod tests {
             let mut bytes = packet(seq, ack, 100, Flags::ACK);
             bytes[at] = octet;
             let mut labels = Labels::new(2);
-            labels.read(1, &packet(ack, 0, 0, Flags::SYN), recovering).unwrap();
-            let read = labels.read(0, &bytes, recovering);
+            labels.read(EndId::at(1), &packet(ack, 0, 0, Flags::SYN), recovering).unwrap();
+            let read = labels.read(EndId::at(0), &bytes, recovering);
             prop_assert_eq!(u64::from(read.is_none()), labels.strange);
         }
     }

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use netspurt::segment::{Ecn, Flags};
-use netspurt::wire::{set_ecn, sum};
+use netspurt::wire::{IpHead, TCP, TcpHead, set_ecn, sum};
 
 /// Octets of a `virtio_net_hdr`: flags, kind, length of the headers, size of a segment, where a
 /// checksum begins, and where it goes.
@@ -71,9 +71,6 @@ impl Shape {
     }
 }
 
-/// Where TCP's header has its checksum.
-const CHECKSUM: usize = 16;
-
 /// What a device may be left to put a checksum into.
 struct Summed {
     /// Its protocol.
@@ -87,41 +84,26 @@ struct Summed {
 /// The TCP or UDP of a packet, right behind its IP header.
 fn summed(packet: &[u8]) -> Option<Summed> {
     const UDP: u8 = 17;
-    if let Some(at) = tcp_at(packet) {
-        return Some(Summed { protocol: TCP, at, field: CHECKSUM });
+    if let Some((at, _)) = TcpHead::behind_ip(packet) {
+        return Some(Summed { protocol: TCP, at, field: TcpHead::CHECKSUM_AT });
     }
-    let (at, protocol) = match packet.first()? >> 4 {
-        4 => (usize::from(packet[0] & 0xf) * 4, packet.get(9)?),
-        6 => (40, packet.get(6)?),
-        _ => return None,
-    };
-    let whole = at >= 20 && packet.len() >= at + 8 && *protocol == UDP;
+    let (protocol, at) = IpHead::of(packet)?.payload();
+    let whole = at >= 20 && packet.len() >= at + 8 && protocol == UDP;
     whole.then_some(Summed { protocol: UDP, at, field: 6 })
-}
-
-const TCP: u8 = 6;
-
-/// Where TCP begins in a packet; none where that is not right behind the IP header.
-pub fn tcp_at(packet: &[u8]) -> Option<usize> {
-    let at = match packet.first()? >> 4 {
-        4 if packet.get(9) == Some(&TCP) => usize::from(packet[0] & 0xf) * 4,
-        6 if packet.get(6) == Some(&TCP) => 40,
-        _ => return None,
-    };
-    (packet.len() >= at + 20 && at >= 20).then_some(at)
 }
 
 /// Octets of a packet's IP and TCP headers; none where they are not all there, or TCP does not
 /// follow the IP header.
 pub fn header_bytes(packet: &[u8]) -> Option<usize> {
-    let at = tcp_at(packet)?;
-    let end = at + usize::from(packet[at + 12] >> 4) * 4;
-    (end >= at + 20 && end <= packet.len() && end <= LONGEST_HEADERS).then_some(end)
+    let (at, head) = TcpHead::behind_ip(packet)?;
+    let own = head.own_bytes();
+    let whole = own >= TcpHead::BYTES && at + own <= packet.len().min(LONGEST_HEADERS);
+    whole.then_some(at + own)
 }
 
 /// Segments that follow one another in a packet that is to be cut.
 #[derive(Clone, Copy, Debug)]
-pub struct Run<'a> {
+pub struct SegmentRun<'a> {
     /// The packet.
     pub packet: &'a [u8],
     /// Octets of its headers.
@@ -134,7 +116,7 @@ pub struct Run<'a> {
     pub count: usize,
 }
 
-impl<'a> Run<'a> {
+impl<'a> SegmentRun<'a> {
     /// The place of their payload in the packet.
     pub fn payload(&self) -> Range<usize> {
         let size = usize::from(self.segment_bytes);
@@ -152,32 +134,34 @@ impl<'a> Run<'a> {
         let payload = self.payload();
         out.extend_from_slice(&self.packet[..self.headers]);
         let own = &mut out[start..];
-        let at = tcp_at(own).expect("cut packets have whole headers");
+        let ip = IpHead::of(own).expect("cut packets have whole headers");
+        let (six, at) = (matches!(ip, IpHead::V6(_)), ip.payload().1);
         let half = |value: usize| u16::try_from(value).unwrap_or(u16::MAX).to_be_bytes();
         let size = self.headers + payload.len();
-        if own[0] >> 4 == 6 {
+        #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
+        let id = ip.id().wrapping_add(self.first as u16);
+        let ecn = if marked { Ecn::CE } else { ip.ecn() };
+        if six {
             own[4..6].copy_from_slice(&half(size - 40));
         } else {
             own[2..4].copy_from_slice(&half(size));
-            let id = u16::from_be_bytes([own[4], own[5]]);
-            #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
-            let id = id.wrapping_add(self.first as u16);
             own[4..6].copy_from_slice(&id.to_be_bytes());
         }
         // Both sums of the IP header are made anew.
-        let ecn = if own[0] >> 4 == 6 { own[1] >> 4 } else { own[1] };
-        set_ecn(own, if marked { Ecn::CE } else { Ecn::from_bits(ecn) });
-        let seq = u32::from_be_bytes([own[at + 4], own[at + 5], own[at + 6], own[at + 7]]);
-        let ahead = u32::try_from(payload.start - self.headers).unwrap_or(0);
-        own[at + 4..at + 8].copy_from_slice(&seq.wrapping_add(ahead).to_be_bytes());
+        set_ecn(own, ecn);
+        let tcp = &mut own[at..];
+        let mut flags = TcpHead::of(tcp).expect("cut packets have whole headers").flags();
         if payload.end < self.packet.len() {
-            own[at + 13] &= !(Flags::FIN.0 | Flags::PSH.0);
+            flags = flags.without(Flags::FIN.with(Flags::PSH));
         }
         if self.first > 0 {
-            own[at + 13] &= !Flags::CWR.0;
+            flags = flags.without(Flags::CWR);
         }
+        let ahead = u32::try_from(payload.start - self.headers).unwrap_or(0);
+        TcpHead::move_on(tcp, ahead, flags);
         let sum = folded(pseudo(own, TCP, size - at));
-        own[at + CHECKSUM..at + CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
+        let checksum_at = at + TcpHead::CHECKSUM_AT;
+        own[checksum_at..checksum_at + 2].copy_from_slice(&sum.to_be_bytes());
     }
 }
 
@@ -228,7 +212,7 @@ mod tests {
         bytes
     }
 
-    fn made(run: &Run<'_>) -> Vec<u8> {
+    fn made(run: &SegmentRun<'_>) -> Vec<u8> {
         let mut out = Vec::new();
         run.write_headers(false, &mut out);
         out.extend_from_slice(&run.packet[run.payload()]);
@@ -247,7 +231,7 @@ mod tests {
             let whole = decode(&packet, Checks::Whole).unwrap();
             let mut carried = Vec::new();
             for first in 0..count {
-                let run = Run { packet: &packet, headers, segment_bytes, first, count: 1 };
+                let run = SegmentRun { packet: &packet, headers, segment_bytes, first, count: 1 };
                 let own = made(&run);
                 let read = decode(&own, Checks::Whole).unwrap();
                 let seq = whole.segment.seq.wrapping_add(carried.len() as u32);
@@ -257,13 +241,13 @@ mod tests {
                 carried.extend_from_slice(read.payload);
             }
             prop_assert_eq!(&carried[..], whole.payload);
-            let all = Run { packet: &packet, headers, segment_bytes, first: 0, count };
+            let all = SegmentRun { packet: &packet, headers, segment_bytes, first: 0, count };
             prop_assert_eq!(made(&all), packet);
         }
 
         #[test]
         fn no_packet_is_too_strange(bytes: Vec<u8>) {
-            let _ = (tcp_at(&bytes), header_bytes(&bytes), Shape::read(&bytes));
+            let _ = (header_bytes(&bytes), Shape::read(&bytes));
             complete(&mut bytes.clone());
         }
     }

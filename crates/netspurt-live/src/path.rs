@@ -5,12 +5,13 @@
 
 use netspurt::app::Program;
 use netspurt::event::{Event, Wanted};
+use netspurt::ids::EndId;
 use netspurt::ip::Reassembling;
 use netspurt::link::LinkCount;
 use netspurt::record::Judge;
 use netspurt::scenario::{Network, NetworkEnd};
 use netspurt::segment::Segment;
-use netspurt::shim::Resend;
+use netspurt::shim::Retransmission;
 use netspurt::sim::{Advance, World, WorldConfig};
 use netspurt::units::Time;
 
@@ -30,7 +31,7 @@ pub struct Departure {
 pub struct Path {
     world: World<Segment, LiveHost, Judge>,
     /// The ends that are gates and may have something to say.
-    gates: Vec<u32>,
+    gates: Vec<EndId>,
     /// By end: whether it is among them.
     listed: Vec<bool>,
 }
@@ -45,7 +46,7 @@ impl Path {
         for (number, (end, node)) in (0..).zip(network.ends) {
             let host = match end {
                 NetworkEnd::Kernel(end) => {
-                    gates.push(number);
+                    gates.push(EndId::at(number));
                     listed[number as usize] = true;
                     LiveHost::Gate(Gate::with_shim(end.shim.as_ref()))
                 }
@@ -97,25 +98,25 @@ impl Path {
         self.enter_together(at, segment.source(), [segment].into_iter(), watch);
     }
 
-    /// The same for packets that the end numbered `from` sent at one instant, in their order.
+    /// The same for packets that the end `from` sent at one instant, in their order.
     ///
     /// # Panics
     /// When that end is no gate.
     pub fn enter_together(
         &mut self,
         at: Time,
-        from: u32,
+        from: EndId,
         segments: impl Iterator<Item = Segment>,
         watch: &mut dyn FnMut(&Event<Segment>),
     ) {
         self.advance(at, watch);
-        for end in [from, from ^ 1] {
-            let gate = matches!(self.world.endpoints()[end as usize], LiveHost::Gate(_));
-            if gate && !std::mem::replace(&mut self.listed[end as usize], true) {
+        for end in [from, from.peer()] {
+            let gate = matches!(self.world.host(end), LiveHost::Gate(_));
+            if gate && !std::mem::replace(&mut self.listed[end.index()], true) {
                 self.gates.push(end);
             }
         }
-        self.world.at_endpoint(from, |host| match host {
+        self.world.at_end(from, |host| match host {
             LiveHost::Gate(gate) => segments.for_each(|segment| gate.enter(at, segment)),
             LiveHost::Model(_) => panic!("packets enter at gates"),
         });
@@ -133,12 +134,12 @@ impl Path {
     pub fn depart(&mut self, all: &mut Vec<Departure>) {
         all.clear();
         for gate in &self.gates {
-            let left = match &self.world.endpoints()[*gate as usize] {
+            let left = match self.world.host(*gate) {
                 LiveHost::Gate(gate) => !gate.is_empty(),
                 LiveHost::Model(_) => false,
             };
             if left {
-                self.world.at_endpoint(*gate, |host| match host {
+                self.world.at_end(*gate, |host| match host {
                     LiveHost::Gate(gate) => {
                         all.extend(gate.take().map(|(due, segment)| Departure { due, segment }));
                     }
@@ -159,27 +160,29 @@ impl Path {
 
     /// What each direction of each link did.
     pub fn counts(&self) -> Vec<LinkCount> {
-        self.world.links().iter().map(netspurt::link::Link::count).collect()
+        self.world.links().map(netspurt::link::Link::count).collect()
     }
 
-    /// The verdict on resends.
+    /// The verdict on retransmissions.
     pub fn judge(&self) -> &Judge {
         self.world.witness()
     }
 
     /// What shims sent again, with the end each stands at, in the order of the ends.
-    pub fn resends(&self) -> Vec<(u32, Resend)> {
-        let ends = (0_u32..).zip(self.world.endpoints());
-        let of = |(end, host): (u32, &LiveHost)| match host {
-            LiveHost::Gate(gate) => gate.resends().iter().map(|resend| (end, *resend)).collect(),
+    pub fn retransmissions(&self) -> Vec<(EndId, Retransmission)> {
+        let ends = (0..).map(EndId::at).zip(self.world.hosts());
+        let of = |(end, host): (EndId, &LiveHost)| match host {
+            LiveHost::Gate(gate) => {
+                gate.retransmissions().iter().map(|retransmission| (end, *retransmission)).collect()
+            }
             LiveHost::Model(_) => Vec::new(),
         };
         ends.flat_map(of).collect()
     }
 
     /// The program at an end of the simulator's.
-    pub fn program(&self, end: u32) -> Option<&Program> {
-        match &self.world.endpoints()[end as usize] {
+    pub fn program(&self, end: EndId) -> Option<&Program> {
+        match self.world.host(end) {
             LiveHost::Gate(_) => None,
             LiveHost::Model(host) => Some(host.inner()),
         }

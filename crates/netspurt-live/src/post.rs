@@ -8,7 +8,7 @@ use netspurt::segment::{Ecn, Segment};
 
 use crate::hold::{Handle, Hold};
 use crate::offload::{LONGEST_PREFIX, Shape};
-use crate::sandbox::Port;
+use crate::sandbox::PacketPort;
 use crate::sys::{BATCH, Outbox, Parcel};
 
 /// Packets on their way out.
@@ -27,7 +27,7 @@ pub struct Post {
 struct Letter {
     prefix: [u8; LONGEST_PREFIX],
     prefix_bytes: usize,
-    head: Head,
+    head: PacketHead,
     /// Octets of a held packet that follow the headers.
     body: Option<(Handle, Range<usize>)>,
     /// Segments that it is.
@@ -35,7 +35,7 @@ struct Letter {
 }
 
 /// Where a packet begins.
-enum Head {
+enum PacketHead {
     /// It is as it came.
     Held(Handle),
     /// Among what was made.
@@ -52,7 +52,7 @@ impl Post {
     /// came.
     pub fn pack(
         &mut self,
-        port: &Port,
+        port: &PacketPort,
         hold: &Hold,
         segments: impl Iterator<Item = Segment>,
         write: &mut dyn FnMut(&Segment, &mut Vec<u8>),
@@ -80,14 +80,14 @@ impl Post {
                     self.joined(port, hold, handle, (count, segment.ecn == Ecn::CE))
                 }
                 Some((handle, held)) if is_as_it_came(&segment) => {
-                    let (head, octets) = (Head::Held(handle), held.octets());
+                    let (head, octets) = (PacketHead::Held(handle), held.octets());
                     Letter::new(port, held.shape, octets, (head, None, count))
                 }
                 _ => {
                     write(&segment, &mut self.whole);
                     let start = self.made.len();
                     self.made.extend_from_slice(&self.whole);
-                    let head = Head::Made(start..self.made.len());
+                    let head = PacketHead::Made(start..self.made.len());
                     Letter::new(port, Shape::WHOLE, &self.whole, (head, None, count))
                 }
             };
@@ -98,7 +98,7 @@ impl Post {
     /// Segments of one packet, from `first` on, under one header.
     fn joined(
         &mut self,
-        port: &Port,
+        port: &PacketPort,
         hold: &Hold,
         first: Handle,
         (count, marked): (usize, bool),
@@ -108,21 +108,21 @@ impl Post {
         run.write_headers(marked, &mut self.made);
         let segment_bytes = if count > 1 { run.segment_bytes } else { 0 };
         let shape = Shape { segment_bytes, partial: true, foreign: false };
-        let head = Head::Made(start..self.made.len());
+        let head = PacketHead::Made(start..self.made.len());
         let body = Some((first, run.payload()));
         Letter::new(port, shape, &self.made[start..], (head, body, count))
     }
 
     /// Sends what was packed: the segments that are gone, and how many of them were refused.
-    pub fn send(&mut self, port: &Port, hold: &Hold) -> (usize, u64) {
+    pub fn send(&mut self, port: &PacketPort, hold: &Hold) -> (usize, u64) {
         let parcels: Vec<Parcel<'_>> =
             self.letters
                 .iter()
                 .map(|letter| Parcel {
                     prefix: &letter.prefix[..letter.prefix_bytes],
                     head: match &letter.head {
-                        Head::Held(handle) => hold.packet(*handle).octets(),
-                        Head::Made(range) => &self.made[range.clone()],
+                        PacketHead::Held(handle) => hold.packet(*handle).octets(),
+                        PacketHead::Made(range) => &self.made[range.clone()],
                     },
                     body: letter.body.as_ref().map_or(&[], |(handle, range)| {
                         &hold.packet(*handle).octets()[range.clone()]
@@ -138,10 +138,10 @@ impl Post {
 
 impl Letter {
     fn new(
-        port: &Port,
+        port: &PacketPort,
         shape: Shape,
         headers: &[u8],
-        (head, body, count): (Head, Option<(Handle, Range<usize>)>, usize),
+        (head, body, count): (PacketHead, Option<(Handle, Range<usize>)>, usize),
     ) -> Self {
         let mut prefix = [0; LONGEST_PREFIX];
         let prefix_bytes = port.write_prefix(shape, headers, &mut prefix);

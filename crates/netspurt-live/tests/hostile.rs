@@ -1,6 +1,7 @@
 //! Whatever comes along the wire, nothing here panics, and all of it is counted.
 
 use netspurt::event::Event;
+use netspurt::ids::EndId;
 use netspurt::record::Recorder;
 use netspurt::rng::Stream;
 use netspurt::scenario::Scenario;
@@ -63,7 +64,9 @@ fn ten_thousand_hostile_packets_are_carried_or_counted() {
     let (mut carried, mut left) = (0_u64, 0);
     for n in 0..10_000_u64 {
         let bytes = packet(&mut random);
-        let Some(segment) = labels.read((n & 1) as u32, &bytes, || None) else { continue };
+        let Some(segment) = labels.read(EndId::at((n % 2) as u32), &bytes, || None) else {
+            continue;
+        };
         carried += 1;
         path.enter(Time::ZERO + Duration::from_micros(20) * n, segment, &mut watch);
         left += path.departures().len();

@@ -60,8 +60,8 @@ fn gone(folder: &Folder, theirs: &BTreeSet<PathBuf>) -> bool {
     let theirs: BTreeSet<_> = theirs.difference(&own).collect();
     let held =
         || processes().iter().any(|path| namespaces(path).iter().any(|ns| theirs.contains(ns)));
-    let patience = Instant::now() + Duration::from_secs(10);
-    while Instant::now() < patience {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while Instant::now() < deadline {
         if runs_for(folder).is_empty() && !held() {
             return true;
         }

@@ -79,8 +79,8 @@ fn rfc_2416_on_the_kernel_takes_the_times_that_were_measured() {
         }
         let drops = folder.table("drops");
         assert_eq!(numbers(&drops, "packet")[0], lost, "window {window}");
-        let resent = sent.iter().find(|row| row.1 == "resend").unwrap();
-        assert_eq!(resent.2, lost, "window {window}");
+        let retransmitted = sent.iter().find(|row| row.1 == "retransmission").unwrap();
+        assert_eq!(retransmitted.2, lost, "window {window}");
     }
 }
 
@@ -97,8 +97,8 @@ fn what_really_arrived_has_the_same_drops_again_in_virtual_time() {
     assert_eq!(numbers(&flows, "acked_bytes"), [300_000]);
     let lost = numbers(&folder.table("links"), "lost").iter().sum::<i64>()
         + numbers(&folder.table("links"), "dropped").iter().sum::<i64>();
-    let resent: i64 = numbers(&folder.table("resends"), "sent").iter().sum();
-    assert!(resent >= lost, "what was lost was sent again: {resent} for {lost}");
+    let retransmitted: i64 = numbers(&folder.table("retransmissions"), "sent").iter().sum();
+    assert!(retransmitted >= lost, "what was lost was sent again: {retransmitted} for {lost}");
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn an_ordinary_user_has_the_same_run() {
 }
 
 #[test]
-fn a_law_that_the_kernel_does_not_have_is_named() {
+fn a_algorithm_that_the_kernel_does_not_have_is_named() {
     let folder = Folder::new();
     let text = LOSSY.replace("[record]", "tcp = { congestion = \"westwood\" }\n[record]");
     let output = start(&text, &folder.0, None).wait_with_output().unwrap();
@@ -206,20 +206,20 @@ fn two_kernels_speak_ipv6_and_captures_have_its_packets() {
     assert!(packets > 300_000 / 1428, "{packets}");
 }
 
-/// Linux's own law, told what its packets tell, stays beside the kernel's timer.
+/// Linux's own algorithm, told what its packets tell, stays beside the kernel's timer.
 #[test]
 fn timers_run_in_the_shadow_of_the_kernels() {
     let folder = Folder::new();
-    let laws = "shadows = [\"linux:jiffy=4ms\", \"fixed:rto=50ms\"]";
-    let text = LOSSY.replace("spy = [\"a\", \"b\"]", laws);
+    let algorithms = "shadows = [\"linux:jiffy=4ms\", \"fixed:rto=50ms\"]";
+    let text = LOSSY.replace("spy = [\"a\", \"b\"]", algorithms);
     let Some(()) = finish(start(&text, &folder.0, None)) else { return };
     let shadows = folder.table("shadows");
-    let (laws, rto) = (texts(&shadows, "estimator"), numbers(&shadows, "rto_ns"));
-    assert!(laws.len() > 200, "{}", laws.len());
+    let (algorithms, rto) = (texts(&shadows, "estimator"), numbers(&shadows, "rto_ns"));
+    assert!(algorithms.len() > 200, "{}", algorithms.len());
     let Some(Data::OptionalI64(kernel)) = shadows.column("sender_rto_ns") else { panic!() };
-    let rows = laws.iter().zip(rto).zip(kernel);
+    let rows = algorithms.iter().zip(rto).zip(kernel);
     let mut off: Vec<i64> = rows
-        .filter(|((law, _), kernel)| law.starts_with("linux") && kernel.is_some())
+        .filter(|((algorithm, _), kernel)| algorithm.starts_with("linux") && kernel.is_some())
         .map(|((_, rto), kernel)| (rto - kernel.unwrap()).abs() / 1_000_000)
         .collect();
     off.sort_unstable();

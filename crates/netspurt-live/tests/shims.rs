@@ -120,7 +120,7 @@ impl Model {
     }
 }
 
-/// How far each resend of a shim's was from the model's deadline, in microseconds.
+/// How far each retransmission of a shim's was from the model's deadline, in microseconds.
 fn offsets(segments: &Table, flow: &str) -> Vec<f64> {
     let (flows, ways) = (words(segments, "flow"), words(segments, "way"));
     let (causes, kinds) = (words(segments, "cause"), words(segments, "kind"));
@@ -159,7 +159,7 @@ fn every_repair_is_the_shims_at_the_models_deadline_within_a_millisecond() {
         assert_eq!(numbers(&flows, "delivered_bytes"), [200_000, 12_000, 12_000, 12_000]);
         assert_eq!(numbers(&flows, "acked_bytes"), [200_000, 12_000, 12_000, 12_000]);
         assert_eq!(numbers(&flows, "timeouts"), [0; 4]);
-        assert_eq!(words(&folder.table("resends"), "cause"), ["shim"; 4]);
+        assert_eq!(words(&folder.table("retransmissions"), "cause"), ["shim"; 4]);
         assert_eq!(folder.report()["replayed"]["same"], true, "shims act again in virtual time");
         let segments = folder.table("segments");
         let off: Vec<f64> = ["bulk", "short.0", "short.1", "short.2"]
@@ -192,8 +192,11 @@ fn super_fast_retransmit_is_labelled_and_stops_at_its_cutout() {
     let folder = Folder::new();
     let text = scenario("sfr:factor=3,cutout=80kB");
     let Some(()) = finish(start(&text, &folder.0, None)) else { return };
-    let resends = folder.table("resends");
-    assert!(words(&resends, "cause").iter().all(|cause| cause == "sfr"), "{resends:?}");
+    let retransmissions = folder.table("retransmissions");
+    assert!(
+        words(&retransmissions, "cause").iter().all(|cause| cause == "sfr"),
+        "{retransmissions:?}"
+    );
     let shims = folder.table("shims");
     assert!(shims.rows() >= 4);
     assert!(numbers(&shims, "seq").iter().all(|seq| *seq <= 81_460));

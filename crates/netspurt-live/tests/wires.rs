@@ -3,13 +3,14 @@
 mod worker;
 
 use netspurt::event::{Event, Wanted};
+use netspurt::ids::EndId;
 use netspurt::record::{Data, Recorder, Table};
 use netspurt::scenario::Scenario;
 use netspurt::segment::{Flags, Segment};
 use netspurt::units::{Duration, Time};
 use netspurt::wire::{Packet, encode};
 use netspurt_live::labels::Labels;
-use netspurt_live::offload::{Run, Shape, complete, header_bytes};
+use netspurt_live::offload::{SegmentRun, Shape, complete, header_bytes};
 use netspurt_live::path::{Departure, Path};
 use worker::{Folder, finish, start_on};
 
@@ -146,16 +147,16 @@ fn segments_have_the_same_fate_handed_down_together_or_one_by_one() {
         let headers = header_bytes(&packet).unwrap();
         let mut out = Vec::new();
         let shape = Shape { segment_bytes: SIZE, partial: true, foreign: false };
-        together.read_all(0, (&packet, shape), || None, &mut out);
+        together.read_all(EndId::at(0), (&packet, shape), || None, &mut out);
         let count = out.len();
         once.extend(out.into_iter().map(|segment| (at, segment)));
         for first in 0..count {
-            let run = Run { packet: &packet, headers, segment_bytes: SIZE, first, count: 1 };
+            let run = SegmentRun { packet: &packet, headers, segment_bytes: SIZE, first, count: 1 };
             let mut own = Vec::new();
             run.write_headers(false, &mut own);
             own.extend_from_slice(&packet[run.payload()]);
             complete(&mut own);
-            each.push((at, single.read(0, &own, || None).unwrap()));
+            each.push((at, single.read(EndId::at(0), &own, || None).unwrap()));
         }
     }
     assert_eq!((together.strange, together.damaged, single.damaged), (0, 0, 0));

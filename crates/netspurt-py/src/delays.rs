@@ -2,64 +2,66 @@
 
 use std::sync::Arc;
 
-use netspurt::delays::{self as core, Columns, Format, Hints, Measure, Order, Probe, SendTimes};
+use netspurt::delays::{
+    self as core, Columns, Format, Hints, Measure, Probe, ProbeOrder, SendTimeSource,
+};
 use netspurt::units::{Duration, Time};
-use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::array::{Cell, array, cells};
 use crate::errors::delays_error;
 
 /// A recording of one path.
-#[pyclass(frozen, module = "netspurt._core")]
+#[pyclass(frozen, name = "Delays", module = "netspurt._core")]
 #[derive(Clone)]
-pub struct Delays(pub Arc<core::Delays>);
+pub struct PyDelays(pub Arc<core::Delays>);
 
 /// Lines that made no sense: (line, text, why).
-type Malformed = Vec<(usize, String, String)>;
+type MalformedLines = Vec<(usize, String, String)>;
 
-pub fn order_named(name: &str) -> PyResult<Order> {
+pub fn order_named(name: &str) -> PyResult<ProbeOrder> {
     match name {
-        "sequence" => Ok(Order::Sequence),
-        "causal" => Ok(Order::Causal),
+        "sequence" => Ok(ProbeOrder::Sequence),
+        "causal" => Ok(ProbeOrder::Causal),
         _ => Err(PyValueError::new_err(format!(
             "order = {name:?}: it is `sequence`, one probe in flight, or `causal`, as replies came"
         ))),
     }
 }
 
-pub const fn order_name(order: Order) -> &'static str {
+pub const fn order_name(order: ProbeOrder) -> &'static str {
     match order {
-        Order::Sequence => "sequence",
-        Order::Causal => "causal",
+        ProbeOrder::Sequence => "sequence",
+        ProbeOrder::Causal => "causal",
     }
 }
 
 #[pymethods]
-impl Delays {
+impl PyDelays {
     /// A recording from columns: delays in nanoseconds, below zero where lost; when each left, in
     /// nanoseconds, if anybody knows; octets on the wire.
     #[new]
     #[pyo3(signature = (name, rtt_ns, sent_ns, wire_bytes, order))]
     fn new(
         name: &str,
-        rtt_ns: PyReadonlyArray1<'_, i64>,
-        sent_ns: Option<PyReadonlyArray1<'_, i64>>,
-        wire_bytes: Option<PyReadonlyArray1<'_, u32>>,
+        rtt_ns: &Bound<'_, PyAny>,
+        sent_ns: Option<&Bound<'_, PyAny>>,
+        wire_bytes: Option<&Bound<'_, PyAny>>,
         order: &str,
     ) -> PyResult<Self> {
-        let (rtts, order) = (rtt_ns.as_slice()?, order_named(order)?);
-        let sent = sent_ns.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
-        let octets = wire_bytes.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
+        let (rtts, order) = (cells::<i64>(rtt_ns)?, order_named(order)?);
+        let sent = sent_ns.map(cells::<i64>).transpose()?;
+        let octets = wire_bytes.map(cells::<u32>).transpose()?;
         let probe = |(place, rtt): (usize, &i64)| Probe {
             number: place as u64,
-            sent: Time::from_nanos(sent.map_or(0, |sent| sent[place].cast_unsigned())),
+            sent: Time::from_nanos(sent.as_ref().map_or(0, |sent| sent[place].cast_unsigned())),
             rtt: u64::try_from(*rtt).ok().map(Duration::from_nanos),
             late: false,
-            wire_bytes: octets.map_or(0, |octets| octets[place]),
+            wire_bytes: octets.as_ref().map_or(0, |octets| octets[place]),
         };
         let probes = rtts.iter().enumerate().map(probe).collect();
-        let times = if sent.is_some() { SendTimes::Recorded } else { SendTimes::Unknown };
+        let times = if sent.is_some() { SendTimeSource::Recorded } else { SendTimeSource::Unknown };
         Ok(Self(Arc::new(core::Delays::of(name, probes, order, times))))
     }
 
@@ -95,9 +97,9 @@ impl Delays {
     #[getter]
     fn send_times(&self) -> &'static str {
         match self.0.send_times {
-            SendTimes::Recorded => "recorded",
-            SendTimes::Reckoned => "reckoned",
-            SendTimes::Unknown => "unknown",
+            SendTimeSource::Recorded => "recorded",
+            SendTimeSource::Reckoned => "reckoned",
+            SendTimeSource::Unknown => "unknown",
         }
     }
 
@@ -128,38 +130,38 @@ impl Delays {
     }
 
     /// Each probe's number.
-    fn number<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+    fn number<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |probe| probe.number)
     }
 
     /// When each probe left, in nanoseconds.
-    fn sent_ns<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+    fn sent_ns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |probe| probe.sent.as_nanos().cast_signed())
     }
 
     /// Each probe's delay in nanoseconds, -1 where it is lost.
-    fn rtt_ns<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+    fn rtt_ns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |probe| probe.rtt.map_or(-1, |rtt| rtt.as_nanos().cast_signed()))
     }
 
     /// Which replies came after the tool had given them up.
-    fn late<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+    fn late<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |probe| probe.late)
     }
 
     /// Each probe's octets on the wire, zero where unknown.
-    fn wire_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+    fn wire_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |probe| probe.wire_bytes)
     }
 }
 
-impl Delays {
-    fn column<'py, T: numpy::Element>(
+impl PyDelays {
+    fn column<'py, T: Cell>(
         &self,
         py: Python<'py>,
         value: impl Fn(&Probe) -> T,
-    ) -> Bound<'py, PyArray1<T>> {
-        PyArray1::from_iter(py, self.0.probes.iter().map(value))
+    ) -> PyResult<Bound<'py, PyAny>> {
+        array(py, self.0.probes.iter().map(value))
     }
 }
 
@@ -173,7 +175,7 @@ pub fn read_delays(
     format: Option<&str>,
     interval_ns: Option<u64>,
     columns: Option<Vec<(String, String)>>,
-) -> PyResult<(Vec<Delays>, Malformed)> {
+) -> PyResult<(Vec<PyDelays>, MalformedLines)> {
     let hints = Hints {
         format: format.map(format_named).transpose()?,
         interval: interval_ns.map(Duration::from_nanos),
@@ -181,7 +183,7 @@ pub fn read_delays(
     };
     let reading = py.detach(|| core::read_as(name, content, &hints));
     let reading = reading.map_err(|error| delays_error(py, &error))?;
-    let recordings = reading.recordings.into_iter().map(|one| Delays(Arc::new(one))).collect();
+    let recordings = reading.recordings.into_iter().map(|one| PyDelays(Arc::new(one))).collect();
     let malformed = reading.malformed.into_iter().map(|m| (m.line, m.text, m.why)).collect();
     Ok((recordings, malformed))
 }

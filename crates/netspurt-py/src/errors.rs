@@ -76,7 +76,7 @@ create_exception!(
     netspurt,
     EstimatorError,
     PyValueError,
-    "A mistake in a timer; `law`, `key`, `value`, `message` and `fix` tell."
+    "A mistake in a timer; `algorithm`, `key`, `value`, `message` and `fix` tell."
 );
 
 /// A timer's mistake, with its parts as attributes.
@@ -84,7 +84,7 @@ pub fn estimator_error(py: Python<'_>, error: &netspurt::rto::EstimatorError) ->
     let raised = EstimatorError::new_err(error.to_string());
     let instance = raised.value(py);
     let set = || -> PyResult<()> {
-        instance.setattr("law", &error.law)?;
+        instance.setattr("algorithm", &error.algorithm)?;
         instance.setattr("key", &error.key)?;
         instance.setattr("value", &error.value)?;
         instance.setattr("message", &error.message)?;

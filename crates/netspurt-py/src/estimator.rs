@@ -6,11 +6,11 @@ use netspurt::event::RtoState;
 use netspurt::rto::{EstimatorConfig, RtoEstimator, TimeoutKind};
 use netspurt::sample::{RttSample, SampleSource};
 use netspurt::units::{Duration, Time};
-use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+use crate::array::{array, cells};
 use crate::errors::estimator_error;
 
 /// Seconds as a span; nothing for what is none.
@@ -35,7 +35,7 @@ impl Sample {
     #[new]
     #[pyo3(signature = (
         rtt, *, at=0.0, sent=0.0, ambiguous=false, source="timed-segment", wire_bytes=0,
-        acked_bytes=0, flight_bytes=0, smss_bytes=0, resends=0, ack_delay=0.0, round=0,
+        acked_bytes=0, flight_bytes=0, smss_bytes=0, retransmissions=0, ack_delay=0.0, round=0,
         handshake=false,
     ))]
     #[expect(clippy::too_many_arguments, reason = "a sample's labels are its keywords")]
@@ -49,7 +49,7 @@ impl Sample {
         acked_bytes: u64,
         flight_bytes: u64,
         smss_bytes: u32,
-        resends: u8,
+        retransmissions: u8,
         ack_delay: f64,
         round: u64,
         handshake: bool,
@@ -73,7 +73,7 @@ impl Sample {
             acked_bytes,
             flight_bytes,
             smss_bytes,
-            resends,
+            retransmissions,
             ack_delay: time("ack_delay", ack_delay)?,
             round,
             handshake,
@@ -126,8 +126,8 @@ impl Sample {
     }
 
     #[getter]
-    fn resends(&self) -> u8 {
-        self.0.resends
+    fn retransmissions(&self) -> u8 {
+        self.0.retransmissions
     }
 
     #[getter]
@@ -177,7 +177,7 @@ fn sample_of(given: &Bound<'_, PyAny>) -> PyResult<RttSample> {
     Ok(RttSample { rtt: span(seconds).ok_or_else(wrong)?, ..RttSample::default() })
 }
 
-/// A timer of the core under one of its laws.
+/// A timer of the core under one of its algorithms.
 #[pyclass(module = "netspurt._core")]
 pub struct Estimator {
     config: EstimatorConfig,
@@ -193,9 +193,9 @@ impl Estimator {
         Ok(Self { config, timer: config.build() })
     }
 
-    /// The name of the law.
+    /// The name of the algorithm.
     #[getter]
-    fn law(&self) -> &'static str {
+    fn algorithm(&self) -> &'static str {
         self.config.name()
     }
 
@@ -252,7 +252,7 @@ impl Estimator {
         self.timer.rto().as_secs_f64()
     }
 
-    /// The least and the greatest timer in seconds, as far as the law is told any.
+    /// The least and the greatest timer in seconds, as far as the algorithm is told any.
     #[getter]
     fn bounds(&self) -> (f64, f64) {
         // Linux has its floor on the variation, and a sum is no less.
@@ -261,7 +261,7 @@ impl Estimator {
         (bounds.min.unwrap_or_default().as_secs_f64(), most)
     }
 
-    /// Smoothed round trip and variation in seconds, where the law has them, and the backoff.
+    /// Smoothed round trip and variation in seconds, where the algorithm has them, and the backoff.
     #[getter]
     fn state(&self) -> (Option<f64>, Option<f64>, u32) {
         let RtoState { srtt, rttvar, backoff, .. } = self.timer.state();
@@ -283,7 +283,7 @@ impl Estimator {
 }
 
 impl Estimator {
-    /// The law with its constants.
+    /// The algorithm with its constants.
     pub fn config(&self) -> EstimatorConfig {
         self.config
     }
@@ -291,9 +291,9 @@ impl Estimator {
 
 /// The first exception of an estimator in Python; what its hooks return from then on is not asked.
 #[derive(Clone, Default)]
-pub struct Failure(Arc<Mutex<Option<PyErr>>>);
+pub struct HookFailure(Arc<Mutex<Option<PyErr>>>);
 
-impl Failure {
+impl HookFailure {
     fn is_there(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
@@ -320,8 +320,8 @@ impl Failure {
 
 /// An estimator written in Python, as one of the core's.
 ///
-/// A trait that cannot fail meets code that can: the first exception is kept in [`Failure`], no hook is
-/// called after it, and the timer stays what it was. Whoever drives it looks there.
+/// A trait that cannot fail meets code that can: the first exception is kept in [`Failure`], no
+/// hook is called after it, and the timer stays what it was. Whoever drives it looks there.
 pub struct Adapter {
     on_sample: Py<PyAny>,
     on_timeout: Py<PyAny>,
@@ -331,7 +331,7 @@ pub struct Adapter {
     on_spurious: Option<Py<PyAny>>,
     on_progress: Option<Py<PyAny>>,
     deadline: Option<Py<PyAny>>,
-    failure: Failure,
+    failure: HookFailure,
     samples: u64,
     timeouts: u32,
     current: Duration,
@@ -354,7 +354,7 @@ impl Adapter {
     ///
     /// # Errors
     /// A hook that is missing, or what the first `rto()` raises.
-    pub fn new(object: &Bound<'_, PyAny>, failure: Failure) -> PyResult<Self> {
+    pub fn new(object: &Bound<'_, PyAny>, failure: HookFailure) -> PyResult<Self> {
         let needed = |name: &str| {
             hook(object, name)?.ok_or_else(|| {
                 let class = object.get_type();
@@ -505,10 +505,10 @@ impl RtoEstimator for Adapter {
 pub fn drive<'py>(
     py: Python<'py>,
     estimator: &Bound<'py, PyAny>,
-    round_trips: PyReadonlyArray1<'py, f64>,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let failure = Failure::default();
-    let round_trips = round_trips.as_array();
+    round_trips: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let failure = HookFailure::default();
+    let round_trips: Vec<f64> = cells(round_trips)?;
     let mut timers = Vec::with_capacity(round_trips.len());
     let mut run = |timer: &mut dyn RtoEstimator| -> PyResult<()> {
         let mut now = Time::ZERO;
@@ -534,5 +534,5 @@ pub fn drive<'py>(
     } else {
         run(&mut Adapter::new(estimator, failure.clone())?)?;
     }
-    Ok(PyArray1::from_vec(py, timers))
+    array(py, timers.into_iter())
 }

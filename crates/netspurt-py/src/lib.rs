@@ -1,5 +1,6 @@
 //! netspurt's core for Python: convert and delegate.
 
+mod array;
 mod delays;
 mod errors;
 mod estimator;
@@ -18,14 +19,14 @@ use netspurt_live::{probe, worker};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-use delays::{Delays, pair_captures, read_delays};
+use delays::{PyDelays, pair_captures, read_delays};
 use errors::{DelaysError, EstimatorError, ReplayError, ScenarioError, ScriptError};
 use estimator::{Estimator, Sample, drive};
-use replay::{Replayed, adapt, replay_records, two_gain_front, two_gain_grid};
-use scenario::{Results, Scenario, Simulation};
-use script::{Played, Script};
-use sweep::{Sweep, SweepEngine};
-use table::Table;
+use replay::{PyReplayed, adapt, replay_records, two_gain_front, two_gain_grid};
+use scenario::{PyResults, PyScenario, PySimulation};
+use script::{Played, PyScript};
+use sweep::{PySweep, SweepEngine};
+use table::PyTable;
 
 /// The JSON Schema of scenario files, as JSON.
 #[pyfunction]
@@ -76,21 +77,21 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScriptError", module.py().get_type::<ScriptError>())?;
     module.add("EstimatorError", module.py().get_type::<EstimatorError>())?;
     module.add("SWEEP_COLUMNS", TAKEN.to_vec())?;
-    module.add("LAWS", EstimatorConfig::NAMES.to_vec())?;
+    module.add("ALGORITHMS", EstimatorConfig::NAMES.to_vec())?;
     module.add_class::<Estimator>()?;
     module.add_class::<Sample>()?;
-    module.add_class::<Scenario>()?;
-    module.add_class::<Simulation>()?;
-    module.add_class::<Results>()?;
-    module.add_class::<Sweep>()?;
+    module.add_class::<PyScenario>()?;
+    module.add_class::<PySimulation>()?;
+    module.add_class::<PyResults>()?;
+    module.add_class::<PySweep>()?;
     module.add_class::<SweepEngine>()?;
-    module.add_class::<Table>()?;
-    module.add_class::<Script>()?;
+    module.add_class::<PyTable>()?;
+    module.add_class::<PyScript>()?;
     module.add_class::<Played>()?;
     module.add("ReplayError", module.py().get_type::<ReplayError>())?;
     module.add("DelaysError", module.py().get_type::<DelaysError>())?;
-    module.add_class::<Delays>()?;
-    module.add_class::<Replayed>()?;
+    module.add_class::<PyDelays>()?;
+    module.add_class::<PyReplayed>()?;
     module.add_function(wrap_pyfunction!(read_delays, module)?)?;
     module.add_function(wrap_pyfunction!(pair_captures, module)?)?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;

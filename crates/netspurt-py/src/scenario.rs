@@ -11,13 +11,13 @@ use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::errors::{file_error, scenario_error};
-use crate::table::Table;
+use crate::table::PyTable;
 
 /// A scenario that holds together.
-#[pyclass(frozen, module = "netspurt._core")]
-pub struct Scenario(core::Scenario);
+#[pyclass(frozen, name = "Scenario", module = "netspurt._core")]
+pub struct PyScenario(core::Scenario);
 
-impl Scenario {
+impl PyScenario {
     pub fn of(scenario: core::Scenario) -> Self {
         Self(scenario)
     }
@@ -28,7 +28,7 @@ impl Scenario {
 }
 
 #[pymethods]
-impl Scenario {
+impl PyScenario {
     /// Reads the text of a scenario; `name` is what errors call it.
     #[new]
     fn new(py: Python<'_>, name: &str, text: &str) -> PyResult<Self> {
@@ -104,28 +104,28 @@ impl Scenario {
     }
 
     /// A run of it, at its beginning.
-    fn simulate(&self, py: Python<'_>) -> PyResult<Simulation> {
+    fn simulate(&self, py: Python<'_>) -> PyResult<PySimulation> {
         if let Some(flow) = self.0.kernel_flow() {
             let message =
                 format!("flow `{flow}` has an end of the kernel's: only a live run has one");
             return Err(PyValueError::new_err(message));
         }
-        Ok(Simulation(Some(py.detach(|| self.0.simulate()))))
+        Ok(PySimulation(Some(py.detach(|| self.0.simulate()))))
     }
 }
 
 /// A run in motion.
-#[pyclass(module = "netspurt._core")]
-pub struct Simulation(Option<core::Simulation>);
+#[pyclass(name = "Simulation", module = "netspurt._core")]
+pub struct PySimulation(Option<core::Simulation>);
 
-impl Simulation {
+impl PySimulation {
     fn running(&self) -> PyResult<&core::Simulation> {
         self.0.as_ref().ok_or_else(|| PyRuntimeError::new_err("the run is finished"))
     }
 }
 
 #[pymethods]
-impl Simulation {
+impl PySimulation {
     /// When the run ends.
     #[getter]
     fn stop_ns(&self) -> PyResult<u64> {
@@ -149,23 +149,23 @@ impl Simulation {
     }
 
     /// Ends the run here.
-    fn finish(&mut self, py: Python<'_>) -> PyResult<Results> {
+    fn finish(&mut self, py: Python<'_>) -> PyResult<PyResults> {
         self.running()?;
         let run = self.0.take().expect("it is running");
-        Ok(Results(Arc::new(py.detach(|| run.finish()))))
+        Ok(PyResults(Arc::new(py.detach(|| run.finish()))))
     }
 }
 
 /// What came of a run.
-#[pyclass(frozen, module = "netspurt._core")]
-pub struct Results(Arc<core::Results>);
+#[pyclass(frozen, name = "Results", module = "netspurt._core")]
+pub struct PyResults(Arc<core::Results>);
 
 #[pymethods]
-impl Results {
+impl PyResults {
     /// Its tables.
-    fn tables(&self) -> Vec<Table> {
+    fn tables(&self) -> Vec<PyTable> {
         let count = self.0.tables().len();
-        (0..count).map(|index| Table::of_run(self.0.clone(), index)).collect()
+        (0..count).map(|index| PyTable::of_run(self.0.clone(), index)).collect()
     }
 
     /// The names of the nodes to be captured.
@@ -184,7 +184,7 @@ impl Results {
     fn sockets(&self) -> Vec<(&str, String, String)> {
         let names = self.0.names();
         let flows = names.flows.iter().zip(flow_addresses(names));
-        let flows = flows.filter(|(flow, _)| !flow.volleys);
+        let flows = flows.filter(|(flow, _)| !flow.echo_probes);
         flows.map(|(flow, [from, to])| (&*flow.name, from.to_string(), to.to_string())).collect()
     }
 

@@ -1,47 +1,47 @@
-//! Scripts, and what becomes of them.
+//! Scripts and their results.
 
-use netspurt::script::{self as core, Entry, FailureKind, Host, Setting};
+use netspurt::script::{self as core, FailureKind, SocketHost, SwitchSetting, TranscriptEntry};
 use pyo3::prelude::*;
 
 use crate::errors::script_error;
 
-/// A script that was read.
-#[pyclass(frozen, module = "netspurt._core")]
-pub struct Script(core::Script);
+/// A script.
+#[pyclass(frozen, name = "Script", module = "netspurt._core")]
+pub struct PyScript(core::Script);
 
 #[pymethods]
-impl Script {
-    /// Reads the text of a script; `name` is what errors call it.
+impl PyScript {
+    /// Reads the text of a script; `name` is its name in error messages.
     #[new]
     fn new(py: Python<'_>, name: &str, text: &str) -> PyResult<Self> {
         core::Script::parse(name, text).map(Self).map_err(|e| script_error(py, &e))
     }
 
-    /// What errors call it.
+    /// Its name in error messages.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// What it shows, in a line.
+    /// The behaviour that it shows, in one line.
     #[getter]
     fn title(&self) -> &str {
         &self.0.options.title
     }
 
-    /// Where that is written.
+    /// The clauses that require the behaviour.
     #[getter]
     fn clauses(&self) -> Vec<&str> {
         self.0.options.clauses.iter().map(|clause| &**clause).collect()
     }
 
-    /// The changes with each of which, alone, it must fail: paths and values.
+    /// The changes, each of which alone must make it fail: paths and values.
     #[getter]
     fn fails_with(&self) -> Vec<(&str, &str)> {
         self.0.options.fails_with.iter().map(|set| (&*set.path, &*set.value)).collect()
     }
 
-    /// Plays it against our connection, with values set over its own switches.
+    /// Plays it against our connection, with `values` that override its switches.
     #[pyo3(signature = (values, profile=None))]
     fn play(
         &self,
@@ -49,65 +49,65 @@ impl Script {
         values: Vec<(String, String)>,
         profile: Option<&str>,
     ) -> PyResult<Played> {
-        let setting = |(path, value)| Setting { path, value, line: 0 };
-        let changes: Vec<Setting> = values.into_iter().map(setting).collect();
+        let setting = |(path, value)| SwitchSetting { path, value, line: 0 };
+        let changes: Vec<SwitchSetting> = values.into_iter().map(setting).collect();
         let config = self.0.config(profile, &changes).map_err(|e| script_error(py, &e))?;
         self.0.check_changes().map_err(|e| script_error(py, &e))?;
-        Ok(Played(py.detach(|| core::run(&self.0, &mut Host::new(&config)))))
+        Ok(Played(py.detach(|| core::run(&self.0, &mut SocketHost::new(&config)))))
     }
 
-    /// The changes of `fails_with` with which it passes all the same: the line, path and value of
-    /// each. One that means nothing is an error.
-    fn idle_changes(&self, py: Python<'_>) -> PyResult<Vec<(usize, &str, &str)>> {
-        let idle = self.0.idle_changes().map_err(|e| script_error(py, &e))?;
-        Ok(idle.into_iter().map(|set| (set.line, &*set.path, &*set.value)).collect())
+    /// The `fails_with` changes that do not make it fail: the line, path and value of each. An
+    /// invalid change is an error.
+    fn ineffective_changes(&self, py: Python<'_>) -> PyResult<Vec<(usize, &str, &str)>> {
+        let found = self.0.ineffective_changes().map_err(|e| script_error(py, &e))?;
+        Ok(found.into_iter().map(|set| (set.line, &*set.path, &*set.value)).collect())
     }
 }
 
-/// How a script went.
+/// The result of a script.
 #[pyclass(frozen, module = "netspurt._core")]
-pub struct Played(Result<Vec<Entry>, Box<core::Failure>>);
+pub struct Played(Result<Vec<TranscriptEntry>, Box<core::ScriptFailure>>);
 
 impl Played {
-    fn failure(&self) -> Option<&core::Failure> {
+    fn failure(&self) -> Option<&core::ScriptFailure> {
         self.0.as_ref().err().map(|failure| &**failure)
     }
 
-    fn entries(&self) -> &[Entry] {
+    fn entries(&self) -> &[TranscriptEntry] {
         match &self.0 {
-            Ok(story) => story,
-            Err(failure) => &failure.story,
+            Ok(transcript) => transcript,
+            Err(failure) => &failure.transcript,
         }
     }
 }
 
 #[pymethods]
 impl Played {
-    /// Whether the connection told the script's story.
+    /// Whether the connection followed the script.
     #[getter]
     fn ok(&self) -> bool {
         self.0.is_ok()
     }
 
-    /// What happened: instants and what happened then.
+    /// What happened: instants in nanoseconds, and texts.
     #[getter]
-    fn story(&self) -> Vec<(u64, &str)> {
+    fn transcript(&self) -> Vec<(u64, &str)> {
         self.entries().iter().map(|entry| (entry.at.as_nanos(), &*entry.text)).collect()
     }
 
-    /// What went wrong, in a line.
+    /// What went wrong, in one line.
     #[getter]
     fn headline(&self) -> Option<&'static str> {
         self.failure().map(|failure| failure.kind.headline())
     }
 
-    /// The line it failed at, from 1.
+    /// The line at which it failed, from 1.
     #[getter]
     fn line(&self) -> Option<usize> {
         self.failure().map(|failure| failure.line)
     }
 
-    /// What the script says there.
+    /// What the script expects there.
     #[getter]
     fn expected(&self) -> Option<&str> {
         self.failure().map(|failure| &*failure.expected)
@@ -119,7 +119,7 @@ impl Played {
         self.failure().map(|failure| &*failure.actual)
     }
 
-    /// The fields that differ: name, expected, sent.
+    /// The fields that differ: name, expected value, sent value.
     #[getter]
     fn differences(&self) -> Vec<(&str, &str, &str)> {
         let Some(FailureKind::Packet(found)) = self.failure().map(|failure| &failure.kind) else {
@@ -128,7 +128,7 @@ impl Played {
         found.iter().map(|one| (one.field, &*one.expected, &*one.actual)).collect()
     }
 
-    /// The whole report of a failure.
+    /// The report of a failure; empty if there is none.
     fn __str__(&self) -> String {
         self.failure().map_or_else(String::new, ToString::to_string)
     }

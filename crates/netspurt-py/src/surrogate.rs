@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use netspurt::surrogate::{Lengths, Line, Losses, Row, Structure};
+use netspurt::surrogate::{DelayByLength, Lengths, Losses, Row, Structure};
 use netspurt::units::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::delays::Delays;
+use crate::delays::PyDelays;
 
 /// Makes a recording up that fits a row: `lengths` is one length, the bounds of random ones, or of
 /// two runs the length and how many, each; `line` has (octets, ns); `burst` is how many losses lie
@@ -28,7 +28,7 @@ pub fn surrogate(
     lengths: Vec<u32>,
     line: Vec<(u32, u64)>,
     glitches: u32,
-) -> PyResult<Delays> {
+) -> PyResult<PyDelays> {
     let Some(structure) = Structure::named(structure) else {
         let names = Structure::ALL.map(Structure::name).join(", ");
         return Err(refused(format!("structure = {structure:?}: there are {names}")));
@@ -42,12 +42,12 @@ pub fn surrogate(
         lost,
         losses: if burst > 1 { Losses::Bursts(burst) } else { Losses::Independent },
         lengths: lengths_of(&lengths)?,
-        line: Line::through(&points),
+        line: DelayByLength::through(&points),
         glitches,
         ..Row::default()
     };
     let made = py.detach(|| row.surrogate(structure, seed)).map_err(refused)?;
-    Ok(Delays(Arc::new(made)))
+    Ok(PyDelays(Arc::new(made)))
 }
 
 fn refused(error: impl ToString) -> PyErr {

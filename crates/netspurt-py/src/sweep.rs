@@ -2,10 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration as Patience;
 
 use netspurt::scenario::{self as core, Budget, Label};
-use netspurt::sweep::{Chunk, Clock, Done, Engine, run_chunk};
+use netspurt::sweep::{Chunk, Done, Engine, Stopwatch, run_chunk};
 use netspurt::units::{Duration, Time};
 use netspurt_live::wall::WallClock;
 use pyo3::exceptions::{PyIndexError, PyValueError};
@@ -13,11 +12,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors::scenario_error;
-use crate::scenario::Scenario;
+use crate::scenario::PyScenario;
 
 /// The cases of a sweep.
-#[pyclass(frozen, module = "netspurt._core")]
-pub struct Sweep(Arc<core::Sweep>);
+#[pyclass(frozen, name = "Sweep", module = "netspurt._core")]
+pub struct PySweep(Arc<core::Sweep>);
 
 /// A point's label, as Python has it.
 #[derive(IntoPyObject, FromPyObject)]
@@ -48,9 +47,9 @@ impl From<PyLabel> for Label {
 }
 
 /// (Parquet file, done, cut, errors, the first error's case and words, seconds the cases took).
-type Outcome<'py> = (Bound<'py, PyBytes>, u64, u64, u64, Option<(u64, String)>, f64);
+type ChunkOutcome<'py> = (Bound<'py, PyBytes>, u64, u64, u64, Option<(u64, String)>, f64);
 
-fn outcome(py: Python<'_>, done: Done) -> Outcome<'_> {
+fn outcome(py: Python<'_>, done: Done) -> ChunkOutcome<'_> {
     let Done { bytes, counts, busy, .. } = done;
     let bytes = PyBytes::new(py, &bytes);
     let first = counts.first_error;
@@ -58,10 +57,10 @@ fn outcome(py: Python<'_>, done: Done) -> Outcome<'_> {
 }
 
 #[pymethods]
-impl Sweep {
+impl PySweep {
     /// The sweep of a scenario; `None` where it has none.
     #[staticmethod]
-    fn of(scenario: &Scenario) -> Option<Self> {
+    fn of(scenario: &PyScenario) -> Option<Self> {
         scenario.core().sweep().map(|sweep| Self(Arc::new(sweep)))
     }
 
@@ -70,14 +69,14 @@ impl Sweep {
     #[pyo3(signature = (names, cases, *, seeds, paired, events, time_ns))]
     fn listed(
         names: Vec<String>,
-        cases: Vec<(Vec<PyLabel>, Py<Scenario>)>,
+        cases: Vec<(Vec<PyLabel>, Py<PyScenario>)>,
         seeds: u64,
         paired: bool,
         events: Option<u64>,
         time_ns: Option<u64>,
     ) -> PyResult<Self> {
         let budget = Budget { events, time: time_ns.map(Duration::from_nanos) };
-        let case = |(labels, scenario): (Vec<PyLabel>, Py<Scenario>)| {
+        let case = |(labels, scenario): (Vec<PyLabel>, Py<PyScenario>)| {
             (labels.into_iter().map(Label::from).collect(), scenario.get().core().clone())
         };
         let cases = cases.into_iter().map(case).collect();
@@ -120,15 +119,15 @@ impl Sweep {
     }
 
     /// A case as a scenario of its own.
-    fn scenario(&self, py: Python<'_>, case: u64) -> PyResult<Scenario> {
+    fn scenario(&self, py: Python<'_>, case: u64) -> PyResult<PyScenario> {
         if case >= self.0.cases() {
             return Err(PyIndexError::new_err(format!("no case {case} of {}", self.0.cases())));
         }
-        self.0.scenario(case).map(Scenario::of).map_err(|e| scenario_error(py, &e))
+        self.0.scenario(case).map(PyScenario::of).map_err(|e| scenario_error(py, &e))
     }
 
     /// Runs a chunk of cases on this thread.
-    fn run_chunk<'py>(&self, py: Python<'py>, first: u64, count: u64) -> Outcome<'py> {
+    fn run_chunk<'py>(&self, py: Python<'py>, first: u64, count: u64) -> ChunkOutcome<'py> {
         let (chunk, clock) = (Chunk { first, count }, wall());
         let cancelled = AtomicBool::new(false);
         let done = py.detach(|| run_chunk(&self.0, chunk, &clock, &cancelled));
@@ -137,7 +136,7 @@ impl Sweep {
 }
 
 /// The clock on the wall.
-fn wall() -> Clock {
+fn wall() -> Stopwatch {
     let clock = WallClock::start();
     Arc::new(move || clock.now().saturating_since(Time::ZERO))
 }
@@ -155,7 +154,7 @@ impl SweepEngine {
 #[pymethods]
 impl SweepEngine {
     #[new]
-    fn new(sweep: &Sweep, threads: usize) -> PyResult<Self> {
+    fn new(sweep: &PySweep, threads: usize) -> PyResult<Self> {
         let engine = Engine::new(sweep.0.clone(), threads, wall());
         engine
             .map(|engine| Self(Mutex::new(engine)))
@@ -180,10 +179,14 @@ impl SweepEngine {
     }
 
     /// The next chunk that is done, by its first case; `None` where none came in `seconds`.
-    fn next<'py>(&self, py: Python<'py>, seconds: f64) -> PyResult<Option<(u64, Outcome<'py>)>> {
-        let patience = Patience::try_from_secs_f64(seconds)
+    fn next<'py>(
+        &self,
+        py: Python<'py>,
+        seconds: f64,
+    ) -> PyResult<Option<(u64, ChunkOutcome<'py>)>> {
+        let wait = std::time::Duration::try_from_secs_f64(seconds)
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let done = py.detach(|| self.lock().next(patience));
+        let done = py.detach(|| self.lock().next(wait));
         Ok(done.map(|done| (done.chunk.first, outcome(py, done))))
     }
 

@@ -5,47 +5,47 @@ use std::sync::Arc;
 
 use netspurt::record::{self as core, Data, read_table, read_table_bytes, write_table};
 use netspurt::scenario::Results;
-use numpy::PyArray1;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
+use crate::array::{Cell, array};
 use crate::errors::file_error;
 
 /// A table of a record.
-#[pyclass(frozen, module = "netspurt._core")]
-pub struct Table(Source);
+#[pyclass(frozen, name = "Table", module = "netspurt._core")]
+pub struct PyTable(TableSource);
 
-enum Source {
+enum TableSource {
     Run(Arc<Results>, usize),
     Alone(core::Table),
 }
 
-impl Table {
+impl PyTable {
     pub fn of(table: core::Table) -> Self {
-        Self(Source::Alone(table))
+        Self(TableSource::Alone(table))
     }
 
     pub fn of_run(results: Arc<Results>, index: usize) -> Self {
-        Self(Source::Run(results, index))
+        Self(TableSource::Run(results, index))
     }
 
     fn table(&self) -> &core::Table {
         match &self.0 {
-            Source::Run(results, index) => &results.tables()[*index],
-            Source::Alone(table) => table,
+            TableSource::Run(results, index) => &results.tables()[*index],
+            TableSource::Alone(table) => table,
         }
     }
 }
 
 #[pymethods]
-impl Table {
+impl PyTable {
     /// Reads the table called `name` from a Parquet file.
     #[staticmethod]
     fn read(py: Python<'_>, name: &str, path: &str) -> PyResult<Self> {
         py.detach(|| {
             let file = File::open(path).map_err(|e| file_error(path, e))?;
             let table = read_table(name, file).map_err(|e| file_error(path, e))?;
-            Ok(Self(Source::Alone(table)))
+            Ok(Self(TableSource::Alone(table)))
         })
     }
 
@@ -53,7 +53,7 @@ impl Table {
     #[staticmethod]
     fn parse(py: Python<'_>, name: &str, octets: Vec<u8>) -> PyResult<Self> {
         let table = py.detach(|| read_table_bytes(name, octets));
-        table.map(|table| Self(Source::Alone(table))).map_err(|e| file_error(name, e))
+        table.map(|table| Self(TableSource::Alone(table))).map_err(|e| file_error(name, e))
     }
 
     /// Writes it as a Parquet file.
@@ -85,41 +85,39 @@ impl Table {
     ///
     /// Where `texts` is not `None` the values are places in that list; where `valid` is not
     /// `None` it tells which values exist.
-    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Column<'py>> {
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<PyColumn<'py>> {
         let Some(data) = self.table().column(name) else {
             return Err(PyKeyError::new_err(name.to_owned()));
         };
+        let known = |valid: Vec<bool>| array(py, valid.into_iter()).map(Some);
         Ok(match data {
-            Data::I64(values) => (array(py, values), None, None),
+            Data::I64(values) => (column(py, values)?, None, None),
             Data::OptionalI64(values) => {
-                let known: Vec<i64> = values.iter().map(|v| v.unwrap_or(0)).collect();
-                let valid: Vec<bool> = values.iter().map(Option::is_some).collect();
-                (array(py, &known), None, Some(array(py, &valid)))
+                let valid = known(values.iter().map(Option::is_some).collect())?;
+                (array(py, values.iter().map(|value| value.unwrap_or(0)))?, None, valid)
             }
             Data::OptionalF64(values) => {
-                let known: Vec<f64> = values.iter().map(|v| v.unwrap_or(0.0)).collect();
-                let valid: Vec<bool> = values.iter().map(Option::is_some).collect();
-                (array(py, &known), None, Some(array(py, &valid)))
+                let valid = known(values.iter().map(Option::is_some).collect())?;
+                (array(py, values.iter().map(|value| value.unwrap_or(0.0)))?, None, valid)
             }
             Data::MissingI64(count) => {
-                let valid = array(py, &vec![false; *count]);
-                (array(py, &vec![0_i64; *count]), None, Some(valid))
+                (column(py, &vec![0_i64; *count])?, None, known(vec![false; *count])?)
             }
-            Data::U32(values) => (array(py, values), None, None),
-            Data::U16(values) => (array(py, values), None, None),
-            Data::U64(values) => (array(py, values), None, None),
-            Data::Bool(values) => (array(py, values), None, None),
-            Data::Text { codes, texts } => (array(py, codes), Some(texts.to_vec()), None),
+            Data::U32(values) => (column(py, values)?, None, None),
+            Data::U16(values) => (column(py, values)?, None, None),
+            Data::U64(values) => (column(py, values)?, None, None),
+            Data::Bool(values) => (column(py, values)?, None, None),
+            Data::Text { codes, texts } => (column(py, codes)?, Some(texts.to_vec()), None),
             Data::Tag { codes, texts } => {
                 let texts = texts.iter().map(|text| (*text).to_owned()).collect();
-                (array(py, codes), Some(texts), None)
+                (column(py, codes)?, Some(texts), None)
             }
         })
     }
 }
 
-type Column<'py> = (Bound<'py, PyAny>, Option<Vec<String>>, Option<Bound<'py, PyAny>>);
+type PyColumn<'py> = (Bound<'py, PyAny>, Option<Vec<String>>, Option<Bound<'py, PyAny>>);
 
-fn array<'py, T: numpy::Element + Copy>(py: Python<'py>, values: &[T]) -> Bound<'py, PyAny> {
-    PyArray1::from_slice(py, values).into_any()
+fn column<'py, T: Cell>(py: Python<'py>, values: &[T]) -> PyResult<Bound<'py, PyAny>> {
+    array(py, values.iter().copied())
 }

@@ -1,6 +1,7 @@
-//! Replays for benchmarks: `replay grid SETTINGS`, or `replay LAW SAMPLES`; see `bench/README.md`.
+//! Replays for benchmarks: `replay grid SETTINGS`, or `replay ALGORITHM SAMPLES`; see
+//! `bench/README.md`.
 
-use netspurt::delays::{Delays, Order, Probe, SendTimes};
+use netspurt::delays::{Delays, Probe, ProbeOrder, SendTimeSource};
 use netspurt::replay::{Account, Replay, TwoGainGrid};
 use netspurt::rng::Stream;
 use netspurt::rto::EstimatorConfig;
@@ -16,7 +17,7 @@ fn recording(count: u64, every: Duration) -> Delays {
         if bits.is_multiple_of(100) { Probe::lost(n, sent) } else { Probe::answered(n, sent, rtt) }
     };
     let probes = (0..count).map(probe).collect();
-    Delays::of("drawn", probes, Order::Causal, SendTimes::Recorded)
+    Delays::of("drawn", probes, ProbeOrder::Causal, SendTimeSource::Recorded)
 }
 
 fn grid(settings: usize) {
@@ -32,18 +33,18 @@ fn grid(settings: usize) {
         ..TwoGainGrid::default()
     };
     let mut least = u64::MAX;
-    grid.run(&delays, Order::Sequence, |setting| least = least.min(setting.needless))
+    grid.run(&delays, ProbeOrder::Sequence, |setting| least = least.min(setting.spurious))
         .expect("a recording");
-    println!("{} settings, at least {least} needless", grid.settings());
+    println!("{} settings, at least {least} spurious", grid.settings());
 }
 
-fn law(name: &str, samples: u64, order: Order) {
+fn algorithm(name: &str, samples: u64, order: ProbeOrder) {
     let delays = recording(samples, Duration::from_millis(50));
-    let mut law = EstimatorConfig::named(name).expect("the name of a law").build();
+    let mut algorithm = EstimatorConfig::named(name).expect("the name of an algorithm").build();
     let mut account = Account::default();
     let how = Replay { order, ..Replay::of(&delays) };
-    how.run(&delays, law.as_mut(), |judged| account.take(judged)).expect("a recording");
-    println!("{name}: {} needless, efficiency {:.3}", account.needless, account.efficiency());
+    how.run(&delays, algorithm.as_mut(), |judged| account.take(judged)).expect("a recording");
+    println!("{name}: {} spurious, efficiency {:.3}", account.spurious, account.efficiency());
 }
 
 fn main() {
@@ -55,9 +56,11 @@ fn main() {
             println!("{} lost", delays.lost());
         }
         [name, samples, "causal"] => {
-            law(name, samples.parse().expect("a number"), Order::Causal);
+            algorithm(name, samples.parse().expect("a number"), ProbeOrder::Causal);
         }
-        [name, samples] => law(name, samples.parse().expect("a number"), Order::Sequence),
-        _ => panic!("grid SETTINGS, or LAW SAMPLES [causal]"),
+        [name, samples] => {
+            algorithm(name, samples.parse().expect("a number"), ProbeOrder::Sequence)
+        }
+        _ => panic!("grid SETTINGS, or ALGORITHM SAMPLES [causal]"),
     }
 }

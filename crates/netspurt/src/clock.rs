@@ -1,5 +1,7 @@
 //! How a host reads time and when its timers fire: exactly, in ticks, or as Linux does.
 
+use core::str::FromStr;
+
 use crate::units::{Duration, Time};
 
 /// A host's clock. It has two abilities, and a host may take them from two clocks:
@@ -19,30 +21,76 @@ use crate::units::{Duration, Time};
 /// assert_eq!(Clock::EXACT.expiry(now, ms(30)), now + ms(30));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Clock(Kind);
+pub struct Clock(ClockKind);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ClockKind {
     Exact,
     Ticks { tick: Duration, phase: Duration },
     Linux { jiffy: Duration, phase: Duration },
 }
+
+/// A text that names no clock.
+///
+/// ```
+/// use netspurt::clock::Clock;
+/// let slip = "linux".parse::<Clock>().unwrap_err();
+/// assert_eq!(slip.to_string(), "`linux` is no clock: write `exact`, `linux-hz250` or a tick, as in `10 ms`");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no clock: write `exact`, `linux-hz250` or a tick, as in `10 ms`")]
+pub struct ClockTextError(String);
+
+impl FromStr for Clock {
+    type Err = ClockTextError;
+
+    /// Reads one of the [`NAMED`](Clock::NAMED) clocks, or the length of a tick, the first of
+    /// which begins with the run.
+    fn from_str(text: &str) -> Result<Self, ClockTextError> {
+        let named = Self::NAMED.iter().find(|(name, ..)| *name == text.trim());
+        let ticking = || Self::ticking(text.parse().ok()?, Duration::ZERO);
+        named
+            .map(|(_, clock, _)| *clock)
+            .or_else(ticking)
+            .ok_or_else(|| ClockTextError(text.to_owned()))
+    }
+}
+
+/// What ns-2.35 draws as the phase of its first sender with `ns-random 1`, in ticks: the second
+/// output of MRG32k3a with seed 1.
+const NS2_PHASE: (u64, u64) = (555_880_716, 1_000_000_000);
 
 /// The unit of Linux's clock for round trips.
 const MICROSECOND: Duration = Duration::from_micros(1);
 
 impl Clock {
     /// A clock without granularity.
-    pub const EXACT: Clock = Clock(Kind::Exact);
+    pub const EXACT: Clock = Clock(ClockKind::Exact);
 
     /// Linux with 250 jiffies a second, the first of which begins with the run.
     pub const LINUX_HZ250: Clock =
-        Clock(Kind::Linux { jiffy: Duration::from_millis(4), phase: Duration::ZERO });
+        Clock(ClockKind::Linux { jiffy: Duration::from_millis(4), phase: Duration::ZERO });
+
+    /// The clocks that are called by a name, and what each is.
+    pub const NAMED: [(&str, Clock, &str); 2] = [
+        ("exact", Self::EXACT, "to the nanosecond"),
+        (
+            "linux-hz250",
+            Self::LINUX_HZ250,
+            "Linux's, with 250 jiffies a second and its timer wheel",
+        ),
+    ];
 
     /// A clock that advances every `tick`, having last done so `phase` before the start of the
     /// run; `None` where the tick is zero or the phase is not below it.
     pub fn ticking(tick: Duration, phase: Duration) -> Option<Clock> {
-        (phase < tick).then_some(Clock(Kind::Ticks { tick, phase }))
+        (phase < tick).then_some(Clock(ClockKind::Ticks { tick, phase }))
+    }
+
+    /// The phase that ns-2.35 draws for its first sender, of a clock with this `tick`.
+    pub fn ns2_phase(tick: Duration) -> Duration {
+        let nanos = u128::from(tick.as_nanos()) * u128::from(NS2_PHASE.0);
+        Duration::from_nanos(u64::try_from(nanos / u128::from(NS2_PHASE.1)).unwrap_or(0))
     }
 
     /// Linux with jiffies of this length, counted from 0 at `phase` before the start of the
@@ -51,23 +99,31 @@ impl Clock {
     /// The phase may be longer than a jiffy: the buckets of the timer wheel are aligned to the
     /// count, so its remainder by 8, 64 ... jiffies matters, too.
     pub fn linux(jiffy: Duration, phase: Duration) -> Option<Clock> {
-        (!jiffy.is_zero()).then_some(Clock(Kind::Linux { jiffy, phase }))
+        (!jiffy.is_zero()).then_some(Clock(ClockKind::Linux { jiffy, phase }))
     }
 
     /// The tick and its phase, of a clock that ticks.
     pub fn ticks(self) -> Option<(Duration, Duration)> {
         match self.0 {
-            Kind::Ticks { tick, phase } => Some((tick, phase)),
-            Kind::Exact | Kind::Linux { .. } => None,
+            ClockKind::Ticks { tick, phase } => Some((tick, phase)),
+            ClockKind::Exact | ClockKind::Linux { .. } => None,
+        }
+    }
+
+    /// The length of a jiffy, of Linux's clock.
+    pub fn jiffy(self) -> Option<Duration> {
+        match self.0 {
+            ClockKind::Linux { jiffy, .. } => Some(jiffy),
+            ClockKind::Exact | ClockKind::Ticks { .. } => None,
         }
     }
 
     /// The unit it *measures* in, if there is one.
     pub fn tick(self) -> Option<Duration> {
         match self.0 {
-            Kind::Exact => None,
-            Kind::Ticks { tick, .. } => Some(tick),
-            Kind::Linux { .. } => Some(MICROSECOND),
+            ClockKind::Exact => None,
+            ClockKind::Ticks { tick, .. } => Some(tick),
+            ClockKind::Linux { .. } => Some(MICROSECOND),
         }
     }
 
@@ -77,13 +133,13 @@ impl Clock {
     /// two readings in whole microseconds.
     pub fn elapsed(self, sent: Time, now: Time) -> Duration {
         match self.0 {
-            Kind::Exact => now - sent,
-            Kind::Ticks { tick, phase } => {
+            ClockKind::Exact => now - sent,
+            ClockKind::Ticks { tick, phase } => {
                 let sent_ns = sent.as_nanos() + phase.as_nanos();
                 let into_tick = Duration::from_nanos(sent_ns % tick.as_nanos());
                 tick * ((now - sent) + into_tick).whole(tick)
             }
-            Kind::Linux { phase, .. } => {
+            ClockKind::Linux { phase, .. } => {
                 let micros = |t: Time| age(t, phase).whole(MICROSECOND);
                 MICROSECOND * micros(now).saturating_sub(micros(sent))
             }
@@ -109,9 +165,9 @@ impl Clock {
     #[inline]
     pub fn expiry(self, now: Time, after: Duration) -> Time {
         match self.0 {
-            Kind::Exact => now + after,
-            Kind::Ticks { tick, phase } => expiry_by_ticks(now, after, tick, phase),
-            Kind::Linux { jiffy, phase } => expiry_by_jiffies(now, after, jiffy, phase),
+            ClockKind::Exact => now + after,
+            ClockKind::Ticks { tick, phase } => expiry_by_ticks(now, after, tick, phase),
+            ClockKind::Linux { jiffy, phase } => expiry_by_jiffies(now, after, jiffy, phase),
         }
     }
 }
@@ -207,6 +263,18 @@ mod tests {
         assert_eq!(clock.expiry(at(0), ms(1249)), at(900), "to the nearest tick");
         assert_eq!(clock.expiry(at(0), ms(1250)), at(1400));
         assert_eq!(clock.expiry(at(0), ms(10)), at(400), "one at the least");
+    }
+
+    #[test]
+    fn a_clock_is_read_from_its_name_or_the_length_of_its_tick() {
+        for (name, clock, _) in Clock::NAMED {
+            assert_eq!(name.parse(), Ok(clock));
+        }
+        assert_eq!("10ms".parse(), Ok(Clock::ticking(ms(10), ms(0)).unwrap()));
+        for wrong in ["", "linux", "0 s", "10", "exactly"] {
+            let slip = wrong.parse::<Clock>().unwrap_err().to_string();
+            assert!(slip.starts_with(&format!("`{wrong}` is no clock")), "{slip}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What happened, as the stages tell it: the one vocabulary of every instrument.
 
+use crate::ids::EndId;
 use crate::units::{Duration, Time};
 
 /// How a frame passed a point of observation.
@@ -22,7 +23,7 @@ pub enum DropReason {
     QueueFull,
     /// The link lost it.
     Loss,
-    /// The law that manages the queue chose it.
+    /// The algorithm that manages the queue chose it.
     Aqm,
     /// It is larger than the link takes, and the link does not fragment.
     TooBig,
@@ -36,7 +37,7 @@ pub enum DropReason {
 pub struct RtoState {
     /// Smoothed round trip; `None` before the first sample.
     pub srtt: Option<Duration>,
-    /// Smoothed variation; `None` before the first sample, and where the law keeps none.
+    /// Smoothed variation; `None` before the first sample, and where the algorithm keeps none.
     pub rttvar: Option<Duration>,
     /// The factor the timeouts so far have put on the timer.
     pub backoff: u32,
@@ -91,7 +92,7 @@ pub enum What<F> {
         /// The frame.
         frame: F,
     },
-    /// The law that manages a queue marked a frame instead of dropping it (RFC 3168 §5).
+    /// The algorithm that manages a queue marked a frame instead of dropping it (RFC 3168 §5).
     Marked {
         /// The link, one direction.
         link: u32,
@@ -109,15 +110,15 @@ pub enum What<F> {
     },
     /// A sender's congestion state changed.
     Cwnd {
-        /// The endpoint.
-        endpoint: u32,
+        /// The end.
+        end: EndId,
         /// The new state.
         state: CwndState,
     },
     /// A sender measured a round trip.
     Rtt {
-        /// The endpoint.
-        endpoint: u32,
+        /// The end.
+        end: EndId,
         /// When the timed octets left.
         sent: Time,
         /// The reading.
@@ -125,8 +126,8 @@ pub enum What<F> {
     },
     /// A sender's retransmission timer changed or fired.
     Rto {
-        /// The endpoint.
-        endpoint: u32,
+        /// The end.
+        end: EndId,
         /// The new state.
         state: RtoState,
     },

@@ -53,7 +53,7 @@ pub struct RttSample {
     /// Octets of payload in a full segment of this sender (SMSS of RFC 5681 §2).
     pub smss_bytes: u32,
     /// How often the timed segment was sent again.
-    pub resends: u8,
+    pub retransmissions: u8,
     /// How long the peer says it held the acknowledgment back; zero where it says nothing.
     pub ack_delay: Duration,
     /// Windows of data counted so far: one more with the first sample from beyond the octet

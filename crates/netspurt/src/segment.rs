@@ -3,6 +3,7 @@
 use core::num::NonZero;
 use core::ops::Range;
 
+use crate::ids::{EndId, FlowId, TransmissionId};
 use crate::units::Time;
 
 /// Octets of an IPv4 header without options: the only one that simulated datagrams have.
@@ -190,6 +191,11 @@ impl Part {
         Part(units | if more_follow { Self::MORE } else { 0 })
     }
 
+    /// The part that a word of a header tells, the flag against fragmenting aside.
+    pub const fn from_bits(bits: u16) -> Part {
+        Part(bits & (Self::MORE | Self::OFFSET))
+    }
+
     /// Whether it is the whole datagram.
     pub const fn is_whole(self) -> bool {
         self.0 == 0
@@ -322,23 +328,24 @@ impl Present {
 
 /// One transmission of a segment: 64 bytes, copied from hop to hop.
 ///
-/// Endpoints are numbered so that flow *f* has 2*f* at the side that opened it and 2*f* + 1 at
-/// the other. Options share room where no segment carries both: time stamps lie where ns-2's
-/// stamp does, what only a SYN says lies where SACK blocks do.
+/// Options share room where no segment carries both: time stamps lie where ns-2's stamp does,
+/// and what only a SYN says lies where SACK blocks do.
 ///
 /// ```
 /// use netspurt::segment::Segment;
-/// let ack = Segment { dest: 6, ack: 961, size_bytes: 40, ..Segment::default() };
-/// assert_eq!((ack.flow(), ack.source()), (3, 7));
+/// use netspurt::ids::{FlowId, Side};
+/// let dest = FlowId(3).end(Side::From);
+/// let ack = Segment { dest, ack: 961, size_bytes: 40, ..Segment::default() };
+/// assert_eq!((ack.flow(), ack.source()), (FlowId(3), FlowId(3).end(Side::To)));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Segment {
     /// Unique to this transmission in its run: two copies of one octet never share it.
-    pub id: u64,
+    pub id: TransmissionId,
     /// A stamp: see [`stamp`](Self::stamp) and [`timestamps`](Self::timestamps).
     pub stamp_bits: u64,
-    /// The endpoint it goes to.
-    pub dest: u32,
+    /// The end it goes to.
+    pub dest: EndId,
     /// Sequence number of the first octet of payload, or of the SYN.
     pub seq: u32,
     /// The next sequence number expected from the other side.
@@ -368,21 +375,21 @@ pub struct Segment {
 /// How the octets that an end of a flow writes are cut into packets.
 ///
 /// ```
-/// use netspurt::segment::Grid;
-/// let bulk = Grid { full_bytes: 1000, message_bytes: None };
+/// use netspurt::segment::Packetization;
+/// let bulk = Packetization { full_bytes: 1000, message_bytes: None };
 /// assert_eq!((bulk.packet_of(999), bulk.packet_of(1000), bulk.packets_in(2500)), (1, 2, 3));
-/// let replies = Grid { message_bytes: std::num::NonZero::new(2500), ..bulk };
+/// let replies = Packetization { message_bytes: std::num::NonZero::new(2500), ..bulk };
 /// assert_eq!((replies.packet_of(2499), replies.packet_of(2500), replies.packets_in(3500)), (3, 4, 4));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grid {
+pub struct Packetization {
     /// Octets of a full packet.
     pub full_bytes: u16,
     /// Octets of each message, where there are any: every one begins a packet.
     pub message_bytes: Option<NonZero<u64>>,
 }
 
-impl Grid {
+impl Packetization {
     /// The number, from 1, of the packet with the octet numbered `octet`, from 0.
     #[inline]
     pub fn packet_of(self, octet: u64) -> u64 {
@@ -411,13 +418,13 @@ const _: () = assert!(size_of::<Option<Segment>>() > size_of::<Segment>(), "no s
 
 impl Segment {
     /// The flow this segment belongs to.
-    pub const fn flow(&self) -> u32 {
-        self.dest >> 1
+    pub const fn flow(&self) -> FlowId {
+        self.dest.flow()
     }
 
-    /// The endpoint that sent it.
-    pub const fn source(&self) -> u32 {
-        self.dest ^ 1
+    /// The end that sent it.
+    pub const fn source(&self) -> EndId {
+        self.dest.peer()
     }
 
     /// The sequence numbers it takes up: payload, SYN and FIN (RFC 9293 §3.4).
@@ -427,11 +434,11 @@ impl Segment {
 
     /// The segment's number in its flow, from 1, where data starts at sequence number 1; `None`
     /// without payload. An echo's is its sequence number.
-    pub fn packet_number(&self, grid: Grid) -> Option<u64> {
+    pub fn packet_number(&self, packetization: Packetization) -> Option<u64> {
         if self.is_echo() {
             return Some(self.seq.into());
         }
-        (self.len > 0).then(|| grid.packet_of(self.seq.wrapping_sub(1).into()))
+        (self.len > 0).then(|| packetization.packet_of(self.seq.wrapping_sub(1).into()))
     }
 
     /// Whether it is an echo's request or reply, of which `seq` and `len` count requests and

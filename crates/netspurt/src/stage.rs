@@ -1,9 +1,10 @@
-//! The seam everything that handles frames wears: three verbs, and time is a parameter.
+//! The seam everything that handles frames implements: three verbs, and time is a parameter.
 
 use core::ops::Range;
 
 use crate::event::Events;
-use crate::segment::{Ecn, Grid, Part, Segment};
+use crate::ids::{EndId, TransmissionId};
+use crate::segment::{Ecn, Packetization, Part, Segment};
 use crate::units::Time;
 
 /// One of a stage's doors. A link has one way in and one way out; a path has two ends.
@@ -15,14 +16,14 @@ pub trait Frame: Copy {
     /// Octets of the IP datagram, before any framing of the link.
     fn size_bytes(&self) -> u32;
     /// Unique to this transmission; a copy made by a link keeps it.
-    fn id(&self) -> u64;
-    /// The endpoint the frame is addressed to.
-    fn dest(&self) -> u32;
+    fn id(&self) -> TransmissionId;
+    /// The end the frame is addressed to.
+    fn dest(&self) -> EndId;
     /// Octets of payload.
     fn payload_bytes(&self) -> u16;
     /// The packet's number in its flow, whose octets are cut into packets so; from 1, where it has
     /// one.
-    fn packet_number(&self, grid: Grid) -> Option<u64>;
+    fn packet_number(&self, packetization: Packetization) -> Option<u64>;
     /// A number that all frames of one flow in one direction share and few others have.
     fn flow_hash(&self) -> u64;
     /// What its IP header says of congestion.
@@ -39,6 +40,17 @@ pub trait Frame: Copy {
     /// The whole datagram, of `size_bytes` octets, that the frame is a fragment of.
     #[must_use]
     fn reassembled(self, size_bytes: u32) -> Self;
+}
+
+/// When a stage has something to do, and what comes first among things at one instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Appointment {
+    /// The instant.
+    pub at: Time,
+    /// Since when it is settled.
+    pub since: Time,
+    /// What it was made by: when that was due, and since when that was settled.
+    pub by: (Time, Time),
 }
 
 /// Anything frames pass through or end in.
@@ -76,20 +88,20 @@ impl Frame for crate::segment::Segment {
     fn size_bytes(&self) -> u32 {
         u32::from(self.size_bytes)
     }
-    fn id(&self) -> u64 {
+    fn id(&self) -> TransmissionId {
         self.id
     }
-    fn dest(&self) -> u32 {
+    fn dest(&self) -> EndId {
         self.dest
     }
     fn payload_bytes(&self) -> u16 {
         self.len
     }
-    fn packet_number(&self, grid: Grid) -> Option<u64> {
-        Segment::packet_number(self, grid)
+    fn packet_number(&self, packetization: Packetization) -> Option<u64> {
+        Segment::packet_number(self, packetization)
     }
     fn flow_hash(&self) -> u64 {
-        u64::from(self.dest)
+        u64::from(self.dest.place())
     }
     fn ecn(&self) -> Ecn {
         self.ecn

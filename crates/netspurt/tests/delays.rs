@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use netspurt::delays::{Order, Reading, read};
+use netspurt::delays::{ProbeOrder, Reading, read};
 use netspurt::record::{Column, Data, Table, write_table};
 
 fn shared() -> Option<PathBuf> {
@@ -80,7 +80,7 @@ fn our_own_recordings_have_their_counts() {
 }
 
 #[test]
-fn our_own_volleys_are_read_from_parquet_and_from_csv() {
+fn our_own_echo_probes_are_read_from_parquet_and_from_csv() {
     let columns = vec![
         Column::new("t_ns", Data::I64(vec![0, 30_000_000_000, 60_000_000_000, 60_100_000_000])),
         Column::new("flow", Data::Text { codes: vec![0; 4], texts: ["a".to_owned()].into() }),
@@ -91,7 +91,7 @@ fn our_own_volleys_are_read_from_parquet_and_from_csv() {
         Column::new("late_ns", Data::OptionalI64(vec![None, Some(31_000_000_000), None, None])),
         Column::new("duplicates", Data::U32(vec![1, 0, 0, 0])),
     ];
-    let file = write_table(&Table::new("volleys", columns), Vec::new()).unwrap();
+    let file = write_table(&Table::new("echo_probes", columns), Vec::new()).unwrap();
     let csv = "t_ns,flow,number,size_bytes,rtt_ns,lost,late_ns,duplicates\n\
                0,a,1,60,40000000,false,,1\n30000000000,a,2,60,,true,31000000000,0\n\
                60000000000,a,3,60,,true,,0\n60100000000,a,4,60,,false,,0\n";
@@ -102,7 +102,7 @@ fn our_own_volleys_are_read_from_parquet_and_from_csv() {
         let (sent, late) = (delays.sent(), delays.late());
         assert_eq!((sent, delays.received(), delays.lost()), (3, 2, 1));
         assert_eq!((late, delays.duplicates), (1, 1));
-        assert_eq!((delays.order, delays.probes[1].wire_bytes), (Order::Sequence, 60));
+        assert_eq!((delays.order, delays.probes[1].wire_bytes), (ProbeOrder::Sequence, 60));
         assert_eq!(delays.probes[2].sent.as_nanos(), 60_000_000_000);
     }
     assert!(read("x", &file[..file.len() - 9]).is_err());

@@ -1,18 +1,19 @@
 //! Echo experiments over simulated paths: a prober, an echo host, and a link between them.
 
-use netspurt::app::{Echo, Program, Volley, VolleyPlan, Volleys};
+use netspurt::app::{Echo, EchoProbe, EchoProbePlan, EchoProbes, Program};
 use netspurt::event::{Wanted, What};
+use netspurt::ids::EndId;
 use netspurt::link::{Delay, Effects, Framing, LinkConfig, Order, Pick, Queue, QueueLimit};
 use netspurt::segment::Segment;
 use netspurt::sim::{Graph, Routes, World, WorldConfig};
 use netspurt::units::{BitRate, Duration, Time};
 
-fn plan() -> VolleyPlan {
-    VolleyPlan {
+fn plan() -> EchoProbePlan {
+    EchoProbePlan {
         start: Time::ZERO,
         sizes_bytes: vec![256],
         count: 4,
-        timeout: VolleyPlan::TIMEOUT,
+        timeout: EchoProbePlan::TIMEOUT,
         pause: Duration::ZERO,
     }
 }
@@ -31,7 +32,7 @@ fn line(effects: Option<Effects>) -> LinkConfig {
 }
 
 /// Probes an echo host that takes 3 ms, for ten minutes: the world afterwards.
-fn probe(plan: VolleyPlan, back: Option<Effects>) -> World<Segment, Program> {
+fn probe(plan: EchoProbePlan, back: Option<Effects>) -> World<Segment, Program> {
     let mut graph = Graph::new(2);
     graph.add_link(0, 1);
     graph.add_link(1, 0);
@@ -40,8 +41,8 @@ fn probe(plan: VolleyPlan, back: Option<Effects>) -> World<Segment, Program> {
         graph,
         links: vec![line(None), line(back)],
         endpoints: vec![
-            (Program::Volleys(Volleys::new(0, plan)), 0),
-            (Program::Echo(Echo::new(1, Duration::from_millis(3))), 1),
+            (Program::EchoProbes(EchoProbes::new(EndId::at(0), plan)), 0),
+            (Program::Echo(Echo::new(EndId::at(1), Duration::from_millis(3))), 1),
         ],
         observed: vec![],
         wanted: Wanted { rtt: true, ..Wanted::default() },
@@ -51,28 +52,28 @@ fn probe(plan: VolleyPlan, back: Option<Effects>) -> World<Segment, Program> {
     world
 }
 
-fn prober(world: &World<Segment, Program>) -> &Volleys {
-    match &world.endpoints()[0] {
-        Program::Volleys(prober) => prober,
+fn prober(world: &World<Segment, Program>) -> &EchoProbes {
+    match world.host(EndId::at(0)) {
+        Program::EchoProbes(prober) => prober,
         _ => unreachable!("the prober comes first"),
     }
 }
 
-fn volley(sent_us: u64, size_bytes: u16, rtt_us: Option<u64>) -> Volley {
+fn echo_probe(sent_us: u64, size_bytes: u16, rtt_us: Option<u64>) -> EchoProbe {
     let us = Duration::from_micros;
     let sent = Time::ZERO + us(sent_us);
-    Volley { sent, size_bytes, rtt: rtt_us.map(us), late: None, duplicates: 0 }
+    EchoProbe { sent, size_bytes, rtt: rtt_us.map(us), late: None, duplicates: 0 }
 }
 
 #[test]
-fn a_volley_takes_both_ways_and_the_hosts_time_and_the_next_follows_at_once() {
+fn a_echo_probe_takes_both_ways_and_the_hosts_time_and_the_next_follows_at_once() {
     // 2·(20 ms + n·125 µs) + 3 ms: 53 ms for 40 octets, 107 ms for 256.
-    let mut world = probe(VolleyPlan { sizes_bytes: vec![40, 256], ..plan() }, None);
+    let mut world = probe(EchoProbePlan { sizes_bytes: vec![40, 256], ..plan() }, None);
     let expected = [
-        volley(0, 40, Some(53_000)),
-        volley(53_000, 256, Some(107_000)),
-        volley(160_000, 40, Some(53_000)),
-        volley(213_000, 256, Some(107_000)),
+        echo_probe(0, 40, Some(53_000)),
+        echo_probe(53_000, 256, Some(107_000)),
+        echo_probe(160_000, 40, Some(53_000)),
+        echo_probe(213_000, 256, Some(107_000)),
     ];
     assert_eq!(prober(&world).done(), expected);
     let samples: Vec<u64> = world
@@ -84,7 +85,7 @@ fn a_volley_takes_both_ways_and_the_hosts_time_and_the_next_follows_at_once() {
         })
         .collect();
     assert_eq!(samples, [53, 107, 53, 107]);
-    assert_eq!(world.next_wakeup(), None, "four volleys, and silence");
+    assert_eq!(world.next_wakeup(), None, "four echo probes, and silence");
 }
 
 #[test]
@@ -92,33 +93,33 @@ fn a_reply_that_does_not_come_is_given_up_after_thirty_seconds() {
     let loss = Some(Pick::default().nth(vec![2]));
     let world = probe(plan(), Some(Effects { loss, ..Effects::default() }));
     let expected = [
-        volley(0, 256, Some(107_000)),
-        volley(107_000, 256, None),
-        volley(30_107_000, 256, Some(107_000)),
-        volley(30_214_000, 256, Some(107_000)),
+        echo_probe(0, 256, Some(107_000)),
+        echo_probe(107_000, 256, None),
+        echo_probe(30_107_000, 256, Some(107_000)),
+        echo_probe(30_214_000, 256, Some(107_000)),
     ];
     assert_eq!(prober(&world).done(), expected);
 }
 
 #[test]
-fn a_late_reply_and_a_second_one_are_told_of_their_volley() {
-    // The first reply is held for 31 s; the second volley, sent at 30 s, is answered before.
+fn a_late_reply_and_a_second_one_are_told_of_their_echo_probe() {
+    // The first reply is held for 31 s; the second echo probe, sent at 30 s, is answered before.
     let held = Some((Pick::default().nth(vec![1]), Duration::from_secs(31)));
     let copied = Some((Pick::default().nth(vec![3]), Duration::from_millis(1)));
     let effects = Effects { reorder: held, duplicate: copied, ..Effects::default() };
-    let world = probe(VolleyPlan { pause: Duration::from_secs(1), ..plan() }, Some(effects));
+    let world = probe(EchoProbePlan { pause: Duration::from_secs(1), ..plan() }, Some(effects));
     let prober = prober(&world);
-    let rtts: Vec<bool> = prober.done().iter().map(|volley| volley.rtt.is_some()).collect();
+    let rtts: Vec<bool> = prober.done().iter().map(|echo_probe| echo_probe.rtt.is_some()).collect();
     assert_eq!(rtts, [false, true, true, true]);
     let late = Duration::from_millis(31_107);
     assert_eq!(
-        prober.done().iter().map(|volley| volley.late).collect::<Vec<_>>(),
+        prober.done().iter().map(|echo_probe| echo_probe.late).collect::<Vec<_>>(),
         [Some(late), None, None, None]
     );
     assert_eq!(
-        prober.done().iter().map(|volley| volley.duplicates).collect::<Vec<_>>(),
+        prober.done().iter().map(|echo_probe| echo_probe.duplicates).collect::<Vec<_>>(),
         [0, 0, 1, 0]
     );
-    // A pause follows each volley.
+    // A pause follows each echo probe.
     assert_eq!(prober.done()[1].sent, Time::ZERO + Duration::from_secs(31));
 }

@@ -78,10 +78,10 @@ fn a_link_carries_every_octet_of_every_fragment_and_no_more() {
     let sizes = numbers(segments, "size_bytes");
     let left = (0..sizes.len()).filter(|row| nodes[*row] == "a" && ways[*row] == "out");
     let expected: i64 = left.map(|row| carried(sizes[row], 576)).sum();
-    // Links lie in the order of the file, each there and back.
+    // Links lie in the order of the file, each forward and reverse.
     assert_eq!(numbers(table(&results, "links"), "carried_bytes")[2], expected);
     assert_eq!(numbers(table(&results, "flows"), "delivered_bytes"), [9 * 1460]);
-    assert_eq!(numbers(table(&results, "flows"), "resends"), [0]);
+    assert_eq!(numbers(table(&results, "flows"), "retransmissions"), [0]);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn one_lost_fragment_loses_the_datagram_and_its_rest_is_given_up() {
     let drops = table(&results, "drops");
     assert_eq!(texts(drops, "reason"), ["loss", "reassembly"]);
     assert_eq!(texts(drops, "link"), ["two", ""]);
-    assert_eq!(texts(drops, "way"), ["there", ""]);
+    assert_eq!(texts(drops, "link_direction"), ["forward", ""]);
     assert_eq!(texts(drops, "kind"), ["fragment", "data"]);
     // 552 and 376 of its 1480 octets came.
     assert_eq!(numbers(drops, "size_bytes"), [572, 20 + 552 + 376]);
@@ -117,13 +117,13 @@ fn one_lost_fragment_loses_the_datagram_and_its_rest_is_given_up() {
     // The first fragment leaves in the 71.5 ms before the second, and travels 25 ms.
     assert_eq!(given_up - lost, 65_000_000_000 - 71_500_000 + 25_000_000);
     let flows = table(&results, "flows");
-    assert_eq!(numbers(flows, "resends"), [1]);
-    assert_eq!(numbers(flows, "needless"), [0], "two of its three parts are no segment");
+    assert_eq!(numbers(flows, "retransmissions"), [1]);
+    assert_eq!(numbers(flows, "spurious"), [0], "two of its three parts are no segment");
     assert_eq!(numbers(flows, "delivered_bytes"), [9 * 1460]);
 }
 
 #[test]
-fn a_resend_of_what_was_put_together_is_needless_and_all_its_fragments_say_so() {
+fn a_retransmission_of_what_was_put_together_is_spurious_and_all_its_fragments_say_so() {
     // Behind the answer to the SYN: the ACK of all there is, and the FIN that says the same.
     let values = [
         ("flows.f.send", "1460 B"),
@@ -132,10 +132,10 @@ fn a_resend_of_what_was_put_together_is_needless_and_all_its_fragments_say_so() 
     ];
     let results = run(&values);
     let flows = table(&results, "flows");
-    assert_eq!((numbers(flows, "resends"), numbers(flows, "needless")), (vec![1], vec![1]));
+    assert_eq!((numbers(flows, "retransmissions"), numbers(flows, "spurious")), (vec![1], vec![1]));
     let segments = table(&results, "segments");
-    let Some(Data::Bool(needless)) = segments.column("needless") else { panic!("no verdicts") };
-    assert_eq!(needless.iter().filter(|verdict| **verdict).count(), 3);
+    let Some(Data::Bool(spurious)) = segments.column("spurious") else { panic!("no verdicts") };
+    assert_eq!(spurious.iter().filter(|verdict| **verdict).count(), 3);
 }
 
 #[test]
@@ -149,11 +149,11 @@ fn a_link_that_does_not_fragment_lets_no_large_segment_by() {
 }
 
 #[test]
-fn a_volley_is_cut_on_both_ways_and_takes_the_time_of_every_fragment() {
+fn a_echo_probe_is_cut_on_both_ways_and_takes_the_time_of_every_fragment() {
     let text = r#"
         stop = "100 s"
         links = { line = { between = ["a", "b"], rate = "64 kbit/s", delay = "20 ms", mtu = "128 B" } }
-        [volleys.v]
+        [echo_probes.v]
         from = "a"
         to = "b"
         lengths = ["40 B", "256 B"]
@@ -163,12 +163,12 @@ fn a_volley_is_cut_on_both_ways_and_takes_the_time_of_every_fragment() {
     let mut run = Scenario::parse("v.toml", text).unwrap().simulate();
     run.advance_to(run.stop());
     let results = run.finish();
-    let volleys = table(&results, "volleys");
+    let echo_probes = table(&results, "echo_probes");
     // An octet takes 125 us. 236 octets go as 104, 104 and 28: 40 more for two headers.
-    assert_eq!(optional(volleys, "rtt_ns"), [53, 117, 53].map(|ms| Some(ms * 1_000_000)));
-    assert_eq!(numbers(volleys, "t_ns"), [0, 53_000_000, 170_000_000]);
-    assert_eq!(numbers(volleys, "size_bytes"), [40, 256, 40]);
-    assert_eq!(numbers(volleys, "number"), [1, 2, 3]);
+    assert_eq!(optional(echo_probes, "rtt_ns"), [53, 117, 53].map(|ms| Some(ms * 1_000_000)));
+    assert_eq!(numbers(echo_probes, "t_ns"), [0, 53_000_000, 170_000_000]);
+    assert_eq!(numbers(echo_probes, "size_bytes"), [40, 256, 40]);
+    assert_eq!(numbers(echo_probes, "number"), [1, 2, 3]);
     assert_eq!(table(&results, "flows").rows(), 0);
     assert_eq!(numbers(table(&results, "rtt"), "rtt_ns").len(), 3);
     let kinds = texts(table(&results, "segments"), "kind");
@@ -178,7 +178,7 @@ fn a_volley_is_cut_on_both_ways_and_takes_the_time_of_every_fragment() {
 }
 
 #[test]
-fn a_volley_is_lost_only_when_its_time_is_up_and_a_late_reply_and_a_copy_are_told() {
+fn a_echo_probe_is_lost_only_when_its_time_is_up_and_a_late_reply_and_a_copy_are_told() {
     let text = r#"
         stop = "100 s"
         [links.line]
@@ -189,7 +189,7 @@ fn a_volley_is_lost_only_when_its_time_is_up_and_a_late_reply_and_a_copy_are_tol
         loss = [{ packets = [2] }, "none"]
         reorder = ["none", { packets = [3], by = "31 s" }]
         duplicate = ["none", { packets = [4], after = "1 s" }]
-        [volleys.v]
+        [echo_probes.v]
         from = "a"
         to = "b"
         lengths = ["40 B"]
@@ -199,15 +199,15 @@ fn a_volley_is_lost_only_when_its_time_is_up_and_a_late_reply_and_a_copy_are_tol
     let mut run = Scenario::parse("v.toml", text).unwrap().simulate();
     run.advance_to(run.stop());
     let results = run.finish();
-    let volleys = table(&results, "volleys");
+    let echo_probes = table(&results, "echo_probes");
     let ms = 1_000_000;
-    // 50 ms there and back; the second is lost, the third late, the fourth answered twice.
+    // 50 ms for a round trip; the second is lost, the third late, the fourth answered twice.
     let sent = [0, 10_050, 50_050, 90_050].map(|t| t * ms);
-    assert_eq!(numbers(volleys, "t_ns"), sent);
-    assert_eq!(optional(volleys, "rtt_ns"), [Some(50 * ms), None, None, Some(50 * ms)]);
-    assert_eq!(volleys.column("lost"), Some(&Data::Bool(vec![false, true, true, false])));
-    assert_eq!(optional(volleys, "late_ns"), [None, None, Some(31_050 * ms), None]);
-    assert_eq!(numbers(volleys, "duplicates"), [0, 0, 0, 1]);
+    assert_eq!(numbers(echo_probes, "t_ns"), sent);
+    assert_eq!(optional(echo_probes, "rtt_ns"), [Some(50 * ms), None, None, Some(50 * ms)]);
+    assert_eq!(echo_probes.column("lost"), Some(&Data::Bool(vec![false, true, true, false])));
+    assert_eq!(optional(echo_probes, "late_ns"), [None, None, Some(31_050 * ms), None]);
+    assert_eq!(numbers(echo_probes, "duplicates"), [0, 0, 0, 1]);
 }
 
 proptest! {

@@ -1,34 +1,44 @@
-//! The scripts we ship and the notation's page are what they say.
+//! Tests of the scripts in this repository and of the page that explains their notation.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use netspurt::script::{
-    Action, Call, CallResult, Host, Info, Moment, Outcome, Packet, Script, Setting, Subject, run,
+    Call, CallOutcome, CallResult, EventTime, Info, Script, ScriptAction, ScriptPacket, SocketHost,
+    Subject, SwitchSetting, run,
 };
 use netspurt::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
+use netspurt::tcp::RfcConfig;
 use netspurt::units::{Duration, Time};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).canonicalize().unwrap()
 }
 
-fn scripts() -> Vec<Script> {
-    let mut found: Vec<PathBuf> =
-        fs::read_dir(root().join("scripts")).unwrap().map(|entry| entry.unwrap().path()).collect();
+/// The folders below `scripts`, one for each mechanism, and the files in them.
+fn files() -> Vec<PathBuf> {
+    let entries = |folder: &Path| -> Vec<PathBuf> {
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+    };
+    let folders = entries(&root().join("scripts"));
+    let mut found: Vec<PathBuf> = folders.iter().flat_map(|folder| entries(folder)).collect();
     found.sort();
+    found
+}
+
+fn scripts() -> Vec<Script> {
     let read = |path: &PathBuf| {
         assert_eq!(path.extension().unwrap(), "pkt", "{}", path.display());
-        let name = format!("scripts/{}", path.file_name().unwrap().display());
+        let name = path.strip_prefix(root()).unwrap().display().to_string();
         let text = fs::read_to_string(path).unwrap();
         Script::parse(&name, &text).unwrap_or_else(|error| panic!("{error}"))
     };
-    found.iter().map(read).collect()
+    files().iter().map(read).collect()
 }
 
 #[test]
-fn every_script_is_read_and_says_what_it_shows_where_that_is_written_and_what_breaks_it() {
+fn every_script_has_a_title_a_clause_a_profile_and_changes_that_break_it() {
     let scripts = scripts();
     assert!(scripts.len() >= 120);
     let mut titles = BTreeSet::new();
@@ -46,24 +56,44 @@ fn every_script_is_read_and_says_what_it_shows_where_that_is_written_and_what_br
         assert!(options.profile.is_some(), "{name}: its profile");
         assert!(!options.fails_with.is_empty(), "{name}: what it fails with");
         for change in &options.fails_with {
-            let same = |set: &netspurt::script::Setting| {
-                set.path == change.path && set.value == change.value
-            };
+            let same = |set: &SwitchSetting| set.path == change.path && set.value == change.value;
             assert!(!options.set.iter().any(same), "{name}:{}: no change", change.line);
         }
-        let sends = |action: &Action| matches!(action, Action::Outbound(_));
+        let sends = |action: &ScriptAction| matches!(action, ScriptAction::Outbound(_));
         assert!(events.iter().any(|event| sends(&event.action)), "{name}: nothing is sent");
     }
 }
 
-/// Our connection plays the script with `changes` over its switches; what goes wrong as text.
-fn play(script: &Script, changes: &[Setting]) -> Result<(), String> {
-    let config = script.config(None, changes).unwrap_or_else(|error| panic!("{error}"));
-    run(script, &mut Host::new(&config)).map(|_| ()).map_err(|failure| failure.to_string())
+/// The script's connection, and that of each change that it must fail with. A change of its
+/// options may contradict the rest: `None`.
+fn configs(script: &Script) -> Vec<Option<RfcConfig>> {
+    let alone = script.options.fails_with.iter().map(std::slice::from_ref);
+    std::iter::once(&[][..]).chain(alone).map(|change| script.config(None, change).ok()).collect()
 }
 
 #[test]
-fn our_connection_tells_every_script_word_for_word() {
+fn no_script_sets_a_switch_to_the_value_that_its_profile_has() {
+    for script in scripts() {
+        let with_all = configs(&script);
+        for nth in 0..script.options.set.len() {
+            let mut without = script.clone();
+            let set = without.options.set.remove(nth);
+            assert!(configs(&without) != with_all, "{}:{}: no change", script.name, set.line);
+        }
+        let mut without = script.clone();
+        let mss = without.options.mss.take();
+        assert!(mss.is_none() || configs(&without) != with_all, "{}: --mss", script.name);
+    }
+}
+
+/// Plays the script with `changes` against our connection. Returns the failure as text.
+fn play(script: &Script, changes: &[SwitchSetting]) -> Result<(), String> {
+    let config = script.config(None, changes).unwrap_or_else(|error| panic!("{error}"));
+    run(script, &mut SocketHost::new(&config)).map(|_| ()).map_err(|failure| failure.to_string())
+}
+
+#[test]
+fn our_connection_passes_every_script_with_no_tolerance() {
     let exact = |mut script: Script| {
         script.options.tolerance = Duration::ZERO;
         script
@@ -74,20 +104,20 @@ fn our_connection_tells_every_script_word_for_word() {
 }
 
 #[test]
-fn each_change_that_a_script_names_makes_our_connection_fail_it() {
-    let mut idle = Vec::new();
+fn each_change_that_a_script_names_makes_it_fail() {
+    let mut found = Vec::new();
     for script in scripts() {
-        let changes = script.idle_changes().unwrap_or_else(|error| panic!("{error}"));
-        idle.extend(changes.iter().map(|change| format!("{}:{}", script.name, change.line)));
+        let changes = script.ineffective_changes().unwrap_or_else(|error| panic!("{error}"));
+        found.extend(changes.iter().map(|change| format!("{}:{}", script.name, change.line)));
     }
-    assert!(idle.is_empty(), "these change nothing:\n{}", idle.join("\n"));
+    assert!(found.is_empty(), "the scripts pass with these:\n{}", found.join("\n"));
 }
 
-/// A connection that knows its script by heart, but for the assertions.
+/// A subject that sends exactly what its script expects. It ignores assertions.
 struct Parrot {
-    /// What to send, when, and after how many calls and inbound packets.
-    lines: VecDeque<(usize, Time, Packet)>,
-    results: VecDeque<Outcome>,
+    /// What to send: after how many calls and inbound packets, when, and which packet.
+    lines: VecDeque<(usize, Time, ScriptPacket)>,
+    results: VecDeque<CallOutcome>,
     heard: usize,
     peer_isn: u32,
 }
@@ -99,29 +129,31 @@ impl Parrot {
         let (mut lines, mut results, mut heard) = (VecDeque::new(), VecDeque::new(), 0);
         let mut now = Time::ZERO;
         for event in &script.events {
-            now = match event.moment {
-                Moment::Any => now,
-                Moment::At(at) | Moment::Between(at, _) | Moment::Lasting(at, _) => Time::ZERO + at,
-                Moment::After(after)
-                | Moment::AfterBetween(after, _)
-                | Moment::AfterLasting(after, _) => now + after,
+            now = match event.time {
+                EventTime::Any => now,
+                EventTime::At(at) | EventTime::Between(at, _) | EventTime::Lasting(at, _) => {
+                    Time::ZERO + at
+                }
+                EventTime::After(after)
+                | EventTime::AfterBetween(after, _)
+                | EventTime::AfterLasting(after, _) => now + after,
             };
             match &event.action {
-                Action::Outbound(packet) => lines.push_back((heard, now, packet.clone())),
-                Action::Inbound(_) => heard += 1,
-                Action::Call { expected, .. } => {
+                ScriptAction::Outbound(packet) => lines.push_back((heard, now, packet.clone())),
+                ScriptAction::Inbound(_) => heard += 1,
+                ScriptAction::Call { expected, .. } => {
                     heard += 1;
                     let value = expected.value.unwrap_or(0);
                     let out = expected.out.clone();
-                    results.push_back(Outcome { value, errno: expected.errno, out });
+                    results.push_back(CallOutcome { value, errno: expected.errno, out });
                 }
-                Action::Check(_) => {}
+                ScriptAction::Check(_) => {}
             }
         }
         Self { lines, results, heard: 0, peer_isn: 0 }
     }
 
-    fn segment(&self, packet: &Packet) -> Segment {
+    fn segment(&self, packet: &ScriptPacket) -> Segment {
         let mut segment = Segment {
             seq: packet.seq.wrapping_add(OWN_ISN),
             ack: packet.ack.unwrap_or(0).wrapping_add(self.peer_isn),
@@ -156,12 +188,12 @@ impl Subject for Parrot {
         CallResult::Returned(self.results.pop_front().expect("as many as calls"))
     }
 
-    fn returned(&mut self, _: Time) -> Option<Outcome> {
+    fn returned(&mut self, _: Time) -> Option<CallOutcome> {
         None
     }
 
     fn inject(&mut self, _: Time, segment: &Segment) {
-        // A later SYN tells no other beginning.
+        // A later SYN does not change the initial sequence number.
         if segment.flags.has(Flags::SYN) && self.peer_isn == 0 {
             self.peer_isn = segment.seq;
         }
@@ -183,11 +215,11 @@ impl Subject for Parrot {
     }
 }
 
-/// The script without its assertions, exact to the nanosecond.
+/// The script without its assertions and with no tolerance.
 fn without_checks(mut script: Script) -> Script {
     script.options.tolerance = Duration::ZERO;
     for event in &mut script.events {
-        if let Action::Check(assertions) = &mut event.action {
+        if let ScriptAction::Check(assertions) = &mut event.action {
             assertions.clear();
         }
     }
@@ -195,17 +227,18 @@ fn without_checks(mut script: Script) -> Script {
 }
 
 #[test]
-fn a_connection_that_knows_a_script_by_heart_passes_it() {
+fn a_subject_that_sends_what_a_script_expects_passes_it() {
     for script in scripts().into_iter().map(without_checks) {
-        let story = run(&script, &mut Parrot::of(&script));
-        let story = story.unwrap_or_else(|failure| panic!("{failure}"));
-        let told = script.events.iter().filter(|e| !matches!(e.action, Action::Check(_))).count();
-        assert_eq!(story.len(), told, "{}", script.name);
+        let transcript = run(&script, &mut Parrot::of(&script));
+        let transcript = transcript.unwrap_or_else(|failure| panic!("{failure}"));
+        let expected =
+            script.events.iter().filter(|e| !matches!(e.action, ScriptAction::Check(_))).count();
+        assert_eq!(transcript.len(), expected, "{}", script.name);
     }
 }
 
 #[test]
-fn a_connection_that_leaves_a_packet_out_or_changes_one_fails_the_script() {
+fn a_subject_that_omits_or_changes_a_packet_fails_the_script() {
     for script in scripts().into_iter().map(without_checks) {
         for line in 0..Parrot::of(&script).lines.len() {
             let mut forgetful = Parrot::of(&script);
@@ -214,7 +247,7 @@ fn a_connection_that_leaves_a_packet_out_or_changes_one_fails_the_script() {
             wrong.lines[line].2.seq += 1;
             let mut late = Parrot::of(&script);
             late.lines.iter_mut().skip(line).for_each(|l| l.1 += Duration::from_secs(1));
-            // What a SYN says of its own number defines it.
+            // The number of a SYN is the initial sequence number, whatever it is.
             let syn = wrong.lines[line].2.flags.has(Flags::SYN);
             assert!(run(&script, &mut forgetful).is_err(), "{}: {line}", script.name);
             assert!(syn || run(&script, &mut wrong).is_err(), "{}: {line}", script.name);
@@ -224,13 +257,14 @@ fn a_connection_that_leaves_a_packet_out_or_changes_one_fails_the_script() {
 }
 
 #[test]
-fn what_a_packet_line_means_survives_being_written_and_read() {
+fn a_packet_that_is_written_and_read_is_the_same() {
     for script in scripts() {
         for event in &script.events {
-            let (Action::Inbound(packet) | Action::Outbound(packet)) = &event.action else {
+            let (ScriptAction::Inbound(packet) | ScriptAction::Outbound(packet)) = &event.action
+            else {
                 continue;
             };
-            let mark = if matches!(event.action, Action::Inbound(_)) { '<' } else { '>' };
+            let mark = if matches!(event.action, ScriptAction::Inbound(_)) { '<' } else { '>' };
             let again = Script::parse("again", &format!("0 {mark} {packet}")).unwrap();
             assert_eq!(again.events[0].action, event.action, "{}:{}", script.name, event.line);
         }
@@ -238,7 +272,7 @@ fn what_a_packet_line_means_survives_being_written_and_read() {
 }
 
 #[test]
-fn the_example_of_the_notations_page_is_a_script_that_passes() {
+fn the_example_on_the_page_of_the_notation_passes() {
     let page = fs::read_to_string(root().join("../../docs/scripts.md")).unwrap();
     let mut blocks = page.split("```pkt\n").skip(1).peekable();
     assert!(blocks.peek().is_some());
@@ -254,7 +288,7 @@ fn the_example_of_the_notations_page_is_a_script_that_passes() {
 }
 
 #[test]
-fn the_table_of_scripts_names_each_one_and_no_other() {
+fn the_table_of_scripts_names_every_script_and_no_other() {
     let text = fs::read_to_string(root().join("../../VALIDATION.md")).unwrap();
     let (_, section) = text.split_once("\n## Scripts of the connection\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
@@ -273,13 +307,13 @@ fn the_table_of_scripts_names_each_one_and_no_other() {
 }
 
 #[test]
-fn what_the_notations_page_calls_unsupported_is_refused_as_it_says() {
+fn what_the_page_of_the_notation_lists_as_unsupported_is_an_error() {
     let page = fs::read_to_string(root().join("../../docs/scripts.md")).unwrap();
     let (_, table) = page.split_once("## What is not supported").unwrap();
     let mut rows = 0;
     for row in table.lines().filter(|row| row.starts_with("| `")) {
         let cells: Vec<&str> = row.split(" | ").collect();
-        // A code span that holds a backtick is set in two of them and blanks.
+        // A code span that contains a backtick is written with two of them and blanks.
         let cell = cells[0].trim_start_matches("| ");
         let double = cell.strip_prefix("`` ").and_then(|cell| cell.strip_suffix(" ``"));
         let text = double.unwrap_or(cell.trim_matches('`'));

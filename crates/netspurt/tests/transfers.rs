@@ -1,12 +1,14 @@
 //! Random transfers over a hostile network: every octet arrives once and in order, nothing hangs.
 //!
-//! `NETSPURT_TRANSFERS=1000000 cargo test --release -p netspurt --test transfers` tries a million of each.
+//! `NETSPURT_TRANSFERS=1000000 cargo test --release -p netspurt --test transfers` tries a million
+//! of each.
 
 use std::collections::BinaryHeap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use netspurt::congestion::{BbrConfig, CongestionConfig, CubicConfig, RenoConfig, WestwoodConfig};
 use netspurt::event::{Events, Wanted, What};
+use netspurt::ids::EndId;
 use netspurt::record::Judge;
 use netspurt::rng::Stream;
 use netspurt::rto::EstimatorConfig;
@@ -32,7 +34,7 @@ struct Network {
 
 struct Transfer {
     seed: u64,
-    /// The least and the greatest timer of the law under test.
+    /// The least and the greatest timer of the algorithm under test.
     timers: (Duration, Duration),
     judge: Judge,
     dice: Stream,
@@ -66,10 +68,28 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// The least and the greatest timer that a law says it has.
-fn bounds(law: &EstimatorConfig) -> (Duration, Duration) {
-    let bounds = law.bounds();
+/// The least and the greatest timer that an algorithm says it has.
+fn bounds(algorithm: &EstimatorConfig) -> (Duration, Duration) {
+    let bounds = algorithm.bounds();
     (bounds.min.unwrap_or_default(), bounds.max.unwrap_or(Duration::from_nanos(u64::MAX)))
+}
+
+impl Network {
+    /// A network drawn at random.
+    fn drawn(dice: &mut Stream) -> Self {
+        let delay = ms(1 + below(dice, 200));
+        let at = |n| Time::ZERO + ms(n);
+        let outage = at(below(dice, 4000));
+        Network {
+            loss: [0, 10, 50, 200][below(dice, 4) as usize],
+            copies: [0, 0, 20, 100][below(dice, 4) as usize],
+            detours: [0, 0, 50, 200][below(dice, 4) as usize],
+            delay,
+            jitter: ms(below(dice, 50)),
+            step: (at(below(dice, 5000)), ms(1 + below(dice, 400))),
+            outage: (outage, outage + ms([0, 0, 500, 5000][below(dice, 4) as usize])),
+        }
+    }
 }
 
 impl Transfer {
@@ -114,11 +134,11 @@ impl Transfer {
         if below(&mut dice, 2) == 0 {
             let names = EstimatorConfig::NAMES;
             let name = names[below(&mut dice, names.len() as u64) as usize];
-            config.rto = EstimatorConfig::named(name).expect("one of the laws");
+            config.rto = EstimatorConfig::named(name).expect("one of the algorithms");
             match &mut config.rto {
                 // Without a ceiling a timer may outgrow what the clock counts.
-                EstimatorConfig::Mills(law) => law.max = Some(ms(60_000)),
-                EstimatorConfig::Quic(law) => law.max = Some(ms(60_000)),
+                EstimatorConfig::Mills(algorithm) => algorithm.max = Some(ms(60_000)),
+                EstimatorConfig::Quic(algorithm) => algorithm.max = Some(ms(60_000)),
                 _ => {}
             }
         }
@@ -126,24 +146,14 @@ impl Transfer {
             if below(&mut dice, 2) == 0 { u32::MAX - below(&mut dice, 50_000) as u32 } else { 0 };
         config.receive_buffer_bytes =
             [2_000, 20_000, 65_535, 1 << 20][below(&mut dice, 4) as usize];
-        // A law without a floor or a backoff may resend often while nothing gets through.
+        // An algorithm without a floor or a backoff may retransmit often while nothing gets
+        // through.
         config.retries = 100_000;
         config.syn_retries = 100_000;
         config.time_wait = ms(100_000_000);
-        let delay = ms(1 + below(&mut dice, 200));
-        let at = |n| Time::ZERO + ms(n);
-        let outage = at(below(&mut dice, 4000));
-        let mut network = Network {
-            loss: [0, 10, 50, 200][below(&mut dice, 4) as usize],
-            copies: [0, 0, 20, 100][below(&mut dice, 4) as usize],
-            detours: [0, 0, 50, 200][below(&mut dice, 4) as usize],
-            delay,
-            jitter: ms(below(&mut dice, 50)),
-            step: (at(below(&mut dice, 5000)), ms(1 + below(&mut dice, 400))),
-            outage: (outage, outage + ms([0, 0, 500, 5000][below(&mut dice, 4) as usize])),
-        };
+        let mut network = Network::drawn(&mut dice);
         change(&mut config, &mut network);
-        let ends = [0, 1].map(|end| Connection::new(end, &config.into()));
+        let ends = [0, 1].map(|end| Connection::new(EndId::at(end), &config.into()));
         let octets = [1, 700, 5_000, 40_000, 100_000][below(&mut dice, 5) as usize];
         let slow_reader = below(&mut dice, 8) == 0;
         Self {
@@ -298,16 +308,16 @@ fn every_octet_arrives_once_and_in_order_and_nothing_hangs() {
     play(how_many(20_000), Transfer::new, |_| ());
 }
 
-/// With a constant delay and order kept, a cut is taken back for a resend that was needless, and
-/// for no other: where every resend was needed, none is.
+/// With a constant delay and order kept, a cut is taken back for a retransmission that was
+/// spurious, and for no other: where every retransmission was needed, none is.
 #[test]
 fn on_a_path_that_only_loses_nothing_needed_is_undone() {
     play(how_many(5_000), Transfer::that_only_loses, |transfer| {
-        let resends = transfer.judge.resends(0);
-        let needless: u64 = resends.needless.iter().sum();
-        let probes = resends.needless[Cause::Tlp as usize];
+        let retransmissions = transfer.judge.retransmissions(EndId::at(0));
+        let spurious: u64 = retransmissions.spurious.iter().sum();
+        let probes = retransmissions.spurious[Cause::Tlp as usize];
         let undone = transfer.ends[0].sent().undone;
-        assert!(undone <= needless - probes, "{undone} undone, {resends:?}");
+        assert!(undone <= spurious - probes, "{undone} undone, {retransmissions:?}");
     });
 }
 
@@ -340,7 +350,7 @@ fn both_write(ends: &mut [Connection; 2], at: Time, steps: u64) -> usize {
 #[test]
 fn two_ends_that_open_at_once_are_connected_after_a_round_trip() {
     let config = RfcConfig::rfc_2026().into();
-    let mut ends = [0, 1].map(|end| Connection::new(end, &config));
+    let mut ends = [0, 1].map(|end| Connection::new(EndId::at(end), &config));
     let sent = both_write(&mut ends, Time::ZERO, 100);
     assert!(ends.iter().all(|end| end.state() == State::Established && end.unacknowledged() == 0));
     assert!(sent <= 12, "{sent} segments");
@@ -349,7 +359,7 @@ fn two_ends_that_open_at_once_are_connected_after_a_round_trip() {
 #[test]
 fn what_is_written_after_the_end_of_a_connection_goes_nowhere() {
     let config = RfcConfig::rfc_2026().into();
-    let mut ends = [0, 1].map(|end| Connection::new(end, &config));
+    let mut ends = [0, 1].map(|end| Connection::new(EndId::at(end), &config));
     both_write(&mut ends, Time::ZERO, 100);
     let mut events = Events::new(Wanted::default());
     let later = Time::ZERO + ms(10_000);

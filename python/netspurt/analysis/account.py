@@ -17,12 +17,12 @@ class Sums:
 
     good_s: float
     lost_s: float
-    needless_s: float
+    spurious_s: float
 
     @property
     def total_s(self) -> float:
-        """The good time, and what losses and needless resends took."""
-        return self.good_s + self.lost_s + self.needless_s
+        """The good time, and what losses and spurious retransmissions took."""
+        return self.good_s + self.lost_s + self.spurious_s
 
     @property
     def efficiency(self) -> float:
@@ -40,9 +40,9 @@ class Account:
     ----------
     name
         The run's.
-    total_s, lost_s, needless_s
-        What it took in all, with losses and with needless resends.
-    lost, needless
+    total_s, lost_s, spurious_s
+        What it took in all, with losses and with spurious retransmissions.
+    lost, spurious
         How many these were.
     mean_ms, cov, efficiency
         The mean delay over all probes, the spread of delays, good time over total.
@@ -52,8 +52,8 @@ class Account:
     total_s: float
     lost: int
     lost_s: float
-    needless: int
-    needless_s: float
+    spurious: int
+    spurious_s: float
     mean_ms: float
     cov: float
     efficiency: float
@@ -72,8 +72,8 @@ class Account:
             total_s=float(row["total_s"]),
             lost=int(row["lost"]),
             lost_s=float(row["lost_s"]),
-            needless=int(row["needless"]),
-            needless_s=float(row["needless_s"]),
+            spurious=int(row["spurious"]),
+            spurious_s=float(row["spurious_s"]),
             mean_ms=float(row["mean_ms"]),
             cov=float(row["cov"]),
             efficiency=float(row["efficiency"]),
@@ -81,8 +81,8 @@ class Account:
 
     @property
     def good_s(self) -> float:
-        """The total less what losses and needless resends took."""
-        return self.total_s - self.lost_s - self.needless_s
+        """The total less what losses and spurious retransmissions took."""
+        return self.total_s - self.lost_s - self.spurious_s
 
     def implied(self, probes: int = 512) -> tuple[float, float]:
         """Return the mean in ms and the efficiency that follow from the total as printed.
@@ -100,7 +100,7 @@ class Account:
 def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
     """Return what in a row contradicts the rest of it: a sentence for each rule it breaks.
 
-    ``total``: it is good time, lost time and needless time. ``mean``: it is the good time over all
+    ``total``: it is good time, lost time and spurious time. ``mean``: it is the good time over all
     probes. ``efficiency``: it is the good time over the total. Each is truncated as printed, and
     the sentence names the row.
 
@@ -115,14 +115,14 @@ def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
     """
     mean, efficiency = row.implied(probes)
     # What truncating the parts may have cost, and the total.
-    least = row.good_s - _TENTH * ((row.lost_s > 0) + (row.needless_s > 0))
+    least = row.good_s - _TENTH * ((row.lost_s > 0) + (row.spurious_s > 0))
     most = row.good_s + 1
     wrong = {}
     if not least - _BIT < (row.mean_ms + 1) * probes / 1000 or row.mean_ms * probes / 1000 > most:
         wrong["total"] = (
             f"{row.name}: total {row.total_s:g} s, a mean of {row.mean_ms:g} ms over {probes} "
-            f"probes, lost and needless time make "
-            f"{row.mean_ms * probes / 1000 + row.lost_s + row.needless_s:.1f} s"
+            f"probes, lost and spurious time make "
+            f"{row.mean_ms * probes / 1000 + row.lost_s + row.spurious_s:.1f} s"
         )
     if not int(1000 * least / probes + _BIT) <= row.mean_ms <= 1000 * most / probes:
         wrong["mean"] = f"{row.name}: mean {row.mean_ms:g} ms, its good time gives {mean:.1f} ms"

@@ -28,8 +28,8 @@ _MOST = 4000
 
 #: Measures of which less is better, and more.
 LESS = (
-    "resends",
-    "needless",
+    "retransmissions",
+    "spurious",
     "undone",
     "timeouts",
     "duplicates",
@@ -39,8 +39,8 @@ LESS = (
     "dropped",
     "lost",
     "queue_packets_max",
-    "volleys_lost",
-    "volley_rtt_ns_mean",
+    "echo_probes_lost",
+    "echo_probe_rtt_ns_mean",
     "request_ns_mean",
     "request_ns_max",
 )

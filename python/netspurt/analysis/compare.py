@@ -71,7 +71,7 @@ class Comparison:
         Their differences, in seconds, in the order of the first run.
     only
         How many segments only the first run has, and only the second.
-    resends
+    retransmissions
         By cause, in either run.
     """
 
@@ -81,7 +81,7 @@ class Comparison:
     matched: int
     all_differences_s: np.ndarray[tuple[int], np.dtype[np.float64]]
     only: tuple[int, int]
-    resends: tuple[dict[str, int], dict[str, int]]
+    retransmissions: tuple[dict[str, int], dict[str, int]]
 
 
 def events(segments: Table, flow: str, node: str) -> list[Seen]:
@@ -100,7 +100,7 @@ def events(segments: Table, flow: str, node: str) -> list[Seen]:
         When there is nothing of the flow at that node.
     """
     own = segments.where(flow=flow, node=node)
-    own = own.select(np.isin(own["kind"], ("data", "resend", "ack", "dupack", "old-ack")))
+    own = own.select(np.isin(own["kind"], ("data", "retransmission", "ack", "dupack", "old-ack")))
     data = np.flatnonzero(own["len_bytes"] > 0)
     if len(data) == 0:
         raise ValueError(f"nothing of flow {flow} was seen at {node}")
@@ -144,7 +144,7 @@ def compare(first: list[Seen], second: list[Seen]) -> Comparison:
         matched=len(both),
         all_differences_s=np.array([there[seen.key] - seen.t_s for seen in both]),
         only=(len(first) - len(both), len(second) - len(both)),
-        resends=(_causes(first), _causes(second)),
+        retransmissions=(_causes(first), _causes(second)),
     )
 
 
@@ -160,7 +160,7 @@ def why(told: Comparison, first: list[Seen], second: list[Seen]) -> str:
             if len(copies) <= _LIMITED and (other is None or other.kind != "data"):
                 return LIMITED_TRANSMIT
         if seen.cause:
-            return f"a resend ({seen.cause}) that the other does not make then"
+            return f"a retransmission ({seen.cause}) that the other does not make then"
     return ""
 
 
@@ -170,7 +170,7 @@ _LIMITED = 2
 LIMITED_TRANSMIT = "limited transmit (RFC 3042)"
 PARTIAL_ACK = "repair through a partial ACK (RFC 6582)"
 
-#: Resends by their cause alone.
+#: Retransmissions by their cause alone.
 _BY_CAUSE = {
     "rto": "timeout",
     "go-back-n": "sent again in order, after a timeout",
@@ -183,7 +183,7 @@ _BY_CAUSE = {
 def mechanisms(run: list[Seen]) -> dict[str, list[float]]:
     """Return what let segments go that plain sending does not, each with its instants in seconds.
 
-    Limited transmit is a new segment on the first or second duplicate ACK. A resend that no
+    Limited transmit is a new segment on the first or second duplicate ACK. A retransmission that no
     block or timer called for, and that follows an ACK of new octets, is one through a partial ACK;
     the others are named after their cause.
 
@@ -193,7 +193,7 @@ def mechanisms(run: list[Seen]) -> dict[str, list[float]]:
     ...     return Seen((way, what, number, 0, 1), t_s, kind, cause, number)
     >>> mechanisms([
     ...     seen(1.0, "in", "ack", 3, "dupack"), seen(1.0, "out", "data", 9, "data"),
-    ...     seen(2.0, "in", "ack", 5, "ack"), seen(2.0, "out", "data", 5, "resend", "fast"),
+    ...     seen(2.0, "in", "ack", 5, "ack"), seen(2.0, "out", "data", 5, "retransmission", "fast"),
     ... ])
     {'limited transmit (RFC 3042)': [1.0], 'repair through a partial ACK (RFC 6582)': [2.0]}
     """
@@ -219,7 +219,7 @@ def _mechanism(event: Seen, last: Seen | None, copies: int) -> str:
         return _BY_CAUSE[event.cause]
     if event.cause == "fast" and last is not None and last.kind == "ack":
         return PARTIAL_ACK
-    return f"resend ({event.cause})"
+    return f"retransmission ({event.cause})"
 
 
 def opening(segments: Table, flow: str, node: str) -> float | None:

@@ -9,7 +9,7 @@ from netspurt.analysis.bootstrap import BINS, Floats, Resamples, block_length
 from netspurt.delays import Delays
 
 
-def is_needless(delays: Delays, waits: Floats) -> NDArray[np.bool_]:
+def is_spurious(delays: Delays, waits: Floats) -> NDArray[np.bool_]:
     """Return which probes were answered after their timers, shape (n,)."""
     with np.errstate(invalid="ignore"):
         short: NDArray[np.bool_] = waits < delays.rtt_s
@@ -19,7 +19,7 @@ def is_needless(delays: Delays, waits: Floats) -> NDArray[np.bool_]:
 def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tuple[Resamples, int]:
     """Return resampled sums of what `_SHARED` and `_OWN` tell, and how long blocks are."""
     rtt = delays.rtt_s
-    flags = [is_needless(delays, one) for one in waits]
+    flags = [is_spurious(delays, one) for one in waits]
     # Neighbours resemble each other as far as delays, timers, and what exceeds them, do.
     series = [rtt, *waits, *(flag.astype(float) for flag in flags)]
     length = max(1, min(max(map(block_length, series)), len(rtt) // 8))
@@ -52,28 +52,29 @@ def _learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
     return learnt if learnt.any() else ~learnt
 
 
-#: Sums that all laws share: probes that left with a delay known, answers, delays.
+#: Sums that all algorithms share: probes that left with a delay known, answers, delays.
 _SHARED = 3
-#: Sums of each law: needless resends, timers, delays of needless resends, waits of the lost.
+#: Sums of each algorithm: spurious retransmissions, timers, delays of spurious retransmissions,
+#: waits of the lost.
 _OWN = 4
 
 
-def needless_share(sums: Floats, law: int) -> Floats:
-    """Return needless resends an answer."""
-    share: Floats = sums[_SHARED + _OWN * law] / sums[1]
+def spurious_share(sums: Floats, algorithm: int) -> Floats:
+    """Return spurious retransmissions an answer."""
+    share: Floats = sums[_SHARED + _OWN * algorithm] / sums[1]
     return share
 
 
-def mean_timer(sums: Floats, law: int) -> Floats:
+def mean_timer(sums: Floats, algorithm: int) -> Floats:
     """Return the mean timer [s] of the probes that left once a delay was known."""
-    mean: Floats = sums[_SHARED + _OWN * law + 1] / sums[0]
+    mean: Floats = sums[_SHARED + _OWN * algorithm + 1] / sums[0]
     return mean
 
 
-def efficiency(sums: Floats, law: int) -> Floats:
-    """Return RFC 889's efficiency: delays over delays, waits and needless delays."""
-    needless, waited = sums[_SHARED + _OWN * law + 2], sums[_SHARED + _OWN * law + 3]
-    share: Floats = sums[2] / (sums[2] + needless + waited)
+def efficiency(sums: Floats, algorithm: int) -> Floats:
+    """Return RFC 889's efficiency: delays over delays, waits and spurious delays."""
+    spurious, waited = sums[_SHARED + _OWN * algorithm + 2], sums[_SHARED + _OWN * algorithm + 3]
+    share: Floats = sums[2] / (sums[2] + spurious + waited)
     return share
 
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.options import seconds
+from netspurt.cli.options import Direction, seconds
 from netspurt.cli.output import columns, hint_at_replies, print_json
 
 if TYPE_CHECKING:
     from netspurt.analysis.compare import Comparison, Seen
+    from netspurt.plots import View
     from netspurt.run import Run
 
 #: Segments shown on either side of where two runs part.
@@ -24,8 +25,9 @@ def compare(
     flow: Annotated[
         str | None, typer.Option(help="The flow; by default the only one that both have.")
     ] = None,
+    direction: Direction = None,
     node: Annotated[
-        str | None, typer.Option(help="Where it is seen; by default the flow's source.")
+        str | None, typer.Option(help="Where it is seen; by default who sends in that direction.")
     ] = None,
     span: Annotated[
         float | None,
@@ -49,36 +51,34 @@ def compare(
     """Align two runs by segment and tell where they part."""
     from netspurt.analysis.compare import compare as align
     from netspurt.analysis.compare import events, mechanisms, opening, why
+    from netspurt.plots import View
     from netspurt.run import open_run
-    from netspurt.table import BACK
 
     runs = [open_run(first), open_run(second)]
-    given = flow is not None
+    given = flow is not None or direction is not None
     flow = flow or _common_flow(runs)
-    node = node or _source(runs[0], flow)
-    # Segments of both ways bear the flow's name.
-    asked = flow
-    flow = flow if flow in runs[0].segments["flow"] else flow.removesuffix(BACK)
+    node = node or _sender(runs[0], flow, direction)
+    where = View(flow=flow, direction=direction, node=node)
     seen = [events(run.segments, flow, node) for run in runs]
     ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, seen, strict=True)]
     span = min(ends) if span is None else span
     seen = [[event for event in own if event.t_s <= span] for own in seen]
     told = align(seen[0], seen[1])
     if plot is not None:
-        _draw(plot, told, (runs, seen), (asked, node))
+        _draw(plot, told, (runs, seen), where)
     if as_json:
         more = {"why": why(told, seen[0], seen[1]), "span_s": span, "events": _events(seen)}
         more["mechanisms"] = [mechanisms(own) for own in seen]
         print_json(_as_json(told, flow, node) | more)
         return
     names = [_called(run) for run in runs]
-    for line in _lines(told, seen, names, (asked, node)):
+    for line in _lines(told, seen, names, (where.titled(flow), node)):
         typer.echo(line)
     for line in _differences(seen, names):
         typer.echo(line)
     for run, own, name in zip(runs, seen, names, strict=True):
         gap = opening(run.segments, flow, node)
-        opens = node == _source(run, flow)
+        opens = node == _sender(run, flow)
         if opens and gap is not None and gap < _first_round_trip(own):
             typer.echo(
                 f"in {name} the handshake's own ACK left {1e3 * gap:.1f} ms before the first data "
@@ -86,7 +86,7 @@ def compare(
             )
     if plot is not None:
         typer.echo(plot)
-    if asked == flow and not given:
+    if not given:
         hint_at_replies(runs[0])
 
 
@@ -117,7 +117,7 @@ def _draw(
     file: Path,
     told: Comparison,
     both: tuple[list[Run], list[list[Seen]]],
-    where: tuple[str, str],
+    where: View,
 ) -> None:
     """Draw the two runs side by side, as long as either has anything to show."""
     from netspurt.plots import save
@@ -152,25 +152,21 @@ def _moment(row: dict[str, Any]) -> float:
 
 
 def _common_flow(runs: list[Run]) -> str:
-    from netspurt.table import BACK
-
-    own, other = ([str(flow) for flow in run.flows["flow"]] for run in runs)
-    # A flow's way back is part of it.
-    both = [
-        flow for flow in own if flow in other and flow.removesuffix(BACK) not in {*own} - {flow}
-    ]
+    own, other = (dict.fromkeys(str(flow) for flow in run.flows["flow"]) for run in runs)
+    both = [flow for flow in own if flow in other]
     if len(both) != 1:
         count = ", ".join(both) if both else "none"
         raise ValueError(f"flows that both runs have: {count}; name one with --flow")
     return both[0]
 
 
-def _source(run: Run, flow: str) -> str:
-    rows = run.flows.where(flow=flow)
+def _sender(run: Run, flow: str, direction: str | None = None) -> str:
+    """Return the node that sends in a direction of a flow, by default forward."""
+    rows = run.flows.where(flow=flow, direction="forward")
     if len(rows) == 0:
-        there = ", ".join(str(name) for name in run.flows["flow"][:8])
+        there = ", ".join(list(dict.fromkeys(run.flows["flow"].tolist()))[:8])
         raise ValueError(f"the run has no flow {flow}: there are {there}")
-    return str(rows["from"][0])
+    return str(rows["to" if direction == "reverse" else "from"][0])
 
 
 def _called(run: Run) -> str:
@@ -204,9 +200,9 @@ def _lines(
         f"of all: {told.matched} in both, {', '.join(missing)}; "
         f"{names[1]} less {names[0]}: median {median:+.3f} ms, largest {most:+.3f} ms"
     )
-    for name, causes in zip(names, told.resends, strict=True):
+    for name, causes in zip(names, told.retransmissions, strict=True):
         what = ", ".join(f"{cause} {n}" for cause, n in causes.items()) or "none"
-        lines.append(f"resends in {name}: {what}")
+        lines.append(f"retransmissions in {name}: {what}")
     return lines
 
 
@@ -247,5 +243,5 @@ def _as_json(told: Comparison, flow: str, node: str) -> dict[str, Any]:
         "difference_s_median": _median(told) if told.matched else None,
         "difference_s_largest": _most(told) if told.matched else None,
         "only": list(told.only),
-        "resends": list(told.resends),
+        "retransmissions": list(told.retransmissions),
     }

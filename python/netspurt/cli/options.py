@@ -42,12 +42,37 @@ def _seconds(text: str) -> float:
 seconds = _reader("a number of seconds, as 12.5 is", _seconds)
 count = _reader("a whole number from 0 on", _count)
 
+
+def one_of(words: Sequence[str]) -> Callable[[str], str]:
+    """Return what reads an option that is one of some words."""
+
+    def parse(text: str) -> str:
+        if text not in words:
+            raise typer.BadParameter(f"{text!r} is none of {', '.join(words)}")
+        return text
+
+    return parse
+
+
 From = Annotated[
     float | None,
     typer.Option("--from", parser=seconds, metavar="SECONDS", help="From this second on."),
 ]
 To = Annotated[
     float | None, typer.Option("--to", parser=seconds, metavar="SECONDS", help="Up to this second.")
+]
+
+_DIRECTIONS = ("forward", "reverse")
+
+Direction = Annotated[
+    str | None,
+    typer.Option(
+        "--direction",
+        parser=one_of(_DIRECTIONS),
+        metavar="DIRECTION",
+        help="What the flow's opener sends, forward, or what the other end sends, reverse.",
+        autocompletion=lambda: [*_DIRECTIONS],
+    ),
 ]
 
 
@@ -123,14 +148,3 @@ def columns_of(texts: Sequence[str] | None) -> dict[str, str]:
             )
         found[what.strip()] = name.strip()
     return found
-
-
-def one_of(words: Sequence[str]) -> Callable[[str], str]:
-    """Return what reads an option that is one of some words."""
-
-    def parse(text: str) -> str:
-        if text not in words:
-            raise typer.BadParameter(f"{text!r} is none of {', '.join(words)}")
-        return text
-
-    return parse

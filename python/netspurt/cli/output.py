@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from netspurt.run import Run
 
 #: Long work is shown once it has taken this many seconds.
-PATIENCE = 1.0
+QUIET_S = 1.0
 
 
 def complain(error: BaseException, word: str = "error:") -> None:
@@ -28,12 +28,11 @@ def complain(error: BaseException, word: str = "error:") -> None:
 
 
 def hint_at_replies(run: Run) -> None:
-    """Tell whom nobody asked for a flow's way back that there is one."""
-    from netspurt.table import BACK
-
-    first, *others = run.flows["flow"].tolist()[:2] or [""]
-    if others == [f"{first}{BACK}"]:
-        print(f"this is {first}, who asks; the replies: --flow {first}{BACK}", file=sys.stderr)
+    """Tell who did not name a direction that the first flow has data in both."""
+    flows = run.flows
+    if flows["direction"].tolist()[:2] == ["forward", "reverse"]:
+        what = f"this is what {flows['from'][0]} sends over {flows['flow'][0]}"
+        print(f"{what}; for the replies: --direction reverse", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:
@@ -124,7 +123,7 @@ def progress(what: str, unit: str = "") -> Iterator[Callable[[float, float], Non
     first: list[float] = []
 
     def update(done: float, total: float) -> None:
-        if not bar.live.is_started and time.monotonic() - began > PATIENCE:
+        if not bar.live.is_started and time.monotonic() - began > QUIET_S:
             bar.start()
         if not first:
             first.append(done)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from netspurt.cli.options import From, To, one_of
+from netspurt.cli.options import Direction, From, To, one_of
 from netspurt.cli.output import hint_at_replies
 
 #: Kinds of plots, in the order in which `all` draws them.
@@ -33,27 +33,28 @@ def plot(
         typer.Option(help="The file to write, .png, .svg or .pdf; by default two in the run."),
     ] = None,
     flow: Annotated[str | None, typer.Option(help="The flow; by default the first.")] = None,
+    direction: Direction = None,
     node: Annotated[str | None, typer.Option(help="The spied node; by default the first.")] = None,
     link: Annotated[str | None, typer.Option(help="The link; by default all that queue.")] = None,
     start: From = None,
     end: To = None,
 ) -> None:
     """Draw a run: PNG and SVG."""
-    from netspurt.plots import HEEDED, View, draw, save
+    from netspurt.plots import OPTIONS, View, draw, save
     from netspurt.run import open_run
 
     opened = open_run(run)
     if kind == _ALL and out:
         raise ValueError("--kind all draws four pictures: leave --out out, or name one kind")
-    given = {"flow": flow, "node": node, "link": link}
+    given = {"flow": flow, "direction": direction, "node": node, "link": link}
     for each in _KINDS if kind == _ALL else [kind]:
-        heeded = given
+        applied = given
         if kind == _ALL:
-            heeded = {name: given[name] for name in HEEDED[each]}
-        figure = draw(opened, each, View(start=start, end=end, **heeded))
+            applied = {name: given[name] for name in OPTIONS[each]}
+        figure = draw(opened, each, View(start=start, end=end, **applied))
         files = [out] if out else [run / f"{each}.png", run / f"{each}.svg"]
         save(figure, files)
         for file in files:
             typer.echo(file)
-    if flow is None:
+    if flow is None and direction is None:
         hint_at_replies(opened)

@@ -37,7 +37,7 @@ Six = Annotated[bool, typer.Option("-6", help="Take an address of IPv6.")]
 
 Count = Annotated[
     int | None,
-    typer.Option("--count", "-n", parser=whole, metavar="N", help="Volleys; 512 without --for."),
+    typer.Option("--count", "-n", parser=whole, metavar="N", help="EchoProbes; 512 without --for."),
 ]
 
 For = Annotated[
@@ -65,7 +65,7 @@ Pace = Annotated[
 
 Timeout = Annotated[
     float,
-    typer.Option(parser=span_of, metavar="TIME", help="When a volley is lost, as RFC 889's."),
+    typer.Option(parser=span_of, metavar="TIME", help="When an echo probe is lost, as RFC 889's."),
 ]
 
 Seed = Annotated[
@@ -84,15 +84,15 @@ Out = Annotated[Path | None, typer.Option(help="The data file; by default probe-
 
 Rotate = Annotated[
     str | None,
-    typer.Option(metavar="WHEN", help="Begin a new file after a time, 1h, or volleys, 10000."),
+    typer.Option(metavar="WHEN", help="Begin a new file after a time, 1h, or echo probes, 10000."),
 ]
 
 Calibrate = Annotated[
-    int, typer.Option(parser=whole, metavar="N", help="Volleys over loopback beforehand.")
+    int, typer.Option(parser=whole, metavar="N", help="Echo probes over loopback beforehand.")
 ]
 
 Hops = Annotated[
-    bool, typer.Option("--hops", help="Look hop by hop where delay sits, -n volleys each.")
+    bool, typer.Option("--hops", help="Look hop by hop where delay sits, -n echo probes each.")
 ]
 
 EmulatedLine = Annotated[
@@ -100,12 +100,12 @@ EmulatedLine = Annotated[
     typer.Option(
         metavar="RATE,DELAY[,QUEUE]",
         help="Probe a host behind an emulated line, as '56 kbit/s, 20 ms, 50 packets', in "
-        "namespaces. Twice for there and back.",
+        "namespaces. Give it twice for forward and reverse.",
     ),
 ]
 
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Only the summary, no line for each volley.")
+    bool, typer.Option("--quiet", "-q", help="Only the summary, no line for each echo probe.")
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]

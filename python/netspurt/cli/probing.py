@@ -1,4 +1,4 @@
-"""`netspurt probe` and `netspurt serve`: volleys on a real path, and a host that answers them."""
+"""`netspurt probe` sends echo probes on a real path; `netspurt serve` answers them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def probe(
     quiet: opt.Quiet = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Probe a path as RFC 889 did: volleys, one in flight, each kept with four stamps."""
+    """Probe a path as RFC 889 did: echo probes, one in flight, each kept with four stamps."""
     from netspurt.probe import COUNT, Lengths, Plan, stamp_name
     from netspurt.timers import USUAL
 
@@ -58,7 +58,7 @@ def probe(
     usual = 5 if hops else (None if for_ is not None else COUNT)
     wait = 2.0 if hops and timeout == 30.0 else timeout
     name, gap = _pace(pace)
-    volleys, span = _rotation(rotate)
+    echo_probes, span = _rotation(rotate)
     plan = Plan(
         host,
         kind=kind,
@@ -73,13 +73,13 @@ def probe(
         seed=time.time_ns() // 1000 % 2**32 if seed is None else seed,
         calibrate=calibrate,
         out=out or stamp_name(host),
-        rotate_volleys=volleys,
+        rotate_echo_probes=echo_probes,
         rotate_span=span,
     )
     if hops:
         _survey(plan, quiet=quiet, as_json=as_json)
     else:
-        _volleys(plan, list(estimators or USUAL), quiet=quiet, as_json=as_json)
+        _echo_probes(plan, list(estimators or USUAL), quiet=quiet, as_json=as_json)
 
 
 def _pace(text: str) -> tuple[str, float | None]:
@@ -94,7 +94,7 @@ def _rotation(text: str | None) -> tuple[int | None, float | None]:
         return None, None
     if text.isdigit():
         if int(text) == 0:
-            raise ValueError("--rotate 0: a file holds one volley at least")
+            raise ValueError("--rotate 0: a file holds one echo probe at least")
         return int(text), None
     return None, span_of(text)
 
@@ -116,7 +116,7 @@ def _over_a_line(host: str | None, line: list[str], kind: str) -> int:
     return over_line([*command, "probe", FAR, *words], far, there=line[0], back=line[-1])
 
 
-def _volleys(plan: Plan, estimators: list[str], *, quiet: bool, as_json: bool) -> None:
+def _echo_probes(plan: Plan, estimators: list[str], *, quiet: bool, as_json: bool) -> None:
     from netspurt.probe import run
 
     with _shown(plan, quiet=quiet or as_json) as show:
@@ -157,14 +157,14 @@ def _shown(plan: Plan, *, quiet: bool) -> Iterator[Callable[[Row, Watch], None]]
         def tell(row: Row, watch: Watch) -> None:
             for text in _heading(watch) if "netspurt" in row and row["part"] == 1 else _line(row):
                 typer.echo(text)
-            # Whoever reads along sees each volley once it is over.
+            # Whoever reads along sees each echo probe once it is over.
             sys.stdout.flush()
 
         yield tell
 
 
 def _heading(watch: Watch) -> Iterator[str]:
-    """Yield what is known before the first volley."""
+    """Yield what is known before the first echo probe."""
     about = watch.header
     path, noise = about["path"], about["noise"]
     where = (
@@ -193,9 +193,9 @@ def _heading(watch: Watch) -> Iterator[str]:
 
 
 def _line(row: Row) -> list[str]:
-    """Return the line of a volley."""
-    if "volley" in row:
-        head = f"{row['volley']:>6}  {row['octets']:>5} B"
+    """Return the line of an echo probe."""
+    if "echo_probe" in row:
+        head = f"{row['echo_probe']:>6}  {row['octets']:>5} B"
         if row.get("lost"):
             return [f"{head}  {paint('lost', 'red')}{', ' + row['why'] if 'why' in row else ''}"]
         host = row["user_rtt_ns"] - row["rtt_ns"]
@@ -213,14 +213,14 @@ def _line(row: Row) -> list[str]:
 
 
 def _picture(plan: Plan, watch: Watch, trace: deque[str]) -> Any:
-    """Return what a terminal shows: histogram, timers, the last volleys."""
+    """Return what a terminal shows: histogram, timers, the last echo probes."""
     from rich.text import Text
 
     lines = list(_heading(watch))
     of = f" of {plan.count}" if plan.count else ""
-    lost = watch.volleys - watch.answered
+    lost = watch.echo_probes - watch.answered
     lines.append(
-        f"{watch.volleys}{of} volleys, {lost} lost, {watch.late} late, "
+        f"{watch.echo_probes}{of} echo probes, {lost} lost, {watch.late} late, "
         f"{watch.duplicates} duplicates"
     )
     lines += ["", *_bars(watch.histogram, 14), ""]
@@ -229,10 +229,10 @@ def _picture(plan: Plan, watch: Watch, trace: deque[str]) -> Any:
 
 
 def _shadow_rows(watch: Watch) -> list[list[str]]:
-    rows = [["timer", "now", "needless", "efficiency"]]
+    rows = [["timer", "now", "spurious", "efficiency"]]
     for one in watch.shadows:
         share = "-" if math.isnan(one.efficiency) else f"{one.efficiency:.3f}"
-        rows.append([one.name, _span(one.timer * 1e9), str(one.needless), share])
+        rows.append([one.name, _span(one.timer * 1e9), str(one.spurious), share])
     return rows
 
 
@@ -264,9 +264,9 @@ def _told(watch: Watch, estimators: list[str]) -> dict[str, Any]:
         "header": watch.header,
         "files": watch.files,
         "end": watch.end,
-        "volleys": watch.volleys,
+        "echo_probes": watch.echo_probes,
         "answered": watch.answered,
-        "lost": watch.volleys - watch.answered - watch.late,
+        "lost": watch.echo_probes - watch.answered - watch.late,
         "late": watch.late,
         "duplicates": watch.duplicates,
         "clock_steps": watch.clock_steps,
@@ -300,7 +300,7 @@ def _told(watch: Watch, estimators: list[str]) -> dict[str, Any]:
          "peak_ms": one.peak_s * 1e3, "times": one.times}
         for one in bursts(recording, line)
     ]  # fmt: skip
-    told["estimators"] = _laws(recording, estimators)
+    told["estimators"] = _algorithms(recording, estimators)
     return told
 
 
@@ -322,18 +322,21 @@ def _each_way(line: dict[str, Any]) -> str:
     return f"{best} each way ({low} to {high})"
 
 
-def _laws(recording: Any, estimators: list[str]) -> list[dict[str, Any]]:
-    from netspurt.cli.replaying import law_data
+def _algorithms(recording: Any, estimators: list[str]) -> list[dict[str, Any]]:
+    from netspurt.cli.replaying import algorithm_data
     from netspurt.timers import replay
 
-    return [{**law_data(law), "lost": law.lost} for law in replay(recording, estimators).laws]
+    return [
+        {**algorithm_data(algorithm), "lost": algorithm.lost}
+        for algorithm in replay(recording, estimators).algorithms
+    ]
 
 
 def _summary(watch: Watch, told: dict[str, Any]) -> Iterator[str]:
     """Yield what came of a run: counts, histogram, delay against length, RFC 889's rows."""
     yield ""
-    share = f" ({100 * told['lost'] / told['volleys']:.2f} %)" if told["lost"] else ""
-    text = f"{number(told['volleys'])} volleys, {number(told['answered'])} answered, "
+    share = f" ({100 * told['lost'] / told['echo_probes']:.2f} %)" if told["lost"] else ""
+    text = f"{number(told['echo_probes'])} echo probes, {number(told['answered'])} answered, "
     text += f"{number(told['lost'])} lost{share}, {told['late']} late, "
     text += f"{told['duplicates']} duplicates"
     yield text + ("" if told["end"] == "complete" else f" · {told['end'] or 'cut short'}")
@@ -360,7 +363,7 @@ def _summary(watch: Watch, told: dict[str, Any]) -> Iterator[str]:
         )
     for one in told["bursts"][:5]:
         yield (
-            f"a burst of long delays, volleys {one['first']} to {one['last']}: up to "
+            f"a burst of long delays, echo probes {one['first']} to {one['last']}: up to "
             f"{one['times']:.1f} times the usual"
         )
     if len(told["bursts"]) > 5:
@@ -368,23 +371,23 @@ def _summary(watch: Watch, told: dict[str, Any]) -> Iterator[str]:
     yield from _table(told["estimators"])
 
 
-def _table(laws: list[dict[str, Any]]) -> Iterator[str]:
+def _table(algorithms: list[dict[str, Any]]) -> Iterator[str]:
     """Yield RFC 889's table row for each timer."""
     heading = ["", "total s", "lost", "time s", "rtx", "time s", "mean ms", "CoV", "eff"]
-    yield from columns([heading, *map(_table_row, laws)], right=range(1, 9))
+    yield from columns([heading, *map(_table_row, algorithms)], right=range(1, 9))
 
 
-def _table_row(law: dict[str, Any]) -> list[str]:
+def _table_row(algorithm: dict[str, Any]) -> list[str]:
     return [
-        law["estimator"],
-        f"{law['total_s']:.1f}",
-        str(law["lost"]),
-        f"{law['waited_s']:.1f}",
-        str(law["needless"]),
-        f"{law['needless_s']:.1f}",
-        f"{law['mean_s'] * 1000:.4g}",
-        "-" if law["cov"] is None else f"{law['cov']:.2f}".removeprefix("0"),
-        law["efficiency_printed"],
+        algorithm["estimator"],
+        f"{algorithm['total_s']:.1f}",
+        str(algorithm["lost"]),
+        f"{algorithm['waited_s']:.1f}",
+        str(algorithm["spurious"]),
+        f"{algorithm['spurious_s']:.1f}",
+        f"{algorithm['mean_s'] * 1000:.4g}",
+        "-" if algorithm["cov"] is None else f"{algorithm['cov']:.2f}".removeprefix("0"),
+        algorithm["efficiency_printed"],
     ]
 
 
@@ -396,7 +399,7 @@ def _survey(plan: Plan, *, quiet: bool, as_json: bool) -> None:
             for text in _heading(watch):
                 typer.echo(text)
 
-    watch = survey(plan, volleys=plan.count or 5, on_row=tell)
+    watch = survey(plan, echo_probes=plan.count or 5, on_row=tell)
     found = hops_of(watch)
     if as_json:
         print_json(

@@ -48,11 +48,11 @@ def files_of(path: Path) -> list[Path]:
     if (path / "replay.parquet").is_file():
         return [path / "replay.parquet"]
     if (path / "run.json").is_file():
-        tables = [path / f"{name}.parquet" for name in ("volleys", "rtt")]
+        tables = [path / f"{name}.parquet" for name in ("echo_probes", "rtt")]
         kept = next((table for table in tables if table.is_file()), None)
         if kept is None:
             raise ValueError(
-                f"{path}: a run that kept neither `volleys` nor `rtt`: write the table `rtt` into "
+                f"{path}: this run kept neither `echo_probes` nor `rtt`: add the table `rtt` to "
                 "its scenario's `[record]`"
             )
         return [kept]

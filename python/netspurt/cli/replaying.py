@@ -19,7 +19,7 @@ from netspurt.cli.recordings import How, read_all
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval as Bounds
     from netspurt.delays import Delays, Malformed
-    from netspurt.timers import Law, Replay, Versus
+    from netspurt.timers import Algorithm, Replay, Versus
 
 _ORDERS = ("sequence", "causal")
 _PLOTS = ("timeline", "histogram", "scatter", "pareto")
@@ -52,7 +52,7 @@ def replay(
         ),
     ] = None,
     clock: Annotated[
-        str, typer.Option(help="The host's clock: exact, linux, or a tick such as '10 ms'.")
+        str, typer.Option(help="The host's clock: exact, linux-hz250, or a tick such as '10 ms'.")
     ] = "exact",
     told: Annotated[
         bool,
@@ -139,8 +139,10 @@ def _replays(
         said = list(_left_out(file, found.malformed))
         for one in found:
             try:
-                laws, notes = _laws(one, named, how)
-                replays.append(run(one, laws, order=how.order, clock=how.clock, told=how.told))
+                algorithms, notes = _algorithms(one, named, how)
+                replays.append(
+                    run(one, algorithms, order=how.order, clock=how.clock, told=how.told)
+                )
             except _core.ReplayError as error:
                 complain(error)
                 wrong = True
@@ -179,25 +181,25 @@ def _left_out(file: Path, malformed: list[Malformed]) -> Iterator[str]:
         yield f"{file}: {more} more lines left out; `netspurt delays --json` lists all"
 
 
-def _laws(delays: Delays, named: list[str], how: _How) -> tuple[list[str], list[str]]:
+def _algorithms(delays: Delays, named: list[str], how: _How) -> tuple[list[str], list[str]]:
     """Return the estimators to show, of grids only the front, and what is to be said of those."""
     from netspurt.grids import is_grid
     from netspurt.timers import grid_front
 
-    laws, notes = [], []
+    algorithms, notes = [], []
     for text in named:
         if not is_grid(text):
-            laws.append(text)
+            algorithms.append(text)
             continue
         with progress(text, "timers") as tell:
             front, count = grid_front(
                 delays, text, order=how.order, clock=how.clock, told=how.told, progress=tell
             )
         shown = _spread(front, _MOST_OF_A_GRID)
-        laws += shown
+        algorithms += shown
         note = f"{text}: {_count(count, 'setting')}, {len(front)} that no other one beats"
         notes.append(note + (f", {len(shown)} of these shown" if len(shown) < len(front) else ""))
-    return laws, notes
+    return algorithms, notes
 
 
 #: Settings of a grid that are shown.
@@ -219,11 +221,12 @@ def _lines(of: Replay) -> Iterator[str]:
     yield from wrapped([[_head(of.delays)]], [width(120)])
     for note in of.delays.notes:
         yield from wrapped([[paint(note, "dim")]], [width(120)])
-    told = "told of its timeouts" if of.told else "asked, not told"
-    yield paint(f"order {of.order}, clock {of.clock}, the timer {told}", "dim")
+    order = "order of arrival" if of.order == "causal" else "one probe in flight"
+    backoff = "backoff" if of.told else "no backoff"
+    yield paint(f"replies in {order}; {of.clock} clock; {backoff}", "dim")
     yield ""
-    heading = ["", "needless", "95 % interval", "mean timer", "waited per loss", "efficiency"]
-    rows = [heading, *(_row(law) for law in of.laws)]
+    heading = ["", "spurious", "95 % interval", "mean timer", "waited per loss", "efficiency"]
+    rows = [heading, *(_row(algorithm) for algorithm in of.algorithms)]
     lines = columns(rows, right=(1, 2, 3, 4, 5))
     yield paint(next(lines), "dim")
     yield from lines
@@ -250,20 +253,20 @@ def _head(delays: Delays) -> str:
     return text + (f" · read as {delays.format}" if delays.format else "")
 
 
-def _row(law: Law) -> list[str]:
-    ends = law.needless_share
+def _row(algorithm: Algorithm) -> list[str]:
+    ends = algorithm.spurious_share
     counts = (
-        f"{_plain(ends.low * law.answered)} .. {_plain(ends.high * law.answered)}"
+        f"{_plain(ends.low * algorithm.answered)} .. {_plain(ends.high * algorithm.answered)}"
         if math.isfinite(ends.low)
         else "-"
     )
     return [
-        law.estimator,
-        _grouped(law.needless),
+        algorithm.estimator,
+        _grouped(algorithm.spurious),
         counts,
-        _span(law.timer.value),
-        _span(law.waited_per_loss),
-        f"{law.efficiency:.3f}",
+        _span(algorithm.timer.value),
+        _span(algorithm.waited_per_loss),
+        f"{algorithm.efficiency:.3f}",
     ]
 
 
@@ -273,25 +276,25 @@ def _rfc889_lines(of: Replay) -> Iterator[str]:
     for note in of.delays.notes:
         yield from wrapped([[paint(note, "dim")]], [width(120)])
     heading = ["", "total s", "lost", "time s", "rtx", "time s", "mean ms", "CoV", "eff"]
-    yield from columns([heading, *map(_rfc889_row, of.laws)], right=range(1, 9))
+    yield from columns([heading, *map(_rfc889_row, of.algorithms)], right=range(1, 9))
 
 
-def _rfc889_row(law: Law) -> list[str]:
+def _rfc889_row(algorithm: Algorithm) -> list[str]:
     return [
-        law.estimator,
-        str(math.floor(law.total)),
-        str(law.lost),
-        f"{math.floor(law.waited * 10) / 10:.1f}",
-        str(law.needless),
-        f"{math.floor(law.needless_time * 10) / 10:.1f}",
-        str(math.floor(law.mean * 1000)),
-        f"{law.cov:.2f}".removeprefix("0"),
-        law.printed_efficiency,
+        algorithm.estimator,
+        str(math.floor(algorithm.total)),
+        str(algorithm.lost),
+        f"{math.floor(algorithm.waited * 10) / 10:.1f}",
+        str(algorithm.spurious),
+        f"{math.floor(algorithm.spurious_time * 10) / 10:.1f}",
+        str(math.floor(algorithm.mean * 1000)),
+        f"{algorithm.cov:.2f}".removeprefix("0"),
+        algorithm.printed_efficiency,
     ]
 
 
 def _versus(of: Replay, reference: str) -> list[Versus]:
-    """Return how each law stands against the reference.
+    """Return how each algorithm stands against the reference.
 
     Raises
     ------
@@ -301,25 +304,25 @@ def _versus(of: Replay, reference: str) -> list[Versus]:
     from netspurt.timers import canonical
 
     other = of[canonical(reference)]
-    told = [of.versus(law, other) for law in of.laws if law is not other]
+    told = [of.versus(algorithm, other) for algorithm in of.algorithms if algorithm is not other]
     if not told:
         raise ValueError(f"--versus {reference}: there is no other timer to compare with it")
     return told
 
 
 def _versus_lines(replays: list[Replay], reference: str) -> Iterator[str]:
-    """Yield whether each law is more efficient than the reference, recording by recording."""
-    rows = [["recording", "order", "timer", "needless", "efficiency", "ahead", "95 % interval", ""]]
+    """Yield whether each algorithm is more efficient than the reference, recording by recording."""
+    rows = [["recording", "order", "timer", "spurious", "efficiency", "ahead", "95 % interval", ""]]
     for of in replays:
         for told in _versus(of, reference):
-            law, other = told.first, told.second
+            algorithm, other = told.first, told.second
             rows.append(
                 [
                     Path(of.delays.name).name,
                     of.order,
-                    law.estimator,
-                    f"{law.needless:,} / {other.needless:,}",
-                    f"{law.efficiency:.3f} / {other.efficiency:.3f}",
+                    algorithm.estimator,
+                    f"{algorithm.spurious:,} / {other.spurious:,}",
+                    f"{algorithm.efficiency:.3f} / {other.efficiency:.3f}",
                     f"{100 * told.ahead.value:+.2f}",
                     f"{100 * told.ahead.low:+.2f} .. {100 * told.ahead.high:+.2f}",
                     told.verdict,
@@ -359,8 +362,8 @@ def _as_data(of: Replay, versus: str | None = None) -> dict[str, Any]:
         "late": it.late,
         "duplicates": it.duplicates,
         "block": of.block,
-        "estimators": [law_data(law) for law in of.laws],
-        "front": [law.estimator for law in of.front()],
+        "estimators": [algorithm_data(algorithm) for algorithm in of.algorithms],
+        "front": [algorithm.estimator for algorithm in of.front()],
         "recommendation": of.recommendation(),
         "versus": [
             {
@@ -374,26 +377,26 @@ def _as_data(of: Replay, versus: str | None = None) -> dict[str, Any]:
     }
 
 
-def law_data(law: Law) -> dict[str, Any]:
-    """Return all numbers of a law."""
+def algorithm_data(algorithm: Algorithm) -> dict[str, Any]:
+    """Return all numbers of an algorithm."""
     percents = (50, 90, 99, 100)
-    waits, short = law.wait_percentiles(percents), law.short_percentiles(percents)
+    waits, short = algorithm.wait_percentiles(percents), algorithm.short_percentiles(percents)
     return {
-        "estimator": law.estimator,
-        "needless": law.needless,
-        "needless_share": _interval(law.needless_share),
-        "mean_timer_s": _interval(law.timer),
-        "good_s": law.good,
-        "waited_s": law.waited,
-        "waited_per_loss_s": _known(law.waited_per_loss),
-        "waited_in_delays": _known(law.waited_in_delays),
-        "needless_s": law.needless_time,
-        "total_s": law.total,
-        "mean_s": law.mean,
-        "cov": _known(law.cov),
-        "efficiency": _known(law.efficiency),
-        "efficiency_printed": law.printed_efficiency,
-        "bad_share": _known(law.bad_share),
+        "estimator": algorithm.estimator,
+        "spurious": algorithm.spurious,
+        "spurious_share": _interval(algorithm.spurious_share),
+        "mean_timer_s": _interval(algorithm.timer),
+        "good_s": algorithm.good,
+        "waited_s": algorithm.waited,
+        "waited_per_loss_s": _known(algorithm.waited_per_loss),
+        "waited_in_delays": _known(algorithm.waited_in_delays),
+        "spurious_s": algorithm.spurious_time,
+        "total_s": algorithm.total,
+        "mean_s": algorithm.mean,
+        "cov": _known(algorithm.cov),
+        "efficiency": _known(algorithm.efficiency),
+        "efficiency_printed": algorithm.printed_efficiency,
+        "bad_share": _known(algorithm.bad_share),
         "waited_percentiles_s": {f"p{p}": _known(v) for p, v in zip(percents, waits, strict=True)},
         "short_percentiles_s": {f"p{p}": _known(v) for p, v in zip(percents, short, strict=True)},
     }

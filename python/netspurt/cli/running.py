@@ -118,7 +118,11 @@ def summary(result: Run, folder: Path) -> dict[str, Any]:
         "packet_hops": int(result.links["carried"].sum()),
         "flows": _rows(result, "flows"),
         "links": _rows(result, "links"),
-        **{name: _rows(result, name) for name in ("volleys", "requests") if name in result.tables},
+        **{
+            name: _rows(result, name)
+            for name in ("echo_probes", "requests")
+            if name in result.tables
+        },
     }
 
 
@@ -136,7 +140,7 @@ def describe(result: Run, scenario: Scenario, folder: Path) -> None:
     """Print what came of a run."""
     typer.echo(paint(result.title or scenario.name, "bold"))
     typer.echo("")
-    parts = [f(result) for f in (_flow_lines, _request_lines, _volley_lines, _link_lines)]
+    parts = [f(result) for f in (_flow_lines, _request_lines, _echo_probe_lines, _link_lines)]
     typer.echo("\n\n".join("\n".join(lines) for part in parts if (lines := list(part))))
     hops = int(result.links["carried"].sum())
     how = "simulated" if result.live is None else "live"
@@ -146,25 +150,27 @@ def describe(result: Run, scenario: Scenario, folder: Path) -> None:
 
 def _flow_lines(result: Run) -> Iterator[str]:
     flows = result.flows
-    if "volleys" in result.tables and not len(flows):
+    if "echo_probes" in result.tables and not len(flows):
         return
-    head = ("flow", "from", "to", "sent", "resent", "timeouts", "goodput", "finished")
+    head = ("flow", "from", "to", "sent", "retransmitted", "timeouts", "goodput", "finished")
     rows = [_flow_cells(result, n) for n in range(min(len(flows), _LISTED))]
     yield from columns([head, *rows], right=(3, 4, 5, 6, 7))
     if len(flows) > _LISTED:
-        sent, resent, timeouts = (number(flows[c].sum()) for c in ("sent", "resends", "timeouts"))
+        sent, retransmitted, timeouts = (
+            number(flows[c].sum()) for c in ("sent", "retransmissions", "timeouts")
+        )
         finished = int(flows["finished_ns"].count())  # type: ignore[attr-defined]
         yield (
             f"... {len(flows)} flows, {finished} finished; together {sent} sent, "
-            f"{resent} resent, {timeouts} timeouts"
+            f"{retransmitted} retransmitted, {timeouts} timeouts"
         )
 
 
-def _volley_lines(result: Run) -> Iterator[str]:
-    """Yield a line for each table of volleys: how many, what became of them, how long it took."""
-    if "volleys" not in result.tables:
+def _echo_probe_lines(result: Run) -> Iterator[str]:
+    """Yield a line for each flow of echo probes: their number, their fate, their round trips."""
+    if "echo_probes" not in result.tables:
         return
-    table = result.volleys
+    table = result.echo_probes
     rows = []
     for name in dict.fromkeys(str(flow) for flow in table["flow"]):
         own = table.where(flow=name)
@@ -173,7 +179,7 @@ def _volley_lines(result: Run) -> Iterator[str]:
         late = int(own["late_ns"].count())  # type: ignore[attr-defined]
         cells = (len(own), int(own["lost"].sum()), late, int(own["duplicates"].sum()))
         rows.append((name, *map(number, cells), mean))
-    head = ("volleys", "sent", "lost", "late", "duplicates", "mean rtt")
+    head = ("echo_probes", "sent", "lost", "late", "duplicates", "mean rtt")
     yield from columns([head, *rows], right=(1, 2, 3, 4, 5))
 
 
@@ -205,7 +211,7 @@ def _flow_cells(result: Run, n: int) -> tuple[str, ...]:
     acked = float(flows["acked_bytes"][n])
     return (
         *(str(flows[c][n]) for c in ("flow", "from", "to")),
-        *(number(flows[c][n]) for c in ("sent", "resends", "timeouts")),
+        *(number(flows[c][n]) for c in ("sent", "retransmissions", "timeouts")),
         rate(8 * acked / busy) if busy > 0 else "-",
         f"{end:.3f} s" if done else "-",
     )
@@ -213,7 +219,7 @@ def _flow_cells(result: Run, n: int) -> tuple[str, ...]:
 
 def _link_lines(result: Run) -> Iterator[str]:
     links = result.links
-    head = ("link", "way", "carried", "mean rate", "dropped", "lost", "longest queue")
+    head = ("link", "direction", "carried", "mean rate", "dropped", "lost", "longest queue")
     used = [n for n in range(len(links)) if links["carried"][n] or links["dropped"][n]]
     rows = [_link_cells(result, n) for n in used[:_LISTED]]
     yield from columns([head, *rows], right=(2, 3, 4, 5, 6))
@@ -225,7 +231,7 @@ def _link_cells(result: Run, n: int) -> tuple[str, ...]:
     links = result.links
     return (
         str(links["link"][n]),
-        str(links["way"][n]),
+        str(links["direction"][n]),
         number(links["carried"][n]),
         rate(8e9 * float(links["carried_bytes"][n]) / result.stop_ns),
         *(number(links[c][n]) for c in ("dropped", "lost", "queue_packets_max")),

@@ -1,4 +1,4 @@
-"""`netspurt script`: a connection's story, packet by packet."""
+"""`netspurt script`: tests of a connection, packet by packet."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from netspurt.cli.output import columns, complain, paint, print_json
 def script(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Scripts, or folders with scripts in them.", show_default=False),
+        typer.Argument(help="Scripts, or folders of scripts.", show_default=False),
     ],
     set_: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="PATH=VALUE",
-            help="Set a switch over the scripts' own, as in --set rto.min='200 ms'. "
-            "May be repeated.",
+            help="Override a switch of the scripts, as in --set rto.min='200 ms'. May be repeated.",
         ),
     ] = None,
     profile: Annotated[
@@ -35,18 +34,18 @@ def script(
         bool,
         typer.Option(
             "--prove",
-            help="Play each also with each of its fails_with changes, which must make it fail.",
+            help="Also play each with each of its fails_with changes, which must make it fail.",
         ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Play scripts against the connection: 0 where all pass, 1 where one fails."""
+    """Play scripts against the connection. Exit with 0 if all pass and with 1 if one fails."""
     if prove and (set_ or profile):
-        message = "its changes lie over the scripts' own switches: no --set and no --profile"
+        message = "it plays the scripts' own switches, so --set and --profile do not apply"
         raise typer.BadParameter(message, param_hint="--prove")
     values = [setting(text) for text in set_ or []]
-    names = [str(path) for file in files for path in _scripts(file)]
-    results = [_play(name, values, profile, prove=prove) for name in names]
+    found = [one for file in files for one in _scripts(file)]
+    results = [_play(path, label, values, profile, prove=prove) for path, label in found]
     if as_json:
         print_json([_summary(result) for result in results])
     else:
@@ -59,73 +58,81 @@ def script(
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a script."""
+    """The result of a script."""
 
     name: str
+    """Its path."""
+    label: str
+    """Its path below the folder that was named, or its file's name, without the ending."""
     script: _core.Script | None = None
     played: _core.Played | None = None
-    idle: tuple[tuple[int, str, str], ...] | None = None
-    """The changes that do not make it fail; `None` where none was tried."""
+    ineffective: tuple[tuple[int, str, str], ...] | None = None
+    """The changes that do not make it fail; `None` if none was tried."""
     error: Exception | None = None
 
     @property
     def verdict(self) -> str:
-        """How it went, in a word."""
+        """The result in one word."""
         if self.played is None:
             return "wrong"
         if not self.played.ok:
             return "failed"
-        return "unproved" if self.idle else "ok"
+        return "unproved" if self.ineffective else "ok"
 
     @property
     def seconds(self) -> float:
-        """How long the story lasted, in virtual time."""
-        return self.played.story[-1][0] / 1e9 if self.played and self.played.story else 0.0
+        """How long the script ran, in seconds of virtual time."""
+        return (
+            self.played.transcript[-1][0] / 1e9 if self.played and self.played.transcript else 0.0
+        )
 
 
-def _scripts(path: Path) -> Iterator[Path]:
+def _scripts(path: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the scripts at `path`, or in it and the folders below it, with their labels."""
     if not path.is_dir():
-        yield path
+        yield path, path.stem
         return
-    found = sorted(path.glob("*.pkt"))
+    found = sorted(path.rglob("*.pkt"))
     if not found:
-        raise ValueError(f"{path}: no script, no file called *.pkt")
-    yield from found
+        raise ValueError(f"{path}: the folder contains no *.pkt file")
+    for script in found:
+        yield script, script.relative_to(path).with_suffix("").as_posix()
 
 
-def _play(name: str, values: list[tuple[str, str]], profile: str | None, *, prove: bool) -> Result:
+def _play(
+    path: Path, label: str, values: list[tuple[str, str]], profile: str | None, *, prove: bool
+) -> Result:
+    name = str(path)
     read = None
     try:
-        read = _core.Script(name, Path(name).read_text(encoding="utf-8"))
+        read = _core.Script(name, path.read_text(encoding="utf-8"))
         played = read.play(values, profile)
-        idle = tuple(read.idle_changes()) if prove and played.ok else None
-        return Result(name, read, played, idle)
+        ineffective = tuple(read.ineffective_changes()) if prove and played.ok else None
+        return Result(name, label, read, played, ineffective)
     except UnicodeDecodeError:
-        return Result(name, read, error=ValueError(f"{name}: not a text file"))
+        return Result(name, label, read, error=ValueError(f"{name}: not a text file"))
     except (ValueError, OSError) as error:
-        return Result(name, read, error=error)
+        return Result(name, label, read, error=error)
 
 
 def _describe(results: list[Result]) -> None:
     rows = []
     for one in results:
         time = f"{one.seconds:.3f} s" if one.played else "-"
-        rows.append(
-            (one.verdict, Path(one.name).stem, (one.script and one.script.title) or "-", time)
-        )
+        rows.append((one.verdict, one.label, (one.script and one.script.title) or "-", time))
     for row, text in zip(rows, columns(rows, right=(3,)), strict=True):
         style = "green" if row[0] == "ok" else "red"
         typer.echo(paint(row[0], style) + text[len(row[0]) :])
     for one in results:
         if one.played and not one.played.ok:
             typer.echo(f"\n{one.played}")
-        for line, path, value in one.idle or ():
+        for line, path, value in one.ineffective or ():
             typer.echo(f"\n{one.name}:{line}: passes with {path} = {value}, too")
     _complain(results)
 
 
 def _complain(results: list[Result]) -> None:
-    """Tell each mistake once, and how many scripts have the same."""
+    """Print each error once, and how many scripts have the same one."""
     same: dict[str, list[Result]] = {}
     for one in results:
         if one.error:
@@ -146,9 +153,9 @@ def _summary(one: Result) -> Any:
     played = one.played
     if played is None:
         return {**about, "ok": False, "error": str(one.error)}
-    if one.idle is not None:
-        about["idle_changes"] = [
-            {"line": line, "path": path, "value": value} for line, path, value in one.idle
+    if one.ineffective is not None:
+        about["ineffective_changes"] = [
+            {"line": line, "path": path, "value": value} for line, path, value in one.ineffective
         ]
     return {
         **about,
@@ -162,5 +169,5 @@ def _summary(one: Result) -> Any:
             {"field": field, "expected": expected, "sent": sent}
             for field, expected, sent in played.differences
         ],
-        "story": [{"t_ns": at, "what": what} for at, what in played.story],
+        "transcript": [{"t_ns": at, "what": what} for at, what in played.transcript],
     }

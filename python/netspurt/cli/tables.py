@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netspurt.cli.options import From, To, count
+from netspurt.cli.options import Direction, From, To, count
 
 if TYPE_CHECKING:
     from netspurt.table import Table
@@ -21,6 +21,7 @@ def table(
         str | None, typer.Argument(help="The table; without it all are named.", show_default=False)
     ] = None,
     flow: Annotated[str | None, typer.Option(help="Only rows of this flow.")] = None,
+    direction: Direction = None,
     start: From = None,
     end: To = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print as CSV.")] = False,
@@ -39,7 +40,8 @@ def table(
         for each in opened.tables.values():
             typer.echo(f"{each.name}: {len(each)} rows of {', '.join(each)}")
         return
-    chosen = _rows(opened.table(name), flow, start, end)
+    chosen = _of(opened.table(name), {"flow": flow, "direction": direction})
+    chosen = _during(chosen, start, end)
     shown = len(chosen) if limit is None else min(limit, len(chosen))
     left_out = len(chosen) - shown
     chosen = chosen.take(np.arange(shown))
@@ -54,20 +56,35 @@ def table(
         typer.echo(f"... {left_out} more rows")
 
 
-def _rows(table: Table, flow: str | None, start: float | None, end: float | None) -> Table:
-    """Return the rows of a flow within some time.
+def _of(table: Table, wanted: dict[str, str | None]) -> Table:
+    """Return the rows whose columns have the wanted texts.
 
     Raises
     ------
     ValueError
-        When the table has no such flow, or no flows or instants at all.
+        When the table has no such column, or the column no such text.
     """
-    from netspurt.plots.style import View, pick
+    from netspurt.plots.style import pick
 
-    if flow is not None:
-        if "flow" not in table:
-            raise ValueError(f"the table {table.name} has no flows: leave --flow out")
-        table = table.where(flow=pick(table, "flow", flow, "flow"))
+    for column, text in wanted.items():
+        if text is None:
+            continue
+        if column not in table:
+            raise ValueError(f"the table {table.name} has no {column}s: leave --{column} out")
+        table = table.where(**{column: pick(table, column, text, column)})
+    return table
+
+
+def _during(table: Table, start: float | None, end: float | None) -> Table:
+    """Return the rows within some time.
+
+    Raises
+    ------
+    ValueError
+        When the table has no instants.
+    """
+    from netspurt.plots.style import View
+
     if start is None and end is None:
         return table
     if "t_ns" not in table:

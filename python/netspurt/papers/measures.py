@@ -16,7 +16,7 @@ from netspurt.papers.traces import (
     at_sender,
     busy_time,
     configuration,
-    first_resend,
+    first_retransmission,
     packet_time,
 )
 from netspurt.quantities import quantity
@@ -52,7 +52,7 @@ def ack(bench: Bench, *, run: str, packet: str, sends: str) -> Measured:
 
 
 @registered
-def dupack(bench: Bench, *, run: str, packet: str, nth: str, resends: str = "") -> Measured:
+def dupack(bench: Bench, *, run: str, packet: str, nth: str, retransmissions: str = "") -> Measured:
     """Return when the n-th duplicate ACK of a packet came, if just these packets left then."""
     segments = at_sender(bench.run(run))
     times = segments.where(kind="dupack", packet=int(packet)).seconds()
@@ -61,7 +61,7 @@ def dupack(bench: Bench, *, run: str, packet: str, nth: str, resends: str = "") 
     at = float(times[int(nth) - 1])
     left = segments.where(way="out")
     together = np.abs(left.seconds() - at) < SAME_INSTANT
-    fits = left["packet"][together].tolist() == _numbers(resends)
+    fits = left["packet"][together].tolist() == _numbers(retransmissions)
     return Measured(at if fits else None)
 
 
@@ -206,8 +206,8 @@ def _events(run: Run, until: float) -> dict[tuple[str, int, int], float]:
 
 def _best_shift(late: Run, early: Run) -> tuple[int, float, int]:
     """Return the shift, packets and seconds, under which most events agree to 1 ms; how many."""
-    a = _events(late, first_resend(late))
-    b = _events(early, first_resend(early))
+    a = _events(late, first_retransmission(late))
+    b = _events(early, first_retransmission(early))
     best = (0, 0.0, 0)
     for packets in range(16):
         pairs = ((a.get((kind, n + packets, nth)), t) for (kind, n, nth), t in b.items())
@@ -223,7 +223,7 @@ def _best_shift(late: Run, early: Run) -> tuple[int, float, int]:
 
 @registered
 def shift(bench: Bench, *, late: str, early: str, part: str) -> Measured:
-    """Return the shift that best lays one trace over another, up to the first resend."""
+    """Return the shift that best lays one trace over another, up to the first retransmission."""
     packets, seconds, agree = _best_shift(bench.run(late), bench.run(early))
     rows = [
         ("packets", "seconds", "events that agree to 1 ms"),
@@ -266,22 +266,22 @@ def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str)
     a, b = bench.run(late), bench.run(early)
     dally = _dally(a)
     idle = {}
-    rows = [("run", f"{link} idle up to the first resend")]
+    rows = [("run", f"{link} idle up to the first retransmission")]
     for name, run in ((late, a), (early, b)):
-        until = first_resend(run)
-        began = float(run.queue.where(link=link, way="there").seconds()[0])
+        until = first_retransmission(run)
+        began = float(run.queue.where(link=link, direction="forward").seconds()[0])
         idle[name] = until - began - busy_time(run, link, until)
         rows.append((name, f"{idle[name]:.3f} s"))
     rows.append(("difference", f"{idle[late] - idle[early]:.3f} s"))
     rows.append(("round trip less one packet time", f"{_slack(a, link):.3f} s"))
-    rows.append(("longest dally up to the first resend", f"{dally:.3f} s"))
+    rows.append(("longest dally up to the first retransmission", f"{dally:.3f} s"))
     rows.append((f"... in {dallying}", f"{_dally(bench.run(dallying)):.3f} s"))
     told = "no dally" if dally < SAME_INSTANT else f"dally {dally:.3f} s"
     return Measured(f"idle {idle[late] - idle[early]:.3f} s, {told}", rows)
 
 
 def _dally(run: Run) -> float:
-    """Return the longest that the receiver held an ACK back, up to the first resend, in seconds."""
+    """Return the longest delay of an ACK before the first retransmission, in seconds."""
     receiver = run.segments.where(node=str(run.flows["to"][0]))
     came = receiver.where(way="in")
     left = receiver.where(way="out")
@@ -289,7 +289,7 @@ def _dally(run: Run) -> float:
     held = 0.0
     for packet in packets:
         first = float(left.where(packet=packet).seconds()[0])
-        if first < first_resend(run):
+        if first < first_retransmission(run):
             held = max(held, first - float(came.where(packet=packet).seconds()[0]))
     return held
 
@@ -324,7 +324,7 @@ def _tick(values: dict[str, Any]) -> str:
 
 @registered
 def least_gain(bench: Bench, *, grid: str, modules: str, tick: str) -> Measured:
-    """Return the least that any module's four-packet start is ahead at the first resend."""
+    """Return the least that any module's four-packet start is ahead at the first retransmission."""
     rows = [("module", "shift", "ahead")]
     gains = []
     for values, late, early in _pairs(bench.grid(grid), modules):
@@ -339,16 +339,16 @@ def least_gain(bench: Bench, *, grid: str, modules: str, tick: str) -> Measured:
 
 
 @registered
-def delivery_law(bench: Bench, *, grid: str) -> Measured:
+def delivery_algorithm(bench: Bench, *, grid: str) -> Measured:
     """Return the shift in packets and seconds that is furthest from the others', up to the first
-    resend.
+    retransmission.
     """  # noqa: D205
     rows = [("module", "tick", "packets", "seconds", "at 240 s")]
     found = []
     for values, late, early in _pairs(bench.grid(grid)):
         packets, seconds, _ = _best_shift(late, early)
         found.append((packets, seconds))
-        at_end = _law_at_end(late, early, packets)
+        at_end = _algorithm_at_end(late, early, packets)
         cells = (values["recovery"], _tick(values), str(packets))
         rows.append((*cells, f"{seconds:.3f}", f"{at_end:.3f} s"))
     middle = float(np.median([seconds for _, seconds in found]))
@@ -356,7 +356,7 @@ def delivery_law(bench: Bench, *, grid: str) -> Measured:
     return Measured([float(furthest[0]), furthest[1]], rows)
 
 
-def _law_at_end(late: Run, early: Run, packets: int) -> float:
+def _algorithm_at_end(late: Run, early: Run, packets: int) -> float:
     """Return the shift in seconds at the last packet that both runs acknowledged."""
     a, b = ack_times(late), ack_times(early)
     last = min(len(a), len(b) + packets)
@@ -365,12 +365,12 @@ def _law_at_end(late: Run, early: Run, packets: int) -> float:
 
 @registered
 def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
-    """Return how far the shift ever settles from what it was up to the first resend, at worst."""
+    """Return how far the shift settles at worst from its value before the first retransmission."""
     rows = [("module", "tick", "at first", "at 240 s", "timeouts")]
     worst = 0.0
     for values, late, early in _pairs(bench.grid(grid), modules):
         packets, seconds, _ = _best_shift(late, early)
-        at_end = _law_at_end(late, early, packets)
+        at_end = _algorithm_at_end(late, early, packets)
         timeouts = [int(run.flows["timeouts"][0]) for run in (late, early)]
         cells = (values["recovery"], _tick(values), f"{seconds:.3f} s", f"{at_end:.3f} s")
         rows.append((*cells, f"{timeouts[0]} and {timeouts[1]}"))

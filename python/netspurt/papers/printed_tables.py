@@ -206,18 +206,18 @@ def agreeing_rows(bench: Bench, *, table: str, rule: str, probes: str) -> Measur
 
 @registered
 def account(bench: Bench, *, table: str, row: str, probes: str) -> Measured:
-    """Return the mean in ms and the efficiency that a row's total, lost and needless times give."""
+    """Return the mean in ms and the efficiency that a row's total, lost and spurious times give."""
     (name,) = _names(row)
     printed = account_rows(bench.paper, table)[name].account
     mean, efficiency = printed.implied(int(probes))
-    parts = 0.1 * ((printed.lost_s > 0) + (printed.needless_s > 0))
+    parts = 0.1 * ((printed.lost_s > 0) + (printed.spurious_s > 0))
     least = 1000 * (printed.good_s - parts) / int(probes)
     most = 1000 * (printed.good_s + 1) / int(probes)
     wrong = contradictions(printed, int(probes))
     rows = [
         ("total", f"{printed.total_s:g} s, cut off at whole seconds"),
         (f"lost {printed.lost}", f"{printed.lost_s:g} s"),
-        (f"needless {printed.needless}", f"{printed.needless_s:g} s"),
+        (f"spurious {printed.spurious}", f"{printed.spurious_s:g} s"),
         ("good", f"{printed.good_s:.1f} s"),
         ("mean", f"{mean:.1f} ms, from {least:.1f} to {most:.1f}; {printed.mean_ms:g} is printed"),
         ("efficiency", f"{efficiency:.4f}; {printed.efficiency:g} is printed"),
@@ -337,18 +337,18 @@ def wait_ratios(bench: Bench, *, table: str, probes: str, aside: str) -> Measure
 
 @registered
 def longest_waits(bench: Bench, *, table: str) -> Measured:
-    """Return the longest time a loss and a needless resend took on average in a run, in seconds."""
+    """Return the longest mean time of a loss and of a spurious retransmission in a run [s]."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     losses = {row.name: row.lost_s / row.lost for row in rows if row.lost}
-    needless = {row.name: row.needless_s / row.needless for row in rows if row.needless}
-    found = [max(which.items(), key=lambda pair: pair[1]) for which in (losses, needless)]
+    spurious = {row.name: row.spurious_s / row.spurious for row in rows if row.spurious}
+    found = [max(which.items(), key=lambda pair: pair[1]) for which in (losses, spurious)]
     shown = [("run", "seconds each"), *((name, f"{value:.2f}") for name, value in found)]
     return Measured([value for _, value in found], shown)
 
 
 @registered
 def charged_delays(bench: Bench, *, table: str, probes: str) -> Measured:
-    """Return in how many rows needless time can be the delays of what was resent needlessly.
+    """Return in how many rows spurious time can be the delays of what was retransmitted spuriously.
 
     n delays of an average m' among N with mean m and coefficient of variation c have
     n (m' - m)² <= N (c m)². A rounded c and m may hide a hundredth of either.
@@ -358,12 +358,12 @@ def charged_delays(bench: Bench, *, table: str, probes: str) -> Measured:
     shown = [("run", "of the spread there is")]
     for row in account_rows(bench.paper, table).values():
         acc = row.account
-        if not acc.needless:
+        if not acc.spurious:
             continue
         mean = acc.mean_ms / 1000 * n_all / (n_all - acc.lost)
         room = (n_all - acc.lost) * ((acc.cov + 0.01) * mean) ** 2
-        off = max(acc.needless_s / acc.needless - mean, 0)
-        share = acc.needless * off**2 / room
+        off = max(acc.spurious_s / acc.spurious - mean, 0)
+        share = acc.spurious * off**2 / room
         fits += share <= 1
         if share > 0.5:
             shown.append((row.key, f"{share:.2f}"))

@@ -15,15 +15,17 @@ from netspurt.run import Run
 from netspurt.table import Table
 
 
-def one_way(volleys: Table) -> NDArray[np.float64]:
+def one_way(echo_probes: Table) -> NDArray[np.float64]:
     """Return half of each round trip, in seconds; NaN where there is none."""
-    trips: Any = np.ma.asarray(volleys["rtt_ns"], dtype=float)
+    trips: Any = np.ma.asarray(echo_probes["rtt_ns"], dtype=float)
     return np.asarray(np.ma.filled(trips, np.nan)) / 2e9
 
 
 def _ends(run: Run, break_at: int | None) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    volleys = run.volleys
-    table = rate_table(fit_lengths(volleys["size_bytes"], one_way(volleys), break_at=break_at))
+    echo_probes = run.echo_probes
+    table = rate_table(
+        fit_lengths(echo_probes["size_bytes"], one_way(echo_probes), break_at=break_at)
+    )
     return table.delay_s, table.rates_bps
 
 
@@ -45,8 +47,8 @@ def line_ends(bench: Bench, *, run: str, table: str, row: str) -> Measured:
 @registered
 def break_of(bench: Bench, *, run: str) -> Measured:
     """Return the length from which probes of a simulated path lie on another line."""
-    volleys = bench.run(run).volleys
-    fit = fit_lengths(volleys["size_bytes"], one_way(volleys), break_at="find")
+    echo_probes = bench.run(run).echo_probes
+    fit = fit_lengths(echo_probes["size_bytes"], one_way(echo_probes), break_at="find")
     shown = [("octets", "probes", "rate")]
     shown += [
         (f"{line.shortest} to {line.longest}", str(line.probes), f"{line.rate_bps:.0f} bit/s")
@@ -58,17 +60,17 @@ def break_of(bench: Bench, *, run: str) -> Measured:
 @registered
 def longest_probe(bench: Bench, *, run: str) -> Measured:
     """Return the length of the longest probe, if every one crossed."""
-    volleys = bench.run(run).volleys
-    answered = np.isfinite(one_way(volleys)).all()
-    return Measured(int(volleys["size_bytes"].max()) if answered else None)
+    echo_probes = bench.run(run).echo_probes
+    answered = np.isfinite(one_way(echo_probes)).all()
+    return Measured(int(echo_probes["size_bytes"].max()) if answered else None)
 
 
 @registered
 def most_outstanding(bench: Bench, *, run: str) -> Measured:
     """Return how many probes were ever waited for at once."""
-    volleys = bench.run(run).volleys
-    sent = volleys["t_ns"].astype(np.int64)
-    trips = np.ma.asarray(volleys["rtt_ns"])
+    echo_probes = bench.run(run).echo_probes
+    sent = echo_probes["t_ns"].astype(np.int64)
+    trips = np.ma.asarray(echo_probes["rtt_ns"])
     waits = np.ma.filled(trips, 30_000_000_000).astype(np.int64)
     ends = np.sort(sent + waits)
     # An answer and the next request share an instant: the answer came first.
@@ -79,9 +81,9 @@ def most_outstanding(bench: Bench, *, run: str) -> Measured:
 @registered
 def given_up_after(bench: Bench, *, run: str, lost: str) -> Measured:
     """Return how long a lost probe held up the next, in seconds, if just so many were lost."""
-    volleys = bench.run(run).volleys
-    sent = volleys["t_ns"].astype(np.int64)
-    gone = np.flatnonzero(volleys["lost"])
+    echo_probes = bench.run(run).echo_probes
+    sent = echo_probes["t_ns"].astype(np.int64)
+    gone = np.flatnonzero(echo_probes["lost"])
     shown = [("probe", "next left after")]
     waits = [
         (int(sent[place + 1]) - int(sent[place])) / 1e9 for place in gone if place + 1 < len(sent)

@@ -47,14 +47,14 @@ class Replays:
     ----------
     efficiency
         Shape (seeds, settings).
-    needless
-        How many resends were needless, likewise.
+    spurious
+        How many retransmissions were spurious, likewise.
     waited
         A loss's wait against the mean delay, likewise; NaN with no loss.
     """
 
     efficiency: NDArray[np.float64]
-    needless: NDArray[np.float64]
+    spurious: NDArray[np.float64]
     waited: NDArray[np.float64]
 
 
@@ -95,7 +95,7 @@ class Recordings:
             lengths=octets or (SHORTEST, LONGEST),
             line=line,
             # The filter that the table was made with is short about twice a glitch.
-            glitches=max(row.account.needless // 2, 1),
+            glitches=max(row.account.spurious // 2, 1),
         )
         return fitted.surrogate(variant.structure, seed=seed)
 
@@ -136,6 +136,6 @@ def _summed(made: list[Delays], results: NDArray[np.float64], lost: int) -> Repl
     delays = [answered_ns(recording) for recording in made]
     good = np.array([one.sum() for one in delays])[:, np.newaxis]
     answered = np.array([len(one) for one in delays])[:, np.newaxis]
-    needless, needless_ns, waited_ns = (results[:, :, column] for column in (3, 4, 5))
+    spurious, spurious_ns, waited_ns = (results[:, :, column] for column in (3, 4, 5))
     waited = waited_ns / lost / (good / answered) if lost else np.full_like(waited_ns, np.nan)
-    return Replays(good / (good + needless_ns + waited_ns), needless, waited)
+    return Replays(good / (good + spurious_ns + waited_ns), spurious, waited)

@@ -114,15 +114,15 @@ def efficiency_of(bench: Bench, *, rows: str, setting: str) -> Measured:
 
 
 @registered
-def needless_spared(bench: Bench, *, rows: str, setting: str, against: str) -> Measured:
-    """Return how many needless resends a run a setting spares another, under each variant."""
+def spurious_spared(bench: Bench, *, rows: str, setting: str, against: str) -> Measured:
+    """Return by how many spurious retransmissions a run two settings differ, for each variant."""
     recordings = _recordings(bench)
     names = _rows(recordings, rows)
-    table: list[tuple[str, ...]] = [("variant", "needless", "with the other")]
+    table: list[tuple[str, ...]] = [("variant", "spurious", "with the other")]
     spared = []
     for variant in recordings.variants:
         counts = [
-            float(np.mean([recordings.setting(n, variant, s).needless.mean() for n in names]))
+            float(np.mean([recordings.setting(n, variant, s).spurious.mean() for n in names]))
             for s in (_setting(setting), _setting(against))
         ]
         table.append((str(variant), *(f"{count:.2f}" for count in counts)))
@@ -193,21 +193,21 @@ def best_weights_apart(bench: Bench, *, rows: str, grid: str) -> Measured:
 
 @registered
 def tradeoff(bench: Bench, *, rows: str, setting: str, g: str) -> Measured:
-    """Return how many surrogates have more needless resends, or shorter waits, with a higher G."""
+    """Count the surrogates with more spurious retransmissions, or shorter waits, at a higher G."""
     recordings = _recordings(bench)
     f1, f2, _ = _setting(setting)
     factors = sorted(_numbers(g))
     names = _rows(recordings, rows)
-    table = [("variant", "G", "needless a run", "wait a loss, in means")]
+    table = [("variant", "G", "spurious a run", "wait a loss, in means")]
     wrong = [0, 0]
     for variant in recordings.variants:
         runs = [recordings.replayed(n, variant, [f1], [f2], factors) for n in names]
-        needless = np.concatenate([run.needless for run in runs])
+        spurious = np.concatenate([run.spurious for run in runs])
         waited = np.concatenate([run.waited for run in runs])
-        wrong[0] += int((np.diff(needless, axis=1) > 0).any(axis=1).sum())
+        wrong[0] += int((np.diff(spurious, axis=1) > 0).any(axis=1).sum())
         wrong[1] += int((np.diff(waited, axis=1) <= 0).any(axis=1).sum())
         for place, factor in enumerate(factors):
-            values = (f"{needless[:, place].mean():.2f}", f"{np.nanmean(waited[:, place]):.2f}")
+            values = (f"{spurious[:, place].mean():.2f}", f"{np.nanmean(waited[:, place]):.2f}")
             table.append((str(variant), f"{factor:g}", *values))
     return Measured([float(count) for count in wrong], table)
 
@@ -264,8 +264,8 @@ def _printed_wait(recordings: Recordings, name: str) -> float:
 
 
 @registered
-def heeding_length(bench: Bench, *, law: str, against: str) -> Measured:
-    """Return by how many points a law is ahead of another on runs with mixed lengths and losses.
+def heeding_length(bench: Bench, *, algorithm: str, against: str) -> Measured:
+    """Return by how many points one estimator leads another on runs of mixed lengths and losses.
 
     The table has those without losses, too.
     """
@@ -273,35 +273,40 @@ def heeding_length(bench: Bench, *, law: str, against: str) -> Measured:
     mixed = [name for name, row in recordings.rows.items() if row.run.octets is None]
     lossy = [name for name in mixed if recordings.rows[name].account.lost]
     rows: list[tuple[str, ...]] = [
-        ("variant", "runs", "points ahead", "between", "needless a run", "with the other")
+        ("variant", "runs", "points ahead", "between", "spurious a run", "with the other")
     ]
     ahead = []
     for variant in recordings.variants:
         for what, names in (("with losses", lossy), ("all", mixed)):
-            interval, needless = _law_ahead(recordings, (variant, names), (law, against))
+            interval, spurious = _algorithm_ahead(
+                recordings, (variant, names), (algorithm, against)
+            )
             span = f"{interval.low:+.2f} and {interval.high:+.2f}"
-            counts = (f"{count:.2f}" for count in needless)
+            counts = (f"{count:.2f}" for count in spurious)
             rows.append((str(variant), what, f"{interval.value:+.2f}", span, *counts))
             if names is lossy:
                 ahead.append(interval.value)
     return Measured(ahead, rows)
 
 
-def _law_ahead(
-    recordings: Recordings, where: tuple[Variant, list[str]], laws: tuple[str, str]
+def _algorithm_ahead(
+    recordings: Recordings, where: tuple[Variant, list[str]], algorithms: tuple[str, str]
 ) -> tuple[Interval, NDArray[np.float64]]:
-    """Return by how many points of efficiency the first law is ahead, and both counts a run."""
+    """Return the lead of the first estimator in points of efficiency, and both counts a run."""
     variant, names = where
     sums = [
-        [[_core.replay(recording._core, law).account() for law in laws] for recording in made]
+        [
+            [_core.replay(recording._core, algorithm).account() for algorithm in algorithms]
+            for recording in made
+        ]
         for made in (recordings.made(name, variant) for name in names)
     ]
-    efficiency, needless = (
+    efficiency, spurious = (
         np.array([[[one[key] for one in both] for both in made] for made in sums])
-        for key in ("efficiency", "needless")
+        for key in ("efficiency", "spurious")
     )
     gains = 100 * (efficiency[:, :, 0] - efficiency[:, :, 1]).mean(axis=0)
-    return _mean_of(gains), needless.mean(axis=(0, 1))
+    return _mean_of(gains), spurious.mean(axis=(0, 1))
 
 
 @registered
@@ -321,39 +326,39 @@ def fit_of_surrogates(bench: Bench, *, rows: str) -> Measured:
     return Measured(worst, table)
 
 
-# A law on a few delays.
+# An algorithm on a few delays.
 
 
-def _waits(law: str, delays: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return delays and a law's timers in seconds; `1x50` are fifty of one second."""
+def _waits(algorithm: str, delays: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return delays and an algorithm's timers in seconds; `1x50` are fifty of one second."""
     values: list[float] = []
     for word in delays.split(","):
         delay, _, times = word.partition("x")
         values += [float(delay)] * int(times or 1)
     recording = Delays.of(values, order="sequence")
-    return np.array(values), _core.replay(recording._core, law).wait_ns() / 1e9
+    return np.array(values), _core.replay(recording._core, algorithm).wait_ns() / 1e9
 
 
 @registered
-def timers(bench: Bench, *, law: str, delays: str) -> Measured:  # noqa: ARG001
+def timers(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: ARG001
     """Return the timer before each of some delays, in seconds."""
-    values, waits = _waits(law, delays)
+    values, waits = _waits(algorithm, delays)
     table = [("delay", "timer before it")]
     table += [(f"{delay:g} s", f"{wait:.9g} s") for delay, wait in zip(values, waits, strict=True)]
     return Measured([float(wait) for wait in waits], table)
 
 
 @registered
-def needless_ones(bench: Bench, *, law: str, delays: str) -> Measured:  # noqa: ARG001
+def spurious_ones(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: ARG001
     """Return which of some delays were longer than the timer before them, counted from 1."""
-    values, waits = _waits(law, delays)
+    values, waits = _waits(algorithm, delays)
     return Measured([float(place + 1) for place in np.flatnonzero(waits < values)])
 
 
 @registered
-def time_constants(bench: Bench, *, law: str) -> Measured:  # noqa: ARG001
-    """Return how many samples a law's timer takes to all but 1/e of a step up, and of one down."""
-    _, waits = _waits(law, "1x200,2x200,1x200")
+def time_constants(bench: Bench, *, algorithm: str) -> Measured:  # noqa: ARG001
+    """Return how many samples a timer needs to follow a step up, and one down, to within 1/e."""
+    _, waits = _waits(algorithm, "1x200,2x200,1x200")
     constants = []
     for start, end in ((201, 4.0), (401, 2.0)):
         left = np.abs(waits[start : start + 2] - end)

@@ -34,15 +34,15 @@ def ack_times(run: Run) -> NDArray[np.float64]:
     return times
 
 
-def first_resend(run: Run) -> float:
-    """Return when the sender first resent anything, in seconds; infinite if it never did."""
-    times = at_sender(run).where(kind="resend").seconds()
+def first_retransmission(run: Run) -> float:
+    """Return when the sender first retransmitted anything, in seconds; infinite if it never did."""
+    times = at_sender(run).where(kind="retransmission").seconds()
     return float(times[0]) if len(times) else float("inf")
 
 
 def busy_time(run: Run, link: str, until: float) -> float:
-    """Return for how long a link had packets on their way there, in seconds."""
-    queue = run.queue.where(link=link, way="there")
+    """Return for how long a link had packets in its forward direction, in seconds."""
+    queue = run.queue.where(link=link, direction="forward")
     times = np.append(np.minimum(queue.seconds(), until), until)
     return float(np.sum(np.diff(times)[queue["queue_packets"] > 0]))
 

@@ -51,11 +51,11 @@ KINDS: dict[str, Callable[[Axes, Tables, View], None]] = {
     "queue": draw_queue,
 }
 
-#: What of a view each kind heeds, beside the time.
-HEEDED = {
-    "time-sequence": ("flow", "node"),
-    "cwnd": ("flow",),
-    "rto": ("flow",),
+#: The options of a view, beside the time, that apply to each kind.
+OPTIONS = {
+    "time-sequence": ("flow", "direction", "node"),
+    "cwnd": ("flow", "direction"),
+    "rto": ("flow", "direction"),
     "queue": ("link",),
 }
 
@@ -83,10 +83,10 @@ def draw(tables: Tables, kind: str, view: View | None = None) -> Figure:
     if kind not in KINDS:
         raise ValueError(f"no plot of kind {kind!r}: there are {', '.join(KINDS)}")
     view = view or View()
-    for given in ("flow", "node", "link"):
-        if getattr(view, given) is not None and given not in HEEDED[kind]:
-            fitting = " or ".join(kind for kind, heeds in HEEDED.items() if given in heeds)
-            raise ValueError(f"a plot of kind {kind} heeds no {given}; one of kind {fitting} does")
+    for given in ("flow", "direction", "node", "link"):
+        if getattr(view, given) is not None and given not in OPTIONS[kind]:
+            fitting = " and ".join(kind for kind, takes in OPTIONS.items() if given in takes)
+            raise ValueError(f"--{given} does not apply to {kind} plots, but to {fitting}")
     figure, axes = new_figure()
     KINDS[kind](axes, tables, view)
     axes.set_title(tables.title, loc="left")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from matplotlib import rc_context
@@ -41,7 +41,7 @@ class Side:
 
 
 def draw_beside(
-    sides: tuple[Side, Side], where: tuple[str, str], span_s: float, parted_s: float | None
+    sides: tuple[Side, Side], where: View, span_s: float, parted_s: float | None
 ) -> Figure:
     """Draw two runs on equal axes, both from the first data segment on.
 
@@ -50,7 +50,7 @@ def draw_beside(
     sides
         The two runs.
     where
-        The flow, and the node that saw it.
+        The flow, its direction, and the node that saw it.
     span_s
         For how long, in seconds.
     parted_s
@@ -61,8 +61,7 @@ def draw_beside(
         both = figure.subplots(1, 2, sharey=True)
         for axes, side in zip(both, sides, strict=True):
             end = side.start_s + span_s
-            view = View(flow=where[0], node=where[1], start=side.start_s, end=end)
-            draw_time_sequence(axes, side.run, view)
+            draw_time_sequence(axes, side.run, replace(where, start=side.start_s, end=end))
             axes.set_title(side.name, loc="left")
             axes.tick_params(labelleft=True)
             _from_data(axes, side.start_s, span_s)

@@ -35,10 +35,10 @@ def draw_cwnd(axes: Axes, run: Tables, view: View) -> None:
     """
     states = run.table("cwnd")
     flow = pick(states, "flow", view.flow, "flow")
-    end = flow_end(run, flow)
-    t, states = view.during(states.where(flow=flow), end)
+    end = flow_end(run, flow, view.sends)
+    t, states = view.during(states.where(flow=flow, direction=view.sends), end)
     if len(states) == 0:
-        raise ValueError(f"flow {flow} has no window in that time")
+        raise ValueError(f"flow {view.titled(flow)} has no window in that time")
     flight, cwnd, ssthresh = (states[f"{c}_bytes"] for c in ("flight", "cwnd", "ssthresh"))
     axes.fill_between(t, flight, step="post", color=SKY, alpha=0.25, label="in flight")
     top = 1.15 * max(float(cwnd.max()), float(flight.max()))
@@ -49,13 +49,14 @@ def draw_cwnd(axes: Axes, run: Tables, view: View) -> None:
         style: Any = {"linestyle": "none", "marker": "v", "color": GREY, "markersize": 6}
         axes.plot(t[starts], cwnd[starts], label="recovery begins", **style)
     _fast_retransmits(axes, run, view, flow)
-    fired = view.clip(run.table("rto").where(flow=flow, fired=True)).seconds()
+    timers = run.table("rto").where(flow=flow, direction=view.sends, fired=True)
+    fired = view.clip(timers).seconds()
     for n, at in enumerate(fired[fired <= end]):
         axes.axvline(at, color=RED, linewidth=0.9, label="timeout" if n == 0 else None)
     # ssthresh may start at the receiver's window, far above what ever happens.
     axes.set_ylim(0, min(top * 1.6, max(top, 1.1 * float(ssthresh.max()))))
     bytes_axis(axes, "window", axes.get_ylim()[1])
-    axes.set_title(flow, loc="right", fontsize=9)
+    axes.set_title(view.titled(flow), loc="right", fontsize=9)
     legend(axes)
 
 
@@ -64,7 +65,8 @@ def _fast_retransmits(axes: Axes, run: Tables, view: View, flow: str) -> None:
     segments = optional(run, "segments")
     if segments is None:
         return
-    fast = view.clip(segments.where(flow=flow, way="out", kind="resend", cause="fast"))
+    own = segments.where(flow=flow, direction=view.sends, way="out")
+    fast = view.clip(own.where(kind="retransmission", cause="fast"))
     if len(fast):
         style: Any = {"linestyle": "none", "marker": "^", "color": PURPLE, "markersize": 6}
         style |= {"clip_on": False, "zorder": 3}

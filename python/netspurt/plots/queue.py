@@ -68,7 +68,9 @@ def draw_queue(axes: Axes, run: Tables, view: View) -> None:
     everything = run.table("queue")
     link = None if view.link is None else pick(everything, "link", view.link, "link")
     own = everything.where(link=link)
-    queues = [_queue(run, view, own, way) for way in _directions(own)]
+    ways = {way: own.where(link=way[0], direction=way[1]) for way in _directions(own)}
+    end = _end(run, list(ways.values()))
+    queues = [_queue(run, view, states, way, end) for way, states in ways.items()]
     if link is None:
         queues = _interesting(queues)
     queues = sorted((q for q in queues if len(q.t)), key=lambda q: -q.mean())[: len(_COLOURS)]
@@ -86,15 +88,16 @@ def draw_queue(axes: Axes, run: Tables, view: View) -> None:
 
 def _directions(queue: Table) -> list[tuple[str, str]]:
     names = dict.fromkeys(queue["link"].tolist())
-    return [(name, way) for name in names for way in ("there", "back")]
+    return [(name, way) for name in names for way in ("forward", "reverse")]
 
 
-def _queue(run: Tables, view: View, queue: Table, direction: tuple[str, str]) -> _Queue:
+def _queue(
+    run: Tables, view: View, states: Table, direction: tuple[str, str], end: float
+) -> _Queue:
     name, way = direction
-    drops = run.table("drops").where(link=name, way=way)
+    drops = run.table("drops").where(link=name, link_direction=way)
     drops = drops.select(drops["reason"] != "loss")
-    states = queue.where(link=name, way=way)
-    t, shown = view.during(states, _end(run, queue))
+    t, shown = view.during(states, end)
     packets = shown["queue_packets"].astype(np.float64)
     start = view.start or 0.0
     if len(t) and t[0] > start:
@@ -103,16 +106,12 @@ def _queue(run: Tables, view: View, queue: Table, direction: tuple[str, str]) ->
     return _Queue(f"{name} {way}", t, packets, view.clip(drops).seconds())
 
 
-def _end(run: Tables, queue: Table) -> float:
+def _end(run: Tables, ways: list[Table]) -> float:
     """Return when the last queue had emptied, or else when the run ended, in seconds."""
-    last = {}
-    for link, way, packets in zip(
-        *(queue[c] for c in ("link", "way", "queue_packets")), strict=True
-    ):
-        last[link, way] = packets
-    if not last or any(last.values()):
+    ways = [states for states in ways if len(states)]
+    if not ways or any(states["queue_packets"][-1] > 0 for states in ways):
         return run.stop_ns / 1e9
-    return float(queue.seconds().max())
+    return max(float(states.seconds()[-1]) for states in ways)
 
 
 def _interesting(queues: list[_Queue]) -> list[_Queue]:

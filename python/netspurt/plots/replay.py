@@ -29,7 +29,7 @@ from netspurt.plots.style import (
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
 
-#: Colours of laws, in their order.
+#: Colours of algorithms, in their order.
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK)
 
 Floats = NDArray[np.float64]
@@ -56,7 +56,7 @@ class Recording(Protocol):
 
 
 class JudgedBy(Protocol):
-    """A law and what it made of a recording."""
+    """An algorithm and what it made of a recording."""
 
     @property
     def estimator(self) -> str:
@@ -67,8 +67,8 @@ class JudgedBy(Protocol):
         """The timer of each probe, in seconds."""
 
     @property
-    def needless_share(self) -> Interval:
-        """Needless resends an answer."""
+    def spurious_share(self) -> Interval:
+        """Spurious retransmissions an answer."""
 
     @property
     def timer(self) -> Interval:
@@ -76,24 +76,24 @@ class JudgedBy(Protocol):
 
 
 class Judged(Protocol):
-    """Laws replayed on a recording."""
+    """Algorithms replayed on a recording."""
 
     @property
     def delays(self) -> Recording:
         """The recording."""
 
     @property
-    def laws(self) -> Sequence[JudgedBy]:
-        """What each law made of it."""
+    def algorithms(self) -> Sequence[JudgedBy]:
+        """What each algorithm made of it."""
 
     def front(self) -> Sequence[JudgedBy]:
-        """Return the laws that no other one beats."""
+        """Return the algorithms that no other one beats."""
 
 
 def draw_timeline(axes: Axes, replay: Judged) -> None:
-    """Draw delays and timers over time, with what was lost and what was resent for nothing.
+    """Draw delays and timers over time, with what was lost and what was retransmitted spuriously.
 
-    At most six laws are drawn; what is marked as needless is so for the first of them.
+    At most six algorithms are drawn; what is marked as spurious is so for the first of them.
     """
     delays = replay.delays
     rtt = delays.rtt_s
@@ -101,17 +101,23 @@ def draw_timeline(axes: Axes, replay: Judged) -> None:
     axes.set_xlabel("probe" if delays.send_times == "unknown" else "sent [s]")
     dots: Any = {"linestyle": "none", "marker": ".", "markersize": 3, "rasterized": True}
     axes.plot(t, rtt, color=GREY, label="delay", **dots)
-    laws = _drawn(replay)
-    for law, colour in zip(laws, COLOURS, strict=False):
-        axes.step(t, law.waits, where="post", color=colour, linewidth=1.1, label=law.estimator)
+    algorithms = _drawn(replay)
+    for algorithm, colour in zip(algorithms, COLOURS, strict=False):
+        axes.step(
+            t, algorithm.waits, where="post", color=colour, linewidth=1.1, label=algorithm.estimator
+        )
         with np.errstate(invalid="ignore"):
-            needless = rtt > law.waits
+            spurious = rtt > algorithm.waits
         marks: Any = {"linestyle": "none", "marker": "x", "markersize": 4, "color": colour}
-        axes.plot(t[needless], rtt[needless], **marks)
-    axes.plot([], [], linestyle="none", marker="x", color=GREY, label="needless resend")
-    # Timers before the first delay is known would stretch the axis for nothing.
+        axes.plot(t[spurious], rtt[spurious], **marks)
+    axes.plot([], [], linestyle="none", marker="x", color=GREY, label="spurious retransmission")
+    # Timers before the first delay is known would stretch the axis.
     start = min(len(rtt) - 1, 1 + int(np.argmax(~np.isnan(rtt))))
-    _seconds_axis(axes, "delay, timer", np.concatenate([rtt, *(law.waits[start:] for law in laws)]))
+    _seconds_axis(
+        axes,
+        "delay, timer",
+        np.concatenate([rtt, *(algorithm.waits[start:] for algorithm in algorithms)]),
+    )
     lost = np.isnan(rtt)
     if lost.any():
         bottom = axes.get_ylim()[0]
@@ -121,18 +127,20 @@ def draw_timeline(axes: Axes, replay: Judged) -> None:
 
 
 def draw_histogram(axes: Axes, replay: Judged) -> None:
-    """Draw how many delays there are of each length, and how long each law's timers are."""
+    """Draw how many delays there are of each length, and how long each algorithm's timers are."""
     rtt = replay.delays.rtt_s
     known = rtt[~np.isnan(rtt)]
     if not len(known):
         raise ValueError(f"{replay.delays.name}: no probe was answered, there is nothing to draw")
-    laws = _drawn(replay)
-    everything = np.concatenate([known, *(law.waits for law in laws)])
+    algorithms = _drawn(replay)
+    everything = np.concatenate([known, *(algorithm.waits for algorithm in algorithms)])
     low, high = max(float(everything.min()), 1e-6), max(float(everything.max()), 2e-6)
     bins = np.geomspace(low, high * 1.001, 80).tolist()
     axes.hist(known, bins=bins, color=GREY, alpha=0.6, label="delays")
-    for law, colour in zip(laws, COLOURS, strict=False):
-        axes.hist(law.waits, bins=bins, histtype="step", color=colour, label=law.estimator)
+    for algorithm, colour in zip(algorithms, COLOURS, strict=False):
+        axes.hist(
+            algorithm.waits, bins=bins, histtype="step", color=colour, label=algorithm.estimator
+        )
     axes.set_yscale("log")
     _logarithmic(axes, "x")
     axes.set_xlabel("delay, timer")
@@ -142,15 +150,18 @@ def draw_histogram(axes: Axes, replay: Judged) -> None:
 def draw_scatter(axes: Axes, replay: Judged) -> None:
     """Draw each answered probe: its delay, and the timer that ran for it.
 
-    Below the diagonal the timer was shorter than the delay: the probe was resent for nothing.
+    Below the diagonal the timer was shorter than the delay: the probe was retransmitted for
+    nothing.
     """
     rtt = replay.delays.rtt_s
     known = ~np.isnan(rtt)
     if not known.any():
         raise ValueError(f"{replay.delays.name}: no probe was answered, there is nothing to draw")
-    for law, colour in zip(_drawn(replay), COLOURS, strict=False):
+    for algorithm, colour in zip(_drawn(replay), COLOURS, strict=False):
         dots: Any = {"linestyle": "none", "marker": ".", "markersize": 3, "rasterized": True}
-        axes.plot(rtt[known], law.waits[known], color=colour, label=law.estimator, **dots)
+        axes.plot(
+            rtt[known], algorithm.waits[known], color=colour, label=algorithm.estimator, **dots
+        )
     most = float(np.max(rtt[known]))
     least = float(np.min(rtt[known]))
     axes.plot([least, most], [least, most], color=GREY, linestyle="--", label="timer = delay")
@@ -161,31 +172,34 @@ def draw_scatter(axes: Axes, replay: Judged) -> None:
 
 
 def draw_pareto(axes: Axes, replay: Judged) -> None:
-    """Draw needless resends against the mean timer, with intervals, and the front."""
+    """Draw spurious retransmissions against the mean timer, with intervals, and the front."""
     front = replay.front()
-    shares = [law.needless_share for law in replay.laws]
-    # A logarithm has no zero: laws that never resent for nothing stand left of all others.
+    shares = [algorithm.spurious_share for algorithm in replay.algorithms]
+    # A logarithm has no zero: algorithms that never retransmitted spuriously stand left of all
+    # others.
     seen = [share.value for share in shares if share.value > 0] or [shares[0].high]
     least = min(seen) / 3
-    for place, law in enumerate(replay.laws):
-        share, timer = law.needless_share, law.timer
+    for place, algorithm in enumerate(replay.algorithms):
+        share, timer = algorithm.spurious_share, algorithm.timer
         x, low, high = (max(end, least) for end in (share.value, share.low, share.high))
         colour = COLOURS[place % len(COLOURS)]
-        shape: Any = {"color": colour, "marker": "o" if law in front else "s", "capsize": 2}
+        shape: Any = {"color": colour, "marker": "o" if algorithm in front else "s", "capsize": 2}
         axes.errorbar(
             x,
             timer.value,
             xerr=[[x - low], [high - x]],
             yerr=[[max(timer.value - timer.low, 0)], [max(timer.high - timer.value, 0)]],
             linestyle="none",
-            markerfacecolor=colour if law in front else "white",
-            label=law.estimator + ("" if share.value > 0 else " (none seen)"),
+            markerfacecolor=colour if algorithm in front else "white",
+            label=algorithm.estimator + ("" if share.value > 0 else " (none seen)"),
             **shape,
         )
-    xs = [max(law.needless_share.value, least) for law in front]
-    axes.step(xs, [law.timer.value for law in front], where="post", color=GREY, linewidth=1)
+    xs = [max(algorithm.spurious_share.value, least) for algorithm in front]
+    axes.step(
+        xs, [algorithm.timer.value for algorithm in front], where="post", color=GREY, linewidth=1
+    )
     _logarithmic(axes, "x", _percent)
-    axes.set_xlabel("answers that were resent for nothing")
+    axes.set_xlabel("answers that were retransmitted spuriously")
     _logarithmic(axes, "y")
     axes.set_ylabel("mean timer")
     axes.plot(
@@ -218,21 +232,24 @@ def draw(replay: Judged, kind: str) -> Figure:
     figure, axes = new_figure()
     KINDS[kind](axes, replay)
     axes.set_title(Path(replay.delays.name).name, loc="left")
-    if kind != "pareto" and len(replay.laws) > len(COLOURS):
-        told = f"{len(COLOURS)} of {len(replay.laws)} timers drawn"
+    if kind != "pareto" and len(replay.algorithms) > len(COLOURS):
+        told = f"{len(COLOURS)} of {len(replay.algorithms)} timers drawn"
         axes.set_title(told, loc="right", fontsize=9)
     legend(axes)
     return figure
 
 
 def _drawn(replay: Judged) -> list[JudgedBy]:
-    """Return the laws to draw, as many as there are colours: the front first, in their order."""
-    if len(replay.laws) <= len(COLOURS):
-        return list(replay.laws)
+    """Return the estimators to draw, one for each colour at most, those of the front first."""
+    if len(replay.algorithms) <= len(COLOURS):
+        return list(replay.algorithms)
     front = list(replay.front())
     step = max(1, -(-len(front) // len(COLOURS)))
-    chosen = [*front[::step], *(law for law in replay.laws if law not in front)][: len(COLOURS)]
-    return [law for law in replay.laws if law in chosen]
+    chosen = [
+        *front[::step],
+        *(algorithm for algorithm in replay.algorithms if algorithm not in front),
+    ][: len(COLOURS)]
+    return [algorithm for algorithm in replay.algorithms if algorithm in chosen]
 
 
 def _logarithmic(
@@ -297,7 +314,7 @@ class ReplayPlots:
         return self._save("scatter", file)
 
     def pareto(self, file: str | os.PathLike[str]) -> Path:
-        """Draw needless resends against the mean timer."""
+        """Draw spurious retransmissions against the mean timer."""
         return self._save("pareto", file)
 
     def _save(self, kind: str, file: str | os.PathLike[str]) -> Path:

@@ -20,12 +20,12 @@ def draw_rto(axes: Axes, run: Tables, view: View) -> None:
     """
     everything = run.table("rto")
     flow = pick(everything, "flow", view.flow, "flow")
-    own = everything.where(flow=flow)
-    end = flow_end(run, flow)
+    own = everything.where(flow=flow, direction=view.sends)
+    end = flow_end(run, flow, view.sends)
     t, states = view.during(own, end)
     if len(states) == 0:
-        raise ValueError(f"flow {flow} has no timer in that time")
-    samples = view.clip(run.table("rtt").where(flow=flow))
+        raise ValueError(f"flow {view.titled(flow)} has no timer in that time")
+    samples = view.clip(run.table("rtt").where(flow=flow, direction=view.sends))
     dots: Any = {"linestyle": "none", "marker": "o", "markersize": 3, "color": GREY}
     axes.plot(samples.seconds(), samples.seconds("rtt_ns"), label="round-trip sample", **dots)
     steps(axes, t, states.seconds("srtt_ns"), color=BLUE, linewidth=1.4, label="srtt")
@@ -38,5 +38,5 @@ def draw_rto(axes: Axes, run: Tables, view: View) -> None:
         axes.plot(fired, own.seconds("rto_ns")[before], label="timeout", **marks)
     axes.set_ylim(bottom=0)
     axes.set_ylabel("timer, round trip [s]")
-    axes.set_title(flow, loc="right", fontsize=9)
+    axes.set_title(view.titled(flow), loc="right", fontsize=9)
     legend(axes)

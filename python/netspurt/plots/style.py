@@ -17,6 +17,9 @@ from netspurt.table import Table
 if TYPE_CHECKING:
     from netspurt.plots import Tables
 
+#: The directions of a flow: what its opener sends, and what the other end sends.
+DIRECTIONS = ("forward", "reverse")
+
 #: Okabe and Ito's palette, told apart with every kind of colour vision.
 BLACK = "#1a1a1a"
 BLUE = "#0072b2"
@@ -44,23 +47,38 @@ class View:
 
     Attributes
     ----------
-    flow, node, link
-        Whose; by default the first flow, its sender, and every link that ever queued.
+    flow, direction, node, link
+        Whose; by default the first flow, what it sends `"forward"` (and not `"reverse"`), the node
+        that sends it, and every link that ever queued.
     start, end
         From when to when, in seconds.
     """
 
     flow: str | None = None
+    direction: str | None = None
     node: str | None = None
     link: str | None = None
     start: float | None = None
     end: float | None = None
 
     def __post_init__(self) -> None:
+        if self.direction not in {None, *DIRECTIONS}:
+            raise ValueError(
+                f"the direction {self.direction!r} is neither {' nor '.join(DIRECTIONS)}"
+            )
         if self.start is not None and self.end is not None and self.start > self.end:
             raise ValueError(
                 f"the time to show ends at {self.end:g} s, before its start, {self.start:g} s"
             )
+
+    @property
+    def sends(self) -> str:
+        """The direction to show of a flow."""
+        return self.direction or DIRECTIONS[0]
+
+    def titled(self, flow: str) -> str:
+        """Return what a picture of a flow calls it."""
+        return flow if self.sends == DIRECTIONS[0] else f"{flow} ({self.sends})"
 
     def clip(self, table: Table) -> Table:
         """Return the rows within the time shown."""
@@ -121,9 +139,10 @@ def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
     return str(wanted)
 
 
-def flow_end(run: Tables, flow: str) -> float:
-    """Return when all of a flow was acknowledged, or else when the run ended, in seconds."""
-    finished = float(run.table("flows").where(flow=flow).seconds("finished_ns")[0])
+def flow_end(run: Tables, flow: str, direction: str) -> float:
+    """Return when all sent in a direction was acknowledged, or else the run ended, in seconds."""
+    sums = run.table("flows").where(flow=flow, direction=direction)
+    finished = float(sums.seconds("finished_ns")[0]) if len(sums) else np.nan
     return run.stop_ns / 1e9 if np.isnan(finished) else finished
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from netspurt.plots.style import (
     BLACK,
+    DIRECTIONS,
     GREEN,
     ORANGE,
     PURPLE,
@@ -24,7 +24,7 @@ from netspurt.plots.style import (
     pick,
     steps,
 )
-from netspurt.table import BACK, Table
+from netspurt.table import Table
 
 if TYPE_CHECKING:
     from netspurt.plots import Tables
@@ -34,33 +34,36 @@ _FEW = 400
 
 
 def draw_time_sequence(axes: Axes, run: Tables, view: View) -> None:
-    """Draw what passed one node: sends, resends, ACKs, SACK blocks, and drops anywhere.
+    """Draw what passed one node: sends, retransmissions, ACKs, SACK blocks, and drops anywhere.
 
     Each segment is a bar from its first to its last octet, with a dot that is seen at every
     zoom; the cumulative ACK is a line that climbs below them, each duplicate ACK a tick of one
     packet's height below that line, a SACK block a bar at the instant of its ACK. A cross marks
-    a segment that was dropped or lost. Resends come last, above all else.
+    a segment that was dropped or lost. Retransmissions come last, above all else.
     """
     segments = _of_flows(run)
-    flow, back = _way(segments, view)
+    flow = pick(segments, "flow", view.flow, "flow")
+    other = next(direction for direction in DIRECTIONS if direction != view.sends)
     both = segments.where(flow=flow)
-    view = _seen_from(run, segments, view, back=back)
-    node = _node(segments, both, view, flow)
-    own = both.select(_by_sink(both) == back)
-    answers = view.clip(both.select(_by_sink(both) != back).where(node=node))
+    node = _node(run, both, view, flow)
+    own = both.where(direction=view.sends)
+    if not np.any(own["len_bytes"]):
+        raise ValueError(f"no data of flow {view.titled(flow)} was seen")
+    answers = view.clip(both.where(direction=other, node=node))
     seen = view.clip(own.where(node=node))
     if len(seen) + len(answers) == 0:
         raise ValueError(f"nothing of flow {flow} was seen at {node} in that time")
     few = len(seen) + len(answers) < _FEW
     _acks(axes, answers, int(own["len_bytes"].max()))
-    blocks = run.table("sack_blocks").where(flow=flow, node=node)
-    blocks = view.clip(blocks.select(_by_sink(blocks) != back))
+    blocks = view.clip(run.table("sack_blocks").where(flow=flow, direction=other, node=node))
     bars = np.column_stack([blocks.seconds(), blocks["left"], blocks["right"]])
     _vertical(axes, bars, color=PURPLE, label="SACK block", linewidth=1.4, zorder=2.2)
     _segments(axes, seen.where(kind="data"), "sent", few=few, color=BLACK, zorder=2.4)
     _drops(axes, run, own, view, few=few)
-    _segments(axes, seen.where(kind="resend"), "resent", few=few, color=RED, zorder=2.8)
-    axes.set_title(f"{view.flow or flow} at {node}", loc="right", fontsize=9)
+    _segments(
+        axes, seen.where(kind="retransmission"), "retransmitted", few=few, color=RED, zorder=2.8
+    )
+    axes.set_title(f"{view.titled(flow)} at {node}", loc="right", fontsize=9)
     axes.autoscale_view()
     bytes_axis(axes, "sequence number", axes.get_ylim()[1])
     _packet_axis(axes, own)
@@ -76,42 +79,22 @@ def _empty_corner(axes: Axes, seen: Table) -> Literal["upper left", "lower right
 
 
 def _of_flows(run: Tables) -> Table:
-    """Return what was seen of flows: volleys have no sequence of octets."""
-    segments, volleys = run.table("segments"), optional(run, "volleys")
-    if volleys is None:
+    """Return what was seen of flows: echo probes have no sequence of octets."""
+    segments, echo_probes = run.table("segments"), optional(run, "echo_probes")
+    if echo_probes is None:
         return segments
-    return segments.select(~np.isin(segments["flow"], np.unique(volleys["flow"])))
+    return segments.select(~np.isin(segments["flow"], np.unique(echo_probes["flow"])))
 
 
-def _way(segments: Table, view: View) -> tuple[str, bool]:
-    """Return the flow to draw, as segments call it, and whether it is what its sink sends."""
-    wanted = view.flow or ""
-    names = np.unique(segments["flow"])
-    if wanted.endswith(BACK) and wanted not in names and wanted.removesuffix(BACK) in names:
-        return wanted.removesuffix(BACK), True
-    return pick(segments, "flow", view.flow, "flow"), False
-
-
-def _seen_from(run: Tables, segments: Table, view: View, *, back: bool) -> View:
-    """Return the view from where the way back is sent, if that node is spied and no other named."""
-    if not back or view.node is not None:
-        return view
-    node = str(run.table("flows").where(flow=view.flow)["from"][0])
-    return replace(view, node=node) if node in np.unique(segments["node"]) else view
-
-
-def _by_sink(rows: Table) -> NDArray[np.bool_]:
-    """Return which rows are of transmissions of a flow's sink: ends are numbered two a flow."""
-    bits = rows["id"].astype(np.uint64) >> np.uint64(40)
-    return np.asarray(bits & np.uint64(1), dtype=bool)
-
-
-def _node(segments: Table, own: Table, view: View, flow: str) -> str:
-    """Return the node to look from: the wanted one, or the first that saw the flow."""
-    spied = set(segments["node"].tolist())
+def _node(run: Tables, own: Table, view: View, flow: str) -> str:
+    """Return the node to look from: the wanted one, or who sends if spied, or the first."""
+    spied = set(run.table("segments")["node"].tolist())
     there = list(dict.fromkeys(own["node"].tolist()))
     if view.node in spied and view.node not in there:
         raise ValueError(f"flow {flow} was not seen at {view.node}, but at {', '.join(there)}")
+    opened = run.table("flows").where(flow=flow, direction=DIRECTIONS[0])
+    if view.node is None and view.sends != DIRECTIONS[0] and opened["to"][0] in there:
+        return str(opened["to"][0])
     return pick(own, "node", view.node, "spied node")
 
 
@@ -146,12 +129,12 @@ def _packet_axis(axes: Axes, own: Table) -> None:
 def _segments(axes: Axes, segments: Table, label: str, *, few: bool, **style: Any) -> None:
     first, size, t = segments["seq"], segments["len_bytes"], segments.seconds()
     bars = np.column_stack([t, first, first + size])
-    resent = label == "resent"
-    width = (2.2 if resent else 1.6) if few else 1.0
+    retransmitted = label == "retransmitted"
+    width = (2.2 if retransmitted else 1.6) if few else 1.0
     _vertical(axes, bars, label=label, linewidth=width, **style)
-    if resent or not few:
+    if retransmitted or not few:
         dots: Any = {"linestyle": "none", "marker": "o", "markeredgewidth": 0}
-        axes.plot(t, first + size / 2, markersize=4.5 if resent else 1.8, **dots, **style)
+        axes.plot(t, first + size / 2, markersize=4.5 if retransmitted else 1.8, **dots, **style)
 
 
 def _vertical(axes: Axes, bars: NDArray[np.float64], **style: Any) -> None:
@@ -163,7 +146,7 @@ def _vertical(axes: Axes, bars: NDArray[np.float64], **style: Any) -> None:
 
 
 def _acks(axes: Axes, seen: Table, packet_bytes: int) -> None:
-    new = seen.select(np.isin(seen["kind"], ("ack", "data", "resend")))
+    new = seen.select(np.isin(seen["kind"], ("ack", "data", "retransmission")))
     if len(new):
         new = new.select(new["ack"] >= np.maximum.accumulate(new["ack"]))
         steps(axes, new.seconds(), new["ack"], color=GREEN, linewidth=1.4, label="ACK", zorder=2.0)
@@ -174,7 +157,8 @@ def _acks(axes: Axes, seen: Table, packet_bytes: int) -> None:
 
 def _drops(axes: Axes, run: Tables, own: Table, view: View, *, few: bool) -> None:
     """Mark data that went no further, at the height of its middle."""
-    dropped = view.clip(run.table("drops").where(flow=str(own["flow"][0])))
+    of = {"flow": str(own["flow"][0]), "direction": view.sends}
+    dropped = view.clip(run.table("drops").where(**of))
     # What is given up for want of fragments went no further when these were dropped or lost.
     dropped = dropped.select((dropped["kind"] != "ack") & (dropped["reason"] != "reassembly"))
     if len(dropped) == 0:

@@ -19,7 +19,7 @@ TASK_S = 1.0
 #: How often a task is run again whose worker or node died.
 _RETRIES = 10
 #: How long one wait lasts, so that an interrupt is heard.
-_PATIENCE_S = 0.1
+_POLL_S = 0.1
 #: How long a cluster has to answer at its address.
 _ANSWER_S = 10.0
 
@@ -119,7 +119,7 @@ class Ray:
         while self._waiting or self._under_way:
             if self._waiting and len(self._under_way) < self.workers:
                 self._send()
-            ready, _ = self._ray.wait(list(self._under_way), num_returns=1, timeout=_PATIENCE_S)
+            ready, _ = self._ray.wait(list(self._under_way), num_returns=1, timeout=_POLL_S)
             for reference in ready:
                 outcomes = self._ray.get(reference)
                 yield from zip(self._under_way.pop(reference), outcomes, strict=True)

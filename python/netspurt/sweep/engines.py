@@ -42,7 +42,7 @@ class Engine(Protocol):
 
 
 #: How long one wait lasts, so that an interrupt is heard.
-_PATIENCE_S = 0.1
+_POLL_S = 0.1
 
 
 class Threads:
@@ -76,7 +76,7 @@ class Threads:
     def as_completed(self) -> Iterator[tuple[Chunk, _core.Outcome]]:
         """Yield chunks as they are done, until none is left."""
         while self._engine.underway:
-            done = self._engine.next(_PATIENCE_S)
+            done = self._engine.next(_POLL_S)
             if done is not None:
                 first, outcome = done
                 yield Chunk(first, self._counts.pop(first)), outcome

@@ -1,28 +1,28 @@
 //! Which connection a packet of programs is of: each has a flow of its own in the tables.
 
-use std::collections::HashMap;
+use std::net::SocketAddr;
 
-use netspurt::ranges::Ranges;
+use netspurt::ids::Side;
+use netspurt::observe::{Arrivals, Brought, Flows, Lifetimes, Passing};
 use netspurt::record::{Column, Data, Table};
 use netspurt::segment::{Flags, Segment};
-use netspurt::seq;
 use netspurt::units::Time;
+use netspurt::wire::{IpHead, TcpHead};
 
 /// A connection that was seen.
 #[derive(Clone, Debug)]
-struct Seen {
+struct SeenConnection {
     /// The ports at the two hosts.
     ports: [u16; 2],
-    /// The side that opened it, and its SYN's number on the wire.
+    /// The side that opened it.
     opener: usize,
-    isn: Option<u32>,
     opened: Option<Time>,
     /// When the last SYN of who opened it entered the path.
     syn: Option<Time>,
     /// When each side's first octets entered the path.
     began: [Option<Time>; 2],
     /// What reached each side.
-    arrived: [Ranges; 2],
+    arrived: [Arrivals; 2],
     /// When octets last reached each side that left no gap before them.
     grew: [Option<Time>; 2],
     /// When the first octets reached each side.
@@ -34,45 +34,30 @@ struct Seen {
 }
 
 /// The connections between two hosts, in the order in which they were seen.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Connections {
-    known: HashMap<[u16; 2], usize>,
-    seen: Vec<Seen>,
+    flows: Flows<()>,
+    seen: Vec<SeenConnection>,
     most: usize,
     /// Packets that belong to no connection with a flow of its own.
     pub others: u64,
 }
 
-/// What a TCP header in an IPv4 packet says of its connection.
-struct Head {
-    /// Source and destination.
-    ports: [u16; 2],
-    seq: u32,
-    flags: Flags,
-}
-
-impl Head {
-    /// `None` of anything but the start of a segment.
-    fn of(octets: &[u8]) -> Option<Self> {
-        const TCP: u8 = 6;
-        let whole = octets.get(6..8).is_some_and(|word| word[0] & 0x3f == 0 && word[1] == 0);
-        if octets.first()? >> 4 != 4 || octets.get(9) != Some(&TCP) || !whole {
-            return None;
-        }
-        let tcp = octets.get(usize::from(octets[0] & 0xf) * 4..)?.first_chunk::<20>()?;
-        let [a, b, c, d, e, f, g, h, ..] = *tcp;
-        Some(Self {
-            ports: [u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])],
-            seq: u32::from_be_bytes([e, f, g, h]),
-            flags: Flags(tcp[13]),
-        })
-    }
+/// What the headers of a packet seen at `at` say of its connection; `None` of anything but the start
+/// of a segment in IPv4.
+fn passing(octets: &[u8], at: Time) -> Option<Passing> {
+    let ip = IpHead::of(octets).filter(|ip| matches!(ip, IpHead::V4(_)) && ip.part().is_whole())?;
+    let (_, tcp) = TcpHead::behind_ip(octets)?;
+    let ([a, b], [from, to]) = (ip.addresses(), tcp.ports());
+    let ends = [SocketAddr::new(a, from), SocketAddr::new(b, to)];
+    Some(Passing { at, ends, flags: tcp.flags(), seq: tcp.seq(), ack: tcp.ack() })
 }
 
 impl Connections {
     /// For `most` connections at most.
     pub fn new(most: usize) -> Self {
-        Self { most, ..Self::default() }
+        let flows = Flows::new(Lifetimes::default());
+        Self { flows, seen: Vec::new(), most, others: 0 }
     }
 
     /// How many there were.
@@ -87,45 +72,40 @@ impl Connections {
 
     /// Those that something left the path of since `since`.
     pub fn lively(&self, since: Time) -> impl Iterator<Item = usize> {
-        let lively = move |(_, seen): &(usize, &Seen)| seen.last >= since;
+        let lively = move |(_, seen): &(usize, &SeenConnection)| seen.last >= since;
         self.seen.iter().enumerate().filter(lively).map(|(place, _)| place)
     }
 
     /// The connection that a packet is of, by its number from 0, which the host numbered `side`
     /// sent at about `now`; `None` where it is of none.
     pub fn of(&mut self, side: usize, octets: &[u8], now: Time) -> Option<usize> {
-        let place = Head::of(octets).and_then(|head| self.place(side, &head, now));
+        let place = passing(octets, now).and_then(|packet| self.place(side, &packet));
         self.others += u64::from(place.is_none());
         place
     }
 
-    fn place(&mut self, side: usize, head: &Head, now: Time) -> Option<usize> {
-        let ports = if side == 0 { head.ports } else { [head.ports[1], head.ports[0]] };
-        let opens = head.flags.has(Flags::SYN) && !head.flags.has(Flags::ACK);
-        if let Some(place) = self.known.get(&ports) {
-            // The same ports may serve again.
-            if !opens || self.seen[*place].isn == Some(head.seq) {
-                return Some(*place);
-            }
+    fn place(&mut self, side: usize, packet: &Passing) -> Option<usize> {
+        let (sighting, ()) = self.flows.sight(packet);
+        // What was seen of a connection that is over stays here.
+        self.flows.take_retired().for_each(drop);
+        let place = usize::try_from(sighting.number).ok().filter(|place| *place < self.most)?;
+        if sighting.born {
+            let [from, to] = packet.ends.map(|end| end.port());
+            let opens = sighting.side == Side::From;
+            self.seen.push(SeenConnection {
+                ports: if side == 0 { [from, to] } else { [to, from] },
+                opener: if opens { side } else { 1 - side },
+                opened: None,
+                syn: None,
+                began: [None; 2],
+                arrived: Default::default(),
+                grew: [None; 2],
+                first: [None; 2],
+                closed: [None; 2],
+                last: packet.at,
+            });
         }
-        if self.seen.len() == self.most {
-            return None;
-        }
-        self.known.insert(ports, self.seen.len());
-        self.seen.push(Seen {
-            ports,
-            opener: side,
-            isn: opens.then_some(head.seq),
-            opened: None,
-            syn: None,
-            began: [None; 2],
-            arrived: Default::default(),
-            grew: [None; 2],
-            first: [None; 2],
-            closed: [None; 2],
-            last: now,
-        });
-        Some(self.seen.len() - 1)
+        Some(place)
     }
 
     /// A segment of the connection numbered `place` entered the path at `at`, from the host
@@ -149,26 +129,12 @@ impl Connections {
         seen.last = at;
         if segment.len > 0 {
             seen.first[side].get_or_insert(at);
-            seen.take(side, at, segment);
+            if seen.arrived[side].take(segment) == Brought::InOrder {
+                seen.grew[side] = Some(at);
+            }
         }
         if segment.flags.has(Flags::FIN) {
             seen.closed[side ^ 1].get_or_insert(at);
-        }
-    }
-}
-
-impl Seen {
-    fn take(&mut self, side: usize, at: Time, segment: &Segment) {
-        let arrived = &mut self.arrived[side];
-        let end = |arrived: &Ranges| match arrived.next_from(1) {
-            Some((left, right)) if left <= 1 => right,
-            _ => 1,
-        };
-        let before = end(arrived);
-        let left = seq::from_wire(seq::SIMULATED_ISN, segment.seq, before);
-        arrived.insert(left, left + u64::from(segment.len));
-        if end(arrived) > before {
-            self.grew[side] = Some(at);
         }
     }
 }
@@ -181,7 +147,7 @@ pub type Counts = [[u64; 2]; 2];
 /// is called `name.1`, `name.2`, and so on.
 pub fn connections_table(name: &str, all: &Connections, counts: &[Counts]) -> Table {
     let nanos = |at: Time| at.as_nanos().cast_signed();
-    let optional = |of: &dyn Fn(&Seen) -> Option<Time>| {
+    let optional = |of: &dyn Fn(&SeenConnection) -> Option<Time>| {
         Data::OptionalI64(all.seen.iter().map(|seen| of(seen).map(nanos)).collect())
     };
     let port =
@@ -191,7 +157,7 @@ pub fn connections_table(name: &str, all: &Connections, counts: &[Counts]) -> Ta
     };
     let flows = (1..=all.seen.len()).map(|number| format!("{name}.{number}")).collect();
     let codes = (0_u32..).take(all.seen.len()).collect();
-    let closed = |seen: &Seen| Some(seen.closed[0]?.max(seen.closed[1]?));
+    let closed = |seen: &SeenConnection| Some(seen.closed[0]?.max(seen.closed[1]?));
     let columns = vec![
         Column::new("flow", Data::Text { codes, texts: flows }),
         Column::new("opened_by_to", Data::Bool(all.seen.iter().map(|s| s.opener == 1).collect())),
@@ -220,8 +186,9 @@ mod tests {
 
     fn packet(from: u16, to: u16, seq: u32, flags: Flags) -> Vec<u8> {
         let segment = Segment { seq, flags, ..Segment::default() };
-        let source = format!("10.0.0.1:{from}").parse().unwrap();
-        let destination = format!("10.0.0.2:{to}").parse().unwrap();
+        // The listening host is the second.
+        let address = |port: u16| if port < 1000 { [10, 0, 0, 2] } else { [10, 0, 0, 1] };
+        let [source, destination] = [from, to].map(|port| (address(port), port).into());
         let mut octets = Vec::new();
         encode(&Packet { source, destination, ip_id: 1, segment, payload: None }, &mut octets);
         octets

@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
 use rustix::process::{Pid, Signal, WaitOptions, wait, waitpid};
 
-use super::Order;
+use super::programs::ProgramsOrder;
 use crate::sandbox::end_with;
 use crate::sys::{self, Unshared};
 
@@ -47,10 +47,10 @@ impl Ended {
 }
 
 /// How long a server may take until it listens, in steps of 10 ms.
-const PATIENCE: u32 = 500;
+const LISTEN_STEPS: u32 = 500;
 
 /// Is the holder, from the instant at which it was made.
-pub(super) fn hold(parent: u32, order: &Order<'_>, lifeline: OwnedFd, told: OwnedFd) -> ! {
+pub(super) fn hold(parent: u32, order: &ProgramsOrder<'_>, lifeline: OwnedFd, told: OwnedFd) -> ! {
     let held = end_with(parent).map_err(io::Error::other).and_then(|()| {
         sys::unshare(Unshared::ProcessesAndMounts)?;
         if let Err(error) = names(order) {
@@ -75,7 +75,7 @@ pub(super) fn hold(parent: u32, order: &Order<'_>, lifeline: OwnedFd, told: Owne
 }
 
 /// Puts the run's file of names in the place of the machine's, for programs alone.
-fn names(order: &Order<'_>) -> io::Result<()> {
+fn names(order: &ProgramsOrder<'_>) -> io::Result<()> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     mount_bind(&order.hosts_file, "/etc/hosts")?;
     Ok(())
@@ -94,7 +94,7 @@ fn say(what: &str) {
     let _ = writeln!(io::stderr(), "netspurt: {what}");
 }
 
-fn be_init(order: &Order<'_>, lifeline: &OwnedFd, told: &OwnedFd) -> ! {
+fn be_init(order: &ProgramsOrder<'_>, lifeline: &OwnedFd, told: &OwnedFd) -> ! {
     let bound = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     own_processes();
     // Here those keys do nothing to the first process, and something to what it starts.
@@ -138,7 +138,7 @@ fn waits(fd: &OwnedFd, ms: Option<i64>) -> bool {
 }
 
 /// Starts the first program. What it can do on a terminal it does.
-fn start(order: &Order<'_>) -> Result<Child, i32> {
+fn start(order: &ProgramsOrder<'_>) -> Result<Child, i32> {
     let name = order.programs.command.first().map_or("", String::as_str);
     let begin = || {
         Command::new(name)
@@ -154,7 +154,7 @@ fn start(order: &Order<'_>) -> Result<Child, i32> {
 }
 
 /// Starts the server, and waits until it listens.
-fn serve(order: &Order<'_>, line: &str, lifeline: &OwnedFd) -> io::Result<()> {
+fn serve(order: &ProgramsOrder<'_>, line: &str, lifeline: &OwnedFd) -> io::Result<()> {
     let output = File::create_new(&order.output)?;
     let both = output.try_clone()?;
     let begin = || {
@@ -167,7 +167,7 @@ fn serve(order: &Order<'_>, line: &str, lifeline: &OwnedFd) -> io::Result<()> {
             .spawn()
     };
     let mut server = order.hosts[1].within(begin).map_err(io::Error::other)??;
-    for _ in 0..PATIENCE {
+    for _ in 0..LISTEN_STEPS {
         if order.hosts[1].within(listens).unwrap_or(false) {
             return Ok(());
         }

@@ -6,13 +6,15 @@
 mod connections;
 mod diag;
 mod init;
+mod programs;
 mod watch;
 
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use netspurt::ids::{EndId, FlowId};
 use netspurt::record::{Names, node_address};
 use netspurt::scenario::{Network, NetworkEnd, ProgramsEnd};
 use netspurt::units::{Duration, Time};
@@ -23,21 +25,14 @@ use rustix::process::{Pid, WaitOptions, waitpid};
 pub use connections::{Connections, Counts, connections_table};
 pub use diag::Diag;
 pub use init::Ended;
+pub use programs::Programs;
 pub use watch::ProgramsWatch;
 
-use crate::kernel::sysctls;
-use crate::run::LiveError;
-use crate::sandbox::{Host, HostPlan, RouteHints, Sandbox, Wiring};
-use crate::sys;
+use programs::ProgramsOrder;
 
-/// What is to be run.
-#[derive(Clone, Debug)]
-pub struct Programs {
-    /// The program and its arguments, at the first end.
-    pub command: Vec<String>,
-    /// A line for the shell, at the second end; it is there before the other begins.
-    pub server: Option<String>,
-}
+use crate::kernel::sysctls;
+use crate::sandbox::{HostPlan, KernelHost, RouteHints, Sandbox, SandboxError, Wiring};
+use crate::sys;
 
 /// The file that the server's output goes to, in the run's folder.
 pub const SERVER_OUTPUT: &str = "server.log";
@@ -50,22 +45,22 @@ pub const TIMED_OUT: i32 = 124;
 
 /// The two hosts of programs.
 #[derive(Debug)]
-pub struct Pair {
-    /// The first end, in the numbers of the network.
-    pub first: u32,
+pub struct ProgramPair {
+    /// Their first flow in the network.
+    pub first: FlowId,
     /// The hosts.
-    pub hosts: [Host; 2],
+    pub hosts: [KernelHost; 2],
     /// What they were made by.
     pub plans: [HostPlan; 2],
     /// What is asked of their TCP.
     pub asked: ProgramsEnd,
 }
 
-impl Pair {
+impl ProgramPair {
     /// What watches their traffic.
     pub fn watch(&self, network: &Network) -> ProgramsWatch {
-        let diag = |host: &Host| host.within(Diag::open).ok().and_then(Result::ok);
-        let most = (network.ends.len() - self.first as usize) / 2 - 1;
+        let diag = |host: &KernelHost| host.within(Diag::open).ok().and_then(Result::ok);
+        let most = network.ends.len() / 2 - self.first.index() - 1;
         let addresses = addresses(&network.names, self.first);
         let diags = [diag(&self.hosts[0]), diag(&self.hosts[1])];
         ProgramsWatch::new(self.first, most, addresses, diags, self.asked.tcp.rack)
@@ -79,9 +74,9 @@ impl Pair {
         sandbox: &mut Sandbox,
         network: &Network,
         wiring: Wiring,
-    ) -> Result<Option<Self>, LiveError> {
-        let programs = (0_u32..).zip(&network.ends).find_map(|(end, (what, _))| match what {
-            NetworkEnd::Programs(asked) => Some((end, *asked)),
+    ) -> Result<Option<Self>, SandboxError> {
+        let programs = (0..).zip(&network.ends).find_map(|(end, (what, _))| match what {
+            NetworkEnd::Programs(asked) => Some((EndId::at(end).flow(), *asked)),
             _ => None,
         });
         let Some((first, asked)) = programs else { return Ok(None) };
@@ -92,9 +87,9 @@ impl Pair {
     }
 }
 
-/// The addresses of the two hosts of the flow whose first end is `first`.
-pub fn addresses(names: &Names, first: u32) -> [IpAddr; 2] {
-    let flow = &names.flows[(first / 2) as usize];
+/// The addresses of the two hosts of the flow `first`.
+pub fn addresses(names: &Names, first: FlowId) -> [IpAddr; 2] {
+    let flow = &names.flows[first.index()];
     [node_address(flow.from), node_address(flow.to)]
 }
 
@@ -113,15 +108,6 @@ fn plan(asked: &ProgramsEnd, own: IpAddr, peer: IpAddr, wiring: Wiring) -> HostP
     }
 }
 
-/// What the processes of the programs need to know.
-struct Order<'a> {
-    programs: &'a Programs,
-    hosts: &'a [Host; 2],
-    peer: IpAddr,
-    hosts_file: PathBuf,
-    output: PathBuf,
-}
-
 /// Programs that are there, and wait for the word.
 #[derive(Debug)]
 pub struct Waiting {
@@ -137,7 +123,7 @@ impl Waiting {
     /// When the kernel refuses.
     pub fn make(
         programs: &Programs,
-        pair: &Pair,
+        pair: &ProgramPair,
         names: &Names,
         folder: &Path,
     ) -> io::Result<Self> {
@@ -149,7 +135,7 @@ impl Waiting {
         sys::leave_keys_to_others(true);
         let peer = addresses(names, pair.first)[1];
         let output = folder.join(SERVER_OUTPUT);
-        let order = Order { programs, hosts: &pair.hosts, peer, hosts_file, output };
+        let order = ProgramsOrder { programs, hosts: &pair.hosts, peer, hosts_file, output };
         let Some(holder) = sys::fork()? else {
             drop((ours, status));
             init::hold(parent, &order, lifeline, told);
@@ -212,12 +198,12 @@ const LINGER: Duration = Duration::from_millis(300);
 
 /// Tells when the run of programs is over.
 #[derive(Debug)]
-pub struct Ends {
+pub struct ProgramsEnding {
     status: OwnedFd,
     until: Option<Time>,
 }
 
-impl Ends {
+impl ProgramsEnding {
     /// By what [`Running::ended`] gave.
     pub fn new(status: OwnedFd) -> Self {
         Self { status, until: None }
@@ -233,12 +219,12 @@ impl Ends {
 }
 
 /// A file of names as `/etc/hosts` has them: the machine's own, and the two nodes.
-fn hosts_text(names: &Names, first: u32) -> String {
+fn hosts_text(names: &Names, first: FlowId) -> String {
     let mut text = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
-    let flow = &names.flows[(first / 2) as usize];
+    let flow = &names.flows[first.index()];
     for node in [flow.from, flow.to] {
         let name = &names.nodes[node as usize];
         let usual = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);

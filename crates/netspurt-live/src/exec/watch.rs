@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use netspurt::ids::{EndId, FlowId, Side};
 use netspurt::segment::Segment;
 use netspurt::units::{Duration, Time};
 
@@ -19,8 +20,8 @@ const LIVELY: Duration = Duration::from_millis(500);
 /// Sees which connection each packet is of, and asks the hosts' kernels about them.
 #[derive(Debug)]
 pub struct ProgramsWatch {
-    /// The first end.
-    pub first: u32,
+    /// The first flow of programs: that of whatever belongs to no connection.
+    pub first: FlowId,
     /// The connections so far.
     pub connections: Connections,
     /// Packets that the path carried without understanding them.
@@ -35,10 +36,10 @@ pub struct ProgramsWatch {
 }
 
 impl ProgramsWatch {
-    /// Of programs whose first end is `first`, at hosts with these addresses. A host without its
+    /// Of programs whose first flow is `first`, at hosts with these addresses. A host without its
     /// diagnosis says nothing of its connections.
     pub fn new(
-        first: u32,
+        first: FlowId,
         most: usize,
         addresses: [IpAddr; 2],
         diags: [Option<Diag>; 2],
@@ -66,18 +67,18 @@ impl ProgramsWatch {
     pub fn label(
         &mut self,
         labels: &mut Labels,
-        from: u32,
+        from: EndId,
         (octets, shape): (&[u8], Shape),
         out: &mut Vec<Segment>,
     ) {
-        let side = from & 1;
-        let place = self.connections.of(side as usize, octets, self.now);
+        let side = from.side();
+        let place = self.connections.of(side.index(), octets, self.now);
         if let Some(place) = place {
             let end = self.end(place, side);
             let Self { connections, diags, addresses, rack, .. } = self;
             let ask = || {
-                let [own, peer] = sockets(addresses, connections.ports(place), side as usize);
-                let info = diags[side as usize].as_ref()?.ask(own, peer)?;
+                let [own, peer] = sockets(addresses, connections.ports(place), side.index());
+                let info = diags[side.index()].as_ref()?.ask(own, peer)?;
                 Some(TcpInfo { rack: *rack, ..info })
             };
             let (strange, known) = (labels.strange, out.len());
@@ -94,15 +95,20 @@ impl ProgramsWatch {
     }
 
     /// The end on `side` of the connection numbered `place`.
-    fn end(&self, place: usize, side: u32) -> u32 {
-        let behind = u32::try_from(place).unwrap_or(u32::MAX / 4) + 1;
-        self.first + 2 * behind + side
+    fn end(&self, place: usize, side: Side) -> EndId {
+        let behind = u32::try_from(place).expect("flows are numbered in 31 bits") + 1;
+        FlowId(self.first.0 + behind).end(side)
+    }
+
+    /// Which connection the flow is, if it is one.
+    pub fn place_of(&self, flow: FlowId) -> Option<usize> {
+        Some(flow.0.checked_sub(self.first.0 + 1)? as usize)
     }
 
     /// A segment left the path.
     pub fn delivered(&mut self, at: Time, segment: &Segment) {
-        let Some(behind) = segment.dest.checked_sub(self.first + 2) else { return };
-        self.connections.reached((behind / 2) as usize, (segment.dest & 1) as usize, at, segment);
+        let Some(place) = self.place_of(segment.flow()) else { return };
+        self.connections.reached(place, segment.dest.side().index(), at, segment);
     }
 
     /// The time is now `now`.
@@ -114,9 +120,9 @@ impl ProgramsWatch {
         self.next = now + EVERY;
         let since = Time::from_nanos(now.as_nanos().saturating_sub(LIVELY.as_nanos()));
         for place in self.connections.lively(since) {
-            for (side, diag) in (0_u32..).zip(&self.diags) {
+            for (side, diag) in Side::BOTH.into_iter().zip(&self.diags) {
                 let [own, peer] =
-                    sockets(&self.addresses, self.connections.ports(place), side as usize);
+                    sockets(&self.addresses, self.connections.ports(place), side.index());
                 let info = diag.as_ref().and_then(|diag| diag.ask(own, peer));
                 let end = self.end(place, side);
                 self.polls.extend(info.map(|info| Poll { at: now, end, info }));

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use netspurt::app::{Answering, Asking, Exchange, Task};
+use netspurt::ids::EndId;
 use netspurt::units::{Duration, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -24,7 +25,7 @@ const EVERY: Duration = Duration::from_millis(10);
 #[derive(Clone, Debug, Default)]
 pub struct FlowNotes {
     /// The end, two a flow.
-    pub end: u32,
+    pub end: EndId,
     /// When the connection was open.
     pub opened: Option<Time>,
     /// When it first wrote; where nothing pauses, when it opened the connection for that.
@@ -47,7 +48,7 @@ pub struct Poll {
     /// When.
     pub at: Time,
     /// Whose end it is.
-    pub end: u32,
+    pub end: EndId,
     /// What.
     pub info: TcpInfo,
 }
@@ -55,27 +56,27 @@ pub struct Poll {
 /// The applications of a run.
 #[derive(Debug, Default)]
 pub struct Apps {
-    sources: Vec<Source>,
+    sources: Vec<ContentSource>,
     sinks: Vec<Sink>,
 }
 
 /// A flow's socket, once there is one: that of an end which listens is made by its peer's SYN.
-pub type Socket = Arc<OnceLock<OwnedFd>>;
+pub type FlowSocket = Arc<OnceLock<OwnedFd>>;
 
 #[derive(Debug)]
-struct Source {
-    socket: Socket,
+struct ContentSource {
+    socket: FlowSocket,
     to: SocketAddr,
     task: Task,
     asking: Option<Asking>,
-    stage: Stage,
+    stage: AppStage,
     written: u64,
     notes: FlowNotes,
     last: Option<TcpInfo>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum AppStage {
     Waits,
     Connects,
     Pauses(Time),
@@ -87,7 +88,7 @@ enum Stage {
 #[derive(Debug)]
 struct Sink {
     listener: OwnedFd,
-    accepted: Socket,
+    accepted: FlowSocket,
     answering: Option<Answering>,
     /// Octets of replies that are still to be written.
     left: u64,
@@ -98,20 +99,20 @@ struct Sink {
 }
 
 impl Apps {
-    /// Adds the application of the end numbered `end` that opens its connection to `to`.
-    pub fn add_source(&mut self, end: u32, socket: Socket, to: SocketAddr, task: Task) {
+    /// Adds the application of `end` that opens its connection to `to`.
+    pub fn add_source(&mut self, end: EndId, socket: FlowSocket, to: SocketAddr, task: Task) {
         let notes = FlowNotes { end, ..FlowNotes::default() };
         let asking = match task {
             Task::Bulk(_) => None,
             Task::Requests(plan) => Some(Asking::new(plan)),
         };
-        let (stage, written, last) = (Stage::Waits, 0, None);
-        self.sources.push(Source { socket, to, task, asking, stage, written, notes, last });
+        let (stage, written, last) = (AppStage::Waits, 0, None);
+        self.sources.push(ContentSource { socket, to, task, asking, stage, written, notes, last });
     }
 
-    /// Adds the application of the end numbered `end` that reads what comes to `listener`, and
+    /// Adds the application of `end` that reads what comes to `listener`, and
     /// answers it where that is its task. `accepted` is where its connection will be.
-    pub fn add_sink(&mut self, end: u32, listener: OwnedFd, accepted: Socket, task: Task) {
+    pub fn add_sink(&mut self, end: EndId, listener: OwnedFd, accepted: FlowSocket, task: Task) {
         let notes = FlowNotes { end, ..FlowNotes::default() };
         let answering = match task {
             Task::Bulk(_) => None,
@@ -145,7 +146,7 @@ impl Apps {
             self.wait(clock, next);
         }
         self.ask(clock.now(), &mut told);
-        let sources = self.sources.into_iter().map(Source::into_notes);
+        let sources = self.sources.into_iter().map(ContentSource::into_notes);
         let sinks = self.sinks.into_iter().map(|sink| sink.notes);
         (sources.chain(sinks).collect(), told)
     }
@@ -169,10 +170,10 @@ impl Apps {
 
     /// Waits until there is something to do, or `until`.
     fn wait(&self, clock: WallClock, until: Time) {
-        let sources = self.sources.iter().filter_map(Source::due);
+        let sources = self.sources.iter().filter_map(ContentSource::due);
         let due = sources.chain(self.sinks.iter().filter_map(Sink::due)).fold(until, Time::min);
         let left = due.saturating_since(clock.now());
-        let sources = self.sources.iter().filter_map(Source::waits_for);
+        let sources = self.sources.iter().filter_map(ContentSource::waits_for);
         let sinks = self.sinks.iter().filter_map(Sink::waits_for);
         let mut fds: Vec<PollFd<'_>> = sources.chain(sinks).collect();
         // Interrupted or not: what there is to do is looked at again.
@@ -241,7 +242,7 @@ fn write(
     }
 }
 
-impl Source {
+impl ContentSource {
     fn open(&self) -> BorrowedFd<'_> {
         self.socket.get().expect("who opens has a socket").as_fd()
     }
@@ -249,17 +250,17 @@ impl Source {
     /// When it does something of its own accord.
     fn due(&self) -> Option<Time> {
         match self.stage {
-            Stage::Waits => Some(self.task.start()),
-            Stage::Pauses(until) => Some(until),
+            AppStage::Waits => Some(self.task.start()),
+            AppStage::Pauses(until) => Some(until),
             _ => None,
         }
     }
 
     fn waits_for(&self) -> Option<PollFd<'_>> {
         let events = match self.stage {
-            Stage::Connects | Stage::Writes(_) => PollFlags::OUT,
-            Stage::Reads => PollFlags::IN,
-            Stage::Waits | Stage::Pauses(_) | Stage::Done => return None,
+            AppStage::Connects | AppStage::Writes(_) => PollFlags::OUT,
+            AppStage::Reads => PollFlags::IN,
+            AppStage::Waits | AppStage::Pauses(_) | AppStage::Done => return None,
         };
         Some(PollFd::from_borrowed_fd(self.open(), events))
     }
@@ -267,26 +268,26 @@ impl Source {
     fn step(&mut self, now: Time, room: &mut [u8]) {
         let before = self.stage;
         self.stage = match self.stage {
-            Stage::Waits if now >= self.task.start() => self.connect(now),
-            Stage::Connects => self.look(now),
-            Stage::Pauses(until) if now >= until => self.begin(now),
-            Stage::Writes(left) => self.write(left),
-            Stage::Reads => self.read(now, room),
+            AppStage::Waits if now >= self.task.start() => self.connect(now),
+            AppStage::Connects => self.look(now),
+            AppStage::Pauses(until) if now >= until => self.begin(now),
+            AppStage::Writes(left) => self.write(left),
+            AppStage::Reads => self.read(now, room),
             same => same,
         };
         // What has just begun may have something to do at once.
-        let begun = self.stage != before && !matches!(self.stage, Stage::Done);
-        if begun && (!matches!(before, Stage::Writes(_)) || self.stage == Stage::Reads) {
+        let begun = self.stage != before && !matches!(self.stage, AppStage::Done);
+        if begun && (!matches!(before, AppStage::Writes(_)) || self.stage == AppStage::Reads) {
             self.step(now, room);
         }
     }
 
-    fn fail(&mut self, error: impl ToString) -> Stage {
+    fn fail(&mut self, error: impl ToString) -> AppStage {
         self.notes.failure = Some(error.to_string());
-        Stage::Done
+        AppStage::Done
     }
 
-    fn connect(&mut self, now: Time) -> Stage {
+    fn connect(&mut self, now: Time) -> AppStage {
         if self.task.pause().is_zero() {
             // What is to be written waits for the connection, as with the model.
             self.notes.wrote = Some(now);
@@ -295,68 +296,68 @@ impl Source {
             }
         }
         match connect(self.open(), &self.to) {
-            Ok(()) | Err(Errno::INPROGRESS) => Stage::Connects,
+            Ok(()) | Err(Errno::INPROGRESS) => AppStage::Connects,
             Err(error) => self.fail(error),
         }
     }
 
     /// Whether the connection has opened.
-    fn look(&mut self, now: Time) -> Stage {
+    fn look(&mut self, now: Time) -> AppStage {
         match socket_error(self.open()) {
             Ok(Ok(())) => {}
             Ok(Err(error)) | Err(error) => return self.fail(error),
         }
         if rustix::net::getpeername(self.open()).is_err() {
-            return Stage::Connects;
+            return AppStage::Connects;
         }
         self.notes.opened = Some(now);
-        Stage::Pauses(now + self.task.pause())
+        AppStage::Pauses(now + self.task.pause())
     }
 
     /// Has something to write.
-    fn begin(&mut self, now: Time) -> Stage {
+    fn begin(&mut self, now: Time) -> AppStage {
         let asked = self.asking.as_mut().map(|asking| {
             let at = asking.next().unwrap_or(now).min(now);
             (at, asking.ask(at))
         });
         self.notes.wrote.get_or_insert(asked.map_or(now, |(at, _)| at));
-        Stage::Writes(asked.map_or(self.task.octets()[0], |(_, octets)| Some(octets)))
+        AppStage::Writes(asked.map_or(self.task.octets()[0], |(_, octets)| Some(octets)))
     }
 
-    fn write(&mut self, left: Option<u64>) -> Stage {
+    fn write(&mut self, left: Option<u64>) -> AppStage {
         let socket = self.socket.get().expect("who opens has a socket");
         match write(socket.as_fd(), &mut self.written, left, self.asking.is_none()) {
-            Ok(Some(0)) if self.asking.is_some() => Stage::Reads,
+            Ok(Some(0)) if self.asking.is_some() => AppStage::Reads,
             Ok(Some(0)) => self.close(),
-            Ok(left) => Stage::Writes(left),
+            Ok(left) => AppStage::Writes(left),
             Err(error) => self.fail(error),
         }
     }
 
-    fn read(&mut self, now: Time, room: &mut [u8]) -> Stage {
+    fn read(&mut self, now: Time, room: &mut [u8]) -> AppStage {
         loop {
             let socket = self.socket.get().expect("who opens has a socket");
             match read(socket.as_fd(), &mut self.notes, room) {
                 Read::Octets => {}
-                Read::Nothing => return Stage::Reads,
+                Read::Nothing => return AppStage::Reads,
                 Read::End => return self.fail("closed before the reply was complete"),
                 Read::Failed(error) => return self.fail(error),
             }
-            let Some(asking) = &mut self.asking else { return Stage::Done };
+            let Some(asking) = &mut self.asking else { return AppStage::Done };
             if asking.got(now, self.notes.read_bytes) {
                 self.notes.finished = Some(now);
                 return self.close();
             }
             if let Some(next) = asking.next() {
-                return Stage::Pauses(next);
+                return AppStage::Pauses(next);
             }
         }
     }
 
     /// The application has no more to say.
-    fn close(&self) -> Stage {
+    fn close(&self) -> AppStage {
         let _ = shutdown(self.open(), Shutdown::Write);
-        Stage::Done
+        AppStage::Done
     }
 
     fn into_notes(mut self) -> FlowNotes {

@@ -5,7 +5,7 @@ mod info;
 mod profile;
 mod socket;
 
-pub use app::{Apps, FlowNotes, Poll, Socket, timespec};
+pub use app::{Apps, FlowNotes, FlowSocket, Poll, timespec};
 pub use info::TcpInfo;
 pub use profile::sysctls;
 pub use socket::open;

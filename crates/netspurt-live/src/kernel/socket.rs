@@ -14,7 +14,7 @@ use crate::sys;
 /// connection does so.
 ///
 /// # Errors
-/// When the kernel refuses, a law of the congestion window that it does not have included.
+/// When the kernel refuses, an algorithm of the congestion window that it does not have included.
 pub fn open(tcp: &KernelTcp, address: SocketAddr, listens: bool) -> io::Result<OwnedFd> {
     const ONE_CONNECTION: i32 = 1;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

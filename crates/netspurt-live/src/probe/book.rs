@@ -1,6 +1,6 @@
-//! The data file: a header and a line for each volley, each written at once.
+//! The data file: a header and a line for each echo probe, each written at once.
 //!
-//! What is in the file when the process is killed are whole volleys, save perhaps the last.
+//! What is in the file when the process is killed are whole echo probes, save perhaps the last.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use netspurt::units::Duration;
 use serde_json::{Value, json};
 
-use super::clock::{Reading, raw_ns};
+use super::clock::{ClockReading, raw_ns};
 
 /// An answer with its stamps.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Answer {
-    pub left: Reading,
-    pub came: Reading,
+pub(super) struct EchoReply {
+    pub left: ClockReading,
+    pub came: ClockReading,
     pub kernel_left_ns: Option<u64>,
     pub kernel_came_ns: Option<u64>,
     pub hops_left: Option<u8>,
@@ -24,7 +24,7 @@ pub(super) struct Answer {
     pub step_ns: i64,
 }
 
-impl Answer {
+impl EchoReply {
     /// The round trip as the program saw it.
     fn by_user(&self) -> u64 {
         self.came.raw_ns.saturating_sub(self.left.raw_ns)
@@ -61,37 +61,37 @@ impl Answer {
     }
 }
 
-/// What became of a volley.
+/// What became of an echo probe.
 #[derive(Clone, Debug)]
-pub(super) enum Outcome {
-    Answered(Answer),
+pub(super) enum ProbeOutcome {
+    Answered(EchoReply),
     Lost,
     /// Given back, or not even sent: why.
     Failed(String),
 }
 
-/// A volley that is over.
+/// An echo probe that is over.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row<'a> {
+pub(super) struct EchoProbeRow<'a> {
     pub number: u64,
     pub octets: u16,
-    pub left: Reading,
+    pub left: ClockReading,
     pub kernel_left_ns: Option<u64>,
-    pub outcome: &'a Outcome,
+    pub outcome: &'a ProbeOutcome,
 }
 
 /// When a new file is begun.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rotation {
-    /// After so many volleys.
-    pub volleys: Option<u64>,
+    /// After so many echo probes.
+    pub echo_probes: Option<u64>,
     /// After so long.
     pub span: Option<Duration>,
 }
 
 impl Rotation {
     fn is_on(self) -> bool {
-        self.volleys.is_some() || self.span.is_some()
+        self.echo_probes.is_some() || self.span.is_some()
     }
 }
 
@@ -104,7 +104,7 @@ pub struct Book {
     watcher: Box<dyn Write>,
     file: Option<File>,
     part: u64,
-    /// Volleys in this part, and when it was begun.
+    /// Echo probes in this part, and when it was begun.
     rows: u64,
     begun_ns: u64,
     line: String,
@@ -171,32 +171,37 @@ impl Book {
         Ok(told.is_ok())
     }
 
-    /// Keeps a volley; whether anybody still watches.
-    pub(super) fn row(&mut self, row: &Row<'_>) -> io::Result<bool> {
+    /// Keeps an echo probe; whether anybody still watches.
+    pub(super) fn row(&mut self, row: &EchoProbeRow<'_>) -> io::Result<bool> {
         let long = self
             .rotation
             .span
             .is_some_and(|span| raw_ns().saturating_sub(self.begun_ns) >= span.as_nanos());
-        if self.rotation.volleys.is_some_and(|most| self.rows >= most) || (long && self.rows > 0) {
+        if self.rotation.echo_probes.is_some_and(|most| self.rows >= most)
+            || (long && self.rows > 0)
+        {
             let next = self.name(self.part + 1).map(|name| name.to_string_lossy().into_owned());
             self.line = format!("{}\n", json!({ "end": "continued", "next": next }));
             self.put()?;
             self.next_part()?;
         }
         self.rows += 1;
-        let Row { number, octets, left, kernel_left_ns, outcome } = row;
+        let EchoProbeRow { number, octets, left, kernel_left_ns, outcome } = row;
         let line = &mut self.line;
         line.clear();
-        let _ =
-            write!(line, "{{\"volley\":{number},\"octets\":{octets},\"raw_ns\":{}", left.raw_ns);
+        let _ = write!(
+            line,
+            "{{\"echo_probe\":{number},\"octets\":{octets},\"raw_ns\":{}",
+            left.raw_ns
+        );
         let _ = write!(line, ",\"user_tx_ns\":{}", left.unix_ns);
         if let Some(ns) = kernel_left_ns {
             let _ = write!(line, ",\"kernel_tx_ns\":{ns}");
         }
         match outcome {
-            Outcome::Answered(answer) => answer.put(line),
-            Outcome::Lost => line.push_str(",\"lost\":true"),
-            Outcome::Failed(why) => {
+            ProbeOutcome::Answered(answer) => answer.put(line),
+            ProbeOutcome::Lost => line.push_str(",\"lost\":true"),
+            ProbeOutcome::Failed(why) => {
                 let _ = write!(line, ",\"lost\":true,\"why\":{}", Value::from(why.as_str()));
             }
         }
@@ -204,8 +209,8 @@ impl Book {
         self.put()
     }
 
-    /// Keeps an answer to a volley that is over: a late one, or a duplicate.
-    pub(super) fn stray(&mut self, number: u64, late: bool, answer: &Answer) -> io::Result<()> {
+    /// Keeps an answer to an echo probe that is over: a late one, or a duplicate.
+    pub(super) fn stray(&mut self, number: u64, late: bool, answer: &EchoReply) -> io::Result<()> {
         let what = if late { "late" } else { "duplicate" };
         self.line = format!("{{\"{what}\":{number}");
         answer.put(&mut self.line);
@@ -213,7 +218,7 @@ impl Book {
         self.put().map(|_| ())
     }
 
-    /// Keeps that the machine's clock was set before the volley `number` left.
+    /// Keeps that the machine's clock was set before the echo probe `number` left.
     pub(super) fn step(&mut self, number: u64, step_ns: i64) -> io::Result<()> {
         self.line = format!("{{\"clock_step_ns\":{step_ns},\"before\":{number}}}\n");
         self.put().map(|_| ())

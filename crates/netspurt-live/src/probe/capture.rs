@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use netspurt::units::Duration;
-use netspurt::wire::PcapngWriter;
+use netspurt::wire::{IpHead, PcapngWriter, TCP, TcpHead};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with};
 
@@ -94,23 +94,13 @@ fn open(device: &str) -> Result<OwnedFd, ProbeError> {
 
 /// Whether a packet is to or from `peer`: TCP with its port, 0 for any, or anything but TCP.
 fn is_of(peer: SocketAddr, packet: &[u8]) -> bool {
-    let at = |from: usize, to: usize| packet.get(from..to);
-    let (protocol, source, destination, head) = match packet.first().map(|octet| octet >> 4) {
-        Some(4) => (packet.get(9), at(12, 16), at(16, 20), usize::from(packet[0] & 15) * 4),
-        Some(6) => (packet.get(6), at(8, 24), at(24, 40), 40),
-        _ => return false,
-    };
-    let address = match peer.ip() {
-        std::net::IpAddr::V4(four) => four.octets().to_vec(),
-        std::net::IpAddr::V6(six) => six.octets().to_vec(),
-    };
-    let (out, back) = (destination == Some(&address[..]), source == Some(&address[..]));
-    if protocol != Some(&6) || peer.port() == 0 {
-        return out || back;
+    let Some(ip) = IpHead::of(packet) else { return false };
+    let there = ip.addresses().map(|address| address == peer.ip());
+    if ip.payload().0 != TCP || peer.port() == 0 {
+        return there != [false; 2];
     }
-    let port = peer.port().to_be_bytes();
-    (out && at(head + 2, head + 4) == Some(&port[..]))
-        || (back && at(head, head + 2) == Some(&port[..]))
+    let Some((_, tcp)) = TcpHead::behind_ip(packet) else { return false };
+    (0..2).any(|end| there[end] && tcp.ports()[end] == peer.port())
 }
 
 #[cfg(test)]

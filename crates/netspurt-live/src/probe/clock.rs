@@ -4,7 +4,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// What both clocks said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct ClockReading {
     /// `CLOCK_MONOTONIC_RAW`, in nanoseconds: it has no steps and is not steered.
     pub raw_ns: u64,
     /// `CLOCK_REALTIME`, in nanoseconds since 1970: the clock of the kernel's stamps.
@@ -20,7 +20,7 @@ const APART_NS: u64 = 20_000;
 /// let (first, second) = (netspurt_live::probe::read(), netspurt_live::probe::read());
 /// assert!(second.raw_ns >= first.raw_ns);
 /// ```
-pub fn read() -> Reading {
+pub fn read() -> ClockReading {
     let mut tries = 0;
     loop {
         let before = nanos(ClockId::MonotonicRaw);
@@ -28,7 +28,7 @@ pub fn read() -> Reading {
         let after = nanos(ClockId::MonotonicRaw);
         tries += 1;
         if after - before <= APART_NS || tries == 5 {
-            return Reading { raw_ns: before + (after - before) / 2, unix_ns };
+            return ClockReading { raw_ns: before + (after - before) / 2, unix_ns };
         }
     }
 }
@@ -44,10 +44,10 @@ fn nanos(clock: ClockId) -> u64 {
     seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
-impl Reading {
+impl ClockReading {
     /// By how much the machine's clock was set between `earlier` and this, in nanoseconds; zero
     /// where both clocks went on alike, as far as steering and readings let one tell.
-    pub fn step_since(self, earlier: Reading) -> i64 {
+    pub fn step_since(self, earlier: ClockReading) -> i64 {
         // Steering changes the pace by 500 parts in a million at most.
         const STEERED: u64 = 2000;
         let (raw, unix) = (
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_is_told_from_one_that_is_steered() {
-        let at = |raw_ns, unix_ns| Reading { raw_ns, unix_ns };
+        let at = |raw_ns, unix_ns| ClockReading { raw_ns, unix_ns };
         let start = at(5, 1_000_000_000);
         // Half a millisecond in a second: steering.
         assert_eq!(at(1_000_000_005, 2_000_500_000).step_since(start), 0);

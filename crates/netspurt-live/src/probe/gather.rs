@@ -1,19 +1,33 @@
-//! Volleys that are over, so that what still comes for them is known.
+//! Echo probes that are over, so that what still comes for them is known.
 
 use std::collections::{HashMap, VecDeque};
 
-use super::book::Outcome;
-use super::clock::Reading;
-use super::volleys::Tally;
+use super::book::ProbeOutcome;
+use super::clock::ClockReading;
 
-/// Answered volleys that are remembered, for their duplicates.
+/// What came of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EchoCounts {
+    /// Echo probes that are over.
+    pub echo_probes: u64,
+    /// Of these answered in time.
+    pub answered: u64,
+    /// Answers after an echo probe was given up.
+    pub late: u64,
+    /// Answers beyond the first.
+    pub duplicates: u64,
+    /// How often the machine's clock was set.
+    pub steps: u64,
+}
+
+/// Answered echo probes that are remembered, for their duplicates.
 const REMEMBERED: usize = 1 << 16;
 
-/// A volley that is over.
+/// An echo probe that is over.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub(super) struct PastProbe {
     pub number: u64,
-    pub left: Reading,
+    pub left: ClockReading,
     pub kernel_left_ns: Option<u64>,
     /// Whether an answer has come.
     answered: bool,
@@ -21,26 +35,26 @@ pub(super) struct Known {
 
 /// All that are.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
-    known: HashMap<u64, Known>,
+pub(super) struct PastProbes {
+    known: HashMap<u64, PastProbe>,
     order: VecDeque<u64>,
-    pub tally: Tally,
+    pub tally: EchoCounts,
 }
 
-impl Ledger {
-    /// A volley is over.
+impl PastProbes {
+    /// An echo probe is over.
     pub fn over(
         &mut self,
         number: u64,
         key: u64,
-        left: Reading,
+        left: ClockReading,
         kernel_left_ns: Option<u64>,
-        outcome: &Outcome,
+        outcome: &ProbeOutcome,
     ) {
-        let answered = matches!(outcome, Outcome::Answered(_));
-        self.tally.volleys += 1;
+        let answered = matches!(outcome, ProbeOutcome::Answered(_));
+        self.tally.echo_probes += 1;
         self.tally.answered += u64::from(answered);
-        self.known.insert(key, Known { number, left, kernel_left_ns, answered });
+        self.known.insert(key, PastProbe { number, left, kernel_left_ns, answered });
         self.order.push_back(key);
         if self.order.len() > REMEMBERED
             && let Some(old) = self.order.pop_front()
@@ -49,12 +63,12 @@ impl Ledger {
         }
     }
 
-    /// The volley with a key.
-    pub fn find(&self, key: u64) -> Option<Known> {
+    /// The echo probe with a key.
+    pub fn find(&self, key: u64) -> Option<PastProbe> {
         self.known.get(&key).copied()
     }
 
-    /// An answer came for a volley that is over; whether it is its first, and so late.
+    /// An answer came for an echo probe that is over; whether it is its first, and so late.
     pub fn came_again(&mut self, key: u64) -> bool {
         let Some(known) = self.known.get_mut(&key) else { return false };
         let late = !known.answered;
@@ -70,24 +84,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_answer_to_a_lost_volley_is_late_and_the_next_a_duplicate() {
-        let mut ledger = Ledger::default();
-        let left = Reading { raw_ns: 1, unix_ns: 1 };
-        ledger.over(1, 77, left, None, &Outcome::Lost);
+    fn the_first_answer_to_a_lost_echo_probe_is_late_and_the_next_a_duplicate() {
+        let mut ledger = PastProbes::default();
+        let left = ClockReading { raw_ns: 1, unix_ns: 1 };
+        ledger.over(1, 77, left, None, &ProbeOutcome::Lost);
         assert_eq!(ledger.find(77).map(|known| known.number), Some(1));
         assert!(ledger.came_again(77));
         assert!(!ledger.came_again(77));
         assert!(ledger.find(78).is_none());
-        let tally = Tally { volleys: 1, late: 1, duplicates: 1, ..Tally::default() };
+        let tally = EchoCounts { echo_probes: 1, late: 1, duplicates: 1, ..EchoCounts::default() };
         assert_eq!(ledger.tally, tally);
     }
 
     #[test]
     fn memory_does_not_grow_with_hours() {
-        let mut ledger = Ledger::default();
-        let left = Reading { raw_ns: 1, unix_ns: 1 };
+        let mut ledger = PastProbes::default();
+        let left = ClockReading { raw_ns: 1, unix_ns: 1 };
         for number in 0..REMEMBERED as u64 + 10 {
-            ledger.over(number, number, left, None, &Outcome::Lost);
+            ledger.over(number, number, left, None, &ProbeOutcome::Lost);
         }
         assert_eq!(ledger.known.len(), REMEMBERED);
         assert!(ledger.find(0).is_none() && ledger.find(10).is_some());

@@ -1,4 +1,4 @@
-//! Where delay sits: volleys that live for one hop, then for two, up to the target.
+//! Where delay sits: echo probes that live for one hop, then for two, up to the target.
 
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
@@ -8,9 +8,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
 
 use super::book::Book;
-use super::clock::{Reading, raw_ns, read};
-use super::socket::{Seen, Socket};
-use super::volleys::{Until, returned};
+use super::clock::{ClockReading, raw_ns, read};
+use super::echo_probes::{Until, returned};
+use super::socket::{ProbeSocket, SeenReply};
 use super::{ProbeError, tried};
 use crate::kernel::timespec;
 
@@ -19,8 +19,8 @@ use crate::kernel::timespec;
 pub struct HopPlan {
     /// Hops to look at, at most.
     pub most: u8,
-    /// Volleys for each.
-    pub volleys: u32,
+    /// Echo probes for each.
+    pub echo_probes: u32,
     /// How long an answer is waited for.
     pub timeout: Duration,
     /// Octets of each probe.
@@ -28,22 +28,22 @@ pub struct HopPlan {
 }
 
 /// What came of a probe.
-struct Found {
+struct HopReply {
     by: Option<IpAddr>,
     /// Whether the way ends there.
     last: bool,
     why: Option<String>,
-    came: Reading,
+    came: ClockReading,
     kernel_came_ns: Option<u64>,
 }
 
-/// Looks at hop after hop, and keeps a line for each volley in `book`.
+/// Looks at hop after hop, and keeps a line for each echo probe in `book`.
 ///
 /// # Errors
 /// When a socket or the book fails.
 pub fn survey(
     plan: &HopPlan,
-    socket: &mut Socket,
+    socket: &mut ProbeSocket,
     target: IpAddr,
     book: &mut Book,
     halt: Option<BorrowedFd<'_>>,
@@ -52,9 +52,9 @@ pub fn survey(
     for hop in 1..=plan.most {
         socket.set_hops(Some(hop)).map_err(tried("a hop limit"))?;
         let mut ends = false;
-        for _ in 0..plan.volleys {
+        for _ in 0..plan.echo_probes {
             number += 1;
-            let Some(row) = volley(plan, socket, target, hop, number, halt)? else {
+            let Some(row) = echo_probe(plan, socket, target, hop, number, halt)? else {
                 return Ok(Until::Interrupted);
             };
             ends |= row["last"] == true;
@@ -68,9 +68,9 @@ pub fn survey(
 }
 
 /// One probe; `None` where the survey is told to end.
-fn volley(
+fn echo_probe(
     plan: &HopPlan,
-    socket: &mut Socket,
+    socket: &mut ProbeSocket,
     target: IpAddr,
     hop: u8,
     number: u64,
@@ -86,7 +86,7 @@ fn volley(
     let found = loop {
         let mut found = None;
         while let Some(seen) = socket.take().map_err(tried("the probes' socket"))? {
-            if let Seen::Sent { unix_ns } = seen {
+            if let SeenReply::Sent { unix_ns } = seen {
                 kernel_left_ns = Some(unix_ns);
             } else if found.is_none() {
                 found = answer(seen, key, target);
@@ -104,7 +104,8 @@ fn volley(
             return Ok(None);
         }
     };
-    let mut row = json!({ "hop": hop, "volley": number, "octets": octets, "raw_ns": left.raw_ns });
+    let mut row =
+        json!({ "hop": hop, "echo_probe": number, "octets": octets, "raw_ns": left.raw_ns });
     let Some(found) = found else {
         row["lost"] = true.into();
         return Ok(Some(row));
@@ -125,18 +126,22 @@ fn volley(
 }
 
 /// What an answer says of the hop.
-fn answer(seen: Seen, own: u64, target: IpAddr) -> Option<Found> {
+fn answer(seen: SeenReply, own: u64, target: IpAddr) -> Option<HopReply> {
     let came = read();
     match seen {
-        Seen::Reply { key, unix_ns, .. } if key == own => {
-            Some(Found { by: Some(target), last: true, why: None, came, kernel_came_ns: unix_ns })
-        }
-        Seen::Returned { key, by, told, unix_ns } if key.is_none_or(|key| key == own) => {
+        SeenReply::Reply { key, unix_ns, .. } if key == own => Some(HopReply {
+            by: Some(target),
+            last: true,
+            why: None,
+            came,
+            kernel_came_ns: unix_ns,
+        }),
+        SeenReply::Returned { key, by, told, unix_ns } if key.is_none_or(|key| key == own) => {
             let six = target.is_ipv6();
             let on_the_way = told == if six { (3, 0) } else { (11, 0) };
             // A closed port of the target's is an answer of the target.
             let why = (!on_the_way && by != Some(target)).then(|| returned(None, told, six));
-            Some(Found { by, last: !on_the_way, why, came, kernel_came_ns: unix_ns })
+            Some(HopReply { by, last: !on_the_way, why, came, kernel_came_ns: unix_ns })
         }
         _ => None,
     }

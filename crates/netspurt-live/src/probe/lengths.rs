@@ -4,7 +4,7 @@ use netspurt::rng::Stream;
 
 /// A rule for the lengths of probes, in octets of the IP datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lengths {
+pub enum ProbeLengths {
     /// RFC 889 §2.1: drawn from 0 to 256, and what is too short for a probe made as long as the
     /// shortest one, 40 octets.
     Rfc889,
@@ -28,14 +28,14 @@ const SHORTEST: u16 = 40;
 /// Lengths in their order, from a seed.
 ///
 /// ```
-/// use netspurt_live::probe::{Draw, Lengths};
-/// let mut short_and_long = Draw::new(Lengths::Bursts { each: 2 }, 1, 40);
+/// use netspurt_live::probe::{Draw, ProbeLengths};
+/// let mut short_and_long = Draw::new(ProbeLengths::Bursts { each: 2 }, 1, 40);
 /// let first: Vec<u16> = (0..5).map(|_| short_and_long.draw()).collect();
 /// assert_eq!(first, [40, 40, 256, 256, 40]);
 /// ```
 #[derive(Debug)]
 pub struct Draw {
-    rule: Lengths,
+    rule: ProbeLengths,
     stream: Stream,
     /// Octets of the shortest probe of its kind.
     least: u16,
@@ -44,17 +44,17 @@ pub struct Draw {
 
 impl Draw {
     /// The lengths by `rule` from `seed`, none shorter than `least`.
-    pub fn new(rule: Lengths, seed: u64, least: u16) -> Self {
+    pub fn new(rule: ProbeLengths, seed: u64, least: u16) -> Self {
         Self { rule, stream: Stream::named(seed, "probe/lengths"), least, drawn: 0 }
     }
 
     /// The next length.
     pub fn draw(&mut self) -> u16 {
         let drawn = match self.rule {
-            Lengths::Rfc889 => self.between(0, LONGEST).max(SHORTEST),
-            Lengths::Uniform(low, high) => self.between(low, high),
-            Lengths::Fixed(octets) => octets,
-            Lengths::Bursts { each } => {
+            ProbeLengths::Rfc889 => self.between(0, LONGEST).max(SHORTEST),
+            ProbeLengths::Uniform(low, high) => self.between(low, high),
+            ProbeLengths::Fixed(octets) => octets,
+            ProbeLengths::Bursts { each } => {
                 let long = self.drawn / u64::from(each.max(1)) % 2 == 1;
                 if long { LONGEST } else { SHORTEST }
             }
@@ -74,14 +74,14 @@ impl Draw {
 mod tests {
     use super::*;
 
-    fn draws(rule: Lengths, least: u16, count: usize) -> Vec<u16> {
+    fn draws(rule: ProbeLengths, least: u16, count: usize) -> Vec<u16> {
         let mut draw = Draw::new(rule, 889, least);
         (0..count).map(|_| draw.draw()).collect()
     }
 
     #[test]
     fn a_sixth_of_the_memos_probes_have_forty_octets_and_the_mean_is_131() {
-        let all = draws(Lengths::Rfc889, 40, 100_000);
+        let all = draws(ProbeLengths::Rfc889, 40, 100_000);
         let shortest = all.iter().filter(|octets| **octets == 40).count();
         // 41 of 257 values; the mean is (41 * 40 + sum of 41..=256) / 257.
         assert!((shortest as f64 / 1e5 - 41.0 / 257.0).abs() < 0.005, "{shortest}");
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn uniform_lengths_reach_both_ends() {
-        let all = draws(Lengths::Uniform(40, 43), 40, 1000);
+        let all = draws(ProbeLengths::Uniform(40, 43), 40, 1000);
         for octets in 40..=43 {
             assert!(all.contains(&octets));
         }
@@ -101,12 +101,12 @@ mod tests {
 
     #[test]
     fn no_probe_is_shorter_than_its_headers() {
-        assert!(draws(Lengths::Rfc889, 60, 1000).iter().all(|octets| *octets >= 60));
-        assert_eq!(draws(Lengths::Fixed(40), 60, 1), [60]);
+        assert!(draws(ProbeLengths::Rfc889, 60, 1000).iter().all(|octets| *octets >= 60));
+        assert_eq!(draws(ProbeLengths::Fixed(40), 60, 1), [60]);
     }
 
     #[test]
     fn a_seed_stands_for_its_lengths() {
-        assert_eq!(draws(Lengths::Rfc889, 40, 50), draws(Lengths::Rfc889, 40, 50));
+        assert_eq!(draws(ProbeLengths::Rfc889, 40, 50), draws(ProbeLengths::Rfc889, 40, 50));
     }
 }

@@ -1,4 +1,4 @@
-//! RFC 889's instrument: volleys on a real path, one in flight, every one of them kept.
+//! RFC 889's instrument: echo probes on a real path, one in flight, every one of them kept.
 //!
 //! A probe is an ICMP echo, a datagram to a host that echoes, or the opening of a TCP connection.
 //! Each has four stamps, of the program and of the kernel, on its way out and on its way in, so
@@ -8,6 +8,7 @@ mod book;
 mod capture;
 mod clock;
 mod echo;
+mod echo_probes;
 mod gather;
 mod hops;
 mod lengths;
@@ -17,20 +18,20 @@ mod packet;
 mod route;
 mod settle;
 mod socket;
-mod volleys;
 
 pub use book::{Book, Rotation};
 pub use capture::capture;
-pub use clock::{Reading, read};
+pub use clock::{ClockReading, read};
 pub use echo::{Service, serve};
+pub use echo_probes::{Pace, ProbingPlan, Until, run};
+pub use gather::EchoCounts;
 pub use hops::{HopPlan, survey};
-pub use lengths::{Draw, Lengths};
+pub use lengths::{Draw, ProbeLengths};
 pub use noise::{Noise, measure};
 pub use order::work;
-pub use packet::Kind;
-pub use route::{Way, way};
-pub use socket::{Seen, Socket};
-pub use volleys::{Pace, Plan, Tally, Until, run};
+pub use packet::ProbeKind;
+pub use route::{RouteInfo, way};
+pub use socket::{ProbeSocket, SeenReply};
 
 use std::io;
 

@@ -10,10 +10,10 @@ use netspurt::units::Duration;
 use serde_json::{Value, json};
 
 use super::book::{Book, Rotation};
-use super::lengths::Lengths;
-use super::packet::Kind;
-use super::socket::{Socket, closed_port};
-use super::volleys::{Pace, Plan, run};
+use super::echo_probes::{Pace, ProbingPlan, run};
+use super::lengths::ProbeLengths;
+use super::packet::ProbeKind;
+use super::socket::{ProbeSocket, closed_port};
 use super::{ProbeError, tried};
 use crate::lateness::Lateness;
 
@@ -44,9 +44,9 @@ impl Noise {
 
 /// What a book tells its watcher, kept.
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<Vec<u8>>>);
+struct BookLines(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Told {
+impl Write for BookLines {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(octets);
         Ok(octets.len())
@@ -57,11 +57,11 @@ impl Write for Told {
     }
 }
 
-/// Measures with `count` volleys of a kind over loopback.
+/// Measures with `count` echo probes of a kind over loopback.
 ///
 /// # Errors
 /// When there is no loopback, or no such socket.
-pub fn measure(kind: Kind, six: bool, count: u64) -> Result<Noise, ProbeError> {
+pub fn measure(kind: ProbeKind, six: bool, count: u64) -> Result<Noise, ProbeError> {
     let loopback: IpAddr =
         if six { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
     let done = AtomicBool::new(false);
@@ -69,19 +69,19 @@ pub fn measure(kind: Kind, six: bool, count: u64) -> Result<Noise, ProbeError> {
         let mut target = SocketAddr::new(loopback, 0);
         let mut held = None;
         match kind {
-            Kind::Icmp => {}
-            Kind::Tcp => {
+            ProbeKind::Icmp => {}
+            ProbeKind::Tcp => {
                 let (fd, port) = closed_port(loopback)?;
                 held = Some(fd);
                 target.set_port(port);
             }
-            Kind::Udp => {
+            ProbeKind::Udp => {
                 let echo = UdpSocket::bind(target).map_err(tried("an echo host on loopback"))?;
                 target = echo.local_addr().map_err(tried("an echo host on loopback"))?;
                 scope.spawn(|| echo_until(echo, &done));
             }
         }
-        let told = volleys(kind, target, count);
+        let told = echo_probes(kind, target, count);
         done.store(true, Ordering::Relaxed);
         drop(held);
         told
@@ -101,16 +101,16 @@ fn echo_until(echo: UdpSocket, done: &AtomicBool) {
     }
 }
 
-fn volleys(kind: Kind, target: SocketAddr, count: u64) -> Result<Noise, ProbeError> {
-    let mut socket = Socket::open(kind, target, 0x6e6f_6973)?;
-    let told = Told::default();
+fn echo_probes(kind: ProbeKind, target: SocketAddr, count: u64) -> Result<Noise, ProbeError> {
+    let mut socket = ProbeSocket::open(kind, target, 0x6e6f_6973)?;
+    let told = BookLines::default();
     let mut book = Book::begin(None, json!({}), Rotation::default(), Box::new(told.clone()))
         .map_err(tried("a book"))?;
-    let plan = Plan {
+    let plan = ProbingPlan {
         count: Some(count),
         span: Some(Duration::from_secs(2)),
         timeout: Duration::from_millis(500),
-        lengths: Lengths::Rfc889,
+        lengths: ProbeLengths::Rfc889,
         pace: Pace::Immediate,
         seed: 0,
     };

@@ -13,13 +13,13 @@ use super::book::{Book, Rotation};
 use super::capture::capture;
 use super::clock::{raw_ns, read};
 use super::echo::{Service, serve};
+use super::echo_probes::{Pace, ProbingPlan, run};
 use super::hops::{HopPlan, survey};
-use super::lengths::Lengths;
+use super::lengths::ProbeLengths;
 use super::noise::measure;
-use super::packet::Kind;
+use super::packet::ProbeKind;
 use super::route::way;
-use super::socket::{Seen, Socket};
-use super::volleys::{Pace, Plan, run};
+use super::socket::{ProbeSocket, SeenReply};
 use super::{ProbeError, tried};
 use crate::kernel::timespec;
 use crate::sandbox::end_with;
@@ -32,13 +32,13 @@ pub fn work() -> Result<(), String> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string())?;
     let order: Value = serde_json::from_str(&line).map_err(|error| format!("no order: {error}"))?;
-    obey(&Order(order)).map_err(|error| error.to_string())
+    obey(&ProbingOrder(order)).map_err(|error| error.to_string())
 }
 
 /// An order, and how its fields are read.
-struct Order(Value);
+struct ProbingOrder(Value);
 
-impl Order {
+impl ProbingOrder {
     fn wrong(key: &str) -> ProbeError {
         ProbeError::Order(format!("the order's `{key}` is missing or none"))
     }
@@ -59,8 +59,8 @@ impl Order {
         self.0[key].as_u64().map(Duration::from_nanos)
     }
 
-    fn kind(&self) -> Result<Kind, ProbeError> {
-        Kind::by_name(self.text("kind")?).ok_or_else(|| Self::wrong("kind"))
+    fn kind(&self) -> Result<ProbeKind, ProbeError> {
+        ProbeKind::by_name(self.text("kind")?).ok_or_else(|| Self::wrong("kind"))
     }
 
     fn target(&self) -> Result<SocketAddr, ProbeError> {
@@ -72,13 +72,13 @@ impl Order {
         self.0["out"].as_str().map(PathBuf::from)
     }
 
-    fn lengths(&self) -> Result<Lengths, ProbeError> {
-        let rule = Order(self.0["lengths"].clone());
+    fn lengths(&self) -> Result<ProbeLengths, ProbeError> {
+        let rule = ProbingOrder(self.0["lengths"].clone());
         Ok(match rule.text("rule")? {
-            "rfc889" => Lengths::Rfc889,
-            "uniform" => Lengths::Uniform(rule.small("low")?, rule.small("high")?),
-            "fixed" => Lengths::Fixed(rule.small("octets")?),
-            "bursts" => Lengths::Bursts { each: rule.small("each")? },
+            "rfc889" => ProbeLengths::Rfc889,
+            "uniform" => ProbeLengths::Uniform(rule.small("low")?, rule.small("high")?),
+            "fixed" => ProbeLengths::Fixed(rule.small("octets")?),
+            "bursts" => ProbeLengths::Bursts { each: rule.small("each")? },
             _ => return Err(Self::wrong("lengths")),
         })
     }
@@ -94,34 +94,36 @@ impl Order {
     }
 }
 
-fn obey(order: &Order) -> Result<(), ProbeError> {
+fn obey(order: &ProbingOrder) -> Result<(), ProbeError> {
     end_with(order.small("parent")?).map_err(|error| ProbeError::Order(error.to_string()))?;
     match order.text("task")? {
-        "volleys" => volleys(order),
+        "echo_probes" => echo_probes(order),
         "hops" => hops(order),
         "serve" => serve_there(order),
         "capture" => capture_there(order),
-        _ => Err(Order::wrong("task")),
+        _ => Err(ProbingOrder::wrong("task")),
     }
 }
 
-fn volleys(order: &Order) -> Result<(), ProbeError> {
-    let plan = Plan {
+fn echo_probes(order: &ProbingOrder) -> Result<(), ProbeError> {
+    let plan = ProbingPlan {
         count: order.0["count"].as_u64(),
         span: order.span("span_ns"),
-        timeout: order.span("timeout_ns").ok_or_else(|| Order::wrong("timeout_ns"))?,
+        timeout: order.span("timeout_ns").ok_or_else(|| ProbingOrder::wrong("timeout_ns"))?,
         lengths: order.lengths()?,
         pace: order.pace()?,
         seed: order.number("seed")?,
     };
-    let rotation =
-        Rotation { volleys: order.0["rotate_volleys"].as_u64(), span: order.span("rotate_ns") };
+    let rotation = Rotation {
+        echo_probes: order.0["rotate_echo_probes"].as_u64(),
+        span: order.span("rotate_ns"),
+    };
     let (mut socket, mut book) = begin(order, rotation)?;
     let halt = io::stdin();
     let (until, tally) = run(&plan, &mut socket, &mut book, Some(halt.as_fd()))?;
     let end = json!({
         "end": until.word(),
-        "volleys": tally.volleys,
+        "echo_probes": tally.echo_probes,
         "answered": tally.answered,
         "late": tally.late,
         "duplicates": tally.duplicates,
@@ -131,11 +133,11 @@ fn volleys(order: &Order) -> Result<(), ProbeError> {
     book.say(&end).map(|_| ()).map_err(tried("the data file"))
 }
 
-fn hops(order: &Order) -> Result<(), ProbeError> {
+fn hops(order: &ProbingOrder) -> Result<(), ProbeError> {
     let plan = HopPlan {
         most: order.small("most")?,
-        volleys: order.small("count")?,
-        timeout: order.span("timeout_ns").ok_or_else(|| Order::wrong("timeout_ns"))?,
+        echo_probes: order.small("count")?,
+        timeout: order.span("timeout_ns").ok_or_else(|| ProbingOrder::wrong("timeout_ns"))?,
         octets: order.small("octets")?,
     };
     let (mut socket, mut book) = begin(order, Rotation::default())?;
@@ -145,8 +147,8 @@ fn hops(order: &Order) -> Result<(), ProbeError> {
     book.say(&json!({ "end": until.word() })).map(|_| ()).map_err(tried("the data file"))
 }
 
-/// The socket, and a book whose header tells all that is known before the first volley.
-fn begin(order: &Order, rotation: Rotation) -> Result<(Socket, Book), ProbeError> {
+/// The socket, and a book whose header tells all that is known before the first echo probe.
+fn begin(order: &ProbingOrder, rotation: Rotation) -> Result<(ProbeSocket, Book), ProbeError> {
     let (kind, target) = (order.kind()?, order.target()?);
     let noise = match order.number("calibrate")? {
         0 => json!(null),
@@ -157,7 +159,7 @@ fn begin(order: &Order, rotation: Rotation) -> Result<(Socket, Book), ProbeError
         },
     };
     let cookie = (read().unix_ns ^ order.number("seed")?.rotate_left(17)) as u32;
-    let mut socket = Socket::open(kind, target, cookie)?;
+    let mut socket = ProbeSocket::open(kind, target, cookie)?;
     let warmed = warm(&mut socket)?;
     let way = way(target.ip()).unwrap_or_default();
     let began = read();
@@ -179,9 +181,9 @@ fn begin(order: &Order, rotation: Rotation) -> Result<(Socket, Book), ProbeError
 }
 
 /// Sends a probe that lives for one hop, so that the first neighbour's address is known before the
-/// first volley; what came back within a second.
-fn warm(socket: &mut Socket) -> Result<Value, ProbeError> {
-    const PATIENCE: Duration = Duration::from_secs(1);
+/// first echo probe; what came back within a second.
+fn warm(socket: &mut ProbeSocket) -> Result<Value, ProbeError> {
+    const ANSWER_WAIT: Duration = Duration::from_secs(1);
     let failed = || tried("a first probe");
     socket.set_hops(Some(1)).map_err(failed())?;
     let (key, left) = (socket.key(0, raw_ns()), raw_ns());
@@ -192,14 +194,16 @@ fn warm(socket: &mut Socket) -> Result<Value, ProbeError> {
         Ok(()) => loop {
             let spent = raw_ns() - left;
             match socket.take().map_err(failed())? {
-                Some(Seen::Sent { .. }) => {}
-                Some(Seen::Reply { .. }) => break json!({ "answer": "reply", "after_ns": spent }),
-                Some(Seen::Returned { told, .. }) => {
+                Some(SeenReply::Sent { .. }) => {}
+                Some(SeenReply::Reply { .. }) => {
+                    break json!({ "answer": "reply", "after_ns": spent });
+                }
+                Some(SeenReply::Returned { told, .. }) => {
                     break json!({ "answer": format!("ICMP {} {}", told.0, told.1), "after_ns": spent });
                 }
-                None if spent >= PATIENCE.as_nanos() => break json!({ "answer": null }),
+                None if spent >= ANSWER_WAIT.as_nanos() => break json!({ "answer": null }),
                 None => {
-                    let left = Duration::from_nanos(PATIENCE.as_nanos() - spent);
+                    let left = Duration::from_nanos(ANSWER_WAIT.as_nanos() - spent);
                     let mut fds =
                         [rustix::event::PollFd::new(&*socket, rustix::event::PollFlags::IN)];
                     // Interrupted or not: what there is to do is looked at again.
@@ -212,18 +216,18 @@ fn warm(socket: &mut Socket) -> Result<Value, ProbeError> {
     Ok(told)
 }
 
-fn serve_there(order: &Order) -> Result<(), ProbeError> {
+fn serve_there(order: &ProbingOrder) -> Result<(), ProbeError> {
     let service = match order.text("service")? {
         "echo" => Service::Echo,
         "sink" => Service::Sink,
-        _ => return Err(Order::wrong("service")),
+        _ => return Err(ProbingOrder::wrong("service")),
     };
     serve(service, order.target()?, |address| say(&json!({ "serving": address.to_string() })))
         .map_err(tried(format!("serving at {}", order.target()?)))
 }
 
-fn capture_there(order: &Order) -> Result<(), ProbeError> {
-    let path = order.path().ok_or_else(|| Order::wrong("out"))?;
+fn capture_there(order: &ProbingOrder) -> Result<(), ProbeError> {
+    let path = order.path().ok_or_else(|| ProbingOrder::wrong("out"))?;
     let halt = io::stdin();
     let count = capture(order.target()?, &path, halt.as_fd(), || say(&json!({ "ready": true })))?;
     say(&json!({ "packets": count })).map_err(tried("the standard output"))

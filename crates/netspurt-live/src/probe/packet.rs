@@ -2,9 +2,12 @@
 
 use std::net::IpAddr;
 
+use netspurt::segment::Flags;
+use netspurt::wire::TcpHead;
+
 /// The kinds of probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProbeKind {
     /// An ICMP echo (RFC 792, RFC 4443).
     Icmp,
     /// A datagram to a host that echoes it (RFC 862).
@@ -16,7 +19,7 @@ pub enum Kind {
 /// Octets of what all probes but TCP's carry first: the run's mark, and the key.
 const CARRIED: u16 = 12;
 
-impl Kind {
+impl ProbeKind {
     /// What users call it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,8 +37,8 @@ impl Kind {
     /// Octets of the shortest probe: headers, and what tells one from another.
     ///
     /// ```
-    /// use netspurt_live::probe::Kind;
-    /// assert_eq!((Kind::Icmp.least_octets(false), Kind::Tcp.least_octets(true)), (40, 60));
+    /// use netspurt_live::probe::ProbeKind;
+    /// assert_eq!((ProbeKind::Icmp.least_octets(false), ProbeKind::Tcp.least_octets(true)), (40, 60));
     /// ```
     pub const fn least_octets(self, six: bool) -> u16 {
         let ip = if six { 40 } else { 20 };
@@ -47,7 +50,7 @@ impl Kind {
 /// What probes of a run have in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
-    pub kind: Kind,
+    pub kind: ProbeKind,
     /// The run's own, in every probe and every answer.
     pub cookie: u32,
     /// The identifier of ICMP echoes.
@@ -67,7 +70,7 @@ impl Marks {
         let length = usize::from(octets) - if self.six() { 40 } else { 20 };
         out.clear();
         match self.kind {
-            Kind::Icmp => {
+            ProbeKind::Icmp => {
                 out.extend([if self.six() { 128 } else { 8 }, 0, 0, 0]);
                 out.extend(self.ident.to_be_bytes());
                 #[expect(clippy::cast_possible_truncation, reason = "the field has 16 bits")]
@@ -78,8 +81,8 @@ impl Marks {
                     out[2..4].copy_from_slice(&sum.to_be_bytes());
                 }
             }
-            Kind::Udp => self.carry(key, length - 8, out),
-            Kind::Tcp => {
+            ProbeKind::Udp => self.carry(key, length - 8, out),
+            ProbeKind::Tcp => {
                 out.extend(from_port.to_be_bytes());
                 out.extend(self.port.to_be_bytes());
                 #[expect(clippy::cast_possible_truncation, reason = "keys of TCP have 32 bits")]
@@ -122,32 +125,29 @@ impl Marks {
         let skip = if header { usize::from(bytes.first()? & 15) * 4 } else { 0 };
         let bytes = bytes.get(skip..)?;
         match self.kind {
-            Kind::Icmp => {
+            ProbeKind::Icmp => {
                 let reply = if self.six() { 129 } else { 0 };
                 (*bytes.first()? == reply).then(|| self.carried(bytes.get(8..)?))?
             }
-            Kind::Udp => self.carried(bytes),
-            Kind::Tcp => self.opened(bytes, ports),
+            ProbeKind::Udp => self.carried(bytes),
+            ProbeKind::Tcp => self.opened(bytes, ports),
         }
     }
 
     /// The key of the probe that came back with an error, which quotes it; `Ok(None)` where the
     /// quotation is too short to tell, and an error where it is somebody else's.
     pub fn returned(&self, quoted: &[u8], ports: &[u16]) -> Result<Option<u64>, ()> {
-        let word =
-            |at: usize| quoted.get(at..at + 2).map(|two| u16::from_be_bytes([two[0], two[1]]));
         match self.kind {
-            Kind::Icmp => {
-                if quoted.len() >= 8 && word(4) != Some(self.ident) {
+            ProbeKind::Icmp => {
+                let ident = quoted.get(4..6).map(|two| u16::from_be_bytes([two[0], two[1]]));
+                if quoted.len() >= 8 && ident != Some(self.ident) {
                     return Err(());
                 }
                 Ok(quoted.get(8..).and_then(|rest| self.carried(rest)))
             }
-            Kind::Udp => Ok(self.carried(quoted)),
-            Kind::Tcp => match (word(0), quoted.get(4..8)) {
-                (Some(port), Some(four)) if ports.contains(&port) => {
-                    Ok(four.first_chunk().map(|four| u64::from(u32::from_be_bytes(*four))))
-                }
+            ProbeKind::Udp => Ok(self.carried(quoted)),
+            ProbeKind::Tcp => match TcpHead::quoted(quoted) {
+                (Some(port), Some(seq)) if ports.contains(&port) => Ok(Some(seq.into())),
                 (None, _) => Ok(None),
                 _ => Err(()),
             },
@@ -162,14 +162,11 @@ impl Marks {
 
     /// The key of the opening that a segment answers.
     fn opened(&self, segment: &[u8], ports: &[u16]) -> Option<u64> {
-        const SYN: u8 = 2;
-        const RST: u8 = 4;
-        const ACK: u8 = 16;
-        let port = |at: usize| Some(u16::from_be_bytes(*segment.get(at..)?.first_chunk()?));
-        let flags = *segment.get(13)?;
-        let mine = port(0)? == self.port && ports.contains(&port(2)?);
-        let answers = flags & ACK != 0 && flags & (SYN | RST) != 0;
-        let ack = u32::from_be_bytes(*segment.get(8..)?.first_chunk()?);
+        let head = TcpHead::of(segment)?;
+        let ([from, to], flags) = (head.ports(), head.flags());
+        let mine = from == self.port && ports.contains(&to);
+        let answers = flags.has(Flags::ACK) && (flags.has(Flags::SYN) || flags.has(Flags::RST));
+        let ack = head.ack();
         // An RST acknowledges the octets of the opening, too; keys are far enough apart.
         (mine && answers).then(|| u64::from(ack.wrapping_sub(1) & !0xffff))
     }
@@ -196,7 +193,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn marks(kind: Kind, six: bool) -> Marks {
+    fn marks(kind: ProbeKind, six: bool) -> Marks {
         let (source, target) = if six { ("::1", "::2") } else { ("10.0.0.1", "10.0.0.2") };
         Marks {
             kind,
@@ -208,7 +205,7 @@ mod tests {
         }
     }
 
-    fn built(kind: Kind, six: bool, octets: u16) -> Vec<u8> {
+    fn built(kind: ProbeKind, six: bool, octets: u16) -> Vec<u8> {
         let mut out = Vec::new();
         marks(kind, six).build(0x1234_0000, 3, 5000, octets, &mut out);
         out
@@ -216,7 +213,7 @@ mod tests {
 
     #[test]
     fn every_kind_is_as_long_as_it_was_drawn() {
-        for (kind, header) in [(Kind::Icmp, 0), (Kind::Udp, 8), (Kind::Tcp, 0)] {
+        for (kind, header) in [(ProbeKind::Icmp, 0), (ProbeKind::Udp, 8), (ProbeKind::Tcp, 0)] {
             for (six, ip) in [(false, 20), (true, 40)] {
                 for octets in [kind.least_octets(six), 61, 256] {
                     let made = built(kind, six, octets);
@@ -228,8 +225,8 @@ mod tests {
 
     #[test]
     fn an_echo_answers_its_probe_and_no_other() {
-        let mine = marks(Kind::Icmp, false);
-        let mut reply = built(Kind::Icmp, false, 100);
+        let mine = marks(ProbeKind::Icmp, false);
+        let mut reply = built(ProbeKind::Icmp, false, 100);
         assert_eq!(checksum(&[&reply]), 0, "a checksum makes the sum zero");
         assert_eq!(mine.answered(&reply, false, &[]), None, "a request is no reply");
         reply[0] = 0;
@@ -240,8 +237,8 @@ mod tests {
 
     #[test]
     fn a_syn_ack_and_an_rst_answer_an_opening() {
-        let mine = marks(Kind::Tcp, false);
-        let mut answer = built(Kind::Tcp, false, 40);
+        let mine = marks(ProbeKind::Tcp, false);
+        let mut answer = built(ProbeKind::Tcp, false, 40);
         assert_eq!(checksum(&[&mine.pseudo_header(20), &answer]), 0);
         for (flags, ack, answers) in [
             (0x12, 0x1234_0001_u32, true),
@@ -262,8 +259,8 @@ mod tests {
 
     #[test]
     fn an_error_tells_whose_probe_it_quotes() {
-        let mine = marks(Kind::Icmp, false);
-        let quoted = built(Kind::Icmp, false, 60);
+        let mine = marks(ProbeKind::Icmp, false);
+        let quoted = built(ProbeKind::Icmp, false, 60);
         assert_eq!(mine.returned(&quoted, &[]), Ok(Some(0x1234_0000)));
         assert_eq!(mine.returned(&quoted[..8], &[]), Ok(None));
         assert_eq!(Marks { ident: 8, ..mine }.returned(&quoted, &[]), Err(()));
@@ -272,7 +269,7 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_comes_nothing_panics(bytes in prop::collection::vec(any::<u8>(), 0..120)) {
-            for kind in [Kind::Icmp, Kind::Udp, Kind::Tcp] {
+            for kind in [ProbeKind::Icmp, ProbeKind::Udp, ProbeKind::Tcp] {
                 for six in [false, true] {
                     for header in [false, true] {
                         let _ = marks(kind, six).answered(&bytes, header, &[5000]);

@@ -7,7 +7,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 
 /// What the kernel's routes say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Way {
+pub struct RouteInfo {
     /// The device that packets leave by.
     pub device: Option<String>,
     /// The router they go to first; `None` where the address is on the device's own net.
@@ -28,7 +28,7 @@ const HEADERS: usize = 16 + 12;
 ///
 /// # Errors
 /// When it has none.
-pub fn way(target: IpAddr) -> io::Result<Way> {
+pub fn way(target: IpAddr) -> io::Result<RouteInfo> {
     let flags = SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
     rustix::net::send(&socket, &question(target), SendFlags::empty())?;
@@ -39,7 +39,7 @@ pub fn way(target: IpAddr) -> io::Result<Way> {
     if kind != Some(NEW_ROUTE) {
         return Err(io::Error::from_raw_os_error(libc::ENETUNREACH));
     }
-    let mut way = Way::default();
+    let mut way = RouteInfo::default();
     for (kind, value) in attributes(answer.get(HEADERS..).unwrap_or_default()) {
         match kind {
             libc::RTA_OIF => {

@@ -10,14 +10,14 @@ use rustix::net::{
     ipproto, send, socket_with,
 };
 
-use super::packet::{Kind, Marks};
+use super::packet::{Marks, ProbeKind};
 use super::settle::stamps_come;
 use super::{ProbeError, tried};
 use crate::sys::{self, Trouble};
 
 /// Something that a socket saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum SeenReply {
     /// The probe that left last was handed to the device, at this time since 1970.
     Sent {
         /// The kernel's stamp, in nanoseconds.
@@ -47,7 +47,7 @@ pub enum Seen {
 
 /// A socket for probes of one kind to one address.
 #[derive(Debug)]
-pub struct Socket {
+pub struct ProbeSocket {
     fd: OwnedFd,
     marks: Marks,
     /// Whether what comes begins with an IP header.
@@ -66,19 +66,19 @@ pub struct Socket {
 /// again.
 const PORTS: usize = 16;
 
-impl Socket {
+impl ProbeSocket {
     /// Opens one: ICMP raw, else by datagrams, as the machine allows.
     ///
     /// # Errors
     /// When the machine allows none, or has no way to the target.
-    pub fn open(kind: Kind, target: SocketAddr, cookie: u32) -> Result<Self, ProbeError> {
+    pub fn open(kind: ProbeKind, target: SocketAddr, cookie: u32) -> Result<Self, ProbeError> {
         let six = target.is_ipv6();
         let family = if six { AddressFamily::INET6 } else { AddressFamily::INET };
         let (fd, raw) = open(kind, family, six)?;
         // A raw socket's port is its protocol.
-        let port = if kind == Kind::Udp { target.port() } else { 0 };
+        let port = if kind == ProbeKind::Udp { target.port() } else { 0 };
         let to = SocketAddr::new(target.ip(), port);
-        let way = format!("{}: no way there", target.ip());
+        let way = format!("{}: no route", target.ip());
         connect(&fd, &to).map_err(|error| tried(way)(error.into()))?;
         let own = own_address(&fd).map_err(tried("the socket's own address"))?;
         // The kernel puts its own identifier into echoes by datagram.
@@ -86,7 +86,7 @@ impl Socket {
         let (source, target, port) = (own.ip(), target.ip(), target.port());
         let marks = Marks { kind, cookie, ident, source, target, port };
         let (held, ports) =
-            if kind == Kind::Tcp { hold_ports(source)? } else { Default::default() };
+            if kind == ProbeKind::Tcp { hold_ports(source)? } else { Default::default() };
         let header = raw && !six;
         let (room, packet) = (vec![0; 1 << 16], Vec::new());
         let socket = Self { fd, marks, header, raw, _held: held, ports, sent: 0, room, packet };
@@ -103,7 +103,7 @@ impl Socket {
         set(libc::IP_RECVTTL, libc::IPV6_RECVHOPLIMIT, 1)?;
         // Probes longer than a device takes are cut, not refused.
         set(libc::IP_MTU_DISCOVER, libc::IPV6_MTU_DISCOVER, libc::IP_PMTUDISC_DONT)?;
-        if self.raw && six && self.marks.kind == Kind::Icmp {
+        if self.raw && six && self.marks.kind == ProbeKind::Icmp {
             const ECHO_REPLY: u8 = 129;
             sys::only_icmp6(&self.fd, ECHO_REPLY)?;
         }
@@ -118,10 +118,10 @@ impl Socket {
     /// What it is, in words.
     pub fn describe(&self) -> &'static str {
         match (self.marks.kind, self.raw) {
-            (Kind::Icmp, true) => "ICMP echo, raw socket",
-            (Kind::Icmp, false) => "ICMP echo, datagram socket",
-            (Kind::Udp, _) => "UDP echo",
-            (Kind::Tcp, _) => "TCP SYN, raw socket",
+            (ProbeKind::Icmp, true) => "ICMP echo, raw socket",
+            (ProbeKind::Icmp, false) => "ICMP echo, datagram socket",
+            (ProbeKind::Udp, _) => "UDP echo",
+            (ProbeKind::Tcp, _) => "TCP SYN, raw socket",
         }
     }
 
@@ -158,8 +158,8 @@ impl Socket {
     pub fn key(&self, number: u64, raw_ns: u64) -> u64 {
         match self.marks.kind {
             // Sixteen bits that count and sixteen of room for the octets of an opening.
-            Kind::Tcp => (number.wrapping_add(u64::from(self.marks.cookie)) & 0xffff) << 16,
-            Kind::Icmp | Kind::Udp => raw_ns,
+            ProbeKind::Tcp => (number.wrapping_add(u64::from(self.marks.cookie)) & 0xffff) << 16,
+            ProbeKind::Icmp | ProbeKind::Udp => raw_ns,
         }
     }
 
@@ -198,7 +198,7 @@ impl Socket {
     ///
     /// # Errors
     /// When the kernel fails.
-    pub fn take(&mut self) -> io::Result<Option<Seen>> {
+    pub fn take(&mut self) -> io::Result<Option<SeenReply>> {
         for errors in [true, false] {
             loop {
                 let got = match sys::receive_stamped(&self.fd, &mut self.room, errors) {
@@ -217,7 +217,7 @@ impl Socket {
     }
 }
 
-impl AsFd for Socket {
+impl AsFd for ProbeSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
@@ -229,20 +229,20 @@ fn meant(
     ports: &[u16],
     header: bool,
     sent: u32,
-    got: &sys::Message<'_>,
-) -> Option<Seen> {
+    got: &sys::StampedDatagram<'_>,
+) -> Option<SeenReply> {
     match got.trouble {
         None => {
             let key = marks.answered(got.bytes, header, ports)?;
-            Some(Seen::Reply { key, unix_ns: got.unix_ns, hops_left: got.hops_left })
+            Some(SeenReply::Reply { key, unix_ns: got.unix_ns, hops_left: got.hops_left })
         }
         Some(Trouble::Sent(number)) => {
             let unix_ns = got.unix_ns?;
-            (number.wrapping_add(1) == sent).then_some(Seen::Sent { unix_ns })
+            (number.wrapping_add(1) == sent).then_some(SeenReply::Sent { unix_ns })
         }
         Some(Trouble::Returned { by, kind, code }) => {
             let key = marks.returned(got.bytes, ports).ok()?;
-            Some(Seen::Returned { key, by, told: (kind, code), unix_ns: got.unix_ns })
+            Some(SeenReply::Returned { key, by, told: (kind, code), unix_ns: got.unix_ns })
         }
         Some(Trouble::Local(_)) => None,
     }
@@ -267,14 +267,14 @@ fn is_of_a_probe(error: &io::Error) -> bool {
 }
 
 /// Opens a socket, and tells whether it is a raw one.
-fn open(kind: Kind, family: AddressFamily, six: bool) -> Result<(OwnedFd, bool), ProbeError> {
+fn open(kind: ProbeKind, family: AddressFamily, six: bool) -> Result<(OwnedFd, bool), ProbeError> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = |kind, protocol: Protocol| {
         socket_with(family, kind, flags, Some(protocol)).map_err(io::Error::from)
     };
     let icmp = if six { ipproto::ICMPV6 } else { ipproto::ICMP };
     match kind {
-        Kind::Icmp => match socket(SocketType::RAW, icmp) {
+        ProbeKind::Icmp => match socket(SocketType::RAW, icmp) {
             Ok(fd) => Ok((fd, true)),
             Err(_) => socket(SocketType::DGRAM, icmp).map(|fd| (fd, false)).map_err(|error| {
                 ProbeError::Forbidden {
@@ -285,16 +285,18 @@ fn open(kind: Kind, family: AddressFamily, six: bool) -> Result<(OwnedFd, bool),
                 }
             }),
         },
-        Kind::Udp => socket(SocketType::DGRAM, ipproto::UDP)
+        ProbeKind::Udp => socket(SocketType::DGRAM, ipproto::UDP)
             .map(|fd| (fd, false))
             .map_err(tried("a UDP socket")),
-        Kind::Tcp => socket(SocketType::RAW, ipproto::TCP).map(|fd| (fd, true)).map_err(|error| {
-            ProbeError::Forbidden {
-                what: "a raw socket, which `--kind tcp` needs,",
-                error,
-                fix: "take another kind, or run it as root",
-            }
-        }),
+        ProbeKind::Tcp => {
+            socket(SocketType::RAW, ipproto::TCP).map(|fd| (fd, true)).map_err(|error| {
+                ProbeError::Forbidden {
+                    what: "a raw socket, which `--kind tcp` needs,",
+                    error,
+                    fix: "take another kind, or run it as root",
+                }
+            })
+        }
     }
 }
 

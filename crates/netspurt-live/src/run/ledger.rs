@@ -1,9 +1,8 @@
 //! What real packets tell of their flows: the sums that a simulated connection keeps itself.
 
-use netspurt::ranges::Ranges;
+use netspurt::observe::{Acks, Arrivals, Brought, Sequence};
 use netspurt::record::FlowSum;
 use netspurt::segment::{Cause, Flags, Segment};
-use netspurt::seq;
 use netspurt::units::Time;
 
 /// One flow's sums, from what is seen at its two ends.
@@ -12,13 +11,12 @@ pub struct Ledger {
     /// Octets that its application sends, if there is an end to them.
     octets: Option<u64>,
     sum: FlowSum,
-    /// The octet after the highest sent.
-    highest: u64,
+    sent: Sequence,
     /// Where the present repair ends.
     recovery_point: u64,
-    /// The highest acknowledged to the source.
-    acked: u64,
-    arrived: Ranges,
+    /// What was acknowledged to the source.
+    acks: Acks,
+    arrivals: Arrivals,
 }
 
 impl Ledger {
@@ -29,8 +27,7 @@ impl Ledger {
 
     /// The source sent `segment`.
     pub fn sent(&mut self, segment: &Segment) {
-        let left = seq::from_wire(seq::SIMULATED_ISN, segment.seq, self.highest);
-        self.highest = self.highest.max(left + u64::from(segment.seq_len()));
+        let left = self.sent.take(segment).left;
         if segment.flags.has(Flags::FIN) {
             // Now it is known how much there is.
             self.octets.get_or_insert((left + u64::from(segment.len)).saturating_sub(1));
@@ -38,12 +35,12 @@ impl Ledger {
         self.sum.sent += u64::from(segment.len > 0);
         // SYN and FIN count as well, where they go out again.
         let Some(cause) = segment.cause.get().filter(|_| segment.seq_len() > 0) else { return };
-        self.sum.resends += 1;
+        self.sum.retransmissions += 1;
         match cause {
             Cause::Rto | Cause::Syn => self.sum.timeouts += 1,
             Cause::Fast | Cause::SackRecovery | Cause::Rack if left >= self.recovery_point => {
                 self.sum.fast_retransmits += 1;
-                self.recovery_point = self.highest;
+                self.recovery_point = self.sent.highest();
             }
             _ => {}
         }
@@ -54,11 +51,9 @@ impl Ledger {
         if segment.len == 0 {
             return;
         }
-        let left = seq::from_wire(seq::SIMULATED_ISN, segment.seq, self.highest);
-        let right = left + u64::from(segment.len);
         self.sum.received += 1;
-        self.sum.duplicates += u64::from(self.arrived.holds(left, right));
-        self.arrived.insert(left, right);
+        let brought = self.arrivals.take(segment);
+        self.sum.duplicates += u64::from(brought == Brought::Duplicate);
     }
 
     /// `segment` reached the source at `at`.
@@ -66,24 +61,22 @@ impl Ledger {
         if !segment.flags.has(Flags::ACK) {
             return;
         }
-        let ack = seq::from_wire(seq::SIMULATED_ISN, segment.ack, self.acked);
-        self.acked = self.acked.max(ack);
-        let covered = self.octets.is_some_and(|octets| self.acked > octets);
+        self.acks.take(segment);
+        let covered = self.octets.is_some_and(|octets| self.acks.highest() > octets);
         if covered && self.sum.finished.is_none() {
             self.sum.finished = Some(at);
         }
     }
 
-    /// Octets that arrived without a gap before them.
-    fn in_order(&self) -> u64 {
-        let to = self.arrived.next_from(1).filter(|(left, _)| *left <= 1).map_or(1, |(_, to)| to);
-        to.saturating_sub(1)
-    }
-
     /// The sums; the octets acknowledged are counted without SYN and FIN.
     pub fn sum(&self) -> FlowSum {
-        let acked = self.acked.saturating_sub(1).min(self.octets.unwrap_or(u64::MAX));
-        FlowSum { acked_bytes: acked, delivered_bytes: self.in_order(), ..self.sum }
+        let acked = self.acks.highest().saturating_sub(1);
+        FlowSum {
+            acked_bytes: acked.min(self.octets.unwrap_or(u64::MAX)),
+            // Octets are counted from 1.
+            delivered_bytes: self.arrivals.in_order() - 1,
+            ..self.sum
+        }
     }
 }
 
@@ -108,7 +101,10 @@ mod tests {
         ledger.sent(&data(501, None));
         ledger.sent(&data(501, Some(Cause::Fast)));
         let sum = ledger.sum();
-        assert_eq!((sum.sent, sum.resends, sum.fast_retransmits, sum.timeouts), (9, 3, 2, 0));
+        assert_eq!(
+            (sum.sent, sum.retransmissions, sum.fast_retransmits, sum.timeouts),
+            (9, 3, 2, 0)
+        );
     }
 
     #[test]

@@ -15,6 +15,7 @@ use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use netspurt::app::Task;
+use netspurt::ids::{EndId, Side};
 use netspurt::record::{FlowName, Names, Recorder};
 use netspurt::scenario::{KernelEnd, Network, NetworkEnd, Scenario};
 use netspurt::units::{Duration, Time};
@@ -26,10 +27,10 @@ use watcher::Capture;
 pub use watcher::{Sockets, Watcher};
 
 use crate::drive::Driver;
-use crate::exec::{Ends, Pair, Programs, Waiting};
-use crate::kernel::{Apps, FlowNotes, Poll, Socket, open, sysctls};
+use crate::exec::{ProgramPair, Programs, ProgramsEnding, Waiting};
+use crate::kernel::{Apps, FlowNotes, FlowSocket, Poll, open, sysctls};
 use crate::path::Path;
-use crate::sandbox::{Host, HostPlan, RouteHints, Sandbox, SandboxError, Wiring};
+use crate::sandbox::{HostPlan, KernelHost, RouteHints, Sandbox, SandboxError, Wiring};
 use crate::sys;
 use crate::wall::WallClock;
 
@@ -75,8 +76,8 @@ pub struct Options {
 
 /// One end that is the kernel's, made.
 struct Made {
-    end: u32,
-    host: Host,
+    end: EndId,
+    host: KernelHost,
     socket: Option<OwnedFd>,
     plan: HostPlan,
     asked: KernelEnd,
@@ -92,7 +93,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let network = scenario.network();
     let mut sandbox = Sandbox::enter()?;
     let mut made = make_ends(&mut sandbox, &network, options.wiring)?;
-    let pair = Pair::make(&mut sandbox, &network, options.wiring)?;
+    let pair = ProgramPair::make(&mut sandbox, &network, options.wiring)?;
     let waiting = match (&pair, &options.programs) {
         (Some(pair), Some(programs)) => {
             Some(Waiting::make(programs, pair, &network.names, folder)?)
@@ -115,13 +116,14 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let programs_first = pair.as_ref().map(|pair| pair.first);
     if let Some(pair) = pair {
         profiles.extend(outcome::profiles_of_programs(&names, &pair));
-        ports.extend((pair.first..).zip(pair.hosts.map(|host| host.port)));
+        let ends = Side::BOTH.map(|side| pair.first.end(side));
+        ports.extend(ends.into_iter().zip(pair.hosts.map(|host| host.port)));
     }
     let mut driver =
         Driver::new(clock, Path::new(network), ports, ends).keeping_packets(keeps).spinning(spin);
     if let (Some(first), Some(running)) = (programs_first, &running) {
         driver = driver.with_programs(first, running.ended()?);
-        watcher.ends = Some(Ends::new(running.ended()?));
+        watcher.ends = Some(ProgramsEnding::new(running.ended()?));
     }
     let over = AtomicBool::new(false);
     let (driven, (notes, polls)) = thread::scope(|scope| {
@@ -205,11 +207,10 @@ fn make_ends(
 ) -> Result<Vec<Made>, LiveError> {
     let addresses = Watcher::addresses_of(&network.names);
     let mut made = Vec::new();
-    for (end, (what, _)) in (0_u32..).zip(&network.ends) {
+    for (end, (what, _)) in (0..).map(EndId::at).zip(&network.ends) {
         let NetworkEnd::Kernel(asked) = what else { continue };
-        let flow = (end / 2) as usize;
-        let side = (end & 1) as usize;
-        let (own, peer) = (addresses[flow][side], addresses[flow][side ^ 1]);
+        let (flow, side) = (end.flow().index(), end.side());
+        let (own, peer) = (addresses[flow][side.index()], addresses[flow][side.peer().index()]);
         let plan = HostPlan {
             address: Some(own.ip()),
             peer: Some(peer.ip()),
@@ -239,11 +240,11 @@ fn applications(made: &mut [Made], names: &Names) -> (Apps, Sockets) {
     let mut sockets: Sockets = vec![None; 2 * addresses.len()];
     for Made { end, socket, asked, .. } in made {
         let Some(socket) = socket.take() else { continue };
-        let flow = (*end / 2) as usize;
+        let flow = end.flow().index();
         let KernelEnd { tcp, task, listens, .. } = *asked;
-        let shared = Socket::default();
+        let shared = FlowSocket::default();
         if !listens || matches!(task, Task::Requests(_)) {
-            sockets[*end as usize] = Some((Arc::clone(&shared), tcp.rack));
+            sockets[end.index()] = Some((Arc::clone(&shared), tcp.rack));
         }
         if listens {
             apps.add_sink(*end, socket, shared, task);

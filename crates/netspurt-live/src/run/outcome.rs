@@ -4,22 +4,23 @@ use std::io;
 
 use netspurt::app::{FlowResult, Program};
 use netspurt::event::Wanted;
+use netspurt::ids::{EndId, FlowId, Side};
 use netspurt::record::{
-    Column, Data, FlowName, FlowSum, Names, Resends, Table, digest, flow_addresses, flows_table,
-    links_table, node_address, requests_table, resends_table, shadows_table,
+    Column, Data, FlowName, FlowSum, Names, Retransmissions, Table, digest, flow_addresses,
+    flows_table, links_table, node_address, requests_table, retransmissions_table, shadows_table,
 };
 use netspurt::rto::EstimatorConfig;
 use netspurt::scenario::{Network, Scenario};
 use netspurt::segment::Cause;
-use netspurt::shim::Resend;
+use netspurt::shim::Retransmission;
 use netspurt::units::{Duration, Time};
 use serde_json::{Value, json};
 
 use super::ledger::Ledger;
 use super::watcher::Watcher;
 use super::{LiveError, Made};
-use crate::drive::{Arrival, Log, simultaneous};
-use crate::exec::{Counts, Ended, Pair, Programs, connections_table};
+use crate::drive::{Log, PacketArrival, PacketDelivery, simultaneous};
+use crate::exec::{Counts, Ended, ProgramPair, Programs, connections_table};
 use crate::kernel::FlowNotes;
 use crate::lateness::Lateness;
 use crate::path::Path;
@@ -94,7 +95,7 @@ pub(super) fn capture_files(network: &Network) -> Vec<String> {
 
 /// What a kernel's end was given, value by value.
 pub(super) fn profile(names: &Names, made: &Made) -> Value {
-    let flow = &names.flows[(made.end / 2) as usize].name;
+    let flow = &names.flows[made.end.flow().index()].name;
     let sysctls: serde_json::Map<String, Value> = made
         .plan
         .sysctls
@@ -104,7 +105,7 @@ pub(super) fn profile(names: &Names, made: &Made) -> Value {
     let tcp = &made.asked.tcp;
     json!({
         "flow": flow,
-        "side": if made.end & 1 == 0 { "from" } else { "to" },
+        "side": made.end.side().name(),
         "profile": tcp.profile.name(),
         "sysctls": sysctls,
         "route": { "initcwnd": tcp.initial_window_segs, "quickack": u8::from(tcp.quick_acks) },
@@ -118,8 +119,8 @@ pub(super) fn profile(names: &Names, made: &Made) -> Value {
 }
 
 /// The same of the hosts of programs, whose sockets are their own.
-pub(super) fn profiles_of_programs(names: &Names, pair: &Pair) -> [Value; 2] {
-    let flow = &names.flows[(pair.first / 2) as usize].name;
+pub(super) fn profiles_of_programs(names: &Names, pair: &ProgramPair) -> [Value; 2] {
+    let flow = &names.flows[pair.first.index()].name;
     [(0, "from"), (1, "to")].map(|(side, called)| {
         let HostPlan { sysctls, hints, mtu, wiring, .. } = &pair.plans[side];
         let offloads = if wiring.offload { "on" } else { "off" };
@@ -145,12 +146,12 @@ pub(super) fn profiles_of_programs(names: &Names, pair: &Pair) -> [Value; 2] {
 }
 
 /// What becomes of `arrivals` on the path of `network` in virtual time, up to `stop`.
-pub fn replay(network: Network, arrivals: &[Arrival], stop: Time) -> Vec<Table> {
+pub fn replay(network: Network, arrivals: &[PacketArrival], stop: Time) -> Vec<Table> {
     let (names, wanted) = (network.names.clone(), network.wanted);
     let mut recorder = netspurt::record::Recorder::new(names);
     let mut path = Path::new(network);
     for together in simultaneous(arrivals) {
-        let Arrival { at, segment, .. } = together[0];
+        let PacketArrival { at, segment, .. } = together[0];
         let segments = together.iter().map(|arrival| arrival.segment);
         path.enter_together(at, segment.source(), segments, &mut |event| recorder.take(event));
         path.departures();
@@ -173,10 +174,9 @@ impl Outcome {
         let late = self.log.deliveries.iter().map(|d| d.actual.saturating_since(d.due)).collect();
         let lateness = Lateness::of(late);
         self.tell_what_entered(&mut watcher);
-        let names = self.names_of_flows(&watcher);
         let sums = self.sums(&watcher);
         let mut own = self.shim_tables();
-        own.extend(self.connections(&watcher, &names, &sums));
+        own.extend(self.connections(&watcher, &sums));
         let told = watcher.programs.as_ref().map(|programs| (programs.others, programs.is_told()));
         let Watcher { recorder, captures, failure, .. } = watcher;
         if let Some(error) = failure {
@@ -185,10 +185,10 @@ impl Outcome {
         for capture in captures {
             capture.file.finish()?.into_inner().map_err(io::Error::from)?.sync_all()?;
         }
-        let mut needless = self.path.judge().needless().to_vec();
-        needless.sort_unstable();
+        let mut spurious = self.path.judge().spurious().to_vec();
+        spurious.sort_unstable();
         let drops = Wanted { drops: true, ..self.wanted };
-        let recorded: Vec<Table> = recorder.finish_wanted(&needless, drops).collect();
+        let recorded: Vec<Table> = recorder.finish_wanted(&spurious, drops).collect();
         let live = recorded.iter().find(|table| table.name == "drops");
         let again = replay(scenario.network(), &self.log.arrivals, stop);
         let replayed = Replayed {
@@ -197,8 +197,8 @@ impl Outcome {
             same: live == again.first(),
         };
         let mut tables = vec![
-            flows_table(&names, &sums),
-            resends_table(&names, &sums),
+            flows_table(&self.names, &sums),
+            retransmissions_table(&self.names, &sums),
             links_table(&self.names, &self.path.counts()),
         ];
         tables.extend(self.requests());
@@ -237,56 +237,50 @@ impl Outcome {
         self.profiles.iter().any(of)
     }
 
-    /// The first end of programs.
-    fn first_of_programs(watcher: &Watcher) -> u32 {
-        watcher.programs.as_ref().map_or(u32::MAX, |programs| programs.first)
+    /// How many flows are no programs'.
+    fn own_flows(&self, watcher: &Watcher) -> usize {
+        watcher.programs.as_ref().map_or(self.names.flows.len(), |programs| programs.first.index())
     }
 
-    /// The ends of programs' connections, those of one behind each other.
-    fn ends_of_programs(watcher: &Watcher) -> impl Iterator<Item = u32> {
-        let count = watcher.programs.as_ref().map_or(0, |programs| programs.connections.count());
-        let first = Self::first_of_programs(watcher);
-        (0_u32..).take(2 * count).map(move |n| first + 2 + n)
+    /// The flows that are connections of programs.
+    fn flows_of_programs(watcher: &Watcher) -> impl Iterator<Item = FlowId> {
+        let programs = watcher.programs.as_ref();
+        let connections =
+            programs.map(|programs| (programs.first.0 + 1, programs.connections.count()));
+        let (first, count) = connections.unwrap_or_default();
+        (first..).map(FlowId).take(count)
     }
 
-    /// The flows that tables sum up: those of TCP, and the connections of programs.
-    fn names_of_flows(&self, watcher: &Watcher) -> Names {
-        let first = (Self::first_of_programs(watcher) / 2) as usize;
-        let own = self.names.flows.iter().take(first).cloned();
-        let programs = Self::ends_of_programs(watcher).step_by(2);
-        let programs = programs.map(|end| self.names.flows[(end / 2) as usize].clone());
-        let all = Names { flows: own.chain(programs).collect(), ..self.names.clone() };
-        Names { flows: all.summed(), ..all }
-    }
-
-    /// The sums of those, in the same order.
-    fn sums(&self, watcher: &Watcher) -> Vec<FlowSum> {
+    /// What came of each sender that tables sum up: those of TCP, and both ends of programs'
+    /// connections.
+    fn sums(&self, watcher: &Watcher) -> Vec<(EndId, FlowSum)> {
         let judge = self.path.judge();
-        let first = Self::first_of_programs(watcher);
-        let own = (0_u32..).step_by(2).zip(&self.names.flows).take_while(|(end, _)| *end < first);
-        let own = own.filter(|(_, flow)| !flow.volleys);
-        let own = own.flat_map(|(end, flow)| [Some(end), flow.answers.then_some(end + 1)]);
+        let count = self.own_flows(watcher);
+        let programs: Vec<FlowId> = Self::flows_of_programs(watcher).collect();
+        let summed = |end: &EndId| end.flow().index() < count || programs.contains(&end.flow());
         let result = |end| self.path.program(end).and_then(Program::result);
-        let ledger = |end: u32| watcher.ledgers[end as usize].as_ref();
-        let sum = |end: u32| {
-            let (verdict, waited) = (judge.resends(end), judge.waited(end));
+        let ledger = |end: EndId| watcher.ledgers[end.index()].as_ref();
+        let sum = |end: EndId| {
+            let (verdict, waited) = (judge.retransmissions(end), judge.waited(end));
             let seen = ledger(end).map_or_else(FlowSum::default, Ledger::sum);
-            let sum = match (result(end), result(end ^ 1)) {
+            let sum = match (result(end), result(end.peer())) {
                 (Some(a), Some(b)) => FlowSum::of([a, b]),
-                _ if end >= first => with_shims(seen, verdict),
+                _ if end.flow().index() >= count => with_shims(seen, verdict),
                 (a, b) => self.joined(end, with_shims(seen, verdict), [a, b]),
             };
-            FlowSum { verdict, waited, ..sum }
+            (end, FlowSum { verdict, waited, ..sum })
         };
-        own.flatten().chain(Self::ends_of_programs(watcher)).map(sum).collect()
+        self.names.senders().filter(summed).map(sum).collect()
     }
 
     /// The table `requests`, where there are any.
     fn requests(&self) -> Option<Table> {
-        let of = |(flow, _): (u32, &FlowName)| match self.path.program(2 * flow) {
+        let of = |(flow, _): (u32, &FlowName)| match self.path.program(FlowId(flow).end(Side::From))
+        {
             Some(Program::Client(client)) => Some((flow, client.exchanges().to_vec())),
             _ => {
-                let notes = self.notes.iter().find(|notes| notes.end == 2 * flow)?;
+                let notes =
+                    self.notes.iter().find(|notes| notes.end == FlowId(flow).end(Side::From))?;
                 (!notes.exchanges.is_empty()).then(|| (flow, notes.exchanges.clone()))
             }
         };
@@ -300,59 +294,65 @@ impl Outcome {
     /// Tells programs' connections what entered the path, and when.
     fn tell_what_entered(&self, watcher: &mut Watcher) {
         let Some(programs) = &mut watcher.programs else { return };
-        for Arrival { at, segment, .. } in &self.log.arrivals {
-            if let Some(behind) = segment.source().checked_sub(programs.first + 2) {
-                let (place, side) = ((behind / 2) as usize, (behind & 1) as usize);
+        for PacketArrival { at, segment, .. } in &self.log.arrivals {
+            if let Some(place) = programs.place_of(segment.flow()) {
+                let side = segment.source().side().index();
                 programs.connections.entered(place, side, *at, segment);
             }
         }
     }
 
     /// The table `connections`, where there are programs.
-    fn connections(&self, watcher: &Watcher, names: &Names, sums: &[FlowSum]) -> Option<Table> {
+    fn connections(&self, watcher: &Watcher, sums: &[(EndId, FlowSum)]) -> Option<Table> {
         let programs = watcher.programs.as_ref()?;
-        let count = programs.connections.count();
-        let of = |pair: &[FlowSum]| {
-            let arrived = [pair[1].delivered_bytes, pair[0].delivered_bytes];
-            let shims = [0, 1].map(|side: usize| shims(pair[side].verdict));
-            [arrived, shims]
+        let sum = |end: EndId| {
+            let own = sums.iter().find(|(sender, _)| *sender == end);
+            own.map_or_else(FlowSum::default, |(_, sum)| *sum)
         };
-        let counts: Vec<Counts> = sums[sums.len() - 2 * count..].chunks_exact(2).map(of).collect();
-        let name = &names.flows.get(sums.len() - 2 * count)?.name;
-        let name = name.rsplit_once('.').map_or(&**name, |(name, _)| name);
+        let of = |flow: FlowId| {
+            let [from, to] = Side::BOTH.map(|side| sum(flow.end(side)));
+            let arrived = [to.delivered_bytes, from.delivered_bytes];
+            [arrived, [shims(from.verdict), shims(to.verdict)]]
+        };
+        let counts: Vec<Counts> = Self::flows_of_programs(watcher).map(of).collect();
+        let name = &self.names.flows[programs.first.index()].name;
         Some(connections_table(name, &programs.connections, &counts))
     }
 
     /// The table `shims`, where one sent anything again.
     fn shim_tables(&self) -> Vec<Table> {
-        let all = self.path.resends();
+        let all = self.path.retransmissions();
         if all.is_empty() {
             return Vec::new();
         }
         let nanos = |at: Time| at.as_nanos().cast_signed();
-        let number = |of: &dyn Fn(&Resend) -> i64| {
-            Data::I64(all.iter().map(|(_, resend)| of(resend)).collect())
+        let number = |of: &dyn Fn(&Retransmission) -> i64| {
+            Data::I64(all.iter().map(|(_, retransmission)| of(retransmission)).collect())
         };
+        let senders: Vec<EndId> = all.iter().map(|(end, _)| *end).collect();
+        let [flow, direction] = self.names.sender_columns(&senders);
+        let ids = all.iter().map(|(_, retransmission)| retransmission.id.bits()).collect();
         let columns = vec![
-            Column::new("t_ns", number(&|resend| nanos(resend.at))),
-            Column::new("end", Data::U32(all.iter().map(|(end, _)| *end).collect())),
-            Column::new("id", Data::U64(all.iter().map(|(_, resend)| resend.id).collect())),
-            Column::new("seq", number(&|resend| resend.left.cast_signed())),
-            Column::new("armed_ns", number(&|resend| nanos(resend.armed))),
-            Column::new("backoff", number(&|resend| resend.backoff.into())),
+            Column::new("t_ns", number(&|retransmission| nanos(retransmission.at))),
+            flow,
+            direction,
+            Column::new("id", Data::U64(ids)),
+            Column::new("seq", number(&|retransmission| retransmission.left.cast_signed())),
+            Column::new("armed_ns", number(&|retransmission| nanos(retransmission.armed))),
+            Column::new("backoff", number(&|retransmission| retransmission.backoff.into())),
         ];
         vec![Table::new("shims", columns)]
     }
 
     /// What was seen of a flow, what its applications say, and what an end of the simulator's
     /// says of itself.
-    fn joined(&self, source: u32, seen: FlowSum, [from, to]: [Option<FlowResult>; 2]) -> FlowSum {
+    fn joined(&self, source: EndId, seen: FlowSum, [from, to]: [Option<FlowResult>; 2]) -> FlowSum {
         let notes = |end| self.notes.iter().find(|notes| notes.end == end);
         let mut sum = seen;
         sum.start = notes(source).and_then(|notes| notes.wrote);
         // Who asked has finished when it has read what it asked for.
         sum.finished = notes(source).and_then(|notes| notes.finished).or(sum.finished);
-        sum.delivered_bytes = notes(source ^ 1).map_or(0, |notes| notes.read_bytes);
+        sum.delivered_bytes = notes(source.peer()).map_or(0, |notes| notes.read_bytes);
         if let Some(from) = from {
             let own = FlowSum::of([from, from]);
             let (received, duplicates) = (sum.received, sum.duplicates);
@@ -371,23 +371,31 @@ impl Outcome {
     fn log_tables(&self) -> [Table; 2] {
         let nanos = |at: Time| at.as_nanos().cast_signed();
         let Log { arrivals, deliveries, .. } = &self.log;
-        let came = |of: fn(&Arrival) -> i64| Data::I64(arrivals.iter().map(of).collect());
-        let arrivals = vec![
-            Column::new("t_ns", came(|a| a.at.as_nanos().cast_signed())),
-            Column::new("stamped_ns", came(|a| a.stamped.as_nanos().cast_signed())),
-            Column::new("end", Data::U32(arrivals.iter().map(|a| a.segment.source()).collect())),
-            Column::new("id", Data::U64(arrivals.iter().map(|a| a.segment.id).collect())),
+        let came = |of: fn(&PacketArrival) -> Time| {
+            Data::I64(arrivals.iter().map(|arrival| nanos(of(arrival))).collect())
+        };
+        let senders: Vec<EndId> = arrivals.iter().map(|a| a.segment.source()).collect();
+        let [flow, direction] = self.names.sender_columns(&senders);
+        let arrived = vec![
+            Column::new("t_ns", came(|arrival| arrival.at)),
+            Column::new("stamped_ns", came(|arrival| arrival.stamped)),
+            flow,
+            direction,
+            Column::new("id", Data::U64(arrivals.iter().map(|a| a.segment.id.bits()).collect())),
         ];
-        let went = vec![
-            Column::new("t_ns", Data::I64(deliveries.iter().map(|d| nanos(d.due)).collect())),
-            Column::new(
-                "actual_ns",
-                Data::I64(deliveries.iter().map(|d| nanos(d.actual)).collect()),
-            ),
-            Column::new("end", Data::U32(deliveries.iter().map(|d| d.end).collect())),
-            Column::new("id", Data::U64(deliveries.iter().map(|d| d.id).collect())),
+        let went = |of: fn(&PacketDelivery) -> Time| {
+            Data::I64(deliveries.iter().map(|delivery| nanos(of(delivery))).collect())
+        };
+        let senders: Vec<EndId> = deliveries.iter().map(|d| d.end.peer()).collect();
+        let [flow, direction] = self.names.sender_columns(&senders);
+        let delivered = vec![
+            Column::new("t_ns", went(|delivery| delivery.due)),
+            Column::new("actual_ns", went(|delivery| delivery.actual)),
+            flow,
+            direction,
+            Column::new("id", Data::U64(deliveries.iter().map(|d| d.id.bits()).collect())),
         ];
-        [Table::new("arrivals", arrivals), Table::new("deliveries", went)]
+        [Table::new("arrivals", arrived), Table::new("deliveries", delivered)]
     }
 
     fn report(
@@ -401,7 +409,7 @@ impl Outcome {
         let Replayed { live, again, same } = replayed;
         let failures: Vec<Value> = (self.notes.iter())
             .filter_map(|notes| {
-                let flow = &self.names.flows[(notes.end / 2) as usize].name;
+                let flow = &self.names.flows[notes.end.flow().index()].name;
                 notes.failure.as_ref().map(|why| json!({ "flow": flow, "failure": why }))
             })
             .collect();
@@ -413,7 +421,8 @@ impl Outcome {
             nodes.map(|(i, name)| (name.clone(), json!(node_address(i)))).collect();
         let sockets = self.names.flows.iter().zip(flow_addresses(&self.names));
         // Programs have ports of their own.
-        let real = |(flow, _): &(&FlowName, _)| !flow.volleys && !self.is_of_programs(&flow.name);
+        let real =
+            |(flow, _): &(&FlowName, _)| !flow.echo_probes && !self.is_of_programs(&flow.name);
         let sockets: serde_json::Map<String, Value> = sockets
             .filter(real)
             .map(|(flow, [from, to])| (flow.name.clone(), json!({ "from": from, "to": to })))
@@ -452,14 +461,14 @@ impl Outcome {
 }
 
 /// What shims sent again for an end.
-fn shims(verdict: Resends) -> u64 {
+fn shims(verdict: Retransmissions) -> u64 {
     verdict.sent[Cause::Shim as usize] + verdict.sent[Cause::Sfr as usize]
 }
 
 /// What was seen of a host, and what its shim added.
-fn with_shims(seen: FlowSum, verdict: Resends) -> FlowSum {
+fn with_shims(seen: FlowSum, verdict: Retransmissions) -> FlowSum {
     let more = shims(verdict);
-    FlowSum { sent: seen.sent + more, resends: seen.resends + more, ..seen }
+    FlowSum { sent: seen.sent + more, retransmissions: seen.retransmissions + more, ..seen }
 }
 
 fn capture_names(scenario: &Scenario) -> Vec<(String, String)> {

@@ -6,24 +6,25 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
 use netspurt::event::{CwndState, Event, RtoState, What};
+use netspurt::ids::EndId;
 use netspurt::record::{Names, Recorder};
 use netspurt::segment::Segment;
 use netspurt::units::Time;
 use netspurt::wire::{EchoPacket, Packet, PcapngWriter, encode, encode_echo};
 
 use crate::content::octets;
-use crate::drive::{Arrival, Watch};
-use crate::exec::{Ends, ProgramsWatch};
-use crate::kernel::{Poll, Socket, TcpInfo};
+use crate::drive::{PacketArrival, Watch};
+use crate::exec::{ProgramsEnding, ProgramsWatch};
+use crate::kernel::{FlowSocket, Poll, TcpInfo};
 use crate::labels::Labels;
 use crate::offload::Shape;
 
 use super::ledger::Ledger;
 use super::trips::{Trip, round_trips};
 
-/// By end: its socket, of which resends are asked, and whether it finds losses by time; `None` of
-/// ends that only read.
-pub type Sockets = Vec<Option<(Socket, bool)>>;
+/// By end: its socket, of which retransmits are asked, and whether it finds losses by time; `None`
+/// of ends that only read.
+pub type Sockets = Vec<Option<(FlowSocket, bool)>>;
 
 /// A node's capture.
 pub(super) struct Capture {
@@ -40,7 +41,7 @@ pub struct Watcher {
     pub(super) captures: Vec<Capture>,
     /// When the run began, in nanoseconds since 1970.
     pub(super) began_unix_ns: u64,
-    /// Whom to ask about resends.
+    /// Whom to ask about retransmissions.
     pub(super) sockets: Sockets,
     /// By flow: where packets of the two ends come from.
     pub(super) addresses: Vec<[SocketAddr; 2]>,
@@ -51,7 +52,7 @@ pub struct Watcher {
     /// Where there are programs.
     pub(super) programs: Option<ProgramsWatch>,
     /// When it is over for them.
-    pub(super) ends: Option<Ends>,
+    pub(super) ends: Option<ProgramsEnding>,
     pub(super) progress: Box<dyn FnMut(Time) -> bool>,
 }
 
@@ -60,22 +61,24 @@ impl Watcher {
         netspurt::record::flow_addresses(names).collect()
     }
 
-    fn ledger(&mut self, end: u32) -> Option<&mut Ledger> {
-        self.ledgers.get_mut(end as usize)?.as_mut()
+    fn ledger(&mut self, end: EndId) -> Option<&mut Ledger> {
+        self.ledgers.get_mut(end.index())?.as_mut()
     }
 
     fn read(
         &mut self,
         labels: &mut Labels,
-        from: u32,
+        from: EndId,
         packet: (&[u8], Shape),
         out: &mut Vec<Segment>,
     ) {
-        if let Some(programs) = self.programs.as_mut().filter(|programs| programs.first <= from) {
+        if let Some(programs) =
+            self.programs.as_mut().filter(|programs| programs.first <= from.flow())
+        {
             return programs.label(labels, from, packet, out);
         }
         let ask = || {
-            let (socket, rack) = self.sockets[from as usize].as_ref()?;
+            let (socket, rack) = self.sockets[from.index()].as_ref()?;
             let info = TcpInfo::of(socket.get()?.as_fd()).ok()?;
             Some(TcpInfo { rack: *rack, ..info })
         };
@@ -91,11 +94,11 @@ impl Watcher {
     }
 
     /// Writes down the round trips that the kernel's sources could measure.
-    pub(super) fn timed(&mut self, arrivals: &[Arrival]) {
+    pub(super) fn timed(&mut self, arrivals: &[PacketArrival]) {
         // They were handed over host by host.
         self.answers.sort_by_key(|(at, _)| *at);
         for Trip { at, end, sent } in round_trips(arrivals, &self.answers) {
-            let what = What::Rtt { endpoint: end, sent, rtt: at.saturating_since(sent) };
+            let what = What::Rtt { end, sent, rtt: at.saturating_since(sent) };
             self.recorder.take(&Event { at, what });
         }
     }
@@ -104,7 +107,7 @@ impl Watcher {
     pub(super) fn polled(&mut self, polls: &[Poll]) {
         let mut timeouts = vec![0; self.sockets.len()];
         for Poll { at, end, info } in polls {
-            let known = &mut timeouts[*end as usize];
+            let known = &mut timeouts[end.index()];
             let fired = info.timeouts > *known;
             *known = info.timeouts.max(*known);
             let smss = u64::from(info.smss);
@@ -123,9 +126,9 @@ impl Watcher {
                 rto: info.rto,
                 fired,
             };
-            let endpoint = *end;
-            self.recorder.take(&Event { at: *at, what: What::Cwnd { endpoint, state: cwnd } });
-            self.recorder.take(&Event { at: *at, what: What::Rto { endpoint, state: rto } });
+            let end = *end;
+            self.recorder.take(&Event { at: *at, what: What::Cwnd { end, state: cwnd } });
+            self.recorder.take(&Event { at: *at, what: What::Rto { end, state: rto } });
         }
     }
 }
@@ -145,7 +148,7 @@ impl Watch for Watcher {
     fn label(
         &mut self,
         labels: &mut Labels,
-        from: u32,
+        from: EndId,
         packet: (&[u8], Shape),
         out: &mut Vec<Segment>,
     ) {
@@ -159,11 +162,11 @@ impl Watch for Watcher {
     }
 
     fn encode(&mut self, segment: &Segment, out: &mut Vec<u8>) {
-        let ends = self.addresses[segment.flow() as usize];
+        let ends = self.addresses[segment.flow().index()];
         let [source, destination] =
-            [segment.source(), segment.dest].map(|end| ends[(end & 1) as usize]);
+            [segment.source(), segment.dest].map(|end| ends[end.side().index()]);
         #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
-        let ip_id = segment.id as u16;
+        let ip_id = segment.id.bits() as u16;
         if let (true, [IpAddr::V4(asks), IpAddr::V4(answers)]) =
             (segment.is_echo(), ends.map(|end| end.ip()))
         {
@@ -176,7 +179,7 @@ impl Watch for Watcher {
     }
 
     fn delivered(&mut self, due: Time, segment: &Segment) {
-        if self.sockets.get(segment.dest as usize).is_some_and(Option::is_some) {
+        if self.sockets.get(segment.dest.index()).is_some_and(Option::is_some) {
             self.answers.push((due, *segment));
         }
         if let Some(programs) = &mut self.programs {

@@ -4,72 +4,31 @@
 //! back when that process ends, however it ends. Nothing here touches a network that was there
 //! before.
 
+mod device;
+mod error;
+mod host;
 mod netlink;
 mod port;
 mod wiring;
 
 use std::fs::{self, File};
 use std::io;
-use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
 
-use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice};
 use rustix::process::{Pid, Signal};
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::sys::{self, Unshared};
-use netlink::Netlink;
+pub use error::SandboxError;
+pub use host::{HostPlan, KernelHost};
 pub use netlink::RouteHints;
-pub use port::Port;
+pub use port::PacketPort;
 pub use wiring::{Wire, Wiring};
 
-/// Why there is no sandbox, or no host in it.
-#[derive(Debug, thiserror::Error)]
-pub enum SandboxError {
-    /// The kernel gives no namespaces.
-    #[error("no namespaces for a run: {error} ({why})")]
-    NoNamespaces {
-        /// What it said.
-        error: io::Error,
-        /// The likeliest reason.
-        why: String,
-    },
-    /// Who started this process has ended.
-    #[error("who started this run has ended")]
-    Orphaned,
-    /// The kernel refuses something inside.
-    #[error("{what}: {error}")]
-    Refused {
-        /// What was asked for.
-        what: String,
-        /// What it said.
-        error: io::Error,
-    },
-}
-
-/// Says what was asked for beside what the kernel said.
-fn asked(what: impl Into<String>) -> impl FnOnce(io::Error) -> SandboxError {
-    let what = what.into();
-    move |error| SandboxError::Refused { what, error }
-}
-
-/// A host of the kernel's.
-#[derive(Clone, Debug, Default)]
-pub struct HostPlan {
-    /// Its address.
-    pub address: Option<IpAddr>,
-    /// The one other address it knows.
-    pub peer: Option<IpAddr>,
-    /// Octets of the largest packet it sends.
-    pub mtu: u16,
-    /// What the route to the peer tells TCP.
-    pub hints: RouteHints,
-    /// Values under `/proc/sys/net/ipv4`.
-    pub sysctls: Vec<(&'static str, String)>,
-    /// What its wire is made of.
-    pub wiring: Wiring,
-}
+use device::device;
+use error::asked;
+use host::{configure, lost_thread, within};
+use netlink::Netlink;
 
 /// The namespaces of one run.
 #[derive(Debug)]
@@ -108,31 +67,36 @@ impl Sandbox {
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn add_host(&mut self, plan: &HostPlan) -> Result<Host, SandboxError> {
+    pub fn add_host(&mut self, plan: &HostPlan) -> Result<KernelHost, SandboxError> {
         let namespace = new_namespace().map_err(asked("a network namespace for a host"))?;
         let port = match plan.wiring.wire {
             Wire::Veth => self.pair(plan, namespace.as_fd())?,
             Wire::Tun => {
-                let make = || Port::tun(Host::DEVICE, plan.wiring.offload, plan.mtu);
+                let make = || PacketPort::tun(KernelHost::DEVICE, plan.wiring.offload, plan.mtu);
                 within(namespace.as_fd(), make)?.map_err(asked(NO_TUN))?
             }
         };
-        let host = Host { namespace, port };
+        let host = KernelHost { namespace, port };
         host.within(|| configure(plan))??;
         Ok(host)
     }
 
     /// A pair of devices, one in a host's `namespace`, and the port on the one that is here.
-    fn pair(&mut self, plan: &HostPlan, namespace: BorrowedFd<'_>) -> Result<Port, SandboxError> {
+    fn pair(
+        &mut self,
+        plan: &HostPlan,
+        namespace: BorrowedFd<'_>,
+    ) -> Result<PacketPort, SandboxError> {
         let name = format!("host{}", self.hosts);
         self.hosts += 1;
-        let (here, there) = (name.as_str(), Host::DEVICE);
-        let wire = netlink::Wire { here, there, namespace, mtu: plan.mtu };
+        let (here, there) = (name.as_str(), KernelHost::DEVICE);
+        let wire = netlink::VethPair { here, there, namespace, mtu: plan.mtu };
         self.netlink.add_wire(&wire).map_err(asked("a pair of veth devices"))?;
         let device = device(here, plan.wiring.offload)?;
         self.netlink.switch_on(device).map_err(asked("switching a device on"))?;
         // Of a device that is off, a socket would first report that.
-        Port::open(device, plan.wiring.offload, plan.mtu).map_err(asked("a socket of packets"))
+        PacketPort::open(device, plan.wiring.offload, plan.mtu)
+            .map_err(asked("a socket of packets"))
     }
 }
 
@@ -150,125 +114,6 @@ fn new_namespace() -> io::Result<File> {
         File::open("/proc/thread-self/ns/net")
     };
     thread::scope(|scope| scope.spawn(make).join()).unwrap_or_else(|_| Err(lost_thread()))
-}
-
-fn lost_thread() -> io::Error {
-    io::Error::other("a thread ended before its time")
-}
-
-/// What a device does in place of TCP, and of who sends packets, one by one.
-const OFFLOADS: [(&str, u32); 6] = [
-    ("checksums checked by the device", 0x15),
-    ("checksums made by the device", 0x17),
-    ("scattered packets", 0x19),
-    ("segmentation by the device", 0x1f),
-    ("late segmentation", 0x24),
-    ("coalescing", 0x2c),
-];
-
-/// The number of the device called `name`. Without `offload` all its help is switched off, so
-/// that what crosses it is what would cross a wire; coalescing always is.
-fn device(name: &str, offload: bool) -> Result<u32, SandboxError> {
-    let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
-    let socket = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None)
-        .map_err(|error| asked("a socket")(error.into()))?;
-    let switched = if offload { &OFFLOADS[OFFLOADS.len() - 1..] } else { &OFFLOADS[..] };
-    for (what, command) in switched {
-        sys::set_device_value(socket.as_fd(), name, *command, 0)
-            .map_err(asked(format!("switching off {what}")))?;
-    }
-    netdevice::name_to_index(&socket, name)
-        .map_err(|error| asked("a device's number")(error.into()))
-}
-
-/// The number of a host's device, made ready.
-fn hosts_device(plan: &HostPlan) -> Result<u32, SandboxError> {
-    if plan.wiring.wire == Wire::Veth {
-        return device(Host::DEVICE, plan.wiring.offload);
-    }
-    let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
-    let told = |error: rustix::io::Errno| asked("a device's number")(error.into());
-    let socket =
-        rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None).map_err(told)?;
-    sys::set_mtu(socket.as_fd(), Host::DEVICE, plan.mtu).map_err(asked("a device's MTU"))?;
-    netdevice::name_to_index(&socket, Host::DEVICE).map_err(told)
-}
-
-/// Sets a host up, from inside.
-fn configure(plan: &HostPlan) -> Result<(), SandboxError> {
-    const LOOPBACK: u32 = 1;
-    let device = hosts_device(plan)?;
-    be_quiet(plan.address.is_some_and(|address| address.is_ipv6()))?;
-    for (name, value) in &plan.sysctls {
-        let told = asked(format!("net.ipv4.{name} = {value}"));
-        fs::write(format!("/proc/sys/net/ipv4/{name}"), value).map_err(told)?;
-    }
-    let mut netlink = Netlink::open().map_err(asked("a connection to a host's configuration"))?;
-    netlink.switch_on(LOOPBACK).map_err(asked("switching loopback on"))?;
-    netlink.switch_on(device).map_err(asked("switching a host's device on"))?;
-    if let Some(address) = plan.address {
-        netlink.add_address(device, address).map_err(asked("a host's address"))?;
-    }
-    if let Some(peer) = plan.peer {
-        netlink.add_route(device, peer, plan.hints).map_err(asked("a host's route"))?;
-    }
-    Ok(())
-}
-
-/// Nothing of IPv6 speaks of its own accord: it is off, or asks for no router and makes up no
-/// address.
-fn be_quiet(with_ipv6: bool) -> Result<(), SandboxError> {
-    let wanted: &[(&str, &str)] = if with_ipv6 {
-        // 1 makes up none.
-        &[("addr_gen_mode", "1"), ("accept_ra", "0"), ("router_solicitations", "0")]
-    } else {
-        &[("disable_ipv6", "1")]
-    };
-    let device = if with_ipv6 { Host::DEVICE } else { "all" };
-    for (name, value) in wanted {
-        let set = fs::write(format!("/proc/sys/net/ipv6/conf/{device}/{name}"), value);
-        if let Err(error) = set
-            && (with_ipv6 || error.kind() != io::ErrorKind::NotFound)
-        {
-            return Err(asked(format!("net.ipv6.conf.{device}.{name} = {value}"))(error));
-        }
-    }
-    Ok(())
-}
-
-/// A host of the kernel's, in a network namespace of its own that ends with this.
-#[derive(Debug)]
-pub struct Host {
-    namespace: File,
-    /// The other end of its wire.
-    pub port: Port,
-}
-
-impl Host {
-    /// What its one device is called.
-    pub const DEVICE: &str = "eth0";
-
-    /// Does something in its namespace, on a thread of its own. Sockets stay where they were made.
-    ///
-    /// # Errors
-    /// When the namespace cannot be entered.
-    pub fn within<T: Send>(&self, act: impl FnOnce() -> T + Send) -> Result<T, SandboxError> {
-        within(self.namespace.as_fd(), act)
-    }
-}
-
-/// Does something in a network namespace, on a thread of its own.
-fn within<T: Send>(
-    namespace: BorrowedFd<'_>,
-    act: impl FnOnce() -> T + Send,
-) -> Result<T, SandboxError> {
-    let enter = |namespace: BorrowedFd<'_>| {
-        move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network))
-    };
-    let inside = move || enter(namespace).map(|()| act());
-    let done = thread::scope(|scope| scope.spawn(inside).join());
-    let done = done.map_err(|_| lost_thread()).and_then(|done| done.map_err(io::Error::from));
-    done.map_err(asked("entering a host's namespace"))
 }
 
 /// Lets this process end with the one numbered `parent`, which started it.

@@ -14,7 +14,7 @@ const CREATE: u16 = (libc::NLM_F_CREATE | libc::NLM_F_EXCL) as u16;
 
 /// A pair of devices, joined as by a wire: one here, one in another namespace.
 #[derive(Clone, Copy, Debug)]
-pub struct Wire<'a> {
+pub struct VethPair<'a> {
     /// What the device here is called.
     pub here: &'a str,
     /// What the device there is called.
@@ -32,7 +32,7 @@ pub struct RouteHints {
     pub initial_window_segs: Option<u32>,
     /// Whether every segment is acknowledged at once (`quickack`).
     pub quick_acks: bool,
-    /// The law of the congestion window (`congctl`).
+    /// The algorithm of the congestion window (`congctl`).
     pub congestion: Option<&'static str>,
 }
 
@@ -59,8 +59,8 @@ impl Netlink {
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn add_wire(&mut self, wire: &Wire<'_>) -> io::Result<()> {
-        let mut message = Message::new(NEW_LINK, CREATE, &link(0, 0));
+    pub fn add_wire(&mut self, wire: &VethPair<'_>) -> io::Result<()> {
+        let mut message = NetlinkMessage::new(NEW_LINK, CREATE, &link(0, 0));
         message.text(libc::IFLA_IFNAME, wire.here);
         message.put(libc::IFLA_MTU, &u32::from(wire.mtu).to_ne_bytes());
         message.nest(libc::IFLA_LINKINFO, |message| {
@@ -86,7 +86,7 @@ impl Netlink {
     /// When the kernel refuses.
     pub fn switch_on(&mut self, device: u32) -> io::Result<()> {
         let flags = (libc::IFF_UP | libc::IFF_NOARP).cast_unsigned();
-        self.ask(Message::new(NEW_LINK, 0, &link(device, flags)))
+        self.ask(NetlinkMessage::new(NEW_LINK, 0, &link(device, flags)))
     }
 
     /// Gives the device numbered `device` an address.
@@ -94,14 +94,14 @@ impl Netlink {
     /// # Errors
     /// When the kernel refuses.
     pub fn add_address(&mut self, device: u32, address: IpAddr) -> io::Result<()> {
-        let Told { family, octets, bits } = told(address);
+        let AddressForm { family, octets, bits } = told(address);
         // Nobody else is there to have the same address.
         const NO_DAD: u8 = libc::IFA_F_NODAD as u8;
         let flags = if address.is_ipv6() { NO_DAD } else { 0 };
         // Family, length of the prefix, flags, scope.
         let mut head = vec![family, bits, flags, 0];
         head.extend(device.to_ne_bytes());
-        let mut message = Message::new(NEW_ADDRESS, CREATE, &head);
+        let mut message = NetlinkMessage::new(NEW_ADDRESS, CREATE, &head);
         message.put(libc::IFA_LOCAL, &octets);
         message.put(libc::IFA_ADDRESS, &octets);
         self.ask(message)
@@ -116,10 +116,10 @@ impl Netlink {
         const QUICKACK: u16 = 15;
         const CONGESTION: u16 = 16;
         let (table, kind) = (libc::RT_TABLE_MAIN, libc::RTN_UNICAST);
-        let Told { family, octets, bits } = told(to);
+        let AddressForm { family, octets, bits } = told(to);
         let head =
             [family, bits, 0, 0, table, libc::RTPROT_STATIC, libc::RT_SCOPE_LINK, kind, 0, 0, 0, 0];
-        let mut message = Message::new(NEW_ROUTE, CREATE, &head);
+        let mut message = NetlinkMessage::new(NEW_ROUTE, CREATE, &head);
         message.put(libc::RTA_DST, &octets);
         message.put(libc::RTA_OIF, &device.to_ne_bytes());
         message.nest(libc::RTA_METRICS, |message| {
@@ -129,15 +129,15 @@ impl Netlink {
             if hints.quick_acks {
                 message.put(QUICKACK, &1_u32.to_ne_bytes());
             }
-            if let Some(law) = hints.congestion {
-                message.text(CONGESTION, law);
+            if let Some(algorithm) = hints.congestion {
+                message.text(CONGESTION, algorithm);
             }
         });
         self.ask(message)
     }
 
     /// Sends a message and waits for the answer.
-    fn ask(&mut self, message: Message) -> io::Result<()> {
+    fn ask(&mut self, message: NetlinkMessage) -> io::Result<()> {
         self.sent += 1;
         rustix::net::send(&self.socket, &message.finish(self.sent), SendFlags::empty())?;
         let mut answer = [0; 4096];
@@ -152,20 +152,20 @@ impl Netlink {
 }
 
 /// An address as messages have it.
-struct Told {
+struct AddressForm {
     family: u8,
     octets: Vec<u8>,
     /// All of them.
     bits: u8,
 }
 
-fn told(address: IpAddr) -> Told {
+fn told(address: IpAddr) -> AddressForm {
     match address {
         IpAddr::V4(v4) => {
-            Told { family: libc::AF_INET as u8, octets: v4.octets().to_vec(), bits: 32 }
+            AddressForm { family: libc::AF_INET as u8, octets: v4.octets().to_vec(), bits: 32 }
         }
         IpAddr::V6(v6) => {
-            Told { family: libc::AF_INET6 as u8, octets: v6.octets().to_vec(), bits: 128 }
+            AddressForm { family: libc::AF_INET6 as u8, octets: v6.octets().to_vec(), bits: 128 }
         }
     }
 }
@@ -180,11 +180,11 @@ fn link(device: u32, flags: u32) -> Vec<u8> {
 }
 
 /// A message under construction.
-struct Message {
+struct NetlinkMessage {
     octets: Vec<u8>,
 }
 
-impl Message {
+impl NetlinkMessage {
     const HEADER: usize = 16;
 
     fn new(kind: u16, flags: u16, head: &[u8]) -> Self {

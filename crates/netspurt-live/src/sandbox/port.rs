@@ -8,21 +8,20 @@ use std::os::unix::fs::FileExt;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use super::wiring::{Wire, Wiring};
-use super::{Host, SandboxError, asked, device};
 use crate::offload::{LONGEST_PREFIX, Shape, VIRTIO_BYTES};
 use crate::sys::{self, Batch, Outbox, Parcel};
 
 /// Packets in and out of a device.
 #[derive(Debug)]
-pub struct Port {
+pub struct PacketPort {
     wiring: Wiring,
-    end: End,
+    end: PortEnd,
     /// Octets of the largest packet that is not to be cut.
     mtu: u16,
 }
 
 #[derive(Debug)]
-enum End {
+enum PortEnd {
     /// A socket of packets, bound to a device.
     Socket { socket: OwnedFd, device: u32 },
     /// The file of a TUN device, and what the kernel counts of it.
@@ -35,7 +34,7 @@ const ROOM: i32 = 16 << 20;
 /// Octets of an Ethernet header.
 const ETHERNET: usize = 14;
 
-impl Port {
+impl PacketPort {
     /// Opens one on the device numbered `device`, one of a pair.
     ///
     /// # Errors
@@ -60,18 +59,7 @@ impl Port {
         }
         sys::bind_packets(socket.as_fd(), device)?;
         let wiring = Wiring { wire: Wire::Veth, offload };
-        Ok(Self { wiring, end: End::Socket { socket, device }, mtu })
-    }
-
-    /// Opens one at the other end of a host's wire, inside of it, for traffic that no TCP sends.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
-    pub fn inside(host: &Host, mtu: u16) -> Result<Self, SandboxError> {
-        host.within(|| {
-            Self::open(device(Host::DEVICE, true)?, false, mtu)
-                .map_err(asked("a socket of packets"))
-        })?
+        Ok(Self { wiring, end: PortEnd::Socket { socket, device }, mtu })
     }
 
     /// Makes a TUN device called `name` in the calling thread's namespace.
@@ -82,7 +70,7 @@ impl Port {
         let file = sys::open_tun(name, offload)?;
         let counts = File::open("/proc/thread-self/net/dev")?;
         let wiring = Wiring { wire: Wire::Tun, offload };
-        Ok(Self { wiring, end: End::Tun { file, counts }, mtu })
+        Ok(Self { wiring, end: PortEnd::Tun { file, counts }, mtu })
     }
 
     /// Has the kernel stamp what comes; a TUN device has no stamps.
@@ -91,10 +79,10 @@ impl Port {
     /// When the kernel refuses.
     pub fn stamp(&self) -> io::Result<()> {
         match &self.end {
-            End::Socket { socket, .. } => {
+            PortEnd::Socket { socket, .. } => {
                 sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
             }
-            End::Tun { .. } => Ok(()),
+            PortEnd::Tun { .. } => Ok(()),
         }
     }
 
@@ -118,8 +106,8 @@ impl Port {
     /// When the kernel refuses.
     pub fn receive(&self, batch: &mut Batch) -> io::Result<bool> {
         match &self.end {
-            End::Socket { socket, .. } => batch.receive(socket.as_fd()),
-            End::Tun { file, .. } => batch.read(file.as_fd()),
+            PortEnd::Socket { socket, .. } => batch.receive(socket.as_fd()),
+            PortEnd::Tun { file, .. } => batch.read(file.as_fd()),
         }
     }
 
@@ -161,8 +149,8 @@ impl Port {
     /// When it took none.
     pub fn send(&self, outbox: &mut Outbox, packets: &[Parcel<'_>]) -> io::Result<usize> {
         match &self.end {
-            End::Socket { socket, device } => outbox.send(socket.as_fd(), *device, packets),
-            End::Tun { file, .. } => outbox.write(file.as_fd(), packets),
+            PortEnd::Socket { socket, device } => outbox.send(socket.as_fd(), *device, packets),
+            PortEnd::Tun { file, .. } => outbox.write(file.as_fd(), packets),
         }
     }
 
@@ -173,8 +161,8 @@ impl Port {
     /// When the kernel refuses.
     pub fn missed(&self) -> io::Result<u32> {
         let socket = match &self.end {
-            End::Socket { socket, .. } => socket,
-            End::Tun { counts, .. } => return dropped(counts),
+            PortEnd::Socket { socket, .. } => socket,
+            PortEnd::Tun { counts, .. } => return dropped(counts),
         };
         // `struct tpacket_stats`: packets, drops.
         let mut counts = [0; 8];
@@ -196,11 +184,11 @@ fn dropped(counts: &File) -> io::Result<u32> {
     count.and_then(|count| count.parse().ok()).ok_or_else(|| io::Error::other("no counts of eth0"))
 }
 
-impl AsFd for Port {
+impl AsFd for PacketPort {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.end {
-            End::Socket { socket, .. } => socket.as_fd(),
-            End::Tun { file, .. } => file.as_fd(),
+            PortEnd::Socket { socket, .. } => socket.as_fd(),
+            PortEnd::Tun { file, .. } => file.as_fd(),
         }
     }
 }

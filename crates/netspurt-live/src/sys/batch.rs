@@ -14,12 +14,12 @@ const BESIDE: usize = 64;
 /// One packet's place beside its octets, aligned as `cmsghdr` must be.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
-struct Beside([u8; BESIDE]);
+struct BatchControl([u8; BESIDE]);
 
 /// Room for the packets of one call.
 pub struct Batch {
     rooms: Vec<Vec<u8>>,
-    beside: Vec<Beside>,
+    beside: Vec<BatchControl>,
     /// Lead to `rooms` and `beside`, which stay where they are on the heap.
     places: Vec<libc::iovec>,
     messages: Vec<libc::mmsghdr>,
@@ -40,13 +40,13 @@ impl Batch {
     /// A batch of packets of `room_bytes` octets at most.
     pub fn new(room_bytes: usize) -> Self {
         let mut rooms = vec![vec![0; room_bytes]; BATCH];
-        let mut beside = vec![Beside([0; BESIDE]); BATCH];
+        let mut beside = vec![BatchControl([0; BESIDE]); BATCH];
         let place = |room: &mut Vec<u8>| libc::iovec {
             iov_base: room.as_mut_ptr().cast(),
             iov_len: room.len(),
         };
         let mut places: Vec<libc::iovec> = rooms.iter_mut().map(place).collect();
-        let message = |(place, beside): (&mut libc::iovec, &mut Beside)| {
+        let message = |(place, beside): (&mut libc::iovec, &mut BatchControl)| {
             // SAFETY: zeros are a valid `mmsghdr`.
             let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
             message.msg_hdr.msg_iov = place;

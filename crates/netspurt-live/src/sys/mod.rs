@@ -16,7 +16,9 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 pub use batch::{BATCH, Batch, Received};
 pub use outbox::{Outbox, Parcel};
-pub use stamped::{Message, Trouble, only_icmp6, receive_stamped, set_ip_option, stamp_datagrams};
+pub use stamped::{
+    StampedDatagram, Trouble, only_icmp6, receive_stamped, set_ip_option, stamp_datagrams,
+};
 pub use tun::{TUN_NODE, open_tun};
 
 /// What a namespace of its own is made of.

@@ -14,7 +14,7 @@ const BESIDE: usize = 512;
 
 /// One datagram, or what the queue of errors says of one that was sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Message<'a> {
+pub struct StampedDatagram<'a> {
     /// Its octets; of a datagram that failed, those that it began with.
     pub bytes: &'a [u8],
     /// The kernel's stamp, in nanoseconds since 1970.
@@ -63,7 +63,7 @@ pub fn stamp_datagrams(fd: BorrowedFd<'_>) -> io::Result<()> {
 
 /// Room beside a datagram, aligned as `cmsghdr` must be.
 #[repr(C, align(8))]
-struct Beside([u8; BESIDE]);
+struct StampControl([u8; BESIDE]);
 
 /// Takes one datagram that waits, or with `errors` one entry of the queue of errors; `None` where
 /// nothing waits.
@@ -74,8 +74,8 @@ pub fn receive_stamped<'a>(
     fd: impl AsFd,
     room: &'a mut [u8],
     errors: bool,
-) -> io::Result<Option<Message<'a>>> {
-    let mut beside = Beside([0; BESIDE]);
+) -> io::Result<Option<StampedDatagram<'a>>> {
+    let mut beside = StampControl([0; BESIDE]);
     let mut place = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
     // SAFETY: zeros are a valid `msghdr`.
     let mut header: libc::msghdr = unsafe { mem::zeroed() };
@@ -92,7 +92,7 @@ pub fn receive_stamped<'a>(
     };
     let (unix_ns, hops_left, trouble) = beside_of(&header);
     let bytes = &room[..length.min(room.len())];
-    Ok(Some(Message { bytes, unix_ns, hops_left, trouble }))
+    Ok(Some(StampedDatagram { bytes, unix_ns, hops_left, trouble }))
 }
 
 /// `struct sock_extended_err`, with which an entry of the queue of errors is described.
@@ -108,10 +108,10 @@ struct Extended {
     data: u32,
 }
 
-type Found = (Option<u64>, Option<u8>, Option<Trouble>);
+type ErrorReport = (Option<u64>, Option<u8>, Option<Trouble>);
 
 /// What the kernel said beside a datagram.
-fn beside_of(header: &libc::msghdr) -> Found {
+fn beside_of(header: &libc::msghdr) -> ErrorReport {
     let (mut stamp, mut hops, mut trouble) = (None, None, None);
     // SAFETY: the kernel wrote `msg_controllen` octets of messages at `msg_control`, which the
     // macros walk; each is read as what its level and kind say it holds, only if it is as long,

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::event::Events;
+use crate::ids::{EndId, TransmissionId};
 use crate::segment::Segment;
 use crate::stage::{Port, Stage};
 use crate::units::{Duration, Time};
@@ -26,16 +27,16 @@ use crate::units::{Duration, Time};
 /// ```
 #[derive(Debug)]
 pub struct Echo {
-    endpoint: u32,
+    end: EndId,
     delay: Duration,
     replies: VecDeque<(Time, Segment)>,
     sent: u64,
 }
 
 impl Echo {
-    /// The host at the endpoint numbered `endpoint`, which answers after `delay`.
-    pub fn new(endpoint: u32, delay: Duration) -> Self {
-        Self { endpoint, delay, replies: VecDeque::new(), sent: 0 }
+    /// The host at `end`, which answers after `delay`.
+    pub fn new(end: EndId, delay: Duration) -> Self {
+        Self { end, delay, replies: VecDeque::new(), sent: 0 }
     }
 
     /// Frames it sent back.
@@ -60,7 +61,7 @@ impl Stage<Segment> for Echo {
         }
         let (due, reply) = self.replies.pop_front()?;
         self.sent += 1;
-        let id = super::transmission(self.endpoint, self.sent);
+        let id = TransmissionId::new(self.end, self.sent);
         Some((due, 0, Segment { id, ..reply }))
     }
 }

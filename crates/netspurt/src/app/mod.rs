@@ -4,17 +4,17 @@ use crate::units::{Duration, Time};
 
 mod bulk;
 mod echo;
+mod echo_probes;
 mod program;
 mod requests;
 mod result;
-mod volleys;
 
 pub use bulk::{Bulk, Endpoint};
 pub use echo::Echo;
+pub use echo_probes::{EchoProbe, EchoProbePlan, EchoProbes};
 pub use program::Program;
 pub use requests::{Answering, Asking, Client, Exchange, Requests, Server};
 pub use result::FlowResult;
-pub use volleys::{Volley, VolleyPlan, Volleys};
 
 /// What the applications at the two ends of a flow do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +51,4 @@ impl Task {
             Self::Requests(plan) => plan.pause,
         }
     }
-}
-
-/// The id of an endpoint's transmission, as connections number theirs.
-fn transmission(endpoint: u32, count: u64) -> u64 {
-    u64::from(endpoint) << 40 | count
 }

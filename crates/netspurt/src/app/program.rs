@@ -5,7 +5,7 @@ use crate::segment::Segment;
 use crate::stage::{Host, Port, Stage};
 use crate::units::Time;
 
-use super::{Client, Echo, Endpoint, FlowResult, Server, Volleys};
+use super::{Client, Echo, EchoProbes, Endpoint, FlowResult, Server};
 
 /// A program that uses the network.
 ///
@@ -25,7 +25,7 @@ pub enum Program {
     /// The end that answers it.
     Server(Server),
     /// A prober.
-    Volleys(Volleys),
+    EchoProbes(EchoProbes),
     /// The host it probes.
     Echo(Echo),
 }
@@ -37,7 +37,7 @@ impl Program {
             Self::Tcp(end) => Some(end.result()),
             Self::Client(end) => Some(end.result()),
             Self::Server(end) => Some(end.result()),
-            Self::Volleys(_) | Self::Echo(_) => None,
+            Self::EchoProbes(_) | Self::Echo(_) => None,
         }
     }
 }
@@ -50,7 +50,7 @@ impl Stage<Segment> for Program {
             Self::Tcp(end) => end.push(now, port, segment, events),
             Self::Client(end) => end.push(now, port, segment, events),
             Self::Server(end) => end.push(now, port, segment, events),
-            Self::Volleys(prober) => prober.push(now, port, segment, events),
+            Self::EchoProbes(prober) => prober.push(now, port, segment, events),
             Self::Echo(host) => host.push(now, port, segment, events),
         }
     }
@@ -60,7 +60,7 @@ impl Stage<Segment> for Program {
             Self::Tcp(end) => end.next_wakeup(),
             Self::Client(end) => end.next_wakeup(),
             Self::Server(end) => end.next_wakeup(),
-            Self::Volleys(prober) => prober.next_wakeup(),
+            Self::EchoProbes(prober) => prober.next_wakeup(),
             Self::Echo(host) => host.next_wakeup(),
         }
     }
@@ -70,7 +70,7 @@ impl Stage<Segment> for Program {
             Self::Tcp(end) => end.pop(now, events),
             Self::Client(end) => end.pop(now, events),
             Self::Server(end) => end.pop(now, events),
-            Self::Volleys(prober) => prober.pop(now, events),
+            Self::EchoProbes(prober) => prober.pop(now, events),
             Self::Echo(host) => host.pop(now, events),
         }
     }

@@ -3,7 +3,8 @@
 use crate::units::Time;
 
 use super::slow_start::{SlowStart, SlowStartExit};
-use super::{AckInfo, Congestion, CongestionControl, Window, share};
+use super::window::share;
+use super::{AckInfo, Congestion, CongestionControl, Window};
 
 /// Reno's switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// The law at the start of a connection.
+    /// The algorithm at the start of a connection.
     pub fn new(config: RenoConfig) -> Self {
         let limit_segs = config.abc_limit_segs.unwrap_or(1);
         let slow_start = SlowStart::new(limit_segs, config.slow_start_exit);
@@ -137,7 +138,7 @@ mod tests {
     /// HyStart++ has a limit of its own in the first slow start, eight segments an ACK; later ones
     /// are as ever (RFC 9406 §4.3).
     #[test]
-    fn an_exit_law_has_its_say_in_the_first_slow_start() {
+    fn an_exit_algorithm_has_its_say_in_the_first_slow_start() {
         let slow_start_exit = SlowStartExit::default();
         let mut reno = Reno::new(RenoConfig { slow_start_exit, ..RenoConfig::default() });
         for (ssthresh, grown) in [(Window::NO_THRESHOLD, 8000), (50_000, 2000)] {

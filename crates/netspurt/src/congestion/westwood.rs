@@ -27,16 +27,16 @@ const NANOS: u128 = 1_000_000_000;
 /// use netspurt::congestion::{AckInfo, Congestion, CongestionControl, Westwood, WestwoodConfig, Window};
 /// use netspurt::units::{Duration, Time};
 /// let rtt = Duration::from_millis(100);
-/// let mut law = Westwood::new(WestwoodConfig::default());
+/// let mut algorithm = Westwood::new(WestwoodConfig::default());
 /// let mut window = Window { cwnd: 50_000, ssthresh: Window::NO_THRESHOLD };
 /// for n in 1..30 {
 ///     let now = Time::ZERO + rtt * n;
 ///     let ack = AckInfo { now, smss: 1000, delivered_bytes: 40_000, srtt: Some(rtt),
 ///                         min_rtt: Some(rtt), ..AckInfo::default() };
-///     law.on_ack(&ack, &mut window);
+///     algorithm.on_ack(&ack, &mut window);
 /// }
 /// // 40 kB in each round trip of 100 ms: that much is left, where Reno would leave 25 kB.
-/// let left = law.on_congestion(Time::ZERO + rtt * 30, Congestion::Loss, 50_000, 1000, &window);
+/// let left = algorithm.on_congestion(Time::ZERO + rtt * 30, Congestion::Loss, 50_000, 1000, &window);
 /// assert_eq!(left, 40_000);
 /// ```
 #[derive(Debug)]
@@ -51,7 +51,7 @@ pub struct Westwood {
 }
 
 impl Westwood {
-    /// The law at the start of a connection.
+    /// The algorithm at the start of a connection.
     pub fn new(config: WestwoodConfig) -> Self {
         let reno = Reno::new(config.reno);
         Self { reno, rate: None, min_rtt: None, since: None, delivered: 0 }
@@ -110,40 +110,40 @@ mod tests {
     use super::*;
 
     fn fed(delivered_bytes: u64, rtt: Duration) -> Westwood {
-        let mut law = Westwood::new(WestwoodConfig::default());
+        let mut algorithm = Westwood::new(WestwoodConfig::default());
         let mut window = Window { cwnd: 100_000, ssthresh: 50_000 };
         for n in 0..60 {
             let now = Time::ZERO + rtt * n;
             let (srtt, min_rtt) = (Some(rtt), Some(Duration::from_millis(50)));
             let ack =
                 AckInfo { now, smss: 1000, delivered_bytes, srtt, min_rtt, ..AckInfo::default() };
-            law.on_ack(&ack, &mut window);
+            algorithm.on_ack(&ack, &mut window);
         }
-        law
+        algorithm
     }
 
-    fn cut(law: &mut Westwood, flight: u64) -> u64 {
+    fn cut(algorithm: &mut Westwood, flight: u64) -> u64 {
         let window = Window { cwnd: flight, ssthresh: Window::NO_THRESHOLD };
-        law.on_congestion(Time::ZERO, Congestion::Loss, flight, 1000, &window)
+        algorithm.on_congestion(Time::ZERO, Congestion::Loss, flight, 1000, &window)
     }
 
     /// A full queue: twice the least round trip, so half of the flight stands in the queue.
     #[test]
     fn at_a_full_queue_the_queue_is_given_up() {
-        let mut law = fed(80_000, Duration::from_millis(100));
-        assert_eq!(cut(&mut law, 80_000), 40_000);
+        let mut algorithm = fed(80_000, Duration::from_millis(100));
+        assert_eq!(cut(&mut algorithm, 80_000), 40_000);
     }
 
     #[test]
     fn on_a_path_that_is_not_full_a_loss_costs_nothing() {
-        let mut law = fed(20_000, Duration::from_millis(50));
-        assert_eq!(cut(&mut law, 20_000), 20_000);
+        let mut algorithm = fed(20_000, Duration::from_millis(50));
+        assert_eq!(cut(&mut algorithm, 20_000), 20_000);
     }
 
     #[test]
     fn before_any_estimate_a_loss_halves_and_two_segments_are_left_at_least() {
-        let mut law = Westwood::new(WestwoodConfig::default());
-        assert_eq!(cut(&mut law, 20_000), 10_000);
+        let mut algorithm = Westwood::new(WestwoodConfig::default());
+        assert_eq!(cut(&mut algorithm, 20_000), 10_000);
         let mut slow = fed(10, Duration::from_millis(50));
         assert_eq!(cut(&mut slow, 20_000), 2000);
     }

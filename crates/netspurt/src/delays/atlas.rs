@@ -9,11 +9,11 @@ use super::json::{Item, float, label, whole};
 use super::reading::{Hints, Malformed, ReadError, Reading};
 use super::tally::MOST_MISSING;
 use super::text::{MILLISECOND, SECOND, float_span};
-use super::{Delays, Probe, SendTimes};
+use super::{Delays, Probe, SendTimeSource};
 
 /// One path: the results of one probe's measurement to one address.
 #[derive(Debug)]
-struct Path {
+struct AtlasPath {
     delays: Delays,
     /// When the first result began, in seconds since 1970.
     start: u64,
@@ -32,7 +32,7 @@ pub(super) fn parse(
     hints: &Hints,
     reading: &mut Reading,
 ) -> Result<(), ReadError> {
-    let mut paths: IndexMap<String, Path> = IndexMap::new();
+    let mut paths: IndexMap<String, AtlasPath> = IndexMap::new();
     let interval = hints.interval.unwrap_or(Duration::from_secs(1));
     for (line, item) in items {
         let target = ["dst_addr", "addr", "dst_name", "name"];
@@ -46,8 +46,8 @@ pub(super) fn parse(
         let path = |key: String| {
             let start = whole(&item["timestamp"]).unwrap_or(0);
             let mut delays = Delays::new(key, "RIPE Atlas");
-            delays.send_times = SendTimes::Recorded;
-            Path { delays, start, bursts: 0, contradictions: 0 }
+            delays.send_times = SendTimeSource::Recorded;
+            AtlasPath { delays, start, bursts: 0, contradictions: 0 }
         };
         if item["type"] == "ping" {
             let path = paths.entry(key.clone()).or_insert_with(|| path(key));
@@ -73,7 +73,7 @@ pub(super) fn parse(
 }
 
 /// When the next probe of a burst at `timestamp` left: bursts are stamped in whole seconds.
-fn sent(path: &Path, item: &Value, place: usize, interval: Duration) -> Time {
+fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Time {
     let start = whole(&item["timestamp"]).unwrap_or(path.start).saturating_sub(path.start);
     let within = interval.as_nanos().saturating_mul(place as u64);
     let sent = Time::from_nanos(start.saturating_mul(SECOND).saturating_add(within));
@@ -82,7 +82,7 @@ fn sent(path: &Path, item: &Value, place: usize, interval: Duration) -> Time {
 
 /// A burst of ping: what its entries say, or where old firmware has none, what it counts.
 fn ping(
-    path: &mut Path,
+    path: &mut AtlasPath,
     (line, item): (usize, &Value),
     interval: Duration,
     malformed: &mut Vec<Malformed>,
@@ -126,7 +126,7 @@ fn ping(
 /// The entries of `result` in `holder`: a probe each, but for late replies and duplicates. How
 /// many make no sense.
 fn burst(
-    path: &mut Path,
+    path: &mut AtlasPath,
     (line, item): (usize, &Value),
     holder: &Value,
     interval: Duration,
@@ -180,7 +180,7 @@ fn is_late(delays: &mut Delays, first: usize, behind: u64, rtt: Option<Duration>
     }
 }
 
-impl Path {
+impl AtlasPath {
     fn finish(mut self, interval: Duration) -> Delays {
         let notes = &mut self.delays.notes;
         notes.push(format!(

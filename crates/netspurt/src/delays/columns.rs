@@ -7,19 +7,19 @@ use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal};
 
 /// A column: its place, and nanoseconds in its unit where that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Column {
+pub(super) struct SourceColumn {
     pub at: usize,
     pub unit: Option<u64>,
 }
 
 /// What a table's columns are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Plan {
-    pub rtt: Option<Column>,
-    pub sent: Option<Column>,
-    pub received: Option<Column>,
+pub(super) struct TablePlan {
+    pub rtt: Option<SourceColumn>,
+    pub sent: Option<SourceColumn>,
+    pub received: Option<SourceColumn>,
     /// The delay of a reply that came after the probe was given up.
-    pub late: Option<Column>,
+    pub late: Option<SourceColumn>,
     pub seq: Option<usize>,
     pub lost: Option<usize>,
     /// Whether a probe was answered, the other way about.
@@ -31,15 +31,17 @@ pub(super) struct Plan {
     pub duplicates: Option<usize>,
     pub size: Option<usize>,
     pub group: Option<usize>,
+    /// Of the flows of our own tables: the two directions of a flow are recordings of their own.
+    pub direction: Option<usize>,
     /// How the probes followed each other, and what the numbers are, as our own table of replays
     /// has it.
-    /// Of the laws that were replayed, each of which has a row for each probe, one counts.
+    /// Of the algorithms that were replayed, each of which has a row for each probe, one counts.
     pub estimator: Option<usize>,
     pub order: Option<usize>,
     pub measure: Option<usize>,
     pub one_way: bool,
-    /// One probe in flight, as in our own volleys.
-    pub volleys: bool,
+    /// One probe in flight, as in our own echo probes.
+    pub echo_probes: bool,
     /// Where there is but one column of whole numbers: one-way delays at a fixed pace.
     pub paced: bool,
 }
@@ -178,21 +180,24 @@ fn named_unit(text: Option<&String>) -> Result<Option<u64>, ReadError> {
 ///
 /// # Errors
 /// When a column that is named is not there, or a unit is none.
-pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<Plan, ReadError> {
+pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan, ReadError> {
     let split_names: Vec<(String, Option<u64>)> = names.iter().map(|name| split(name)).collect();
     let mut taken: Vec<usize> = Vec::new();
-    let mut find = |said: Option<&String>, known: &[&str]| -> Result<Option<Column>, ReadError> {
-        let at = match said {
-            Some(said) => Some(place(names, said)?),
-            None => known.iter().find_map(|name| {
-                let named = |at: &usize| split_names[*at].0 == *name && !taken.contains(at);
-                (0..names.len()).find(named)
-            }),
+    let mut find =
+        |said: Option<&String>, known: &[&str]| -> Result<Option<SourceColumn>, ReadError> {
+            let at = match said {
+                Some(said) => Some(place(names, said)?),
+                None => known.iter().find_map(|name| {
+                    let named = |at: &usize| split_names[*at].0 == *name && !taken.contains(at);
+                    (0..names.len()).find(named)
+                }),
+            };
+            taken.extend(at);
+            Ok(at.map(|at| SourceColumn { at, unit: split_names[at].1 }))
         };
-        taken.extend(at);
-        Ok(at.map(|at| Column { at, unit: split_names[at].1 }))
-    };
     let group = find(columns.group.as_ref(), GROUP)?;
+    let of_flows = group.is_some_and(|group| split_names[group.at].0 == "flow");
+    let direction = if of_flows { find(None, &["direction"])? } else { None };
     let seq = find(columns.seq.as_ref(), SEQ)?;
     let lost = find(columns.lost.as_ref(), LOST)?;
     let late = find(None, &["late"])?;
@@ -216,10 +221,10 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<Plan, Read
     let one_way = ["one_way_delay", "owd", "pub_time"].iter().any(|name| has(name));
     let (unit, time_unit) =
         (named_unit(columns.unit.as_ref())?, named_unit(columns.time_unit.as_ref())?);
-    let with = |column: Option<Column>, unit: Option<u64>| {
-        column.map(|column| Column { unit: unit.or(column.unit), ..column })
+    let with = |column: Option<SourceColumn>, unit: Option<u64>| {
+        column.map(|column| SourceColumn { unit: unit.or(column.unit), ..column })
     };
-    Ok(Plan {
+    Ok(TablePlan {
         rtt: with(rtt, unit),
         sent: with(sent, time_unit),
         received: with(received, time_unit),
@@ -233,11 +238,12 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<Plan, Read
         duplicates: duplicates.map(|column| column.at),
         size: size.map(|column| column.at),
         group: group.map(|column| column.at),
+        direction: direction.map(|column| column.at),
         estimator: estimator.map(|column| column.at),
         order: order.map(|column| column.at),
         measure: measure.map(|column| column.at),
         one_way: one_way || columns.one_way,
-        volleys: has("size_bytes") && has("late") && has("rtt"),
+        echo_probes: has("size_bytes") && has("late") && has("rtt"),
         paced: false,
     })
 }
@@ -259,7 +265,10 @@ fn place(names: &[String], said: &str) -> Result<usize, ReadError> {
 ///
 /// # Errors
 /// When a column that is named is not there.
-pub(super) fn by_shape(rows: &[Vec<&str>], columns: &Columns) -> Result<Option<Plan>, ReadError> {
+pub(super) fn by_shape(
+    rows: &[Vec<&str>],
+    columns: &Columns,
+) -> Result<Option<TablePlan>, ReadError> {
     let Some(first) = rows.first() else { return Ok(None) };
     let names: Vec<String> = (1..=first.len()).map(|place| place.to_string()).collect();
     if columns.rtt.is_some() || columns.received.is_some() {
@@ -274,15 +283,15 @@ pub(super) fn by_shape(rows: &[Vec<&str>], columns: &Columns) -> Result<Option<P
         instant(cell).or(of_day(cell)).is_some()
             || decimal(cell, 1).is_some_and(|(v, _)| v > 100_000_000)
     };
-    let column = |at| Some(Column { at, unit: None });
-    let plan = Plan { one_way: columns.one_way, ..Plan::default() };
+    let column = |at| Some(SourceColumn { at, unit: None });
+    let plan = TablePlan { one_way: columns.one_way, ..TablePlan::default() };
     let paced = all(0, whole) && rows.len() > 1;
     Ok(match first.len() {
-        1 => Some(Plan { rtt: column(0), paced, one_way: paced || plan.one_way, ..plan }),
-        2 if all(0, big) => Some(Plan { sent: column(0), rtt: column(1), ..plan }),
-        2 if all(0, whole) => Some(Plan { seq: Some(0), rtt: column(1), ..plan }),
+        1 => Some(TablePlan { rtt: column(0), paced, one_way: paced || plan.one_way, ..plan }),
+        2 if all(0, big) => Some(TablePlan { sent: column(0), rtt: column(1), ..plan }),
+        2 if all(0, whole) => Some(TablePlan { seq: Some(0), rtt: column(1), ..plan }),
         3 if all(0, big) && all(1, whole) => {
-            Some(Plan { sent: column(0), seq: Some(1), rtt: column(2), ..plan })
+            Some(TablePlan { sent: column(0), seq: Some(1), rtt: column(2), ..plan })
         }
         _ => None,
     })

@@ -12,7 +12,7 @@ use super::{Delays, ping};
 
 /// What a line says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Line {
+enum FpingLine {
     /// A reply to a number: its delay, octets.
     Reply(u64, Duration, u32),
     /// A further reply, and what it says where it is whole.
@@ -31,9 +31,9 @@ enum Line {
 }
 
 /// The target of a line, and what the line says of it.
-fn read(line: &str) -> (&str, Line) {
+fn read(line: &str) -> (&str, FpingLine) {
     let Some((target, rest)) = line.split_once(" : ") else {
-        return ("", if is_ordinary(line) { Line::Ordinary } else { Line::Foreign });
+        return ("", if is_ordinary(line) { FpingLine::Ordinary } else { FpingLine::Foreign });
     };
     (target.trim(), told(rest.trim_start()))
 }
@@ -49,46 +49,46 @@ fn is_ordinary(line: &str) -> bool {
         || line.contains("fping: ")
 }
 
-fn told(rest: &str) -> Line {
+fn told(rest: &str) -> FpingLine {
     if let Some(counts) = rest.strip_prefix("xmt/rcv/%") {
         return counted(counts)
-            .map_or(Line::Broken("no counts"), |(sent, got)| Line::Counts(sent, got));
+            .map_or(FpingLine::Broken("no counts"), |(sent, got)| FpingLine::Counts(sent, got));
     }
     let (duplicate, numbered) = match rest.strip_prefix("duplicate for ") {
         Some(rest) => (true, rest),
         None => (false, rest),
     };
     let Some(bracket) = numbered.strip_prefix('[') else {
-        return row(rest).map_or(Line::Foreign, Line::Row);
+        return row(rest).map_or(FpingLine::Foreign, FpingLine::Row);
     };
-    let Some((number, rest)) = integer(bracket) else { return Line::Broken("no number") };
-    let Some(rest) = rest.strip_prefix(']') else { return Line::Broken("no number") };
+    let Some((number, rest)) = integer(bracket) else { return FpingLine::Broken("no number") };
+    let Some(rest) = rest.strip_prefix(']') else { return FpingLine::Broken("no number") };
     let rest = rest.trim_start_matches([',', ' ']);
     if duplicate {
         let whole = match reply(number, rest) {
-            Some(Line::Reply(_, rtt, bytes)) => Some((rtt, bytes)),
+            Some(FpingLine::Reply(_, rtt, bytes)) => Some((rtt, bytes)),
             _ => None,
         };
-        return Line::Duplicate(number, whole);
+        return FpingLine::Duplicate(number, whole);
     }
     if ["failed", "error"].iter().any(|word| rest.contains(word)) {
-        return Line::Failed(number);
+        return FpingLine::Failed(number);
     }
     if rest.starts_with("timed out") {
-        return Line::TimedOut(number);
+        return FpingLine::TimedOut(number);
     }
-    reply(number, rest).unwrap_or(Line::Broken("the line ends within the reply"))
+    reply(number, rest).unwrap_or(FpingLine::Broken("the line ends within the reply"))
 }
 
 /// `64 bytes, 0.036 ms (0.036 avg, 0% loss)`.
-fn reply(number: u64, rest: &str) -> Option<Line> {
+fn reply(number: u64, rest: &str) -> Option<FpingLine> {
     let (bytes, rest) = integer(rest)?;
     let (ns, rest) = decimal(rest.strip_prefix(" bytes, ")?, MILLISECOND)?;
     if !rest.trim_start().starts_with("ms") {
         return None;
     }
     let rtt = Duration::from_nanos(u64::try_from(ns).ok()?);
-    Some(Line::Reply(number, rtt, u32::try_from(bytes).ok()?))
+    Some(FpingLine::Reply(number, rtt, u32::try_from(bytes).ok()?))
 }
 
 /// `loss = 5/4/20%, min/avg/max = ...` behind `xmt/rcv/%`.
@@ -170,7 +170,7 @@ impl Target {
 /// Whether fping writes such a line.
 pub(super) fn knows(line: &str) -> bool {
     let (_, line) = stamp(line.trim_start());
-    !matches!(read(line).1, Line::Ordinary | Line::Foreign | Line::Broken(_))
+    !matches!(read(line).1, FpingLine::Ordinary | FpingLine::Foreign | FpingLine::Broken(_))
 }
 
 /// Octets on the wire: fping 3 and before count the IPv4 header, later ones do not. 84 are the
@@ -196,13 +196,13 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         let (stamp, line) = stamp(whole);
         let (target, told) = read(line);
         let why = match told {
-            Line::Ordinary => continue,
-            Line::Broken(why) => why,
-            Line::Foreign => "nothing that fping writes",
+            FpingLine::Ordinary => continue,
+            FpingLine::Broken(why) => why,
+            FpingLine::Foreign => "nothing that fping writes",
             told => {
                 let run = runs.entry(target).or_default();
                 let ended = targets.get(&(target, *run)).is_some_and(|one| one.counts.is_some());
-                let begins = matches!(told, Line::Reply(0, ..) | Line::TimedOut(0));
+                let begins = matches!(told, FpingLine::Reply(0, ..) | FpingLine::TimedOut(0));
                 if ended && begins {
                     *run += 1;
                 }
@@ -218,13 +218,13 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     Ok(reading)
 }
 
-fn tell(target: &mut Target, address: &str, told: Line, stamp: Option<i64>) {
+fn tell(target: &mut Target, address: &str, told: FpingLine, stamp: Option<i64>) {
     match told {
-        Line::Duplicate(number, Some((rtt, bytes))) if !target.tally.answered(number) => {
+        FpingLine::Duplicate(number, Some((rtt, bytes))) if !target.tally.answered(number) => {
             // Its first reply is not in the log.
-            tell(target, address, Line::Reply(number, rtt, bytes), stamp);
+            tell(target, address, FpingLine::Reply(number, rtt, bytes), stamp);
         }
-        Line::Reply(number, rtt, bytes) => {
+        FpingLine::Reply(number, rtt, bytes) => {
             let first = target.tally.reply(number, Some(rtt), wire(bytes, address));
             if let (true, Some(stamp)) = (first, stamp) {
                 target.stamped = true;
@@ -232,11 +232,11 @@ fn tell(target: &mut Target, address: &str, told: Line, stamp: Option<i64>) {
                 target.tally.sent(number).set_sent(Some(stamp.saturating_sub(rtt)));
             }
         }
-        Line::Failed(number) => _ = target.tally.sent(number),
-        Line::Duplicate(..) => target.tally.duplicate(),
-        Line::TimedOut(number) => target.tally.sent(number).given_up = true,
-        Line::Row(row) => target.row = Some(row),
-        Line::Counts(sent, received) => target.counts = Some((sent, received)),
-        Line::Ordinary | Line::Broken(_) | Line::Foreign => {}
+        FpingLine::Failed(number) => _ = target.tally.sent(number),
+        FpingLine::Duplicate(..) => target.tally.duplicate(),
+        FpingLine::TimedOut(number) => target.tally.sent(number).given_up = true,
+        FpingLine::Row(row) => target.row = Some(row),
+        FpingLine::Counts(sent, received) => target.counts = Some((sent, received)),
+        FpingLine::Ordinary | FpingLine::Broken(_) | FpingLine::Foreign => {}
     }
 }

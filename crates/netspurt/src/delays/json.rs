@@ -1,10 +1,8 @@
-//! JSON files: one document, a list of results, one a line, or records behind separators.
+//! The values of a JSON file: one document, a list, one value a line, or records behind separators.
 
 use serde_json::Value;
 
-use super::format::Format;
-use super::reading::{Hints, Malformed, ReadError, Reading};
-use super::{atlas, fping_json, iperf, irtt, probe, qlog, scamper, tcp_info};
+use super::reading::Malformed;
 
 /// A value and the line, or the place in the list, it stands at.
 pub(super) type Item = (usize, Value);
@@ -21,7 +19,7 @@ pub(super) fn looks(text: &str) -> bool {
 const MARKS: [char; 5] = ['\u{1e}', ' ', '\n', '\r', '\t'];
 
 /// The values of a text; a list gives its entries.
-fn values(text: &str, malformed: &mut Vec<Malformed>) -> Vec<Item> {
+pub(super) fn values(text: &str, malformed: &mut Vec<Malformed>) -> Vec<Item> {
     match serde_json::from_str::<Value>(text.trim_matches(MARKS)) {
         Ok(Value::Array(entries)) => return (1..).zip(entries).collect(),
         Ok(value) => return vec![(1, value)],
@@ -56,72 +54,6 @@ fn values(text: &str, malformed: &mut Vec<Malformed>) -> Vec<Item> {
         }
     }
     items
-}
-
-/// The format that a value shows.
-fn format_of(value: &Value) -> Option<Format> {
-    let has = |key: &str| value.get(key).is_some();
-    let is = |key: &str, text: &str| value.get(key).is_some_and(|value| value == text);
-    if has("round_trips") {
-        Some(Format::Irtt)
-    } else if probe::knows(value) {
-        Some(Format::Probe)
-    } else if has("prb_id") && (is("type", "ping") || is("type", "traceroute")) {
-        Some(Format::Atlas)
-    } else if has("qlog_version") || has("qlog_format") || has("file_schema") {
-        Some(Format::Qlog)
-    } else if has("intervals") {
-        Some(Format::Iperf3)
-    } else if tcp_info::knows(value) {
-        Some(Format::TcpInfo)
-    } else if scamper::knows(value) {
-        Some(Format::Scamper)
-    } else if ["resp", "timeout", "vSum", "intSum", "summary"].iter().any(|key| has(key)) {
-        Some(Format::FpingJson)
-    } else {
-        None
-    }
-}
-
-/// Reads a text of JSON, in the format that its first known value shows.
-///
-/// # Errors
-/// When no value is of a known format, or those that are hold no probe.
-pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<(Format, Reading), ReadError> {
-    let mut reading = Reading::default();
-    let items = values(text, &mut reading.malformed);
-    let shown = || items.iter().find_map(|(_, value)| format_of(value));
-    let Some(format) = hints.format.or_else(shown) else {
-        let first = reading.malformed.first().map_or(1, |one| one.line);
-        let keys = items.iter().filter_map(|(_, value)| value.as_object()).next();
-        let keys = keys.map(|object| object.keys().take(6).cloned().collect::<Vec<_>>().join(", "));
-        return Err(match keys {
-            Some(keys) => ReadError::new(
-                format!("JSON of no tool that is known here; its keys are {keys}"),
-                "looked for irtt, RIPE Atlas, our own probe, qlog, iperf3, NDT7, tcp-info, scamper and fping",
-            ),
-            None => {
-                ReadError::new("JSON that is cut off or broken", "is the file whole?").at(first)
-            }
-        });
-    };
-    let reader = match format {
-        Format::Irtt => irtt::parse,
-        Format::Atlas => atlas::parse,
-        Format::Probe => probe::parse,
-        Format::Qlog => qlog::parse,
-        Format::Iperf3 => iperf::parse,
-        Format::TcpInfo => tcp_info::parse,
-        Format::Scamper => scamper::parse,
-        Format::FpingJson => fping_json::parse,
-        other => {
-            let message = format!("this is JSON, which {} is not", other.name());
-            return Err(ReadError::new(message, "leave the format out"));
-        }
-    };
-    reader(name, &items, hints, &mut reading)?;
-    reading.malformed.sort_by_key(|one| one.line);
-    Ok((format, reading))
 }
 
 /// A value that is a number, or a text of one as old tools write it.

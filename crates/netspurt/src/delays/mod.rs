@@ -3,7 +3,6 @@
 //! Bytes come in and recordings go out; what makes no sense is counted and told with its line.
 
 mod atlas;
-mod capture;
 mod columns;
 mod format;
 mod fping;
@@ -12,6 +11,7 @@ mod instant;
 mod iperf;
 mod irtt;
 mod json;
+mod json_reader;
 mod pairs;
 mod parquet;
 mod pcap;
@@ -20,6 +20,7 @@ mod ping_line;
 mod pingplotter;
 mod probe;
 mod qlog;
+mod reader;
 mod reading;
 mod scamper;
 mod series;
@@ -32,10 +33,11 @@ mod tcp_info;
 mod text;
 mod windows;
 
-pub use format::{Format, read, read_as};
+pub use format::Format;
 pub use pairs::{Pair, pair};
+pub use reader::{read, read_as};
 pub use reading::{Columns, Hints, Malformed, ReadError, Reading};
-pub use series::{Delays, Measure, Order, Probe, SendTimes};
+pub use series::{Delays, Measure, Probe, ProbeOrder, SendTimeSource};
 
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,13 @@
 //! Two captures of one path: which packet of the one is which of the other.
 
 use std::collections::HashMap;
+use std::io::Read;
 use std::net::SocketAddr;
 
 use crate::segment::Flags;
-use crate::wire::{Checks, decode};
+use crate::wire::{CaptureReader, Checks, decode};
 
-use super::capture::packets;
+use super::pcap::broken;
 use super::reading::ReadError;
 
 /// A TCP segment that takes sequence numbers, at the points where it was captured.
@@ -30,39 +31,45 @@ pub struct Pair {
 
 /// What tells one segment from another at both points: its ends, its place in the sequence space
 /// and its IPv4 identification, by which one that was sent again differs.
-type Key = (SocketAddr, SocketAddr, u32, u32, u8, u16);
+type SegmentKey = (SocketAddr, SocketAddr, u32, u32, u8, u16);
 
 /// Pairs the TCP segments of two captures that take sequence numbers, those of every connection
 /// that either saw; in the order of the first capture, then of the second.
 ///
-/// What was captured twice at one point with one identification is paired in its order.
+/// What was captured twice at one point with one identification is paired in its order. Each capture
+/// counts up to where it is cut.
 ///
 /// # Errors
 /// When either is no capture.
-pub fn pair(first: &[u8], second: &[u8]) -> Result<Vec<Pair>, ReadError> {
+pub fn pair(first: impl Read, second: impl Read) -> Result<Vec<Pair>, ReadError> {
     let mut pairs: Vec<Pair> = Vec::new();
-    let mut waiting: HashMap<Key, Vec<usize>> = HashMap::new();
-    packets(first, |at, ip| {
-        if let Some((key, pair)) = segment(ip) {
-            waiting.entry(key).or_default().push(pairs.len());
-            pairs.push(Pair { first_ns: Some(at), ..pair });
-        }
+    let mut waiting: HashMap<SegmentKey, Vec<usize>> = HashMap::new();
+    each(first, |at, key, pair| {
+        waiting.entry(key).or_default().push(pairs.len());
+        pairs.push(Pair { first_ns: Some(at), ..pair });
     })?;
     // What comes first is paired first.
     waiting.values_mut().for_each(|places| places.reverse());
-    packets(second, |at, ip| {
-        if let Some((key, pair)) = segment(ip) {
-            match waiting.get_mut(&key).and_then(Vec::pop) {
-                Some(place) => pairs[place].second_ns = Some(at),
-                None => pairs.push(Pair { second_ns: Some(at), ..pair }),
-            }
-        }
+    each(second, |at, key, pair| match waiting.get_mut(&key).and_then(Vec::pop) {
+        Some(place) => pairs[place].second_ns = Some(at),
+        None => pairs.push(Pair { second_ns: Some(at), ..pair }),
     })?;
     Ok(pairs)
 }
 
+/// Hands on each segment of a capture that takes sequence numbers.
+fn each(source: impl Read, mut take: impl FnMut(i64, SegmentKey, Pair)) -> Result<(), ReadError> {
+    let mut reader = CaptureReader::new(source).map_err(broken)?;
+    while let Ok(Some(packet)) = reader.next_packet() {
+        if let Some((key, pair)) = packet.ip().and_then(segment) {
+            take(packet.unix_ns, key, pair);
+        }
+    }
+    Ok(())
+}
+
 /// A packet as a segment that takes sequence numbers.
-fn segment(ip: &[u8]) -> Option<(Key, Pair)> {
+fn segment(ip: &[u8]) -> Option<(SegmentKey, Pair)> {
     let packet = decode(ip, Checks::Captured).ok()?;
     let segment = packet.segment;
     let (opens, ends) = (segment.flags.has(Flags::SYN), segment.flags.has(Flags::FIN));

@@ -1,4 +1,4 @@
-//! Parquet files with named columns, our own tables `volleys` and `rtt` among them.
+//! Parquet files with named columns, our own tables `echo_probes` and `rtt` among them.
 
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::Field;
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::columns::by_names;
 use super::reading::{Hints, ReadError, Reading};
-use super::table::Rows;
+use super::table::TableRows;
 
 /// Reads the recordings of a Parquet file.
 ///
@@ -31,9 +31,9 @@ pub(super) fn parse(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, 
     if let (true, Some(at)) = (plan.sent.is_some(), names.iter().position(|name| name == "sent_ns"))
     {
         plan.sent =
-            plan.sent.map(|sent| super::columns::Column { at, unit: Some(1).or(sent.unit) });
+            plan.sent.map(|sent| super::columns::SourceColumn { at, unit: Some(1).or(sent.unit) });
     }
-    let mut rows = Rows::new(plan);
+    let mut rows = TableRows::new(plan);
     let mut texts = Vec::new();
     for (number, row) in (1..).zip(file.get_row_iter(None).map_err(broken)?) {
         texts.clear();

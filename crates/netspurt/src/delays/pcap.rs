@@ -1,107 +1,87 @@
 //! Round trips of captured packets: of TCP, from data to the acknowledgement that covers it, and
 //! of ICMP echoes.
 
-use std::collections::VecDeque;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::io::Read;
+use std::net::{IpAddr, SocketAddr};
 
 use indexmap::IndexMap;
 
+use crate::ids::Side;
+use crate::observe::{Flows, Lifetimes, Passing, Retired, TwoWay};
 use crate::segment::{Flags, Segment};
 use crate::units::{Duration, Time};
-use crate::wire::{Checks, decode};
+use crate::wire::{
+    CaptureFault, CaptureReader, CapturedEcho, Checks, Decoded, decode, decode_echo,
+};
 
-use super::capture::packets;
 use super::reading::{Hints, Malformed, ReadError, Reading};
 use super::tally::Tally;
-use super::{Delays, Probe, SendTimes};
+use super::{Delays, Probe, SendTimeSource};
 
-/// Segments on their way: where they end, when they left, octets on the wire.
-struct Outstanding {
-    end: u32,
-    sent: i64,
-    wire_bytes: u32,
-    /// Neither sent again nor behind what was: its acknowledgement tells its round trip.
-    clean: bool,
+/// A connection of TCP, and the round trips of its two directions.
+#[derive(Default)]
+struct Conversation {
+    seen: TwoWay,
+    /// By the side that sends.
+    trips: [Trips; 2],
 }
 
-/// One direction of a TCP connection.
+/// The round trips of one direction.
 #[derive(Default)]
-struct Flow {
-    /// The end of the highest data seen.
-    highest: Option<u32>,
-    waiting: VecDeque<Outstanding>,
-    samples: Vec<(i64, Duration, u32)>,
-    resent: u64,
+struct Trips {
+    /// The direction's number, in the order in which they were first heard of.
+    place: Option<usize>,
+    /// When each began, how long it took, and octets on the wire.
+    samples: Vec<(Time, Duration, u32)>,
+    /// Acknowledgements that told none, since they covered what was sent again.
     ambiguous: u64,
 }
 
-/// Whether `a` comes behind `b` among sequence numbers (RFC 9293 §3.4).
-const fn after(a: u32, b: u32) -> bool {
-    a.wrapping_sub(b).cast_signed() > 0
+impl Conversation {
+    /// A packet of `side` was captured at `at`; `directions` counts those that were heard of.
+    fn take(&mut self, side: Side, at: Time, packet: &Decoded<'_>, directions: &mut usize) {
+        let mut hear = |trips: &mut Trips| {
+            trips.place.get_or_insert_with(|| {
+                *directions += 1;
+                *directions
+            });
+        };
+        hear(&mut self.trips[side.index()]);
+        let answered = &mut self.trips[side.peer().index()];
+        if packet.segment.flags.has(Flags::ACK) {
+            hear(answered);
+        }
+        match self.seen.take(side, at, &packet.segment).sample {
+            Some(sample) if sample.ambiguous => answered.ambiguous += 1,
+            Some(sample) => answered.samples.push((sample.sent, sample.rtt, sample.wire_bytes)),
+            None => {}
+        }
+    }
 }
 
-impl Flow {
-    /// A segment that takes sequence numbers left.
-    fn sent(&mut self, at: i64, segment: &Segment) {
-        let flags = segment.flags;
-        let control = u32::from(flags.has(Flags::SYN)) + u32::from(flags.has(Flags::FIN));
-        let taken = u32::from(segment.len) + control;
-        if taken == 0 || flags.has(Flags::RST) {
-            return;
-        }
-        let end = segment.seq.wrapping_add(taken);
-        if self.highest.is_some_and(|highest| !after(end, highest)) {
-            self.resent += 1;
-            // What waits behind it is acknowledged together with it: no sample, either (Karn).
-            for one in self.waiting.iter_mut().filter(|one| after(one.end, segment.seq)) {
-                one.clean = false;
-            }
-            return;
-        }
-        let whole = self.highest.is_none_or(|highest| !after(highest, segment.seq));
-        self.highest = Some(end);
-        let wire_bytes = u32::from(segment.size_bytes);
-        self.waiting.push_back(Outstanding { end, sent: at, wire_bytes, clean: whole });
-    }
-
-    /// An acknowledgement of this direction came: a sample of the newest segment it covers.
-    fn acked(&mut self, at: i64, ack: u32) {
-        let mut newest = None;
-        let mut clean = true;
-        while self.waiting.front().is_some_and(|one| !after(one.end, ack)) {
-            let one = self.waiting.pop_front().expect("looked at");
-            clean &= one.clean;
-            newest = Some(one);
-        }
-        let Some(newest) = newest else { return };
-        match (clean, u64::try_from(at.saturating_sub(newest.sent))) {
-            (true, Ok(rtt)) => {
-                self.samples.push((newest.sent, Duration::from_nanos(rtt), newest.wire_bytes));
-            }
-            _ => self.ambiguous += 1,
-        }
-    }
-
-    fn finish(self, name: String) -> Delays {
+impl Trips {
+    /// The recording called `name` of a direction with so many `retransmissions`.
+    fn finish(self, name: String, retransmissions: u64) -> Delays {
         let mut delays = Delays::new(name, "capture (TCP)");
-        delays.send_times = SendTimes::Recorded;
-        let start = self.samples.iter().map(|(sent, ..)| *sent).min().unwrap_or(0);
-        let mut latest = 0;
+        delays.send_times = SendTimeSource::Recorded;
+        let start = self.samples.iter().map(|(sent, ..)| *sent).min().unwrap_or(Time::ZERO);
+        let mut latest = Duration::ZERO;
         for (number, (sent, rtt, wire_bytes)) in (0..).zip(self.samples) {
-            latest = sent.abs_diff(start).max(latest);
-            let mut probe = Probe::answered(number, Time::from_nanos(latest), rtt);
+            latest = sent.saturating_since(start).max(latest);
+            let mut probe = Probe::answered(number, Time::ZERO + latest, rtt);
             probe.wire_bytes = wire_bytes;
             delays.probes.push(probe);
         }
         delays.notes.push(
-            "a sample for each acknowledgement, of the newest segment it covers; what was lost is \
-             not told"
+            "a sample for each acknowledgement with news, of the oldest segment it is the first to \
+             cover; what was lost is not told"
                 .into(),
         );
-        if self.resent > 0 {
+        if retransmissions > 0 {
             delays.notes.push(format!(
-                "{} segments were sent again: {} acknowledgements gave no sample (Karn)",
-                self.resent, self.ambiguous
+                "{retransmissions} segments were sent again: {} acknowledgements gave no sample \
+                 (Karn)",
+                self.ambiguous
             ));
         }
         delays
@@ -118,42 +98,8 @@ struct Echoes {
     last: u64,
 }
 
-/// An echo, as a packet has it.
-struct Echo {
-    prober: Prober,
-    sequence: u16,
-    reply: bool,
-    wire_bytes: u32,
-}
-
-/// The echo of ICMP (RFC 792) or ICMPv6 (RFC 4443) in an IP packet.
-fn echo(ip: &[u8]) -> Option<Echo> {
-    let half = |at: usize| Some(u16::from_be_bytes(*ip.get(at..)?.first_chunk()?));
-    let (at, source, destination, size) = match ip.first()? >> 4 {
-        4 if *ip.get(9)? == 1 && half(6)? & 0x1fff == 0 => {
-            let address = |at: usize| Some(Ipv4Addr::from(*ip.get(at..)?.first_chunk::<4>()?));
-            let at = usize::from(ip[0] & 0xf) * 4;
-            (at, address(12)?.into(), address(16)?.into(), u32::from(half(2)?))
-        }
-        6 if *ip.get(6)? == 58 => {
-            let address = |at: usize| Some(Ipv6Addr::from(*ip.get(at..)?.first_chunk::<16>()?));
-            (40, address(8)?.into(), address(24)?.into(), u32::from(half(4)?) + 40)
-        }
-        _ => return None,
-    };
-    let (source, destination): (IpAddr, IpAddr) = (source, destination);
-    let reply = match (ip.get(at)?, source.is_ipv4()) {
-        (8, true) | (128, false) => false,
-        (0, true) | (129, false) => true,
-        _ => return None,
-    };
-    let (from, to) = if reply { (destination, source) } else { (source, destination) };
-    let prober = (from, to, half(at + 4)?);
-    Some(Echo { prober, sequence: half(at + 6)?, reply, wire_bytes: size })
-}
-
 impl Echoes {
-    fn saw(&mut self, at: i64, echo: &Echo) {
+    fn saw(&mut self, at: i64, echo: &CapturedEcho) {
         const ALL: u64 = 1 << 16;
         let ahead = u64::from(echo.sequence).wrapping_sub(self.last) % ALL;
         let number = match ahead < ALL / 2 || ALL - ahead > self.last {
@@ -174,54 +120,118 @@ impl Echoes {
     }
 }
 
-/// Reads the flows and the echoes of a capture, a recording for each direction of a flow.
+/// What a capture holds.
+struct Contents {
+    flows: Flows<Conversation>,
+    /// Directions of connections that were heard of.
+    directions: usize,
+    probers: IndexMap<Prober, Echoes>,
+    packets: u64,
+    /// Packets of links that are not known, and of other protocols.
+    unknown_links: u64,
+    other: u64,
+    /// What ended the file before its end.
+    cut: Option<CaptureFault>,
+}
+
+impl Contents {
+    fn of(source: impl Read) -> Result<Self, ReadError> {
+        let mut reader = CaptureReader::new(source).map_err(broken)?;
+        let mut this = Self {
+            flows: Flows::new(Lifetimes::default()),
+            directions: 0,
+            probers: IndexMap::new(),
+            packets: 0,
+            unknown_links: 0,
+            other: 0,
+            cut: None,
+        };
+        loop {
+            match reader.next_packet() {
+                Ok(Some(packet)) => {
+                    this.packets += 1;
+                    match packet.ip() {
+                        Some(ip) => this.take(packet.unix_ns, ip),
+                        None => this.unknown_links += 1,
+                    }
+                }
+                Ok(None) => return Ok(this),
+                Err(fault) => {
+                    this.cut = Some(fault);
+                    return Ok(this);
+                }
+            }
+        }
+    }
+
+    /// The packet `ip` was captured at `unix_ns`.
+    fn take(&mut self, unix_ns: i64, ip: &[u8]) {
+        if let Some(echo) = decode_echo(ip) {
+            let ends = (echo.source, echo.destination);
+            let (from, to) = if echo.reply { (ends.1, ends.0) } else { ends };
+            // The first sequence number is anyone's; only steps count.
+            let fresh = || Echoes { last: u64::from(echo.sequence), ..Echoes::default() };
+            let prober = (from, to, echo.identifier);
+            return self.probers.entry(prober).or_insert_with(fresh).saw(unix_ns, &echo);
+        }
+        let Ok(packet) = decode(ip, Checks::Captured) else {
+            self.other += 1;
+            return;
+        };
+        let at = Time::from_nanos(u64::try_from(unix_ns).unwrap_or(0));
+        let ends = [packet.source, packet.destination];
+        let Segment { flags, seq, ack, .. } = packet.segment;
+        let (sighting, flow) = self.flows.sight(&Passing { at, ends, flags, seq, ack });
+        flow.take(sighting.side, at, &packet, &mut self.directions);
+    }
+}
+
+/// The error of a file that is no capture.
+pub(super) fn broken(fault: CaptureFault) -> ReadError {
+    ReadError::new(fault.to_string(), "is it whole?")
+}
+
+/// Reads the flows and the echoes of a capture, a recording for each direction of a connection.
 ///
 /// # Errors
 /// When there is no round trip in it.
-pub(super) fn parse(name: &str, bytes: &[u8], _hints: &Hints) -> Result<Reading, ReadError> {
-    let mut flows: IndexMap<(SocketAddr, SocketAddr), Flow> = IndexMap::new();
-    let mut probers: IndexMap<Prober, Echoes> = IndexMap::new();
-    let mut other = 0_u64;
-    let end = packets(bytes, |at, ip| {
-        if let Some(echo) = echo(ip) {
-            // The first sequence number is anyone's; only steps count.
-            let fresh = || Echoes { last: u64::from(echo.sequence), ..Echoes::default() };
-            probers.entry(echo.prober).or_insert_with(fresh).saw(at, &echo);
-            return;
-        }
-        let Ok(packet) = decode(ip, Checks::Captured) else {
-            other += 1;
-            return;
-        };
-        let (from, to) = (packet.source, packet.destination);
-        flows.entry((from, to)).or_default().sent(at, &packet.segment);
-        if packet.segment.flags.has(Flags::ACK) {
-            flows.entry((to, from)).or_default().acked(at, packet.segment.ack);
-        }
-    })?;
+pub(super) fn parse(name: &str, source: impl Read, _hints: &Hints) -> Result<Reading, ReadError> {
+    let contents = Contents::of(source)?;
     let mut reading = Reading::default();
-    for ((from, to, _), echoes) in probers {
+    for ((from, to, _), echoes) in contents.probers {
         let mut delays = Delays::new(format!("{name}: echoes {from} to {to}"), "capture (ICMP)");
         let range = echoes.tally.ends();
         echoes.tally.finish(&mut delays, range, None)?;
         reading.recordings.push(delays);
     }
-    for ((from, to), flow) in flows.into_iter().filter(|(_, flow)| !flow.samples.is_empty()) {
-        reading.recordings.push(flow.finish(format!("{name}: {from} to {to}")));
+    let mut directions: Vec<_> = contents.flows.into_all().flat_map(directions_of).collect();
+    directions.sort_by_key(|direction| direction.2.place);
+    for ([from, to], retransmissions, trips) in directions {
+        reading.recordings.push(trips.finish(format!("{name}: {from} to {to}"), retransmissions));
     }
-    if let Some(cut) = end.cut {
-        let place = usize::try_from(end.packets).unwrap_or(usize::MAX).saturating_add(1);
-        reading.malformed.push(Malformed::new(place, "", format!("the capture: {cut}")));
+    if let Some(cut) = contents.cut {
+        let place = usize::try_from(contents.packets).unwrap_or(usize::MAX).saturating_add(1);
+        reading.malformed.push(Malformed::new(place, "", cut.to_string()));
     }
     if reading.recordings.is_empty() {
         return Err(ReadError::new(
             format!(
-                "a capture of {} packets ({} on links and {other} of protocols not known here) \
+                "a capture of {} packets ({} on links and {} of protocols not known here) \
                  without a round trip of TCP or of ICMP echoes",
-                end.packets, end.alien
+                contents.packets, contents.unknown_links, contents.other
             ),
             "capture both directions",
         ));
     }
     Ok(reading)
+}
+
+/// The directions of a connection that have samples: from whom to whom, retransmissions, samples.
+fn directions_of(flow: Retired<Conversation>) -> Vec<([SocketAddr; 2], u64, Trips)> {
+    let Retired { ends: [from, to], state: Conversation { seen, trips }, .. } = flow;
+    let ends = [[from, to], [to, from]];
+    let all = Side::BOTH.into_iter().zip(ends).zip(trips);
+    let sampled = all.filter(|(_, trips)| !trips.samples.is_empty());
+    let retransmissions = |side| seen.way(side).map_or(0, |way| way.retransmissions());
+    sampled.map(|((side, ends), trips)| (ends, retransmissions(side), trips)).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::units::{Duration, Time};
 
-use super::ping_line::{Dialect, Header, Line, Reply, read, stamp};
+use super::ping_line::{Dialect, Header, PingLine, Reply, read, stamp};
 use super::reading::{Hints, Malformed, ReadError, Reading};
 use super::tally::{MOST_MISSING, Tally};
 use super::text::{MILLISECOND, integer, lines};
@@ -25,7 +25,7 @@ const fn ip_header(v6: bool) -> u32 {
 
 /// One run of ping, as far as it was read.
 #[derive(Clone, Debug, Default)]
-struct Run {
+struct PingRun {
     header: Option<Header>,
     dialect: Dialect,
     tally: Tally,
@@ -47,7 +47,7 @@ struct Run {
     two_decimals: bool,
 }
 
-impl Run {
+impl PingRun {
     fn is_empty(&self) -> bool {
         self.header.is_none() && self.tally.is_empty() && self.statistics.is_none()
     }
@@ -312,8 +312,8 @@ pub(super) fn summary(mut delays: Delays, sent: u64, received: u64) -> Result<De
 /// Whether ping writes such a line.
 pub(super) fn knows(line: &str) -> bool {
     let (_, line) = stamp(line.trim_start());
-    matches!(read(line), Line::Header(_) | Line::Reply(_) | Line::Sent { .. })
-        || matches!(read(line), Line::Statistics { .. } if line.contains("transmitted"))
+    matches!(read(line), PingLine::Header(_) | PingLine::Reply(_) | PingLine::Sent { .. })
+        || matches!(read(line), PingLine::Statistics { .. } if line.contains("transmitted"))
 }
 
 /// Reads the runs of `text`.
@@ -323,27 +323,27 @@ pub(super) fn knows(line: &str) -> bool {
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, ReadError> {
     let mut reading = Reading::default();
     let mut runs = Vec::new();
-    let mut run = Run::default();
+    let mut run = PingRun::default();
     for (number, whole) in lines(text) {
         let (stamp, line) = stamp(whole);
         let line = match read(line) {
             // Something else, such as `ts`, may have put its own stamp in front.
-            Line::Foreign => headed(line),
+            PingLine::Foreign => headed(line),
             line => line,
         };
         match line {
-            Line::Header(header) => {
+            PingLine::Header(header) => {
                 end(&mut run, &mut runs);
                 run.header = Some(header);
                 run.dialect = header.dialect;
             }
-            Line::Reply(reply) => {
+            PingLine::Reply(reply) => {
                 if run.is_another(&reply) {
                     end(&mut run, &mut runs);
                 }
                 run.reply(run.place(&reply), &reply, stamp);
             }
-            Line::Sent { number, given_up } => {
+            PingLine::Sent { number, given_up } => {
                 if run.statistics.is_some() {
                     end(&mut run, &mut runs);
                 }
@@ -351,7 +351,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                 run.saw(number);
                 run.tally.sent(number).given_up |= given_up;
             }
-            Line::Statistics { sent, received, millis } => {
+            PingLine::Statistics { sent, received, millis } => {
                 run.statistics = Some((sent, received));
                 run.millis = millis;
                 run.dialect = match run.dialect {
@@ -360,9 +360,9 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                     known => known,
                 };
             }
-            Line::Ordinary => run.pipe = pipe(whole).or(run.pipe),
-            Line::Broken(why) => reading.malformed.push(Malformed::new(number, whole, why)),
-            Line::Foreign => {
+            PingLine::Ordinary => run.pipe = pipe(whole).or(run.pipe),
+            PingLine::Broken(why) => reading.malformed.push(Malformed::new(number, whole, why)),
+            PingLine::Foreign => {
                 let why = "nothing that ping writes";
                 reading.malformed.push(Malformed::new(number, whole, why));
             }
@@ -376,10 +376,10 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
 }
 
 /// A header behind something foreign, such as the stamps of `ts`.
-fn headed(line: &str) -> Line<'_> {
+fn headed(line: &str) -> PingLine<'_> {
     let header = line.find("PING ").map(|at| &line[at..]);
     let header = header.filter(|text| text.contains('(') || text.contains(" data bytes"));
-    header.map_or(Line::Foreign, read)
+    header.map_or(PingLine::Foreign, read)
 }
 
 /// `rtt min/avg/max/mdev = 20.2/27.2/47.9/6.0 ms, pipe 3`.
@@ -388,7 +388,7 @@ fn pipe(line: &str) -> Option<u64> {
 }
 
 /// Ends a run, if one was begun.
-fn end(run: &mut Run, runs: &mut Vec<Run>) {
+fn end(run: &mut PingRun, runs: &mut Vec<PingRun>) {
     let whole = core::mem::take(run);
     if !whole.is_empty() {
         runs.push(whole);

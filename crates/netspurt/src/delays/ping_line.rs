@@ -6,7 +6,7 @@ use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer};
 
 /// What a line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(super) enum PingLine<'a> {
     /// A run begins.
     Header(Header),
     /// A reply.
@@ -94,12 +94,12 @@ pub(super) fn stamp(line: &str) -> (Option<i64>, &str) {
 }
 
 /// What `line`, without its stamp, says.
-pub(super) fn read(line: &str) -> Line<'_> {
+pub(super) fn read(line: &str) -> PingLine<'_> {
     // Toybox: `Ping a (10.0.0.1): 56(84) bytes.`
     let toybox = line.starts_with("Ping ") && line.contains('(') && line.ends_with(" bytes.");
     let starts = ["PING ", "PING6(", "HPING "];
     if toybox || starts.iter().any(|start| line.starts_with(start)) {
-        return Line::Header(header(line));
+        return PingLine::Header(header(line));
     }
     if let Some((number, rest)) = number(line) {
         return numbered(line, number, rest);
@@ -108,18 +108,18 @@ pub(super) fn read(line: &str) -> Line<'_> {
         return statistics;
     }
     if is_ordinary(line) {
-        return Line::Ordinary;
+        return PingLine::Ordinary;
     }
     if line.contains(" bytes from ") {
         return match is_icmp_error(line) {
-            true => Line::Ordinary,
-            false => Line::Broken("a reply without a number"),
+            true => PingLine::Ordinary,
+            false => PingLine::Broken("a reply without a number"),
         };
     }
     if line.contains("seq=") || line.contains("icmp_req=") {
-        return Line::Broken("no number behind `seq=`");
+        return PingLine::Broken("no number behind `seq=`");
     }
-    Line::Foreign
+    PingLine::Foreign
 }
 
 fn header(line: &str) -> Header {
@@ -156,7 +156,7 @@ fn number(line: &str) -> Option<(u64, &str)> {
     integer(&line[at..])
 }
 
-fn numbered<'a>(line: &'a str, number: u64, rest: &'a str) -> Line<'a> {
+fn numbered<'a>(line: &'a str, number: u64, rest: &'a str) -> PingLine<'a> {
     let mut reply = Reply {
         number,
         time: None,
@@ -176,9 +176,9 @@ fn numbered<'a>(line: &'a str, number: u64, rest: &'a str) -> Line<'a> {
             hops = true;
         } else if let Some((ns, after)) = decimal(value, MILLISECOND) {
             let Some(unit) = unit(after) else {
-                return Line::Broken("the line ends within the delay");
+                return PingLine::Broken("the line ends within the delay");
             };
-            let Ok(ns) = u64::try_from(ns) else { return Line::Broken("a delay below zero") };
+            let Ok(ns) = u64::try_from(ns) else { return PingLine::Broken("a delay below zero") };
             let digits = &value[..value.len() - after.len()];
             let rtt = Duration::from_nanos(
                 (ns / MILLISECOND)
@@ -187,18 +187,18 @@ fn numbered<'a>(line: &'a str, number: u64, rest: &'a str) -> Line<'a> {
             );
             (reply.time, reply.below) = (Some((rtt, digits)), mark == "<");
         } else if size.is_some() {
-            return Line::Broken("the delay is no number");
+            return PingLine::Broken("the delay is no number");
         }
     }
     reply.bytes = size.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
     // iputils cuts the line where the reply is cut.
     let untimed = hops && (reply.bytes < TIMED || line.contains("(truncated)"));
     if reply.time.is_some() || untimed && size.is_some() {
-        return Line::Reply(reply);
+        return PingLine::Reply(reply);
     }
     match size {
-        Some(_) => Line::Broken("a reply without a delay"),
-        None => Line::Sent { number, given_up: !is_icmp_error(line) },
+        Some(_) => PingLine::Broken("a reply without a delay"),
+        None => PingLine::Sent { number, given_up: !is_icmp_error(line) },
     }
 }
 
@@ -267,7 +267,7 @@ fn dialect(line: &str) -> Dialect {
 
 /// `20 packets transmitted, 20 received, +2 duplicates, 0% packet loss, time 19146ms`, also in
 /// other languages: a number in each of the first two parts, and a share in a later one.
-fn statistics(line: &str) -> Option<Line<'_>> {
+fn statistics(line: &str) -> Option<PingLine<'_>> {
     // Something foreign may stand in front.
     let begin = line.find(" packets transmitted").map_or(0, |at| {
         line[..at].bytes().rposition(|c| !c.is_ascii_digit()).map_or(0, |before| before + 1)
@@ -291,7 +291,7 @@ fn statistics(line: &str) -> Option<Line<'_>> {
         let (millis, unit) = integer(&tail[at..])?;
         unit.trim_start().starts_with("ms").then_some(millis)
     });
-    Some(Line::Statistics { sent, received, millis })
+    Some(PingLine::Statistics { sent, received, millis })
 }
 
 /// The first whole number in `part` that stands alone.

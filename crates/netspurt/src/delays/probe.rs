@@ -1,4 +1,4 @@
-//! Our own probe's data files (`netspurt probe`): a header, and a line for each volley.
+//! Our own probe's data files (`netspurt probe`): a header, and a line for each echo probe.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::units::Duration;
 use super::json::{Item, label, whole};
 use super::reading::{Hints, Malformed, ReadError, Reading};
 use super::tally::Tally;
-use super::{Delays, Order};
+use super::{Delays, ProbeOrder};
 
 /// Whether a value is the header of such a file.
 pub(super) fn knows(value: &Value) -> bool {
@@ -18,14 +18,14 @@ pub(super) fn knows(value: &Value) -> bool {
 
 /// A recording under way: one run, in one file or in several parts, one behind the other.
 #[derive(Default)]
-struct Run {
+struct ProbeRun {
     part: u64,
-    volleys: Tally,
-    /// Volleys of a survey, by the hop, with who answered there.
+    echo_probes: Tally,
+    /// Echo probes of a survey, by the hop, with who answered there.
     hops: BTreeMap<u64, (Tally, Option<String>)>,
     /// How it ended, in a word.
     end: Option<String>,
-    /// Answers to volleys that are in an earlier part.
+    /// Answers to echo probes that are in an earlier part.
     earlier: u64,
     /// Delays by the program's stamps.
     by_user: u64,
@@ -37,7 +37,7 @@ struct Run {
 /// Reads the runs among `items`.
 ///
 /// # Errors
-/// When more volleys are missing than anyone can mean.
+/// When more echo probes are missing than anyone can mean.
 pub(super) fn parse(
     name: &str,
     items: &[Item],
@@ -49,7 +49,7 @@ pub(super) fn parse(
     if cut.is_some() {
         reading.malformed.pop();
     }
-    let mut run: Option<Run> = None;
+    let mut run: Option<ProbeRun> = None;
     for (line, item) in items {
         if knows(item) {
             let part = whole(&item["part"]).unwrap_or(1);
@@ -59,7 +59,7 @@ pub(super) fn parse(
                     if let Some(run) = other.take() {
                         run.finish(name, hints, reading)?;
                     }
-                    *other = Some(Run { part, ..Run::default() });
+                    *other = Some(ProbeRun { part, ..ProbeRun::default() });
                 }
             }
             continue;
@@ -76,19 +76,19 @@ pub(super) fn parse(
     run.finish(name, hints, reading)
 }
 
-impl Run {
+impl ProbeRun {
     /// Takes a line in.
     fn row(&mut self, row: &Value) -> Result<(), &'static str> {
         const NONE: &str = "no line of a probe's";
         if row.get("end").is_some() {
             self.end = Some(label(&row["end"]));
-        } else if row.get("volley").is_some() {
-            let number = whole(&row["volley"]).ok_or("`volley` is no number")?;
-            self.volley(number, row)?;
+        } else if row.get("echo_probe").is_some() {
+            let number = whole(&row["echo_probe"]).ok_or("`echo_probe` is no number")?;
+            self.echo_probe(number, row)?;
         } else if row.get("late").is_some() {
             self.late(whole(&row["late"]).ok_or("`late` is no number")?, row)?;
         } else if row.get("duplicate").is_some() {
-            self.volleys.duplicate();
+            self.echo_probes.duplicate();
         } else if row.get("clock_step_ns").is_some() {
             self.clock_steps += 1;
         } else {
@@ -97,7 +97,7 @@ impl Run {
         Ok(())
     }
 
-    fn volley(&mut self, number: u64, row: &Value) -> Result<(), &'static str> {
+    fn echo_probe(&mut self, number: u64, row: &Value) -> Result<(), &'static str> {
         let octets = whole(&row["octets"]).and_then(|octets| u32::try_from(octets).ok());
         let octets = octets.unwrap_or(0);
         let lost = row["lost"] == true;
@@ -111,7 +111,7 @@ impl Run {
                 by.get_or_insert_default().clone_from(&label(&row["from"]));
                 tally
             }
-            None => &mut self.volleys,
+            None => &mut self.echo_probes,
         };
         if lost {
             let slot = tally.sent(number);
@@ -120,7 +120,7 @@ impl Run {
                 *self.failed.entry(label(&row["why"])).or_default() += 1;
             }
         } else if !tally.reply(number, rtt, octets) {
-            return Err("a volley that was there before");
+            return Err("an echo probe that was there before");
         }
         self.by_user += u64::from(row["by"] == "user");
         tally.sent(number).set_sent(row["raw_ns"].as_i64());
@@ -129,20 +129,20 @@ impl Run {
 
     fn late(&mut self, number: u64, row: &Value) -> Result<(), &'static str> {
         let rtt = whole(&row["rtt_ns"]).ok_or("a late answer without `rtt_ns`")?;
-        let known = self.volleys.ends().is_some_and(|(first, _)| number >= first);
+        let known = self.echo_probes.ends().is_some_and(|(first, _)| number >= first);
         if !known {
             self.earlier += 1;
             return Ok(());
         }
-        let octets = self.volleys.sent(number).wire_bytes;
-        self.volleys.reply(number, Some(Duration::from_nanos(rtt)), octets);
+        let octets = self.echo_probes.sent(number).wire_bytes;
+        self.echo_probes.reply(number, Some(Duration::from_nanos(rtt)), octets);
         Ok(())
     }
 
     /// Puts what it holds among the recordings.
     fn finish(self, name: &str, hints: &Hints, reading: &mut Reading) -> Result<(), ReadError> {
         let notes = self.notes();
-        let whole = [(name.to_owned(), self.volleys)];
+        let whole = [(name.to_owned(), self.echo_probes)];
         let hops = self.hops.into_iter().map(|(hop, (tally, by))| {
             let by = by.filter(|by| !by.is_empty()).map_or(String::new(), |by| format!(", {by}"));
             (format!("{name}: hop {hop}{by}"), tally)
@@ -150,7 +150,7 @@ impl Run {
         for (name, tally) in whole.into_iter().chain(hops) {
             let Some(range) = tally.ends() else { continue };
             let mut delays = Delays::new(name, "netspurt probe");
-            delays.order = Order::Sequence;
+            delays.order = ProbeOrder::Sequence;
             // Hops share one series of numbers.
             tally.finish(&mut delays, Some(range), hints.interval)?;
             delays.notes.extend(notes.iter().cloned());
@@ -173,10 +173,10 @@ impl Run {
             }
         };
         count(self.by_user, "delays are by the program's stamps, the others by the kernel's");
-        count(self.earlier, "late answers belong to volleys in an earlier part: left out");
+        count(self.earlier, "late answers belong to echo probes in an earlier part: left out");
         count(self.clock_steps, "times the machine's clock was set");
         for (why, many) in &self.failed {
-            count(*many, &format!("volleys came back or did not leave: {why}"));
+            count(*many, &format!("echo probes came back or did not leave: {why}"));
         }
         notes
     }

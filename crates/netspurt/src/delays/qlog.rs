@@ -8,7 +8,7 @@ use crate::units::{Duration, Time};
 use super::json::{Item, float, label};
 use super::reading::{Hints, ReadError, Reading};
 use super::text::{MICROSECOND, MILLISECOND, float_span};
-use super::{Delays, Measure, Probe, SendTimes};
+use super::{Delays, Measure, Probe, SendTimeSource};
 
 /// What is said of a trace before its events.
 #[derive(Debug, Default)]
@@ -115,7 +115,7 @@ impl Trace {
 
     fn finish(self) -> Option<Delays> {
         let mut delays = Delays::new(self.name, "qlog");
-        delays.send_times = SendTimes::Recorded;
+        delays.send_times = SendTimeSource::Recorded;
         let samples = if self.latest.is_empty() {
             delays.measure = Measure::Smoothed;
             delays.notes.push("only `smoothed_rtt`: a filter's output, no samples".into());

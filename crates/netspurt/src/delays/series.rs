@@ -15,7 +15,7 @@ pub enum Measure {
 
 /// How the probes followed each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum ProbeOrder {
     /// One probe in flight: the next left when the last was answered or given up, as in RFC 889.
     Sequence,
     /// Probes left by the clock, whatever was still under way.
@@ -24,7 +24,7 @@ pub enum Order {
 
 /// Where the times of sending come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SendTimes {
+pub enum SendTimeSource {
     /// They are in the recording.
     Recorded,
     /// They were reckoned from an interval that the recording or the user names.
@@ -79,9 +79,9 @@ pub struct Delays {
     /// What its numbers are.
     pub measure: Measure,
     /// How its probes followed each other.
-    pub order: Order,
+    pub order: ProbeOrder,
     /// Where the times of sending come from.
-    pub send_times: SendTimes,
+    pub send_times: SendTimeSource,
     /// The probes, in the order of sending.
     pub probes: Vec<Probe>,
     /// Probes that were answered, as the recording says, without a delay that it tells: they are
@@ -108,8 +108,8 @@ impl Delays {
             name: name.into(),
             format: format.into(),
             measure: Measure::RoundTrip,
-            order: Order::Causal,
-            send_times: SendTimes::Unknown,
+            order: ProbeOrder::Causal,
+            send_times: SendTimeSource::Unknown,
             probes: Vec::new(),
             untimed: 0,
             duplicates: 0,
@@ -118,7 +118,12 @@ impl Delays {
     }
 
     /// Round trips that were not read from a file, with nothing to say of them.
-    pub fn of(name: &str, probes: Vec<Probe>, order: Order, send_times: SendTimes) -> Self {
+    pub fn of(
+        name: &str,
+        probes: Vec<Probe>,
+        order: ProbeOrder,
+        send_times: SendTimeSource,
+    ) -> Self {
         Self { order, send_times, probes, ..Self::new(name, "") }
     }
 

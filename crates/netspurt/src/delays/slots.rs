@@ -6,7 +6,7 @@ use crate::units::Duration;
 
 /// What is known of one probe.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
+pub(super) struct ProbeSlot {
     rtt_ns: u64,
     sent_ns: i64,
     /// Octets on the wire.
@@ -23,7 +23,7 @@ pub(super) struct Slot {
 const NO_RTT: u64 = u64::MAX;
 const NO_TIME: i64 = i64::MIN;
 
-impl Default for Slot {
+impl Default for ProbeSlot {
     fn default() -> Self {
         Self {
             rtt_ns: NO_RTT,
@@ -36,7 +36,7 @@ impl Default for Slot {
     }
 }
 
-impl Slot {
+impl ProbeSlot {
     /// Its delay.
     pub fn rtt(&self) -> Option<Duration> {
         (self.rtt_ns != NO_RTT).then(|| Duration::from_nanos(self.rtt_ns))
@@ -63,14 +63,14 @@ const CHUNK: usize = 1 << 14;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
     /// Those whose number was the highest so far, in their order.
-    chunks: Vec<Vec<(u64, Slot)>>,
+    chunks: Vec<Vec<(u64, ProbeSlot)>>,
     /// The others.
-    strays: BTreeMap<u64, Slot>,
+    strays: BTreeMap<u64, ProbeSlot>,
 }
 
 impl Slots {
     /// The slot of `number`.
-    pub fn get(&self, number: u64) -> Option<&Slot> {
+    pub fn get(&self, number: u64) -> Option<&ProbeSlot> {
         let (chunk, place) = self.find(number);
         match place {
             Ok(place) => Some(&self.chunks[chunk][place].1),
@@ -79,7 +79,7 @@ impl Slots {
     }
 
     /// The slot of `number`, made where there was none.
-    pub fn entry(&mut self, number: u64) -> &mut Slot {
+    pub fn entry(&mut self, number: u64) -> &mut ProbeSlot {
         let (chunk, place) = self.find(number);
         if let Ok(place) = place {
             return &mut self.chunks[chunk][place].1;
@@ -93,13 +93,14 @@ impl Slots {
             self.chunks.push(Vec::with_capacity(room));
         }
         let last = self.chunks.last_mut().expect("pushed");
-        last.push((number, Slot::default()));
+        last.push((number, ProbeSlot::default()));
         &mut last.last_mut().expect("pushed").1
     }
 
     /// The chunk that `number` would be in, and its place there.
     fn find(&self, number: u64) -> (usize, Result<usize, usize>) {
-        let behind = |chunk: &Vec<(u64, Slot)>| chunk.first().is_some_and(|one| one.0 <= number);
+        let behind =
+            |chunk: &Vec<(u64, ProbeSlot)>| chunk.first().is_some_and(|one| one.0 <= number);
         // Lines come nearly in order: the last chunk is the likely one.
         let at = match self.chunks.last() {
             Some(last) if behind(last) => self.chunks.len() - 1,
@@ -135,18 +136,18 @@ impl Slots {
     }
 
     /// All slots, in any order.
-    pub fn values(&self) -> impl Iterator<Item = &Slot> {
+    pub fn values(&self) -> impl Iterator<Item = &ProbeSlot> {
         self.chunks.iter().flatten().map(|(_, slot)| slot).chain(self.strays.values())
     }
 
     /// All slots in the order of their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, &Slot)> {
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &ProbeSlot)> {
         let ordered = self.chunks.iter().flatten().map(|(number, slot)| (*number, slot));
         merged(ordered, self.strays.iter().map(|(number, slot)| (*number, slot)))
     }
 
     /// The same, each chunk freed once it was taken.
-    pub fn into_sorted(self) -> impl Iterator<Item = (u64, Slot)> {
+    pub fn into_sorted(self) -> impl Iterator<Item = (u64, ProbeSlot)> {
         merged(self.chunks.into_iter().flatten(), self.strays.into_iter())
     }
 }
@@ -172,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_slot_has_no_more_than_its_number_and_24_octets() {
-        assert_eq!(size_of::<(u64, Slot)>(), 32);
+        assert_eq!(size_of::<(u64, ProbeSlot)>(), 32);
     }
 
     proptest! {

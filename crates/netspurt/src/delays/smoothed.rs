@@ -2,7 +2,7 @@
 
 use crate::units::{Duration, Time};
 
-use super::{Delays, Measure, Probe, SendTimes};
+use super::{Delays, Measure, Probe, SendTimeSource};
 
 /// What a kernel said at one instant.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,9 +26,9 @@ pub(super) fn series(
     delays.measure = Measure::Smoothed;
     let stamped = reports.iter().all(|report| report.at_ns.is_some());
     delays.send_times = match (stamped, interval) {
-        (true, _) => SendTimes::Recorded,
-        (false, Some(_)) => SendTimes::Reckoned,
-        (false, None) => SendTimes::Unknown,
+        (true, _) => SendTimeSource::Recorded,
+        (false, Some(_)) => SendTimeSource::Reckoned,
+        (false, None) => SendTimeSource::Unknown,
     };
     let start = reports.iter().filter_map(|report| report.at_ns).min().unwrap_or(0);
     let step = interval.map_or(1, Duration::as_nanos);

@@ -6,12 +6,12 @@ use indexmap::IndexMap;
 
 use crate::units::Duration;
 
-use super::columns::{Column, Plan, by_names, by_shape, is_missing, is_value, unit_of};
+use super::columns::{SourceColumn, TablePlan, by_names, by_shape, is_missing, is_value, unit_of};
 use super::instant::{DAY, instant, of_day};
 use super::reading::{Hints, Malformed, ReadError, Reading};
 use super::tally::Tally;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer, lines};
-use super::{Delays, Measure, Order};
+use super::{Delays, Measure, ProbeOrder};
 
 /// From one delay to the next in lists of whole milliseconds (LeoReplayer's input).
 const PACE: Duration = Duration::from_millis(10);
@@ -65,8 +65,8 @@ fn separator(line: &str) -> Option<char> {
 }
 
 /// How a text is to be read.
-struct Layout {
-    plan: Plan,
+struct TextLayout {
+    plan: TablePlan,
     separator: Option<char>,
     /// The line of the header, if there is one.
     header: Option<usize>,
@@ -78,7 +78,7 @@ struct Layout {
 ///
 /// # Errors
 /// When the hints name what is not there.
-fn layout(text: &str, hints: &Hints) -> Result<Option<Layout>, ReadError> {
+fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, ReadError> {
     let all = || lines(text).filter(|(_, line)| !line.trim().is_empty());
     let mut plain = all().filter(|(_, line)| !line.starts_with('#')).map(|(_, line)| line);
     let Some(first) = plain.next() else { return Ok(None) };
@@ -114,7 +114,7 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<Layout>, ReadError> {
         };
         if plan.rtt.is_some() || plan.sent.is_some() && plan.received.is_some() {
             let (separator, width) = (mark, names.len());
-            return Ok(Some(Layout { plan, separator, header: Some(number), width }));
+            return Ok(Some(TextLayout { plan, separator, header: Some(number), width }));
         }
     }
     let separator = separator(first);
@@ -124,7 +124,7 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<Layout>, ReadError> {
         rows.iter().map(|row| row.iter().map(|cell| &**cell).collect()).collect();
     let plan = by_shape(&rows, &hints.columns)?;
     let width = rows.first().map_or(0, Vec::len);
-    Ok(plan.map(|plan| Layout { plan, separator, header: None, width }))
+    Ok(plan.map(|plan| TextLayout { plan, separator, header: None, width }))
 }
 
 /// Whether a text is a table with a column of delays.
@@ -143,7 +143,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             "name it, or count its place from 1, as in `--column rtt=3`",
         ));
     };
-    let mut rows = Rows::new(layout.plan);
+    let mut rows = TableRows::new(layout.plan);
     for (number, line) in lines(text) {
         let ordinary = line.trim().is_empty() || line.starts_with('#');
         if ordinary || layout.header == Some(number) {
@@ -172,8 +172,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
 }
 
 /// The recordings of rows that come one after the other.
-pub(super) struct Rows {
-    pub plan: Plan,
+pub(super) struct TableRows {
+    pub plan: TablePlan,
     groups: IndexMap<String, Group>,
     malformed: Vec<Malformed>,
     /// Requests that were still waited for when the run ended.
@@ -193,15 +193,15 @@ struct Group {
     days: i64,
     rows: u64,
     duplicates: u64,
-    /// The law whose rows count, in a table of replays.
+    /// The algorithm whose rows count, in a table of replays.
     estimator: Option<String>,
     /// What the table says of itself.
-    order: Option<Order>,
+    order: Option<ProbeOrder>,
     measure: Option<Measure>,
 }
 
-impl Rows {
-    pub fn new(plan: Plan) -> Self {
+impl TableRows {
+    pub fn new(plan: TablePlan) -> Self {
         Self { plan, groups: IndexMap::new(), malformed: Vec::new(), waiting: 0, assumed: false }
     }
 
@@ -220,7 +220,7 @@ impl Rows {
     fn take<'a>(&mut self, cell: &impl Fn(usize) -> Option<&'a str>) -> Result<(), &'static str> {
         let plan = &self.plan;
         let there = |at: Option<usize>| at.and_then(cell);
-        let time = |column: Option<Column>| -> Result<Option<i64>, &'static str> {
+        let time = |column: Option<SourceColumn>| -> Result<Option<i64>, &'static str> {
             let Some(column) = column else { return Ok(None) };
             let text = cell(column.at).ok_or("too few columns")?;
             if is_missing(text) {
@@ -236,7 +236,7 @@ impl Rows {
             }
             (None, ..) => None,
         };
-        if let Some(Column { at, unit: None }) = plan.rtt {
+        if let Some(SourceColumn { at, unit: None }) = plan.rtt {
             self.assumed |= cell(at).is_some_and(|text| decimal(text, 1).is_some_and(bare));
         }
         let lost = match (there(plan.lost), there(plan.answered)) {
@@ -253,7 +253,7 @@ impl Rows {
             Some(column) => delay(cell(column.at).ok_or("too few columns")?, column)?,
             None => None,
         };
-        if !lost && rtt.is_none() && plan.volleys {
+        if !lost && rtt.is_none() && plan.echo_probes {
             self.waiting += 1;
             return Ok(());
         }
@@ -264,7 +264,11 @@ impl Rows {
         };
         let size = there(plan.size).and_then(whole).and_then(|bytes| u32::try_from(bytes).ok());
         let duplicates = there(plan.duplicates).and_then(whole).unwrap_or(0);
-        let name = there(plan.group).unwrap_or("").to_owned();
+        let group = there(plan.group).unwrap_or("");
+        let name = match there(plan.direction) {
+            None | Some("forward") => group.to_owned(),
+            Some(direction) => format!("{group} {direction}"),
+        };
         let (order, measure) = (there(plan.order).map(order), there(plan.measure).map(measure));
         let group = self.groups.entry(name).or_default();
         if let Some(estimator) = there(plan.estimator)
@@ -291,7 +295,7 @@ impl Rows {
             let plan = &self.plan;
             let shown = if plan.one_way { Measure::OneWay } else { Measure::RoundTrip };
             delays.measure = rows.measure.unwrap_or(shown);
-            let shown = if plan.volleys { Order::Sequence } else { Order::Causal };
+            let shown = if plan.echo_probes { ProbeOrder::Sequence } else { ProbeOrder::Causal };
             delays.order = rows.order.unwrap_or(shown);
             if self.assumed {
                 delays.notes.push("the unit of the delays was taken for milliseconds".into());
@@ -304,9 +308,9 @@ impl Rows {
                 let waiting = self.waiting;
                 delays.notes.push(format!("{waiting} requests were still waited for: left out"));
             }
-            let own = plan.volleys || plan.estimator.is_some() || plan.order.is_some();
+            let own = plan.echo_probes || plan.estimator.is_some() || plan.order.is_some();
             if !own && !plan.unused.is_empty() {
-                delays.notes.push(format!("columns left aside: {}", plan.unused.join(", ")));
+                delays.notes.push(format!("ignored columns: {}", plan.unused.join(", ")));
             }
             let repeated = rows.tally.duplicates();
             if repeated > 0 {
@@ -372,10 +376,10 @@ impl Group {
 }
 
 /// How probes followed each other, in the words of our own tables.
-fn order(text: &str) -> Option<Order> {
+fn order(text: &str) -> Option<ProbeOrder> {
     match text {
-        "sequence" => Some(Order::Sequence),
-        "causal" => Some(Order::Causal),
+        "sequence" => Some(ProbeOrder::Sequence),
+        "causal" => Some(ProbeOrder::Causal),
         _ => None,
     }
 }
@@ -391,7 +395,7 @@ fn measure(text: &str) -> Option<Measure> {
 }
 
 /// A cell of delays; below zero and without a value is lost.
-fn delay(text: &str, column: Column) -> Result<Option<Duration>, &'static str> {
+fn delay(text: &str, column: SourceColumn) -> Result<Option<Duration>, &'static str> {
     if is_missing(text) {
         return Ok(None);
     }

@@ -3,8 +3,8 @@
 use crate::units::{Duration, Time};
 
 use super::reading::ReadError;
-use super::slots::{Slot, Slots};
-use super::{Delays, Probe, SendTimes};
+use super::slots::{ProbeSlot, Slots};
+use super::{Delays, Probe, SendTimeSource};
 
 /// Numbers that may be missing from one file, so that a short one cannot fill the memory.
 pub(super) const MOST_MISSING: u64 = 1 << 22;
@@ -19,7 +19,7 @@ pub(super) struct Tally {
 
 impl Tally {
     /// The probe `number` left; what is known of it.
-    pub fn sent(&mut self, number: u64) -> &mut Slot {
+    pub fn sent(&mut self, number: u64) -> &mut ProbeSlot {
         self.slots.entry(number)
     }
 
@@ -54,7 +54,7 @@ impl Tally {
 
     /// The mean delay in nanoseconds, zero where there is none.
     pub fn mean_ns(&self) -> u64 {
-        let delays = || self.slots.values().filter_map(Slot::rtt);
+        let delays = || self.slots.values().filter_map(ProbeSlot::rtt);
         let sum: u128 = delays().map(|rtt| u128::from(rtt.as_nanos())).sum();
         u64::try_from(sum / (delays().count() as u128).max(1)).unwrap_or(u64::MAX)
     }
@@ -99,11 +99,11 @@ impl Tally {
                 format!("netspurt fills gaps up to {MOST_MISSING}; cut the file there"),
             ));
         }
-        let known = Known::new(&self.slots, (first, last), interval);
+        let known = KnownTimes::new(&self.slots, (first, last), interval);
         delays.send_times = match (&known, interval) {
-            (Some(_), _) => SendTimes::Recorded,
-            (None, Some(_)) => SendTimes::Reckoned,
-            (None, None) => SendTimes::Unknown,
+            (Some(_), _) => SendTimeSource::Recorded,
+            (None, Some(_)) => SendTimeSource::Reckoned,
+            (None, None) => SendTimeSource::Unknown,
         };
         let step = interval.map_or(1, Duration::as_nanos);
         let mut order = InOrder::default();
@@ -122,7 +122,7 @@ impl Tally {
                 delays.untimed += 1;
                 continue;
             }
-            let Slot { late, wire_bytes, .. } = slot;
+            let ProbeSlot { late, wire_bytes, .. } = slot;
             delays.probes.push(Probe { number, sent, rtt: slot.rtt(), late, wire_bytes });
         }
         if reckoned > 0 {
@@ -136,21 +136,21 @@ impl Tally {
 }
 
 /// The slots `first..=last`, empty ones where a number is missing.
-fn filled(slots: Slots, first: u64, last: u64) -> impl Iterator<Item = (u64, Slot)> {
+fn filled(slots: Slots, first: u64, last: u64) -> impl Iterator<Item = (u64, ProbeSlot)> {
     let mut slots = slots.into_sorted().skip_while(move |one| one.0 < first).peekable();
     (first..=last).map(move |number| {
-        slots.next_if(|one| one.0 == number).unwrap_or((number, Slot::default()))
+        slots.next_if(|one| one.0 == number).unwrap_or((number, ProbeSlot::default()))
     })
 }
 
 /// The times of sending that are known, where not all are; to reckon the others from.
-struct Known {
+struct KnownTimes {
     /// Numbers and instants; empty where none is missing.
     told: Vec<(u64, i64)>,
     pace: f64,
 }
 
-impl Known {
+impl KnownTimes {
     /// `None` where no time is known.
     fn new(slots: &Slots, (first, last): (u64, u64), interval: Option<Duration>) -> Option<Self> {
         let told = || {

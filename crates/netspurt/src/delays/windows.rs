@@ -4,11 +4,11 @@ use crate::units::{Duration, Time};
 
 use super::reading::{Hints, Malformed, ReadError, Reading};
 use super::text::{MILLISECOND, decimal, integer, lines};
-use super::{Delays, Order, Probe, SendTimes};
+use super::{Delays, Probe, ProbeOrder, SendTimeSource};
 
 /// What a line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line {
+enum WindowsLine {
     /// A run begins, with so many octets in each probe.
     Header {
         payload: u32,
@@ -80,39 +80,39 @@ const FAILURES: &[&str] = &[
 /// What follows a count: also the commas of code pages 936, 932 and 950.
 const COMMAS: [char; 8] = [',', '(', '，', '、', '（', '\u{a3}', '\u{81}', '\u{a1}'];
 
-/// What [`Line`] a line is.
-fn read(line: &str) -> Line {
+/// What [`WindowsLine`] a line is.
+fn read(line: &str) -> WindowsLine {
     let text = line.trim();
     let share = text.starts_with(['(', '（']) && text.contains('%');
     if text.is_empty() || share || text == "^C" {
-        return Line::Ordinary;
+        return WindowsLine::Ordinary;
     }
     if FAILURES.iter().any(|piece| text.contains(piece)) {
-        return Line::Failure;
+        return WindowsLine::Failure;
     }
     if let Some(reply) = reply(text) {
         return reply;
     }
     if let Some((sent, received)) = statistics(text) {
-        return Line::Statistics(sent, received);
+        return WindowsLine::Statistics(sent, received);
     }
     if text.ends_with([':', '\u{ff1a}']) {
         return match address(text) {
-            true => header(text).unwrap_or(Line::Ordinary),
-            false => Line::Title,
+            true => header(text).unwrap_or(WindowsLine::Ordinary),
+            false => WindowsLine::Title,
         };
     }
     // `Minimum = 56ms, Maximum = 194ms, Average = 107ms`; `Control-C`.
     let times = equals(text).filter(|(_, value)| integer(value).is_some()).count() == 3;
     if times || ["Control-C", "STRG-C", "Ctrl-C", "Ctrl+C"].contains(&text) {
-        return Line::Ordinary;
+        return WindowsLine::Ordinary;
     }
     // `Reply from 192.168.1.5: Destination host unreachable.`, a sentence; else it was cut off.
     let sentence = text.ends_with(|c: char| c == '.' || !c.is_ascii());
     match address(text) && text.contains(": ") || text.contains("TTL=") {
-        true if sentence && equals(text).count() == 0 => Line::Failure,
-        true => Line::Broken,
-        false => Line::Unknown,
+        true if sentence && equals(text).count() == 0 => WindowsLine::Failure,
+        true => WindowsLine::Broken,
+        false => WindowsLine::Unknown,
     }
 }
 
@@ -142,14 +142,14 @@ fn v6(text: &str) -> bool {
 
 /// `Pinging google.com [216.58.196.238] with 32 bytes of data:`: an address, and behind it a
 /// number that stands alone.
-fn header(text: &str) -> Option<Line> {
+fn header(text: &str) -> Option<WindowsLine> {
     let words = || text.split([' ', '\u{a0}']);
     let payload = words().filter_map(|word| word.parse::<u32>().ok()).next_back()?;
-    Some(Line::Header { payload, v6: v6(text) })
+    Some(WindowsLine::Header { payload, v6: v6(text) })
 }
 
 /// `bytes=32 time<1ms TTL=64`, and over IPv6 only the time.
-fn reply(text: &str) -> Option<Line> {
+fn reply(text: &str) -> Option<WindowsLine> {
     let ttl = text.rfind("TTL=");
     if !address(text) && ttl.is_none() {
         return None;
@@ -174,7 +174,7 @@ fn reply(text: &str) -> Option<Line> {
     let below = mark == "<";
     let rtt = Duration::from_nanos(if below { ns / 2 } else { ns });
     let payload = payload.and_then(|(payload, _)| u32::try_from(payload).ok());
-    Some(Line::Reply { rtt, below, payload, v6: v6(text) })
+    Some(WindowsLine::Reply { rtt, below, payload, v6: v6(text) })
 }
 
 /// `Packets: Sent = 10, Received = 10, Lost = 0 (0% loss),`: three counts without a unit.
@@ -198,22 +198,22 @@ fn statistics(text: &str) -> Option<(u64, u64)> {
 /// Whether Windows's ping writes such a line: a reply, or a line of statistics.
 pub(super) fn knows(line: &str) -> bool {
     let reply = match read(line) {
-        Line::Reply { payload, v6, .. } => payload.is_some() && line.contains("TTL=") || v6,
-        Line::Header { .. } => line.contains("ing") && address(line),
-        Line::Statistics(..) => true,
+        WindowsLine::Reply { payload, v6, .. } => payload.is_some() && line.contains("TTL=") || v6,
+        WindowsLine::Header { .. } => line.contains("ing") && address(line),
+        WindowsLine::Statistics(..) => true,
         _ => false,
     };
     reply && !line.contains("seq=")
 }
 
 /// A probe: its delay, its octets, and its line where that was not understood.
-type Told = (Option<Duration>, u32, Option<(usize, String)>);
+type WindowsProbe = (Option<Duration>, u32, Option<(usize, String)>);
 
 /// One run.
 #[derive(Debug, Default)]
-struct Run {
+struct WindowsRun {
     header: Option<(u32, bool)>,
-    probes: Vec<Told>,
+    probes: Vec<WindowsProbe>,
     below: u64,
     statistics: Option<(u64, u64)>,
     /// Whether the title of the times was seen, behind the statistics.
@@ -222,7 +222,7 @@ struct Run {
     title: Option<(usize, String)>,
 }
 
-impl Run {
+impl WindowsRun {
     fn is_empty(&self) -> bool {
         self.header.is_none() && self.probes.is_empty() && self.statistics.is_none()
     }
@@ -272,7 +272,7 @@ impl Run {
         malformed: &mut Vec<Malformed>,
     ) -> Result<Delays, ReadError> {
         let mut delays = Delays::new(name, "ping (Windows)");
-        delays.order = Order::Sequence;
+        delays.order = ProbeOrder::Sequence;
         self.judge(malformed, &mut delays.notes);
         let received = self.probes.iter().filter(|(rtt, ..)| rtt.is_some()).count() as u64;
         if let Some((sent, counted)) = self.statistics {
@@ -302,7 +302,7 @@ impl Run {
         let whose = if hints.interval.is_some() { "as given" } else { "ping's own" };
         delays.notes.push(super::ping::reckoned(interval, whose));
         delays.notes.push("delays are whole milliseconds".into());
-        delays.send_times = SendTimes::Reckoned;
+        delays.send_times = SendTimeSource::Reckoned;
         for (number, (rtt, wire_bytes, _)) in (0_u64..).zip(self.probes) {
             let sent = Time::from_nanos(number.saturating_mul(interval.as_nanos()));
             delays.probes.push(Probe { number: number + 1, sent, rtt, late: false, wire_bytes });
@@ -324,47 +324,47 @@ fn goes_on(line: &str) -> bool {
 /// When a count is absurd.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, ReadError> {
     let mut reading = Reading::default();
-    let mut runs: Vec<Run> = vec![Run::default()];
+    let mut runs: Vec<WindowsRun> = vec![WindowsRun::default()];
     for (number, line) in lines(text) {
         let told = read(line);
-        let probe = matches!(told, Line::Reply { .. } | Line::Failure);
+        let probe = matches!(told, WindowsLine::Reply { .. } | WindowsLine::Failure);
         if probe && runs.last().is_some_and(|run| run.statistics.is_some()) {
-            runs.push(Run::default());
+            runs.push(WindowsRun::default());
         }
         let run = runs.last_mut().expect("there is one");
         if let Some((at, text)) = run.title.take_if(|_| !line.trim().is_empty())
-            && !matches!(told, Line::Statistics(..))
+            && !matches!(told, WindowsLine::Statistics(..))
         {
             reading.malformed.push(Malformed::new(at, &text, "nothing that ping writes"));
         }
         match told {
-            Line::Header { payload, v6 } => {
+            WindowsLine::Header { payload, v6 } => {
                 if !run.is_empty() {
-                    runs.push(Run::default());
+                    runs.push(WindowsRun::default());
                 }
                 runs.last_mut().expect("there is one").header = Some((payload, v6));
             }
-            Line::Reply { rtt, below, payload, v6 } => {
+            WindowsLine::Reply { rtt, below, payload, v6 } => {
                 run.below += u64::from(below);
                 run.reply(rtt, payload, v6);
             }
-            Line::Failure => run.probes.push((None, 0, None)),
-            Line::Statistics(sent, received) => run.statistics = Some((sent, received)),
-            Line::Ordinary => {}
-            Line::Title if run.statistics.is_some() && !run.titled => run.titled = true,
-            Line::Title if run.statistics.is_none() && !run.probes.is_empty() => {
+            WindowsLine::Failure => run.probes.push((None, 0, None)),
+            WindowsLine::Statistics(sent, received) => run.statistics = Some((sent, received)),
+            WindowsLine::Ordinary => {}
+            WindowsLine::Title if run.statistics.is_some() && !run.titled => run.titled = true,
+            WindowsLine::Title if run.statistics.is_none() && !run.probes.is_empty() => {
                 run.title = Some((number, line.to_owned()));
             }
             // The statistics go on: `Persi = 1 (50% persi),`, or `perda),` behind `(50% de`.
-            Line::Unknown if run.statistics.is_some() && !run.titled && goes_on(line) => {}
-            Line::Broken => {
+            WindowsLine::Unknown if run.statistics.is_some() && !run.titled && goes_on(line) => {}
+            WindowsLine::Broken => {
                 let why = "the line ends within the reply";
                 reading.malformed.push(Malformed::new(number, line, why));
             }
-            Line::Unknown if run.statistics.is_none() && !run.is_empty() => {
+            WindowsLine::Unknown if run.statistics.is_none() && !run.is_empty() => {
                 run.probes.push((None, 0, Some((number, line.to_owned()))));
             }
-            Line::Unknown | Line::Title => {
+            WindowsLine::Unknown | WindowsLine::Title => {
                 let why = "nothing that ping writes";
                 reading.malformed.push(Malformed::new(number, line, why));
             }

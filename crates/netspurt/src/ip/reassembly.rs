@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::event::{DropReason, Events, What};
+use crate::ids::TransmissionId;
 use crate::segment::{Ecn, IPV4_HEADER_BYTES};
 use crate::stage::{Frame, Host, Port, Stage};
 use crate::units::{Duration, Time};
@@ -14,10 +15,11 @@ use crate::units::{Duration, Time};
 /// is a constant, as RFC 1122 §3.3.2 wants, and what has not all come by then is dropped. One
 /// fragment with the mark of a congested queue marks the datagram (RFC 3168 §5.3).
 ///
-/// Fragments of one transmission share its id. departs: RFC 791 §3.2 - that id is not the header's
-/// 16 bits, which a fast sender uses again within the time for reassembly (RFC 4963), so that
-/// parts of two datagrams are never mixed up. A copy that comes when its datagram is complete
-/// begins another, which time gives up.
+/// Fragments of one transmission share its id. A copy that comes when its datagram is complete
+/// begins another, which times out.
+///
+/// departs: RFC 791 §3.2 - a transmission's id is not the header's 16 bits, which a fast sender
+/// reuses within the time for reassembly (RFC 4963), so parts of two datagrams are never mixed.
 ///
 /// ```
 /// use netspurt::app::Echo;
@@ -42,10 +44,10 @@ pub struct Reassembling<F, E> {
     inner: E,
     timer: Duration,
     /// By id.
-    partial: BTreeMap<u64, Partial<F>>,
+    partial: BTreeMap<TransmissionId, Partial<F>>,
     /// When datagrams are given up, in order, and their ids; those of datagrams that are
     /// complete lie among them, but not at the front.
-    deadlines: VecDeque<(Time, u64)>,
+    deadlines: VecDeque<(Time, TransmissionId)>,
     given_up: u64,
 }
 

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::event::{DropReason, Event, Events, Wanted, What};
+use crate::ids::TransmissionId;
 use crate::segment::{Ecn, Part, Segment};
 use crate::stage::{Frame, Port, Stage};
 use crate::units::{Duration, Time};
@@ -30,7 +31,13 @@ fn host() -> (Host, Events<Segment>) {
 }
 
 fn datagram(id: u64, size_bytes: u16) -> Segment {
-    Segment { id, seq: 7, len: size_bytes - 40, size_bytes, ..Segment::default() }
+    Segment {
+        id: TransmissionId::from_bits(id),
+        seq: 7,
+        len: size_bytes - 40,
+        size_bytes,
+        ..Segment::default()
+    }
 }
 
 fn parts(datagram: Segment, mtu: u32) -> Vec<Segment> {
@@ -44,7 +51,7 @@ fn at(seconds: u64) -> Time {
 fn drops(events: &mut Events<Segment>) -> Vec<(Time, u64, u16)> {
     let told = |event: Event<Segment>| match event.what {
         What::Dropped { link: None, reason: DropReason::Reassembly, frame } => {
-            (event.at, frame.id, frame.size_bytes)
+            (event.at, frame.id.bits(), frame.size_bytes)
         }
         other => panic!("{other:?}"),
     };

@@ -1,10 +1,7 @@
 //! The drop-tail queue, as departures already fixed.
 
-use std::collections::VecDeque;
-
+use crate::ring::Ring;
 use crate::units::Time;
-
-use super::flight::take_first;
 
 /// How much a queue may hold. The frame in transmission counts, as in RFC 2416's "three
 /// buffers" and ns-2's DropTail.
@@ -34,25 +31,25 @@ impl QueueLimit {
 #[derive(Debug)]
 pub(super) struct Backlog {
     limit: QueueLimit,
-    frames: VecDeque<(Time, u32)>,
+    frames: Ring<(Time, u32)>,
     bytes: u64,
 }
 
 impl Backlog {
     pub(super) fn new(limit: QueueLimit) -> Self {
-        Self { limit, frames: VecDeque::new(), bytes: 0 }
+        Self { limit, frames: Ring::default(), bytes: 0 }
     }
 
     /// The next frame to leave: when, and its octets.
     #[inline]
     pub(super) fn next(&self) -> Option<(Time, u32)> {
-        self.frames.front().copied()
+        self.frames.first().copied()
     }
 
     /// Lets the next frame go.
     #[inline]
     pub(super) fn let_go(&mut self) {
-        if let Some((_, size)) = take_first(&mut self.frames) {
+        if let Some((_, size)) = self.frames.pop() {
             self.bytes -= u64::from(size);
         }
     }
@@ -64,13 +61,13 @@ impl Backlog {
     }
 
     pub(super) fn add(&mut self, depart: Time, size: u32) {
-        self.frames.push_back((depart, size));
+        self.frames.push((depart, size));
         self.bytes += u64::from(size);
     }
 
     /// Frames and octets held.
-    #[expect(clippy::cast_possible_truncation, reason = "no queue holds 2^32 frames")]
+    #[inline]
     pub(super) fn held(&self) -> (u32, u64) {
-        (self.frames.len() as u32, self.bytes)
+        (self.frames.len(), self.bytes)
     }
 }

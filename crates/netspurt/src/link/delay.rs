@@ -26,6 +26,11 @@ impl Delay {
         Self(Kind::Timeline { timeline, cursor: 0 })
     }
 
+    /// Whether it never changes.
+    pub(super) fn is_constant(&self) -> bool {
+        matches!(self.0, Kind::Constant(_))
+    }
+
     /// The shortest it ever is.
     pub(super) fn least(&self) -> Duration {
         match &self.0 {
@@ -35,7 +40,6 @@ impl Delay {
     }
 
     /// The delay of a frame whose transmission starts at `start`; starts never fall.
-    #[inline]
     pub(super) fn at(&mut self, start: Time) -> Duration {
         match &mut self.0 {
             Kind::Constant(delay) => *delay,

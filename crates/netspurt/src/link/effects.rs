@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 use crate::rng::Stream;
-use crate::segment::Grid;
+use crate::segment::Packetization;
 use crate::stage::Frame;
 use crate::units::Duration;
 
@@ -121,8 +121,8 @@ impl Pick {
                 octets
             }
         };
-        let message_bytes = self.messages.get(frame.dest() as usize).copied().flatten();
-        frame.packet_number(Grid { full_bytes: full, message_bytes })
+        let message_bytes = self.messages.get(frame.dest().index()).copied().flatten();
+        frame.packet_number(Packetization { full_bytes: full, message_bytes })
     }
 }
 
@@ -184,18 +184,23 @@ impl Effects {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::EndId;
     use crate::segment::Segment;
 
     #[test]
     fn the_last_packet_of_a_flow_may_be_short_and_has_its_number_all_the_same() {
-        let packet =
-            |dest, n: u32, len| Segment { dest, seq: 1 + (n - 1) * 1000, len, ..<_>::default() };
+        let packet = |dest, n: u32, len| Segment {
+            dest: EndId::at(dest),
+            seq: 1 + (n - 1) * 1000,
+            len,
+            ..<_>::default()
+        };
         let mut lost = Pick::default().packets(vec![3, 30]);
         let picked = |frame: &Segment, lost: &mut Pick| lost.picks(frame);
         let sent = [packet(1, 1, 1000), packet(1, 2, 1000), packet(1, 3, 100), packet(1, 3, 100)];
         assert_eq!(sent.map(|frame| picked(&frame, &mut lost)), [false, false, true, false]);
         // Another flow's packets have a size of their own.
-        let other = Segment { dest: 3, seq: 1 + 29 * 50, len: 50, ..Segment::default() };
+        let other = Segment { dest: EndId::at(3), seq: 1 + 29 * 50, len: 50, ..Segment::default() };
         assert!(lost.picks(&other));
     }
 }

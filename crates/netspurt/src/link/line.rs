@@ -1,38 +1,36 @@
 //! What lies behind a link's queue: the transmitter, the way, and the count of what happened.
 
-use std::collections::VecDeque;
-
-use crate::event::{DropReason, Events, What};
-use crate::stage::Frame;
+use crate::event::{DropReason, What};
+use crate::stage::{Appointment, Frame};
 use crate::units::{Duration, Time};
 
+use super::extras::Extras;
 use super::flight::{Arrival, Flight};
 use super::serializer::Serializer;
-use super::{Delay, Effects, LinkConfig, LinkCount};
+use super::{LinkConfig, LinkCount, Parcel, Transit};
 
 /// A link direction without its queue.
 #[derive(Debug)]
-pub(super) struct Line<F> {
-    index: u32,
+pub(super) struct Line {
     serializer: Serializer,
-    delay: Delay,
-    flight: Flight<F>,
-    effects: Option<Box<Effects>>,
-    /// What the way will lose, in order, and when its transmission ends.
-    doomed: VecDeque<(Time, F)>,
+    /// How long frames travel, where there are no extras.
+    delay: Duration,
+    /// The frames on their way, unless they may overtake each other.
+    flight: Flight,
+    extras: Option<Box<Extras>>,
     pub(super) count: LinkCount,
+    index: u32,
 }
 
-impl<F: Frame> Line<F> {
+impl Line {
     pub(super) fn new(index: u32, config: LinkConfig) -> Self {
         Self {
-            index,
             serializer: Serializer::new(config.rate, config.framing),
-            delay: config.delay,
-            flight: Flight::new(config.order),
-            effects: config.effects.map(Box::new),
-            doomed: VecDeque::new(),
+            delay: config.delay.least(),
+            flight: Flight::default(),
+            extras: Extras::of(config).map(Box::new),
             count: LinkCount::default(),
+            index,
         }
     }
 
@@ -41,113 +39,163 @@ impl<F: Frame> Line<F> {
         self.serializer.line_time(size).1
     }
 
-    /// Whether `frame` is lost before the queue; then that has been reported.
-    #[inline]
-    pub(super) fn loses_at_entry(&mut self, now: Time, frame: F, events: &mut Events<F>) -> bool {
-        self.effects.is_some() && self.picks_at_entry(now, frame, events)
+    /// Whether the delay is constant, the order is kept, and nothing befalls frames.
+    #[inline(always)]
+    pub(super) fn is_plain(&self) -> bool {
+        self.extras.is_none()
+    }
+
+    /// Whether `parcel` is lost before the queue; then that has been reported.
+    #[inline(always)]
+    pub(super) fn loses_at_entry<F: Frame>(
+        &mut self,
+        now: Time,
+        parcel: Parcel,
+        transit: &mut Transit<F>,
+    ) -> bool {
+        !self.is_plain() && self.picks_at_entry(now, parcel, transit)
     }
 
     #[cold]
-    fn picks_at_entry(&mut self, now: Time, frame: F, events: &mut Events<F>) -> bool {
-        self.lose(now, events);
-        let effects = self.effects.as_mut();
-        let lost = effects.is_some_and(|effects| effects.lost_at_entry(&frame));
+    #[inline(never)]
+    fn picks_at_entry<F: Frame>(
+        &mut self,
+        now: Time,
+        parcel: Parcel,
+        transit: &mut Transit<F>,
+    ) -> bool {
+        self.lose(now, transit);
+        let frame = transit.frame(parcel);
+        let lost = self.extras.as_mut().is_some_and(|extras| extras.lost_at_entry(frame));
         if lost {
-            self.refuse(now, DropReason::Loss, frame, events);
+            self.refuse(now, DropReason::Loss, parcel, transit);
         }
         lost
     }
 
     /// Counts and reports what the way has lost by `now`: each as its transmission ends.
-    #[inline]
-    pub(super) fn lose(&mut self, now: Time, events: &mut Events<F>) {
-        while let Some(&(at, frame)) = self.doomed.front().filter(|(at, _)| *at <= now) {
-            self.doomed.pop_front();
-            self.refuse(at, DropReason::Loss, frame, events);
+    pub(super) fn lose<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
+        while let Some((at, parcel)) = self.extras.as_mut().and_then(|own| own.next_lost(now)) {
+            self.refuse(at, DropReason::Loss, parcel, transit);
         }
     }
 
     /// Counts a frame that goes no further, and reports it.
     #[cold]
-    pub(super) fn refuse(
+    #[inline(never)]
+    pub(super) fn refuse<F: Frame>(
         &mut self,
         at: Time,
         reason: DropReason,
-        frame: F,
-        events: &mut Events<F>,
+        parcel: Parcel,
+        transit: &mut Transit<F>,
     ) {
         match reason {
             DropReason::Loss => self.count.lost += 1,
             _ => self.count.dropped += 1,
         }
-        if events.wanted().drops {
-            events.report(at, What::Dropped { link: Some(self.index), reason, frame });
+        let frame = transit.leave(parcel);
+        if transit.events.wanted().drops {
+            transit.events.report(at, What::Dropped { link: Some(self.index), reason, frame });
         }
     }
 
     /// Marks a frame, counts that and reports it.
-    pub(super) fn mark(&mut self, at: Time, frame: F, events: &mut Events<F>) -> F {
-        let frame = frame.with_mark();
+    pub(super) fn mark<F: Frame>(&mut self, at: Time, parcel: Parcel, transit: &mut Transit<F>) {
+        transit.mark(parcel);
         self.count.marked += 1;
-        if events.wanted().drops {
-            events.report(at, What::Marked { link: self.index, frame });
+        if transit.events.wanted().drops {
+            let frame = *transit.frame(parcel);
+            transit.events.report(at, What::Marked { link: self.index, frame });
         }
-        frame
     }
 
     /// Reports the queue's length, and remembers the longest.
-    #[inline]
-    pub(super) fn note_queue(&mut self, at: Time, held: (u32, u64), events: &mut Events<F>) {
-        let (packets, bytes) = held;
-        self.count.queue_max = self.count.queue_max.max(packets);
-        if events.wanted().queue {
-            events.report(at, What::Queue { link: self.index, packets, bytes });
+    #[inline(always)]
+    pub(super) fn note_queue<F: Frame>(
+        &mut self,
+        at: Time,
+        held: (u32, u64),
+        transit: &mut Transit<F>,
+    ) {
+        self.count.queue_max = self.count.queue_max.max(held.0);
+        if transit.events.wanted().queue {
+            self.report_queue(at, held, transit);
         }
     }
 
+    #[inline(never)]
+    pub(super) fn report_queue<F: Frame>(
+        &self,
+        at: Time,
+        (packets, bytes): (u32, u64),
+        transit: &mut Transit<F>,
+    ) {
+        transit.events.report(at, What::Queue { link: self.index, packets, bytes });
+    }
+
     /// Puts `size` octets on the line: when their transmission starts and ends.
-    #[inline]
+    #[inline(always)]
     pub(super) fn transmit(&mut self, now: Time, size: u32) -> (Time, Time) {
         self.count.carried += 1;
         self.count.carried_bytes += u64::from(size);
         self.serializer.transmit(now, size)
     }
 
-    /// Sends a frame on its way whose transmission has been fixed. It is copied in place: a
-    /// call costs as much again.
+    /// The arrival of a frame on a plain line, whose transmission has been fixed; it entered `by`
+    /// what was due and settled then.
     #[inline(always)]
-    pub(super) fn launch(&mut self, (start, depart): (Time, Time), frame: F) {
-        let arrival = Arrival { at: depart + self.delay.at(start), since: start, frame };
-        if self.effects.is_some() {
-            return self.travel(depart, arrival);
+    pub(super) fn arrival(
+        &mut self,
+        by: (Time, Time),
+        (start, depart): (Time, Time),
+        parcel: Parcel,
+    ) -> Arrival {
+        Arrival { when: Appointment { at: depart + self.delay, since: start, by }, parcel }
+    }
+
+    /// Sends a frame on its way whose transmission has been fixed, on any line.
+    pub(super) fn launch<F: Frame>(
+        &mut self,
+        by: (Time, Time),
+        span: (Time, Time),
+        parcel: Parcel,
+        transit: &mut Transit<F>,
+    ) {
+        let arrival = self.arrival(by, span, parcel);
+        match &mut self.extras {
+            None => self.flight.add(arrival),
+            Some(extras) => extras.launch(arrival, span.1, &mut self.flight, transit),
         }
+    }
+
+    /// Whether no frame is on its way on a plain line.
+    #[inline(always)]
+    pub(super) fn is_clear(&self) -> bool {
+        self.flight.is_empty()
+    }
+
+    /// Keeps a frame on a plain line until it arrives.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, arrival: Arrival) {
         self.flight.add(arrival);
     }
 
-    /// Sends a frame on its way where the link has effects.
-    #[cold]
-    fn travel(&mut self, depart: Time, mut arrival: Arrival<F>) {
-        let Some(effects) = &mut self.effects else { unreachable!("only called with effects") };
-        let fate = effects.on_the_way(&arrival.frame);
-        if fate.lost {
-            return self.doomed.push_back((depart, arrival.frame));
+    /// When the next frame arrives.
+    #[inline(always)]
+    pub(super) fn first(&self) -> Option<Appointment> {
+        match &self.extras {
+            None => self.flight.first(),
+            Some(extras) => extras.first(&self.flight),
         }
-        arrival.at += fate.held;
-        self.flight.add(arrival);
-        if let Some(after) = fate.copied {
-            self.flight.add(Arrival { at: arrival.at + after, ..arrival });
-        }
-    }
-
-    /// When the next frame arrives, and since when that is settled.
-    #[inline]
-    pub(super) fn first(&self) -> Option<(Time, Time)> {
-        self.flight.first().map(|next| (next.at, next.since))
     }
 
     /// The next frame, if it has arrived by `now`.
-    #[inline]
-    pub(super) fn take(&mut self, now: Time) -> Option<Arrival<F>> {
-        self.flight.take(now)
+    #[inline(always)]
+    pub(super) fn take(&mut self, now: Time) -> Option<Arrival> {
+        match &mut self.extras {
+            None => self.flight.take(now),
+            Some(extras) => extras.take(now, &mut self.flight),
+        }
     }
 }

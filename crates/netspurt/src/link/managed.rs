@@ -1,25 +1,24 @@
-//! A link whose queue a law manages: each departure is decided when it comes.
+//! A link whose queue an algorithm manages: each departure is decided when it comes.
 
-use crate::event::Events;
-use crate::stage::Frame;
+use crate::stage::{Appointment, Frame};
 use crate::units::Time;
 
-use super::LinkCount;
 use super::aqm::{Desk, Discipline};
 use super::line::Line;
+use super::{LinkCount, Parcel, Transit};
 
 /// The line is never idle while a frame waits. What is due at an instant leaves, and the next
 /// transmission starts, before an arrival at that instant is judged.
 #[derive(Debug)]
-pub(super) struct Managed<F> {
-    pub(super) line: Line<F>,
-    discipline: Discipline<F>,
+pub(super) struct Managed {
+    pub(super) line: Line,
+    discipline: Discipline,
     /// The frame in transmission: when it has left, and its octets.
     in_service: Option<(Time, u32)>,
 }
 
-impl<F: Frame> Managed<F> {
-    pub(super) fn new(line: Line<F>, discipline: Discipline<F>) -> Self {
+impl Managed {
+    pub(super) fn new(line: Line, discipline: Discipline) -> Self {
         Self { line, discipline, in_service: None }
     }
 
@@ -39,48 +38,50 @@ impl<F: Frame> Managed<F> {
     }
 
     /// Starts every transmission due by `now`.
-    pub(super) fn settle(&mut self, now: Time, events: &mut Events<F>) {
+    pub(super) fn settle<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
         while let Some((left, _)) = self.in_service.take_if(|(left, _)| *left <= now) {
-            self.start(left, events);
-            self.line.note_queue(left, self.held(), events);
+            self.start(left, transit);
+            self.line.note_queue(left, self.held(), transit);
         }
-        self.line.lose(now, events);
+        self.line.lose(now, transit);
     }
 
     /// Gives the idle line its next frame.
-    fn start(&mut self, now: Time, events: &mut Events<F>) {
-        let mut desk = Desk { line: &mut self.line, events };
-        if let Some(frame) = self.discipline.dequeue(now, &mut desk) {
-            let size = frame.size_bytes();
+    fn start<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
+        let mut desk = Desk { line: &mut self.line, transit };
+        if let Some(parcel) = self.discipline.dequeue(now, &mut desk) {
+            let size = parcel.size_bytes;
             let span = self.line.transmit(now, size);
             self.in_service = Some((span.1, size));
-            self.line.launch(span, frame);
+            // It is what happens next that makes its appointment, and not its entry.
+            self.line.launch((Time::ZERO, Time::ZERO), span, parcel, transit);
         }
     }
 
     #[inline(never)]
-    pub(super) fn push(&mut self, now: Time, frame: F, events: &mut Events<F>) {
-        self.settle(now, events);
-        if self.line.loses_at_entry(now, frame, events) {
+    pub(super) fn push<F: Frame>(&mut self, now: Time, parcel: Parcel, transit: &mut Transit<F>) {
+        self.settle(now, transit);
+        if self.line.loses_at_entry(now, parcel, transit) {
             return;
         }
         let before = self.held();
-        let mut desk = Desk { line: &mut self.line, events };
-        self.discipline.enqueue(now, frame, before, &mut desk);
+        let mut desk = Desk { line: &mut self.line, transit };
+        self.discipline.enqueue(now, parcel, before, &mut desk);
         if self.in_service.is_none() {
-            self.start(now, events);
+            self.start(now, transit);
         }
         let after = self.held();
         if after != before {
-            self.line.note_queue(now, after, events);
+            self.line.note_queue(now, after, transit);
         }
     }
 
-    /// The next arrival, or the next departure that someone waits for, and since when it is
-    /// settled; such a departure precedes all else at its instant.
-    pub(super) fn appointment(&self) -> Option<(Time, Time)> {
+    /// The next arrival, or the next departure that someone waits for; such a departure precedes
+    /// all else at its instant.
+    pub(super) fn appointment(&self) -> Option<Appointment> {
         let waits = self.discipline.waiting().0 > 0;
-        let departure = self.in_service.filter(|_| waits).map(|(left, _)| (left, Time::ZERO));
+        let first = |at| Appointment { at, since: Time::ZERO, by: (Time::ZERO, Time::ZERO) };
+        let departure = self.in_service.filter(|_| waits).map(|(left, _)| first(left));
         match (departure, self.line.first()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),

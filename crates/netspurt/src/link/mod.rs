@@ -3,7 +3,7 @@
 //! A frame may be lost at the entry, is queued, is sent at the link's rate, may be lost, copied
 //! or held on the way, and arrives after the propagation delay. Behind a drop-tail limit all of
 //! it is decided when the frame enters; one wake-up a link then suffices, and a frame in
-//! transmission is only an entry in a ring. A queue that a law manages decides about each
+//! transmission is only an entry in a ring. A queue that an algorithm manages decides about each
 //! departure when it comes.
 
 mod aqm;
@@ -11,6 +11,7 @@ mod backlog;
 mod delay;
 mod drop_tail;
 mod effects;
+mod extras;
 mod flight;
 mod framing;
 mod line;
@@ -18,9 +19,9 @@ mod managed;
 mod mtu;
 mod serializer;
 mod timeline;
+mod transit;
 
-use crate::event::Events;
-use crate::stage::{Frame, Port, Stage};
+use crate::stage::{Appointment, Frame};
 use crate::units::{BitRate, Duration, Time};
 
 use aqm::Discipline;
@@ -38,6 +39,7 @@ use mtu::Narrow;
 pub use mtu::{Mtu, TooBig};
 use serializer::Serializer;
 pub use timeline::{Interpolation, Timeline, TimelineError};
+pub use transit::{Parcel, Transit};
 
 /// What one direction of a link is like.
 #[derive(Clone, Debug)]
@@ -52,7 +54,7 @@ pub struct LinkConfig {
     pub order: Order,
     /// The largest datagram it takes, and what becomes of larger ones; `None` takes all.
     pub mtu: Option<Mtu>,
-    /// How much may wait, and which law watches over it.
+    /// How much may wait, and which algorithm watches over it.
     pub queue: Queue,
     /// Losses, copies and detours; `None` for a clean link.
     pub effects: Option<Effects>,
@@ -89,9 +91,9 @@ pub struct LinkCount {
     pub carried: u64,
     /// Their octets, without framing.
     pub carried_bytes: u64,
-    /// Frames dropped, because the queue was full or its law said so, or for their size.
+    /// Frames dropped, because the queue was full or its algorithm said so, or for their size.
     pub dropped: u64,
-    /// Frames marked by the queue's law instead.
+    /// Frames marked by the queue's algorithm instead.
     pub marked: u64,
     /// Frames lost at the entry or on the way.
     pub lost: u64,
@@ -113,13 +115,13 @@ impl LinkCount {
 /// One direction of a link.
 ///
 /// ```
-/// use netspurt::event::{Events, Wanted};
-/// use netspurt::link::{Delay, Framing, Link, LinkConfig, Order, Queue, QueueLimit};
+/// use netspurt::event::Wanted;
+/// use netspurt::link::{Delay, Framing, Link, LinkConfig, Order, Queue, QueueLimit, Transit};
 /// use netspurt::segment::Segment;
-/// use netspurt::stage::Stage;
+/// use netspurt::stage::Appointment;
 /// use netspurt::units::{BitRate, Duration, Time};
 ///
-/// let mut modem: Link<Segment> = Link::new(0, LinkConfig {
+/// let mut modem = Link::new(0, LinkConfig {
 ///     rate: BitRate::new(9600).unwrap(),
 ///     framing: Framing::NONE,
 ///     delay: Delay::constant(Duration::from_millis(150)),
@@ -128,28 +130,32 @@ impl LinkCount {
 ///     queue: Queue::DropTail(QueueLimit::Packets(3)),
 ///     effects: None,
 /// });
-/// let mut events = Events::new(Wanted::default());
-/// modem.push(Time::ZERO, 0, Segment { size_bytes: 1200, ..Segment::default() }, &mut events);
-/// assert_eq!(modem.next_wakeup(), Some(Time::from_nanos(1_150_000_000)));
+/// let mut transit = Transit::new(Wanted::default());
+/// let parcel = transit.enter(Segment { size_bytes: 1200, ..Segment::default() }, 0);
+/// modem.offer(Appointment::default(), parcel, &mut transit);
+/// let arrives = Time::from_nanos(1_150_000_000);
+/// assert_eq!(modem.appointment().unwrap().at, arrives);
+/// let arrival = modem.take(arrives, &mut transit).unwrap();
+/// assert_eq!(transit.leave(arrival.parcel).size_bytes, 1200);
 /// ```
 #[derive(Debug)]
-pub struct Link<F>(Inside<F>);
+pub struct Link(Inside);
 
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "drop-tail links, the usual ones, lie in line")]
-enum Inside<F> {
-    DropTail(DropTail<F>),
-    Other(Box<Other<F>>),
+enum Inside {
+    DropTail(DropTail),
+    Other(Box<Other>),
 }
 
 /// What does not lie in line.
 #[derive(Debug)]
-enum Other<F> {
-    Managed(Managed<F>),
-    Narrow(Narrow<F>),
+enum Other {
+    Managed(Managed),
+    Narrow(Narrow),
 }
 
-impl<F: Frame> Link<F> {
+impl Link {
     /// The link direction numbered `index` in events.
     pub fn new(index: u32, mut config: LinkConfig) -> Self {
         if let Some(mtu) = config.mtu.take() {
@@ -179,45 +185,75 @@ impl<F: Frame> Link<F> {
         }
     }
 
-    /// The next instant at which [`take`](Self::take) has something to do, and since when that
-    /// is settled.
+    /// When [`take`](Self::take) has something to do next.
     #[inline]
-    pub fn appointment(&self) -> Option<(Time, Time)> {
+    pub fn appointment(&self) -> Option<Appointment> {
         match &self.0 {
             Inside::DropTail(link) => link.line.first(),
             Inside::Other(other) => other.appointment(),
         }
     }
 
-    /// Takes `frame` in at the first instant of `when`; the second is since when that is settled.
-    ///
-    /// Instants never fall from call to call.
+    /// Takes a frame in at `when`.
     #[inline]
-    pub fn offer(&mut self, when: (Time, Time), frame: F, events: &mut Events<F>) {
+    pub fn offer<F: Frame>(&mut self, when: Appointment, parcel: Parcel, transit: &mut Transit<F>) {
+        if let Some(arrival) = self.take_in(when, parcel, transit) {
+            self.keep(arrival);
+        }
+    }
+
+    /// Takes a frame in at `when`, and hands back its arrival where all that becomes of it is
+    /// known by now. Whoever is handed an arrival gives it to [`keep`](Self::keep) or, where the
+    /// link is [`clear`](Self::is_clear), lets it happen at once.
+    #[inline(always)]
+    pub fn take_in<F: Frame>(
+        &mut self,
+        when: Appointment,
+        parcel: Parcel,
+        transit: &mut Transit<F>,
+    ) -> Option<Arrival> {
         match &mut self.0 {
-            Inside::DropTail(link) => link.offer(when, frame, events),
-            Inside::Other(other) => other.offer(when, frame, events),
+            Inside::DropTail(link) => link.take_in(when, parcel, transit),
+            Inside::Other(other) => {
+                other.offer(when, parcel, transit);
+                None
+            }
+        }
+    }
+
+    /// Whether no frame is on its way that [`keep`](Self::keep) was given.
+    #[inline(always)]
+    pub fn is_clear(&self) -> bool {
+        matches!(&self.0, Inside::DropTail(link) if link.line.is_clear())
+    }
+
+    /// Keeps a frame until it arrives.
+    #[inline(always)]
+    pub fn keep(&mut self, arrival: Arrival) {
+        match &mut self.0 {
+            Inside::DropTail(link) => link.line.keep(arrival),
+            Inside::Other(_) => unreachable!("an arrival that the link handed out"),
         }
     }
 
     /// The next frame that has arrived by `now`.
     #[inline]
-    pub fn take(&mut self, now: Time, events: &mut Events<F>) -> Option<Arrival<F>> {
+    pub fn take<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) -> Option<Arrival> {
         match &mut self.0 {
             Inside::DropTail(link) => link.line.take(now),
-            Inside::Other(other) => other.take(now, events),
+            Inside::Other(other) => other.take(now, transit),
         }
     }
 
     /// Reports the queue's departures and the losses up to `now`.
-    pub fn settle(&mut self, now: Time, events: &mut Events<F>) {
+    pub fn settle<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
         match &mut self.0 {
-            Inside::DropTail(link) => link.settle(now, events),
-            Inside::Other(other) => other.settle(now, events),
+            Inside::DropTail(link) => link.settle(now, transit),
+            Inside::Other(other) => other.settle(now, transit),
         }
     }
 
-    fn line(&mut self) -> &mut Line<F> {
+    fn line(&mut self) -> &mut Line {
         match &mut self.0 {
             Inside::DropTail(link) => &mut link.line,
             Inside::Other(other) => match &mut **other {
@@ -229,7 +265,7 @@ impl<F: Frame> Link<F> {
 }
 
 /// Calls stay calls, so that the drop-tail link's are copied in line.
-impl<F: Frame> Other<F> {
+impl Other {
     fn count(&self) -> LinkCount {
         match self {
             Self::Managed(link) => link.count(),
@@ -238,7 +274,7 @@ impl<F: Frame> Other<F> {
     }
 
     #[inline(never)]
-    fn appointment(&self) -> Option<(Time, Time)> {
+    fn appointment(&self) -> Option<Appointment> {
         match self {
             Self::Managed(link) => link.appointment(),
             Self::Narrow(link) => link.inner.appointment(),
@@ -246,49 +282,33 @@ impl<F: Frame> Other<F> {
     }
 
     #[inline(never)]
-    fn offer(&mut self, when: (Time, Time), frame: F, events: &mut Events<F>) {
+    fn offer<F: Frame>(&mut self, when: Appointment, parcel: Parcel, transit: &mut Transit<F>) {
         match self {
-            Self::Managed(link) => link.push(when.0, frame, events),
-            Self::Narrow(link) => link.offer(when, frame, events),
+            Self::Managed(link) => link.push(when.at, parcel, transit),
+            Self::Narrow(link) => link.offer(when, parcel, transit),
         }
     }
 
     #[inline(never)]
-    fn take(&mut self, now: Time, events: &mut Events<F>) -> Option<Arrival<F>> {
+    fn take<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) -> Option<Arrival> {
         match self {
             Self::Managed(link) => {
-                link.settle(now, events);
+                link.settle(now, transit);
                 link.line.take(now)
             }
-            Self::Narrow(link) => link.inner.take(now, events),
+            Self::Narrow(link) => link.inner.take(now, transit),
         }
     }
 
-    fn settle(&mut self, now: Time, events: &mut Events<F>) {
+    fn settle<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
         match self {
-            Self::Managed(link) => link.settle(now, events),
-            Self::Narrow(link) => link.inner.settle(now, events),
+            Self::Managed(link) => link.settle(now, transit),
+            Self::Narrow(link) => link.inner.settle(now, transit),
         }
     }
 }
 
-impl<F: Frame> Stage<F> for Link<F> {
-    #[inline]
-    fn push(&mut self, now: Time, _port: Port, frame: F, events: &mut Events<F>) {
-        self.offer((now, now), frame, events);
-    }
-
-    #[inline]
-    fn next_wakeup(&self) -> Option<Time> {
-        self.appointment().map(|(at, _)| at)
-    }
-
-    #[inline]
-    fn pop(&mut self, now: Time, events: &mut Events<F>) -> Option<(Time, Port, F)> {
-        let arrival = self.take(now, events)?;
-        Some((arrival.at, 0, arrival.frame))
-    }
-}
-
+#[cfg(test)]
+mod alone;
 #[cfg(test)]
 mod tests;

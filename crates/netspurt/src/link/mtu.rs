@@ -1,12 +1,11 @@
 //! The largest datagram a link takes, and what becomes of larger ones.
 
-use crate::event::{DropReason, Events};
+use crate::event::DropReason;
 use crate::ip::{fragment_payload, fragments};
 use crate::segment::IPV4_HEADER_BYTES;
-use crate::stage::Frame;
-use crate::units::Time;
+use crate::stage::{Appointment, Frame};
 
-use super::Link;
+use super::{Link, Parcel, Transit};
 
 /// What a link does with a datagram that is larger than it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,23 +55,33 @@ impl Mtu {
 
 /// A link with a limit to what it takes.
 #[derive(Debug)]
-pub(super) struct Narrow<F> {
+pub(super) struct Narrow {
     mtu: Mtu,
-    pub(super) inner: Link<F>,
+    pub(super) inner: Link,
 }
 
-impl<F: Frame> Narrow<F> {
-    pub(super) fn new(mtu: Mtu, inner: Link<F>) -> Self {
+impl Narrow {
+    pub(super) fn new(mtu: Mtu, inner: Link) -> Self {
         Self { mtu, inner }
     }
 
     /// Takes in what fits, and of what does not the fragments, one right behind the other.
-    pub(super) fn offer(&mut self, when: (Time, Time), frame: F, events: &mut Events<F>) {
-        if frame.size_bytes() > self.mtu.bytes && self.mtu.too_big == TooBig::Drop {
-            return self.inner.line().refuse(when.0, DropReason::TooBig, frame, events);
+    pub(super) fn offer<F: Frame>(
+        &mut self,
+        when: Appointment,
+        parcel: Parcel,
+        transit: &mut Transit<F>,
+    ) {
+        if parcel.size_bytes <= self.mtu.bytes {
+            return self.inner.offer(when, parcel, transit);
         }
+        if self.mtu.too_big == TooBig::Drop {
+            return self.inner.line().refuse(when.at, DropReason::TooBig, parcel, transit);
+        }
+        let frame = transit.leave(parcel);
         for part in fragments(frame, self.mtu.bytes) {
-            self.inner.offer(when, part, events);
+            let parcel = transit.enter(part, parcel.home);
+            self.inner.offer(when, parcel, transit);
         }
     }
 }
@@ -81,81 +90,86 @@ impl<F: Frame> Narrow<F> {
 mod tests {
     use super::*;
     use crate::event::{Wanted, What};
-    use crate::link::{Delay, Effects, Framing, LinkConfig, Order, Pick, Queue, QueueLimit};
+    use crate::ids::TransmissionId;
+    use crate::link::alone::Alone;
+    use crate::link::{
+        Delay, Effects, Framing, LinkConfig, LinkCount, Order, Pick, Queue, QueueLimit,
+    };
     use crate::segment::Segment;
-    use crate::stage::Stage;
-    use crate::units::{BitRate, Duration};
+    use crate::units::{BitRate, Duration, Time};
 
     fn datagram(size_bytes: u16) -> Segment {
-        Segment { id: 9, size_bytes, ..Segment::default() }
+        Segment { id: TransmissionId::from_bits(9), size_bytes, ..Segment::default() }
     }
 
     /// 8 kbit/s: an octet takes a millisecond.
-    fn link(mtu: Option<Mtu>, queue: QueueLimit, effects: Option<Effects>) -> Link<Segment> {
+    fn link(mtu: Option<Mtu>, queue: QueueLimit, effects: Option<Effects>) -> Alone {
         let rate = BitRate::new(8000).unwrap();
         let delay = Delay::constant(Duration::ZERO);
         let (order, queue) = (Order::Fifo, Queue::DropTail(queue));
         let framing = Framing::NONE;
-        Link::new(3, LinkConfig { rate, framing, delay, order, mtu, queue, effects })
+        let wanted = Wanted { drops: true, ..Wanted::default() };
+        Alone::new(3, LinkConfig { rate, framing, delay, order, mtu, queue, effects }, wanted)
     }
 
     fn takes(bytes: u32, too_big: TooBig) -> Option<Mtu> {
         Mtu::new(bytes, too_big)
     }
 
-    /// What arrives of one datagram, in milliseconds, with what is reported.
-    fn arrivals(link: &mut Link<Segment>, frame: Segment) -> (Vec<(u64, u16)>, Vec<What<Segment>>) {
-        let mut events = Events::new(Wanted { drops: true, ..Wanted::default() });
-        link.push(Time::ZERO, 0, frame, &mut events);
+    /// What arrives of one datagram, in milliseconds, what is reported, and the sums.
+    type Told = (Vec<(u64, u16)>, Vec<What<Segment>>, LinkCount);
+
+    /// Sends one datagram through.
+    fn arrivals(mut link: Alone, frame: Segment) -> Told {
+        link.push(Time::ZERO, frame);
         let mut out = Vec::new();
-        while let Some((at, _, frame)) = link.pop(Time::NEVER, &mut events) {
+        while let Some((at, frame)) = link.pop(Time::NEVER) {
             out.push((at.as_nanos() / 1_000_000, frame.size_bytes));
         }
-        link.settle(Time::NEVER, &mut events);
-        (out, events.drain().map(|event| event.what).collect())
+        let (events, count) = link.finish();
+        (out, events.into_iter().map(|event| event.what).collect(), count)
     }
 
     #[test]
     fn every_fragment_takes_its_own_time_on_the_line() {
-        let mut narrow = link(takes(576, TooBig::Fragment), QueueLimit::Unlimited, None);
-        let (out, _) = arrivals(&mut narrow, datagram(1500));
+        let narrow = link(takes(576, TooBig::Fragment), QueueLimit::Unlimited, None);
+        let (out, _, count) = arrivals(narrow, datagram(1500));
         // 1480 octets as 552, 552 and 376, each behind a header.
         assert_eq!(out, [(572, 572), (1144, 572), (1540, 396)]);
-        let count = narrow.count();
         assert_eq!((count.carried, count.carried_bytes), (3, 1540));
     }
 
     #[test]
     fn fragments_are_queued_and_lost_by_themselves() {
         let two = QueueLimit::Packets(2);
-        let (out, told) =
-            arrivals(&mut link(takes(576, TooBig::Fragment), two, None), datagram(1500));
+        let (out, told, _) =
+            arrivals(link(takes(576, TooBig::Fragment), two, None), datagram(1500));
         assert_eq!(out, [(572, 572), (1144, 572)]);
         let [What::Dropped { reason: DropReason::QueueFull, frame, .. }] = told[..] else {
             panic!("{told:?}")
         };
-        assert_eq!((frame.id, frame.part.offset_bytes()), (9, 1104));
+        assert_eq!((frame.id.bits(), frame.part.offset_bytes()), (9, 1104));
         let loss = Some(Pick::default().nth(vec![2]));
         let effects = Some(Effects { loss, ..Effects::default() });
-        let mut lossy = link(takes(576, TooBig::Fragment), QueueLimit::Unlimited, effects);
-        assert_eq!(arrivals(&mut lossy, datagram(1500)).0, [(572, 572), (1540, 396)]);
+        let lossy = link(takes(576, TooBig::Fragment), QueueLimit::Unlimited, effects);
+        assert_eq!(arrivals(lossy, datagram(1500)).0, [(572, 572), (1540, 396)]);
     }
 
     #[test]
     fn a_link_that_does_not_fragment_drops_what_is_too_big() {
-        let mut narrow = link(takes(576, TooBig::Drop), QueueLimit::Unlimited, None);
-        let (out, told) = arrivals(&mut narrow, datagram(577));
+        let narrow = || link(takes(576, TooBig::Drop), QueueLimit::Unlimited, None);
+        let (out, told, count) = arrivals(narrow(), datagram(577));
         let frame = datagram(577);
         let expected = What::Dropped { link: Some(3), reason: DropReason::TooBig, frame };
         assert_eq!((out, told), (vec![], vec![expected]));
-        assert_eq!(narrow.count().dropped, 1);
-        assert_eq!(arrivals(&mut narrow, datagram(576)).0, [(576, 576)]);
+        assert_eq!(count.dropped, 1);
+        assert_eq!(arrivals(narrow(), datagram(576)).0, [(576, 576)]);
     }
 
     #[test]
     fn a_link_that_takes_what_comes_is_as_one_without_a_limit() {
         let [wide, free] = [takes(1500, TooBig::Fragment), None]
-            .map(|mtu| arrivals(&mut link(mtu, QueueLimit::Unlimited, None), datagram(1500)));
+            .map(|mtu| arrivals(link(mtu, QueueLimit::Unlimited, None), datagram(1500)));
         assert_eq!(wide, free);
     }
 }

@@ -1,5 +1,7 @@
+use super::alone::Alone;
 use super::*;
 use crate::event::{DropReason, Event, Wanted, What};
+use crate::ids::TransmissionId;
 use crate::rng::Stream;
 use crate::segment::Segment;
 use crate::units::Duration;
@@ -29,26 +31,24 @@ fn modem() -> LinkConfig {
 }
 
 fn frame(id: u64) -> Segment {
-    Segment { id, size_bytes: 1000, ..Segment::default() }
+    Segment { id: TransmissionId::from_bits(id), size_bytes: 1000, ..Segment::default() }
 }
 
 /// Pushes frame `i` at `times[i]` and returns what arrives: (milliseconds, id).
 fn arrivals(config: LinkConfig, times: &[Time]) -> (Vec<(u64, u64)>, Vec<Event<Segment>>) {
-    let mut link = Link::new(0, config);
-    let mut events = Events::new(ALL);
+    let mut link = Alone::new(0, config, ALL);
     let mut out = Vec::new();
-    let drain = |link: &mut Link<Segment>, now, out: &mut Vec<_>, events: &mut _| {
-        while let Some((t, _, f)) = link.pop(now, events) {
-            out.push((t.as_nanos() / 1_000_000, f.id));
+    let drain = |link: &mut Alone, now, out: &mut Vec<_>| {
+        while let Some((t, f)) = link.pop(now) {
+            out.push((t.as_nanos() / 1_000_000, f.id.bits()));
         }
     };
     for (id, &time) in (0..).zip(times) {
-        drain(&mut link, time, &mut out, &mut events);
-        link.push(time, 0, frame(id), &mut events);
+        drain(&mut link, time, &mut out);
+        link.push(time, frame(id));
     }
-    drain(&mut link, Time::NEVER, &mut out, &mut events);
-    link.settle(Time::NEVER, &mut events);
-    (out, events.drain().collect())
+    drain(&mut link, Time::NEVER, &mut out);
+    (out, link.finish().0)
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn three_buffers_hold_one_in_service_and_two_waiting() {
     let dropped: Vec<u64> = events
         .iter()
         .filter_map(|e| match e.what {
-            What::Dropped { reason: DropReason::QueueFull, frame, .. } => Some(frame.id),
+            What::Dropped { reason: DropReason::QueueFull, frame, .. } => Some(frame.id.bits()),
             _ => None,
         })
         .collect();
@@ -76,13 +76,12 @@ fn a_departure_precedes_an_arrival_at_the_same_instant() {
 #[test]
 fn of_a_departure_and_an_arrival_at_one_instant_the_one_settled_first_is_first() {
     let dropped = |at_ns: u64, since: Time| {
-        let mut link = Link::new(0, modem());
-        let mut events = Events::new(ALL);
+        let mut link = Alone::new(0, modem(), ALL);
         for id in 0..3 {
-            link.push(at(500), 0, frame(id), &mut events);
+            link.push(at(500), frame(id));
         }
         let at = Time::from_nanos(at_ns);
-        link.offer((at, since), frame(3), &mut events);
+        link.offer((at, since), frame(3));
         link.count().dropped == 1
     };
     let end = at(1500).as_nanos();
@@ -97,10 +96,9 @@ fn of_a_departure_and_an_arrival_at_one_instant_the_one_settled_first_is_first()
 #[test]
 fn a_line_that_takes_no_time_holds_nothing() {
     let config = LinkConfig { rate: BitRate::UNLIMITED, ..modem() };
-    let mut link = Link::new(0, config);
-    let mut events = Events::new(ALL);
+    let mut link = Alone::new(0, config, ALL);
     for id in 0..9 {
-        link.offer((at(5), at(1)), frame(id), &mut events);
+        link.offer((at(5), at(1)), frame(id));
     }
     assert_eq!(link.count().dropped, 0);
 }

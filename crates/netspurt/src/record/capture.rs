@@ -4,6 +4,7 @@ use core::ops::Range;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use crate::ids::{Direction, EndId, FlowId, Side, TransmissionId};
 use crate::segment::{
     Ecn, Flags, IPV4_HEADER_BYTES, SackBlock, SackBlocks, Segment, SynOptions, Timestamps,
 };
@@ -46,6 +47,7 @@ struct Rows<'a> {
     t_ns: &'a [i64],
     node: &'a [u32],
     flow: &'a [u32],
+    direction: &'a [u8],
     seq: &'a [i64],
     ack: &'a [i64],
     len: &'a [u16],
@@ -85,7 +87,7 @@ enum Optional<'a> {
 /// counts an endpoint's transmissions. Where a link charges a segment with what no TCP header
 /// can say, as ns-2 does with 40 + 8*k* octets for an ACK with *k* SACK blocks, the packet is a
 /// valid one and its comment tells the difference. Fragments are what a whole packet is cut into;
-/// volleys are ICMP's echo (RFC 792), with the flow's number for an identifier.
+/// echo probes are ICMP's echo (RFC 792), with the flow's number for an identifier.
 ///
 /// # Errors
 /// When `out` fails, or the tables are not those.
@@ -148,6 +150,7 @@ impl<'a> Rows<'a> {
             t_ns: numbers(table, "t_ns")?,
             node: codes(table, "node")?,
             flow: codes(table, "flow")?,
+            direction: tags(table, "direction")?,
             seq: numbers(table, "seq")?,
             ack: numbers(table, "ack")?,
             len: small(table, "len_bytes")?,
@@ -174,29 +177,32 @@ impl<'a> Rows<'a> {
         Some(offset..offset + usize::from(self.size[row].saturating_sub(IPV4_HEADER_BYTES)))
     }
 
-    /// Whether the side that opened the flow sent it: the upper bits of an id are the endpoint,
-    /// even at that side.
-    fn opened(&self, row: usize) -> bool {
-        (self.id[row] >> 40) & 1 == 0
+    /// The end that sent the segment.
+    fn sender(&self, row: usize) -> EndId {
+        let reverse = self.direction[row] == Direction::Reverse as u8;
+        FlowId(self.flow[row]).end(if reverse { Side::To } else { Side::From })
     }
 
-    /// The request or reply, if the row is of volleys.
+    /// The request or reply, if the row is of echo probes.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^32")]
     fn echo(&self, row: usize, names: &Names) -> Option<EchoPacket> {
-        let flow = self.flow[row];
-        let of = names.flows.get(flow as usize).filter(|of| of.volleys)?;
-        let (id, seq, len) = (self.id[row], self.seq[row] as u32, self.len[row]);
-        let dest = 2 * flow + u32::from(self.opened(row));
-        let echo = Segment { id, dest, seq, len, ..Segment::default() };
+        let sender = self.sender(row);
+        let of = names.flows.get(sender.flow().index()).filter(|of| of.echo_probes)?;
+        let echo = Segment {
+            id: TransmissionId::from_bits(self.id[row]),
+            dest: sender.peer(),
+            seq: self.seq[row] as u32,
+            len: self.len[row],
+            ..Segment::default()
+        };
         Some(EchoPacket::of(&echo, [of.from, of.to].map(ipv4_address)))
     }
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^32, 2^16")]
     fn packet(&self, row: usize, names: &Names) -> Packet<'static> {
-        let flow = self.flow[row];
-        let [opener, listener] = addresses(flow, &names.flows[flow as usize]);
-        let (source, destination) =
-            if self.opened(row) { (opener, listener) } else { (listener, opener) };
+        let sender = self.sender(row);
+        let ends = addresses(sender.flow(), &names.flows[sender.flow().index()]);
+        let [source, destination] = [sender, sender.peer()].map(|end| ends[end.side().index()]);
         let mut segment = Segment {
             seq: self.seq[row] as u32,
             ack: self.ack[row] as u32,
@@ -276,18 +282,18 @@ fn ipv4_address(node: u32) -> Ipv4Addr {
     Ipv4Addr::from(0x0a00_0000 | (node + 1) & 0x00ff_ffff)
 }
 
-/// The addresses and ports that both ends of each flow have in captures; volleys use no ports.
+/// The addresses and ports that both ends of each flow have in captures; echo probes use no ports.
 pub fn flow_addresses(names: &Names) -> impl Iterator<Item = [SocketAddr; 2]> {
-    (0..).zip(&names.flows).map(|(i, flow)| addresses(i, flow))
+    (0..).map(FlowId).zip(&names.flows).map(|(id, flow)| addresses(id, flow))
 }
 
 /// The addresses of a flow's two ends. Ports are reused after 50 000 flows, listening ports
 /// then differ.
 #[expect(clippy::cast_possible_truncation, reason = "both stay below 65536")]
-fn addresses(flow: u32, names: &FlowName) -> [SocketAddr; 2] {
+fn addresses(flow: FlowId, names: &FlowName) -> [SocketAddr; 2] {
     let host = |node| if names.ipv6 { IpAddr::V6(ipv6_address(node)) } else { node_address(node) };
-    let port = (FIRST_PORT + flow % 50_000) as u16;
-    let listening = LISTENING_PORT + (flow / 50_000 % 4000) as u16;
+    let port = (FIRST_PORT + flow.0 % 50_000) as u16;
+    let listening = LISTENING_PORT + (flow.0 / 50_000 % 4000) as u16;
     [SocketAddr::new(host(names.from), port), SocketAddr::new(host(names.to), listening)]
 }
 

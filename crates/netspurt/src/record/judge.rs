@@ -1,40 +1,41 @@
-//! The verdict on every resend: was it needed?
+//! The verdict on every retransmission: was it needed?
 //!
-//! A resend is needless when every octet of it was in an earlier transmission that arrived, or was
-//! still to arrive when it left. Only who watches both ends can tell; no sender could.
+//! A retransmission is spurious when every octet of it was in an earlier transmission that arrived,
+//! or was still to arrive when it left. Only who watches both ends can tell; no sender could.
 
 use std::collections::BTreeMap;
 
+use crate::ids::{EndId, TransmissionId};
+use crate::observe::{Sequence, Transmission};
 use crate::ranges::Ranges;
 use crate::segment::{Cause, Segment};
-use crate::seq;
 use crate::sim::Witness;
 use crate::units::{Duration, Time};
 
-/// Octets a segment can have at most: how far before an arrival a resend of its octets may begin.
+/// Octets a segment can have at most: how far before an arrival a retransmission of its octets may
+/// begin.
 const LONGEST: u64 = 1 << 17;
 
-/// How many resends of each cause there were, and how many of them were needless.
+/// How many retransmissions of each cause there were, and how many of them were spurious.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Resends {
+pub struct Retransmissions {
     /// All, in the order of [`Cause::ALL`].
     pub sent: [u64; Cause::ALL.len()],
-    /// Those that were needless.
-    pub needless: [u64; Cause::ALL.len()],
+    /// Those that were spurious.
+    pub spurious: [u64; Cause::ALL.len()],
 }
 
 /// What was found out about what one endpoint sent.
 #[derive(Debug, Default)]
-struct Sender {
+struct Evidence {
     arrived: Ranges,
-    /// The highest octet seen: to unwrap sequence numbers.
-    near: u64,
-    /// Resends whose octets have not all arrived in an earlier transmission, by their first octet
-    /// and transmission.
-    open: BTreeMap<(u64, u64), Open>,
+    sequence: Sequence,
+    /// Retransmissions whose octets have not all arrived in an earlier transmission, by their first
+    /// octet and transmission.
+    open: BTreeMap<(u64, TransmissionId), Open>,
     /// The octet after the highest that `open` is about.
     open_end: u64,
-    resends: Resends,
+    retransmissions: Retransmissions,
     /// When the endpoint last sent or received.
     last: Time,
     waited: Duration,
@@ -60,55 +61,58 @@ struct Open {
 /// judge.left(Time::ZERO, &again);
 /// judge.reached(Time::ZERO, &first);
 /// judge.reached(Time::ZERO, &again);
-/// assert_eq!(judge.needless(), [2]);
+/// assert_eq!(judge.spurious(), [2]);
 /// ```
 #[derive(Debug)]
 pub struct Judge {
-    senders: Vec<Sender>,
-    needless: Vec<u64>,
+    senders: Vec<Evidence>,
+    spurious: Vec<TransmissionId>,
 }
 
 impl Judge {
-    /// For endpoints numbered below `endpoints`.
-    pub fn new(endpoints: usize) -> Self {
-        let senders = (0..endpoints).map(|_| Sender::default()).collect();
-        Self { senders, needless: Vec::new() }
+    /// For a run with `ends` ends of flows.
+    pub fn new(ends: usize) -> Self {
+        let senders = (0..ends).map(|_| Evidence::default()).collect();
+        Self { senders, spurious: Vec::new() }
     }
 
-    /// The needless transmissions so far, in the order in which they proved so.
-    pub fn needless(&self) -> &[u64] {
-        &self.needless
+    /// The spurious transmissions so far, in the order in which they proved so.
+    pub fn spurious(&self) -> &[TransmissionId] {
+        &self.spurious
     }
 
-    /// The resends of the endpoint numbered `endpoint`.
-    pub fn resends(&self, endpoint: u32) -> Resends {
-        self.senders[endpoint as usize].resends
+    /// The retransmissions of `end`.
+    pub fn retransmissions(&self, end: EndId) -> Retransmissions {
+        self.senders[end.index()].retransmissions
     }
 
-    /// How long that endpoint had neither sent nor received anything when its retransmission
+    /// How long that end had neither sent nor received anything when its retransmission
     /// timer fired, all timeouts together, but for those of a FIN without data, which nobody
     /// waits for.
-    pub fn waited(&self, endpoint: u32) -> Duration {
-        self.senders[endpoint as usize].waited
+    pub fn waited(&self, end: EndId) -> Duration {
+        self.senders[end.index()].waited
     }
 }
 
-impl Sender {
+impl Evidence {
     /// The octets of a segment.
     fn octets(&mut self, segment: &Segment) -> (u64, u64) {
-        let left = seq::from_wire(seq::SIMULATED_ISN, segment.seq, self.near);
-        let right = left + u64::from(segment.seq_len());
-        self.near = self.near.max(right);
+        let Transmission { left, right, .. } = self.sequence.take(segment);
         (left, right)
     }
 
     #[cold]
-    fn resent(&mut self, segment: &Segment, cause: Cause, needless: &mut Vec<u64>) {
+    fn retransmitted(
+        &mut self,
+        segment: &Segment,
+        cause: Cause,
+        spurious: &mut Vec<TransmissionId>,
+    ) {
         let (left, right) = self.octets(segment);
-        self.resends.sent[cause as usize] += 1;
+        self.retransmissions.sent[cause as usize] += 1;
         if self.arrived.holds(left, right) {
-            self.resends.needless[cause as usize] += 1;
-            return needless.push(segment.id);
+            self.retransmissions.spurious[cause as usize] += 1;
+            return spurious.push(segment.id);
         }
         let mut missing = Ranges::default();
         let mut at = left;
@@ -121,19 +125,24 @@ impl Sender {
         self.open.insert((left, segment.id), Open { missing, cause });
     }
 
-    /// An arrival settles later resends of the same octets.
+    /// An arrival settles later retransmissions of the same octets.
     #[cold]
-    fn settle(&mut self, (left, right): (u64, u64), id: u64, needless: &mut Vec<u64>) {
+    fn settle(
+        &mut self,
+        (left, right): (u64, u64),
+        id: TransmissionId,
+        spurious: &mut Vec<TransmissionId>,
+    ) {
         let mut settled = None;
-        let from = (left.saturating_sub(LONGEST), 0);
-        for (key, open) in self.open.range_mut(from..(right, 0)) {
+        let from = (left.saturating_sub(LONGEST), TransmissionId::default());
+        for (key, open) in self.open.range_mut(from..(right, TransmissionId::default())) {
             if key.1 <= id {
                 continue;
             }
             open.missing.remove(left, right);
             if open.missing.is_empty() {
-                self.resends.needless[open.cause as usize] += 1;
-                needless.push(key.1);
+                self.retransmissions.spurious[open.cause as usize] += 1;
+                spurious.push(key.1);
                 settled = Some(*key);
             }
         }
@@ -146,26 +155,26 @@ impl Sender {
 impl Witness<Segment> for Judge {
     #[inline]
     fn left(&mut self, at: Time, segment: &Segment) {
-        let sender = &mut self.senders[segment.source() as usize];
+        let sender = &mut self.senders[segment.source().index()];
         if let Some(cause) = segment.cause.get() {
             if cause == Cause::Rto && segment.len > 0 || cause == Cause::Syn {
                 sender.waited = sender.waited + at.saturating_since(sender.last);
             }
-            sender.resent(segment, cause, &mut self.needless);
+            sender.retransmitted(segment, cause, &mut self.spurious);
         }
         sender.last = at;
     }
 
     #[inline]
     fn reached(&mut self, at: Time, segment: &Segment) {
-        self.senders[segment.dest as usize].last = at;
+        self.senders[segment.dest.index()].last = at;
         if segment.seq_len() == 0 {
             return;
         }
-        let sender = &mut self.senders[segment.source() as usize];
+        let sender = &mut self.senders[segment.source().index()];
         let octets = sender.octets(segment);
         if octets.0 < sender.open_end {
-            sender.settle(octets, segment.id, &mut self.needless);
+            sender.settle(octets, segment.id, &mut self.spurious);
         }
         sender.arrived.insert(octets.0, octets.1);
     }
@@ -176,7 +185,14 @@ mod tests {
     use super::*;
 
     fn segment(id: u64, seq: u32, len: u16, cause: Option<Cause>) -> Segment {
-        Segment { id, dest: 1, seq, len, cause: cause.into(), ..Segment::default() }
+        Segment {
+            id: TransmissionId::from_bits(id),
+            dest: EndId::at(1),
+            seq,
+            len,
+            cause: cause.into(),
+            ..Segment::default()
+        }
     }
 
     fn judge(steps: &[(bool, Segment)]) -> Judge {
@@ -192,43 +208,43 @@ mod tests {
     }
 
     #[test]
-    fn a_resend_of_what_was_lost_is_needed() {
+    fn a_retransmission_of_what_was_lost_is_needed() {
         let (first, again) = (segment(1, 1, 10, None), segment(2, 1, 10, Some(Cause::Fast)));
         let judge = judge(&[(true, first), (true, again), (false, again)]);
-        assert!(judge.needless().is_empty());
-        assert_eq!(judge.resends(0).sent[Cause::Fast as usize], 1);
+        assert!(judge.spurious().is_empty());
+        assert_eq!(judge.retransmissions(EndId::at(0)).sent[Cause::Fast as usize], 1);
     }
 
     #[test]
-    fn a_resend_of_what_has_arrived_or_will_is_needless() {
+    fn a_retransmission_of_what_has_arrived_or_will_is_spurious() {
         let (first, again) = (segment(1, 1, 10, None), segment(2, 1, 10, Some(Cause::Rto)));
         for steps in [
             [(true, first), (false, first), (true, again)],
             [(true, first), (true, again), (false, first)],
         ] {
-            assert_eq!(judge(&steps).needless(), [2]);
+            assert_eq!(judge(&steps).spurious(), [TransmissionId::from_bits(2)]);
         }
         // The later copy may even overtake the earlier one.
         let overtaken = [(true, first), (true, again), (false, again), (false, first)];
-        assert_eq!(judge(&overtaken).needless(), [2]);
+        assert_eq!(judge(&overtaken).spurious(), [TransmissionId::from_bits(2)]);
     }
 
-    /// An earlier resend counts as well as the original.
+    /// An earlier retransmission counts as well as the original.
     #[test]
-    fn a_second_resend_while_the_first_is_on_its_way_is_needless() {
-        let resend = |id| segment(id, 1, 10, Some(Cause::Rto));
+    fn a_second_retransmission_while_the_first_is_on_its_way_is_spurious() {
+        let retransmission = |id| segment(id, 1, 10, Some(Cause::Rto));
         let steps = [
             (true, segment(1, 1, 10, None)),
-            (true, resend(2)),
-            (true, resend(3)),
-            (false, resend(2)),
-            (false, resend(3)),
+            (true, retransmission(2)),
+            (true, retransmission(3)),
+            (false, retransmission(2)),
+            (false, retransmission(3)),
         ];
-        assert_eq!(judge(&steps).needless(), [3]);
+        assert_eq!(judge(&steps).spurious(), [TransmissionId::from_bits(3)]);
     }
 
     #[test]
-    fn a_resend_is_needless_only_with_every_octet() {
+    fn a_retransmission_is_spurious_only_with_every_octet() {
         let steps = |last: u32| {
             [
                 (true, segment(1, 1, 10, None)),
@@ -238,7 +254,7 @@ mod tests {
                 (false, segment(2, last, 10, None)),
             ]
         };
-        assert_eq!(judge(&steps(11)).needless(), [3]);
-        assert!(judge(&steps(31)).needless().is_empty());
+        assert_eq!(judge(&steps(11)).spurious(), [TransmissionId::from_bits(3)]);
+        assert!(judge(&steps(31)).spurious().is_empty());
     }
 }

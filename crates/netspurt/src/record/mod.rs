@@ -2,6 +2,7 @@
 
 mod capture;
 mod digest;
+mod echo_probes;
 mod judge;
 mod parquet;
 mod recorder;
@@ -13,16 +14,15 @@ mod summary;
 mod table;
 #[cfg(test)]
 mod tests;
-mod volleys;
 
 pub use capture::{CaptureError, SeenTables, flow_addresses, node_address, write_capture};
 pub use digest::digest;
-pub use judge::{Judge, Resends};
+pub use echo_probes::{EchoProbeSum, echo_probes_table};
+pub use judge::{Judge, Retransmissions};
 pub use parquet::{TableError, read_table, read_table_bytes, write_table};
-pub use recorder::{BACK, FlowName, LinkName, Names, Recorder};
-pub use replay::{ReplayedLaw, replay_table};
+pub use recorder::{FlowName, LinkName, Names, Recorder};
+pub use replay::{ReplayedAlgorithm, replay_table};
 pub use requests::requests_table;
 pub use shadow::shadows_table;
-pub use summary::{FlowSum, flows_table, links_table, resends_table};
+pub use summary::{FlowSum, flows_table, links_table, retransmissions_table};
 pub use table::{Column, Data, Table};
-pub use volleys::{VolleySum, volleys_table};

@@ -4,7 +4,8 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 use crate::event::{DropReason, Event, Wanted, What};
-use crate::segment::{Grid, Segment};
+use crate::ids::{Direction, EndId, FlowId, Side, TransmissionId};
+use crate::segment::{Packetization, Segment};
 use crate::units::Time;
 
 use super::segments::Segments;
@@ -19,13 +20,13 @@ pub struct FlowName {
     pub from: u32,
     /// The node it goes to.
     pub to: u32,
-    /// Octets of payload in a full segment; 1 of volleys.
+    /// Octets of payload in a full segment; 1 of echo probes.
     pub smss: u16,
-    /// Whether it is no TCP flow, but volleys to an echo host.
-    pub volleys: bool,
-    /// Whether the node it goes to writes, too. Tables call that way the flow's name and `.back`.
+    /// Whether it is no TCP flow, but echo probes to an echo host.
+    pub echo_probes: bool,
+    /// Whether the node it goes to writes, too, so that sums have a row for the reverse direction.
     pub answers: bool,
-    /// Octets of each message there, and of each one back, where what is written is messages.
+    /// Octets of each message, forward and reverse, where what is written is messages.
     pub messages: [Option<NonZero<u64>>; 2],
     /// Whether its packets are IPv6's.
     pub ipv6: bool,
@@ -36,8 +37,8 @@ pub struct FlowName {
 pub struct LinkName {
     /// The link's name.
     pub name: String,
-    /// `there` or `back`.
-    pub way: &'static str,
+    /// Which of its two directions.
+    pub direction: Direction,
     /// The node it leaves, by number.
     pub from: u32,
     /// The node it leads to.
@@ -51,40 +52,50 @@ pub struct Names {
     pub nodes: Vec<String>,
     /// Directions of links.
     pub links: Vec<LinkName>,
-    /// Flows, volleys behind all those of TCP; flow *f* has the endpoints 2*f* and 2*f* + 1.
+    /// Flows, echo probes behind all those of TCP; flow *f* has the endpoints 2*f* and 2*f* + 1.
     pub flows: Vec<FlowName>,
 }
 
-/// What tables put behind a flow's name for its way back.
-pub const BACK: &str = ".back";
-
 impl FlowName {
-    /// How octets are cut into packets, there and back.
-    pub(super) fn grids(&self) -> [Grid; 2] {
-        self.messages.map(|message_bytes| Grid { full_bytes: self.smss, message_bytes })
+    /// How octets are cut into packets, forward and reverse.
+    pub(super) fn packetizations(&self) -> [Packetization; 2] {
+        self.messages.map(|message_bytes| Packetization { full_bytes: self.smss, message_bytes })
     }
 
-    /// The way from its sink to its source.
-    pub fn back(&self) -> Self {
-        let [there, back] = self.messages;
-        Self {
-            name: format!("{}{BACK}", self.name),
-            from: self.to,
-            to: self.from,
-            messages: [back, there],
-            ..self.clone()
+    /// The node of the end on `side`.
+    pub fn node(&self, side: Side) -> u32 {
+        match side {
+            Side::From => self.from,
+            Side::To => self.to,
         }
     }
 }
 
 impl Names {
-    /// The flows that sums are about: each of TCP, behind it the way back of one that answers.
-    pub fn summed(&self) -> Vec<FlowName> {
-        let tcp = self.flows.iter().filter(|flow| !flow.volleys);
-        tcp.flat_map(|flow| [Some(flow.clone()), flow.answers.then(|| flow.back())])
-            .flatten()
-            .collect()
+    /// The senders that sums have a row for: the opener of each TCP flow, and behind it the other
+    /// end where that one answers.
+    pub fn senders(&self) -> impl Iterator<Item = EndId> {
+        let tcp = (0..).map(FlowId).zip(&self.flows).filter(|(_, flow)| !flow.echo_probes);
+        tcp.flat_map(|(flow, of)| {
+            [Some(flow.end(Side::From)), of.answers.then(|| flow.end(Side::To))]
+        })
+        .flatten()
     }
+
+    /// The columns `flow` and `direction` of what these ends sent.
+    pub fn sender_columns(&self, senders: &[EndId]) -> [Column; 2] {
+        sender_columns(&self.flows.iter().map(|flow| flow.name.clone()).collect(), senders)
+    }
+}
+
+/// The same for several tables, which share the names of the flows.
+pub(super) fn sender_columns(flows: &Arc<[String]>, senders: &[EndId]) -> [Column; 2] {
+    let codes = senders.iter().map(|end| end.flow().0).collect();
+    let directions = senders.iter().map(|end| end.side().sends() as u8).collect();
+    [
+        Column::new("flow", Data::Text { codes, texts: flows.clone() }),
+        Column::new("direction", Data::Tag { codes: directions, texts: &Direction::NAMES }),
+    ]
 }
 
 /// Names as columns use them.
@@ -95,9 +106,8 @@ pub(super) struct Texts {
     links: Arc<[String]>,
 }
 
-/// The two directions of a link, as in [`LinkName::way`]; and none, of what is no link's.
-pub(super) const WAYS: [&str; 2] = ["there", "back"];
-const WAYS_OR_NONE: [&str; 3] = [WAYS[0], WAYS[1], ""];
+/// The two directions of a link, and none of what happened at no link.
+const LINK_DIRECTIONS: [&str; 3] = [Direction::NAMES[0], Direction::NAMES[1], ""];
 
 /// Why a frame went no further, in the order of [`DropReason`]'s codes.
 const REASONS: [&str; 5] = ["queue-full", "loss", "aqm", "too-big", "reassembly"];
@@ -110,8 +120,6 @@ const REASONS: [&str; 5] = ["queue-full", "loss", "aqm", "too-big", "reassembly"
 pub struct Recorder {
     names: Names,
     texts: Texts,
-    /// By flow: the place among its names of the way back; its own where nothing is written there.
-    backs: Vec<u32>,
     segments: Segments,
     cwnd: Cwnd,
     rto: Rto,
@@ -123,7 +131,7 @@ pub struct Recorder {
 #[derive(Debug, Default)]
 struct Cwnd {
     t_ns: Vec<i64>,
-    flow: Vec<u32>,
+    sender: Vec<EndId>,
     cwnd: Vec<i64>,
     ssthresh: Vec<i64>,
     flight: Vec<i64>,
@@ -134,7 +142,7 @@ struct Cwnd {
 #[derive(Debug, Default)]
 struct Rto {
     t_ns: Vec<i64>,
-    flow: Vec<u32>,
+    sender: Vec<EndId>,
     fired: Vec<bool>,
     srtt: Vec<Option<i64>>,
     rttvar: Vec<Option<i64>>,
@@ -145,7 +153,7 @@ struct Rto {
 #[derive(Debug, Default)]
 struct Rtt {
     t_ns: Vec<i64>,
-    flow: Vec<u32>,
+    sender: Vec<EndId>,
     sent: Vec<i64>,
     rtt: Vec<i64>,
 }
@@ -163,7 +171,7 @@ struct Drops {
     t_ns: Vec<i64>,
     link: Vec<u32>,
     reason: Vec<u8>,
-    flow: Vec<u32>,
+    sender: Vec<EndId>,
     kind: Vec<u8>,
     packet: Vec<i64>,
     size: Vec<u16>,
@@ -173,12 +181,9 @@ struct Drops {
 impl Recorder {
     /// A recorder for what `names` names.
     pub fn new(names: Names) -> Self {
-        let own = names.flows.iter().map(|flow| flow.name.clone());
-        let answering = names.flows.iter().filter(|flow| flow.answers);
-        let backs = answering.map(|flow| flow.back().name);
         let texts = Texts {
             nodes: names.nodes.clone().into(),
-            flows: own.chain(backs).collect(),
+            flows: names.flows.iter().map(|flow| flow.name.clone()).collect(),
             links: names
                 .links
                 .iter()
@@ -186,13 +191,9 @@ impl Recorder {
                 .chain([String::new()])
                 .collect(),
         };
-        let segments = Segments::new(names.nodes.len(), names.flows.iter().map(FlowName::grids));
-        let mut place = (0..).skip(names.flows.len());
-        let back = |(flow, of): (u32, &FlowName)| {
-            if of.answers { place.next().unwrap_or(flow) } else { flow }
-        };
+        let segments =
+            Segments::new(names.nodes.len(), names.flows.iter().map(FlowName::packetizations));
         Self {
-            backs: (0..).zip(&names.flows).map(back).collect(),
             texts,
             segments,
             names,
@@ -221,28 +222,25 @@ impl Recorder {
                 self.queue.packets.push(*packets);
                 self.queue.bytes.push(bytes.cast_signed());
             }
-            What::Cwnd { endpoint, state } => {
-                let sender = self.sender(*endpoint);
+            What::Cwnd { end, state } => {
                 self.cwnd.t_ns.push(t_ns);
-                self.cwnd.flow.push(sender);
+                self.cwnd.sender.push(*end);
                 self.cwnd.cwnd.push(state.cwnd_bytes.cast_signed());
                 self.cwnd.ssthresh.push(state.ssthresh_bytes.cast_signed());
                 self.cwnd.flight.push(state.flight_bytes.cast_signed());
                 self.cwnd.dupacks.push(state.dupacks);
                 self.cwnd.in_recovery.push(state.in_recovery);
             }
-            What::Rtt { endpoint, sent, rtt } => {
-                let sender = self.sender(*endpoint);
+            What::Rtt { end, sent, rtt } => {
                 self.rtt.t_ns.push(t_ns);
-                self.rtt.flow.push(sender);
+                self.rtt.sender.push(*end);
                 self.rtt.sent.push(nanos(*sent));
                 self.rtt.rtt.push(rtt.as_nanos().cast_signed());
             }
-            What::Rto { endpoint, state } => {
-                let sender = self.sender(*endpoint);
+            What::Rto { end, state } => {
                 let span = |d: crate::units::Duration| d.as_nanos().cast_signed();
                 self.rto.t_ns.push(t_ns);
-                self.rto.flow.push(sender);
+                self.rto.sender.push(*end);
                 self.rto.fired.push(state.fired);
                 self.rto.srtt.push(state.srtt.map(span));
                 self.rto.rttvar.push(state.rttvar.map(span));
@@ -255,13 +253,6 @@ impl Recorder {
         }
     }
 
-    /// The place among the names of flows of what an endpoint sends.
-    #[inline]
-    fn sender(&self, endpoint: u32) -> u32 {
-        let flow = endpoint >> 1;
-        if endpoint & 1 == 0 { flow } else { self.backs[flow as usize] }
-    }
-
     /// The number, behind those of all links, of none.
     fn nowhere(&self) -> u32 {
         u32::try_from(self.names.links.len()).expect("links are numbered in 32 bits")
@@ -272,66 +263,73 @@ impl Recorder {
         self.drops.t_ns.push(t_ns);
         self.drops.link.push(link.unwrap_or(self.nowhere()));
         self.drops.reason.push(reason as u8);
-        self.drops.flow.push(frame.flow());
+        self.drops.sender.push(frame.source());
         self.drops.kind.push(kind);
         self.drops.packet.push(packet);
         self.drops.size.push(frame.size_bytes);
-        self.drops.id.push(frame.id);
+        self.drops.id.push(frame.id.bits());
     }
 
-    /// The tables, each in the order of time. `needless` are the transmissions that were, in
+    /// The tables, each in the order of time. `spurious` are the transmissions that were, in
     /// ascending order.
-    pub fn finish(self, needless: &[u64]) -> Vec<Table> {
+    pub fn finish(self, spurious: &[TransmissionId]) -> Vec<Table> {
         let Texts { flows, links, .. } = &self.texts;
-        let flow = |codes| Column::new("flow", Data::Text { codes, texts: flows.clone() });
-        let ways: Vec<u8> =
-            self.names.links.iter().map(|link| u8::from(link.way == WAYS[1])).chain([2]).collect();
-        let way = |codes: &[u32]| {
-            let codes = codes.iter().map(|link| ways[*link as usize]).collect();
-            Column::new("way", Data::Tag { codes, texts: &WAYS_OR_NONE })
+        let directions: Vec<u8> =
+            self.names.links.iter().map(|link| link.direction as u8).chain([2]).collect();
+        let link = |codes: Vec<u32>, direction: &'static str| {
+            let directions = codes.iter().map(|link| directions[*link as usize]).collect();
+            [
+                Column::new("link", Data::Text { codes, texts: links.clone() }),
+                Column::new(direction, Data::Tag { codes: directions, texts: &LINK_DIRECTIONS }),
+            ]
         };
-        let link = |codes| Column::new("link", Data::Text { codes, texts: links.clone() });
         let number = |name: &'static str, values| Column::new(name, Data::I64(values));
         let count = |name: &'static str, values| Column::new(name, Data::U32(values));
-        let seen = self.segments.finish(&self.texts, needless);
-        let Cwnd { t_ns, flow: of, cwnd, ssthresh, flight, dupacks, in_recovery } = self.cwnd;
-        let cwnd = vec![
-            number("t_ns", t_ns),
-            flow(of),
+        let seen = self.segments.finish(&self.texts, spurious);
+        let sent = |t_ns, senders: &[EndId]| {
+            let [flow, direction] = sender_columns(flows, senders);
+            vec![number("t_ns", t_ns), flow, direction]
+        };
+        let Cwnd { t_ns, sender, cwnd, ssthresh, flight, dupacks, in_recovery } = self.cwnd;
+        let cwnd = [
             number("cwnd_bytes", cwnd),
             number("ssthresh_bytes", ssthresh),
             number("flight_bytes", flight),
             count("dupacks", dupacks),
             Column::new("in_recovery", Data::Bool(in_recovery)),
         ];
-        let Rto { t_ns, flow: of, fired, srtt, rttvar, backoff, rto } = self.rto;
-        let rto = vec![
-            number("t_ns", t_ns),
-            flow(of),
+        let cwnd = sent(t_ns, &sender).into_iter().chain(cwnd).collect();
+        let Rto { t_ns, sender, fired, srtt, rttvar, backoff, rto } = self.rto;
+        let rto = [
             Column::new("fired", Data::Bool(fired)),
             Column::new("srtt_ns", Data::OptionalI64(srtt)),
             Column::new("rttvar_ns", Data::OptionalI64(rttvar)),
             count("backoff", backoff),
             number("rto_ns", rto),
         ];
-        let Rtt { t_ns, flow: of, sent, rtt } = self.rtt;
-        let rtt =
-            vec![number("t_ns", t_ns), flow(of), number("sent_ns", sent), number("rtt_ns", rtt)];
+        let rto = sent(t_ns, &sender).into_iter().chain(rto).collect();
+        let Rtt { t_ns, sender, sent: left, rtt } = self.rtt;
+        let rtt = [number("sent_ns", left), number("rtt_ns", rtt)];
+        let rtt = sent(t_ns, &sender).into_iter().chain(rtt).collect();
         let Queue { t_ns, link: of, packets, bytes } = self.queue;
+        let [of, direction] = link(of, "direction");
         let queue = vec![
             number("t_ns", t_ns),
-            way(&of),
-            link(of),
+            of,
+            direction,
             count("queue_packets", packets),
             number("queue_bytes", bytes),
         ];
-        let Drops { t_ns, link: of, reason, flow: whose, kind, packet, size, id } = self.drops;
+        let Drops { t_ns, link: of, reason, sender, kind, packet, size, id } = self.drops;
+        let [of, link_direction] = link(of, "link_direction");
+        let [flow, direction] = sender_columns(flows, &sender);
         let drops = vec![
             number("t_ns", t_ns),
-            way(&of),
-            link(of),
+            of,
+            link_direction,
             Column::new("reason", Data::Tag { codes: reason, texts: &REASONS }),
-            flow(whose),
+            flow,
+            direction,
             Column::new("kind", Data::Tag { codes: kind, texts: &super::segments::KINDS }),
             number("packet", packet),
             Column::new("size_bytes", Data::U16(size)),
@@ -345,7 +343,11 @@ impl Recorder {
 
 impl Recorder {
     /// Of those tables, the ones that somebody wants.
-    pub fn finish_wanted(self, needless: &[u64], wanted: Wanted) -> impl Iterator<Item = Table> {
+    pub fn finish_wanted(
+        self,
+        spurious: &[TransmissionId],
+        wanted: Wanted,
+    ) -> impl Iterator<Item = Table> {
         let wants = move |table: &Table| match table.name.as_ref() {
             "segments" | "sack_blocks" | "syns" => wanted.seen,
             "cwnd" => wanted.cwnd,
@@ -354,7 +356,7 @@ impl Recorder {
             "queue" => wanted.queue,
             _ => wanted.drops,
         };
-        self.finish(needless).into_iter().filter(wants)
+        self.finish(spurious).into_iter().filter(wants)
     }
 }
 

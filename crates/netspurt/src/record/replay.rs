@@ -9,10 +9,10 @@ use crate::units::Duration;
 use super::recorder::nanos;
 use super::table::{Column, Data, Table};
 
-/// A law replayed on a recording.
+/// An algorithm replayed on a recording.
 #[derive(Clone, Copy, Debug)]
-pub struct ReplayedLaw<'a> {
-    /// The law, with its constants.
+pub struct ReplayedAlgorithm<'a> {
+    /// The algorithm, with its constants.
     pub estimator: &'a str,
     /// The recording.
     pub delays: &'a Delays,
@@ -20,12 +20,12 @@ pub struct ReplayedLaw<'a> {
     pub waits: &'a [Duration],
 }
 
-const VERDICTS: &[&str] = &["in-time", "needless", "lost"];
+const VERDICTS: &[&str] = &["in-time", "spurious", "lost"];
 
 const fn code(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::InTime => 0,
-        Verdict::Needless => 1,
+        Verdict::Spurious => 1,
         Verdict::Lost => 2,
     }
 }
@@ -33,31 +33,52 @@ const fn code(verdict: Verdict) -> u8 {
 const ORDERS: &[&str] = &["sequence", "causal"];
 const MEASURES: &[&str] = &["round-trip", "one-way", "smoothed"];
 
-/// The same for each of a law's rows.
-fn each(laws: &[ReplayedLaw<'_>], of: fn(&ReplayedLaw<'_>) -> u8) -> Vec<u8> {
-    laws.iter().flat_map(|law| vec![of(law); law.waits.len()]).collect()
+/// The same for each of an algorithm's rows.
+fn each(algorithms: &[ReplayedAlgorithm<'_>], of: fn(&ReplayedAlgorithm<'_>) -> u8) -> Vec<u8> {
+    algorithms.iter().flat_map(|algorithm| vec![of(algorithm); algorithm.waits.len()]).collect()
 }
 
-/// The table `replay`: a row for each law and probe, law by law.
-pub fn replay_table(laws: &[ReplayedLaw<'_>]) -> Table {
+/// The table `replay`: a row for each algorithm and probe, algorithm by algorithm.
+pub fn replay_table(algorithms: &[ReplayedAlgorithm<'_>]) -> Table {
     let number = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
-    let codes: Vec<u32> =
-        laws.iter().enumerate().flat_map(|(n, law)| vec![number(n); law.waits.len()]).collect();
-    let names =
-        |of: fn(&ReplayedLaw<'_>) -> String| -> Arc<[String]> { laws.iter().map(of).collect() };
-    let judged = || laws.iter().flat_map(|law| law.delays.probes.iter().zip(law.waits));
+    let codes: Vec<u32> = algorithms
+        .iter()
+        .enumerate()
+        .flat_map(|(n, algorithm)| vec![number(n); algorithm.waits.len()])
+        .collect();
+    let names = |of: fn(&ReplayedAlgorithm<'_>) -> String| -> Arc<[String]> {
+        algorithms.iter().map(of).collect()
+    };
+    let judged = || {
+        algorithms.iter().flat_map(|algorithm| algorithm.delays.probes.iter().zip(algorithm.waits))
+    };
     let verdicts = judged().map(|(probe, wait)| code(Verdict::of(probe.rtt, *wait))).collect();
     let span = |span: Duration| span.as_nanos().cast_signed();
     let columns = [
         (
             "recording",
-            Data::Text { codes: codes.clone(), texts: names(|law| law.delays.name.clone()) },
+            Data::Text {
+                codes: codes.clone(),
+                texts: names(|algorithm| algorithm.delays.name.clone()),
+            },
         ),
-        ("estimator", Data::Text { codes, texts: names(|law| law.estimator.to_owned()) }),
-        ("order", Data::Tag { codes: each(laws, |law| law.delays.order as u8), texts: ORDERS }),
+        (
+            "estimator",
+            Data::Text { codes, texts: names(|algorithm| algorithm.estimator.to_owned()) },
+        ),
+        (
+            "order",
+            Data::Tag {
+                codes: each(algorithms, |algorithm| algorithm.delays.order as u8),
+                texts: ORDERS,
+            },
+        ),
         (
             "measure",
-            Data::Tag { codes: each(laws, |law| law.delays.measure as u8), texts: MEASURES },
+            Data::Tag {
+                codes: each(algorithms, |algorithm| algorithm.delays.measure as u8),
+                texts: MEASURES,
+            },
         ),
         ("number", Data::U64(judged().map(|(probe, _)| probe.number).collect())),
         ("sent_ns", Data::I64(judged().map(|(probe, _)| nanos(probe.sent)).collect())),
@@ -72,7 +93,7 @@ pub fn replay_table(laws: &[ReplayedLaw<'_>]) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use crate::delays::{Order, Probe, SendTimes};
+    use crate::delays::{Probe, ProbeOrder, SendTimeSource};
     use crate::units::Time;
 
     use super::*;
@@ -85,10 +106,10 @@ mod tests {
             Probe::answered(2, Time::ZERO + ms(100), ms(50)),
             Probe::lost(3, Time::ZERO + ms(200)),
         ];
-        let delays = Delays::of("path", probes, Order::Causal, SendTimes::Recorded);
-        let law = |estimator, waits| ReplayedLaw { estimator, delays: &delays, waits };
+        let delays = Delays::of("path", probes, ProbeOrder::Causal, SendTimeSource::Recorded);
+        let algorithm = |estimator, waits| ReplayedAlgorithm { estimator, delays: &delays, waits };
         let (short, long) = ([ms(40), ms(40), ms(40)], [ms(900), ms(900), ms(900)]);
-        let table = replay_table(&[law("short", &short), law("long", &long)]);
+        let table = replay_table(&[algorithm("short", &short), algorithm("long", &long)]);
         assert_eq!(table.rows(), 6);
         let texts: &'static [&'static str] = VERDICTS;
         let verdicts = Data::Tag { codes: vec![0, 1, 2, 0, 0, 2], texts };

@@ -1,21 +1,30 @@
 //! The tables of what observed nodes saw.
 
-use core::cmp::Ordering;
-
 use crate::event::Way;
-use crate::segment::{Cause, Flags, Grid, SackBlock, Segment, SynOptions, Timestamps};
-use crate::seq;
+use crate::ids::{EndId, Side, TransmissionId};
+use crate::observe::{AckKind, Acks, Sequence};
+use crate::segment::{Cause, Flags, Packetization, Segment, SynOptions, Timestamps};
 
-use super::recorder::Texts;
+use super::recorder::{Texts, sender_columns};
 use super::table::{Column, Data, Table};
 
 /// What a segment is, seen where it was seen.
 pub(super) const KINDS: [&str; 12] = [
-    "data", "resend", "ack", "dupack", "old-ack", "syn", "fin", "rst", "fragment", "request",
-    "reply", "other",
+    "data",
+    "retransmission",
+    "ack",
+    "dupack",
+    "old-ack",
+    "syn",
+    "fin",
+    "rst",
+    "fragment",
+    "request",
+    "reply",
+    "other",
 ];
 const DATA: u8 = 0;
-const RESEND: u8 = 1;
+const RETRANSMISSION: u8 = 1;
 const ACK: u8 = 2;
 const DUPACK: u8 = 3;
 const OLD_ACK: u8 = 4;
@@ -48,12 +57,12 @@ pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = {
 #[derive(Debug)]
 pub(super) struct Segments {
     /// By endpoint: how what it writes is cut into packets.
-    grids: Vec<Grid>,
+    packetizations: Vec<Packetization>,
     /// By observed node and sending endpoint.
-    seen: Vec<Vec<Seen>>,
+    seen: Vec<Vec<SeenSender>>,
     t_ns: Vec<i64>,
     node: Vec<u32>,
-    flow: Vec<u32>,
+    sender: Vec<EndId>,
     way: Vec<u8>,
     kind: Vec<u8>,
     packet: Vec<i64>,
@@ -75,17 +84,13 @@ pub(super) struct Segments {
     syns: Syns,
 }
 
-/// What a node saw of an endpoint's segments: to unwrap sequence numbers and to tell duplicates.
+/// What a node saw of an endpoint's segments.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
-    /// The highest.
-    seq: u64,
-    /// The highest.
-    ack: u64,
+struct SeenSender {
+    sequence: Sequence,
+    acks: Acks,
     /// The sequence number of its FIN.
     fin: u64,
-    /// The last it advertised behind its SYN.
-    window: Option<u16>,
 }
 
 /// What stands in a segment, as its node sees it.
@@ -99,7 +104,7 @@ struct Sight {
 struct Blocks {
     t_ns: Vec<i64>,
     node: Vec<u32>,
-    flow: Vec<u32>,
+    sender: Vec<EndId>,
     id: Vec<u64>,
     place: Vec<u16>,
     left: Vec<i64>,
@@ -110,7 +115,7 @@ struct Blocks {
 struct Syns {
     t_ns: Vec<i64>,
     node: Vec<u32>,
-    flow: Vec<u32>,
+    sender: Vec<EndId>,
     id: Vec<u64>,
     mss: Vec<Option<i64>>,
     window_scale: Vec<Option<i64>>,
@@ -118,13 +123,16 @@ struct Syns {
 }
 
 impl Segments {
-    pub(super) fn new(nodes: usize, grids: impl Iterator<Item = [Grid; 2]>) -> Self {
+    pub(super) fn new(
+        nodes: usize,
+        packetizations: impl Iterator<Item = [Packetization; 2]>,
+    ) -> Self {
         Self {
-            grids: grids.flatten().collect(),
+            packetizations: packetizations.flatten().collect(),
             seen: vec![Vec::new(); nodes],
             t_ns: Vec::new(),
             node: Vec::new(),
-            flow: Vec::new(),
+            sender: Vec::new(),
             way: Vec::new(),
             kind: Vec::new(),
             packet: Vec::new(),
@@ -147,28 +155,29 @@ impl Segments {
 
     #[inline]
     pub(super) fn push(&mut self, t_ns: i64, node: u32, way: Way, frame: &Segment) {
-        let flow = frame.flow();
         let all = &mut self.seen[node as usize];
         if all.is_empty() {
-            all.resize(self.grids.len(), Seen::NOTHING);
+            all.resize(self.packetizations.len(), SeenSender::default());
         }
-        let (source, other) = (frame.source() as usize, frame.dest as usize);
+        let sender = frame.source();
+        let (source, other) = (sender.index(), frame.dest.index());
         let fin = all[other].fin;
         let Sight { kind, seq, ack } = all[source].take(frame);
         let packet = if frame.is_echo() {
             seq
         } else if frame.len > 0 {
-            self.grids[source].packet_of(seq.max(1) - 1)
+            self.packetizations[source].packet_of(seq.max(1) - 1)
         } else {
             // An ACK of a FIN covers no packet more.
-            self.grids[other].packets_in(ack.min(fin).saturating_sub(1))
+            self.packetizations[other].packets_in(ack.min(fin).saturating_sub(1))
         };
-        let id = frame.id;
+        let id = frame.id.bits();
         for (place, block) in (1..).zip(frame.sack()) {
             self.blocks.t_ns.push(t_ns);
             self.blocks.node.push(node);
-            self.blocks.flow.push(flow);
-            self.blocks.push(id, place, ack, *block);
+            self.blocks.sender.push(sender);
+            let edges = [block.left, block.right].map(|edge| all[source].acks.octet(edge));
+            self.blocks.push(id, place, edges);
         }
         if !frame.part.is_whole() {
             self.offsets.push((self.t_ns.len(), frame.part.offset_bytes()));
@@ -181,7 +190,7 @@ impl Segments {
         }
         self.t_ns.push(t_ns);
         self.node.push(node);
-        self.flow.push(flow);
+        self.sender.push(sender);
         self.way.push(way as u8);
         self.kind.push(kind);
         self.packet.push(packet.cast_signed());
@@ -199,28 +208,32 @@ impl Segments {
 
     /// Kind and packet number of a segment, without regard to what was seen before.
     pub(super) fn identify(&self, frame: &Segment) -> (u8, i64) {
-        let [own, other] = [frame.source(), frame.dest].map(|end| self.grids[end as usize]);
+        let [own, other] = [frame.source(), frame.dest].map(|end| self.packetizations[end.index()]);
         let kind = kind_of(frame).unwrap_or(ACK);
         let covered = || other.packets_in(u64::from(frame.ack).saturating_sub(1));
         (kind, frame.packet_number(own).unwrap_or_else(covered).cast_signed())
     }
 
     /// The tables `segments`, `sack_blocks` and `syns`.
-    /// `needless` are the transmissions that were, in ascending order.
-    pub(super) fn finish(self, texts: &Texts, needless: &[u64]) -> [Table; 3] {
-        let judged = |(cause, id): (&u8, &u64)| *cause > 0 && needless.binary_search(id).is_ok();
+    /// `spurious` are the transmissions that were, in ascending order.
+    pub(super) fn finish(self, texts: &Texts, spurious: &[TransmissionId]) -> [Table; 3] {
+        let judged = |(cause, id): (&u8, &u64)| {
+            *cause > 0 && spurious.binary_search(&TransmissionId::from_bits(*id)).is_ok()
+        };
         let verdicts = self.cause.iter().zip(&self.id).map(judged).collect();
         let node = |codes| Column::new("node", Data::Text { codes, texts: texts.nodes.clone() });
-        let flow = |codes| Column::new("flow", Data::Text { codes, texts: texts.flows.clone() });
+        let sent = |senders: &[EndId]| sender_columns(&texts.flows, senders);
         let number = |name: &'static str, values| Column::new(name, Data::I64(values));
         let small = |name: &'static str, values| Column::new(name, Data::U16(values));
         let offsets = optional(&self.offsets, self.t_ns.len(), |offset| *offset);
         let stamps = |of: fn(&Timestamps) -> u32| optional(&self.stamps, self.t_ns.len(), of);
         let (ts_val, ts_ecr) = (stamps(|stamps| stamps.val), stamps(|stamps| stamps.ecr));
+        let [flow, direction] = sent(&self.sender);
         let segments = vec![
             number("t_ns", self.t_ns),
             node(self.node),
-            flow(self.flow),
+            flow,
+            direction,
             Column::new("way", Data::Tag { codes: self.way, texts: &WAYS }),
             Column::new("kind", Data::Tag { codes: self.kind, texts: &KINDS }),
             number("packet", self.packet),
@@ -230,7 +243,7 @@ impl Segments {
             small("size_bytes", self.size),
             small("window", self.window),
             Column::new("cause", Data::Tag { codes: self.cause, texts: &CAUSES }),
-            Column::new("needless", Data::Bool(verdicts)),
+            Column::new("spurious", Data::Bool(verdicts)),
             Column::new("id", Data::U64(self.id)),
             small("sack_blocks", self.sack_blocks),
             small("flags", self.flags),
@@ -239,21 +252,25 @@ impl Segments {
             Column::new("ts_ecr", ts_ecr),
             Column::new("offset_bytes", offsets),
         ];
-        let Blocks { t_ns, node: at, flow: of, id, place, left, right } = self.blocks;
+        let Blocks { t_ns, node: at, sender, id, place, left, right } = self.blocks;
+        let [flow, direction] = sent(&sender);
         let blocks = vec![
             number("t_ns", t_ns),
             node(at),
-            flow(of),
+            flow,
+            direction,
             Column::new("id", Data::U64(id)),
             small("place", place),
             number("left", left),
             number("right", right),
         ];
-        let Syns { t_ns, node: at, flow: of, id, mss, window_scale, sack_permitted } = self.syns;
+        let Syns { t_ns, node: at, sender, id, mss, window_scale, sack_permitted } = self.syns;
+        let [flow, direction] = sent(&sender);
         let syns = vec![
             number("t_ns", t_ns),
             node(at),
-            flow(of),
+            flow,
+            direction,
             Column::new("id", Data::U64(id)),
             Column::new("mss", Data::OptionalI64(mss)),
             Column::new("window_scale", Data::OptionalI64(window_scale)),
@@ -283,13 +300,16 @@ fn kind_of(frame: &Segment) -> Option<u8> {
     if frame.part.offset_bytes() > 0 {
         return Some(FRAGMENT);
     } else if frame.is_echo() {
-        // Who asks is the side that opened the flow: the one with the even number.
-        return Some(if frame.source() & 1 == 0 { REQUEST } else { REPLY });
+        return Some(match frame.source().side() {
+            Side::From => REQUEST,
+            Side::To => REPLY,
+        });
     } else if frame.is_other() {
         return Some(OTHER);
     }
     const RARE: u8 = Flags::SYN.with(Flags::RST).with(Flags::FIN).0;
-    let data = (frame.len > 0).then_some(if frame.cause.code() == 0 { DATA } else { RESEND });
+    let data =
+        (frame.len > 0).then_some(if frame.cause.code() == 0 { DATA } else { RETRANSMISSION });
     if frame.flags.0 & RARE == 0 {
         data
     } else if frame.flags.has(Flags::RST) {
@@ -301,53 +321,34 @@ fn kind_of(frame: &Segment) -> Option<u8> {
     }
 }
 
-impl Seen {
-    /// Without a handshake, data starts at 1 and an ACK of 1 covers nothing.
-    const NOTHING: Seen = Seen { seq: 1, ack: 1, fin: u64::MAX, window: None };
+/// Without a handshake, data starts at 1 and an ACK of 1 covers nothing.
+impl Default for SeenSender {
+    fn default() -> Self {
+        let sequence = Sequence::default().sent_to(1);
+        Self { sequence, acks: Acks::new(sequence), fin: u64::MAX }
+    }
+}
 
+impl SeenSender {
     /// Takes a segment in.
     #[inline]
     fn take(&mut self, frame: &Segment) -> Sight {
-        let seq = seq::from_wire(seq::SIMULATED_ISN, frame.seq, self.seq);
-        let ack = seq::from_wire(seq::SIMULATED_ISN, frame.ack, self.ack);
-        let kind = kind_of(frame).unwrap_or_else(|| self.judge(ack, frame.window));
-        if matches!(kind, RST | FRAGMENT | REQUEST | REPLY | OTHER) {
+        let seq = self.sequence.octet(frame.seq);
+        let ack = self.acks.octet(frame.ack);
+        let known = kind_of(frame);
+        if let Some(kind @ (RST | FRAGMENT | REQUEST | REPLY | OTHER)) = known {
             return Sight { kind, seq, ack };
         }
-        self.seq = self.seq.max(seq);
-        if kind == SYN {
-            self.open(frame, ack);
-        } else {
-            self.ack = self.ack.max(ack);
-            self.window = Some(frame.window);
-        }
+        self.sequence.take(frame);
+        let pure = match self.acks.take(frame) {
+            AckKind::New | AckKind::WindowUpdate => ACK,
+            AckKind::Duplicate => DUPACK,
+            AckKind::Old => OLD_ACK,
+        };
         if frame.flags.has(Flags::FIN) {
             self.fin = seq + u64::from(frame.len);
         }
-        Sight { kind, seq, ack }
-    }
-
-    /// What a pure ACK is: one that repeats both the highest number and the last window is a
-    /// duplicate (RFC 5681 §2; whether data is outstanding is not looked at), one that changes
-    /// only the window is not.
-    fn judge(&self, ack: u64, window: u16) -> u8 {
-        match ack.cmp(&self.ack) {
-            Ordering::Greater => ACK,
-            Ordering::Equal if self.window.is_none_or(|last| last == window) => DUPACK,
-            Ordering::Equal => ACK,
-            Ordering::Less => OLD_ACK,
-        }
-    }
-
-    /// Takes a SYN in. Its window is not scaled as those that follow (RFC 7323 §2.2), so that
-    /// the first of them has none to differ from.
-    fn open(&mut self, frame: &Segment, ack: u64) {
-        if frame.flags.has(Flags::ACK) {
-            self.ack = self.ack.max(ack);
-        } else if self.window.is_none() {
-            // Nothing is acknowledged yet, not even the other side's SYN.
-            self.ack = 0;
-        }
+        Sight { kind: known.unwrap_or(pure), seq, ack }
     }
 }
 
@@ -356,8 +357,8 @@ impl Syns {
         let SynOptions { mss, window_scale, sack } = frame.syn_options();
         self.t_ns.push(t_ns);
         self.node.push(node);
-        self.flow.push(frame.flow());
-        self.id.push(frame.id);
+        self.sender.push(frame.source());
+        self.id.push(frame.id.bits());
         self.mss.push(mss.map(i64::from));
         self.window_scale.push(window_scale.map(i64::from));
         self.sack_permitted.push(sack);
@@ -365,12 +366,12 @@ impl Syns {
 }
 
 impl Blocks {
-    /// The block at `place` of the ACK `id`, whose cumulative part is `ack`.
-    fn push(&mut self, id: u64, place: u16, ack: u64, block: SackBlock) {
-        let edge = |wire| seq::from_wire(seq::SIMULATED_ISN, wire, ack).cast_signed();
+    /// The block at `place` of the ACK `id`, and its edges.
+    fn push(&mut self, id: u64, place: u16, edges: [u64; 2]) {
+        let [left, right] = edges.map(u64::cast_signed);
         self.id.push(id);
         self.place.push(place);
-        self.left.push(edge(block.left));
-        self.right.push(edge(block.right));
+        self.left.push(left);
+        self.right.push(right);
     }
 }

@@ -2,17 +2,18 @@
 
 use crate::link::LinkCount;
 
-use super::judge::Resends;
-use super::recorder::{FlowName, LinkName, Names, WAYS, nanos};
+use super::judge::Retransmissions;
+use super::recorder::{LinkName, Names, nanos};
 use super::segments::CAUSES;
 use super::table::{Column, Data, Table};
 
 use crate::app::FlowResult;
+use crate::ids::{Direction, EndId, Side};
 use crate::segment::{Cause, CauseCode};
 use crate::tcp::{Failure, SendTimes};
 use crate::units::{Duration, Time};
 
-/// What came of a flow, both ends together.
+/// What came of what one end of a flow sent, both ends together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowSum {
     /// When the application first wrote.
@@ -21,8 +22,8 @@ pub struct FlowSum {
     pub finished: Option<Time>,
     /// Segments with payload sent.
     pub sent: u64,
-    /// Of these, resends.
-    pub resends: u64,
+    /// Of these, retransmissions.
+    pub retransmissions: u64,
     /// Timeouts.
     pub timeouts: u64,
     /// Repairs started by duplicate ACKs.
@@ -37,8 +38,8 @@ pub struct FlowSum {
     pub delivered_bytes: u64,
     /// Cuts of the window that were taken back.
     pub undone: u64,
-    /// The verdict on its resends.
-    pub verdict: Resends,
+    /// The verdict on its retransmissions.
+    pub verdict: Retransmissions,
     /// How long it had neither sent nor received when its timer fired, all timeouts together.
     pub waited: Duration,
     /// What its time went into, of a byte-sequenced connection.
@@ -60,13 +61,13 @@ fn failure_code(failure: Option<Failure>) -> u8 {
 }
 
 impl FlowSum {
-    /// The sum of what the two ends of a flow say, its source first; without a verdict.
+    /// The sum of what the two ends of a flow say, the sender first; without a verdict.
     pub fn of([source, sink]: [FlowResult; 2]) -> Self {
         Self {
             start: source.start,
             finished: source.finished,
             sent: source.sent.data_segments,
-            resends: source.sent.resends,
+            retransmissions: source.sent.retransmissions,
             timeouts: source.sent.timeouts,
             fast_retransmits: source.sent.fast_retransmits,
             acked_bytes: source.acked_bytes,
@@ -89,36 +90,39 @@ fn each(count: usize) -> impl Iterator<Item = u32> {
     (0..).take(count)
 }
 
-/// The table `flows`: one row for each TCP flow of `names`, in their order.
-pub fn flows_table(names: &Names, sums: &[FlowSum]) -> Table {
-    let flows: std::sync::Arc<[String]> = names.flows.iter().map(|f| f.name.clone()).collect();
+/// The table `flows`: one row for each sender and what came of what it sent, in their order.
+pub fn flows_table(names: &Names, sums: &[(EndId, FlowSum)]) -> Table {
     let nodes: std::sync::Arc<[String]> = names.nodes.clone().into();
-    let node = |of: fn(&FlowName) -> u32| codes(names.flows[..sums.len()].iter().map(of), &nodes);
+    let node = |of: fn(Side) -> Side| {
+        let node = |(end, _): &(EndId, _)| names.flows[end.flow().index()].node(of(end.side()));
+        codes(sums.iter().map(node), &nodes)
+    };
+    let sums_of = || sums.iter().map(|(_, sum)| sum);
     let number =
-        |of: fn(&FlowSum) -> u64| Data::I64(sums.iter().map(|sum| of(sum).cast_signed()).collect());
+        |of: fn(&FlowSum) -> u64| Data::I64(sums_of().map(|sum| of(sum).cast_signed()).collect());
     let instant = |of: fn(&FlowSum) -> Option<Time>| {
-        Data::OptionalI64(sums.iter().map(|sum| of(sum).map(nanos)).collect())
+        Data::OptionalI64(sums_of().map(|sum| of(sum).map(nanos)).collect())
     };
     let span = |of: fn(&SendTimes) -> Duration| {
         let nanos = |times| of(&times).as_nanos().cast_signed();
-        Data::OptionalI64(sums.iter().map(|sum| sum.times.map(nanos)).collect())
+        Data::OptionalI64(sums_of().map(|sum| sum.times.map(nanos)).collect())
     };
-    let failures = sums.iter().map(|sum| failure_code(sum.failure)).collect();
+    let failures = sums_of().map(|sum| failure_code(sum.failure)).collect();
+    let senders: Vec<EndId> = sums.iter().map(|(end, _)| *end).collect();
     let columns = [
-        ("flow", codes(each(sums.len()), &flows)),
-        ("from", node(|flow| flow.from)),
-        ("to", node(|flow| flow.to)),
+        ("from", node(|side| side)),
+        ("to", node(Side::peer)),
         ("start_ns", instant(|sum| sum.start)),
         ("finished_ns", instant(|sum| sum.finished)),
         ("sent", number(|sum| sum.sent)),
-        ("resends", number(|sum| sum.resends)),
+        ("retransmissions", number(|sum| sum.retransmissions)),
         ("timeouts", number(|sum| sum.timeouts)),
         ("fast_retransmits", number(|sum| sum.fast_retransmits)),
         ("acked_bytes", number(|sum| sum.acked_bytes)),
         ("received", number(|sum| sum.received)),
         ("duplicates", number(|sum| sum.duplicates)),
         ("delivered_bytes", number(|sum| sum.delivered_bytes)),
-        ("needless", number(|sum| sum.verdict.needless.iter().sum())),
+        ("spurious", number(|sum| sum.verdict.spurious.iter().sum())),
         ("undone", number(|sum| sum.undone)),
         ("waited_ns", number(|sum| sum.waited.as_nanos())),
         ("repairing_ns", span(|times| times.repairing)),
@@ -127,31 +131,34 @@ pub fn flows_table(names: &Names, sums: &[FlowSum]) -> Table {
         ("paced_ns", span(|times| times.paced)),
         ("failure", Data::Tag { codes: failures, texts: &FAILURES }),
     ];
-    Table::new("flows", columns.map(|(name, data)| Column::new(name, data)).into())
+    let columns = columns.map(|(name, data)| Column::new(name, data));
+    let sent = names.sender_columns(&senders);
+    Table::new("flows", sent.into_iter().chain(columns).collect())
 }
 
-/// The table `resends`: one row for each flow and cause with resends of the flow's source.
-pub fn resends_table(names: &Names, sums: &[FlowSum]) -> Table {
-    let flows: std::sync::Arc<[String]> = names.flows.iter().map(|f| f.name.clone()).collect();
-    let (mut flow, mut causes, mut sent, mut needless) = (vec![], vec![], vec![], vec![]);
-    for (number, sum) in (0..).zip(sums) {
+/// The table `retransmissions`: one row for each sender and cause for which it retransmitted.
+pub fn retransmissions_table(names: &Names, sums: &[(EndId, FlowSum)]) -> Table {
+    let (mut senders, mut causes, mut sent, mut spurious) = (vec![], vec![], vec![], vec![]);
+    for (sender, sum) in sums {
         for cause in Cause::ALL {
             let place = cause as usize;
             if sum.verdict.sent[place] > 0 {
-                flow.push(number);
+                senders.push(*sender);
                 causes.push(CauseCode::from(Some(cause)).code());
                 sent.push(sum.verdict.sent[place].cast_signed());
-                needless.push(sum.verdict.needless[place].cast_signed());
+                spurious.push(sum.verdict.spurious[place].cast_signed());
             }
         }
     }
+    let [flow, direction] = names.sender_columns(&senders);
     let columns = vec![
-        Column::new("flow", Data::Text { codes: flow, texts: flows }),
+        flow,
+        direction,
         Column::new("cause", Data::Tag { codes: causes, texts: &CAUSES }),
         Column::new("sent", Data::I64(sent)),
-        Column::new("needless", Data::I64(needless)),
+        Column::new("spurious", Data::I64(spurious)),
     ];
-    Table::new("resends", columns)
+    Table::new("retransmissions", columns)
 }
 
 /// The table `links`: one row for each direction of each link of `names`, in their order.
@@ -162,10 +169,10 @@ pub fn links_table(names: &Names, counts: &[LinkCount]) -> Table {
     let number = |of: fn(&LinkCount) -> u64| {
         Data::I64(counts.iter().map(|count| of(count).cast_signed()).collect())
     };
-    let ways = names.links.iter().map(|link| u8::from(link.way == WAYS[1])).collect();
+    let directions = names.links.iter().map(|link| link.direction as u8).collect();
     let columns = [
         ("link", codes(each(counts.len()), &links)),
-        ("way", Data::Tag { codes: ways, texts: &WAYS }),
+        ("direction", Data::Tag { codes: directions, texts: &Direction::NAMES }),
         ("from", node(|link| link.from)),
         ("to", node(|link| link.to)),
         ("carried", number(|count| count.carried)),

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::event::{Event, Way, What};
+use crate::ids::{EndId, TransmissionId};
 use crate::ip::fragments;
 use crate::segment::{Cause, Ecn, Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
 use crate::units::Time;
@@ -11,8 +12,8 @@ use crate::wire::{Checks, Fault, decode, header_bytes};
 
 const SMSS: u16 = 1000;
 /// The endpoints of the one flow: segments to the listener come from the opener.
-const OPENER: u32 = 0;
-const LISTENER: u32 = 1;
+const OPENER: EndId = EndId::at(0);
+const LISTENER: EndId = EndId::at(1);
 
 fn names() -> Names {
     let flow = FlowName {
@@ -20,7 +21,7 @@ fn names() -> Names {
         from: 0,
         to: 1,
         smss: SMSS,
-        volleys: false,
+        echo_probes: false,
         answers: false,
         messages: [None; 2],
         ipv6: false,
@@ -58,11 +59,19 @@ fn optional(table: &Table, column: &str) -> Vec<Option<i64>> {
     values.clone()
 }
 
-fn sent(dest: u32, flags: Flags, seq: u32, ack: u32) -> Segment {
-    Segment { dest, flags, seq, ack, window: 500, id: 7, ..Segment::default() }
+fn sent(dest: EndId, flags: Flags, seq: u32, ack: u32) -> Segment {
+    Segment {
+        dest,
+        flags,
+        seq,
+        ack,
+        window: 500,
+        id: TransmissionId::from_bits(7),
+        ..Segment::default()
+    }
 }
 
-fn data(dest: u32, seq: u32, len: u16) -> Segment {
+fn data(dest: EndId, seq: u32, len: u16) -> Segment {
     Segment { len, ..sent(dest, Flags::ACK, seq, 1) }
 }
 
@@ -77,10 +86,10 @@ fn kinds(segments: &[Segment]) -> Vec<&'static str> {
 #[test]
 fn a_connection_with_a_handshake_is_told_from_end_to_end() {
     let syn = Segment { window: 65_535, ..sent(LISTENER, Flags::SYN, 0, 0) };
-    let resent = Segment { cause: Some(Cause::Syn).into(), ..syn };
+    let retransmitted = Segment { cause: Some(Cause::Syn).into(), ..syn };
     let seen = [
         syn,
-        resent,
+        retransmitted,
         Segment { window: 65_535, ..sent(OPENER, Flags::SYN.with(Flags::ACK), 0, 1) },
         sent(LISTENER, Flags::ACK, 1, 1),
         data(LISTENER, 1, SMSS),
@@ -202,8 +211,7 @@ fn segments() -> impl Strategy<Value = Segment> {
         let (there, flags, ecn, window, len, seq) = head;
         let (dest, flags) = (if there { LISTENER } else { OPENER }, Flags(flags));
         let mut frame = Segment { len, window, ..sent(dest, flags, seq, seq / 2) };
-        // The endpoint that sends it stands in the id.
-        frame.id = u64::from(frame.source()) << 40 | 1;
+        frame.id = TransmissionId::new(frame.source(), 1);
         frame.ecn = Ecn::from_bits(ecn);
         if let Some((val, ecr)) = stamps {
             frame.set_timestamps(Timestamps { val, ecr });
@@ -245,9 +253,9 @@ fn joined(packets: &[&[u8]]) -> Vec<u8> {
 }
 
 #[test]
-fn volleys_are_echoes_in_tables_and_captures() {
-    let ask = |dest: u32, number: u32| {
-        let id = u64::from(dest ^ 1) << 40 | u64::from(number);
+fn echo_probes_are_echoes_in_tables_and_captures() {
+    let ask = |dest: EndId, number: u32| {
+        let id = TransmissionId::new(dest.peer(), number.into());
         let mut frame = Segment { id, dest, seq: number, len: 100, ..Segment::default() };
         frame.size_bytes = 128;
         frame.set_echo();
@@ -263,7 +271,7 @@ fn volleys_are_echoes_in_tables_and_captures() {
     let offsets = [None, None, None, Some(0), Some(48), Some(96)];
     assert_eq!(optional(segments, "offset_bytes"), offsets);
     let mut names = names();
-    names.flows[0].volleys = true;
+    names.flows[0].echo_probes = true;
     let file = capture(&tables, &names);
     let packets = packets(&file);
     let head = |packet: &[u8]| (packet.len(), packet[9], packet[20], packet[26..28].to_vec());
@@ -294,7 +302,7 @@ proptest! {
         }
         let whole = joined(&packets);
         let read = decode(&whole, Checks::Captured).unwrap();
-        prop_assert_eq!(read.segment, Segment { id: 0, dest: 0, ..frame });
+        prop_assert_eq!(read.segment, Segment { id: TransmissionId::default(), dest: EndId::default(), ..frame });
         prop_assert!(!String::from_utf8_lossy(&file).contains("charged"));
     }
 
@@ -308,7 +316,7 @@ proptest! {
         prop_assert_eq!(packets.len(), seen.len());
         for (packet, frame) in packets.into_iter().zip(&seen) {
             let read = decode(packet, Checks::Whole).unwrap();
-            let on_the_wire = Segment { id: 0, dest: 0, ..*frame };
+            let on_the_wire = Segment { id: TransmissionId::default(), dest: EndId::default(), ..*frame };
             prop_assert_eq!(read.segment, on_the_wire);
             prop_assert_eq!(read.source.port() == 5001, frame.dest == OPENER);
         }

@@ -11,8 +11,8 @@ use super::engine::{Judged, Verdict};
 /// of the delays in the total. Allman and Paxson (SIGCOMM '99) count the waiting for needed
 /// timeouts against the share of bad ones.
 ///
-/// departs: RFC 889 §3.3 - it does not say what it charges a needless resend; this reading alone
-/// agrees with all of its table.
+/// departs: RFC 889 §3.3 - the RFC does not say what a spurious retransmission is charged; the
+/// reading used here is the only one that agrees with all of its table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Probes judged.
@@ -20,13 +20,13 @@ pub struct Account {
     /// Those without a reply: each a needed timeout.
     pub lost: u64,
     /// Those sent again for nothing.
-    pub needless: u64,
+    pub spurious: u64,
     /// The delays of all that were answered.
     pub good: Duration,
     /// The waits for timers that repaired a loss (Allman and Paxson's W).
     pub waited: Duration,
     /// The delays of those sent again for nothing.
-    pub needless_time: Duration,
+    pub spurious_time: Duration,
     /// How far the timers of those were too short.
     pub short_by: Duration,
     /// All timers together: what every probe would have waited, had it been lost.
@@ -59,9 +59,9 @@ impl Account {
         self.good = self.good + rtt;
         self.squares += u128::from(rtt.as_nanos()).pow(2);
         self.last_delay = rtt;
-        if verdict == Verdict::Needless {
-            self.needless += 1;
-            self.needless_time = self.needless_time + rtt;
+        if verdict == Verdict::Spurious {
+            self.spurious += 1;
+            self.spurious_time = self.spurious_time + rtt;
             self.short_by = self.short_by + (rtt - wait);
         }
     }
@@ -74,7 +74,7 @@ impl Account {
     /// What RFC 889's table calls total time: the delays, the waits, and once more the delays of
     /// what was sent again for nothing.
     pub fn total(&self) -> Duration {
-        self.good + self.waited + self.needless_time
+        self.good + self.waited + self.spurious_time
     }
 
     /// The delays by the number of *all* probes, as RFC 889's table has it.
@@ -104,7 +104,7 @@ impl Account {
 
     /// Allman and Paxson's B: the share of bad timeouts among all; NaN with no timeout.
     pub fn bad_share(&self) -> f64 {
-        self.needless as f64 / (self.needless + self.lost) as f64
+        self.spurious as f64 / (self.spurious + self.lost) as f64
     }
 
     /// Allman and Paxson's normalised W: the mean over needed timeouts of the wait by the last

@@ -1,10 +1,11 @@
-//! How long a law takes to follow a path whose delay steps.
+//! How long an algorithm takes to follow a path whose delay steps.
 
+use crate::observe::Rounds;
 use crate::rto::RtoEstimator;
 use crate::sample::{RttSample, SampleSource};
 use crate::units::{Duration, Time};
 
-/// What a step from one constant delay to another does to a law's timer.
+/// What a step from one constant delay to another does to an algorithm's timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adaptation {
     /// Samples of the new delay until the timer is no longer below it, where it ever was: so
@@ -16,10 +17,10 @@ pub struct Adaptation {
     pub timers: (Duration, Duration),
 }
 
-/// More samples than any law remembers.
+/// More samples than any algorithm remembers.
 const ENOUGH: u32 = 4000;
 
-/// Lets the law settle at samples of `from` and then gives it samples of `to`.
+/// Lets the algorithm settle at samples of `from` and then gives it samples of `to`.
 ///
 /// Each sample is a round trip of its own, one probe in flight.
 ///
@@ -28,21 +29,21 @@ const ENOUGH: u32 = 4000;
 /// use netspurt::rto::EstimatorConfig;
 /// use netspurt::units::Duration;
 /// let ms = Duration::from_millis;
-/// let mut law = EstimatorConfig::named("mills").unwrap().build();
+/// let mut algorithm = EstimatorConfig::named("mills").unwrap().build();
 /// // By hand: 2 E of E = 100 and R = 400 passes 400 once E > 200, after two steps of a quarter.
-/// assert_eq!(adapt(law.as_mut(), ms(100), ms(400)).samples_short, 2);
+/// assert_eq!(adapt(algorithm.as_mut(), ms(100), ms(400)).samples_short, 2);
 /// ```
-pub fn adapt(law: &mut dyn RtoEstimator, from: Duration, to: Duration) -> Adaptation {
-    let mut probe = Steady { now: Time::ZERO, round: 0 };
+pub fn adapt(algorithm: &mut dyn RtoEstimator, from: Duration, to: Duration) -> Adaptation {
+    let mut probe = Steady { now: Time::ZERO, rounds: Rounds::default() };
     for _ in 0..ENOUGH {
-        probe.give(law, from);
+        probe.give(algorithm, from);
     }
-    let before = law.rto();
+    let before = algorithm.rto();
     let mut timers = Vec::with_capacity(ENOUGH as usize + 1);
     timers.push(before);
     for _ in 0..ENOUGH {
-        probe.give(law, to);
-        timers.push(law.rto());
+        probe.give(algorithm, to);
+        timers.push(algorithm.rto());
     }
     let settled = *timers.last().expect("the one before the step");
     let near = |timer: &Duration| {
@@ -59,20 +60,19 @@ pub fn adapt(law: &mut dyn RtoEstimator, from: Duration, to: Duration) -> Adapta
 
 struct Steady {
     now: Time,
-    round: u64,
+    rounds: Rounds,
 }
 
 impl Steady {
-    fn give(&mut self, law: &mut dyn RtoEstimator, rtt: Duration) {
+    fn give(&mut self, algorithm: &mut dyn RtoEstimator, rtt: Duration) {
         let sent = self.now;
         self.now = sent + rtt;
-        self.round += 1;
-        law.on_sample(&RttSample {
+        algorithm.on_sample(&RttSample {
             at: self.now,
             sent,
             rtt,
             source: SampleSource::Probe,
-            round: self.round,
+            round: self.rounds.sample(sent.as_nanos(), self.now.as_nanos()),
             ..RttSample::default()
         });
     }

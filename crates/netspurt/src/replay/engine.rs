@@ -1,4 +1,4 @@
-//! The replay itself: probes leave, replies come, a law judges.
+//! The replay itself: probes leave, replies come, an algorithm judges.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,14 +6,15 @@ use std::collections::BinaryHeap;
 use thiserror::Error;
 
 use crate::clock::Clock;
-use crate::delays::{Delays, Measure, Order, Probe, SendTimes};
+use crate::delays::{Delays, Measure, Probe, ProbeOrder, SendTimeSource};
+use crate::observe::Rounds;
 use crate::rto::{RtoEstimator, TimeoutKind};
 use crate::sample::{RttSample, SampleSource};
 use crate::units::{Duration, Time};
 
-/// What a law is told beside its samples.
+/// What an algorithm is told beside its samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Told {
+pub enum Notice {
     /// Nothing: it is asked for a timer, and gets every reply as a sample, as in RFC 889 and as a
     /// sender with time stamps would. Each probe is judged by itself.
     #[default]
@@ -26,7 +27,7 @@ pub enum Told {
 /// How to replay.
 ///
 /// ```
-/// use netspurt::delays::{Delays, Measure, Order, Probe, SendTimes};
+/// use netspurt::delays::{Delays, Measure, ProbeOrder, Probe, SendTimeSource};
 /// use netspurt::replay::{Account, Replay};
 /// use netspurt::rto::EstimatorConfig;
 /// use netspurt::units::{Duration, Time};
@@ -35,23 +36,23 @@ pub enum Told {
 /// let sent = |n: u64| Time::ZERO + ms(1000) * n;
 /// let mut probes: Vec<Probe> = (0..9).map(|n| Probe::answered(n, sent(n), ms(40))).collect();
 /// probes.push(Probe::lost(9, sent(9)));
-/// let delays = Delays::of("example", probes, Order::Sequence, SendTimes::Recorded);
+/// let delays = Delays::of("example", probes, ProbeOrder::Sequence, SendTimeSource::Recorded);
 ///
-/// let mut law = EstimatorConfig::named("mills").unwrap().build();
+/// let mut algorithm = EstimatorConfig::named("mills").unwrap().build();
 /// let mut account = Account::default();
-/// Replay::of(&delays).run(&delays, law.as_mut(), |judged| account.take(judged))?;
-/// assert_eq!((account.probes, account.lost, account.needless), (10, 1, 0));
+/// Replay::of(&delays).run(&delays, algorithm.as_mut(), |judged| account.take(judged))?;
+/// assert_eq!((account.probes, account.lost, account.spurious), (10, 1, 0));
 /// assert_eq!(account.waited, ms(80), "the lost one waited twice the estimate");
 /// # Ok::<(), netspurt::replay::ReplayError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replay {
     /// In which order probes and replies are told.
-    pub order: Order,
+    pub order: ProbeOrder,
     /// How the host reads round trips, and when its timers fire.
     pub clock: Clock,
-    /// What the law is told.
-    pub told: Told,
+    /// What the algorithm is told.
+    pub told: Notice,
 }
 
 /// What cannot be replayed.
@@ -81,7 +82,7 @@ pub enum Verdict {
     /// The reply came first.
     InTime,
     /// The timer fired, and the reply came all the same.
-    Needless,
+    Spurious,
     /// No reply came: the timer ended the wait.
     Lost,
 }
@@ -92,7 +93,7 @@ impl Verdict {
     pub fn of(rtt: Option<Duration>, wait: Duration) -> Self {
         match rtt {
             None => Self::Lost,
-            Some(rtt) if wait < rtt => Self::Needless,
+            Some(rtt) if wait < rtt => Self::Spurious,
             Some(_) => Self::InTime,
         }
     }
@@ -114,12 +115,12 @@ pub struct Judged {
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(30);
 
 impl Replay {
-    /// In the recording's own order, by an exact clock, the law told nothing but samples.
+    /// In the recording's own order, by an exact clock, the algorithm told nothing but samples.
     pub const fn of(delays: &Delays) -> Self {
-        Self { order: delays.order, clock: Clock::EXACT, told: Told::Samples }
+        Self { order: delays.order, clock: Clock::EXACT, told: Notice::Samples }
     }
 
-    /// Replays `delays` on `law`, and hands out each probe as it is judged, in the order of
+    /// Replays `delays` on `algorithm`, and hands out each probe as it is judged, in the order of
     /// sending.
     ///
     /// # Errors
@@ -127,14 +128,14 @@ impl Replay {
     pub fn run(
         &self,
         delays: &Delays,
-        law: &mut dyn RtoEstimator,
+        algorithm: &mut dyn RtoEstimator,
         mut each: impl FnMut(Judged),
     ) -> Result<(), ReplayError> {
         check(self, delays)?;
-        let mut bench = Bench::new(*self, law);
+        let mut bench = Bench::new(*self, algorithm);
         match self.order {
-            Order::Sequence => bench.in_sequence(delays, &mut each),
-            Order::Causal => bench.as_they_came(delays, &mut each),
+            ProbeOrder::Sequence => bench.in_sequence(delays, &mut each),
+            ProbeOrder::Causal => bench.as_they_came(delays, &mut each),
         }
         Ok(())
     }
@@ -149,19 +150,17 @@ pub(super) fn check(how: &Replay, delays: &Delays) -> Result<(), ReplayError> {
     if delays.measure == Measure::Smoothed {
         return Err(ReplayError::Smoothed(name()));
     }
-    if how.order == Order::Causal && delays.send_times == SendTimes::Unknown {
+    if how.order == ProbeOrder::Causal && delays.send_times == SendTimeSource::Unknown {
         return Err(ReplayError::Timeless(name()));
     }
     Ok(())
 }
 
-/// A law at work.
+/// An algorithm at work.
 struct Bench<'a> {
     how: Replay,
-    law: &'a mut dyn RtoEstimator,
-    round: u64,
-    /// A reply to what left from here on begins another round trip.
-    round_from: Time,
+    algorithm: &'a mut dyn RtoEstimator,
+    rounds: Rounds,
 }
 
 /// What happens to a probe that is under way.
@@ -172,24 +171,24 @@ enum Next {
 }
 
 impl<'a> Bench<'a> {
-    fn new(how: Replay, law: &'a mut dyn RtoEstimator) -> Self {
-        Self { how, law, round: 0, round_from: Time::ZERO }
+    fn new(how: Replay, algorithm: &'a mut dyn RtoEstimator) -> Self {
+        Self { how, algorithm, rounds: Rounds::default() }
     }
 
     /// RFC 889's order: a probe leaves when all is known of the one before.
     fn in_sequence(&mut self, delays: &Delays, each: &mut impl FnMut(Judged)) {
-        let timed = delays.send_times != SendTimes::Unknown;
+        let timed = delays.send_times != SendTimeSource::Unknown;
         let mut free = Time::ZERO;
         for probe in &delays.probes {
             let sent = if timed { probe.sent.max(free) } else { free };
             let judged = self.judge(probe, sent, 1);
             each(judged);
-            if self.how.told == Told::Timeouts && judged.verdict != Verdict::InTime {
-                self.law.on_timeout(sent + judged.wait, TimeoutKind::Rto);
+            if self.how.told == Notice::Timeouts && judged.verdict != Verdict::InTime {
+                self.algorithm.on_timeout(sent + judged.wait, TimeoutKind::Rto);
             }
             free = sent + probe.rtt.unwrap_or(if timed { judged.wait } else { GIVEN_UP_AFTER });
             if let Some(rtt) = probe.rtt {
-                self.reply(probe, sent, sent + rtt, judged.verdict == Verdict::Needless);
+                self.reply(probe, sent, sent + rtt, judged.verdict == Verdict::Spurious);
             }
         }
     }
@@ -197,21 +196,21 @@ impl<'a> Bench<'a> {
     /// The order of arrival: a sample is known once its reply is there.
     fn as_they_came(&mut self, delays: &Delays, each: &mut impl FnMut(Judged)) {
         let mut due: BinaryHeap<Reverse<(Time, usize, Next)>> = BinaryHeap::new();
-        let mut resent = Vec::new();
-        let told = self.how.told == Told::Timeouts;
+        let mut retransmitted = Vec::new();
+        let told = self.how.told == Notice::Timeouts;
         if told {
-            resent.resize(delays.probes.len(), false);
+            retransmitted.resize(delays.probes.len(), false);
         }
         let mut flight = 0;
         let mut happen = |bench: &mut Self, at: Time, place: usize, next: Next| {
             let probe = &delays.probes[place];
             match next {
                 Next::Timeout => {
-                    resent[place] = true;
-                    bench.law.on_timeout(at, TimeoutKind::Rto);
+                    retransmitted[place] = true;
+                    bench.algorithm.on_timeout(at, TimeoutKind::Rto);
                 }
                 Next::Reply => {
-                    bench.reply(probe, probe.sent, at, told && resent[place]);
+                    bench.reply(probe, probe.sent, at, told && retransmitted[place]);
                 }
             }
         };
@@ -238,29 +237,26 @@ impl<'a> Bench<'a> {
 
     #[inline]
     fn judge(&mut self, probe: &Probe, sent: Time, flight_segs: u64) -> Judged {
-        self.law.on_send(sent, probe.wire_bytes);
-        let deadline = self.law.deadline(sent, sent, flight_segs);
+        self.algorithm.on_send(sent, probe.wire_bytes);
+        let deadline = self.algorithm.deadline(sent, sent, flight_segs);
         let after = deadline.saturating_since(sent);
         let wait = self.how.clock.expiry(sent, after).saturating_since(sent);
         Judged { probe: *probe, wait, verdict: Verdict::of(probe.rtt, wait) }
     }
 
     #[inline]
-    fn reply(&mut self, probe: &Probe, sent: Time, at: Time, resent: bool) {
-        if sent >= self.round_from {
-            self.round += 1;
-            self.round_from = at;
-        }
-        self.law.on_sample(&RttSample {
+    fn reply(&mut self, probe: &Probe, sent: Time, at: Time, retransmitted: bool) {
+        let round = self.rounds.sample(sent.as_nanos(), at.as_nanos());
+        self.algorithm.on_sample(&RttSample {
             at,
             sent,
-            rtt: self.law.reading(self.how.clock, sent, at),
-            ambiguous: self.how.told == Told::Timeouts && resent,
+            rtt: self.algorithm.reading(self.how.clock, sent, at),
+            ambiguous: self.how.told == Notice::Timeouts && retransmitted,
             source: SampleSource::Probe,
             wire_bytes: probe.wire_bytes,
             acked_bytes: u64::from(probe.wire_bytes),
-            resends: u8::from(resent),
-            round: self.round,
+            retransmissions: u8::from(retransmitted),
+            round,
             ..RttSample::default()
         });
     }

@@ -1,6 +1,6 @@
 //! Many settings of RFC 889's two-gain filter at once.
 
-use crate::delays::{Delays, Order};
+use crate::delays::{Delays, ProbeOrder};
 use crate::units::Duration;
 
 use super::engine::{Replay, ReplayError, check};
@@ -8,22 +8,22 @@ use super::engine::{Replay, ReplayError, check};
 /// Settings of [`Mills`](crate::rto::Mills)'s timer: every combination of the values given.
 ///
 /// ```
-/// use netspurt::delays::{Delays, Order, Probe, SendTimes};
+/// use netspurt::delays::{Delays, ProbeOrder, Probe, SendTimeSource};
 /// use netspurt::replay::TwoGainGrid;
 /// use netspurt::units::{Duration, Time};
 ///
 /// let ms = Duration::from_millis;
 /// let probes = [40, 40, 90, 40].map(|rtt| Probe::answered(0, Time::ZERO, ms(rtt)));
-/// let delays = Delays::of("example", probes.to_vec(), Order::Sequence, SendTimes::Unknown);
+/// let delays = Delays::of("example", probes.to_vec(), ProbeOrder::Sequence, SendTimeSource::Unknown);
 /// let grid = TwoGainGrid {
 ///     falling: vec![15.0 / 16.0],
 ///     rising: vec![0.75],
 ///     g: vec![1.5, 2.0, 2.5],
 ///     ..TwoGainGrid::default()
 /// };
-/// let mut needless = Vec::new();
-/// grid.run(&delays, Order::Sequence, |setting| needless.push(setting.needless))?;
-/// assert_eq!(needless, [1, 1, 0]);
+/// let mut spurious = Vec::new();
+/// grid.run(&delays, ProbeOrder::Sequence, |setting| spurious.push(setting.spurious))?;
+/// assert_eq!(spurious, [1, 1, 0]);
 /// # Ok::<(), netspurt::replay::ReplayError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +52,7 @@ impl Default for TwoGainGrid {
 
 /// What came of one setting: as in [`Account`](super::Account), which has what all settings share.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Setting {
+pub struct GridPoint {
     /// The weight F1.
     pub falling: f64,
     /// The weight F2.
@@ -60,44 +60,45 @@ pub struct Setting {
     /// The factor G.
     pub g: f64,
     /// Probes sent again for nothing.
-    pub needless: u64,
+    pub spurious: u64,
     /// Their delays, in nanoseconds.
-    pub needless_ns: f64,
+    pub spurious_ns: f64,
     /// The waits of those lost, in nanoseconds.
     pub waited_ns: f64,
     /// All timers together, in nanoseconds: what every probe would have waited, had it been lost.
     pub timers_ns: f64,
 }
 
-/// The settings of a grid that no other one beats: fewer needless resends and shorter timers.
+/// The settings of a grid that no other one beats: fewer spurious retransmissions and shorter
+/// timers.
 ///
 /// ```
-/// use netspurt::replay::{Front, Setting};
-/// let setting = |needless, timers_ns| Setting { needless, timers_ns, ..Setting::default() };
+/// use netspurt::replay::{Front, GridPoint};
+/// let setting = |spurious, timers_ns| GridPoint { spurious, timers_ns, ..GridPoint::default() };
 /// let mut front = Front::default();
-/// for (needless, timers_ns) in [(3, 5.0), (4, 6.0), (1, 9.0), (3, 4.0)] {
-///     front.offer(setting(needless, timers_ns));
+/// for (spurious, timers_ns) in [(3, 5.0), (4, 6.0), (1, 9.0), (3, 4.0)] {
+///     front.offer(setting(spurious, timers_ns));
 /// }
 /// assert_eq!(front.settings(), [setting(1, 9.0), setting(3, 4.0)]);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Front(Vec<Setting>);
+pub struct Front(Vec<GridPoint>);
 
 impl Front {
     /// Takes a setting in unless one is there that is as good in both.
-    pub fn offer(&mut self, new: Setting) {
-        // By needless resends, so timers fall from one to the next.
-        let place = self.0.partition_point(|old| old.needless <= new.needless);
+    pub fn offer(&mut self, new: GridPoint) {
+        // By spurious retransmissions, so timers fall from one to the next.
+        let place = self.0.partition_point(|old| old.spurious <= new.spurious);
         if place > 0 && self.0[place - 1].timers_ns <= new.timers_ns {
             return;
         }
-        let from = self.0.partition_point(|old| old.needless < new.needless);
+        let from = self.0.partition_point(|old| old.spurious < new.spurious);
         let worse = self.0[from..].iter().take_while(|old| old.timers_ns >= new.timers_ns).count();
         self.0.splice(from..from + worse, [new]);
     }
 
-    /// Those that are left, fewest needless resends first.
-    pub fn settings(&self) -> &[Setting] {
+    /// Those that are left, fewest spurious retransmissions first.
+    pub fn settings(&self) -> &[GridPoint] {
         &self.0
     }
 }
@@ -134,8 +135,8 @@ impl TwoGainGrid {
     pub fn run(
         &self,
         delays: &Delays,
-        order: Order,
-        mut each: impl FnMut(Setting),
+        order: ProbeOrder,
+        mut each: impl FnMut(GridPoint),
     ) -> Result<(), ReplayError> {
         let how = Replay { order, ..Replay::of(delays) };
         check(&how, delays)?;
@@ -159,7 +160,7 @@ impl TwoGainGrid {
         pairs.flat_map(|(falling, rising)| self.g.iter().map(move |g| (falling, rising, *g)))
     }
 
-    fn replay(&self, ops: &[Op], chunk: &[(f64, f64, f64); LANES]) -> [Setting; LANES] {
+    fn replay(&self, ops: &[Op], chunk: &[(f64, f64, f64); LANES]) -> [GridPoint; LANES] {
         let mut lanes = Lanes::new(chunk);
         let first = ops.iter().position(|op| matches!(op, Op::Both(_) | Op::Reply(_)));
         let (early, rest) = ops.split_at(first.unwrap_or(ops.len()));
@@ -179,8 +180,8 @@ struct Lanes {
     falling: [f64; LANES],
     rising: [f64; LANES],
     g: [f64; LANES],
-    needless: [f64; LANES],
-    needless_ns: [f64; LANES],
+    spurious: [f64; LANES],
+    spurious_ns: [f64; LANES],
     waited_ns: [f64; LANES],
     timers_ns: [f64; LANES],
 }
@@ -192,8 +193,8 @@ impl Lanes {
             falling: chunk.map(|(falling, _, _)| 1.0 - falling),
             rising: chunk.map(|(_, rising, _)| 1.0 - rising),
             g: chunk.map(|(_, _, g)| g),
-            needless: [0.0; LANES],
-            needless_ns: [0.0; LANES],
+            spurious: [0.0; LANES],
+            spurious_ns: [0.0; LANES],
             waited_ns: [0.0; LANES],
             timers_ns: [0.0; LANES],
         }
@@ -207,8 +208,8 @@ impl Lanes {
         match op {
             Op::Lose => self.waited_ns.iter_mut().for_each(|waited| *waited += timer),
             Op::Leave(rtt) | Op::Both(rtt) if timer < rtt => {
-                self.needless.iter_mut().for_each(|needless| *needless += 1.0);
-                self.needless_ns.iter_mut().for_each(|ns| *ns += rtt);
+                self.spurious.iter_mut().for_each(|spurious| *spurious += 1.0);
+                self.spurious_ns.iter_mut().for_each(|ns| *ns += rtt);
             }
             Op::Leave(_) | Op::Both(_) | Op::Reply(_) => {}
         }
@@ -237,8 +238,8 @@ impl Lanes {
             let timer = self.g[lane] * self.estimate[lane];
             let short = if timer < rtt { 1.0 } else { 0.0 };
             self.timers_ns[lane] += timer;
-            self.needless[lane] += short;
-            self.needless_ns[lane] += short * rtt;
+            self.spurious[lane] += short;
+            self.spurious_ns[lane] += short * rtt;
         }
     }
 
@@ -259,15 +260,15 @@ impl Lanes {
         }
     }
 
-    fn settings(&self, chunk: &[(f64, f64, f64); LANES]) -> [Setting; LANES] {
+    fn settings(&self, chunk: &[(f64, f64, f64); LANES]) -> [GridPoint; LANES] {
         core::array::from_fn(|lane| {
             let (falling, rising, g) = chunk[lane];
-            Setting {
+            GridPoint {
                 falling,
                 rising,
                 g,
-                needless: self.needless[lane] as u64,
-                needless_ns: self.needless_ns[lane],
+                spurious: self.spurious[lane] as u64,
+                spurious_ns: self.spurious_ns[lane],
                 waited_ns: self.waited_ns[lane],
                 timers_ns: self.timers_ns[lane],
             }
@@ -276,11 +277,11 @@ impl Lanes {
 }
 
 /// What happens, in order. Replies at the instant of a sending come first.
-fn ops(delays: &Delays, order: Order) -> Vec<Op> {
+fn ops(delays: &Delays, order: ProbeOrder) -> Vec<Op> {
     let ns = |span: Duration| span.as_nanos() as f64;
     let leave = |rtt: Option<Duration>| rtt.map_or(Op::Lose, |rtt| Op::Leave(ns(rtt)));
     let probes = &delays.probes;
-    if order == Order::Sequence {
+    if order == ProbeOrder::Sequence {
         let both = |rtt: Option<Duration>| rtt.map_or(Op::Lose, |rtt| Op::Both(ns(rtt)));
         return probes.iter().map(|probe| both(probe.rtt)).collect();
     }

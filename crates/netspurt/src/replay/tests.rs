@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use crate::clock::Clock;
-use crate::delays::{Delays, Measure, Order, Probe, SendTimes};
+use crate::delays::{Delays, Measure, Probe, ProbeOrder, SendTimeSource};
 use crate::rto::{EstimatorConfig, Mills, MillsConfig, Ratio};
 use crate::units::{Duration, Time};
 
@@ -18,7 +18,7 @@ fn recording(rtts: &[Option<u64>]) -> Delays {
         rtt.map_or(Probe::lost(n as u64, sent), |rtt| Probe::answered(n as u64, sent, ms(rtt)))
     };
     let probes = rtts.iter().enumerate().map(probe).collect();
-    Delays::of("recording", probes, Order::Causal, SendTimes::Recorded)
+    Delays::of("recording", probes, ProbeOrder::Causal, SendTimeSource::Recorded)
 }
 
 fn judged(delays: &Delays, how: Replay, config: MillsConfig) -> (Vec<Judged>, Account) {
@@ -37,7 +37,7 @@ fn waits(delays: &Delays, how: Replay, config: MillsConfig) -> Vec<u64> {
 }
 
 fn sequence(delays: &Delays) -> Replay {
-    Replay { order: Order::Sequence, ..Replay::of(delays) }
+    Replay { order: ProbeOrder::Sequence, ..Replay::of(delays) }
 }
 
 /// RFC 889 §3.3 with E = 100 ms at first, by hand: timers 200; E = 75 + 50 = 125, 250; lost, as it
@@ -49,12 +49,12 @@ fn five_probes_are_judged_as_by_hand() {
     let (all, account) = judged(&delays, sequence(&delays), config);
     let waits: Vec<u64> = all.iter().map(|judged| judged.wait.as_nanos()).collect();
     assert_eq!(waits, [200_000_000, 250_000_000, 250_000_000, 246_875_000, 335_156_250]);
-    use Verdict::{InTime, Lost, Needless};
+    use Verdict::{InTime, Lost, Spurious};
     let verdicts: Vec<Verdict> = all.iter().map(|judged| judged.verdict).collect();
-    assert_eq!(verdicts, [InTime, Lost, InTime, Needless, InTime]);
-    assert_eq!((account.probes, account.lost, account.needless), (5, 1, 1));
+    assert_eq!(verdicts, [InTime, Lost, InTime, Spurious, InTime]);
+    assert_eq!((account.probes, account.lost, account.spurious), (5, 1, 1));
     assert_eq!((account.good, account.waited), (ms(935), ms(250)));
-    assert_eq!((account.needless_time, account.total()), (ms(300), ms(1485)));
+    assert_eq!((account.spurious_time, account.total()), (ms(300), ms(1485)));
     assert_eq!(account.short_by, Duration::from_micros(53_125));
     assert_eq!(account.timers.as_nanos(), waits.iter().sum::<u64>());
     assert_eq!(
@@ -91,11 +91,11 @@ fn a_reply_at_the_instant_of_a_sending_comes_first() {
 }
 
 #[test]
-fn a_law_that_is_told_of_timeouts_backs_off_until_a_clear_sample() {
+fn a_algorithm_that_is_told_of_timeouts_backs_off_until_a_clear_sample() {
     let delays = recording(&[Some(100), None, Some(100), Some(900), Some(100), Some(100)]);
     let config = MillsConfig { karn: true, ..MillsConfig::default() };
-    for order in [Order::Sequence, Order::Causal] {
-        let how = Replay { order, told: Told::Timeouts, ..Replay::of(&delays) };
+    for order in [ProbeOrder::Sequence, ProbeOrder::Causal] {
+        let how = Replay { order, told: Notice::Timeouts, ..Replay::of(&delays) };
         // The lost one doubles the timer, the next sample ends that; 900 ms is late and ambiguous,
         // so it doubles it again and teaches nothing.
         assert_eq!(
@@ -128,7 +128,7 @@ fn what_cannot_be_replayed_says_why() {
     delays.measure = Measure::Smoothed;
     assert!(run(&delays, Replay::of(&delays)).contains("a filter's output and not samples"));
     delays.measure = Measure::RoundTrip;
-    delays.send_times = SendTimes::Unknown;
+    delays.send_times = SendTimeSource::Unknown;
     assert!(run(&delays, Replay::of(&delays)).contains("name the time between probes"));
     assert!(
         sequence(&delays).run(&delays, &mut Mills::new(MillsConfig::default()), |_| ()).is_ok()
@@ -139,30 +139,30 @@ fn what_cannot_be_replayed_says_why() {
 /// enough, and until it is within a tenth of where it settles.
 #[test]
 fn a_step_is_followed_as_fast_as_the_gains_say() {
-    let mut law = Mills::new(MillsConfig::default());
-    let up = adapt(&mut law, ms(100), ms(1000));
+    let mut algorithm = Mills::new(MillsConfig::default());
+    let up = adapt(&mut algorithm, ms(100), ms(1000));
     // E = 1000 - 900 · 0.75^n passes 500 at n = 3, and 900 at n = 8.
     assert_eq!((up.samples_short, up.samples_to_settle), (3, 8));
     assert_eq!((up.timers.0, up.timers.1.as_nanos() / 1000), (ms(200), 1_999_999));
-    let down = adapt(&mut law, ms(1000), ms(100));
+    let down = adapt(&mut algorithm, ms(1000), ms(100));
     // E = 100 + 900 · (15/16)^n falls below 110 at n = 70.
     assert_eq!((down.samples_short, down.samples_to_settle), (0, 70));
 }
 
 proptest! {
     #[test]
-    fn every_probe_is_judged_once_in_order_by_every_law(
+    fn every_probe_is_judged_once_in_order_by_every_algorithm(
         rtts in prop::collection::vec(prop::option::weighted(0.9, 1..5000_u64), 1..60),
         told in any::<bool>(),
     ) {
         let delays = recording(&rtts);
-        let told = if told { Told::Timeouts } else { Told::Samples };
+        let told = if told { Notice::Timeouts } else { Notice::Samples };
         for name in EstimatorConfig::NAMES {
-            for order in [Order::Sequence, Order::Causal] {
+            for order in [ProbeOrder::Sequence, ProbeOrder::Causal] {
                 let how = Replay { order, told, ..Replay::of(&delays) };
-                let mut law = EstimatorConfig::named(name).unwrap().build();
+                let mut algorithm = EstimatorConfig::named(name).unwrap().build();
                 let (mut next, mut account) = (0, Account::default());
-                how.run(&delays, law.as_mut(), |judged| {
+                how.run(&delays, algorithm.as_mut(), |judged| {
                     assert_eq!(judged.probe, delays.probes[next]);
                     assert!(!judged.wait.is_zero());
                     next += 1;
@@ -170,13 +170,13 @@ proptest! {
                 }).unwrap();
                 prop_assert_eq!(next, rtts.len());
                 prop_assert_eq!(account.lost, delays.lost());
-                prop_assert_eq!(account.total(), account.good + account.waited + account.needless_time);
+                prop_assert_eq!(account.total(), account.good + account.waited + account.spurious_time);
             }
         }
     }
 
     #[test]
-    fn the_grid_and_the_law_agree(
+    fn the_grid_and_the_algorithm_agree(
         rtts in prop::collection::vec(prop::option::weighted(0.9, 1..5000_u64), 1..80),
         (falling, rising, g) in (0..=64_u64, 0..=64_u64, 64..320_u64),
     ) {
@@ -193,7 +193,7 @@ proptest! {
             g: Ratio::new(g, 64),
             ..MillsConfig::default()
         };
-        for order in [Order::Sequence, Order::Causal] {
+        for order in [ProbeOrder::Sequence, ProbeOrder::Causal] {
             let mut settings = Vec::new();
             grid.run(&delays, order, |setting| settings.push(setting)).unwrap();
             prop_assert_eq!(settings.len(), grid.settings());
@@ -204,7 +204,7 @@ proptest! {
             };
             let close = all.iter().filter(|j| close(j)).count() as u64;
             let setting = settings[4];
-            prop_assert!(setting.needless.abs_diff(account.needless) <= close);
+            prop_assert!(setting.spurious.abs_diff(account.spurious) <= close);
             let waited = account.waited.as_nanos() as f64;
             prop_assert!((setting.waited_ns - waited).abs() <= 1000.0 * (1.0 + account.lost as f64));
             let timers = account.timers.as_nanos() as f64;

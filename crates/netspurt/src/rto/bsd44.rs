@@ -63,7 +63,7 @@ impl Keys for Bsd44Config {
 ///
 /// Timeouts take factors from a table, 1 2 4 ... 64, counted up to the twelfth. From the fourth
 /// on the mean is moved into the deviation: the timer stays, but the next sample counts as the
-/// first. Only an unambiguous sample ends the backoff (Karn and Partridge 1987); the needless
+/// first. Only an unambiguous sample ends the backoff (Karn and Partridge 1987); the spurious
 /// timeouts that later BSDs find end it here, too.
 ///
 /// ```
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_needless_timeout_takes_the_backoff_back() {
+    fn a_spurious_timeout_takes_the_backoff_back() {
         let mut timer = after(&[2]);
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         timer.on_timeout(Time::ZERO, TimeoutKind::Probe);

@@ -14,7 +14,7 @@ const LEAST: u64 = 8;
 /// Delay on length, by weighted least squares (West 1979, with weights that fade): means, variance
 /// and covariance, in octets and nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Line {
+pub(super) struct LengthFit {
     weight: f64,
     octets: f64,
     delay: f64,
@@ -22,7 +22,7 @@ pub(super) struct Line {
     covariance: f64,
 }
 
-impl Line {
+impl LengthFit {
     /// Takes a sample in; nothing, where its length is unknown.
     #[expect(clippy::cast_precision_loss, reason = "delays of days, at most")]
     pub(super) fn learn(&mut self, octets: u32, delay: Duration) {
@@ -79,16 +79,16 @@ mod tests {
         Mills::new(MillsConfig { by_length: true, ..MillsConfig::default() })
     }
 
-    fn probe(law: &mut Mills, octets: u32, rtt_us: u64) -> Duration {
-        law.on_send(Time::ZERO, octets);
-        let timer = law.rto();
+    fn probe(algorithm: &mut Mills, octets: u32, rtt_us: u64) -> Duration {
+        algorithm.on_send(Time::ZERO, octets);
+        let timer = algorithm.rto();
         let rtt = Duration::from_micros(rtt_us);
-        law.on_sample(&RttSample { rtt, wire_bytes: octets, ..RttSample::default() });
+        algorithm.on_sample(&RttSample { rtt, wire_bytes: octets, ..RttSample::default() });
         timer
     }
 
     #[test]
-    fn the_law_is_left_as_it_is_while_lengths_are_the_same_or_unknown() {
+    fn the_algorithm_is_left_as_it_is_while_lengths_are_the_same_or_unknown() {
         for octets in [0, 40] {
             let mut plain = Mills::new(MillsConfig::default());
             let mut heeding = heeding();
@@ -102,11 +102,11 @@ mod tests {
     /// usual length takes 2.48 ms, its timer is 4.96 ms, and either length is 1.08 ms from it.
     #[test]
     fn a_length_adds_to_the_timer_what_it_adds_to_the_delay() {
-        let mut law = heeding();
+        let mut algorithm = heeding();
         let mut last = [Duration::ZERO; 2];
         for n in 0..4000 {
             let octets = [40, 256][n % 2];
-            last[n % 2] = probe(&mut law, octets, u64::from(1000 + 10 * octets));
+            last[n % 2] = probe(&mut algorithm, octets, u64::from(1000 + 10 * octets));
         }
         for (timer, us) in last.into_iter().zip([4960 - 1080, 4960 + 1080]) {
             assert!(timer.as_nanos().abs_diff(1000 * us) < 20_000, "{timer} for {us} us");
@@ -115,24 +115,24 @@ mod tests {
 
     #[test]
     fn a_glitch_does_not_tilt_the_line() {
-        let mut law = heeding();
+        let mut algorithm = heeding();
         for n in 0..500_u32 {
             let octets = if n % 2 == 0 { 40 } else { 256 };
             let glitch = n % 100 == 50;
-            probe(&mut law, octets, if glitch { 100_000 } else { u64::from(10 * octets) });
+            probe(&mut algorithm, octets, if glitch { 100_000 } else { u64::from(10 * octets) });
         }
-        let (short, long) = (probe(&mut law, 40, 400), probe(&mut law, 256, 2560));
+        let (short, long) = (probe(&mut algorithm, 40, 400), probe(&mut algorithm, 256, 2560));
         let cost = (long - short).as_nanos();
         assert!((1_900_000..2_300_000).contains(&cost), "216 octets cost 2.16 ms: {cost}");
     }
 
     #[test]
     fn a_path_on_which_length_costs_nothing_gets_one_timer_for_all() {
-        let mut law = heeding();
+        let mut algorithm = heeding();
         (0..200).for_each(|n| {
-            probe(&mut law, 40 + n % 200, 1000);
+            probe(&mut algorithm, 40 + n % 200, 1000);
         });
-        let timers = [40, 256].map(|octets| probe(&mut law, octets, 1000).as_nanos());
+        let timers = [40, 256].map(|octets| probe(&mut algorithm, octets, 1000).as_nanos());
         assert!(timers[0].abs_diff(timers[1]) < 1000, "{timers:?}");
     }
 }

@@ -1,4 +1,5 @@
-//! The timer of CoCoA: two estimators, one for exchanges that needed no resend, one for the others.
+//! The timer of CoCoA: two estimators, one for exchanges that needed no retransmission, one for the
+//! others.
 
 use crate::event::RtoState;
 use crate::rng::Stream;
@@ -84,17 +85,17 @@ impl Keys for CocoaConfig {
 /// The timer of CoCoA, congestion control for CoAP (draft-ietf-core-cocoa-03 §4).
 ///
 /// Two copies of RFC 6298 run side by side. The strong one takes samples of segments that were sent
-/// once, with K = 4; the weak one those that were sent again once or twice, with K = 1, counted from
-/// the first copy; later ones count for nothing. After each sample the timer moves towards the
+/// once, with K = 4; the weak one those that were sent again once or twice, with K = 1, counted
+/// from the first copy; later ones count for nothing. After each sample the timer moves towards the
 /// estimator that took it: halfway to the strong one, a quarter of the way to the weak one.
 ///
-/// A timeout multiplies the timer by 3 where the estimate is below 1 s, by 1.5 where it is above 3 s
-/// and else by 2, to 32 s at most. An estimate below 1 s that is not renewed for 16 times its value is
-/// doubled; one above 3 s that is not for 4 times its value becomes 1 s and half of it. That is worked
-/// out when something is sent. A dither, from a stream of its own, is drawn with each sample and kept
-/// through the backoff.
+/// A timeout multiplies the timer by 3 where the estimate is below 1 s, by 1.5 where it is above 3
+/// s and else by 2, to 32 s at most. An estimate below 1 s that is not renewed for 16 times its
+/// value is doubled; one above 3 s that is not for 4 times its value becomes 1 s and half of it.
+/// That is worked out when something is sent. A dither, from a stream of its own, is drawn with
+/// each sample and kept through the backoff.
 ///
-/// Every sample that counts ends the backoff, and so does the news of a needless timeout.
+/// Every sample that counts ends the backoff, and so does the news of a spurious timeout.
 ///
 /// ```
 /// use netspurt::rto::{Cocoa, CocoaConfig, RtoEstimator};
@@ -127,7 +128,7 @@ pub struct Cocoa {
 const LOW: Duration = Duration::from_secs(1);
 const HIGH: Duration = Duration::from_secs(3);
 /// Samples of segments that were sent again more often count for nothing.
-const MOST_RESENDS: u8 = 2;
+const MOST_RETRANSMISSIONS: u8 = 2;
 
 impl Cocoa {
     /// A timer that has seen no sample.
@@ -184,11 +185,11 @@ impl RtoEstimator for Cocoa {
         let with = |estimate: Option<MeanDeviation>| {
             estimate.map_or(MeanDeviation::first(rtt), |e| e.with(rtt, alpha, beta))
         };
-        if sample.resends == 0 && !sample.ambiguous {
+        if sample.retransmissions == 0 && !sample.ambiguous {
             let estimate = with(self.strong);
             self.strong = Some(estimate);
             self.mix(estimate, k_strong, strong);
-        } else if sample.resends <= MOST_RESENDS {
+        } else if sample.retransmissions <= MOST_RETRANSMISSIONS {
             let estimate = with(self.weak);
             self.weak = Some(estimate);
             self.mix(estimate, k_weak, weak);
@@ -260,14 +261,16 @@ mod tests {
         Duration::from_millis(n)
     }
 
-    fn sample(rtt_ms: u64, resends: u8) -> RttSample {
+    fn sample(rtt_ms: u64, retransmissions: u8) -> RttSample {
         let rtt = ms(rtt_ms);
-        RttSample { rtt, resends, ambiguous: resends > 0, ..RttSample::default() }
+        RttSample { rtt, retransmissions, ambiguous: retransmissions > 0, ..RttSample::default() }
     }
 
     fn after(config: CocoaConfig, samples: &[(u64, u8)]) -> Cocoa {
         let mut timer = Cocoa::new(config);
-        samples.iter().for_each(|(rtt, resends)| timer.on_sample(&sample(*rtt, *resends)));
+        samples
+            .iter()
+            .for_each(|(rtt, retransmissions)| timer.on_sample(&sample(*rtt, *retransmissions)));
         timer
     }
 
@@ -276,8 +279,9 @@ mod tests {
     }
 
     /// By hand: 2 s at first. Strong, 400 ms: 400 + 4 · 200 = 1200, (2000 + 1200) / 2 = 1600. Weak,
-    /// 2 s: 2000 + 1000 = 3000, 0.75 · 1600 + 0.25 · 3000 = 1950. Strong, 400 ms again: 200 fades to
-    /// 150, 400 + 600 = 1000, (1950 + 1000) / 2 = 1475. A third resend counts for nothing.
+    /// 2 s: 2000 + 1000 = 3000, 0.75 · 1600 + 0.25 · 3000 = 1950. Strong, 400 ms again: 200 fades
+    /// to 150, 400 + 600 = 1000, (1950 + 1000) / 2 = 1475. A third retransmission counts for
+    /// nothing.
     #[test]
     fn the_timer_moves_towards_the_estimator_that_took_the_sample() {
         assert_eq!(rto(&[]), ms(2000));
@@ -321,8 +325,8 @@ mod tests {
         assert_eq!((timer.rto(), timer.state().backoff), (ms(1950), 1));
     }
 
-    /// By hand: 700 ms, not renewed for 16 · 0.7 = 11.2 s, is 1.4 s, which stays. 10 s becomes 6 s after
-    /// 40 s, 4 s after 24 s more, 3 s after another 16 s.
+    /// By hand: 700 ms, not renewed for 16 · 0.7 = 11.2 s, is 1.4 s, which stays. 10 s becomes 6 s
+    /// after 40 s, 4 s after 24 s more, 3 s after another 16 s.
     #[test]
     fn an_estimate_that_is_not_renewed_ages() {
         let at = |samples: &[(u64, u8)], seconds_tenths: u64| {

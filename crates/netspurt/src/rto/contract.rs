@@ -1,4 +1,4 @@
-//! What every law promises, tried on each with its published constants.
+//! What every algorithm promises, tried on each with its published constants.
 
 use proptest::prelude::*;
 
@@ -7,8 +7,8 @@ use crate::units::{Duration, Time};
 
 use super::{EstimatorConfig, FixedConfig, MillsConfig, Rfc793Config, RtoEstimator, TimeoutKind};
 
-/// A law and what may be expected of it.
-struct Law {
+/// An algorithm and what may be expected of it.
+struct Algorithm {
     config: EstimatorConfig,
     /// The least and the greatest timer it says it has.
     bounds: (Duration, Duration),
@@ -39,10 +39,10 @@ fn in_ticks(rtt: Duration, unit: Duration, least: u64) -> (Duration, Duration) {
     (unit * ticks, unit * (ticks + 3))
 }
 
-/// Every law by its name; a law without a line here fails the suite.
-fn law(name: &str) -> Law {
-    let config = EstimatorConfig::named(name).expect("a law");
-    let plain = Law {
+/// Every algorithm by its name; an algorithm without a line here fails the suite.
+fn algorithm(name: &str) -> Algorithm {
+    let config = EstimatorConfig::named(name).expect("an algorithm");
+    let plain = Algorithm {
         config,
         bounds: (Duration::ZERO, LONGEST),
         karn: true,
@@ -51,124 +51,130 @@ fn law(name: &str) -> Law {
         settles: nearly,
     };
     match name {
-        "rfc793" => Law {
+        "rfc793" => Algorithm {
             bounds: (ms(1000), ms(60_000)),
             karn: false,
             backs_off: false,
             settles: |rtt| nearly(rtt * 2),
             ..plain
         },
-        "mills" => Law { karn: false, backs_off: false, settles: |rtt| nearly(rtt * 2), ..plain },
-        "jacobson88" => Law {
-            bounds: (ms(1000), ms(64_000)),
-            settles: |rtt| in_ticks(rtt, ms(500), 0),
-            ..plain
-        },
-        "rfc6298" => {
-            Law { bounds: (ms(1000), ms(60_000)), settles: |rtt| nearly(rtt + ms(1)), ..plain }
+        "mills" => {
+            Algorithm { karn: false, backs_off: false, settles: |rtt| nearly(rtt * 2), ..plain }
         }
-        "bsd44" => Law {
+        "jacobson88" => Algorithm {
             bounds: (ms(1000), ms(64_000)),
             settles: |rtt| in_ticks(rtt, ms(500), 0),
             ..plain
         },
-        "linux" => Law {
+        "rfc6298" => Algorithm {
+            bounds: (ms(1000), ms(60_000)),
+            settles: |rtt| nearly(rtt + ms(1)),
+            ..plain
+        },
+        "bsd44" => Algorithm {
+            bounds: (ms(1000), ms(64_000)),
+            settles: |rtt| in_ticks(rtt, ms(500), 0),
+            ..plain
+        },
+        "linux" => Algorithm {
             bounds: (ms(200), ms(120_000)),
             settles: |rtt| {
                 (rtt + ms(200) - Duration::from_micros(1), rtt + Duration::from_micros(200_004))
             },
             ..plain
         },
-        "quic" => Law {
+        "quic" => Algorithm {
             bounds: (ms(1), LONGEST),
             keeps_backoff: false,
             settles: |rtt| nearly(rtt + ms(26)),
             ..plain
         },
-        "fixed" => Law {
+        "fixed" => Algorithm {
             bounds: (ms(3000), ms(3000)),
             backs_off: false,
             settles: |_| (ms(3000), ms(3000)),
             ..plain
         },
-        "ns2" => Law {
+        "ns2" => Algorithm {
             bounds: (ms(200), ms(60_000)),
             keeps_backoff: false,
             settles: |rtt| in_ticks(rtt, ms(10), 1),
             ..plain
         },
-        _ => later_law(name, plain),
+        _ => later_algorithm(name, plain),
     }
 }
 
-/// The same, of laws that came later.
-fn later_law(name: &str, plain: Law) -> Law {
+/// The same, of algorithms that came later.
+fn later_algorithm(name: &str, plain: Algorithm) -> Algorithm {
     match name {
-        "freebsd" => Law {
+        "freebsd" => Algorithm {
             bounds: (ms(230), ms(64_000)),
             settles: |rtt| (rtt + ms(199), rtt + ms(205)),
             ..plain
         },
-        "solaris" => Law {
+        "solaris" => Algorithm {
             bounds: (ms(400), ms(60_000)),
             settles: |rtt| (rtt * 5 / 4 + ms(398), rtt * 5 / 4 + ms(402)),
             ..plain
         },
-        "ns3" | "sctp" => Law {
+        "ns3" | "sctp" => Algorithm {
             bounds: (ms(1000), ms(60_000)),
             settles: |rtt| (rtt - Duration::from_micros(1), rtt + ms(5)),
             ..plain
         },
-        "smoltcp" => Law {
+        "smoltcp" => Algorithm {
             bounds: (ms(1000), ms(60_000)),
             settles: |rtt| (rtt - ms(1), rtt + ms(60)),
             ..plain
         },
-        "datacenter" => Law {
+        "datacenter" => Algorithm {
             bounds: (Duration::from_micros(200), ms(60_000)),
             settles: |rtt| nearly(rtt + Duration::from_micros(1)),
             ..plain
         },
-        "cocoa" => Law { bounds: (Duration::ZERO, ms(32_000)), karn: false, ..plain },
+        "cocoa" => Algorithm { bounds: (Duration::ZERO, ms(32_000)), karn: false, ..plain },
         // A fall leaves the variation, and a mean that sinks for ever is one long fall.
-        "eifel" => Law {
+        "eifel" => Algorithm {
             bounds: (Duration::ZERO, ms(60_000)),
             settles: |rtt| (rtt + ms(2), LONGEST),
             ..plain
         },
-        "peak-hopper" => Law {
+        "peak-hopper" => Algorithm {
             bounds: (Duration::ZERO, ms(60_000)),
             settles: |rtt| (rtt + ms(2), rtt + ms(2) + Duration::from_micros(1)),
             ..plain
         },
         // Guesses lie within 400 ms, whatever the samples are, and four times the rest is added.
-        "experts" => Law {
+        "experts" => Algorithm {
             bounds: (ms(1000), ms(60_000)),
             settles: |rtt| (rtt, rtt * 5 + ms(2000)),
             ..plain
         },
-        other => panic!("the law `{other}` has no line in the contract"),
+        other => panic!("the algorithm `{other}` has no line in the contract"),
     }
 }
 
-/// The laws, and those that can be switched to Karn's rules under them.
-fn laws() -> Vec<Law> {
-    let mut laws: Vec<Law> = EstimatorConfig::NAMES.iter().map(|name| law(name)).collect();
-    let with_karn = |name: &str, config| Law { config, karn: true, backs_off: true, ..law(name) };
+/// The algorithms, and those that can be switched to Karn's rules under them.
+fn algorithms() -> Vec<Algorithm> {
+    let mut algorithms: Vec<Algorithm> =
+        EstimatorConfig::NAMES.iter().map(|name| algorithm(name)).collect();
+    let with_karn =
+        |name: &str, config| Algorithm { config, karn: true, backs_off: true, ..algorithm(name) };
     let rfc793 = Rfc793Config { karn: true, ..Rfc793Config::default() };
-    laws.push(with_karn("rfc793", EstimatorConfig::Rfc793(rfc793)));
+    algorithms.push(with_karn("rfc793", EstimatorConfig::Rfc793(rfc793)));
     let mills = MillsConfig { karn: true, max: Some(ms(30_000)), ..MillsConfig::default() };
-    laws.push(Law {
+    algorithms.push(Algorithm {
         bounds: (Duration::ZERO, ms(30_000)),
         ..with_karn("mills", EstimatorConfig::Mills(mills))
     });
     let fixed = FixedConfig { rto: ms(200), max: ms(5000) };
-    laws.push(Law {
+    algorithms.push(Algorithm {
         bounds: (ms(200), ms(5000)),
         settles: |_| (ms(200), ms(200)),
         ..with_karn("fixed", EstimatorConfig::Fixed(fixed))
     });
-    laws
+    algorithms
 }
 
 /// Anything that can happen to an estimator.
@@ -206,7 +212,7 @@ fn sample() -> impl Strategy<Value = RttSample> {
             acked_bytes: octets.1,
             flight_bytes: octets.2,
             smss_bytes: octets.3,
-            resends: u8::from(ambiguous),
+            retransmissions: u8::from(ambiguous),
             ack_delay,
             round,
             handshake,
@@ -247,15 +253,15 @@ fn apply(timer: &mut dyn RtoEstimator, step: &Step) {
     }
 }
 
-/// A timer of this law with a past.
-fn with_past(law: &Law, past: &[Step]) -> Box<dyn RtoEstimator> {
-    let mut timer = law.config.build();
+/// A timer of this algorithm with a past.
+fn with_past(algorithm: &Algorithm, past: &[Step]) -> Box<dyn RtoEstimator> {
+    let mut timer = algorithm.config.build();
     past.iter().for_each(|step| apply(timer.as_mut(), step));
     timer
 }
 
 #[test]
-fn every_law_is_called_by_its_name() {
+fn every_algorithm_is_called_by_its_name() {
     for name in EstimatorConfig::NAMES {
         assert_eq!(EstimatorConfig::named(name).unwrap().name(), *name);
     }
@@ -263,7 +269,7 @@ fn every_law_is_called_by_its_name() {
 }
 
 #[test]
-fn the_page_on_timers_has_a_row_for_every_law() {
+fn the_page_on_timers_has_a_row_for_every_algorithm() {
     let page = include_str!("../../../../docs/estimators.md");
     for name in EstimatorConfig::NAMES {
         assert!(page.contains(&format!("\n| `{name}` |")), "no row for `{name}`");
@@ -276,11 +282,11 @@ fn the_page_on_timers_has_a_row_for_every_law() {
 proptest! {
     #[test]
     fn the_timer_keeps_its_bounds_and_the_state_agrees(past in steps()) {
-        for law in laws() {
-            let mut timer = law.config.build();
+        for algorithm in algorithms() {
+            let mut timer = algorithm.config.build();
             for step in &past {
                 let (rto, state) = (timer.rto(), timer.state());
-                prop_assert!(rto >= law.bounds.0 && rto <= law.bounds.1, "{}: {}", law.config.name(), rto);
+                prop_assert!(rto >= algorithm.bounds.0 && rto <= algorithm.bounds.1, "{}: {}", algorithm.config.name(), rto);
                 prop_assert_eq!(state.rto, rto);
                 prop_assert!(state.backoff >= 1 && !state.fired);
                 prop_assert!(state.srtt.is_some() || state.rttvar.is_none());
@@ -294,23 +300,23 @@ proptest! {
 
     #[test]
     fn no_timeout_shortens_the_timer_and_many_bring_it_to_its_ceiling(past in steps()) {
-        for law in laws() {
-            let mut timer = with_past(&law, &past);
+        for algorithm in algorithms() {
+            let mut timer = with_past(&algorithm, &past);
             let first = timer.rto();
             for kind in [TimeoutKind::Rto, TimeoutKind::Syn, TimeoutKind::SynAck, TimeoutKind::Probe].repeat(40) {
                 let before = timer.rto();
                 timer.on_timeout(Time::ZERO, kind);
-                prop_assert!(timer.rto() >= before, "{}", law.config.name());
+                prop_assert!(timer.rto() >= before, "{}", algorithm.config.name());
             }
             let last = timer.rto();
-            let no_floor = law.bounds.0.is_zero();
-            match (law.backs_off, law.bounds.1) {
+            let no_floor = algorithm.bounds.0.is_zero();
+            match (algorithm.backs_off, algorithm.bounds.1) {
                 (false, _) => prop_assert_eq!(last, first),
                 (true, LONGEST) => prop_assert!(last >= first * 1_000_000),
                 // Without a floor a round trip of nothing has nothing to double.
                 (true, ceiling) => prop_assert!(
                     last == ceiling || no_floor && last >= first * 1_000_000,
-                    "{}", law.config.name()
+                    "{}", algorithm.config.name()
                 ),
             }
         }
@@ -320,8 +326,8 @@ proptest! {
     fn an_ambiguous_sample_moves_nothing_where_karns_rule_holds(
         past in steps(), sample in sample(),
     ) {
-        for law in laws().into_iter().filter(|law| law.karn) {
-            let mut timer = with_past(&law, &past);
+        for algorithm in algorithms().into_iter().filter(|algorithm| algorithm.karn) {
+            let mut timer = with_past(&algorithm, &past);
             let before = timer.state();
             timer.on_sample(&RttSample { ambiguous: true, ..sample });
             prop_assert_eq!(timer.state(), before);
@@ -329,13 +335,13 @@ proptest! {
     }
 
     #[test]
-    fn progress_without_a_sample_ends_a_backoff_only_where_the_law_says_so(past in steps()) {
-        for law in laws() {
-            let mut timer = with_past(&law, &past);
+    fn progress_without_a_sample_ends_a_backoff_only_where_the_algorithm_says_so(past in steps()) {
+        for algorithm in algorithms() {
+            let mut timer = with_past(&algorithm, &past);
             timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
             let before = timer.state();
             timer.on_progress(true);
-            if law.keeps_backoff {
+            if algorithm.keeps_backoff {
                 prop_assert_eq!(timer.state(), before);
             } else {
                 prop_assert_eq!(timer.state().backoff, 1);
@@ -345,12 +351,12 @@ proptest! {
 
     #[test]
     fn an_unambiguous_sample_ends_the_backoff(past in steps(), sample in sample()) {
-        for law in laws() {
-            let mut timer = with_past(&law, &past);
+        for algorithm in algorithms() {
+            let mut timer = with_past(&algorithm, &past);
             timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
             let source = SampleSource::TimedSegment;
             timer.on_sample(&RttSample { ambiguous: false, source, ..sample });
-            prop_assert_eq!(timer.state().backoff, 1, "{}", law.config.name());
+            prop_assert_eq!(timer.state().backoff, 1, "{}", algorithm.config.name());
         }
     }
 }
@@ -359,18 +365,18 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn equal_samples_bring_the_timer_to_the_laws_fixed_point(past in steps(), rtt in rtt()) {
-        for law in laws() {
-            let mut timer = with_past(&law, &past);
+    fn equal_samples_bring_the_timer_to_the_algorithms_fixed_point(past in steps(), rtt in rtt()) {
+        for algorithm in algorithms() {
+            let mut timer = with_past(&algorithm, &past);
             for round in 100..1100 {
                 timer.on_sample(&RttSample { rtt, round, ..RttSample::default() });
             }
-            let (low, high) = (law.settles)(rtt);
-            let (floor, ceiling) = law.bounds;
+            let (low, high) = (algorithm.settles)(rtt);
+            let (floor, ceiling) = algorithm.bounds;
             let rto = timer.rto();
             prop_assert!(
                 rto >= low.clamp(floor, ceiling) && rto <= high.clamp(floor, ceiling),
-                "{}: {} after samples of {}", law.config.name(), rto, rtt
+                "{}: {} after samples of {}", algorithm.config.name(), rto, rtt
             );
         }
     }

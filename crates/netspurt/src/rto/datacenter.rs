@@ -62,11 +62,11 @@ impl Keys for DatacenterConfig {
 /// The timer of V. Vasudevan et al., "Safe and effective fine-grained TCP retransmissions for
 /// datacenter communication", SIGCOMM '09: RFC 6298 from timers of microseconds.
 ///
-/// A floor of 200 µs stands for the second of the RFC. With a seed in `dither`, each timer is a random
-/// part longer, up to a half, so that senders who lost at one moment do not send again at one moment:
-/// (RTO + rand(0.5) RTO) · 2^backoff, drawn with each sample and timeout.
+/// A floor of 200 µs stands for the second of the RFC. With a seed in `dither`, each timer is a
+/// random part longer, up to a half, so that senders who lost at one moment do not send again at
+/// one moment: (RTO + rand(0.5) RTO) · 2^backoff, drawn with each sample and timeout.
 ///
-/// What ends a backoff, and what answers a needless timeout, is as in [`Rfc6298`].
+/// What ends a backoff, and what answers a spurious timeout, is as in [`Rfc6298`].
 ///
 /// ```
 /// use netspurt::rto::{Datacenter, DatacenterConfig, RtoEstimator};
@@ -168,8 +168,8 @@ mod tests {
         timer
     }
 
-    /// RFC 6298 §2.3 by hand, in microseconds, samples of 100, 180 and 60: 100 + 4 · 50; 110 + 4 · 57.5;
-    /// 103.75 + 4 · 55.625; and a floor of 200.
+    /// RFC 6298 §2.3 by hand, in microseconds, samples of 100, 180 and 60: 100 + 4 · 50; 110 + 4 ·
+    /// 57.5; 103.75 + 4 · 55.625; and a floor of 200.
     #[test]
     fn the_standard_rules_hold_in_microseconds() {
         let rto = |samples: &[u64]| after(DatacenterConfig::default(), samples).rto();

@@ -51,13 +51,13 @@ impl Keys for EifelConfig {
 
 /// The timer of R. Ludwig and K. Sklower, "The Eifel retransmission timer", CCR 30(3), 2000.
 ///
-/// With n samples in a flight the gain g is 1/n, and 1/3 where n is below three or not known. A sample
-/// R is Δ = R - SRTT away: SRTT moves by g Δ. Where Δ is no fall, RTTVAR moves by g (Δ - RTTVAR) if
-/// that is a rise, and by g² of it if not; where Δ is a fall, RTTVAR stays. The timer is
+/// With n samples in a flight the gain g is 1/n, and 1/3 where n is below three or not known. A
+/// sample R is Δ = R - SRTT away: SRTT moves by g Δ. Where Δ is no fall, RTTVAR moves by g (Δ -
+/// RTTVAR) if that is a rise, and by g² of it if not; where Δ is a fall, RTTVAR stays. The timer is
 /// max(SRTT + RTTVAR / g, R + 2 ticks), and counts from the oldest segment outstanding.
 ///
 /// The first sample sets the mean to itself and the variation to half of it, as in BSD; timeouts
-/// double the timer, until an unambiguous sample or the news that the timeout was needless.
+/// double the timer, until an unambiguous sample or the news that the timeout was spurious.
 ///
 /// The rules are as two independent programs and RFC 7765 §1 have them; the paper itself was not at
 /// hand.
@@ -190,8 +190,8 @@ mod tests {
         (us(state.srtt.unwrap()), us(state.rttvar.unwrap()), us(state.rto))
     }
 
-    /// By hand with a gain of a third, samples of 90, 180, 60 and 130 ms. 90 and 45, so 90 + 135. Δ 90
-    /// is above 45: 45 + 45/3 = 60, 90 + 30 = 120, 120 + 180. Δ -60: 60 stays, 120 - 20 = 100,
+    /// By hand with a gain of a third, samples of 90, 180, 60 and 130 ms. 90 and 45, so 90 + 135. Δ
+    /// 90 is above 45: 45 + 45/3 = 60, 90 + 30 = 120, 120 + 180. Δ -60: 60 stays, 120 - 20 = 100,
     /// 100 + 180. Δ 30 is below 60: 60 - 30/9 = 56.667, 100 + 10 = 110, 110 + 170.
     #[test]
     fn a_rise_is_followed_and_a_fall_leaves_the_variation() {

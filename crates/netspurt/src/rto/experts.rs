@@ -97,15 +97,17 @@ impl Keys for ExpertsConfig {
 /// estimation", EURASIP JWCN 2014:47, under Jacobson's variation and RFC 6298's timer.
 ///
 /// N experts guess the spans x_i = RTT_min + RTT_max 2^((i - N)/4) for ever. A sample y costs a
-/// guess (x - y)² where it is not below y, and 2 y where it is; its weight is multiplied by
-/// e^(-η loss), and then a part α of all weights is shared out evenly. The mean is the weighted mean of
-/// the guesses. RTTVAR moves by a quarter towards the distance of the sample from the mean that stood
-/// when it came; the timer is S + max(G, 4V).
+/// guess (x - y)² where it is not below y, and 2 y where it is; its weight is multiplied by e^(-η
+/// loss), and then a part α of all weights is shared out evenly. The mean is the weighted mean of
+/// the guesses. RTTVAR moves by a quarter towards the distance of the sample from the mean that
+/// stood when it came; the timer is S + max(G, 4V).
 ///
 /// Losses are taken in seconds, and guesses go up to 400 ms, as in the published program for ns-3
 /// that the constants are from; the paper's text was not at hand. A path with longer round trips
-/// wants another `rtt_max`. departs: that program - the mean is what the experts say after they have
-/// learnt from the sample.
+/// wants another `rtt_max`.
+///
+/// departs: the published ns-3 program - the mean is taken after the experts have learnt from the
+/// sample.
 ///
 /// Weights are doubles, with exponentials from `libm`, so every machine gets the same bits.
 ///
@@ -259,15 +261,14 @@ mod tests {
         (us(state.srtt.unwrap()), us(state.rttvar.unwrap()))
     }
 
-    /// By hand, two experts and samples of 400, 100 and 380 ms.
-    /// 400: losses 0.8 (below) and 0, so 0.5 · e^-1.6 = 0.100948 and 0.5, of the sum 0.167981 and
-    /// 0.832019; after sharing 0.08: 0.194543 and 0.805457, and a mean of 387.6190 ms.
-    /// 100: losses 0.236359² = 0.055865 and 0.09, so 0.194543 · e^-0.111731 = 0.173977 and
-    /// 0.805457 · e^-0.18 = 0.672774, of the sum 0.205464 and 0.794536; shared 0.229027 and 0.770973:
-    /// 385.4244. RTTVAR 0.75 · 200 + 0.25 · 287.6190 = 221.9047.
-    /// 380: losses 0.76 and 0.0004: 0.229027 · e^-1.52 = 0.050091 and 0.770973 · e^-0.0008 =
-    /// 0.770356, of the sum 0.061053 and 0.938947; shared 0.096169 and 0.903831: 393.8797. RTTVAR
-    /// 0.75 · 221.9047 + 0.25 · 5.4244 = 167.7847.
+    /// By hand, two experts and samples of 400, 100 and 380 ms. 400: losses 0.8 (below) and 0, so
+    /// 0.5 · e^-1.6 = 0.100948 and 0.5, of the sum 0.167981 and 0.832019; after sharing 0.08:
+    /// 0.194543 and 0.805457, and a mean of 387.6190 ms. 100: losses 0.236359² = 0.055865 and 0.09,
+    /// so 0.194543 · e^-0.111731 = 0.173977 and 0.805457 · e^-0.18 = 0.672774, of the sum 0.205464
+    /// and 0.794536; shared 0.229027 and 0.770973: 385.4244. RTTVAR 0.75 · 200 + 0.25 · 287.6190 =
+    /// 221.9047. 380: losses 0.76 and 0.0004: 0.229027 · e^-1.52 = 0.050091 and 0.770973 ·
+    /// e^-0.0008 = 0.770356, of the sum 0.061053 and 0.938947; shared 0.096169 and 0.903831:
+    /// 393.8797. RTTVAR 0.75 · 221.9047 + 0.25 · 5.4244 = 167.7847.
     #[test]
     fn weights_fall_with_the_loss_and_are_shared() {
         let mut timer = two();

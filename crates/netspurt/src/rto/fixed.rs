@@ -38,10 +38,10 @@ impl Keys for FixedConfig {
     }
 }
 
-/// A constant, with or without a backoff: what every law is to be compared with.
+/// A constant, with or without a backoff: what every algorithm is to be compared with.
 ///
 /// Samples change nothing but that an unambiguous one ends the backoff (Karn and Partridge
-/// 1987); a needless timeout ends it, too.
+/// 1987); a spurious timeout ends it, too.
 ///
 /// ```
 /// use netspurt::rto::{Fixed, FixedConfig, RtoEstimator, TimeoutKind};
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_unambiguous_sample_or_a_needless_timeout_ends_the_backoff() {
+    fn only_an_unambiguous_sample_or_a_spurious_timeout_ends_the_backoff() {
         let ms = Duration::from_millis;
         let mut timer = Fixed::new(FixedConfig { rto: ms(200), max: ms(1000) });
         let after = |timer: &mut Fixed, kinds: &[TimeoutKind]| {

@@ -62,7 +62,7 @@ impl Keys for FreeBsdConfig {
 /// timeouts the next sample is a first one.
 ///
 /// An unambiguous sample ends the backoff (Karn and Partridge 1987), or the news that the timeout
-/// was needless.
+/// was spurious.
 ///
 /// ```
 /// use netspurt::rto::{FreeBsd, FreeBsdConfig, RtoEstimator};
@@ -203,10 +203,10 @@ mod tests {
         timer.current
     }
 
-    /// By hand from the rules of `tcp_xmit_timer`, samples of 99, 180 and 60 ticks. The first counts
-    /// 100: 3200, 800 and (400 + 800) / 4 + 200 = 500. Then delta = 720 - 400 = 320: srtt 3520,
-    /// rttvar 800 + 320 - 200 = 920, (440 + 920) / 4 + 200 = 540. Then delta = 240 - 440 = -200:
-    /// srtt 3320, rttvar 920 + 200 - 230 = 890, (415 + 890) / 4 + 200 = 526.
+    /// By hand from the rules of `tcp_xmit_timer`, samples of 99, 180 and 60 ticks. The first
+    /// counts 100: 3200, 800 and (400 + 800) / 4 + 200 = 500. Then delta = 720 - 400 = 320: srtt
+    /// 3520, rttvar 800 + 320 - 200 = 920, (440 + 920) / 4 + 200 = 540. Then delta = 240 - 440 =
+    /// -200: srtt 3320, rttvar 920 + 200 - 230 = 890, (415 + 890) / 4 + 200 = 526.
     #[test]
     fn the_integers_are_freebsds() {
         assert_eq!(integers(&after(&[])), (0, 8000, 1000));
@@ -222,7 +222,8 @@ mod tests {
         assert_eq!(after(&[1; 300]).current, 230);
     }
 
-    /// By hand: S + 4V is 300 after a sample of 99, and the slop is put on once: 800, 1400, 2600 ...
+    /// By hand: S + 4V is 300 after a sample of 99, and the slop is put on once: 800, 1400, 2600
+    /// ...
     #[test]
     fn the_slop_is_put_on_after_the_factor() {
         let mut timer = after(&[99]);
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_needless_timeout_takes_the_backoff_back() {
+    fn a_spurious_timeout_takes_the_backoff_back() {
         let mut timer = after(&[99]);
         time_out(&mut timer, TimeoutKind::Rto);
         timer.on_spurious(None);

@@ -6,16 +6,8 @@ use crate::units::{Duration, Time};
 
 use super::backoff::Backoff;
 use super::keys::{Contradiction, Keys, Slot, above_zero, checked, ordered};
+use super::mean::Deviations;
 use super::{RtoEstimator, TimeoutKind};
-
-/// How many mean deviations the timer stands above the mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deviations {
-    /// Two, as the paper was printed in 1988.
-    Two,
-    /// Four, as in its revision of 1990 and in BSD.
-    Four,
-}
 
 /// The constants of [`Jacobson88`]. The paper gives the gains and the tick; the bounds and the
 /// first timer are 4.3BSD's.
@@ -68,7 +60,7 @@ impl Keys for Jacobson88Config {
 /// and 1/4, so an update is two shifts and a few sums. Samples are whole ticks, rounded down.
 /// The first one sets the mean to itself and the deviation to half of it, as in BSD; the
 /// appendix leaves the start open. Timeouts double the timer, and the backoff stays until an
-/// unambiguous sample (Karn and Partridge 1987) or the news that the timeout was needless.
+/// unambiguous sample (Karn and Partridge 1987) or the news that the timeout was spurious.
 ///
 /// ```
 /// use netspurt::rto::{Jacobson88, Jacobson88Config, RtoEstimator};

@@ -1,25 +1,88 @@
-//! The keys of a law: its constants by name, how they are read and written, what contradicts what.
+//! The keys of an algorithm: its constants by name, how they are read and written, what contradicts
+//! what.
 
 use core::fmt;
 
 use crate::place::did_you_mean;
-use crate::units::Duration;
+use crate::units::{ByteCount, Duration};
 
 use super::arith::Ratio;
-use super::jacobson88::Deviations;
+use super::mean::Deviations;
 
-/// A constant of a law, to be read or written. Its type says how people write it.
+/// A constant of an algorithm, to be read or written. Its type says how people write it.
 pub(super) enum Slot<'a> {
     Span(&'a mut Duration),
     MaybeSpan(&'a mut Option<Duration>),
     Ratio(&'a mut Ratio),
     Count(&'a mut u32),
+    /// A number in halves.
+    Halves(&'a mut u32),
+    MaybeBytes(&'a mut Option<u64>),
     MaybeSeed(&'a mut Option<u64>),
     Switch(&'a mut bool),
     Deviations(&'a mut Deviations),
 }
 
-/// What the constants of a law offer to those who name them.
+/// A text's name, and the settings behind it if there are any.
+pub(super) fn name_and_settings(text: &str) -> (&str, Option<&str>) {
+    match text.split_once(':') {
+        None => (text.trim(), None),
+        Some((name, settings)) => (name.trim(), Some(settings)),
+    }
+}
+
+/// Reads `settings`, as in `key=value,...`, over the constants of the algorithm called `name`, and
+/// returns the keys that were given.
+///
+/// # Errors
+/// An unknown key or one given twice, a malformed value, or no settings at all.
+pub(super) fn read_settings(
+    keys: &mut dyn Keys,
+    name: &str,
+    settings: Option<&str>,
+) -> Result<Vec<&'static str>, EstimatorError> {
+    if settings.is_some_and(|settings| settings.trim().is_empty()) {
+        let message = format!("nothing stands after `{name}:`");
+        return Err(EstimatorError::new(name, "", "", message, format!("write `{name}`")));
+    }
+    let mut given = Vec::new();
+    for setting in settings.iter().flat_map(|settings| settings.split(',')) {
+        let key = read_setting(keys, name, setting)?;
+        if given.contains(&key) {
+            let (message, fix) = (format!("`{key}` is given twice"), "leave one out".into());
+            return Err(EstimatorError::new(name, key, "", message, fix));
+        }
+        given.push(key);
+    }
+    Ok(given)
+}
+
+/// Reads `key=value` over what stands, and returns the key.
+fn read_setting(
+    keys: &mut dyn Keys,
+    name: &str,
+    setting: &str,
+) -> Result<&'static str, EstimatorError> {
+    let Some((key, value)) = setting.split_once('=') else {
+        let message = format!("`{}` is no setting", setting.trim());
+        let fix = format!("write `{name}`, or `{name}:key=value,...`");
+        return Err(EstimatorError::new(name, setting.trim(), "", message, fix));
+    };
+    let (key, value) = (key.trim(), value.trim());
+    let mut slots = keys.keys();
+    let known: Vec<&str> = slots.iter().map(|(known, _)| *known).collect();
+    let Some((key, slot)) = slots.iter_mut().find(|(known, _)| *known == key) else {
+        let message = format!("no key `{key}`");
+        return Err(EstimatorError::unknown(name, key, value, message, &known));
+    };
+    slot.read(value).map_err(|fix| {
+        let message = format!("`{key}` cannot be `{value}`");
+        EstimatorError::new(name, key, value, message, fix)
+    })?;
+    Ok(key)
+}
+
+/// What the constants of an algorithm offer to those who name them.
 pub(super) trait Keys {
     /// Every constant under the name of its field.
     fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)>;
@@ -50,7 +113,8 @@ impl fmt::Display for Contradiction {
     }
 }
 
-/// The constants, or a panic where they contradict each other: what every law's `new` begins with.
+/// The constants, or a panic where they contradict each other: what every algorithm's `new` begins
+/// with.
 pub(super) fn checked<C: Keys>(config: C) -> C {
     if let Err(contradiction) = config.check() {
         panic!("{contradiction}");
@@ -115,6 +179,15 @@ impl Slot<'_> {
                     .and_then(|n| u32::try_from(n).ok())
                     .ok_or("write a whole number from 0 to 4294967295")?;
             }
+            Self::Halves(halves) => {
+                **halves =
+                    in_halves(text).ok_or("write a number in steps of a half, as in `2.5`")?;
+            }
+            Self::MaybeBytes(bytes) if text == "none" => **bytes = None,
+            Self::MaybeBytes(bytes) => {
+                let read: ByteCount = text.parse().map_err(|e| format!("{e}, or `none`"))?;
+                **bytes = Some(read.0);
+            }
             Self::MaybeSeed(seed) if text == "none" => **seed = None,
             Self::MaybeSeed(seed) => {
                 let most = i64::MAX as u64;
@@ -147,6 +220,10 @@ impl Slot<'_> {
             Self::MaybeSpan(span) => span.map_or_else(none, unspaced),
             Self::Ratio(ratio) => ratio.to_string(),
             Self::Count(count) => count.to_string(),
+            Self::Halves(halves) => (f64::from(**halves) / 2.0).to_string(),
+            Self::MaybeBytes(bytes) => {
+                bytes.map_or_else(none, |bytes| ByteCount(bytes).to_string().replace(' ', ""))
+            }
             Self::MaybeSeed(seed) => seed.map_or_else(none, |seed| seed.to_string()),
             Self::Switch(switch) => switch.to_string(),
             Self::Deviations(Deviations::Two) => "2".to_owned(),
@@ -171,6 +248,18 @@ impl Slot<'_> {
             _ => {}
         }
     }
+}
+
+/// A number in steps of a half, as a count of halves.
+fn in_halves(text: &str) -> Option<u32> {
+    let (whole, half) = text.split_once('.').unwrap_or((text, "0"));
+    let half = match half.trim_end_matches('0') {
+        "" => 0,
+        "5" => 1,
+        _ => return None,
+    };
+    let whole = plain(whole, u64::from(u32::MAX / 2))?;
+    u32::try_from(2 * whole + half).ok()
 }
 
 /// A whole number in digits.
@@ -199,14 +288,14 @@ slot_of!(
 /// ```
 /// use netspurt::rto::EstimatorConfig;
 /// let slip = EstimatorConfig::parse("mills:fallng=15/16").unwrap_err();
-/// assert_eq!((slip.law.as_str(), slip.key.as_str()), ("mills", "fallng"));
+/// assert_eq!((slip.algorithm.as_str(), slip.key.as_str()), ("mills", "fallng"));
 /// assert_eq!(slip.to_string(), "mills: no key `fallng`: did you mean `falling`?");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EstimatorError {
-    /// The law as it was named.
-    pub law: String,
-    /// The key to blame; empty where it is the name of the law.
+    /// The algorithm as it was named.
+    pub algorithm: String,
+    /// The key to blame; empty where it is the name of the algorithm.
     pub key: String,
     /// Its value as it was written, or as it stands; empty where there is none.
     pub value: String,
@@ -217,30 +306,36 @@ pub struct EstimatorError {
 }
 
 impl EstimatorError {
-    pub(super) fn new(law: &str, key: &str, value: &str, message: String, fix: String) -> Self {
-        let (law, key, value) = (law.to_owned(), key.to_owned(), value.to_owned());
-        Self { law, key, value, message, fix }
+    pub(super) fn new(
+        algorithm: &str,
+        key: &str,
+        value: &str,
+        message: String,
+        fix: String,
+    ) -> Self {
+        let (algorithm, key, value) = (algorithm.to_owned(), key.to_owned(), value.to_owned());
+        Self { algorithm, key, value, message, fix }
     }
 
     /// Of a name that is none of `known`.
     pub(super) fn unknown(
-        law: &str,
+        algorithm: &str,
         key: &str,
         value: &str,
         message: String,
         known: &[&str],
     ) -> Self {
-        let word = if key.is_empty() { law } else { key };
+        let word = if key.is_empty() { algorithm } else { key };
         let fix = did_you_mean(word, known.iter().copied());
         let all = || format!("write one of {}", known.join(", "));
-        Self::new(law, key, value, message, fix.unwrap_or_else(all))
+        Self::new(algorithm, key, value, message, fix.unwrap_or_else(all))
     }
 }
 
 impl fmt::Display for EstimatorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.key.is_empty() {
-            write!(f, "{}: ", self.law)?;
+            write!(f, "{}: ", self.algorithm)?;
         }
         write!(f, "{}: {}", self.message, self.fix)
     }

@@ -96,7 +96,7 @@ impl Keys for LinuxConfig {
 #[derive(Clone, Debug)]
 pub struct Linux {
     config: LinuxConfig,
-    smoothed: Option<Smoothed>,
+    smoothed: Option<LinuxMean>,
     /// The timer without a sample: the first one, or the fallback.
     unsampled: Duration,
     backoff: Backoff,
@@ -109,7 +109,7 @@ pub struct Linux {
 
 /// In microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Smoothed {
+struct LinuxMean {
     /// Eight times the mean.
     srtt: u64,
     /// Four times the mean deviation.
@@ -127,7 +127,7 @@ const THIN_LINEAR_TIMEOUTS: u32 = 6;
 /// A flow with fewer segments outstanding is thin.
 const THIN_SEGS: u64 = 4;
 
-impl Smoothed {
+impl LinuxMean {
     fn first(rtt: u64, rto_min: u64, round: u64) -> Self {
         let mdev = rtt << 1;
         let rttvar = mdev.max(rto_min);
@@ -170,7 +170,7 @@ impl Linux {
 
     /// The timer before its backoff.
     fn base(&self) -> Duration {
-        let micros = |s: Smoothed| MICROSECOND * ((s.srtt >> 3) + s.rttvar);
+        let micros = |s: LinuxMean| MICROSECOND * ((s.srtt >> 3) + s.rttvar);
         let timer = self.smoothed.map_or(self.unsampled, micros);
         let jiffies = timer.as_nanos().div_ceil(self.config.jiffy.as_nanos());
         self.config.jiffy * jiffies
@@ -210,7 +210,7 @@ impl RtoEstimator for Linux {
             (sample.rtt.whole(MICROSECOND), self.config.rto_min.whole(MICROSECOND));
         match &mut self.smoothed {
             Some(smoothed) => smoothed.take(rtt, rto_min, sample.round),
-            none => *none = Some(Smoothed::first(rtt, rto_min, sample.round)),
+            none => *none = Some(LinuxMean::first(rtt, rto_min, sample.round)),
         }
         self.end_backoff();
     }

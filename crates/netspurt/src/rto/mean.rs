@@ -1,8 +1,17 @@
-//! Mean and mean deviation as RFC 6298 keeps them, for the laws that build on them.
+//! Mean and mean deviation as RFC 6298 keeps them, for the algorithms that build on them.
 
 use crate::sample::{RttSample, SampleSource};
 
 use super::arith::{Ratio, Smooth};
+
+/// How many mean deviations the timer stands above the mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deviations {
+    /// Two, as the paper was printed in 1988.
+    Two,
+    /// Four, as in its revision of 1990 and in BSD.
+    Four,
+}
 
 /// A smoothed round trip and its smoothed variation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
-use super::by_length::Line;
+use super::by_length::LengthFit;
 use super::keys::{Contradiction, Keys, Slot, checked, ordered, part};
 use super::{RtoEstimator, TimeoutKind};
 
@@ -96,9 +96,9 @@ impl MillsConfig {
 /// timer is G E.
 ///
 /// Neither bounds nor a backoff are in the RFC, and every sample counts. `karn` adds a backoff,
-/// which an unambiguous sample or a needless timeout ends. With `by_length` a straight line of delay
-/// on length is learned from the samples by least squares, older ones forgotten; a delay above the
-/// timer counts as that, so that a glitch does not tilt it.
+/// which an unambiguous sample or a spurious timeout ends. With `by_length` a straight line of
+/// delay on length is learned from the samples by least squares, older ones forgotten; a delay
+/// above the timer counts as that, so that a glitch does not tilt it.
 ///
 /// ```
 /// use netspurt::rto::{Mills, MillsConfig, RtoEstimator};
@@ -114,7 +114,7 @@ pub struct Mills {
     config: MillsConfig,
     estimate: Option<Smooth>,
     backoff: Backoff,
-    line: Line,
+    line: LengthFit,
     /// Octets of the segment that left last.
     leaving: u32,
 }
@@ -127,7 +127,13 @@ impl Mills {
     pub fn new(config: MillsConfig) -> Self {
         let config = checked(config);
         let estimate = config.initial.map(Smooth::of);
-        Self { config, estimate, backoff: Backoff::default(), line: Line::default(), leaving: 0 }
+        Self {
+            config,
+            estimate,
+            backoff: Backoff::default(),
+            line: LengthFit::default(),
+            leaving: 0,
+        }
     }
 
     /// The timer of a segment of so many octets, before bounds and backoff.

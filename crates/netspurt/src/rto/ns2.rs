@@ -54,7 +54,7 @@ impl Keys for Ns2Config {
 /// 1988 code; the timer is srtt + 4 rttvar in whole ticks. Two things are ns-2's own: what ends a
 /// backoff is an ACK of the timed segment, with or without a sample, and no sample from an
 /// echoed stamp; and a backoff above 8 moves srtt into rttvar, so that the next sample counts
-/// as the first. Needless timeouts, which ns-2 does not know, end a backoff.
+/// as the first. Spurious timeouts, which ns-2 does not know, end a backoff.
 ///
 /// ```
 /// use netspurt::rto::{Ns2, Ns2Config, RtoEstimator, TimeoutKind};

@@ -62,10 +62,10 @@ impl Keys for Ns3Config {
 /// nanoseconds, whose steps are rounded down, so that a falling one is a nanosecond longer.
 ///
 /// Both move against the old mean. The timer is S + max(G, 4V) within `MinRto` and 60 s; timeouts
-/// double it, until an unambiguous sample or the news that the timeout was needless.
+/// double it, until an unambiguous sample or the news that the timeout was spurious.
 ///
-/// departs: ns-3 - its ceiling is on doublings alone; and the timer of its SYN, another attribute, is
-/// not this one.
+/// departs: ns-3 - the ceiling limits doublings only; the timer of ns-3's SYN, an attribute of its
+/// own, is not modelled.
 ///
 /// ```
 /// use netspurt::rto::{Ns3, Ns3Config, RtoEstimator};
@@ -161,7 +161,8 @@ mod tests {
     }
 
     /// By hand from `IntegerUpdate`, in nanoseconds, samples of 1000, 1100 and 903. First 1000 and
-    /// 500. Error 100: (8000 + 100) / 8 = 1012; (2000 + 100 - 500) / 4 = 400. Error 903 - 1012 = -109:
+    /// 500. Error 100: (8000 + 100) / 8 = 1012; (2000 + 100 - 500) / 4 = 400. Error 903 - 1012 =
+    ///      -109:
     /// (8096 - 109) / 8 = 998, rounded down; (1600 + 109 - 400) / 4 = 327, rounded down.
     #[test]
     fn the_integers_are_ns3s() {

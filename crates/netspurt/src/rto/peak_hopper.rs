@@ -66,12 +66,13 @@ impl Keys for PeakHopperConfig {
 /// timer is D times what it was, or (1 + B) max(R, R') if that is more, and at least
 /// max(R, R') + 2 ticks. The first sample makes it 1.75 R.
 ///
-/// Timeouts double it, until an unambiguous sample or the news that the timeout was needless. No
+/// Timeouts double it, until an unambiguous sample or the news that the timeout was spurious. No
 /// mean is kept; `srtt` of the state is max(R, R').
 ///
 /// The rules are as Californium's `PeakhopperRto` has them; the paper itself was not at hand.
-/// departs: Californium - δ is taken against the sample before, the first included, and only a rise
-/// boosts.
+///
+/// departs: Californium - δ is taken against the previous sample, the first included, and only a
+/// rise boosts.
 ///
 /// ```
 /// use netspurt::rto::{PeakHopper, PeakHopperConfig, RtoEstimator};
@@ -211,10 +212,10 @@ mod tests {
         (after(samples).rto().as_nanos() + 500) / 1000
     }
 
-    /// By hand with F = 24, samples of 100, 120, 60 and 60 ms. 1.75 · 100. δ = 0.2, B = 0.4:
-    /// 1.4 · 120 = 168 is above 175 · 23/24 = 167.708. Then B = 0.4 · 23/24 = 0.38333: 1.38333 · 120 =
-    /// 166 is above 168 · 23/24 = 161. Then B = 0.36736: 1.36736 · 60 = 82.04 is below
-    /// 166 · 23/24 = 159.083.
+    /// By hand with F = 24, samples of 100, 120, 60 and 60 ms. 1.75 · 100. δ = 0.2, B = 0.4: 1.4 ·
+    /// 120 = 168 is above 175 · 23/24 = 167.708. Then B = 0.4 · 23/24 = 0.38333: 1.38333 · 120 =
+    /// 166 is above 168 · 23/24 = 161. Then B = 0.36736: 1.36736 · 60 = 82.04 is below 166 · 23/24
+    /// = 159.083.
     #[test]
     fn the_timer_hops_onto_peaks_and_fades() {
         assert_eq!(micros(&[100]), 175_000);

@@ -79,19 +79,19 @@ impl Keys for QuicConfig {
 #[derive(Clone, Debug)]
 pub struct Quic {
     config: QuicConfig,
-    smoothed: Option<Smoothed>,
+    smoothed: Option<QuicMean>,
     handshake_done: bool,
     backoff: Backoff,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Smoothed {
+struct QuicMean {
     min_rtt: Duration,
     srtt: Smooth,
     rttvar: Smooth,
 }
 
-impl Smoothed {
+impl QuicMean {
     /// RFC 9002 §5.3: the first sample, and the assumption before it.
     fn first(rtt: Duration) -> Self {
         let srtt = Smooth::of(rtt);
@@ -126,7 +126,7 @@ impl RtoEstimator for Quic {
         let ack_delay = believed.map_or(sample.ack_delay, |most| sample.ack_delay.min(most));
         match &mut self.smoothed {
             Some(smoothed) => smoothed.take(sample.rtt, ack_delay),
-            none => *none = Some(Smoothed::first(sample.rtt)),
+            none => *none = Some(QuicMean::first(sample.rtt)),
         }
         self.backoff.end();
     }
@@ -136,7 +136,7 @@ impl RtoEstimator for Quic {
     }
 
     fn rto(&self) -> Duration {
-        let smoothed = self.smoothed.unwrap_or(Smoothed::first(self.config.initial_rtt));
+        let smoothed = self.smoothed.unwrap_or(QuicMean::first(self.config.initial_rtt));
         let hold = if self.handshake_done { self.config.max_ack_delay } else { Duration::ZERO };
         let timer = smoothed.srtt.span() + smoothed.rttvar.times(4).max(self.config.granularity);
         self.backoff.on(timer + hold, self.config.max.unwrap_or(Duration::from_nanos(u64::MAX)))

@@ -91,7 +91,7 @@ impl Rfc6298Config {
 /// ceiling(FlightSize / (2 SMSS)) (RFC 7323 appendix G), with FlightSize as it stood when the ACK
 /// came.
 ///
-/// A needless timeout is answered as RFC 4015 §3.2 says: the backoff ends, and the first sample
+/// A spurious timeout is answered as RFC 4015 §3.2 says: the backoff ends, and the first sample
 /// from then on makes SRTT = max(SRTT_prev, R) and RTTVAR = max(RTTVAR_prev, R/2), of which the
 /// former is the SRTT before the timeout plus 2 G.
 ///
@@ -113,12 +113,12 @@ pub struct Rfc6298 {
     syn_timed_out: bool,
     /// The estimate before the first of the timeouts that are not yet answered.
     before_timeout: Option<MeanDeviation>,
-    /// Whether those were needless, and a sample is awaited to respond to that.
+    /// Whether those were spurious, and a sample is awaited to respond to that.
     response_due: bool,
 }
 
-/// RFC 4015 §3.2: the estimate of before the needless timeout, and the first sample since.
-fn after_needless_timeout(
+/// RFC 4015 §3.2: the estimate of before the spurious timeout, and the first sample since.
+fn after_spurious_timeout(
     before: MeanDeviation,
     rtt: Smooth,
     granularity: Duration,
@@ -167,7 +167,7 @@ impl RtoEstimator for Rfc6298 {
         let rtt = Smooth::of(sample.rtt);
         let respond = self.before_timeout.take().filter(|_| self.response_due);
         self.estimate = Some(match (respond, self.estimate) {
-            (Some(before), _) => after_needless_timeout(before, rtt, self.config.granularity),
+            (Some(before), _) => after_spurious_timeout(before, rtt, self.config.granularity),
             (None, Some(estimate)) => {
                 let parts = self.samples_expected(sample);
                 let Rfc6298Config { alpha, beta, .. } = self.config;
@@ -361,7 +361,7 @@ mod tests {
     /// RFC 4015 §3.2: the greater of before and now, for mean (2 G added) and variation. By hand:
     /// 100 and 50 ms before; R = 400 gives 400, 200 and 1200; R = 60 gives 102, 50 and 302.
     #[test]
-    fn a_needless_timeout_is_answered_as_rfc_4015_says() {
+    fn a_spurious_timeout_is_answered_as_rfc_4015_says() {
         for (rtt, answer) in [(400, (ms(400), ms(200), ms(1200))), (60, (ms(102), ms(50), ms(302)))]
         {
             let mut timer = after(without_floor(), &[100]);

@@ -66,7 +66,7 @@ impl Keys for Rfc793Config {
 ///
 /// The first sample is the first SRTT. The RFC of 1981 knows neither Karn's rule nor a backoff:
 /// every sample counts, however many copies were sent, and a timeout leaves the timer as it is.
-/// `karn` adds both; an unambiguous sample or a needless timeout then ends the backoff.
+/// `karn` adds both; an unambiguous sample or a spurious timeout then ends the backoff.
 ///
 /// ```
 /// use netspurt::rto::{Rfc793, Rfc793Config, RtoEstimator};

@@ -63,7 +63,7 @@ impl Keys for SctpConfig {
 /// variation of nothing counting as G.
 ///
 /// Timeouts double it (§6.3.3), until an unambiguous sample (Karn and Partridge 1987) or the news
-/// that the timeout was needless. There is no rule for handshakes, and none for many samples in a
+/// that the timeout was spurious. There is no rule for handshakes, and none for many samples in a
 /// window: §6.3.1 has one a round trip.
 ///
 /// ```

@@ -54,9 +54,9 @@ impl Keys for SmoltcpConfig {
 /// The timer of smoltcp (`RttEstimator` of `socket/tcp.rs`), in whole milliseconds.
 ///
 /// Mean and variation are RFC 6298's, but quotients are rounded up, so they never fade below the
-/// samples. A timeout doubles the timer itself; after three in a row, the next sample is a first one.
-/// An unambiguous sample works it out anew. The news of a needless timeout, which smoltcp does not
-/// have, does so, too.
+/// samples. A timeout doubles the timer itself; after three in a row, the next sample is a first
+/// one. An unambiguous sample works it out anew. The news of a spurious timeout, which smoltcp does
+/// not have, does so, too.
 ///
 /// ```
 /// use netspurt::rto::{RtoEstimator, Smoltcp, SmoltcpConfig};
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_needless_timeout_works_the_timer_out_anew() {
+    fn a_spurious_timeout_works_the_timer_out_anew() {
         let mut timer = after(SmoltcpConfig::default(), &[600]);
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         timer.on_sample(&RttSample { ambiguous: true, ..RttSample::default() });

@@ -62,13 +62,13 @@ impl Keys for SolarisConfig {
 /// The retransmission timer of illumos, and of Solaris before it (`tcp_set_rto` of `tcp_input.c`,
 /// `tcp_timer` of `tcp_timers.c`), in whole milliseconds.
 ///
-/// The mean is kept in eighths and the deviation in quarters with Jacobson's gains. Three things are
-/// its own: four deviations are no less than 400 ms; a quarter of the mean is put on the timer, for
-/// ACKs of bursts; and a new connection has an estimate that the first sample does not replace. The
-/// doubling begins from the floor where the sum is below it. Ten seconds without an answer move the
-/// mean into the deviation, and the next sample is a first one.
+/// The mean is kept in eighths and the deviation in quarters with Jacobson's gains. Three things
+/// are its own: four deviations are no less than 400 ms; a quarter of the mean is put on the timer,
+/// for ACKs of bursts; and a new connection has an estimate that the first sample does not replace.
+/// The doubling begins from the floor where the sum is below it. Ten seconds without an answer move
+/// the mean into the deviation, and the next sample is a first one.
 ///
-/// An unambiguous sample ends the backoff, or the news that the timeout was needless.
+/// An unambiguous sample ends the backoff, or the news that the timeout was spurious.
 ///
 /// ```
 /// use netspurt::rto::{RtoEstimator, Solaris, SolarisConfig};
@@ -151,7 +151,8 @@ impl RtoEstimator for Solaris {
         if ms > max || self.backoff == MAX_BACKOFF {
             self.backoff -= 1;
         }
-        // departs: illumos - the first timer's grace outlasts a timeout that would shorten it.
+        // departs: illumos - a timeout does not shorten the timer, so that the grace of the first
+        // timer remains.
         self.rto = ms.min(max).max(self.rto);
         self.waited = self.waited.saturating_add(self.rto);
     }
@@ -200,10 +201,10 @@ mod tests {
         (timer.sa, timer.sd, timer.rto)
     }
 
-    /// By hand from the rules of `tcp_set_rto`, samples of 100, 800 and 500 ms. A new connection has
-    /// 4000 and 500, so 500 + 500 + 125. Error 100 - 500: 3600, 500 + 400 - 125 = 775, and
-    /// 450 + 775 + 112. Error 800 - 450: 3950, 775 + 350 - 193 = 932, 493 + 932 + 123. Error
-    /// 500 - 493: 3957, 932 + 7 - 233 = 706, 494 + 706 + 123.
+    /// By hand from the rules of `tcp_set_rto`, samples of 100, 800 and 500 ms. A new connection
+    /// has 4000 and 500, so 500 + 500 + 125. Error 100 - 500: 3600, 500 + 400 - 125 = 775, and
+    /// 450 + 775 + 112. Error 800 - 450: 3950, 775 + 350 - 193 = 932, 493 + 932 + 123. Error 500 - 493:
+    /// 3957, 932 + 7 - 233 = 706, 494 + 706 + 123.
     #[test]
     fn the_integers_are_illumoss() {
         assert_eq!(integers(&after(&[])), (4000, 500, 1125));
@@ -221,8 +222,9 @@ mod tests {
         assert_eq!(integers(&quick), (7, 400, 400));
     }
 
-    /// By hand, from 1337 ms: 2674, 5348, 10696; then 18.7 s have been waited for, the mean goes into
-    /// the deviation, 775 + 450 + 112, and the timer goes on: 21392. The next sample is a first one.
+    /// By hand, from 1337 ms: 2674, 5348, 10696; then 18.7 s have been waited for, the mean goes
+    /// into the deviation, 775 + 450 + 112, and the timer goes on: 21392. The next sample is a
+    /// first one.
     #[test]
     fn a_mean_that_is_not_answered_for_ten_seconds_is_given_up() {
         let mut timer = after(&[100]);

@@ -3,12 +3,13 @@
 use core::fmt;
 use core::str::FromStr;
 
+use crate::clock::Clock;
 use crate::units::Duration;
 
-use super::keys::{Contradiction, EstimatorError, Keys};
+use super::keys::{Contradiction, EstimatorError, Keys, name_and_settings, read_settings};
 use super::{EstimatorConfig, MillsConfig, Rfc6298Config};
 
-/// The bounds of a timer, as far as its law has them.
+/// The bounds of a timer, as far as its algorithm has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
     /// The timer before any sample.
@@ -20,7 +21,7 @@ pub struct Bounds {
 }
 
 impl EstimatorConfig {
-    /// Other names: constants of a law that are known by a name of their own.
+    /// Other names: constants of an algorithm that are known by a name of their own.
     pub const ALIASES: &[&str] = &["rfc2988", "mills-single"];
 
     /// The constants known as `alias`.
@@ -32,7 +33,7 @@ impl EstimatorConfig {
         }
     }
 
-    /// The law called `name`, or the constants known by it.
+    /// The algorithm called `name`, or the constants known by it.
     fn published(name: &str) -> Option<Self> {
         Self::named(name).or_else(|| Self::aliased(name))
     }
@@ -54,50 +55,64 @@ impl EstimatorConfig {
     /// An unknown name, an unknown key or one given twice, a value that is none, or constants that
     /// contradict each other.
     pub fn parse(text: &str) -> Result<Self, EstimatorError> {
-        let (name, settings) = match text.split_once(':') {
-            None => (text.trim(), None),
-            Some((name, settings)) => (name.trim(), Some(settings)),
-        };
-        let mut config = Self::published(name).ok_or_else(|| {
-            let known: Vec<&str> = Self::NAMES.iter().chain(Self::ALIASES).copied().collect();
-            EstimatorError::unknown(name, "", "", format!("no timer is called `{name}`"), &known)
-        })?;
-        if settings.is_some_and(|settings| settings.trim().is_empty()) {
-            let (message, fix) =
-                (format!("nothing stands after `{name}:`"), format!("write `{name}`"));
-            return Err(EstimatorError::new(name, "", "", message, fix));
-        }
-        let mut given = Vec::new();
-        for setting in settings.iter().flat_map(|settings| settings.split(',')) {
-            let key = config.read(name, setting)?;
-            if given.contains(&key) {
-                let (message, fix) = (format!("`{key}` is given twice"), "leave one out".into());
-                return Err(EstimatorError::new(name, key, "", message, fix));
-            }
-            given.push(key);
-        }
+        Self::parse_on(text, Clock::EXACT)
+    }
+
+    /// The same of a host whose timers fire by `timer_clock`: an algorithm that counts in its host's
+    /// unit counts in jiffies or ticks of this clock, unless the text says otherwise.
+    ///
+    /// ```
+    /// use netspurt::clock::Clock;
+    /// use netspurt::rto::EstimatorConfig;
+    /// let timer = EstimatorConfig::parse_on("linux:rto_min=50ms", Clock::LINUX_HZ250).unwrap();
+    /// assert_eq!(timer.to_string(), "linux:jiffy=4ms,rto_min=50ms");
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`parse`](Self::parse).
+    pub fn parse_on(text: &str, timer_clock: Clock) -> Result<Self, EstimatorError> {
+        let (config, _) = Self::read_on(text, timer_clock)?;
         config.check().map(|()| config)
     }
 
-    /// Reads `key=value` over what stands, and returns the key.
-    fn read(&mut self, name: &str, setting: &str) -> Result<&'static str, EstimatorError> {
-        let Some((key, value)) = setting.split_once('=') else {
-            let message = format!("`{}` is no setting", setting.trim());
-            let fix = format!("write `{name}`, or `{name}:key=value,...`");
-            return Err(EstimatorError::new(name, setting.trim(), "", message, fix));
-        };
-        let (key, value) = (key.trim(), value.trim());
-        let mut slots = self.keys_mut().keys();
-        let known: Vec<&str> = slots.iter().map(|(known, _)| *known).collect();
-        let Some((key, slot)) = slots.iter_mut().find(|(known, _)| *known == key) else {
-            let message = format!("no key `{key}`");
-            return Err(EstimatorError::unknown(name, key, value, message, &known));
-        };
-        slot.read(value).map_err(|fix| {
-            let message = format!("`{key}` cannot be `{value}`");
-            EstimatorError::new(name, key, value, message, fix)
+    /// Which bounds the settings in `text` name: the first timer, the least and the greatest.
+    ///
+    /// ```
+    /// use netspurt::rto::EstimatorConfig;
+    /// assert_eq!(EstimatorConfig::bounds_in("linux:rto_min=50ms"), Ok([false, true, false]));
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`parse`](Self::parse), but for contradictions.
+    pub fn bounds_in(text: &str) -> Result<[bool; 3], EstimatorError> {
+        let (mut config, given) = Self::read_on(text, Clock::EXACT)?;
+        let bounds = config.keys_mut().bounds();
+        Ok(bounds.map(|bound| bound.is_some_and(|key| given.contains(&key))))
+    }
+
+    /// The constants that `text` names on a host with this clock, and the keys it gives.
+    fn read_on(
+        text: &str,
+        timer_clock: Clock,
+    ) -> Result<(Self, Vec<&'static str>), EstimatorError> {
+        let (name, settings) = name_and_settings(text);
+        let published = Self::published(name).ok_or_else(|| {
+            let known: Vec<&str> = Self::NAMES.iter().chain(Self::ALIASES).copied().collect();
+            EstimatorError::unknown(name, "", "", format!("no timer is called `{name}`"), &known)
         })?;
-        Ok(key)
+        let mut config = published.on(timer_clock);
+        let given = read_settings(config.keys_mut(), name, settings)?;
+        Ok((config, given))
+    }
+
+    /// The same algorithm on a host whose timers fire by `timer_clock`.
+    fn on(mut self, timer_clock: Clock) -> Self {
+        match &mut self {
+            Self::Linux(linux) => linux.jiffy = timer_clock.jiffy().unwrap_or(linux.jiffy),
+            Self::Ns2(ns2) => ns2.tick = timer_clock.ticks().map_or(ns2.tick, |(tick, _)| tick),
+            _ => {}
+        }
+        self
     }
 
     /// Every constant as text under its key, so that the name and these read as the same timer.
@@ -128,7 +143,7 @@ impl EstimatorConfig {
         })
     }
 
-    /// The bounds, whatever the law calls them.
+    /// The bounds, whatever the algorithm calls them.
     pub fn bounds(&self) -> Bounds {
         let mut config = *self;
         let keys = config.keys_mut().bounds();
@@ -143,7 +158,7 @@ impl EstimatorConfig {
     /// The same timer within those of `bounds` that are given.
     ///
     /// # Errors
-    /// The name of a bound that the law does not have: `initial`, `min` or `max`.
+    /// The name of a bound that the algorithm does not have: `initial`, `min` or `max`.
     pub fn within(&self, bounds: Bounds) -> Result<Self, &'static str> {
         let mut config = *self;
         let keys = config.keys_mut().bounds();
@@ -161,15 +176,42 @@ impl EstimatorConfig {
         Ok(config)
     }
 
-    /// The text that starts from the name `start`.
-    fn text_from(&self, start: &str) -> Option<String> {
-        let published = Self::published(start).filter(|law| law.name() == self.name())?;
+    /// The shortest text that reads as this timer, but for its bounds, on a host whose timers fire
+    /// by `timer_clock`.
+    ///
+    /// ```
+    /// use netspurt::clock::Clock;
+    /// use netspurt::rto::EstimatorConfig;
+    /// let timer = EstimatorConfig::parse("linux:jiffy=4ms,rto_min=50ms").unwrap();
+    /// assert_eq!(timer.unbounded_text_on(Clock::LINUX_HZ250), "linux");
+    /// assert_eq!(timer.unbounded_text_on(Clock::EXACT), "linux:jiffy=4ms");
+    /// ```
+    pub fn unbounded_text_on(&self, timer_clock: Clock) -> String {
+        self.shortest(|name| {
+            let mut published = Self::published(name)?.on(timer_clock);
+            if published.name() == self.name() {
+                published = published.within(self.bounds()).unwrap_or(published);
+            }
+            self.text_over(name, &published)
+        })
+    }
+
+    /// The shortest of the texts that start from the names of this algorithm.
+    fn shortest(&self, text: impl Fn(&str) -> Option<String>) -> String {
+        let names = core::iter::once(self.name()).chain(Self::ALIASES.iter().copied());
+        names.filter_map(text).min_by_key(String::len).unwrap_or_default()
+    }
+
+    /// The name, and what differs from what `published` has; `None` where that is of another
+    /// algorithm.
+    fn text_over(&self, name: &str, published: &Self) -> Option<String> {
+        let alike = published.name() == self.name();
         let differing: Vec<String> = (self.settings().into_iter().zip(published.settings()))
             .filter(|(own, published)| own != published)
             .map(|((key, value), _)| format!("{key}={value}"))
             .collect();
         let colon = if differing.is_empty() { "" } else { ":" };
-        Some(format!("{start}{colon}{}", differing.join(",")))
+        alike.then(|| format!("{name}{colon}{}", differing.join(",")))
     }
 }
 
@@ -193,9 +235,7 @@ impl fmt::Display for EstimatorConfig {
     /// The shortest text that reads as this timer: a name, and what differs from what is published
     /// under it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = core::iter::once(self.name()).chain(Self::ALIASES.iter().copied());
-        let shortest = names.filter_map(|name| self.text_from(name)).min_by_key(String::len);
-        f.write_str(&shortest.unwrap_or_default())
+        f.write_str(&self.shortest(|name| self.text_over(name, &Self::published(name)?)))
     }
 }
 
@@ -213,8 +253,8 @@ mod tests {
     use proptest::test_runner::TestRng;
 
     use super::super::arith::Ratio;
-    use super::super::jacobson88::Deviations;
     use super::super::keys::Slot;
+    use super::super::mean::Deviations;
     use super::*;
 
     fn parse(text: &str) -> EstimatorConfig {
@@ -266,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_names_the_law_the_key_the_value_and_what_to_write() {
+    fn a_slip_names_the_algorithm_the_key_the_value_and_what_to_write() {
         for (text, message) in [
             ("linus", "no timer is called `linus`: did you mean `linux`?"),
             ("mills:fallin=1/2", "mills: no key `fallin`: did you mean `falling`?"),
@@ -291,7 +331,7 @@ mod tests {
             assert_eq!(slip(text), message);
         }
         let slip = EstimatorConfig::parse("linux:rto_mn=50ms").unwrap_err();
-        assert_eq!((&*slip.law, &*slip.key, &*slip.value), ("linux", "rto_mn", "50ms"));
+        assert_eq!((&*slip.algorithm, &*slip.key, &*slip.value), ("linux", "rto_mn", "50ms"));
     }
 
     #[test]
@@ -317,14 +357,28 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_found_and_set_whatever_the_law_calls_them() {
+    fn a_clock_gives_the_algorithms_of_its_host_their_unit() {
+        let tick = Duration::from_millis(100);
+        let ticking = Clock::ticking(tick, Duration::ZERO).unwrap();
+        let on = |text, clock| EstimatorConfig::parse_on(text, clock).unwrap().to_string();
+        assert_eq!(on("ns2", ticking), "ns2:tick=100ms");
+        assert_eq!(on("linux", Clock::LINUX_HZ250), "linux:jiffy=4ms");
+        assert_eq!(on("linux:jiffy=10ms", Clock::LINUX_HZ250), "linux:jiffy=10ms");
+        assert_eq!(on("linux", ticking), "linux");
+    }
+
+    #[test]
+    fn bounds_are_found_and_set_whatever_the_algorithm_calls_them() {
         let ms = |n| Some(Duration::from_millis(n));
         let bounds = Bounds { initial: ms(500), min: ms(20), max: ms(9000) };
         let missing = [("bsd44", "initial"), ("quic", "min"), ("fixed", "min"), ("cocoa", "min")];
         for name in EstimatorConfig::NAMES {
-            match (parse(name).within(bounds), missing.iter().find(|(law, _)| law == name)) {
+            match (
+                parse(name).within(bounds),
+                missing.iter().find(|(algorithm, _)| algorithm == name),
+            ) {
                 (Err(bound), Some((_, missing))) => assert_eq!(bound, *missing),
-                (Ok(law), None) => assert_eq!(law.bounds(), bounds, "{name}"),
+                (Ok(algorithm), None) => assert_eq!(algorithm.bounds(), bounds, "{name}"),
                 (got, _) => panic!("{name}: {got:?}"),
             }
             assert_eq!(parse(name).within(Bounds::default()), Ok(parse(name)));
@@ -340,6 +394,8 @@ mod tests {
                 Slot::Span(to) => **to = span,
                 Slot::MaybeSpan(to) => **to = (!n.is_multiple_of(3)).then_some(span),
                 Slot::Ratio(to) => **to = Ratio::new(n % 1000, n % 997 + 1),
+                Slot::Halves(to) => **to = u32::try_from(n % 2000).unwrap(),
+                Slot::MaybeBytes(to) => **to = (!n.is_multiple_of(3)).then_some(n >> 8),
                 Slot::Count(to) => **to = u32::try_from(n % 200).unwrap(),
                 Slot::MaybeSeed(to) => **to = (!n.is_multiple_of(3)).then_some(n >> 1),
                 Slot::Switch(to) => **to = n.is_multiple_of(2),
@@ -375,6 +431,24 @@ mod tests {
                     prop_assert_eq!(short.map_err(|e| e.message), Err(slip.message));
                 }
             }
+        }
+
+        #[test]
+        fn the_text_without_bounds_and_the_bounds_are_the_same_timer_on_the_same_host(
+            index in 0..EstimatorConfig::NAMES.len(),
+            tick in proptest::option::of(1..500_000_000_u64),
+            rng in any::<()>().prop_perturb(|(), rng| rng),
+        ) {
+            let mut rng = rng;
+            let clock = tick.map_or(Clock::LINUX_HZ250, |tick| {
+                Clock::ticking(Duration::from_nanos(tick), Duration::ZERO).unwrap()
+            });
+            let mut config = EstimatorConfig::named(EstimatorConfig::NAMES[index]).unwrap();
+            scramble(&mut config, &mut rng);
+            let text = config.unbounded_text_on(clock);
+            prop_assert_eq!(EstimatorConfig::bounds_in(&text), Ok([false; 3]), "{}", text);
+            let (read, _) = EstimatorConfig::read_on(&text, clock).unwrap();
+            prop_assert_eq!(read.within(config.bounds()), Ok(config), "{}", text);
         }
 
         #[test]

@@ -4,10 +4,9 @@ use core::fmt;
 use indexmap::IndexSet;
 use toml::Value;
 
-use super::document::keys;
 use super::error::Problem;
 use super::sweep_spec::{AxisSpec, Spacing};
-use super::tree::entry;
+use super::tree::{entry, keys};
 
 /// What a point on an axis is called.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,8 +52,8 @@ pub const TAKEN: [&str; 35] = [
     "flows",
     "finished",
     "sent",
-    "resends",
-    "needless",
+    "retransmissions",
+    "spurious",
     "undone",
     "timeouts",
     "fast_retransmits",
@@ -73,8 +72,8 @@ pub const TAKEN: [&str; 35] = [
     "lost",
     "marked",
     "queue_packets_max",
-    "volleys_lost",
-    "volley_rtt_ns_mean",
+    "echo_probes_lost",
+    "echo_probe_rtt_ns_mean",
     "requests_complete",
     "request_ns_mean",
     "request_ns_max",
@@ -96,12 +95,12 @@ pub struct Point {
     pub label: Label,
     /// Where it stands in the file.
     pub(super) place: Vec<String>,
-    pub(super) settings: Vec<Setting>,
+    pub(super) settings: Vec<AxisSetting>,
 }
 
 /// A value to be set.
 #[derive(Clone, Debug)]
-pub(super) struct Setting {
+pub(super) struct AxisSetting {
     pub(super) path: String,
     pub(super) value: Value,
     /// Where its path stands in the file.
@@ -163,7 +162,7 @@ fn sets(name: &str, spec: &AxisSpec) -> Vec<Point> {
     let sets = spec.sets.iter().flatten();
     let point = |(label, values): (&String, &indexmap::IndexMap<String, Value>)| {
         let home = steps(&["sweep", "over", name, "sets", label]);
-        let setting = |(path, value): (&String, &Value)| Setting {
+        let setting = |(path, value): (&String, &Value)| AxisSetting {
             path: path.clone(),
             value: value.clone(),
             place: [&home[..], &keys_in_file(path)].concat(),
@@ -186,7 +185,7 @@ fn listed(name: &str, spec: &AxisSpec, paths: &[String]) -> Result<Vec<Point>, P
     let (values, listed) = match (&spec.values, &spec.from, &spec.to, spec.count) {
         (Some(values), ..) if spec.without_range() => (values.clone(), true),
         (None, Some(from), Some(to), Some(count)) => {
-            let range = Range::new(from, to, spec.spacing.unwrap_or_default());
+            let range = AxisRange::new(from, to, spec.spacing.unwrap_or_default());
             let range = range.map_err(|[message, fix]| Problem::at(home, message).fix(fix))?;
             ((0..count.0).map(|n| range.value(n, count.0)).collect(), false)
         }
@@ -200,7 +199,11 @@ fn listed(name: &str, spec: &AxisSpec, paths: &[String]) -> Result<Vec<Point>, P
         label: Label::from(value),
         settings: paths
             .iter()
-            .map(|path| Setting { path: path.clone(), value: value.clone(), place: place("path") })
+            .map(|path| AxisSetting {
+                path: path.clone(),
+                value: value.clone(),
+                place: place("path"),
+            })
             .collect(),
         place: if listed { [place("values"), vec![entry(n)]].concat() } else { steps(&home) },
     });
@@ -208,7 +211,7 @@ fn listed(name: &str, spec: &AxisSpec, paths: &[String]) -> Result<Vec<Point>, P
 }
 
 /// A range of numbers that have one unit or none.
-struct Range {
+struct AxisRange {
     from: f64,
     to: f64,
     /// The unit behind each number, with the space before it; `None` for plain numbers.
@@ -220,7 +223,7 @@ struct Range {
 /// Units of which there are no fractions.
 const WHOLE: [&str; 5] = ["packets", "segments", "B", "ns", "bit/s"];
 
-impl Range {
+impl AxisRange {
     fn new(from: &Value, to: &Value, spacing: Spacing) -> Result<Self, [String; 2]> {
         let fix = "two numbers, or two texts of a number and one unit".to_owned();
         let no_range = || [format!("from {from} to {to} is no range"), fix.clone()];
@@ -289,6 +292,6 @@ fn number(value: &Value) -> Option<(f64, Option<String>)> {
 }
 
 /// The keys of a setting's path.
-pub(super) fn path_keys(setting: &Setting) -> Vec<String> {
+pub(super) fn path_keys(setting: &AxisSetting) -> Vec<String> {
     keys(&setting.path)
 }

@@ -6,11 +6,12 @@ use core::ops::Range;
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
 use super::error::{Problem, ScenarioError};
-use super::plan::Plan;
+use super::form::{ReadError, read};
+use super::reword::reword;
 use super::spec::Spec;
-use super::stranger::stranger;
-use super::tree::{Node, dotted, find, is_entry, path_to};
-use crate::place::{Place, did_you_mean};
+use super::tree::{Node, dotted, find, is_entry, keys, path_to};
+use super::unknown_name::unknown_name;
+use crate::place::Place;
 
 /// A scenario's text and the values set over it.
 #[derive(Clone, Debug)]
@@ -46,7 +47,7 @@ impl Document {
             return Err(self.blame(&problem.fix("`netspurt new` writes one to start from")));
         }
         let text = self.whole()?;
-        toml::from_str(&text).map_err(|error| self.explain(&text, &error))
+        read(&text).map_err(|error| self.explain(&text, &error))
     }
 
     /// The same as one of a single run.
@@ -57,23 +58,18 @@ impl Document {
     /// The scenario as a table that was read before.
     pub(super) fn table(&self) -> Result<toml::Table, ScenarioError> {
         let text = self.whole()?;
-        text.parse().map_err(|error| self.explain(&text, &error))
+        read(&text).map_err(|error| self.explain(&text, &error))
     }
 
-    /// Whether what was set over the text can stand where it was set; else whether the path is to
-    /// blame and not the value, and the mistake.
-    pub(super) fn try_out(&self) -> Result<(), (bool, ScenarioError)> {
+    /// Reads the scenario, or tells whether the path of what was set over the text is to blame and
+    /// not its value, and the mistake.
+    pub(super) fn read_or_blame(&self) -> Result<Spec, (bool, ScenarioError)> {
         let text = self.whole().map_err(|slip| (true, slip))?;
-        let mut spec: Spec = toml::from_str(&text).map_err(|error| {
+        read(&text).map_err(|error| {
             let of_the_path = ["unknown field", "missing field"];
-            let path = of_the_path.iter().any(|start| error.message().starts_with(start));
+            let path = of_the_path.iter().any(|start| error.message.starts_with(start));
             (path, self.explain(&text, &error))
-        })?;
-        spec.fill_in();
-        match Plan::new(&spec) {
-            Err(problem) if problem.incomplete => Err((true, self.blame(&problem))),
-            _ => Ok(()),
-        }
+        })
     }
 
     /// The text with what was set over it.
@@ -117,20 +113,20 @@ impl Document {
     }
 
     /// Turns the parser's complaint about `text` into ours.
-    fn explain(&self, text: &str, error: &toml::de::Error) -> ScenarioError {
-        let span = error.span().unwrap_or(0..0);
+    fn explain(&self, text: &str, error: &ReadError) -> ScenarioError {
+        let span = error.span.clone().unwrap_or(0..0);
         let Ok(tree) = toml_edit::Document::parse(text) else {
-            return self.syntax(text, error.message(), error.span());
+            return self.syntax(text, &error.message, error.span.clone());
         };
         let path = path_to(Node::Table(tree.as_table()), &span);
         let written = text.get(span.clone()).unwrap_or_default();
-        let (message, fix) = if error.message().starts_with("wanted string") {
+        let (message, fix) = if error.message.starts_with("wanted string") {
             (format!("wrong type: `{written}` is no word"), words(text, &span))
         } else {
-            reword(error.message(), written)
+            reword(&error.message, written)
         };
-        let key = error.message().starts_with("unknown field");
-        let incomplete = error.message().starts_with("missing field");
+        let key = error.message.starts_with("unknown field");
+        let incomplete = error.message.starts_with("missing field");
         self.blame(&Problem { path, also: Vec::new(), key, incomplete, message, fix })
     }
 
@@ -138,8 +134,8 @@ impl Document {
     pub(super) fn blame(&self, problem: &Problem) -> ScenarioError {
         let tree = toml_edit::Document::parse(self.text.as_str()).ok();
         let table = tree.as_ref().map(|tree| tree.as_table());
-        let stranger = table.and_then(|table| stranger(table, &self.overrides, problem));
-        let problem = stranger.as_ref().unwrap_or(problem);
+        let unknown_name = table.and_then(|table| unknown_name(table, &self.overrides, problem));
+        let problem = unknown_name.as_ref().unwrap_or(problem);
         let found = table.and_then(|table| find(Node::Table(table), &problem.path));
         let mut error = ScenarioError {
             message: problem.message.clone(),
@@ -198,7 +194,7 @@ impl Document {
 /// The words that may stand at `span`, asked by putting one there that is none.
 fn words(text: &str, span: &Range<usize>) -> String {
     let asked = format!("{}\"?\"{}", &text[..span.start], &text[span.end..]);
-    let answer = toml::from_str::<Spec>(&asked).map_err(|error| error.message().to_owned());
+    let answer = read::<Spec>(&asked).map_err(|error| error.message);
     let known = answer.err().filter(|message| message.starts_with("unknown variant"));
     match known.as_deref().and_then(|message| message.split_once(", expected ")) {
         Some((_, words)) => format!("write {}, in quotes", words.replace('`', "\"")),
@@ -216,12 +212,6 @@ fn bare_text(text: &str, at: usize) -> Option<&str> {
     let quoted = |c: char| matches!(c, '"' | '\'' | '[' | '{' | '=');
     let told = bare.contains(char::is_alphabetic) && !bare.contains(quoted) && start > line;
     told.then_some(bare)
-}
-
-/// The keys of a dotted path.
-pub(super) fn keys(path: &str) -> Vec<String> {
-    let parsed = toml_edit::Key::parse(path).unwrap_or_default();
-    parsed.iter().map(|key| key.get().to_owned()).collect()
 }
 
 /// Sets `value`, which is TOML or else a text, at a dotted path.
@@ -270,63 +260,4 @@ pub(super) fn set(table: &mut dyn TableLike, keys: &[String], value: Value) -> R
         Some(inner) => set(inner, rest, value).map_err(|depth| depth + 1),
         None => Err(0),
     }
-}
-
-/// The parser's words in ours: what is wrong, and the fix.
-pub(super) fn reword(message: &str, written: &str) -> (String, String) {
-    let mut quoted = message.split('`').skip(1).step_by(2);
-    if message.starts_with("unknown field") {
-        let key = quoted.next().unwrap_or(written);
-        let known: Vec<&str> = quoted.collect();
-        return (format!("unknown key `{key}`"), suggestion(key, &known));
-    }
-    if message.starts_with("unknown variant") {
-        let word = quoted.next().unwrap_or(written);
-        let known: Vec<&str> = quoted.collect();
-        let fix = match known[..] {
-            ["none"] => NONE_OR_TABLE.to_owned(),
-            ["bulk", "programs"] => {
-                "`bulk`, `programs`, or a table, as in `{ reply = \"20 kB\" }`".to_owned()
-            }
-            _ => suggestion(word, &known),
-        };
-        return (format!("`{word}` is not known here"), fix);
-    }
-    if message.starts_with("missing field") {
-        let key = quoted.next().unwrap_or_default();
-        return (format!("the key `{key}` is missing"), format!("add `{key} = ...`"));
-    }
-    if let Some((what, expected)) = message.split_once(", expected ") {
-        let plain = plain_type(expected);
-        return (what.replace("invalid type", "wrong type"), format!("write {plain}"));
-    }
-    // Quantities say `what is wrong: write the right thing`.
-    match message.split_once(": write ") {
-        Some((what, fix)) => (what.to_owned(), format!("write {fix}")),
-        None => (message.to_owned(), String::new()),
-    }
-}
-
-/// What stands for losses, copies and packets that travel longer.
-const NONE_OR_TABLE: &str = "`\"none\"` or a table, as in `{ probability = 0.01 }`";
-
-/// A type's name for people.
-fn plain_type(expected: &str) -> String {
-    match expected {
-        "u64" | "u32" => "a whole number, from 0 to 2^63 - 1 at most".into(),
-        "f64" => "a number".into(),
-        "a boolean" => "`true` or `false`".into(),
-        "a sequence" => "a list".into(),
-        "a map" => "a table".into(),
-        "enum NoneWord" => NONE_OR_TABLE.into(),
-        _ if expected.starts_with("enum ") => "a word in quotes".into(),
-        _ if expected.starts_with("struct ") => "a table".into(),
-        _ if expected.starts_with("a tuple") => "a list".into(),
-        _ => expected.into(),
-    }
-}
-
-fn suggestion(word: &str, known: &[&str]) -> String {
-    did_you_mean(word, known.iter().copied())
-        .unwrap_or_else(|| format!("known here: {}", known.join(", ")))
 }

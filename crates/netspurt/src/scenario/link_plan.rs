@@ -4,51 +4,26 @@ use crate::link::{
     Delay, Effects, Framing, Interpolation, LinkConfig, Mtu, Order, Pick, Timeline, TimelineError,
     TooBig,
 };
-use crate::rng::Stream;
 use crate::units::{Duration, Time};
 
 use super::error::Problem;
+use super::link_place::LinkPlace;
 use super::link_spec::{
     BetweenWord, BurstTable, DuplicateTable, FramingTable, FramingWord, LinkSpec, LossPlace,
     LossTable, NoneWord, OrderWord, ReorderTable, TimelineSpec, TooBigWord,
 };
-use super::number::{Place, Probability};
+use super::number::{Ordinal, Probability};
 use super::quantity::WordOr;
 use super::queue_plan::queue;
 use super::tree::entry;
 
-/// A link's place in the scenario, for errors, and the name of its random streams.
-pub(super) struct LinkName<'a> {
-    /// Key by key, the link's own table last.
-    pub(super) path: &'a [String],
-    pub(super) name: &'a str,
-    pub(super) seed: u64,
-    /// Which direction: 0 there, 1 back.
-    pub(super) way: usize,
-}
-
-/// The two directions' names.
-pub(super) const WAYS: [&str; 2] = ["there", "back"];
-
-impl LinkName<'_> {
-    pub(super) fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
-        let mut problem = Problem::at([], message);
-        problem.path = [self.path, &[key.to_owned(), entry(self.way)]].concat();
-        problem
-    }
-
-    pub(super) fn stream(&self, way: usize, effect: &str) -> Stream {
-        Stream::named(self.seed, &format!("links.{}.{}/{effect}", self.name, WAYS[way]))
-    }
-}
-
 /// The link there and the link back.
-pub(super) fn both_ways(spec: &LinkSpec, name: &LinkName<'_>) -> Result<[LinkConfig; 2], Problem> {
+pub(super) fn both_ways(spec: &LinkSpec, name: &LinkPlace<'_>) -> Result<[LinkConfig; 2], Problem> {
     Ok([one_way(spec, name, 0)?, one_way(spec, name, 1)?])
 }
 
-fn one_way(spec: &LinkSpec, name: &LinkName<'_>, way: usize) -> Result<LinkConfig, Problem> {
-    let name = &LinkName { way, ..*name };
+fn one_way(spec: &LinkSpec, name: &LinkPlace<'_>, way: usize) -> Result<LinkConfig, Problem> {
+    let name = &LinkPlace { way, ..*name };
     let order = match spec.order.each()[way] {
         OrderWord::Fifo => Order::Fifo,
         OrderWord::Overtaking => Order::Overtaking,
@@ -64,7 +39,7 @@ fn one_way(spec: &LinkSpec, name: &LinkName<'_>, way: usize) -> Result<LinkConfi
     })
 }
 
-fn mtu(spec: &LinkSpec, name: &LinkName<'_>, way: usize) -> Result<Option<Mtu>, Problem> {
+fn mtu(spec: &LinkSpec, name: &LinkPlace<'_>, way: usize) -> Result<Option<Mtu>, Problem> {
     let Some(sizes) = &spec.mtu else {
         return match spec.too_big {
             None => Ok(None),
@@ -90,7 +65,7 @@ fn mtu(spec: &LinkSpec, name: &LinkName<'_>, way: usize) -> Result<Option<Mtu>, 
 
 fn framing(
     spec: &WordOr<FramingWord, FramingTable>,
-    name: &LinkName<'_>,
+    name: &LinkPlace<'_>,
 ) -> Result<Framing, Problem> {
     Ok(match spec {
         WordOr::Word(FramingWord::None) => Framing::NONE,
@@ -110,7 +85,7 @@ fn framing(
     })
 }
 
-fn delay(spec: &WordOr<Duration, TimelineSpec>, name: &LinkName<'_>) -> Result<Delay, Problem> {
+fn delay(spec: &WordOr<Duration, TimelineSpec>, name: &LinkPlace<'_>) -> Result<Delay, Problem> {
     let table = match spec {
         WordOr::Word(constant) => return Ok(Delay::constant(*constant)),
         WordOr::Table(table) => table,
@@ -140,7 +115,7 @@ fn delay(spec: &WordOr<Duration, TimelineSpec>, name: &LinkName<'_>) -> Result<D
 fn effects(
     spec: &LinkSpec,
     order: Order,
-    name: &LinkName<'_>,
+    name: &LinkPlace<'_>,
     way: usize,
 ) -> Result<Option<Effects>, Problem> {
     let mut effects = Effects::default();
@@ -179,7 +154,7 @@ fn some<T>(spec: &WordOr<NoneWord, T>) -> Option<&T> {
     }
 }
 
-fn loss(table: &LossTable, name: &LinkName<'_>, way: usize) -> Result<Pick, Problem> {
+fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Problem> {
     let LossTable { packets, nth, probability, bursts, at: _ } = table;
     let bursts = match bursts {
         None if packets.is_empty() && nth.is_empty() && probability.is_none() => {
@@ -204,23 +179,23 @@ fn probabilities(table: &BurstTable) -> [f64; 4] {
     [to_bad.0, to_good.0, loss_in_good.0, loss_in_bad.0]
 }
 
-fn nothing_picked(effect: &str, name: &LinkName<'_>) -> Problem {
+fn nothing_picked(effect: &str, name: &LinkPlace<'_>) -> Problem {
     let problem = name.problem(effect, format!("`{effect}` names no packets"));
     problem.fix("give `packets`, `nth` or `probability`, or write \"none\"")
 }
 
 fn pick(
     effect: &str,
-    packets: &[Place],
-    nth: &[Place],
+    packets: &[Ordinal],
+    nth: &[Ordinal],
     probability: Option<Probability>,
-    name: &LinkName<'_>,
+    name: &LinkPlace<'_>,
     way: usize,
 ) -> Result<Pick, Problem> {
     if packets.is_empty() && nth.is_empty() && probability.is_none() {
         return Err(nothing_picked(effect, name));
     }
-    let numbers = |places: &[Place]| places.iter().map(|place| place.0).collect();
+    let numbers = |places: &[Ordinal]| places.iter().map(|place| place.0).collect();
     let pick = Pick::default().packets(numbers(packets)).nth(numbers(nth));
     Ok(match probability {
         None => pick,

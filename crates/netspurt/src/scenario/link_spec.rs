@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{BitRate, ByteCount, Duration};
 
-use super::number::{Place, Probability, Whole};
+use super::number::{Ordinal, Probability, Whole};
 use super::quantity::{Amount, BothWays, WordOr};
 use super::queue_spec::{QueueSpec, QueueTable};
 
-/// A link: two directions, each value given once for both or as `[there, back]`.
+/// A link: two directions, each value given once for both or as `[forward, reverse]`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkSpec {
@@ -21,8 +21,8 @@ pub struct LinkSpec {
     /// How long they travel: a time, or a timeline.
     #[serde(default = "no_delay")]
     pub delay: BothWays<WordOr<Duration, TimelineSpec>>,
-    /// How much may be queued or in transmission: packets, bytes, or unlimited; or a law that
-    /// manages the queue.
+    /// How much may be queued or in transmission: packets, bytes, or unlimited; or an algorithm
+    /// that manages the queue.
     #[serde(default = "unlimited")]
     pub queue: BothWays<WordOr<QueueSpec, QueueTable>>,
     /// The largest packet it takes, IP header included; without one it takes all.
@@ -160,10 +160,10 @@ pub struct LossTable {
     /// By number in the flow, from 1: the first transmission of each; a number given twice
     /// loses its second transmission too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub packets: Vec<Place>,
+    pub packets: Vec<Ordinal>,
     /// By place in the order in which packets come to this direction of the link, from 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub nth: Vec<Place>,
+    pub nth: Vec<Ordinal>,
     /// Each with this probability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<Probability>,
@@ -216,10 +216,10 @@ fn certain() -> Probability {
 pub struct DuplicateTable {
     /// By number in the flow, as for `loss`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub packets: Vec<Place>,
+    pub packets: Vec<Ordinal>,
     /// By place in the order of arrival at the link, as for `loss`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub nth: Vec<Place>,
+    pub nth: Vec<Ordinal>,
     /// Each with this probability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<Probability>,
@@ -234,10 +234,10 @@ pub struct DuplicateTable {
 pub struct ReorderTable {
     /// By number in the flow, as for `loss`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub packets: Vec<Place>,
+    pub packets: Vec<Ordinal>,
     /// By place in the order of arrival at the link, as for `loss`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub nth: Vec<Place>,
+    pub nth: Vec<Ordinal>,
     /// Each with this probability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<Probability>,

@@ -1,13 +1,8 @@
-//! What nodes, links, flows and volleys may be called.
-
-use std::collections::HashSet;
-
-use crate::record::BACK;
+//! What nodes, links, flows and echo probes may be called.
 
 use super::error::Problem;
 use super::number::Whole;
 use super::spec::Spec;
-use super::traffic::{PlannedFlow, Traffic};
 use super::tree::entry;
 
 /// Whether every name can be one: not empty, in one line, and no two flows of one name.
@@ -25,26 +20,11 @@ pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
         sound("flow", name, &["flows", name]).map_err(Problem::of_the_key)?;
         alone(spec, name)?;
     }
-    for name in spec.volleys.keys() {
-        sound("series of volleys", name, &["volleys", name]).map_err(Problem::of_the_key)?;
+    for name in spec.echo_probes.keys() {
+        sound("series of echo probes", name, &["echo_probes", name])
+            .map_err(Problem::of_the_key)?;
     }
     Ok(())
-}
-
-/// Whether no flow has the name that tables give to the way back of another one.
-pub(super) fn check_ways_back(flows: &[PlannedFlow]) -> Result<(), Problem> {
-    let answering: HashSet<&str> =
-        flows.iter().filter(|flow| flow.answers()).map(|flow| &*flow.name).collect();
-    let taken = |flow: &'_ PlannedFlow| {
-        flow.name.strip_suffix(BACK).filter(|name| answering.contains(name)).map(str::to_owned)
-    };
-    let Some((flow, of)) = flows.iter().find_map(|flow| Some((flow, taken(flow)?))) else {
-        return Ok(());
-    };
-    let name = &*flow.name;
-    let section = if matches!(flow.traffic, Traffic::Volleys { .. }) { "volleys" } else { "flows" };
-    let message = format!("`{name}` is what tables call the way back of `{of}`");
-    Err(Problem::at([section, name], message).of_the_key().fix("another name"))
 }
 
 fn sound(what: &str, name: &str, path: &[&str]) -> Result<(), Problem> {

@@ -1,9 +1,10 @@
 //! The world that a scenario is played in.
 
-use crate::app::{Client, Echo, Endpoint, Exchange, FlowResult, Program, Server, Task, Volleys};
+use crate::app::{Client, Echo, EchoProbes, Endpoint, Exchange, FlowResult, Program, Server, Task};
 use crate::event::{Events, Wanted};
+use crate::ids::{EndId, FlowId, Side};
 use crate::ip::Reassembling;
-use crate::link::{Link, LinkConfig};
+use crate::link::{Link, LinkConfig, LinkCount};
 use crate::record::{Judge, Names};
 use crate::rto::EstimatorConfig;
 use crate::segment::Segment;
@@ -12,7 +13,7 @@ use crate::sim::{Advance, Graph, Routes, World, WorldConfig};
 use crate::tcp::{Connection, TcpConfig};
 use crate::units::{Duration, Time};
 
-use super::kernel::KernelTcp;
+use super::kernel_config::KernelTcp;
 use super::plan::Plan;
 use super::traffic::{PlannedEnd, PlannedFlow, Traffic};
 
@@ -29,7 +30,7 @@ pub(super) enum Net {
 pub(super) enum Ends<'a> {
     Tcp(&'a Endpoint, &'a Endpoint),
     Requests(&'a Client, &'a Server),
-    Volleys(&'a Volleys),
+    EchoProbes(&'a EchoProbes),
 }
 
 impl Net {
@@ -40,7 +41,7 @@ impl Net {
             graph: plan.graph,
             routes: plan.routes,
             links: plan.links.into_iter().map(|link| link.config).collect(),
-            endpoints: (0..).zip(plan.flows).flat_map(|(i, flow)| ends(i, flow)).collect(),
+            endpoints: (0..).zip(plan.flows).flat_map(|(i, flow)| ends(FlowId(i), flow)).collect(),
             observed: plan.spied,
             wanted: plan.wanted,
             witness,
@@ -98,10 +99,11 @@ impl Net {
         }
     }
 
-    pub(super) fn links(&self) -> &[Link<Segment>] {
+    /// What each direction of each link did.
+    pub(super) fn counts(&self) -> Vec<LinkCount> {
         match self {
-            Self::Tcp(world) => world.links(),
-            Self::Any(world) => world.links(),
+            Self::Tcp(world) => world.links().map(Link::count).collect(),
+            Self::Any(world) => world.links().map(Link::count).collect(),
         }
     }
 
@@ -116,20 +118,16 @@ impl Net {
     /// The two ends of each flow.
     pub(super) fn ends(&self) -> Vec<Ends<'_>> {
         match self {
-            Self::Tcp(world) => {
-                let pairs = world.endpoints().chunks_exact(2);
-                pairs.map(|pair| Ends::Tcp(&pair[0], &pair[1])).collect()
-            }
+            Self::Tcp(world) => pairs(world.hosts()).map(|[a, b]| Ends::Tcp(a, b)).collect(),
             Self::Any(world) => {
-                let pairs = world.endpoints().chunks_exact(2);
-                let programs = pairs.map(|pair| (pair[0].inner(), pair[1].inner()));
+                let programs = pairs(world.hosts()).map(|pair| pair.map(Reassembling::inner));
                 programs
                     .filter_map(|pair| match pair {
-                        (Program::Tcp(source), Program::Tcp(sink)) => Some(Ends::Tcp(source, sink)),
-                        (Program::Client(client), Program::Server(server)) => {
+                        [Program::Tcp(source), Program::Tcp(sink)] => Some(Ends::Tcp(source, sink)),
+                        [Program::Client(client), Program::Server(server)] => {
                             Some(Ends::Requests(client, server))
                         }
-                        (Program::Volleys(prober), _) => Some(Ends::Volleys(prober)),
+                        [Program::EchoProbes(prober), _] => Some(Ends::EchoProbes(prober)),
                         _ => None,
                     })
                     .collect()
@@ -138,13 +136,18 @@ impl Net {
     }
 }
 
+/// The hosts at the ends of flows, two by two.
+fn pairs<T>(mut hosts: impl Iterator<Item = T>) -> impl Iterator<Item = [T; 2]> {
+    std::iter::from_fn(move || Some([hosts.next()?, hosts.next()?]))
+}
+
 impl<'a> Ends<'a> {
     /// What came of the two ends of a TCP flow.
     pub(super) fn tcp(self) -> Option<[FlowResult; 2]> {
         match self {
             Self::Tcp(source, sink) => Some([source.result(), sink.result()]),
             Self::Requests(client, server) => Some([client.result(), server.result()]),
-            Self::Volleys(_) => None,
+            Self::EchoProbes(_) => None,
         }
     }
 
@@ -174,42 +177,42 @@ fn with<E, W>(
     }
 }
 
-/// Both ends of the flow numbered `i`, and their nodes.
+/// Both ends of the flow `id`, and their nodes.
 ///
 /// # Panics
 /// When an end is the kernel's.
-fn ends(i: u32, flow: PlannedFlow) -> [(Program, u32); 2] {
+fn ends(id: FlowId, flow: PlannedFlow) -> [(Program, u32); 2] {
     let [source, sink] = match flow.traffic {
-        Traffic::Tcp { tcp, task } => tcp_ends(i, &tcp, task),
+        Traffic::Tcp { tcp, task } => tcp_ends(id, &tcp, task),
         Traffic::Real { .. } | Traffic::Programs { .. } => {
             panic!("a flow of the kernel's is no simulation")
         }
-        Traffic::Volleys { plan, processing } => [
-            Program::Volleys(Volleys::new(2 * i, plan)),
-            Program::Echo(Echo::new(2 * i + 1, processing)),
+        Traffic::EchoProbes { plan, processing } => [
+            Program::EchoProbes(EchoProbes::new(id.end(Side::From), plan)),
+            Program::Echo(Echo::new(id.end(Side::To), processing)),
         ],
     };
     [(source, flow.from), (sink, flow.to)]
 }
 
-fn tcp_ends(i: u32, tcp: &TcpConfig, task: Task) -> [Program; 2] {
-    [0, 1].map(|side| tcp_end(2 * i + side, tcp, task))
+fn tcp_ends(id: FlowId, tcp: &TcpConfig, task: Task) -> [Program; 2] {
+    Side::BOTH.map(|side| tcp_end(id.end(side), tcp, task))
 }
 
-/// The end numbered `endpoint`, of two that do `task`.
-fn tcp_end(endpoint: u32, tcp: &TcpConfig, task: Task) -> Program {
-    let connection = Connection::new(endpoint, tcp);
-    match (task, endpoint & 1) {
+/// The program at `end` of a flow whose two ends do `task`.
+fn tcp_end(end: EndId, tcp: &TcpConfig, task: Task) -> Program {
+    let connection = Connection::new(end, tcp);
+    match (task, end.side()) {
         (Task::Bulk(bulk), side) => {
-            Program::Tcp(Endpoint::new(connection, (side == 0).then_some(bulk)))
+            Program::Tcp(Endpoint::new(connection, (side == Side::From).then_some(bulk)))
         }
-        (Task::Requests(plan), 0) => Program::Client(Client::new(connection, plan)),
-        (Task::Requests(plan), _) => Program::Server(Server::new(connection, plan)),
+        (Task::Requests(plan), Side::From) => Program::Client(Client::new(connection, plan)),
+        (Task::Requests(plan), Side::To) => Program::Server(Server::new(connection, plan)),
     }
 }
 
-/// Both ends of the flow numbered `i` of a live run, and their nodes.
-fn live_ends(i: u32, flow: PlannedFlow) -> [(NetworkEnd, u32); 2] {
+/// Both ends of the flow `id` of a live run, and their nodes.
+fn live_ends(id: FlowId, flow: PlannedFlow) -> [(NetworkEnd, u32); 2] {
     let nodes = [flow.from, flow.to];
     let (ends, shims, task) = match flow.traffic {
         Traffic::Real { ends, shims, task } => (ends, shims, task),
@@ -217,18 +220,18 @@ fn live_ends(i: u32, flow: PlannedFlow) -> [(NetworkEnd, u32); 2] {
             let end = |side: usize| NetworkEnd::Programs(ProgramsEnd { tcp, shim: shims[side] });
             return [(end(0), nodes[0]), (end(1), nodes[1])];
         }
-        _ => return ends(i, flow).map(|(program, at)| (NetworkEnd::Model(program), at)),
+        _ => return ends(id, flow).map(|(program, at)| (NetworkEnd::Model(program), at)),
     };
-    let end = |side: u32| match &ends[side as usize] {
-        PlannedEnd::Model(tcp) => NetworkEnd::Model(tcp_end(2 * i + side, tcp, task)),
+    let end = |side: Side| match &ends[side.index()] {
+        PlannedEnd::Model(tcp) => NetworkEnd::Model(tcp_end(id.end(side), tcp, task)),
         PlannedEnd::Kernel(tcp) => NetworkEnd::Kernel(KernelEnd {
             tcp: *tcp,
-            shim: shims[side as usize],
+            shim: shims[side.index()],
             task,
-            listens: side == 1,
+            listens: side == Side::To,
         }),
     };
-    [(end(0), nodes[0]), (end(1), nodes[1])]
+    [(end(Side::From), nodes[0]), (end(Side::To), nodes[1])]
 }
 
 /// What lives at one end of a flow of a live run.
@@ -301,7 +304,7 @@ impl Network {
             graph: plan.graph,
             routes: plan.routes,
             links: plan.links.into_iter().map(|link| link.config).collect(),
-            ends: (0..).zip(plan.flows).flat_map(|(i, flow)| live_ends(i, flow)).collect(),
+            ends: (0..).zip(plan.flows).flat_map(|(i, flow)| live_ends(FlowId(i), flow)).collect(),
             reassembly: plan.reassembly,
             spied: plan.spied,
             wanted: plan.wanted,

@@ -21,7 +21,7 @@ pub type Seed = Whole<0, MOST>;
 pub type Number = Whole<1, 100_000>;
 
 /// A place in a row, counted from 1.
-pub type Place = Whole<1, MOST>;
+pub type Ordinal = Whole<1, MOST>;
 
 impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
     /// The number, of a kind whose bound is below 2^32.

@@ -63,6 +63,12 @@ pub(super) const BYTES: &str = concat!("^ *(", bytes!(), ") *$");
 
 pub(super) const PACKETS: &str = concat!("^ *(?=.*[1-9])", whole!(9, "packets?"), " *$");
 
+/// Segments in a window at most.
+pub(super) const SEGMENTS_MAX: u64 = 1_000_000;
+
+/// A number of segments up to that, and none at all.
+pub(super) const SEGMENTS_OR_NONE: &str = "^ *0*([0-9]{1,6}|1000000) *segments? *$";
+
 /// A window.
 pub(super) const SEGMENTS: &str = "^ *0*([1-9][0-9]{0,5}|1000000) *segments? *$";
 

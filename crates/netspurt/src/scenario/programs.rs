@@ -1,21 +1,13 @@
 //! Scenarios for programs: a file that may have no flow gets the one whose ends they are.
 
 use super::document::Document;
-use super::error::Problem;
-use super::flow_plan::HEADER_BYTES;
-use super::flow_spec::{EndpointWord, Family};
-use super::kernel::{kernel_tcp, shims};
-use super::number::Whole;
-use super::plan::{Net, node, nodes_and_leaves};
+use super::drawn::nodes_and_leaves;
+use super::error::{Problem, ScenarioError};
 use super::spec::Spec;
-use super::traffic::{PlannedFlow, Traffic};
-use super::{Scenario, ScenarioError};
+use super::whole::Scenario;
 
 /// What the flow is called where the file has none.
 const NAME: &str = "programs";
-
-/// Connections of programs that have a flow of their own in a run's tables.
-const CONNECTIONS: u32 = 2000;
 
 impl Scenario {
     /// Reads the text of a scenario for programs at two of its nodes, with `values` set over it as
@@ -77,7 +69,7 @@ impl Scenario {
         for (path, value) in own {
             document = document.with(path, value);
         }
-        Self::read(document)
+        Self::of(document)
     }
 }
 
@@ -98,42 +90,4 @@ fn choose(spec: &Spec, ends: [Option<&str>; 2]) -> Result<[String; 2], Problem> 
         return Err(Problem::at([], message).fix("name both, as in `--side NODE --peer NODE`"));
     }
     Ok(ends.map(|end| end.map_or_else(|| left.next().cloned().unwrap_or_default(), str::to_owned)))
-}
-
-/// The flow of programs, if there is one: behind all others, as often as there may be connections.
-pub(super) fn plan_programs(
-    spec: &Spec,
-    net: &Net<'_>,
-    flows: &mut Vec<PlannedFlow>,
-) -> Result<(), Problem> {
-    let mut all = spec.flows.iter().filter(|(_, flow)| flow.is_of_programs());
-    let Some((name, flow)) = all.next() else { return Ok(()) };
-    let slip = |key: &str, message: &str| Problem::at(["flows", name, key], message);
-    if let Some((second, _)) = all.next() {
-        let problem = Problem::at(["flows", second, "app"], "two flows of programs");
-        return Err(problem.also(["flows", name, "app"]).fix("one pair of hosts runs programs"));
-    }
-    if flow.ends() != [EndpointWord::Kernel; 2] {
-        return Err(slip("endpoint", "programs run at ends of the kernel's")
-            .also(["flows", name, "app"])
-            .fix("`endpoint = \"kernel\"`"));
-    }
-    if flow.count != Whole(1) {
-        return Err(slip("count", "one pair of hosts runs programs").fix("leave `count` out"));
-    }
-    let place = |key: &str, host: &str| node(net.nodes, host, &["flows", name, key]);
-    let (from, to) = (place("from", &flow.from)?, place("to", &flow.to)?);
-    if flow.family == Family::Ipv6 {
-        let problem = slip("family", "hosts of programs have addresses of version 4");
-        return Err(problem.also(["flows", name, "app"]).fix("leave `family` out"));
-    }
-    let tcp = kernel_tcp(name, flow.profile, &flow.tcp, Family::Ipv4, true)?;
-    net.check(["flows", name], (from, to), [tcp.packet_bytes, HEADER_BYTES])?;
-    let shims = shims(name, flow)?;
-    let called = |i: u32| if i == 0 { name.clone() } else { format!("{name}.{i}") };
-    flows.extend((0..=CONNECTIONS).map(|i| {
-        let traffic = Traffic::Programs { tcp, shims };
-        PlannedFlow { name: called(i), from, to, ipv6: false, traffic }
-    }));
-    Ok(())
 }

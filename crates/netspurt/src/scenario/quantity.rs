@@ -191,21 +191,21 @@ impl<C: Quantity> JsonSchema for Amount<C> {
     }
 }
 
-/// One value for both directions of a link, or `[there, back]`.
+/// One value for both directions of a link, or `[forward, reverse]`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BothWays<T> {
-    /// The same there and back.
+    /// The same in both directions.
     Same(T),
-    /// There, and back.
+    /// Forward, and reverse.
     Each(T, T),
 }
 
 impl<T> BothWays<T> {
-    /// The value there, and the value back.
+    /// The forward value and the reverse value.
     pub fn each(&self) -> [&T; 2] {
         match self {
             BothWays::Same(both) => [both, both],
-            BothWays::Each(there, back) => [there, back],
+            BothWays::Each(forward, reverse) => [forward, reverse],
         }
     }
 }
@@ -222,15 +222,15 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for BothWaysVisitor<T> {
     type Value = BothWays<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("one value for both directions, or [there, back]")
+        f.write_str("one value for both directions, or [forward, reverse]")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let wrong = |n| de::Error::invalid_length(n, &"two values: [there, back]");
-        let there = seq.next_element()?.ok_or_else(|| wrong(0))?;
-        let back = seq.next_element()?.ok_or_else(|| wrong(1))?;
+        let wrong = |n| de::Error::invalid_length(n, &"two values: [forward, reverse]");
+        let forward = seq.next_element()?.ok_or_else(|| wrong(0))?;
+        let reverse = seq.next_element()?.ok_or_else(|| wrong(1))?;
         match seq.next_element::<T>()? {
-            None => Ok(BothWays::Each(there, back)),
+            None => Ok(BothWays::Each(forward, reverse)),
             Some(_) => Err(wrong(3)),
         }
     }
@@ -260,7 +260,7 @@ impl<T: Serialize> Serialize for BothWays<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             BothWays::Same(both) => both.serialize(serializer),
-            BothWays::Each(there, back) => (there, back).serialize(serializer),
+            BothWays::Each(forward, reverse) => (forward, reverse).serialize(serializer),
         }
     }
 }

@@ -4,14 +4,14 @@ use crate::link::{CoDelConfig, FqCoDelConfig, PieConfig, Queue, QueueLimit, RedC
 use crate::units::{ByteCount, Duration};
 
 use super::error::Problem;
-use super::link_plan::LinkName;
+use super::link_place::LinkPlace;
 use super::quantity::{Amount, WordOr};
 use super::queue_spec::{CodelTable, FqCodelTable, PieTable, QueueSpec, QueueTable, RedTable};
 
 /// The queue of one direction.
 pub(super) fn queue(
     spec: &WordOr<QueueSpec, QueueTable>,
-    name: &LinkName<'_>,
+    name: &LinkPlace<'_>,
     way: usize,
 ) -> Result<Queue, Problem> {
     let table = match spec {
@@ -20,30 +20,30 @@ pub(super) fn queue(
     };
     match table {
         QueueTable { red: Some(table), codel: None, fq_codel: None, pie: None } => {
-            red(table, &Law { name, key: "red" }, way).map(Queue::Red)
+            red(table, &AqmTable { name, key: "red" }, way).map(Queue::Red)
         }
         QueueTable { red: None, codel: Some(table), fq_codel: None, pie: None } => {
-            codel(table, &Law { name, key: "codel" }).map(Queue::CoDel)
+            codel(table, &AqmTable { name, key: "codel" }).map(Queue::CoDel)
         }
         QueueTable { red: None, codel: None, fq_codel: Some(table), pie: None } => {
-            fq_codel(table, &Law { name, key: "fq-codel" }, way).map(Queue::FqCoDel)
+            fq_codel(table, &AqmTable { name, key: "fq-codel" }, way).map(Queue::FqCoDel)
         }
         QueueTable { red: None, codel: None, fq_codel: None, pie: Some(table) } => {
-            pie(table, &Law { name, key: "pie" }, way).map(Queue::Pie)
+            pie(table, &AqmTable { name, key: "pie" }, way).map(Queue::Pie)
         }
         _ => Err(name
-            .problem("queue", "a queue obeys one law")
+            .problem("queue", "a queue obeys one algorithm")
             .fix("one of `red`, `codel`, `fq-codel`, `pie`, as in `{ codel = {} }`")),
     }
 }
 
-/// A law's table and its place.
-struct Law<'a> {
-    name: &'a LinkName<'a>,
+/// An algorithm's table and its place.
+struct AqmTable<'a> {
+    name: &'a LinkPlace<'a>,
     key: &'a str,
 }
 
-impl Law<'_> {
+impl AqmTable<'_> {
     fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
         below_queue(self.name, &[self.key, key], message)
     }
@@ -80,13 +80,13 @@ impl Law<'_> {
     }
 }
 
-fn below_queue(name: &LinkName<'_>, keys: &[&str], message: impl Into<String>) -> Problem {
+fn below_queue(name: &LinkPlace<'_>, keys: &[&str], message: impl Into<String>) -> Problem {
     let mut problem = name.problem("queue", message);
     problem.path.extend(keys.iter().map(|key| (*key).to_owned()));
     problem
 }
 
-fn limit(spec: QueueSpec, name: &LinkName<'_>, keys: &[&str]) -> Result<QueueLimit, Problem> {
+fn limit(spec: QueueSpec, name: &LinkPlace<'_>, keys: &[&str]) -> Result<QueueLimit, Problem> {
     let limit = match spec {
         Amount::Count(packets) => u32::try_from(packets.0).ok().map(QueueLimit::Packets),
         Amount::Bytes(bytes) => Some(QueueLimit::Bytes(bytes.0)),
@@ -102,38 +102,38 @@ fn limit(spec: QueueSpec, name: &LinkName<'_>, keys: &[&str]) -> Result<QueueLim
     }
 }
 
-fn red(table: &RedTable, law: &Law<'_>, way: usize) -> Result<RedConfig, Problem> {
+fn red(table: &RedTable, algorithm: &AqmTable<'_>, way: usize) -> Result<RedConfig, Problem> {
     let (min_th, max_th, unit) = match (table.min_th, table.max_th) {
         (Amount::Count(min), Amount::Count(max)) => (min.0, max.0, RedUnit::Packets),
         (Amount::Bytes(min), Amount::Bytes(max)) => (min.0, max.0, RedUnit::Bytes),
         _ => {
-            let problem = law.problem("max_th", "both thresholds are needed, in one unit");
+            let problem = algorithm.problem("max_th", "both thresholds are needed, in one unit");
             return Err(problem.fix("`min_th` and `max_th` both in packets, or both in bytes"));
         }
     };
     if min_th >= max_th {
         let message = format!("{} is not above `min_th`, {}", table.max_th, table.min_th);
-        return Err(law.problem("max_th", message).fix("RED acts between the two"));
+        return Err(algorithm.problem("max_th", message).fix("RED acts between the two"));
     }
     Ok(RedConfig {
-        limit: law.limit(table.limit)?,
+        limit: algorithm.limit(table.limit)?,
         unit,
         min_th,
         max_th,
-        wq: law.probability("wq", table.wq)?,
-        max_p: law.probability("max_p", table.max_p)?,
+        wq: algorithm.probability("wq", table.wq)?,
+        max_p: algorithm.probability("max_p", table.max_p)?,
         gentle: table.gentle,
-        packet_bytes: law.size("packet", table.packet)?,
+        packet_bytes: algorithm.size("packet", table.packet)?,
         ecn: table.ecn,
-        stream: law.name.stream(way, "red"),
+        stream: algorithm.name.stream(way, "red"),
     })
 }
 
-fn codel(table: &CodelTable, law: &Law<'_>) -> Result<CoDelConfig, Problem> {
+fn codel(table: &CodelTable, algorithm: &AqmTable<'_>) -> Result<CoDelConfig, Problem> {
     Ok(CoDelConfig {
         target: table.target,
-        interval: law.span("interval", table.interval)?,
-        limit: law.limit(table.limit)?,
+        interval: algorithm.span("interval", table.interval)?,
+        limit: algorithm.limit(table.limit)?,
         ecn: table.ecn,
     })
 }
@@ -141,34 +141,38 @@ fn codel(table: &CodelTable, law: &Law<'_>) -> Result<CoDelConfig, Problem> {
 /// The most queues a direction of a link may have.
 const MOST_FLOWS: u32 = 65_536;
 
-fn fq_codel(table: &FqCodelTable, law: &Law<'_>, way: usize) -> Result<FqCoDelConfig, Problem> {
+fn fq_codel(
+    table: &FqCodelTable,
+    algorithm: &AqmTable<'_>,
+    way: usize,
+) -> Result<FqCoDelConfig, Problem> {
     if !(1..=MOST_FLOWS).contains(&table.flows) {
         let message = format!("{} queues are none to spread flows over", table.flows);
-        return Err(law.problem("flows", message).fix(format!("from 1 to {MOST_FLOWS}")));
+        return Err(algorithm.problem("flows", message).fix(format!("from 1 to {MOST_FLOWS}")));
     }
     Ok(FqCoDelConfig {
         target: table.target,
-        interval: law.span("interval", table.interval)?,
-        limit: law.limit(table.limit)?,
+        interval: algorithm.span("interval", table.interval)?,
+        limit: algorithm.limit(table.limit)?,
         flows: table.flows,
-        quantum_bytes: law.size("quantum", table.quantum)?,
+        quantum_bytes: algorithm.size("quantum", table.quantum)?,
         ecn: table.ecn,
         ce_threshold: table.ce_threshold,
-        salt: law.name.stream(way, "fq-codel").bits(),
+        salt: algorithm.name.stream(way, "fq-codel").bits(),
     })
 }
 
-fn pie(table: &PieTable, law: &Law<'_>, way: usize) -> Result<PieConfig, Problem> {
+fn pie(table: &PieTable, algorithm: &AqmTable<'_>, way: usize) -> Result<PieConfig, Problem> {
     Ok(PieConfig {
         target: table.target,
-        t_update: law.span("t_update", table.t_update)?,
-        alpha: law.gain("alpha", table.alpha)?,
-        beta: law.gain("beta", table.beta)?,
+        t_update: algorithm.span("t_update", table.t_update)?,
+        alpha: algorithm.gain("alpha", table.alpha)?,
+        beta: algorithm.gain("beta", table.beta)?,
         max_burst: table.max_burst,
-        packet_bytes: law.size("packet", table.packet)?,
-        limit: law.limit(table.limit)?,
+        packet_bytes: algorithm.size("packet", table.packet)?,
+        limit: algorithm.limit(table.limit)?,
         ecn: table.ecn,
-        mark_ecnth: law.probability("mark_ecnth", table.mark_ecnth)?,
-        stream: law.name.stream(way, "pie"),
+        mark_ecnth: algorithm.probability("mark_ecnth", table.mark_ecnth)?,
+        stream: algorithm.name.stream(way, "pie"),
     })
 }

@@ -1,4 +1,4 @@
-//! The queues of a scenario's links, and the laws that manage them.
+//! The queues of a scenario's links, and the algorithms that manage them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use super::quantity::Amount;
 /// The limit of a queue. The packet in transmission counts.
 pub type QueueSpec = Amount<PacketCount>;
 
-/// A queue under a law: exactly one of these.
+/// A queue under an algorithm: exactly one of these.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QueueTable {

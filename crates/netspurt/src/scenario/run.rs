@@ -1,10 +1,12 @@
 //! A scenario in motion, and what comes of it.
 
-use crate::app::{FlowResult, Volleys};
+use crate::app::EchoProbes;
 use crate::event::Wanted;
+use crate::ids::EndId;
 use crate::record::{
-    CaptureError, FlowSum, Names, Recorder, SeenTables, Table, VolleySum, digest, flows_table,
-    links_table, requests_table, resends_table, shadows_table, volleys_table, write_capture,
+    CaptureError, EchoProbeSum, FlowSum, Names, Recorder, SeenTables, Table, digest,
+    echo_probes_table, flows_table, links_table, requests_table, retransmissions_table,
+    shadows_table, write_capture,
 };
 use crate::rto::EstimatorConfig;
 use crate::sim::Advance;
@@ -108,44 +110,37 @@ impl Simulation {
         let names = self.recorder.names().clone();
         let judge = self.world.judge();
         let ends = self.world.ends();
-        let sum = |end: u32, results: [FlowResult; 2]| {
-            let (verdict, waited) = (judge.resends(end), judge.waited(end));
-            FlowSum { verdict, waited, ..FlowSum::of(results) }
+        let sum = |end: EndId| {
+            let results = ends[end.flow().index()].tcp()?;
+            let both = [end, end.peer()].map(|end| results[end.side().index()]);
+            let (verdict, waited) = (judge.retransmissions(end), judge.waited(end));
+            Some((end, FlowSum { verdict, waited, ..FlowSum::of(both) }))
         };
-        let both_ways = |(source, ends): (u32, &Ends<'_>)| {
-            let results = ends.tcp();
-            let there = results.map(|[a, b]| sum(source, [a, b]));
-            let answers = matches!(ends, Ends::Requests(..));
-            let back = results.filter(|_| answers).map(|[a, b]| sum(source + 1, [b, a]));
-            [there, back]
-        };
-        let sums: Vec<FlowSum> =
-            (0..).step_by(2).zip(&ends).flat_map(both_ways).flatten().collect();
-        let summed = Names { flows: names.summed(), ..names.clone() };
-        let volleys: Vec<VolleySum> = (0..)
+        let sums: Vec<(EndId, FlowSum)> = names.senders().filter_map(sum).collect();
+        let echo_probes: Vec<EchoProbeSum> = (0..)
             .zip(&ends)
             .filter_map(|(flow, ends)| match ends {
-                Ends::Volleys(prober) => Some(sum_volleys(flow, prober)),
+                Ends::EchoProbes(prober) => Some(sum_echo_probes(flow, prober)),
                 _ => None,
             })
             .flatten()
             .collect();
-        let mut needless = judge.needless().to_vec();
-        needless.sort_unstable();
-        let counts: Vec<_> = self.world.links().iter().map(crate::link::Link::count).collect();
+        let mut spurious = judge.spurious().to_vec();
+        spurious.sort_unstable();
+        let counts = self.world.counts();
         let mut tables = vec![
-            flows_table(&summed, &sums),
-            resends_table(&summed, &sums),
+            flows_table(&names, &sums),
+            retransmissions_table(&names, &sums),
             links_table(&names, &counts),
         ];
-        if names.flows.iter().any(|flow| flow.volleys) {
-            tables.push(volleys_table(&names, &volleys));
+        if names.flows.iter().any(|flow| flow.echo_probes) {
+            tables.push(echo_probes_table(&names, &echo_probes));
         }
         if names.flows.iter().any(|flow| flow.answers) {
             let asked = (0..).zip(&ends).map(|(flow, ends)| (flow, ends.exchanges().to_vec()));
             tables.push(requests_table(&names, &asked.collect::<Vec<_>>()));
         }
-        tables.extend(self.recorder.finish_wanted(&needless, self.wanted));
+        tables.extend(self.recorder.finish_wanted(&spurious, self.wanted));
         if !self.shadows.is_empty() {
             tables.push(shadows_table(&tables, &self.shadows));
         }
@@ -154,23 +149,23 @@ impl Simulation {
     }
 }
 
-/// The volleys of the flow numbered `flow`, the one in flight included.
-fn sum_volleys(flow: u32, prober: &Volleys) -> Vec<VolleySum> {
-    let waits = prober.in_flight().map(|(sent, size_bytes)| VolleySum {
+/// The echo probes of the flow numbered `flow`, the one in flight included.
+fn sum_echo_probes(flow: u32, prober: &EchoProbes) -> Vec<EchoProbeSum> {
+    let waits = prober.in_flight().map(|(sent, size_bytes)| EchoProbeSum {
         sent,
         size_bytes,
-        ..VolleySum::default()
+        ..EchoProbeSum::default()
     });
-    let over = prober.done().iter().map(|volley| VolleySum {
-        sent: volley.sent,
-        size_bytes: volley.size_bytes,
-        rtt: volley.rtt,
-        lost: volley.rtt.is_none(),
-        late: volley.late,
-        duplicates: volley.duplicates,
-        ..VolleySum::default()
+    let over = prober.done().iter().map(|echo_probe| EchoProbeSum {
+        sent: echo_probe.sent,
+        size_bytes: echo_probe.size_bytes,
+        rtt: echo_probe.rtt,
+        lost: echo_probe.rtt.is_none(),
+        late: echo_probe.late,
+        duplicates: echo_probe.duplicates,
+        ..EchoProbeSum::default()
     });
-    (1..).zip(over.chain(waits)).map(|(number, sum)| VolleySum { flow, number, ..sum }).collect()
+    (1..).zip(over.chain(waits)).map(|(number, sum)| EchoProbeSum { flow, number, ..sum }).collect()
 }
 
 impl Results {

@@ -12,12 +12,12 @@ use crate::ip::Reassembling;
 use crate::segment::Segment;
 use crate::units::Duration;
 
+use super::echo_probes_spec::EchoProbesSpec;
 use super::flow_spec::FlowSpec;
 use super::link_spec::LinkSpec;
 use super::number::{Number, Seed, Whole};
 use super::quantity::above_zero;
 use super::sweep_spec::SweepSpec;
-use super::volleys_spec::VolleysSpec;
 
 /// A network, what flows over it, and what to record.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -50,7 +50,7 @@ pub struct Spec {
     pub flows: IndexMap<String, FlowSpec>,
     /// Requests to echo hosts, by name.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub volleys: IndexMap<String, VolleysSpec>,
+    pub echo_probes: IndexMap<String, EchoProbesSpec>,
     /// How hosts put datagrams together from fragments.
     #[serde(default)]
     pub reassembly: ReassemblySpec,
@@ -129,7 +129,7 @@ impl Default for ReassemblySpec {
 #[serde(deny_unknown_fields)]
 pub struct RecordSpec {
     /// Nodes at which segments are recorded and captured; by default every node that a flow or
-    /// volleys start from, and those that answer requests.
+    /// echo probes start from, and those that answer requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spy: Option<Vec<String>>,
     /// Which tables.

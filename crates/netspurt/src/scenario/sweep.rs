@@ -6,16 +6,17 @@ use indexmap::{IndexMap, IndexSet};
 use sha2::{Digest, Sha256};
 use toml::{Table, Value};
 
-use super::Scenario;
 use super::axis::{Axis, Label, Point, path_keys};
 use super::document::Document;
 use super::error::{Problem, ScenarioError};
 use super::flow_spec::EndpointWord;
+use super::form::{self, read_table};
 use super::number::Whole;
 use super::plan::Plan;
 use super::run::Simulation;
 use super::spec::Spec;
 use super::sweep_spec::SweepSpec;
+use super::whole::Scenario;
 use crate::units::Duration;
 
 /// Prefixed to what seeds are derived from.
@@ -81,7 +82,7 @@ impl Combination {
         spec.record.tables.clear();
         spec.record.shadows.clear();
         spec.record.capture = false;
-        let text = toml::to_string(&spec).unwrap_or_default();
+        let text = form::write(&spec);
         Self { fingerprint: short_hash(&[text.as_bytes()]), spec }
     }
 
@@ -271,7 +272,8 @@ impl Sweep {
     /// When its values do not hold together.
     pub fn scenario(&self, case: u64) -> Result<Scenario, ScenarioError> {
         let seed = self.seed(case).to_string();
-        self.scenario_of(case / self.seeds)?.with(&[("seed", &seed)])
+        let scenario = self.scenario_of(case / self.seeds)?;
+        Scenario::of(scenario.document.with("seed", &seed))
     }
 
     fn scenario_of(&self, combination: u64) -> Result<Scenario, ScenarioError> {
@@ -279,7 +281,7 @@ impl Sweep {
             Source::Grid { document, axes, .. } => {
                 let points = points(axes, combination);
                 let settings = points.iter().flat_map(|point| &point.settings);
-                Scenario::read(settings.fold(document.clone(), |document, setting| {
+                Scenario::of(settings.fold(document.clone(), |document, setting| {
                     document.with(&setting.path, &setting.value.to_string())
                 }))
             }
@@ -393,11 +395,22 @@ fn try_point(document: &Document, point: &Point) -> Result<(), Problem> {
             return Err(at(KERNEL.to_owned(), &point.place).fix(LIVE));
         }
         let alone = document.clone().with(&setting.path, &setting.value.to_string());
-        let Err((path, slip)) = alone.try_out() else { continue };
+        let Err((path, slip)) = stands_alone(&alone) else { continue };
         let place = if path { &setting.place } else { &point.place };
         return Err(at(slip.message, place).fix(slip.fix));
     }
     Ok(())
+}
+
+/// Whether what was set over the document can stand where it was set; else whether the path is to
+/// blame and not the value, and the mistake.
+fn stands_alone(document: &Document) -> Result<(), (bool, ScenarioError)> {
+    let mut spec = document.read_or_blame()?;
+    spec.fill_in();
+    match Plan::new(&spec) {
+        Err(problem) if problem.incomplete => Err((true, document.blame(&problem))),
+        _ => Ok(()),
+    }
 }
 
 fn at(combination: u64) -> usize {
@@ -429,7 +442,7 @@ fn quickly(base: &Table, points: &[&Point]) -> Option<Spec> {
         }
         inner.insert(last.clone(), setting.value.clone());
     }
-    let mut spec: Spec = table.try_into().ok()?;
+    let mut spec: Spec = read_table(table).ok()?;
     spec.fill_in();
     Some(spec)
 }

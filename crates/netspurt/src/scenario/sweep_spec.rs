@@ -7,7 +7,7 @@ use toml::Value;
 
 use crate::units::Duration;
 
-use super::number::{Place, Whole};
+use super::number::{Ordinal, Whole};
 use super::quantity::above_zero;
 
 /// How many times each combination may be run.
@@ -29,7 +29,7 @@ pub struct SweepSpec {
     pub paired: bool,
     /// How many wake-ups a case may take before it is cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub events: Option<Place>,
+    pub events: Option<Ordinal>,
     /// How long a case may take on the clock on the wall before it is cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "above_zero")]

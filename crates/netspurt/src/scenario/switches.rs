@@ -10,11 +10,13 @@ use toml_edit::{DocumentMut, Value};
 
 use crate::tcp::TcpConfig;
 
-use super::document::{keys, reword, set};
+use super::document::set;
 use super::flow_plan::connection;
-use super::flow_spec::{Profile, TcpSpec};
-use super::rfc_switches::contradiction;
-use super::tree::{Node, dotted, path_to};
+use super::form::read;
+use super::profile::Profile;
+use super::reword::reword;
+use super::switch::TcpSpec;
+use super::tree::{Node, dotted, keys, path_to};
 
 /// What is wrong with a profile or with switches set over it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,16 +55,12 @@ impl std::error::Error for SwitchError {}
 /// ```
 pub fn tcp_config(profile: &str, switches: &[(&str, &str)]) -> Result<TcpConfig, SwitchError> {
     let profile = read_profile(profile)?;
-    let spec = read_switches(switches)?;
-    let tcp = spec.over(profile.switches());
-    let sound = |config: TcpConfig| match &config {
-        TcpConfig::Rfc(rfc) => contradiction("", rfc).map_or(Ok(config), Err),
-        TcpConfig::Ns(_) => Ok(config),
-    };
-    connection("", profile, &tcp).and_then(sound).map_err(|problem| {
+    let tcp = read_switches(switches)?;
+    connection("", profile, &tcp).map_err(|problem| {
         // The first three keys are `flows`, the flow's name, and `tcp`.
-        let path = problem.path.get(3..).unwrap_or_default();
-        let switch = last_that_made(switches, path);
+        let mut paths = core::iter::once(&problem.path).chain(&problem.also);
+        let switch =
+            paths.find_map(|path| last_that_made(switches, path.get(3..).unwrap_or_default()));
         SwitchError { switch, message: problem.message, fix: problem.fix }
     })
 }
@@ -89,12 +87,12 @@ fn read_switches(switches: &[(&str, &str)]) -> Result<TcpSpec, SwitchError> {
         done.map_err(|message| SwitchError { switch: Some(nth), message, fix: String::new() })?;
     }
     let text = document.to_string();
-    toml::from_str(&text).map_err(|error| {
-        let span: Range<usize> = error.span().unwrap_or(0..0);
+    read(&text).map_err(|error| {
+        let span: Range<usize> = error.span.unwrap_or(0..0);
         let tree = toml_edit::Document::parse(text.as_str()).expect("just written");
         let path = path_to(Node::Table(tree.as_table()), &span);
         let written = text.get(span).unwrap_or_default();
-        let (message, fix) = reword(error.message(), written);
+        let (message, fix) = reword(&error.message, written);
         SwitchError { switch: last_that_made(switches, &path), message, fix }
     })
 }
@@ -120,6 +118,25 @@ mod tests {
         let given = [("dup_thresh", "5"), ("tlp", "false"), ("dup_thresh", "4")];
         let Ok(TcpConfig::Rfc(config)) = tcp_config("linux-6", &given) else { panic!() };
         assert_eq!((config.dup_thresh, config.tlp), (4, false));
+    }
+
+    #[test]
+    fn plain_is_rfc_2026_with_these_switches_changed() {
+        let changes = [
+            ("recovery", "newreno"),
+            ("limited_transmit", "false"),
+            ("early_retransmit", "false"),
+            ("prr", "false"),
+            ("tlp", "false"),
+            ("frto", "false"),
+            ("eifel", "false"),
+            ("congestion", "reno"),
+            ("nagle", "false"),
+            ("acks", "every segment"),
+            ("initial_window", "10 segments"),
+            ("rto.min", "1 s"),
+        ];
+        assert_eq!(tcp_config("plain", &[]), tcp_config("rfc-2026", &changes));
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 use std::num::NonZero;
 
-use crate::app::{Task, VolleyPlan};
+use crate::app::{EchoProbePlan, Task};
 use crate::shim::ShimConfig;
 use crate::tcp::TcpConfig;
 use crate::units::Duration;
 
-use super::kernel::KernelTcp;
+use super::kernel_config::KernelTcp;
 
-/// What one flow is: a transfer over TCP, or volleys to an echo host.
+/// What one flow is: a transfer over TCP, or echo probes to an echo host.
 pub(super) enum Traffic {
     Tcp {
         tcp: TcpConfig,
@@ -26,8 +26,8 @@ pub(super) enum Traffic {
         tcp: KernelTcp,
         shims: [Option<ShimConfig>; 2],
     },
-    Volleys {
-        plan: VolleyPlan,
+    EchoProbes {
+        plan: EchoProbePlan,
         processing: Duration,
     },
 }
@@ -77,17 +77,17 @@ impl PlannedFlow {
                 matches!(task, Task::Requests(_))
             }
             Traffic::Programs { .. } => true,
-            Traffic::Volleys { .. } => false,
+            Traffic::EchoProbes { .. } => false,
         }
     }
 
-    /// Octets of payload in a full segment; 1 of volleys, which have none.
+    /// Octets of payload in a full segment; 1 of echo probes, which have none.
     pub(super) fn smss(&self) -> u16 {
         match &self.traffic {
             Traffic::Tcp { tcp, .. } => tcp.smss(),
             Traffic::Real { ends: [source, _], .. } => source.smss(),
             Traffic::Programs { tcp, .. } => tcp.smss(),
-            Traffic::Volleys { .. } => 1,
+            Traffic::EchoProbes { .. } => 1,
         }
     }
 }

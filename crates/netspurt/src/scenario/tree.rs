@@ -30,6 +30,12 @@ pub(super) fn dotted(path: &[String]) -> String {
     text
 }
 
+/// The keys of a dotted path.
+pub(super) fn keys(path: &str) -> Vec<String> {
+    let parsed = toml_edit::Key::parse(path).unwrap_or_default();
+    parsed.iter().map(|key| key.get().to_owned()).collect()
+}
+
 /// Something in a file that may hold other things.
 #[derive(Clone, Copy)]
 pub(super) enum Node<'a> {

@@ -1,15 +1,15 @@
-//! The language of `%{ }%`: assertions over the fields of `tcp_info`.
+//! The language of `%{ }%`: assertions about the fields of `tcp_info`.
 
 use core::fmt;
 
 use super::info::{Field, Info};
 
-/// An expression over integers. A comparison is 1 where it holds and 0 where not.
+/// An expression over integers. A comparison is 1 if it holds and 0 if not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expression {
     /// A number.
     Number(i64),
-    /// A number with a name, as `TCP_CA_Open`.
+    /// A number with a name, as in `TCP_CA_Open`.
     Constant(&'static str, i64),
     /// A field of `tcp_info`.
     Field(Field),
@@ -17,13 +17,13 @@ pub enum Expression {
     Not(Box<Expression>),
     /// `-`.
     Negative(Box<Expression>),
-    /// Two expressions and what joins them.
+    /// Two expressions and the operator between them.
     Pair(Box<Expression>, Operator, Box<Expression>),
 }
 
-/// What joins two expressions.
+/// An operator between two expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the signs below say it")]
+#[expect(missing_docs, reason = "the signs below explain them")]
 pub enum Operator {
     Add,
     Subtract,
@@ -58,12 +58,12 @@ impl Operator {
             Operator::Divide => "/",
             Operator::And => "and",
             Operator::Or => "or",
-            other => super::call::name_in(&Self::COMPARISONS, other),
+            other => super::names::name_in(&Self::COMPARISONS, other),
         }
     }
 
-    /// How strongly it binds.
-    fn strength(self) -> u8 {
+    /// The precedence: an operator with a higher one binds more strongly.
+    fn precedence(self) -> u8 {
         match self {
             Operator::Or => 1,
             Operator::And => 2,
@@ -74,9 +74,9 @@ impl Operator {
     }
 }
 
-/// What an assertion says when it fails.
+/// What the report of a failed assertion adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
+pub enum AssertionMessage {
     /// A text.
     Text(String),
     /// The value of an expression.
@@ -86,38 +86,38 @@ pub enum Message {
 /// One `assert`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assertion {
-    /// Its line in the script.
+    /// Its line in the script, from 1.
     pub line: usize,
-    /// What must not be 0.
+    /// The assertion holds if this is not 0.
     pub expression: Expression,
-    /// What to say otherwise.
-    pub message: Option<Message>,
+    /// What to report if it does not hold.
+    pub message: Option<AssertionMessage>,
 }
 
-/// Why an expression has no value.
+/// Why an expression cannot be evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvaluationError {
-    /// The connection does not tell this field.
-    #[error("the connection does not tell {0}")]
-    NotTold(&'static str),
-    /// A division by zero.
-    #[error("this divides by zero")]
+    /// The connection does not provide this field.
+    #[error("the connection does not provide {0}")]
+    MissingField(&'static str),
+    /// The expression divides by zero.
+    #[error("the expression divides by zero")]
     DivisionByZero,
-    /// More than 64 bits.
-    #[error("this does not fit in 64 bits")]
+    /// A value needs more than 64 bits.
+    #[error("the value does not fit in 64 bits")]
     TooLarge,
 }
 
 impl Expression {
-    /// The value with these fields.
+    /// The value for these fields.
     ///
     /// # Errors
-    /// Where a field is missing, and where arithmetic has no result.
+    /// A field is missing, or the arithmetic has no result.
     pub fn value(&self, info: &Info) -> Result<i64, EvaluationError> {
         match self {
             Expression::Number(number) | Expression::Constant(_, number) => Ok(*number),
             Expression::Field(field) => {
-                info.get(*field).ok_or(EvaluationError::NotTold(field.name()))
+                info.get(*field).ok_or(EvaluationError::MissingField(field.name()))
             }
             Expression::Not(inner) => Ok(i64::from(inner.value(info)? == 0)),
             Expression::Negative(inner) => {
@@ -135,7 +135,7 @@ impl Expression {
         }
     }
 
-    /// The fields it names, each once.
+    /// The fields that it names, each once.
     pub fn fields(&self) -> Vec<Field> {
         let mut found = Vec::new();
         self.collect(&mut found);
@@ -154,18 +154,18 @@ impl Expression {
         }
     }
 
-    fn strength(&self) -> u8 {
+    fn precedence(&self) -> u8 {
         match self {
-            Expression::Pair(_, operator, _) => operator.strength(),
+            Expression::Pair(_, operator, _) => operator.precedence(),
             Expression::Not(_) => 3,
             Expression::Negative(_) => 7,
             _ => 8,
         }
     }
 
-    /// Writes it, in parentheses where it binds no stronger than `least`.
+    /// Writes it, in parentheses if its precedence is less than `least`.
     fn show(&self, f: &mut fmt::Formatter<'_>, least: u8) -> fmt::Result {
-        if self.strength() < least {
+        if self.precedence() < least {
             return write!(f, "({self})");
         }
         write!(f, "{self}")
@@ -206,11 +206,11 @@ impl fmt::Display for Expression {
                 inner.show(f, 8)
             }
             Expression::Pair(left, operator, right) => {
-                let strength = operator.strength();
-                // Comparisons do not chain; the others lean to the left.
-                left.show(f, strength + u8::from(strength == 4))?;
+                let precedence = operator.precedence();
+                // Comparisons do not chain. The other operators associate to the left.
+                left.show(f, precedence + u8::from(precedence == 4))?;
                 write!(f, " {} ", operator.sign())?;
-                right.show(f, strength + 1)
+                right.show(f, precedence + 1)
             }
         }
     }
@@ -221,8 +221,8 @@ impl fmt::Display for Assertion {
         write!(f, "assert {}", self.expression)?;
         match &self.message {
             None => Ok(()),
-            Some(Message::Text(text)) => write!(f, ", \"{text}\""),
-            Some(Message::Value(value)) => write!(f, ", {value}"),
+            Some(AssertionMessage::Text(text)) => write!(f, ", \"{text}\""),
+            Some(AssertionMessage::Value(value)) => write!(f, ", {value}"),
         }
     }
 }

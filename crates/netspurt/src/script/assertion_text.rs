@@ -1,32 +1,39 @@
-//! Reads code blocks: assertions, and nothing else.
+//! Reads code blocks, which contain only assertions.
 
-use super::assertion::{Assertion, Expression, Message, Operator};
+use super::assertion::{Assertion, AssertionMessage, Expression, Operator};
 use super::cursor::{Blank, Cursor};
-use super::error::Slip;
+use super::error::Mistake;
 use super::info::{CONSTANTS, Field};
 use crate::place::line_of;
 
-/// How deeply parentheses and signs may nest.
+/// The maximum depth of nested parentheses, signs and `not`.
 const DEPTH: u32 = 64;
-/// How many signs one expression may join; its tree leans, and is walked by recursion.
-const LENGTH: u32 = 1000;
+/// The maximum number of operators in an expression. The tree of a long sum is as deep as the sum
+/// is long, and functions walk it by recursion.
+const OPERATORS: u32 = 1000;
 
-/// Reads a block behind its `%{`, and its `}%`.
-pub(super) fn block(cursor: &mut Cursor<'_>) -> Result<Vec<Assertion>, Slip> {
+/// Reads the rest of a block after `%{`, including its `}%`.
+pub(super) fn block(cursor: &mut Cursor<'_>) -> Result<Vec<Assertion>, Mistake> {
     let start = cursor.at();
     let Some(length) = cursor.rest().find("}%") else {
-        let slip = Slip::new(start - 2..start, "this code block does not end");
-        return Err(slip.fix("add `}%`"));
+        let mistake = Mistake::new(start - 2..start, "this code block does not end");
+        return Err(mistake.fix("add `}%`"));
     };
-    let mut reader =
-        Reader { cursor: cursor.within(start..start + length), depth: 0, parentheses: 0, signs: 0 };
+    let mut reader = Reader {
+        cursor: cursor.within(start..start + length),
+        depth: 0,
+        parentheses: 0,
+        operators: 0,
+    };
     let assertions = reader.statements()?;
     while cursor.at() < start + length + 2 {
         cursor.bump();
     }
     if assertions.is_empty() {
-        let slip = Slip::new(start - 2..start, "this code block asserts nothing");
-        return Err(slip.fix("as in `%{ assert tcpi_snd_cwnd == 10 }%`, or take it out"));
+        let mistake = Mistake::new(start - 2..start, "this code block has no assertion");
+        return Err(
+            mistake.fix("write one, as in `%{ assert tcpi_snd_cwnd == 10 }%`, or remove the block")
+        );
     }
     Ok(assertions)
 }
@@ -35,12 +42,12 @@ struct Reader<'a> {
     cursor: Cursor<'a>,
     depth: u32,
     parentheses: u32,
-    signs: u32,
+    operators: u32,
 }
 
 impl Reader<'_> {
-    /// Steps over blanks: over lines too within parentheses and behind a backslash.
-    fn skip(&mut self) -> Result<(), Slip> {
+    /// Steps over blanks. In parentheses and after a backslash, it steps over the end of a line too.
+    fn skip(&mut self) -> Result<(), Mistake> {
         loop {
             self.cursor.skip(if self.parentheses > 0 { Blank::Lines } else { Blank::Line })?;
             if !self.cursor.take("\\\n") && !self.cursor.take("\\\r\n") {
@@ -49,7 +56,7 @@ impl Reader<'_> {
         }
     }
 
-    fn statements(&mut self) -> Result<Vec<Assertion>, Slip> {
+    fn statements(&mut self) -> Result<Vec<Assertion>, Mistake> {
         let mut found = Vec::new();
         loop {
             self.cursor.skip(Blank::Lines)?;
@@ -62,52 +69,56 @@ impl Reader<'_> {
             found.push(self.assertion()?);
             self.skip()?;
             if !matches!(self.cursor.peek(), None | Some('\n' | ';')) {
-                let message = format!("an operator expected, and not {}", self.cursor.shown());
-                let fix = "comparisons do not chain; assertions end at `;` or the line's end";
-                return Err(self.cursor.slip(message).fix(fix));
+                let message = format!("expected an operator, found {}", self.cursor.shown());
+                let fix =
+                    "comparisons do not chain; an assertion ends at `;` or at the end of the line";
+                return Err(self.cursor.mistake(message).fix(fix));
             }
         }
     }
 
-    fn assertion(&mut self) -> Result<Assertion, Slip> {
+    fn assertion(&mut self) -> Result<Assertion, Mistake> {
         let line = line_of(self.cursor.source(), self.cursor.at());
         let (word, span) = self.cursor.word();
         if word != "assert" {
             let message = if word.is_empty() {
-                format!("`assert` expected, and not {}", self.cursor.shown())
+                format!("expected `assert`, found {}", self.cursor.shown())
             } else {
-                format!("`assert` expected, and not `{word}`")
+                format!("expected `assert`, found `{word}`")
             };
-            let slip =
-                if word.is_empty() { self.cursor.slip(message) } else { Slip::new(span, message) };
-            return Err(slip.fix("code blocks hold assertions only"));
+            let mistake = if word.is_empty() {
+                self.cursor.mistake(message)
+            } else {
+                Mistake::new(span, message)
+            };
+            return Err(mistake.fix("a code block may only contain assertions"));
         }
-        self.signs = 0;
+        self.operators = 0;
         let expression = self.expression(0)?;
         self.skip()?;
         let message = if self.cursor.take(",") { Some(self.message()?) } else { None };
         Ok(Assertion { line, expression, message })
     }
 
-    fn message(&mut self) -> Result<Message, Slip> {
+    fn message(&mut self) -> Result<AssertionMessage, Mistake> {
         self.skip()?;
         let start = self.cursor.at();
         let Some(quote) = self.cursor.peek().filter(|c| *c == '"' || *c == '\'') else {
-            return self.expression(0).map(Message::Value);
+            return self.expression(0).map(AssertionMessage::Value);
         };
         self.cursor.bump();
         let text = self.cursor.take_while(|c| c != quote && c != '\n').to_owned();
         if self.cursor.peek() != Some(quote) {
-            let slip = Slip::new(start..self.cursor.at(), "this text does not end");
-            return Err(slip.fix(format!("add `{quote}`")));
+            let mistake = Mistake::new(start..self.cursor.at(), "this text does not end");
+            return Err(mistake.fix(format!("add `{quote}`")));
         }
         self.cursor.bump();
-        Ok(Message::Text(text))
+        Ok(AssertionMessage::Text(text))
     }
 
-    /// An expression of operators that bind at least as strongly as level `least`: 0 `or`,
-    /// 1 `and`, 2 `not`, 3 comparisons, 4 sums, 5 products.
-    fn expression(&mut self, least: u32) -> Result<Expression, Slip> {
+    /// Reads an expression whose operators are of level `least` or higher: 0 is `or`, 1 `and`,
+    /// 2 `not`, 3 comparisons, 4 sums, 5 products.
+    fn expression(&mut self, least: u32) -> Result<Expression, Mistake> {
         if least == 2 {
             return self.negation();
         }
@@ -125,8 +136,8 @@ impl Reader<'_> {
         Ok(left)
     }
 
-    /// Steps over an operator of this level.
-    fn operator(&mut self, level: u32) -> Result<Option<Operator>, Slip> {
+    /// Reads an operator of this level, if one is next.
+    fn operator(&mut self, level: u32) -> Result<Option<Operator>, Mistake> {
         self.skip()?;
         let found = match level {
             0 => self.take_word("or").then_some(Operator::Or),
@@ -136,10 +147,10 @@ impl Reader<'_> {
             _ => self.sign(&[("*", Operator::Multiply), ("/", Operator::Divide)]),
         };
         if found.is_some() {
-            self.signs += 1;
-            if self.signs > LENGTH {
-                let slip = self.cursor.slip("this expression is too long");
-                return Err(slip.fix("write several assertions"));
+            self.operators += 1;
+            if self.operators > OPERATORS {
+                let mistake = self.cursor.mistake("this expression is too long");
+                return Err(mistake.fix("write several assertions"));
             }
         }
         Ok(found)
@@ -158,17 +169,17 @@ impl Reader<'_> {
         table.iter().find(|(sign, _)| self.cursor.take(sign)).map(|(_, operator)| *operator)
     }
 
-    fn comparison(&mut self) -> Result<Option<Operator>, Slip> {
+    fn comparison(&mut self) -> Result<Option<Operator>, Mistake> {
         let start = self.cursor.at();
         let found = self.sign(&Operator::COMPARISONS);
         if found.is_none() && self.cursor.starts_with("=") {
-            let slip = Slip::new(start..start + 1, "`=` does not compare");
-            return Err(slip.fix("write `==`"));
+            let mistake = Mistake::new(start..start + 1, "`=` is not a comparison");
+            return Err(mistake.fix("write `==`"));
         }
         Ok(found)
     }
 
-    fn negation(&mut self) -> Result<Expression, Slip> {
+    fn negation(&mut self) -> Result<Expression, Mistake> {
         self.skip()?;
         if !self.take_word("not") {
             return self.expression(3);
@@ -179,16 +190,16 @@ impl Reader<'_> {
         Ok(Expression::Not(Box::new(inner)))
     }
 
-    fn enter(&mut self) -> Result<(), Slip> {
+    fn enter(&mut self) -> Result<(), Mistake> {
         self.depth += 1;
         if self.depth > DEPTH {
-            let slip = self.cursor.slip("this nests too deeply");
-            return Err(slip.fix("write several assertions"));
+            let mistake = self.cursor.mistake("this nests too deeply");
+            return Err(mistake.fix("write several assertions"));
         }
         Ok(())
     }
 
-    fn operand(&mut self) -> Result<Expression, Slip> {
+    fn operand(&mut self) -> Result<Expression, Mistake> {
         self.skip()?;
         let start = self.cursor.at();
         if self.cursor.take("(") {
@@ -197,8 +208,8 @@ impl Reader<'_> {
             let inner = self.expression(0)?;
             self.skip()?;
             if !self.cursor.take(")") {
-                let message = format!("`)` expected, and not {}", self.cursor.shown());
-                return Err(self.cursor.slip(message).fix("close the parenthesis"));
+                let message = format!("expected `)`, found {}", self.cursor.shown());
+                return Err(self.cursor.mistake(message).fix("close the parenthesis"));
             }
             self.parentheses -= 1;
             self.depth -= 1;
@@ -217,19 +228,20 @@ impl Reader<'_> {
         }
         let (word, span) = self.cursor.word();
         if word.is_empty() {
-            let message = format!("a field or a number expected, and not {}", self.cursor.shown());
-            return Err(Slip { span: start..start + 1, ..self.cursor.slip(message) }
-                .fix("as in `tcpi_snd_cwnd == 10`"));
+            let message = format!("expected a field or a number, found {}", self.cursor.shown());
+            return Err(Mistake { span: start..start + 1, ..self.cursor.mistake(message) }
+                .fix("write one, as in `tcpi_snd_cwnd == 10`"));
         }
-        named(word).ok_or_else(|| {
+        term(word).ok_or_else(|| {
             let fields = Field::ALL.iter().map(|(name, _)| *name);
             let constants = CONSTANTS.iter().map(|(name, _)| *name);
-            Slip::unknown(span, "field", word, fields.chain(constants))
+            Mistake::unknown(span, "field", word, fields.chain(constants))
         })
     }
 }
 
-fn named(word: &str) -> Option<Expression> {
+/// The field or constant called `word`.
+fn term(word: &str) -> Option<Expression> {
     match word {
         "True" => return Some(Expression::Constant("True", 1)),
         "False" => return Some(Expression::Constant("False", 0)),

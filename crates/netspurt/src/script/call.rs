@@ -1,17 +1,19 @@
-//! Socket calls as a script writes them, and what comes back.
+//! Socket calls as a script writes them, and their results.
 
 use core::fmt;
 
-/// A socket's number: 3 for the first, then the lowest that is free.
+use super::names::name_in;
+
+/// The number of a socket. The first is 3; others get the lowest free number.
 pub type Fd = i32;
 
 /// A socket call.
 ///
 /// ```
-/// use netspurt::script::{Action, Call, Script};
+/// use netspurt::script::{ScriptAction, Call, Script};
 /// let script = Script::parse("a.pkt", "0 write(4, ..., 1000) = 1000")?;
-/// let Action::Call { call, .. } = &script.events[0].action else { panic!() };
-/// assert!(matches!(call, Call::Write { fd: 4, octets: 1000, .. }));
+/// let ScriptAction::Call { call, .. } = &script.events[0].action else { panic!() };
+/// assert!(matches!(call, Call::Write { fd: 4, bytes: 1000, .. }));
 /// assert_eq!(call.to_string(), "write(4, ..., 1000)");
 /// # Ok::<(), netspurt::script::ScriptError>(())
 /// ```
@@ -31,7 +33,7 @@ pub enum Call {
     Listen {
         /// The socket.
         fd: Fd,
-        /// Connections that may wait.
+        /// How many connections may wait.
         backlog: u32,
     },
     /// `accept(3, ..., ...)`.
@@ -44,22 +46,23 @@ pub enum Call {
         /// The socket.
         fd: Fd,
     },
-    /// `write(4, ..., 1000)`, `send(4, ..., 1000, FLAGS)` or `sendto(4, ..., 1000, FLAGS, ..., ...)`.
+    /// `write(4, ..., 1000)`, `send(4, ..., 1000, FLAGS)` or `sendto(4, ..., 1000, FLAGS, ...,
+    /// ...)`.
     Write {
         /// The socket.
         fd: Fd,
-        /// How many octets.
-        octets: u32,
-        /// What `send` adds.
+        /// The number of bytes.
+        bytes: u32,
+        /// The flags of `send`.
         flags: MessageFlags,
     },
     /// `read(4, ..., 1000)` or `recv(4, ..., 1000, FLAGS)`.
     Read {
         /// The socket.
         fd: Fd,
-        /// How many octets at most.
-        octets: u32,
-        /// What `recv` adds.
+        /// The maximum number of bytes.
+        bytes: u32,
+        /// The flags of `recv`.
         flags: MessageFlags,
     },
     /// `close(4)`.
@@ -71,7 +74,7 @@ pub enum Call {
     Shutdown {
         /// The socket.
         fd: Fd,
-        /// Which way.
+        /// Which direction.
         how: Shutdown,
     },
     /// `fcntl(3, F_GETFL)`: returns [`status`](crate::script::status) bits.
@@ -83,14 +86,14 @@ pub enum Call {
     SetStatus {
         /// The socket.
         fd: Fd,
-        /// Whether calls return at once.
+        /// Whether calls return without blocking.
         nonblocking: bool,
     },
     /// `setsockopt(3, SOL_TCP, TCP_NODELAY, [1], 4)`.
     SetOption {
         /// The socket.
         fd: Fd,
-        /// Which option.
+        /// The option.
         option: SocketOption,
         /// Its value.
         value: OptionValue,
@@ -99,36 +102,36 @@ pub enum Call {
     GetOption {
         /// The socket.
         fd: Fd,
-        /// Which option.
+        /// The option.
         option: SocketOption,
     },
     /// `ioctl(4, SIOCINQ, [1000])`.
     Ioctl {
         /// The socket.
         fd: Fd,
-        /// What is asked.
+        /// The request.
         request: IoctlRequest,
     },
 }
 
 /// The bits that `fcntl(F_GETFL)` returns.
 pub mod status {
-    /// Reads and writes.
+    /// The socket reads and writes.
     pub const O_RDWR: i64 = 0o2;
-    /// Calls return at once.
+    /// Calls return without blocking.
     pub const O_NONBLOCK: i64 = 0o4000;
 }
 
-/// Flags of `send` and `recv`. `MSG_NOSIGNAL` may be written: there are no signals.
+/// Flags of `send` and `recv`. `MSG_NOSIGNAL` has no effect, since there are no signals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageFlags {
-    /// `MSG_DONTWAIT`: returns at once.
+    /// `MSG_DONTWAIT`: the call does not block.
     pub dont_wait: bool,
-    /// `MSG_MORE`: more octets follow, so a short segment may wait.
+    /// `MSG_MORE`: more data follows, so a short segment may wait.
     pub more: bool,
 }
 
-/// Which way `shutdown` closes.
+/// Which direction `shutdown` closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
     /// `SHUT_RD`.
@@ -144,14 +147,14 @@ impl Shutdown {
         [("SHUT_RD", Shutdown::Read), ("SHUT_WR", Shutdown::Write), ("SHUT_RDWR", Shutdown::Both)];
 }
 
-/// What an `ioctl` asks.
+/// The request of an `ioctl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoctlRequest {
-    /// `SIOCINQ`: octets not read.
+    /// `SIOCINQ`: bytes received but not read.
     Unread,
-    /// `SIOCOUTQ`: octets not acknowledged.
+    /// `SIOCOUTQ`: bytes written but not acknowledged.
     Unacknowledged,
-    /// `SIOCOUTQNSD`: octets not sent.
+    /// `SIOCOUTQNSD`: bytes written but not sent.
     Unsent,
 }
 
@@ -163,9 +166,9 @@ impl IoctlRequest {
     ];
 }
 
-/// A socket option; the names are the system's.
+/// A socket option of Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the table below has the names that every manual explains")]
+#[expect(missing_docs, reason = "the table below has the names that manuals explain")]
 pub enum SocketOption {
     ReuseAddress,
     ReusePort,
@@ -193,7 +196,7 @@ pub enum SocketOption {
 }
 
 impl SocketOption {
-    /// Each option with its name; those of `SOL_SOCKET` start with `SO_`.
+    /// Each option with its name. The names of `SOL_SOCKET` start with `SO_`.
     pub(super) const ALL: [(&'static str, SocketOption); 23] = [
         ("SO_REUSEADDR", SocketOption::ReuseAddress),
         ("SO_REUSEPORT", SocketOption::ReusePort),
@@ -220,7 +223,7 @@ impl SocketOption {
         ("TCP_RTO_MAX_MS", SocketOption::RtoMax),
     ];
 
-    /// The system's name, as in `TCP_NODELAY`.
+    /// Linux's name for it, as in `TCP_NODELAY`.
     pub fn name(self) -> &'static str {
         name_in(&Self::ALL, self)
     }
@@ -231,7 +234,7 @@ impl SocketOption {
     }
 }
 
-/// A socket option's value.
+/// The value of a socket option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionValue {
     /// `[1]`.
@@ -240,56 +243,56 @@ pub enum OptionValue {
     Text(String),
     /// `{onoff=1, linger=5}`.
     Linger {
-        /// Whether closing waits.
+        /// Whether `close` waits.
         on: bool,
-        /// For how many seconds.
+        /// For how many seconds it waits.
         seconds: u32,
     },
 }
 
-/// What a call returned.
+/// The result of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// The value: octets, a socket, 0, or -1.
+pub struct CallOutcome {
+    /// The returned value: a number of bytes, a socket, 0 or -1.
     pub value: i64,
-    /// Why it failed, by its name as in `EAGAIN`.
+    /// The name of the error, as in `EAGAIN`.
     pub errno: Option<&'static str>,
-    /// What `getsockopt` and `ioctl` wrote.
+    /// The value that `getsockopt` or `ioctl` wrote.
     pub out: Option<OptionValue>,
 }
 
-impl Outcome {
+impl CallOutcome {
     /// Success with `value`.
     pub const fn returned(value: i64) -> Self {
         Self { value, errno: None, out: None }
     }
 
-    /// Failure, as in `Outcome::failed("EAGAIN")`.
+    /// Failure, as in `CallOutcome::failed("EAGAIN")`.
     pub const fn failed(errno: &'static str) -> Self {
         Self { value: -1, errno: Some(errno), out: None }
     }
 }
 
-/// What a script expects of a call.
+/// The result that a script expects of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
-    /// The value; `None` where it says `?`.
+    /// The returned value; `None` if the script says `?`.
     pub value: Option<i64>,
-    /// The error's name.
+    /// The name of the error.
     pub errno: Option<&'static str>,
-    /// What is to be written.
+    /// The value that `getsockopt` or `ioctl` must write.
     pub out: Option<OptionValue>,
 }
 
 impl Expected {
-    pub(super) fn admits(&self, outcome: &Outcome) -> bool {
+    pub(super) fn admits(&self, outcome: &CallOutcome) -> bool {
         let value = self.value.is_none_or(|value| value == outcome.value);
         let errno = self.value.is_none() || self.errno == outcome.errno;
         value && errno && (self.out.is_none() || self.out == outcome.out)
     }
 }
 
-/// The errors a call may end with.
+/// The errors that a call may return.
 pub(super) const ERRNOS: [&str; 23] = [
     "EAGAIN",
     "EALREADY",
@@ -315,10 +318,6 @@ pub(super) const ERRNOS: [&str; 23] = [
     "EPROTONOSUPPORT",
     "ETIMEDOUT",
 ];
-
-pub(super) fn name_in<T: Copy + PartialEq>(table: &[(&'static str, T)], wanted: T) -> &'static str {
-    table.iter().find(|(_, entry)| *entry == wanted).expect("the table is whole").0
-}
 
 impl fmt::Display for MessageFlags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -354,14 +353,14 @@ impl fmt::Display for Call {
             Call::Listen { fd, backlog } => write!(f, "listen({fd}, {backlog})"),
             Call::Accept { fd } => write!(f, "accept({fd}, ..., ...)"),
             Call::Connect { fd } => write!(f, "connect({fd}, ..., ...)"),
-            Call::Write { fd, octets, flags } if *flags == MessageFlags::default() => {
-                write!(f, "write({fd}, ..., {octets})")
+            Call::Write { fd, bytes, flags } if *flags == MessageFlags::default() => {
+                write!(f, "write({fd}, ..., {bytes})")
             }
-            Call::Write { fd, octets, flags } => write!(f, "send({fd}, ..., {octets}, {flags})"),
-            Call::Read { fd, octets, flags } if *flags == MessageFlags::default() => {
-                write!(f, "read({fd}, ..., {octets})")
+            Call::Write { fd, bytes, flags } => write!(f, "send({fd}, ..., {bytes}, {flags})"),
+            Call::Read { fd, bytes, flags } if *flags == MessageFlags::default() => {
+                write!(f, "read({fd}, ..., {bytes})")
             }
-            Call::Read { fd, octets, flags } => write!(f, "recv({fd}, ..., {octets}, {flags})"),
+            Call::Read { fd, bytes, flags } => write!(f, "recv({fd}, ..., {bytes}, {flags})"),
             Call::Close { fd } => write!(f, "close({fd})"),
             Call::Shutdown { fd, how } => {
                 write!(f, "shutdown({fd}, {})", name_in(&Shutdown::ALL, *how))
@@ -400,7 +399,7 @@ fn ending(
     out.map_or(Ok(()), |out| write!(f, ", {out}"))
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for CallOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         ending(f, Some(self.value), self.errno, self.out.as_ref())
     }

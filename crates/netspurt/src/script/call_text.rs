@@ -6,8 +6,9 @@ use super::call::{
     Call, ERRNOS, Expected, Fd, IoctlRequest, MessageFlags, OptionValue, Shutdown, SocketOption,
     status,
 };
-use super::cursor::{Blank, Cursor};
-use super::error::Slip;
+use super::cursor::{Blank, Cursor, Excerpt};
+use super::error::Mistake;
+use super::names::named;
 
 const CALLS: [&str; 17] = [
     "socket",
@@ -29,50 +30,33 @@ const CALLS: [&str; 17] = [
     "ioctl",
 ];
 
-/// Calls that exist elsewhere, and what to write here.
+/// Calls that are not supported, and what to write instead.
 const UNSUPPORTED: [(&str, &str); 13] = [
-    ("poll", "check with `read` or `write`, or with an assertion in `%{ }%`"),
-    ("select", "check with `read` or `write`, or with an assertion in `%{ }%`"),
-    ("epoll_create", "check with `read` or `write`, or with an assertion in `%{ }%`"),
-    ("epoll_ctl", "check with `read` or `write`, or with an assertion in `%{ }%`"),
-    ("epoll_wait", "check with `read` or `write`, or with an assertion in `%{ }%`"),
+    ("poll", "use `read`, `write`, or an assertion in `%{ }%`"),
+    ("select", "use `read`, `write`, or an assertion in `%{ }%`"),
+    ("epoll_create", "use `read`, `write`, or an assertion in `%{ }%`"),
+    ("epoll_ctl", "use `read`, `write`, or an assertion in `%{ }%`"),
+    ("epoll_wait", "use `read`, `write`, or an assertion in `%{ }%`"),
     ("sendmsg", "use `send`"),
     ("writev", "use `write`"),
     ("readv", "use `read`"),
     ("recvmsg", "use `recv`"),
     ("sendfile", "use `write`"),
     ("splice", "use `write`"),
-    ("pipe", "take it out"),
-    ("open", "take it out"),
+    ("pipe", "remove it"),
+    ("open", "remove it"),
 ];
 
-/// An argument as written, without blanks around it.
-#[derive(Clone, Copy)]
-struct Argument<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl Argument<'_> {
-    fn span(&self) -> Range<usize> {
-        self.at..self.at + self.text.len()
-    }
-
-    fn wrong(&self, what: &str, fix: &str) -> Slip {
-        Slip::new(self.span(), format!("{what} expected, and not `{}`", self.text)).fix(fix)
-    }
-}
-
-/// Reads a call and, behind `=`, what it returns.
-pub(super) fn call(cursor: &mut Cursor<'_>) -> Result<(Call, Expected), Slip> {
+/// Reads a call and, after `=`, its expected result.
+pub(super) fn call(cursor: &mut Cursor<'_>) -> Result<(Call, Expected), Mistake> {
     let (name, span) = cursor.word();
     if let Some((_, fix)) = UNSUPPORTED.iter().find(|(known, _)| *known == name) {
-        return Err(Slip::new(span, format!("`{name}` is not supported")).fix(*fix));
+        return Err(Mistake::new(span, format!("`{name}` is not supported")).fix(*fix));
     }
     if !CALLS.contains(&name) {
-        return Err(Slip::unknown(span, "call", name, CALLS));
+        return Err(Mistake::unknown(span, "call", name, CALLS));
     }
-    cursor.expect("(", "the arguments stand in parentheses")?;
+    cursor.expect("(", "put the arguments in parentheses")?;
     let arguments = arguments(cursor)?;
     let whole = Arguments { name, all: &arguments, span: span.start..cursor.at() };
     let (call, out) = build(&whole)?;
@@ -81,8 +65,8 @@ pub(super) fn call(cursor: &mut Cursor<'_>) -> Result<(Call, Expected), Slip> {
     Ok((call, expected))
 }
 
-/// The arguments up to the closing parenthesis, which is stepped over.
-fn arguments<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Argument<'a>>, Slip> {
+/// Reads the arguments and the closing parenthesis.
+fn arguments<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Excerpt<'a>>, Mistake> {
     let source = cursor.source();
     let mut found = Vec::new();
     cursor.skip(Blank::Lines)?;
@@ -98,10 +82,9 @@ fn arguments<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Argument<'a>>, Slip> {
             ']' | '}' => depth = depth.saturating_sub(1),
             ')' if depth > 0 => depth -= 1,
             ',' | ')' if depth == 0 => {
-                let text = &source[start..at];
-                let lead = text.len() - text.trim_start().len();
-                if !(c == ')' && found.is_empty() && text.trim().is_empty()) {
-                    found.push(Argument { text: text.trim(), at: start + lead });
+                let argument = Excerpt::trimmed(&source[start..at], start);
+                if !(c == ')' && found.is_empty() && argument.text.is_empty()) {
+                    found.push(argument);
                 }
                 if c == ')' {
                     return Ok(found);
@@ -111,63 +94,64 @@ fn arguments<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Argument<'a>>, Slip> {
             _ => {}
         }
     }
-    let slip = Slip::new(open.saturating_sub(1)..open, "this parenthesis is not closed");
-    Err(slip.fix("add `)`"))
+    let mistake = Mistake::new(open.saturating_sub(1)..open, "this parenthesis is not closed");
+    Err(mistake.fix("add `)`"))
 }
 
 /// The arguments of one call.
 struct Arguments<'a> {
     name: &'a str,
-    all: &'a [Argument<'a>],
+    all: &'a [Excerpt<'a>],
     span: Range<usize>,
 }
 
 impl<'a> Arguments<'a> {
-    fn count(&self, wanted: Range<usize>, form: &str) -> Result<(), Slip> {
+    fn count(&self, wanted: Range<usize>, form: &str) -> Result<(), Mistake> {
         if wanted.contains(&self.all.len()) {
             return Ok(());
         }
         let message = format!("`{}` does not take {} arguments", self.name, self.all.len());
-        Err(Slip::new(self.span.clone(), message).fix(format!("as in `{form}`")))
+        Err(Mistake::new(self.span.clone(), message).fix(format!("as in `{form}`")))
     }
 
-    fn fd(&self) -> Result<Fd, Slip> {
+    fn fd(&self) -> Result<Fd, Mistake> {
         let argument = self.all[0];
-        argument.text.parse().map_err(|_| argument.wrong("a socket's number", "as in `3`"))
+        argument
+            .text
+            .parse()
+            .map_err(|_| argument.wrong("the number of a socket", "write a number, as in `3`"))
     }
 
-    fn number(&self, place: usize) -> Result<u32, Slip> {
+    fn number(&self, place: usize) -> Result<u32, Mistake> {
         let argument = self.all[place];
-        argument.text.parse().map_err(|_| argument.wrong("a number", "a whole number"))
+        argument.text.parse().map_err(|_| argument.wrong("a number", "write a whole number"))
     }
 
-    fn ellipsis(&self, places: Range<usize>) -> Result<(), Slip> {
+    fn ellipsis(&self, places: Range<usize>) -> Result<(), Mistake> {
         for argument in &self.all[places] {
             if argument.text != "..." {
-                let fix = "addresses and buffers are not spelt out: write `...`";
+                let fix = "write `...` for addresses and buffers";
                 return Err(argument.wrong("`...`", fix));
             }
         }
         Ok(())
     }
 
-    fn named<T: Copy>(
+    fn word<T: Copy>(
         &self,
         place: usize,
         what: &str,
         table: &[(&'static str, T)],
-    ) -> Result<T, Slip> {
+    ) -> Result<T, Mistake> {
         let argument = self.all[place];
-        table.iter().find(|(name, _)| *name == argument.text).map(|(_, entry)| *entry).ok_or_else(
-            || {
-                let known = table.iter().map(|(name, _)| *name);
-                Slip::unknown(argument.span(), what, argument.text, known)
-            },
-        )
+        named(table, argument.text).ok_or_else(|| {
+            let known = table.iter().map(|(name, _)| *name);
+            Mistake::unknown(argument.span(), what, argument.text, known)
+        })
     }
 
-    /// The flags of `send` and `recv`, if there are any.
-    fn message_flags(&self, place: usize) -> Result<MessageFlags, Slip> {
+    /// The flags of `send` and `recv`; none if the argument is absent.
+    fn message_flags(&self, place: usize) -> Result<MessageFlags, Mistake> {
         let mut flags = MessageFlags::default();
         let Some(argument) = self.all.get(place) else { return Ok(flags) };
         if argument.text == "0" {
@@ -180,28 +164,29 @@ impl<'a> Arguments<'a> {
                 "MSG_NOSIGNAL" => {}
                 _ => {
                     let known = ["MSG_DONTWAIT", "MSG_MORE", "MSG_NOSIGNAL"];
-                    return Err(Slip::unknown(argument.span(), "flag", word, known));
+                    return Err(Mistake::unknown(argument.span(), "flag", word, known));
                 }
             }
         }
         Ok(flags)
     }
 
-    fn option(&self) -> Result<SocketOption, Slip> {
-        let option = self.named(2, "socket option", &SocketOption::ALL)?;
+    fn option(&self) -> Result<SocketOption, Mistake> {
+        let option = self.word(2, "socket option", &SocketOption::ALL)?;
         let level = self.all[1];
         let same = level.text == option.level()
             || option.level() == "SOL_TCP" && level.text == "IPPROTO_TCP";
         if same {
             return Ok(option);
         }
-        let slip = Slip::new(level.span(), format!("{} is not of this level", option.name()));
-        Err(slip.fix(format!("write `{}`", option.level())))
+        let mistake =
+            Mistake::new(level.span(), format!("{} is not an option of this level", option.name()));
+        Err(mistake.fix(format!("write `{}`", option.level())))
     }
 }
 
-/// The call, and what it is expected to write.
-fn build(arguments: &Arguments<'_>) -> Result<(Call, Option<OptionValue>), Slip> {
+/// The call, and the value that it must write.
+fn build(arguments: &Arguments<'_>) -> Result<(Call, Option<OptionValue>), Mistake> {
     let call = match arguments.name {
         "socket" => socket(arguments)?,
         "bind" | "accept" | "connect" => {
@@ -226,7 +211,7 @@ fn build(arguments: &Arguments<'_>) -> Result<(Call, Option<OptionValue>), Slip>
         }
         "shutdown" => {
             arguments.count(2..3, "shutdown(3, SHUT_WR)")?;
-            let how = arguments.named(1, "way to shut down", &Shutdown::ALL)?;
+            let how = arguments.word(1, "direction to shut down", &Shutdown::ALL)?;
             Call::Shutdown { fd: arguments.fd()?, how }
         }
         "fcntl" => fcntl(arguments)?,
@@ -242,7 +227,7 @@ fn build(arguments: &Arguments<'_>) -> Result<(Call, Option<OptionValue>), Slip>
         }
         _ => {
             arguments.count(3..4, "ioctl(4, SIOCINQ, [1000])")?;
-            let request = arguments.named(1, "request", &IoctlRequest::ALL)?;
+            let request = arguments.word(1, "request", &IoctlRequest::ALL)?;
             let call = Call::Ioctl { fd: arguments.fd()?, request };
             return Ok((call, Some(value(arguments.all[2])?)));
         }
@@ -250,7 +235,7 @@ fn build(arguments: &Arguments<'_>) -> Result<(Call, Option<OptionValue>), Slip>
     Ok((call, None))
 }
 
-fn socket(arguments: &Arguments<'_>) -> Result<Call, Slip> {
+fn socket(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
     arguments.count(3..4, "socket(..., SOCK_STREAM, IPPROTO_TCP)")?;
     arguments.ellipsis(0..1)?;
     let [_, kind, protocol] = arguments.all else { unreachable!("three were counted") };
@@ -266,7 +251,7 @@ fn socket(arguments: &Arguments<'_>) -> Result<Call, Slip> {
     Ok(Call::Socket { nonblocking })
 }
 
-fn transfer(arguments: &Arguments<'_>, out: bool) -> Result<Call, Slip> {
+fn transfer(arguments: &Arguments<'_>, out: bool) -> Result<Call, Mistake> {
     let name = arguments.name;
     match name {
         "write" | "read" => arguments.count(3..4, &format!("{name}(4, ..., 1000)"))?,
@@ -277,15 +262,15 @@ fn transfer(arguments: &Arguments<'_>, out: bool) -> Result<Call, Slip> {
         }
     }
     arguments.ellipsis(1..2)?;
-    let (fd, octets) = (arguments.fd()?, arguments.number(2)?);
+    let (fd, bytes) = (arguments.fd()?, arguments.number(2)?);
     let flags = arguments.message_flags(3)?;
-    Ok(if out { Call::Write { fd, octets, flags } } else { Call::Read { fd, octets, flags } })
+    Ok(if out { Call::Write { fd, bytes, flags } } else { Call::Read { fd, bytes, flags } })
 }
 
-fn fcntl(arguments: &Arguments<'_>) -> Result<Call, Slip> {
+fn fcntl(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
     arguments.count(2..4, "fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK)")?;
     let fd = arguments.fd()?;
-    let set = arguments.named(1, "command", &[("F_GETFL", false), ("F_SETFL", true)])?;
+    let set = arguments.word(1, "command", &[("F_GETFL", false), ("F_SETFL", true)])?;
     if !set {
         arguments.count(2..3, "fcntl(3, F_GETFL)")?;
         return Ok(Call::GetStatus { fd });
@@ -293,11 +278,11 @@ fn fcntl(arguments: &Arguments<'_>) -> Result<Call, Slip> {
     arguments.count(3..4, "fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK)")?;
     let argument = arguments.all[2];
     let bits = status_bits(argument.text)
-        .ok_or_else(|| argument.wrong("status flags", "`O_RDWR` or `O_RDWR|O_NONBLOCK`"))?;
+        .ok_or_else(|| argument.wrong("status flags", "write `O_RDWR` or `O_RDWR|O_NONBLOCK`"))?;
     Ok(Call::SetStatus { fd, nonblocking: bits & status::O_NONBLOCK != 0 })
 }
 
-/// `O_RDWR|O_NONBLOCK`, or a number that has no other bits.
+/// Reads `O_RDWR|O_NONBLOCK`, or a number without other bits.
 fn status_bits(text: &str) -> Option<i64> {
     let word = |word: &str| match word {
         "O_RDWR" => Some(status::O_RDWR),
@@ -307,10 +292,10 @@ fn status_bits(text: &str) -> Option<i64> {
     text.split('|').try_fold(0, |bits, part| Some(bits | word(part.trim())?))
 }
 
-/// `[1]`, `"cubic"`, `{onoff=1, linger=5}` or the name of an error in brackets.
-fn value(argument: Argument<'_>) -> Result<OptionValue, Slip> {
+/// Reads `[1]`, `"cubic"` or `{onoff=1, linger=5}`.
+fn value(argument: Excerpt<'_>) -> Result<OptionValue, Mistake> {
     let text = argument.text;
-    let wrong = || argument.wrong("a value", "`[1]`, `\"cubic\"` or `{onoff=1, linger=0}`");
+    let wrong = || argument.wrong("a value", "write `[1]`, `\"cubic\"` or `{onoff=1, linger=0}`");
     if let Some(inner) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
         return number(inner.trim()).map(OptionValue::Number).ok_or_else(wrong);
     }
@@ -329,7 +314,7 @@ fn value(argument: Argument<'_>) -> Result<OptionValue, Slip> {
     }
 }
 
-/// A whole number, also negative or in sixteens.
+/// Reads a whole number, which may be negative or hexadecimal.
 fn number(text: &str) -> Option<i64> {
     match text.strip_prefix("0x") {
         Some(digits) if digits.bytes().all(|b| b.is_ascii_hexdigit()) => {
@@ -341,35 +326,39 @@ fn number(text: &str) -> Option<i64> {
 }
 
 /// Reads `= 1000`, `= ?` or `= -1 EAGAIN (comment)`.
-fn result(cursor: &mut Cursor<'_>) -> Result<Expected, Slip> {
+fn result(cursor: &mut Cursor<'_>) -> Result<Expected, Mistake> {
     cursor.skip(Blank::Lines)?;
-    cursor.expect("=", "say what the call returns, as in `= 0`; `= ?` for anything")?;
+    cursor.expect("=", "write what the call returns, as in `= 0`, or `= ?` for any value")?;
     cursor.skip(Blank::Line)?;
     let start = cursor.at();
     let text = cursor.take_while(|c| c.is_ascii_alphanumeric() || c == '-' || c == '?');
     let value = if text == "?" { None } else { number(text) };
     if value.is_none() && text != "?" {
         let span = start..cursor.at().max(start + 1);
-        return Err(Slip::new(span, "a returned value expected").fix("a whole number, or `?`"));
+        return Err(
+            Mistake::new(span, "expected a returned value").fix("write a whole number or `?`")
+        );
     }
     cursor.skip(Blank::Line)?;
     let (name, span) = cursor.word();
     let known = if name == "EWOULDBLOCK" { "EAGAIN" } else { name };
     let errno = ERRNOS.iter().find(|errno| **errno == known).copied();
     if !name.is_empty() && errno.is_none() {
-        return Err(Slip::unknown(span, "error", name, ERRNOS));
+        return Err(Mistake::unknown(span, "error", name, ERRNOS));
     }
     if errno.is_some() && value != Some(-1) {
-        return Err(Slip::new(span, "only -1 comes with an error").fix("take the name out"));
+        return Err(
+            Mistake::new(span, "only -1 comes with an error").fix("remove the name of the error")
+        );
     }
     if value == Some(-1) && errno.is_none() {
-        let slip = Slip::new(start..start + 2, "a failure has a name");
-        return Err(slip.fix("as in `-1 EAGAIN`"));
+        let mistake = Mistake::new(start..start + 2, "the result -1 needs the name of an error");
+        return Err(mistake.fix("write it, as in `-1 EAGAIN`"));
     }
-    // What the error means, or which flags the value has: words for the reader.
+    // A note for the reader: what the error means, or which flags the value has.
     if cursor.take_mark("(")? {
         cursor.take_while(|c| c != ')' && c != '\n');
-        cursor.expect(")", "close the remark")?;
+        cursor.expect(")", "close the note")?;
     }
     Ok(Expected { value, errno, out: None })
 }

@@ -1,30 +1,34 @@
-//! Expected packets against actual ones.
+//! Compares expected packets with packets that were sent.
 
 use core::fmt;
 
 use crate::segment::Flags;
 
-use super::packet::{EcnMark, Letters, Packet, PacketOptions};
+use super::packet::{EcnMark, Letters, PacketOptions, ScriptPacket};
 
-/// A field in which a packet differs from what was expected.
+/// A field in which a packet differs from the expected one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The field's name, as in `ack`.
+    /// The name of the field, as in `ack`.
     pub field: &'static str,
-    /// What the script says.
+    /// Its value in the script.
     pub expected: String,
-    /// What the connection sent.
+    /// Its value in the packet that was sent.
     pub actual: String,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} expected, {} sent", self.field, self.expected, self.actual)
+        write!(f, "{}: expected {}, sent {}", self.field, self.expected, self.actual)
     }
 }
 
-/// What differs. Time stamps may be off by `ticks`; PSH counts where it is expected.
-pub(super) fn differences(expected: &Packet, actual: &Packet, ticks: u32) -> Vec<Difference> {
+/// The fields that differ. Time stamps may differ by `ticks`. PSH is compared only if it is expected.
+pub(super) fn differences(
+    expected: &ScriptPacket,
+    actual: &ScriptPacket,
+    ticks: u32,
+) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut compare = |field, same: bool, expected: String, actual: String| {
         if !same {
@@ -43,7 +47,7 @@ pub(super) fn differences(expected: &Packet, actual: &Packet, ticks: u32) -> Vec
     let number = |number: Option<u32>| number.map_or("none".to_owned(), |n| n.to_string());
     compare("ack", expected.ack == actual.ack, number(expected.ack), number(actual.ack));
     if expected.window.is_some() {
-        let window = |packet: &Packet| number(packet.window.map(u32::from));
+        let window = |packet: &ScriptPacket| number(packet.window.map(u32::from));
         compare("win", expected.window == actual.window, window(expected), window(actual));
     }
     if let Some(mark) = expected.ecn {

@@ -1,19 +1,19 @@
-//! A place in a script's text that moves forward over words, numbers and marks.
+//! A position in a script's text that moves forward over words, numbers and marks.
 
 use core::ops::Range;
 
-use super::error::Slip;
+use super::error::Mistake;
 
 /// Reads a script from front to back.
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'a> {
     source: &'a str,
     at: usize,
-    /// Where reading ends; the source's end or that of a code block.
+    /// Where reading ends: the end of the source or of a code block.
     end: usize,
 }
 
-/// Whether blanks may hold the end of a line.
+/// Whether blanks may include the end of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Blank {
     /// Within a line.
@@ -52,7 +52,7 @@ impl<'a> Cursor<'a> {
         self.rest().starts_with(text)
     }
 
-    /// Steps over `text` if it is next.
+    /// Steps over `text` if it is next. Returns whether it was.
     pub(super) fn take(&mut self, text: &str) -> bool {
         let there = self.starts_with(text);
         if there {
@@ -66,7 +66,7 @@ impl<'a> Cursor<'a> {
         self.at += self.peek().map_or(0, char::len_utf8);
     }
 
-    /// Steps over characters while they are `wanted`.
+    /// Steps over the characters that are `wanted` and returns them.
     pub(super) fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let length = rest.find(|c| !wanted(c)).unwrap_or(rest.len());
@@ -75,13 +75,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// Steps over blanks and comments.
-    pub(super) fn skip(&mut self, blank: Blank) -> Result<(), Slip> {
+    pub(super) fn skip(&mut self, blank: Blank) -> Result<(), Mistake> {
         loop {
             self.take_while(|c| c.is_whitespace() && (blank == Blank::Lines || c != '\n'));
             if self.starts_with("/*") {
                 let Some(length) = self.rest().find("*/") else {
                     let span = self.at..self.at + 2;
-                    return Err(Slip::new(span, "this comment does not end").fix("add `*/`"));
+                    return Err(Mistake::new(span, "this comment does not end").fix("add `*/`"));
                 };
                 self.at += length + 2;
             } else if self.starts_with("//") || self.starts_with("#") {
@@ -92,57 +92,57 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Steps over blanks within the line and then over `text`, if it is next.
-    pub(super) fn take_mark(&mut self, text: &str) -> Result<bool, Slip> {
+    /// Steps over blanks within the line and then over `text` if it is next. Returns whether it was.
+    pub(super) fn take_mark(&mut self, text: &str) -> Result<bool, Mistake> {
         self.skip(Blank::Line)?;
         Ok(self.take(text))
     }
 
     /// Steps over `text`, which must be next.
-    pub(super) fn expect(&mut self, text: &str, fix: &str) -> Result<(), Slip> {
+    pub(super) fn expect(&mut self, text: &str, fix: &str) -> Result<(), Mistake> {
         self.skip(Blank::Lines)?;
         if self.take(text) {
             return Ok(());
         }
-        Err(self.slip(format!("`{text}` expected, and not {}", self.shown())).fix(fix))
+        Err(self.mistake(format!("expected `{text}`, found {}", self.shown())).fix(fix))
     }
 
-    /// A word of letters, digits and underscores; may be empty.
+    /// Steps over a word of letters, digits and underscores, which may be empty.
     pub(super) fn word(&mut self) -> (&'a str, Range<usize>) {
         let start = self.at;
         let word = self.take_while(|c| c.is_alphanumeric() || c == '_');
         (word, start..self.at)
     }
 
-    /// A whole number up to `most`; `what` names it in the message.
-    pub(super) fn number(&mut self, what: &str, most: u64) -> Result<u64, Slip> {
+    /// Steps over a whole number up to `most`; `what` is its name in error messages.
+    pub(super) fn number(&mut self, what: &str, most: u64) -> Result<u64, Mistake> {
         self.skip(Blank::Line)?;
         let start = self.at;
         let digits = self.take_while(|c| c.is_ascii_digit());
         if digits.is_empty() {
-            let message = format!("{what} expected, and not {}", self.shown());
-            return Err(self.slip(message).fix("a whole number"));
+            let message = format!("expected {what}, found {}", self.shown());
+            return Err(self.mistake(message).fix("write a whole number"));
         }
         let span = start..self.at;
         digits.parse().ok().filter(|number| *number <= most).ok_or_else(|| {
-            Slip::new(span, format!("{digits} is too much for {what}"))
+            Mistake::new(span, format!("{digits} is too large for {what}"))
                 .fix(format!("at most {most}"))
         })
     }
 
-    /// The same for 32 bits.
-    pub(super) fn number_u32(&mut self, what: &str) -> Result<u32, Slip> {
+    /// Steps over a number of at most 32 bits.
+    pub(super) fn number_u32(&mut self, what: &str) -> Result<u32, Mistake> {
         let number = self.number(what, u32::MAX.into())?;
         Ok(u32::try_from(number).expect("held to 32 bits"))
     }
 
-    /// The same for 16 bits.
-    pub(super) fn number_u16(&mut self, what: &str) -> Result<u16, Slip> {
+    /// Steps over a number of at most 16 bits.
+    pub(super) fn number_u16(&mut self, what: &str) -> Result<u16, Mistake> {
         let number = self.number(what, u16::MAX.into())?;
         Ok(u16::try_from(number).expect("held to 16 bits"))
     }
 
-    /// What is next, for a message.
+    /// The next token, for an error message.
     pub(super) fn shown(&self) -> String {
         match self.rest()[..self.token_length()].chars().next() {
             None if self.rest().is_empty() => "the end".to_owned(),
@@ -157,8 +157,39 @@ impl<'a> Cursor<'a> {
         if word > 0 { word } else { rest.chars().next().map_or(0, char::len_utf8) }
     }
 
-    /// A mistake in what is next.
-    pub(super) fn slip(&self, message: impl Into<String>) -> Slip {
-        Slip::new(self.at..self.at + self.token_length(), message)
+    /// A mistake at the next token.
+    pub(super) fn mistake(&self, message: impl Into<String>) -> Mistake {
+        Mistake::new(self.at..self.at + self.token_length(), message)
+    }
+}
+
+/// A part of the source without the blanks around it, and where it starts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Excerpt<'a> {
+    pub(super) text: &'a str,
+    pub(super) at: usize,
+}
+
+impl<'a> Excerpt<'a> {
+    /// `text`, which starts at `at`, without the blanks around it.
+    pub(super) fn trimmed(text: &'a str, at: usize) -> Self {
+        let lead = text.len() - text.trim_start().len();
+        Self { text: text.trim(), at: at + lead }
+    }
+
+    /// The parts before and after the first `mark`.
+    pub(super) fn split(&self, mark: char) -> Option<(Excerpt<'a>, Excerpt<'a>)> {
+        let (head, tail) = self.text.split_once(mark)?;
+        let behind = self.at + head.len() + mark.len_utf8();
+        Some((Excerpt::trimmed(head, self.at), Excerpt::trimmed(tail, behind)))
+    }
+
+    pub(super) fn span(&self) -> Range<usize> {
+        self.at..self.at + self.text.len()
+    }
+
+    /// The mistake of writing this where `what` belongs.
+    pub(super) fn wrong(&self, what: &str, fix: &str) -> Mistake {
+        Mistake::new(self.span(), format!("expected {what}, found `{}`", self.text)).fix(fix)
     }
 }

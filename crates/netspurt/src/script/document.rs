@@ -4,42 +4,40 @@ use crate::units::Duration;
 
 use super::assertion::Assertion;
 use super::call::{Call, Expected};
-use super::error::ScriptError;
-use super::moment::Moment;
-use super::packet::Packet;
-use super::parse;
+use super::event_time::EventTime;
+use super::packet::ScriptPacket;
 
-/// A switch and its value, which is TOML.
+/// A switch and its value, written in TOML.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct SwitchSetting {
     /// The switch, as in `rto.min`.
     pub path: String,
     /// The value, as in `"1 s"` with its quotes.
     pub value: String,
-    /// The line that sets it.
+    /// The line of the script that sets it; 0 if it comes from elsewhere.
     pub line: usize,
 }
 
-/// The lines before the first event.
+/// What the option lines of a script say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// What the script shows, in a line.
+pub struct ScriptOptions {
+    /// The behaviour that the script shows, in one line.
     pub title: String,
-    /// The clauses it obeys, as in `RFC 6298 §5.5`.
+    /// The clauses that require the behaviour, as in `RFC 6298 §5.5`.
     pub clauses: Vec<String>,
     /// The named set of switches to start from.
     pub profile: Option<String>,
-    /// What differs from it.
-    pub set: Vec<Setting>,
-    /// Changes with each of which, alone, the script must fail.
-    pub fails_with: Vec<Setting>,
+    /// The switches that differ from the profile.
+    pub set: Vec<SwitchSetting>,
+    /// Changes, each of which alone must make the script fail.
+    pub fails_with: Vec<SwitchSetting>,
     /// How far an instant may be off.
     pub tolerance: Duration,
     /// The segment size of the connection under test.
     pub mss: Option<u16>,
 }
 
-impl Default for Options {
+impl Default for ScriptOptions {
     fn default() -> Self {
         Self {
             title: String::new(),
@@ -53,36 +51,36 @@ impl Default for Options {
     }
 }
 
-/// What happens, or must happen.
+/// What happens in an event, or must happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// `<`: a packet comes from the remote end.
-    Inbound(Packet),
+pub enum ScriptAction {
+    /// `<`: a packet arrives from the remote end.
+    Inbound(ScriptPacket),
     /// `>`: the connection must send this.
-    Outbound(Packet),
+    Outbound(ScriptPacket),
     /// The application calls.
     Call {
-        /// What.
+        /// The call.
         call: Call,
-        /// And what must come back.
+        /// What it must return.
         expected: Expected,
     },
-    /// `%{ }%`: these must hold.
+    /// `%{ }%`: these assertions must hold.
     Check(Vec<Assertion>),
 }
 
 /// One event of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// When.
-    pub moment: Moment,
-    /// What.
-    pub action: Action,
-    /// Its first line.
+pub struct ScriptEvent {
+    /// When it happens.
+    pub time: EventTime,
+    /// What happens.
+    pub action: ScriptAction,
+    /// Its first line in the script, from 1.
     pub line: usize,
 }
 
-/// A script: a story that a connection must tell word for word.
+/// A script: the events that a connection must follow exactly.
 ///
 /// ```
 /// use netspurt::script::Script;
@@ -95,22 +93,10 @@ pub struct Event {
 pub struct Script {
     /// Its name, usually its file's path.
     pub name: String,
-    /// What it says before the first event.
-    pub options: Options,
-    /// What happens, in order.
-    pub events: Vec<Event>,
-    /// The lines of its text, for reports.
+    /// What its option lines say.
+    pub options: ScriptOptions,
+    /// The events, in order.
+    pub events: Vec<ScriptEvent>,
+    /// The lines of its text, for error messages.
     pub lines: Vec<String>,
-}
-
-impl Script {
-    /// Reads a script from its text.
-    ///
-    /// # Errors
-    /// The first mistake, with its place and what to write instead.
-    pub fn parse(name: &str, text: &str) -> Result<Script, ScriptError> {
-        let parsed = parse::script(text).map_err(|slip| ScriptError::new(name, text, slip))?;
-        let lines = text.lines().map(|line| line.trim_end().to_owned()).collect();
-        Ok(Script { name: name.to_owned(), options: parsed.0, events: parsed.1, lines })
-    }
 }

@@ -1,11 +1,9 @@
-//! What is wrong with a script: where, what, and what to write instead.
+//! Mistakes in scripts: what is wrong, where, and what to write instead.
 
 use core::fmt;
 use core::ops::Range;
 
 use crate::place::{Place, did_you_mean, show_placeless};
-
-use super::document::Script;
 
 /// A mistake in a script.
 ///
@@ -24,37 +22,20 @@ pub struct ScriptError {
     pub fix: String,
     /// The script's name, usually its file's path.
     pub file: String,
-    /// Where in the script; `None` where no line of it is to blame.
+    /// Where in the script; `None` if the mistake is in none of its lines.
     pub place: Option<Place>,
 }
 
 impl ScriptError {
-    /// The mistake `slip` in a script called `file`.
-    pub(super) fn new(file: &str, source: &str, slip: Slip) -> Self {
-        let place = Some(Place::of(source, &slip.span));
-        Self { message: slip.message, fix: slip.fix, file: file.to_owned(), place }
+    /// `mistake` in the script called `file`, whose text is `source`.
+    pub(super) fn new(file: &str, source: &str, mistake: Mistake) -> Self {
+        let place = Some(Place::of(source, &mistake.span));
+        Self { message: mistake.message, fix: mistake.fix, file: file.to_owned(), place }
     }
 
-    /// A mistake that no line of the script called `file` is to blame for.
+    /// A mistake outside the lines of the script called `file`.
     pub(super) fn placeless(file: &str, message: String, fix: String) -> Self {
         Self { message, fix, file: file.to_owned(), place: None }
-    }
-
-    /// A mistake in what stands behind `behind` in a line of `script`, found after it was read.
-    pub(super) fn in_line(
-        script: &Script,
-        line: usize,
-        behind: &str,
-        message: String,
-        fix: String,
-    ) -> Self {
-        let text = line.checked_sub(1).and_then(|line| script.lines.get(line));
-        let text = text.cloned().unwrap_or_default();
-        let at = text.find(behind).map_or(0, |at| at + behind.len());
-        let (before, value) = text.split_at(at);
-        let (column, width) = (before.chars().count() + 1, value.chars().count().max(1));
-        let place = Some(Place { line, column, text, width });
-        Self { message, fix, file: script.name.clone(), place }
     }
 }
 
@@ -70,15 +51,15 @@ impl fmt::Display for ScriptError {
 
 impl std::error::Error for ScriptError {}
 
-/// A mistake by the bytes it lies at.
+/// A mistake and the range of bytes in the source where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Slip {
+pub(super) struct Mistake {
     pub(super) span: Range<usize>,
     pub(super) message: String,
     pub(super) fix: String,
 }
 
-impl Slip {
+impl Mistake {
     pub(super) fn new(span: Range<usize>, message: impl Into<String>) -> Self {
         Self { span, message: message.into(), fix: String::new() }
     }
@@ -88,7 +69,7 @@ impl Slip {
         self
     }
 
-    /// An unknown `word`: the message, and the known word it was probably meant to be.
+    /// An unknown `word`; the fix is the known word that is most like it.
     pub(super) fn unknown<'a>(
         span: Range<usize>,
         what: &str,

@@ -1,123 +1,133 @@
-//! Our own connection as a script's subject: a host with sockets and no network.
+//! Our own connection as the subject of a script: a host with sockets but no network.
 
 use std::collections::BTreeMap;
 
 use crate::event::{Events, Wanted};
+use crate::ids::EndId;
 use crate::segment::Segment;
 use crate::stage::Stage;
 use crate::tcp::{Connection, Failure, RfcConfig, State};
 use crate::units::Time;
 
-use super::call::{Call, Fd, Outcome};
+use super::call::{Call, CallOutcome, Fd};
 use super::info::Info;
 use super::subject::{CallResult, Subject};
-use super::tell::linux_info;
+use super::tcp_info::linux_info;
 
-/// The first octets of ours wrap soon, so that every script that sends some tests that.
+/// Our initial sequence number. The sequence numbers soon wrap, so every script that sends data
+/// tests that too.
 const ISS: u32 = 0xffff_f800;
 
-/// A host with one connection, in virtual time.
+/// A host with sockets and one connection, in virtual time.
 ///
 /// ```
-/// use netspurt::script::{Host, Script, run};
+/// use netspurt::script::{SocketHost, Script, run};
 /// let text = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 /// +0 connect(3, ..., ...) = -1 EINPROGRESS
 /// +0 > S 0:0(0) <...>";
 /// let script = Script::parse("a.pkt", &text.replace("STREAM", "STREAM|SOCK_NONBLOCK"))?;
 /// let config = script.config(None, &[])?;
-/// assert!(run(&script, &mut Host::new(&config)).is_ok());
+/// assert!(run(&script, &mut SocketHost::new(&config)).is_ok());
 /// # Ok::<(), netspurt::script::ScriptError>(())
 /// ```
 #[derive(Debug)]
-pub struct Host {
-    /// What the next `connect` or `listen` starts with.
+pub struct SocketHost {
+    /// The configuration of the next `connect` or `listen`.
     pub(super) config: RfcConfig,
-    pub(super) sockets: BTreeMap<Fd, Socket>,
+    pub(super) sockets: BTreeMap<Fd, SocketState>,
     pub(super) connection: Connection,
     pub(super) events: Events<Segment>,
-    /// A call that blocks.
+    /// The call that blocks.
     waiting: Option<Call>,
-    /// Whether the connection's end by failure was told to the application.
-    told: bool,
+    /// Whether a call has returned the error that ended the connection.
+    error_returned: bool,
 }
 
-/// What a socket is used for.
+/// The use of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Nothing yet.
+    /// It is not used yet.
     Fresh,
-    /// It waits for a peer; whether `accept` took it already.
+    /// It listens; `accepted` says whether `accept` has returned its connection.
     Listening { accepted: bool },
     /// It is an end of the connection.
     Connected,
 }
 
-/// A socket, with what was said before there was a connection.
+/// A socket and its options.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Socket {
+pub(super) struct SocketState {
     pub(super) role: Role,
     pub(super) nonblocking: bool,
-    /// Whether it was told that the connection stands.
-    pub(super) greeted: bool,
-    /// `SO_LINGER` with no time: closing resets.
+    /// Whether a call has reported that the connection is established.
+    pub(super) announced: bool,
+    /// `SO_LINGER` with a time of 0: `close` sends an RST.
     pub(super) resets: bool,
     pub(super) cork: bool,
     /// `shutdown` for reading.
-    pub(super) deaf: bool,
+    pub(super) read_shut: bool,
     /// `shutdown` for writing.
-    pub(super) mute: bool,
+    pub(super) write_shut: bool,
 }
 
-impl Socket {
+impl SocketState {
     pub(super) fn new(role: Role, nonblocking: bool) -> Self {
-        let off = false;
-        Self { role, nonblocking, greeted: off, resets: off, cork: off, deaf: off, mute: off }
+        Self {
+            role,
+            nonblocking,
+            announced: false,
+            resets: false,
+            cork: false,
+            read_shut: false,
+            write_shut: false,
+        }
     }
 }
 
-impl Host {
-    /// A host whose connection is configured so.
+impl SocketHost {
+    /// A host whose connection has this configuration.
     pub fn new(config: &RfcConfig) -> Self {
         let config = RfcConfig { iss: ISS, ..*config };
         Self {
             config,
             sockets: BTreeMap::new(),
-            connection: Connection::new(0, &config.into()),
+            connection: Connection::new(EndId::default(), &config.into()),
             events: Events::new(Wanted::default()),
             waiting: None,
-            told: false,
+            error_returned: false,
         }
     }
 
-    /// A connection with the options set until now.
+    /// Creates a connection with the options that are set so far.
     pub(super) fn begin(&mut self) {
-        self.connection = Connection::new(0, &self.config.into());
+        self.connection = Connection::new(EndId::default(), &self.config.into());
         self.connection.read_by_hand();
-        self.told = false;
+        self.error_returned = false;
     }
 
-    /// Whether a connection is under way, or was.
+    /// Whether the host has or had a connection.
     pub(super) fn is_taken(&self) -> bool {
         self.sockets.values().any(|socket| socket.role != Role::Fresh)
             || self.connection.state() != State::Closed
     }
 
-    /// The lowest number that is free.
+    /// The lowest free number.
     pub(super) fn free_fd(&self) -> Fd {
-        (3..).find(|fd| !self.sockets.contains_key(fd)).expect("there are enough numbers")
+        (3..).find(|fd| !self.sockets.contains_key(fd)).expect("some number is free")
     }
 
-    pub(super) fn has_stood(&self) -> bool {
+    /// Whether the handshake was completed.
+    pub(super) fn was_established(&self) -> bool {
         !matches!(
             self.connection.state(),
             State::Closed | State::Listen | State::SynSent | State::SynReceived
         )
     }
 
-    /// The error that ended the connection, told once.
+    /// The error that ended the connection, which is returned once.
     pub(super) fn take_error(&mut self) -> Option<&'static str> {
-        let failure = self.connection.failure().filter(|_| !self.told)?;
-        self.told = true;
+        let failure = self.connection.failure().filter(|_| !self.error_returned)?;
+        self.error_returned = true;
         Some(match failure {
             Failure::Refused => "ECONNREFUSED",
             Failure::Reset => "ECONNRESET",
@@ -126,7 +136,7 @@ impl Host {
     }
 }
 
-impl Subject for Host {
+impl Subject for SocketHost {
     fn call(&mut self, now: Time, call: &Call) -> CallResult {
         let result = self.make(now, call);
         if result == CallResult::Blocks {
@@ -135,7 +145,7 @@ impl Subject for Host {
         result
     }
 
-    fn returned(&mut self, now: Time) -> Option<Outcome> {
+    fn returned(&mut self, now: Time) -> Option<CallOutcome> {
         let call = self.waiting.clone()?;
         let CallResult::Returned(outcome) = self.make(now, &call) else { return None };
         self.waiting = None;
@@ -156,6 +166,6 @@ impl Subject for Host {
     }
 
     fn info(&self, _: Time) -> Info {
-        self.connection.info().map(|told| linux_info(&told)).unwrap_or_default()
+        self.connection.info().map(|info| linux_info(&info)).unwrap_or_default()
     }
 }

@@ -1,56 +1,58 @@
-//! The socket calls of a [`Host`].
+//! The socket calls of a [`SocketHost`].
 
 use crate::congestion::{BbrConfig, CongestionConfig, CubicConfig, RenoConfig, WestwoodConfig};
 use crate::tcp::State;
 use crate::units::Time;
 
 use super::call::{
-    Call, Fd, IoctlRequest, MessageFlags, OptionValue, Outcome, Shutdown, SocketOption, status,
+    Call, CallOutcome, Fd, IoctlRequest, MessageFlags, OptionValue, Shutdown, SocketOption, status,
 };
-use super::host::{Host, Role, Socket};
+use super::host::{Role, SocketHost, SocketState};
 use super::subject::CallResult;
 
-/// Linux's numbers of the errors that `SO_ERROR` can tell.
+/// Linux's numbers of the errors that `SO_ERROR` returns.
 const ERROR_NUMBERS: [(&str, i64); 3] =
     [("ECONNREFUSED", 111), ("ECONNRESET", 104), ("ETIMEDOUT", 110)];
 
 fn returned(value: i64) -> CallResult {
-    CallResult::Returned(Outcome::returned(value))
+    CallResult::Returned(CallOutcome::returned(value))
 }
 
 fn failed(errno: &'static str) -> CallResult {
-    CallResult::Returned(Outcome::failed(errno))
+    CallResult::Returned(CallOutcome::failed(errno))
 }
 
 fn not_supported(what: impl Into<String>) -> CallResult {
     CallResult::NotSupported(what.into())
 }
 
-impl Host {
-    /// Makes a call, or makes one again that blocked.
+impl SocketHost {
+    /// Makes a call, or repeats one that blocked.
     pub(super) fn make(&mut self, now: Time, call: &Call) -> CallResult {
         if let Call::Socket { nonblocking } = *call {
             let fd = self.free_fd();
-            self.sockets.insert(fd, Socket::new(Role::Fresh, nonblocking));
+            self.sockets.insert(fd, SocketState::new(Role::Fresh, nonblocking));
             return returned(fd.into());
         }
         let fd = fd_of(call);
         let Some(socket) = self.sockets.get(&fd).copied() else { return failed("EBADF") };
         match *call {
-            Call::Socket { .. } => unreachable!("made above"),
+            Call::Socket { .. } => unreachable!("handled above"),
             Call::Bind { .. } => returned(0),
             Call::Listen { .. } => self.listen(fd, socket),
             Call::Accept { .. } => self.accept(fd, socket),
             Call::Connect { .. } => self.connect(now, fd, socket),
-            Call::Write { octets, flags, .. } => self.write(now, fd, socket, octets, flags),
-            Call::Read { octets, flags, .. } => self.read(now, socket, octets, flags),
+            Call::Write { bytes, flags, .. } => self.write(now, fd, socket, bytes, flags),
+            Call::Read { bytes, flags, .. } => self.read(now, socket, bytes, flags),
             Call::Close { .. } => self.close(now, fd, socket),
             Call::Shutdown { how, .. } => self.shutdown(now, fd, socket, how),
             Call::GetStatus { .. } => {
                 let extra = if socket.nonblocking { status::O_NONBLOCK } else { 0 };
                 returned(status::O_RDWR | extra)
             }
-            Call::SetStatus { nonblocking, .. } => self.keep(fd, Socket { nonblocking, ..socket }),
+            Call::SetStatus { nonblocking, .. } => {
+                self.keep(fd, SocketState { nonblocking, ..socket })
+            }
             Call::SetOption { option, ref value, .. } => {
                 self.set_option(now, fd, socket, option, value)
             }
@@ -59,42 +61,44 @@ impl Host {
         }
     }
 
-    fn keep(&mut self, fd: Fd, socket: Socket) -> CallResult {
+    fn keep(&mut self, fd: Fd, socket: SocketState) -> CallResult {
         self.sockets.insert(fd, socket);
         returned(0)
     }
 
-    fn listen(&mut self, fd: Fd, socket: Socket) -> CallResult {
+    fn listen(&mut self, fd: Fd, socket: SocketState) -> CallResult {
         if self.is_taken() {
-            return not_supported("a host here has one connection, and it is taken");
+            return not_supported("a second connection on this host");
         }
         self.begin();
         self.connection.listen();
-        self.keep(fd, Socket { role: Role::Listening { accepted: false }, ..socket })
+        self.keep(fd, SocketState { role: Role::Listening { accepted: false }, ..socket })
     }
 
-    fn accept(&mut self, fd: Fd, socket: Socket) -> CallResult {
+    fn accept(&mut self, fd: Fd, socket: SocketState) -> CallResult {
         let Role::Listening { accepted } = socket.role else { return failed("EINVAL") };
-        if accepted || !self.has_stood() {
+        if accepted || !self.was_established() {
             return if socket.nonblocking { failed("EAGAIN") } else { CallResult::Blocks };
         }
-        self.sockets.insert(fd, Socket { role: Role::Listening { accepted: true }, ..socket });
+        self.sockets.insert(fd, SocketState { role: Role::Listening { accepted: true }, ..socket });
         let new = self.free_fd();
-        // Linux's accept() hands no O_NONBLOCK on.
-        self.sockets
-            .insert(new, Socket { role: Role::Connected, ..Socket::new(socket.role, false) });
+        // In Linux the socket that `accept` returns does not inherit O_NONBLOCK.
+        self.sockets.insert(
+            new,
+            SocketState { role: Role::Connected, ..SocketState::new(socket.role, false) },
+        );
         returned(new.into())
     }
 
-    fn connect(&mut self, now: Time, fd: Fd, socket: Socket) -> CallResult {
+    fn connect(&mut self, now: Time, fd: Fd, socket: SocketState) -> CallResult {
         match socket.role {
             Role::Listening { .. } => return failed("EINVAL"),
             Role::Fresh if self.is_taken() => {
-                return not_supported("a host here has one connection, and it is taken");
+                return not_supported("a second connection on this host");
             }
             Role::Fresh => {
                 self.begin();
-                self.sockets.insert(fd, Socket { role: Role::Connected, ..socket });
+                self.sockets.insert(fd, SocketState { role: Role::Connected, ..socket });
                 self.connection.open(now, &mut self.events);
                 return if socket.nonblocking { failed("EINPROGRESS") } else { CallResult::Blocks };
             }
@@ -104,10 +108,10 @@ impl Host {
             return failed(error);
         }
         match self.connection.state() {
-            _ if self.has_stood() && !socket.greeted => {
-                self.keep(fd, Socket { greeted: true, ..socket })
+            _ if self.was_established() && !socket.announced => {
+                self.keep(fd, SocketState { announced: true, ..socket })
             }
-            _ if self.has_stood() => failed("EISCONN"),
+            _ if self.was_established() => failed("EISCONN"),
             State::Closed => failed("EINVAL"),
             _ if socket.nonblocking => failed("EALREADY"),
             _ => CallResult::Blocks,
@@ -118,14 +122,14 @@ impl Host {
         &mut self,
         now: Time,
         fd: Fd,
-        socket: Socket,
-        octets: u32,
+        socket: SocketState,
+        bytes: u32,
         flags: MessageFlags,
     ) -> CallResult {
         if let Some(error) = self.take_error() {
             return failed(error);
         }
-        if socket.role != Role::Connected || socket.mute {
+        if socket.role != Role::Connected || socket.write_shut {
             return failed("EPIPE");
         }
         match self.connection.state() {
@@ -136,24 +140,30 @@ impl Host {
             State::Established | State::CloseWait => {}
             _ => return failed("EPIPE"),
         }
-        self.sockets.insert(fd, Socket { greeted: true, ..socket });
+        self.sockets.insert(fd, SocketState { announced: true, ..socket });
         let (connection, events) = (&mut self.connection, &mut self.events);
         let corked = socket.cork || flags.more;
         if corked {
             connection.set_cork(now, true, events);
         }
-        connection.write(now, octets.into(), events);
+        connection.write(now, bytes.into(), events);
         if !corked {
             connection.set_cork(now, false, events);
         }
-        returned(octets.into())
+        returned(bytes.into())
     }
 
-    fn read(&mut self, now: Time, socket: Socket, octets: u32, flags: MessageFlags) -> CallResult {
+    fn read(
+        &mut self,
+        now: Time,
+        socket: SocketState,
+        bytes: u32,
+        flags: MessageFlags,
+    ) -> CallResult {
         if socket.role != Role::Connected {
             return failed("ENOTCONN");
         }
-        let taken = self.connection.unread().min(octets.into());
+        let taken = self.connection.unread().min(bytes.into());
         if taken > 0 {
             self.connection.read(now, taken, &mut self.events);
             return returned(i64::try_from(taken).unwrap_or(i64::MAX));
@@ -162,14 +172,14 @@ impl Host {
             return failed(error);
         }
         let over = self.connection.peer_closed() || self.connection.state() == State::Closed;
-        if over || socket.deaf || octets == 0 {
+        if over || socket.read_shut || bytes == 0 {
             return returned(0);
         }
         if socket.nonblocking || flags.dont_wait { failed("EAGAIN") } else { CallResult::Blocks }
     }
 
-    /// RFC 9293 §3.6.1: what was not read is answered with a reset.
-    fn close(&mut self, now: Time, fd: Fd, socket: Socket) -> CallResult {
+    /// Closes a socket. If data is unread, the connection sends an RST (RFC 9293 §3.6.1).
+    fn close(&mut self, now: Time, fd: Fd, socket: SocketState) -> CallResult {
         self.sockets.remove(&fd);
         let (connection, events) = (&mut self.connection, &mut self.events);
         match socket.role {
@@ -182,33 +192,33 @@ impl Host {
         returned(0)
     }
 
-    fn shutdown(&mut self, now: Time, fd: Fd, socket: Socket, how: Shutdown) -> CallResult {
-        if socket.role != Role::Connected || !self.has_stood() {
+    fn shutdown(&mut self, now: Time, fd: Fd, socket: SocketState, how: Shutdown) -> CallResult {
+        if socket.role != Role::Connected || !self.was_established() {
             return failed("ENOTCONN");
         }
-        let (deaf, mute) = match how {
-            Shutdown::Read => (true, socket.mute),
-            Shutdown::Write => (socket.deaf, true),
+        let (read_shut, write_shut) = match how {
+            Shutdown::Read => (true, socket.write_shut),
+            Shutdown::Write => (socket.read_shut, true),
             Shutdown::Both => (true, true),
         };
-        if mute {
+        if write_shut {
             self.connection.close(now, &mut self.events);
         }
-        self.keep(fd, Socket { deaf, mute, ..socket })
+        self.keep(fd, SocketState { read_shut, write_shut, ..socket })
     }
 
     fn set_option(
         &mut self,
         now: Time,
         fd: Fd,
-        socket: Socket,
+        socket: SocketState,
         option: SocketOption,
         value: &OptionValue,
     ) -> CallResult {
         match (option, value) {
             (SocketOption::ReuseAddress | SocketOption::ReusePort, _) => return returned(0),
             (SocketOption::Linger, OptionValue::Linger { on, seconds }) => {
-                return self.keep(fd, Socket { resets: *on && *seconds == 0, ..socket });
+                return self.keep(fd, SocketState { resets: *on && *seconds == 0, ..socket });
             }
             (SocketOption::NoDelay, OptionValue::Number(on)) => {
                 self.config.nagle = *on == 0;
@@ -217,7 +227,7 @@ impl Host {
             }
             (SocketOption::Cork, OptionValue::Number(on)) => {
                 self.connection.set_cork(now, *on != 0, &mut self.events);
-                return self.keep(fd, Socket { cork: *on != 0, ..socket });
+                return self.keep(fd, SocketState { cork: *on != 0, ..socket });
             }
             (SocketOption::QuickAck, OptionValue::Number(on)) => {
                 self.connection.set_quick_acks(now, *on != 0, &mut self.events);
@@ -226,18 +236,18 @@ impl Host {
             _ if socket.role != Role::Fresh => {}
             _ => return self.set_before_opening(option, value),
         }
-        not_supported(format!("{} of a connection that is open already", option.name()))
+        not_supported(format!("{} on an open connection", option.name()))
     }
 
-    /// Options that a connection takes when it opens.
+    /// Sets an option that only a new connection takes.
     fn set_before_opening(&mut self, option: SocketOption, value: &OptionValue) -> CallResult {
         let config = &mut self.config;
         match (option, value) {
-            (SocketOption::ReceiveBuffer, OptionValue::Number(octets @ 1..=0x4000_0000)) => {
-                config.receive_buffer_bytes = octets.unsigned_abs();
+            (SocketOption::ReceiveBuffer, OptionValue::Number(bytes @ 1..=0x4000_0000)) => {
+                config.receive_buffer_bytes = bytes.unsigned_abs();
             }
-            (SocketOption::MaxSegment, OptionValue::Number(octets @ 1..=0xffd7)) => {
-                config.mss = u16::try_from(*octets).expect("within range");
+            (SocketOption::MaxSegment, OptionValue::Number(bytes @ 1..=0xffd7)) => {
+                config.mss = u16::try_from(*bytes).expect("within range");
             }
             (SocketOption::SynCount, OptionValue::Number(count @ 1..=127)) => {
                 config.syn_retries = u32::try_from(*count).expect("within range");
@@ -248,7 +258,7 @@ impl Host {
                     "cubic" => CongestionConfig::Cubic(CubicConfig::default()),
                     "bbr" => CongestionConfig::Bbr(BbrConfig::default()),
                     "westwood" => CongestionConfig::Westwood(WestwoodConfig::default()),
-                    _ => return not_supported(format!("the congestion law `{name}`")),
+                    _ => return not_supported(format!("the congestion algorithm `{name}`")),
                 };
             }
             (
@@ -260,7 +270,7 @@ impl Host {
         returned(0)
     }
 
-    fn get_option(&mut self, socket: Socket, option: SocketOption) -> CallResult {
+    fn get_option(&mut self, socket: SocketState, option: SocketOption) -> CallResult {
         let Some(info) = self.connection.info() else { return not_supported(option.name()) };
         let number = match option {
             SocketOption::Error => {
@@ -280,17 +290,17 @@ impl Host {
             _ => return not_supported(option.name()),
         };
         let out = Some(OptionValue::Number(number));
-        CallResult::Returned(Outcome { out, ..Outcome::returned(0) })
+        CallResult::Returned(CallOutcome { out, ..CallOutcome::returned(0) })
     }
 
     fn ioctl(&mut self, request: IoctlRequest) -> CallResult {
-        let octets = match request {
+        let bytes = match request {
             IoctlRequest::Unread => self.connection.unread(),
             IoctlRequest::Unacknowledged => self.connection.unacknowledged(),
             IoctlRequest::Unsent => self.connection.info().map_or(0, |info| info.unsent),
         };
-        let out = OptionValue::Number(i64::try_from(octets).unwrap_or(i64::MAX));
-        CallResult::Returned(Outcome { out: Some(out), ..Outcome::returned(0) })
+        let out = OptionValue::Number(i64::try_from(bytes).unwrap_or(i64::MAX));
+        CallResult::Returned(CallOutcome { out: Some(out), ..CallOutcome::returned(0) })
     }
 }
 

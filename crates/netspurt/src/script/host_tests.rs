@@ -1,12 +1,12 @@
-//! A host's sockets, by scripts.
+//! Scripts that test the host's sockets.
 
-use super::{FailureKind, Host, Script, run};
+use super::{FailureKind, Script, SocketHost, run};
 
 fn play(text: &str) -> Result<(), (FailureKind, String)> {
     let options = "--set=timestamps=false\n--set=recovery=\"newreno\"\n--set=sack=false\n--set=window_scaling=false\n";
     let script = Script::parse("host.pkt", &format!("{options}{text}")).unwrap();
     let config = script.config(None, &[]).unwrap();
-    let played = run(&script, &mut Host::new(&config));
+    let played = run(&script, &mut SocketHost::new(&config));
     played.map(|_| ()).map_err(|failure| (failure.kind.clone(), failure.to_string()))
 }
 
@@ -27,7 +27,7 @@ fn connect_blocks_until_the_handshake_is_over() {
 }
 
 #[test]
-fn connect_that_does_not_block_tells_later_how_it_went() {
+fn a_nonblocking_connect_reports_its_result_later() {
     let begin = "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
 0 connect(3, ..., ...) = -1 EINPROGRESS
 0 > S 0:0(0) <...>
@@ -45,11 +45,11 @@ fn connect_that_does_not_block_tells_later_how_it_went() {
 +0 write(3, ..., 10) = -1 EPIPE"
     ));
     let refused = play(&format!("{begin}0.1 < R. 0:0(0) ack 2 win 0\n+1 connect(3, ..., ...) = 0"));
-    assert!(refused.is_err(), "a reset of something else refuses nothing");
+    assert!(refused.is_err(), "a reset that acknowledges something else refuses nothing");
 }
 
 #[test]
-fn accept_and_read_block_until_there_is_something() {
+fn accept_and_read_block_until_something_arrives() {
     passes(
         "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 0 setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0
@@ -75,7 +75,7 @@ fn accept_and_read_block_until_there_is_something() {
 }
 
 #[test]
-fn what_waits_is_told() {
+fn ioctl_returns_how_much_data_waits() {
     passes(&format!(
         "{OPEN}+0 write(3, ..., 20000) = 20000
 +0 ioctl(3, SIOCOUTQ, [20000]) = 0
@@ -92,7 +92,7 @@ fn what_waits_is_told() {
 }
 
 #[test]
-fn what_was_not_read_and_a_lingering_of_nothing_reset() {
+fn unread_data_and_a_linger_time_of_0_make_close_send_a_reset() {
     let unread = "+0 < . 1:1001(1000) ack 1 win 65535\n+0 close(3) = 0\n+0 > R. 1:1(0) ack 1001";
     passes(&format!("{OPEN}{unread}"));
     passes(&format!(
@@ -118,7 +118,7 @@ fn options_before_opening_shape_the_connection() {
 }
 
 #[test]
-fn more_to_come_holds_a_short_segment() {
+fn msg_more_holds_a_short_segment() {
     passes(&format!(
         "{OPEN}+0 setsockopt(3, SOL_TCP, TCP_NODELAY, [1], 4) = 0
 +0 send(3, ..., 100, MSG_MORE) = 100
@@ -128,13 +128,13 @@ fn more_to_come_holds_a_short_segment() {
 }
 
 #[test]
-fn what_the_host_has_not_is_said() {
+fn what_the_host_does_not_support_is_an_error() {
     for (call, word) in [
         ("setsockopt(3, SOL_SOCKET, SO_SNDBUF, [1000], 4) = 0", "SO_SNDBUF"),
         ("setsockopt(3, SOL_TCP, TCP_CONGESTION, \"vegas\", 4) = 0", "vegas"),
         ("setsockopt(3, SOL_SOCKET, SO_RCVBUF, [1000], 4) = 0", "SO_RCVBUF"),
         ("getsockopt(3, SOL_TCP, TCP_USER_TIMEOUT, [0], [4]) = 0", "TCP_USER_TIMEOUT"),
-        ("listen(3, 1) = 0", "one connection"),
+        ("listen(3, 1) = 0", "a second connection"),
     ] {
         let (kind, report) = play(&format!("{OPEN}+0 {call}")).unwrap_err();
         assert_eq!(kind, FailureKind::NotSupported, "{call}");

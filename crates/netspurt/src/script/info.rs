@@ -1,10 +1,10 @@
-//! The state of a connection as Linux's `tcp_info` names it.
+//! The state of a connection in the fields of Linux's `tcp_info`.
 
-use super::call::name_in;
+use super::names::{name_in, named};
 
 macro_rules! fields {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// A field of `tcp_info`, with Linux's units.
+        /// A field of `tcp_info`, in Linux's units.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Field { $($(#[$doc])* $variant,)* }
 
@@ -16,95 +16,95 @@ macro_rules! fields {
 }
 
 fields! {
-    /// The state: `TCP_ESTABLISHED` is 1, `TCP_CLOSING` 11.
+    /// The state: from `TCP_ESTABLISHED`, 1, to `TCP_CLOSING`, 11.
     State = "tcpi_state",
-    /// Congestion state: open, disorder, CWR, recovery, loss.
+    /// The congestion state: open, disorder, CWR, recovery or loss.
     CaState = "tcpi_ca_state",
-    /// Timeouts in a row without an acknowledgment.
+    /// Consecutive timeouts without an ACK of new data.
     Retransmits = "tcpi_retransmits",
-    /// Window probes not answered.
+    /// Unanswered zero-window probes.
     Probes = "tcpi_probes",
-    /// Doublings of the timer in force.
+    /// How often the current RTO has been doubled.
     Backoff = "tcpi_backoff",
-    /// Bits of what was agreed: time stamps 1, SACK 2, window scaling 4, ECN 8.
+    /// The negotiated options as bits: time stamps 1, SACK 2, window scaling 4, ECN 8.
     Options = "tcpi_options",
-    /// The peer's shift.
+    /// The peer's window shift.
     SndWscale = "tcpi_snd_wscale",
-    /// Our shift.
+    /// Our window shift.
     RcvWscale = "tcpi_rcv_wscale",
-    /// Retransmission timer in microseconds.
+    /// The RTO in microseconds.
     Rto = "tcpi_rto",
-    /// Wait of a delayed ACK in microseconds.
+    /// The delayed-ACK timeout in microseconds.
     Ato = "tcpi_ato",
-    /// Payload of a full segment sent, in octets.
+    /// The payload of a full segment that we send, in bytes.
     SndMss = "tcpi_snd_mss",
-    /// The same of the peer's segments.
+    /// The payload of a full segment of the peer, in bytes.
     RcvMss = "tcpi_rcv_mss",
-    /// Segments sent and not acknowledged.
+    /// Segments sent but not acknowledged.
     Unacked = "tcpi_unacked",
-    /// Segments reported by SACK.
+    /// Segments that are SACKed.
     Sacked = "tcpi_sacked",
-    /// Segments that count as lost.
+    /// Segments that the sender considers lost.
     Lost = "tcpi_lost",
-    /// Resends outstanding, in segments.
+    /// Retransmitted segments that are outstanding.
     Retrans = "tcpi_retrans",
-    /// Path MTU in octets.
+    /// The path MTU in bytes.
     Pmtu = "tcpi_pmtu",
-    /// The receive window's threshold in octets.
+    /// The threshold of the receive window in bytes.
     RcvSsthresh = "tcpi_rcv_ssthresh",
-    /// Smoothed round trip in microseconds.
+    /// The smoothed round trip in microseconds.
     Rtt = "tcpi_rtt",
-    /// Its mean deviation in microseconds.
+    /// The mean deviation of the round trip in microseconds.
     Rttvar = "tcpi_rttvar",
-    /// Slow start threshold in segments.
+    /// ssthresh in segments.
     SndSsthresh = "tcpi_snd_ssthresh",
-    /// Congestion window in segments.
+    /// cwnd in segments.
     SndCwnd = "tcpi_snd_cwnd",
-    /// The segment size we announced.
+    /// The MSS that we announced.
     Advmss = "tcpi_advmss",
-    /// Reordering the sender allows for, in segments.
+    /// How much reordering the sender tolerates, in segments.
     Reordering = "tcpi_reordering",
-    /// The receiver's round trip in microseconds.
+    /// The receiver's estimate of the round trip in microseconds.
     RcvRtt = "tcpi_rcv_rtt",
-    /// Octets the receiver has room for.
+    /// Free space in the receive buffer in bytes.
     RcvSpace = "tcpi_rcv_space",
-    /// Resends in all, in segments.
+    /// Segments retransmitted since the start.
     TotalRetrans = "tcpi_total_retrans",
-    /// Pacing rate in octets a second.
+    /// The pacing rate in bytes per second.
     PacingRate = "tcpi_pacing_rate",
-    /// Octets acknowledged in all.
+    /// Bytes acknowledged since the start.
     BytesAcked = "tcpi_bytes_acked",
-    /// Octets received in all.
+    /// Bytes received since the start.
     BytesReceived = "tcpi_bytes_received",
     /// Segments sent.
     SegsOut = "tcpi_segs_out",
     /// Segments received.
     SegsIn = "tcpi_segs_in",
-    /// Octets written and not sent.
+    /// Bytes written but not sent.
     NotsentBytes = "tcpi_notsent_bytes",
-    /// Least round trip in microseconds.
+    /// The minimum round trip in microseconds.
     MinRtt = "tcpi_min_rtt",
-    /// Segments with data received.
+    /// Data segments received.
     DataSegsIn = "tcpi_data_segs_in",
-    /// Segments with data sent.
+    /// Data segments sent.
     DataSegsOut = "tcpi_data_segs_out",
-    /// Rate of delivery in octets a second.
+    /// The delivery rate in bytes per second.
     DeliveryRate = "tcpi_delivery_rate",
-    /// Segments delivered in all.
+    /// Segments delivered since the start.
     Delivered = "tcpi_delivered",
-    /// The same of marked ones.
+    /// Segments delivered with a CE mark.
     DeliveredCe = "tcpi_delivered_ce",
-    /// Octets sent, resends included.
+    /// Bytes sent, including retransmissions.
     BytesSent = "tcpi_bytes_sent",
-    /// Octets sent again.
+    /// Bytes retransmitted.
     BytesRetrans = "tcpi_bytes_retrans",
-    /// Duplicates the peer reported.
+    /// Duplicates that the peer reported with D-SACK.
     DsackDups = "tcpi_dsack_dups",
-    /// Instances of reordering seen.
+    /// How often reordering was seen.
     ReordSeen = "tcpi_reord_seen",
-    /// The peer's window in octets.
+    /// The peer's receive window in bytes.
     SndWnd = "tcpi_snd_wnd",
-    /// Our window in octets.
+    /// Our receive window in bytes.
     RcvWnd = "tcpi_rcv_wnd",
 }
 
@@ -116,11 +116,11 @@ impl Field {
 
     /// The field called `name`.
     pub(super) fn named(name: &str) -> Option<Field> {
-        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, field)| *field)
+        named(Self::ALL, name)
     }
 }
 
-/// Names that stand for numbers in assertions.
+/// Named numbers in assertions.
 pub(super) const CONSTANTS: [(&str, i64); 20] = [
     ("TCP_CA_Open", 0),
     ("TCP_CA_Disorder", 1),
@@ -144,7 +144,7 @@ pub(super) const CONSTANTS: [(&str, i64); 20] = [
     ("TCPI_OPT_ECN", 8),
 ];
 
-/// What a connection tells of itself.
+/// The fields that a connection provides.
 ///
 /// ```
 /// use netspurt::script::{Field, Info};
@@ -158,12 +158,12 @@ pub struct Info {
 }
 
 impl Info {
-    /// The value of a field the connection tells.
+    /// The value of a field; `None` if the connection does not provide it.
     pub fn get(&self, field: Field) -> Option<i64> {
         self.values.iter().find(|(known, _)| *known == field).map(|(_, value)| *value)
     }
 
-    /// Tells a field, in Linux's unit.
+    /// Sets a field, in Linux's unit.
     pub fn set(&mut self, field: Field, value: i64) {
         self.values.retain(|(known, _)| *known != field);
         self.values.push((field, value));

@@ -1,10 +1,9 @@
-//! Scripts: a connection's story word for word, in the notation of packetdrill.
+//! Scripts test a connection packet by packet, in the notation of packetdrill.
 //!
-//! A [`Script`] is read from text, and [`run`] plays it against any [`Subject`]: it makes the
-//! socket calls, sends the remote end's packets, and compares what the connection sends, in
-//! virtual time. A connection that tells another story is answered with a [`Failure`]. [`Host`]
-//! is the subject that has our own connection. The notation, and what of it is not supported:
-//! `docs/scripts.md`.
+//! [`Script::parse`] reads a script from text, and [`run`] plays it against any [`Subject`] in
+//! virtual time: it makes the socket calls, injects the remote end's packets, and compares what the
+//! connection sends. A difference is a [`ScriptFailure`]. [`SocketHost`] is the subject that has our
+//! own connection. `docs/scripts.md` explains the notation and lists what is not supported.
 
 mod assertion;
 mod assertion_text;
@@ -14,36 +13,37 @@ mod compare;
 mod cursor;
 mod document;
 mod error;
+mod event_time;
 mod host;
 mod host_calls;
 #[cfg(test)]
 mod host_tests;
 mod info;
-mod moment;
+mod names;
 mod numbers;
 mod packet;
 mod packet_text;
 mod parse;
 mod runner;
-mod story;
 mod subject;
 mod switches;
-mod tell;
+mod tcp_info;
 #[cfg(test)]
 mod tests;
+mod transcript;
 
-pub use assertion::{Assertion, EvaluationError, Expression, Message, Operator};
+pub use assertion::{Assertion, AssertionMessage, EvaluationError, Expression, Operator};
 pub use call::{
-    Call, Expected, Fd, IoctlRequest, MessageFlags, OptionValue, Outcome, Shutdown, SocketOption,
-    status,
+    Call, CallOutcome, Expected, Fd, IoctlRequest, MessageFlags, OptionValue, Shutdown,
+    SocketOption, status,
 };
 pub use compare::Difference;
-pub use document::{Action, Event, Options, Script, Setting};
+pub use document::{Script, ScriptAction, ScriptEvent, ScriptOptions, SwitchSetting};
 pub use error::ScriptError;
-pub use host::Host;
+pub use event_time::EventTime;
+pub use host::SocketHost;
 pub use info::{Field, Info};
-pub use moment::Moment;
-pub use packet::{EcnMark, Packet, PacketOptions};
+pub use packet::{EcnMark, PacketOptions, ScriptPacket};
 pub use runner::run;
-pub use story::{Entry, Failure, FailureKind};
 pub use subject::{CallResult, Subject};
+pub use transcript::{FailureKind, ScriptFailure, TranscriptEntry};

@@ -1,35 +1,35 @@
-//! From the script's numbers to the wire's and back: sequence numbers and time stamps.
+//! Translates between the script's sequence numbers and time stamps and those on the wire.
 
 use std::collections::BTreeMap;
 
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
 
-use super::packet::{EcnMark, Packet, PacketOptions};
+use super::packet::{EcnMark, PacketOptions, ScriptPacket};
 
-/// The remote end's initial sequence number: its octets wrap early, so that every script that
-/// receives some tests that.
+/// The remote end's initial sequence number. The sequence numbers soon wrap, so every script that
+/// receives data tests that too.
 const REMOTE_ISN: u32 = 0xffff_fc00;
-/// IP and TCP headers without options.
+/// The size of the IP and TCP headers without options.
 const HEADERS_BYTES: u16 = 40;
 
-/// What relates the two counts.
+/// The offsets between the script's numbers and the wire's.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     /// The connection's initial sequence number; 0 until its SYN is seen.
     local_isn: u32,
-    /// Time stamps on the wire less those of the script.
+    /// The time stamps on the wire minus those in the script.
     stamp_offset: Option<u32>,
-    /// For each time stamp that the script expected of a packet, the one it had.
+    /// The actual time stamp for each one that the script expected.
     stamps: BTreeMap<u32, u32>,
 }
 
-/// An echo of a time stamp that nobody could know.
+/// An echo of a time stamp that the connection has not sent yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct UnknownEcho(pub(super) u32);
 
 impl Numbers {
-    /// A segment as the script would write it.
-    pub(super) fn show(&mut self, segment: &Segment) -> Packet {
+    /// The segment as the script would write it.
+    pub(super) fn show(&mut self, segment: &Segment) -> ScriptPacket {
         if segment.flags.has(Flags::SYN) {
             self.local_isn = segment.seq;
         }
@@ -42,7 +42,7 @@ impl Numbers {
         let stamps = segment.timestamps();
         let stamps = stamps.map(|ts| Timestamps { val: ts.val.wrapping_sub(offset), ecr: ts.ecr });
         let has_ack = segment.flags.has(Flags::ACK);
-        Packet {
+        ScriptPacket {
             ecn: Some(EcnMark::of(segment.ecn)),
             flags: segment.flags,
             seq: segment.seq.wrapping_sub(self.local_isn),
@@ -59,8 +59,8 @@ impl Numbers {
         }
     }
 
-    /// The script expected the time stamp `script` where a packet shows `shown`: the first
-    /// such pair ties the two counts together. Returns what is shown from then on.
+    /// Notes that the script expected the time stamp `script` and that the packet has `shown`. The
+    /// first such pair defines the offset. Returns the time stamp of the packet with that offset.
     pub(super) fn pair(&mut self, script: u32, shown: u32) -> u32 {
         let actual = shown.wrapping_add(self.stamp_offset.unwrap_or(0));
         let offset = *self.stamp_offset.get_or_insert(actual.wrapping_sub(script));
@@ -68,8 +68,8 @@ impl Numbers {
         actual.wrapping_sub(offset)
     }
 
-    /// A packet of the remote end as a segment.
-    pub(super) fn segment(&self, packet: &Packet) -> Result<Segment, UnknownEcho> {
+    /// The segment for a packet of the remote end.
+    pub(super) fn segment(&self, packet: &ScriptPacket) -> Result<Segment, UnknownEcho> {
         let none = PacketOptions::default();
         let options = packet.options.as_ref().unwrap_or(&none);
         let mut segment = Segment {
@@ -106,8 +106,8 @@ impl Numbers {
         Ok(segment)
     }
 
-    /// The wire's form of an echo: the very stamp of the packet that the script gave this one,
-    /// else by the offset. 0 echoes nothing.
+    /// The echo on the wire: the actual time stamp of the packet for which the script expected
+    /// `ecr`, or else `ecr` with the offset. 0 echoes nothing.
     fn echo(&self, ecr: u32) -> Option<u32> {
         let seen = self.stamps.get(&ecr).copied();
         seen.or(if ecr == 0 {

@@ -1,26 +1,28 @@
-//! Packets as a script writes them: relative numbers, one line.
+//! Packets as a script writes them: in one line, with relative numbers.
 
 use core::fmt;
 
 use crate::segment::{Ecn, Flags, SackBlock, Timestamps};
 
-/// What a script says of the IP header's congestion bits.
+use super::names::name_in;
+
+/// The ECN codepoint that a script writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnMark {
-    /// `[noecn]`: not capable.
+    /// `[noecn]`: not ECN-capable.
     NotCapable,
     /// `[ect0]`.
     Ect0,
     /// `[ect1]`.
     Ect1,
-    /// `[ect01]`: capable, either way; outbound only.
+    /// `[ect01]`: `[ect0]` or `[ect1]`; only for outbound packets.
     Either,
-    /// `[ce]`: marked by a queue.
+    /// `[ce]`: congestion experienced.
     Ce,
 }
 
 impl EcnMark {
-    /// All of them, by their names.
+    /// Every codepoint with its name.
     pub(super) const ALL: [(&'static str, EcnMark); 5] = [
         ("noecn", EcnMark::NotCapable),
         ("ect0", EcnMark::Ect0),
@@ -31,10 +33,10 @@ impl EcnMark {
 
     /// The name between the brackets.
     pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, mark)| *mark == self).expect("every mark has a name").0
+        name_in(&Self::ALL, self)
     }
 
-    /// The codepoint on the wire; for [`Either`](Self::Either) that of `[ect0]`.
+    /// The codepoint on the wire. [`Either`](Self::Either) has that of `[ect0]`.
     pub const fn codepoint(self) -> Ecn {
         match self {
             EcnMark::NotCapable => Ecn::NOT_ECT,
@@ -44,7 +46,7 @@ impl EcnMark {
         }
     }
 
-    /// The mark of a codepoint.
+    /// The name of a codepoint on the wire.
     pub(super) fn of(ecn: Ecn) -> Self {
         let found =
             Self::ALL.iter().find(|(_, mark)| *mark != EcnMark::Either && mark.codepoint() == ecn);
@@ -52,28 +54,28 @@ impl EcnMark {
     }
 }
 
-/// TCP options. Their order and the padding between them, `nop` and `eol`, say nothing.
+/// TCP options. Their order and their padding, `nop` and `eol`, are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PacketOptions {
     /// `mss 1460`.
     pub mss: Option<u16>,
     /// `sackOK`.
     pub sack_permitted: bool,
-    /// `TS val 1 ecr 2`, in the script's count.
+    /// `TS val 1 ecr 2`, with the script's numbers.
     pub timestamps: Option<Timestamps>,
     /// `wscale 7`.
     pub window_scale: Option<u8>,
-    /// `sack 1001:2001 3001:4001`, relative; three blocks at most.
+    /// `sack 1001:2001 3001:4001`, with relative numbers; at most three blocks.
     pub sack: Vec<SackBlock>,
 }
 
 impl PacketOptions {
-    /// Octets in the TCP header, each option padded to whole words, as stacks send them.
+    /// Their size in the TCP header in bytes, with each option padded to whole words as stacks do.
     pub(super) fn size_bytes(&self) -> u16 {
         let blocks = u16::try_from(self.sack.len()).expect("three at most");
         let mss = if self.mss.is_some() { 4 } else { 0 };
         let stamps = if self.timestamps.is_some() { 12 } else { 0 };
-        // A SACK permission takes the place of a time stamp's padding.
+        // SACK-permitted takes the place of the padding of the time stamps.
         let permitted = if self.sack_permitted && stamps == 0 { 4 } else { 0 };
         let scale = if self.window_scale.is_some() { 4 } else { 0 };
         let sack = if blocks > 0 { 4 + 8 * blocks } else { 0 };
@@ -81,38 +83,38 @@ impl PacketOptions {
     }
 }
 
-/// A packet of a script: what to send, or what to expect.
+/// A packet of a script: one to inject, or one to expect.
 ///
-/// Sequence numbers count from the initial one of whoever sent them: the SYN is 0, the first
-/// octet of data 1. They wrap as on the wire.
+/// Sequence numbers count from the initial sequence number of their sender: the SYN is 0, and the
+/// first byte of data is 1. They wrap as on the wire.
 ///
 /// ```
-/// use netspurt::script::{Action, Script};
+/// use netspurt::script::{ScriptAction, Script};
 /// let script = Script::parse("a.pkt", "0 > . 1:1461(1460) ack 1 <...>")?;
-/// let Action::Outbound(packet) = &script.events[0].action else { panic!() };
+/// let ScriptAction::Outbound(packet) = &script.events[0].action else { panic!() };
 /// assert_eq!((packet.seq, packet.len, packet.ack), (1, 1460, Some(1)));
 /// assert_eq!(packet.to_string(), ". 1:1461(1460) ack 1 <...>");
 /// # Ok::<(), netspurt::script::ScriptError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Packet {
-    /// The congestion bits; `None` where the script leaves them open.
+pub struct ScriptPacket {
+    /// The ECN codepoint; `None` if the script does not write one.
     pub ecn: Option<EcnMark>,
     /// Control bits.
     pub flags: Flags,
-    /// The first octet of payload, or of the SYN or FIN.
+    /// The number of the first byte of payload, or of the SYN or FIN.
     pub seq: u32,
-    /// Octets of payload.
+    /// The length of the payload in bytes.
     pub len: u16,
-    /// The acknowledgment; 0 where the script has none.
+    /// The acknowledgment number; 0 if the flag `.` has none in the script.
     pub ack: Option<u32>,
-    /// The window as the wire has it, before scaling; `None` where the script leaves it open.
+    /// The unscaled receive window; `None` if the script does not write one.
     pub window: Option<u16>,
-    /// The options; `None` stands for `<...>`, any.
+    /// The options; `None` stands for `<...>`, which matches any.
     pub options: Option<PacketOptions>,
 }
 
-/// The letters of control bits, in the order in which they are written.
+/// The letters of the control bits, in the order in which they are written.
 pub(super) const FLAG_LETTERS: [(char, Flags); 7] = [
     ('F', Flags::FIN),
     ('S', Flags::SYN),
@@ -123,7 +125,7 @@ pub(super) const FLAG_LETTERS: [(char, Flags); 7] = [
     ('W', Flags::CWR),
 ];
 
-/// Control bits as letters; `-` for none.
+/// Control bits as letters, or `-` for none.
 pub(super) struct Letters(pub(super) Flags);
 
 impl fmt::Display for Letters {
@@ -152,7 +154,7 @@ impl fmt::Display for PacketOptions {
     }
 }
 
-impl fmt::Display for Packet {
+impl fmt::Display for ScriptPacket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(mark) = self.ecn {
             write!(f, "[{}] ", mark.name())?;

@@ -1,4 +1,4 @@
-//! Reads scripts: option lines, then events.
+//! Reads scripts: first option lines, then events.
 
 use core::ops::Range;
 
@@ -6,17 +6,17 @@ use crate::units::Duration;
 
 use super::assertion_text;
 use super::call_text;
-use super::cursor::{Blank, Cursor};
-use super::document::{Action, Event, Options, Setting};
-use super::error::Slip;
-use super::moment::{Moment, Seconds};
-use super::packet_text::{Way, packet};
+use super::cursor::{Blank, Cursor, Excerpt};
+use super::document::{Script, ScriptAction, ScriptEvent, ScriptOptions, SwitchSetting};
+use super::error::{Mistake, ScriptError};
+use super::event_time::{EventTime, Seconds};
+use super::packet_text::{PacketKind, packet};
 use crate::place::line_of;
 
 const OPTION_NAMES: [&str; 7] =
     ["title", "clause", "profile", "set", "fails_with", "tolerance_usecs", "mss"];
 
-/// Sysctls that scripts written for Linux set, and the switch that stands for them.
+/// Sysctls that scripts for Linux set, and the equivalent switch.
 const SYSCTLS: [(&str, &str); 16] = [
     ("tcp_sack", "--set=sack=false"),
     ("tcp_dsack", "--set=dsack=false"),
@@ -36,10 +36,22 @@ const SYSCTLS: [(&str, &str); 16] = [
     ("congctl", "--set=congestion=\"reno\""),
 ];
 
+impl Script {
+    /// Reads a script from its text.
+    ///
+    /// # Errors
+    /// The first mistake, with its place and what to write instead.
+    pub fn parse(name: &str, text: &str) -> Result<Script, ScriptError> {
+        let parsed = script(text).map_err(|mistake| ScriptError::new(name, text, mistake))?;
+        let lines = text.lines().map(|line| line.trim_end().to_owned()).collect();
+        Ok(Script { name: name.to_owned(), options: parsed.0, events: parsed.1, lines })
+    }
+}
+
 /// Reads a whole script.
-pub(super) fn script(source: &str) -> Result<(Options, Vec<Event>), Slip> {
+fn script(source: &str) -> Result<(ScriptOptions, Vec<ScriptEvent>), Mistake> {
     let mut cursor = Cursor::new(source);
-    let mut options = Options::default();
+    let mut options = ScriptOptions::default();
     let mut events = Vec::new();
     let mut least = Duration::ZERO;
     loop {
@@ -49,8 +61,9 @@ pub(super) fn script(source: &str) -> Result<(Options, Vec<Event>), Slip> {
         }
         if cursor.starts_with("--") {
             if !events.is_empty() {
-                let slip = Slip::new(cursor.at()..cursor.at() + 2, "an option behind an event");
-                return Err(slip.fix("options stand at the top"));
+                let mistake =
+                    Mistake::new(cursor.at()..cursor.at() + 2, "this option comes after an event");
+                return Err(mistake.fix("move it to the top"));
             }
             option_line(&mut cursor, &mut options)?;
         } else {
@@ -59,14 +72,14 @@ pub(super) fn script(source: &str) -> Result<(Options, Vec<Event>), Slip> {
         }
     }
     if events.is_empty() {
-        let slip = Slip::new(0..0, "the script has no event");
-        return Err(slip.fix("as in `0 < S 0:0(0) win 65535 <mss 1460>`"));
+        let mistake = Mistake::new(0..0, "the script has no event");
+        return Err(mistake.fix("as in `0 < S 0:0(0) win 65535 <mss 1460>`"));
     }
     Ok((options, events))
 }
 
-/// Shell commands are refused, with the switch that is meant.
-fn refuse_shell(cursor: &Cursor<'_>) -> Result<(), Slip> {
+/// Refuses a shell command and suggests the equivalent switch.
+fn refuse_shell(cursor: &Cursor<'_>) -> Result<(), Mistake> {
     if !cursor.starts_with("`") {
         return Ok(());
     }
@@ -77,67 +90,47 @@ fn refuse_shell(cursor: &Cursor<'_>) -> Result<(), Slip> {
     for word in command.split(|c| !is_name(c)) {
         fixes.extend(SYSCTLS.iter().filter(|(name, _)| *name == word).map(|(_, fix)| *fix));
     }
-    let slip =
-        Slip::new(cursor.at()..cursor.at() + command.len() + 2, "shell commands are not supported");
+    let mistake = Mistake::new(
+        cursor.at()..cursor.at() + command.len() + 2,
+        "shell commands are not supported",
+    );
     if fixes.is_empty() {
-        return Err(slip.fix("take it out; switches are set with `--set=path=value` at the top"));
+        return Err(mistake.fix("remove it, and set switches at the top with `--set=path=value`"));
     }
     let fixes: Vec<String> = fixes.iter().map(|fix| format!("`{fix}`")).collect();
-    Err(slip.fix(format!("take it out and write, for example, {} at the top", fixes.join(", "))))
+    Err(mistake.fix(format!("remove it and write, for example, {} at the top", fixes.join(", "))))
 }
 
-/// A part of a line, and where it stands.
-struct Part<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> Part<'a> {
-    fn trimmed(text: &'a str, at: usize) -> Self {
-        let lead = text.len() - text.trim_start().len();
-        Self { text: text.trim(), at: at + lead }
-    }
-
-    /// Splits at the first `=`.
-    fn split(&self) -> Option<(Part<'a>, Part<'a>)> {
-        let (name, value) = self.text.split_once('=')?;
-        let behind = self.at + name.len() + 1;
-        Some((Part::trimmed(name, self.at), Part::trimmed(value, behind)))
-    }
-
-    fn span(&self) -> Range<usize> {
-        self.at..self.at + self.text.len()
-    }
-}
-
-/// Reads `--name=value`; the value goes on to the line's end or a comment `//`.
-fn option_line(cursor: &mut Cursor<'_>, options: &mut Options) -> Result<(), Slip> {
+/// Reads `--name=value`; the value ends at the end of the line or at a comment `//`.
+fn option_line(cursor: &mut Cursor<'_>, options: &mut ScriptOptions) -> Result<(), Mistake> {
     let line = line_of(cursor.source(), cursor.at());
     cursor.take("--");
     let at = cursor.at();
     let text = cursor.take_while(|c| c != '\n');
-    let whole = Part::trimmed(&text[..comment_start(text)], at);
-    let Some((name, value)) = whole.split() else {
-        let slip = Slip::new(whole.at..whole.at + whole.text.len().max(1), "an option needs `=`");
-        return Err(slip.fix("as in `--title=what this script shows`"));
+    let whole = Excerpt::trimmed(&text[..comment_start(text)], at);
+    let Some((name, value)) = whole.split('=') else {
+        let mistake =
+            Mistake::new(whole.at..whole.at + whole.text.len().max(1), "an option needs `=`");
+        return Err(mistake.fix("as in `--title=what this script shows`"));
     };
     if value.text.is_empty() {
-        let slip = Slip::new(name.span(), format!("the option `{}` has no value", name.text));
-        return Err(slip.fix("write one behind `=`, or take the line out"));
+        let mistake = Mistake::new(name.span(), format!("the option `{}` has no value", name.text));
+        return Err(mistake.fix("write one after `=`, or remove the line"));
     }
     set_option(options, &name, &value, line)
 }
 
 fn set_option(
-    options: &mut Options,
-    name: &Part<'_>,
-    value: &Part<'_>,
+    options: &mut ScriptOptions,
+    name: &Excerpt<'_>,
+    value: &Excerpt<'_>,
     line: usize,
-) -> Result<(), Slip> {
+) -> Result<(), Mistake> {
     let number = |most: u64| {
-        let slip = || Slip::new(value.span(), format!("`{}` is no number for this", value.text));
+        let mistake =
+            || Mistake::new(value.span(), format!("`{}` is not a valid number here", value.text));
         let number = value.text.parse().ok().filter(|number| *number <= most);
-        number.ok_or_else(|| slip().fix(format!("a whole number up to {most}")))
+        number.ok_or_else(|| mistake().fix(format!("a whole number up to {most}")))
     };
     let text = value.text.to_owned();
     let again = match name.text {
@@ -165,37 +158,39 @@ fn set_option(
             options.fails_with.push(setting(value, line)?);
             false
         }
-        _ => return Err(Slip::unknown(name.span(), "option", name.text, OPTION_NAMES)),
+        _ => return Err(Mistake::unknown(name.span(), "option", name.text, OPTION_NAMES)),
     };
     if again {
-        let slip = Slip::new(name.span(), "this is set already");
-        return Err(slip.fix("set it once"));
+        let mistake = Mistake::new(name.span(), "this option is already set");
+        return Err(mistake.fix("set it once"));
     }
     Ok(())
 }
 
 /// Reads `path=value`.
-fn setting(part: &Part<'_>, line: usize) -> Result<Setting, Slip> {
-    let fix = "as in `rto.min=\"1 s\"`: a switch, `=`, a value in TOML";
-    let Some((path, value)) = part.split() else {
-        return Err(Slip::new(part.span(), "a switch and its value expected").fix(fix));
+fn setting(part: &Excerpt<'_>, line: usize) -> Result<SwitchSetting, Mistake> {
+    let fix = "write a switch, `=` and a value in TOML, as in `rto.min=\"1 s\"`";
+    let Some((path, value)) = part.split('=') else {
+        return Err(Mistake::new(part.span(), "expected a switch and its value").fix(fix));
     };
     let is_key = |key: &str| {
         !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
     };
     if !path.text.split('.').all(is_key) {
         let span = path.at..path.at + path.text.len().max(1);
-        return Err(Slip::new(span, format!("`{}` names no switch", path.text)).fix(fix));
+        return Err(
+            Mistake::new(span, format!("`{}` is not the name of a switch", path.text)).fix(fix)
+        );
     }
     if value.text.parse::<toml_edit::Value>().is_err() {
         let span = value.at..value.at + value.text.len().max(1);
-        let slip = Slip::new(span, format!("`{}` is no value in TOML", value.text));
-        return Err(slip.fix(format!("texts stand in quotes: `{}=\"…\"`", path.text)));
+        let mistake = Mistake::new(span, format!("`{}` is not a TOML value", value.text));
+        return Err(mistake.fix(format!("put a text in quotes: `{}=\"…\"`", path.text)));
     }
-    Ok(Setting { path: path.text.to_owned(), value: value.text.to_owned(), line })
+    Ok(SwitchSetting { path: path.text.to_owned(), value: value.text.to_owned(), line })
 }
 
-/// Where a comment starts that stands outside quotes.
+/// Where a comment outside quotes starts.
 fn comment_start(text: &str) -> usize {
     let mut quoted = false;
     for (at, c) in text.char_indices() {
@@ -208,58 +203,60 @@ fn comment_start(text: &str) -> usize {
     text.len()
 }
 
-/// Reads an event; `least` is the earliest that the one before it can happen.
-fn event(cursor: &mut Cursor<'_>, least: &mut Duration) -> Result<Event, Slip> {
+/// Reads an event; `least` is the earliest time of the previous event.
+fn event(cursor: &mut Cursor<'_>, least: &mut Duration) -> Result<ScriptEvent, Mistake> {
     let line = line_of(cursor.source(), cursor.at());
     let start = cursor.at();
-    let moment = Moment::read(cursor)?;
+    let time = EventTime::read(cursor)?;
     let span = start..cursor.at();
-    let earliest = moment.earliest(*least);
+    let earliest = time.earliest(*least);
     if earliest < *least {
-        let slip = Slip::new(span, "this comes before the event above it");
-        return Err(slip.fix(format!("{} s or later", Seconds(*least))));
+        let mistake = Mistake::new(span, "this is earlier than the previous event");
+        return Err(mistake.fix(format!("write {} s or later", Seconds(*least))));
     }
     *least = earliest;
     cursor.skip(Blank::Line)?;
     let action = action(cursor)?;
-    fit(moment, &action, span)?;
+    fit(time, &action, span)?;
     cursor.skip(Blank::Line)?;
     if !matches!(cursor.peek(), None | Some('\n')) {
-        let message = format!("the end of the line expected, and not {}", cursor.shown());
-        return Err(cursor.slip(message).fix("one event a line"));
+        let message = format!("expected the end of the line, found {}", cursor.shown());
+        return Err(cursor.mistake(message).fix("write one event per line"));
     }
-    Ok(Event { moment, action, line })
+    Ok(ScriptEvent { time, action, line })
 }
 
-fn action(cursor: &mut Cursor<'_>) -> Result<Action, Slip> {
+fn action(cursor: &mut Cursor<'_>) -> Result<ScriptAction, Mistake> {
     if cursor.take("<") {
-        return packet(cursor, Way::In).map(Action::Inbound);
+        return packet(cursor, PacketKind::Inbound).map(ScriptAction::Inbound);
     }
     if cursor.take(">") {
-        return packet(cursor, Way::Out).map(Action::Outbound);
+        return packet(cursor, PacketKind::Outbound).map(ScriptAction::Outbound);
     }
     if cursor.take("%{") {
-        return assertion_text::block(cursor).map(Action::Check);
+        return assertion_text::block(cursor).map(ScriptAction::Check);
     }
     refuse_shell(cursor)?;
     if cursor.peek().is_some_and(char::is_alphabetic) {
         let (call, expected) = call_text::call(cursor)?;
-        return Ok(Action::Call { call, expected });
+        return Ok(ScriptAction::Call { call, expected });
     }
-    let message = format!("an event expected, and not {}", cursor.shown());
-    Err(cursor.slip(message).fix("`<` or `>` and a packet, a socket call, or `%{ assert … }%`"))
+    let message = format!("expected an event, found {}", cursor.shown());
+    Err(cursor
+        .mistake(message)
+        .fix("write `<` or `>` and a packet, a socket call, or `%{ assert … }%`"))
 }
 
-/// Whether this kind of time goes with this kind of event.
-fn fit(moment: Moment, action: &Action, span: Range<usize>) -> Result<(), Slip> {
-    let wrong = |message: &str, fix: &str| Err(Slip::new(span, message).fix(fix));
-    match (moment, action) {
-        (Moment::At(_) | Moment::After(_), _) => Ok(()),
-        (Moment::Lasting(..) | Moment::AfterLasting(..), Action::Call { .. }) => Ok(()),
-        (Moment::Lasting(..) | Moment::AfterLasting(..), _) => {
-            wrong("only a call starts and ends", "write one time")
+/// Whether this kind of event may have this kind of time.
+fn fit(time: EventTime, action: &ScriptAction, span: Range<usize>) -> Result<(), Mistake> {
+    let wrong = |message: &str, fix: &str| Err(Mistake::new(span, message).fix(fix));
+    match (time, action) {
+        (EventTime::At(_) | EventTime::After(_), _) => Ok(()),
+        (EventTime::Lasting(..) | EventTime::AfterLasting(..), ScriptAction::Call { .. }) => Ok(()),
+        (EventTime::Lasting(..) | EventTime::AfterLasting(..), _) => {
+            wrong("only a call has a start and an end", "write one time")
         }
-        (_, Action::Outbound(_)) => Ok(()),
-        _ => wrong("the script decides when this happens", "write one time, as in `+0.1`"),
+        (_, ScriptAction::Outbound(_)) => Ok(()),
+        _ => wrong("only a packet sent may have a range or `*`", "write one time, as in `+0.1`"),
     }
 }

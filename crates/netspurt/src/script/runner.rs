@@ -1,31 +1,34 @@
-//! Plays a script against an implementation, in virtual time.
+//! Plays a script against an implementation in virtual time.
 
 use std::collections::VecDeque;
 
 use crate::units::{Duration, Time};
 
-use super::assertion::{Assertion, Message};
-use super::call::{Call, Expected, Outcome};
+use super::assertion::{Assertion, AssertionMessage};
+use super::call::{Call, CallOutcome, Expected};
 use super::compare::differences;
-use super::document::{Action, Event, Script};
-use super::moment::Span;
+use super::document::{Script, ScriptAction, ScriptEvent};
+use super::event_time::Span;
 use super::numbers::Numbers;
-use super::packet::{EcnMark, Packet};
-use super::story::{Entry, Failure, FailureKind, InSeconds};
+use super::packet::{EcnMark, ScriptPacket};
 use super::subject::{CallResult, Subject};
+use super::transcript::{FailureKind, InSeconds, ScriptFailure, TranscriptEntry};
 
 /// A tick of the time stamps option.
 const STAMP_TICK: Duration = Duration::from_millis(1);
-/// How far a run looks ahead for a packet that may come at any time.
-const FAR: Duration = Duration::from_secs(3600);
-/// What is due at one instant and sends nothing so often will never.
-const PATIENCE: u32 = 10_000;
+/// How long a run waits for a packet that may come at any time.
+const LOOKAHEAD: Duration = Duration::from_secs(3600);
+/// How many steps without progress at one instant mean that the implementation is stuck.
+const STEPS_MAX: u32 = 10_000;
 
 /// Plays `script` against `subject` and returns what happened.
 ///
 /// # Errors
-/// The first way in which the connection did not follow the script.
-pub fn run(script: &Script, subject: &mut dyn Subject) -> Result<Vec<Entry>, Box<Failure>> {
+/// The first difference between the connection and the script.
+pub fn run(
+    script: &Script,
+    subject: &mut dyn Subject,
+) -> Result<Vec<TranscriptEntry>, Box<ScriptFailure>> {
     let mut runner = Runner {
         script,
         subject,
@@ -34,7 +37,7 @@ pub fn run(script: &Script, subject: &mut dyn Subject) -> Result<Vec<Entry>, Box
         line: 1,
         waiting: VecDeque::new(),
         numbers: Numbers::default(),
-        story: Vec::new(),
+        transcript: Vec::new(),
         blocked: None,
     };
     for event in &script.events {
@@ -42,10 +45,10 @@ pub fn run(script: &Script, subject: &mut dyn Subject) -> Result<Vec<Entry>, Box
         runner.play(event)?;
     }
     runner.finish()?;
-    Ok(runner.story)
+    Ok(runner.transcript)
 }
 
-/// A call that has not returned.
+/// A call that blocks.
 struct Blocked<'a> {
     line: usize,
     call: &'a Call,
@@ -57,24 +60,24 @@ struct Runner<'a> {
     script: &'a Script,
     subject: &'a mut dyn Subject,
     now: Time,
-    /// The instant that the next event's offset counts from.
+    /// The instant from which the next event's offset counts.
     previous: Time,
     line: usize,
-    /// Packets sent and not yet compared.
-    waiting: VecDeque<(Time, Packet)>,
+    /// Packets that were sent but not compared yet.
+    waiting: VecDeque<(Time, ScriptPacket)>,
     numbers: Numbers,
-    story: Vec<Entry>,
+    transcript: Vec<TranscriptEntry>,
     blocked: Option<Blocked<'a>>,
 }
 
-type Step<T = ()> = Result<T, Box<Failure>>;
+type Step<T = ()> = Result<T, Box<ScriptFailure>>;
 
 impl<'a> Runner<'a> {
-    fn play(&mut self, event: &'a Event) -> Step {
-        let span = event.moment.span(self.previous);
-        if let Action::Outbound(packet) = &event.action {
+    fn play(&mut self, event: &'a ScriptEvent) -> Step {
+        let span = event.time.span(self.previous);
+        if let ScriptAction::Outbound(packet) = &event.action {
             let at = self.expect(packet, span)?;
-            self.previous = if event.moment.is_exact() { span.from } else { at };
+            self.previous = if event.time.is_exact() { span.from } else { at };
             return Ok(());
         }
         self.advance(span.from)?;
@@ -87,10 +90,10 @@ impl<'a> Runner<'a> {
             ));
         }
         match &event.action {
-            Action::Inbound(packet) => self.inject(packet)?,
-            Action::Call { call, expected } => self.call(call, expected, span)?,
-            Action::Check(assertions) => self.check(assertions)?,
-            Action::Outbound(_) => unreachable!("dealt with above"),
+            ScriptAction::Inbound(packet) => self.inject(packet)?,
+            ScriptAction::Call { call, expected } => self.call(call, expected, span)?,
+            ScriptAction::Check(assertions) => self.check(assertions)?,
+            ScriptAction::Outbound(_) => unreachable!("handled above"),
         }
         self.previous = span.from;
         Ok(())
@@ -100,8 +103,8 @@ impl<'a> Runner<'a> {
         self.script.options.tolerance
     }
 
-    fn fail(&self, kind: FailureKind, expected: String, actual: String) -> Box<Failure> {
-        Box::new(Failure {
+    fn fail(&self, kind: FailureKind, expected: String, actual: String) -> Box<ScriptFailure> {
+        Box::new(ScriptFailure {
             script: self.script.name.clone(),
             title: self.script.options.title.clone(),
             line: self.line,
@@ -109,15 +112,15 @@ impl<'a> Runner<'a> {
             kind,
             expected,
             actual,
-            story: self.story.clone(),
+            transcript: self.transcript.clone(),
         })
     }
 
-    fn tell(&mut self, at: Time, text: String) {
-        self.story.push(Entry { at, text });
+    fn note(&mut self, at: Time, text: String) {
+        self.transcript.push(TranscriptEntry { at, text });
     }
 
-    /// Lets everything happen that is due until `to`.
+    /// Runs everything that is due until `to`.
     fn advance(&mut self, to: Time) -> Step {
         let latest = self.blocked.as_ref().map(|blocked| blocked.end + self.tolerance());
         if let Some(latest) = latest.filter(|latest| *latest < to) {
@@ -127,7 +130,7 @@ impl<'a> Runner<'a> {
         self.advance_within(to)
     }
 
-    /// A call that should have returned by now has.
+    /// Fails if a call that should have returned still blocks.
     fn refuse_blocked(&mut self) -> Step {
         let Some(blocked) = &self.blocked else { return Ok(()) };
         self.line = blocked.line;
@@ -141,40 +144,40 @@ impl<'a> Runner<'a> {
             let later = at > self.now;
             self.now = self.now.max(at);
             idle = if self.drain()? || later { 0 } else { idle + 1 };
-            if idle > PATIENCE {
-                let actual = format!("something is due at {} and stays so", InSeconds(at));
-                return Err(self.fail(FailureKind::Stuck, "an end of that".to_owned(), actual));
+            if idle > STEPS_MAX {
+                let actual = format!("something stays due at {}", InSeconds(at));
+                return Err(self.fail(FailureKind::Stuck, "progress".to_owned(), actual));
             }
         }
         self.now = self.now.max(to);
         self.drain().map(|_| ())
     }
 
-    /// Takes what was sent until now; whether there was anything.
+    /// Collects the packets that were sent until now. Returns whether there were any.
     fn drain(&mut self) -> Step<bool> {
         let mut count = 0;
         while let Some((at, segment)) = self.subject.poll(self.now) {
             let packet = self.numbers.show(&segment);
-            self.tell(at, format!("> {}", Quiet(&packet)));
+            self.note(at, format!("> {}", Quiet(&packet)));
             self.waiting.push_back((at, packet));
             count += 1;
-            if count > PATIENCE {
+            if count > STEPS_MAX {
                 let actual = format!("{count} packets at {}", InSeconds(self.now));
-                return Err(self.fail(FailureKind::Stuck, "an end of that".to_owned(), actual));
+                return Err(self.fail(FailureKind::Stuck, "progress".to_owned(), actual));
             }
         }
         self.take_return()?;
         Ok(count > 0)
     }
 
-    /// Looks whether the call that blocks is over.
+    /// Checks whether the blocking call has returned.
     fn take_return(&mut self) -> Step {
         if self.blocked.is_none() {
             return Ok(());
         }
         let Some(outcome) = self.subject.returned(self.now) else { return Ok(()) };
-        let blocked = self.blocked.take().expect("there is one");
-        self.tell(self.now, format!("{} = {outcome}", blocked.call));
+        let blocked = self.blocked.take().expect("checked above");
+        self.note(self.now, format!("{} = {outcome}", blocked.call));
         let line = core::mem::replace(&mut self.line, blocked.line);
         self.judge_return(blocked.call, blocked.expected, &outcome)?;
         if self.now + self.tolerance() < blocked.end || self.now > blocked.end + self.tolerance() {
@@ -186,7 +189,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn judge_return(&self, call: &Call, expected: &Expected, outcome: &Outcome) -> Step {
+    fn judge_return(&self, call: &Call, expected: &Expected, outcome: &CallOutcome) -> Step {
         if expected.admits(outcome) {
             return Ok(());
         }
@@ -194,26 +197,27 @@ impl<'a> Runner<'a> {
         Err(self.fail(FailureKind::Returned, expected, format!("{call} = {outcome}")))
     }
 
-    fn inject(&mut self, packet: &Packet) -> Step {
+    fn inject(&mut self, packet: &ScriptPacket) -> Step {
         let segment = self.numbers.segment(packet).map_err(|echo| {
-            let expected = format!("an outbound packet with `TS val {} ecr …` before", echo.0);
-            let actual = "no outbound packet so far had its `TS val` written out".to_owned();
+            let expected = format!("an earlier outbound packet with `TS val {} ecr …`", echo.0);
+            let actual =
+                "no outbound packet before this one has a `TS val` in the script".to_owned();
             self.fail(FailureKind::Echo, expected, actual)
         })?;
-        self.tell(self.now, format!("< {packet}"));
+        self.note(self.now, format!("< {packet}"));
         self.subject.inject(self.now, &segment);
         self.drain().map(|_| ())
     }
 
     fn call(&mut self, call: &'a Call, expected: &'a Expected, span: Span) -> Step {
         if let Some(blocked) = &self.blocked {
-            let wanted = format!("line {}'s call to return first", blocked.line);
+            let wanted = format!("the call in line {} returns first", blocked.line);
             return Err(self.fail(FailureKind::Blocking, wanted, "it still blocks".to_owned()));
         }
         let lasts = span.to > span.from;
         match self.subject.call(self.now, call) {
             CallResult::Returned(outcome) => {
-                self.tell(self.now, format!("{call} = {outcome}"));
+                self.note(self.now, format!("{call} = {outcome}"));
                 self.judge_return(call, expected, &outcome)?;
                 if span.to > self.now + self.tolerance() {
                     let wanted = format!("it blocks until {}", InSeconds(span.to));
@@ -222,9 +226,10 @@ impl<'a> Runner<'a> {
                 }
             }
             CallResult::Blocks => {
-                self.tell(self.now, format!("{call} blocks"));
+                self.note(self.now, format!("{call} blocks"));
                 if !lasts {
-                    let wanted = "it returns at once; else write `start...end`".to_owned();
+                    let wanted =
+                        "it returns at once; if it may block, write `start...end`".to_owned();
                     return Err(self.fail(FailureKind::Blocking, wanted, "it blocks".to_owned()));
                 }
                 self.blocked = Some(Blocked { line: self.line, call, expected, end: span.to });
@@ -244,30 +249,32 @@ impl<'a> Runner<'a> {
             let wrong = match assertion.expression.value(&info) {
                 Ok(0) => None,
                 Ok(_) => {
-                    self.tell(self.now, assertion.to_string());
+                    self.note(self.now, assertion.to_string());
                     continue;
                 }
                 Err(error) => Some(error.to_string()),
             };
             let fields = assertion.expression.fields();
-            let told = fields.iter().filter_map(|field| {
+            let values = fields.iter().filter_map(|field| {
                 info.get(*field).map(|value| format!("{} is {value}", field.name()))
             });
-            let said = match &assertion.message {
+            let note = match &assertion.message {
                 None => None,
-                Some(Message::Text(text)) => Some(text.clone()),
-                Some(Message::Value(value)) => value.value(&info).ok().map(|v| v.to_string()),
+                Some(AssertionMessage::Text(text)) => Some(text.clone()),
+                Some(AssertionMessage::Value(value)) => {
+                    value.value(&info).ok().map(|v| v.to_string())
+                }
             };
-            let parts: Vec<String> = wrong.into_iter().chain(told).chain(said).collect();
+            let parts: Vec<String> = wrong.into_iter().chain(values).chain(note).collect();
             return Err(self.fail(FailureKind::Assertion, assertion.to_string(), parts.join("; ")));
         }
         Ok(())
     }
 
-    /// Waits for the next packet and compares it; returns when it was sent.
-    fn expect(&mut self, wanted: &Packet, span: Span) -> Step<Time> {
+    /// Waits for the next packet and compares it. Returns the instant at which it was sent.
+    fn expect(&mut self, wanted: &ScriptPacket, span: Span) -> Step<Time> {
         let open = span.to == Time::NEVER;
-        let latest = if open { self.now + FAR } else { span.to + self.tolerance() };
+        let latest = if open { self.now + LOOKAHEAD } else { span.to + self.tolerance() };
         let expected = match span {
             _ if open => format!("> {wanted}"),
             Span { from, to } if from == to => format!("{} > {wanted}", InSeconds(from)),
@@ -277,7 +284,7 @@ impl<'a> Runner<'a> {
             let actual = format!("nothing until {}", InSeconds(latest));
             return Err(self.fail(FailureKind::Missing, expected, actual));
         }
-        let (at, mut sent) = self.waiting.pop_front().expect("there is one");
+        let (at, mut sent) = self.waiting.pop_front().expect("checked above");
         self.pair_stamps(wanted, &mut sent);
         let actual = format!("{} > {}", InSeconds(at), Quiet(&sent));
         let off = differences(wanted, &sent, self.stamp_ticks());
@@ -290,7 +297,7 @@ impl<'a> Runner<'a> {
         Ok(at)
     }
 
-    fn pair_stamps(&mut self, wanted: &Packet, sent: &mut Packet) {
+    fn pair_stamps(&mut self, wanted: &ScriptPacket, sent: &mut ScriptPacket) {
         let stamps = wanted.options.as_ref().and_then(|options| options.timestamps);
         let shown = sent.options.as_mut().and_then(|options| options.timestamps.as_mut());
         if let (Some(wanted), Some(shown)) = (stamps, shown) {
@@ -298,13 +305,13 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// How far a time stamp may be off.
+    /// How far a time stamp may differ, in ticks.
     fn stamp_ticks(&self) -> u32 {
         let ticks = self.tolerance().as_nanos().div_ceil(STAMP_TICK.as_nanos());
         u32::try_from(ticks).unwrap_or(u32::MAX)
     }
 
-    /// Lets time pass until a packet is there or `latest` is over; whether one is.
+    /// Runs until a packet is sent or `latest` is over. Returns whether one was sent.
     fn wait_for_packet(&mut self, latest: Time) -> Step<bool> {
         while self.waiting.is_empty() {
             let Some(at) = self.subject.next_wakeup().filter(|at| *at <= latest) else {
@@ -315,7 +322,7 @@ impl<'a> Runner<'a> {
         Ok(true)
     }
 
-    /// The script is over: nothing may be left that was due before.
+    /// Ends the run. Fails if a call still blocks or a packet was sent before the end.
     fn finish(&mut self) -> Step {
         let end = self.blocked.as_ref().map_or(self.previous, |blocked| blocked.end);
         self.advance(end.max(self.previous))?;
@@ -328,18 +335,18 @@ impl<'a> Runner<'a> {
         let Some((at, packet)) = self.waiting.pop_front().filter(|(at, _)| *at < end) else {
             return Ok(());
         };
-        let expected = format!("no more packets before the script's end at {}", InSeconds(end));
+        let expected = format!("no further packet before the script ends at {}", InSeconds(end));
         let actual = format!("{} > {}", InSeconds(at), Quiet(&packet));
         Err(self.fail(FailureKind::Unexpected, expected, actual))
     }
 }
 
-/// A packet sent, without saying that it has no congestion mark.
-struct Quiet<'a>(&'a Packet);
+/// A packet that was sent; `[noecn]` is not shown.
+struct Quiet<'a>(&'a ScriptPacket);
 
 impl core::fmt::Display for Quiet<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let ecn = self.0.ecn.filter(|mark| *mark != EcnMark::NotCapable);
-        write!(f, "{}", Packet { ecn, ..self.0.clone() })
+        write!(f, "{}", ScriptPacket { ecn, ..self.0.clone() })
     }
 }

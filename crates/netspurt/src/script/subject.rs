@@ -1,42 +1,41 @@
-//! What a runner asks of a TCP implementation.
+//! The interface of a TCP implementation under test.
 
 use crate::segment::Segment;
 use crate::units::Time;
 
-use super::call::{Call, Outcome};
+use super::call::{Call, CallOutcome};
 use super::info::Info;
 
-/// What came of a call at once.
+/// The immediate result of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallResult {
-    /// It returned.
-    Returned(Outcome),
-    /// It blocks; [`Subject::returned`] tells when it is over.
+    /// The call returned.
+    Returned(CallOutcome),
+    /// The call blocks until [`Subject::returned`] provides its result.
     Blocks,
-    /// The implementation has no such thing; what it has not.
+    /// The implementation does not support this; the text says what.
     NotSupported(String),
 }
 
 /// A TCP implementation under test, in virtual time.
 ///
-/// The runner calls it with instants that never decrease, and lets everything happen that is due
-/// at an instant before it calls or injects at that instant. A socket call hands out socket
-/// numbers as a system does: 3 first, then the lowest that is free.
+/// The runner calls it with instants that never decrease. Everything that is due at an instant
+/// happens before the runner makes a call or injects a segment at that instant. The first socket has
+/// number 3, and others get the lowest free number.
 pub trait Subject {
-    /// The application calls. A blocking call lasts until [`returned`](Self::returned) says so;
-    /// the runner makes no other before.
+    /// Makes a call. While a call blocks, the runner makes no other one.
     fn call(&mut self, now: Time, call: &Call) -> CallResult;
 
-    /// What came of the call that blocks, once it is over.
-    fn returned(&mut self, now: Time) -> Option<Outcome>;
+    /// The result of the blocking call, once it has returned.
+    fn returned(&mut self, now: Time) -> Option<CallOutcome>;
 
-    /// A segment arrives, with sequence numbers as on the wire. `dest` and `id` are 0.
+    /// Receives a segment with sequence numbers as on the wire. It names no flow and no transmission.
     fn inject(&mut self, now: Time, segment: &Segment);
 
     /// The next instant at which something falls due.
     fn next_wakeup(&self) -> Option<Time>;
 
-    /// Lets happen what is due until `now`, and takes the next segment sent, with its instant.
+    /// Runs everything that is due until `now`. Returns the next segment sent, with its instant.
     fn poll(&mut self, now: Time) -> Option<(Time, Segment)>;
 
     /// The connection's state.

@@ -1,23 +1,23 @@
-//! From a script's option lines to the connection it asks for.
+//! From a script's option lines to the configuration of its connection.
 
+use crate::place::Place;
 use crate::scenario::{SwitchError, tcp_config};
 use crate::tcp::{RfcConfig, TcpConfig};
 
-use super::document::{Script, Setting};
+use super::document::{Script, SwitchSetting};
 use super::error::ScriptError;
-use super::host::Host;
+use super::host::SocketHost;
 use super::runner::run;
 
-/// The profile of a script that names none.
+/// The profile of a script that does not name one.
 const PROFILE: &str = "rfc-2026";
 
 impl Script {
-    /// The connection that the script asks for, with another `profile` where one is given, and
-    /// with `changes` over its own switches. A change's line is 0 where the script does not hold
-    /// it.
+    /// The configuration of the script's connection. A given `profile` replaces the script's, and
+    /// `changes` override its switches.
     ///
     /// # Errors
-    /// A switch that there is not, or that means nothing, with the line that sets it.
+    /// An unknown or meaningless switch, with the line that sets it.
     ///
     /// ```
     /// use netspurt::script::Script;
@@ -31,14 +31,14 @@ impl Script {
     pub fn config(
         &self,
         profile: Option<&str>,
-        changes: &[Setting],
+        changes: &[SwitchSetting],
     ) -> Result<RfcConfig, ScriptError> {
-        let blame_profile = |slip| match profile {
-            None => self.blame("--profile", slip),
-            Some(name) => self.blame_outside("profile", name, slip),
+        let blame_profile = |mistake| match profile {
+            None => self.blame("--profile", mistake),
+            Some(name) => self.blame_outside("profile", name, mistake),
         };
         let mss = self.options.mss.map(|mss| format!("\"{} B\"", u32::from(mss) + 40));
-        let own: Vec<&Setting> = self.options.set.iter().chain(changes).collect();
+        let own: Vec<&SwitchSetting> = self.options.set.iter().chain(changes).collect();
         let mut switches: Vec<(&str, &str)> = Vec::new();
         switches.extend(mss.as_ref().map(|size| ("packet_size", size.as_str())));
         let before = switches.len();
@@ -47,71 +47,83 @@ impl Script {
         match tcp_config(named, &switches) {
             Ok(TcpConfig::Rfc(config)) => Ok(*config),
             Ok(TcpConfig::Ns(_)) => {
-                let message = "ns-2's senders have no handshake and count packets".to_owned();
-                let fix = "another profile, as in `--profile=rfc-2026`".to_owned();
+                let message = "scripts cannot test ns-2's senders, which count packets".to_owned();
+                let fix = "use another profile, as in `--profile=rfc-2026`".to_owned();
                 Err(blame_profile(SwitchError { switch: None, message, fix }))
             }
-            Err(slip) => Err(match slip.switch {
-                None => blame_profile(slip),
-                Some(nth) if nth < before => self.blame("--mss", slip),
-                Some(nth) => self.blame_setting(own[nth - before], slip),
+            Err(mistake) => Err(match mistake.switch {
+                None => blame_profile(mistake),
+                Some(nth) if nth < before => self.blame("--mss", mistake),
+                Some(nth) => self.blame_setting(own[nth - before], mistake),
             }),
         }
     }
 
-    /// Whether each change that the script says it fails with is one.
+    /// Checks that each `--fails_with` change is valid.
     ///
     /// # Errors
-    /// A change that there is not, or that means nothing, with its line.
+    /// An unknown or meaningless change, with its line.
     pub fn check_changes(&self) -> Result<(), ScriptError> {
         let changes = self.options.fails_with.iter();
         changes.map(core::slice::from_ref).try_for_each(|one| self.config(None, one).map(|_| ()))
     }
 
-    /// The changes that the script says it fails with, and does not: each is played alone.
+    /// The `--fails_with` changes that do not make the script fail. Each is played alone.
     ///
     /// # Errors
-    /// A change that there is not, or that means nothing.
+    /// An unknown or meaningless change.
     ///
     /// ```
     /// use netspurt::script::Script;
     /// let text = "--fails_with=dup_thresh=2\n0 socket(..., SOCK_STREAM, 0) = 3";
     /// let script = Script::parse("a.pkt", text)?;
-    /// assert_eq!(script.idle_changes()?[0].path, "dup_thresh");
+    /// assert_eq!(script.ineffective_changes()?[0].path, "dup_thresh");
     /// # Ok::<(), netspurt::script::ScriptError>(())
     /// ```
-    pub fn idle_changes(&self) -> Result<Vec<&Setting>, ScriptError> {
-        let mut idle = Vec::new();
+    pub fn ineffective_changes(&self) -> Result<Vec<&SwitchSetting>, ScriptError> {
+        let mut found = Vec::new();
         for change in &self.options.fails_with {
             let config = self.config(None, core::slice::from_ref(change))?;
-            if run(self, &mut Host::new(&config)).is_ok() {
-                idle.push(change);
+            if run(self, &mut SocketHost::new(&config)).is_ok() {
+                found.push(change);
             }
         }
-        Ok(idle)
+        Ok(found)
     }
 
-    /// The mistake `slip` at the option line that starts with `option`.
-    fn blame(&self, option: &str, slip: SwitchError) -> ScriptError {
+    /// The error for a mistake in the option line that starts with `option`.
+    fn blame(&self, option: &str, mistake: SwitchError) -> ScriptError {
         let line = self.lines.iter().position(|line| line.trim_start().starts_with(option));
         let behind = format!("{option}=");
         match line {
-            Some(at) => ScriptError::in_line(self, at + 1, &behind, slip.message, slip.fix),
-            None => ScriptError::placeless(&self.name, slip.message, slip.fix),
+            Some(at) => self.in_line(at + 1, &behind, mistake),
+            None => ScriptError::placeless(&self.name, mistake.message, mistake.fix),
         }
     }
 
-    fn blame_setting(&self, set: &Setting, slip: SwitchError) -> ScriptError {
+    fn blame_setting(&self, set: &SwitchSetting, mistake: SwitchError) -> ScriptError {
         if set.line == 0 {
-            return self.blame_outside(&set.path, &set.value, slip);
+            return self.blame_outside(&set.path, &set.value, mistake);
         }
         let behind = format!("{}=", set.path);
-        ScriptError::in_line(self, set.line, &behind, slip.message, slip.fix)
+        self.in_line(set.line, &behind, mistake)
     }
 
-    fn blame_outside(&self, path: &str, value: &str, slip: SwitchError) -> ScriptError {
+    /// The error for a mistake after the text `behind` in a line of this script.
+    fn in_line(&self, line: usize, behind: &str, mistake: SwitchError) -> ScriptError {
+        let text = line.checked_sub(1).and_then(|line| self.lines.get(line));
+        let text = text.cloned().unwrap_or_default();
+        let at = text.find(behind).map_or(0, |at| at + behind.len());
+        let (before, value) = text.split_at(at);
+        let (column, width) = (before.chars().count() + 1, value.chars().count().max(1));
+        let place = Some(Place { line, column, text, width });
+        let SwitchError { message, fix, .. } = mistake;
+        ScriptError { message, fix, file: self.name.clone(), place }
+    }
+
+    fn blame_outside(&self, path: &str, value: &str, mistake: SwitchError) -> ScriptError {
         let file = format!("{} with {path} = {value}", self.name);
-        ScriptError::placeless(&file, slip.message, slip.fix)
+        ScriptError::placeless(&file, mistake.message, mistake.fix)
     }
 }
 
@@ -119,12 +131,12 @@ impl Script {
 mod tests {
     use super::*;
 
-    fn slip(options: &str, changes: &[(&str, &str)]) -> String {
+    fn mistake(options: &str, changes: &[(&str, &str)]) -> String {
         let text = format!("{options}\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3");
         let script = Script::parse("a.pkt", &text).unwrap();
-        let changes: Vec<Setting> = changes
+        let changes: Vec<SwitchSetting> = changes
             .iter()
-            .map(|(path, value)| Setting {
+            .map(|(path, value)| SwitchSetting {
                 path: (*path).to_owned(),
                 value: (*value).to_owned(),
                 line: 0,
@@ -135,14 +147,14 @@ mod tests {
 
     #[test]
     fn a_switch_that_is_wrong_is_shown_in_its_line() {
-        let shown = slip("--mss=1000\n--set=tlp=true\n--set=rto.min=\"1 x\"", &[]);
+        let shown = mistake("--mss=1000\n--set=tlp=true\n--set=rto.min=\"1 x\"", &[]);
         assert!(shown.contains("--> a.pkt:3:15"), "{shown}");
         assert!(shown.contains("--set=rto.min=\"1 x\""), "{shown}");
     }
 
     #[test]
     fn a_change_from_outside_is_shown_behind_the_name() {
-        let shown = slip("--set=tlp=true", &[("tpl", "false")]);
+        let shown = mistake("--set=tlp=true", &[("tpl", "false")]);
         assert!(shown.starts_with("unknown key `tpl`"), "{shown}");
         assert!(shown.contains("--> a.pkt with tpl = false"), "{shown}");
         assert!(shown.contains("did you mean `tlp`?"), "{shown}");
@@ -150,9 +162,9 @@ mod tests {
 
     #[test]
     fn profiles_and_segment_sizes_are_shown_in_their_lines_too() {
-        let shown = slip("--title=t\n--profile=rfc-2062", &[]);
+        let shown = mistake("--title=t\n--profile=rfc-2062", &[]);
         assert!(shown.contains("--> a.pkt:2:11"), "{shown}");
-        assert!(slip("--profile=ns-2", &[]).contains("count packets"));
-        assert!(slip("--mss=65535", &[]).contains("--> a.pkt:1:7"));
+        assert!(mistake("--profile=ns-2", &[]).contains("count packets"));
+        assert!(mistake("--mss=65535", &[]).contains("--> a.pkt:1:7"));
     }
 }

@@ -16,15 +16,15 @@ fn wrong(text: &str) -> ScriptError {
     Script::parse("t.pkt", text).expect_err(text)
 }
 
-/// A subject that says its lines: what each inbound segment, call and instant sets off.
+/// A subject that sends what it was told to send.
 #[derive(Default)]
 struct Actor {
-    /// What is sent when the next segment comes.
+    /// What it sends when the next segment arrives.
     replies: VecDeque<Vec<Segment>>,
-    /// What is sent at an instant.
+    /// What it sends at an instant.
     timed: VecDeque<(Time, Segment)>,
     calls: VecDeque<CallResult>,
-    returns: Option<(Time, Outcome)>,
+    returns: Option<(Time, CallOutcome)>,
     info: Info,
     out: VecDeque<(Time, Segment)>,
     heard: Vec<(Time, Segment)>,
@@ -32,10 +32,10 @@ struct Actor {
 
 impl Subject for Actor {
     fn call(&mut self, _: Time, _: &Call) -> CallResult {
-        self.calls.pop_front().unwrap_or(CallResult::Returned(Outcome::returned(0)))
+        self.calls.pop_front().unwrap_or(CallResult::Returned(CallOutcome::returned(0)))
     }
 
-    fn returned(&mut self, now: Time) -> Option<Outcome> {
+    fn returned(&mut self, now: Time) -> Option<CallOutcome> {
         self.returns.take_if(|(at, _)| *at <= now).map(|(_, outcome)| outcome)
     }
 
@@ -74,7 +74,7 @@ fn syn_ack(irs: u32) -> Segment {
     segment
 }
 
-/// Octets `seq` and on, relative, with the acknowledgment of the script's SYN.
+/// `len` bytes from the relative number `seq`, with an ACK of the script's SYN.
 fn data(seq: u32, len: u16) -> Segment {
     let ack = 0xffff_fc00_u32.wrapping_add(1);
     let (seq, flags) = (LOCAL_ISN + seq, Flags::ACK);
@@ -92,16 +92,16 @@ fn server(timed: impl IntoIterator<Item = (Time, Segment)>) -> Actor {
     Actor { replies, timed: timed.into_iter().collect(), ..Actor::default() }
 }
 
-fn fails(script: &str, mut actor: Actor) -> Failure {
+fn fails(script: &str, mut actor: Actor) -> ScriptFailure {
     *run(&parse(script), &mut actor).expect_err("the script must fail")
 }
 
 #[test]
-fn a_connection_that_keeps_to_its_script_passes_and_the_story_says_what_happened() {
+fn a_connection_that_follows_its_script_passes_and_the_transcript_says_what_happened() {
     let script = format!("{HANDSHAKE}+0.2 > . 1:1001(1000) ack 1\n+0 < . 1:1(0) ack 1001 win 100");
     let mut actor = server([(ms(300), data(1, 1000))]);
-    let story = run(&parse(&script), &mut actor).unwrap_or_else(|failure| panic!("{failure}"));
-    let lines: Vec<String> = story.iter().map(ToString::to_string).collect();
+    let transcript = run(&parse(&script), &mut actor).unwrap_or_else(|failure| panic!("{failure}"));
+    let lines: Vec<String> = transcript.iter().map(ToString::to_string).collect();
     assert_eq!(lines[3], "    0.300000 > . 1:1001(1000) ack 1 win 65535");
     assert_eq!(lines.len(), 5);
     let heard: Vec<Time> = actor.heard.iter().map(|(at, _)| *at).collect();
@@ -113,12 +113,12 @@ fn a_connection_that_keeps_to_its_script_passes_and_the_story_says_what_happened
 }
 
 #[test]
-fn another_packet_than_expected_is_shown_with_what_differs_and_the_story() {
+fn a_packet_that_differs_is_shown_with_the_differences_and_the_transcript() {
     let script = format!("--title=it shows\n{HANDSHAKE}+0.2 > . 1:1001(1000) ack 1");
     let failure = fails(&script, server([(ms(300), data(1001, 1000))]));
     let FailureKind::Packet(differences) = &failure.kind else { panic!("{failure}") };
     assert_eq!(differences.len(), 1);
-    assert_eq!(differences[0].to_string(), "seq: 1 expected, 1001 sent");
+    assert_eq!(differences[0].to_string(), "seq: expected 1, sent 1001");
     let text = failure.to_string();
     for part in [
         "the script shows: it shows",
@@ -126,7 +126,7 @@ fn another_packet_than_expected_is_shown_with_what_differs_and_the_story() {
         "5 | +0.2 > . 1:1001(1000) ack 1",
         "expected  0.300000 > . 1:1001(1000) ack 1",
         "actual    0.300000 > . 1001:2001(1000) ack 1 win 65535",
-        "the story so far:",
+        "transcript:",
         "    0.000000 > S. 0:0(0) ack 1 win 65535 <mss 1460, sackOK>",
     ] {
         assert!(text.contains(part), "{part}\n\n{text}");
@@ -134,7 +134,7 @@ fn another_packet_than_expected_is_shown_with_what_differs_and_the_story() {
 }
 
 #[test]
-fn an_instant_may_be_off_by_the_tolerance_and_no_more() {
+fn an_instant_may_differ_by_the_tolerance_and_no_more() {
     let script = |options: &str| format!("{options}{HANDSHAKE}+0.2 > . 1:1001(1000) ack 1");
     let at = |ns: u64| server([(Time::from_nanos(ns), data(1, 1000))]);
     for ns in [296_000_000, 304_000_000] {
@@ -151,7 +151,7 @@ fn an_instant_may_be_off_by_the_tolerance_and_no_more() {
 }
 
 #[test]
-fn after_a_range_or_any_time_offsets_count_from_what_happened() {
+fn after_a_range_or_any_time_an_offset_counts_from_the_actual_instant() {
     let two = || server([(ms(350), data(1, 1000)), (ms(450), data(1001, 1000))]);
     for first in ["+0.2~+0.3", "0.3~0.4", "*"] {
         let script =
@@ -163,7 +163,7 @@ fn after_a_range_or_any_time_offsets_count_from_what_happened() {
 }
 
 #[test]
-fn a_packet_the_script_does_not_have_fails_it_if_it_was_due_before_the_end() {
+fn a_packet_that_the_script_does_not_list_fails_it_if_it_is_due_before_the_end() {
     let extra = || server([(ms(300), data(1, 1000))]);
     let silent = format!("{HANDSHAKE}+0.2 close(4) = 0");
     assert!(run(&parse(&silent), &mut extra()).is_ok(), "it is due at the end");
@@ -182,16 +182,16 @@ fn calls_return_what_the_script_says() {
         ..Actor::default()
     };
     let passes = |result: &str, outcome| run(&parse(&script(result)), &mut actor(outcome)).is_ok();
-    assert!(passes("10", Outcome::returned(10)));
-    assert!(passes("?", Outcome::failed("EPIPE")));
-    assert!(passes("-1 EAGAIN (Resource temporarily unavailable)", Outcome::failed("EAGAIN")));
-    assert!(passes("-1 EWOULDBLOCK", Outcome::failed("EAGAIN")));
-    let failure = fails(&script("10"), actor(Outcome::failed("EPIPE")));
+    assert!(passes("10", CallOutcome::returned(10)));
+    assert!(passes("?", CallOutcome::failed("EPIPE")));
+    assert!(passes("-1 EAGAIN (Resource temporarily unavailable)", CallOutcome::failed("EAGAIN")));
+    assert!(passes("-1 EWOULDBLOCK", CallOutcome::failed("EAGAIN")));
+    let failure = fails(&script("10"), actor(CallOutcome::failed("EPIPE")));
     assert_eq!(failure.kind, FailureKind::Returned);
     assert_eq!(failure.actual, "write(3, ..., 10) = -1 EPIPE");
     let written = "0 getsockopt(3, SOL_SOCKET, SO_ERROR, [0], [4]) = 0";
     let out = Some(OptionValue::Number(104));
-    let outcome = Outcome { out, ..Outcome::returned(0) };
+    let outcome = CallOutcome { out, ..CallOutcome::returned(0) };
     assert_eq!(fails(written, actor(outcome)).kind, FailureKind::Returned);
 }
 
@@ -199,7 +199,7 @@ fn calls_return_what_the_script_says() {
 fn a_call_that_blocks_returns_at_its_end() {
     let actor = |at| Actor {
         calls: VecDeque::from([CallResult::Blocks]),
-        returns: Some((at, Outcome::returned(4))),
+        returns: Some((at, CallOutcome::returned(4))),
         ..Actor::default()
     };
     let script = "0.1...0.3 accept(3, ..., ...) = 4\n+0.5 close(4) = 0";
@@ -220,7 +220,7 @@ fn a_call_that_blocks_returns_at_its_end() {
 }
 
 #[test]
-fn assertions_are_judged_on_what_the_connection_tells() {
+fn assertions_use_the_fields_that_the_connection_provides() {
     let judge = |text: &str| {
         let mut info = Info::default();
         info.set(Field::SndCwnd, 10);
@@ -244,8 +244,8 @@ fn assertions_are_judged_on_what_the_connection_tells() {
     let said = judge("assert tcpi_snd_cwnd == 9, \"too wide\"").unwrap_err();
     assert_eq!(said, "tcpi_snd_cwnd is 10; too wide");
     let said = judge("assert tcpi_rto == 9").unwrap_err();
-    assert_eq!(said, "the connection does not tell tcpi_rto");
-    assert_eq!(judge("assert 1 / 0 == 1").unwrap_err(), "this divides by zero");
+    assert_eq!(said, "the connection does not provide tcpi_rto");
+    assert_eq!(judge("assert 1 / 0 == 1").unwrap_err(), "the expression divides by zero");
     assert!(judge("assert 9223372036854775807 + 1").unwrap_err().contains("64 bits"));
 }
 
@@ -256,7 +256,7 @@ fn a_failed_assertion_names_its_own_line() {
 }
 
 #[test]
-fn time_stamps_are_relative_to_the_first_one_expected_and_echoes_give_back_the_very_one() {
+fn time_stamps_are_relative_to_the_first_expected_one_and_an_echo_returns_the_actual_one() {
     let stamped = |at: u64, seq: u32, val: u32| {
         let mut segment = data(seq, 1000);
         segment.set_timestamps(Timestamps { val, ecr: 7 });
@@ -312,7 +312,7 @@ fn sack_blocks_options_and_marks_reach_the_connection_and_are_compared() {
 }
 
 #[test]
-fn push_counts_where_the_script_writes_it_and_every_other_flag_always() {
+fn push_is_compared_where_the_script_writes_it_and_every_other_flag_always() {
     let script = |flags: &str| format!("{HANDSHAKE}+0.2 > {flags} 1:1001(1000) ack 1");
     let sent = |flags: Flags| server([(ms(300), Segment { flags, ..data(1, 1000) })]);
     let push = Flags::ACK.with(Flags::PSH);
@@ -323,13 +323,13 @@ fn push_counts_where_the_script_writes_it_and_every_other_flag_always() {
 }
 
 #[test]
-fn an_implementation_that_does_not_get_on_is_caught() {
+fn an_implementation_that_makes_no_progress_is_detected() {
     struct Mule;
     impl Subject for Mule {
         fn call(&mut self, _: Time, _: &Call) -> CallResult {
             CallResult::Blocks
         }
-        fn returned(&mut self, _: Time) -> Option<Outcome> {
+        fn returned(&mut self, _: Time) -> Option<CallOutcome> {
             None
         }
         fn inject(&mut self, _: Time, _: &Segment) {}
@@ -363,58 +363,58 @@ fn option_lines_are_read() {
         ("rto.min", "\"1 s\"")
     );
     assert_eq!(options.fails_with[1].value, "\"a // b\"");
-    assert_eq!(Options::default().tolerance, Duration::from_micros(4000));
+    assert_eq!(ScriptOptions::default().tolerance, Duration::from_micros(4000));
 }
 
-/// A script, the line and column to blame, and parts of the message and of the fix.
+/// A script, the line and column of its mistake, and parts of the message and of the fix.
 type Case = (&'static str, usize, usize, &'static str, &'static str);
 
 const MISTAKES: &[Case] = &[
     ("", 1, 1, "the script has no event", "as in"),
     ("--titel=x\n0 close(3) = 0", 1, 3, "unknown option `titel`", "`title`"),
-    ("--set=rto.min=1 s\n0 close(3) = 0", 1, 15, "`1 s` is no value in TOML", "quotes"),
-    ("--set=sack=true\n--set=sack=true\n", 2, 3, "this is set already", "once"),
-    ("0 close(3) = 0\n--title=x", 2, 1, "an option behind an event", "top"),
+    ("--set=rto.min=1 s\n0 close(3) = 0", 1, 15, "`1 s` is not a TOML value", "quotes"),
+    ("--set=sack=true\n--set=sack=true\n", 2, 3, "is already set", "once"),
+    ("0 close(3) = 0\n--title=x", 2, 1, "comes after an event", "top"),
     ("0 `ls`", 1, 3, "shell commands are not supported", "--set=path=value"),
     ("`sysctl -q net.ipv4.tcp_sack=0`", 1, 1, "shell commands", "--set=sack=false"),
-    ("x", 1, 1, "a time expected, and not `x`", "+0.1"),
+    ("x", 1, 1, "expected a time, found `x`", "+0.1"),
     ("0.0000000001 close(3) = 0", 1, 1, "finer than a nanosecond", "nine"),
-    ("0.2~0.1 > . 1:1(0) ack 1", 1, 1, "ends before it starts", "second"),
-    ("0.2~+0.1 > . 1:1(0) ack 1", 1, 1, "one end counts", "both"),
-    ("1 close(3) = 0\n0.5 close(3) = 0", 2, 1, "before the event above", "1 s or later"),
-    ("* < . 1:1(0) ack 1 win 1", 1, 1, "the script decides", "one time"),
+    ("0.2~0.1 > . 1:1(0) ack 1", 1, 1, "ends before it starts", "first"),
+    ("0.2~+0.1 > . 1:1(0) ack 1", 1, 1, "only one end counts", "both"),
+    ("1 close(3) = 0\n0.5 close(3) = 0", 2, 1, "earlier than the previous event", "1 s or later"),
+    ("* < . 1:1(0) ack 1 win 1", 1, 1, "only a packet sent", "one time"),
     ("0...1 < . 1:1(0) ack 1 win 1", 1, 1, "only a call", "one time"),
     ("0 < . 1:1(0) ack 1", 1, 5, "an inbound packet needs a window", "win"),
-    ("0 < . 1:1(0) win 5 ack 1", 1, 20, "the end of the line expected", "one event"),
+    ("0 < . 1:1(0) win 5 ack 1", 1, 20, "expected the end of the line", "one event"),
     ("0 < X 1:1(0)", 1, 5, "unknown flag `X`", "S F R"),
-    ("0 < SS 1:1(0)", 1, 6, "the flag `S` is there already", "once"),
-    ("0 > . 1:5(3)", 1, 7, "1 and 3 octets end at 4", "`1:4(3)`"),
+    ("0 < SS 1:1(0)", 1, 6, "the flag `S` is repeated", "once"),
+    ("0 > . 1:5(3)", 1, 7, "3 bytes from 1 end at 4", "`1:4(3)`"),
     ("0 > . 1:1(0) akc 3", 1, 14, "unknown field `akc`", "`ack`"),
-    ("0 > S 0:0(0) ack 1", 1, 14, "without the flag `.`", "add `.`"),
-    ("0 > S 0:0(0) <FO abcd>", 1, 15, "`FO` is not supported", "take it out"),
+    ("0 > S 0:0(0) ack 1", 1, 14, "needs the flag `.`", "add `.`"),
+    ("0 > S 0:0(0) <FO abcd>", 1, 15, "`FO` is not supported", "remove it"),
     ("0 > . 0:0(0) <mss 1460>", 1, 15, "only a SYN carries `mss`", "add `S`"),
-    ("0 > S 0:0(0) <wscale 15>", 1, 22, "15 is too much", "at most 14"),
-    ("0 > S 0:0(0) <mss 1 sackOK>", 1, 21, "`,` or `>` expected", "between"),
-    ("0 > . 0:0(0) <sack 1:2 3:4 5:6 7:8>", 1, 32, "three SACK blocks", "out"),
-    ("0 < S 0:0(0) win 1 <...>", 1, 21, "says which options", "write them"),
-    ("0 > [ect2] . 1:1(0)", 1, 6, "unknown congestion mark `ect2`", "`ect0`"),
-    ("0 < [ect01] . 1:1(0) win 1", 1, 6, "one of the two marks", "`ect0`"),
+    ("0 > S 0:0(0) <wscale 15>", 1, 22, "15 is too large", "at most 14"),
+    ("0 > S 0:0(0) <mss 1 sackOK>", 1, 21, "expected `,` or `>`", "between"),
+    ("0 > . 0:0(0) <sack 1:2 3:4 5:6 7:8>", 1, 32, "three SACK blocks", "remove"),
+    ("0 < S 0:0(0) win 1 <...>", 1, 21, "must list its options", "write them"),
+    ("0 > [ect2] . 1:1(0)", 1, 6, "unknown ECN codepoint `ect2`", "`ect0`"),
+    ("0 < [ect01] . 1:1(0) win 1", 1, 6, "one of the two codepoints", "`ect0`"),
     ("0 < icmp unreachable", 1, 5, "`icmp` packets are not supported", "TCP"),
     ("0 > udp (100)", 1, 5, "`udp` packets are not supported", "TCP"),
     ("0 poll([], 1, 0) = 1", 1, 3, "`poll` is not supported", "assertion"),
     ("0 raed(3, ..., 1) = 1", 1, 3, "unknown call `raed`", "`read`"),
     ("0 read(3, ..., 1", 1, 7, "this parenthesis is not closed", "add `)`"),
-    ("0 read(3, 4, 1) = 1", 1, 11, "`...` expected, and not `4`", "`...`"),
+    ("0 read(3, 4, 1) = 1", 1, 11, "expected `...`, found `4`", "`...`"),
     ("0 read(3) = 1", 1, 3, "`read` does not take 1 arguments", "read(4, ..., 1000)"),
-    ("0 close(3)", 1, 11, "`=` expected", "= ?"),
-    ("0 close(3) = -1", 1, 14, "a failure has a name", "-1 EAGAIN"),
+    ("0 close(3)", 1, 11, "expected `=`", "= ?"),
+    ("0 close(3) = -1", 1, 14, "needs the name of an error", "-1 EAGAIN"),
     ("0 close(3) = -1 EPIP", 1, 17, "unknown error `EPIP`", "`EPIPE`"),
-    ("0 socket(..., SOCK_DGRAM, 0) = 3", 1, 15, "`SOCK_STREAM` expected", "only TCP"),
+    ("0 socket(..., SOCK_DGRAM, 0) = 3", 1, 15, "expected `SOCK_STREAM`", "only TCP"),
     (
         "0 setsockopt(3, SOL_TCP, SO_SNDBUF, [1], 4) = 0",
         1,
         17,
-        "SO_SNDBUF is not of this level",
+        "SO_SNDBUF is not an option of this level",
         "`SOL_SOCKET`",
     ),
     (
@@ -425,10 +425,10 @@ const MISTAKES: &[Case] = &[
         "`TCP_NODELAY`",
     ),
     ("0 %{ assert tcpi_snd_cwmd == 1 }%", 1, 13, "unknown field", "`tcpi_snd_cwnd`"),
-    ("0 %{ assert 1 = 1 }%", 1, 15, "`=` does not compare", "`==`"),
-    ("0 %{ assert 1 < 2 < 3 }%", 1, 19, "an operator expected", "do not chain"),
-    ("0 %{ print(1) }%", 1, 6, "`assert` expected, and not `print`", "only"),
-    ("0 %{ }%", 1, 3, "asserts nothing", "as in"),
+    ("0 %{ assert 1 = 1 }%", 1, 15, "`=` is not a comparison", "`==`"),
+    ("0 %{ assert 1 < 2 < 3 }%", 1, 19, "expected an operator", "do not chain"),
+    ("0 %{ print(1) }%", 1, 6, "expected `assert`, found `print`", "only"),
+    ("0 %{ }%", 1, 3, "has no assertion", "as in"),
     ("0 %{ assert 1", 1, 3, "this code block does not end", "}%"),
     ("0 /* close", 1, 3, "this comment does not end", "*/"),
 ];
@@ -464,7 +464,9 @@ fn calls_are_read_and_written() {
     ];
     for call in calls {
         let script = parse(&format!("0 {call} = 0x2 (flags O_RDWR)"));
-        let Action::Call { call: read, expected } = &script.events[0].action else { panic!() };
+        let ScriptAction::Call { call: read, expected } = &script.events[0].action else {
+            panic!()
+        };
         assert_eq!(read.to_string(), call);
         assert_eq!(expected.value, Some(2));
     }
@@ -478,7 +480,8 @@ fn calls_are_read_and_written() {
     ];
     for (text, wanted) in values {
         let script = parse(&format!("0 setsockopt(3, {text}) = 0"));
-        let Action::Call { call: Call::SetOption { value, .. }, .. } = &script.events[0].action
+        let ScriptAction::Call { call: Call::SetOption { value, .. }, .. } =
+            &script.events[0].action
         else {
             panic!()
         };
@@ -513,7 +516,7 @@ fn options() -> impl Strategy<Value = (bool, PacketOptions)> {
     })
 }
 
-fn packets() -> impl Strategy<Value = Packet> {
+fn packets() -> impl Strategy<Value = ScriptPacket> {
     let ecn = prop::option::of(prop::sample::select(EcnMark::ALL.map(|(_, mark)| mark).to_vec()));
     let numbers = (any::<u8>(), any::<u32>(), any::<u16>(), any::<u32>());
     let any_options = prop::option::weighted(0.9, options());
@@ -523,7 +526,7 @@ fn packets() -> impl Strategy<Value = Packet> {
             let bits = bits & 0xdd | u8::from(syn) << 1;
             let flags = Flags(bits);
             let ack = flags.has(Flags::ACK).then_some(ack);
-            Packet { ecn, flags, seq, len, ack, window, options: options.map(|(_, o)| o) }
+            ScriptPacket { ecn, flags, seq, len, ack, window, options: options.map(|(_, o)| o) }
         },
     )
 }
@@ -533,7 +536,7 @@ proptest! {
     fn a_packet_written_and_read_is_the_same(packet in packets()) {
         let script = Script::parse("p.pkt", &format!("+0.1 > {packet}"));
         let script = script.map_err(|error| TestCaseError::fail(error.to_string()))?;
-        prop_assert_eq!(&script.events[0].action, &Action::Outbound(packet));
+        prop_assert_eq!(&script.events[0].action, &ScriptAction::Outbound(packet));
     }
 
     #[test]
@@ -587,7 +590,7 @@ fn an_expression_written_and_read_is_the_same() {
         "(not 1) == 0",
     ] {
         let script = parse(&format!("0 %{{ assert {text} }}%"));
-        let Action::Check(assertions) = &script.events[0].action else { panic!() };
+        let ScriptAction::Check(assertions) = &script.events[0].action else { panic!() };
         assert_eq!(assertions[0].expression.to_string(), text);
     }
 }

@@ -1,8 +1,8 @@
 //! A retransmission timer at a host's edge: it stands between a host's TCP, which it leaves as it
 //! is, and the path, and sends the first segment not acknowledged once more when its time is up.
 //!
-//! It sees what the host sends and what reaches it, keeps copies of what is outstanding, and has
-//! no other knowledge: no congestion window follows its resends, and the host does not know of
+//! It sees what the host sends and what reaches it, keeps copies of what is outstanding, and has no
+//! other knowledge: no congestion window follows its retransmissions, and the host does not know of
 //! them. SYNs are left to the host, since a round trip is known only after them. Without input or
 //! output, so it is driven by a live run's clock, by a replay or by a test alike.
 
@@ -11,41 +11,33 @@ mod config;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
+pub use config::{ShimConfig, ShimError, ShimTimer};
 
-pub use config::{ShimConfig, ShimError, ShimTimer, SuperFast};
-
-use crate::rto::{RtoEstimator, TimeoutKind};
-use crate::sample::{RttSample, SampleSource};
+use crate::ids::TransmissionId;
+use crate::observe::{Answer, OneWay, Sequence, Transmission};
+use crate::rto::{RtoEstimator, SfrConfig, TimeoutKind};
+use crate::sample::RttSample;
 use crate::segment::{Cause, Flags, Segment};
-use crate::seq;
 use crate::units::{Duration, Time};
 
-/// A segment that the host sent, until it is acknowledged.
+/// What is kept of a segment that the host sent, until it is acknowledged.
 #[derive(Clone, Copy, Debug)]
-struct Held {
-    /// Its place in the sequence space, counted from the SYN.
-    left: u64,
-    right: u64,
+struct Kept {
     /// The newest copy that the host sent.
     copy: Segment,
-    first_sent: Time,
-    last_sent: Time,
-    /// Times it went out again, whoever sent it.
-    again: u32,
     /// Times the shim sent this copy again.
     copies: u8,
 }
 
-/// A resend of the shim's.
+/// A retransmission of the shim's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resend {
+pub struct Retransmission {
     /// When it was due, and left in logical time.
     pub at: Time,
     /// When the timer that ran out was set.
     pub armed: Time,
     /// The transmission, as in the other tables.
-    pub id: u64,
+    pub id: TransmissionId,
     /// Its first octet, counted from the SYN.
     pub left: u64,
     /// Why.
@@ -56,10 +48,10 @@ pub struct Resend {
 
 /// What decides when the time is up.
 #[derive(Debug)]
-enum Law {
+enum EdgeTimer {
     Estimator(Box<dyn RtoEstimator>),
-    SuperFast {
-        law: SuperFast,
+    Sfr {
+        algorithm: SfrConfig,
         /// The handshake's round trip, once it is known.
         handshake: Option<Duration>,
         /// Whether it waits for a new segment before it may run again.
@@ -84,48 +76,38 @@ enum Law {
 /// ```
 #[derive(Debug)]
 pub struct Shim {
-    law: Law,
-    most_resends: u8,
-    held: VecDeque<Held>,
-    /// The first octet not acknowledged.
-    una: u64,
-    /// The octet after the highest sent.
-    highest: u64,
+    algorithm: EdgeTimer,
+    most_retransmissions: u8,
+    /// What the host sends.
+    way: OneWay<Kept>,
     deadline: Time,
     armed: Time,
-    smss_bytes: u32,
-    /// Windows of data counted, and the octet that ends the present one.
-    round: (u64, u64),
     /// The connection was reset, or the shim gave it up.
     off: bool,
-    resends: Vec<Resend>,
+    retransmissions: Vec<Retransmission>,
 }
 
 impl Shim {
     /// One for a connection that is still to open.
     pub fn new(config: &ShimConfig) -> Self {
-        let law = match config.timer {
-            ShimTimer::Estimator(law) => Law::Estimator(law.build()),
-            ShimTimer::SuperFast(law) => Law::SuperFast { law, handshake: None, rests: true },
+        let algorithm = match config.timer {
+            ShimTimer::Estimator(algorithm) => EdgeTimer::Estimator(algorithm.build()),
+            ShimTimer::Sfr(algorithm) => EdgeTimer::Sfr { algorithm, handshake: None, rests: true },
         };
         Self {
-            law,
-            most_resends: config.most_resends,
-            held: VecDeque::new(),
-            una: 0,
-            highest: 0,
+            algorithm,
+            most_retransmissions: config.most_retransmissions,
+            way: OneWay::new(Sequence::default()),
             deadline: Time::NEVER,
             armed: Time::ZERO,
-            smss_bytes: 0,
-            round: (0, 0),
             off: false,
-            resends: Vec::new(),
+            retransmissions: Vec::new(),
         }
     }
 
     /// What it sent again so far.
-    pub fn resends(&self) -> &[Resend] {
-        &self.resends
+    pub fn retransmissions(&self) -> &[Retransmission] {
+        &self.retransmissions
     }
 
     /// When its time is up, if it runs.
@@ -141,31 +123,19 @@ impl Shim {
         if self.off || segment.seq_len() == 0 {
             return;
         }
-        let left = seq::from_wire(seq::SIMULATED_ISN, segment.seq, self.highest);
-        let right = left + u64::from(segment.seq_len());
-        if let Law::Estimator(law) = &mut self.law {
-            law.on_send(now, segment.size_bytes.into());
+        if let EdgeTimer::Estimator(algorithm) = &mut self.algorithm {
+            algorithm.on_send(now, segment.size_bytes.into());
         }
-        if left >= self.highest {
-            self.fresh((left, right), segment, now);
-        } else {
-            self.repeated((left, right), segment, now);
+        let kept = Kept { copy: *segment, copies: 0 };
+        match self.way.sent(now, segment, kept) {
+            Some(copy) if copy.again => self.repeated(copy, now),
+            Some(_) => self.fresh(now),
+            None => {}
         }
     }
 
-    fn fresh(&mut self, (left, right): (u64, u64), segment: &Segment, now: Time) {
-        self.highest = right;
-        self.smss_bytes = self.smss_bytes.max(segment.len.into());
-        self.held.push_back(Held {
-            left,
-            right,
-            copy: *segment,
-            first_sent: now,
-            last_sent: now,
-            again: 0,
-            copies: 0,
-        });
-        if let Law::SuperFast { rests, .. } = &mut self.law {
+    fn fresh(&mut self, now: Time) {
+        if let EdgeTimer::Sfr { rests, .. } = &mut self.algorithm {
             *rests = false;
         }
         if self.deadline == Time::NEVER {
@@ -173,18 +143,12 @@ impl Shim {
         }
     }
 
-    /// The host sent octets again: no sample is taken of them, and where it was the first segment
-    /// outstanding an estimator's timer starts anew, since that repair is under way.
-    fn repeated(&mut self, (left, right): (u64, u64), segment: &Segment, now: Time) {
-        for held in self.held.iter_mut().filter(|held| held.left < right && left < held.right) {
-            held.again += 1;
-            held.last_sent = now;
-            if (held.left, held.right) == (left, right) {
-                (held.copy, held.copies) = (*segment, 0);
-            }
-        }
-        let first = self.held.front().is_some_and(|held| held.left < right && left < held.right);
-        if first && matches!(self.law, Law::Estimator(_)) {
+    /// The host sent octets again: where they are those of the first segment outstanding, an
+    /// estimator's timer starts anew, since that repair is under way.
+    fn repeated(&mut self, copy: Transmission, now: Time) {
+        let first = self.way.outstanding().front();
+        let first = first.is_some_and(|first| first.left < copy.right && copy.left < first.right);
+        if first && matches!(self.algorithm, EdgeTimer::Estimator(_)) {
             self.arm(now);
         }
     }
@@ -197,65 +161,32 @@ impl Shim {
         if self.off || !segment.flags.has(Flags::ACK) {
             return;
         }
-        let ack = seq::from_wire(seq::SIMULATED_ISN, segment.ack, self.una);
-        if ack <= self.una || ack > self.highest {
+        // What acknowledges octets that were never sent is not acceptable (RFC 9293 §3.10.7.4).
+        let sequence = self.way.sequence();
+        if sequence.octet(segment.ack) > sequence.highest() {
             return;
         }
-        let acked = ack - self.una;
-        self.una = ack;
-        let mut oldest: Option<Held> = None;
-        let mut again = 0;
-        while let Some(held) = self.held.front().filter(|held| held.right <= ack) {
-            oldest.get_or_insert(*held);
-            again += held.again;
-            self.held.pop_front();
+        let Answer { acked_bytes, sample } = self.way.answered(now, segment);
+        if let Some(sample) = sample {
+            self.measure(&sample);
         }
-        if let Some(oldest) = oldest {
-            self.measure(&oldest, again, acked, now);
+        if acked_bytes > 0 {
+            self.arm(now);
         }
-        self.arm(now);
     }
 
-    /// Takes the round trip of the oldest segment that an ACK covers; of an ACK that covers any
-    /// that went out twice none is taken, as in Linux, since the others may have waited for it.
-    fn measure(&mut self, oldest: &Held, again: u32, acked_bytes: u64, now: Time) {
-        let rtt = now.saturating_since(oldest.first_sent);
-        let handshake = oldest.left == 0;
-        match &mut self.law {
-            Law::SuperFast { handshake: known, .. } => {
-                // Of a SYN sent twice it is not told which of them was answered.
-                if handshake && again == 0 {
-                    *known = Some(rtt);
+    /// Takes in a round trip. Of a SYN sent twice Super Fast Retransmit is not told which of them was
+    /// answered, and an estimator is told that the handshake's round trip is ambiguous.
+    fn measure(&mut self, sample: &RttSample) {
+        match &mut self.algorithm {
+            EdgeTimer::Sfr { handshake, .. } => {
+                if sample.handshake && !sample.ambiguous {
+                    *handshake = Some(sample.rtt);
                 }
             }
-            Law::Estimator(law) => {
-                if again > 0 && !handshake {
-                    return law.on_progress(false);
-                }
-                if oldest.right > self.round.1 {
-                    self.round = (self.round.0 + 1, self.highest);
-                }
-                let sample = RttSample {
-                    at: now,
-                    sent: oldest.first_sent,
-                    rtt,
-                    ambiguous: again > 0,
-                    source: SampleSource::EachSegment,
-                    wire_bytes: oldest.copy.size_bytes.into(),
-                    acked_bytes,
-                    flight_bytes: self.highest - self.una,
-                    smss_bytes: self.smss_bytes,
-                    resends: u8::try_from(again).unwrap_or(u8::MAX),
-                    ack_delay: Duration::ZERO,
-                    round: self.round.0,
-                    handshake,
-                };
-                if handshake {
-                    law.on_handshake(&sample);
-                } else {
-                    law.on_sample(&sample);
-                }
-            }
+            EdgeTimer::Estimator(algorithm) if sample.handshake => algorithm.on_handshake(sample),
+            EdgeTimer::Estimator(algorithm) if sample.ambiguous => algorithm.on_progress(false),
+            EdgeTimer::Estimator(algorithm) => algorithm.on_sample(sample),
         }
     }
 
@@ -263,16 +194,17 @@ impl Shim {
     fn arm(&mut self, now: Time) {
         self.deadline = Time::NEVER;
         // What is outstanding is a SYN where nothing was acknowledged.
-        let Some(oldest) = self.held.front().filter(|held| held.left > 0) else { return };
-        let due = match &self.law {
-            Law::Estimator(law) => {
-                Some(law.deadline(now, oldest.last_sent, self.held.len() as u64))
+        let outstanding = self.way.outstanding();
+        let Some(oldest) = outstanding.front().filter(|first| first.left > 0) else { return };
+        let due = match &self.algorithm {
+            EdgeTimer::Estimator(algorithm) => {
+                Some(algorithm.deadline(now, oldest.last_sent, outstanding.len() as u64))
             }
-            Law::SuperFast { rests: true, .. } => None,
-            Law::SuperFast { law, handshake, .. } => {
+            EdgeTimer::Sfr { rests: true, .. } => None,
+            EdgeTimer::Sfr { algorithm, handshake, .. } => {
                 // The SYN is no octet.
-                let done = law.cutout_bytes.is_some_and(|most| self.una.saturating_sub(1) >= most);
-                handshake.filter(|_| !done).map(|rtt| now + law.wait(rtt))
+                let done = algorithm.is_over(self.way.una().saturating_sub(1));
+                handshake.filter(|_| !done).map(|rtt| now + algorithm.wait(rtt))
             }
         };
         if let Some(due) = due {
@@ -287,27 +219,27 @@ impl Shim {
         }
         let armed = self.armed;
         let at = std::mem::replace(&mut self.deadline, Time::NEVER);
-        let first = self.held.front_mut()?;
-        if first.copies >= self.most_resends {
+        let copies = self.way.outstanding().front()?.kept.copies;
+        if copies >= self.most_retransmissions {
             return None;
         }
-        first.copies += 1;
-        first.again += 1;
-        first.last_sent = at;
-        let (left, mut again) = (first.left, first.copy);
-        again.id += u64::from(first.copies);
-        let (cause, backoff) = match &mut self.law {
-            Law::Estimator(law) => {
-                law.on_timeout(at, TimeoutKind::Rto);
-                (Cause::Shim, law.state().backoff)
+        let kept = &mut self.way.repeat_first(at)?.kept;
+        kept.copies += 1;
+        let mut again = kept.copy;
+        again.id = again.id.copy(u64::from(kept.copies));
+        let left = self.way.sequence().octet(again.seq);
+        let (cause, backoff) = match &mut self.algorithm {
+            EdgeTimer::Estimator(algorithm) => {
+                algorithm.on_timeout(at, TimeoutKind::Rto);
+                (Cause::Shim, algorithm.state().backoff)
             }
-            Law::SuperFast { rests, .. } => {
+            EdgeTimer::Sfr { rests, .. } => {
                 *rests = true;
                 (Cause::Sfr, 1)
             }
         };
         again.cause = Some(cause).into();
-        self.resends.push(Resend { at, armed, id: again.id, left, cause, backoff });
+        self.retransmissions.push(Retransmission { at, armed, id: again.id, left, cause, backoff });
         self.arm(at);
         Some(again)
     }
@@ -315,6 +247,6 @@ impl Shim {
     fn give_up(&mut self) {
         self.off = true;
         self.deadline = Time::NEVER;
-        self.held.clear();
+        self.way = OneWay::new(*self.way.sequence());
     }
 }

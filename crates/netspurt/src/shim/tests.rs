@@ -1,4 +1,5 @@
 use super::*;
+use crate::ids::EndId;
 use proptest::prelude::*;
 
 fn ms(count: u64) -> Duration {
@@ -14,8 +15,9 @@ fn shim(text: &str) -> Shim {
 }
 
 fn data(packet: u64) -> Segment {
-    let id = packet << 8;
-    Segment { id, dest: 1, seq: 1 + 1000 * packet as u32, len: 1000, ..Segment::default() }
+    let dest = EndId::at(1);
+    let id = TransmissionId::of_packet(dest.peer(), packet);
+    Segment { id, dest, seq: 1 + 1000 * packet as u32, len: 1000, ..Segment::default() }
 }
 
 fn ack(ack: u32) -> Segment {
@@ -32,13 +34,13 @@ fn opened(text: &str) -> Shim {
 }
 
 #[test]
-fn super_fast_waits_three_round_trips_of_the_handshake_and_resends_once_a_pause() {
+fn super_fast_waits_three_round_trips_of_the_handshake_and_retransmits_once_a_pause() {
     let mut shim = opened("sfr");
     (0..3).for_each(|n| shim.sent(at(30 + n), &data(n)));
     assert_eq!(shim.next_wakeup(), Some(at(90)));
     assert_eq!(shim.pop(at(89)), None);
     let again = shim.pop(at(90)).unwrap();
-    assert_eq!((again.seq, again.cause.get(), again.id), (1, Some(Cause::Sfr), 1));
+    assert_eq!((again.seq, again.cause.get(), again.id), (1, Some(Cause::Sfr), data(0).id.copy(1)));
     assert_eq!(shim.next_wakeup(), None, "it rests until a new segment is sent");
     shim.came(at(110), &ack(1001));
     assert_eq!(shim.next_wakeup(), None);
@@ -79,8 +81,13 @@ fn an_estimators_timer_is_that_of_rfc_6298_with_backoff_and_karn() {
     assert_eq!(shim.next_wakeup(), Some(at(90)));
     assert_eq!(shim.pop(at(90)).unwrap().seq, 1);
     assert_eq!(shim.next_wakeup(), Some(at(210)), "twice 60 ms later");
-    assert_eq!(shim.pop(at(210)).unwrap().id, 2, "the second copy of the same transmission");
-    let backoffs: Vec<u32> = shim.resends().iter().map(|resend| resend.backoff).collect();
+    assert_eq!(
+        shim.pop(at(210)).unwrap().id,
+        data(0).id.copy(2),
+        "the second copy of the same transmission"
+    );
+    let backoffs: Vec<u32> =
+        shim.retransmissions().iter().map(|retransmission| retransmission.backoff).collect();
     assert_eq!(backoffs, [2, 4]);
     // What covers a segment sent twice is no sample: the backed-off timer stays.
     shim.came(at(230), &ack(1001));
@@ -93,10 +100,10 @@ fn an_estimators_timer_is_that_of_rfc_6298_with_backoff_and_karn() {
 fn what_the_host_repairs_itself_is_not_sampled_and_restarts_an_estimators_timer() {
     let mut shim = opened("rfc6298:min=10ms");
     shim.sent(at(30), &data(0));
-    shim.sent(at(80), &Segment { id: 7 << 8, ..data(0) });
+    shim.sent(at(80), &Segment { id: data(7).id, ..data(0) });
     assert_eq!(shim.next_wakeup(), Some(at(140)));
     let again = shim.pop(at(140)).unwrap();
-    assert_eq!(again.id, (7 << 8) + 1, "the newest copy");
+    assert_eq!(again.id, data(7).id.copy(1), "the newest copy");
     shim.came(at(160), &ack(1001));
     shim.sent(at(170), &data(1));
     assert_eq!(shim.next_wakeup(), Some(at(290)), "still 120 ms");
@@ -104,7 +111,7 @@ fn what_the_host_repairs_itself_is_not_sampled_and_restarts_an_estimators_timer(
 
 #[test]
 fn a_segment_is_sent_again_so_often_and_no_more() {
-    let mut shim = opened("fixed:rto=50ms,max=50ms,resends=2");
+    let mut shim = opened("fixed:rto=50ms,max=50ms,retransmissions=2");
     shim.sent(at(30), &data(0));
     assert!(shim.pop(at(80)).is_some() && shim.pop(at(130)).is_some());
     assert_eq!((shim.pop(at(180)), shim.next_wakeup()), (None, None));
@@ -127,8 +134,9 @@ fn a_slip_in_a_shims_text_is_told_with_its_fix() {
     let slip = |text: &str| ShimConfig::parse(text).unwrap_err().to_string();
     assert!(slip("sfr:factr=2").contains("did you mean `factor`"), "{}", slip("sfr:factr=2"));
     assert!(slip("sfr:factor=2.3").contains("steps of a half"));
-    assert!(slip("sfr:cutout=lots").contains("80 kB"));
-    assert!(slip("rfc6298:resends=1000").contains("0 to 255"));
+    assert!(slip("sfr:cutout=lots").contains("`lots` is not a size in bytes"));
+    assert!(slip("sfr:cutout=lots").contains("or `none`"));
+    assert!(slip("rfc6298:retransmissions=1000").contains("0 to 255"));
     assert!(slip("rfc6298:mim=1ms").contains("min"));
     assert!(slip("sffr").contains("sfr"));
     assert!(slip("rfc6298:").contains("nothing stands after"));
@@ -152,7 +160,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn whatever_passes_only_the_first_outstanding_is_resent_and_never_early(
+    fn whatever_passes_only_the_first_outstanding_is_retransmitted_and_never_early(
         steps in proptest::collection::vec(step(), 0..80), name in 0..4_usize
     ) {
         let text = ["sfr", "rfc6298:min=1ms", "linux:rto_min=5ms", "quic"][name];
@@ -173,12 +181,12 @@ proptest! {
                     while let Some(due) = shim.next_wakeup().filter(|due| *due <= until) {
                         prop_assert!(due >= now);
                         now = due;
-                        let una = shim.una;
+                        let una = shim.way.una();
                         if let Some(again) = shim.pop(due) {
-                            let held = shim.held.front().unwrap();
-                            prop_assert!(held.right > una);
-                            prop_assert_eq!(again.seq, held.copy.seq);
-                            prop_assert!(held.left > 0, "no SYN");
+                            let first = shim.way.outstanding().front().unwrap();
+                            prop_assert!(first.right > una);
+                            prop_assert_eq!(again.seq, first.kept.copy.seq);
+                            prop_assert!(first.left > 0, "no SYN");
                         }
                     }
                     now = until;

@@ -1,225 +1,242 @@
-//! Appointments in order of time, at one instant in the order in which they were settled, and
-//! then in order of entry.
+//! Appointments in order of time, at one instant in the order in which they were settled, then
+//! by what they were made by, and then in order of entry.
 //!
-//! A wheel of wheels over exact nanoseconds. The lowest wheel's slots span 1024 ns, each wheel
-//! above it has slots as wide as the whole wheel below; a bitmap finds the next slot in use. An
-//! appointment sinks a wheel whenever time enters its slot, and the lowest slot that time is in
-//! lies sorted in `current`. Sinking keeps the order of entry, so full ties come out first in,
-//! first out. Cost: constant in the number of appointments.
+//! Time is cut into slots of 4096 ns, and slots into blocks of 4096, some 17 ms. The slots of the
+//! block that time is in and of the next one are lists in order, and two levels of bitmaps find
+//! the next list with an entry. What is due in a later block lies in a wheel whose slots are as
+//! wide as a block, or in one of the wheels above it, each with slots as wide as the whole wheel
+//! below, and sinks as time comes near. Sinking keeps the order of entry, so full ties come out
+//! first in, first out. The cost is constant in the number of appointments, as long as few fall
+//! in one slot.
 
-use std::collections::VecDeque;
-
+use crate::stage::Appointment;
 use crate::units::Time;
 
-/// log2 of the lowest slot's width in nanoseconds.
-const LOWEST: u32 = 10;
-/// log2 of the slots in a wheel.
-const BITS: u32 = 8;
-const SLOTS: usize = 1 << BITS;
-/// Enough wheels for 64 bits of nanoseconds.
-const WHEELS: usize = (64 - LOWEST as usize).div_ceil(BITS as usize);
-const NONE: u32 = u32::MAX;
+use super::nodes::{BLOCK, NONE, Node, Nodes};
+use super::wheels::Wheels;
 
-/// A queue of `(instant, number)`, which knows since when an appointment is settled.
+/// log2 of the slots in a block: a word of bits for each bit of a word.
+const BITS: u32 = 12;
+/// log2 of a slot's width in nanoseconds.
+const WIDTH: u32 = BLOCK - BITS;
+const SLOTS: usize = 1 << BITS;
+const WORDS: usize = SLOTS / 64;
+
+/// A queue of appointments, each with a number.
 ///
 /// ```
 /// use netspurt::sim::EventQueue;
+/// use netspurt::stage::Appointment;
 /// use netspurt::units::Time;
 /// let mut queue = EventQueue::new();
-/// let at = Time::from_nanos;
-/// queue.push(at(70), at(4), 1);
-/// queue.push(at(70), at(3), 2);
-/// queue.push(at(5), at(5), 3);
+/// let instant = Time::from_nanos;
+/// let when = |at, since| Appointment { at: instant(at), since: instant(since), by: <_>::default() };
+/// queue.push(when(70, 4), 1);
+/// queue.push(when(70, 3), 2);
+/// queue.push(when(5, 5), 3);
 /// let order: Vec<u32> = std::iter::from_fn(|| queue.pop_by(Time::NEVER)).map(|e| e.1).collect();
 /// assert_eq!(order, [3, 2, 1]);
 /// ```
 #[derive(Debug)]
 pub struct EventQueue {
-    /// Start of the lowest slot that time is in.
-    base: u64,
-    /// That slot's appointments, sorted.
-    current: VecDeque<Entry>,
-    wheels: Vec<Wheel>,
-    nodes: Vec<Node>,
-    free: u32,
+    /// The block that time is in.
+    block: u64,
+    /// No slot before this one has an entry, in the block that time is in.
+    from: usize,
+    /// The last entry of each slot, whose next is the first; even blocks, then odd ones.
+    slots: Box<[u32; 2 * SLOTS]>,
+    /// Which slots have entries, by block.
+    used: [Used; 2],
+    nodes: Nodes,
+    far: Wheels,
 }
 
-#[derive(Clone, Debug)]
-struct Wheel {
-    /// Which slots are in use.
-    used: [u64; SLOTS / 64],
-    slots: [Slot; SLOTS],
-}
-
-/// A list of nodes in order of entry.
+/// Which slots of a block have entries.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
-    first: u32,
-    last: u32,
+struct Used {
+    slots: [u64; WORDS],
+    /// Which words of those are not zero.
+    words: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    at: u64,
-    since: u64,
-    number: u32,
-    next: u32,
-}
+impl Used {
+    const NONE: Used = Used { slots: [0; WORDS], words: 0 };
 
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    at: u64,
-    since: u64,
-    number: u32,
-}
-
-impl Entry {
     #[inline]
-    fn place(self) -> (u64, u64) {
-        (self.at, self.since)
+    fn set(&mut self, slot: usize) {
+        self.slots[slot / 64] |= 1 << (slot % 64);
+        self.words |= 1 << (slot / 64);
+    }
+
+    #[inline]
+    fn clear(&mut self, slot: usize) {
+        let word = &mut self.slots[slot / 64];
+        *word &= !(1 << (slot % 64));
+        if *word == 0 {
+            self.words &= !(1 << (slot / 64));
+        }
+    }
+
+    /// The first slot with an entry at or after `from`.
+    #[inline]
+    fn next(&self, from: usize) -> Option<usize> {
+        let word = from / 64 % WORDS;
+        let bits = self.slots[word] & (u64::MAX << (from % 64));
+        if bits != 0 {
+            return Some(word * 64 + bits.trailing_zeros() as usize);
+        }
+        let words = self.words & (u64::MAX << word << 1);
+        if words == 0 {
+            return None;
+        }
+        let word = words.trailing_zeros() as usize;
+        Some(word * 64 + self.slots[word].trailing_zeros() as usize)
     }
 }
 
 impl EventQueue {
     /// An empty queue at the start of time.
     pub fn new() -> Self {
-        let empty =
-            Wheel { used: [0; SLOTS / 64], slots: [Slot { first: NONE, last: NONE }; SLOTS] };
         Self {
-            base: 0,
-            current: VecDeque::new(),
-            wheels: vec![empty; WHEELS],
-            nodes: Vec::new(),
-            free: NONE,
+            block: 0,
+            from: 0,
+            slots: Box::new([NONE; 2 * SLOTS]),
+            used: [Used::NONE; 2],
+            nodes: Nodes::new(),
+            // What is due in a block before this one has a slot.
+            far: Wheels::from_block(2),
         }
     }
 
-    /// Enters `number` for the instant `at`, which is not before what was popped last; settled
-    /// `since` then.
+    /// Enters `number` for an instant that is not before that of what was popped last.
     #[inline]
-    pub fn push(&mut self, at: Time, since: Time, number: u32) {
-        let (at, since) = (at.as_nanos(), since.as_nanos());
-        debug_assert!(at >= self.base, "an appointment in the past");
-        if at >> LOWEST == self.base >> LOWEST {
-            self.push_current(at, since, number);
+    pub fn push(&mut self, when: Appointment, number: u32) {
+        let node = Node { when, number, next: NONE };
+        let near = node.block() <= self.block + 1;
+        debug_assert!(node.block() >= self.block, "an appointment in the past");
+        let node = self.nodes.add(node);
+        if near {
+            self.place(node);
         } else {
-            let node = self.new_node(Node { at, since, number, next: NONE });
-            self.place(node, at);
+            self.far.put(&mut self.nodes, node);
         }
     }
 
-    /// The first appointment, if it is due by `until`.
+    /// The first appointment and its number, if it is due by `until`.
     #[inline]
-    pub fn pop_by(&mut self, until: Time) -> Option<(Time, u32)> {
-        let until = until.as_nanos();
-        if self.current.is_empty() && !self.enter_next_slot(until) {
+    pub fn pop_by(&mut self, until: Time) -> Option<(Appointment, u32)> {
+        let (half, slot) = match self.next_slot() {
+            Some(place) => place,
+            None => self.jump(until)?,
+        };
+        let place = half * SLOTS + slot;
+        let last = self.slots[place];
+        let first = self.nodes.get(last).next;
+        let Node { when, number, next } = *self.nodes.get(first);
+        if when.at > until {
             return None;
         }
-        let &Entry { at, number, .. } = self.current.front()?;
-        if at > until {
-            return None;
+        if half != self.half() {
+            self.enter_next_block();
         }
-        self.current.pop_front();
-        Some((Time::from_nanos(at), number))
+        self.from = slot;
+        if first == last {
+            self.slots[place] = NONE;
+            self.used[half].clear(slot);
+        } else {
+            self.nodes.link(last, next);
+        }
+        self.nodes.remove(first);
+        Some((when, number))
     }
 
     /// The instant of the first appointment.
     pub fn first(&self) -> Option<Time> {
-        if let Some(entry) = self.current.front() {
-            return Some(Time::from_nanos(entry.at));
+        let Some((half, slot)) = self.next_slot() else { return self.far.first(&self.nodes) };
+        let last = self.slots[half * SLOTS + slot];
+        Some(self.nodes.get(self.nodes.get(last).next).when.at)
+    }
+
+    /// Which half of the slots is the present block's.
+    #[inline]
+    fn half(&self) -> usize {
+        (self.block & 1) as usize
+    }
+
+    /// The first slot with an entry: the half of its block, and its number there.
+    #[inline]
+    fn next_slot(&self) -> Option<(usize, usize)> {
+        let half = self.half();
+        if let Some(slot) = self.used[half].next(self.from) {
+            return Some((half, slot));
         }
-        let (wheel, slot) = self.next_used()?;
-        let mut node = self.wheels[wheel].slots[slot].first;
-        let mut first = u64::MAX;
+        self.used[half ^ 1].next(0).map(|slot| (half ^ 1, slot))
+    }
+
+    /// Puts a node in its slot's list: behind all that are not after it.
+    #[inline]
+    fn place(&mut self, node: u32) {
+        let when = self.nodes.get(node).when;
+        let slot = (when.at.as_nanos() >> WIDTH) as usize % (2 * SLOTS);
+        let last = self.slots[slot];
+        if last == NONE {
+            self.nodes.link(node, node);
+            self.slots[slot] = node;
+            return self.used[slot / SLOTS].set(slot % SLOTS);
+        }
+        let mut before = last;
+        if self.nodes.get(last).when <= when {
+            self.slots[slot] = node;
+        } else {
+            // The walk ends before the last, which is after the node.
+            before = self.last_not_after(when, before);
+        }
+        let next = self.nodes.get(before).next;
+        self.nodes.link(node, next);
+        self.nodes.link(before, node);
+    }
+
+    /// The last node that is not after `when` of the list that ends with `last`; that itself, whose
+    /// next is the first, where all are after it.
+    fn last_not_after(&self, when: Appointment, last: u32) -> u32 {
+        let mut before = last;
+        loop {
+            let next = self.nodes.get(before).next;
+            if self.nodes.get(next).when > when {
+                return before;
+            }
+            before = next;
+        }
+    }
+
+    /// Time enters the next block: the one after that gets slots.
+    #[cold]
+    #[inline(never)]
+    fn enter_next_block(&mut self) {
+        self.block += 1;
+        self.fetch_block();
+    }
+
+    /// Gives what is due in the first block of the wheels a place in its slots.
+    fn fetch_block(&mut self) {
+        let mut node = self.far.take_block(&mut self.nodes);
         while node != NONE {
-            let Node { at, next, .. } = self.nodes[node as usize];
-            first = first.min(at);
+            let next = self.nodes.get(node).next;
+            self.place(node);
             node = next;
         }
-        Some(Time::from_nanos(first))
     }
 
-    /// Takes the parts of an entry: one that was put together in memory would be copied from there
-    /// before the writes of its parts are through.
-    fn push_current(&mut self, at: u64, since: u64, number: u32) {
-        let entry = Entry { at, since, number };
-        if self.current.back().is_none_or(|last| last.place() <= entry.place()) {
-            self.current.push_back(entry);
-        } else {
-            let place = self.current.partition_point(|other| other.place() <= entry.place());
-            self.current.insert(place, entry);
-        }
-    }
-
-    fn new_node(&mut self, node: Node) -> u32 {
-        if self.free == NONE {
-            self.nodes.push(node);
-            return u32::try_from(self.nodes.len() - 1).expect("fewer than 2^32 appointments");
-        }
-        let index = self.free;
-        self.free = self.nodes[index as usize].next;
-        self.nodes[index as usize] = node;
-        index
-    }
-
-    /// Puts a node, due after the current slot, at the end of its slot's list.
-    #[inline]
-    fn place(&mut self, node: u32, at: u64) {
-        let differs = (at ^ self.base) >> LOWEST;
-        let wheel = ((63 - differs.leading_zeros()) / BITS) as usize;
-        let index = slot_of(at, wheel);
-        let Wheel { used, slots } = &mut self.wheels[wheel];
-        let slot = &mut slots[index];
-        if slot.first == NONE {
-            slot.first = node;
-            used[index / 64] |= 1 << (index % 64);
-        } else {
-            self.nodes[slot.last as usize].next = node;
-        }
-        slot.last = node;
-    }
-
-    /// The next slot in use after the current one: wheel and slot.
-    #[inline]
-    fn next_used(&self) -> Option<(usize, usize)> {
-        (0..WHEELS).find_map(|wheel| {
-            let after = slot_of(self.base, wheel) + 1;
-            Some((wheel, self.wheels[wheel].next_used(after)?))
-        })
-    }
-
-    /// Moves on to the next slot in use, unless it begins after `until`; whether it did.
-    fn enter_next_slot(&mut self, until: u64) -> bool {
-        while self.current.is_empty() {
-            let Some((wheel, slot)) = self.next_used() else { return false };
-            let shift = LOWEST + BITS * u32::try_from(wheel).expect("few wheels");
-            let above = self.base.checked_shr(shift + BITS).unwrap_or(0);
-            let above = above.checked_shl(shift + BITS).unwrap_or(0);
-            let begins = above | (slot as u64) << shift;
-            if begins > until {
-                return false;
-            }
-            self.base = begins;
-            self.sink(wheel, slot);
-        }
-        true
-    }
-
-    /// Empties a slot that time has entered into the wheels below.
-    fn sink(&mut self, wheel: usize, slot: usize) {
-        let mut index = self.wheels[wheel].empty(slot);
-        while index != NONE {
-            let Node { at, since, number, next } = self.nodes[index as usize];
-            if at >> LOWEST == self.base >> LOWEST {
-                self.push_current(at, since, number);
-                self.nodes[index as usize].next = self.free;
-                self.free = index;
-            } else {
-                self.nodes[index as usize].next = NONE;
-                self.place(index, at);
-            }
-            index = next;
-        }
+    /// Where no slot has an entry, moves on to the first block that has one in the wheels, unless
+    /// it begins after `until`: the first slot with an entry.
+    #[cold]
+    #[inline(never)]
+    fn jump(&mut self, until: Time) -> Option<(usize, usize)> {
+        self.block = self.far.jump(&mut self.nodes, until.as_nanos() >> BLOCK)?;
+        self.from = 0;
+        self.fetch_block();
+        self.fetch_block();
+        self.next_slot()
     }
 }
 
@@ -229,62 +246,39 @@ impl Default for EventQueue {
     }
 }
 
-impl Wheel {
-    /// The first slot in use at or after `from`.
-    #[inline]
-    fn next_used(&self, from: usize) -> Option<usize> {
-        let mut word = from / 64;
-        if word >= self.used.len() {
-            return None;
-        }
-        let mut bits = self.used[word] & (u64::MAX << (from % 64));
-        while bits == 0 {
-            word += 1;
-            bits = *self.used.get(word)?;
-        }
-        Some(word * 64 + bits.trailing_zeros() as usize)
-    }
-
-    /// Takes a slot's whole list: its first node.
-    fn empty(&mut self, slot: usize) -> u32 {
-        self.used[slot / 64] &= !(1 << (slot % 64));
-        std::mem::replace(&mut self.slots[slot], Slot { first: NONE, last: NONE }).first
-    }
-}
-
-/// The slot of a wheel that the instant `at` falls in.
-#[inline]
-fn slot_of(at: u64, wheel: usize) -> usize {
-    (at >> (LOWEST as usize + BITS as usize * wheel)) as usize & (SLOTS - 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn when(at: u64, since: u64, by: u32) -> Appointment {
+        let by = (Time::from_nanos(by.into()), Time::ZERO);
+        Appointment { at: Time::from_nanos(at), since: Time::from_nanos(since), by }
+    }
+
     proptest! {
         /// Against a sorted list: pushes at random distances and pops up to random bounds.
         #[test]
-        fn appointments_come_out_by_time_then_by_what_was_settled_first_then_by_entry(
+        fn appointments_come_out_by_time_then_settled_first_then_by_their_cause_then_by_entry(
             steps in prop::collection::vec(
-                (0_u32..60, 0_u64..1 << 12, 0_u64..3, any::<bool>()), 1..400)
+                (0_u32..100, 0_u64..1 << 12, 0_u64..3, any::<bool>()), 1..400)
         ) {
             let mut queue = EventQueue::new();
             let mut oracle: Vec<(u64, u64, u32)> = Vec::new();
             let mut now = 0_u64;
             for (number, (shift, offset, since, pop)) in (0..).zip(steps) {
                 let at = now.saturating_add(offset << (shift / 2));
-                queue.push(Time::from_nanos(at), Time::from_nanos(since), number);
+                queue.push(when(at, since, number % 2), number);
                 oracle.push((at, since, number));
                 if pop {
                     let until = now.saturating_add(offset << (shift / 3));
                     loop {
-                        oracle.sort_by_key(|e| (e.0, e.1));
+                        oracle.sort_by_key(|e| (e.0, e.1, e.2 % 2));
                         prop_assert_eq!(queue.first(), oracle.first().map(|e| Time::from_nanos(e.0)));
                         let due = oracle.first().filter(|e| e.0 <= until).copied();
                         let got = queue.pop_by(Time::from_nanos(until));
-                        prop_assert_eq!(got, due.map(|(at, _, n)| (Time::from_nanos(at), n)));
+                        let got = got.map(|(when, n)| (when.at.as_nanos(), when.since.as_nanos(), n));
+                        prop_assert_eq!(got, due);
                         if due.is_none() { break; }
                         oracle.remove(0);
                     }
@@ -297,10 +291,26 @@ mod tests {
     #[test]
     fn a_queue_reaches_the_end_of_time() {
         let mut queue = EventQueue::new();
-        queue.push(Time::from_nanos(u64::MAX - 1), Time::ZERO, 1);
-        queue.push(Time::from_nanos(1), Time::ZERO, 2);
-        assert_eq!(queue.pop_by(Time::NEVER), Some((Time::from_nanos(1), 2)));
-        assert_eq!(queue.pop_by(Time::NEVER), Some((Time::from_nanos(u64::MAX - 1), 1)));
+        queue.push(when(u64::MAX - 1, 0, 0), 1);
+        queue.push(when(1, 0, 0), 2);
+        assert_eq!(queue.pop_by(Time::NEVER), Some((when(1, 0, 0), 2)));
+        assert_eq!(queue.pop_by(Time::NEVER), Some((when(u64::MAX - 1, 0, 0), 1)));
         assert_eq!(queue.pop_by(Time::NEVER), None);
+    }
+
+    #[test]
+    fn what_was_entered_from_afar_comes_before_its_equal_that_was_entered_near() {
+        let mut queue = EventQueue::new();
+        let at = 100 << BLOCK | 5;
+        queue.push(when(at, 0, 0), 1);
+        for block in [60_u32, 98, 99] {
+            let near = when(u64::from(block) << BLOCK, 0, 0);
+            queue.push(near, 0);
+            assert_eq!(queue.pop_by(near.at), Some((near, 0)));
+            queue.push(when(at, 0, 0), block);
+        }
+        let order = std::iter::from_fn(|| queue.pop_by(Time::NEVER)).map(|e| e.1);
+        let order: Vec<u32> = order.collect();
+        assert_eq!(order, [1, 60, 98, 99]);
     }
 }

@@ -80,19 +80,21 @@ pub enum RouteError {
 #[derive(Clone, Debug)]
 pub struct Routes {
     from: Vec<Onwards>,
+    /// Tables by destination, one behind the other.
+    tables: Vec<u32>,
 }
 
 /// Where a node sends what is not its own.
-#[derive(Clone, Debug)]
-enum Onwards {
-    Nowhere,
-    /// It has but one link.
-    Only(u32),
-    /// By destination; `NO_LINK` where there is none.
-    By(Vec<u32>),
+#[derive(Clone, Copy, Debug)]
+struct Onwards {
+    /// Its only link, where it has no table; `NO_LINK` where it has none.
+    only: u32,
+    /// Where its table begins, or `NO_TABLE`.
+    table: u32,
 }
 
 const NO_LINK: u32 = u32::MAX;
+const NO_TABLE: u32 = u32::MAX;
 
 impl Routes {
     /// The shortest routes over `graph`.
@@ -101,37 +103,40 @@ impl Routes {
         for (link, &(from, _)) in (0..).zip(&graph.links) {
             leaving[from as usize].push(link);
         }
-        let from = (0..graph.nodes)
-            .map(|node| match leaving[node as usize][..] {
-                [] => Onwards::Nowhere,
-                [only] => Onwards::Only(only),
-                _ => Onwards::By(first_links(graph, &leaving, node)),
-            })
-            .collect();
-        Self { from }
+        let mut routes = Self { from: Vec::new(), tables: Vec::new() };
+        for node in 0..graph.nodes {
+            let onwards = match leaving[node as usize][..] {
+                [] => Onwards { only: NO_LINK, table: NO_TABLE },
+                [only] => Onwards { only, table: NO_TABLE },
+                _ => routes.add_table(first_links(graph, &leaving, node)),
+            };
+            routes.from.push(onwards);
+        }
+        routes
+    }
+
+    fn add_table(&mut self, links: Vec<u32>) -> Onwards {
+        let table = u32::try_from(self.tables.len()).ok().filter(|table| *table < NO_TABLE);
+        self.tables.extend(links);
+        Onwards { only: NO_LINK, table: table.expect("fewer than 2^32 routes") }
     }
 
     /// Makes frames for node `to` leave node `at` by `link`.
     pub fn set(&mut self, at: u32, to: u32, link: u32) {
-        let nodes = self.from.len();
-        let entry = &mut self.from[at as usize];
-        let mut table = match std::mem::replace(entry, Onwards::Nowhere) {
-            Onwards::Nowhere => vec![NO_LINK; nodes],
-            Onwards::Only(only) => vec![only; nodes],
-            Onwards::By(table) => table,
-        };
-        table[to as usize] = link;
-        *entry = Onwards::By(table);
+        let Onwards { only, table } = self.from[at as usize];
+        if table == NO_TABLE {
+            self.from[at as usize] = self.add_table(vec![only; self.from.len()]);
+        }
+        let table = self.from[at as usize].table;
+        self.tables[(table + to) as usize] = link;
     }
 
     /// The link by which frames for node `to` leave node `at`.
     #[inline]
     pub fn next(&self, at: u32, to: u32) -> Option<u32> {
-        match &self.from[at as usize] {
-            Onwards::Nowhere => None,
-            Onwards::Only(link) => Some(*link),
-            Onwards::By(table) => Some(table[to as usize]).filter(|link| *link != NO_LINK),
-        }
+        let Onwards { only, table } = self.from[at as usize];
+        let link = if table == NO_TABLE { only } else { self.tables[(table + to) as usize] };
+        (link != NO_LINK).then_some(link)
     }
 
     /// The links from node `from` to node `to`.

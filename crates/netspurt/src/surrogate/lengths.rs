@@ -37,7 +37,7 @@ impl Lengths {
         (0..probes).map(draw).collect()
     }
 
-    pub(super) fn check(self, line: &Line) -> Result<(), String> {
+    pub(super) fn check(self, line: &DelayByLength) -> Result<(), String> {
         let (lowest, highest) = match self {
             Self::Same(octets) => (octets, octets),
             Self::Clamped { lowest, highest } => (lowest, highest),
@@ -68,16 +68,16 @@ pub(super) fn below(stream: &mut Stream, n: u32) -> u32 {
 /// Paths that cut longer packets in two have four: RFC 889 §2.1 has a break at 126 octets.
 ///
 /// ```
-/// use netspurt::surrogate::Line;
+/// use netspurt::surrogate::DelayByLength;
 /// use netspurt::units::Duration;
-/// let line = Line::through(&[(40, Duration::from_millis(10)), (240, Duration::from_millis(30))]);
+/// let line = DelayByLength::through(&[(40, Duration::from_millis(10)), (240, Duration::from_millis(30))]);
 /// assert_eq!(line.at(140), 20e6);
-/// assert_eq!(Line::flat().at(140), 1.0);
+/// assert_eq!(DelayByLength::flat().at(140), 1.0);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line(Vec<(u32, Duration)>);
+pub struct DelayByLength(Vec<(u32, Duration)>);
 
-impl Line {
+impl DelayByLength {
     /// The same whatever the length.
     pub const fn flat() -> Self {
         Self(Vec::new())

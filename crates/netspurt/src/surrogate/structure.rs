@@ -59,12 +59,12 @@ impl Structure {
     }
 }
 
-/// A draw with mean one and an exponential law.
+/// A draw with mean one and an exponential algorithm.
 fn exponential(stream: &mut Stream) -> f64 {
     -libm::log(1.0 - stream.uniform())
 }
 
-/// A draw from the standard normal law (Box and Muller 1958).
+/// A draw from the standard normal algorithm (Box and Muller 1958).
 fn normal(stream: &mut Stream) -> f64 {
     let radius = (2.0 * exponential(stream)).sqrt();
     radius * libm::cos(core::f64::consts::TAU * stream.uniform())

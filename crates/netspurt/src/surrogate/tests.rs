@@ -1,5 +1,8 @@
 use proptest::prelude::*;
 
+use crate::delays::{Delays, Measure, ProbeOrder};
+use crate::units::Duration;
+
 use super::fit::{average, spread};
 use super::*;
 
@@ -13,8 +16,8 @@ fn values(delays: &Delays) -> Vec<f64> {
 }
 
 /// A path that cuts packets of more than 125 octets in two, as RFC 889 §2.1 prints its UCL.
-fn cut() -> Line {
-    Line::through(&[(40, ms(1089)), (125, ms(1240)), (126, ms(1426)), (256, ms(1548))])
+fn cut() -> DelayByLength {
+    DelayByLength::through(&[(40, ms(1089)), (125, ms(1240)), (126, ms(1426)), (256, ms(1548))])
 }
 
 fn mixed(mean: u64, cov: f64, lost: u32) -> Row {
@@ -115,7 +118,7 @@ fn a_probe_leaves_when_the_one_before_came_back_or_was_given_up() {
         let wait = pair[0].rtt.map_or(Duration::from_secs(30), |rtt| rtt * 2);
         assert_eq!(pair[1].sent - pair[0].sent, wait);
     }
-    assert_eq!((delays.measure, delays.order), (Measure::OneWay, Order::Sequence));
+    assert_eq!((delays.measure, delays.order), (Measure::OneWay, ProbeOrder::Sequence));
 }
 
 #[test]
@@ -149,7 +152,7 @@ fn a_row_that_nothing_fits_is_refused_with_the_reason() {
     assert!(
         told(Row { lengths: Lengths::Same(30), line: cut(), ..row() }).contains("from 40 to 256")
     );
-    let backward = Line::through(&[(256, ms(2)), (40, ms(1))]);
+    let backward = DelayByLength::through(&[(256, ms(2)), (40, ms(1))]);
     assert!(told(Row { line: backward, ..row() }).contains("must rise"));
     let crossed = Lengths::Clamped { lowest: 300, highest: 256 };
     assert!(told(Row { lengths: crossed, ..row() }).contains("not in order"));

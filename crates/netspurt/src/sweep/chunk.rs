@@ -13,7 +13,7 @@ use crate::units::Duration;
 use super::measures::{MEASURES, Measured, measure};
 
 /// What a case's time is measured with: the core has no clock.
-pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
+pub type Stopwatch = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// Cases that follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Chunk {
 
 /// How cases ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct CaseCounts {
     /// At their end.
     pub done: u64,
     /// At their budget.
@@ -45,13 +45,13 @@ pub struct Done {
     /// Its table, as a Parquet file.
     pub bytes: Vec<u8>,
     /// How its cases ended.
-    pub counts: Counts,
+    pub counts: CaseCounts,
     /// How long its cases took on the clock on the wall, all together.
     pub busy: Duration,
 }
 
 /// How a case ended.
-enum End {
+enum CaseEnd {
     Done(Box<Measured>),
     Cut(String),
     Error(String),
@@ -60,12 +60,12 @@ enum End {
 /// The words in the column `status`.
 const STATUS: [&str; 3] = ["done", "cut", "error"];
 
-struct Row {
+struct CaseRow {
     combination: u64,
     case: u64,
     seed: u64,
     fingerprint: String,
-    end: End,
+    end: CaseEnd,
 }
 
 /// Runs a chunk; `None` where `cancelled` came true on the way.
@@ -78,13 +78,13 @@ struct Row {
 pub fn run_chunk(
     sweep: &Sweep,
     chunk: Chunk,
-    clock: &Clock,
+    clock: &Stopwatch,
     cancelled: &AtomicBool,
 ) -> Option<Done> {
     let began = clock();
     let mut rows = Vec::new();
     let mut current: Option<(u64, Result<Combination, ScenarioError>)> = None;
-    let watch = Watch { clock, cancelled };
+    let watch = CaseWatch { clock, cancelled };
     for case in chunk.first..(chunk.first + chunk.count).min(sweep.cases()) {
         let number = case / sweep.seeds();
         let made = match current.take() {
@@ -105,12 +105,12 @@ pub fn run_chunk(
 
 /// What a case is looked after with on its way.
 #[derive(Clone, Copy)]
-struct Watch<'a> {
-    clock: &'a Clock,
+struct CaseWatch<'a> {
+    clock: &'a Stopwatch,
     cancelled: &'a AtomicBool,
 }
 
-impl Watch<'_> {
+impl CaseWatch<'_> {
     fn cancelled(self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
@@ -120,45 +120,52 @@ fn run_case(
     sweep: &Sweep,
     case: u64,
     combination: &mut Result<Combination, ScenarioError>,
-    watch: Watch<'_>,
-) -> Row {
+    watch: CaseWatch<'_>,
+) -> CaseRow {
     let seed = sweep.seed(case);
-    let mut row = Row {
+    let mut row = CaseRow {
         combination: case / sweep.seeds(),
         case,
         seed,
         fingerprint: String::new(),
-        end: End::Error(String::new()),
+        end: CaseEnd::Error(String::new()),
     };
     row.end = match combination {
-        Err(error) => End::Error(in_a_line(error)),
+        Err(error) => CaseEnd::Error(in_a_line(error)),
         Ok(combination) => {
             row.fingerprint.clone_from(&combination.fingerprint);
             // A slip of ours in one case should not cost the others.
             let ran = catch_unwind(AssertUnwindSafe(|| simulate(sweep, combination, seed, watch)));
-            ran.unwrap_or_else(|panic| End::Error(format!("netspurt failed: {}", words(&*panic))))
+            ran.unwrap_or_else(|panic| {
+                CaseEnd::Error(format!("netspurt failed: {}", words(&*panic)))
+            })
         }
     };
     row
 }
 
 /// Runs a combination with a seed, within the sweep's budget.
-fn simulate(sweep: &Sweep, combination: &mut Combination, seed: u64, watch: Watch<'_>) -> End {
+fn simulate(
+    sweep: &Sweep,
+    combination: &mut Combination,
+    seed: u64,
+    watch: CaseWatch<'_>,
+) -> CaseEnd {
     let mut run = match combination.simulate(seed) {
         Ok(run) => run,
-        Err(error) => return End::Error(in_a_line(&error)),
+        Err(error) => return CaseEnd::Error(in_a_line(&error)),
     };
     match within(&mut run, sweep, watch) {
-        Some(why) => End::Cut(why),
+        Some(why) => CaseEnd::Cut(why),
         None => {
             let events = run.served();
-            End::Done(Box::new(measure(&run.finish(), events)))
+            CaseEnd::Done(Box::new(measure(&run.finish(), events)))
         }
     }
 }
 
 /// Runs to the end; or says which budget was spent on the way, or that nobody wants it any more.
-fn within(run: &mut Simulation, sweep: &Sweep, watch: Watch<'_>) -> Option<String> {
+fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<String> {
     let clock = watch.clock;
     let budget = sweep.budget();
     let most = budget.events.unwrap_or(u64::MAX);
@@ -193,13 +200,13 @@ fn words(panic: &(dyn core::any::Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic")
 }
 
-fn count(rows: &[Row]) -> Counts {
-    let mut counts = Counts::default();
+fn count(rows: &[CaseRow]) -> CaseCounts {
+    let mut counts = CaseCounts::default();
     for row in rows {
         match &row.end {
-            End::Done(_) => counts.done += 1,
-            End::Cut(_) => counts.cut += 1,
-            End::Error(text) => {
+            CaseEnd::Done(_) => counts.done += 1,
+            CaseEnd::Cut(_) => counts.cut += 1,
+            CaseEnd::Error(text) => {
                 counts.errors += 1;
                 counts.first_error.get_or_insert_with(|| (row.case, text.clone()));
             }
@@ -209,8 +216,8 @@ fn count(rows: &[Row]) -> Counts {
 }
 
 /// The table `cases`: what each was, how it ended, what was measured.
-fn table(sweep: &Sweep, rows: &[Row]) -> Table {
-    let number = |of: &dyn Fn(&Row) -> u64| -> Data {
+fn table(sweep: &Sweep, rows: &[CaseRow]) -> Table {
+    let number = |of: &dyn Fn(&CaseRow) -> u64| -> Data {
         Data::I64(rows.iter().map(|row| of(row).cast_signed()).collect())
     };
     let mut columns = vec![
@@ -221,14 +228,14 @@ fn table(sweep: &Sweep, rows: &[Row]) -> Table {
     ];
     columns.extend(label_columns(sweep, rows));
     let codes = rows.iter().map(|row| match row.end {
-        End::Done(_) => 0,
-        End::Cut(_) => 1,
-        End::Error(_) => 2,
+        CaseEnd::Done(_) => 0,
+        CaseEnd::Cut(_) => 1,
+        CaseEnd::Error(_) => 2,
     });
     columns.push(Column::new("status", Data::Tag { codes: codes.collect(), texts: &STATUS }));
     let said = rows.iter().map(|row| match &row.end {
-        End::Done(_) => String::new(),
-        End::Cut(text) | End::Error(text) => text.clone(),
+        CaseEnd::Done(_) => String::new(),
+        CaseEnd::Cut(text) | CaseEnd::Error(text) => text.clone(),
     });
     columns.push(Column::new("why", texts(said)));
     columns.extend((0..MEASURES.len()).map(|n| measure_column(rows, n)));
@@ -236,9 +243,9 @@ fn table(sweep: &Sweep, rows: &[Row]) -> Table {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "whole numbers below 2^53")]
-fn measure_column(rows: &[Row], n: usize) -> Column {
+fn measure_column(rows: &[CaseRow], n: usize) -> Column {
     let values = rows.iter().map(|row| match &row.end {
-        End::Done(measured) => measured[n],
+        CaseEnd::Done(measured) => measured[n],
         _ => None,
     });
     let data = if MEASURES[n].fraction {
@@ -251,7 +258,7 @@ fn measure_column(rows: &[Row], n: usize) -> Column {
 
 /// A column for each name that is varied: numbers where all its labels are numbers, else texts.
 #[expect(clippy::cast_precision_loss, reason = "labels are written by people")]
-fn label_columns(sweep: &Sweep, rows: &[Row]) -> Vec<Column> {
+fn label_columns(sweep: &Sweep, rows: &[CaseRow]) -> Vec<Column> {
     let labels: Vec<Vec<Label>> = rows.iter().map(|row| sweep.labels(row.combination)).collect();
     let column = |(n, all): (usize, Vec<Label>)| {
         let own = || labels.iter().map(|row| &row[n]);

@@ -1,14 +1,16 @@
 //! Chunks on threads: submitted, taken as they are done, cancelled.
 
-use std::sync::Arc;
+use std::io;
+use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-
-use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use crate::scenario::Sweep;
 
-use super::chunk::{Chunk, Clock, Done, run_chunk};
+use super::chunk::{Chunk, Done, Stopwatch, run_chunk};
 
 /// A sweep's engine on the threads of this process.
 ///
@@ -22,18 +24,16 @@ use super::chunk::{Chunk, Clock, Done, run_chunk};
 /// let mut engine = Engine::new(Arc::new(sweep), 2, Arc::new(|| Duration::ZERO)).unwrap();
 /// engine.submit(Chunk { first: 0, count: 2 });
 /// engine.submit(Chunk { first: 2, count: 2 });
-/// let patience = core::time::Duration::from_secs(60);
-/// let cases: u64 = (0..2).map(|_| engine.next(patience).unwrap().counts.done).sum();
+/// let wait = core::time::Duration::from_secs(60);
+/// let cases: u64 = (0..2).map(|_| engine.next(wait).unwrap().counts.done).sum();
 /// assert_eq!((cases, engine.underway()), (4, 0));
 /// ```
 pub struct Engine {
-    sweep: Arc<Sweep>,
-    clock: Clock,
-    pool: ThreadPool,
+    threads: usize,
     cancelled: Arc<AtomicBool>,
     underway: usize,
-    out: Sender<Option<Done>>,
-    done: Receiver<Option<Done>>,
+    chunks: Sender<Chunk>,
+    done: Receiver<thread::Result<Option<Done>>>,
 }
 
 impl Engine {
@@ -41,20 +41,31 @@ impl Engine {
     ///
     /// # Errors
     /// When the machine has no room for so many threads.
-    pub fn new(
-        sweep: Arc<Sweep>,
-        threads: usize,
-        clock: Clock,
-    ) -> Result<Self, ThreadPoolBuildError> {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
-        let (out, done) = channel();
+    pub fn new(sweep: Arc<Sweep>, threads: usize, clock: Stopwatch) -> io::Result<Self> {
+        let threads = match threads {
+            0 => thread::available_parallelism().map_or(1, NonZero::get),
+            given => given,
+        };
         let cancelled = Arc::new(AtomicBool::new(false));
-        Ok(Self { sweep, clock, pool, cancelled, underway: 0, out, done })
+        let (chunks, queue) = channel();
+        let (out, done) = channel();
+        let queue = Arc::new(Mutex::new(queue));
+        for _ in 0..threads {
+            let worker = Worker {
+                sweep: sweep.clone(),
+                clock: clock.clone(),
+                cancelled: cancelled.clone(),
+                queue: queue.clone(),
+                out: out.clone(),
+            };
+            thread::Builder::new().name("sweep".to_owned()).spawn(move || worker.work())?;
+        }
+        Ok(Self { threads, cancelled, underway: 0, chunks, done })
     }
 
     /// How many threads it has.
     pub fn threads(&self) -> usize {
-        self.pool.current_num_threads()
+        self.threads
     }
 
     /// How many chunks were submitted and not taken yet.
@@ -65,22 +76,20 @@ impl Engine {
     /// Has a chunk run as soon as a thread is free.
     pub fn submit(&mut self, chunk: Chunk) {
         self.underway += 1;
-        let (sweep, clock) = (self.sweep.clone(), self.clock.clone());
-        let (cancelled, out) = (self.cancelled.clone(), self.out.clone());
-        self.pool.spawn_fifo(move || {
-            // Nobody listens any more once the engine is gone.
-            let _ = out.send(run_chunk(&sweep, chunk, &clock, &cancelled));
-        });
+        self.chunks.send(chunk).expect("threads listen for as long as the engine is there");
     }
 
-    /// The next chunk that is done, waited for as long as `patience`; `None` where there was none.
-    pub fn next(&mut self, patience: core::time::Duration) -> Option<Done> {
+    /// The next chunk that is done, waited for as long as `wait`; `None` where there was none.
+    ///
+    /// # Panics
+    /// When a case did, as it did.
+    pub fn next(&mut self, wait: core::time::Duration) -> Option<Done> {
         if self.underway == 0 {
             return None;
         }
-        let done = self.done.recv_timeout(patience).ok()?;
+        let done = self.done.recv_timeout(wait).ok()?;
         self.underway -= 1;
-        done
+        done.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Ends every chunk within moments; none of them is handed out any more.
@@ -92,5 +101,30 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         self.cancel();
+    }
+}
+
+/// What one thread has: it takes chunks until the engine is gone.
+struct Worker {
+    sweep: Arc<Sweep>,
+    clock: Stopwatch,
+    cancelled: Arc<AtomicBool>,
+    queue: Arc<Mutex<Receiver<Chunk>>>,
+    out: Sender<thread::Result<Option<Done>>>,
+}
+
+impl Worker {
+    fn work(self) {
+        while let Some(chunk) = self.chunk() {
+            let run = || run_chunk(&self.sweep, chunk, &self.clock, &self.cancelled);
+            let done = catch_unwind(AssertUnwindSafe(run));
+            if self.out.send(done).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn chunk(&self) -> Option<Chunk> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
     }
 }

@@ -1,33 +1,34 @@
-//! What is kept of a case: sums over its flows, links, volleys and requests.
+//! What is kept of a case: sums over its flows, links, echo probes and requests.
 
-use crate::record::{BACK, Data, Table};
+use crate::ids::Direction;
+use crate::record::{Data, Table};
 use crate::scenario::Results;
 
 /// A measure of a case, and what it is.
 #[derive(Clone, Copy, Debug)]
-pub struct Measure {
+pub struct CaseMeasure {
     /// The column's name, with its unit.
     pub name: &'static str,
     /// Whether it has a fraction.
     pub fraction: bool,
 }
 
-const fn whole(name: &'static str) -> Measure {
-    Measure { name, fraction: false }
+const fn whole(name: &'static str) -> CaseMeasure {
+    CaseMeasure { name, fraction: false }
 }
 
-const fn fraction(name: &'static str) -> Measure {
-    Measure { name, fraction: true }
+const fn fraction(name: &'static str) -> CaseMeasure {
+    CaseMeasure { name, fraction: true }
 }
 
 /// The measures, in the order of their columns.
-pub const MEASURES: [Measure; 29] = [
+pub const MEASURES: [CaseMeasure; 29] = [
     whole("events"),
     whole("flows"),
     whole("finished"),
     whole("sent"),
-    whole("resends"),
-    whole("needless"),
+    whole("retransmissions"),
+    whole("spurious"),
     whole("undone"),
     whole("timeouts"),
     whole("fast_retransmits"),
@@ -46,8 +47,8 @@ pub const MEASURES: [Measure; 29] = [
     whole("lost"),
     whole("marked"),
     whole("queue_packets_max"),
-    whole("volleys_lost"),
-    whole("volley_rtt_ns_mean"),
+    whole("echo_probes_lost"),
+    whole("echo_probe_rtt_ns_mean"),
     whole("requests_complete"),
     whole("request_ns_mean"),
     whole("request_ns_max"),
@@ -59,21 +60,21 @@ pub type Measured = [Option<f64>; MEASURES.len()];
 /// Measures a case that ran to its end, which took so many `events`.
 #[expect(clippy::cast_precision_loss, reason = "sums stay far below 2^53")]
 pub fn measure(results: &Results, events: u64) -> Measured {
-    let (flows, links) = (Rows::of(results, "flows"), Rows::of(results, "links"));
-    let volleys = Rows::of(results, "volleys");
-    let requests = Rows::of(results, "requests").values("complete_ns");
-    let backs = flows.ways_back();
-    let spans = completions(&flows, &backs);
-    let goodputs = goodputs(&flows, &backs, results.stop().as_nanos() as f64);
+    let (flows, links) = (MaybeTable::of(results, "flows"), MaybeTable::of(results, "links"));
+    let echo_probes = MaybeTable::of(results, "echo_probes");
+    let requests = MaybeTable::of(results, "requests").values("complete_ns");
+    let reverse = flows.reverse();
+    let spans = completions(&flows, &reverse);
+    let goodputs = goodputs(&flows, &reverse, results.stop().as_nanos() as f64);
     let finished = spans.iter().flatten().count() as f64;
-    let rtts = volleys.values("rtt_ns");
+    let rtts = echo_probes.values("rtt_ns");
     [
         Some(events as f64),
         Some(spans.len() as f64),
         Some(finished),
         flows.sum("sent"),
-        flows.sum("resends"),
-        flows.sum("needless"),
+        flows.sum("retransmissions"),
+        flows.sum("spurious"),
         flows.sum("undone"),
         flows.sum("timeouts"),
         flows.sum("fast_retransmits"),
@@ -92,7 +93,7 @@ pub fn measure(results: &Results, events: u64) -> Measured {
         links.sum("lost"),
         links.sum("marked"),
         links.values("queue_packets_max").into_iter().flatten().reduce(f64::max),
-        volleys.sum("lost"),
+        echo_probes.sum("lost"),
         mean(&rtts).map(f64::round),
         Some(requests.iter().flatten().count() as f64),
         mean(&requests).map(f64::round),
@@ -101,23 +102,20 @@ pub fn measure(results: &Results, events: u64) -> Measured {
 }
 
 /// A table that may not be there.
-struct Rows<'a>(Option<&'a Table>);
+struct MaybeTable<'a>(Option<&'a Table>);
 
-impl<'a> Rows<'a> {
+impl<'a> MaybeTable<'a> {
     fn of(results: &'a Results, name: &str) -> Self {
         Self(results.table(name))
     }
 
-    /// By row of `flows`: whether it is the way back of the flow before it.
-    fn ways_back(&self) -> Vec<bool> {
-        let Some(Data::Text { codes, texts }) = self.0.and_then(|table| table.column("flow"))
+    /// By row of `flows`: whether it is the reverse direction of the flow in the row before it.
+    fn reverse(&self) -> Vec<bool> {
+        let Some(Data::Tag { codes, .. }) = self.0.and_then(|table| table.column("direction"))
         else {
             return Vec::new();
         };
-        let name = |code: &u32| &*texts[*code as usize];
-        let is_back = |pair: &[u32]| name(&pair[1]).strip_suffix(BACK) == Some(name(&pair[0]));
-        let first = codes.first().map(|_| false);
-        first.into_iter().chain(codes.windows(2).map(is_back)).collect()
+        codes.iter().map(|code| *code == Direction::Reverse as u8).collect()
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
@@ -138,23 +136,24 @@ impl<'a> Rows<'a> {
 }
 
 /// How long each flow took, in nanoseconds.
-fn completions(flows: &Rows<'_>, backs: &[bool]) -> Vec<Option<f64>> {
+fn completions(flows: &MaybeTable<'_>, reverse: &[bool]) -> Vec<Option<f64>> {
     let (starts, ends) = (flows.values("start_ns"), flows.values("finished_ns"));
     let spans = starts.into_iter().zip(ends).map(|(start, end)| Some(end? - start?));
-    spans.zip(backs).filter(|(_, back)| !**back).map(|(span, _)| span).collect()
+    spans.zip(reverse).filter(|(_, reverse)| !**reverse).map(|(span, _)| span).collect()
 }
 
-/// Bits acknowledged a second, both ways together, while each flow lasted, to the end of the run
+/// Bits acknowledged a second, both directions together, while each flow lasted, to the end of the run
 /// where it did not end.
-fn goodputs(flows: &Rows<'_>, backs: &[bool], stop: f64) -> Vec<f64> {
+fn goodputs(flows: &MaybeTable<'_>, reverse: &[bool], stop: f64) -> Vec<f64> {
     let (starts, ends) = (flows.values("start_ns"), flows.values("finished_ns"));
     let acked = flows.values("acked_bytes");
     let rate = |n: usize| {
         let busy = ends[n].unwrap_or(stop) - starts[n]?;
-        let back = backs.get(n + 1).is_some_and(|back| *back).then(|| acked[n + 1]).flatten();
-        (busy > 0.0).then_some(8e9 * (acked[n]? + back.unwrap_or(0.0)) / busy)
+        let answers = reverse.get(n + 1).is_some_and(|reverse| *reverse);
+        let other = answers.then(|| acked[n + 1]).flatten().unwrap_or(0.0);
+        (busy > 0.0).then_some(8e9 * (acked[n]? + other) / busy)
     };
-    (0..backs.len()).filter(|n| !backs[*n]).filter_map(rate).collect()
+    (0..reverse.len()).filter(|n| !reverse[*n]).filter_map(rate).collect()
 }
 
 /// Jain's index (Jain, Chiu and Hawe 1984, DEC-TR-301): 1 where all have the same, 1/n where one

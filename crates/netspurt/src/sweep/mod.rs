@@ -9,6 +9,6 @@ mod measures;
 #[cfg(test)]
 mod tests;
 
-pub use chunk::{Chunk, Clock, Counts, Done, run_chunk};
+pub use chunk::{CaseCounts, Chunk, Done, Stopwatch, run_chunk};
 pub use engine::Engine;
 pub use measures::{MEASURES, Measured};

@@ -34,11 +34,11 @@ fn sweep(extra: &str) -> Arc<Sweep> {
     Arc::new(sweep.expect("it has a sweep"))
 }
 
-fn still() -> Clock {
+fn still() -> Stopwatch {
     Arc::new(|| Duration::ZERO)
 }
 
-fn chunk(sweep: &Sweep, first: u64, count: u64) -> (Table, Counts) {
+fn chunk(sweep: &Sweep, first: u64, count: u64) -> (Table, CaseCounts) {
     let done = run_chunk(sweep, Chunk { first, count }, &still(), &AtomicBool::new(false));
     let done = done.expect("not cancelled");
     (read(done.bytes), done.counts)
@@ -157,7 +157,7 @@ fn a_case_beyond_its_events_is_cut_and_says_so() {
 fn a_case_beyond_its_time_is_cut_and_says_so() {
     let sweep = sweep("time = \"1 s\"");
     let late = AtomicBool::new(false);
-    let clock: Clock = {
+    let clock: Stopwatch = {
         let seconds = std::sync::atomic::AtomicU64::new(0);
         Arc::new(move || {
             Duration::from_secs(2 * seconds.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
@@ -233,9 +233,9 @@ fn the_same_rows_have_the_same_digest() {
     assert_eq!(own, TAKEN);
 }
 
-/// A flow of requests is one flow: its way back counts neither as another nor against fairness.
+/// A flow of requests is one flow: its reverse direction counts neither as another flow nor against fairness.
 #[test]
-fn the_way_back_of_a_flow_is_part_of_it() {
+fn the_reverse_direction_of_a_flow_is_part_of_it() {
     let text = r#"
         stop = "10 s"
         links = { wire = { between = ["a", "b"], rate = "10 Mbit/s", delay = "10 ms" } }

@@ -7,7 +7,7 @@ use crate::rto::Ns2Config;
 use crate::units::Duration;
 
 use super::rfc::RfcConfig;
-use crate::wire::TCP_HEADER_BYTES;
+use crate::wire::{BARE_HEADER_BYTES, TCP_HEADER_BYTES};
 
 /// How a sender finds and repairs losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +128,27 @@ pub struct NsConfig {
     pub clock: Clock,
     /// The constants of its timer.
     pub rto: Ns2Config,
+}
+
+impl Default for NsConfig {
+    /// The defaults of ns-2.35, with `useHeaders_` off, so that a packet has the size it says; its
+    /// clock has the phase that ns-2 draws for its first sender.
+    fn default() -> Self {
+        let rto = Ns2Config::default();
+        let clock = Clock::ticking(rto.tick, Clock::ns2_phase(rto.tick));
+        Self {
+            packet_bytes: 1000,
+            header_bytes: BARE_HEADER_BYTES,
+            initial_window_segs: 2,
+            receive_window_segs: 20,
+            variant: NsVariant::Tahoe,
+            limited_transmit: true,
+            bugfix: true,
+            acks: AckPolicy::EverySegment,
+            clock: clock.expect("a phase within the tick"),
+            rto,
+        }
+    }
 }
 
 impl NsConfig {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::event::Events;
+use crate::ids::EndId;
 use crate::segment::{Flags, Segment};
 use crate::seq;
 use crate::stage::{Port, Stage};
@@ -11,7 +12,7 @@ use crate::units::Time;
 use super::config::{NsConfig, TcpConfig};
 use super::ns::NsSender;
 use super::receiver::{Acknowledgment, ReceiveCount, Receiver};
-use super::rfc::{Failure, SendTimes, State, Tcb, TcpInfo};
+use super::rfc::{ConnectionInfo, Failure, SendTimes, State, Tcb};
 use super::transmit::{Context, SendCount};
 
 /// One end of a TCP connection.
@@ -22,12 +23,13 @@ use super::transmit::{Context, SendCount};
 ///
 /// ```
 /// use netspurt::event::{Events, Wanted};
+/// use netspurt::ids::{FlowId, Side};
 /// use netspurt::stage::Stage;
 /// use netspurt::tcp::{Connection, RfcConfig, State};
 /// use netspurt::units::Time;
 ///
-/// let config = RfcConfig::rfc_2026().into();
-/// let (mut a, mut b) = (Connection::new(0, &config), Connection::new(1, &config));
+/// let (end, config) = (FlowId(0).end(Side::From), RfcConfig::rfc_2026().into());
+/// let (mut a, mut b) = (Connection::new(end, &config), Connection::new(end.peer(), &config));
 /// let mut events = Events::new(Wanted::default());
 /// let now = Time::ZERO;
 /// b.listen();
@@ -46,7 +48,7 @@ use super::transmit::{Context, SendCount};
 /// ```
 #[derive(Debug)]
 pub struct Connection {
-    endpoint: u32,
+    end: EndId,
     kind: Kind,
     outbox: VecDeque<Segment>,
     /// When what lies in the outbox was put there.
@@ -79,13 +81,13 @@ struct NsPair {
 }
 
 impl Connection {
-    /// The connection's end numbered `endpoint`; its peer is the one numbered `endpoint ^ 1`.
-    pub fn new(endpoint: u32, config: &TcpConfig) -> Self {
+    /// The connection at `end` of its flow.
+    pub fn new(end: EndId, config: &TcpConfig) -> Self {
         let kind = match config {
             TcpConfig::Ns(config) => Kind::Ns(Box::new(NsPair::new(config))),
             TcpConfig::Rfc(config) => Kind::Rfc(Box::new(Tcb::new(config))),
         };
-        Self { endpoint, kind, outbox: VecDeque::new(), ready: Time::ZERO, due: Time::NEVER }
+        Self { end, kind, outbox: VecDeque::new(), ready: Time::ZERO, due: Time::NEVER }
     }
 
     /// Opens the connection actively (RFC 9293 §3.10.1).
@@ -169,7 +171,7 @@ impl Connection {
     }
 
     /// What the connection knows of itself; nothing of ns-2's kind.
-    pub fn info(&self) -> Option<TcpInfo> {
+    pub fn info(&self) -> Option<ConnectionInfo> {
         match &self.kind {
             Kind::Ns(_) => None,
             Kind::Rfc(tcb) => Some(tcb.info()),
@@ -212,7 +214,7 @@ impl Connection {
     pub fn sent(&self) -> SendCount {
         match &self.kind {
             Kind::Ns(pair) => pair.sender.tx.count,
-            Kind::Rfc(tcb) => tcb.count,
+            Kind::Rfc(tcb) => tcb.sent(),
         }
     }
 
@@ -240,7 +242,7 @@ impl Connection {
         act: impl FnOnce(&mut Kind, &mut Context<'_>),
     ) {
         self.ready = now;
-        let mut cx = Context { now, endpoint: self.endpoint, events, outbox: &mut self.outbox };
+        let mut cx = Context { now, end: self.end, events, outbox: &mut self.outbox };
         act(&mut self.kind, &mut cx);
         self.due = self.kind.next_deadline();
     }

@@ -3,8 +3,8 @@
 //!
 //! One [`Connection`] serves every flavour. What they share, the sequence space, segments, the
 //! timer and its clock, the receiving side, stands in [`transmit`], [`timer`] and [`receiver`];
-//! what they do not, when to send and what a loss means, is a sender law of its own. The laws
-//! of ns-2's one-way senders are in [`ns`].
+//! what they do not, when to send and what a loss means, is a sender algorithm of its own. The
+//! algorithms of ns-2's one-way senders are in [`ns`].
 
 mod config;
 mod connection;
@@ -18,7 +18,7 @@ pub use config::{AckPolicy, NsConfig, NsVariant, Recovery, TcpConfig};
 pub use connection::Connection;
 pub use receiver::ReceiveCount;
 pub use rfc::{
-    DelayedAck, Failure, Phase, Restart, RfcConfig, Sampling, SendTimes, SfrConfig, SfrResponse,
-    State, TcpInfo, Undo,
+    ConnectionInfo, CwndRules, DelayedAck, Failure, OptionsInfo, OutstandingInfo, Phase,
+    ReceivingInfo, Restart, RfcConfig, Sampling, SendTimes, SfrResponse, State, TimerRules, Undo,
 };
 pub use transmit::SendCount;

@@ -79,13 +79,13 @@ impl RetransmitTimer {
         }
         self.rto = self.estimator.rto();
         if cx.events.wanted().rtt {
-            let what = What::Rtt { endpoint: cx.endpoint, sent: sample.sent, rtt: sample.rtt };
+            let what = What::Rtt { end: cx.end, sent: sample.sent, rtt: sample.rtt };
             cx.events.report(cx.now, what);
         }
         self.report(false, cx);
     }
 
-    /// The last timeout proved needless.
+    /// The last timeout proved spurious.
     pub(super) fn spurious(&mut self, cx: &mut Context<'_>) {
         self.estimator.on_spurious(None);
         self.rto = self.estimator.rto();
@@ -109,7 +109,7 @@ impl RetransmitTimer {
     pub(super) fn report(&self, fired: bool, cx: &mut Context<'_>) {
         if cx.events.wanted().rto {
             let state = RtoState { fired, ..self.estimator.state() };
-            cx.events.report(cx.now, What::Rto { endpoint: cx.endpoint, state });
+            cx.events.report(cx.now, What::Rto { end: cx.end, state });
         }
     }
 }

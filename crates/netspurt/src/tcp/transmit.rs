@@ -1,9 +1,10 @@
-//! What every sender law shares: the sequence space, the timed segment, and segments on their
+//! What every sender algorithm shares: the sequence space, the timed segment, and segments on their
 //! way out.
 
 use std::collections::VecDeque;
 
 use crate::event::Events;
+use crate::ids::{EndId, TransmissionId};
 use crate::rto::Ns2;
 use crate::sample::RttSample;
 use crate::segment::{Cause, Flags, Segment};
@@ -16,7 +17,7 @@ use super::timer::RetransmitTimer;
 /// One step of a connection: the instant, and where its effects go.
 pub(super) struct Context<'a> {
     pub(super) now: Time,
-    pub(super) endpoint: u32,
+    pub(super) end: EndId,
     pub(super) events: &'a mut Events<Segment>,
     pub(super) outbox: &'a mut VecDeque<Segment>,
 }
@@ -24,17 +25,17 @@ pub(super) struct Context<'a> {
 /// What a sender did so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SendCount {
-    /// Segments with payload sent, resends included.
+    /// Segments with payload sent, retransmissions included.
     pub data_segments: u64,
-    /// Of these, resends.
-    pub resends: u64,
+    /// Of these, retransmissions.
+    pub retransmissions: u64,
     /// Times the retransmission timer fired with octets outstanding.
     pub timeouts: u64,
     /// Times duplicate ACKs started a repair.
     pub fast_retransmits: u64,
     /// Tail loss probes sent.
     pub probes: u64,
-    /// Cuts taken back because what led to them proved needless.
+    /// Cuts taken back because what led to them proved spurious.
     pub undone: u64,
 }
 
@@ -129,7 +130,7 @@ impl Transmitter {
             let wire_bytes = u32::from(self.header_bytes) + len as u32;
             self.timed.get_or_insert(Timed { seq, at: cx.now, wire_bytes });
         } else {
-            self.count.resends += 1;
+            self.count.retransmissions += 1;
         }
         if self.timer.is_idle() || all_acked {
             self.timer.arm(cx.now);
@@ -148,8 +149,8 @@ impl Transmitter {
     pub(super) fn blank(&mut self, cx: &Context<'_>) -> Segment {
         self.sent += 1;
         Segment {
-            id: u64::from(cx.endpoint) << 40 | self.sent,
-            dest: cx.endpoint ^ 1,
+            id: TransmissionId::new(cx.end, self.sent),
+            dest: cx.end.peer(),
             seq: seq::to_wire(seq::SIMULATED_ISN, self.nxt),
             ack: seq::to_wire(seq::SIMULATED_ISN, 1),
             size_bytes: self.header_bytes,

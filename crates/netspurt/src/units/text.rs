@@ -94,7 +94,7 @@ const READ_ONLY: u64 = u64::MAX;
 
 /// A kind of quantity: what to call it, the units it is written in, units people reach for
 /// that we do not take (with ours), and an example.
-struct Kind {
+struct QuantityKind {
     what: &'static str,
     units: &'static [Unit],
     near: &'static [(&'static str, &'static str)],
@@ -110,7 +110,7 @@ struct Kind {
     counts: bool,
 }
 
-const TIME: Kind = Kind {
+const TIME: QuantityKind = QuantityKind {
     what: "a time",
     units: &[
         ("ns", 1, 0),
@@ -141,7 +141,7 @@ const TIME: Kind = Kind {
     counts: false,
 };
 
-const RATE: Kind = Kind {
+const RATE: QuantityKind = QuantityKind {
     what: "a bit rate",
     units: &[
         ("bit/s", 1, 0),
@@ -176,7 +176,7 @@ const RATE: Kind = Kind {
     counts: false,
 };
 
-const BYTES: Kind = Kind {
+const BYTES: QuantityKind = QuantityKind {
     what: "a size in bytes",
     units: &[
         ("B", 1, 0),
@@ -203,7 +203,7 @@ const BYTES: Kind = Kind {
     counts: false,
 };
 
-const PACKETS: Kind = Kind {
+const PACKETS: QuantityKind = QuantityKind {
     what: "a number of packets",
     units: &[("packets", 1, 0), ("packet", 1, READ_ONLY)],
     near: &[("pkts", "packets"), ("p", "packets"), ("segments", "packets"), ("segment", "packet")],
@@ -215,7 +215,7 @@ const PACKETS: Kind = Kind {
     counts: true,
 };
 
-const SEGMENTS: Kind = Kind {
+const SEGMENTS: QuantityKind = QuantityKind {
     what: "a number of segments",
     units: &[("segments", 1, 0), ("segment", 1, READ_ONLY)],
     near: &[("packets", "segments"), ("packet", "segments"), ("segs", "segments")],
@@ -227,7 +227,7 @@ const SEGMENTS: Kind = Kind {
     counts: true,
 };
 
-impl Kind {
+impl QuantityKind {
     /// Reads `text` as a whole number of base units.
     fn read(&self, text: &str) -> Result<u64, UnitError> {
         let (number, unit) = split(text.trim_matches(' '));

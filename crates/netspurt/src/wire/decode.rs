@@ -1,10 +1,11 @@
 //! IPv4 and IPv6 packets as TCP segments. The bytes are hostile until they prove otherwise.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
-use crate::segment::{Ecn, Flags, Segment};
+use crate::segment::{Ecn, Segment};
 
-use super::options::{TCP_HEADER_BYTES, read_options};
+use super::head::{IpHead, TcpHead};
+use super::options::{IPV4_HEADER_BYTES, read_options};
 use super::{LONGEST, TCP};
 
 /// How much of a packet must be right.
@@ -72,7 +73,7 @@ pub struct Decoded<'a> {
     pub ip_id: u16,
     /// The segment, with no id, cause or endpoint; its size is that of the IP packet.
     pub segment: Segment,
-    /// The urgent pointer, of meaning where [`Flags::URG`] is set.
+    /// The urgent pointer, of meaning where [`Flags::URG`](crate::segment::Flags::URG) is set.
     pub urgent: u16,
     /// The four bits between the header's length and the flags, zero in RFC 9293; the lowest is
     /// AE (RFC 9768).
@@ -83,13 +84,9 @@ pub struct Decoded<'a> {
     pub payload: &'a [u8],
 }
 
-/// Octets of the shortest TCP header.
-const HEAD: usize = TCP_HEADER_BYTES as usize;
-
 /// What an IP header says.
 struct Ip {
-    source: IpAddr,
-    destination: IpAddr,
+    addresses: [IpAddr; 2],
     id: u16,
     ecn: Ecn,
     /// Where TCP begins and ends.
@@ -124,95 +121,84 @@ pub fn decode(bytes: &[u8], checks: Checks) -> Result<Decoded<'_>, DecodeError> 
     if checks == Checks::Whole && there.len() < end {
         return Err(fault(bytes.len(), Fault::Truncated));
     }
-    let head: [u8; HEAD] = array(there, at)?;
-    let payload_at = at + usize::from(head[12] >> 4) * 4;
-    if payload_at < at + HEAD || payload_at > end {
+    let head = there.get(at..).and_then(TcpHead::of);
+    let head = head.ok_or(fault(bytes.len(), Fault::Truncated))?;
+    let payload_at = at + head.own_bytes();
+    if payload_at < at + TcpHead::BYTES || payload_at > end {
         return Err(fault(at + 12, Fault::HeaderLength));
     }
-    let options = there.get(at + HEAD..payload_at);
+    let options = there.get(at + TcpHead::BYTES..payload_at);
     let options = options.ok_or(fault(bytes.len(), Fault::Truncated))?;
     if checks == Checks::Whole && checksum(pseudo(&ip), &there[at..]) != 0 {
-        return Err(fault(at + 16, Fault::TcpChecksum));
+        return Err(fault(at + TcpHead::CHECKSUM_AT, Fault::TcpChecksum));
     }
-    let mut segment = segment(&head, &ip, end - payload_at);
+    let mut segment = segment(head, &ip, end - payload_at);
     let malformed = read_options(options, &mut segment);
+    let [source, destination] = head.ports();
     Ok(Decoded {
-        source: SocketAddr::new(ip.source, half(&head, 0)),
-        destination: SocketAddr::new(ip.destination, half(&head, 2)),
+        source: SocketAddr::new(ip.addresses[0], source),
+        destination: SocketAddr::new(ip.addresses[1], destination),
         ip_id: ip.id,
         segment,
-        urgent: half(&head, 18),
-        reserved: head[12] & 0xf,
-        malformed_option: malformed.map(|option| at + HEAD + option),
+        urgent: head.urgent(),
+        reserved: head.reserved(),
+        malformed_option: malformed.map(|option| at + TcpHead::BYTES + option),
         payload: &there[payload_at..],
     })
 }
 
 /// The segment of a header without its options.
 #[expect(clippy::cast_possible_truncation, reason = "a packet is 65535 octets at most")]
-fn segment(head: &[u8; HEAD], ip: &Ip, len: usize) -> Segment {
+fn segment(head: TcpHead<'_>, ip: &Ip, len: usize) -> Segment {
     Segment {
-        seq: word(head, 4),
-        ack: word(head, 8),
+        seq: head.seq(),
+        ack: head.ack(),
         len: len as u16,
         size_bytes: ip.tcp.1 as u16,
-        window: half(head, 14),
-        flags: Flags(head[13]),
+        window: head.window(),
+        flags: head.flags(),
         ecn: ip.ecn,
         ..Segment::default()
     }
 }
 
 fn ipv4(bytes: &[u8], checks: Checks) -> Result<Ip, DecodeError> {
-    let head: [u8; 20] = array(bytes, 0)?;
-    let at = usize::from(head[0] & 0xf) * 4;
-    if at < head.len() {
+    let head = IpHead::of(bytes).ok_or(fault(bytes.len(), Fault::Truncated))?;
+    let (protocol, at) = head.payload();
+    if at < usize::from(IPV4_HEADER_BYTES) {
         return Err(fault(0, Fault::HeaderLength));
     }
     let header = bytes.get(..at).ok_or(fault(bytes.len(), Fault::Truncated))?;
     if checks == Checks::Whole && checksum(0, header) != 0 {
         return Err(fault(10, Fault::IpChecksum));
     }
-    // More fragments, or an offset (RFC 791 §3.1).
-    if half(&head, 6) & 0x3fff != 0 {
+    if !head.part().is_whole() {
         return Err(fault(6, Fault::Fragment));
     }
-    if head[9] != TCP {
-        return Err(fault(9, Fault::NotTcp(head[9])));
+    if protocol != TCP {
+        return Err(fault(9, Fault::NotTcp(protocol)));
     }
-    let end = usize::from(half(&head, 2));
-    if end < at + HEAD {
+    let end = head.total_bytes();
+    if end < at + TcpHead::BYTES {
         return Err(fault(2, Fault::Length));
     }
-    let address = |at| IpAddr::V4(Ipv4Addr::from(word(&head, at)));
-    Ok(Ip {
-        source: address(12),
-        destination: address(16),
-        id: half(&head, 4),
-        ecn: Ecn::from_bits(head[1]),
-        tcp: (at, end),
-    })
+    Ok(Ip::of(head, at, end))
 }
 
 fn ipv6(bytes: &[u8]) -> Result<Ip, DecodeError> {
-    let head: [u8; 40] = array(bytes, 0)?;
-    let at = extensions(bytes, head[6])?;
-    let end = head.len() + usize::from(half(&head, 4));
-    if end < at + HEAD || end > LONGEST {
+    let head = IpHead::of(bytes).ok_or(fault(bytes.len(), Fault::Truncated))?;
+    let at = extensions(bytes, head.payload().0)?;
+    let end = head.total_bytes();
+    if end < at + TcpHead::BYTES || end > LONGEST {
         return Err(fault(4, Fault::Length));
     }
-    let address = |octets: &[u8]| {
-        let octets = octets.first_chunk().expect("the header has both addresses");
-        IpAddr::V6(Ipv6Addr::from(*octets))
-    };
-    Ok(Ip {
-        source: address(&head[8..]),
-        destination: address(&head[24..]),
-        id: 0,
-        // The lower two bits of the traffic class, across octets.
-        ecn: Ecn::from_bits(head[1] >> 4),
-        tcp: (at, end),
-    })
+    Ok(Ip::of(head, at, end))
+}
+
+impl Ip {
+    fn of(head: IpHead<'_>, at: usize, end: usize) -> Self {
+        Self { addresses: head.addresses(), id: head.id(), ecn: head.ecn(), tcp: (at, end) }
+    }
 }
 
 /// Where TCP begins behind the extension headers of an IPv6 packet (RFC 8200 §4), the first of
@@ -232,7 +218,7 @@ fn extensions(bytes: &[u8], mut next: u8) -> Result<usize, DecodeError> {
             return Err(fault(at + 3, Fault::Routed));
         }
         // One that is first and last is a whole packet (RFC 6946 §4).
-        if next == FRAGMENT && half(&head, 2) & 0xfff9 != 0 {
+        if next == FRAGMENT && u16::from_be_bytes([head[2], head[3]]) & 0xfff9 != 0 {
             return Err(fault(at + 2, Fault::Fragment));
         }
         // That of a fragment has no length: the octet is reserved.
@@ -245,7 +231,7 @@ fn extensions(bytes: &[u8], mut next: u8) -> Result<usize, DecodeError> {
 
 /// The sum of the pseudo header (RFC 9293 §3.1, RFC 8200 §8.1).
 fn pseudo(ip: &Ip) -> u64 {
-    let addresses = [ip.source, ip.destination].map(|address| match address {
+    let addresses = ip.addresses.map(|address| match address {
         IpAddr::V4(address) => sum(&address.octets()),
         IpAddr::V6(address) => sum(&address.octets()),
     });
@@ -290,12 +276,4 @@ const fn fault(offset: usize, what: Fault) -> DecodeError {
 fn array<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], DecodeError> {
     let octets = bytes.get(at..).and_then(<[u8]>::first_chunk);
     octets.copied().ok_or(fault(bytes.len(), Fault::Truncated))
-}
-
-fn half<const N: usize>(octets: &[u8; N], at: usize) -> u16 {
-    u16::from_be_bytes([octets[at], octets[at + 1]])
-}
-
-fn word<const N: usize>(octets: &[u8; N], at: usize) -> u32 {
-    u32::from(half(octets, at)) << 16 | u32::from(half(octets, at + 2))
 }

@@ -1,12 +1,14 @@
 //! Echo requests and replies as IPv4 packets.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use etherparse::{IpNumber, Ipv4Header};
 
+use crate::ids::Side;
 use crate::segment::Segment;
 
 use super::decode::checksum;
+use super::head::IpHead;
 use super::{HOP_LIMIT, LONGEST};
 
 /// An echo's request or reply (RFC 792).
@@ -33,14 +35,14 @@ impl EchoPacket {
     /// goes to the one that asked, the flow's even end.
     #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
     pub fn of(echo: &Segment, [asks, answers]: [Ipv4Addr; 2]) -> Self {
-        let reply = echo.dest & 1 == 0;
+        let reply = echo.source().side() == Side::To;
         let (source, destination) = if reply { (answers, asks) } else { (asks, answers) };
         Self {
             source,
             destination,
-            ip_id: echo.id as u16,
+            ip_id: echo.id.bits() as u16,
             reply,
-            identifier: echo.flow() as u16,
+            identifier: echo.flow().0 as u16,
             sequence: echo.seq as u16,
             len: echo.len,
         }
@@ -48,7 +50,63 @@ impl EchoPacket {
 }
 
 const ICMP: u8 = 1;
+const ICMPV6: u8 = 58;
 const HEAD: usize = 8;
+
+/// An echo's request or reply as a packet shows it, of IPv4 (RFC 792) or IPv6 (RFC 4443).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CapturedEcho {
+    /// Who sent it.
+    pub source: IpAddr,
+    /// Who was to get it.
+    pub destination: IpAddr,
+    /// Whether it is the reply.
+    pub reply: bool,
+    /// Whose it is.
+    pub identifier: u16,
+    /// Which one.
+    pub sequence: u16,
+    /// Octets of the whole packet, headers included.
+    pub wire_bytes: u32,
+}
+
+/// The echo that the packet `ip` or its first fragment carries; `None` where it carries none.
+///
+/// ```
+/// use std::net::Ipv4Addr;
+/// use netspurt::wire::{EchoPacket, decode_echo, encode_echo};
+/// let (source, destination) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+/// let packet = EchoPacket {
+///     source, destination, ip_id: 1, reply: true, identifier: 3, sequence: 4, len: 12,
+/// };
+/// let mut bytes = Vec::new();
+/// encode_echo(&packet, &mut bytes);
+/// let echo = decode_echo(&bytes).unwrap();
+/// assert_eq!((echo.source, echo.reply, echo.wire_bytes), (source.into(), true, 40));
+/// ```
+pub fn decode_echo(ip: &[u8]) -> Option<CapturedEcho> {
+    let head = IpHead::of(ip)?;
+    let (protocol, at) = head.payload();
+    let icmp = ip.get(at..)?.first_chunk::<HEAD>()?;
+    let reply = match (protocol, head, icmp[0]) {
+        (ICMP, IpHead::V4(_), 8) | (ICMPV6, IpHead::V6(_), 128) => false,
+        (ICMP, IpHead::V4(_), 0) | (ICMPV6, IpHead::V6(_), 129) => true,
+        _ => return None,
+    };
+    if head.part().offset_bytes() > 0 {
+        return None;
+    }
+    let half = |at: usize| u16::from_be_bytes([icmp[at], icmp[at + 1]]);
+    let [source, destination] = head.addresses();
+    Some(CapturedEcho {
+        source,
+        destination,
+        reply,
+        identifier: half(4),
+        sequence: half(6),
+        wire_bytes: u32::try_from(head.total_bytes()).ok()?,
+    })
+}
 
 /// Writes `packet` with valid lengths and checksums into `out`, which is emptied first.
 ///

@@ -1,26 +1,32 @@
-//! Bytes: segments as IPv4 and IPv6 packets and back, and packets in pcapng files.
+//! Bytes: segments as IPv4 and IPv6 packets and back, and packets in captures.
 
+mod capture;
 mod cut;
 mod decode;
 mod encode;
+mod head;
 mod icmp;
+mod link_type;
 mod options;
 mod pcapng;
 #[cfg(test)]
 mod tests;
 
+pub use capture::{CaptureFault, CaptureReader, CapturedPacket, is_capture};
 pub use cut::{cut, set_ecn};
 pub use decode::{Checks, DecodeError, Decoded, Fault, decode, sum};
 pub use encode::{Packet, encode};
-pub use icmp::{EchoPacket, encode_echo};
+pub use head::{IpHead, TcpHead};
+pub use icmp::{CapturedEcho, EchoPacket, decode_echo, encode_echo};
+pub use link_type::LinkType;
 pub use options::{
-    IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, TCP_HEADER_BYTES, TIMESTAMPS_BYTES, header_bytes,
-    option_bytes,
+    BARE_HEADER_BYTES, IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, TCP_HEADER_BYTES, TIMESTAMPS_BYTES,
+    header_bytes, option_bytes,
 };
 pub use pcapng::PcapngWriter;
 
 /// The number of TCP in IP headers.
-const TCP: u8 = 6;
+pub const TCP: u8 = 6;
 
 /// Hops a packet may make.
 const HOP_LIMIT: u8 = 64;

@@ -7,6 +7,8 @@ use crate::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestam
 pub const IPV6_HEADER_BYTES: u16 = 40;
 /// Octets of a TCP header without options.
 pub const TCP_HEADER_BYTES: u16 = 20;
+/// Octets of IPv4 and TCP headers without options.
+pub const BARE_HEADER_BYTES: u16 = IPV4_HEADER_BYTES + TCP_HEADER_BYTES;
 
 /// Octets of the time stamps option with its padding (RFC 7323 appendix A).
 pub const TIMESTAMPS_BYTES: u16 = 12;
@@ -56,7 +58,7 @@ pub fn option_bytes(segment: &Segment) -> u16 {
 /// ```
 #[inline]
 pub fn header_bytes(segment: &Segment) -> u16 {
-    IPV4_HEADER_BYTES + TCP_HEADER_BYTES + option_bytes(segment)
+    BARE_HEADER_BYTES + option_bytes(segment)
 }
 
 /// Options under construction.

@@ -1,4 +1,4 @@
-//! Bytes of segments, there and back, and in the words of another reader.
+//! Segments encoded and decoded, by us and by another reader.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 

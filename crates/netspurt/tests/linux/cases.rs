@@ -96,7 +96,7 @@ fn adapting(phase: Duration, gap: Duration) -> Answers {
     let mut found = Answers::new();
     for n in 1..9 {
         let sent = flow.send(data(FULL));
-        found.insert(format!("ato_{n}_us"), micros(flow.info().ack_wait));
+        found.insert(format!("ato_{n}_us"), micros(flow.info().receiving.ack_wait));
         let acks = flow.quiet(gap);
         found.insert(format!("ack_{n}_us"), acks.first().map_or(0, |ack| micros(ack.t - sent)));
     }
@@ -267,7 +267,7 @@ fn probe(phase: Duration, segments: u64) -> Answers {
         ("probes_last", (copy.seq == last.seq).into()),
         ("rto_us", rto),
         ("timeout_us", micros(after.t - copy.t)),
-        ("resends_first", (after.seq == 1).into()),
+        ("retransmissions_first", (after.seq == 1).into()),
     ])
 }
 
@@ -291,10 +291,10 @@ fn reports(phase: Duration, upto: &[u64]) -> (u64, Packet) {
 fn reordering(phase: Duration) -> Answers {
     let (wait, again) = reports(phase, &[2]);
     let beyond = wait - 50_500;
-    answers([("beyond_a_quarter_us", beyond), ("resends_first", (again.seq == 1).into())])
+    answers([("beyond_a_quarter_us", beyond), ("retransmissions_first", (again.seq == 1).into())])
 }
 
-fn needless(phase: Duration, stamps: bool) -> Answers {
+fn spurious(phase: Duration, stamps: bool) -> Answers {
     let mut flow = without_probes(phase);
     flow.stamps = stamps;
     flow.connect(ms(30));
@@ -392,9 +392,9 @@ fn told(phase: Duration) -> Answers {
     let info = flow.info();
     answers([
         ("rto", micros(info.rto.rto)),
-        ("ato", micros(info.ack_wait)),
+        ("ato", micros(info.receiving.ack_wait)),
         ("snd_mss", info.smss),
-        ("rcv_mss", info.peer_smss),
+        ("rcv_mss", info.receiving.peer_smss),
         ("snd_cwnd", info.cwnd / info.smss),
     ])
 }
@@ -461,8 +461,8 @@ pub fn all() -> Vec<(&'static str, Case)> {
         ("recovery", case(recovery)),
         ("told", case(told)),
         ("after_handshake", case(after_handshake)),
-        ("needless_stamps", case(|phase| needless(phase, true))),
-        ("needless_sack", case(|phase| needless(phase, false))),
+        ("spurious_stamps", case(|phase| spurious(phase, true))),
+        ("spurious_sack", case(|phase| spurious(phase, false))),
         ("fresh_sample_stamps", case(|phase| fresh_sample(phase, true))),
         ("fresh_sample", case(|phase| fresh_sample(phase, false))),
     ]

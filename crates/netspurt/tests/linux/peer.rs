@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 
 use netspurt::clock::Clock;
 use netspurt::event::{Events, Wanted};
+use netspurt::ids::EndId;
 use netspurt::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
 use netspurt::stage::Stage;
-use netspurt::tcp::{Connection, RfcConfig, TcpInfo};
+use netspurt::tcp::{Connection, ConnectionInfo, RfcConfig};
 use netspurt::units::{Duration, Time};
 
 /// Octets of a full segment with time stamps, MTU 1500.
@@ -73,7 +74,7 @@ impl Flow {
         config.timer_clock = config.clock;
         change(&mut config);
         Self {
-            conn: Connection::new(0, &config.into()),
+            conn: Connection::new(EndId::default(), &config.into()),
             now: Time::ZERO + ms(1),
             stamps: true,
             rcv: 1,
@@ -209,7 +210,7 @@ impl Flow {
         self.run();
     }
 
-    pub fn info(&self) -> TcpInfo {
+    pub fn info(&self) -> ConnectionInfo {
         self.conn.info().unwrap()
     }
 }

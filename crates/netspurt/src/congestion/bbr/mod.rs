@@ -1,11 +1,12 @@
 //! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00, cited by section).
 //!
-//! The law measures how fast the path delivers and how long it takes at least, paces at the one
-//! and keeps about twice their product in the network. Losses do not move the model. Where the
-//! draft and Linux 6 (`net/ipv4/tcp_bbr.c`) part, it goes with Linux and says so. Left out:
-//! Linux's allowance for bunched ACKs, its detection of policers, the test for delayed ACKs among
-//! samples that renew an expired minimum, and any answer to marks.
+//! The algorithm measures how fast the path delivers and how long it takes at least, paces at the
+//! one and keeps about twice their product in the network. Losses do not move the model. Where the
+//! draft and Linux 6 (`net/ipv4/tcp_bbr.c`) part, it goes with Linux and says so. Left out: Linux's
+//! allowance for bunched ACKs, its detection of policers, the test for delayed ACKs among samples
+//! that renew an expired minimum, and any answer to marks.
 
+mod config;
 mod max_filter;
 mod model;
 #[cfg(test)]
@@ -13,66 +14,13 @@ mod tests;
 
 use crate::units::{BitRate, Duration, Time};
 
-use super::{AckInfo, Congestion, CongestionControl, Window, share};
+use super::window::share;
+use super::{AckInfo, Congestion, CongestionControl, Window};
 
+pub use config::BbrConfig;
+
+use config::{PHASES, UNIT};
 use model::Model;
-
-/// A gain of one.
-const UNIT: (u32, u32) = (1, 1);
-
-/// Phases of the gain cycle of PROBE_BW.
-const PHASES: usize = 8;
-
-/// BBR's constants, by default those of the draft; gains are fractions, none of them zero.
-///
-/// ```
-/// use netspurt::congestion::{BbrConfig, CongestionConfig};
-/// let draft = BbrConfig { pacing_margin_percent: 0, ..BbrConfig::default() };
-/// assert!(CongestionConfig::Bbr(draft).build().owns_window());
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BbrConfig {
-    /// Gain of pacing and window in STARTUP, 2/ln 2; its inverse paces DRAIN.
-    pub high_gain: (u32, u32),
-    /// Gain of the window in PROBE_BW.
-    pub cwnd_gain: (u32, u32),
-    /// Pacing gains of PROBE_BW, one for each least round trip.
-    pub cycle: [(u32, u32); PHASES],
-    /// The phase in which PROBE_BW begins, 0 to 7. The draft draws one, but never the second.
-    pub first_phase: u8,
-    /// Rounds over which the delivery rate's maximum is taken.
-    pub bw_window_rounds: u32,
-    /// Time over which the round trip's minimum is taken.
-    pub min_rtt_window: Duration,
-    /// Least time in PROBE_RTT once the pipe is as low as it asks for.
-    pub probe_rtt_time: Duration,
-    /// The window in PROBE_RTT, and the least outside loss recovery, in segments.
-    pub min_cwnd_segs: u32,
-    /// The growth of the bandwidth within a round below which the pipe may be full.
-    pub full_pipe_growth: (u32, u32),
-    /// Rounds with less growth than that after which it is.
-    pub full_pipe_rounds: u32,
-    /// By how many percent pacing stays below the estimate: Linux's 1, the draft's 0.
-    pub pacing_margin_percent: u32,
-}
-
-impl Default for BbrConfig {
-    fn default() -> Self {
-        Self {
-            high_gain: (2885, 1000),
-            cwnd_gain: (2, 1),
-            cycle: [(5, 4), (3, 4), UNIT, UNIT, UNIT, UNIT, UNIT, UNIT],
-            first_phase: 2,
-            bw_window_rounds: 10,
-            min_rtt_window: Duration::from_secs(10),
-            probe_rtt_time: Duration::from_millis(200),
-            min_cwnd_segs: 4,
-            full_pipe_growth: (5, 4),
-            full_pipe_rounds: 3,
-            pacing_margin_percent: 1,
-        }
-    }
-}
 
 /// The states of the draft's §3.4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +37,7 @@ enum Mode {
 
 /// What the sender is repairing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Repair {
+enum Repairing {
     Nothing,
     Losses,
     Timeout,
@@ -131,7 +79,7 @@ pub struct Bbr {
     phase: usize,
     phase_start: Time,
     probe_rtt: ProbeRtt,
-    repair: Repair,
+    repair: Repairing,
     /// Whether the window follows the pipe, as in the first round of a recovery.
     conserving: bool,
     /// The window to return to after recovery or PROBE_RTT.
@@ -143,7 +91,7 @@ pub struct Bbr {
 }
 
 impl Bbr {
-    /// The law at the start of a connection.
+    /// The algorithm at the start of a connection.
     pub fn new(config: BbrConfig) -> Self {
         Self {
             config,
@@ -156,7 +104,7 @@ impl Bbr {
             phase: 0,
             phase_start: Time::ZERO,
             probe_rtt: ProbeRtt { done: None, round_done: false },
-            repair: Repair::Nothing,
+            repair: Repairing::Nothing,
             conserving: false,
             prior_cwnd: 0,
             idle_restart: false,
@@ -258,8 +206,9 @@ impl Bbr {
 
     /// Measures the round trip alone where its minimum has grown old (§4.3.5).
     ///
-    /// departs: draft-cardwell §4.1.2.3 - as in Linux, a round trip that only equals the minimum
-    /// does not renew it; on an ideal path the minimum would else never grow old.
+    /// departs: draft-cardwell-iccrg-bbr-congestion-control §4.1.2.3 - as in Linux, a round trip
+    /// that only equals the minimum does not renew it; on an ideal path the minimum would else
+    /// never grow old.
     fn check_probe_rtt(&mut self, ack: &AckInfo, window: &mut Window) {
         let expired = self.model.update_min_rtt(ack, self.config.min_rtt_window);
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
@@ -319,7 +268,7 @@ impl Bbr {
 
     /// §4.2.3.3: remembers the last window that was good.
     fn save_cwnd(&mut self, cwnd: u64) {
-        let good = self.repair == Repair::Nothing && self.mode != Mode::ProbeRtt;
+        let good = self.repair == Repairing::Nothing && self.mode != Mode::ProbeRtt;
         self.prior_cwnd = if good { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
 
@@ -329,17 +278,17 @@ impl Bbr {
             self.conserving = false;
         }
         let repair = match (ack.after_timeout, ack.in_recovery) {
-            (true, _) => Repair::Timeout,
-            (false, true) => Repair::Losses,
-            (false, false) => Repair::Nothing,
+            (true, _) => Repairing::Timeout,
+            (false, true) => Repairing::Losses,
+            (false, false) => Repairing::Nothing,
         };
         window.cwnd = window.cwnd.saturating_sub(ack.lost_bytes).max(ack.smss);
         let conserved = ack.pipe.saturating_add(ack.delivered_bytes.max(ack.smss));
-        if repair == Repair::Losses && self.repair != Repair::Losses {
+        if repair == Repairing::Losses && self.repair != Repairing::Losses {
             self.conserving = true;
             self.model.start_round();
             window.cwnd = conserved;
-        } else if repair == Repair::Nothing {
+        } else if repair == Repairing::Nothing {
             self.end_repair(window);
         }
         self.repair = repair;
@@ -349,10 +298,10 @@ impl Bbr {
     }
 
     fn end_repair(&mut self, window: &mut Window) {
-        if self.repair != Repair::Nothing {
+        if self.repair != Repairing::Nothing {
             window.cwnd = window.cwnd.max(self.prior_cwnd);
             self.conserving = false;
-            self.repair = Repair::Nothing;
+            self.repair = Repairing::Nothing;
         }
     }
 
@@ -406,7 +355,7 @@ impl CongestionControl for Bbr {
             self.save_cwnd(window.cwnd);
         }
         if kind == Congestion::Timeout {
-            self.repair = Repair::Timeout;
+            self.repair = Repairing::Timeout;
             self.conserving = false;
             self.full_bandwidth = 0;
         }

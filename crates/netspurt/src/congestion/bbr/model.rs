@@ -2,8 +2,9 @@
 
 use crate::units::{Duration, Time};
 
-use super::super::{AckInfo, Window, share};
-use super::BbrConfig;
+use super::super::window::share;
+use super::super::{AckInfo, Window};
+use super::config::BbrConfig;
 use super::max_filter::MaxFilter;
 
 /// Nanoseconds in which a rate of one bit per second carries an octet.

@@ -1,4 +1,4 @@
-//! The draft's rules one by one, and the law on an ideal pipe.
+//! The draft's rules one by one, and the algorithm on an ideal pipe.
 
 use std::collections::VecDeque;
 
@@ -383,7 +383,7 @@ fn recovery_conserves_packets_for_a_round_and_restores_the_window() {
     let mut told = window;
     bbr.on_ack(&round(&bbr, 1010, 8_000_000), &mut window);
     assert!(window.cwnd >= good, "{window:?}");
-    bbr.repair = Repair::Losses;
+    bbr.repair = Repairing::Losses;
     bbr.on_recovery_end(Time::ZERO, &mut told);
     assert_eq!(told.cwnd, good);
 }

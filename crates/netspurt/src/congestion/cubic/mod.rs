@@ -12,7 +12,8 @@ mod tests;
 use crate::units::{Duration, Time};
 
 use super::slow_start::{SlowStart, SlowStartExit};
-use super::{AckInfo, Congestion, CongestionControl, Window, share};
+use super::window::share;
+use super::{AckInfo, Congestion, CongestionControl, Window};
 
 use curve::Curve;
 
@@ -61,7 +62,7 @@ impl Default for CubicConfig {
 
 /// A stage of congestion avoidance (RFC 9438 §4.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stage {
+struct AvoidanceStage {
     /// *t*: the time since it began in which the window could grow (§5.8).
     elapsed: Duration,
     /// Up to when `elapsed` was told.
@@ -88,7 +89,7 @@ struct Memory {
     /// `cwnd_prior`, in octets: the window when the threshold was last set.
     cwnd_prior: Option<u64>,
     /// `None` outside congestion avoidance.
-    stage: Option<Stage>,
+    stage: Option<AvoidanceStage>,
 }
 
 impl CubicConfig {
@@ -121,19 +122,19 @@ pub struct Cubic {
 }
 
 impl Cubic {
-    /// The law at the start of a connection.
+    /// The algorithm at the start of a connection.
     pub fn new(config: CubicConfig) -> Self {
         let slow_start = SlowStart::new(config.abc_limit_segs, config.slow_start_exit);
         Self { config, slow_start, memory: Memory::default(), before: None }
     }
 
     /// The stage of congestion avoidance that begins with this ACK (§4.2).
-    fn begin(&mut self, now: Time, curve: Curve, cwnd: u64) -> Stage {
+    fn begin(&mut self, now: Time, curve: Curve, cwnd: u64) -> AvoidanceStage {
         let first = self.memory.w_max.is_none();
         // §4.8, §4.10: without a plateau to return to, the window is the plateau.
         let w_max = *self.memory.w_max.get_or_insert(cwnd);
         self.memory.cwnd_prior.get_or_insert(cwnd);
-        Stage {
+        AvoidanceStage {
             elapsed: Duration::ZERO,
             told: now,
             k: curve.climb(w_max.saturating_sub(cwnd)),
@@ -171,7 +172,7 @@ impl Cubic {
     }
 }
 
-impl Stage {
+impl AvoidanceStage {
     /// Counts the time until `now` as one in which the window could grow.
     fn elapse_until(&mut self, now: Time) {
         self.elapsed = self.elapsed + now.saturating_since(self.told);
@@ -268,16 +269,11 @@ impl CongestionControl for Cubic {
     }
 
     fn on_idle_restart(&mut self, now: Time, idle: Duration) {
-        let from_sending = self.config.idle_from_sending;
-        if let Some(stage) = &mut self.memory.stage {
-            let last = now.as_nanos().saturating_sub(idle.as_nanos());
-            let counted = stage.told.saturating_since(Time::from_nanos(last));
-            if from_sending {
-                stage.elapsed = Duration::from_nanos(
-                    stage.elapsed.as_nanos().saturating_sub(counted.as_nanos()),
-                );
-            }
-            stage.told = now;
+        let Some(stage) = &mut self.memory.stage else { return };
+        if self.config.idle_from_sending {
+            let last = Time::ZERO + ((now - Time::ZERO) - idle);
+            stage.elapsed = stage.elapsed - stage.told.saturating_since(last);
         }
+        stage.told = now;
     }
 }

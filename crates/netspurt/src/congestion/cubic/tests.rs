@@ -27,7 +27,7 @@ fn cubic() -> Cubic {
     Cubic::new(CubicConfig::default())
 }
 
-/// A law whose window of `segs` segments met a loss, and the window afterwards.
+/// An algorithm whose window of `segs` segments met a loss, and the window afterwards.
 fn cut(segs: u64) -> (Cubic, Window) {
     let mut cubic = cubic();
     let window = lose(&mut cubic, Window { cwnd: segs * SMSS, ssthresh: Window::NO_THRESHOLD });
@@ -43,8 +43,8 @@ fn curve() -> Curve {
     Curve { c: (2, 5), smss: SMSS }
 }
 
-/// A stage that starts now with the law's memory.
-fn stage(cubic: &mut Cubic, cwnd: u64) -> Stage {
+/// A stage that starts now with the algorithm's memory.
+fn stage(cubic: &mut Cubic, cwnd: u64) -> AvoidanceStage {
     cubic.begin(ms(0), curve(), cwnd)
 }
 
@@ -267,7 +267,7 @@ fn an_undo_restores_all_that_the_cut_changed() {
 }
 
 #[test]
-fn slow_start_is_left_to_its_own_laws() {
+fn slow_start_is_left_to_its_own_algorithms() {
     for (abc_limit_segs, exit, grown) in
         [(2, SlowStartExit::None, 2000), (3, SlowStartExit::None, 3000), (2, <_>::default(), 8000)]
     {
@@ -291,7 +291,7 @@ fn the_cube_root_is_that_of_floating_point() {
     }
 }
 
-/// What a network may do to a law.
+/// What a network may do to an algorithm.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Ack { after_ns: u64, acked: u64, rtt_ns: u64, limited: bool },

@@ -1,8 +1,8 @@
 //! HyStart: ends slow start when round trips grow or ACKs come in a train as long as the path.
 //!
-//! The law of Ha and Rhee (2011, "Taming the elephants"), with the constants and the changes that
-//! Linux 6 has for it (`net/ipv4/tcp_cubic.c`). Left out: the allowance for segmentation offload
-//! that Linux adds to the length of the train.
+//! The algorithm of Ha and Rhee (2011, "Taming the elephants"), with the constants and the changes
+//! that Linux 6 has for it (`net/ipv4/tcp_cubic.c`). Left out: the allowance for segmentation
+//! offload that Linux adds to the length of the train.
 
 use crate::congestion::{AckInfo, Window};
 use crate::units::{Duration, Time};
@@ -65,7 +65,7 @@ impl HyStartConfig {
 
 /// One round: the time it takes for what was outstanding at its start to be acknowledged.
 #[derive(Clone, Copy, Debug)]
-struct Round {
+struct HyStartRound {
     /// The next octet to be sent when it began.
     end: u64,
     start: Time,
@@ -81,7 +81,7 @@ pub(super) struct HyStart {
     config: HyStartConfig,
     /// Least round trip since the start, or the last timeout.
     least_rtt: Option<Duration>,
-    round: Option<Round>,
+    round: Option<HyStartRound>,
     found: bool,
 }
 
@@ -107,7 +107,7 @@ impl HyStart {
             Some(round) if ack.una <= round.end => round,
             _ => {
                 let (start, last_ack) = (ack.now, ack.now);
-                Round { end: ack.nxt, start, last_ack, least_rtt: None, samples: 0 }
+                HyStartRound { end: ack.nxt, start, last_ack, least_rtt: None, samples: 0 }
             }
         };
         if window.cwnd >= u64::from(self.config.low_window_segs) * ack.smss {
@@ -122,7 +122,7 @@ impl HyStart {
     }
 
     /// Whether the ACKs since the start of the round came close enough for long enough.
-    fn is_long_train(&self, round: &mut Round, now: Time, least: Duration) -> bool {
+    fn is_long_train(&self, round: &mut HyStartRound, now: Time, least: Duration) -> bool {
         if !self.config.ack_train || now.saturating_since(round.last_ack) > self.config.ack_spacing
         {
             return false;
@@ -133,7 +133,7 @@ impl HyStart {
     }
 
     /// Whether the least round trip of this round exceeds the least of all by the threshold.
-    fn is_delayed(&self, round: &mut Round, rtt: Duration, least: Duration) -> bool {
+    fn is_delayed(&self, round: &mut HyStartRound, rtt: Duration, least: Duration) -> bool {
         let of_round = round.least_rtt.map_or(rtt, |least| least.min(rtt));
         round.least_rtt = Some(of_round);
         if round.samples < self.config.min_samples {
@@ -172,14 +172,14 @@ mod tests {
 
     /// The number of ACKs of a second round, whose round trips are `grown_us`, until slow start
     /// ends; the first round's were `rtt_us`.
-    fn acks_until_exit(law: &mut HyStart, rtt_us: u64, grown_us: u64) -> Option<u64> {
+    fn acks_until_exit(algorithm: &mut HyStart, rtt_us: u64, grown_us: u64) -> Option<u64> {
         let mut window = window(16);
         for una in 1..=20 {
-            law.on_ack(&ack(una * 5000, rtt_us, una, 20), &mut window);
+            algorithm.on_ack(&ack(una * 5000, rtt_us, una, 20), &mut window);
             assert!(window.in_slow_start());
         }
         (1..=20).find(|una| {
-            law.on_ack(&ack(500_000 + una * 5000, grown_us, 20 + una, 100), &mut window);
+            algorithm.on_ack(&ack(500_000 + una * 5000, grown_us, 20 + una, 100), &mut window);
             !window.in_slow_start()
         })
     }
@@ -199,11 +199,11 @@ mod tests {
     #[test]
     fn one_short_round_trip_in_the_round_keeps_slow_start_going() {
         for (first_us, ends) in [(40_000, false), (80_000, true)] {
-            let (mut law, mut window) = (delays(), window(16));
-            law.on_ack(&ack(0, 40_000, 1, 1), &mut window);
-            law.on_ack(&ack(50_000, first_us, 2, 100), &mut window);
+            let (mut algorithm, mut window) = (delays(), window(16));
+            algorithm.on_ack(&ack(0, 40_000, 1, 1), &mut window);
+            algorithm.on_ack(&ack(50_000, first_us, 2, 100), &mut window);
             for una in 3..=20 {
-                law.on_ack(&ack(50_000 + una * 5000, 80_000, una, 100), &mut window);
+                algorithm.on_ack(&ack(50_000 + una * 5000, 80_000, una, 100), &mut window);
             }
             assert_eq!(!window.in_slow_start(), ends, "first {first_us} us");
         }
@@ -211,12 +211,12 @@ mod tests {
 
     #[test]
     fn after_a_timeout_it_judges_again_from_the_start() {
-        let mut law = delays();
-        assert_eq!(acks_until_exit(&mut law, 40_000, 80_000), Some(9));
-        law.start_again();
-        assert_eq!(acks_until_exit(&mut law, 80_000, 80_000), None);
-        law.start_again();
-        assert_eq!(acks_until_exit(&mut law, 80_000, 91_000), Some(9));
+        let mut algorithm = delays();
+        assert_eq!(acks_until_exit(&mut algorithm, 40_000, 80_000), Some(9));
+        algorithm.start_again();
+        assert_eq!(acks_until_exit(&mut algorithm, 80_000, 80_000), None);
+        algorithm.start_again();
+        assert_eq!(acks_until_exit(&mut algorithm, 80_000, 91_000), Some(9));
     }
 
     /// ACKs not more than 2 ms apart since the start of the round, for more than half the least
@@ -227,10 +227,10 @@ mod tests {
             [(2000, false, Some(22_000)), (2000, true, Some(42_000)), (2001, false, None)]
         {
             let config = HyStartConfig { delay_increase: false, paced, ..Default::default() };
-            let (mut law, mut window) = (HyStart::new(config), window(16));
+            let (mut algorithm, mut window) = (HyStart::new(config), window(16));
             let mut times = (0..50).map(|n| n * spacing_us);
             let end = times.find(|at| {
-                law.on_ack(&ack(*at, 40_000, 1 + at / spacing_us, 100), &mut window);
+                algorithm.on_ack(&ack(*at, 40_000, 1 + at / spacing_us, 100), &mut window);
                 !window.in_slow_start()
             });
             assert_eq!(end, end_us, "{spacing_us} us apart, paced: {paced}");
@@ -240,9 +240,10 @@ mod tests {
     #[test]
     fn a_window_below_sixteen_segments_is_not_judged() {
         for (segs, ends) in [(15, false), (16, true)] {
-            let (mut law, mut window) = (HyStart::new(HyStartConfig::default()), window(segs));
+            let (mut algorithm, mut window) =
+                (HyStart::new(HyStartConfig::default()), window(segs));
             for n in 0..40 {
-                law.on_ack(&ack(n * 1000, 40_000, 1 + n, 100), &mut window);
+                algorithm.on_ack(&ack(n * 1000, 40_000, 1 + n, 100), &mut window);
             }
             assert_eq!(!window.in_slow_start(), ends, "{segs} segments");
             assert_eq!(window.ssthresh == window.cwnd, ends);

@@ -4,7 +4,7 @@
 use crate::congestion::{AckInfo, Window};
 use crate::units::Duration;
 
-use super::growth;
+use super::growth::growth;
 
 /// HyStart++'s constants, by default those of RFC 9406 §4.3 for a sender that does not pace.
 ///
@@ -140,9 +140,9 @@ mod tests {
 
     const SMSS: u64 = 1000;
 
-    /// A law with its window, fed rounds of ACKs for one segment each.
+    /// An algorithm with its window, fed rounds of ACKs for one segment each.
     struct Bench {
-        law: HyStartPp,
+        algorithm: HyStartPp,
         window: Window,
         una: u64,
     }
@@ -150,7 +150,7 @@ mod tests {
     impl Bench {
         fn new(config: HyStartPpConfig) -> Self {
             let window = Window { cwnd: 10 * SMSS, ssthresh: Window::NO_THRESHOLD };
-            Self { law: HyStartPp::new(config), window, una: 0 }
+            Self { algorithm: HyStartPp::new(config), window, una: 0 }
         }
 
         /// One ACK of `acked` octets; what it added to the window.
@@ -166,7 +166,7 @@ mod tests {
                 window_limited: true,
                 ..AckInfo::default()
             };
-            self.law.on_ack(&ack, &mut self.window);
+            self.algorithm.on_ack(&ack, &mut self.window);
             self.window.cwnd - before
         }
 
@@ -187,7 +187,7 @@ mod tests {
     }
 
     /// RFC 9406 §4.2: RttThresh is an eighth of the last round's, between 4 and 16 ms; at it the
-    /// law enters CSS, with the eighth sample.
+    /// algorithm enters CSS, with the eighth sample.
     #[test]
     fn conservative_slow_start_begins_in_the_round_in_which_the_delay_reaches_the_threshold() {
         for (rtt_us, thresh_us) in [(8000, 4000), (80_000, 10_000), (400_000, 16_000)] {

@@ -1,13 +1,16 @@
-//! Slow start: how a window opens at first, and laws that end it before anything is lost.
+//! Slow start: how a window opens at first, and algorithms that end it before anything is lost.
 
+mod growth;
 mod hystart;
 mod hystart_pp;
 
 use super::{AckInfo, Congestion, Window};
 
+pub use growth::NO_ABC_LIMIT;
 pub use hystart::HyStartConfig;
 pub use hystart_pp::HyStartPpConfig;
 
+use growth::growth;
 use hystart::HyStart;
 use hystart_pp::HyStartPp;
 
@@ -29,24 +32,9 @@ pub enum SlowStartExit {
 }
 
 impl Default for SlowStartExit {
-    /// HyStart++, the exit law that stands in an RFC.
+    /// HyStart++, the exit algorithm that stands in an RFC.
     fn default() -> Self {
         SlowStartExit::HyStartPlusPlus(HyStartPpConfig::default())
-    }
-}
-
-/// From so many segments on an ACK's growth is not limited: all it acknowledges counts, after a
-/// timeout, too, but no further than the threshold. Linux's slow start.
-pub const NO_ABC_LIMIT: u32 = 1_000_000;
-
-/// The octets by which an ACK opens the window, `limit_segs` segments at most.
-fn growth(ack: &AckInfo, limit_segs: Option<u32>) -> u64 {
-    match limit_segs {
-        Some(NO_ABC_LIMIT..) => ack.acked_bytes,
-        // RFC 3465 §2.3: the limit is 1 while the repair of a timeout goes on.
-        Some(_) if ack.after_timeout => ack.acked_bytes.min(ack.smss),
-        Some(limit) => ack.acked_bytes.min(u64::from(limit).saturating_mul(ack.smss)),
-        None => ack.acked_bytes,
     }
 }
 
@@ -82,10 +70,10 @@ impl SlowStart {
         match &mut self.exit {
             // RFC 9406 §4.3: for the first slow start; later ones end at a threshold that was
             // found out.
-            Exit::HyStartPp(law) if window.ssthresh >= Window::NO_THRESHOLD => {
-                return law.on_ack(ack, window);
+            Exit::HyStartPp(algorithm) if window.ssthresh >= Window::NO_THRESHOLD => {
+                return algorithm.on_ack(ack, window);
             }
-            Exit::HyStart(law) => law.on_ack(ack, window),
+            Exit::HyStart(algorithm) => algorithm.on_ack(ack, window),
             _ => {}
         }
         if ack.window_limited && window.in_slow_start() {
@@ -97,8 +85,8 @@ impl SlowStart {
 
     /// Congestion met the connection.
     pub(super) fn on_congestion(&mut self, kind: Congestion) {
-        if let (Exit::HyStart(law), Congestion::Timeout) = (&mut self.exit, kind) {
-            law.start_again();
+        if let (Exit::HyStart(algorithm), Congestion::Timeout) = (&mut self.exit, kind) {
+            algorithm.start_again();
         }
     }
 }

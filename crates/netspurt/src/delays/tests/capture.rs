@@ -3,8 +3,8 @@
 use std::net::Ipv4Addr;
 
 use super::counts;
-use crate::delays::{Reading, read};
-use crate::segment::{Flags, Segment};
+use crate::delays::{Delays, Probe, Reading, read};
+use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
 use crate::wire::{EchoPacket, Packet, PcapngWriter, encode, encode_echo};
 
 /// A capture of packets: milliseconds and bytes.
@@ -39,7 +39,10 @@ fn pcap(packets: &[(u64, Vec<u8>)], link: u32, header: &[u8]) -> Vec<u8> {
 }
 
 fn tcp(from: u8, seq: u32, len: u16, ack: u32) -> Vec<u8> {
-    let segment = Segment { seq, ack, len, flags: Flags::ACK, ..Segment::default() };
+    packet(from, Segment { seq, ack, len, flags: Flags::ACK, ..Segment::default() })
+}
+
+fn packet(from: u8, segment: Segment) -> Vec<u8> {
     let (source, destination) = (
         (Ipv4Addr::new(10, 0, 0, from), 80).into(),
         (Ipv4Addr::new(10, 0, 0, 3 - from), 80).into(),
@@ -64,8 +67,17 @@ fn all(bytes: &[u8]) -> Reading {
     read("x", bytes).unwrap()
 }
 
+/// When each sample's segment left and how long its round trip took, in milliseconds.
+fn told(delays: &Delays) -> Vec<(u64, u64)> {
+    let ms = |nanos: u64| nanos / 1_000_000;
+    let of = |probe: &Probe| (ms(probe.sent.as_nanos()), ms(probe.rtt.unwrap().as_nanos()));
+    delays.probes.iter().map(of).collect()
+}
+
+/// The oldest of the first two, as its time stamp would tell (RFC 7323 §4.3); none of the third, which
+/// was sent again (RFC 6298 §3).
 #[test]
-fn an_acknowledgement_is_a_sample_unless_it_covers_what_was_sent_again() {
+fn an_acknowledgement_is_a_sample_of_the_oldest_segment_unless_it_covers_what_was_sent_again() {
     let packets = [
         (0, tcp(1, 0, 100, 0)),
         (5, tcp(1, 100, 100, 0)),
@@ -77,14 +89,56 @@ fn an_acknowledgement_is_a_sample_unless_it_covers_what_was_sent_again() {
         (140, tcp(2, 0, 0, 400)),
     ];
     let delays = &all(&pcapng(&packets)).recordings[0];
-    let told: Vec<_> = delays
-        .probes
-        .iter()
-        .map(|probe| (probe.sent.as_nanos(), probe.rtt.unwrap().as_nanos()))
-        .collect();
-    assert_eq!(told, [(0, 20_000_000), (105_000_000, 30_000_000)]);
-    assert!(delays.notes[1].starts_with("1 segments were sent again"));
+    assert_eq!(told(delays), [(0, 25), (110, 30)]);
+    assert!(delays.notes[0].contains("the oldest segment"));
+    assert_eq!(
+        delays.notes[1],
+        "1 segments were sent again: 1 acknowledgements gave no sample (Karn)"
+    );
     assert_eq!(delays.name, "x: 10.0.0.1:80 to 10.0.0.2:80");
+}
+
+/// A hole that is filled after what lies behind it: blocks tell when that arrived.
+#[test]
+fn a_sack_block_is_a_sample_too() {
+    let mut duplicate = Segment { ack: 0, flags: Flags::ACK, ..Segment::default() };
+    let mut blocks = SackBlocks::default();
+    blocks.add(SackBlock { left: 100, right: 200 });
+    duplicate.set_sack(&blocks);
+    let packets = [
+        (0, tcp(1, 0, 100, 0)),
+        (5, tcp(1, 100, 100, 0)),
+        (25, packet(2, duplicate)),
+        (40, tcp(1, 0, 100, 0)),
+        (70, tcp(2, 0, 0, 200)),
+    ];
+    assert_eq!(told(&all(&pcapng(&packets)).recordings[0]), [(0, 20)]);
+}
+
+#[test]
+fn directions_come_in_the_order_in_which_they_were_heard_of_and_a_new_syn_begins_new_ones() {
+    let syn = |seq| packet(1, Segment { seq, flags: Flags::SYN, ..Segment::default() });
+    let both = Flags::SYN.with(Flags::ACK);
+    let accept = |seq, ack| packet(2, Segment { seq, ack, flags: both, ..Segment::default() });
+    let packets = [
+        (0, syn(7)),
+        (20, accept(900, 8)),
+        (21, tcp(1, 8, 10, 901)),
+        (22, tcp(1, 8, 10, 901)),
+        (300, syn(7000)),
+        (330, accept(50, 7001)),
+        (335, tcp(1, 7001, 0, 51)),
+    ];
+    let recordings = all(&pcapng(&packets)).recordings;
+    let names: Vec<_> = recordings.iter().map(|one| one.name.as_str()).collect();
+    let [there, back] = ["x: 10.0.0.1:80 to 10.0.0.2:80", "x: 10.0.0.2:80 to 10.0.0.1:80"];
+    let numbered = |name: &str, number: u32| format!("{name} ({number})");
+    assert_eq!(
+        names,
+        [numbered(there, 1), numbered(back, 1), numbered(there, 2), numbered(back, 2)]
+    );
+    let all: Vec<_> = recordings.iter().map(told).collect();
+    assert_eq!(all, [[(0, 20)], [(0, 1)], [(0, 30)], [(0, 5)]]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! fping.
 
 use super::{counts, one, reading};
-use crate::delays::SendTimes;
+use crate::delays::SendTimeSource;
 
 #[test]
 fn each_target_is_a_recording_and_gaps_and_timeouts_are_lost() {
@@ -34,7 +34,7 @@ fn stamps_give_the_times_of_sending() {
     let text = "[1700000000.00125] 10.0.0.1 : [0], 64 bytes, 1.25 ms (1.25 avg, 0% loss)\n\
                 [1700000000.10135] 10.0.0.1 : [1], 64 bytes, 1.35 ms (1.30 avg, 0% loss)\n";
     let delays = one(text);
-    assert_eq!(delays.send_times, SendTimes::Recorded);
+    assert_eq!(delays.send_times, SendTimeSource::Recorded);
     assert_eq!(delays.probes[1].sent.as_nanos(), 100_000_000);
 }
 

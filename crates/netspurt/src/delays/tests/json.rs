@@ -1,7 +1,7 @@
 //! Formats in JSON.
 
 use super::{counts, one, reading};
-use crate::delays::{Measure, SendTimes, read};
+use crate::delays::{Measure, SendTimeSource, read};
 
 #[test]
 fn irtt_tells_lost_round_trips_and_times_of_sending() {
@@ -73,7 +73,10 @@ fn what_a_kernel_smoothed_is_no_sample() {
               \t cubic wscale:7,7 rto:204 rtt:38.598/7 ato:40 minrtt:3.101\n";
     for text in [iperf, ss] {
         let delays = one(text);
-        assert_eq!((delays.measure, delays.send_times), (Measure::Smoothed, SendTimes::Recorded));
+        assert_eq!(
+            (delays.measure, delays.send_times),
+            (Measure::Smoothed, SendTimeSource::Recorded)
+        );
         assert_eq!(counts(&delays)[..3], [2, 2, 0]);
         assert_eq!(delays.probes[1].rtt.unwrap().as_nanos(), 38_598_000);
         assert_eq!(delays.probes[1].sent.as_nanos(), 1_000_000_000);

@@ -19,11 +19,11 @@ fn capture(packets: &[(u64, u32, u16, u16)]) -> Vec<u8> {
 }
 
 #[test]
-fn segments_are_paired_by_their_place_in_the_sequence_space_and_a_resend_by_its_number() {
+fn segments_are_paired_by_their_place_in_the_sequence_space_and_a_retransmission_by_its_number() {
     let here = capture(&[(10, 1, 100, 1), (20, 101, 100, 2), (30, 1, 100, 3), (40, 1, 0, 4)]);
     // The first is lost on its way.
     let there = capture(&[(25, 101, 100, 2), (35, 1, 100, 3), (50, 900, 1, 9)]);
-    let pairs = pair(&here, &there).unwrap();
+    let pairs = pair(&here[..], &there[..]).unwrap();
     let told: Vec<_> = pairs.iter().map(|p| (p.seq, p.first_ns, p.second_ns)).collect();
     assert_eq!(
         told,
@@ -38,5 +38,5 @@ fn segments_are_paired_by_their_place_in_the_sequence_space_and_a_resend_by_its_
 
 #[test]
 fn no_capture_is_an_error() {
-    assert!(pair(b"no capture", &capture(&[])).is_err());
+    assert!(pair(&b"no capture"[..], &capture(&[])[..]).is_err());
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{counts, one, reading};
-use crate::delays::{Hints, Order, SendTimes, read, read_as};
+use crate::delays::{Hints, ProbeOrder, SendTimeSource, read, read_as};
 use crate::units::Duration;
 
 const HEADER: &str = "PING a (10.0.0.1) 56(84) bytes of data.\n";
@@ -110,9 +110,9 @@ fn stamps_give_the_times_of_sending() {
     let delays = one(&text);
     let sent: Vec<u64> = delays.probes.iter().map(|probe| probe.sent.as_nanos()).collect();
     assert_eq!(sent, [0, 1_000_000_000, 2_000_000_000]);
-    assert_eq!((delays.send_times, delays.order), (SendTimes::Recorded, Order::Causal));
+    assert_eq!((delays.send_times, delays.order), (SendTimeSource::Recorded, ProbeOrder::Causal));
     let reckoned = one(&replies([1, 2]));
-    assert_eq!(reckoned.send_times, SendTimes::Reckoned);
+    assert_eq!(reckoned.send_times, SendTimeSource::Reckoned);
     assert!(reckoned.notes[0].contains("each 1 s"), "{:?}", reckoned.notes);
 }
 

@@ -1,26 +1,26 @@
 //! Data files of our own probe.
 
 use super::{counts, one, reading};
-use crate::delays::{Order, SendTimes, read};
+use crate::delays::{ProbeOrder, SendTimeSource, read};
 
 const HEADER: &str = "{\"netspurt\":\"probe\",\"version\":1,\"part\":1}\n";
 const ROWS: &str = "\
-{\"volley\":1,\"octets\":40,\"raw_ns\":5000,\"rtt_ns\":40000000,\"by\":\"kernel\",\"user_rtt_ns\":41000000}\n\
-{\"volley\":2,\"octets\":256,\"raw_ns\":6000,\"lost\":true}\n\
+{\"echo_probe\":1,\"octets\":40,\"raw_ns\":5000,\"rtt_ns\":40000000,\"by\":\"kernel\",\"user_rtt_ns\":41000000}\n\
+{\"echo_probe\":2,\"octets\":256,\"raw_ns\":6000,\"lost\":true}\n\
 {\"duplicate\":1,\"rtt_ns\":90000000,\"by\":\"user\"}\n\
-{\"volley\":3,\"octets\":100,\"raw_ns\":7000,\"lost\":true,\"why\":\"host unreachable\"}\n\
+{\"echo_probe\":3,\"octets\":100,\"raw_ns\":7000,\"lost\":true,\"why\":\"host unreachable\"}\n\
 {\"late\":2,\"rtt_ns\":31000000000,\"by\":\"kernel\"}\n";
 const END: &str = "{\"end\":\"complete\"}\n";
 
 #[test]
-fn late_answers_are_apart_from_lost_volleys_and_duplicates() {
+fn late_answers_are_apart_from_lost_echo_probes_and_duplicates() {
     let delays = one(&format!("{HEADER}{ROWS}{END}"));
     assert_eq!(counts(&delays), [3, 2, 1, 1, 1]);
-    assert_eq!((delays.order, delays.send_times), (Order::Sequence, SendTimes::Recorded));
+    assert_eq!((delays.order, delays.send_times), (ProbeOrder::Sequence, SendTimeSource::Recorded));
     assert!(delays.probes[1].late && delays.probes[1].wire_bytes == 256);
     assert_eq!(delays.probes[0].rtt.map(|rtt| rtt.as_nanos()), Some(40_000_000));
     assert_eq!(delays.probes[2].sent.as_nanos(), 2000);
-    assert_eq!(delays.notes, ["1 volleys came back or did not leave: host unreachable"]);
+    assert_eq!(delays.notes, ["1 echo probes came back or did not leave: host unreachable"]);
 }
 
 #[test]
@@ -42,20 +42,20 @@ fn a_file_that_is_cut_anywhere_is_read_up_to_there_with_a_note() {
 #[test]
 fn parts_behind_each_other_are_one_recording_and_two_runs_are_two() {
     let next = "{\"netspurt\":\"probe\",\"part\":2}\n\
-        {\"volley\":4,\"octets\":40,\"raw_ns\":9000,\"rtt_ns\":5,\"by\":\"kernel\"}\n";
+        {\"echo_probe\":4,\"octets\":40,\"raw_ns\":9000,\"rtt_ns\":5,\"by\":\"kernel\"}\n";
     let both = one(&format!("{HEADER}{ROWS}{{\"end\":\"continued\"}}\n{next}{END}"));
     assert_eq!(both.sent(), 4);
     assert_eq!(reading(&format!("{HEADER}{ROWS}{END}{HEADER}{ROWS}")).recordings.len(), 2);
     let alone = one(&format!("{next}{{\"late\":2,\"rtt_ns\":7,\"by\":\"kernel\"}}\n{END}"));
     assert_eq!((alone.sent(), alone.late()), (1, 0));
-    assert!(alone.notes[0].starts_with("1 late answers belong to volleys in an earlier part"));
+    assert!(alone.notes[0].starts_with("1 late answers belong to echo probes in an earlier part"));
 }
 
 #[test]
 fn a_survey_is_a_recording_for_each_hop() {
-    let rows = "{\"hop\":1,\"volley\":1,\"octets\":60,\"raw_ns\":1,\"rtt_ns\":7,\"from\":\"10.0.0.1\"}\n\
-        {\"hop\":2,\"volley\":2,\"octets\":60,\"raw_ns\":2,\"lost\":true}\n\
-        {\"hop\":3,\"volley\":3,\"octets\":60,\"raw_ns\":3,\"rtt_ns\":9,\"from\":\"10.0.0.9\"}\n";
+    let rows = "{\"hop\":1,\"echo_probe\":1,\"octets\":60,\"raw_ns\":1,\"rtt_ns\":7,\"from\":\"10.0.0.1\"}\n\
+        {\"hop\":2,\"echo_probe\":2,\"octets\":60,\"raw_ns\":2,\"lost\":true}\n\
+        {\"hop\":3,\"echo_probe\":3,\"octets\":60,\"raw_ns\":3,\"rtt_ns\":9,\"from\":\"10.0.0.9\"}\n";
     let all = reading(&format!("{HEADER}{rows}{END}")).recordings;
     let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["x: hop 1, 10.0.0.1", "x: hop 2", "x: hop 3, 10.0.0.9"]);
@@ -63,8 +63,8 @@ fn a_survey_is_a_recording_for_each_hop() {
 
 #[test]
 fn a_line_that_is_none_of_the_probes_is_told_with_its_number() {
-    let reading = reading(&format!("{HEADER}{{\"volley\":1}}\n{{\"x\":1}}\n{ROWS}{END}"));
+    let reading = reading(&format!("{HEADER}{{\"echo_probe\":1}}\n{{\"x\":1}}\n{ROWS}{END}"));
     let told: Vec<_> = reading.malformed.iter().map(|one| (one.line, one.why.as_str())).collect();
     assert_eq!(told, [(2, "neither `rtt_ns` nor `lost`"), (3, "no line of a probe's")]);
-    assert!(read("x", HEADER.as_bytes()).is_err(), "a header alone holds no volley");
+    assert!(read("x", HEADER.as_bytes()).is_err(), "a header alone holds no echo probe");
 }

@@ -1,7 +1,7 @@
 //! Tables.
 
 use super::{counts, one, reading};
-use crate::delays::{Columns, Hints, Measure, SendTimes, read, read_as};
+use crate::delays::{Columns, Hints, Measure, SendTimeSource, read, read_as};
 
 #[test]
 fn separators_units_and_marks_of_loss_are_found() {
@@ -16,7 +16,7 @@ fn separators_units_and_marks_of_loss_are_found() {
         let delays = one(text);
         assert_eq!(counts(&delays), [4, 2, 2, 0, 1], "{text}");
         assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 20_500_000);
-        assert_eq!(delays.send_times, SendTimes::Unknown);
+        assert_eq!(delays.send_times, SendTimeSource::Unknown);
     }
 }
 
@@ -28,7 +28,7 @@ fn times_of_sending_are_read_in_the_unit_their_size_shows() {
         ("2023-11-14T22:13:20.5Z", "2023-11-14T22:13:21Z"),
     ] {
         let delays = one(&format!("timestamp,rtt_ms\n{first},20\n{second},21\n"));
-        assert_eq!(delays.send_times, SendTimes::Recorded);
+        assert_eq!(delays.send_times, SendTimeSource::Recorded);
         assert_eq!(delays.probes[1].sent.as_nanos(), 500_000_000, "{first}");
     }
 }
@@ -71,7 +71,7 @@ fn users_name_columns_or_count_them() {
 fn rows_without_names_are_read_by_their_shape() {
     let delays = one("1694477135.68\t1\t44.5\n1694477135.83\t2\t-1\n1694477135.98\t4\t40.5\n");
     assert_eq!(counts(&delays)[..3], [4, 2, 2]);
-    assert_eq!(delays.send_times, SendTimes::Recorded);
+    assert_eq!(delays.send_times, SendTimeSource::Recorded);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn columns_of_success_and_of_status_tell_losses_and_what_is_left_aside_is_named(
     {
         let delays = one(&format!("seq,rtt_ms,{name},colour\n1,20,{yes},red\n2,0,{no},red\n"));
         assert_eq!(counts(&delays)[..3], [2, 1, 1], "{name}");
-        assert!(delays.notes.iter().any(|note| note.ends_with("aside: colour")));
+        assert!(delays.notes.iter().any(|note| note == "ignored columns: colour"));
     }
 }
 
@@ -113,6 +113,14 @@ fn a_cell_with_a_unit_is_read_by_it() {
     let told: Vec<_> = delays.probes.iter().map(|probe| probe.rtt.unwrap().as_nanos()).collect();
     assert_eq!(told, [1_200_000_000, 900_000, 10_000_000]);
     assert!(!delays.notes.iter().any(|note| note.contains("taken for")));
+}
+
+#[test]
+fn the_two_directions_of_a_flow_are_two_recordings() {
+    let rows = "20,web,forward,10\n30,web,reverse,11\n50,web,forward,12\n60,dns,forward,13\n";
+    let reading = reading(&format!("t_ns,flow,direction,rtt_ns\n{rows}"));
+    let told: Vec<_> = reading.recordings.iter().map(|one| (&*one.name, one.sent())).collect();
+    assert_eq!(told, [("x: web", 2), ("x: web reverse", 1), ("x: dns", 1)]);
 }
 
 #[test]
@@ -127,7 +135,7 @@ fn times_of_day_are_instants_and_go_on_behind_midnight() {
     let delays = one("time,latency (ms)\n23:59:59,20\n00:00:00.5,21\n");
     assert_eq!(
         (counts(&delays)[..3].to_vec(), delays.send_times),
-        (vec![2, 2, 0], SendTimes::Recorded)
+        (vec![2, 2, 0], SendTimeSource::Recorded)
     );
     assert_eq!(delays.probes[1].sent.as_nanos(), 1_500_000_000);
 }

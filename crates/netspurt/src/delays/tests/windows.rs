@@ -1,7 +1,7 @@
 //! ping on Windows.
 
 use super::{counts, one, reading};
-use crate::delays::{Order, read};
+use crate::delays::{ProbeOrder, read};
 
 /// A run of four in a language: header, reply up to the address, fields, failure, counts.
 fn run(header: &str, reply: &str, failure: &str, statistics: &str) -> String {
@@ -68,7 +68,7 @@ fn every_language_is_read_by_its_numbers() {
         let delays = one(&text);
         assert_eq!(counts(&delays), [4, 2, 2, 0, 0], "{text}");
         assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 12_000_000);
-        assert_eq!((delays.probes[2].wire_bytes, delays.order), (60, Order::Sequence));
+        assert_eq!((delays.probes[2].wire_bytes, delays.order), (60, ProbeOrder::Sequence));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Controlled delay (RFC 8289).
 
-use crate::link::QueueLimit;
+use crate::link::{Parcel, QueueLimit};
 use crate::stage::Frame;
 use crate::units::{Duration, Time};
 
@@ -38,7 +38,7 @@ impl Default for CoDelConfig {
 
 /// What all queues of a link under CoDel share.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Law {
+pub(super) struct Algorithm {
     pub(super) target: Duration,
     pub(super) interval: Duration,
     pub(super) ecn: bool,
@@ -48,9 +48,9 @@ pub(super) struct Law {
     pub(super) largest: u32,
 }
 
-impl Law {
+impl Algorithm {
     /// The instant of the next drop, `interval / sqrt(count)` after `from` (RFC 8289 §4.1,
-    /// control law), rounded down to a nanosecond.
+    /// control algorithm), rounded down to a nanosecond.
     #[expect(clippy::cast_possible_truncation, reason = "the root of a square of 64 bits")]
     fn next_drop(&self, from: Time, count: u32) -> Time {
         let interval = u128::from(self.interval.as_nanos());
@@ -72,8 +72,8 @@ pub(super) struct State {
 }
 
 /// The frame at the head of a queue.
-struct Head<F> {
-    frame: F,
+struct Head {
+    parcel: Parcel,
     /// How long it waited.
     sojourn: Duration,
     /// Whether the delay has been too long for an interval.
@@ -87,94 +87,93 @@ impl State {
     /// The next frame to send, after what must be dropped.
     pub(super) fn dequeue<F: Frame>(
         &mut self,
-        law: &Law,
+        algorithm: &Algorithm,
         now: Time,
-        queue: &mut Fifo<F>,
+        queue: &mut Fifo,
         desk: &mut Desk<'_, F>,
-    ) -> Option<F> {
-        let mut head = self.head(law, now, queue)?;
+    ) -> Option<Parcel> {
+        let mut head = self.head(algorithm, now, queue)?;
         if self.dropping {
             self.dropping = head.above;
             while self.dropping && now >= self.drop_next {
                 self.count += 1;
-                let marked = desk.signal(now, head.frame, law.ecn);
-                if let Some(frame) = marked {
-                    self.drop_next = law.next_drop(self.drop_next, self.count);
-                    return Some(frame);
+                let marked = desk.signal(now, head.parcel, algorithm.ecn);
+                if let Some(parcel) = marked {
+                    self.drop_next = algorithm.next_drop(self.drop_next, self.count);
+                    return Some(parcel);
                 }
-                head = self.head(law, now, queue)?;
+                head = self.head(algorithm, now, queue)?;
                 if head.above {
-                    self.drop_next = law.next_drop(self.drop_next, self.count);
+                    self.drop_next = algorithm.next_drop(self.drop_next, self.count);
                 } else {
                     self.dropping = false;
                 }
             }
         } else if head.above {
-            let marked = desk.signal(now, head.frame, law.ecn);
-            self.begin(law, now);
+            let marked = desk.signal(now, head.parcel, algorithm.ecn);
+            self.begin(algorithm, now);
             match marked {
-                Some(frame) => return Some(frame),
+                Some(parcel) => return Some(parcel),
                 // The next frame goes, but the state is what its delay says.
-                None => head = self.head(law, now, queue)?,
+                None => head = self.head(algorithm, now, queue)?,
             }
         }
-        Some(self.beyond_threshold(law, now, head, desk))
+        Some(self.beyond_threshold(algorithm, now, head, desk))
     }
 
     /// Enters the dropping state, at the rate of the last one if that is not long ago.
-    fn begin(&mut self, law: &Law, now: Time) {
+    fn begin(&mut self, algorithm: &Algorithm, now: Time) {
         let delta = self.count.saturating_sub(self.last_count);
-        let recent = now.saturating_since(self.drop_next) < law.interval * MEMORY;
+        let recent = now.saturating_since(self.drop_next) < algorithm.interval * MEMORY;
         self.dropping = true;
         self.count = if delta > 1 && recent { delta } else { 1 };
-        self.drop_next = law.next_drop(now, self.count);
+        self.drop_next = algorithm.next_drop(now, self.count);
         self.last_count = self.count;
     }
 
     /// Takes the head, and judges its delay (RFC 8289 §5.6, `dodequeue`).
-    fn head<F: Frame>(&mut self, law: &Law, now: Time, queue: &mut Fifo<F>) -> Option<Head<F>> {
-        let Some((since, frame)) = queue.take() else {
+    fn head(&mut self, algorithm: &Algorithm, now: Time, queue: &mut Fifo) -> Option<Head> {
+        let Some((since, parcel)) = queue.take() else {
             self.first_above = None;
             self.dropping = false;
             return None;
         };
         let sojourn = now - since;
-        let short = sojourn < law.target || queue.held().1 <= u64::from(law.largest);
+        let short = sojourn < algorithm.target || queue.held().1 <= u64::from(algorithm.largest);
         let above = match self.first_above {
             _ if short => {
                 self.first_above = None;
                 false
             }
             None => {
-                self.first_above = Some(now + law.interval);
+                self.first_above = Some(now + algorithm.interval);
                 false
             }
             Some(until) => now >= until,
         };
-        Some(Head { frame, sojourn, above })
+        Some(Head { parcel, sojourn, above })
     }
 
     /// Marks a frame that waited for longer than the threshold.
     fn beyond_threshold<F: Frame>(
         self,
-        law: &Law,
+        algorithm: &Algorithm,
         now: Time,
-        head: Head<F>,
+        head: Head,
         desk: &mut Desk<'_, F>,
-    ) -> F {
-        match law.ce_threshold {
-            Some(threshold) if head.sojourn > threshold && head.frame.ecn().is_capable() => {
-                desk.mark(now, head.frame)
-            }
-            _ => head.frame,
+    ) -> Parcel {
+        let beyond = algorithm.ce_threshold.is_some_and(|threshold| head.sojourn > threshold);
+        if beyond && desk.is_capable(head.parcel) {
+            desk.mark(now, head.parcel);
         }
+        head.parcel
     }
 }
 
 /// CoDel over one queue.
 #[derive(Debug)]
 pub(in crate::link) struct CoDel {
-    law: Law,
+    algorithm: Algorithm,
     state: State,
     limit: QueueLimit,
 }
@@ -182,8 +181,8 @@ pub(in crate::link) struct CoDel {
 impl CoDel {
     pub(super) fn new(config: CoDelConfig) -> Self {
         let CoDelConfig { target, interval, limit, ecn } = config;
-        let law = Law { target, interval, ecn, ce_threshold: None, largest: 0 };
-        Self { law, state: State::default(), limit }
+        let algorithm = Algorithm { target, interval, ecn, ce_threshold: None, largest: 0 };
+        Self { algorithm, state: State::default(), limit }
     }
 
     pub(super) fn limit(&self) -> QueueLimit {
@@ -192,16 +191,16 @@ impl CoDel {
 
     /// Learns the size of a frame that came.
     pub(super) fn sees(&mut self, size: u32) {
-        self.law.largest = self.law.largest.max(size);
+        self.algorithm.largest = self.algorithm.largest.max(size);
     }
 
     pub(super) fn dequeue<F: Frame>(
         &mut self,
         now: Time,
-        queue: &mut Fifo<F>,
+        queue: &mut Fifo,
         desk: &mut Desk<'_, F>,
-    ) -> Option<F> {
-        self.state.dequeue(&self.law, now, queue, desk)
+    ) -> Option<Parcel> {
+        self.state.dequeue(&self.algorithm, now, queue, desk)
     }
 }
 
@@ -209,15 +208,15 @@ impl CoDel {
 mod tests {
     use super::*;
 
-    fn law() -> Law {
+    fn algorithm() -> Algorithm {
         let CoDelConfig { target, interval, .. } = CoDelConfig::default();
-        Law { target, interval, ecn: false, ce_threshold: None, largest: 1500 }
+        Algorithm { target, interval, ecn: false, ce_threshold: None, largest: 1500 }
     }
 
     #[test]
     fn drops_follow_at_interval_over_the_root_of_their_count() {
         let gaps: Vec<u64> =
-            (1..=4).map(|count| law().next_drop(Time::ZERO, count).as_nanos()).collect();
+            (1..=4).map(|count| algorithm().next_drop(Time::ZERO, count).as_nanos()).collect();
         // 100 ms over sqrt 1, sqrt 2 = 1.41421356…, sqrt 3 = 1.73205080…, and 2.
         assert_eq!(gaps, [100_000_000, 70_710_678, 57_735_026, 50_000_000]);
     }
@@ -226,9 +225,9 @@ mod tests {
     fn a_rate_is_remembered_for_sixteen_intervals() {
         let mut state = State { count: 9, last_count: 2, ..State::default() };
         let mut later = state;
-        state.begin(&law(), Time::from_nanos(1_599_999_999));
+        state.begin(&algorithm(), Time::from_nanos(1_599_999_999));
         assert_eq!((state.count, state.last_count), (7, 7));
-        later.begin(&law(), Time::from_nanos(1_600_000_000));
+        later.begin(&algorithm(), Time::from_nanos(1_600_000_000));
         assert_eq!((later.count, later.last_count), (1, 1));
     }
 }

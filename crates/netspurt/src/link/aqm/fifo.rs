@@ -1,39 +1,31 @@
 //! Frames that wait, first in, first out.
 
-use std::collections::VecDeque;
-
-use crate::stage::Frame;
+use crate::link::Parcel;
+use crate::ring::Ring;
 use crate::units::Time;
 
 /// Frames with the instant of their arrival, and their octets together.
-#[derive(Debug)]
-pub(in crate::link) struct Fifo<F> {
-    frames: VecDeque<(Time, F)>,
+#[derive(Debug, Default)]
+pub(in crate::link) struct Fifo {
+    frames: Ring<(Time, Parcel)>,
     bytes: u64,
 }
 
-impl<F> Default for Fifo<F> {
-    fn default() -> Self {
-        Self { frames: VecDeque::new(), bytes: 0 }
-    }
-}
-
-impl<F: Frame> Fifo<F> {
-    pub(super) fn add(&mut self, now: Time, frame: F) {
-        self.bytes += u64::from(frame.size_bytes());
-        self.frames.push_back((now, frame));
+impl Fifo {
+    pub(super) fn add(&mut self, now: Time, parcel: Parcel) {
+        self.bytes += u64::from(parcel.size_bytes);
+        self.frames.push((now, parcel));
     }
 
     /// The frame that has waited longest, and since when.
-    pub(super) fn take(&mut self) -> Option<(Time, F)> {
-        let (since, frame) = self.frames.pop_front()?;
-        self.bytes -= u64::from(frame.size_bytes());
-        Some((since, frame))
+    pub(super) fn take(&mut self) -> Option<(Time, Parcel)> {
+        let (since, parcel) = self.frames.pop()?;
+        self.bytes -= u64::from(parcel.size_bytes);
+        Some((since, parcel))
     }
 
     /// Frames and octets.
-    #[expect(clippy::cast_possible_truncation, reason = "no queue holds 2^32 frames")]
     pub(super) fn held(&self) -> (u32, u64) {
-        (self.frames.len() as u32, self.bytes)
+        (self.frames.len(), self.bytes)
     }
 }

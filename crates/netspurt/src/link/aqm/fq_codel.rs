@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use crate::event::DropReason;
-use crate::link::QueueLimit;
+use crate::link::{Parcel, QueueLimit};
 use crate::stage::Frame;
 use crate::units::{Duration, Time};
 
-use super::codel::{Law, State};
+use super::codel::{Algorithm, State};
 use super::{Desk, Fifo};
 
 /// The constants of FQ-CoDel (RFC 8290 §5.2).
@@ -53,8 +53,8 @@ impl Default for FqCoDelConfig {
 
 /// One queue.
 #[derive(Debug)]
-struct Flow<F> {
-    queue: Fifo<F>,
+struct Flow {
+    queue: Fifo,
     codel: State,
     /// Octets it may still send in this turn.
     deficit: i64,
@@ -63,12 +63,12 @@ struct Flow<F> {
 }
 
 #[derive(Debug)]
-pub(in crate::link) struct FqCoDel<F> {
-    law: Law,
+pub(in crate::link) struct FqCoDel {
+    algorithm: Algorithm,
     limit: QueueLimit,
     quantum: i64,
     salt: u64,
-    flows: Vec<Flow<F>>,
+    flows: Vec<Flow>,
     /// Queues that had been empty; they come first.
     new: VecDeque<u32>,
     old: VecDeque<u32>,
@@ -76,13 +76,13 @@ pub(in crate::link) struct FqCoDel<F> {
     bytes: u64,
 }
 
-impl<F: Frame> FqCoDel<F> {
+impl FqCoDel {
     pub(super) fn new(config: FqCoDelConfig) -> Self {
         let FqCoDelConfig { target, interval, limit, flows, ecn, ce_threshold, salt, .. } = config;
         let flow =
             |_| Flow { queue: Fifo::default(), codel: State::default(), deficit: 0, listed: false };
         Self {
-            law: Law { target, interval, ecn, ce_threshold, largest: 0 },
+            algorithm: Algorithm { target, interval, ecn, ce_threshold, largest: 0 },
             limit,
             quantum: i64::from(config.quantum_bytes),
             salt,
@@ -99,20 +99,20 @@ impl<F: Frame> FqCoDel<F> {
         (self.packets, self.bytes)
     }
 
-    /// Takes `frame` in and, where all queues together then hold too much, drops from the head
+    /// Takes `parcel` in and, where all queues together then hold too much, drops from the head
     /// of the one with the most octets (RFC 8290 §4.1). `held` includes what is in transmission.
-    pub(super) fn enqueue(
+    pub(super) fn enqueue<F: Frame>(
         &mut self,
         now: Time,
-        frame: F,
+        parcel: Parcel,
         held: (u32, u64),
         desk: &mut Desk<'_, F>,
     ) {
-        let size = frame.size_bytes();
-        self.law.largest = self.law.largest.max(size);
-        let index = bucket(frame.flow_hash(), self.salt, self.flows.len());
+        let size = parcel.size_bytes;
+        self.algorithm.largest = self.algorithm.largest.max(size);
+        let index = bucket(desk.transit.frame(parcel).flow_hash(), self.salt, self.flows.len());
         let flow = &mut self.flows[index as usize];
-        flow.queue.add(now, frame);
+        flow.queue.add(now, parcel);
         if !flow.listed {
             flow.listed = true;
             flow.deficit = self.quantum;
@@ -134,18 +134,22 @@ impl<F: Frame> FqCoDel<F> {
         }
     }
 
-    fn drop_from_fattest(&mut self, now: Time, desk: &mut Desk<'_, F>) {
+    fn drop_from_fattest<F: Frame>(&mut self, now: Time, desk: &mut Desk<'_, F>) {
         let fattest = self.flows.iter_mut().rev().max_by_key(|flow| flow.queue.held().1);
-        if let Some((_, frame)) = fattest.and_then(|flow| flow.queue.take()) {
+        if let Some((_, parcel)) = fattest.and_then(|flow| flow.queue.take()) {
             self.packets -= 1;
-            self.bytes -= u64::from(frame.size_bytes());
-            desk.drop(now, DropReason::QueueFull, frame);
+            self.bytes -= u64::from(parcel.size_bytes);
+            desk.drop(now, DropReason::QueueFull, parcel);
         }
     }
 
     /// The next frame, by deficit round robin over the new queues and then the old ones
     /// (RFC 8290 §4.2).
-    pub(super) fn dequeue(&mut self, now: Time, desk: &mut Desk<'_, F>) -> Option<F> {
+    pub(super) fn dequeue<F: Frame>(
+        &mut self,
+        now: Time,
+        desk: &mut Desk<'_, F>,
+    ) -> Option<Parcel> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -157,16 +161,16 @@ impl<F: Frame> FqCoDel<F> {
                 continue;
             }
             let before = flow.queue.held();
-            let frame = flow.codel.dequeue(&self.law, now, &mut flow.queue, desk);
+            let parcel = flow.codel.dequeue(&self.algorithm, now, &mut flow.queue, desk);
             let after = flow.queue.held();
             self.packets -= before.0 - after.0;
             self.bytes -= before.1 - after.1;
-            match frame {
-                Some(frame) => {
-                    flow.deficit -= i64::from(frame.size_bytes());
+            match parcel {
+                Some(parcel) => {
+                    flow.deficit -= i64::from(parcel.size_bytes);
                     let list = if is_new { &mut self.new } else { &mut self.old };
                     list.push_front(index);
-                    return Some(frame);
+                    return Some(parcel);
                 }
                 // A queue that ran empty goes behind the others once before it is new again,
                 // or flows of single frames would keep the old ones waiting.

@@ -1,6 +1,6 @@
-//! Laws that manage a queue: when to drop or mark before it is full.
+//! Algorithms that manage a queue: when to drop or mark before it is full.
 //!
-//! Limits and RED's average count the frame in transmission, as drop-tail does here. The laws
+//! Limits and RED's average count the frame in transmission, as drop-tail does here. The algorithms
 //! that measure delay (CoDel, PIE) look at what waits behind it.
 
 mod codel;
@@ -9,12 +9,12 @@ mod fq_codel;
 mod pie;
 mod red;
 
-use crate::event::{DropReason, Events};
+use crate::event::DropReason;
 use crate::stage::Frame;
 use crate::units::Time;
 
-use super::QueueLimit;
 use super::line::Line;
+use super::{Parcel, QueueLimit, Transit};
 use codel::CoDel;
 pub use codel::CoDelConfig;
 use fifo::Fifo;
@@ -25,7 +25,7 @@ pub use pie::PieConfig;
 use red::Red;
 pub use red::{RedConfig, RedUnit};
 
-/// A queue: how much it holds, and which law watches over it.
+/// A queue: how much it holds, and which algorithm watches over it.
 ///
 /// ```
 /// use netspurt::link::{CoDelConfig, Queue, QueueLimit};
@@ -60,33 +60,39 @@ impl Queue {
     }
 }
 
-/// Where a law's decisions go.
+/// Where an algorithm's decisions go.
 pub(super) struct Desk<'a, F> {
-    pub(super) line: &'a mut Line<F>,
-    pub(super) events: &'a mut Events<F>,
+    pub(super) line: &'a mut Line,
+    pub(super) transit: &'a mut Transit<F>,
 }
 
 impl<F: Frame> Desk<'_, F> {
-    pub(super) fn drop(&mut self, at: Time, reason: DropReason, frame: F) {
-        self.line.refuse(at, reason, frame, self.events);
+    pub(super) fn drop(&mut self, at: Time, reason: DropReason, parcel: Parcel) {
+        self.line.refuse(at, reason, parcel, self.transit);
     }
 
-    pub(super) fn mark(&mut self, at: Time, frame: F) -> F {
-        self.line.mark(at, frame, self.events)
+    pub(super) fn mark(&mut self, at: Time, parcel: Parcel) {
+        self.line.mark(at, parcel, self.transit);
     }
 
-    /// Signals congestion by `frame`: marks it, where `ecn` and its sender allow, and hands it
+    /// Whether the sender of `parcel` can use a mark.
+    pub(super) fn is_capable(&self, parcel: Parcel) -> bool {
+        self.transit.frame(parcel).ecn().is_capable()
+    }
+
+    /// Signals congestion by `parcel`: marks it, where `ecn` and its sender allow, and hands it
     /// back, or drops it.
-    pub(super) fn signal(&mut self, at: Time, frame: F, ecn: bool) -> Option<F> {
-        if ecn && frame.ecn().is_capable() {
-            return Some(self.mark(at, frame));
+    pub(super) fn signal(&mut self, at: Time, parcel: Parcel, ecn: bool) -> Option<Parcel> {
+        if ecn && self.is_capable(parcel) {
+            self.mark(at, parcel);
+            return Some(parcel);
         }
-        self.drop(at, DropReason::Aqm, frame);
+        self.drop(at, DropReason::Aqm, parcel);
         None
     }
 }
 
-/// What a law that judges arrivals says.
+/// What an algorithm that judges arrivals says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Let it in.
@@ -97,17 +103,17 @@ pub(super) enum Verdict {
     Drop,
 }
 
-/// A managed queue: the frames that wait, and the law.
+/// A managed queue: the frames that wait, and the algorithm.
 #[derive(Debug)]
-pub(super) enum Discipline<F> {
-    Red(Red, Fifo<F>),
-    CoDel(CoDel, Fifo<F>),
-    FqCoDel(FqCoDel<F>),
-    Pie(Pie, Fifo<F>),
+pub(super) enum Discipline {
+    Red(Red, Fifo),
+    CoDel(CoDel, Fifo),
+    FqCoDel(FqCoDel),
+    Pie(Pie, Fifo),
 }
 
-impl<F: Frame> Discipline<F> {
-    pub(super) fn red(config: RedConfig, line: &Line<F>) -> Self {
+impl Discipline {
+    pub(super) fn red(config: RedConfig, line: &Line) -> Self {
         let typical = line.line_time(config.packet_bytes);
         Self::Red(Red::new(config, typical), Fifo::default())
     }
@@ -132,18 +138,18 @@ impl<F: Frame> Discipline<F> {
         }
     }
 
-    /// Takes `frame` in, or does not; `held` are the frames and octets that wait or are in
+    /// Takes `parcel` in, or does not; `held` are the frames and octets that wait or are in
     /// transmission.
-    pub(super) fn enqueue(
+    pub(super) fn enqueue<F: Frame>(
         &mut self,
         now: Time,
-        frame: F,
+        parcel: Parcel,
         held: (u32, u64),
         desk: &mut Desk<'_, F>,
     ) {
-        let size = frame.size_bytes();
+        let size = parcel.size_bytes;
         let (verdict, limit, ecn, fifo) = match self {
-            Self::FqCoDel(queues) => return queues.enqueue(now, frame, held, desk),
+            Self::FqCoDel(queues) => return queues.enqueue(now, parcel, held, desk),
             Self::Red(red, fifo) => (red.judge(now, size, held), red.limit(), red.ecn(), fifo),
             Self::CoDel(codel, fifo) => {
                 codel.sees(size);
@@ -152,34 +158,38 @@ impl<F: Frame> Discipline<F> {
             Self::Pie(pie, fifo) => (pie.judge(now, fifo.held().1), pie.limit(), pie.ecn(), fifo),
         };
         if !limit.admits(held, size) {
-            return desk.drop(now, DropReason::QueueFull, frame);
+            return desk.drop(now, DropReason::QueueFull, parcel);
         }
         let taken = match verdict {
-            Verdict::Pass => Some(frame),
-            Verdict::Signal => desk.signal(now, frame, ecn),
-            Verdict::Drop => desk.signal(now, frame, false),
+            Verdict::Pass => Some(parcel),
+            Verdict::Signal => desk.signal(now, parcel, ecn),
+            Verdict::Drop => desk.signal(now, parcel, false),
         };
-        if let Some(frame) = taken {
-            fifo.add(now, frame);
+        if let Some(parcel) = taken {
+            fifo.add(now, parcel);
         }
     }
 
     /// The next frame for the line, which is free; `None` once nothing waits.
-    pub(super) fn dequeue(&mut self, now: Time, desk: &mut Desk<'_, F>) -> Option<F> {
+    pub(super) fn dequeue<F: Frame>(
+        &mut self,
+        now: Time,
+        desk: &mut Desk<'_, F>,
+    ) -> Option<Parcel> {
         match self {
             Self::Red(red, fifo) => {
                 let next = fifo.take();
                 if next.is_none() {
                     red.falls_idle(now);
                 }
-                next.map(|(_, frame)| frame)
+                next.map(|(_, parcel)| parcel)
             }
             Self::CoDel(codel, fifo) => codel.dequeue(now, fifo, desk),
             Self::FqCoDel(queues) => queues.dequeue(now, desk),
             Self::Pie(pie, fifo) => {
-                let (since, frame) = fifo.take()?;
+                let (since, parcel) = fifo.take()?;
                 pie.left(now, now - since, fifo.held().0 == 0);
-                Some(frame)
+                Some(parcel)
             }
         }
     }

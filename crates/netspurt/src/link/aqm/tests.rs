@@ -1,13 +1,12 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::event::{Event, Events, Wanted, What};
-use crate::link::{
-    Delay, Effects, Framing, Interpolation, Link, LinkConfig, Order, Pick, Timeline,
-};
+use crate::event::{Event, Wanted, What};
+use crate::ids::{EndId, TransmissionId};
+use crate::link::alone::Alone;
+use crate::link::{Delay, Effects, Framing, Interpolation, LinkConfig, Order, Pick, Timeline};
 use crate::rng::Stream;
 use crate::segment::{Ecn, Segment};
-use crate::stage::Stage;
 use crate::units::{BitRate, Duration};
 
 fn ms(n: u64) -> Duration {
@@ -32,7 +31,12 @@ fn line(queue: Queue) -> LinkConfig {
 }
 
 fn frame(id: u64, dest: u32, size_bytes: u16) -> Segment {
-    Segment { id, dest, size_bytes, ..Segment::default() }
+    Segment {
+        id: TransmissionId::from_bits(id),
+        dest: EndId::at(dest),
+        size_bytes,
+        ..Segment::default()
+    }
 }
 
 fn capable(id: u64) -> Segment {
@@ -46,11 +50,11 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// When the queue's law dropped frames, in microseconds rounded up.
+    /// When the queue's algorithm dropped frames, in microseconds rounded up.
     fn drops(&self, reason: DropReason) -> Vec<(u64, u64)> {
         let of = |event: &Event<Segment>| match event.what {
             What::Dropped { reason: why, frame, .. } if why == reason => {
-                Some((event.at.as_nanos().div_ceil(1000), frame.id))
+                Some((event.at.as_nanos().div_ceil(1000), frame.id.bits()))
             }
             _ => None,
         };
@@ -80,32 +84,29 @@ impl Outcome {
     }
 
     fn ids(&self) -> Vec<u64> {
-        self.delivered.iter().map(|(_, frame)| frame.id).collect()
+        self.delivered.iter().map(|(_, frame)| frame.id.bits()).collect()
     }
 }
 
 /// Sends frames through a link that is woken when it asks to be, or only when frames come.
 fn run(config: LinkConfig, frames: &[(Time, Segment)], woken: bool) -> Outcome {
-    let mut link = Link::new(0, config);
-    let mut events = Events::new(Wanted { drops: true, queue: true, ..Wanted::default() });
+    let mut link = Alone::new(0, config, Wanted { drops: true, queue: true, ..Wanted::default() });
     let mut delivered = Vec::new();
-    let mut drain = |link: &mut Link<Segment>, until: Time, events: &mut _| {
+    let mut drain = |link: &mut Alone, until: Time| {
         while let Some(at) = link.next_wakeup().filter(|at| *at <= until) {
-            while let Some((left, _, frame)) = link.pop(at, events) {
-                delivered.push((left, frame));
+            while let Some(arrived) = link.pop(at) {
+                delivered.push(arrived);
             }
         }
     };
     for &(at, frame) in frames {
         if woken {
-            drain(&mut link, at, &mut events);
+            drain(&mut link, at);
         }
-        link.push(at, 0, frame, &mut events);
+        link.push(at, frame);
     }
-    drain(&mut link, Time::NEVER, &mut events);
-    link.settle(Time::NEVER, &mut events);
-    let count = link.count();
-    let events: Vec<_> = events.drain().collect();
+    drain(&mut link, Time::NEVER);
+    let (events, count) = link.finish();
     let outcome = Outcome { delivered, events };
     let marks = outcome.marks().len() as u64;
     assert_eq!(count.marked, marks);
@@ -188,11 +189,12 @@ fn a_sparse_flow_does_not_wait_for_a_greedy_one() {
     let mut frames: Vec<_> = greedy.chain(sparse).collect();
     frames.sort_by_key(|frame| frame.0);
     let came: std::collections::BTreeMap<u64, Time> =
-        frames.iter().map(|(at, frame)| (frame.id, *at)).collect();
+        frames.iter().map(|(at, frame)| (frame.id.bits(), *at)).collect();
     let slowest = |queue| {
         let outcome = run(line(queue), &frames, true);
-        let sparse = outcome.delivered.iter().filter(|(_, frame)| frame.dest == 3);
-        let delays: Vec<Duration> = sparse.map(|(left, frame)| *left - came[&frame.id]).collect();
+        let sparse = outcome.delivered.iter().filter(|(_, frame)| frame.dest == EndId::at(3));
+        let delays: Vec<Duration> =
+            sparse.map(|(left, frame)| *left - came[&frame.id.bits()]).collect();
         (delays.len(), delays.into_iter().max().unwrap())
     };
     // At most one frame in transmission, a millisecond, and its own 0.1 ms.
@@ -210,7 +212,7 @@ fn two_greedy_flows_share_the_line_by_octets() {
     let outcome = run(line(fq(|_| {})), &frames, true);
     let both = outcome.delivered.iter().filter(|(left, _)| *left < at_us(1_900_000));
     let mut bytes = [0_i64; 4];
-    both.for_each(|(_, frame)| bytes[frame.dest as usize] += i64::from(frame.size_bytes));
+    both.for_each(|(_, frame)| bytes[frame.dest.index()] += i64::from(frame.size_bytes));
     assert!((bytes[0] - bytes[3]).abs() <= 2 * (1514 + 1500), "{bytes:?}");
 }
 
@@ -313,9 +315,9 @@ fn red_and_pie_mark_the_capable_and_drop_the_others() {
     }
 }
 
-/// Each law, so eager that it acts on a queue of a few frames.
-fn eager(law: usize, seed: u64) -> Queue {
-    match law {
+/// Each algorithm, so eager that it acts on a queue of a few frames.
+fn eager(algorithm: usize, seed: u64) -> Queue {
+    match algorithm {
         0 => Queue::Red(red(seed)),
         1 => Queue::CoDel(CoDelConfig { target: ms(1), interval: ms(4), ecn: true, ..codel() }),
         2 => fq(|config| {
@@ -328,10 +330,10 @@ fn eager(law: usize, seed: u64) -> Queue {
     }
 }
 
-/// Each law, never to act.
-fn idle(law: usize, limit: QueueLimit) -> Queue {
+/// Each algorithm, never to act.
+fn idle(algorithm: usize, limit: QueueLimit) -> Queue {
     let never = Duration::from_secs(1_000_000);
-    match law {
+    match algorithm {
         0 => Queue::Red(RedConfig { limit, min_th: 1_000_000, max_th: 1_000_001, ..red(1) }),
         1 => Queue::CoDel(CoDelConfig { target: never, limit, ..codel() }),
         2 => Queue::Pie(PieConfig { target: never, limit, ..pie(1) }),
@@ -383,16 +385,16 @@ fn busy(queue: Queue, order: Order) -> LinkConfig {
 
 proptest! {
     #[test]
-    fn a_law_that_never_acts_is_drop_tail_bit_for_bit(
-        frames in traffic(), limit in limits(), law in 0_usize..4, overtaking: bool, woken: bool,
+    fn a_algorithm_that_never_acts_is_drop_tail_bit_for_bit(
+        frames in traffic(), limit in limits(), algorithm in 0_usize..4, overtaking: bool, woken: bool,
         plain: bool,
     ) {
         // A queue for each flow drops from its head; without a limit it is the same as well.
-        let limit = if law == 3 { QueueLimit::Unlimited } else { limit };
+        let limit = if algorithm == 3 { QueueLimit::Unlimited } else { limit };
         let order = if overtaking { Order::Overtaking } else { Order::Fifo };
         let config = |queue| if plain { line(queue) } else { busy(queue, order) };
         let drop_tail = run(config(Queue::DropTail(limit)), &frames, true);
-        let managed = run(config(idle(law, limit)), &frames, woken);
+        let managed = run(config(idle(algorithm, limit)), &frames, woken);
         prop_assert_eq!(&managed.delivered, &drop_tail.delivered);
         let drops = [DropReason::QueueFull, DropReason::Loss];
         prop_assert_eq!(
@@ -404,17 +406,17 @@ proptest! {
 
     #[test]
     fn every_frame_is_delivered_or_dropped_once_and_in_its_flows_order(
-        frames in traffic(), law in 0_usize..4, seed: u64,
+        frames in traffic(), algorithm in 0_usize..4, seed: u64,
     ) {
-        let outcome = run(line(eager(law, seed)), &frames, true);
+        let outcome = run(line(eager(algorithm, seed)), &frames, true);
         let mut gone: Vec<u64> = outcome.ids();
         gone.extend(outcome.drops(DropReason::Aqm).iter().map(|drop| drop.1));
         gone.extend(outcome.drops(DropReason::QueueFull).iter().map(|drop| drop.1));
         gone.sort_unstable();
         prop_assert_eq!(gone, (0..frames.len() as u64).collect::<Vec<_>>());
         for dest in 0..4 {
-            let own = outcome.delivered.iter().filter(|(_, frame)| frame.dest == dest);
-            let ids: Vec<u64> = own.map(|(_, frame)| frame.id).collect();
+            let own = outcome.delivered.iter().filter(|(_, frame)| frame.dest == EndId::at(dest));
+            let ids: Vec<u64> = own.map(|(_, frame)| frame.id.bits()).collect();
             prop_assert!(ids.is_sorted(), "{:?}", ids);
         }
         let last = outcome.events.iter().rev().find_map(|event| match event.what {
@@ -426,9 +428,9 @@ proptest! {
 
     #[test]
     fn the_line_is_never_idle_while_a_frame_waits(
-        frames in traffic(), law in 0_usize..4, seed: u64,
+        frames in traffic(), algorithm in 0_usize..4, seed: u64,
     ) {
-        let outcome = run(line(eager(law, seed)), &frames, true);
+        let outcome = run(line(eager(algorithm, seed)), &frames, true);
         let times: Vec<(Time, Duration)> = outcome
             .delivered
             .iter()
@@ -443,9 +445,9 @@ proptest! {
     }
 
     #[test]
-    fn how_a_link_is_woken_changes_nothing(frames in traffic(), law in 0_usize..4, seed: u64) {
+    fn how_a_link_is_woken_changes_nothing(frames in traffic(), algorithm in 0_usize..4, seed: u64) {
         let [often, seldom] =
-            [true, false].map(|woken| run(line(eager(law, seed)), &frames, woken));
+            [true, false].map(|woken| run(line(eager(algorithm, seed)), &frames, woken));
         prop_assert_eq!(often, seldom);
     }
 }

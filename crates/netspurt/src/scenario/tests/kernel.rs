@@ -11,60 +11,78 @@ fn with(lines: &str) -> Result<Scenario, ScenarioError> {
     Scenario::parse("x.toml", &CHAIN.replace(TCP, lines))
 }
 
+/// The lines of a flow, and what is said of the mistake and its fix.
+const MISTAKES: &[[&str; 3]] = &[
+    ["endpoint = \"kernel\"", "that the kernel does not have", "`linux-default`"],
+    ["profile = \"linux-default\"", "`linux-default` is the kernel's", "`linux-6`"],
+    ["endpoint = \"kernal\"", "`kernal` is not known here", "did you mean `kernel`?"],
+    [
+        "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { prr = true }",
+        "the kernel has no switch `prr`",
+        "leave it out",
+    ],
+    [
+        "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { packet_size = \"100 B\" }",
+        "fills no packet of 100 B",
+        "128 B",
+    ],
+    [
+        "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { initial_window = \"0 segments\" }",
+        "`0 segments` is out of range",
+        "from `1 segment`",
+    ],
+    [
+        "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { initial_window = \"1001 segments\" }",
+        "`1001 segments` is out of range for the kernel",
+        "from `1 segment` to `1000 segments`",
+    ],
+    [
+        "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { receive_buffer = \"4095 B\" }",
+        "`4095 B` is out of range for the kernel",
+        "from `4096 B`",
+    ],
+    [
+        "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { acks = { delayed = \"9 ms\" } }",
+        "the kernel delays its ACKs as it sees fit",
+        "`\"every segment\"`",
+    ],
+    ["endpoint = [\"model\", \"kernel\"]", "that the kernel does not have", "`reno-2005`"],
+    [
+        "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { rto = { max = \"3 s\" } }",
+        "the kernel has no switch `rto.max`",
+        "only `min` be set; any other timer as a `shim`",
+    ],
+    [
+        "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { rto = { min = \"0 s\" } }",
+        "`0 s` is out of range for the kernel",
+        "from `1 us` to `120 s`",
+    ],
+    [
+        "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { dup_thresh = 301 }",
+        "`301` is out of range for the kernel",
+        "from 1 to 300",
+    ],
+    [
+        "endpoint = \"kernel\"\nprofile = \"reno-1998\"\nshim = \"linx\"",
+        "no timer is called `linx`",
+        "did you mean `linux`?, or `sfr`",
+    ],
+    [
+        "endpoint = [\"kernel\", \"model\"]\nprofile = \"reno-1998\"\nshim = \"sfr\"",
+        "a shim at an end of the model's",
+        "`\"off\"` there",
+    ],
+    ["app = \"programs\"", "programs run at ends of the kernel's", "`endpoint = \"kernel\"`"],
+    [
+        "app = \"programs\"\nendpoint = \"kernel\"\nprofile = \"reno-1998\"\ncount = 2",
+        "one pair of hosts runs programs",
+        "leave `count` out",
+    ],
+];
+
 #[test]
 fn mistakes_about_the_kernel_are_answered() {
-    for [lines, says, fix] in [
-        ["endpoint = \"kernel\"", "that the kernel does not have", "`linux-default`"],
-        ["profile = \"linux-default\"", "`linux-default` is the kernel's", "`linux-6`"],
-        ["endpoint = \"kernal\"", "`kernal` is not known here", "did you mean `kernel`?"],
-        [
-            "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { prr = true }",
-            "the kernel has no switch `prr`",
-            "leave it out",
-        ],
-        [
-            "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { packet_size = \"100 B\" }",
-            "fills no packet of 100 B",
-            "128 B",
-        ],
-        [
-            "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { initial_window = \"0 segments\" }",
-            "an initial window of 0 segments",
-            "1 to 1000",
-        ],
-        ["endpoint = [\"model\", \"kernel\"]", "that the kernel does not have", "`reno-2005`"],
-        [
-            "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { rto = { max = \"3 s\" } }",
-            "the kernel lets only `min` be set",
-            "`shim`",
-        ],
-        [
-            "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { rto = { min = \"0 s\" } }",
-            "takes no least timer",
-            "120 s",
-        ],
-        [
-            "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { dup_thresh = 301 }",
-            "takes no threshold of 301",
-            "1 to 300",
-        ],
-        [
-            "endpoint = \"kernel\"\nprofile = \"reno-1998\"\nshim = \"linx\"",
-            "no timer is called `linx`",
-            "did you mean `linux`?, or `sfr`",
-        ],
-        [
-            "endpoint = [\"kernel\", \"model\"]\nprofile = \"reno-1998\"\nshim = \"sfr\"",
-            "a shim at an end of the model's",
-            "`\"off\"` there",
-        ],
-        ["app = \"programs\"", "programs run at ends of the kernel's", "`endpoint = \"kernel\"`"],
-        [
-            "app = \"programs\"\nendpoint = \"kernel\"\nprofile = \"reno-1998\"\ncount = 2",
-            "one pair of hosts runs programs",
-            "leave `count` out",
-        ],
-    ] {
+    for [lines, says, fix] in MISTAKES {
         let error = with(lines).expect_err(lines);
         assert!(error.message.contains(says) && error.fix.contains(fix), "{lines}: {error}");
         assert!(error.place.is_some(), "{error}");
@@ -106,7 +124,7 @@ fn a_shim_stands_at_the_end_it_is_given_to() {
 
 #[test]
 fn programs_have_their_flows_behind_all_others() {
-    let more = "[volleys.z]\nfrom = \"a\"\nto = \"b\"\nlengths = [\"40 B\"]\ncount = 1";
+    let more = "[echo_probes.z]\nfrom = \"a\"\nto = \"b\"\nlengths = [\"40 B\"]\ncount = 1";
     let text = "app = \"programs\"\nendpoint = \"kernel\"\nprofile = \"linux-default\"";
     let scenario = Scenario::parse("x", &format!("{}\n{more}", CHAIN.replace(TCP, text))).unwrap();
     assert_eq!(scenario.programs_flow(), Some("x"));

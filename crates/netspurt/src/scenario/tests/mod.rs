@@ -2,6 +2,7 @@ mod kernel;
 mod requests;
 mod slips;
 mod sweeps;
+mod switches;
 
 use super::*;
 use crate::units::Time;
@@ -142,14 +143,14 @@ fn a_managed_queue_is_spelt_out_and_runs_the_same_again() {
         assert_eq!(run(&again).digest(), results.digest());
         (resolved, results.flows_digest())
     };
-    let laws = [
+    let algorithms = [
         ("{ red = {} }", "[links.modem.queue.red]", "wq = 0.002"),
         ("{ codel = { limit = \"9 packets\" } }", "interval = \"100 ms\"", "limit = \"9 packets\""),
         ("{ fq-codel = {} }", "quantum = \"1514 B\"", "flows = 1024"),
         ("{ pie = { ecn = true } }", "max_burst = \"150 ms\"", "mark_ecnth = 0.1"),
     ];
     let mut digests = vec![with("\"1000 packets\"").1];
-    for (queue, one, other) in laws {
+    for (queue, one, other) in algorithms {
         let (resolved, digest) = with(queue);
         assert!(resolved.contains(one) && resolved.contains(other), "{resolved}");
         digests.push(digest);
@@ -204,7 +205,7 @@ fn the_table_of_links_counts_what_was_sent_by_the_end_and_no_more() {
             Some(crate::record::Data::I64(values)) => values.clone(),
             _ => panic!("no {name}"),
         };
-        // Links in the order of the file, each there and back: the modem's way there is third.
+        // Links in the order of the file, each forward and reverse: the modem's forward direction is third.
         let nanos = i128::from(results.stop().as_nanos());
         let bits = i128::from(number("carried_bytes")[2]) * 8;
         assert!(bits * 1_000_000_000 <= 9600 * nanos, "{bits} bits by {stop}");
@@ -233,7 +234,7 @@ fn tahoe_is_never_in_recovery() {
 
 #[test]
 fn every_profile_is_spelt_out_and_means_the_same_again() {
-    for profile in ["ns-2", "reno-1998", "reno-2005", "rfc-2026", "linux-6"] {
+    for profile in ["ns-2", "reno-1998", "reno-2005", "rfc-2026", "plain", "linux-6"] {
         let scenario = chain().with(&[("flows.x.tcp", "{}"), ("flows.x.profile", profile)]);
         let scenario = scenario.unwrap();
         let resolved = scenario.resolved();
@@ -267,10 +268,10 @@ fn no_table_tells_what_happens_after_the_end() {
     }
 }
 
-const VOLLEYS: &str = r#"
+const ECHO_PROBES: &str = r#"
 stop = "10 s"
 links = { line = { between = ["a", "b"], rate = "64 kbit/s" } }
-[volleys.v]
+[echo_probes.v]
 from = "a"
 to = "b"
 lengths = ["40 B", "256 B"]
@@ -278,11 +279,11 @@ count = 4
 "#;
 
 #[test]
-fn volleys_and_limits_are_spelt_out_and_run_the_same_again() {
+fn echo_probes_and_limits_are_spelt_out_and_run_the_same_again() {
     let lengths = "{ from = \"40 B\", to = \"256 B\", rule = \"random\" }";
-    let scenario = Scenario::parse("x.toml", VOLLEYS).unwrap();
+    let scenario = Scenario::parse("x.toml", ECHO_PROBES).unwrap();
     let values = [
-        ("volleys.v.lengths", lengths),
+        ("echo_probes.v.lengths", lengths),
         ("links.line.mtu", "[\"68 B\", \"100 B\"]"),
         ("links.line.too_big", "[\"fragment\", \"drop\"]"),
     ];
@@ -312,8 +313,8 @@ fn a_remedy_for_corruption_loss_can_be_compared() {
         send = "5 MB"
     "#;
     let scenario = Scenario::parse("x.toml", text).unwrap();
-    let seconds = |law: &str| {
-        let run = run(&scenario.with(&[("flows.x.tcp.congestion", law)]).unwrap());
+    let seconds = |algorithm: &str| {
+        let run = run(&scenario.with(&[("flows.x.tcp.congestion", algorithm)]).unwrap());
         match run.table("flows").unwrap().column("finished_ns") {
             Some(crate::record::Data::OptionalI64(ends)) => {
                 ends[0].expect("an end") / 1_000_000_000
@@ -381,7 +382,7 @@ fn a_probe_with_the_last_octets_ends_the_wait_for_the_window() {
     ]);
     let results = run(&probed.unwrap());
     assert_eq!(number(&results, "cwnd_limited_ns"), 200_000_000);
-    assert_eq!(number(&results, "resends"), 0);
+    assert_eq!(number(&results, "retransmissions"), 0);
 }
 
 /// Timeouts at 1.2, 3.2 and 7.2 s; at 15.2 s it is over, and what arrives later changes nothing.

@@ -1,6 +1,7 @@
 //! Flows of requests and replies.
 
 use super::*;
+use crate::ids::Direction;
 use crate::record::{Data, Table};
 
 const WEB: &str = r#"
@@ -32,6 +33,11 @@ fn names(table: &Table) -> Vec<String> {
     codes.iter().map(|code| texts[*code as usize].clone()).collect()
 }
 
+fn directions(table: &Table) -> Vec<&'static str> {
+    let Some(Data::Tag { codes, texts }) = table.column("direction") else { panic!("none") };
+    codes.iter().map(|code| texts[usize::from(*code)]).collect()
+}
+
 fn ms(table: &Table, name: &str) -> Vec<i64> {
     whole(table, name).into_iter().map(|ns| ns / 1_000_000).collect()
 }
@@ -47,7 +53,8 @@ fn each_request_waits_for_the_reply_before_it() {
     assert_eq!(ms(requests, "complete_ns"), [45, 25, 25]);
     assert_eq!(ms(requests, "first_ns"), [45, 25, 25]);
     let flows = results.table("flows").unwrap();
-    assert_eq!(names(flows), ["web", "web.back"]);
+    assert_eq!(names(flows), ["web"; 2]);
+    assert_eq!(directions(flows), Direction::NAMES);
     assert_eq!(whole(flows, "delivered_bytes"), [600, 3000]);
     assert_eq!(ms(flows, "finished_ns"), [195, 205], "read; acknowledged");
     assert_eq!(ms(flows, "start_ns"), [0, 35]);
@@ -74,7 +81,7 @@ fn a_reply_of_several_windows_begins_before_it_is_complete() {
 
 #[test]
 fn whatever_is_lost_every_reply_comes_once_and_whole() {
-    for profile in ["ns-2", "reno-1998", "reno-2005", "rfc-2026", "linux-6"] {
+    for profile in ["ns-2", "reno-1998", "reno-2005", "rfc-2026", "plain", "linux-6"] {
         for seed in ["1", "2", "3", "4", "5", "6", "7", "8"] {
             let results = results(&[
                 ("flows.web.profile", profile),
@@ -100,9 +107,10 @@ fn whatever_is_lost_every_reply_comes_once_and_whole() {
 fn states_of_the_two_senders_are_told_apart() {
     let results = results(&[]);
     let cwnd = results.table("cwnd").unwrap();
-    for name in ["web", "web.back"] {
-        assert!(names(cwnd).iter().any(|flow| flow == name), "{name}");
-        assert!(names(results.table("rtt").unwrap()).iter().any(|flow| flow == name), "{name}");
+    for name in Direction::NAMES {
+        for table in [cwnd, results.table("rtt").unwrap(), results.table("rto").unwrap()] {
+            assert!(directions(table).contains(&name), "{name} in {}", table.name);
+        }
     }
     let text = WEB.replace("app ", "# app ").replace("200 B", "3000 B");
     let bulk = run(&Scenario::parse("bulk.toml", &text).unwrap());
@@ -132,12 +140,6 @@ fn mistakes_about_requests_are_answered() {
         ["reply = \"1000 B\", ", "", "the key `reply` is missing", "add `reply"],
         ["requests = 3", "requests = 0", "`0` is out of range", "1 to 100000"],
         ["think =", "thinks =", "unknown key `thinks`", "did you mean `think`?"],
-        [
-            "[flows.web]",
-            "[volleys.\"web.back\"]\nfrom=\"client\"\nto=\"server\"\nlengths=[\"64 B\"]\ncount=1\n[flows.web]",
-            "is what tables call the way back of `web`",
-            "another name",
-        ],
         ["app     = {", "app = \"request\" #", "`request` is not known here", "or a table"],
     ] {
         assert!(WEB.contains(from), "{from}");
@@ -158,10 +160,10 @@ fn packets_are_numbered_message_by_message() {
     ];
     let lossless = results(&base);
     let segments = lossless.table("segments").unwrap();
-    let (ids, len) = (unsigned(segments, "id"), small(segments, "len_bytes"));
+    let (directions, len) = (directions(segments), small(segments, "len_bytes"));
     let numbers: Vec<i64> = whole(segments, "packet");
-    let back = (0..ids.len()).filter(|row| ids[*row] >> 40 & 1 == 1 && len[*row] > 0);
-    let mut numbers: Vec<i64> = back.map(|row| numbers[row]).collect();
+    let replies = (0..len.len()).filter(|row| directions[*row] == "reverse" && len[*row] > 0);
+    let mut numbers: Vec<i64> = replies.map(|row| numbers[row]).collect();
     numbers.sort_unstable();
     numbers.dedup();
     assert_eq!(numbers, (1..=70).collect::<Vec<i64>>());

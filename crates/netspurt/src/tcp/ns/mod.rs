@@ -10,53 +10,37 @@
 //! restart_bugfix_, timerfix_, precisionReduce_, exitFastRetrans_, aggressive_maxburst_ on;
 //! partial_ack_, LimTransmitFix_, rampdown_ off; maxburst_ and overhead_ 0.
 
+mod ack;
 mod fack;
 mod newreno;
 mod reno;
 mod sack;
+mod scoreboards;
 mod tahoe;
 
 use crate::event::{CwndState, What};
 use crate::rto::TimeoutKind;
-use crate::segment::{Cause, SackBlock, Segment};
+use crate::segment::{Cause, Segment};
 use crate::seq;
-use crate::units::Time;
 
 use super::config::{NsConfig, NsVariant};
 use super::transmit::{Context, Transmitter};
 
-use fack::FackBoard;
-use sack::SackBoard;
+use ack::Ack;
+use scoreboards::{FackScoreboard, SackScoreboard};
 
 /// ns-2's `numdupacks_`.
 const DUP_THRESH: u32 = 3;
 
 /// Where the sender stands with the last loss (ns-2's `last_cwnd_action_`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Action {
+enum CwndAction {
     None,
     /// A fast retransmit is being answered.
     DupAck,
     /// That repair has ended.
     Exited,
     Timeout,
-}
-
-/// An acknowledgment as the sender sees it.
-struct Ack<'a> {
-    /// The next octet the receiver expects.
-    ack: u64,
-    blocks: &'a [SackBlock],
-    /// The stamp it echoes.
-    echo: Time,
-}
-
-impl Ack<'_> {
-    /// The SACK blocks, as ranges of octets counted near `una`.
-    fn ranges(&self, una: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let count = move |wire| seq::from_wire(seq::SIMULATED_ISN, wire, una);
-        self.blocks.iter().map(move |block| (count(block.left), count(block.right)))
-    }
 }
 
 /// A sender of ns-2.
@@ -75,14 +59,14 @@ pub(super) struct NsSender {
     last: u64,
     /// Everything sent when the last loss was noticed (`recover_`).
     recover: u64,
-    action: Action,
+    action: CwndAction,
     /// Window inflation in segments (`dupwnd_`).
     inflation_segs: u64,
     first_partial: bool,
-    /// Why the next resend of the send step goes out.
-    resend_cause: Cause,
-    sack: SackBoard,
-    fack: FackBoard,
+    /// Why the next retransmission of the send step goes out.
+    retransmission_cause: Cause,
+    sack: SackScoreboard,
+    fack: FackScoreboard,
     reported: Option<CwndState>,
 }
 
@@ -102,12 +86,12 @@ impl NsSender {
             last: tx.una,
             // recover_ starts at packet 0, so its end is the end of the first packet.
             recover: first,
-            action: Action::None,
+            action: CwndAction::None,
             inflation_segs: 0,
             first_partial: false,
-            resend_cause: Cause::GoBackN,
-            sack: SackBoard::default(),
-            fack: FackBoard::new(tx.una),
+            retransmission_cause: Cause::GoBackN,
+            sack: SackScoreboard::default(),
+            fack: FackScoreboard::new(tx.una),
             reported: None,
             tx,
         }
@@ -166,8 +150,8 @@ impl NsSender {
         self.tx.timer.arm(cx.now);
         self.tx.nxt = self.tx.una;
         self.tx.stop_timing();
-        self.action = Action::Timeout;
-        self.resend_cause = Cause::Rto;
+        self.action = CwndAction::Timeout;
+        self.retransmission_cause = Cause::Rto;
         self.send_step(cx);
         self.report(cx);
     }
@@ -258,7 +242,7 @@ impl NsSender {
     /// What every fast retransmit begins with; the cut is the caller's.
     fn begin_repair(&mut self, cx: &Context<'_>) {
         self.recover = self.tx.max;
-        self.action = Action::DupAck;
+        self.action = CwndAction::DupAck;
         self.tx.count.fast_retransmits += 1;
         self.tx.timer.arm(cx.now);
         self.tx.stop_timing();
@@ -282,13 +266,13 @@ impl NsSender {
     fn send_next(&mut self, cx: &mut Context<'_>) {
         let seq = self.tx.nxt;
         self.tx.nxt = self.tx.end.min(seq + self.tx.smss());
-        self.resend_or_send(seq, cx);
+        self.retransmit_or_send(seq, cx);
     }
 
-    fn resend_or_send(&mut self, seq: u64, cx: &mut Context<'_>) {
-        let cause = self.resend_cause;
+    fn retransmit_or_send(&mut self, seq: u64, cx: &mut Context<'_>) {
+        let cause = self.retransmission_cause;
         if seq < self.tx.max {
-            self.resend_cause = Cause::GoBackN;
+            self.retransmission_cause = Cause::GoBackN;
         }
         self.tx.send(seq, Some(cause), cx);
     }
@@ -325,7 +309,7 @@ impl NsSender {
             NsVariant::Fack => self.fack.in_recovery,
             // Its fast retransmit starts over at once: there is no recovery to be in.
             NsVariant::Tahoe => false,
-            NsVariant::Reno | NsVariant::NewReno => self.action == Action::DupAck,
+            NsVariant::Reno | NsVariant::NewReno => self.action == CwndAction::DupAck,
         };
         let smss = self.tx.smss();
         let state = CwndState {
@@ -337,7 +321,7 @@ impl NsSender {
         };
         if self.reported != Some(state) {
             self.reported = Some(state);
-            cx.events.report(cx.now, What::Cwnd { endpoint: cx.endpoint, state });
+            cx.events.report(cx.now, What::Cwnd { end: cx.end, state });
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::segment::Cause;
 
-use super::{Ack, Action, Context, DUP_THRESH, NsSender};
+use super::{Ack, Context, CwndAction, DUP_THRESH, NsSender};
 
 /// Most segments sent on one ACK while repairing (`MAXBURST` of newreno's send step).
 const RECOVERY_BURST: u64 = 2;
@@ -10,7 +10,7 @@ const RECOVERY_BURST: u64 = 2;
 impl NsSender {
     pub(super) fn newreno_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         if ack.ack > self.last {
-            if ack.ack < self.recover && self.action == Action::DupAck {
+            if ack.ack < self.recover && self.action == CwndAction::DupAck {
                 self.partial_ack(ack.ack, cx);
             } else {
                 if self.inflation_segs > 0 {

@@ -2,7 +2,7 @@
 
 use crate::segment::Cause;
 
-use super::{Ack, Action, Context, DUP_THRESH, NsSender};
+use super::{Ack, Context, CwndAction, DUP_THRESH, NsSender};
 
 impl NsSender {
     pub(super) fn reno_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
@@ -11,7 +11,7 @@ impl NsSender {
             self.new_ack(ack.ack, cx);
             self.open_window();
         } else if ack.ack == self.last {
-            let again = self.action == Action::DupAck;
+            let again = self.action == CwndAction::DupAck;
             self.duplicate(again, cx);
         }
         if self.dupacks == 0 || self.dupacks >= DUP_THRESH {
@@ -20,8 +20,8 @@ impl NsSender {
     }
 
     pub(super) fn end_inflation(&mut self) {
-        if self.action == Action::DupAck {
-            self.action = Action::Exited;
+        if self.action == CwndAction::DupAck {
+            self.action = CwndAction::Exited;
         }
         self.inflation_segs = 0;
     }
@@ -33,7 +33,7 @@ impl NsSender {
         if self.dupacks < DUP_THRESH {
             self.limited_transmit(cx);
         } else if self.dupacks > DUP_THRESH {
-            if self.action == Action::DupAck {
+            if self.action == CwndAction::DupAck {
                 self.inflation_segs += 1;
             }
         } else if again || self.may_repair() {

@@ -2,44 +2,7 @@
 
 use crate::segment::Cause;
 
-use super::{Ack, Action, Context, DUP_THRESH, NsSender};
-use crate::ranges::Ranges;
-
-/// What the receiver reported, and how far the holes have been resent.
-#[derive(Debug, Default)]
-pub(super) struct SackBoard {
-    arrived: Ranges,
-    /// Holes below this were resent in this recovery; 0 for none.
-    resent: u64,
-    pub(super) in_recovery: bool,
-    /// Duplicates mean nothing between a timeout and the next new ACK.
-    after_timeout: bool,
-    pipe_segs: i64,
-}
-
-impl SackBoard {
-    fn clear(&mut self) {
-        self.arrived.clear();
-        self.resent = 0;
-    }
-
-    /// Takes in the blocks of an ACK; whether they say anything new.
-    fn update(&mut self, moved: bool, una: u64, ack: &Ack<'_>) -> bool {
-        let total = self.arrived.total();
-        self.arrived.remove_below(una);
-        for (left, right) in ack.ranges(una) {
-            self.arrived.insert(left.max(una), right.max(una));
-        }
-        self.arrived.total() != total || moved && !self.arrived.is_empty()
-    }
-
-    /// The first octet not reported below the highest reported one, and not yet resent.
-    fn next_hole(&self, una: u64) -> Option<u64> {
-        let from = self.resent.max(una);
-        let hole = self.arrived.holding(from).map_or(from, |range| range.1);
-        (hole < self.arrived.top()?).then_some(hole)
-    }
-}
+use super::{Ack, Context, CwndAction, DUP_THRESH, NsSender};
 
 impl NsSender {
     pub(super) fn sack_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
@@ -71,7 +34,7 @@ impl NsSender {
             self.begin_repair(cx);
             let outstanding = self.tx.segs(self.tx.max - self.tx.una);
             self.sack.pipe_segs = outstanding.cast_signed() - i64::from(DUP_THRESH);
-            self.sack.resent = self.tx.una + self.tx.smss();
+            self.sack.retransmitted = self.tx.una + self.tx.smss();
             self.cut_to_half();
             self.tx.send(self.last, Some(Cause::Fast), cx);
             self.sack.in_recovery = true;
@@ -83,7 +46,7 @@ impl NsSender {
         if ack.ack >= self.recover {
             self.recover = 1 + self.tx.smss();
             self.sack.in_recovery = false;
-            self.action = Action::Exited;
+            self.action = CwndAction::Exited;
             self.new_ack(ack.ack, cx);
             self.sack.clear();
         } else if ack.ack > self.tx.una {
@@ -126,7 +89,7 @@ impl NsSender {
                     if self.recover <= 1 + smss || !self.in_receive_window(hole) {
                         break;
                     }
-                    self.sack.resent = hole + smss;
+                    self.sack.retransmitted = hole + smss;
                     hole
                 }
                 None if self.tx.nxt >= self.tx.end => break,

@@ -17,7 +17,7 @@ impl NsSender {
                 self.begin_repair(cx);
                 self.cut_to_one();
                 self.tx.nxt = self.tx.una;
-                self.resend_cause = Cause::Fast;
+                self.retransmission_cause = Cause::Fast;
             }
         }
         // After every ACK, duplicates and old ones included.

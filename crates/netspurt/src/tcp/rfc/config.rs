@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use crate::congestion::{
     CongestionConfig, CubicConfig, HyStartConfig, NO_ABC_LIMIT, RenoConfig, SlowStartExit,
 };
-use crate::rto::{Bsd44Config, EstimatorConfig, LinuxConfig, Rfc6298Config};
+use crate::rto::{Bsd44Config, EstimatorConfig, LinuxConfig, Rfc6298Config, SfrConfig};
 use crate::units::Duration;
 
 use super::super::config::Recovery;
@@ -54,18 +54,7 @@ pub enum Restart {
     Rfc7765,
 }
 
-/// Super Fast Retransmit (Tarr and Ghita 2005, §5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SfrConfig {
-    /// The timer in halves of the handshake's round trip: 6 stands for the paper's factor 3.
-    pub factor_halves: u32,
-    /// It rests for good once so many octets were acknowledged; `None` never.
-    pub cutout_bytes: Option<u64>,
-    /// What a resend does to the window, which the paper leaves open.
-    pub response: SfrResponse,
-}
-
-/// What a Super Fast Retransmit does to the congestion window.
+/// What a Super Fast Retransmit does to the congestion window, which the paper leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SfrResponse {
     /// Nothing.
@@ -74,6 +63,101 @@ pub enum SfrResponse {
     Halve,
     /// What a timeout does, without the backoff.
     Reset,
+}
+
+/// How the congestion window is counted, cut and earned, where Linux does otherwise than the RFCs.
+///
+/// ```
+/// use netspurt::tcp::{CwndRules, RfcConfig};
+/// let halves_when_idle = CwndRules { idle_decay: true, ..CwndRules::RFC };
+/// let config = RfcConfig { cwnd_rules: halves_when_idle, ..RfcConfig::rfc_2026() };
+/// assert!(!config.cwnd_rules.whole_segments && RfcConfig::linux_6().cwnd_rules.whole_segments);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CwndRules {
+    /// The window counts segments: a short one fills as much of it as a full one
+    /// (`tcp_packets_in_flight`), thresholds are whole segments, and the share that proportional
+    /// rate reduction sends is rounded up to one (`tcp_cwnd_reduction`).
+    pub whole_segments: bool,
+    /// A cut is a part of the window (`tcp_init_cwnd_reduction`), and not of FlightSize (RFC 5681
+    /// §3.1, equation 4).
+    pub cut_from_cwnd: bool,
+    /// A timeout cuts no further while what was outstanding at an earlier cut is not acknowledged
+    /// (`tcp_enter_loss`).
+    ///
+    /// departs: RFC 5681 §3.1 - with `timeout_keeps_cut` a timeout soon after a cut does not cut
+    /// again; the RFC cuts at each timeout of a segment that was not yet retransmitted.
+    pub timeout_keeps_cut: bool,
+    /// After a timeout the window is one segment more than what may still be on its way
+    /// (`tcp_enter_loss`), and not one segment (RFC 5681 §3.1).
+    pub timeout_adds_to_pipe: bool,
+    /// The ACK that ends a recovery may already open the window (`tcp_ack`); without the switch
+    /// only the next one may.
+    pub last_repair_ack_grows: bool,
+    /// Growth counts the octets that an ACK newly delivered (`tcp_cong_avoid`), and not the ones
+    /// it acknowledged, some of which SACK had reported before.
+    pub growth_by_delivery: bool,
+    /// Growth is earned by use, and after an RTO half of what was not used is given up
+    /// (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch growth is earned by octets that
+    /// left while the window was full, and nothing is given up.
+    pub validation: bool,
+    /// An idle window is halved for each RTO that passed (`tcp_cwnd_restart`, RFC 2861 §3.1), and
+    /// not cut to the initial one at once (RFC 5681 §4.1).
+    pub idle_decay: bool,
+}
+
+impl CwndRules {
+    /// The rules of the RFCs.
+    pub const RFC: Self = Self::all(false);
+    /// Linux's.
+    pub const LINUX: Self = Self::all(true);
+
+    const fn all(on: bool) -> Self {
+        Self {
+            whole_segments: on,
+            cut_from_cwnd: on,
+            timeout_keeps_cut: on,
+            timeout_adds_to_pipe: on,
+            last_repair_ack_grows: on,
+            growth_by_delivery: on,
+            validation: on,
+            idle_decay: on,
+        }
+    }
+}
+
+/// What moves the retransmission timer, and counts round trips for it, where Linux does otherwise
+/// than RFC 6298.
+///
+/// ```
+/// use netspurt::tcp::{RfcConfig, TimerRules};
+/// assert_eq!(RfcConfig::linux_6().timer_rules, TimerRules::LINUX);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimerRules {
+    /// An ACK without new octets moves the timer, too, where it reports by SACK what left before
+    /// the head last did (`tcp_clean_rtx_queue`): the head's last copy may still be on its way.
+    pub old_reports_restart: bool,
+    /// A retransmission of the head sets a running timer anew, unless RACK's runs
+    /// (`tcp_xmit_retransmit_queue`).
+    ///
+    /// departs: RFC 6298 §5.1 - with `head_copy_restarts` a retransmission restarts a running timer;
+    /// the RFC starts the timer only where it does not run.
+    pub head_copy_restarts: bool,
+    /// A round of samples ends with an ACK beyond what was next to be sent as it began
+    /// (`rtt_seq`), and not with an ACK of all that.
+    pub rounds_end_beyond: bool,
+}
+
+impl TimerRules {
+    /// The rules of the RFCs.
+    pub const RFC: Self = Self::all(false);
+    /// Linux's.
+    pub const LINUX: Self = Self::all(true);
+
+    const fn all(on: bool) -> Self {
+        Self { old_reports_restart: on, head_copy_restarts: on, rounds_end_beyond: on }
+    }
 }
 
 /// Everything that sets one byte-sequenced connection apart from another.
@@ -103,30 +187,41 @@ pub struct RfcConfig {
     pub early_retransmit: bool,
     /// Proportional rate reduction (RFC 9937).
     pub prr: bool,
-    /// Linux's own rules where they part from the RFCs': the window is counted in whole segments,
-    /// cut from itself and not from the flight, and not again by a timeout while an earlier cut of
-    /// it is under way; RACK asks no time stamp; reports of what left before the head last did
-    /// move the timer; a round ends beyond what was out as it began; a short segment waits for
-    /// another short one alone; and when idle the window halves for each timer.
-    pub linux_rules: bool,
+    /// How the congestion window is counted, cut and earned.
+    pub cwnd_rules: CwndRules,
+    /// What moves the retransmission timer beyond RFC 6298's rules.
+    pub timer_rules: TimerRules,
+    /// RACK takes no round trip from a retransmission whose ACK echoes an older stamp (RFC 8985
+    /// §6.2 step 2). Linux asks no stamp there.
+    pub rack_checks_echo: bool,
+    /// RACK's timer, where it begins a repair, counts for the delivery of one segment, and
+    /// afterwards leaves the window alone (`tcp_rack_reo_timeout`). Without the switch it always
+    /// counts for an ACK that delivered nothing: RFC 9937 speaks of ACKs alone.
+    pub rack_timer_delivers: bool,
+    /// A short segment waits while another short one is outstanding (Minshall 1999,
+    /// `tcp_nagle_check`), and not while any octet is (RFC 896).
+    pub minshall: bool,
     /// Tail loss probes (RFC 8985 §7).
     pub tlp: bool,
-    /// Detection of needless timeouts from the next ACKs (RFC 5682).
+    /// Detection of spurious timeouts from the next ACKs (RFC 5682).
     pub frto: bool,
     /// With SACK that detection takes the first ACK's word already, as Linux's does
     /// (`tcp_process_loss`); RFC 5682 §3.1 step 2 waits for the next.
     pub frto_at_once: bool,
-    /// Detection of needless resends from time stamps, and their undoing (RFC 3522, RFC 4015).
+    /// Detection of spurious retransmissions from time stamps, and their undoing (RFC 3522, RFC
+    /// 4015).
     pub eifel: bool,
-    /// What undoing a needless cut restores.
+    /// What undoing a spurious cut restores.
     pub undo: Undo,
     /// Reports duplicates (RFC 2883).
     pub dsack: bool,
-    /// Undoes resends that were all reported as duplicates (RFC 3708).
+    /// Undoes retransmissions that were all reported as duplicates (RFC 3708).
     pub dsack_undo: bool,
     /// Super Fast Retransmit.
     pub sfr: Option<SfrConfig>,
-    /// The law of the retransmission timer.
+    /// What such a retransmission does to the window.
+    pub sfr_response: SfrResponse,
+    /// The algorithm of the retransmission timer.
     pub rto: EstimatorConfig,
     /// Which round trips it is given.
     pub sampling: Sampling,
@@ -138,7 +233,7 @@ pub struct RfcConfig {
     pub clock: Clock,
     /// How timers fire.
     pub timer_clock: Clock,
-    /// The law of the congestion window.
+    /// The algorithm of the congestion window.
     pub congestion: CongestionConfig,
     /// Initial window in segments (RFC 6928).
     pub initial_window_segs: u32,
@@ -147,7 +242,8 @@ pub struct RfcConfig {
     pub initial_window_bytes: Option<u32>,
     /// Spreads each window over a round trip.
     pub pacing: bool,
-    /// Holds short segments back while any octet is outstanding (RFC 896).
+    /// Holds short segments back while something is outstanding (RFC 896); see
+    /// [`minshall`](Self::minshall).
     pub nagle: bool,
     /// When the receiving side acknowledges.
     pub acks: DelayedAck,
@@ -155,13 +251,13 @@ pub struct RfcConfig {
     pub quick_acks_segs: u32,
     /// Octets the receiving side holds for its application.
     pub receive_buffer_bytes: u64,
-    /// Resends of one segment before the connection is given up (RFC 9293 §3.8.3, R2).
+    /// Retransmissions of one segment before the connection is given up (RFC 9293 §3.8.3, R2).
     pub retries: u32,
-    /// Resends of a SYN.
+    /// Retransmissions of a SYN.
     pub syn_retries: u32,
-    /// Resends of a SYN that leave the initial window as it is: none in RFC 5681 §3.1, one in
-    /// Linux.
-    pub syn_resends_forgiven: u32,
+    /// Retransmissions of a SYN that leave the initial window as it is: none in RFC 5681 §3.1, one
+    /// in Linux.
+    pub syn_retransmissions_forgiven: u32,
     /// How long an end that closed first waits for stragglers: twice the MSL of RFC 9293 §3.6.1.
     pub time_wait: Duration,
     /// Probes of a closed window carry no octet, but an old number, as Linux's do.
@@ -180,7 +276,7 @@ pub struct RfcConfig {
     pub timer_slack: Duration,
 }
 
-/// What is restored when a resend proves to have been needless.
+/// What is restored when a retransmission proves to have been spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undo {
     /// The threshold; the window becomes what is outstanding and one burst (RFC 4015 §3).
@@ -204,7 +300,7 @@ impl RfcConfig {
 
     /// The RFCs in force in 2026: RACK-TLP, proportional rate reduction, undoing.
     ///
-    /// departs: RFC 9293 §3.8.6.3 - the delayed ACK waits 40 ms, as most stacks have it.
+    /// departs: RFC 9293 §3.8.6.3 - the delayed ACK waits 40 ms, as in most stacks.
     pub fn rfc_2026() -> Self {
         Self {
             iss: 0,
@@ -219,7 +315,11 @@ impl RfcConfig {
             limited_transmit: true,
             early_retransmit: false,
             prr: true,
-            linux_rules: false,
+            cwnd_rules: CwndRules::RFC,
+            timer_rules: TimerRules::RFC,
+            rack_checks_echo: true,
+            rack_timer_delivers: false,
+            minshall: false,
             tlp: true,
             frto: true,
             frto_at_once: false,
@@ -228,6 +328,7 @@ impl RfcConfig {
             dsack: true,
             dsack_undo: true,
             sfr: None,
+            sfr_response: SfrResponse::None,
             rto: EstimatorConfig::Rfc6298(Rfc6298Config::default()),
             sampling: Sampling::EachAck,
             karn: true,
@@ -244,13 +345,31 @@ impl RfcConfig {
             receive_buffer_bytes: 1 << 22,
             retries: 15,
             syn_retries: 6,
-            syn_resends_forgiven: 0,
+            syn_retransmissions_forgiven: 0,
             time_wait: Duration::from_secs(240),
             empty_window_probes: false,
             max_ack_delay: Duration::from_millis(200),
             tlp_wait_percent: 200,
             reorder_window_percent: 25,
             timer_slack: Duration::ZERO,
+        }
+    }
+
+    /// The profile that scripts start from: `rfc_2026` with Reno and NewReno, an ACK for every
+    /// segment, and without the mechanisms that would act beside the one that a script shows.
+    pub fn plain() -> Self {
+        Self {
+            recovery: Recovery::NewReno,
+            limited_transmit: false,
+            prr: false,
+            tlp: false,
+            frto: false,
+            eifel: false,
+            congestion: CongestionConfig::Reno(RenoConfig::default()),
+            initial_window_bytes: None,
+            nagle: false,
+            acks: DelayedAck::Never,
+            ..Self::rfc_2026()
         }
     }
 
@@ -278,10 +397,14 @@ impl RfcConfig {
             time_wait: Duration::from_secs(60),
             timer_slack: Duration::from_millis(2),
             initial_window_bytes: None,
-            syn_resends_forgiven: 1,
+            syn_retransmissions_forgiven: 1,
             empty_window_probes: true,
             frto_at_once: true,
-            linux_rules: true,
+            cwnd_rules: CwndRules::LINUX,
+            timer_rules: TimerRules::LINUX,
+            rack_checks_echo: false,
+            rack_timer_delivers: true,
+            minshall: true,
             sampling: Sampling::EachAckOrEcho,
             ..Self::rfc_2026()
         }

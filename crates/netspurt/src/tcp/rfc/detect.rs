@@ -4,48 +4,150 @@ use crate::segment::Cause;
 use crate::units::{Duration, Time};
 
 use super::super::config::Recovery;
-use super::super::transmit::Context;
-use super::Tcb;
-use super::rack::Circumstances;
-use super::repair::Phase;
+use super::config::RfcConfig;
+use super::meter::RttMeter;
+use super::news::News;
+use super::rack::{Circumstances, Rack};
+use super::repair::{Phase, Repair};
+use super::scoreboard::Scoreboard;
+use super::send_window::SendWindow;
 
-impl Tcb {
-    /// Marks what the connection's rule calls lost.
-    pub(super) fn detect(&mut self, cx: &Context<'_>) {
-        if !self.uses_sack() {
-            return self.detect_by_duplicates();
+/// Loss detection: what is outstanding, what acknowledgments say of it, and the rule that calls
+/// some of it lost.
+#[derive(Debug, Default)]
+pub(super) struct LossDetector {
+    pub(super) scoreboard: Scoreboard,
+    pub(super) rack: Rack,
+    /// Whether arrivals above the cumulative ACK are known one by one.
+    pub(super) uses_sack: bool,
+    /// Duplicate ACKs in a row.
+    pub(super) dupacks: u32,
+    /// Octets that duplicate ACKs stand for, without SACK.
+    pub(super) dup_bytes: u64,
+    /// New octets sent on the first two of them (RFC 3042), which no cut counts.
+    pub(super) limited: u64,
+}
+
+/// What the rules look at beside the detector's own state.
+pub(super) struct Scene<'a> {
+    pub(super) now: Time,
+    pub(super) window: &'a SendWindow,
+    pub(super) meter: &'a RttMeter,
+    pub(super) repair: &'a Repair,
+    pub(super) config: &'a RfcConfig,
+}
+
+impl LossDetector {
+    /// Octets outstanding as the window counts them, maybe in whole segments.
+    #[inline]
+    pub(super) fn counted_flight(&self, window: &SendWindow, config: &RfcConfig) -> u64 {
+        let flight = window.flight();
+        let whole = config.cwnd_rules.whole_segments;
+        // A FIN is an octet more than its segment is counted for.
+        if whole { flight.max(self.scoreboard.len() as u64 * window.smss) } else { flight }
+    }
+
+    /// The estimate of octets in the network: what is outstanding less what has arrived and what is
+    /// lost, and the retransmissions (RFC 6675 §4). Duplicate ACKs stand for arrivals where there
+    /// is no SACK.
+    #[inline]
+    pub(super) fn pipe(&self, window: &SendWindow, config: &RfcConfig) -> u64 {
+        let gone = self.scoreboard.sacked() + self.scoreboard.lost();
+        let all = self.counted_flight(window, config) + self.scoreboard.retransmitted();
+        debug_assert!(all >= gone, "{gone} octets gone of {all}");
+        // Duplicates stand for segments that are neither lost nor known to have arrived.
+        (all - gone).saturating_sub(self.dup_bytes)
+    }
+
+    /// Octets outstanding that a cut is to count: not what Limited Transmit sent.
+    pub(super) fn flight_to_cut(&self, window: &SendWindow) -> u64 {
+        window.flight().saturating_sub(self.limited)
+    }
+
+    /// An ACK of new octets came while all was well: no duplicate came since.
+    #[inline]
+    pub(super) fn on_calm_ack(&mut self) {
+        (self.dupacks, self.dup_bytes, self.limited) = (0, 0, 0);
+    }
+
+    /// Duplicates count anew.
+    pub(super) fn forget_duplicates(&mut self) {
+        (self.dupacks, self.dup_bytes) = (0, 0);
+    }
+
+    /// Counts duplicates; without SACK each stands for a segment that arrived, and an ACK of new
+    /// octets says which did (RFC 6582 §3.2).
+    pub(super) fn count_duplicates(&mut self, news: &News, window: &SendWindow, phase: Phase) {
+        if news.duplicate {
+            self.dupacks += 1;
+            if !self.uses_sack {
+                let most = window.flight().saturating_sub(self.scoreboard.lost());
+                self.dup_bytes = (self.dup_bytes + window.smss).min(most);
+            }
+        } else if news.acked > 0 {
+            let arrived = news.acked.saturating_sub(window.smss);
+            let still = self.dup_bytes.saturating_sub(arrived);
+            let repairing = phase == Phase::Recovery;
+            self.dup_bytes = if repairing { still.min(window.flight()) } else { 0 };
+            if !(repairing || self.uses_sack && self.scoreboard.sacked() > 0) {
+                self.dupacks = 0;
+            }
+            self.limited = 0;
         }
-        match self.config.recovery {
-            Recovery::Rack => self.detect_by_time(cx.now),
-            Recovery::Fack => self.detect_by_forward_ack(),
-            _ => self.detect_by_blocks(),
+    }
+
+    /// Whether something seems to have arrived out of order.
+    pub(super) fn sees_disorder(&self) -> bool {
+        self.dupacks > 0 || self.scoreboard.sacked() > 0
+    }
+
+    /// A partial ACK says that the head is lost (RFC 6582 §3.2 step 3); whether there is one.
+    pub(super) fn on_partial_ack(&mut self) -> bool {
+        let found = !self.uses_sack && !self.scoreboard.is_empty();
+        if found {
+            self.scoreboard.lose(0, Cause::Fast);
         }
+        found
+    }
+
+    /// Marks what the connection's rule calls lost; for how long RACK is to wait before it looks
+    /// again, if it is.
+    pub(super) fn detect(&mut self, scene: &Scene<'_>) -> Option<Duration> {
+        if !self.uses_sack {
+            self.detect_by_duplicates(scene);
+            return None;
+        }
+        match scene.config.recovery {
+            Recovery::Rack => return self.detect_by_time(scene),
+            Recovery::Fack => self.detect_by_forward_ack(scene),
+            _ => self.detect_by_blocks(scene),
+        }
+        None
     }
 
     /// The third duplicate tells that the head is lost (RFC 5681 §3.2), once for each window
     /// (RFC 6582 §3.2 step 1).
     ///
-    /// departs: RFC 5681 §3.2 - after a timeout Reno, too, takes no duplicates for a loss until
-    /// all that was outstanding is acknowledged; the resends themselves cause such duplicates.
-    fn detect_by_duplicates(&mut self) {
-        let repairing = self.repair.phase.is_repairing();
-        let once = self.config.recovery != Recovery::Reno;
-        let older = once && self.una < self.repair.recover;
-        if !repairing
-            && self.repair.dupacks >= self.dup_thresh()
+    /// departs: RFC 5681 §3.2 - after a timeout Reno, too, takes no duplicates for a loss until all
+    /// that was outstanding is acknowledged; the retransmissions themselves cause such duplicates.
+    fn detect_by_duplicates(&mut self, scene: &Scene<'_>) {
+        let once = scene.config.recovery != Recovery::Reno;
+        let older = once && scene.window.una < scene.repair.recover;
+        if !scene.repair.phase.is_repairing()
+            && self.dupacks >= self.dup_thresh(scene)
             && !older
-            && !self.board.is_empty()
+            && !self.scoreboard.is_empty()
         {
-            self.board.lose(0, Cause::Fast);
+            self.scoreboard.lose(0, Cause::Fast);
         }
     }
 
     /// As many duplicates as tell a loss; fewer where fewer can come (RFC 5827 §3).
-    fn dup_thresh(&self) -> u32 {
-        let usual = self.config.dup_thresh;
-        let segs = (self.board.len() as u64).saturating_sub(self.segs(self.repair.limited));
-        let nothing_new = self.unsent() == 0 || self.peer_window <= self.flight();
-        if self.config.early_retransmit && segs < 4 && nothing_new {
+    fn dup_thresh(&self, scene: &Scene<'_>) -> u32 {
+        let usual = scene.config.dup_thresh;
+        let limited_segs = scene.window.segs(self.limited);
+        let segs = (self.scoreboard.len() as u64).saturating_sub(limited_segs);
+        if scene.config.early_retransmit && segs < 4 && !scene.window.has_new_data() {
             usual.min(u32::try_from(segs.saturating_sub(1)).unwrap_or(usual).max(1))
         } else {
             usual
@@ -53,11 +155,11 @@ impl Tcb {
     }
 
     /// IsLost of RFC 6675 §4: enough runs, or enough octets, were reported above.
-    fn detect_by_blocks(&mut self) {
-        let thresh = self.dup_thresh();
-        let enough = u64::from(thresh.saturating_sub(1)) * self.smss;
+    fn detect_by_blocks(&mut self, scene: &Scene<'_>) {
+        let thresh = self.dup_thresh(scene);
+        let enough = u64::from(thresh.saturating_sub(1)) * scene.window.smss;
         let (mut runs, mut octets, mut edge) = (0, 0, 0);
-        for (left, right) in self.board.arrived().iter().rev() {
+        for (left, right) in self.scoreboard.arrived().iter().rev() {
             runs += 1;
             octets += right - left;
             if runs >= thresh || octets > enough {
@@ -65,75 +167,214 @@ impl Tcb {
                 break;
             }
         }
-        let first = self.repair.phase != Phase::Recovery;
-        self.lose_below(edge, first);
-        let head_missing = self.board.front().is_some_and(|head| head.lost.is_none());
-        if first
-            && self.repair.phase != Phase::Loss
-            && self.repair.dupacks >= thresh
-            && head_missing
-        {
-            self.board.lose(0, Cause::Fast);
+        let phase = scene.repair.phase;
+        self.lose_below(edge, !phase.is_repairing());
+        let head_missing = self.scoreboard.front().is_some_and(|head| head.lost.is_none());
+        if !phase.is_repairing() && self.dupacks >= thresh && head_missing {
+            self.scoreboard.lose(0, Cause::Fast);
         }
     }
 
     /// Everything below the forward ACK is lost once it is far enough ahead (Mathis and Mahdavi
     /// 1996, §3).
-    fn detect_by_forward_ack(&mut self) {
-        let Some(fack) = self.board.fack() else { return };
-        let ahead = fack.saturating_sub(self.una);
-        let thresh = self.dup_thresh();
-        let repairing = self.repair.phase.is_repairing();
-        if repairing || ahead > u64::from(thresh) * self.smss || self.repair.dupacks >= thresh {
+    fn detect_by_forward_ack(&mut self, scene: &Scene<'_>) {
+        let Some(fack) = self.scoreboard.fack() else { return };
+        let ahead = fack.saturating_sub(scene.window.una);
+        let thresh = self.dup_thresh(scene);
+        let repairing = scene.repair.phase.is_repairing();
+        let far = ahead > u64::from(thresh) * scene.window.smss;
+        if repairing || far || self.dupacks >= thresh {
             self.lose_below(fack, !repairing);
         }
     }
 
-    fn lose_below(&mut self, edge: u64, starts: bool) {
-        let mut starts = starts && self.repair.phase != Phase::Loss;
-        self.board.lose_below(edge, || {
+    /// What starts below `edge` is lost; the first of it `starts` a repair, or none does.
+    fn lose_below(&mut self, edge: u64, mut starts: bool) {
+        self.scoreboard.lose_below(edge, || {
             if core::mem::take(&mut starts) { Cause::Fast } else { Cause::SackRecovery }
         });
     }
 
     /// What RACK judges by, once there is a round trip.
-    fn circumstances(&self, now: Time, repairing: bool) -> Option<Circumstances> {
-        let min_rtt = self.min_rtt?;
-        let srtt = self.srtt.unwrap_or(min_rtt);
-        let eager = repairing || self.board.sacked_segs() >= self.dup_thresh() as usize;
-        let window_percent = self.config.reorder_window_percent;
-        Some(Circumstances { now, min_rtt, srtt, window_percent, eager })
-    }
-
-    /// A timeout under RACK: the head is lost, and what left long enough ago; the rest may be on
-    /// its way (RFC 8985 §6.3).
-    pub(super) fn lose_on_timeout(&mut self, now: Time) {
-        let Some(with) = self.circumstances(now, false) else {
-            return self.board.lose_all(Cause::GoBackN);
-        };
-        let late = self.rack.late(&with);
-        for place in 0..self.board.len() {
-            if place == 0 || self.board.get(place).at + late <= now {
-                self.board.lose(place, Cause::GoBackN);
-            }
-        }
+    fn circumstances(&self, scene: &Scene<'_>, repairing: bool) -> Option<Circumstances> {
+        let min_rtt = scene.meter.min_rtt?;
+        let srtt = scene.meter.srtt.unwrap_or(min_rtt);
+        let eager = repairing || self.scoreboard.sacked_segs() >= self.dup_thresh(scene) as usize;
+        let window_percent = scene.config.reorder_window_percent;
+        Some(Circumstances { now: scene.now, min_rtt, srtt, window_percent, eager })
     }
 
     /// RFC 8985 §6.2 step 5; what is not late yet will be looked at again when it is.
-    fn detect_by_time(&mut self, now: Time) {
-        if self.board.is_orderly() {
+    fn detect_by_time(&mut self, scene: &Scene<'_>) -> Option<Duration> {
+        if self.scoreboard.is_orderly() {
             // Everything outstanding left after what has arrived.
-            self.deadlines.reorder = Time::NEVER;
-            return;
+            return None;
         }
-        let repairing = self.repair.phase.is_repairing();
-        let Some(with) = self.circumstances(now, repairing) else { return };
-        let wait: Option<Duration> = self.rack.detect(&mut self.board, &with);
-        let due = |wait| self.config.timer_clock.expiry(now, wait + self.config.timer_slack);
-        self.deadlines.reorder = wait.map_or(Time::NEVER, due);
-        if wait.is_some() {
-            // RFC 8985 §8: one of the two timers at a time.
-            self.deadlines.tlp = Time::NEVER;
+        let with = self.circumstances(scene, scene.repair.phase.is_repairing())?;
+        self.rack.detect(&mut self.scoreboard, &with)
+    }
+
+    /// A timeout: everything outstanding is lost, or under RACK the head, and what left long
+    /// enough ago; the rest may be on its way (RFC 8985 §6.3).
+    pub(super) fn on_timeout(&mut self, scene: &Scene<'_>) {
+        self.forget_duplicates();
+        self.limited = 0;
+        if self.scoreboard.front().is_some_and(|head| head.sacked) {
+            // RFC 2018 §8: the receiver may have thrown it away.
+            self.scoreboard.forget_sacks();
         }
+        let by_time = self.uses_sack && scene.config.recovery == Recovery::Rack;
+        match self.circumstances(scene, false).filter(|_| by_time) {
+            Some(with) => self.lose_late(self.rack.late(&with), scene.now),
+            None => self.scoreboard.lose_all(Cause::GoBackN),
+        }
+    }
+
+    /// The head is lost, and what left more than `late` ago.
+    fn lose_late(&mut self, late: Duration, now: Time) {
+        for place in 0..self.scoreboard.len() {
+            if place == 0 || self.scoreboard.get(place).at + late <= now {
+                self.scoreboard.lose(place, Cause::GoBackN);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scoreboard::Sent;
+    use super::*;
+
+    /// A sender of ten segments of 1000 octets, from octet 0 on, a millisecond apart.
+    struct Bench {
+        window: SendWindow,
+        meter: RttMeter,
+        repair: Repair,
+        config: RfcConfig,
+        loss: LossDetector,
+    }
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    fn bench(recovery: Recovery) -> Bench {
+        let config = RfcConfig { recovery, ..RfcConfig::rfc_2026() };
+        let mut window = SendWindow::new(&config);
+        (window.smss, window.nxt, window.end) = (1000, 10_000, 10_000);
+        let mut loss = LossDetector { uses_sack: recovery.needs_sack(), ..Default::default() };
+        (0..10).for_each(|n| loss.scoreboard.push(Sent::first(n * 1000, 1000, at(n)), None));
+        let rtt = Some(Duration::from_millis(100));
+        let mut meter = RttMeter::default();
+        (meter.min_rtt, meter.srtt) = (rtt, rtt);
+        Bench { window, meter, repair: Repair::default(), config, loss }
+    }
+
+    impl Bench {
+        fn sack(&mut self, left: u64, right: u64, now: Time) {
+            let (rack, min_rtt) = (&mut self.loss.rack, self.meter.min_rtt);
+            self.loss
+                .scoreboard
+                .sack(left, right, |sent, _| rack.arrived(sent, now, min_rtt, false));
+        }
+
+        fn detect(&mut self, now: Time) -> (Vec<u64>, Option<Duration>) {
+            let Bench { window, meter, repair, config, loss } = self;
+            let wait = loss.detect(&Scene { now, window, meter, repair, config });
+            let lost =
+                loss.scoreboard.iter().filter(|sent| sent.lost.is_some()).map(|sent| sent.seq);
+            (lost.collect(), wait)
+        }
+
+        fn pipe(&self) -> u64 {
+            self.loss.pipe(&self.window, &self.config)
+        }
+    }
+
+    /// RFC 5681 §3.2: the third duplicate; each stands for a segment that arrived.
+    #[test]
+    fn three_duplicates_tell_that_the_head_is_lost() {
+        let mut bench = bench(Recovery::NewReno);
+        let duplicate = News { duplicate: true, ..News::default() };
+        for pipe in [9000, 8000] {
+            bench.loss.count_duplicates(&duplicate, &bench.window, Phase::Open);
+            assert_eq!((bench.detect(at(100)).0, bench.pipe()), (vec![], pipe));
+        }
+        bench.loss.count_duplicates(&duplicate, &bench.window, Phase::Disorder);
+        assert_eq!((bench.detect(at(100)).0, bench.pipe()), (vec![0], 6000));
+    }
+
+    /// RFC 6582 §3.2 step 1: the acknowledgment must cover more than `recover`.
+    #[test]
+    fn duplicates_of_what_an_earlier_repair_was_about_tell_nothing() {
+        let mut bench = bench(Recovery::NewReno);
+        (bench.loss.dupacks, bench.repair.recover) = (5, 1);
+        assert_eq!(bench.detect(at(100)).0, [] as [u64; 0]);
+        bench.repair.recover = 0;
+        assert_eq!(bench.detect(at(100)).0, [0]);
+    }
+
+    /// RFC 6675 §4, IsLost: DupThresh discontiguous runs, or more than (DupThresh - 1) * SMSS
+    /// octets above.
+    #[test]
+    fn three_runs_or_more_than_two_segments_above_tell_a_loss() {
+        let mut runs = bench(Recovery::Sack);
+        runs.sack(2000, 3000, at(100));
+        runs.sack(4000, 5000, at(100));
+        assert_eq!(runs.detect(at(100)).0, [] as [u64; 0]);
+        runs.sack(6000, 7000, at(100));
+        assert_eq!(runs.detect(at(100)).0, [0, 1000]);
+        let mut octets = bench(Recovery::Sack);
+        octets.sack(3000, 6000, at(100));
+        assert_eq!(octets.detect(at(100)).0, [0, 1000, 2000]);
+    }
+
+    /// Mathis and Mahdavi 1996, §3: snd.fack - snd.una > 3 * MSS.
+    #[test]
+    fn a_forward_ack_far_enough_ahead_tells_that_all_below_is_lost() {
+        let mut bench = bench(Recovery::Fack);
+        bench.sack(2000, 3000, at(100));
+        assert_eq!(bench.detect(at(100)).0, [] as [u64; 0]);
+        bench.sack(3000, 4000, at(100));
+        assert_eq!(bench.detect(at(100)).0, [0, 1000]);
+    }
+
+    /// RFC 8985 §6.2: rack.rtt 98 ms and a window of a quarter of the least round trip.
+    #[test]
+    fn what_is_late_by_the_reordering_window_is_lost_and_the_rest_looked_at_again() {
+        let mut bench = bench(Recovery::Rack);
+        bench.sack(2000, 3000, at(100));
+        let (lost, wait) = bench.detect(at(100));
+        assert_eq!((lost, wait), (vec![], Some(Duration::from_millis(24))));
+        assert_eq!(bench.detect(at(123)), (vec![0], Some(Duration::from_millis(1))));
+        assert_eq!(bench.detect(at(124)), (vec![0, 1000], None));
+    }
+
+    /// RFC 8985 §6.3: the head, and what left long enough ago.
+    #[test]
+    fn after_a_timeout_rack_leaves_what_may_be_on_its_way() {
+        let lost_at = |recovery, now| {
+            let mut bench = bench(recovery);
+            bench.sack(9000, 10_000, at(109));
+            let Bench { window, meter, repair, config, loss } = &mut bench;
+            loss.on_timeout(&Scene { now, window, meter, repair, config });
+            loss.scoreboard.lost()
+        };
+        assert_eq!(lost_at(Recovery::Rack, at(110)), 1000);
+        assert_eq!(lost_at(Recovery::Rack, at(128)), 4000);
+        assert_eq!(lost_at(Recovery::Sack, at(110)), 9000);
+    }
+
+    /// RFC 5827 §3.1: ER_thresh is one less than the segments outstanding.
+    #[test]
+    fn with_few_segments_out_fewer_duplicates_tell_a_loss() {
+        let mut bench = bench(Recovery::NewReno);
+        bench.config.early_retransmit = true;
+        bench.loss.scoreboard.ack(7000, |_, _| ());
+        bench.window.una = 7000;
+        bench.loss.dupacks = 1;
+        assert_eq!(bench.detect(at(100)).0, [] as [u64; 0]);
+        bench.loss.dupacks = 2;
+        assert_eq!(bench.detect(at(100)).0, [7000]);
     }
 }

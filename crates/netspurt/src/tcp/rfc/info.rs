@@ -3,12 +3,15 @@
 use crate::event::RtoState;
 use crate::units::{BitRate, Duration};
 
+use super::super::transmit::SendCount;
 use super::repair::Phase;
-use super::{State, Tcb};
+use super::scoreboard::Sent;
+use super::state::State;
+use super::tcb::Tcb;
 
 /// What a connection knows of itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TcpInfo {
+pub struct ConnectionInfo {
     /// RFC 9293's state.
     pub state: State,
     /// Where it stands with losses.
@@ -17,14 +20,8 @@ pub struct TcpInfo {
     pub retries: u32,
     /// Zero-window probes in a row.
     pub persist_backoff: u32,
-    /// Whether both ends agreed on time stamps, SACK, ECN, window scaling.
-    pub timestamps: bool,
-    /// See above.
-    pub sack: bool,
-    /// See above.
-    pub ecn: bool,
-    /// The peer's shift and ours, where scaling was agreed on.
-    pub shifts: Option<(u8, u8)>,
+    /// What both ends agreed on.
+    pub options: OptionsInfo,
     /// Octets of payload in a full segment.
     pub smss: u64,
     /// Congestion window in octets.
@@ -33,15 +30,8 @@ pub struct TcpInfo {
     pub ssthresh: u64,
     /// Octets outstanding.
     pub flight: u64,
-    /// Segments outstanding; of these, reported by SACK; thought lost; sent again and not thought
-    /// lost.
-    pub unacked_segs: u64,
-    /// See above; without SACK what duplicate ACKs stand for.
-    pub sacked_segs: u64,
-    /// See above.
-    pub lost_segs: u64,
-    /// See above.
-    pub resent_segs: u64,
+    /// Segments outstanding.
+    pub outstanding: OutstandingInfo,
     /// The estimate of octets in the network.
     pub pipe: u64,
     /// The retransmission timer.
@@ -58,18 +48,49 @@ pub struct TcpInfo {
     pub delivered: u64,
     /// The peer's window.
     pub peer_window: u64,
-    /// Our window, as last told.
-    pub own_window: u64,
     /// The pacing rate.
     pub pacing: Option<BitRate>,
     /// Octets acknowledged in order.
     pub acked: u64,
+    /// What the sending half did.
+    pub sent: SendCount,
+    /// The receiving half.
+    pub receiving: ReceivingInfo,
+}
+
+/// What both ends of a connection agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionsInfo {
+    /// Time stamps (RFC 7323 §3).
+    pub timestamps: bool,
+    /// Selective acknowledgments (RFC 2018).
+    pub sack: bool,
+    /// Congestion marks (RFC 3168).
+    pub ecn: bool,
+    /// The peer's shift and ours, where windows are scaled (RFC 7323 §2).
+    pub shifts: Option<(u8, u8)>,
+}
+
+/// The segments that a connection has outstanding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutstandingInfo {
+    /// All of them.
+    pub segs: u64,
+    /// Known to have arrived, duplicate ACKs without SACK included.
+    pub sacked_segs: u64,
+    /// Thought lost.
+    pub lost_segs: u64,
+    /// Sent again.
+    pub retransmitted_segs: u64,
+}
+
+/// The receiving half of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceivingInfo {
+    /// Our window, as last told.
+    pub window: u64,
     /// Octets that arrived in order.
-    pub received: u64,
-    /// Segments with payload sent, and resends among all segments.
-    pub data_segments: u64,
-    /// See above.
-    pub resends: u64,
+    pub delivered_bytes: u64,
     /// The largest payload this end takes.
     pub mss: u16,
     /// How long the next acknowledgment may wait: Linux's `ato`.
@@ -80,45 +101,60 @@ pub struct TcpInfo {
 
 impl Tcb {
     /// What the connection knows of itself.
-    pub(in crate::tcp) fn info(&self) -> TcpInfo {
-        let dup_segs = self.segs(self.repair.dup_bytes);
-        let count = |what: fn(&super::board::Sent) -> bool| {
-            self.board.iter().filter(|sent| what(sent)).count() as u64
-        };
-        TcpInfo {
+    pub(in crate::tcp) fn info(&self) -> ConnectionInfo {
+        let tx = &self.tx;
+        ConnectionInfo {
             state: self.state,
-            phase: self.repair.phase,
-            retries: self.retries,
-            persist_backoff: self.persist_backoff,
-            timestamps: self.agreed.timestamps,
-            sack: self.agreed.sack,
-            ecn: self.agreed.ecn,
-            shifts: self.agreed.scaling.then_some((self.agreed.peer_shift, self.agreed.own_shift)),
-            smss: self.smss,
-            cwnd: self.window.cwnd,
-            ssthresh: self.window.ssthresh,
-            flight: self.flight(),
-            unacked_segs: self.board.len() as u64,
-            sacked_segs: count(|sent| sent.sacked) + dup_segs,
+            phase: tx.repair.phase,
+            retries: tx.retries,
+            persist_backoff: tx.persist.backoff,
+            options: self.options_info(),
+            smss: tx.window.smss,
+            cwnd: tx.cwnd.window.cwnd,
+            ssthresh: tx.cwnd.window.ssthresh,
+            flight: tx.window.flight(),
+            outstanding: self.outstanding_info(),
+            pipe: tx.pipe(),
+            rto: tx.timer.state(),
+            srtt: tx.meter.srtt,
+            min_rtt: tx.meter.min_rtt,
+            reordering_seen: tx.loss.rack.reordering_seen,
+            unsent: tx.window.unsent(),
+            delivered: tx.delivery.octets,
+            peer_window: tx.window.peer(),
+            pacing: tx.cwnd.pacing_rate().or_else(|| tx.spread_rate()),
+            acked: tx.window.acknowledged(),
+            sent: tx.count,
+            receiving: ReceivingInfo {
+                window: self.rx.window(),
+                delivered_bytes: self.rx.count.delivered_bytes,
+                mss: self.config.mss,
+                ack_wait: self.rx.ack_delay.longest(),
+                peer_smss: self.rx.ack_delay.full(),
+            },
+        }
+    }
+
+    fn options_info(&self) -> OptionsInfo {
+        let agreed = &self.header.agreed;
+        OptionsInfo {
+            timestamps: agreed.timestamps,
+            sack: agreed.sack,
+            ecn: agreed.ecn,
+            shifts: agreed.scaling.then_some((agreed.peer_shift, agreed.own_shift)),
+        }
+    }
+
+    fn outstanding_info(&self) -> OutstandingInfo {
+        let loss = &self.tx.loss;
+        let count = |what: fn(&Sent) -> bool| {
+            loss.scoreboard.iter().filter(|sent| what(sent)).count() as u64
+        };
+        OutstandingInfo {
+            segs: loss.scoreboard.len() as u64,
+            sacked_segs: count(|sent| sent.sacked) + self.tx.window.segs(loss.dup_bytes),
             lost_segs: count(|sent| sent.lost.is_some()),
-            resent_segs: count(|sent| sent.resent),
-            pipe: self.pipe(),
-            rto: self.timer.state(),
-            srtt: self.srtt,
-            min_rtt: self.min_rtt,
-            reordering_seen: self.rack.reordering_seen,
-            unsent: self.unsent(),
-            delivered: self.delivery.octets,
-            peer_window: self.peer_window,
-            own_window: self.rx.window(),
-            pacing: self.congestion.pacing_rate().or_else(|| self.spread_rate()),
-            acked: self.acknowledged(),
-            received: self.rx.count.delivered_bytes,
-            data_segments: self.count.data_segments,
-            resends: self.count.resends,
-            mss: self.config.mss,
-            ack_wait: self.rx.patience.longest(),
-            peer_smss: self.rx.patience.full(),
+            retransmitted_segs: count(|sent| sent.retransmitted),
         }
     }
 }

@@ -6,11 +6,11 @@
 //! asks in a few comparisons. What it does is what the general way does, to the bit.
 
 use crate::segment::{Flags, Segment};
-use crate::seq;
 
 use super::super::transmit::Context;
-use super::ack::is_before;
-use super::{State, Tcb};
+use super::stamps::is_before;
+use super::state::State;
+use super::tcb::Tcb;
 
 impl Tcb {
     /// Takes in a segment that was to be expected; whether it was one.
@@ -21,20 +21,22 @@ impl Tcb {
         }
         let (ack, len) = (self.octet(segment.ack), u64::from(segment.len));
         let expected = if len > 0 {
-            ack == self.una && self.board.is_empty() && self.rx.takes_next(len)
+            ack == self.tx.window.una
+                && self.tx.loss.scoreboard.is_empty()
+                && self.rx.takes_next(len)
         } else {
-            self.is_plain(segment, ack)
+            self.tx.is_calm(ack)
         };
         if !expected {
             return false;
         }
-        self.take_stamp(segment, self.rx.nxt, cx.now);
-        self.hear(segment, ack);
+        self.header.take_stamp(segment, self.rx.nxt, self.rx.told, cx.now);
+        self.tx.hear(self.rx.nxt, ack, self.header.peer_window(segment));
         if len > 0 {
-            let at = self.moment(cx.now);
+            let at = self.tx.moment(cx.now);
             self.rx.on_next(segment, &at, &self.config);
         } else {
-            self.on_plain_ack(segment, ack, cx);
+            self.tx.on_calm_ack(ack, self.header.echo(segment), cx);
         }
         true
     }
@@ -43,12 +45,13 @@ impl Tcb {
     /// the next one would.
     #[inline]
     fn is_next(&self, segment: &Segment) -> bool {
+        let recent = self.header.recent_stamp();
         self.state == State::Established
             && segment.flags.without(Flags::PSH) == Flags::ACK
-            && segment.is_bare(self.agreed.timestamps)
-            && segment.seq == seq::to_wire(self.rx.irs, self.rx.nxt)
-            && segment.timestamps().is_none_or(|stamps| !is_before(stamps.val, self.ts_recent))
-            && !self.agreed.ecn
+            && segment.is_bare(self.header.agreed.timestamps)
+            && segment.seq == self.rx.next_on_wire()
+            && segment.timestamps().is_none_or(|stamps| !is_before(stamps.val, recent))
+            && !self.header.agreed.ecn
     }
 }
 
@@ -59,6 +62,7 @@ mod tests {
 
     use super::*;
     use crate::event::{Events, Wanted};
+    use crate::ids::EndId;
     use crate::rng::Stream;
     use crate::segment::Ecn;
     use crate::tcp::RfcConfig;
@@ -84,11 +88,11 @@ mod tests {
             long: impl FnOnce(&mut Tcb, &mut Context<'_>),
         ) {
             let mut events = Events::new(Wanted::default());
-            let endpoint = u32::try_from(end).unwrap();
+            let id = EndId::at(u32::try_from(end).unwrap());
             let [mut out, mut other] = [VecDeque::new(), VecDeque::new()];
-            let mut cx = Context { now, endpoint, events: &mut events, outbox: &mut out };
+            let mut cx = Context { now, end: id, events: &mut events, outbox: &mut out };
             self.predicted += u64::from(short(&mut self.short[end], &mut cx));
-            let mut cx = Context { now, endpoint, events: &mut events, outbox: &mut other };
+            let mut cx = Context { now, end: id, events: &mut events, outbox: &mut other };
             long(&mut self.long[end], &mut cx);
             let told = |tcb: &Tcb| format!("{tcb:?}");
             assert_eq!(told(&self.short[end]), told(&self.long[end]), "at {now:?}");
@@ -147,7 +151,7 @@ mod tests {
             if let Some(entry) = twins.flying.first_entry().filter(|entry| entry.key().0 == at) {
                 let (end, segment) = entry.remove();
                 let short = |tcb: &mut Tcb, cx: &mut Context<'_>| {
-                    tcb.tell_time(at);
+                    tcb.account_for(at);
                     let predicted = tcb.take_predicted(&segment, cx);
                     if !predicted {
                         tcb.take(&segment, cx);
@@ -156,7 +160,7 @@ mod tests {
                     predicted
                 };
                 let long = |tcb: &mut Tcb, cx: &mut Context<'_>| {
-                    tcb.tell_time(at);
+                    tcb.account_for(at);
                     tcb.take(&segment, cx);
                     tcb.answer(cx);
                 };

@@ -9,7 +9,7 @@ pub(super) struct Prr {
     out: u64,
     /// The flight at its beginning (`RecoverFS`).
     recover_fs: u64,
-    /// Whether the first resend is still owed.
+    /// Whether the first retransmission is still owed.
     first: bool,
 }
 
@@ -88,7 +88,7 @@ mod tests {
             pipe += segs * SMSS;
             sent.push(segs);
         }
-        // The first resend is owed at once, the rest is half of what was delivered.
+        // The first retransmission is owed at once, the rest is half of what was delivered.
         assert_eq!(sent, [1, 0, 0, 1, 0, 1, 0, 1]);
     }
 
@@ -124,7 +124,11 @@ mod tests {
         }
         let mut prr = Prr::default();
         prr.begin(20 * SMSS);
-        assert_eq!(prr.on_ack(&ack(10 * SMSS, true)), 11 * SMSS, "the first resend is owed");
+        assert_eq!(
+            prr.on_ack(&ack(10 * SMSS, true)),
+            11 * SMSS,
+            "the first retransmission is owed"
+        );
         prr.sent(SMSS);
         assert_eq!(prr.on_ack(&ack(10 * SMSS, true)), 10 * SMSS);
     }

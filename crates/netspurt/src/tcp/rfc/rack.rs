@@ -3,7 +3,7 @@
 use crate::segment::Cause;
 use crate::units::{Duration, Time};
 
-use super::board::{Board, Sent};
+use super::scoreboard::{Scoreboard, Sent};
 
 /// Round trips without a duplicate report after which the reordering window shrinks back
 /// (RFC 8985 §6.2 step 4, "16 loss recoveries").
@@ -42,7 +42,7 @@ pub(super) struct Circumstances {
 
 impl Rack {
     /// `sent` is newly known to have arrived (§6.2 steps 2 and 3). `spurious` says that the ACK
-    /// must answer an earlier copy: the resend is younger than any round trip.
+    /// must answer an earlier copy: the retransmission is younger than any round trip.
     pub(super) fn arrived(
         &mut self,
         sent: &Sent,
@@ -104,16 +104,20 @@ impl Rack {
 
     /// Declares lost what is late; the time until everything sent before the newest arrival
     /// will be (§6.2 step 5).
-    pub(super) fn detect(&self, board: &mut Board, with: &Circumstances) -> Option<Duration> {
+    pub(super) fn detect(
+        &self,
+        scoreboard: &mut Scoreboard,
+        with: &Circumstances,
+    ) -> Option<Duration> {
         let late = self.late(with);
         let mut wait: Option<Duration> = None;
         let (mut place, mut run) = (0, 0);
-        while place < board.len() {
-            let sent = board.get(place);
+        while place < scoreboard.len() {
+            let sent = scoreboard.get(place);
             if sent.sacked {
                 // A few are passed one by one, a long run at once.
                 run += 1;
-                place = if run < STEPS { place + 1 } else { board.after_run(sent.seq) };
+                place = if run < STEPS { place + 1 } else { scoreboard.after_run(sent.seq) };
                 continue;
             }
             let sent = *sent;
@@ -124,12 +128,12 @@ impl Rack {
                 // So is every original above it.
                 break;
             }
-            if younger || sent.lost.is_some() && !sent.resent {
+            if younger || sent.lost.is_some() && !sent.retransmitted {
                 continue;
             }
             let due = sent.at + late;
             if due <= with.now {
-                board.lose(place - 1, Cause::Rack);
+                scoreboard.lose(place - 1, Cause::Rack);
             } else {
                 let left = due - with.now;
                 wait = Some(wait.map_or(left, |longest: Duration| longest.max(left)));

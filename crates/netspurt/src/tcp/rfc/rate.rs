@@ -4,7 +4,7 @@
 use crate::congestion::RateSample;
 use crate::units::{Duration, Time};
 
-use super::board::{Sent, Snapshot};
+use super::scoreboard::{Sent, Snapshot};
 
 /// The connection's count of what was delivered.
 #[derive(Debug, Default)]

@@ -6,25 +6,14 @@ use crate::units::Time;
 
 use super::super::receiver::ReceiveCount;
 use super::config::RfcConfig;
-use super::patience::{Moment, Patience};
+use super::delayed_ack::{AckDelay, AckNeed, Moment};
 use crate::ranges::{Range, Ranges};
-
-/// What a segment asks of the acknowledging side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum AckNeed {
-    /// Nothing: it carried nothing.
-    None,
-    /// An acknowledgment, but it may wait.
-    Later,
-    /// One at once.
-    Now,
-}
 
 /// The receiving half of a connection whose peer's first octet of data is 1.
 #[derive(Debug)]
-pub(super) struct Receiver {
+pub(super) struct RfcReceiver {
     /// The peer's initial sequence number.
-    pub(super) irs: u32,
+    irs: u32,
     /// The next octet expected.
     pub(super) nxt: u64,
     /// `nxt` as the last acknowledgment told it.
@@ -44,15 +33,15 @@ pub(super) struct Receiver {
     /// The largest segment seen.
     full: u64,
     /// Octets of the peer's, its FIN included, end here.
-    pub(super) fin: Option<u64>,
-    pub(super) patience: Patience,
+    fin: Option<u64>,
+    pub(super) ack_delay: AckDelay,
     /// When a held acknowledgment goes out.
     pub(super) deadline: Time,
     pub(super) need: AckNeed,
     pub(super) count: ReceiveCount,
 }
 
-impl Receiver {
+impl RfcReceiver {
     pub(super) fn new(config: &RfcConfig) -> Self {
         Self {
             irs: 0,
@@ -67,11 +56,28 @@ impl Receiver {
             buffer: config.receive_buffer_bytes,
             full: 0,
             fin: None,
-            patience: Patience::new(config),
+            ack_delay: AckDelay::new(config),
             deadline: Time::NEVER,
             need: AckNeed::None,
             count: ReceiveCount::default(),
         }
+    }
+
+    /// The peer's SYN has the number `irs`.
+    pub(super) fn begin(&mut self, irs: u32) {
+        self.irs = irs;
+        self.advance_window();
+    }
+
+    /// The number of the next octet expected, as the wire has it.
+    #[inline]
+    pub(super) fn next_on_wire(&self) -> u32 {
+        seq::to_wire(self.irs, self.nxt)
+    }
+
+    /// Whether the peer will send no more, and all it sent was delivered.
+    pub(super) fn is_closed(&self) -> bool {
+        self.fin.is_some_and(|fin| self.nxt > fin)
     }
 
     /// The count of the octet the wire calls `wire`.
@@ -100,7 +106,7 @@ impl Receiver {
     /// reading.
     pub(super) fn read(&mut self, octets: u64) -> bool {
         self.unread -= octets.min(self.unread);
-        let asked = self.is_owed() && self.unread == 0 && self.patience.is_asked();
+        let asked = self.is_owed() && self.unread == 0 && self.ack_delay.is_asked();
         let (before, wanted) = (self.window(), self.wanted_edge().saturating_sub(self.nxt));
         asked || wanted >= before + self.least_step() && wanted >= 2 * before
     }
@@ -144,14 +150,14 @@ impl Receiver {
         let new = self.take_in(left, right.min(self.nxt + window), config);
         if !new {
             self.count.duplicates += 1;
-            self.patience.on_duplicate(window);
+            self.ack_delay.on_duplicate(window);
         } else if next {
-            self.patience.on_arrival(segment, window, at);
+            self.ack_delay.on_arrival(segment, window, at);
         }
         let held = self.nxt - self.told;
         let patient = in_order && new;
         let need =
-            if patient { self.patience.need(held, self.reads_at_once) } else { AckNeed::Now };
+            if patient { self.ack_delay.need(held, self.reads_at_once) } else { AckNeed::Now };
         self.ask_for(need, at, config);
     }
 
@@ -170,8 +176,8 @@ impl Receiver {
         self.full = self.full.max(len);
         self.nxt += len;
         self.deliver(len);
-        self.patience.on_arrival(segment, window, at);
-        let need = self.patience.need(self.nxt - self.told, self.reads_at_once);
+        self.ack_delay.on_arrival(segment, window, at);
+        let need = self.ack_delay.need(self.nxt - self.told, self.reads_at_once);
         self.ask_for(need, at, config);
     }
 
@@ -186,11 +192,11 @@ impl Receiver {
 
     /// Lets the acknowledgment wait, unless its time is up.
     fn hold(&mut self, at: &Moment, config: &RfcConfig) {
-        if self.deadline <= at.now + self.patience.remainder() {
+        if self.deadline <= at.now + self.ack_delay.remainder() {
             self.need = AckNeed::Now;
             return;
         }
-        let due = config.timer_clock.expiry(at.now, self.patience.wait(at));
+        let due = config.timer_clock.expiry(at.now, self.ack_delay.wait(at));
         self.deadline = self.deadline.min(due);
     }
 
@@ -290,7 +296,7 @@ impl Receiver {
     #[inline]
     pub(super) fn on_acknowledged(&mut self) {
         // A duplicate's answer is not counted: it tells of nothing new.
-        self.patience.on_acknowledged(self.nxt > self.told || !self.above.is_empty());
+        self.ack_delay.on_acknowledged(self.nxt > self.told || !self.above.is_empty());
         self.told = self.nxt;
         self.deadline = Time::NEVER;
         self.need = AckNeed::None;

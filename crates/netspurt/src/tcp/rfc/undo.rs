@@ -1,121 +1,277 @@
-//! Resends that prove needless, and what is restored then.
+//! Proofs that retransmissions were spurious: by time stamps, by F-RTO, by reports of duplicates.
 
+use crate::congestion::Window;
 use crate::segment::Cause;
 
-use super::super::transmit::Context;
-use super::Tcb;
-use super::ack::{News, is_before};
-use super::config::Undo;
-use super::repair::{Frto, Phase};
+use super::news::News;
+use super::stamps::is_before;
 
-impl Tcb {
-    /// A segment that ends at `end` went out again: kept for the proofs that it need not have.
-    /// Only of the oldest outstanding, sent again for the first time, will the next ACK's echo
-    /// tell which copy it answers: then `stamp` is its own.
-    pub(super) fn note_resend(&mut self, end: u64, cause: Cause, stamp: Option<u32>) {
-        self.repair.resent_end = self.repair.resent_end.max(end);
-        if let Some(prior) = &mut self.repair.prior
+/// F-RTO's watch over the first ACKs after a timeout (RFC 5682 §2.1, §3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Frto {
+    /// Not watching.
+    #[default]
+    Off,
+    /// The head was sent again; its ACK is awaited (step 2).
+    Retransmitted,
+    /// It moved the window, and new data went out; the second ACK decides (step 3).
+    SentNew,
+}
+
+/// What undoing the last cut needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prior {
+    /// The window before it.
+    pub(super) window: Window,
+    /// RFC 4015's `pipe_prev`.
+    pub(super) pipe: u64,
+    pub(super) was_timeout: bool,
+    /// `una` when the repair began, and the octet after the highest sent again: only duplicates
+    /// of what lies in between count.
+    una: u64,
+    end: u64,
+    /// The stamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`).
+    first_stamp: Option<u32>,
+    /// Retransmissions not yet reported as duplicates.
+    unreported: u32,
+    /// Whether anything was sent again at all.
+    retransmitted: bool,
+}
+
+impl Prior {
+    /// A cut from `window` with `flight` octets outstanding from `una` on.
+    pub(super) fn new(window: Window, flight: u64, una: u64, was_timeout: bool) -> Self {
+        Self {
+            window,
+            pipe: flight.max(window.ssthresh),
+            was_timeout,
+            una,
+            end: una,
+            first_stamp: None,
+            unreported: 0,
+            retransmitted: false,
+        }
+    }
+}
+
+/// The watch for proofs that the last retransmissions were spurious.
+#[derive(Debug, Default)]
+pub(super) struct SpuriousWatch {
+    frto: Frto,
+    prior: Option<Prior>,
+    /// Every retransmission of the last repair was reported as a duplicate (RFC 3708 §3).
+    all_reported: bool,
+    /// The octet after the highest that ever went out again.
+    retransmitted_end: u64,
+    /// A duplicate of what went out once was reported: the path makes some, and their reports
+    /// prove nothing.
+    path_duplicates: bool,
+}
+
+/// What F-RTO looks at beside an ACK's news.
+pub(super) struct FrtoCircumstances {
+    /// Whether all is acknowledged that was outstanding at the timeout.
+    pub(super) is_over: bool,
+    pub(super) uses_sack: bool,
+    /// With SACK the first ACK's word is taken already.
+    pub(super) at_once: bool,
+    /// Whether there are new octets that the peer takes.
+    pub(super) has_new_data: bool,
+}
+
+impl SpuriousWatch {
+    /// Whether nothing sent again is outstanding, from `una` on, and no ACK is watched.
+    #[inline]
+    pub(super) fn is_quiet(&self, una: u64) -> bool {
+        self.frto == Frto::Off && una >= self.retransmitted_end
+    }
+
+    /// Whether F-RTO takes no interest in the next ACK.
+    #[inline]
+    pub(super) fn is_frto_off(&self) -> bool {
+        self.frto == Frto::Off
+    }
+
+    /// Whether F-RTO wants new data sent before retransmissions.
+    pub(super) fn wants_new_data(&self) -> bool {
+        self.frto == Frto::SentNew
+    }
+
+    /// The window is about to be cut.
+    pub(super) fn on_cut(&mut self, prior: Prior) {
+        self.prior = Some(prior);
+    }
+
+    /// A timeout: F-RTO watches what comes, or does not.
+    pub(super) fn on_timeout(&mut self, watches: bool) {
+        self.frto = if watches { Frto::Retransmitted } else { Frto::Off };
+    }
+
+    /// A repair is over.
+    pub(super) fn stop_frto(&mut self) {
+        self.frto = Frto::Off;
+    }
+
+    /// The cut to take back, once.
+    pub(super) fn take_prior(&mut self) -> Option<Prior> {
+        let prior = self.prior.take();
+        if prior.is_some() {
+            self.frto = Frto::Off;
+        }
+        prior
+    }
+
+    /// A segment that ends at `end` went out again. Only of the oldest outstanding, sent again for
+    /// the first time, will the next ACK's echo tell which copy it answers: then `stamp` is its
+    /// own.
+    pub(super) fn on_retransmitted(&mut self, end: u64, cause: Cause, stamp: Option<u32>) {
+        self.retransmitted_end = self.retransmitted_end.max(end);
+        if let Some(prior) = &mut self.prior
             && cause != Cause::Tlp
         {
-            if !prior.resent {
+            if !prior.retransmitted {
                 prior.first_stamp = stamp;
             }
             prior.unreported += 1;
-            prior.resent = true;
+            prior.retransmitted = true;
             prior.end = prior.end.max(end);
         }
     }
 
-    /// Looks whether the ACK proves the last resends needless.
-    pub(super) fn watch_for_spurious(&mut self, news: &News, cx: &mut Context<'_>) {
-        let by_stamp = news.acked > 0 && self.proved_by_stamp(news);
-        let by_frto = self.step_frto(news);
-        let by_reports = self.config.dsack_undo && core::mem::take(&mut self.repair.all_reported);
-        if by_stamp || by_frto || by_reports {
-            self.undo(news, cx);
-        }
+    /// Whether the first ACK after the first retransmission echoes an older stamp: it answers the
+    /// original (RFC 3522 §3.2).
+    pub(super) fn is_proved_by_stamp(&mut self, echo: Option<u32>) -> bool {
+        let Some(prior) = &mut self.prior else { return false };
+        let Some(stamp) = prior.first_stamp.take() else { return false };
+        echo.is_some_and(|echo| echo > 0 && is_before(echo, stamp))
     }
 
-    /// The first ACK after the first resend echoes an older stamp: it answers the original
-    /// (RFC 3522 §3.2).
-    fn proved_by_stamp(&mut self, news: &News) -> bool {
-        let Some(prior) = &mut self.repair.prior else { return false };
-        let Some(stamp) = prior.first_stamp.take() else { return false };
-        self.config.eifel && news.echo.is_some_and(|echo| echo > 0 && is_before(echo, stamp))
+    /// Whether every retransmission proves to have been a duplicate; asked once.
+    pub(super) fn is_proved_by_reports(&mut self) -> bool {
+        core::mem::take(&mut self.all_reported)
     }
 
     /// RFC 5682: after a timeout, ACKs of octets that were never sent again tell that the
     /// originals are arriving. Without SACK it takes two that move the window (§2.1); with SACK
     /// one that covers such an octet, in order or not, behind the first that moves it (§3.1):
     /// that one may cover what had arrived before the timeout and whose ACK was lost.
-    fn step_frto(&mut self, news: &News) -> bool {
-        let step = self.repair.frto;
+    pub(super) fn is_proved_by_frto(&mut self, news: &News, with: &FrtoCircumstances) -> bool {
+        let step = self.frto;
         if step == Frto::Off {
             return false;
         }
-        if self.una >= self.repair_point() {
+        if with.is_over {
             // All is acknowledged at once: nothing can be told.
-            self.repair.frto = Frto::Off;
+            self.frto = Frto::Off;
             return false;
         }
-        let (spurious, genuine) = if self.uses_sack() {
-            let may_tell = step == Frto::SentNew || self.config.frto_at_once;
-            (may_tell && news.covers_original, step == Frto::SentNew && news.sacked > 0)
+        let second = step == Frto::SentNew;
+        let (spurious, genuine) = if with.uses_sack {
+            ((second || with.at_once) && news.covers_original, second && news.sacked > 0)
         } else {
-            (step == Frto::SentNew && news.acked > 0, news.duplicate)
+            (second && news.acked > 0, news.duplicate)
         };
-        let new_data = self.unsent() > 0 && self.peer_window > self.flight();
-        if spurious || genuine || news.acked > 0 && !new_data {
-            self.repair.frto = Frto::Off;
+        if spurious || genuine || news.acked > 0 && !with.has_new_data {
+            self.frto = Frto::Off;
         } else if news.acked > 0 {
-            self.repair.frto = Frto::SentNew;
+            self.frto = Frto::SentNew;
         }
         spurious
     }
 
-    /// A duplicate is reported: of a probe, of a resend, or of a link's making. Only one of what
-    /// the repair sent again counts against it, and none once a link was seen to make them.
-    pub(super) fn take_duplicate_report(&mut self, news: &News) {
-        let Some((left, right)) = news.dsack else { return };
-        self.rack.on_dsack(self.una, self.nxt);
-        self.repair.path_duplicates |= left >= self.repair.resent_end;
-        let Some(prior) = &mut self.repair.prior else { return };
-        let own = left >= prior.una && right <= prior.end && !self.repair.path_duplicates;
+    /// A duplicate is reported: of a retransmission, or of a link's making. Only one of what the
+    /// repair sent again counts against it, and none once a link was seen to make them.
+    pub(super) fn take_report(&mut self, (left, right): (u64, u64)) {
+        self.path_duplicates |= left >= self.retransmitted_end;
+        let Some(prior) = &mut self.prior else { return };
+        let own = left >= prior.una && right <= prior.end && !self.path_duplicates;
         if own && prior.unreported > 0 {
             prior.unreported -= 1;
-            self.repair.all_reported = prior.unreported == 0 && prior.resent;
+            self.all_reported = prior.unreported == 0 && prior.retransmitted;
         }
     }
+}
 
-    /// Takes the cut back (RFC 4015 §3), and the opinion that anything is lost.
-    pub(super) fn undo(&mut self, news: &News, cx: &mut Context<'_>) {
-        let Some(prior) = self.repair.prior.take() else { return };
-        self.repair.frto = Frto::Off;
-        if self.repair.phase.is_repairing() {
-            self.board.lose_nothing();
-            self.repair.clear();
-            let disorder = self.board.sacked() > 0;
-            self.repair.phase = if disorder { Phase::Disorder } else { Phase::Open };
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A watch over a cut at octet 1000, after which the segments that end at `ends` left again.
+    fn after_cut(ends: &[u64]) -> SpuriousWatch {
+        let mut watch = SpuriousWatch::default();
+        let window = Window { cwnd: 10_000, ssthresh: 4000 };
+        watch.on_cut(Prior::new(window, 8000, 1000, true));
+        ends.iter().for_each(|end| watch.on_retransmitted(*end, Cause::Rto, Some(70)));
+        watch
+    }
+
+    fn circumstances(uses_sack: bool) -> FrtoCircumstances {
+        FrtoCircumstances { is_over: false, uses_sack, at_once: false, has_new_data: true }
+    }
+
+    /// RFC 3522 §3.2 step 4: the echo is smaller than RetransmitTS.
+    #[test]
+    fn an_older_echo_proves_the_retransmission_spurious_once() {
+        let mut watch = after_cut(&[2000]);
+        assert!(watch.is_proved_by_stamp(Some(69)));
+        assert!(!watch.is_proved_by_stamp(Some(69)), "only the first ACK tells");
+        assert!(!after_cut(&[2000]).is_proved_by_stamp(Some(70)));
+        assert!(!after_cut(&[2000]).is_proved_by_stamp(None));
+    }
+
+    /// RFC 3708 §3: all retransmissions of the window must be reported.
+    #[test]
+    fn reports_of_every_retransmission_prove_the_repair_spurious() {
+        let mut watch = after_cut(&[2000, 3000]);
+        watch.take_report((1000, 2000));
+        assert!(!watch.is_proved_by_reports());
+        watch.take_report((2000, 3000));
+        assert!(watch.is_proved_by_reports() && !watch.is_proved_by_reports());
+    }
+
+    #[test]
+    fn on_a_path_that_duplicates_reports_prove_nothing() {
+        let mut watch = after_cut(&[2000]);
+        watch.take_report((5000, 6000));
+        watch.take_report((1000, 2000));
+        assert!(!watch.is_proved_by_reports());
+    }
+
+    /// RFC 5682 §2.1: two ACKs that move the window; a duplicate says that the loss was genuine.
+    #[test]
+    fn without_sack_two_acks_in_a_row_prove_the_timeout_spurious() {
+        let moves = News { acked: 1000, ..News::default() };
+        let duplicate = News { duplicate: true, ..News::default() };
+        let (mut watch, with) = (after_cut(&[2000]), circumstances(false));
+        watch.on_timeout(true);
+        assert!(!watch.is_proved_by_frto(&moves, &with) && watch.wants_new_data());
+        assert!(watch.is_proved_by_frto(&moves, &with) && watch.is_frto_off());
+        watch.on_timeout(true);
+        assert!(!watch.is_proved_by_frto(&duplicate, &with) && watch.is_frto_off());
+    }
+
+    /// RFC 5682 §3.1 steps 2 and 3; Linux takes the first ACK's word.
+    #[test]
+    fn with_sack_an_ack_of_an_original_behind_the_first_proves_the_timeout_spurious() {
+        let original = News { acked: 1000, covers_original: true, ..News::default() };
+        let mut watch = after_cut(&[2000]);
+        watch.on_timeout(true);
+        assert!(!watch.is_proved_by_frto(&original, &circumstances(true)));
+        assert!(watch.is_proved_by_frto(&original, &circumstances(true)));
+        watch.on_timeout(true);
+        let at_once = FrtoCircumstances { at_once: true, ..circumstances(true) };
+        assert!(watch.is_proved_by_frto(&original, &at_once));
+    }
+
+    #[test]
+    fn nothing_is_told_where_all_is_acknowledged_at_once_or_no_new_data_can_be_sent() {
+        let moves = News { acked: 1000, ..News::default() };
+        let over = FrtoCircumstances { is_over: true, ..circumstances(false) };
+        let empty = FrtoCircumstances { has_new_data: false, ..circumstances(false) };
+        for with in [over, empty] {
+            let mut watch = after_cut(&[2000]);
+            watch.on_timeout(true);
+            assert!(!watch.is_proved_by_frto(&moves, &with) && watch.is_frto_off());
         }
-        match self.config.undo {
-            Undo::Rfc4015 => {
-                let burst = self.config.initial_window(self.smss) * self.smss;
-                let cwnd = self.pipe() + news.acked.min(burst);
-                self.window.cwnd = self.window.cwnd.max(cwnd);
-                self.window.ssthresh = prior.pipe;
-            }
-            Undo::Prior => {
-                self.window.cwnd = self.window.cwnd.max(prior.window.cwnd);
-                self.window.ssthresh = self.window.ssthresh.max(prior.window.ssthresh);
-            }
-        }
-        // RFC 4015 §3.2 has counted what this ACK covers.
-        self.repair.settled = self.config.undo == Undo::Rfc4015;
-        self.congestion.on_undo(cx.now, &mut self.window);
-        if prior.was_timeout {
-            self.timer.spurious(cx);
-            self.restart_timer(cx.now);
-        }
-        self.count.undone += 1;
     }
 }

@@ -1,9 +1,7 @@
 //! How much of its window a sender uses, as Linux counts it (`tcp_cwnd_validate`).
 
-use crate::units::Time;
-
-use super::Tcb;
-use super::repair::Phase;
+use crate::congestion::Window;
+use crate::units::{Duration, Time};
 
 /// What was used of the window of late.
 #[derive(Debug, Default)]
@@ -19,63 +17,125 @@ pub(super) struct Usage {
     used_at: Time,
 }
 
+/// The sender after it sent something, or had something to send.
+pub(super) struct Sending {
+    pub(super) now: Time,
+    /// Whether anything was sent.
+    pub(super) sent: bool,
+    /// Octets in the network.
+    pub(super) pipe: u64,
+    /// Octets outstanding as the window counts them.
+    pub(super) out: u64,
+    pub(super) una: u64,
+    pub(super) nxt: u64,
+    pub(super) smss: u64,
+    /// The retransmission timer.
+    pub(super) rto: Duration,
+    /// The initial window in octets.
+    pub(super) initial: u64,
+    /// Whether the application has written nothing more, and nothing is doubted.
+    pub(super) is_application_limited: bool,
+}
+
 impl Usage {
     /// The window is what it is for other reasons than use.
     pub(super) fn begin(&mut self, now: Time) {
         (self.used, self.used_at) = (0, now);
     }
-}
 
-impl Tcb {
     /// Whether growth is earned: the window was full, or in slow start more than half so
     /// (`tcp_is_cwnd_limited`).
-    pub(super) fn uses_window(&self) -> bool {
-        let window = &self.window;
-        self.usage.limited || window.in_slow_start() && window.cwnd < 2 * self.usage.most_out
+    pub(super) fn earns_growth(&self, window: &Window) -> bool {
+        self.limited || window.in_slow_start() && window.cwnd < 2 * self.most_out
     }
 
-    /// Something was `sent`, or was to be sent.
-    pub(super) fn count_usage(&mut self, sent: bool, now: Time) {
-        let limited = self.pipe() + self.smss > self.window.cwnd;
-        if !sent && !limited {
+    /// Counts what is used of the `window`. After an RTO without use half of what was not used is
+    /// given up, unless the algorithm `owns` the window.
+    pub(super) fn count(&mut self, sending: &Sending, window: &mut Window, owns: bool) {
+        let &Sending { now, out, una, nxt, .. } = sending;
+        let limited = sending.pipe + sending.smss > window.cwnd;
+        if !sending.sent && !limited {
             return;
         }
-        let out = self.counted_flight();
-        let usage = &mut self.usage;
-        if self.una >= usage.until || limited || !usage.limited && out > usage.most_out {
-            (usage.limited, usage.most_out, usage.until) = (limited, out, self.nxt);
+        if una >= self.until || limited || !self.limited && out > self.most_out {
+            (self.limited, self.most_out, self.until) = (limited, out, nxt);
         }
-        if self.uses_window() {
-            self.usage.begin(now);
-            return;
+        if self.earns_growth(window) {
+            return self.begin(now);
         }
-        self.usage.used = self.usage.used.max(out);
-        let since = now.saturating_since(self.usage.used_at);
-        if since >= self.timer.rto() && !self.congestion.owns_window() {
-            self.give_up_unused(now);
+        self.used = self.used.max(out);
+        if now.saturating_since(self.used_at) >= sending.rto && !owns {
+            self.give_up_unused(sending, window);
         }
     }
 
     /// After a timer's time in which the application held it back, half of what it did not use of
     /// the window goes (RFC 2861 §3.1, `tcp_cwnd_application_limited`).
-    fn give_up_unused(&mut self, now: Time) {
-        if self.repair.phase == Phase::Open && self.unsent() == 0 {
-            let initial = self.config.initial_window(self.smss) * self.smss;
-            let used = self.usage.used.max(initial);
-            if used < self.window.cwnd {
-                self.remember_window();
-                let segs = (self.window.cwnd + used) / self.smss / 2;
-                self.window.cwnd = segs * self.smss;
+    fn give_up_unused(&mut self, sending: &Sending, window: &mut Window) {
+        if sending.is_application_limited {
+            let used = self.used.max(sending.initial);
+            if used < window.cwnd {
+                remember(window, sending.smss);
+                let segs = (window.cwnd + used) / sending.smss / 2;
+                window.cwnd = segs * sending.smss;
             }
-            self.usage.used = 0;
+            self.used = 0;
         }
-        self.usage.used_at = now;
+        self.used_at = sending.now;
+    }
+}
+
+/// The threshold keeps three quarters of a window that is given up (RFC 2861 §3.1).
+pub(super) fn remember(window: &mut Window, smss: u64) {
+    let segs = window.cwnd / smss;
+    let kept = (segs / 2 + segs / 4) * smss;
+    window.ssthresh = window.ssthresh.max(kept);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sending(ms: u64, out: u64) -> Sending {
+        Sending {
+            now: Time::ZERO + Duration::from_millis(ms),
+            sent: true,
+            pipe: out,
+            out,
+            una: ms,
+            nxt: ms + 1,
+            smss: 1000,
+            rto: Duration::from_millis(200),
+            initial: 10_000,
+            is_application_limited: true,
+        }
     }
 
-    /// The threshold keeps three quarters of a window that is given up (RFC 2861 §3.1).
-    pub(super) fn remember_window(&mut self) {
-        let segs = self.window.cwnd / self.smss;
-        let kept = (segs / 2 + segs / 4) * self.smss;
-        self.window.ssthresh = self.window.ssthresh.max(kept);
+    /// `tcp_is_cwnd_limited`: in slow start a window more than half full may grow.
+    #[test]
+    fn growth_is_earned_by_a_full_window_or_in_slow_start_by_half_of_one() {
+        let mut usage = Usage::default();
+        let mut window = Window { cwnd: 20_000, ssthresh: 1 };
+        usage.count(&sending(1, 19_000), &mut window, false);
+        assert!(!usage.earns_growth(&window));
+        window.ssthresh = Window::NO_THRESHOLD;
+        assert!(usage.earns_growth(&window));
+        window = Window { cwnd: 20_000, ssthresh: 1 };
+        usage.count(&sending(2, 19_500), &mut window, false);
+        assert!(usage.earns_growth(&window));
+    }
+
+    /// RFC 2861 §3.1: cwnd becomes (cwnd + used) / 2, ssthresh at least three quarters of cwnd.
+    #[test]
+    fn half_of_what_was_not_used_for_an_rto_is_given_up() {
+        let mut usage = Usage::default();
+        let mut window = Window { cwnd: 40_000, ssthresh: 1 };
+        usage.begin(Time::ZERO);
+        usage.count(&sending(100, 12_000), &mut window, false);
+        assert_eq!(window.cwnd, 40_000);
+        usage.count(&sending(200, 5_000), &mut window, true);
+        assert_eq!(window.cwnd, 40_000, "an algorithm that owns the window decides itself");
+        usage.count(&sending(201, 5_000), &mut window, false);
+        assert_eq!(window, Window { cwnd: 26_000, ssthresh: 30_000 });
     }
 }

@@ -1,0 +1,24 @@
+//! The programs of a run, and what their processes need to know.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use crate::sandbox::KernelHost;
+
+/// What is to be run.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// The program and its arguments, at the first end.
+    pub command: Vec<String>,
+    /// A line for the shell, at the second end; it is there before the other begins.
+    pub server: Option<String>,
+}
+
+/// What the processes of the programs need to know.
+pub(super) struct ProgramsOrder<'a> {
+    pub(super) programs: &'a Programs,
+    pub(super) hosts: &'a [KernelHost; 2],
+    pub(super) peer: IpAddr,
+    pub(super) hosts_file: PathBuf,
+    pub(super) output: PathBuf,
+}

@@ -1,0 +1,308 @@
+//! Echo probes: a probe, its answer, the next probe.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use netspurt::rng::Stream;
+use netspurt::units::Duration;
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::book::{Book, EchoProbeRow, EchoReply, ProbeOutcome};
+use super::clock::{ClockReading, raw_ns, read};
+use super::gather::{EchoCounts, PastProbes};
+use super::lengths::{Draw, ProbeLengths};
+use super::socket::{ProbeSocket, SeenReply};
+use super::{ProbeError, tried};
+use crate::kernel::timespec;
+
+/// When the next probe leaves. None leaves before the last was answered or given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// At once, as RFC 889's did.
+    Immediate,
+    /// So long after the last one left.
+    Every(Duration),
+    /// The same on average, in steps of a Poisson process.
+    Poisson(Duration),
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug)]
+pub struct ProbingPlan {
+    /// How many echo probes; `None` for as many as there is time for.
+    pub count: Option<u64>,
+    /// How long.
+    pub span: Option<Duration>,
+    /// How long an answer is waited for; then the echo probe is lost, and its answer late.
+    pub timeout: Duration,
+    /// How long each probe is.
+    pub lengths: ProbeLengths,
+    /// When it leaves.
+    pub pace: Pace,
+    /// Of lengths and pace.
+    pub seed: u64,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// All was done.
+    Complete,
+    /// It was told to.
+    Interrupted,
+}
+
+impl Until {
+    /// In a word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// Does what `plan` says, and keeps every echo probe in `book`; ends early once `halt` can be read.
+///
+/// # Errors
+/// When a socket or the book fails.
+pub fn run(
+    plan: &ProbingPlan,
+    socket: &mut ProbeSocket,
+    book: &mut Book,
+    halt: Option<BorrowedFd<'_>>,
+) -> Result<(Until, EchoCounts), ProbeError> {
+    let pace = Stream::named(plan.seed, "probe/pace");
+    let draw = Draw::new(plan.lengths, plan.seed, socket.least_octets());
+    let mut run = Probing {
+        plan,
+        socket,
+        book,
+        halt,
+        pace,
+        draw,
+        ledger: PastProbes::default(),
+        last: read(),
+    };
+    run.all()
+}
+
+struct Probing<'a> {
+    plan: &'a ProbingPlan,
+    socket: &'a mut ProbeSocket,
+    book: &'a mut Book,
+    halt: Option<BorrowedFd<'a>>,
+    pace: Stream,
+    draw: Draw,
+    ledger: PastProbes,
+    /// The clocks when last read.
+    last: ClockReading,
+}
+
+/// An echo probe that is not over.
+#[derive(Clone, Copy)]
+struct Flying {
+    number: u64,
+    key: u64,
+    octets: u16,
+    left: ClockReading,
+    kernel_left_ns: Option<u64>,
+}
+
+impl Probing<'_> {
+    fn all(&mut self) -> Result<(Until, EchoCounts), ProbeError> {
+        let start = raw_ns();
+        let end = self.plan.span.map(|span| start.saturating_add(span.as_nanos()));
+        let mut next = start;
+        loop {
+            let number = self.ledger.tally.echo_probes + 1;
+            let done = self.plan.count.is_some_and(|count| number > count)
+                || end.is_some_and(|end| next.max(raw_ns()) >= end);
+            if done {
+                return Ok((Until::Complete, self.ledger.tally));
+            }
+            if !self.rest(next)? || !self.echo_probe(number)? {
+                return Ok((Until::Interrupted, self.ledger.tally));
+            }
+            next = match self.plan.pace {
+                Pace::Immediate => raw_ns(),
+                Pace::Every(gap) => next.saturating_add(gap.as_nanos()).max(raw_ns()),
+                Pace::Poisson(mean) => next.saturating_add(self.gap(mean)).max(raw_ns()),
+            };
+        }
+    }
+
+    /// A gap of a Poisson process, in nanoseconds.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    fn gap(&mut self, mean: Duration) -> u64 {
+        let share = -(1.0 - self.pace.uniform()).ln();
+        (mean.as_nanos() as f64 * share) as u64
+    }
+
+    /// Waits, and takes what comes for echo probes that are over; whether to go on.
+    fn rest(&mut self, until_ns: u64) -> Result<bool, ProbeError> {
+        loop {
+            while let Some(seen) = self.next()? {
+                self.stray(seen)?;
+            }
+            let now = raw_ns();
+            if now >= until_ns {
+                return Ok(!self.halted(Duration::ZERO)?);
+            }
+            if self.halted(Duration::from_nanos(until_ns - now))? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// One echo probe; whether to go on.
+    fn echo_probe(&mut self, number: u64) -> Result<bool, ProbeError> {
+        let octets = self.draw.draw();
+        let key = self.socket.key(number, raw_ns());
+        self.socket.prepare(key, number, octets);
+        let left = self.clocks(number)?;
+        let mut flying = Flying { number, key, octets, left, kernel_left_ns: None };
+        if let Err(error) = self.socket.send() {
+            return self.failed(&flying, &error);
+        }
+        let deadline = left.raw_ns.saturating_add(self.plan.timeout.as_nanos());
+        loop {
+            while let Some(seen) = self.next()? {
+                let now = read();
+                match seen {
+                    SeenReply::Sent { unix_ns } => flying.kernel_left_ns = Some(unix_ns),
+                    SeenReply::Reply { key, unix_ns, hops_left } if key == flying.key => {
+                        return self.answered(flying, now, unix_ns, hops_left);
+                    }
+                    SeenReply::Returned { key, by, told, .. }
+                        if key.is_none_or(|k| k == flying.key) =>
+                    {
+                        let why = returned(by, told, self.socket.source().is_ipv6());
+                        return self.over(&flying, ProbeOutcome::Failed(why));
+                    }
+                    other => self.stray(other)?,
+                }
+            }
+            let now = raw_ns();
+            if now >= deadline {
+                return self.over(&flying, ProbeOutcome::Lost);
+            }
+            if self.halted(Duration::from_nanos(deadline - now))? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// The echo probe was answered at `now`.
+    fn answered(
+        &mut self,
+        mut flying: Flying,
+        now: ClockReading,
+        kernel_came_ns: Option<u64>,
+        hops_left: Option<u8>,
+    ) -> Result<bool, ProbeError> {
+        if flying.kernel_left_ns.is_none()
+            && let Some(seen) = self.next()?
+        {
+            match seen {
+                SeenReply::Sent { unix_ns } => flying.kernel_left_ns = Some(unix_ns),
+                other => self.stray(other)?,
+            }
+        }
+        let step = now.step_since(flying.left);
+        let answer = EchoReply {
+            left: flying.left,
+            came: now,
+            kernel_left_ns: flying.kernel_left_ns,
+            kernel_came_ns,
+            hops_left,
+            step_ns: step,
+        };
+        self.over(&flying, ProbeOutcome::Answered(answer))
+    }
+
+    fn over(&mut self, flying: &Flying, outcome: ProbeOutcome) -> Result<bool, ProbeError> {
+        self.ledger.over(flying.number, flying.key, flying.left, flying.kernel_left_ns, &outcome);
+        let row = EchoProbeRow {
+            number: flying.number,
+            octets: flying.octets,
+            left: flying.left,
+            kernel_left_ns: flying.kernel_left_ns,
+            outcome: &outcome,
+        };
+        self.book.row(&row).map_err(tried("the data file"))
+    }
+
+    /// The machine did not send it.
+    fn failed(&mut self, flying: &Flying, error: &io::Error) -> Result<bool, ProbeError> {
+        let why = format!("not sent: {error}");
+        let goes_on = self.over(flying, ProbeOutcome::Failed(why))?;
+        // A route that is gone comes back in its time.
+        Ok(goes_on && !self.halted(Duration::from_millis(100))?)
+    }
+
+    /// Something that is of no echo probe in flight.
+    fn stray(&mut self, seen: SeenReply) -> Result<(), ProbeError> {
+        let SeenReply::Reply { key, unix_ns, hops_left } = seen else { return Ok(()) };
+        if let Some(known) = self.ledger.find(key) {
+            let (left, kernel_left_ns) = (known.left, known.kernel_left_ns);
+            let (number, late) = (known.number, self.ledger.came_again(key));
+            let came = read();
+            let answer = EchoReply {
+                left,
+                came,
+                kernel_left_ns,
+                kernel_came_ns: unix_ns,
+                hops_left,
+                step_ns: came.step_since(left),
+            };
+            self.book.stray(number, late, &answer).map_err(tried("the data file"))?;
+        }
+        Ok(())
+    }
+
+    fn next(&mut self) -> Result<Option<SeenReply>, ProbeError> {
+        self.socket.take().map_err(tried("the probes' socket"))
+    }
+
+    /// Reads the clocks, and keeps it where the machine's was set since the last time.
+    fn clocks(&mut self, number: u64) -> Result<ClockReading, ProbeError> {
+        let now = read();
+        let step = now.step_since(self.last);
+        if step != 0 {
+            self.ledger.tally.steps += 1;
+            self.book.step(number, step).map_err(tried("the data file"))?;
+        }
+        self.last = now;
+        Ok(now)
+    }
+
+    /// Waits for something to come, `span` at most; whether the run is told to end.
+    fn halted(&self, span: Duration) -> Result<bool, ProbeError> {
+        let mut fds = vec![PollFd::new(&*self.socket, PollFlags::IN)];
+        if let Some(halt) = &self.halt {
+            fds.push(PollFd::new(halt, PollFlags::IN));
+        }
+        match poll(&mut fds, Some(&timespec(span))) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {
+                Ok(fds.get(1).is_some_and(|halt| !halt.revents().is_empty()))
+            }
+            Err(error) => Err(tried("waiting")(error.into())),
+        }
+    }
+}
+
+/// What came back instead of an answer, in words (RFC 792, RFC 4443).
+pub(super) fn returned(by: Option<std::net::IpAddr>, told: (u8, u8), six: bool) -> String {
+    let what = match (six, told) {
+        (false, (3, 0)) | (true, (1, 0)) => "network unreachable".into(),
+        (false, (3, 1)) | (true, (1, 3)) => "host unreachable".into(),
+        (false, (3, 2)) => "protocol unreachable".into(),
+        (false, (3, 3)) | (true, (1, 4)) => "port unreachable".into(),
+        (false, (3, 4)) | (true, (2, 0)) => "too long, and not to be cut".into(),
+        (false, (3, 9 | 10 | 13)) | (true, (1, 1 | 5)) => "forbidden".into(),
+        (false, (11, 0)) | (true, (3, 0)) => "hop limit exceeded".into(),
+        (_, (kind, code)) => format!("ICMP type {kind} code {code}"),
+    };
+    by.map_or(what.clone(), |by| format!("{what}, says {by}"))
+}

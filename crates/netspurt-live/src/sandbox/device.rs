@@ -1,0 +1,33 @@
+//! A device's number and its offloads.
+
+use std::os::fd::AsFd;
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice};
+
+use super::error::{SandboxError, asked};
+use crate::sys;
+
+/// What a device does in place of TCP, and of who sends packets, one by one.
+const OFFLOADS: [(&str, u32); 6] = [
+    ("checksums checked by the device", 0x15),
+    ("checksums made by the device", 0x17),
+    ("scattered packets", 0x19),
+    ("segmentation by the device", 0x1f),
+    ("late segmentation", 0x24),
+    ("coalescing", 0x2c),
+];
+
+/// The number of the device called `name`. Without `offload` all its help is switched off, so
+/// that what crosses it is what would cross a wire; coalescing always is.
+pub(super) fn device(name: &str, offload: bool) -> Result<u32, SandboxError> {
+    let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
+    let socket = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None)
+        .map_err(|error| asked("a socket")(error.into()))?;
+    let switched = if offload { &OFFLOADS[OFFLOADS.len() - 1..] } else { &OFFLOADS[..] };
+    for (what, command) in switched {
+        sys::set_device_value(socket.as_fd(), name, *command, 0)
+            .map_err(asked(format!("switching off {what}")))?;
+    }
+    netdevice::name_to_index(&socket, name)
+        .map_err(|error| asked("a device's number")(error.into()))
+}

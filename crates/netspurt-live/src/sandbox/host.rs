@@ -1,0 +1,139 @@
+//! A host of the kernel's: its namespace, its device, its addresses and routes.
+
+use std::fs::{self, File};
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::thread;
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+use super::device::device;
+use super::error::{SandboxError, asked};
+use super::netlink::{Netlink, RouteHints};
+use super::port::PacketPort;
+use super::wiring::{Wire, Wiring};
+use crate::sys;
+
+/// What a host of the kernel's is to be like.
+#[derive(Clone, Debug, Default)]
+pub struct HostPlan {
+    /// Its address.
+    pub address: Option<IpAddr>,
+    /// The one other address it knows.
+    pub peer: Option<IpAddr>,
+    /// Octets of the largest packet it sends.
+    pub mtu: u16,
+    /// What the route to the peer tells TCP.
+    pub hints: RouteHints,
+    /// Values under `/proc/sys/net/ipv4`.
+    pub sysctls: Vec<(&'static str, String)>,
+    /// What its wire is made of.
+    pub wiring: Wiring,
+}
+
+/// A host of the kernel's, in a network namespace of its own that ends with this.
+#[derive(Debug)]
+pub struct KernelHost {
+    pub(super) namespace: File,
+    /// The other end of its wire.
+    pub port: PacketPort,
+}
+
+impl KernelHost {
+    /// What its one device is called.
+    pub const DEVICE: &str = "eth0";
+
+    /// Opens a port at its end of the wire, for traffic that no TCP sends.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn port_inside(&self, mtu: u16) -> Result<PacketPort, SandboxError> {
+        self.within(|| {
+            PacketPort::open(device(KernelHost::DEVICE, true)?, false, mtu)
+                .map_err(asked("a socket of packets"))
+        })?
+    }
+
+    /// Does something in its namespace, on a thread of its own. Sockets stay where they were made.
+    ///
+    /// # Errors
+    /// When the namespace cannot be entered.
+    pub fn within<T: Send>(&self, act: impl FnOnce() -> T + Send) -> Result<T, SandboxError> {
+        within(self.namespace.as_fd(), act)
+    }
+}
+
+/// Does something in a network namespace, on a thread of its own.
+pub(super) fn within<T: Send>(
+    namespace: BorrowedFd<'_>,
+    act: impl FnOnce() -> T + Send,
+) -> Result<T, SandboxError> {
+    let enter = |namespace: BorrowedFd<'_>| {
+        move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network))
+    };
+    let inside = move || enter(namespace).map(|()| act());
+    let done = thread::scope(|scope| scope.spawn(inside).join());
+    let done = done.map_err(|_| lost_thread()).and_then(|done| done.map_err(io::Error::from));
+    done.map_err(asked("entering a host's namespace"))
+}
+
+/// The number of a host's device, made ready.
+fn hosts_device(plan: &HostPlan) -> Result<u32, SandboxError> {
+    if plan.wiring.wire == Wire::Veth {
+        return device(KernelHost::DEVICE, plan.wiring.offload);
+    }
+    let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
+    let told = |error: rustix::io::Errno| asked("a device's number")(error.into());
+    let socket =
+        rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None).map_err(told)?;
+    sys::set_mtu(socket.as_fd(), KernelHost::DEVICE, plan.mtu).map_err(asked("a device's MTU"))?;
+    netdevice::name_to_index(&socket, KernelHost::DEVICE).map_err(told)
+}
+
+/// Sets a host up, from inside.
+pub(super) fn configure(plan: &HostPlan) -> Result<(), SandboxError> {
+    const LOOPBACK: u32 = 1;
+    let device = hosts_device(plan)?;
+    be_quiet(plan.address.is_some_and(|address| address.is_ipv6()))?;
+    for (name, value) in &plan.sysctls {
+        let told = asked(format!("net.ipv4.{name} = {value}"));
+        fs::write(format!("/proc/sys/net/ipv4/{name}"), value).map_err(told)?;
+    }
+    let mut netlink = Netlink::open().map_err(asked("a connection to a host's configuration"))?;
+    netlink.switch_on(LOOPBACK).map_err(asked("switching loopback on"))?;
+    netlink.switch_on(device).map_err(asked("switching a host's device on"))?;
+    if let Some(address) = plan.address {
+        netlink.add_address(device, address).map_err(asked("a host's address"))?;
+    }
+    if let Some(peer) = plan.peer {
+        netlink.add_route(device, peer, plan.hints).map_err(asked("a host's route"))?;
+    }
+    Ok(())
+}
+
+/// Nothing of IPv6 speaks of its own accord: it is off, or asks for no router and makes up no
+/// address.
+fn be_quiet(with_ipv6: bool) -> Result<(), SandboxError> {
+    let wanted: &[(&str, &str)] = if with_ipv6 {
+        // 1 makes up none.
+        &[("addr_gen_mode", "1"), ("accept_ra", "0"), ("router_solicitations", "0")]
+    } else {
+        &[("disable_ipv6", "1")]
+    };
+    let device = if with_ipv6 { KernelHost::DEVICE } else { "all" };
+    for (name, value) in wanted {
+        let set = fs::write(format!("/proc/sys/net/ipv6/conf/{device}/{name}"), value);
+        if let Err(error) = set
+            && (with_ipv6 || error.kind() != io::ErrorKind::NotFound)
+        {
+            return Err(asked(format!("net.ipv6.conf.{device}.{name} = {value}"))(error));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn lost_thread() -> io::Error {
+    io::Error::other("a thread ended before its time")
+}

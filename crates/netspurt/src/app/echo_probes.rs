@@ -1,0 +1,170 @@
+//! A prober with one echo probe in flight: a request, and its reply from an echo host.
+
+use crate::event::{Events, What};
+use crate::ids::{EndId, TransmissionId};
+use crate::segment::{IPV4_HEADER_BYTES, Segment};
+use crate::stage::{Port, Stage};
+use crate::units::{Duration, Time};
+
+/// The prober's orders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EchoProbePlan {
+    /// When the first request leaves.
+    pub start: Time,
+    /// Octets of each IP datagram, in turn and from the start again; one at least. Of these
+    /// [`HEADER_BYTES`](Self::HEADER_BYTES) are headers.
+    pub sizes_bytes: Vec<u16>,
+    /// How many echo probes.
+    pub count: u32,
+    /// How long a reply is waited for; then the echo probe is lost.
+    pub timeout: Duration,
+    /// How long after a reply, or a loss, the next request leaves.
+    pub pause: Duration,
+}
+
+impl EchoProbePlan {
+    /// How long the hosts of RFC 889's experiments waited before they called an echo probe lost.
+    pub const TIMEOUT: Duration = Duration::from_secs(30);
+
+    /// Octets of the headers of IPv4 and of an ICMP echo (RFC 792): the shortest datagram.
+    pub const HEADER_BYTES: u16 = IPV4_HEADER_BYTES + 8;
+}
+
+/// What came of one echo probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EchoProbe {
+    /// When the request left.
+    pub sent: Time,
+    /// Octets of its datagram, and the reply's.
+    pub size_bytes: u16,
+    /// How long until the reply came; `None` if it was given up.
+    pub rtt: Option<Duration>,
+    /// How long until the reply came after it was given up.
+    pub late: Option<Duration>,
+    /// Replies that came after the first.
+    pub duplicates: u32,
+}
+
+/// Sends echo probes to the other end of its flow, one after the other.
+///
+/// ```
+/// use netspurt::app::{EchoProbePlan, EchoProbes};
+/// use netspurt::stage::Stage;
+/// use netspurt::units::{Duration, Time};
+/// let prober = EchoProbes::new(0, EchoProbePlan {
+///     start: Time::ZERO, sizes_bytes: vec![40, 256], count: 512,
+///     timeout: EchoProbePlan::TIMEOUT, pause: Duration::ZERO,
+/// });
+/// assert_eq!(prober.next_wakeup(), Some(Time::ZERO));
+/// ```
+#[derive(Debug)]
+pub struct EchoProbes {
+    end: EndId,
+    plan: EchoProbePlan,
+    done: Vec<EchoProbe>,
+    /// When the request left whose reply is waited for.
+    in_flight: Option<Time>,
+    /// When the next request leaves, if none is in flight.
+    next: Time,
+}
+
+impl EchoProbes {
+    /// The prober at `end`.
+    ///
+    /// # Panics
+    /// When the plan has no sizes, or one too short for the headers.
+    pub fn new(end: EndId, plan: EchoProbePlan) -> Self {
+        let shortest = plan.sizes_bytes.iter().min().expect("an echo probe has a size");
+        assert!(*shortest >= EchoProbePlan::HEADER_BYTES, "an echo probe has headers");
+        let next = plan.start;
+        Self { end, plan, done: Vec::new(), in_flight: None, next }
+    }
+
+    /// The echo probes that are over, in order.
+    pub fn done(&self) -> &[EchoProbe] {
+        &self.done
+    }
+
+    /// When the request left, and its size, of the echo probe whose reply is waited for.
+    pub fn in_flight(&self) -> Option<(Time, u16)> {
+        self.in_flight.map(|sent| (sent, self.size()))
+    }
+
+    fn size(&self) -> u16 {
+        self.plan.sizes_bytes[self.done.len() % self.plan.sizes_bytes.len()]
+    }
+
+    /// The number of the echo probe to send or in flight, from 1.
+    #[expect(clippy::cast_possible_truncation, reason = "a plan counts in 32 bits")]
+    fn number(&self) -> u32 {
+        self.done.len() as u32 + 1
+    }
+
+    /// Files a reply that nobody waits for: it is late, or a copy.
+    fn stray(&mut self, now: Time, number: u32, in_flight: Option<Time>) {
+        if let Some(sent) = in_flight.filter(|_| number == self.number()) {
+            // Its deadline is this instant.
+            self.finish(sent, None);
+        }
+        let Some(echo_probe) = self.done.get_mut(number.wrapping_sub(1) as usize) else { return };
+        if echo_probe.rtt.or(echo_probe.late).is_none() {
+            echo_probe.late = Some(now - echo_probe.sent);
+        } else {
+            echo_probe.duplicates += 1;
+        }
+    }
+
+    fn finish(&mut self, sent: Time, rtt: Option<Duration>) {
+        let size_bytes = self.size();
+        self.done.push(EchoProbe { sent, size_bytes, rtt, late: None, duplicates: 0 });
+        self.in_flight = None;
+        self.next = sent + rtt.unwrap_or(self.plan.timeout) + self.plan.pause;
+    }
+}
+
+impl Stage<Segment> for EchoProbes {
+    fn push(&mut self, now: Time, _port: Port, reply: Segment, events: &mut Events<Segment>) {
+        // A deadline at this instant has passed before the reply is judged.
+        match self.in_flight {
+            Some(sent) if reply.seq == self.number() && now < sent + self.plan.timeout => {
+                let rtt = now - sent;
+                self.finish(sent, Some(rtt));
+                if events.wanted().rtt {
+                    events.report(now, What::Rtt { end: self.end, sent, rtt });
+                }
+            }
+            in_flight => self.stray(now, reply.seq, in_flight),
+        }
+    }
+
+    fn next_wakeup(&self) -> Option<Time> {
+        match self.in_flight {
+            Some(sent) => Some(sent + self.plan.timeout),
+            None => (self.number() <= self.plan.count).then_some(self.next),
+        }
+    }
+
+    fn pop(&mut self, now: Time, _: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
+        if let Some(sent) = self.in_flight
+            && sent + self.plan.timeout <= now
+        {
+            self.finish(sent, None);
+        }
+        if self.in_flight.is_some() || self.next_wakeup()? > now {
+            return None;
+        }
+        let number = self.number();
+        let mut request = Segment {
+            id: TransmissionId::new(self.end, number.into()),
+            dest: self.end.peer(),
+            seq: number,
+            len: self.size() - EchoProbePlan::HEADER_BYTES,
+            size_bytes: self.size(),
+            ..Segment::default()
+        };
+        request.set_echo();
+        request.set_stamp(self.next);
+        self.in_flight = Some(self.next);
+        Some((self.next, 0, request))
+    }
+}

@@ -1,0 +1,26 @@
+//! The congestion window and the slow-start threshold.
+
+/// The window as sender and algorithm share it, in octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Congestion window.
+    pub cwnd: u64,
+    /// Slow-start threshold; [`Window::NO_THRESHOLD`] before the first congestion.
+    pub ssthresh: u64,
+}
+
+impl Window {
+    /// The slow-start threshold of a connection that has met no congestion (RFC 5681 §3.1).
+    pub const NO_THRESHOLD: u64 = 1 << 62;
+
+    /// Whether the window grows by slow start.
+    pub const fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+}
+
+/// `octets` times a fraction, rounded down and held at the longest window there is.
+pub(super) fn share(octets: u64, (num, den): (u32, u32)) -> u64 {
+    let product = u128::from(octets) * u128::from(num) / u128::from(den);
+    u64::try_from(product).unwrap_or(u64::MAX).min(Window::NO_THRESHOLD)
+}

@@ -1,0 +1,173 @@
+//! Reads a file in the format that its content shows.
+
+use std::collections::HashMap;
+use std::io::Read;
+
+use crate::wire::is_capture;
+
+use super::format::Format;
+use super::reading::{Columns, Hints, ReadError, Reading};
+use super::series::Delays;
+use super::{fping, json, json_reader, parquet, pcap, ping, pingplotter, ss, table, text, windows};
+
+/// Reads the file called `name` that holds `bytes`, in the format that they show.
+///
+/// ```
+/// let log = b"PING ::1(::1) 56 data bytes\n64 bytes from ::1: icmp_seq=1 ttl=64 time=0.05 ms\n";
+/// let reading = netspurt::delays::read("a.txt", log).unwrap();
+/// let probe = reading.recordings[0].probes[0];
+/// assert_eq!((probe.number, probe.wire_bytes), (1, 104));
+/// ```
+///
+/// # Errors
+/// When the file is empty, of no format that is known, or without a single delay.
+pub fn read(name: &str, bytes: &[u8]) -> Result<Reading, ReadError> {
+    read_as(name, bytes, &Hints::default())
+}
+
+/// Reads the file called `name` that holds `bytes`, as `hints` say.
+///
+/// # Errors
+/// As [`read`], and when the hints name columns that are not there.
+pub fn read_as(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, ReadError> {
+    attempt(name, bytes, hints).map_err(|error| ReadError { file: name.into(), ..error })
+}
+
+fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, ReadError> {
+    let unpacked;
+    let bytes = match bytes {
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            unpacked = unpack(bytes)?;
+            &unpacked
+        }
+        [0x1f, 0x8b, ..] => {
+            return Err(ReadError::new("the file is packed with gzip", "unpack it first"));
+        }
+        bytes => bytes,
+    };
+    let (format, mut reading) = dispatch(name, bytes, hints)?;
+    reading.recordings.retain(|one| one.sent() > 0);
+    let told = |one: &Delays| one.untimed == 0 || one.received() > one.untimed;
+    if !reading.recordings.iter().any(told) {
+        return Err(hollow(&reading, format));
+    }
+    number(&mut reading);
+    Ok(reading)
+}
+
+/// The most that a packed file may hold, in octets.
+const MOST: u64 = 1 << 30;
+
+/// The bytes of a file that is packed with zstd (RFC 8878).
+fn unpack(packed: &[u8]) -> Result<Vec<u8>, ReadError> {
+    let broken = |error: String| ReadError::new(format!("zstd: {error}"), "is the file whole?");
+    let reader = ruzstd::decoding::StreamingDecoder::new(packed);
+    let reader = reader.map_err(|error| broken(error.to_string()))?;
+    let mut bytes = Vec::new();
+    reader.take(MOST + 1).read_to_end(&mut bytes).map_err(|error| broken(error.to_string()))?;
+    if bytes.len() as u64 > MOST {
+        return Err(broken(format!("more than {MOST} octets")));
+    }
+    Ok(bytes)
+}
+
+/// Reads bytes in the format that the hints name or they show.
+fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading), ReadError> {
+    let binary = match hints.format {
+        Some(format) => Some(format),
+        None if bytes.starts_with(b"PAR1") => Some(Format::Parquet),
+        None if is_capture(bytes) => Some(Format::Pcap),
+        None => None,
+    };
+    match binary {
+        Some(Format::Parquet) => return Ok((Format::Parquet, parquet::parse(name, bytes, hints)?)),
+        Some(Format::Pcap) => return Ok((Format::Pcap, pcap::parse(name, bytes, hints)?)),
+        _ => {}
+    }
+    let content = text::decode(bytes);
+    if content.trim().is_empty() {
+        return Err(ReadError::new("the file is empty", "record something first"));
+    }
+    if hints.format.is_none() && json::looks(&content) {
+        return json_reader::parse(name, &content, hints);
+    }
+    let format = match hints.format {
+        Some(format) => format,
+        None => detect(&content, hints).ok_or_else(|| alien(&content))?,
+    };
+    let reading = match format {
+        Format::Ping => ping::parse(name, &content, hints)?,
+        Format::WindowsPing => windows::parse(name, &content, hints)?,
+        Format::Fping => fping::parse(name, &content, hints)?,
+        Format::Ss => ss::parse(name, &content, hints)?,
+        Format::PingPlotter => pingplotter::parse(name, &content, hints)?,
+        Format::Table => table::parse(name, &content, hints)?,
+        _ => return json_reader::parse(name, &content, hints),
+    };
+    Ok((format, reading))
+}
+
+/// The format of a text, by its first line that only one tool writes.
+fn detect(content: &str, hints: &Hints) -> Option<Format> {
+    if pingplotter::knows(content) {
+        return Some(Format::PingPlotter);
+    }
+    if hints.columns != Columns::default() {
+        return Some(Format::Table);
+    }
+    let known = text::lines(content).find_map(|(_, line)| {
+        if ping::knows(line) {
+            Some(Format::Ping)
+        } else if fping::knows(line) {
+            Some(Format::Fping)
+        } else if ss::knows(line) {
+            Some(Format::Ss)
+        } else {
+            windows::knows(line).then_some(Format::WindowsPing)
+        }
+    });
+    known.or_else(|| table::knows(content, hints).then_some(Format::Table))
+}
+
+/// The error of a file that looks like nothing known.
+fn alien(content: &str) -> ReadError {
+    let (line, first) = text::lines(content).find(|(_, line)| !line.is_empty()).unwrap_or((1, ""));
+    let shown: String = first.chars().take(60).collect();
+    let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+    ReadError::new(
+        format!("no recording of delays that is known here; it begins with `{shown}`"),
+        format!("looked for {}; if it is one of these, say `--format NAME`; of a table, `--column rtt=NAME`", names.join(", ")),
+    )
+    .at(line)
+}
+
+/// The error of a file without delays.
+fn hollow(reading: &Reading, format: Format) -> ReadError {
+    if let Some(first) = reading.recordings.first() {
+        return ReadError::new(
+            format!("{}: only a summary, no delay of a single probe", first.format),
+            "record with a line for each probe",
+        );
+    }
+    let message = format!("read as {}, and no probe found", format.name());
+    match reading.malformed.first() {
+        Some(first) => ReadError::new(message, format!("first: {} (`{}`)", first.why, first.text))
+            .at(first.line),
+        None => ReadError::new(message, "is it whole?"),
+    }
+}
+
+/// Tells recordings of one name apart.
+fn number(reading: &mut Reading) {
+    let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
+    for one in &reading.recordings {
+        counts.entry(one.name.clone()).or_default().0 += 1;
+    }
+    for one in &mut reading.recordings {
+        let (all, so_far) = counts.get_mut(&one.name).expect("counted");
+        *so_far += 1;
+        if *all > 1 {
+            one.name = format!("{} ({so_far})", one.name);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Who sends, which flow it belongs to, which transmission it is: four numbers that cannot be
+//! taken for each other.
+
+use core::fmt;
+
+/// A flow, by its place among those of its run, from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+impl FlowId {
+    /// Its place in a list of flows.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// One of its two ends.
+    pub const fn end(self, side: Side) -> EndId {
+        EndId(self.0 << 1 | side as u32)
+    }
+}
+
+/// The two sides of a flow, named as a scenario names their nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Side {
+    /// The side that opens the flow.
+    From,
+    /// The side that waits for it.
+    To,
+}
+
+impl Side {
+    /// Both sides, in the order of their codes.
+    pub const BOTH: [Side; 2] = [Side::From, Side::To];
+
+    /// The other side.
+    #[must_use]
+    pub const fn peer(self) -> Side {
+        match self {
+            Side::From => Side::To,
+            Side::To => Side::From,
+        }
+    }
+
+    /// Its place in a pair: 0 for `from`, 1 for `to`.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The direction in which its segments travel.
+    pub const fn sends(self) -> Direction {
+        match self {
+            Side::From => Direction::Forward,
+            Side::To => Direction::Reverse,
+        }
+    }
+
+    /// The word of scenarios and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Side::From => "from",
+            Side::To => "to",
+        }
+    }
+}
+
+/// The two directions of a link or of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Direction {
+    /// From the first node of a link to the second; of a flow, from the side that opens it.
+    Forward,
+    /// The other way.
+    Reverse,
+}
+
+impl Direction {
+    /// The names that tables use, in the order of the codes.
+    pub const NAMES: [&str; 2] = ["forward", "reverse"];
+
+    /// Both directions, in the order of their codes.
+    pub const BOTH: [Direction; 2] = [Direction::Forward, Direction::Reverse];
+
+    /// Its place in a pair.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The name that tables use.
+    pub const fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// One end of a flow: the flow and the side.
+///
+/// ```
+/// use netspurt::ids::{EndId, FlowId, Side};
+/// let end = FlowId(3).end(Side::To);
+/// assert_eq!((end.flow(), end.side(), end.index()), (FlowId(3), Side::To, 7));
+/// assert_eq!(end.peer(), FlowId(3).end(Side::From));
+/// ```
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EndId(u32);
+
+impl EndId {
+    /// The end at this place in a list that has both ends of each flow, `from` first.
+    pub const fn at(place: u32) -> EndId {
+        EndId(place)
+    }
+
+    /// Its place in such a list.
+    pub const fn place(self) -> u32 {
+        self.0
+    }
+
+    /// Its place in such a list, as an index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The flow.
+    pub const fn flow(self) -> FlowId {
+        FlowId(self.0 >> 1)
+    }
+
+    /// Which of the flow's two sides it is.
+    pub const fn side(self) -> Side {
+        if self.0 & 1 == 0 { Side::From } else { Side::To }
+    }
+
+    /// The other end of the flow.
+    #[must_use]
+    pub const fn peer(self) -> EndId {
+        EndId(self.0 ^ 1)
+    }
+}
+
+impl fmt::Debug for EndId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0 >> 1, self.side().name())
+    }
+}
+
+/// One transmission of a segment: who sent it, and how many transmissions that end had sent.
+///
+/// Ends of real hosts count their packets in steps of [`COPIES`](Self::COPIES), so that a shim
+/// can number the copies that it sends beside the original.
+///
+/// ```
+/// use netspurt::ids::{FlowId, Side, TransmissionId};
+/// let end = FlowId(1).end(Side::From);
+/// let id = TransmissionId::new(end, 5);
+/// assert_eq!((id.sender(), id.count()), (end, 5));
+/// let packet = TransmissionId::of_packet(end, 5);
+/// assert_eq!((packet.packet(), packet.copy(2).packet(), packet.copy(2) == packet), (5, 5, false));
+/// ```
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransmissionId(u64);
+
+impl TransmissionId {
+    /// Bits of the count; those above are the sender's.
+    const COUNT_BITS: u32 = 40;
+    /// How many numbers a packet of a real host takes: its own, and those of its copies.
+    pub const COPIES: u64 = 256;
+
+    /// The transmission that `sender` counts as `count`, below 2⁴⁰.
+    pub const fn new(sender: EndId, count: u64) -> Self {
+        Self((sender.0 as u64) << Self::COUNT_BITS | count)
+    }
+
+    /// The packet of a real host that the host counts as `packet`.
+    pub const fn of_packet(sender: EndId, packet: u64) -> Self {
+        Self::new(sender, packet * Self::COPIES)
+    }
+
+    /// The end that sent it.
+    pub const fn sender(self) -> EndId {
+        EndId((self.0 >> Self::COUNT_BITS) as u32)
+    }
+
+    /// What its sender counts it as.
+    pub const fn count(self) -> u64 {
+        self.0 & ((1 << Self::COUNT_BITS) - 1)
+    }
+
+    /// What a real host counts its packet as, copies included.
+    pub const fn packet(self) -> u64 {
+        self.count() / Self::COPIES
+    }
+
+    /// The number of the packet's copy `n`, which is below [`COPIES`](Self::COPIES).
+    #[must_use]
+    pub const fn copy(self, n: u64) -> Self {
+        Self(self.0 + n)
+    }
+
+    /// The number as tables store it.
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The transmission that tables store as `bits`.
+    pub const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+}
+
+impl fmt::Debug for TransmissionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}#{}", self.sender(), self.count())
+    }
+}

@@ -1,0 +1,50 @@
+//! A link by itself, for tests: frames in, frames out.
+
+use crate::event::{Event, Wanted};
+use crate::segment::Segment;
+use crate::stage::Appointment;
+use crate::units::Time;
+
+use super::{Link, LinkConfig, LinkCount, Transit};
+
+/// A link by itself, with the frames that it carries.
+pub(super) struct Alone {
+    link: Link,
+    transit: Transit<Segment>,
+}
+
+impl Alone {
+    pub(super) fn new(index: u32, config: LinkConfig, wanted: Wanted) -> Self {
+        Self { link: Link::new(index, config), transit: Transit::new(wanted) }
+    }
+
+    pub(super) fn push(&mut self, now: Time, frame: Segment) {
+        self.offer((now, now), frame);
+    }
+
+    pub(super) fn offer(&mut self, (at, since): (Time, Time), frame: Segment) {
+        let when = Appointment { at, since, by: (at, since) };
+        let parcel = self.transit.enter(frame, 0);
+        self.link.offer(when, parcel, &mut self.transit);
+    }
+
+    pub(super) fn next_wakeup(&self) -> Option<Time> {
+        self.link.appointment().map(|next| next.at)
+    }
+
+    pub(super) fn pop(&mut self, now: Time) -> Option<(Time, Segment)> {
+        let arrival = self.link.take(now, &mut self.transit)?;
+        Some((arrival.when.at, self.transit.leave(arrival.parcel)))
+    }
+
+    /// Ends the run: what was reported, and the sums. Nothing may be left on its way.
+    pub(super) fn finish(mut self) -> (Vec<Event<Segment>>, LinkCount) {
+        self.link.settle(Time::NEVER, &mut self.transit);
+        assert!(self.transit.is_empty(), "a frame neither arrived nor was dropped");
+        (self.transit.events.drain().collect(), self.link.count())
+    }
+
+    pub(super) fn count(&self) -> LinkCount {
+        self.link.count()
+    }
+}

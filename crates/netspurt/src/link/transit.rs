@@ -1,0 +1,105 @@
+//! Frames on their way, and what is reported of them.
+
+use crate::event::{Events, Wanted};
+use crate::ids::EndId;
+use crate::stage::Frame;
+
+/// A frame on its way, as links carry it: where it lies in its [`Transit`], and what links look at
+/// each time. Whoever holds a parcel hands it on or takes it out of the transit; nobody keeps a
+/// second one of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Parcel {
+    place: u32,
+    /// Octets of the frame.
+    pub size_bytes: u32,
+    /// The end that the frame goes to.
+    pub dest: EndId,
+    /// The node where that end lives, by number.
+    pub home: u32,
+}
+
+/// The frames that the links of a network carry, and the events that the network reports.
+///
+/// A frame is written once, when it leaves its source, and read once, where it arrives: on the
+/// way its parcel is copied from link to link.
+///
+/// ```
+/// use netspurt::event::Wanted;
+/// use netspurt::link::Transit;
+/// use netspurt::segment::Segment;
+/// let mut transit = Transit::new(Wanted::default());
+/// let parcel = transit.enter(Segment { size_bytes: 1500, ..Segment::default() }, 0);
+/// assert_eq!((parcel.size_bytes, transit.len()), (1500, 1));
+/// assert_eq!(transit.leave(parcel).size_bytes, 1500);
+/// assert!(transit.is_empty());
+/// ```
+#[derive(Debug)]
+pub struct Transit<F> {
+    /// Where stages report.
+    pub events: Events<F>,
+    frames: Vec<F>,
+    /// Places in `frames` that are free. The one that was used last is used first, while it is in
+    /// the processor's cache.
+    free: Vec<u32>,
+}
+
+impl<F: Frame> Transit<F> {
+    /// Of a network that reports what is in `wanted`.
+    pub fn new(wanted: Wanted) -> Self {
+        Self { events: Events::new(wanted), frames: Vec::new(), free: Vec::new() }
+    }
+
+    /// How many frames are on their way.
+    pub fn len(&self) -> usize {
+        self.frames.len() - self.free.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes in a frame to an end that lives at the node `home`.
+    #[inline]
+    pub fn enter(&mut self, frame: F, home: u32) -> Parcel {
+        let (size_bytes, dest) = (frame.size_bytes(), frame.dest());
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.frames[place as usize] = frame;
+                place
+            }
+            None => self.add(frame),
+        };
+        Parcel { place, size_bytes, dest, home }
+    }
+
+    #[cold]
+    fn add(&mut self, frame: F) -> u32 {
+        self.frames.push(frame);
+        u32::try_from(self.frames.len() - 1).expect("fewer than 2^32 frames on their way")
+    }
+
+    /// The frame of `parcel`.
+    #[inline]
+    pub fn frame(&self, parcel: Parcel) -> &F {
+        &self.frames[parcel.place as usize]
+    }
+
+    /// Takes the frame of `parcel` out.
+    #[inline]
+    pub fn leave(&mut self, parcel: Parcel) -> F {
+        self.free.push(parcel.place);
+        self.frames[parcel.place as usize]
+    }
+
+    /// A copy of the frame of `parcel`, on its way as well.
+    pub(super) fn copy(&mut self, parcel: Parcel) -> Parcel {
+        self.enter(*self.frame(parcel), parcel.home)
+    }
+
+    /// Gives the frame of `parcel` the mark of a congested queue (RFC 3168 §5).
+    pub(super) fn mark(&mut self, parcel: Parcel) {
+        let frame = &mut self.frames[parcel.place as usize];
+        *frame = frame.with_mark();
+    }
+}

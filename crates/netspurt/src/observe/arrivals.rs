@@ -1,0 +1,57 @@
+//! What arrives of one direction.
+
+use crate::ranges::Ranges;
+use crate::segment::Segment;
+
+use super::Sequence;
+
+/// What a segment with payload brings where it arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Brought {
+    /// Octets that were there already, every one of them.
+    Duplicate,
+    /// Something new behind a gap, or in one.
+    Gapped,
+    /// Octets that leave no gap before them.
+    InOrder,
+}
+
+/// The octets of one direction that have arrived.
+///
+/// ```
+/// use netspurt::observe::{Arrivals, Brought};
+/// use netspurt::segment::Segment;
+/// let mut arrivals = Arrivals::default();
+/// let data = |seq| Segment { seq, len: 100, ..Segment::default() };
+/// assert_eq!(arrivals.take(&data(101)), Brought::Gapped);
+/// assert_eq!(arrivals.take(&data(1)), Brought::InOrder);
+/// assert_eq!((arrivals.take(&data(101)), arrivals.in_order()), (Brought::Duplicate, 201));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Arrivals {
+    sequence: Sequence,
+    octets: Ranges,
+}
+
+impl Arrivals {
+    /// A segment with payload arrived.
+    pub fn take(&mut self, segment: &Segment) -> Brought {
+        let left = self.sequence.take(segment).left;
+        let right = left + u64::from(segment.len);
+        if self.octets.holds(left, right) {
+            return Brought::Duplicate;
+        }
+        let before = self.in_order();
+        self.octets.insert(left, right);
+        if self.in_order() > before { Brought::InOrder } else { Brought::Gapped }
+    }
+
+    /// The octet after the last that has no gap before it; data begins behind the SYN.
+    pub fn in_order(&self) -> u64 {
+        let begin = self.sequence.first() + 1;
+        match self.octets.next_from(begin) {
+            Some((left, right)) if left <= begin => right,
+            _ => begin,
+        }
+    }
+}

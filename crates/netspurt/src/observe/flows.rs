@@ -1,0 +1,273 @@
+//! Which connection a packet belongs to.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use crate::ids::Side;
+use crate::segment::Flags;
+use crate::units::{Duration, Time};
+
+/// How long a connection is remembered of which nothing more is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lifetimes {
+    /// After both FINs, or a reset.
+    pub closed: Duration,
+    /// While it is open, as far as can be told.
+    pub idle: Duration,
+}
+
+/// Lifetimes for captures. A closed connection is kept as long as TIME-WAIT lasts, which is twice the
+/// maximum segment lifetime of two minutes (RFC 9293 §3.4.2). An idle one is kept as long as an
+/// address translator must keep it, which is 2 h 4 min (RFC 5382 §5).
+impl Default for Lifetimes {
+    fn default() -> Self {
+        Self { closed: Duration::from_secs(4 * 60), idle: Duration::from_secs(124 * 60) }
+    }
+}
+
+/// The two ends of a connection in an order that does not depend on who sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    addresses: [u128; 2],
+    ports: [u16; 2],
+    six: bool,
+}
+
+impl Key {
+    /// The key of a packet from the first of `ends` to the second, and whether that is the order of
+    /// the key.
+    fn of(ends: [SocketAddr; 2]) -> (Self, bool) {
+        let number = |end: SocketAddr| match end.ip() {
+            IpAddr::V4(four) => u32::from(four).into(),
+            IpAddr::V6(six) => u128::from(six),
+        };
+        let [from, to] = ends.map(|end| (number(end), end.port()));
+        let ordered = from <= to;
+        let (a, b) = if ordered { (from, to) } else { (to, from) };
+        let six = ends[0].is_ipv6();
+        (Self { addresses: [a.0, b.0], ports: [a.1, b.1], six }, ordered)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "an IPv4 address has 32 bits")]
+    fn ends(self) -> [SocketAddr; 2] {
+        let address = |number: u128| -> IpAddr {
+            if self.six {
+                Ipv6Addr::from(number).into()
+            } else {
+                Ipv4Addr::from(number as u32).into()
+            }
+        };
+        let [a, b] = self.addresses.map(address);
+        [SocketAddr::new(a, self.ports[0]), SocketAddr::new(b, self.ports[1])]
+    }
+}
+
+/// A connection that lives.
+#[derive(Debug)]
+struct Live<T> {
+    key: Key,
+    number: u64,
+    last: Time,
+    /// Whether the end that the key has first is the side that opened it.
+    ordered: bool,
+    /// The number of the opener's SYN on the wire.
+    isn: Option<u32>,
+    /// By side: whether its FIN was seen.
+    fins: [bool; 2],
+    reset: bool,
+    state: T,
+}
+
+/// What the headers of a packet say of its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passing {
+    /// When it was seen.
+    pub at: Time,
+    /// Who sent it, and to whom.
+    pub ends: [SocketAddr; 2],
+    /// Its control bits.
+    pub flags: Flags,
+    /// Its sequence number.
+    pub seq: u32,
+    /// Its acknowledgement number.
+    pub ack: u32,
+}
+
+/// A packet as one of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sighting {
+    /// The connection, by the order in which they were first seen, from 0.
+    pub number: u64,
+    /// The side that sent it; [`Side::From`] opened the connection.
+    pub side: Side,
+    /// Whether it is the first packet of its connection.
+    pub born: bool,
+}
+
+/// A connection that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retired<T> {
+    /// Its number.
+    pub number: u64,
+    /// Its two ends; the first opened it.
+    pub ends: [SocketAddr; 2],
+    /// What was kept of it.
+    pub state: T,
+}
+
+/// The connections among packets. Each is born with its first packet and retired by a rule, so that
+/// memory follows those that live. `T` is what the observer keeps of each.
+///
+/// A connection has two ends, each an address and a port. It is *born* with the first packet between
+/// them, whatever packet that is: a capture may miss the beginning. Its [`Side::From`] is the end that
+/// sent the SYN or got the SYN-ACK, or else the sender of the first packet. It is *retired* when the
+/// same ends open another connection, by a SYN with another number, or when no packet was seen of it
+/// for longer than its [`Lifetimes`] say. A later packet belongs to a new connection.
+///
+/// ```
+/// use netspurt::ids::Side;
+/// use netspurt::observe::{Flows, Lifetimes, Passing};
+/// use netspurt::segment::Flags;
+/// use netspurt::units::Time;
+/// let mut flows: Flows<u32> = Flows::new(Lifetimes::default());
+/// let ends = ["10.0.0.1:4000".parse().unwrap(), "10.0.0.2:80".parse().unwrap()];
+/// let syn = Passing { at: Time::ZERO, ends, flags: Flags::SYN, seq: 7, ack: 0 };
+/// let (_, packets) = flows.sight(&syn);
+/// *packets += 1;
+/// let flags = Flags::SYN.with(Flags::ACK);
+/// let answer = Passing { ends: [ends[1], ends[0]], flags, seq: 9, ack: 8, ..syn };
+/// let (sighting, packets) = flows.sight(&answer);
+/// assert_eq!((sighting.number, sighting.side, *packets), (0, Side::To, 1));
+/// assert_eq!(flows.into_all().count(), 1);
+/// ```
+#[derive(Debug)]
+pub struct Flows<T> {
+    lifetimes: Lifetimes,
+    places: HashMap<Key, u32>,
+    live: Vec<Live<T>>,
+    /// The next one whose age is looked at.
+    hand: usize,
+    born: u64,
+    retired: Vec<Retired<T>>,
+}
+
+impl<T: Default> Flows<T> {
+    /// Room for so many connections is kept while there are few.
+    const ROOM: usize = 64;
+
+    /// No connections.
+    pub fn new(lifetimes: Lifetimes) -> Self {
+        Self {
+            lifetimes,
+            places: HashMap::new(),
+            live: Vec::new(),
+            hand: 0,
+            born: 0,
+            retired: Vec::new(),
+        }
+    }
+
+    /// A packet of TCP passes: which connection it belongs to, and what is kept of that.
+    pub fn sight(&mut self, packet: &Passing) -> (Sighting, &mut T) {
+        let Passing { at, flags, .. } = *packet;
+        self.look_at_one(at);
+        let (key, ordered) = Key::of(packet.ends);
+        let opens = flags.has(Flags::SYN) && !flags.has(Flags::ACK);
+        let known = self.places.get(&key).copied();
+        let lives = known.filter(|place| {
+            let one = &self.live[*place as usize];
+            !one.is_over(at, self.lifetimes) && (!opens || one.isn == Some(packet.seq))
+        });
+        if let (Some(place), None) = (known, lives) {
+            self.retire(place);
+        }
+        let place = lives.unwrap_or_else(|| self.add(key, ordered, packet));
+        let one = &mut self.live[place as usize];
+        let side = if one.ordered == ordered { Side::From } else { Side::To };
+        one.last = one.last.max(at);
+        one.fins[side.index()] |= flags.has(Flags::FIN);
+        one.reset |= flags.has(Flags::RST);
+        (Sighting { number: one.number, side, born: lives.is_none() }, &mut one.state)
+    }
+
+    /// A connection begins with `packet`; its place.
+    fn add(&mut self, key: Key, ordered: bool, packet: &Passing) -> u32 {
+        let place = u32::try_from(self.live.len()).expect("fewer than 2^32 connections live");
+        let [syn, ack] = [Flags::SYN, Flags::ACK].map(|flag| packet.flags.has(flag));
+        self.live.push(Live {
+            key,
+            number: self.born,
+            last: packet.at,
+            // Who answers a SYN did not open the connection.
+            ordered: ordered != (syn && ack),
+            isn: syn.then(|| if ack { packet.ack.wrapping_sub(1) } else { packet.seq }),
+            fins: [false; 2],
+            reset: false,
+            state: T::default(),
+        });
+        self.places.insert(key, place);
+        self.born += 1;
+        place
+    }
+
+    /// Looks at one connection, and retires it where its time is up at `at`. Every packet looks at the
+    /// next one in turn, so that all are looked at again and again.
+    fn look_at_one(&mut self, at: Time) {
+        match self.live.get(self.hand) {
+            None => self.hand = 0,
+            Some(one) if one.is_over(at, self.lifetimes) => {
+                self.retire(u32::try_from(self.hand).expect("a place"));
+            }
+            Some(_) => self.hand += 1,
+        }
+    }
+
+    fn retire(&mut self, place: u32) {
+        let one = self.live.swap_remove(place as usize);
+        self.places.remove(&one.key);
+        if let Some(moved) = self.live.get(place as usize) {
+            self.places.insert(moved.key, place);
+        }
+        self.retired.push(one.retire());
+        let most = 4 * self.live.len() + Self::ROOM;
+        if self.live.capacity() > most {
+            self.live.shrink_to(most / 2);
+            self.places.shrink_to(most / 2);
+        }
+    }
+
+    /// How many live.
+    pub fn live(&self) -> usize {
+        self.live.len()
+    }
+
+    /// How many were ever born.
+    pub fn born(&self) -> u64 {
+        self.born
+    }
+
+    /// Those that were retired since this was last asked.
+    pub fn take_retired(&mut self) -> impl Iterator<Item = Retired<T>> + '_ {
+        self.retired.drain(..)
+    }
+
+    /// All that were not taken: those that were retired, and those that live.
+    pub fn into_all(self) -> impl Iterator<Item = Retired<T>> {
+        self.retired.into_iter().chain(self.live.into_iter().map(Live::retire))
+    }
+}
+
+impl<T> Live<T> {
+    fn retire(self) -> Retired<T> {
+        let [a, b] = self.key.ends();
+        let ends = if self.ordered { [a, b] } else { [b, a] };
+        Retired { number: self.number, ends, state: self.state }
+    }
+
+    /// Whether it was retired by `at`, with these `lifetimes`.
+    fn is_over(&self, at: Time, lifetimes: Lifetimes) -> bool {
+        let closed = self.reset || self.fins == [true; 2];
+        let most = if closed { lifetimes.closed } else { lifetimes.idle };
+        at.saturating_since(self.last) > most
+    }
+}

@@ -1,0 +1,24 @@
+//! One observer of TCP: what can be told of a connection from its packets alone.
+//!
+//! [`OneWay`] follows one direction of a connection, [`TwoWay`] follows both, and [`Flows`] tells which
+//! connection a packet belongs to. Every observer, at a host's edge, on a path or in a capture, counts
+//! octets, retransmissions, round trips and rounds here and nowhere else. Senders know more than an
+//! observer and keep their own counts.
+
+mod acks;
+mod arrivals;
+mod flows;
+mod one_way;
+mod rounds;
+mod sequence;
+#[cfg(test)]
+mod tests;
+mod two_way;
+
+pub use acks::{AckKind, Acks};
+pub use arrivals::{Arrivals, Brought};
+pub use flows::{Flows, Lifetimes, Passing, Retired, Sighting};
+pub use one_way::{Answer, OneWay, Outstanding};
+pub use rounds::Rounds;
+pub use sequence::{Sequence, Transmission};
+pub use two_way::TwoWay;

@@ -1,0 +1,303 @@
+//! One direction of a TCP connection, from its segments and the acknowledgements that come back.
+
+use std::collections::VecDeque;
+
+use crate::ranges::Ranges;
+use crate::sample::{RttSample, SampleSource};
+use crate::segment::{Flags, Segment};
+use crate::units::{Duration, Time};
+
+use super::{Rounds, Sequence, Transmission};
+
+/// A segment that was sent and is not acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outstanding<T> {
+    /// Its first octet.
+    pub left: u64,
+    /// The octet after its last.
+    pub right: u64,
+    /// When it was sent first.
+    pub first_sent: Time,
+    /// When it was sent last.
+    pub last_sent: Time,
+    /// Octets of its first transmission, headers included.
+    pub wire_bytes: u16,
+    /// How often octets of it were sent again.
+    pub retransmissions: u16,
+    /// Whether a SACK block has reported it.
+    pub sacked: bool,
+    /// What whoever watches keeps of it.
+    pub kept: T,
+}
+
+/// What a segment says of the octets that it acknowledges.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// Octets that it is the first to acknowledge in order.
+    pub acked_bytes: u64,
+    /// The round trip that it ends. Of an ambiguous one the time is from the first transmission.
+    pub sample: Option<RttSample>,
+}
+
+/// One direction of a connection: what was sent, what is outstanding, how long it took.
+///
+/// An acknowledgement times one segment: the oldest that it is the first to cover and that was sent
+/// once. It covers segments by its number, or by its SACK blocks where the number tells nothing. The
+/// oldest is taken so that the time includes the delay of the acknowledgement, as that of an echoed
+/// time stamp does (RFC 7323 §4.3). Where the number covers a segment that was sent more than once,
+/// the sample is ambiguous (RFC 6298 §3, Karn and Partridge 1987): segments behind a repair waited for
+/// it. Linux has the same rule (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`), and asks echoed time
+/// stamps besides, which nothing here does.
+///
+/// ```
+/// use netspurt::observe::{OneWay, Sequence};
+/// use netspurt::segment::{Flags, Segment};
+/// use netspurt::units::{Duration, Time};
+/// let at = |ms| Time::ZERO + Duration::from_millis(ms);
+/// let data = |seq| Segment { seq, len: 100, ..Segment::default() };
+/// let ack = Segment { ack: 201, flags: Flags::ACK, ..Segment::default() };
+/// let mut way = OneWay::new(Sequence::default());
+/// way.sent(at(0), &data(1), ());
+/// way.sent(at(5), &data(101), ());
+/// let sample = way.answered(at(30), &ack).sample.unwrap();
+/// assert_eq!((sample.sent, sample.rtt, sample.round), (at(0), Duration::from_millis(30), 1));
+/// assert!(way.outstanding().is_empty());
+/// ```
+#[derive(Clone, Debug)]
+pub struct OneWay<T = ()> {
+    sequence: Sequence,
+    /// The first octet not acknowledged.
+    una: u64,
+    outstanding: VecDeque<Outstanding<T>>,
+    /// What SACK blocks have reported above `una`.
+    sacked: Ranges,
+    rounds: Rounds,
+    retransmissions: u64,
+    smss_bytes: u16,
+    /// Whether an acknowledgement was seen.
+    answered: bool,
+}
+
+/// What an acknowledgement is the first to cover.
+struct NewlyCovered<T> {
+    /// The oldest in order.
+    first: Option<Outstanding<T>>,
+    /// The oldest in order that was sent once, and that no SACK block had reported.
+    once: Option<Outstanding<T>>,
+    /// The oldest that a SACK block reports and that was sent once.
+    sacked: Option<Outstanding<T>>,
+    /// Whether anything covered in order was sent more than once.
+    again: bool,
+}
+
+impl<T: Copy> OneWay<T> {
+    /// Most segments outstanding that are followed: those of a window of 2³⁰ octets (RFC 7323 §2.3) in
+    /// packets of 16 KiB, as offload makes them.
+    const MOST: usize = 1 << 16;
+    /// The same before an acknowledgement was seen, which may never come in a capture of one direction.
+    /// First flights are far shorter.
+    const MOST_UNANSWERED: usize = 1 << 8;
+    /// Room for so many segments is kept while there are none.
+    const ROOM: usize = 16;
+
+    /// A direction of which nothing was seen; what lies below the highest of `sequence` is
+    /// acknowledged.
+    pub fn new(sequence: Sequence) -> Self {
+        Self {
+            sequence,
+            una: sequence.highest(),
+            outstanding: VecDeque::new(),
+            sacked: Ranges::default(),
+            rounds: Rounds::default(),
+            retransmissions: 0,
+            smss_bytes: 0,
+            answered: false,
+        }
+    }
+
+    /// Its sequence space, with the highest octet sent.
+    pub const fn sequence(&self) -> &Sequence {
+        &self.sequence
+    }
+
+    /// The first octet not acknowledged.
+    pub const fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// What is outstanding, the oldest first.
+    pub const fn outstanding(&self) -> &VecDeque<Outstanding<T>> {
+        &self.outstanding
+    }
+
+    /// Segments that had octets which had been sent before.
+    pub const fn retransmissions(&self) -> u64 {
+        self.retransmissions
+    }
+
+    /// A segment was sent at `at`, of which `kept` is to be kept; `None` where it takes no sequence
+    /// numbers.
+    pub fn sent(&mut self, at: Time, segment: &Segment, kept: T) -> Option<Transmission> {
+        if segment.seq_len() == 0 || segment.flags.has(Flags::RST) {
+            return None;
+        }
+        let highest = self.sequence.highest();
+        let transmission = self.sequence.take(segment);
+        let Transmission { left, right, again } = transmission;
+        if again {
+            self.retransmissions += 1;
+            self.repeat((left, right), at, kept);
+        }
+        // What is acknowledged already was seen late.
+        if right > highest && right > self.una {
+            self.smss_bytes = self.smss_bytes.max(segment.len);
+            self.outstanding.push_back(Outstanding {
+                left: left.max(highest),
+                right,
+                first_sent: at,
+                last_sent: at,
+                wire_bytes: segment.size_bytes,
+                // New octets behind old ones: it cannot be told what its answer answers.
+                retransmissions: again.into(),
+                sacked: false,
+                kept,
+            });
+            let most = if self.answered { Self::MOST } else { Self::MOST_UNANSWERED };
+            if self.outstanding.len() > most {
+                self.outstanding.pop_front();
+            }
+        }
+        Some(transmission)
+    }
+
+    /// Octets were sent again. What is kept of a segment is replaced by what is kept of its whole
+    /// copy.
+    fn repeat(&mut self, (left, right): (u64, u64), at: Time, kept: T) {
+        let first = self.outstanding.partition_point(|one| one.right <= left);
+        for one in self.outstanding.range_mut(first..).take_while(|one| one.left < right) {
+            one.retransmissions = one.retransmissions.saturating_add(1);
+            one.last_sent = at;
+            if (one.left, one.right) == (left, right) {
+                one.kept = kept;
+            }
+        }
+    }
+
+    /// The first segment outstanding was sent again at `at` by whoever watches.
+    pub fn repeat_first(&mut self, at: Time) -> Option<&mut Outstanding<T>> {
+        let first = self.outstanding.front_mut()?;
+        self.retransmissions += 1;
+        first.retransmissions = first.retransmissions.saturating_add(1);
+        first.last_sent = at;
+        Some(first)
+    }
+
+    /// A segment came back at `at`: what it says of the octets sent.
+    pub fn answered(&mut self, at: Time, segment: &Segment) -> Answer {
+        if !segment.flags.has(Flags::ACK) {
+            return Answer::default();
+        }
+        self.answered = true;
+        let mut covered = NewlyCovered { first: None, once: None, sacked: None, again: false };
+        let acked_bytes = self.take_ack(segment.ack, &mut covered);
+        for block in segment.sack() {
+            let [left, right] = [block.left, block.right].map(|edge| self.sequence.octet(edge));
+            self.take_block((left.max(self.una), right), &mut covered);
+        }
+        Answer { acked_bytes, sample: self.sample(&covered, at, acked_bytes) }
+    }
+
+    /// How many octets the number `ack` is the first to acknowledge.
+    fn take_ack(&mut self, ack: u32, covered: &mut NewlyCovered<T>) -> u64 {
+        let ack = self.sequence.octet(ack);
+        let Some(acked_bytes) = ack.checked_sub(self.una).filter(|bytes| *bytes > 0) else {
+            return 0;
+        };
+        self.una = ack;
+        while let Some(one) = self.outstanding.front().filter(|one| one.right <= ack) {
+            covered.in_order(*one);
+            self.outstanding.pop_front();
+        }
+        if self.outstanding.is_empty() && self.outstanding.capacity() > Self::ROOM {
+            self.outstanding.shrink_to(Self::ROOM);
+        }
+        if !self.sacked.is_empty() {
+            self.sacked.remove_below(ack);
+        }
+        acked_bytes
+    }
+
+    /// A SACK block reports the octets from `left` to `right`. What lies below the cumulative
+    /// acknowledgement reports duplicates (RFC 2883 §4).
+    fn take_block(&mut self, (left, right): (u64, u64), covered: &mut NewlyCovered<T>) {
+        if right > self.sequence.highest() || self.sacked.holds(left, right) {
+            return;
+        }
+        let (mut at, mut news) = (left, false);
+        while at < right {
+            // Blocks repeat what others said before them: only gaps are looked at.
+            let known = self.sacked.next_from(at).unwrap_or((right, right));
+            let gap_end = known.0.min(right);
+            let first = self.outstanding.partition_point(|one| one.right <= at);
+            for one in self.outstanding.range_mut(first..).take_while(|one| one.left < gap_end) {
+                if !one.sacked && left <= one.left && one.right <= right {
+                    (one.sacked, news) = (true, true);
+                    covered.by_block(*one);
+                }
+            }
+            at = known.1.max(gap_end);
+        }
+        if news {
+            self.sacked.insert(left, right);
+        }
+    }
+
+    /// The round trip that an acknowledgement ends which covers `covered`.
+    fn sample(
+        &mut self,
+        covered: &NewlyCovered<T>,
+        at: Time,
+        acked_bytes: u64,
+    ) -> Option<RttSample> {
+        let clean = covered.once.filter(|_| !covered.again).or(covered.sacked);
+        let timed = clean.or(covered.first.filter(|_| covered.again))?;
+        if at < timed.first_sent {
+            return None;
+        }
+        if clean.is_some() {
+            self.rounds.sample(timed.right - 1, self.sequence.highest());
+        }
+        Some(RttSample {
+            at,
+            sent: timed.first_sent,
+            rtt: at.saturating_since(timed.first_sent),
+            ambiguous: clean.is_none(),
+            source: SampleSource::EachSegment,
+            wire_bytes: timed.wire_bytes.into(),
+            acked_bytes,
+            flight_bytes: self.sequence.highest().saturating_sub(self.una),
+            smss_bytes: self.smss_bytes.into(),
+            retransmissions: u8::try_from(timed.retransmissions).unwrap_or(u8::MAX),
+            ack_delay: Duration::ZERO,
+            round: self.rounds.count(),
+            handshake: timed.left == self.sequence.first(),
+        })
+    }
+}
+
+impl<T: Copy> NewlyCovered<T> {
+    fn in_order(&mut self, one: Outstanding<T>) {
+        self.first.get_or_insert(one);
+        self.again |= one.retransmissions > 0;
+        if one.retransmissions == 0 && !one.sacked {
+            self.once.get_or_insert(one);
+        }
+    }
+
+    fn by_block(&mut self, one: Outstanding<T>) {
+        let older = self.sacked.is_none_or(|sacked| one.left < sacked.left);
+        if one.retransmissions == 0 && older {
+            self.sacked = Some(one);
+        }
+    }
+}

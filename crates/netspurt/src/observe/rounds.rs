@@ -1,0 +1,38 @@
+//! Rounds: windows of data, counted where round trips are measured.
+
+/// Counts rounds. A round ends with the first round-trip sample of something that was sent after the
+/// round had begun, as in Linux (`rtt_seq`).
+///
+/// Places are octets of the sequence space or instants in nanoseconds, always the same of the two.
+///
+/// ```
+/// use netspurt::observe::Rounds;
+/// let mut rounds = Rounds::default();
+/// // A sample of the octet 1 while 4001 is the next to be sent.
+/// assert_eq!(rounds.sample(1, 4001), 1);
+/// assert_eq!(rounds.sample(4000, 8001), 1);
+/// assert_eq!(rounds.sample(4001, 9001), 2);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rounds {
+    count: u64,
+    /// A sample of this place, or of one behind it, begins the next round.
+    end: u64,
+}
+
+impl Rounds {
+    /// A sample of what is at `place` came while `next` is where the next transmission will be. The
+    /// number of the round that the sample belongs to, from 1.
+    #[inline]
+    pub fn sample(&mut self, place: u64, next: u64) -> u64 {
+        if place >= self.end {
+            *self = Self { count: self.count + 1, end: next };
+        }
+        self.count
+    }
+
+    /// How many have begun.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+}

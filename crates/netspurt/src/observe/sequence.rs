@@ -1,0 +1,112 @@
+//! The sequence space of one direction, unwrapped.
+
+use crate::segment::Segment;
+use crate::seq;
+
+/// A segment's place in its sequence space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmission {
+    /// Its first octet.
+    pub left: u64,
+    /// The octet after its last.
+    pub right: u64,
+    /// Whether any of its octets had been sent before.
+    pub again: bool,
+}
+
+/// The sequence space of one direction: it counts octets in 64 bits from the SYN, and remembers the
+/// highest.
+///
+/// ```
+/// use netspurt::observe::Sequence;
+/// use netspurt::segment::Segment;
+/// let mut sequence = Sequence::from_syn(u32::MAX - 1);
+/// let data = Segment { seq: u32::MAX, len: 100, ..Segment::default() };
+/// let first = sequence.take(&data);
+/// assert_eq!((first.left, first.right, first.again), (1, 101, false));
+/// assert!(sequence.take(&data).again);
+/// assert_eq!((sequence.highest(), sequence.octet(98)), (101, 100));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    highest: u64,
+    isn: u32,
+    /// Whether older segments than the first one seen may follow.
+    midway: bool,
+}
+
+/// The space of a simulated connection.
+impl Default for Sequence {
+    fn default() -> Self {
+        Self::from_syn(seq::SIMULATED_ISN)
+    }
+}
+
+impl Sequence {
+    /// Octets that a space may go back before the first segment seen. It is a multiple of 2³², so
+    /// that it does not show on the wire.
+    const ROOM: u64 = 1 << 32;
+
+    /// The space that begins with a SYN numbered `isn`, which counts as octet 0.
+    pub const fn from_syn(isn: u32) -> Self {
+        Self { highest: 0, isn, midway: false }
+    }
+
+    /// The space of a direction that has sent everything before `next`, seen by somebody who may
+    /// have missed its SYN, and may yet see older segments. The octet before `next` counts as
+    /// [`first`](Self::first).
+    pub const fn midway(next: u32) -> Self {
+        Self { highest: Self::ROOM + 1, isn: next.wrapping_sub(1), midway: true }
+    }
+
+    /// The space of a direction that is first seen sending `segment`.
+    pub const fn seen_from(segment: &Segment) -> Self {
+        if segment.flags.has(crate::segment::Flags::SYN) {
+            return Self { highest: Self::ROOM, isn: segment.seq, midway: true };
+        }
+        Self::midway(segment.seq)
+    }
+
+    /// The same space with every octet below `highest` sent.
+    #[must_use]
+    pub const fn sent_to(self, highest: u64) -> Self {
+        Self { highest, ..self }
+    }
+
+    /// What the SYN is counted as, or would be.
+    pub const fn first(&self) -> u64 {
+        if self.midway { Self::ROOM } else { 0 }
+    }
+
+    /// The number of the SYN on the wire.
+    pub const fn isn(&self) -> u32 {
+        self.isn
+    }
+
+    /// The octet after the highest seen.
+    pub const fn highest(&self) -> u64 {
+        self.highest
+    }
+
+    /// The octet nearest to the highest that the wire calls `wire`.
+    pub const fn octet(&self, wire: u32) -> u64 {
+        seq::from_wire(self.isn, wire, self.highest)
+    }
+
+    /// Where `segment` lies. The highest octet takes it into account from now on. The segment is a
+    /// retransmission where it begins below the highest octet so far; an observer that missed octets
+    /// may never have seen the first copy.
+    #[inline]
+    pub fn take(&mut self, segment: &Segment) -> Transmission {
+        let left = self.octet(segment.seq);
+        let right = left + u64::from(segment.seq_len());
+        let again = left < self.highest && left < right;
+        self.raise(right);
+        Transmission { left, right, again }
+    }
+
+    /// Everything below `octet` is known to exist.
+    pub fn raise(&mut self, octet: u64) {
+        self.highest = self.highest.max(octet);
+    }
+}

@@ -1,0 +1,391 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::ids::Side;
+use crate::ranges::Ranges;
+use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
+use crate::units::{Duration, Time};
+
+fn ms(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+fn at(count: u64) -> Time {
+    Time::ZERO + ms(count)
+}
+
+fn data(seq: u32) -> Segment {
+    Segment { seq, len: 100, size_bytes: 140, flags: Flags::ACK, ..Segment::default() }
+}
+
+fn ack(ack: u32, blocks: &[(u32, u32)]) -> Segment {
+    let mut segment = Segment { ack, flags: Flags::ACK, ..Segment::default() };
+    let mut sack = SackBlocks::default();
+    blocks.iter().for_each(|&(left, right)| sack.add(SackBlock { left, right }));
+    if !blocks.is_empty() {
+        segment.set_sack(&sack);
+    }
+    segment
+}
+
+/// A direction with segments of 100 octets sent at these milliseconds, from octet 1 on.
+fn sent(times: &[u64]) -> OneWay {
+    let mut way = OneWay::new(Sequence::default().sent_to(1));
+    for (n, time) in (0..).zip(times) {
+        way.sent(at(*time), &data(1 + 100 * n), ());
+    }
+    way
+}
+
+/// When the segment was sent that `answer` times; `None` without an unambiguous sample.
+fn timed(answer: &Answer) -> Option<Time> {
+    answer.sample.filter(|sample| !sample.ambiguous).map(|sample| sample.sent)
+}
+
+/// RFC 7323 §4.3: the receiver echoes the time stamp of the earliest segment that it had not
+/// acknowledged, so that the round trip includes the delay of its acknowledgement.
+#[test]
+fn an_ack_times_the_oldest_segment_that_it_is_the_first_to_cover() {
+    let mut way = sent(&[0, 5, 9]);
+    let answer = way.answered(at(25), &ack(201, &[]));
+    assert_eq!((timed(&answer), answer.acked_bytes), (Some(at(0)), 200));
+    let sample = answer.sample.unwrap();
+    assert_eq!((sample.rtt, sample.wire_bytes, sample.flight_bytes), (ms(25), 140, 100));
+    assert_eq!(way.answered(at(26), &ack(201, &[])), Answer::default());
+    assert_eq!(timed(&way.answered(at(30), &ack(301, &[]))), Some(at(9)));
+}
+
+/// RFC 6298 §3: "RTT samples MUST NOT be made using segments that were retransmitted (and thus for
+/// which it is ambiguous whether the reply was for the first instance of the packet or a later
+/// instance)". Linux takes none of the whole ACK (`FLAG_RETRANS_DATA_ACKED`).
+#[test]
+fn an_ack_that_covers_what_was_sent_again_is_ambiguous() {
+    let mut way = sent(&[0, 5, 9]);
+    assert!(way.sent(at(50), &data(1), ()).unwrap().again);
+    let sample = way.answered(at(80), &ack(201, &[])).sample.unwrap();
+    assert_eq!((sample.ambiguous, sample.sent, sample.retransmissions), (true, at(0), 1));
+    assert_eq!(timed(&way.answered(at(82), &ack(301, &[]))), Some(at(9)), "it went out once");
+    assert_eq!(way.retransmissions(), 1);
+}
+
+/// Linux: `first_sackt` where there is no `first_ackt`.
+#[test]
+fn a_sack_block_times_the_oldest_segment_that_it_is_the_first_to_report() {
+    let mut way = sent(&[0, 5, 9, 12, 15]);
+    assert_eq!(timed(&way.answered(at(30), &ack(1, &[(201, 301)]))), Some(at(9)));
+    assert_eq!(timed(&way.answered(at(31), &ack(1, &[(201, 301)]))), None, "no news");
+    assert_eq!(timed(&way.answered(at(32), &ack(1, &[(201, 401)]))), Some(at(12)));
+    way.sent(at(40), &data(1), ());
+    way.sent(at(41), &data(101), ());
+    // The repair is covered, and a block has news.
+    let answer = way.answered(at(60), &ack(101, &[(201, 501)]));
+    assert_eq!((timed(&answer), answer.acked_bytes), (Some(at(15)), 100));
+    assert_eq!(timed(&way.answered(at(61), &ack(501, &[]))), None);
+}
+
+/// What was reported before waited for the hole before it (Linux: `TCPCB_SACKED_ACKED`).
+#[test]
+fn an_ack_that_covers_only_what_was_reported_before_times_nothing() {
+    let mut way = sent(&[0, 5]);
+    way.answered(at(30), &ack(1, &[(1, 101)]));
+    assert_eq!(way.answered(at(90), &ack(101, &[])).sample, None);
+}
+
+#[test]
+fn blocks_below_the_ack_report_duplicates_and_beyond_what_was_sent_nothing() {
+    let mut way = sent(&[0, 5, 9]);
+    way.answered(at(30), &ack(101, &[]));
+    for block in [(1, 101), (1, 1), (301, 401), (250, 240)] {
+        assert_eq!(way.answered(at(40), &ack(101, &[block])), Answer::default(), "{block:?}");
+    }
+    assert!(way.outstanding().iter().all(|one| !one.sacked));
+    // Half a segment is none.
+    assert_eq!(way.answered(at(41), &ack(101, &[(101, 150)])).sample, None);
+    assert_eq!(timed(&way.answered(at(42), &ack(101, &[(101, 201)]))), Some(at(5)));
+}
+
+#[test]
+fn a_segment_of_old_and_new_octets_is_a_retransmission_with_news() {
+    let mut way = sent(&[0]);
+    let both = way.sent(at(20), &Segment { len: 150, ..data(51) }, ()).unwrap();
+    assert_eq!((both.left, both.right, both.again), (51, 201, true));
+    let places: Vec<_> = way.outstanding().iter().map(|one| (one.left, one.right)).collect();
+    assert_eq!(places, [(1, 101), (101, 201)]);
+    assert_eq!(timed(&way.answered(at(40), &ack(201, &[]))), None);
+}
+
+#[test]
+fn a_whole_copy_replaces_what_is_kept_and_a_part_does_not() {
+    let mut way = OneWay::new(Sequence::default());
+    way.sent(at(0), &data(1), 'a');
+    way.sent(at(1), &Segment { len: 50, ..data(1) }, 'b');
+    assert_eq!(way.outstanding()[0].kept, 'a');
+    way.sent(at(2), &data(1), 'c');
+    assert_eq!((way.outstanding()[0].kept, way.outstanding()[0].last_sent), ('c', at(2)));
+    way.repeat_first(at(3)).unwrap().kept = 'd';
+    let first = way.outstanding()[0];
+    assert_eq!((first.kept, first.retransmissions, first.last_sent), ('d', 3, at(3)));
+}
+
+#[test]
+fn the_round_trip_of_a_syn_is_a_handshake() {
+    let mut way = OneWay::new(Sequence::from_syn(9));
+    let syn = Segment { seq: 9, flags: Flags::SYN, ..Segment::default() };
+    way.sent(at(0), &syn, ());
+    assert!(way.answered(at(20), &ack(10, &[])).sample.unwrap().handshake);
+    way.sent(at(30), &data(10), ());
+    assert!(!way.answered(at(50), &ack(110, &[])).sample.unwrap().handshake);
+}
+
+/// Linux's rule: the end of a round does not belong to it.
+#[test]
+fn a_round_ends_with_a_sample_of_what_was_sent_after_it_began() {
+    let mut rounds = Rounds::default();
+    let counts = [(1, 3841), (961, 4801), (3840, 6721), (3841, 7681), (4801, 8641), (7681, 9000)]
+        .map(|(place, next)| rounds.sample(place, next));
+    assert_eq!(counts, [1, 1, 1, 2, 2, 3]);
+}
+
+#[test]
+fn without_acknowledgements_only_the_last_segments_are_followed() {
+    let mut way = OneWay::new(Sequence::default());
+    for n in 0..100_000 {
+        way.sent(at(n), &data(1 + 100 * n as u32), ());
+    }
+    assert_eq!(way.outstanding().len(), 256);
+    way.answered(at(100_000), &ack(1, &[]));
+    for n in 100_000..200_000 {
+        way.sent(at(n), &data(1 + 100 * n as u32), ());
+    }
+    assert_eq!(way.outstanding().len(), 1 << 16);
+    assert_eq!(timed(&way.answered(at(200_010), &ack(20_000_001, &[]))), Some(at(134_464)));
+    assert!(way.outstanding().is_empty());
+}
+
+#[test]
+fn a_connection_whose_beginning_was_missed_is_followed_from_either_side() {
+    let mut seen = TwoWay::default();
+    let answer = |seq, number| Segment { seq, ..ack(number, &[]) };
+    seen.take(Side::To, at(0), &answer(500, 7000));
+    let older = Segment { ack: 500, ..data(6900) };
+    seen.take(Side::From, at(5), &older);
+    let way = seen.way(Side::From).unwrap();
+    assert_eq!((way.retransmissions(), way.outstanding().len()), (1, 0), "acknowledged before");
+    seen.take(Side::From, at(6), &Segment { ack: 500, ..data(7000) });
+    assert_eq!(timed(&seen.take(Side::To, at(20), &answer(500, 7100))), Some(at(6)));
+    assert!(seen.way(Side::To).unwrap().outstanding().is_empty());
+}
+
+#[test]
+fn numbers_that_wrap_are_counted_on_from_any_beginning() {
+    for start in [0, 1, u32::MAX - 150, u32::MAX, 1 << 31] {
+        let mut seen = TwoWay::default();
+        for n in 0..30_u32 {
+            let seq = start.wrapping_add(n.wrapping_mul(1 << 29));
+            let segment = Segment { seq, len: 100, ..Segment::default() };
+            assert_eq!(seen.take(Side::From, at(n.into()), &segment), Answer::default());
+            let reply = ack(seq.wrapping_add(100), &[]);
+            let answer = seen.take(Side::To, at(u64::from(n) + 1), &reply);
+            assert_eq!(timed(&answer), Some(at(n.into())), "{start} {n}");
+        }
+        assert_eq!(seen.way(Side::From).unwrap().retransmissions(), 0);
+    }
+}
+
+#[test]
+fn what_repeats_number_and_window_is_a_duplicate() {
+    let mut acks = Acks::new(Sequence::default().sent_to(1));
+    let mut kind = |number, window, flags| {
+        acks.take(&Segment { ack: number, window, flags, ..Segment::default() })
+    };
+    let both = Flags::SYN.with(Flags::ACK);
+    assert_eq!(kind(0, 9, Flags::SYN), AckKind::Old);
+    assert_eq!(kind(1, 7, Flags::ACK), AckKind::New, "of the other side's SYN");
+    assert_eq!(kind(1, 7, Flags::ACK), AckKind::Duplicate);
+    assert_eq!(kind(1, 8, Flags::ACK), AckKind::WindowUpdate);
+    assert_eq!(kind(961, 8, Flags::ACK), AckKind::New);
+    assert_eq!(kind(1, 8, Flags::ACK), AckKind::Old);
+    assert_eq!(kind(961, 70, both), AckKind::WindowUpdate, "a late SYN-ACK");
+    assert_eq!(kind(961, 8, Flags::ACK), AckKind::Duplicate, "its window was not taken");
+}
+
+fn passing(seconds: u64, from: u16, to: u16, flags: Flags, seq: u32) -> Passing {
+    let ends = [from, to].map(|port| ([10, 0, 0, 1], port).into());
+    Passing { at: Time::ZERO + Duration::from_secs(seconds), ends, flags, seq, ack: 0 }
+}
+
+#[test]
+fn a_connection_is_its_two_ends_until_another_syn_opens_them_anew() {
+    let mut flows: Flows<()> = Flows::new(Lifetimes::default());
+    let both = Flags::SYN.with(Flags::ACK);
+    let mut of = |packet: &Passing| {
+        let Sighting { number, side, born } = flows.sight(packet).0;
+        (number, side, born)
+    };
+    assert_eq!(of(&passing(0, 4000, 80, Flags::SYN, 7)), (0, Side::From, true));
+    assert_eq!(of(&passing(1, 4000, 80, Flags::SYN, 7)), (0, Side::From, false), "sent again");
+    assert_eq!(of(&passing(2, 80, 4000, both, 9)), (0, Side::To, false));
+    assert_eq!(of(&passing(3, 4001, 80, Flags::SYN, 7)), (1, Side::From, true));
+    assert_eq!(of(&passing(4, 4000, 80, Flags::SYN, 8)), (2, Side::From, true));
+    assert_eq!(of(&passing(5, 80, 4000, Flags::ACK, 9)), (2, Side::To, false));
+    // The SYN of this one was missed, or comes late.
+    let late = Passing { ack: 6, ..passing(6, 80, 4002, both, 1) };
+    assert_eq!(of(&late), (3, Side::To, true));
+    assert_eq!(of(&passing(6, 4002, 80, Flags::SYN, 5)), (3, Side::From, false));
+    assert_eq!((flows.live(), flows.born()), (3, 4));
+    let retired: Vec<u64> = flows.take_retired().map(|one| one.number).collect();
+    assert_eq!(retired, [0]);
+    let mut rest: Vec<_> = flows.into_all().map(|one| (one.number, one.ends[0].port())).collect();
+    rest.sort_unstable();
+    assert_eq!(rest, [(1, 4001), (2, 4000), (3, 4002)]);
+}
+
+#[test]
+fn a_connection_lives_as_long_as_its_lifetimes_say() {
+    let lifetimes = Lifetimes { closed: Duration::from_secs(60), idle: Duration::from_secs(600) };
+    let mut flows: Flows<()> = Flows::new(lifetimes);
+    let fin = Flags::FIN.with(Flags::ACK);
+    let mut of = |packet: Passing| flows.sight(&packet).0.number;
+    assert_eq!(of(passing(0, 1, 2, Flags::ACK, 0)), 0);
+    assert_eq!(of(passing(600, 2, 1, fin, 0)), 0, "idle, but alive");
+    assert_eq!(of(passing(1200, 2, 1, fin, 0)), 0, "half closed, idle");
+    assert_eq!(of(passing(1201, 1, 2, fin, 0)), 0);
+    assert_eq!(of(passing(1261, 2, 1, Flags::ACK, 0)), 0, "closed");
+    assert_eq!(of(passing(1322, 2, 1, Flags::ACK, 0)), 1, "gone");
+    assert_eq!(of(passing(1323, 2, 1, Flags::RST, 0)), 1);
+    assert_eq!(of(passing(1384, 2, 1, Flags::ACK, 0)), 2);
+    assert_eq!(of(passing(1985, 2, 1, Flags::ACK, 0)), 3);
+}
+
+#[test]
+fn memory_follows_the_connections_that_live() {
+    let lifetimes = Lifetimes { closed: Duration::from_secs(5), idle: Duration::from_secs(50) };
+    let mut flows: Flows<u8> = Flows::new(lifetimes);
+    let mut folded = 0_u64;
+    let most = (0..40_000_u64).map(|n| {
+        // A hundred a second; each is a SYN, an answer and a reset.
+        let (port, second) = (u16::try_from(n).unwrap(), n / 100);
+        flows.sight(&passing(second, port, 50_000, Flags::SYN, 1));
+        flows.sight(&passing(second, 50_000, port, Flags::ACK, 1));
+        *flows.sight(&passing(second, port, 50_000, Flags::RST, 1)).1 = 1;
+        folded += flows.take_retired().map(|one| u64::from(one.state)).sum::<u64>();
+        flows.live()
+    });
+    let most = most.max().unwrap();
+    assert!(most < 1500, "{most} live, where 600 may");
+    assert_eq!(flows.born(), 40_000);
+    folded += flows.into_all().map(|one| u64::from(one.state)).sum::<u64>();
+    assert_eq!(folded, 40_000, "every one is told once");
+}
+
+/// One direction, octet by octet.
+#[derive(Default)]
+struct Oracle {
+    /// By octet: when it was sent first, how often, and whether a block reported it.
+    octets: Vec<(u64, u32, bool)>,
+    una: usize,
+}
+
+proptest! {
+    /// A sender of whole segments of 10 octets, and any acknowledgement of them.
+    #[test]
+    fn samples_are_those_of_an_oracle_that_looks_at_every_octet(
+        steps in prop::collection::vec((0_u8..3, 0_usize..12, 0_usize..12), 0..80), isn: u32
+    ) {
+        let mut way = OneWay::new(Sequence::from_syn(isn).sent_to(1));
+        let mut oracle = Oracle::default();
+        let wire = |place: usize| isn.wrapping_add(1 + 10 * place as u32);
+        for (now, (kind, a, b)) in (0_u64..).zip(steps) {
+            let all = oracle.octets.len();
+            match kind {
+                0 => {
+                    let place = if a < all && b < 4 { a } else { all };
+                    let segment = Segment { seq: wire(place), len: 10, ..Segment::default() };
+                    let told = way.sent(at(now), &segment, ()).unwrap();
+                    prop_assert_eq!(told.again, place < all);
+                    if place == all {
+                        oracle.octets.push((now, 1, false));
+                    } else {
+                        oracle.octets[place].1 += 1;
+                    }
+                }
+                _ => {
+                    let to = oracle.una.max(if kind == 1 { a.min(all) } else { 0 });
+                    let block = (a.min(b).min(all), a.max(b).min(all));
+                    let news = &oracle.octets[oracle.una..to];
+                    let again = news.iter().any(|one| one.1 > 1);
+                    let once = news.iter().find(|one| one.1 == 1 && !one.2).filter(|_| !again);
+                    let reported = (block.0.max(to)..block.1).map(|place| &oracle.octets[place]);
+                    let sacked = reported.filter(|one| one.1 == 1 && !one.2).map(|one| one.0).next();
+                    let expected = once.map(|one| one.0).or(sacked);
+                    let blocks = [(wire(block.0), wire(block.1))];
+                    let answer = way.answered(at(now), &ack(wire(to), &blocks));
+                    prop_assert_eq!(timed(&answer), expected.map(at));
+                    prop_assert_eq!(answer.acked_bytes, 10 * (to - oracle.una) as u64);
+                    oracle.una = to;
+                    for place in block.0.max(to)..block.1 {
+                        oracle.octets[place].2 = true;
+                    }
+                }
+            }
+            let left: Vec<_> =
+                way.outstanding().iter().map(|one| (one.retransmissions, one.sacked)).collect();
+            let expected: Vec<_> = oracle.octets[oracle.una..]
+                .iter()
+                .map(|one| (u16::try_from(one.1 - 1).unwrap(), one.2))
+                .collect();
+            prop_assert_eq!(left, expected);
+        }
+    }
+
+    /// Whatever passes: what is outstanding lies in order above what is acknowledged.
+    #[test]
+    fn any_segments_leave_the_books_in_order(
+        segments in prop::collection::vec(
+            (any::<bool>(), 0_u32..400, 0_u16..60, 0_u32..400, any::<u8>(), 0_u32..400), 0..120
+        ),
+        start: u32
+    ) {
+        let mut seen = TwoWay::default();
+        let mut flows: Flows<()> = Flows::new(Lifetimes::default());
+        for (n, (from, seq, len, number, flags, edge)) in (0..).zip(segments) {
+            let side = if from { Side::From } else { Side::To };
+            let mut segment = ack(start.wrapping_add(number), &[(number, edge)]);
+            (segment.seq, segment.len) = (start.wrapping_add(seq), len);
+            segment.flags = Flags(flags);
+            if let Some(sample) = seen.take(side, at(n), &segment).sample {
+                prop_assert!(sample.sent <= sample.at && sample.round <= n);
+            }
+            for way in Side::BOTH.into_iter().filter_map(|side| seen.way(side)) {
+                let mut end = way.una();
+                for one in way.outstanding() {
+                    prop_assert!(one.left < one.right && end < one.right);
+                    prop_assert!(one.right <= way.sequence().highest());
+                    prop_assert!(end == way.una() || one.left >= end);
+                    end = one.right;
+                }
+            }
+            let ends = [u16::from(from), 7].map(|port| ([10, 0, 0, 1], port).into());
+            let packet = Passing { at: at(n), ends, flags: Flags(flags), seq, ack: number };
+            flows.sight(&packet);
+            prop_assert!(flows.live() as u64 <= flows.born());
+        }
+    }
+
+    #[test]
+    fn what_arrives_is_a_set_and_its_beginning(
+        steps in prop::collection::vec((0_u32..60, 1_u16..20), 0..60)
+    ) {
+        let (mut arrivals, mut all) = (Arrivals::default(), Ranges::default());
+        for (seq, len) in steps {
+            let (left, right) = (u64::from(seq), u64::from(seq) + u64::from(len));
+            let end = |all: &Ranges| all.holding(1).map_or(1, |range| range.1);
+            let before = (all.holds(left, right), end(&all));
+            all.insert(left, right);
+            let brought = arrivals.take(&Segment { seq, len, ..Segment::default() });
+            prop_assert_eq!(brought == Brought::Duplicate, before.0);
+            prop_assert_eq!(brought == Brought::InOrder, end(&all) > before.1);
+            prop_assert_eq!(arrivals.in_order(), end(&all));
+        }
+    }
+}

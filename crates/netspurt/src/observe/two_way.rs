@@ -1,0 +1,53 @@
+//! Both directions of a connection whose segments pass one point.
+
+use crate::ids::Side;
+use crate::segment::{Flags, Segment};
+use crate::units::Time;
+
+use super::{Answer, OneWay, Sequence};
+
+/// A connection as its segments pass one point. Neither its SYN nor both its directions need to
+/// have been seen.
+///
+/// ```
+/// use netspurt::ids::Side;
+/// use netspurt::observe::TwoWay;
+/// use netspurt::segment::{Flags, Segment};
+/// use netspurt::units::{Duration, Time};
+/// let ms = Duration::from_millis;
+/// let mut seen = TwoWay::default();
+/// let data = Segment { seq: 700, len: 100, ack: 50, flags: Flags::ACK, ..Segment::default() };
+/// seen.take(Side::From, Time::ZERO, &data);
+/// let ack = Segment { seq: 50, ack: 800, flags: Flags::ACK, ..Segment::default() };
+/// let answer = seen.take(Side::To, Time::ZERO + ms(9), &ack);
+/// assert_eq!(answer.sample.unwrap().rtt, ms(9));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct TwoWay {
+    /// By the side that sends.
+    ways: [Option<OneWay>; 2],
+}
+
+impl TwoWay {
+    /// What `side` sends; `None` where nothing was seen of it.
+    pub fn way(&self, side: Side) -> Option<&OneWay> {
+        self.ways[side.index()].as_ref()
+    }
+
+    /// A segment that `side` sent was seen at `at`: what it says of the octets that come the other
+    /// way.
+    pub fn take(&mut self, side: Side, at: Time, segment: &Segment) -> Answer {
+        if segment.seq_len() > 0 && !segment.flags.has(Flags::RST) {
+            let own = self.ways[side.index()]
+                .get_or_insert_with(|| OneWay::new(Sequence::seen_from(segment)));
+            own.sent(at, segment, ());
+        }
+        if !segment.flags.has(Flags::ACK) {
+            return Answer::default();
+        }
+        // What is acknowledged was sent, seen or not.
+        let other = self.ways[side.peer().index()]
+            .get_or_insert_with(|| OneWay::new(Sequence::midway(segment.ack)));
+        other.answered(at, segment)
+    }
+}

@@ -1,0 +1,49 @@
+//! The table of echo probes.
+
+use crate::units::{Duration, Time};
+
+use super::recorder::{Names, nanos};
+use super::table::{Column, Data, Table};
+
+/// What came of a request to an echo host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EchoProbeSum {
+    /// The flow it belongs to, by number.
+    pub flow: u32,
+    /// Its number in the flow, from 1.
+    pub number: u32,
+    /// When the request left.
+    pub sent: Time,
+    /// Octets of the request's datagram, and the reply's.
+    pub size_bytes: u16,
+    /// How long until the reply came in time.
+    pub rtt: Option<Duration>,
+    /// Whether the reply was given up.
+    pub lost: bool,
+    /// How long until the reply came after that.
+    pub late: Option<Duration>,
+    /// Replies after the first.
+    pub duplicates: u32,
+}
+
+/// The table `echo_probes`: one row for each of `sums`, in the order of time.
+pub fn echo_probes_table(names: &Names, sums: &[EchoProbeSum]) -> Table {
+    let texts = names.flows.iter().map(|flow| flow.name.clone()).collect();
+    let count = |of: fn(&EchoProbeSum) -> u32| Data::U32(sums.iter().map(of).collect());
+    let span = |of: fn(&EchoProbeSum) -> Option<Duration>| {
+        let nanos = |span: Duration| span.as_nanos().cast_signed();
+        Data::OptionalI64(sums.iter().map(|sum| of(sum).map(nanos)).collect())
+    };
+    let columns = [
+        ("t_ns", Data::I64(sums.iter().map(|sum| nanos(sum.sent)).collect())),
+        ("flow", Data::Text { codes: sums.iter().map(|sum| sum.flow).collect(), texts }),
+        ("number", count(|sum| sum.number)),
+        ("size_bytes", Data::U16(sums.iter().map(|sum| sum.size_bytes).collect())),
+        ("rtt_ns", span(|sum| sum.rtt)),
+        ("lost", Data::Bool(sums.iter().map(|sum| sum.lost).collect())),
+        ("late_ns", span(|sum| sum.late)),
+        ("duplicates", count(|sum| sum.duplicates)),
+    ];
+    let columns = columns.map(|(name, data)| Column::new(name, data)).into();
+    Table::new("echo_probes", columns).in_time()
+}

@@ -1,0 +1,121 @@
+//! The algorithms by name, each with its constants.
+
+use super::bsd44::{Bsd44, Bsd44Config};
+use super::cocoa::{Cocoa, CocoaConfig};
+use super::datacenter::{Datacenter, DatacenterConfig};
+use super::eifel::{Eifel, EifelConfig};
+use super::estimator::RtoEstimator;
+use super::experts::{Experts, ExpertsConfig};
+use super::fixed::{Fixed, FixedConfig};
+use super::freebsd::{FreeBsd, FreeBsdConfig};
+use super::jacobson88::{Jacobson88, Jacobson88Config};
+use super::keys::Keys;
+use super::linux::{Linux, LinuxConfig};
+use super::mills::{Mills, MillsConfig};
+use super::ns2::{Ns2, Ns2Config};
+use super::ns3::{Ns3, Ns3Config};
+use super::peak_hopper::{PeakHopper, PeakHopperConfig};
+use super::quic::{Quic, QuicConfig};
+use super::rfc793::{Rfc793, Rfc793Config};
+use super::rfc6298::{Rfc6298, Rfc6298Config};
+use super::sctp::{Sctp, SctpConfig};
+use super::smoltcp::{Smoltcp, SmoltcpConfig};
+use super::solaris::{Solaris, SolarisConfig};
+
+/// Makes [`EstimatorConfig`] of a line for each algorithm: its name and its types.
+macro_rules! algorithms {
+    ($($(#[$doc:meta])* $name:literal: $Algorithm:ident($Config:ident);)+) => {
+        /// Any algorithm with its constants: what a scenario or a report says of a timer.
+        ///
+        /// ```
+        /// use netspurt::rto::{EstimatorConfig, FixedConfig};
+        /// use netspurt::units::Duration;
+        /// let second = Duration::from_secs(1);
+        /// let config = EstimatorConfig::Fixed(FixedConfig { rto: second, max: second });
+        /// assert_eq!((config.name(), config.build().rto()), ("fixed", second));
+        /// assert!(EstimatorConfig::NAMES.iter().all(|name| EstimatorConfig::named(name).is_some()));
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum EstimatorConfig {
+            $($(#[$doc])* $Algorithm($Config),)+
+        }
+
+        impl EstimatorConfig {
+            /// The names of all algorithms.
+            pub const NAMES: &[&str] = &[$($name),+];
+
+            /// The algorithm called `name` with its published constants.
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$Algorithm($Config::default())),)+
+                    _ => None,
+                }
+            }
+
+            /// The algorithm's name.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$Algorithm(_) => $name,)+
+                }
+            }
+
+            /// Its constants, by name.
+            pub(super) fn keys_mut(&mut self) -> &mut dyn Keys {
+                match self {
+                    $(Self::$Algorithm(config) => config,)+
+                }
+            }
+
+            /// A timer under this algorithm that has seen nothing yet.
+            ///
+            /// # Panics
+            /// Where the constants contradict each other, which [`check`](Self::check) tells.
+            pub fn build(&self) -> Box<dyn RtoEstimator> {
+                match self {
+                    $(Self::$Algorithm(config) => Box::new($Algorithm::new(*config)),)+
+                }
+            }
+        }
+    };
+}
+
+algorithms! {
+    /// RFC 793's: one smoothed value and a factor.
+    "rfc793": Rfc793(Rfc793Config);
+    /// RFC 889's: one gain for rising round trips, another for falling ones.
+    "mills": Mills(MillsConfig);
+    /// Jacobson's of 1988: mean and mean deviation, in integers.
+    "jacobson88": Jacobson88(Jacobson88Config);
+    /// RFC 6298's, or RFC 2988's by its constants.
+    "rfc6298": Rfc6298(Rfc6298Config);
+    /// 4.4BSD's: Jacobson's in ticks of half a second.
+    "bsd44": Bsd44(Bsd44Config);
+    /// Linux 6's.
+    "linux": Linux(LinuxConfig);
+    /// QUIC's probe timeout, RFC 9002.
+    "quic": Quic(QuicConfig);
+    /// A constant.
+    "fixed": Fixed(FixedConfig);
+    /// ns-2.35's.
+    "ns2": Ns2(Ns2Config);
+    /// FreeBSD's: 4.4BSD's in milliseconds, with a slop.
+    "freebsd": FreeBsd(FreeBsdConfig);
+    /// Solaris's and illumos's.
+    "solaris": Solaris(SolarisConfig);
+    /// ns-3's: RFC 6298 in whole nanoseconds.
+    "ns3": Ns3(Ns3Config);
+    /// smoltcp's: RFC 6298 in whole milliseconds.
+    "smoltcp": Smoltcp(SmoltcpConfig);
+    /// SCTP's, RFC 9260.
+    "sctp": Sctp(SctpConfig);
+    /// RFC 6298 in microseconds, with an optional random half.
+    "datacenter": Datacenter(DatacenterConfig);
+    /// CoCoA's: two estimators, weighed.
+    "cocoa": Cocoa(CocoaConfig);
+    /// The Eifel retransmission timer of 2000.
+    "eifel": Eifel(EifelConfig);
+    /// The Peak-Hopper of 2004.
+    "peak-hopper": PeakHopper(PeakHopperConfig);
+    /// Fixed-share experts, 2014.
+    "experts": Experts(ExpertsConfig);
+}

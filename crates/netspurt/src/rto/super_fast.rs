@@ -1,0 +1,119 @@
+//! Super Fast Retransmit's timer (Tarr and Ghita 2005, §5): a multiple of the handshake's round
+//! trip, with its constants as text. It learns nothing from samples, so it is no estimator.
+
+use crate::units::Duration;
+
+use super::keys::{Contradiction, EstimatorError, Keys, Slot, name_and_settings, read_settings};
+
+/// The timer of Super Fast Retransmit.
+///
+/// ```
+/// use netspurt::rto::SfrConfig;
+/// use netspurt::units::Duration;
+/// let ms = Duration::from_millis;
+/// assert_eq!(SfrConfig::default().wait(ms(20)), ms(60));
+/// let slow = SfrConfig::parse("sfr:factor=4.5,cutout=none").unwrap();
+/// assert_eq!((slow.factor_halves, slow.cutout_bytes), (9, None));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SfrConfig {
+    /// The timer in halves of the handshake's round trip: 6 stands for the paper's factor 3.
+    pub factor_halves: u32,
+    /// It rests for good once so many octets were acknowledged; `None` never.
+    pub cutout_bytes: Option<u64>,
+}
+
+impl Default for SfrConfig {
+    fn default() -> Self {
+        Self { factor_halves: 6, cutout_bytes: Some(80_000) }
+    }
+}
+
+impl SfrConfig {
+    /// What texts call it.
+    pub const NAME: &str = "sfr";
+
+    /// The least and the greatest factor, in halves.
+    pub const FACTORS_HALVES: [u32; 2] = [1, 2000];
+
+    /// Reads `sfr`, or `sfr:factor=3,cutout=80kB`.
+    ///
+    /// # Errors
+    /// Another name, an unknown key or one given twice, or a malformed value.
+    pub fn parse(text: &str) -> Result<Self, EstimatorError> {
+        let (name, settings) = name_and_settings(text);
+        if name != Self::NAME {
+            let message = format!("no timer is called `{name}`");
+            return Err(EstimatorError::unknown(name, "", "", message, &[Self::NAME]));
+        }
+        let mut config = Self::default();
+        read_settings(&mut config, name, settings)?;
+        config.check().map(|()| config).map_err(|wrong| {
+            let Contradiction { key, message, fix } = wrong;
+            EstimatorError::new(name, key, "", format!("`{key}`: {message}"), fix)
+        })
+    }
+
+    /// The timer for a handshake that took `rtt`.
+    pub fn wait(&self, rtt: Duration) -> Duration {
+        rtt * u64::from(self.factor_halves) / 2
+    }
+
+    /// Whether it rests for good once so many octets were acknowledged.
+    pub fn is_over(&self, acked_bytes: u64) -> bool {
+        self.cutout_bytes.is_some_and(|most| acked_bytes >= most)
+    }
+}
+
+impl Keys for SfrConfig {
+    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("factor", Slot::Halves(&mut self.factor_halves)),
+            ("cutout", Slot::MaybeBytes(&mut self.cutout_bytes)),
+        ]
+    }
+
+    fn bounds(&self) -> [Option<&'static str>; 3] {
+        [None; 3]
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        let [least, most] = Self::FACTORS_HALVES;
+        if (least..=most).contains(&self.factor_halves) {
+            return Ok(());
+        }
+        let message = format!("{} is out of range", f64::from(self.factor_halves) / 2.0);
+        let fix = "write 0.5 to 1000, in steps of a half".into();
+        Err(Contradiction { key: "factor", message, fix })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_factor_is_a_number_of_halves_within_bounds() {
+        for (text, halves) in [("0.5", 1), ("3", 6), ("4.50", 9), ("1000", 2000)] {
+            let read = SfrConfig::parse(&format!("sfr:factor={text}")).unwrap();
+            assert_eq!(read, SfrConfig { factor_halves: halves, ..SfrConfig::default() });
+        }
+        for (text, says) in [
+            ("0", "`factor`: 0 is out of range: write 0.5 to 1000"),
+            ("1000.5", "`factor`: 1000.5 is out of range"),
+            ("2.3", "`factor` cannot be `2.3`: write a number in steps of a half"),
+            ("-1", "`factor` cannot be `-1`"),
+            ("3.x", "`factor` cannot be `3.x`"),
+        ] {
+            let slip = SfrConfig::parse(&format!("sfr:factor={text}")).unwrap_err().to_string();
+            assert!(slip.contains(says), "{slip}");
+        }
+    }
+
+    #[test]
+    fn it_is_over_once_so_many_octets_were_acknowledged() {
+        let algorithm = SfrConfig::parse("sfr:cutout=2kB").unwrap();
+        assert_eq!([1999, 2000].map(|octets| algorithm.is_over(octets)), [false, true]);
+        assert!(!SfrConfig::parse("sfr:cutout=none").unwrap().is_over(u64::MAX));
+    }
+}

@@ -1,0 +1,454 @@
+//! Plain data as TOML, and back.
+//!
+//! The crate `toml` has several serializers and deserializers, and each is compiled for each type
+//! of a scenario: half of what the compiler did for this crate. Here all data takes one way in,
+//! which knows the place of each value, and one way out.
+
+use core::fmt::{self, Display};
+use core::ops::Range;
+
+use serde::de::value::StrDeserializer;
+use serde::de::{
+    self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Expected, MapAccess,
+    SeqAccess, Unexpected, VariantAccess, Visitor,
+};
+use serde::{Serialize, forward_to_deserialize_any};
+use toml::de::{DeTable, DeValue};
+use toml::{Table, Value};
+
+/// Where something stands in a text; `None` if it came from no text.
+type Span = Option<Range<usize>>;
+
+/// A value does not fit where it stands.
+#[derive(Debug)]
+pub(super) struct ReadError {
+    pub(super) message: String,
+    pub(super) span: Span,
+}
+
+impl ReadError {
+    fn new(message: &str, span: Span) -> Self {
+        Self { message: message.to_owned(), span }
+    }
+
+    /// The same at `span`, unless its place is known.
+    fn at(mut self, span: Span) -> Self {
+        self.span = self.span.or(span);
+        self
+    }
+}
+
+impl Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl core::error::Error for ReadError {}
+
+impl de::Error for ReadError {
+    fn custom<T: Display>(message: T) -> Self {
+        Self { message: message.to_string(), span: None }
+    }
+}
+
+/// Reads a TOML document.
+///
+/// # Errors
+/// When the text is not TOML or does not describe a `T`.
+pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ReadError> {
+    let table = DeTable::parse(text)
+        .map_err(|error| ReadError { message: error.message().to_owned(), span: error.span() })?;
+    let span = table.span();
+    T::deserialize(Node::of_text(DeValue::Table(table.into_inner()), span)?)
+}
+
+/// Reads a table of values.
+///
+/// # Errors
+/// When it does not describe a `T`.
+pub(super) fn read_table<T: DeserializeOwned>(table: Table) -> Result<T, ReadError> {
+    T::deserialize(Node::of_value(Value::Table(table)))
+}
+
+/// Data as a table of values.
+///
+/// # Panics
+/// When the data is no table or holds what TOML has no form for.
+pub(super) fn table<T: Serialize>(data: &T) -> Table {
+    Table::try_from(data).expect("plain data")
+}
+
+/// Data as a TOML document.
+pub(super) fn write<T: Serialize>(data: &T) -> String {
+    table(data).to_string()
+}
+
+/// A value and its place.
+struct Node {
+    kind: Kind,
+    span: Span,
+}
+
+enum Kind {
+    Text(String),
+    Integer(i64),
+    /// An integer beyond 64 bits with a sign.
+    Large(i128),
+    Float(f64),
+    Boolean(bool),
+    Date,
+    List(Vec<Node>),
+    Table(Vec<Entry>),
+}
+
+struct Entry {
+    key: String,
+    key_span: Span,
+    node: Node,
+}
+
+impl Node {
+    fn of_text(value: DeValue<'_>, span: Range<usize>) -> Result<Self, ReadError> {
+        let place = Some(span);
+        let kind = match value {
+            DeValue::String(text) => Kind::Text(text.into_owned()),
+            DeValue::Integer(number) => {
+                let digits = i128::from_str_radix(number.as_str(), number.radix());
+                let number = digits
+                    .map_err(|_| ReadError::new("integer number overflowed", place.clone()))?;
+                i64::try_from(number).map_or(Kind::Large(number), Kind::Integer)
+            }
+            DeValue::Float(number) => {
+                let text = number.as_str();
+                let finite = |f: &f64| !f.is_infinite() || text.contains("inf");
+                let number = text.parse().ok().filter(finite).ok_or_else(|| {
+                    ReadError::new("floating-point number overflowed", place.clone())
+                })?;
+                Kind::Float(number)
+            }
+            DeValue::Boolean(value) => Kind::Boolean(value),
+            DeValue::Datetime(_) => Kind::Date,
+            DeValue::Array(list) => {
+                let node = |entry: toml::Spanned<DeValue<'_>>| {
+                    let span = entry.span();
+                    Node::of_text(entry.into_inner(), span)
+                };
+                Kind::List(list.into_iter().map(node).collect::<Result<_, _>>()?)
+            }
+            DeValue::Table(table) => {
+                let mut entries = Vec::with_capacity(table.len());
+                for (key, value) in table {
+                    let (key_span, span) = (Some(key.span()), value.span());
+                    let node = Node::of_text(value.into_inner(), span)?;
+                    entries.push(Entry { key: key.into_inner().into_owned(), key_span, node });
+                }
+                Kind::Table(entries)
+            }
+        };
+        Ok(Self { kind, span: place })
+    }
+
+    fn of_value(value: Value) -> Self {
+        let kind = match value {
+            Value::String(text) => Kind::Text(text),
+            Value::Integer(number) => Kind::Integer(number),
+            Value::Float(number) => Kind::Float(number),
+            Value::Boolean(value) => Kind::Boolean(value),
+            Value::Datetime(_) => Kind::Date,
+            Value::Array(list) => Kind::List(list.into_iter().map(Node::of_value).collect()),
+            Value::Table(table) => {
+                let entry =
+                    |(key, value)| Entry { key, key_span: None, node: Self::of_value(value) };
+                Kind::Table(table.into_iter().map(entry).collect())
+            }
+        };
+        Self { kind, span: None }
+    }
+}
+
+impl Kind {
+    /// The error for such a value where `expected` should be.
+    fn unexpected(&self, expected: &dyn Expected) -> ReadError {
+        let large;
+        let found = match self {
+            Kind::Text(text) => Unexpected::Str(text),
+            Kind::Integer(number) => Unexpected::Signed(*number),
+            Kind::Large(number) => {
+                large = format!("integer `{number}`");
+                Unexpected::Other(&large)
+            }
+            Kind::Float(number) => Unexpected::Float(*number),
+            Kind::Boolean(value) => Unexpected::Bool(*value),
+            Kind::Date => Unexpected::Other("date"),
+            Kind::List(_) => Unexpected::Seq,
+            Kind::Table(_) => Unexpected::Map,
+        };
+        de::Error::invalid_type(found, expected)
+    }
+}
+
+impl<'de> Deserializer<'de> for Node {
+    type Error = ReadError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        let read = match self.kind {
+            Kind::Text(text) => visitor.visit_string(text),
+            Kind::Integer(number) => visitor.visit_i64(number),
+            Kind::Float(number) => visitor.visit_f64(number),
+            Kind::Boolean(value) => visitor.visit_bool(value),
+            Kind::List(list) => visitor.visit_seq(Entries(list.into_iter())),
+            Kind::Table(table) => visitor.visit_map(Fields::new(table)),
+            kind @ (Kind::Large(_) | Kind::Date) => Err(kind.unexpected(&visitor)),
+        };
+        read.map_err(|error| error.at(self.span))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        let read = match self.kind {
+            Kind::Table(table) => visitor.visit_map(Fields::new(table)),
+            kind => Err(kind.unexpected(&visitor)),
+        };
+        read.map_err(|error| error.at(self.span))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        let span = self.span.clone();
+        let word = match self.kind {
+            Kind::Text(text) => Ok(Word { text, span: self.span, content: None }),
+            Kind::Table(mut table) if table.len() == 1 => {
+                let Entry { key, key_span, node } = table.remove(0);
+                Ok(Word { text: key, span: key_span, content: Some(node) })
+            }
+            Kind::Table(table) => {
+                let found =
+                    if table.is_empty() { "found 0 elements" } else { "more than 1 element" };
+                Err(ReadError::new(&format!("wanted exactly 1 element, {found}"), self.span))
+            }
+            _ => Err(ReadError::new("wanted string or table", self.span)),
+        };
+        visitor.visit_enum(word?).map_err(|error| error.at(span))
+    }
+
+    forward_to_deserialize_any! {
+        bool u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 char str string seq
+        bytes byte_buf map unit
+        ignored_any unit_struct tuple_struct tuple identifier
+    }
+}
+
+/// The fields of a table, in their order.
+struct Fields {
+    entries: std::vec::IntoIter<Entry>,
+    /// The value of the key that was read last.
+    value: Option<Node>,
+}
+
+impl Fields {
+    fn new(table: Vec<Entry>) -> Self {
+        Self { entries: table.into_iter(), value: None }
+    }
+}
+
+impl<'de> MapAccess<'de> for Fields {
+    type Error = ReadError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, ReadError> {
+        let Some(Entry { key, key_span, node }) = self.entries.next() else { return Ok(None) };
+        self.value = Some(node);
+        let key = seed.deserialize(StrDeserializer::new(&key));
+        key.map(Some).map_err(|error: ReadError| error.at(key_span))
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, ReadError> {
+        let node = self.value.take().expect("a key was read before");
+        let span = node.span.clone();
+        seed.deserialize(node).map_err(|error| error.at(span))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.entries.len())
+    }
+}
+
+/// The entries of a list, in their order.
+struct Entries(std::vec::IntoIter<Node>);
+
+impl<'de> SeqAccess<'de> for Entries {
+    type Error = ReadError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, ReadError> {
+        self.0.next().map(|node| seed.deserialize(node)).transpose()
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
+}
+
+/// One of the words that an `enum` of a scenario allows.
+struct Word {
+    text: String,
+    span: Span,
+    /// What stands under it, if it is the key of a table.
+    content: Option<Node>,
+}
+
+impl<'de> EnumAccess<'de> for Word {
+    type Error = ReadError;
+    type Variant = Content;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(
+        self,
+        seed: V,
+    ) -> Result<(V::Value, Content), ReadError> {
+        let known = seed.deserialize(StrDeserializer::new(&self.text));
+        let known = known.map_err(|error: ReadError| error.at(self.span))?;
+        Ok((known, Content(self.content)))
+    }
+}
+
+/// What stands under a word: words of scenarios stand alone.
+struct Content(Option<Node>);
+
+impl<'de> VariantAccess<'de> for Content {
+    type Error = ReadError;
+
+    fn unit_variant(self) -> Result<(), ReadError> {
+        match self.0 {
+            None => Ok(()),
+            Some(node) => Err(node.kind.unexpected(&"a word alone").at(node.span)),
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Result<T::Value, ReadError> {
+        Err(de::Error::custom("a word stands alone"))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, ReadError> {
+        Err(de::Error::custom("a word stands alone"))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, ReadError> {
+        Err(de::Error::custom("a word stands alone"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Deserialize, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    enum Colour {
+        Red,
+        DarkBlue,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize, Serialize)]
+    #[serde(deny_unknown_fields)]
+    struct Flag {
+        stripes: Vec<Colour>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pole: Option<Box<Flag>>,
+        width: u8,
+        height: f64,
+    }
+
+    const TEXT: &str = "stripes = [\"red\", \"dark-blue\"]\nwidth = 3\nheight = 2\n[pole]\nstripes = []\nwidth = 1\nheight = 0.5\n";
+
+    fn slip(text: &str) -> (String, String) {
+        let error = read::<Flag>(text).unwrap_err();
+        let span = error.span.expect("texts have places");
+        (error.message, text[span].to_owned())
+    }
+
+    #[test]
+    fn what_is_written_is_read_as_it_was() {
+        let flag: Flag = read(TEXT).unwrap();
+        assert_eq!((flag.width, flag.height), (3, 2.0));
+        assert_eq!(read::<Flag>(&write(&flag)).unwrap(), flag);
+        assert_eq!(read_table::<Flag>(table(&flag)).unwrap(), flag);
+    }
+
+    #[test]
+    fn an_error_has_the_place_of_the_key_or_the_value_that_made_it() {
+        let (message, place) = slip(&TEXT.replacen("width", "wdith", 1));
+        assert!(message.starts_with("unknown field `wdith`, expected one of"), "{message}");
+        assert_eq!(place, "wdith");
+        let (message, place) = slip(&TEXT.replace("dark-blue", "blue"));
+        assert!(message.starts_with("unknown variant `blue`"), "{message}");
+        assert_eq!(place, "\"blue\"");
+        let (message, place) = slip(&TEXT.replace("width = 1", "width = 300"));
+        assert_eq!(message, "invalid value: integer `300`, expected u8");
+        assert_eq!(place, "300");
+        let (message, place) = slip(&TEXT.replace("width = 1\n", ""));
+        assert_eq!(message, "missing field `width`");
+        assert_eq!(place, "[pole]");
+        let (message, place) = slip("stripes = [\n");
+        assert!(message.contains("array"), "{message}");
+        assert_eq!(place, "");
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_refused_at_its_place() {
+        for (value, found) in [
+            ("1979-05-27", "date"),
+            ("99999999999999999999", "integer `99999999999999999999`"),
+            ("[1]", "sequence"),
+            ("{ a = 1 }", "map"),
+            ("true", "boolean `true`"),
+        ] {
+            let (message, place) = slip(&TEXT.replace("width = 3", &format!("width = {value}")));
+            assert_eq!(message, format!("invalid type: {found}, expected u8"));
+            assert_eq!(place, value);
+        }
+        let (message, place) = slip("stripes = []\nwidth = 1\nheight = 1\npole = [[], 1, 1]\n");
+        assert_eq!(message, "invalid type: sequence, expected struct Flag");
+        assert_eq!(place, "[[], 1, 1]");
+    }
+
+    #[test]
+    fn a_word_stands_alone() {
+        let with = |word: &str| slip(&TEXT.replace("\"dark-blue\"", word)).0;
+        assert_eq!(with("3"), "wanted string or table");
+        assert_eq!(with("{}"), "wanted exactly 1 element, found 0 elements");
+        assert_eq!(with("{ a = 1, b = 1 }"), "wanted exactly 1 element, more than 1 element");
+        assert!(with("{ blue = {} }").starts_with("unknown variant `blue`"));
+        assert_eq!(with("{ red = {} }"), "invalid type: map, expected a word alone");
+    }
+}

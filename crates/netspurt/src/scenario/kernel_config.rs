@@ -1,0 +1,104 @@
+//! What is asked of the kernel's TCP, as plain data.
+
+use crate::units::Duration;
+use crate::wire::BARE_HEADER_BYTES;
+
+/// Which of its sets of values a kernel is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelProfile {
+    /// As near as it comes to Reno without options.
+    Reno1998,
+    /// The same with the initial window of RFC 3390.
+    Reno2005,
+    /// Its defaults, each set all the same.
+    LinuxDefault,
+}
+
+impl KernelProfile {
+    /// The name that scenarios use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reno1998 => "reno-1998",
+            Self::Reno2005 => "reno-2005",
+            Self::LinuxDefault => "linux-default",
+        }
+    }
+}
+
+/// What is asked of the kernel's TCP at one end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelTcp {
+    /// The set of values to start from.
+    pub profile: KernelProfile,
+    /// Segments sent at the start of the connection.
+    pub initial_window_segs: u32,
+    /// Octets of the largest packet.
+    pub packet_bytes: u16,
+    /// Octets of IP and TCP headers without options.
+    pub header_bytes: u16,
+    /// The algorithm of the congestion window, as the kernel calls it.
+    pub congestion: &'static str,
+    /// SACK blocks (RFC 2018).
+    pub sack: bool,
+    /// Time stamps (RFC 7323 §3).
+    pub timestamps: bool,
+    /// Window scaling (RFC 7323 §2).
+    pub window_scaling: bool,
+    /// Whether the sender asks for congestion marks (RFC 3168).
+    pub ecn: bool,
+    /// Losses found by time (RFC 8985).
+    pub rack: bool,
+    /// Tail loss probes (RFC 8985 §7).
+    pub tlp: bool,
+    /// Detection of spurious timeouts (RFC 5682).
+    pub frto: bool,
+    /// Whether the receiver acknowledges every segment at once.
+    pub quick_acks: bool,
+    /// Holds short segments back while another one is outstanding (`tcp_nagle_check`).
+    pub nagle: bool,
+    /// Octets that the receiver's window may have from the start; `None` leaves the kernel's own
+    /// small beginning, which grows.
+    pub receive_buffer_bytes: Option<u32>,
+    /// The least that its timer adds to the smoothed round trip.
+    pub rto_min: Duration,
+    /// Duplicates that tell a loss.
+    pub dup_thresh: u32,
+}
+
+impl KernelTcp {
+    /// Octets of payload in a full segment.
+    pub fn smss(&self) -> u16 {
+        let options = if self.timestamps { 12 } else { 0 };
+        self.packet_bytes - self.header_bytes - options
+    }
+}
+
+impl KernelTcp {
+    /// What a kernel of this profile is asked for.
+    pub fn of(profile: KernelProfile) -> Self {
+        let modern = profile == KernelProfile::LinuxDefault;
+        Self {
+            profile,
+            initial_window_segs: match profile {
+                KernelProfile::Reno1998 => 1,
+                KernelProfile::Reno2005 => 3,
+                KernelProfile::LinuxDefault => 10,
+            },
+            packet_bytes: 1500,
+            header_bytes: BARE_HEADER_BYTES,
+            congestion: if modern { "cubic" } else { "reno" },
+            sack: modern,
+            timestamps: modern,
+            window_scaling: modern,
+            ecn: false,
+            rack: modern,
+            tlp: modern,
+            frto: modern,
+            quick_acks: false,
+            nagle: true,
+            receive_buffer_bytes: None,
+            rto_min: Duration::from_millis(200),
+            dup_thresh: 3,
+        }
+    }
+}

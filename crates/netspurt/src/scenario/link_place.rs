@@ -1,0 +1,32 @@
+//! Where a link stands in the scenario, and how its random streams are called.
+
+use crate::rng::Stream;
+
+use super::error::Problem;
+use super::tree::entry;
+
+/// A link's place in the scenario, for errors, and the name of its random streams.
+pub(super) struct LinkPlace<'a> {
+    /// Key by key, the link's own table last.
+    pub(super) path: &'a [String],
+    pub(super) name: &'a str,
+    pub(super) seed: u64,
+    /// Which direction: 0 forward, 1 reverse.
+    pub(super) way: usize,
+}
+
+/// How streams of random numbers name the two directions. A renamed stream draws other numbers, so
+/// these names stay.
+const STREAMS: [&str; 2] = ["there", "back"];
+
+impl LinkPlace<'_> {
+    pub(super) fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
+        let mut problem = Problem::at([], message);
+        problem.path = [self.path, &[key.to_owned(), entry(self.way)]].concat();
+        problem
+    }
+
+    pub(super) fn stream(&self, way: usize, effect: &str) -> Stream {
+        Stream::named(self.seed, &format!("links.{}.{}/{effect}", self.name, STREAMS[way]))
+    }
+}

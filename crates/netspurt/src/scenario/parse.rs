@@ -1,0 +1,41 @@
+//! From texts to scenarios and their sweeps.
+
+use super::document::Document;
+use super::error::ScenarioError;
+use super::sweep::Sweep;
+use super::whole::Scenario;
+
+impl Scenario {
+    /// Reads the text of a scenario. `name` is what errors call it.
+    ///
+    /// # Errors
+    /// When the text is not a scenario, or the scenario does not hold together.
+    pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
+        Self::read(Document::new(name, text))
+    }
+
+    /// The same with values set over it: dotted paths, and values as TOML or as bare text.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn with(&self, values: &[(&str, &str)]) -> Result<Self, ScenarioError> {
+        let document = values
+            .iter()
+            .fold(self.document.clone(), |document, (path, value)| document.with(path, value));
+        Self::read(document)
+    }
+
+    fn read(document: Document) -> Result<Self, ScenarioError> {
+        let scenario = Self::of(document)?;
+        Sweep::of(&scenario.document, &scenario.spec)?;
+        Ok(scenario)
+    }
+
+    /// Its cases, if it has a `[sweep]`.
+    pub fn sweep(&self) -> Option<Sweep> {
+        let Ok(sweep) = Sweep::of(&self.document, &self.spec) else {
+            unreachable!("as `read` did")
+        };
+        sweep
+    }
+}

@@ -1,0 +1,135 @@
+//! The profiles: named configurations of the senders, which switches differ from.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer};
+use serde::{Serialize, Serializer};
+
+use super::kernel_config::{KernelProfile, KernelTcp};
+use super::switch::{SwitchKind, TcpSpec, Words, spell_out};
+use crate::tcp::{NsConfig, RfcConfig};
+
+/// A named set of TCP switches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// The senders of ns-2.35.
+    #[default]
+    Ns2,
+    /// Reno as of RFC 2001.
+    Reno1998,
+    /// Reno as of RFC 2581.
+    Reno2005,
+    /// The RFCs in force in 2026.
+    Rfc2026,
+    /// What scripts start from.
+    Plain,
+    /// Linux 6.
+    Linux6,
+    /// The running kernel.
+    LinuxDefault,
+}
+
+impl Words for Profile {
+    const WORDS: &'static [(Self, &'static str, &'static str)] = &[
+        (
+            Self::Ns2,
+            "ns-2",
+            "the one-way senders of ns-2.35, which count packets: no handshake, a timer that \
+             counts ticks",
+        ),
+        (
+            Self::Reno1998,
+            "reno-1998",
+            "Reno as of RFC 2001 on a BSD of that time: half-second ticks, no options, initial \
+             window 1",
+        ),
+        (
+            Self::Reno2005,
+            "reno-2005",
+            "Reno as of RFC 2581, the timer of RFC 2988, the initial window of RFC 3390: four \
+             segments, but no more than two or 4380 octets",
+        ),
+        (
+            Self::Rfc2026,
+            "rfc-2026",
+            "the RFCs in force in 2026: RACK-TLP, PRR, F-RTO, Eifel, D-SACK, CUBIC with \
+             HyStart++, initial window 10 segments, but no more than two or 14 600 octets",
+        ),
+        (
+            Self::Plain,
+            "plain",
+            "`rfc-2026` with Reno, NewReno and an ACK for every segment, and without limited \
+             transmit, PRR, tail loss probes, F-RTO, Eifel and Nagle's algorithm: scripts start \
+             from it",
+        ),
+        (Self::Linux6, "linux-6", "Linux 6 with its defaults and 250 jiffies a second"),
+        (
+            Self::LinuxDefault,
+            "linux-default",
+            "the running kernel with its defaults: only in live runs",
+        ),
+    ];
+}
+
+/// How a profile is written.
+const KIND: SwitchKind = SwitchKind::Word(super::switch::words::<Profile>);
+
+impl<'de> Deserialize<'de> for Profile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = (&KIND).deserialize(deserializer)?;
+        Ok(word.text().and_then(Self::of_word).unwrap_or_default())
+    }
+}
+
+impl Serialize for Profile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+impl JsonSchema for Profile {
+    fn schema_name() -> Cow<'static, str> {
+        "Profile".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = KIND.schema(generator);
+        schema.insert("description".to_owned(), "A named set of TCP switches.".into());
+        schema
+    }
+}
+
+impl Profile {
+    /// The configuration of a byte-sequenced profile. A model beside a kernel's end of
+    /// `linux-default` is Linux 6's.
+    pub(super) fn rfc(self) -> Option<RfcConfig> {
+        match self {
+            Self::Ns2 => None,
+            Self::Reno1998 => Some(RfcConfig::reno_1998()),
+            Self::Reno2005 => Some(RfcConfig::reno_2005()),
+            Self::Rfc2026 => Some(RfcConfig::rfc_2026()),
+            Self::Plain => Some(RfcConfig::plain()),
+            Self::Linux6 | Self::LinuxDefault => Some(RfcConfig::linux_6()),
+        }
+    }
+
+    /// What the kernel is asked for, where the profile has a side of the kernel's.
+    pub(super) fn kernel(self) -> Option<KernelTcp> {
+        match self {
+            Self::Reno1998 => Some(KernelTcp::of(KernelProfile::Reno1998)),
+            Self::Reno2005 => Some(KernelTcp::of(KernelProfile::Reno2005)),
+            Self::Linux6 | Self::LinuxDefault => Some(KernelTcp::of(KernelProfile::LinuxDefault)),
+            Self::Ns2 | Self::Rfc2026 | Self::Plain => None,
+        }
+    }
+
+    /// Every switch of the profile: the kernel's where it is the kernel's alone.
+    pub(super) fn spelled_out(self) -> TcpSpec {
+        match (self, self.rfc(), self.kernel()) {
+            (Self::LinuxDefault, _, Some(kernel)) => spell_out(&kernel),
+            (_, Some(config), _) => spell_out(&config),
+            _ => spell_out(&NsConfig::default()),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The flow of programs: as many flows as there may be connections.
+
+use super::drawn::node;
+use super::error::Problem;
+use super::flow_spec::{EndpointWord, Family};
+use super::kernel::{kernel_tcp, shims};
+use super::number::Whole;
+use super::reach::Reach;
+use super::spec::Spec;
+use super::traffic::{PlannedFlow, Traffic};
+use crate::wire::BARE_HEADER_BYTES;
+
+/// Connections of programs that have a flow of their own in a run's tables.
+const CONNECTIONS: u32 = 2000;
+
+/// The flow of programs, if there is one: behind all others, as often as there may be connections.
+pub(super) fn plan_programs(
+    spec: &Spec,
+    net: &Reach<'_>,
+    flows: &mut Vec<PlannedFlow>,
+) -> Result<(), Problem> {
+    let mut all = spec.flows.iter().filter(|(_, flow)| flow.is_of_programs());
+    let Some((name, flow)) = all.next() else { return Ok(()) };
+    let slip = |key: &str, message: &str| Problem::at(["flows", name, key], message);
+    if let Some((second, _)) = all.next() {
+        let problem = Problem::at(["flows", second, "app"], "two flows of programs");
+        return Err(problem.also(["flows", name, "app"]).fix("one pair of hosts runs programs"));
+    }
+    if flow.ends() != [EndpointWord::Kernel; 2] {
+        return Err(slip("endpoint", "programs run at ends of the kernel's")
+            .also(["flows", name, "app"])
+            .fix("`endpoint = \"kernel\"`"));
+    }
+    if flow.count != Whole(1) {
+        return Err(slip("count", "one pair of hosts runs programs").fix("leave `count` out"));
+    }
+    let place = |key: &str, host: &str| node(net.nodes, host, &["flows", name, key]);
+    let (from, to) = (place("from", &flow.from)?, place("to", &flow.to)?);
+    if flow.family == Family::Ipv6 {
+        let problem = slip("family", "hosts of programs have addresses of version 4");
+        return Err(problem.also(["flows", name, "app"]).fix("leave `family` out"));
+    }
+    let tcp = kernel_tcp(name, flow.profile, &flow.tcp, Family::Ipv4, true)?;
+    net.check(["flows", name], (from, to), [tcp.packet_bytes, BARE_HEADER_BYTES])?;
+    let shims = shims(name, flow)?;
+    let called = |i: u32| if i == 0 { name.clone() } else { format!("{name}.{i}") };
+    flows.extend((0..=CONNECTIONS).map(|i| {
+        let traffic = Traffic::Programs { tcp, shims };
+        PlannedFlow { name: called(i), from, to, ipv6: false, traffic }
+    }));
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! Whether what flows gets from one node to another, and how long it takes at the least.
+
+use indexmap::IndexSet;
+
+use crate::sim::{Graph, RouteError, Routes};
+use crate::units::Duration;
+
+use super::drawn::PlannedLink;
+use super::error::Problem;
+use super::tree::entry;
+
+/// What flows are checked against.
+pub(super) struct Reach<'a> {
+    pub(super) nodes: &'a IndexSet<String>,
+    pub(super) graph: &'a Graph,
+    pub(super) routes: &'a Routes,
+    pub(super) links: &'a [PlannedLink],
+}
+
+impl Reach<'_> {
+    /// Checks that packets and answers of so many octets have a route, and that the round trip
+    /// takes time.
+    pub(super) fn check(
+        &self,
+        [section, name]: [&str; 2],
+        (from, to): (u32, u32),
+        [forward, reverse]: [u16; 2],
+    ) -> Result<(), Problem> {
+        if from == to {
+            let message = "the flow ends where it starts";
+            let problem = Problem::at([section, name, "to"], message);
+            return Err(problem.fix("another node than `from`"));
+        }
+        let path = |a: u32, b: u32, key| {
+            let path = self.routes.path(self.graph, a, b);
+            path.map_err(|error| self.no_route([section, name, key], (a, b), error))
+        };
+        let forward = self.least_time(&path(from, to, "to")?, forward.into())?;
+        let reverse = self.least_time(&path(to, from, "from")?, reverse.into())?;
+        if (forward + reverse).is_zero() {
+            let message = "both directions take no time, so the run would never end";
+            return Err(Problem::at([section, name], message).fix("give a link a rate or a delay"));
+        }
+        Ok(())
+    }
+
+    /// Checks that no link cuts packets of `size` octets in either direction: nobody cuts packets of
+    /// IPv6 on their way.
+    pub(super) fn check_uncut(
+        &self,
+        name: &str,
+        (a, b): (u32, u32),
+        size: u16,
+    ) -> Result<(), Problem> {
+        for (from, to) in [(a, b), (b, a)] {
+            let links = self.routes.path(self.graph, from, to).unwrap_or_default();
+            for link in links {
+                let PlannedLink { config, name: cuts, .. } = &self.links[link as usize];
+                if config.cuts(size.into()) {
+                    let message = format!("link `{cuts}` cuts packets, but none of IPv6");
+                    let place = Problem::at(["flows", name, "family"], message);
+                    return Err(place.fix("`too_big = \"drop\"` on the link, or a smaller packet"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The least time that packets of `size` octets take over `links`, which have room for them;
+    /// of those that are cut, the first fragment's.
+    fn least_time(&self, links: &[u32], mut size: u32) -> Result<Duration, Problem> {
+        let mut time = Duration::ZERO;
+        for link in links {
+            let PlannedLink { place, config, direction, .. } = &self.links[*link as usize];
+            size = config.largest_part(size);
+            if !config.has_room_for(size) {
+                let message = format!("a queue that has no room for a packet of {size} B");
+                let mut problem = Problem::at([], message);
+                let way = entry(direction.index());
+                problem.path = [&place[..], &["queue".to_owned(), way]].concat();
+                return Err(problem.fix(format!("at least `{size} B`")));
+            }
+            time = time + config.least_time(size);
+        }
+        Ok(time)
+    }
+
+    fn no_route(&self, place: [&str; 3], (a, b): (u32, u32), error: RouteError) -> Problem {
+        let (RouteError::DeadEnd { at } | RouteError::Circle { at }) = error;
+        let called = |node: u32| &self.nodes[node as usize];
+        let message = format!("no route from `{}` to `{}`", called(a), called(b));
+        Problem::at(place, message).fix(match error {
+            _ if !self.graph.joins(a, b) => "no chain of links joins them".to_owned(),
+            RouteError::DeadEnd { .. } => format!("the routes end at `{}`", called(at)),
+            RouteError::Circle { .. } => format!("the routes circle through `{}`", called(at)),
+        })
+    }
+}

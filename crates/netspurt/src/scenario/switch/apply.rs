@@ -1,0 +1,174 @@
+//! From what is set over a profile to the configuration of a sender, and back to every switch.
+
+use crate::rto::EstimatorConfig;
+use crate::tcp::{NsConfig, RfcConfig, Sampling};
+use crate::wire::{BARE_HEADER_BYTES, TIMESTAMPS_BYTES};
+
+use super::super::error::Problem;
+use super::super::kernel_config::KernelTcp;
+use super::definition::{Configured, Refusal, Switch};
+use super::spec::TcpSpec;
+use super::value::SwitchValue;
+use super::windows::WINDOW_MAX_BYTES;
+use super::words::Words;
+
+/// Every switch of a configuration.
+pub fn spell_out<C: Configured>(config: &C) -> TcpSpec {
+    TcpSpec::of_all(|switch| switch.read(config))
+}
+
+/// A mistake in the switch `key` of flow `name`.
+fn problem(name: &str, key: &str, message: impl Into<String>) -> Problem {
+    let mut problem = Problem::at(["flows", name, "tcp"], message);
+    problem.path.extend(key.split('.').map(str::to_owned));
+    problem
+}
+
+/// The same mistake, in which the switch `key` has a part, too.
+fn also(mut problem: Problem, name: &str, key: &str) -> Problem {
+    let path = ["flows", name, "tcp"].into_iter().chain(key.split('.'));
+    problem.also.push(path.map(str::to_owned).collect());
+    problem
+}
+
+/// Sets what is given over `config`, in the order of the definitions. `foreign` says what is wrong
+/// with a switch that such configurations do not have, if anything is.
+fn set<C: Configured>(
+    name: &str,
+    config: &mut C,
+    spec: &TcpSpec,
+    foreign: impl Fn(&Switch) -> Option<[String; 2]>,
+) -> Result<(), Problem> {
+    for (switch, value) in spec.given() {
+        let checked = match foreign(switch).filter(|_| !switch.is_of::<C>()) {
+            Some([message, fix]) => Err(Refusal::new(message, fix)),
+            None => switch.write(config, value),
+        };
+        checked.map_err(|Refusal { part, message, fix }| {
+            let mut problem = problem(name, switch.key, message).fix(fix);
+            problem.path.extend(part.map(str::to_owned));
+            problem
+        })?;
+    }
+    Ok(())
+}
+
+/// The senders of ns-2 with what is set for flow `name`.
+pub fn ns(name: &str, spec: &TcpSpec) -> Result<NsConfig, Problem> {
+    let mut config = NsConfig::default();
+    set(name, &mut config, spec, |switch| {
+        let message = format!("ns-2's senders have no `{}`", switch.key);
+        Some([message, "give the flow another `profile`".to_owned()])
+    })?;
+    let smss = u64::from(config.smss());
+    if u64::from(config.receive_window_segs) * smss > WINDOW_MAX_BYTES {
+        let message = "a window of more than 2^30 octets, which TCP cannot offer";
+        let fix = format!("at most `{} segments` of {smss} B", WINDOW_MAX_BYTES / smss);
+        return Err(also(problem(name, "receive_window", message), name, "packet_size").fix(fix));
+    }
+    for (key, time) in [("rto.initial", config.rto.initial), ("rto.max", config.rto.max)] {
+        if time.is_zero() {
+            return Err(problem(name, key, "a timer that fires at once").fix("above zero"));
+        }
+    }
+    let (min, max) = (config.rto.min, config.rto.max);
+    if min > max {
+        let message = format!("the least timer, {min}, is above the greatest, {max}");
+        let problem = also(problem(name, "rto.min", message), name, "rto.max");
+        return Err(problem.fix("`min` at most `max`"));
+    }
+    Ok(config)
+}
+
+/// A byte-sequenced connection that starts from `base`, with what is set for flow `name`.
+pub fn rfc(name: &str, base: &RfcConfig, spec: &TcpSpec) -> Result<RfcConfig, Problem> {
+    let mut config = *base;
+    said_twice(name, spec)?;
+    set(name, &mut config, spec, |switch| {
+        let message = format!("`{}` is a switch of ns-2's senders", switch.key);
+        let fix = "with this profile the window is `receive_buffer`, and NewReno's `recover` is \
+                   always on";
+        Some([message, fix.to_owned()])
+    })?;
+    timer_stands(name, &config, spec)?;
+    contradiction(name, &config).map_or(Ok(config), Err)
+}
+
+/// What is asked of the kernel for flow `name`, over `base`. With `alone` both ends of the flow are
+/// the kernel's, so that nobody else has a switch that it does not have.
+pub fn kernel(
+    name: &str,
+    base: &KernelTcp,
+    spec: &TcpSpec,
+    alone: bool,
+) -> Result<KernelTcp, Problem> {
+    /// What a model at the other end is asked, and the kernel is not.
+    const OF_THE_SENDER: [&str; 2] = ["dup_thresh", "rto.min"];
+    if let (true, Some(SwitchValue::Table(_))) = (alone, spec.get("acks")) {
+        let message = "the kernel delays its ACKs as it sees fit";
+        return Err(problem(name, "acks", message).fix("`\"every segment\"`, or leave `acks` out"));
+    }
+    let mut config = *base;
+    let spec = if alone { spec } else { &spec.without(&OF_THE_SENDER) };
+    set(name, &mut config, spec, |switch| {
+        let message = format!("the kernel has no switch `{}`", switch.key);
+        let fix = match switch.place() {
+            (Some("rto"), _) => {
+                "of its timer the kernel lets only `min` be set; any other timer as a `shim`"
+            }
+            _ => "leave it out, or give a `model` end to it",
+        };
+        alone.then(|| [message, fix.to_owned()])
+    })?;
+    Ok(config)
+}
+
+/// The switches that are the bounds of the timer.
+const BOUNDS: [&str; 3] = ["rto.initial", "rto.min", "rto.max"];
+
+/// A bound of the timer that the estimator's text says, and a switch says otherwise.
+fn said_twice(name: &str, spec: &TcpSpec) -> Result<(), Problem> {
+    let Some(text) = spec.get("rto.estimator").and_then(SwitchValue::text) else { return Ok(()) };
+    let named = EstimatorConfig::bounds_in(text).unwrap_or_default();
+    for (key, named) in BOUNDS.into_iter().zip(named) {
+        if named && spec.get(key).is_some() {
+            let message = format!("`{key}` is a constant in the text of `rto.estimator`, too");
+            let problem = also(problem(name, key, message), name, "rto.estimator");
+            return Err(problem.fix("leave one of them out"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the timer's constants stand together.
+fn timer_stands(name: &str, config: &RfcConfig, spec: &TcpSpec) -> Result<(), Problem> {
+    let Err(slip) = config.rto.check() else { return Ok(()) };
+    let given: Vec<&str> =
+        ["rto.estimator"].into_iter().chain(BOUNDS).filter(|key| spec.get(key).is_some()).collect();
+    let first = given.iter().find(|key| **key == format!("rto.{}", slip.key)).or(given.first());
+    let blamed = problem(name, first.copied().unwrap_or("rto"), slip.message).fix(slip.fix);
+    Err(given.iter().fold(blamed, |problem, key| also(problem, name, key)))
+}
+
+/// Switches of flow `name` that cannot do together what they say.
+fn contradiction(name: &str, config: &RfcConfig) -> Option<Problem> {
+    if config.recovery.needs_sack() && !config.sack {
+        let word = config.recovery.word();
+        let message = format!("`recovery = \"{word}\"` goes by SACK, which is off");
+        let fix = "`recovery = \"newreno\"`, or leave `sack` on";
+        return Some(also(problem(name, "sack", message), name, "recovery").fix(fix));
+    }
+    if config.sampling == Sampling::Timestamps && !config.timestamps {
+        let message = "round trips are to be told by time stamps, which are off";
+        let fix = "`timestamps = true`, or `sampling = \"each-ack\"`";
+        return Some(also(problem(name, "rto.sampling", message), name, "timestamps").fix(fix));
+    }
+    if config.timestamps && config.mss <= TIMESTAMPS_BYTES {
+        let (size, least) =
+            (config.mss + BARE_HEADER_BYTES, BARE_HEADER_BYTES + TIMESTAMPS_BYTES + 1);
+        let message = format!("a packet of {size} B has no room for time stamps and a payload");
+        let problem = also(problem(name, "packet_size", message), name, "timestamps");
+        return Some(problem.fix(format!("{least} B at least, or `timestamps = false`")));
+    }
+    None
+}

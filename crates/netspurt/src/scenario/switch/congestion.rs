@@ -1,0 +1,261 @@
+//! Switches of congestion control: which algorithm, its slow start, and how its window is counted.
+
+use super::super::kernel_config::KernelTcp;
+use super::definition::{Field, Refusal, Rule, Switch};
+use super::kind::{SwitchKind, Word};
+use super::value::SwitchValue;
+use crate::congestion::{
+    BbrConfig, CongestionConfig, CubicConfig, HyStartConfig, NO_ABC_LIMIT, RenoConfig,
+    SlowStartExit, WestwoodConfig,
+};
+use crate::tcp::RfcConfig;
+
+/// The switches. The algorithm comes first, since another one has another slow start.
+pub const SWITCHES: &[Switch] = &[
+    Switch::new(
+        "congestion",
+        "The algorithm of the congestion window",
+        SwitchKind::Word(|| ALGORITHMS.to_vec()),
+    )
+    .rfc_rule(Rule { read: |c: &RfcConfig| Some(SwitchValue::Word(name(c))), write: choose })
+    .kernel_rule(Rule {
+        read: |c: &KernelTcp| Some(SwitchValue::Word(c.congestion)),
+        write: |c, value| {
+            let known = ALGORITHMS.iter().find(|known| Some(known.word) == value.text());
+            c.congestion = known.expect("reading checks words").word;
+            Ok(())
+        },
+    }),
+    Switch::new(
+        "abc_limit",
+        "Most segments by which an ACK opens the window in slow start (RFC 3465); \
+         `\"0 segments\"` counts ACKs and not octets, `\"1000000 segments\"` is no limit",
+        SwitchKind::segments(0),
+    )
+    .rfc_rule(Rule { read: read_limit, write: write_limit }),
+    Switch::new(
+        "slow_start_exit",
+        "What ends slow start before a loss",
+        SwitchKind::Word(|| EXITS.to_vec()),
+    )
+    .rfc_rule(Rule { read: read_exit, write: write_exit }),
+    Switch::flag(
+        "fast_convergence",
+        "CUBIC lowers its plateau at a second loss below it (RFC 9438 §4.7)",
+    )
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| cubic_of(c).map(|cubic| SwitchValue::Flag(cubic.fast_convergence)),
+        write: |c, value| {
+            cubic(c, "fast_convergence")?.fast_convergence = value.flag();
+            Ok(())
+        },
+    }),
+    Switch::new(
+        "cubic_first_climb",
+        "Before any loss CUBIC opens the window by a segment for so many acknowledged at least, as in \
+         Linux; `\"0 segments\"` sets no such bound",
+        SwitchKind::segments(0),
+    )
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| {
+            let cubic = cubic_of(c)?;
+            Some(SwitchValue::Number(cubic.first_climb_segs.unwrap_or(0).into()))
+        },
+        write: |c, value| {
+            let segs = value.small();
+            cubic(c, "cubic_first_climb")?.first_climb_segs = (segs > 0).then_some(segs);
+            Ok(())
+        },
+    }),
+    Switch::flag(
+        "cubic_idle_from_sending",
+        "CUBIC leaves out the time since its last sending when it resumes, as in Linux, and not \
+         that since the last ACK (RFC 9438 §5.8)",
+    )
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| cubic_of(c).map(|cubic| SwitchValue::Flag(cubic.idle_from_sending)),
+        write: |c, value| {
+            cubic(c, "cubic_idle_from_sending")?.idle_from_sending = value.flag();
+            Ok(())
+        },
+    }),
+    Switch::flag(
+        "cwnd.whole_segments",
+        "The window counts segments and not octets (`tcp_packets_in_flight`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.whole_segments)),
+    Switch::flag(
+        "cwnd.cut_from_cwnd",
+        "A cut is a part of cwnd (`tcp_init_cwnd_reduction`) and not of FlightSize (RFC 5681 §3.1)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.cut_from_cwnd)),
+    Switch::flag(
+        "cwnd.timeout_keeps_cut",
+        "A timeout cuts no further while an earlier cut is under way (`tcp_enter_loss`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.timeout_keeps_cut)),
+    Switch::flag(
+        "cwnd.timeout_adds_to_pipe",
+        "After a timeout the window is a segment more than what may still be on its way \
+         (`tcp_enter_loss`) and not one segment (RFC 5681 §3.1)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.timeout_adds_to_pipe)),
+    Switch::flag(
+        "cwnd.last_repair_ack_grows",
+        "The ACK that ends a recovery may open the window (`tcp_ack`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.last_repair_ack_grows)),
+    Switch::flag(
+        "cwnd.growth_by_delivery",
+        "Growth counts octets newly delivered (`tcp_cong_avoid`) and not octets acknowledged",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.growth_by_delivery)),
+    Switch::flag(
+        "cwnd.validation",
+        "A window that is not used does not grow, and is given up by half after an RTO (RFC 2861)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
+    Switch::flag(
+        "cwnd.idle_decay",
+        "An idle window is halved for each RTO that passed (RFC 2861) and not cut to the initial \
+         one at once (RFC 5681 §4.1)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_decay)),
+];
+
+const ALGORITHMS: [Word; 4] = [
+    Word { word: "reno", doc: "Reno (RFC 5681)" },
+    Word { word: "cubic", doc: "CUBIC (RFC 9438)" },
+    Word { word: "bbr", doc: "BBR, version 1" },
+    Word { word: "westwood", doc: "Westwood+, a remedy for losses that are no congestion" },
+];
+
+const EXITS: [Word; 3] = [
+    Word { word: "none", doc: "nothing" },
+    Word { word: "hystart", doc: "HyStart as Linux has it" },
+    Word { word: "hystart++", doc: "HyStart++ (RFC 9406)" },
+];
+
+fn name(config: &RfcConfig) -> &'static str {
+    match config.congestion {
+        CongestionConfig::Reno(_) => "reno",
+        CongestionConfig::Cubic(_) => "cubic",
+        CongestionConfig::Bbr(_) => "bbr",
+        CongestionConfig::Westwood(_) => "westwood",
+    }
+}
+
+fn choose(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal> {
+    let word = value.text().unwrap_or_default();
+    if word == name(config) {
+        return Ok(());
+    }
+    let grows_freely = grows_freely(&config.congestion);
+    config.congestion = match word {
+        "reno" => CongestionConfig::Reno(RenoConfig::default()),
+        "cubic" => CongestionConfig::Cubic(CubicConfig::default()),
+        "bbr" => CongestionConfig::Bbr(BbrConfig::default()),
+        _ => CongestionConfig::Westwood(WestwoodConfig::default()),
+    };
+    if let Some(reno) = reno_mut(&mut config.congestion).filter(|_| grows_freely) {
+        reno.abc_limit_segs = Some(NO_ABC_LIMIT);
+        reno.slow_start_exit = SlowStartExit::None;
+    }
+    Ok(())
+}
+
+/// Whether an ACK may open a profile's window without limit, as Linux's does: then another
+/// algorithm has no limit either, and no HyStart.
+fn grows_freely(algorithm: &CongestionConfig) -> bool {
+    matches!(algorithm, CongestionConfig::Cubic(cubic) if cubic.abc_limit_segs == NO_ABC_LIMIT)
+}
+
+/// Reno's constants, where the window grows as Reno's.
+fn reno_mut(algorithm: &mut CongestionConfig) -> Option<&mut RenoConfig> {
+    match algorithm {
+        CongestionConfig::Reno(reno) | CongestionConfig::Westwood(WestwoodConfig { reno }) => {
+            Some(reno)
+        }
+        CongestionConfig::Cubic(_) | CongestionConfig::Bbr(_) => None,
+    }
+}
+
+fn cubic_of(config: &RfcConfig) -> Option<&CubicConfig> {
+    match &config.congestion {
+        CongestionConfig::Cubic(cubic) => Some(cubic),
+        _ => None,
+    }
+}
+
+fn cubic<'a>(config: &'a mut RfcConfig, key: &str) -> Result<&'a mut CubicConfig, Refusal> {
+    match &mut config.congestion {
+        CongestionConfig::Cubic(cubic) => Ok(cubic),
+        _ => {
+            let message = format!("`{key}` is a switch of CUBIC");
+            Err(Refusal::new(message, format!("`congestion = \"cubic\"`, or leave `{key}` out")))
+        }
+    }
+}
+
+/// A limit and an exit of slow start are not BBR's.
+fn not_of_bbr(key: &str) -> Refusal {
+    let message = format!("BBR has a start-up of its own and no `{key}`");
+    Refusal::new(message, format!("leave `{key}` out"))
+}
+
+fn read_limit(config: &RfcConfig) -> Option<SwitchValue> {
+    let segs = match config.congestion {
+        CongestionConfig::Reno(reno) | CongestionConfig::Westwood(WestwoodConfig { reno }) => {
+            reno.abc_limit_segs.unwrap_or(0)
+        }
+        CongestionConfig::Cubic(cubic) => cubic.abc_limit_segs,
+        CongestionConfig::Bbr(_) => return None,
+    };
+    Some(SwitchValue::Number(segs.into()))
+}
+
+fn write_limit(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal> {
+    let segs = value.small();
+    match &mut config.congestion {
+        CongestionConfig::Reno(reno) | CongestionConfig::Westwood(WestwoodConfig { reno }) => {
+            reno.abc_limit_segs = (segs > 0).then_some(segs);
+        }
+        CongestionConfig::Cubic(_) if segs == 0 => {
+            return Err(Refusal::new("CUBIC counts octets, not ACKs", "from `1 segment`"));
+        }
+        CongestionConfig::Cubic(cubic) => cubic.abc_limit_segs = segs,
+        CongestionConfig::Bbr(_) => return Err(not_of_bbr("abc_limit")),
+    }
+    Ok(())
+}
+
+fn read_exit(config: &RfcConfig) -> Option<SwitchValue> {
+    let exit = match config.congestion {
+        CongestionConfig::Reno(reno) | CongestionConfig::Westwood(WestwoodConfig { reno }) => {
+            reno.slow_start_exit
+        }
+        CongestionConfig::Cubic(cubic) => cubic.slow_start_exit,
+        CongestionConfig::Bbr(_) => return None,
+    };
+    Some(SwitchValue::Word(match exit {
+        SlowStartExit::None => "none",
+        SlowStartExit::HyStart(_) => "hystart",
+        SlowStartExit::HyStartPlusPlus(_) => "hystart++",
+    }))
+}
+
+fn write_exit(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal> {
+    let exit = match value.text().unwrap_or_default() {
+        "none" => SlowStartExit::None,
+        "hystart" => SlowStartExit::HyStart(HyStartConfig::default()),
+        _ => SlowStartExit::default(),
+    };
+    match &mut config.congestion {
+        CongestionConfig::Reno(reno) | CongestionConfig::Westwood(WestwoodConfig { reno }) => {
+            reno.slow_start_exit = exit;
+        }
+        CongestionConfig::Cubic(cubic) => cubic.slow_start_exit = exit,
+        CongestionConfig::Bbr(_) => return Err(not_of_bbr("slow_start_exit")),
+    }
+    Ok(())
+}

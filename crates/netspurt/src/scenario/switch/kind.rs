@@ -1,0 +1,465 @@
+//! What may be written behind a switch's key: how it is read, written, bounded and described.
+
+use core::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Unexpected, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use crate::rto::EstimatorConfig;
+use crate::units::{ByteCount, Duration, SegmentCount, UnitError};
+
+use super::super::pattern;
+use super::super::reword::told;
+use super::value::SwitchValue;
+
+/// One of the words that a switch may be set to.
+#[derive(Clone, Copy, Debug)]
+pub struct Word {
+    /// As it is written.
+    pub word: &'static str,
+    /// What it stands for.
+    pub doc: &'static str,
+}
+
+/// One of the keys of a table that a switch may be set to.
+#[derive(Debug)]
+pub struct SwitchPart {
+    /// The key.
+    pub key: &'static str,
+    /// What it says, in a line.
+    pub doc: &'static str,
+    /// What may be written behind it.
+    pub kind: SwitchKind,
+    /// Whether the table must have it.
+    pub needed: bool,
+}
+
+/// What a number counts, and so how people write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwitchUnit {
+    /// A plain number.
+    Whole,
+    /// Segments.
+    Segments,
+    /// Bytes.
+    Bytes,
+    /// Nanoseconds, written as a time.
+    Time,
+    /// Hundredths, written as a number with a fraction.
+    Hundredths,
+    /// Halves, written so, too.
+    Halves,
+}
+
+/// What may be written behind a switch's key.
+#[derive(Clone, Copy, Debug)]
+pub enum SwitchKind {
+    /// `true` or `false`.
+    Flag,
+    /// A number within bounds.
+    Number {
+        /// What it counts.
+        unit: SwitchUnit,
+        /// The least.
+        least: u64,
+        /// The greatest.
+        most: u64,
+    },
+    /// One of some words.
+    Word(fn() -> Vec<Word>),
+    /// A timer as text, as in `linux:rto_min=50ms`.
+    Timer,
+    /// One of some words, or a table.
+    WordOr(fn() -> Vec<Word>, &'static [SwitchPart]),
+}
+
+impl SwitchUnit {
+    /// Reads a text, of a unit that is written as one.
+    fn parse(self, text: &str) -> Option<Result<u64, UnitError>> {
+        match self {
+            Self::Segments => Some(text.parse().map(|SegmentCount(n)| n)),
+            Self::Bytes => Some(text.parse().map(|ByteCount(n)| n)),
+            Self::Time => Some(text.parse().map(Duration::as_nanos)),
+            Self::Whole | Self::Hundredths | Self::Halves => None,
+        }
+    }
+
+    /// How many of it make 1, of a unit that is written as a plain number.
+    const fn steps(self) -> u32 {
+        match self {
+            Self::Hundredths => 100,
+            Self::Halves => 2,
+            _ => 1,
+        }
+    }
+
+    /// The number as a fraction.
+    #[expect(clippy::cast_precision_loss, reason = "bounds lie far below 2^53")]
+    fn fraction(self, number: u64) -> f64 {
+        number as f64 / f64::from(self.steps())
+    }
+
+    /// The number as people write it.
+    pub fn show(self, number: u64) -> String {
+        match self {
+            Self::Whole => number.to_string(),
+            Self::Segments => SegmentCount(number).to_string(),
+            Self::Bytes => ByteCount(number).to_string(),
+            Self::Time => Duration::from_nanos(number).to_string(),
+            Self::Hundredths | Self::Halves => self.fraction(number).to_string(),
+        }
+    }
+
+    /// The numbers from `least` to `most` as people write them.
+    pub fn show_range(self, least: u64, most: u64) -> String {
+        let (from, step) = (self.show(least), self.fraction(1));
+        match self {
+            Self::Time if most == u64::MAX && least == 0 => "a time".to_owned(),
+            _ if most == u64::MAX => format!("at least `{from}`"),
+            Self::Whole => format!("from {from} to {}", self.show(most)),
+            Self::Hundredths | Self::Halves => {
+                format!("from {from} to {} in steps of {step}", self.show(most))
+            }
+            _ => format!("from `{from}` to `{}`", self.show(most)),
+        }
+    }
+
+    /// What is wrong with a number that is not within bounds, and the fix.
+    pub fn within(self, number: u64, [least, most]: [u64; 2]) -> Result<(), [String; 2]> {
+        if (least..=most).contains(&number) {
+            return Ok(());
+        }
+        let message = format!("`{}` is out of range", self.show(number));
+        Err([message, self.show_range(least, most)])
+    }
+}
+
+impl SwitchKind {
+    /// How many of something plain.
+    pub const fn whole(least: u32, most: u32) -> Self {
+        Self::Number { unit: SwitchUnit::Whole, least: least as u64, most: most as u64 }
+    }
+
+    /// How many segments; a window has at most so many.
+    pub const fn segments(least: u64) -> Self {
+        Self::Number { unit: SwitchUnit::Segments, least, most: pattern::SEGMENTS_MAX }
+    }
+
+    /// How many bytes.
+    pub const fn bytes(least: u64, most: u64) -> Self {
+        Self::Number { unit: SwitchUnit::Bytes, least, most }
+    }
+
+    /// Any time.
+    pub const TIME: Self = Self::Number { unit: SwitchUnit::Time, least: 0, most: u64::MAX };
+
+    /// A time above zero.
+    pub const TIME_ABOVE_ZERO: Self =
+        Self::Number { unit: SwitchUnit::Time, least: 1, most: u64::MAX };
+
+    /// The words it knows.
+    pub fn words(&self) -> Vec<Word> {
+        match self {
+            Self::Word(words) | Self::WordOr(words, _) => words(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The keys of its table.
+    pub fn parts(&self) -> &'static [SwitchPart] {
+        match self {
+            Self::WordOr(_, parts) => parts,
+            _ => &[],
+        }
+    }
+
+    fn word(&self, text: &str) -> Option<&'static str> {
+        self.words().iter().map(|known| known.word).find(|word| *word == text)
+    }
+
+    /// Its JSON Schema.
+    pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        match self {
+            Self::Flag => json_schema!({ "type": "boolean" }),
+            Self::Number { unit: SwitchUnit::Segments, least: 0, .. } => {
+                json_schema!({ "type": "string", "pattern": pattern::SEGMENTS_OR_NONE })
+            }
+            Self::Number { unit: SwitchUnit::Segments, .. } => SegmentCount::json_schema(generator),
+            Self::Number { unit: SwitchUnit::Bytes, .. } => ByteCount::json_schema(generator),
+            Self::Number { unit: SwitchUnit::Time, least: 0, .. } => {
+                Duration::json_schema(generator)
+            }
+            Self::Number { unit: SwitchUnit::Time, .. } => {
+                super::super::quantity::above_zero(generator)
+            }
+            Self::Number { unit: SwitchUnit::Whole, least, most } => {
+                json_schema!({ "type": "integer", "minimum": least, "maximum": most })
+            }
+            Self::Number { unit, least, most } => json_schema!({
+                "type": "number",
+                "minimum": unit.fraction(*least),
+                "maximum": unit.fraction(*most),
+            }),
+            Self::Timer => timer_schema(),
+            Self::Word(words) => words_schema(&words()),
+            Self::WordOr(words, parts) => json_schema!({
+                "anyOf": [words_schema(&words()), table_schema(parts, generator)]
+            }),
+        }
+    }
+}
+
+fn timer_schema() -> Schema {
+    let names = EstimatorConfig::NAMES.iter().chain(EstimatorConfig::ALIASES).copied();
+    let names: Vec<&str> = names.collect();
+    json_schema!({
+        "type": "string",
+        "pattern": format!("^ *({}) *(:.+)?$", names.join("|")),
+        "examples": ["rfc6298", "linux:rto_min=50ms"],
+    })
+}
+
+fn words_schema(words: &[Word]) -> Schema {
+    let one = |word: &Word| json_schema!({ "const": word.word, "description": word.doc });
+    json_schema!({ "type": "string", "oneOf": words.iter().map(one).collect::<Vec<_>>() })
+}
+
+fn table_schema(parts: &[SwitchPart], generator: &mut SchemaGenerator) -> Schema {
+    let mut properties = serde_json::Map::new();
+    for part in parts {
+        let mut schema = part.kind.schema(generator);
+        schema.insert("description".to_owned(), part.doc.into());
+        properties.insert(part.key.to_owned(), schema.to_value());
+    }
+    let needed: Vec<&str> = parts.iter().filter(|part| part.needed).map(|part| part.key).collect();
+    json_schema!({
+        "type": "object",
+        "properties": properties,
+        "required": needed,
+        "additionalProperties": false,
+    })
+}
+
+impl fmt::Display for SwitchKind {
+    /// What may be written, for people.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let listed = |words: &[Word]| {
+            let quoted: Vec<String> = words.iter().map(|w| format!("\"{}\"", w.word)).collect();
+            quoted.join(", ")
+        };
+        match self {
+            Self::Flag => f.write_str("`true` or `false`"),
+            Self::Number { unit: SwitchUnit::Segments, .. } => {
+                write!(f, "a number of segments in quotes, as in \"4 segments\"")
+            }
+            Self::Number { unit: SwitchUnit::Bytes, .. } => {
+                f.write_str("a size in bytes in quotes, as in \"1000 B\"")
+            }
+            Self::Number { unit: SwitchUnit::Time, .. } => {
+                f.write_str("a time in quotes, as in \"25 ms\"")
+            }
+            Self::Number { unit: SwitchUnit::Whole, least, most } => {
+                write!(f, "a whole number {}", SwitchUnit::Whole.show_range(*least, *most))
+            }
+            Self::Number { unit, least, most } => {
+                write!(f, "a number {}", unit.show_range(*least, *most))
+            }
+            Self::Timer => f.write_str("a timer in quotes, as in \"linux:rto_min=50ms\""),
+            Self::Word(words) => write!(f, "{}, in quotes", listed(&words())),
+            Self::WordOr(words, parts) => {
+                let keys: Vec<&str> = parts.iter().map(|part| part.key).collect();
+                write!(f, "{}, or a table of {}", listed(&words()), keys.join(", "))
+            }
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &SwitchKind {
+    type Value = SwitchValue;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<SwitchValue, D::Error> {
+        deserializer.deserialize_any(KindVisitor(self))
+    }
+}
+
+struct KindVisitor<'a>(&'a SwitchKind);
+
+impl KindVisitor<'_> {
+    /// A number that is written with a fraction.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+    fn fraction<E: de::Error>(&self, unit: SwitchUnit, number: f64) -> Result<SwitchValue, E> {
+        let SwitchKind::Number { least, most, .. } = *self.0 else {
+            unreachable!("a number's kind")
+        };
+        let steps = number * f64::from(unit.steps());
+        let whole = steps.round();
+        let fits = (unit.fraction(least)..=unit.fraction(most)).contains(&number);
+        if !fits || (steps - whole).abs() > 1e-9 * whole.max(1.0) {
+            let message = format!("{number} is out of range, or has too many digits");
+            return Err(E::custom(told(&message, &unit.show_range(least, most))));
+        }
+        Ok(SwitchValue::Number(whole as u64))
+    }
+
+    /// A text that stands for a number of `unit`.
+    fn quantity<E: de::Error>(&self, unit: SwitchUnit, text: &str) -> Result<SwitchValue, E> {
+        let SwitchKind::Number { least, most, .. } = *self.0 else {
+            unreachable!("a number's kind")
+        };
+        let Some(read) = unit.parse(text) else {
+            return Err(E::invalid_type(Unexpected::Str(text), self));
+        };
+        let number = read.map_err(E::custom)?;
+        unit.within(number, [least, most]).map_err(|[wrong, fix]| E::custom(told(&wrong, &fix)))?;
+        Ok(SwitchValue::Number(number))
+    }
+}
+
+impl<'de> Visitor<'de> for KindVisitor<'_> {
+    type Value = SwitchValue;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self.0, f)
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<SwitchValue, E> {
+        match self.0 {
+            SwitchKind::Flag => Ok(SwitchValue::Flag(value)),
+            _ => Err(E::invalid_type(Unexpected::Bool(value), &self)),
+        }
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<SwitchValue, E> {
+        match *self.0 {
+            SwitchKind::Number { unit: SwitchUnit::Whole, least, most } => {
+                let fits = u64::try_from(number).ok().filter(|n| (least..=most).contains(n));
+                let range = SwitchUnit::Whole.show_range(least, most);
+                let wrong = || E::custom(told(&format!("`{number}` is out of range"), &range));
+                fits.map(SwitchValue::Number).ok_or_else(wrong)
+            }
+            #[expect(clippy::cast_precision_loss, reason = "large numbers are out of range")]
+            SwitchKind::Number {
+                unit: unit @ (SwitchUnit::Hundredths | SwitchUnit::Halves),
+                ..
+            } => self.fraction(unit, number as f64),
+            // A bare number gets the answer that its text would get: it has no unit.
+            SwitchKind::Number { unit, .. } => self.quantity(unit, &number.to_string()),
+            SwitchKind::Word(_) | SwitchKind::Timer => Err(E::custom(told(
+                &format!("wrong type: `{number}` is no word"),
+                &self.0.to_string(),
+            ))),
+            _ => Err(E::invalid_type(Unexpected::Signed(number), &self)),
+        }
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<SwitchValue, E> {
+        match *self.0 {
+            SwitchKind::Number {
+                unit: unit @ (SwitchUnit::Hundredths | SwitchUnit::Halves),
+                ..
+            } => self.fraction(unit, number),
+            SwitchKind::Number {
+                unit: unit @ (SwitchUnit::Segments | SwitchUnit::Bytes | SwitchUnit::Time),
+                ..
+            } => self.quantity(unit, &number.to_string()),
+            _ => Err(E::invalid_type(Unexpected::Float(number), &self)),
+        }
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<SwitchValue, E> {
+        match self.0 {
+            SwitchKind::Flag => Err(E::invalid_type(Unexpected::Str(text), &self)),
+            SwitchKind::Number { unit, .. } => self.quantity(*unit, text),
+            SwitchKind::Timer => match EstimatorConfig::parse(text) {
+                Ok(_) => Ok(SwitchValue::Text(text.trim().to_owned())),
+                Err(slip) => Err(E::custom(told(&slip.message, &slip.fix))),
+            },
+            SwitchKind::Word(_) | SwitchKind::WordOr(..) => {
+                let known = || {
+                    let words = self.0.words();
+                    let quoted: Vec<String> =
+                        words.iter().map(|known| format!("`{}`", known.word)).collect();
+                    quoted.join(", ")
+                };
+                let unknown =
+                    || E::custom(format!("unknown variant `{text}`, expected one of {}", known()));
+                self.0.word(text).map(SwitchValue::Word).ok_or_else(unknown)
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SwitchValue, A::Error> {
+        let SwitchKind::WordOr(_, parts) = *self.0 else {
+            return Err(de::Error::invalid_type(Unexpected::Map, &self));
+        };
+        let keys: Vec<&'static str> = parts.iter().map(|part| part.key).collect();
+        let mut given = Vec::new();
+        while let Some(at) = map.next_key_seed(KnownKey(&keys))? {
+            given.push((parts[at].key, map.next_value_seed(&parts[at].kind)?));
+        }
+        for part in parts.iter().filter(|part| part.needed) {
+            if !given.iter().any(|(key, _)| *key == part.key) {
+                return Err(de::Error::missing_field(part.key));
+            }
+        }
+        given.sort_by_key(|(key, _)| keys.iter().position(|known| known == key));
+        Ok(SwitchValue::Table(given))
+    }
+}
+
+/// A key that is one of some: its place among them.
+pub(super) struct KnownKey<'a>(pub(super) &'a [&'static str]);
+
+impl<'de> DeserializeSeed<'de> for KnownKey<'_> {
+    type Value = usize;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<usize, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl Visitor<'_> for KnownKey<'_> {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E: de::Error>(self, key: &str) -> Result<usize, E> {
+        self.0.iter().position(|known| *known == key).ok_or_else(|| {
+            let known: Vec<String> = self.0.iter().map(|known| format!("`{known}`")).collect();
+            E::custom(format!("unknown field `{key}`, expected one of {}", known.join(", ")))
+        })
+    }
+}
+
+/// A value as its kind writes it.
+pub struct Written<'a>(pub &'a SwitchKind, pub &'a SwitchValue);
+
+impl Serialize for Written<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match (self.0, self.1) {
+            (_, SwitchValue::Flag(on)) => serializer.serialize_bool(*on),
+            (_, SwitchValue::Word(word)) => serializer.serialize_str(word),
+            (_, SwitchValue::Text(text)) => serializer.serialize_str(text),
+            (SwitchKind::Number { unit, .. }, SwitchValue::Number(number)) => match unit {
+                SwitchUnit::Whole => serializer.serialize_u64(*number),
+                SwitchUnit::Hundredths | SwitchUnit::Halves => {
+                    serializer.serialize_f64(unit.fraction(*number))
+                }
+                _ => serializer.serialize_str(&unit.show(*number)),
+            },
+            (kind, SwitchValue::Table(given)) => {
+                let mut map = serializer.serialize_map(Some(given.len()))?;
+                for (key, value) in given {
+                    let part = kind.parts().iter().find(|part| part.key == *key);
+                    map.serialize_entry(key, &Written(&part.expect("a known key").kind, value))?;
+                }
+                map.end()
+            }
+            (_, SwitchValue::Number(_)) => unreachable!("a value is of its switch's kind"),
+        }
+    }
+}

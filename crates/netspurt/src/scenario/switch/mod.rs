@@ -1,0 +1,26 @@
+//! The switches of a TCP connection. Each is defined once, in a table by its theme: key, kind and
+//! bounds, a line of documentation, and where each sender keeps it. The parser, the JSON Schema,
+//! the resolved scenario, `--set`, scripts, error texts, sweeps and the tables in the documentation
+//! are made from these definitions; a profile is a configuration, from which its switches are read.
+
+mod apply;
+mod congestion;
+mod definition;
+mod kind;
+mod options;
+mod recovery;
+mod spec;
+mod table;
+mod timers;
+mod value;
+mod windows;
+mod words;
+
+pub(super) use apply::{kernel, ns, rfc, spell_out};
+pub(super) use definition::Switch;
+pub(super) use kind::{SwitchKind, SwitchPart, SwitchUnit, Written};
+pub(super) use spec::TcpSpec;
+pub(super) use table::THEMES;
+#[cfg(test)]
+pub(super) use value::SwitchValue;
+pub(super) use words::{Words, words};

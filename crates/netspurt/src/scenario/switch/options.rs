@@ -1,0 +1,151 @@
+//! Switches of options, acknowledgments, and of when a connection is given up.
+
+use super::super::kernel_config::KernelTcp;
+use super::definition::{Field, Refusal, Rule, Switch};
+use super::kind::{SwitchKind, SwitchPart, Word};
+use super::value::SwitchValue;
+use crate::tcp::{AckPolicy, DelayedAck, NsConfig, RfcConfig};
+use crate::units::Duration;
+
+/// The switches.
+pub const SWITCHES: &[Switch] = &[
+    Switch::flag("sack", "Offers and takes SACK blocks (RFC 2018)")
+        .rfc(|c| Field::Flag(&mut c.sack))
+        .kernel(|c| Field::Flag(&mut c.sack)),
+    Switch::flag("timestamps", "Offers and takes time stamps (RFC 7323 §3)")
+        .rfc(|c| Field::Flag(&mut c.timestamps))
+        .kernel(|c| Field::Flag(&mut c.timestamps)),
+    Switch::flag("window_scaling", "Offers and takes window scaling (RFC 7323 §2)")
+        .rfc(|c| Field::Flag(&mut c.window_scaling))
+        .kernel(|c| Field::Flag(&mut c.window_scaling)),
+    Switch::flag("ecn", "Offers and takes congestion marks (RFC 3168)")
+        .rfc(|c| Field::Flag(&mut c.ecn))
+        .kernel(|c| Field::Flag(&mut c.ecn)),
+    Switch::new(
+        "acks",
+        "When the receiver acknowledges",
+        SwitchKind::WordOr(every_segment, ACK_PARTS),
+    )
+    .ns_rule(Rule {
+        read: |c: &NsConfig| Some(ns_acks(c.acks)),
+        write: |c, value| {
+            c.acks = match delays(value) {
+                None => AckPolicy::EverySegment,
+                Some((delayed, None)) => AckPolicy::Delayed(delayed),
+                Some((_, Some(_))) => {
+                    let refusal =
+                        Refusal::new("ns-2's sinks have no `at_most`", "leave `at_most` out");
+                    return Err(refusal.of_part(AT_MOST));
+                }
+            };
+            Ok(())
+        },
+    })
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| Some(acks(c.acks)),
+        write: |c, value| {
+            c.acks = match delays(value) {
+                None => DelayedAck::Never,
+                Some((delayed, None)) => DelayedAck::Fixed(delayed),
+                Some((min, Some(max))) if max < min => {
+                    let message = "`at_most` is less than `delayed`, the least wait";
+                    return Err(Refusal::new(message, format!("from `{min}`")).of_part(AT_MOST));
+                }
+                Some((min, Some(max))) => DelayedAck::Adaptive { min, max },
+            };
+            Ok(())
+        },
+    })
+    .kernel_rule(Rule {
+        read: |c: &KernelTcp| c.quick_acks.then_some(SwitchValue::Word(EVERY_SEGMENT)),
+        write: |c, value| {
+            c.quick_acks = delays(value).is_none();
+            Ok(())
+        },
+    }),
+    Switch::new(
+        "quick_acks",
+        "Segments acknowledged at once at the start, at most (Linux's quick ACKs)",
+        SwitchKind::segments(0),
+    )
+    .rfc(|c| Field::Small(&mut c.quick_acks_segs)),
+    Switch::new(
+        "retries",
+        "Retransmissions of one segment before the connection is given up (RFC 9293 §3.8.3)",
+        SwitchKind::whole(0, u32::MAX),
+    )
+    .rfc(|c| Field::Small(&mut c.retries)),
+    Switch::new(
+        "syn_retries",
+        "Retransmissions of a SYN before the connection is given up",
+        SwitchKind::whole(0, u32::MAX),
+    )
+    .rfc(|c| Field::Small(&mut c.syn_retries)),
+    Switch::new(
+        "syn_retransmissions_forgiven",
+        "Retransmissions of a SYN that leave the initial window as it is: none in RFC 5681 §3.1, one in Linux",
+        SwitchKind::whole(0, u32::MAX),
+    )
+    .rfc(|c| Field::Small(&mut c.syn_retransmissions_forgiven)),
+    Switch::flag(
+        "empty_window_probes",
+        "Probes of a closed window carry no octet, but an old sequence number, as in Linux",
+    )
+    .rfc(|c| Field::Flag(&mut c.empty_window_probes)),
+    Switch::new(
+        "time_wait",
+        "How long an end that closed first waits for stragglers (RFC 9293 §3.6.1)",
+        SwitchKind::TIME,
+    )
+    .rfc(|c| Field::Time(&mut c.time_wait)),
+];
+
+const EVERY_SEGMENT: &str = "every segment";
+const DELAYED: &str = "delayed";
+const AT_MOST: &str = "at_most";
+
+const ACK_PARTS: &[SwitchPart] = &[
+    SwitchPart {
+        key: DELAYED,
+        doc: "How long the acknowledgment of one segment waits for a second",
+        kind: SwitchKind::TIME,
+        needed: true,
+    },
+    SwitchPart {
+        key: AT_MOST,
+        doc: "Lets that wait follow the gaps between arrivals up to this, as Linux does",
+        kind: SwitchKind::TIME,
+        needed: false,
+    },
+];
+
+fn every_segment() -> Vec<Word> {
+    vec![Word { word: EVERY_SEGMENT, doc: "each at once" }]
+}
+
+/// How long ACKs are delayed, and the most, if either is said.
+fn delays(value: &SwitchValue) -> Option<(Duration, Option<Duration>)> {
+    let time = |key| value.part(key).map(|part| Duration::from_nanos(part.number()));
+    Some((time(DELAYED)?, time(AT_MOST)))
+}
+
+fn table(delayed: Duration, at_most: Option<Duration>) -> SwitchValue {
+    let time = |key, time: Duration| (key, SwitchValue::Number(time.as_nanos()));
+    let parts = [Some(time(DELAYED, delayed)), at_most.map(|most| time(AT_MOST, most))];
+    SwitchValue::Table(parts.into_iter().flatten().collect())
+}
+
+fn ns_acks(policy: AckPolicy) -> SwitchValue {
+    match policy {
+        AckPolicy::EverySegment => SwitchValue::Word(EVERY_SEGMENT),
+        AckPolicy::Delayed(delayed) => table(delayed, None),
+    }
+}
+
+fn acks(policy: DelayedAck) -> SwitchValue {
+    match policy {
+        DelayedAck::Never => SwitchValue::Word(EVERY_SEGMENT),
+        DelayedAck::Fixed(delayed) => table(delayed, None),
+        DelayedAck::Adaptive { min, max } => table(min, Some(max)),
+    }
+}

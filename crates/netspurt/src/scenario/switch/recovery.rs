@@ -1,0 +1,201 @@
+//! Switches of loss: how losses are found and repaired, and what is undone.
+
+use super::super::kernel_config::KernelTcp;
+use super::definition::{Field, Refusal, Rule, Switch};
+use super::kind::{SwitchKind, SwitchPart, SwitchUnit, Word};
+use super::value::SwitchValue;
+use super::words::{Words, words};
+use crate::rto::SfrConfig;
+use crate::tcp::{NsConfig, NsVariant, Recovery, RfcConfig, SfrResponse, Undo};
+
+/// The switches.
+pub const SWITCHES: &[Switch] = &[
+    Switch::word::<Recovery>("recovery", "How losses are found and repaired")
+        .ns_rule(Rule { read: |c: &NsConfig| Some(ns_word(c.variant)), write: set_variant })
+        .rfc(|c| Field::Word(&mut c.recovery))
+        .kernel_rule(Rule {
+            read: |c: &KernelTcp| {
+                let recovery = if c.rack { Recovery::Rack } else { Recovery::NewReno };
+                Some(SwitchValue::Word(recovery.word()))
+            },
+            write: |c, value| {
+                c.rack = value.text() == Some(Recovery::Rack.word());
+                Ok(())
+            },
+        }),
+    Switch::new(
+        "dup_thresh",
+        "Duplicate ACKs, or segments' worth of SACK blocks, that tell a loss (RFC 5681 §3.2)",
+        SwitchKind::whole(1, u32::MAX),
+    )
+    .rfc(|c| Field::Small(&mut c.dup_thresh))
+    .kernel(|c| Field::Small(&mut c.dup_thresh))
+    // `tcp_max_reordering`.
+    .kernel_bounds(1, 300),
+    Switch::flag(
+        "limited_transmit",
+        "A new segment on each of the first two duplicate ACKs (RFC 3042; ns-2's `singledup_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.limited_transmit))
+    .rfc(|c| Field::Flag(&mut c.limited_transmit)),
+    Switch::flag(
+        "bugfix",
+        "No second fast retransmit for the losses of one window (ns-2's `bugFix_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.bugfix)),
+    Switch::flag(
+        "early_retransmit",
+        "Fewer duplicates suffice where fewer segments are outstanding (RFC 5827)",
+    )
+    .rfc(|c| Field::Flag(&mut c.early_retransmit)),
+    Switch::flag("prr", "Proportional rate reduction (RFC 9937)")
+        .rfc(|c| Field::Flag(&mut c.prr)),
+    Switch::flag(
+        "tlp",
+        "Tail loss probes (RFC 8985 §7); there are none where `recovery` does not go by SACK",
+    )
+    .rfc(|c| Field::Flag(&mut c.tlp))
+    .kernel(|c| Field::Flag(&mut c.tlp)),
+    Switch::new(
+        "tlp_wait",
+        "How many round trips a tail loss probe waits (RFC 8985 §7.2)",
+        SwitchKind::Number { unit: SwitchUnit::Hundredths, least: 1, most: 10_000 },
+    )
+    .rfc(|c| Field::Small(&mut c.tlp_wait_percent)),
+    Switch::new(
+        "max_ack_delay",
+        "What the probe of a lone segment allows for the peer's delayed ACK (RFC 8985 §7.2)",
+        SwitchKind::TIME,
+    )
+    .rfc(|c| Field::Time(&mut c.max_ack_delay)),
+    Switch::new(
+        "timer_slack",
+        "What other tail loss probes and RACK's timer allow beyond their round trips, as in Linux",
+        SwitchKind::TIME,
+    )
+    .rfc(|c| Field::Time(&mut c.timer_slack)),
+    Switch::new(
+        "reorder_window",
+        "RACK's reordering window to begin with, as a share of the least round trip (RFC 8985 §6.2)",
+        SwitchKind::Number { unit: SwitchUnit::Hundredths, least: 0, most: 10_000 },
+    )
+    .rfc(|c| Field::Small(&mut c.reorder_window_percent)),
+    Switch::flag(
+        "rack_checks_echo",
+        "RACK takes no round trip from a retransmission whose ACK echoes an older time stamp (RFC 8985 §6.2)",
+    )
+    .rfc(|c| Field::Flag(&mut c.rack_checks_echo)),
+    Switch::flag(
+        "rack_timer_delivers",
+        "RACK's timer, where it begins a repair, counts as the delivery of a segment, as in Linux",
+    )
+    .rfc(|c| Field::Flag(&mut c.rack_timer_delivers)),
+    Switch::flag("frto", "Tells spurious timeouts by the next ACKs (RFC 5682)")
+        .rfc(|c| Field::Flag(&mut c.frto))
+        .kernel(|c| Field::Flag(&mut c.frto)),
+    Switch::flag(
+        "frto_at_once",
+        "With `frto` and SACK the first ACK decides already, as in Linux (RFC 5682 §3.1 waits for the next)",
+    )
+    .rfc(|c| Field::Flag(&mut c.frto_at_once)),
+    Switch::flag("eifel", "Tells spurious retransmissions by time stamps (RFC 3522)")
+        .rfc(|c| Field::Flag(&mut c.eifel)),
+    Switch::flag("dsack", "Reports duplicates to the sender (RFC 2883)")
+        .rfc(|c| Field::Flag(&mut c.dsack)),
+    Switch::flag(
+        "dsack_undo",
+        "Undoes a repair whose retransmissions were all reported as duplicates (RFC 3708)",
+    )
+    .rfc(|c| Field::Flag(&mut c.dsack_undo)),
+    Switch::word::<Undo>("undo", "What is restored when a retransmission proves spurious")
+        .rfc(|c| Field::Word(&mut c.undo)),
+    Switch::new(
+        "sfr",
+        "Super Fast Retransmit (Tarr and Ghita 2005, §5)",
+        SwitchKind::WordOr(off, SFR_PARTS),
+    )
+    .rfc_rule(Rule { read: read_sfr, write: write_sfr }),
+];
+
+const SFR_PARTS: &[SwitchPart] = &[
+    SwitchPart {
+        key: "factor",
+        doc: "The timer in round trips of the handshake, 3 by default",
+        kind: SwitchKind::Number {
+            unit: SwitchUnit::Halves,
+            least: SfrConfig::FACTORS_HALVES[0] as u64,
+            most: SfrConfig::FACTORS_HALVES[1] as u64,
+        },
+        needed: false,
+    },
+    SwitchPart {
+        key: "cutout",
+        doc: "It rests for good once so much was acknowledged, by default never",
+        kind: SwitchKind::bytes(0, u64::MAX),
+        needed: false,
+    },
+    SwitchPart {
+        key: "response",
+        doc: "What a retransmission does to the window, `none` by default",
+        kind: SwitchKind::Word(words::<SfrResponse>),
+        needed: false,
+    },
+];
+
+fn off() -> Vec<Word> {
+    vec![Word { word: "off", doc: "switched off" }]
+}
+
+fn read_sfr(config: &RfcConfig) -> Option<SwitchValue> {
+    let Some(SfrConfig { factor_halves, cutout_bytes }) = config.sfr else {
+        return Some(SwitchValue::Word("off"));
+    };
+    let factor = ("factor", SwitchValue::Number(factor_halves.into()));
+    let cutout = cutout_bytes.map(|bytes| ("cutout", SwitchValue::Number(bytes)));
+    let response = ("response", SwitchValue::Word(config.sfr_response.word()));
+    let parts = [Some(factor), cutout, Some(response)];
+    Some(SwitchValue::Table(parts.into_iter().flatten().collect()))
+}
+
+fn write_sfr(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal> {
+    let (sfr, response) = match value {
+        SwitchValue::Table(_) => {
+            let factor = value.part("factor").map(SwitchValue::small);
+            let word = value.part("response").and_then(SwitchValue::text);
+            let sfr = SfrConfig {
+                factor_halves: factor.unwrap_or(SfrConfig::default().factor_halves),
+                cutout_bytes: value.part("cutout").map(SwitchValue::number),
+            };
+            (Some(sfr), word.and_then(SfrResponse::of_word))
+        }
+        _ => (None, None),
+    };
+    config.sfr = sfr;
+    config.sfr_response = response.unwrap_or(SfrResponse::None);
+    Ok(())
+}
+
+/// The senders of ns-2, and what each is called elsewhere.
+const VARIANTS: [(NsVariant, Recovery); 5] = [
+    (NsVariant::Tahoe, Recovery::Tahoe),
+    (NsVariant::Reno, Recovery::Reno),
+    (NsVariant::NewReno, Recovery::NewReno),
+    (NsVariant::Sack, Recovery::Sack),
+    (NsVariant::Fack, Recovery::Fack),
+];
+
+fn ns_word(variant: NsVariant) -> SwitchValue {
+    let found = VARIANTS.iter().find(|(known, _)| *known == variant);
+    SwitchValue::Word(found.expect("every sender is listed").1.word())
+}
+
+fn set_variant(config: &mut NsConfig, value: &SwitchValue) -> Result<(), Refusal> {
+    let word = value.text().unwrap_or_default();
+    let found = VARIANTS.iter().find(|(_, recovery)| recovery.word() == word);
+    let Some((variant, _)) = found else {
+        let message = format!("ns-2's senders have no `{word}`");
+        return Err(Refusal::new(message, "give the flow another `profile`"));
+    };
+    config.variant = *variant;
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! The table `tcp` of a flow: what is set there, by switch.
+
+use core::fmt;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use super::definition::Switch;
+use super::kind::{KnownKey, Written};
+use super::table::{all, find};
+use super::value::SwitchValue;
+
+/// Switches of a TCP connection; what is left out comes from the profile.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TcpSpec(BTreeMap<usize, SwitchValue>);
+
+impl TcpSpec {
+    /// What is set, in the order of the definitions.
+    pub fn given(&self) -> impl Iterator<Item = (&'static Switch, &SwitchValue)> {
+        all().enumerate().filter_map(|(place, switch)| Some((switch, self.0.get(&place)?)))
+    }
+
+    /// What the switch `key` is set to, if it is.
+    pub fn get(&self, key: &str) -> Option<&SwitchValue> {
+        find(key).and_then(|(place, _)| self.0.get(&place))
+    }
+
+    /// The value of each switch that `read` has one for.
+    pub fn of_all(read: impl Fn(&'static Switch) -> Option<SwitchValue>) -> Self {
+        let value = |(place, switch)| Some((place, read(switch)?));
+        Self(all().enumerate().filter_map(value).collect())
+    }
+
+    /// The same without these switches.
+    pub fn without(&self, keys: &[&str]) -> Self {
+        let mut rest = self.clone();
+        for (place, _) in keys.iter().filter_map(|key| find(key)) {
+            rest.0.remove(&place);
+        }
+        rest
+    }
+}
+
+/// A key of the table `tcp`, or of a table in it.
+#[derive(Clone, Copy)]
+enum Lead {
+    Switch(usize, &'static Switch),
+    Table(&'static str),
+}
+
+/// The keys in a table of `tcp`, or in `tcp` itself, and where they lead.
+fn leads(table: Option<&str>) -> Vec<(&'static str, Lead)> {
+    let mut leads: Vec<(&'static str, Lead)> = Vec::new();
+    for (place, switch) in all().enumerate() {
+        match switch.place() {
+            (above, key) if above == table => leads.push((key, Lead::Switch(place, switch))),
+            (Some(above), _) if table.is_none() && !leads.iter().any(|(key, _)| *key == above) => {
+                leads.push((above, Lead::Table(above)));
+            }
+            _ => {}
+        }
+    }
+    leads
+}
+
+/// Reads a table of `tcp`, or `tcp` itself, into a spec.
+struct Level<'a> {
+    spec: &'a mut TcpSpec,
+    table: Option<&'static str>,
+}
+
+impl<'de> DeserializeSeed<'de> for Level<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Level<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table of switches")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let leads = leads(self.table);
+        let keys: Vec<&'static str> = leads.iter().map(|(key, _)| *key).collect();
+        while let Some(at) = map.next_key_seed(KnownKey(&keys))? {
+            match leads[at].1 {
+                Lead::Switch(place, switch) => {
+                    self.spec.0.insert(place, map.next_value_seed(&switch.kind)?);
+                }
+                Lead::Table(table) => {
+                    map.next_value_seed(Level { spec: &mut *self.spec, table: Some(table) })?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'de> Deserialize<'de> for TcpSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut spec = Self::default();
+        Level { spec: &mut spec, table: None }.deserialize(deserializer)?;
+        Ok(spec)
+    }
+}
+
+/// A table of `tcp`, or `tcp` itself, to be written.
+struct Shown<'a> {
+    spec: &'a TcpSpec,
+    table: Option<&'static str>,
+}
+
+impl Shown<'_> {
+    fn has_any(&self) -> bool {
+        self.spec.given().any(|(switch, _)| switch.place().0 == self.table)
+    }
+}
+
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (key, lead) in leads(self.table) {
+            match lead {
+                Lead::Switch(place, switch) => {
+                    if let Some(value) = self.spec.0.get(&place) {
+                        map.serialize_entry(key, &Written(&switch.kind, value))?;
+                    }
+                }
+                Lead::Table(table) => {
+                    let shown = Shown { spec: self.spec, table: Some(table) };
+                    if shown.has_any() {
+                        map.serialize_entry(key, &shown)?;
+                    }
+                }
+            }
+        }
+        map.end()
+    }
+}
+
+impl Serialize for TcpSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Shown { spec: self, table: None }.serialize(serializer)
+    }
+}
+
+impl JsonSchema for TcpSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "TcpSpec".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = table_schema(None, generator);
+        let doc = "Switches of a TCP connection; what is left out comes from the profile.";
+        schema.insert("description".to_owned(), doc.into());
+        schema
+    }
+}
+
+fn table_schema(table: Option<&str>, generator: &mut SchemaGenerator) -> Schema {
+    let mut properties = serde_json::Map::new();
+    for (key, lead) in leads(table) {
+        let schema = match lead {
+            Lead::Switch(_, switch) => {
+                let mut schema = switch.kind.schema(generator);
+                // What a reference refers to keeps its own description.
+                if let Some(reference) = schema.remove("$ref") {
+                    schema = json_schema!({ "allOf": [{ "$ref": reference }] });
+                }
+                schema.insert("description".to_owned(), switch.doc.into());
+                schema
+            }
+            Lead::Table(table) => table_schema(Some(table), generator),
+        };
+        properties.insert(key.to_owned(), schema.to_value());
+    }
+    json_schema!({
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}

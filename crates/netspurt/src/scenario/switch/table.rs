@@ -1,0 +1,24 @@
+//! All switches.
+
+use super::definition::Switch;
+use super::{congestion, options, recovery, timers, windows};
+
+/// The switches by theme, in the order in which they are set and spelled out: what decides about
+/// others comes before them.
+pub const THEMES: [(&str, &[Switch]); 5] = [
+    ("Packets and windows", windows::SWITCHES),
+    ("Losses", recovery::SWITCHES),
+    ("Congestion control", congestion::SWITCHES),
+    ("Options and acknowledgments", options::SWITCHES),
+    ("Clocks and timers", timers::SWITCHES),
+];
+
+/// All switches, in that order.
+pub fn all() -> impl Iterator<Item = &'static Switch> {
+    THEMES.iter().flat_map(|(_, switches)| switches.iter())
+}
+
+/// The switch with this key, and its place among all.
+pub fn find(key: &str) -> Option<(usize, &'static Switch)> {
+    all().enumerate().find(|(_, switch)| switch.key == key)
+}

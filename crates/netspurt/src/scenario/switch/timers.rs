@@ -1,0 +1,165 @@
+//! Switches of time: how a host reads it, how its timers fire, and the retransmission timer.
+
+use super::super::kernel_config::KernelTcp;
+use super::definition::{Field, Refusal, Rule, Switch};
+use super::kind::{SwitchKind, SwitchPart};
+use super::value::SwitchValue;
+use super::words::clock_words;
+use crate::clock::Clock;
+use crate::rto::{Bounds, EstimatorConfig};
+use crate::tcp::{NsConfig, Restart, RfcConfig, Sampling};
+use crate::units::Duration;
+
+/// The switches. Clocks come first, since the timer counts in their units; the estimator comes
+/// before its bounds.
+pub const SWITCHES: &[Switch] = &[
+    Switch::new(
+        "clock",
+        "How round trips are measured; in `ns-2` also the unit of the timer",
+        SwitchKind::WordOr(clock_words, CLOCK_PARTS),
+    )
+    .ns_rule(Rule {
+        read: |c: &NsConfig| Some(clock_value(c.clock)),
+        write: |c, value| {
+            c.clock = clock(value)?;
+            c.rto.tick = c.clock.tick().unwrap_or(Duration::from_nanos(1));
+            Ok(())
+        },
+    })
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| Some(clock_value(c.clock)),
+        write: |c, value| {
+            c.clock = clock(value)?;
+            Ok(())
+        },
+    }),
+    Switch::new("timer_clock", "How timers fire", SwitchKind::WordOr(clock_words, CLOCK_PARTS))
+        .rfc_rule(Rule {
+            read: |c: &RfcConfig| Some(clock_value(c.timer_clock)),
+            write: |c, value| {
+                c.timer_clock = clock(value)?;
+                Ok(())
+            },
+        }),
+    Switch::new(
+        "rto.estimator",
+        "The retransmission timer: an algorithm, and the constants that differ from its published ones",
+        SwitchKind::Timer,
+    )
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| Some(SwitchValue::Text(c.rto.unbounded_text_on(c.timer_clock))),
+        write: |c, value| {
+            let text = value.text().unwrap_or_default();
+            let timer = EstimatorConfig::parse_on(text, c.timer_clock);
+            c.rto = timer.map_err(|slip| Refusal::new(slip.message, slip.fix))?;
+            Ok(())
+        },
+    }),
+    Switch::new("rto.initial", "The timer before the first sample", SwitchKind::TIME)
+        .ns(|c| Field::Time(&mut c.rto.initial))
+        .rfc_rule(Rule {
+            read: |c: &RfcConfig| c.rto.bounds().initial.map(nanos),
+            write: |c, value| bound(c, Bounds { initial: Some(time(value)), ..NONE }),
+        }),
+    Switch::new("rto.min", "The least timer", SwitchKind::TIME)
+        .ns(|c| Field::Time(&mut c.rto.min))
+        .rfc_rule(Rule {
+            read: |c: &RfcConfig| c.rto.bounds().min.map(nanos),
+            write: |c, value| bound(c, Bounds { min: Some(time(value)), ..NONE }),
+        })
+        .kernel(|c: &mut KernelTcp| Field::Time(&mut c.rto_min))
+        .kernel_bounds(1_000, 120_000_000_000),
+    Switch::new("rto.max", "The greatest timer", SwitchKind::TIME)
+        .ns(|c| Field::Time(&mut c.rto.max))
+        .rfc_rule(Rule {
+            read: |c: &RfcConfig| c.rto.bounds().max.map(nanos),
+            write: |c, value| bound(c, Bounds { max: Some(time(value)), ..NONE }),
+        }),
+    Switch::word::<Sampling>("rto.sampling", "Which round trips the timer is given")
+        .rfc(|c| Field::Word(&mut c.sampling)),
+    Switch::word::<Restart>("rto.restart", "What an ACK of new octets does to a running timer")
+        .rfc(|c| Field::Word(&mut c.restart)),
+    Switch::flag(
+        "rto.old_reports_restart",
+        "SACK blocks about what left before the head last did move the timer (`tcp_clean_rtx_queue`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.timer_rules.old_reports_restart)),
+    Switch::flag(
+        "rto.head_copy_restarts",
+        "A retransmission of the head sets a running timer anew (`tcp_xmit_retransmit_queue`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.timer_rules.head_copy_restarts)),
+    Switch::flag(
+        "rto.rounds_end_beyond",
+        "A round of samples ends with an ACK beyond what was next to be sent as it began (`rtt_seq`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.timer_rules.rounds_end_beyond)),
+    Switch::flag(
+        "karn",
+        "Labels samples of segments sent twice as ambiguous (Karn and Partridge 1987)",
+    )
+    .rfc(|c| Field::Flag(&mut c.karn)),
+];
+
+const TICK: &str = "tick";
+const PHASE: &str = "phase";
+
+const CLOCK_PARTS: &[SwitchPart] = &[
+    SwitchPart {
+        key: TICK,
+        doc: "The clock's granularity",
+        kind: SwitchKind::TIME_ABOVE_ZERO,
+        needed: true,
+    },
+    SwitchPart {
+        key: PHASE,
+        doc: "How long before the start of the run the clock last ticked, by default 0.555880716 \
+              of a tick, which is what ns-2 draws for its first sender with seed 1",
+        kind: SwitchKind::TIME,
+        needed: false,
+    },
+];
+
+const NONE: Bounds = Bounds { initial: None, min: None, max: None };
+
+fn nanos(time: Duration) -> SwitchValue {
+    SwitchValue::Number(time.as_nanos())
+}
+
+fn time(value: &SwitchValue) -> Duration {
+    Duration::from_nanos(value.number())
+}
+
+/// Sets a bound of the timer.
+fn bound(config: &mut RfcConfig, bounds: Bounds) -> Result<(), Refusal> {
+    config.rto = config.rto.within(bounds).map_err(|key| {
+        let message = format!("`{}` has no `{key}`", config.rto.name());
+        Refusal::new(message, format!("leave `{key}` out"))
+    })?;
+    Ok(())
+}
+
+/// A clock as scenarios write it.
+fn clock_value(clock: Clock) -> SwitchValue {
+    let named = Clock::NAMED.iter().find(|(_, known, _)| *known == clock);
+    match (named, clock.ticks()) {
+        (Some((name, ..)), _) => SwitchValue::Word(name),
+        (None, Some((tick, phase))) => {
+            SwitchValue::Table(vec![(TICK, nanos(tick)), (PHASE, nanos(phase))])
+        }
+        (None, None) => unreachable!("scenarios make no other clock"),
+    }
+}
+
+/// The clock that a scenario writes so.
+fn clock(value: &SwitchValue) -> Result<Clock, Refusal> {
+    if let Some(word) = value.text() {
+        return word.parse().map_err(|_| Refusal::new(format!("`{word}` is no clock"), ""));
+    }
+    let tick = value.part(TICK).map_or(Duration::ZERO, time);
+    let phase = value.part(PHASE).map_or_else(|| Clock::ns2_phase(tick), time);
+    Clock::ticking(tick, phase).ok_or_else(|| {
+        let fix = format!("below the tick of {tick}");
+        Refusal::new("the phase is not within the tick", fix).of_part(PHASE)
+    })
+}

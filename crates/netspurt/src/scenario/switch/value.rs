@@ -1,0 +1,59 @@
+//! What a switch is set to.
+
+/// The value of a switch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SwitchValue {
+    /// On or off.
+    Flag(bool),
+    /// A number, in the unit that the switch's kind says.
+    Number(u64),
+    /// One of the words that the switch's kind knows.
+    Word(&'static str),
+    /// A timer as text.
+    Text(String),
+    /// Values by key.
+    Table(Vec<(&'static str, SwitchValue)>),
+}
+
+/// A value of another kind than its switch has: reading checks that.
+const ANOTHER_KIND: &str = "a value is of its switch's kind";
+
+impl SwitchValue {
+    /// The value of a switch that is on or off.
+    pub fn flag(&self) -> bool {
+        match self {
+            Self::Flag(on) => *on,
+            _ => panic!("{ANOTHER_KIND}"),
+        }
+    }
+
+    /// The value of a switch that is a number.
+    pub fn number(&self) -> u64 {
+        match self {
+            Self::Number(number) => *number,
+            _ => panic!("{ANOTHER_KIND}"),
+        }
+    }
+
+    /// The number of a switch whose kind has a bound below 2^32.
+    pub fn small(&self) -> u32 {
+        u32::try_from(self.number()).expect(ANOTHER_KIND)
+    }
+
+    /// The word or the text, where the value is no table.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Word(word) => Some(word),
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What stands behind `key`, of a table.
+    pub fn part(&self, key: &str) -> Option<&SwitchValue> {
+        match self {
+            Self::Table(parts) => parts.iter().find(|(known, _)| *known == key).map(|(_, v)| v),
+            _ => None,
+        }
+    }
+}

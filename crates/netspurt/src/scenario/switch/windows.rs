@@ -1,0 +1,97 @@
+//! Switches of packets and windows: how much is sent, held and held back.
+
+use super::super::kernel_config::KernelTcp;
+use super::definition::{Field, Rule, Switch};
+use super::kind::SwitchKind;
+use super::value::SwitchValue;
+use crate::tcp::{NsConfig, RfcConfig};
+use crate::wire::BARE_HEADER_BYTES;
+
+/// The largest window that TCP can offer (RFC 7323 §2.3).
+pub const WINDOW_MAX_BYTES: u64 = 1 << 30;
+
+/// Of a kernel's buffer about half is window, so that it takes half as much at most.
+const KERNEL_WINDOW_MAX_BYTES: u64 = 1 << 29;
+
+/// The least window that a kernel takes.
+const KERNEL_WINDOW_MIN_BYTES: u64 = 4096;
+
+/// The switches.
+pub const SWITCHES: &[Switch] = &[
+    Switch::new(
+        "packet_size",
+        "A full packet on the wire: IP and TCP headers of 40 B, and the payload",
+        SwitchKind::bytes(BARE_HEADER_BYTES as u64 + 1, u16::MAX as u64),
+    )
+    .ns_rule(Rule {
+        read: |c: &NsConfig| Some(SwitchValue::Number(c.packet_bytes.into())),
+        write: |c, value| {
+            c.packet_bytes = octets(value);
+            Ok(())
+        },
+    })
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| Some(SwitchValue::Number(u64::from(c.mss + BARE_HEADER_BYTES))),
+        write: |c, value| {
+            c.mss = octets(value) - BARE_HEADER_BYTES;
+            Ok(())
+        },
+    })
+    .kernel_rule(Rule {
+        read: |c: &KernelTcp| Some(SwitchValue::Number(c.packet_bytes.into())),
+        write: |c, value| {
+            c.packet_bytes = octets(value);
+            Ok(())
+        },
+    }),
+    Switch::new(
+        "initial_window",
+        "Segments sent at the start of the connection; in `ns-2` later slow starts begin with one",
+        SwitchKind::segments(1),
+    )
+    .ns(|c| Field::Small(&mut c.initial_window_segs))
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| Some(SwitchValue::Number(c.initial_window(c.smss().into()))),
+        write: |c, value| {
+            c.initial_window_segs = value.small();
+            c.initial_window_bytes = None;
+            Ok(())
+        },
+    })
+    .kernel(|c| Field::Small(&mut c.initial_window_segs))
+    .kernel_bounds(1, 1000),
+    Switch::new(
+        "receive_window",
+        "The receiver's window, never filled beyond; also the first ssthresh",
+        SwitchKind::segments(1),
+    )
+    .ns(|c| Field::Small(&mut c.receive_window_segs)),
+    Switch::new(
+        "receive_buffer",
+        "What the receiving side holds for its application: its window",
+        SwitchKind::bytes(1, WINDOW_MAX_BYTES),
+    )
+    .rfc(|c| Field::Number(&mut c.receive_buffer_bytes))
+    .kernel_rule(Rule {
+        read: |c: &KernelTcp| c.receive_buffer_bytes.map(|n| SwitchValue::Number(n.into())),
+        write: |c, value| {
+            c.receive_buffer_bytes = Some(value.small());
+            Ok(())
+        },
+    })
+    .kernel_bounds(KERNEL_WINDOW_MIN_BYTES, KERNEL_WINDOW_MAX_BYTES),
+    Switch::flag("pacing", "Spreads each window over a round trip; BBR always paces")
+        .rfc(|c| Field::Flag(&mut c.pacing)),
+    Switch::flag("nagle", "Holds short segments back while any octet is outstanding (RFC 896)")
+        .rfc(|c| Field::Flag(&mut c.nagle))
+        .kernel(|c| Field::Flag(&mut c.nagle)),
+    Switch::flag(
+        "minshall",
+        "With `nagle`: only while another short segment is outstanding (Minshall 1999, as in Linux)",
+    )
+    .rfc(|c| Field::Flag(&mut c.minshall)),
+];
+
+fn octets(value: &SwitchValue) -> u16 {
+    u16::try_from(value.number()).expect("the kind has bounds")
+}

@@ -1,0 +1,97 @@
+//! Words for settings that are one of a few: each with what it stands for.
+
+use crate::clock::Clock;
+use crate::tcp::{Recovery, Restart, Sampling, SfrResponse, Undo};
+
+use super::kind::Word;
+
+/// A setting that is one of a few, each of which has a word.
+pub trait Words: Copy + PartialEq + 'static {
+    /// Each setting, its word and what it stands for.
+    const WORDS: &'static [(Self, &'static str, &'static str)];
+
+    /// Its word.
+    fn word(self) -> &'static str {
+        let found = Self::WORDS.iter().find(|(known, ..)| *known == self);
+        found.expect("every setting has a word").1
+    }
+
+    /// The setting called `word`.
+    fn of_word(word: &str) -> Option<Self> {
+        Self::WORDS.iter().find(|(_, known, _)| *known == word).map(|(setting, ..)| *setting)
+    }
+}
+
+/// The words of a setting.
+pub fn words<T: Words>() -> Vec<Word> {
+    T::WORDS.iter().map(|(_, word, doc)| Word { word, doc }).collect()
+}
+
+/// The names of clocks.
+pub fn clock_words() -> Vec<Word> {
+    Clock::NAMED.iter().map(|(word, _, doc)| Word { word, doc }).collect()
+}
+
+impl Words for Recovery {
+    const WORDS: &'static [(Self, &'static str, &'static str)] = &[
+        (Recovery::Tahoe, "tahoe", "fast retransmit, then slow start from one segment"),
+        (Recovery::Reno, "reno", "fast recovery until the next new ACK (RFC 2001)"),
+        (
+            Recovery::NewReno,
+            "newreno",
+            "fast recovery through partial ACKs (RFC 6582, in `ns-2` RFC 2582)",
+        ),
+        (
+            Recovery::Sack,
+            "sack",
+            "a scoreboard and a pipe estimate (RFC 6675, in `ns-2` its sack1)",
+        ),
+        (Recovery::Fack, "fack", "forward acknowledgment (Mathis and Mahdavi 1996)"),
+        (Recovery::Rack, "rack", "by time (RFC 8985), not in `ns-2`"),
+    ];
+}
+
+impl Words for Undo {
+    const WORDS: &'static [(Self, &'static str, &'static str)] = &[
+        (Undo::Rfc4015, "rfc4015", "the threshold, and a window of what is outstanding (RFC 4015)"),
+        (Undo::Prior, "prior", "window and threshold as they were, as in Linux"),
+    ];
+}
+
+impl Words for SfrResponse {
+    const WORDS: &'static [(Self, &'static str, &'static str)] = &[
+        (SfrResponse::None, "none", "nothing"),
+        (SfrResponse::Halve, "halve", "what a loss found by duplicate ACKs does"),
+        (SfrResponse::Reset, "reset", "what a timeout does, without the backoff"),
+    ];
+}
+
+impl Words for Sampling {
+    const WORDS: &'static [(Self, &'static str, &'static str)] = &[
+        (Sampling::OnePerRtt, "one-per-rtt", "one segment at a time (RFC 6298 §3)"),
+        (Sampling::EachAck, "each-ack", "the oldest segment that an ACK newly covers"),
+        (
+            Sampling::EachAckOrEcho,
+            "each-ack-or-echo",
+            "the same, or the echo of a time stamp where all it covers went out twice, as in Linux",
+        ),
+        (
+            Sampling::EachSegment,
+            "each-segment",
+            "each segment that an ACK newly covers (Allman and Paxson 1999)",
+        ),
+        (Sampling::Timestamps, "timestamps", "the echo of a time stamp (RFC 7323 §4)"),
+    ];
+}
+
+impl Words for Restart {
+    const WORDS: &'static [(Self, &'static str, &'static str)] = &[
+        (Restart::OnAck, "on-ack", "it starts anew (RFC 6298 §5.3)"),
+        (Restart::PerSegment, "per-segment", "it counts from the oldest outstanding segment"),
+        (
+            Restart::Rfc7765,
+            "rfc7765",
+            "it counts from there while few segments are outstanding (RFC 7765)",
+        ),
+    ];
+}

@@ -1,0 +1,109 @@
+//! A scenario that was read and holds together.
+
+use crate::units::Time;
+
+use super::document::Document;
+use super::error::ScenarioError;
+use super::flow_spec::{EndpointWord, FlowSpec};
+use super::form;
+use super::net::Network;
+use super::plan::Plan;
+use super::run::Simulation;
+use super::spec::Spec;
+
+/// A scenario that holds together.
+///
+/// ```
+/// use netspurt::scenario::{STARTING_POINT, Scenario};
+/// let scenario = Scenario::parse("mine.toml", STARTING_POINT).unwrap();
+/// let slower = scenario.with(&[("links.modem.rate", "2400 bit/s")]).unwrap();
+/// assert!(slower.resolved().contains(r#"rate = "2400 bit/s""#));
+///
+/// let slip = Scenario::parse("mine.toml", &STARTING_POINT.replace("stop ", "stpo ")).unwrap_err();
+/// assert_eq!(slip.message, "unknown key `stpo`");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    pub(super) document: Document,
+    pub(super) spec: Spec,
+}
+
+impl Scenario {
+    /// The scenario in `document`, whose sweep is not looked at.
+    pub(super) fn of(document: Document) -> Result<Self, ScenarioError> {
+        let mut spec = document.read()?;
+        spec.fill_in();
+        // Planning is how a scenario is found to hold together.
+        Plan::new(&spec).map_err(|problem| document.blame(&problem))?;
+        Ok(Self { document, spec })
+    }
+
+    /// What errors call it.
+    pub fn name(&self) -> &str {
+        self.document.name()
+    }
+
+    /// What the run shows, in a line.
+    pub fn title(&self) -> &str {
+        &self.spec.title
+    }
+
+    /// What seeds the random draws.
+    pub fn seed(&self) -> u64 {
+        self.spec.seed.0
+    }
+
+    /// When a run of it ends.
+    pub fn stop(&self) -> Time {
+        Time::ZERO + self.spec.stop
+    }
+
+    /// Its text, with what was set over it: what a copy elsewhere is read from.
+    ///
+    /// # Panics
+    /// Never: what was read before can be read.
+    pub fn text(&self) -> String {
+        self.document.whole().expect("it was read before")
+    }
+
+    /// The scenario with every default spelt out, as TOML.
+    ///
+    /// # Panics
+    /// Never: what was read can be written.
+    pub fn resolved(&self) -> String {
+        form::write(&self.spec)
+    }
+
+    /// The first flow with an end that is the kernel's, if there is one: such a scenario can only
+    /// be run live.
+    pub fn kernel_flow(&self) -> Option<&str> {
+        let real = |flow: &&FlowSpec| flow.ends().contains(&EndpointWord::Kernel);
+        let (name, _) = self.spec.flows.iter().find(|(_, flow)| real(flow))?;
+        Some(name)
+    }
+
+    /// The flow whose ends are programs, if there is one.
+    pub fn programs_flow(&self) -> Option<&str> {
+        let programs = |flow: &&FlowSpec| flow.is_of_programs();
+        let (name, _) = self.spec.flows.iter().find(|(_, flow)| programs(flow))?;
+        Some(name)
+    }
+
+    /// Its network, for a live run.
+    pub fn network(&self) -> Network {
+        Network::new(self.plan(), self.stop())
+    }
+
+    fn plan(&self) -> Plan {
+        let Ok(plan) = Plan::new(&self.spec) else { unreachable!("planned when it was read") };
+        plan
+    }
+
+    /// A run of it, at its beginning; of one with a `[sweep]`, with the values in the file.
+    ///
+    /// # Panics
+    /// When it has a [`kernel_flow`](Self::kernel_flow).
+    pub fn simulate(&self) -> Simulation {
+        Simulation::new(self.plan(), self.spec.stop)
+    }
+}

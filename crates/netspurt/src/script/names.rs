@@ -1,0 +1,11 @@
+//! Tables of names and what they stand for.
+
+/// The name of `wanted` in a table that holds every value.
+pub(super) fn name_in<T: Copy + PartialEq>(table: &[(&'static str, T)], wanted: T) -> &'static str {
+    table.iter().find(|(_, entry)| *entry == wanted).expect("the table is complete").0
+}
+
+/// The entry called `name`.
+pub(super) fn named<T: Copy>(table: &[(&'static str, T)], name: &str) -> Option<T> {
+    table.iter().find(|(known, _)| *known == name).map(|(_, entry)| *entry)
+}

@@ -1,0 +1,97 @@
+//! The state of our connection in the fields and units of Linux's `tcp_info`.
+
+use crate::congestion::Window;
+use crate::tcp::{ConnectionInfo, Phase, State};
+use crate::units::{BitRate, Duration};
+
+use super::info::{Field, Info};
+
+/// Linux's ssthresh for a connection that has none.
+const NO_THRESHOLD: u64 = 0x7fff_ffff;
+
+/// Linux's number for a state.
+pub(super) fn state_number(state: State) -> i64 {
+    match state {
+        State::Established => 1,
+        State::SynSent => 2,
+        State::SynReceived => 3,
+        State::FinWait1 => 4,
+        State::FinWait2 => 5,
+        State::TimeWait => 6,
+        State::Closed => 7,
+        State::CloseWait => 8,
+        State::LastAck => 9,
+        State::Listen => 10,
+        State::Closing => 11,
+    }
+}
+
+/// Linux's number for a congestion state.
+fn phase_number(phase: Phase) -> i64 {
+    match phase {
+        Phase::Open => 0,
+        Phase::Disorder => 1,
+        Phase::Cwr => 2,
+        Phase::Recovery => 3,
+        Phase::Loss => 4,
+    }
+}
+
+fn micros(span: Duration) -> u64 {
+    span.as_nanos() / 1000
+}
+
+/// The `tcp_info` of a connection. Windows are in whole segments, rounded down.
+pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
+    let mut info = Info::default();
+    let mut set = |field, value: u64| info.set(field, i64::try_from(value).unwrap_or(i64::MAX));
+    let smss = tcp.smss.max(1);
+    let threshold = match tcp.ssthresh {
+        Window::NO_THRESHOLD => NO_THRESHOLD,
+        bytes => bytes / smss,
+    };
+    set(Field::Retransmits, tcp.retries.into());
+    set(Field::Probes, tcp.persist_backoff.into());
+    set(Field::Backoff, u64::from(tcp.rto.backoff.max(1).ilog2()));
+    let options = &tcp.options;
+    let bits = [options.timestamps, options.sack, options.shifts.is_some(), options.ecn];
+    set(Field::Options, bits.iter().rev().fold(0, |sum, bit| sum << 1 | u64::from(*bit)));
+    let (peer_shift, own_shift) = options.shifts.unwrap_or((0, 0));
+    set(Field::SndWscale, peer_shift.into());
+    set(Field::RcvWscale, own_shift.into());
+    set(Field::Rto, micros(tcp.rto.rto));
+    set(Field::Ato, micros(tcp.receiving.ack_wait));
+    set(Field::SndMss, tcp.smss);
+    set(Field::RcvMss, tcp.receiving.peer_smss);
+    set(Field::Unacked, tcp.outstanding.segs);
+    set(Field::Sacked, tcp.outstanding.sacked_segs);
+    set(Field::Lost, tcp.outstanding.lost_segs);
+    set(Field::Retrans, tcp.outstanding.retransmitted_segs);
+    set(Field::SndSsthresh, threshold);
+    set(Field::SndCwnd, tcp.cwnd / smss);
+    // Linux subtracts the size of the time stamps, which every segment carries.
+    set(Field::Advmss, u64::from(tcp.receiving.mss) - if options.timestamps { 12 } else { 0 });
+    set(Field::TotalRetrans, tcp.sent.retransmissions);
+    set(Field::BytesAcked, tcp.acked);
+    set(Field::BytesReceived, tcp.receiving.delivered_bytes);
+    set(Field::NotsentBytes, tcp.unsent);
+    set(Field::DataSegsOut, tcp.sent.data_segments);
+    set(Field::ReordSeen, tcp.reordering_seen.into());
+    set(Field::SndWnd, tcp.peer_window);
+    set(Field::RcvWnd, tcp.receiving.window);
+    if let Some(bits) = tcp.pacing.and_then(BitRate::bits_per_second) {
+        set(Field::PacingRate, bits / 8);
+    }
+    for (field, span) in [
+        (Field::Rtt, tcp.rto.srtt.or(tcp.srtt)),
+        (Field::Rttvar, tcp.rto.rttvar),
+        (Field::MinRtt, tcp.min_rtt),
+    ] {
+        if let Some(span) = span {
+            set(field, micros(span));
+        }
+    }
+    info.set(Field::State, state_number(tcp.state));
+    info.set(Field::CaState, phase_number(tcp.phase));
+    info
+}

@@ -1,0 +1,152 @@
+//! Appointments of blocks of time that are not near: a wheel of blocks, and wheels above it.
+
+use crate::units::Time;
+
+use super::nodes::{NONE, Nodes};
+
+/// log2 of the slots in a wheel.
+const BITS: u32 = 8;
+const SLOTS: usize = 1 << BITS;
+/// Enough for the blocks of 64 bits of nanoseconds.
+const WHEELS: usize = 5;
+
+/// Lists of nodes by the block they are due in, from a first block on.
+#[derive(Debug)]
+pub(super) struct Wheels {
+    /// The first block whose appointments lie here.
+    first: u64,
+    wheels: Vec<Wheel>,
+}
+
+#[derive(Clone, Debug)]
+struct Wheel {
+    /// Which slots are in use.
+    used: [u64; SLOTS / 64],
+    slots: [Slot; SLOTS],
+}
+
+/// A list of nodes in order of entry.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    first: u32,
+    last: u32,
+}
+
+impl Wheels {
+    /// Empty wheels for the blocks from `first` on.
+    pub(super) fn from_block(first: u64) -> Self {
+        let empty =
+            Wheel { used: [0; SLOTS / 64], slots: [Slot { first: NONE, last: NONE }; SLOTS] };
+        Self { first, wheels: vec![empty; WHEELS] }
+    }
+
+    /// Puts a node behind those of its slot.
+    pub(super) fn put(&mut self, nodes: &mut Nodes, node: u32) {
+        nodes.link(node, NONE);
+        let block = nodes.get(node).block();
+        let differs = (block ^ self.first) | 1;
+        let wheel = (63 - differs.leading_zeros()) / BITS;
+        let index = slot_of(block, wheel);
+        let Wheel { used, slots } = &mut self.wheels[wheel as usize];
+        let slot = &mut slots[index];
+        if slot.first == NONE {
+            slot.first = node;
+            used[index / 64] |= 1 << (index % 64);
+        } else {
+            nodes.link(slot.last, node);
+        }
+        slot.last = node;
+    }
+
+    /// Takes the list of the first block: its first node. The next block is now the first.
+    pub(super) fn take_block(&mut self, nodes: &mut Nodes) -> u32 {
+        let node = self.wheels[0].empty(slot_of(self.first, 0));
+        self.first += 1;
+        // A wheel begins anew where the digits below it are zero.
+        let turned = (self.first.trailing_zeros() / BITS).min(WHEELS as u32 - 1);
+        for wheel in (1..=turned).rev() {
+            self.sink(nodes, wheel);
+        }
+        node
+    }
+
+    /// Makes the next block with an appointment the first, unless that is after `until`; that
+    /// block.
+    pub(super) fn jump(&mut self, nodes: &mut Nodes, until: u64) -> Option<u64> {
+        loop {
+            let (wheel, slot) = self.next_used()?;
+            let begins = self.beginning(wheel, slot);
+            if begins > until {
+                return None;
+            }
+            self.first = begins;
+            if wheel == 0 {
+                return Some(begins);
+            }
+            self.sink(nodes, wheel);
+        }
+    }
+
+    /// The instant of the first appointment.
+    pub(super) fn first(&self, nodes: &Nodes) -> Option<Time> {
+        let (wheel, slot) = self.next_used()?;
+        let mut node = self.wheels[wheel as usize].slots[slot].first;
+        let mut first = None;
+        while node != NONE {
+            let at = nodes.get(node).when.at;
+            first = Some(first.unwrap_or(at).min(at));
+            node = nodes.get(node).next;
+        }
+        first
+    }
+
+    /// Empties the slot of a wheel that the first block lies in into the wheels below.
+    fn sink(&mut self, nodes: &mut Nodes, wheel: u32) {
+        let mut node = self.wheels[wheel as usize].empty(slot_of(self.first, wheel));
+        while node != NONE {
+            let next = nodes.get(node).next;
+            self.put(nodes, node);
+            node = next;
+        }
+    }
+
+    /// The next slot in use: wheel and slot.
+    fn next_used(&self) -> Option<(u32, usize)> {
+        (0..).zip(&self.wheels).find_map(|(number, wheel)| {
+            // The slot above the first block was emptied when that became the first.
+            let from = slot_of(self.first, number) + usize::from(number > 0);
+            Some((number, wheel.next_used(from)?))
+        })
+    }
+
+    /// The first block of a slot.
+    fn beginning(&self, wheel: u32, slot: usize) -> u64 {
+        let shift = BITS * wheel;
+        let above = self.first >> shift >> BITS << BITS << shift;
+        above | (slot as u64) << shift
+    }
+}
+
+impl Wheel {
+    /// The first slot in use at or after `from`.
+    fn next_used(&self, from: usize) -> Option<usize> {
+        let mut word = from / 64;
+        let mut bits = self.used.get(word)? & (u64::MAX << (from % 64));
+        while bits == 0 {
+            word += 1;
+            bits = *self.used.get(word)?;
+        }
+        Some(word * 64 + bits.trailing_zeros() as usize)
+    }
+
+    /// Takes a slot's whole list: its first node.
+    fn empty(&mut self, slot: usize) -> u32 {
+        self.used[slot / 64] &= !(1 << (slot % 64));
+        std::mem::replace(&mut self.slots[slot], Slot { first: NONE, last: NONE }).first
+    }
+}
+
+/// The slot of a wheel that a block lies in.
+fn slot_of(block: u64, wheel: u32) -> usize {
+    (block >> (BITS * wheel)) as usize & (SLOTS - 1)
+}

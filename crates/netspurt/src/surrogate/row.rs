@@ -1,0 +1,183 @@
+//! A row of a table, and delays that fit it.
+
+use crate::delays::{Delays, Measure, Probe, ProbeOrder, SendTimeSource};
+use crate::rng::Stream;
+use crate::units::{Duration, Time};
+
+use super::fit;
+use super::lengths::{DelayByLength, Lengths};
+use super::losses::Losses;
+use super::structure::Structure;
+
+/// How long the prober waits before it gives a probe up (RFC 889 §3.1).
+const GIVEN_UP: Duration = Duration::from_secs(30);
+
+/// What a surrogate is to fit: a row of a table, and what the row leaves open.
+///
+/// ```
+/// use netspurt::surrogate::{Row, Structure};
+/// use netspurt::units::Duration;
+/// let row = Row { mean: Duration::from_millis(1157), cov: 0.69, lost: 3, ..Row::default() };
+/// for structure in Structure::ALL {
+///     let delays = row.surrogate(structure, 1)?;
+///     assert_eq!((delays.probes.len(), delays.lost()), (512, 3));
+///     assert!(delays.format.starts_with("surrogate"));
+/// }
+/// # Ok::<(), netspurt::surrogate::SurrogateError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What it is called; random streams are named after it, too.
+    pub name: String,
+    /// How many probes.
+    pub probes: u32,
+    /// The mean delay of those answered.
+    pub mean: Duration,
+    /// The standard deviation of their delays over the mean, both with their number as divisor.
+    pub cov: f64,
+    /// How many are lost.
+    pub lost: u32,
+    /// How the losses lie.
+    pub losses: Losses,
+    /// How long the probes are.
+    pub lengths: Lengths,
+    /// How the delay depends on the length, up to a factor that the mean sets.
+    pub line: DelayByLength,
+    /// How many glitches [`Structure::Glitches`] has.
+    pub glitches: u32,
+    /// What the delays are called: those of RFC 889 are [`Measure::OneWay`].
+    pub measure: Measure,
+}
+
+impl Default for Row {
+    /// A row as RFC 889 has them: 512 probes of 40 octets, delays in one direction of 1 s, as many
+    /// below as above by a fifth, no loss, three glitches.
+    fn default() -> Self {
+        Self {
+            name: "row".to_owned(),
+            probes: 512,
+            mean: Duration::from_secs(1),
+            cov: 0.2,
+            lost: 0,
+            losses: Losses::Independent,
+            lengths: Lengths::Same(40),
+            line: DelayByLength::flat(),
+            glitches: 3,
+            measure: Measure::OneWay,
+        }
+    }
+}
+
+/// A row that no delays fit.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SurrogateError {
+    /// There is nothing to fit.
+    #[error("probes = {probes}, lost = {lost}: at least two must be answered")]
+    TooFew {
+        /// The number of probes.
+        probes: u32,
+        /// How many of them are lost.
+        lost: u32,
+    },
+    /// No series of so many delays spreads like that, or a number is none.
+    #[error("cov = {cov}: {answered} delays above zero have one from 0 to below {limit:.3}")]
+    Spread {
+        /// The coefficient of variation.
+        cov: f64,
+        /// How many probes are answered.
+        answered: u32,
+        /// What it must stay below.
+        limit: f64,
+    },
+    /// A mean that is not above zero, or is above the wait for a reply.
+    #[error("mean = {0}: it must be above zero and below 30 s, after which a probe is lost")]
+    Mean(Duration),
+    /// Lengths that are not in order, or that the line does not reach.
+    #[error("{0}")]
+    Lengths(String),
+}
+
+impl Row {
+    /// A recording of this row whose delays follow each other as `structure` has it.
+    ///
+    /// Mean and coefficient of variation are the row's, to the rounding of nanoseconds, and the
+    /// number of losses is exact. The same row, structure and seed give the same recording on
+    /// every machine; lengths and losses do not depend on the structure.
+    ///
+    /// # Errors
+    /// When no delays fit the row.
+    pub fn surrogate(&self, structure: Structure, seed: u64) -> Result<Delays, SurrogateError> {
+        self.check()?;
+        let draws = |what: &str| Stream::named(seed, &format!("surrogate.{}/{what}", self.name));
+        let lengths = self.lengths.draw(self.probes, &mut draws("lengths"));
+        let lost = self.losses.draw(self.probes, self.lost, &mut draws("losses"));
+        let (noise, notes) = structure.noise(self.probes, self.glitches, &mut |what| {
+            draws(&format!("{}/{what}", structure.name()))
+        });
+        let answered: Vec<usize> = (0..lengths.len()).filter(|&i| !lost[i]).collect();
+        let base: Vec<f64> = answered.iter().map(|&i| self.line.at(lengths[i])).collect();
+        let noise: Vec<f64> = answered.iter().map(|&i| noise[i]).collect();
+        #[expect(clippy::cast_precision_loss, reason = "below 30 s")]
+        let mean_ns = self.mean.as_nanos() as f64;
+        let fitted = fit::fit(&base, &noise, mean_ns, self.cov);
+        let mut rtts = vec![None; lengths.len()];
+        answered.iter().zip(&fitted.delays).for_each(|(&i, &ns)| rtts[i] = Some(span(ns)));
+        let (name, format) =
+            (format!("surrogate of {}", self.name), format!("surrogate ({})", structure.name()));
+        Ok(Delays {
+            measure: self.measure,
+            order: ProbeOrder::Sequence,
+            send_times: SendTimeSource::Reckoned,
+            probes: self.probes_of(&rtts, &lengths),
+            notes: [self.about(structure, seed), fitted.note()].into_iter().chain(notes).collect(),
+            ..Delays::new(name, format)
+        })
+    }
+
+    fn about(&self, structure: Structure, seed: u64) -> String {
+        format!(
+            "made up, not recorded: fits {} probes, {} lost ({}), a mean of {} and a CoV of {} \
+             with {}; seed {seed}",
+            self.probes,
+            self.lost,
+            self.losses.name(),
+            self.mean,
+            self.cov,
+            structure.says(),
+        )
+    }
+
+    /// The probes in the order of sending, each when the one before was answered or given up.
+    fn probes_of(&self, rtts: &[Option<Duration>], lengths: &[u32]) -> Vec<Probe> {
+        let trips = if self.measure == Measure::OneWay { 2 } else { 1 };
+        let mut sent = Time::ZERO;
+        let mut probes = Vec::with_capacity(rtts.len());
+        for ((number, &rtt), &wire_bytes) in (0..).zip(rtts).zip(lengths) {
+            probes.push(Probe { number, sent, rtt, late: false, wire_bytes });
+            sent += rtt.map_or(GIVEN_UP, |rtt| rtt * trips);
+        }
+        probes
+    }
+
+    fn check(&self) -> Result<(), SurrogateError> {
+        let (probes, lost) = (self.probes, self.lost);
+        let answered = probes.saturating_sub(lost);
+        if answered < 2 {
+            return Err(SurrogateError::TooFew { probes, lost });
+        }
+        if self.mean.is_zero() || self.mean >= GIVEN_UP {
+            return Err(SurrogateError::Mean(self.mean));
+        }
+        let limit = fit::limit(answered);
+        if !(0.0..limit).contains(&self.cov) {
+            return Err(SurrogateError::Spread { cov: self.cov, answered, limit });
+        }
+        self.lengths.check(&self.line).map_err(SurrogateError::Lengths)
+    }
+}
+
+/// Nanoseconds as a span.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above zero, rounded")]
+fn span(ns: f64) -> Duration {
+    Duration::from_nanos(libm::round(ns) as u64)
+}

@@ -1,0 +1,104 @@
+//! What the senders with SACK note of what the receiver reported.
+
+use std::collections::VecDeque;
+
+use super::ack::Ack;
+use crate::ranges::Ranges;
+
+/// What the receiver reported, and how far the holes have been retransmitted.
+#[derive(Debug, Default)]
+pub(super) struct SackScoreboard {
+    pub(super) arrived: Ranges,
+    /// Holes below this were retransmitted in this recovery; 0 for none.
+    pub(super) retransmitted: u64,
+    pub(super) in_recovery: bool,
+    /// Duplicates mean nothing between a timeout and the next new ACK.
+    pub(super) after_timeout: bool,
+    pub(super) pipe_segs: i64,
+}
+
+impl SackScoreboard {
+    pub(super) fn clear(&mut self) {
+        self.arrived.clear();
+        self.retransmitted = 0;
+    }
+
+    /// Takes in the blocks of an ACK; whether they say anything new.
+    pub(super) fn update(&mut self, moved: bool, una: u64, ack: &Ack<'_>) -> bool {
+        let total = self.arrived.total();
+        self.arrived.remove_below(una);
+        for (left, right) in ack.ranges(una) {
+            self.arrived.insert(left.max(una), right.max(una));
+        }
+        self.arrived.total() != total || moved && !self.arrived.is_empty()
+    }
+
+    /// The first octet not reported below the highest reported one, and not yet retransmitted.
+    pub(super) fn next_hole(&self, una: u64) -> Option<u64> {
+        let from = self.retransmitted.max(una);
+        let hole = self.arrived.holding(from).map_or(from, |range| range.1);
+        (hole < self.arrived.top()?).then_some(hole)
+    }
+}
+
+/// What the receiver reported, and what was retransmitted since.
+#[derive(Debug)]
+pub(super) struct FackScoreboard {
+    pub(super) arrived: Ranges,
+    /// Retransmitted and not known to have arrived: where it starts, and `nxt` when it was
+    /// retransmitted.
+    pub(super) retransmitted: VecDeque<(u64, u64)>,
+    /// The octet after the highest known to have arrived.
+    pub(super) forward: u64,
+    pub(super) in_recovery: bool,
+    /// A retransmission was lost again: nothing goes out until a timeout or the end of recovery.
+    pub(super) stopped: bool,
+}
+
+impl FackScoreboard {
+    pub(super) fn new(una: u64) -> Self {
+        Self {
+            arrived: Ranges::default(),
+            retransmitted: VecDeque::new(),
+            forward: una,
+            in_recovery: false,
+            stopped: false,
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.arrived.clear();
+        self.retransmitted.clear();
+    }
+
+    /// Takes in an ACK up to `una` and its blocks. A retransmission counts as lost again once a
+    /// block ends beyond what was next to send when it went out.
+    pub(super) fn update(&mut self, una: u64, ack: &Ack<'_>) {
+        self.arrived.remove_below(una);
+        for (left, right) in ack.ranges(una) {
+            self.arrived.insert(left.max(una), right.max(una));
+        }
+        let top = ack.ranges(una).map(|(_, right)| right).max().unwrap_or(0);
+        let arrived = &self.arrived;
+        self.retransmitted.retain(|(seq, _)| *seq >= una && arrived.holding(*seq).is_none());
+        let outstanding = self.retransmitted.len();
+        self.retransmitted.retain(|(_, nxt)| top <= *nxt);
+        self.stopped |= self.retransmitted.len() < outstanding;
+    }
+
+    /// The first octet below the forward ACK that neither arrived nor was retransmitted.
+    pub(super) fn next_hole(&self, una: u64, smss: u64) -> Option<u64> {
+        let top = self.arrived.top()?;
+        let mut at = una;
+        while at < top {
+            if let Some((_, right)) = self.arrived.holding(at) {
+                at = right;
+            } else if self.retransmitted.iter().any(|(seq, _)| *seq == at) {
+                at += smss;
+            } else {
+                return Some(at);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,88 @@
+//! What a sender's time went into.
+
+use crate::units::{Duration, Time};
+
+/// What a sender's time went into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SendTimes {
+    /// Repairing losses.
+    pub repairing: Duration,
+    /// With something to send that the congestion window held back.
+    pub cwnd_limited: Duration,
+    /// With something to send that the peer's window held back.
+    pub rwnd_limited: Duration,
+    /// With something to send that pacing held back.
+    pub paced: Duration,
+}
+
+/// What holds the next octets back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum HeldBy {
+    /// Nothing, or there are none.
+    #[default]
+    Nothing,
+    /// The congestion window.
+    Cwnd,
+    /// The peer's window.
+    Peer,
+    /// The pacer.
+    Pacer,
+}
+
+/// The account of a sender's time.
+#[derive(Debug, Default)]
+pub(super) struct TimeAccount {
+    times: SendTimes,
+    /// What holds the next octets back since the last step.
+    pub(super) held_by: HeldBy,
+    /// Up to when `times` is told.
+    told: Time,
+}
+
+impl TimeAccount {
+    /// The sums up to the last step.
+    pub(super) fn times(&self) -> SendTimes {
+        self.times
+    }
+
+    /// Enters the time since the last step, in which nothing changed; none of it where the sender
+    /// is not `busy`.
+    #[inline]
+    pub(super) fn advance(&mut self, now: Time, busy: bool, repairing: bool) {
+        let span = now.saturating_since(self.told);
+        self.told = now;
+        if !busy {
+            return;
+        }
+        let SendTimes { repairing: repairs, cwnd_limited, rwnd_limited, paced } = &mut self.times;
+        if repairing {
+            *repairs = *repairs + span;
+        }
+        match self.held_by {
+            HeldBy::Nothing => {}
+            HeldBy::Cwnd => *cwnd_limited = *cwnd_limited + span,
+            HeldBy::Peer => *rwnd_limited = *rwnd_limited + span,
+            HeldBy::Pacer => *paced = *paced + span,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_counts_for_what_held_the_octets_back_as_it_began() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let mut account = TimeAccount::default();
+        account.advance(at(5), true, false);
+        account.held_by = HeldBy::Peer;
+        account.advance(at(12), true, true);
+        account.held_by = HeldBy::Cwnd;
+        account.advance(at(20), false, true);
+        account.advance(at(21), true, false);
+        let [repairing, cwnd_limited, rwnd_limited, paced] =
+            [7, 1, 7, 0].map(Duration::from_millis);
+        assert_eq!(account.times(), SendTimes { repairing, cwnd_limited, rwnd_limited, paced });
+    }
+}

@@ -1,0 +1,242 @@
+//! The congestion window: the algorithm that steers it, and what the sender makes of it.
+
+use crate::congestion::{Congestion, CongestionControl, Window};
+use crate::units::{BitRate, Duration, Time};
+
+use super::config::{CwndRules, RfcConfig, Undo};
+use super::repair::Phase;
+use super::usage::{Sending, Usage, remember};
+
+/// The congestion window and its algorithm.
+#[derive(Debug)]
+pub(super) struct CwndControl {
+    pub(super) window: Window,
+    pub(super) algorithm: Box<dyn CongestionControl>,
+    /// Whether the algorithm steers the window in recovery, too.
+    is_owned: bool,
+    /// Octets below this left in a flight that filled the window: their ACKs earn growth
+    /// (RFC 2861 §3.1).
+    filled_until: u64,
+    /// The same as Linux tells it.
+    usage: Usage,
+    /// A cut of which the peer has not been told yet by CWR (RFC 3168 §6.1.2).
+    pub(super) owes_cwr: bool,
+}
+
+/// A window of data that met congestion.
+pub(super) struct Met {
+    pub(super) now: Time,
+    pub(super) kind: Congestion,
+    /// Octets outstanding.
+    pub(super) flight: u64,
+    pub(super) smss: u64,
+}
+
+impl CwndControl {
+    pub(super) fn new(config: &RfcConfig) -> Self {
+        let algorithm = config.congestion.build();
+        Self {
+            window: Window { cwnd: 0, ssthresh: Window::NO_THRESHOLD },
+            is_owned: algorithm.owns_window(),
+            algorithm,
+            filled_until: 0,
+            usage: Usage::default(),
+            owes_cwr: false,
+        }
+    }
+
+    /// Whether the algorithm steers the window in recovery, too.
+    pub(super) fn is_owned(&self) -> bool {
+        self.is_owned
+    }
+
+    /// The connection stands, with a window of `initial` octets after a handshake of `rtt`.
+    pub(super) fn open(&mut self, initial: u64, rtt: Option<Duration>, now: Time) {
+        self.window.cwnd = initial;
+        self.usage.begin(now);
+        self.algorithm.on_open(rtt, &self.window);
+    }
+
+    /// Cuts the threshold for congestion. The peer is told with the next new octets, whatever the
+    /// reason (RFC 3168 §6.1.2).
+    pub(super) fn cut(&mut self, met: &Met, rules: &CwndRules) {
+        self.owes_cwr = true;
+        let flight = self.cut_base(met.flight, rules);
+        let ssthresh =
+            self.algorithm.on_congestion(met.now, met.kind, flight, met.smss, &self.window);
+        let over = if rules.whole_segments { ssthresh % met.smss } else { 0 };
+        self.window.ssthresh = (ssthresh - over).max(2 * met.smss);
+    }
+
+    /// What a cut takes a part of, with `flight` octets outstanding.
+    pub(super) fn cut_base(&self, flight: u64, rules: &CwndRules) -> u64 {
+        if rules.cut_from_cwnd { self.window.cwnd } else { flight }
+    }
+
+    /// The window falls to the threshold at once, unless the algorithm has the last word on it.
+    pub(super) fn fall_to_threshold(&mut self) {
+        if !self.is_owned() {
+            self.window.cwnd = self.window.ssthresh;
+        }
+    }
+
+    /// A `phase` of repair ends. `burst_limit` is the most that the window may become where an ACK
+    /// could release a burst (RFC 6582 §3.2 step 3).
+    pub(super) fn leave(&mut self, phase: Phase, burst_limit: Option<u64>) {
+        let Window { cwnd, ssthresh } = self.window;
+        self.window.cwnd = match phase {
+            _ if self.is_owned() => cwnd,
+            // RFC 5681 §3.2 step 6, RFC 6675 §5, RFC 9937 §6.2.
+            Phase::Recovery => burst_limit.map_or(ssthresh, |most| ssthresh.min(most)),
+            Phase::Cwr => cwnd.min(ssthresh),
+            _ => cwnd,
+        };
+    }
+
+    /// A cut from the window `before` proved spurious (RFC 4015 §3). `pipe_prev` octets were
+    /// outstanding at it; `resumed` are in the network now, one burst included.
+    pub(super) fn take_back(&mut self, before: &Window, pipe_prev: u64, resumed: u64, how: Undo) {
+        match how {
+            Undo::Rfc4015 => {
+                self.window.cwnd = self.window.cwnd.max(resumed);
+                self.window.ssthresh = pipe_prev;
+            }
+            Undo::Prior => {
+                self.window.cwnd = self.window.cwnd.max(before.cwnd);
+                self.window.ssthresh = self.window.ssthresh.max(before.ssthresh);
+            }
+        }
+    }
+
+    /// What was sent up to octet `nxt` fills the window.
+    #[inline]
+    pub(super) fn note_full(&mut self, nxt: u64) {
+        self.filled_until = nxt;
+    }
+
+    /// Counts what a sender uses of the window.
+    pub(super) fn count_usage(&mut self, sending: &Sending) {
+        self.usage.count(sending, &mut self.window, self.is_owned);
+    }
+
+    /// Whether an ACK of octets from `una` on earns growth.
+    #[inline]
+    pub(super) fn earns_growth(&self, una: u64, rules: &CwndRules) -> bool {
+        if rules.validation {
+            self.usage.earns_growth(&self.window)
+        } else {
+            una < self.filled_until
+        }
+    }
+
+    /// RFC 5681 §4.1: after an RTO's idleness the window is no larger than the `initial` one. By
+    /// RFC 2861 §3.1 it is half as large for each RTO that passed, down to that, and the threshold
+    /// remembers three quarters of it.
+    pub(super) fn restart_after_idle(&mut self, idle: &Idleness, rules: &CwndRules) {
+        let &Idleness { now, idle, rto, initial, smss } = idle;
+        if rules.idle_decay {
+            remember(&mut self.window, smss);
+            // Exactly at a multiple of the timer the last of them has not passed.
+            let timers = (idle.as_nanos() - 1) / rto.as_nanos().max(1);
+            let halved = (self.window.cwnd / smss) >> timers.min(63);
+            self.window.cwnd = self.window.cwnd.min((halved * smss).max(initial));
+            self.usage.begin(now);
+        } else {
+            self.window.cwnd = self.window.cwnd.min(initial);
+        }
+    }
+
+    /// The rate at which the algorithm wants segments paced.
+    pub(super) fn pacing_rate(&self) -> Option<BitRate> {
+        self.algorithm.pacing_rate()
+    }
+}
+
+/// A time in which nothing was outstanding.
+pub(super) struct Idleness {
+    pub(super) now: Time,
+    /// How long nothing was sent.
+    pub(super) idle: Duration,
+    /// The retransmission timer.
+    pub(super) rto: Duration,
+    /// The initial window in octets.
+    pub(super) initial: u64,
+    pub(super) smss: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::{CongestionConfig, RenoConfig};
+
+    fn reno(cwnd: u64) -> CwndControl {
+        let congestion = CongestionConfig::Reno(RenoConfig::default());
+        let mut control = CwndControl::new(&RfcConfig { congestion, ..RfcConfig::rfc_2026() });
+        control.open(cwnd, None, Time::ZERO);
+        control
+    }
+
+    fn met(flight: u64) -> Met {
+        Met { now: Time::ZERO, kind: Congestion::Loss, flight, smss: 1000 }
+    }
+
+    /// RFC 5681 §3.1, equation 4: half of FlightSize, two segments at least. Linux halves the
+    /// window, in whole segments.
+    #[test]
+    fn a_cut_takes_half_of_what_is_outstanding_or_of_the_window() {
+        let cut = |flight, rules| {
+            let mut control = reno(15_000);
+            control.cut(&met(flight), &rules);
+            assert!(control.owes_cwr);
+            control.window.ssthresh
+        };
+        assert_eq!(cut(11_000, CwndRules::RFC), 5500);
+        assert_eq!(cut(3000, CwndRules::RFC), 2000);
+        assert_eq!(cut(11_000, CwndRules::LINUX), 7000);
+    }
+
+    #[test]
+    fn the_end_of_a_recovery_sets_the_window_without_a_burst() {
+        let leave = |phase, most| {
+            let mut control = reno(15_000);
+            control.window.ssthresh = 7000;
+            control.leave(phase, most);
+            control.window.cwnd
+        };
+        assert_eq!(leave(Phase::Recovery, None), 7000);
+        assert_eq!(leave(Phase::Recovery, Some(3000)), 3000);
+        assert_eq!((leave(Phase::Cwr, None), leave(Phase::Loss, None)), (7000, 15_000));
+    }
+
+    /// RFC 5681 §4.1 and RFC 2861 §3.1.
+    #[test]
+    fn an_idle_window_falls_to_the_initial_one_at_once_or_by_halves() {
+        let rto = Duration::from_millis(200);
+        let after = |ms, rules: CwndRules| {
+            let mut control = reno(80_000);
+            control.window.ssthresh = 1;
+            let idle = Duration::from_millis(ms);
+            let idle = Idleness { now: Time::ZERO + idle, idle, rto, initial: 10_000, smss: 1000 };
+            control.restart_after_idle(&idle, &rules);
+            control.window
+        };
+        assert_eq!(after(201, CwndRules::RFC), Window { cwnd: 10_000, ssthresh: 1 });
+        assert_eq!(after(401, CwndRules::LINUX), Window { cwnd: 20_000, ssthresh: 60_000 });
+        assert_eq!(after(400, CwndRules::LINUX).cwnd, 40_000);
+        assert_eq!(after(2000, CwndRules::LINUX).cwnd, 10_000);
+    }
+
+    /// RFC 4015 §3.2: ssthresh becomes pipe_prev, cwnd what is outstanding and one burst.
+    #[test]
+    fn a_cut_taken_back_restores_the_threshold_or_the_window() {
+        let before = Window { cwnd: 15_000, ssthresh: 12_000 };
+        let back = |how| {
+            let mut control = reno(2000);
+            control.window.ssthresh = 4000;
+            control.take_back(&before, 13_000, 6000, how);
+            control.window
+        };
+        assert_eq!(back(Undo::Rfc4015), Window { cwnd: 6000, ssthresh: 13_000 });
+        assert_eq!(back(Undo::Prior), before);
+    }
+}

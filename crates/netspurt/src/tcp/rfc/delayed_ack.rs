@@ -1,0 +1,261 @@
+//! How long an acknowledgment may wait: a fixed time, or what Linux makes of the arrivals.
+
+use crate::segment::{Flags, Segment};
+use crate::units::{Duration, Time};
+use crate::wire::TIMESTAMPS_BYTES;
+
+use super::config::{DelayedAck, RfcConfig};
+
+/// A segment that takes the window's threshold up is at least half as long as what Linux books
+/// for one on Ethernet, 2304 octets (`tcp_grow_window`).
+const GROWS_FROM: u64 = 1152;
+/// The threshold grows by a quarter of the first window, which is 64 KiB at the most: what was
+/// measured.
+///
+/// departs: Linux - the receive buffer has one size; Linux lets it grow with the transfer.
+const FIRST_WINDOW_MAX: u64 = 1 << 16;
+/// What counts as full at first: `TCP_MSS_DEFAULT`.
+const FULL_AT_FIRST: u64 = 536;
+/// The shortest segment that may be full, of a peer that pushes nothing: `TCP_MIN_MSS`.
+const FULL_LEAST: u64 = 88;
+
+/// How many are acknowledged at once where the application asks for it.
+const QUICK_SEGS: u32 = 16;
+
+/// What a segment asks of the acknowledging side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum AckNeed {
+    /// Nothing: it carried nothing.
+    None,
+    /// An acknowledgment, but it may wait.
+    Later,
+    /// One at once.
+    Now,
+}
+
+/// What the connection knows as a segment arrives.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub(super) now: Time,
+    pub(super) srtt: Option<Duration>,
+    pub(super) rto: Duration,
+}
+
+/// How often the peer pushed, or sent a short segment, since the last acknowledgment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Pushed {
+    #[default]
+    Never,
+    Once,
+    Again,
+}
+
+/// The ack_delay of the acknowledging side.
+///
+/// Linux's (`tcp_event_data_recv`, `tcp_measure_rcv_mss`, `__tcp_ack_snd_check`,
+/// `tcp_cleanup_rbuf`, `tcp_delack_timer_handler`), as measured on Linux 6.18: the first segments
+/// are acknowledged at once, `quick` of them; then a wait, `ato`, follows the gaps between
+/// arrivals, unless the application has read all there is, and the peer pushed. Where the
+/// application answers within the wait the flow is interactive (`pingpong`): acknowledgments
+/// wait for an answer to ride on, until one waited in vain.
+#[derive(Debug)]
+pub(super) struct AckDelay {
+    algorithm: DelayedAck,
+    /// Acknowledgments still to be sent at once, and how many at the most.
+    quick: u32,
+    quick_max: u32,
+    /// What counts as a full segment: Linux's `rcv_mss`, else the longest seen.
+    full: u64,
+    /// The last segment, where it was shorter but may be full.
+    candidate: u64,
+    /// Zero before the first segment.
+    ato: Duration,
+    last_arrival: Time,
+    interactive: bool,
+    pushed: Pushed,
+    /// Octets by which the window's threshold may grow.
+    growth: u64,
+}
+
+impl AckDelay {
+    pub(super) fn new(config: &RfcConfig) -> Self {
+        let adaptive = matches!(config.acks, DelayedAck::Adaptive { .. });
+        let quick_max = config.quick_acks_segs;
+        Self {
+            algorithm: config.acks,
+            quick: if adaptive { 0 } else { quick_max },
+            quick_max,
+            full: if adaptive { FULL_AT_FIRST } else { 0 },
+            candidate: 0,
+            ato: Duration::ZERO,
+            last_arrival: Time::ZERO,
+            interactive: false,
+            pushed: Pushed::Never,
+            growth: config.receive_buffer_bytes.min(FIRST_WINDOW_MAX) / 4,
+        }
+    }
+
+    /// The next octets in order arrived, into a `window` of so many octets.
+    pub(super) fn on_arrival(&mut self, segment: &Segment, window: u64, at: &Moment) {
+        let len = u64::from(segment.len);
+        let DelayedAck::Adaptive { min, .. } = self.algorithm else {
+            self.full = self.full.max(len);
+            return;
+        };
+        self.measure(segment);
+        if self.ato.is_zero() {
+            self.be_quick(window);
+            self.ato = min;
+        } else {
+            self.follow(at.now.saturating_since(self.last_arrival), min, window, at.rto);
+        }
+        self.last_arrival = at.now;
+        if len >= GROWS_FROM && self.growth > 0 && self.quick_max > 0 {
+            // `icsk_ack.quick |= 1`.
+            self.growth = self.growth.saturating_sub(2 * len);
+            self.quick |= 1;
+        }
+    }
+
+    /// The wait follows the gap since the last arrival.
+    fn follow(&mut self, gap: Duration, min: Duration, window: u64, rto: Duration) {
+        if gap <= min / 2 {
+            self.ato = self.ato / 2 + min / 2;
+        } else if gap < self.ato {
+            self.ato = (self.ato / 2 + gap).min(rto);
+        } else if gap > rto {
+            self.be_quick(window);
+        }
+    }
+
+    /// Learns what counts as full, and whether more is to be expected soon.
+    fn measure(&mut self, segment: &Segment) {
+        let len = u64::from(segment.len);
+        let last = core::mem::take(&mut self.candidate);
+        let pushes = segment.flags.has(Flags::PSH);
+        if len >= self.full {
+            self.full = len;
+            if pushes {
+                self.pushed = self.pushed.max(Pushed::Once);
+            }
+            return;
+        }
+        let options = if segment.timestamps().is_some() { TIMESTAMPS_BYTES } else { 0 };
+        let held_back = pushes || segment.flags.has(Flags::FIN);
+        let least = if held_back { FULL_AT_FIRST } else { FULL_LEAST };
+        if len + u64::from(options) >= least {
+            self.candidate = len;
+            if len == last {
+                self.full = len;
+                return;
+            }
+        }
+        self.pushed = if self.pushed == Pushed::Never { Pushed::Once } else { Pushed::Again };
+    }
+
+    /// As many acknowledgments at once as half the window has full segments.
+    fn be_quick(&mut self, window: u64) {
+        let half = match window / (2 * self.full.max(1)) {
+            0 => 2,
+            some => u32::try_from(some).unwrap_or(u32::MAX),
+        };
+        let count = half.min(self.quick_max);
+        self.quick = self.quick.max(count);
+    }
+
+    /// The application asked for acknowledgments at once, or no longer (`TCP_QUICKACK`). Of
+    /// Linux's rule that only says whether the flow counts as interactive.
+    pub(super) fn set_quick(&mut self, quick: bool) {
+        match self.algorithm {
+            DelayedAck::Adaptive { .. } => self.interactive = !quick,
+            _ => self.quick = if quick { QUICK_SEGS } else { 0 },
+        }
+    }
+
+    /// A duplicate arrived: the peer may not have heard (`tcp_enter_quickack_mode`).
+    pub(super) fn on_duplicate(&mut self, window: u64) {
+        if let DelayedAck::Adaptive { min, .. } = self.algorithm {
+            self.be_quick(window);
+            self.interactive = false;
+            self.ato = min;
+        }
+    }
+
+    /// How urgent the acknowledgment of `held` octets in order is, where the application `reads`
+    /// at once: at least every second full segment (RFC 5681 §4.2).
+    pub(super) fn need(&self, held: u64, reads: bool) -> AckNeed {
+        let quick = self.quick > 0 && !self.interactive;
+        // Linux counts more than one full segment, RFC 5681 two: the same for full ones.
+        if quick
+            || held > self.full
+            || self.algorithm == DelayedAck::Never
+            || reads && self.is_asked()
+        {
+            AckNeed::Now
+        } else {
+            AckNeed::Later
+        }
+    }
+
+    /// Whether an application that has read all there is makes the acknowledgment go out.
+    pub(super) fn is_asked(&self) -> bool {
+        match self.pushed {
+            Pushed::Never => false,
+            Pushed::Once => !self.interactive,
+            Pushed::Again => true,
+        }
+    }
+
+    /// How long it may wait.
+    pub(super) fn wait(&self, at: &Moment) -> Duration {
+        let longest = self.longest();
+        let DelayedAck::Adaptive { min, .. } = self.algorithm else { return longest };
+        // A peer waits for a round trip anyway.
+        at.srtt.map_or(longest, |srtt| longest.min(srtt.max(min)))
+    }
+
+    /// How long it may wait, the round trip apart.
+    pub(super) fn longest(&self) -> Duration {
+        match self.algorithm {
+            DelayedAck::Never => Duration::ZERO,
+            DelayedAck::Fixed(wait) => wait,
+            DelayedAck::Adaptive { max, .. } => self.ato.min(max),
+        }
+    }
+
+    /// Octets of what counts as a full segment.
+    pub(super) fn full(&self) -> u64 {
+        self.full
+    }
+
+    /// A wait that would be over so soon is not begun anew.
+    pub(super) fn remainder(&self) -> Duration {
+        match self.algorithm {
+            DelayedAck::Adaptive { .. } => self.ato / 4,
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// An acknowledgment left, of something that `waited` for it.
+    pub(super) fn on_acknowledged(&mut self, waited: bool) {
+        self.pushed = Pushed::Never;
+        if waited && self.quick > 0 {
+            self.quick -= 1;
+            if let (0, DelayedAck::Adaptive { min, .. }) = (self.quick, self.algorithm) {
+                self.ato = min;
+            }
+        }
+    }
+
+    /// Data left: an answer, where it comes within the wait (`tcp_event_data_sent`).
+    pub(super) fn on_data_sent(&mut self, now: Time) {
+        self.interactive |= now.saturating_since(self.last_arrival) < self.ato;
+    }
+
+    /// The wait was in vain.
+    pub(super) fn on_wait_over(&mut self, rto: Duration) {
+        let DelayedAck::Adaptive { min, .. } = self.algorithm else { return };
+        self.ato = if self.interactive { min } else { (self.ato * 2).min(rto) };
+        self.interactive = false;
+    }
+}

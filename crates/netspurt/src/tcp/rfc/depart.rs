@@ -1,0 +1,182 @@
+//! Segments put together and sent: data, acknowledgments, SYN and RST.
+
+use std::sync::Arc;
+
+use crate::segment::{Cause, Ecn, Flags, Segment};
+use crate::seq;
+use crate::wire::{TCP_HEADER_BYTES, option_bytes};
+
+use super::super::transmit::Context;
+use super::output::NextSegment;
+use super::state::State;
+use super::tcb::Tcb;
+
+/// Blocks that fit beside time stamps, and alone (RFC 2018 §3); segments here hold three.
+const SACK_ROOM: usize = 3;
+
+impl Tcb {
+    /// Sends what may be sent now.
+    #[inline]
+    pub(super) fn output(&mut self, cx: &mut Context<'_>) {
+        if self.tx.is_idle() || !self.state.may_send() {
+            self.tx.rest();
+        } else {
+            self.send_all(cx);
+        }
+    }
+
+    /// Sends what may be sent of what there is. Apart from [`output`](Self::output), which an end
+    /// that only receives asks with each segment.
+    #[inline(never)]
+    fn send_all(&mut self, cx: &mut Context<'_>) {
+        let (sent_before, waited) = (self.header.sent, self.tx.window.unsent() > 0);
+        if !self.send_full(cx) {
+            while let Some(departure) = self.tx.next(cx.now) {
+                self.depart(Some(departure), cx);
+            }
+        }
+        self.tx.end_burst(self.header.sent > sent_before, waited, cx.now);
+    }
+
+    /// Sends full segments while both windows take them and nothing is doubted. Whether the
+    /// congestion window is full, so that no more may go.
+    #[inline]
+    fn send_full(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(edges) = self.tx.clear_edges() else { return false };
+        while self.tx.has_full_below(edges.both) {
+            let full = self.tx.send_fresh(self.tx.window.smss, cx.now);
+            self.emit(&full, cx);
+        }
+        self.tx.has_full_below(edges.peer)
+    }
+
+    /// A segment of the sending half leaves, if there is one.
+    #[inline(never)]
+    pub(super) fn depart(&mut self, departure: Option<NextSegment>, cx: &mut Context<'_>) {
+        if let Some(departure) = departure {
+            self.emit(&departure, cx);
+        }
+    }
+
+    /// Puts a segment of the sending half on the wire.
+    #[inline(always)]
+    fn emit(&mut self, departure: &NextSegment, cx: &mut Context<'_>) {
+        let &NextSegment { seq, len, fin, push, has_room, cause } = departure;
+        let now = cx.now;
+        let segment = self.header.begin(seq::to_wire(self.config.iss, seq), cx);
+        segment.len = u16::try_from(len).expect("no segment is longer than the MSS");
+        segment.cause = cause.into();
+        if fin {
+            segment.flags = segment.flags.with(Flags::FIN);
+            self.state = self.state.after_fin_sent();
+        }
+        if push {
+            segment.flags = segment.flags.with(Flags::PSH);
+        }
+        if self.header.agreed.ecn && cause.is_none() && len > 0 {
+            segment.ecn = Ecn::ECT0;
+            if core::mem::take(&mut self.tx.cwnd.owes_cwr) {
+                segment.flags = segment.flags.with(Flags::CWR);
+            }
+        }
+        self.acknowledge_in(segment, usize::from(has_room));
+        let size_bytes = self.weigh(segment);
+        if len > 0 {
+            self.rx.ack_delay.on_data_sent(now);
+        }
+        self.tx.on_departed(len, size_bytes, now);
+    }
+
+    /// Begins a segment at the next octet to be sent.
+    #[inline]
+    pub(super) fn begin<'a>(&mut self, cx: &'a mut Context<'_>) -> &'a mut Segment {
+        let seq = seq::to_wire(self.config.iss, self.tx.window.nxt);
+        self.header.begin(seq, cx)
+    }
+
+    /// Says how many octets a segment has on the wire, once its options are there.
+    #[inline]
+    pub(super) fn weigh(&self, segment: &mut Segment) -> u16 {
+        let header = self.config.ip_header_bytes + TCP_HEADER_BYTES + option_bytes(segment);
+        segment.size_bytes = header + segment.len;
+        segment.size_bytes
+    }
+
+    /// Puts the acknowledgment in, with `room` SACK blocks at most.
+    #[inline]
+    fn acknowledge_in(&mut self, segment: &mut Segment, room: usize) {
+        segment.ack = self.rx.next_on_wire();
+        let window = self.rx.advance_window() >> self.header.agreed.own_shift;
+        segment.window = u16::try_from(window).unwrap_or(u16::MAX);
+        if self.header.echoes_marks() {
+            segment.flags = segment.flags.with(Flags::ECE);
+        }
+        if self.rx.has_blocks() && self.header.agreed.sack && room > 0 {
+            segment.set_sack(&self.rx.blocks(room));
+        }
+        self.rx.on_acknowledged();
+    }
+
+    /// A pure ACK.
+    pub(super) fn send_ack(&mut self, cx: &mut Context<'_>) {
+        let segment = self.begin(cx);
+        self.acknowledge_in(segment, SACK_ROOM);
+        self.weigh(segment);
+    }
+
+    /// An octet beyond a closed window, to learn whether it opened (RFC 9293 §3.8.6.1). It is
+    /// not counted as sent until it is acknowledged. Linux sends none, but numbers the segment
+    /// one too low, so that it must be answered.
+    pub(super) fn send_window_probe(&mut self, cx: &mut Context<'_>) {
+        let segment = self.begin(cx);
+        self.acknowledge_in(segment, 0);
+        if self.config.empty_window_probes {
+            segment.seq = segment.seq.wrapping_sub(1);
+        } else {
+            segment.len = 1;
+            self.tx.count.data_segments += 1;
+        }
+        self.weigh(segment);
+    }
+
+    pub(super) fn send_reset(&mut self, cx: &mut Context<'_>) {
+        let segment = self.begin(cx);
+        segment.flags = Flags::RST.with(Flags::ACK);
+        segment.ack = self.rx.next_on_wire();
+        self.weigh(segment);
+    }
+
+    /// Our SYN, or SYN-ACK, leaves, for a `cause` where it left before.
+    pub(super) fn send_syn(&mut self, cause: Option<Cause>, cx: &mut Context<'_>) {
+        self.tx.send_syn(cx.now);
+        let answering = self.state == State::SynReceived;
+        let config = Arc::clone(&self.config);
+        let now = cx.now;
+        let segment = self.header.begin(seq::to_wire(config.iss, 0), cx);
+        segment.cause = cause.into();
+        segment.set_syn_options(self.header.offer(answering, &config));
+        let stamped = if answering { self.header.agreed.timestamps } else { config.timestamps };
+        if stamped {
+            segment.set_timestamps(self.header.stamps(now));
+        }
+        let window = self.rx.advance_window().min(u64::from(u16::MAX));
+        segment.window = u16::try_from(window).unwrap_or(u16::MAX);
+        segment.flags = Flags::SYN;
+        if answering {
+            segment.flags = segment.flags.with(Flags::ACK);
+            segment.ack = self.rx.next_on_wire();
+            if self.header.agreed.ecn {
+                segment.flags = segment.flags.with(Flags::ECE);
+            }
+        } else if config.ecn {
+            segment.flags = segment.flags.with(Flags::ECE.with(Flags::CWR));
+        }
+        self.weigh(segment);
+    }
+
+    /// The SYN leaves again.
+    pub(super) fn retransmit_syn(&mut self, cx: &mut Context<'_>) {
+        self.tx.retransmit_syn(cx.now);
+        self.send_syn(Some(Cause::Syn), cx);
+    }
+}

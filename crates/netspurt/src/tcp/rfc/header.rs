@@ -1,0 +1,229 @@
+//! What the headers of an end's segments say: options agreed on, time stamps, congestion marks.
+
+use crate::ids::TransmissionId;
+use crate::segment::{Ecn, Flags, IPV4_HEADER_BYTES, Segment, SynOptions, Timestamps};
+use crate::units::Time;
+use crate::wire::TIMESTAMPS_BYTES;
+
+use super::super::transmit::Context;
+use super::config::RfcConfig;
+use super::stamps::{PeerStamp, stamp};
+
+/// What the peer takes where it does not say (RFC 9293 §3.7.1).
+const DEFAULT_MSS: u16 = 536;
+const DEFAULT_MSS_V6: u16 = 1220;
+/// The largest shift (RFC 7323 §2.3).
+const SHIFT_MAX: u8 = 14;
+/// A peer that says it takes less is taken to take this, lest a hostile one have a packet sent for
+/// each octet (Linux's `TCP_MIN_MSS`).
+///
+/// departs: RFC 9293 §3.7.1 - an MSS option below 88 octets counts as 88; the RFC sets no minimum.
+const LEAST_PEER_MSS: u16 = 88;
+
+/// What both ends agreed on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Agreed {
+    pub(super) timestamps: bool,
+    pub(super) sack: bool,
+    pub(super) ecn: bool,
+    pub(super) scaling: bool,
+    /// How far the peer's windows are shifted, and ours.
+    pub(super) peer_shift: u8,
+    pub(super) own_shift: u8,
+}
+
+impl Agreed {
+    /// What `config` offers and the peer's `syn` does, too; congestion marks apart.
+    fn on(syn: &Segment, config: &RfcConfig) -> Self {
+        let offer = syn.syn_options();
+        let scaling = config.window_scaling && offer.window_scale.is_some();
+        let shift = |shift: u8| if scaling { shift.min(SHIFT_MAX) } else { 0 };
+        Self {
+            timestamps: config.timestamps && syn.timestamps().is_some(),
+            sack: config.sack && offer.sack,
+            ecn: false,
+            scaling,
+            peer_shift: shift(offer.window_scale.unwrap_or(0)),
+            own_shift: shift(wanted_shift(config)),
+        }
+    }
+
+    /// Octets of payload in a full segment to the peer that sent `syn`.
+    fn smss(&self, syn: &Segment, config: &RfcConfig) -> u64 {
+        let fallback =
+            if config.ip_header_bytes > IPV4_HEADER_BYTES { DEFAULT_MSS_V6 } else { DEFAULT_MSS };
+        // RFC 6691 §2: the option counts no options, so the sender takes them off.
+        let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let mss = syn.syn_options().mss.unwrap_or(fallback).max(LEAST_PEER_MSS).min(config.mss);
+        u64::from(mss.saturating_sub(options).max(1))
+    }
+}
+
+/// The shift that lets the window name the whole buffer.
+fn wanted_shift(config: &RfcConfig) -> u8 {
+    let buffer = config.receive_buffer_bytes;
+    (0..SHIFT_MAX).find(|shift| buffer >> shift <= u64::from(u16::MAX)).unwrap_or(SHIFT_MAX)
+}
+
+/// What goes into the headers of this end's segments, and what the peer's have said.
+#[derive(Debug, Default)]
+pub(super) struct HeaderState {
+    pub(super) agreed: Agreed,
+    peer_stamp: PeerStamp,
+    /// Whether congestion marks are being echoed (RFC 3168 §6.1.3).
+    echoes_marks: bool,
+    /// Segments sent.
+    pub(super) sent: u64,
+}
+
+impl HeaderState {
+    /// The peer's SYN says what it offers; octets of a full segment to it.
+    pub(super) fn on_syn(&mut self, syn: &Segment, config: &RfcConfig, now: Time) -> u64 {
+        self.agreed = Agreed::on(syn, config);
+        self.peer_stamp = PeerStamp::new(syn.timestamps().map_or(0, |stamps| stamps.val), now);
+        self.agreed.smss(syn, config)
+    }
+
+    /// What our SYN offers, or `answering` agrees to.
+    pub(super) fn offer(&self, answering: bool, config: &RfcConfig) -> SynOptions {
+        let scaling = if answering { self.agreed.scaling } else { config.window_scaling };
+        SynOptions {
+            mss: Some(config.mss),
+            window_scale: scaling.then(|| wanted_shift(config)),
+            sack: if answering { self.agreed.sack } else { config.sack },
+        }
+    }
+
+    /// RFC 7323 §5.2: a stamp older than the last tells an old duplicate.
+    pub(super) fn is_old_duplicate(&self, segment: &Segment, now: Time) -> bool {
+        let Some(stamps) = segment.timestamps() else { return false };
+        let older = self.peer_stamp.outdates(stamps.val, now);
+        self.agreed.timestamps && !segment.flags.has(Flags::RST) && older
+    }
+
+    /// Whether a segment lacks the time stamps that were agreed on (RFC 7323 §3.2).
+    pub(super) fn lacks_stamps(&self, segment: &Segment) -> bool {
+        self.agreed.timestamps && segment.timestamps().is_none() && !segment.flags.has(Flags::RST)
+    }
+
+    /// The peer's newest stamp.
+    #[inline]
+    pub(super) fn recent_stamp(&self) -> u32 {
+        self.peer_stamp.recent
+    }
+
+    /// Keeps the stamp to echo: of the segment that spans the last acknowledgment (RFC 7323
+    /// §4.3), and so begins at `left`, `told` or before.
+    #[inline]
+    pub(super) fn take_stamp(&mut self, segment: &Segment, left: u64, told: u64, now: Time) {
+        if let Some(stamps) = segment.timestamps()
+            && self.agreed.timestamps
+            && left <= told
+        {
+            self.peer_stamp = PeerStamp::new(stamps.val, now);
+        }
+    }
+
+    /// The time stamp of ours that `segment` echoes.
+    #[inline]
+    pub(super) fn echo(&self, segment: &Segment) -> Option<u32> {
+        segment.timestamps().filter(|_| self.agreed.timestamps).map(|stamps| stamps.ecr)
+    }
+
+    /// The peer's window in octets.
+    #[inline]
+    pub(super) fn peer_window(&self, segment: &Segment) -> u64 {
+        u64::from(segment.window) << self.agreed.peer_shift
+    }
+
+    /// Congestion marks are echoed until the peer says that it reacted (RFC 3168 §6.1.3); whether
+    /// this segment has one.
+    pub(super) fn take_marks(&mut self, segment: &Segment) -> bool {
+        if !self.agreed.ecn {
+            return false;
+        }
+        let marked = segment.ecn == Ecn::CE;
+        self.echoes_marks = marked || self.echoes_marks && !segment.flags.has(Flags::CWR);
+        marked
+    }
+
+    /// Whether a mark is to be echoed.
+    #[inline]
+    pub(super) fn echoes_marks(&self) -> bool {
+        self.echoes_marks
+    }
+
+    /// The time stamps of a segment that leaves at `now`.
+    #[inline]
+    pub(super) fn stamps(&self, now: Time) -> Timestamps {
+        Timestamps { val: stamp(now), ecr: self.peer_stamp.recent }
+    }
+
+    /// Puts a segment without payload that carries no acknowledgment yet into the outbox, to be
+    /// completed there: built elsewhere, it would be copied before its parts are through. Its
+    /// number on the wire is `seq`.
+    #[inline(always)]
+    pub(super) fn begin<'a>(&mut self, seq: u32, cx: &'a mut Context<'_>) -> &'a mut Segment {
+        self.sent += 1;
+        cx.outbox.push_back(Segment::default());
+        let segment = cx.outbox.back_mut().expect("just put there");
+        segment.id = TransmissionId::new(cx.end, self.sent);
+        segment.dest = cx.end.peer();
+        segment.seq = seq;
+        segment.flags = Flags::ACK;
+        if self.agreed.timestamps {
+            segment.set_timestamps(self.stamps(cx.now));
+        }
+        segment
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn syn(mss: Option<u16>, window_scale: Option<u8>, sack: bool) -> Segment {
+        let mut syn = Segment::default();
+        syn.set_syn_options(SynOptions { mss, window_scale, sack });
+        syn
+    }
+
+    #[test]
+    fn an_option_counts_where_both_ends_offer_it() {
+        let config = RfcConfig { sack: false, ..RfcConfig::rfc_2026() };
+        let agreed = Agreed::on(&syn(None, Some(20), true), &config);
+        assert!(!agreed.sack && !agreed.timestamps && agreed.scaling);
+        // RFC 7323 §2.3: a shift above 14 counts as 14; ours lets 4 MiB be told.
+        assert_eq!((agreed.peer_shift, agreed.own_shift), (14, 7));
+        let agreed = Agreed::on(&syn(None, None, true), &RfcConfig::rfc_2026());
+        assert!(agreed.sack && !agreed.scaling && agreed.own_shift == 0);
+    }
+
+    /// RFC 9293 §3.7.1 and RFC 6691 §2.
+    #[test]
+    fn a_full_segment_is_what_both_ends_take_without_the_time_stamps() {
+        let smss = |mss, timestamps, header_bytes| {
+            let config = RfcConfig { ip_header_bytes: header_bytes, ..RfcConfig::rfc_2026() };
+            let agreed = Agreed { timestamps, ..Agreed::default() };
+            agreed.smss(&syn(mss, None, false), &config)
+        };
+        assert_eq!((smss(Some(1400), true, 20), smss(Some(9000), false, 20)), (1388, 1460));
+        assert_eq!((smss(None, false, 20), smss(None, false, 40)), (536, 1220));
+        assert_eq!(smss(Some(1), false, 20), 88);
+    }
+
+    /// RFC 3168 §6.1.3.
+    #[test]
+    fn marks_are_echoed_until_the_peer_says_that_it_reacted() {
+        let mut header = HeaderState::default();
+        let marked = Segment { ecn: Ecn::CE, ..Segment::default() };
+        let reacted = Segment { flags: Flags::CWR, ..Segment::default() };
+        assert!(!header.take_marks(&marked), "nothing was agreed on");
+        header.agreed.ecn = true;
+        assert!(header.take_marks(&marked) && header.echoes_marks());
+        assert!(!header.take_marks(&Segment::default()) && header.echoes_marks());
+        assert!(!header.take_marks(&reacted) && !header.echoes_marks());
+        let both = Segment { flags: Flags::CWR, ..marked };
+        assert!(header.take_marks(&both) && header.echoes_marks());
+    }
+}

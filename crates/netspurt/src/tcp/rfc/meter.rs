@@ -1,0 +1,418 @@
+//! Round trips: which are measured, and what they are.
+
+use crate::sample::{RttSample, SampleSource};
+use crate::units::{Duration, Time};
+
+use super::super::timer::RetransmitTimer;
+use super::super::transmit::Context;
+use super::config::{RfcConfig, Sampling};
+use super::news::News;
+use super::send_window::SendWindow;
+use super::stamps::since_stamp;
+
+/// A segment being timed (RFC 6298 §3).
+#[derive(Clone, Copy, Debug)]
+struct TimedSegment {
+    end: u64,
+    at: Time,
+}
+
+/// When the segments left that an ACK newly covered, of those sent once.
+#[derive(Debug, Default)]
+struct Covered {
+    oldest: Option<Time>,
+    newest: Option<Time>,
+    /// All of them, where each is a sample.
+    each: Vec<Time>,
+}
+
+/// The round-trip meter of a connection.
+#[derive(Debug, Default)]
+pub(super) struct RttMeter {
+    /// The least round trip.
+    pub(super) min_rtt: Option<Duration>,
+    /// The smoothed round trip to the nanosecond, for pacing and probes.
+    pub(super) srtt: Option<Duration>,
+    /// The handshake's round trip, where its SYN went out once.
+    pub(super) handshake_rtt: Option<Duration>,
+    timed: Option<TimedSegment>,
+    covered: Covered,
+    /// The octet at which the present round ends, and how many rounds there were.
+    round_end: u64,
+    round: u64,
+}
+
+impl RttMeter {
+    /// Data begins after the handshake: the first round ends with its first octet.
+    pub(super) fn open(&mut self) {
+        self.round_end = 1;
+    }
+
+    /// New octets up to `end` left at `at`: they are timed unless others are.
+    #[inline]
+    pub(super) fn on_sent(&mut self, end: u64, at: Time) {
+        self.timed.get_or_insert(TimedSegment { end, at });
+    }
+
+    /// What starts at octet `seq` left again, so that its ACK may answer either copy (Karn and
+    /// Partridge 1987).
+    pub(super) fn on_retransmitted(&mut self, seq: u64, karn: bool) {
+        if karn && self.timed.is_some_and(|timed| seq < timed.end) {
+            self.stop_timing();
+        }
+    }
+
+    /// Ends timing without a sample.
+    pub(super) fn stop_timing(&mut self) {
+        self.timed = None;
+    }
+
+    /// An ACK came: what it covers is not known yet.
+    #[inline]
+    pub(super) fn begin_ack(&mut self) {
+        (self.covered.oldest, self.covered.newest) = (None, None);
+        self.covered.each.clear();
+    }
+
+    /// The ACK covers in order what left at `sent`, once.
+    #[inline]
+    pub(super) fn cover(&mut self, sent: Time, config: &RfcConfig) {
+        self.covered.oldest.get_or_insert(sent);
+        self.covered.newest = Some(sent);
+        if config.sampling == Sampling::EachSegment {
+            self.covered.each.push(sent);
+        }
+    }
+
+    /// The round trip of the newest segment that the ACK at hand covers, unambiguous and to the
+    /// nanosecond.
+    #[inline]
+    pub(super) fn newest_rtt(&self, news: &News, now: Time) -> Option<Duration> {
+        let newest = self.covered.newest.or(news.sacked_oldest);
+        newest.map(|sent| now.saturating_since(sent))
+    }
+
+    /// Hands round trips to the timer, as the sampling has it.
+    #[inline]
+    pub(super) fn measure(
+        &mut self,
+        news: &News,
+        window: &SendWindow,
+        config: &RfcConfig,
+        timer: &mut RetransmitTimer,
+        cx: &mut Context<'_>,
+    ) {
+        if let Some(rtt) = self.newest_rtt(news, cx.now) {
+            self.take_exact(rtt);
+        }
+        self.count_round(window, config);
+        let timed = self.timed.take_if(|timed| timed.end <= window.una).map(|timed| timed.at);
+        let labels = SampleLabels { acked: news.acked, round: self.round, window, config };
+        let sent = match config.sampling {
+            Sampling::OnePerRtt => timed,
+            Sampling::EachAck => self.sent_once(news).or(news.retransmitted_oldest),
+            Sampling::EachAckOrEcho => match self.sent_once(news).or(news.retransmitted_oldest) {
+                None if news.acked > 0 => return self.measure_doubtful(news, &labels, timer, cx),
+                once => once,
+            },
+            Sampling::EachSegment if self.covered.oldest.is_some() => {
+                let each = self.covered.each.iter();
+                return each.for_each(|sent| timer.sample(labels.trip(*sent, 1), cx));
+            }
+            Sampling::EachSegment => news.retransmitted_oldest,
+            Sampling::Timestamps if news.acked > 0 => {
+                return self.measure_echo(news, &labels, timer, cx);
+            }
+            Sampling::Timestamps => None,
+        };
+        match sent {
+            Some(sent) => timer.sample(labels.trip(sent, 1), cx),
+            None if news.acked > 0 => timer.progress(timed.is_some()),
+            None => {}
+        }
+    }
+
+    /// Counts rounds of samples: windows of data that were acknowledged.
+    #[inline]
+    fn count_round(&mut self, window: &SendWindow, config: &RfcConfig) {
+        let beyond = u64::from(config.timer_rules.rounds_end_beyond);
+        if window.una >= self.round_end + beyond {
+            self.round_end = window.nxt.max(window.una + 1);
+            self.round += 1;
+        }
+    }
+
+    /// When the oldest segment left that an ACK newly covers, of those sent once.
+    fn sent_once(&self, news: &News) -> Option<Time> {
+        self.covered.oldest.or(news.sacked_oldest)
+    }
+
+    /// Nothing the ACK covers went out just once: the echo tells which copy it answers.
+    fn measure_doubtful(
+        &mut self,
+        news: &News,
+        labels: &SampleLabels<'_>,
+        timer: &mut RetransmitTimer,
+        cx: &mut Context<'_>,
+    ) {
+        let Some(rtt) = doubtful_echo(news.echo, labels.config, cx.now) else {
+            return timer.progress(false);
+        };
+        self.take_exact(rtt);
+        timer.sample(labels.echoed_trip(rtt, cx.now), cx);
+    }
+
+    /// A sample from the echo of a time stamp (RFC 7323 §4.1): unambiguous even where segments
+    /// went out twice.
+    fn measure_echo(
+        &mut self,
+        news: &News,
+        labels: &SampleLabels<'_>,
+        timer: &mut RetransmitTimer,
+        cx: &mut Context<'_>,
+    ) {
+        let trip = match news.echo.filter(|echo| *echo > 0) {
+            Some(echo) => labels.echoed_trip(since_stamp(echo, cx.now), cx.now),
+            None => match self.covered.oldest {
+                Some(sent) => labels.trip(sent, 1),
+                None => return timer.progress(false),
+            },
+        };
+        timer.sample(trip, cx);
+    }
+
+    /// Our SYN, which left `times` times and at `sent` last, is acknowledged with `echo`.
+    pub(super) fn measure_handshake(
+        &mut self,
+        (sent, times): (Time, u8),
+        echo: Option<u32>,
+        (window, config): (&SendWindow, &RfcConfig),
+        timer: &mut RetransmitTimer,
+        cx: &mut Context<'_>,
+    ) {
+        if times == 1 {
+            let rtt = cx.now - sent;
+            self.handshake_rtt = Some(rtt);
+            self.take_exact(rtt);
+        }
+        let labels = SampleLabels { acked: 0, round: self.round, window, config };
+        let trip = match doubtful_echo(echo, config, cx.now).filter(|_| times > 1) {
+            Some(rtt) => labels.echoed_trip(rtt, cx.now),
+            None => labels.trip(sent, times),
+        };
+        timer.sample(RttSample { handshake: true, ..trip }, cx);
+    }
+
+    /// A round trip to the nanosecond, from a segment that went out once.
+    fn take_exact(&mut self, rtt: Duration) {
+        self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+        self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt * 7 / 8 + rtt / 8));
+    }
+}
+
+/// The round trip that an echo tells where it is asked because the segment went out twice.
+fn doubtful_echo(echo: Option<u32>, config: &RfcConfig, now: Time) -> Option<Duration> {
+    let asked = config.sampling == Sampling::EachAckOrEcho;
+    let echo = echo.filter(|echo| asked && *echo > 0)?;
+    Some(since_stamp(echo, now).max(Duration::from_millis(1)))
+}
+
+/// What labels the samples of one ACK.
+struct SampleLabels<'a> {
+    acked: u64,
+    round: u64,
+    window: &'a SendWindow,
+    config: &'a RfcConfig,
+}
+
+impl SampleLabels<'_> {
+    /// A round trip that an echo tells, which is of one copy only.
+    fn echoed_trip(&self, rtt: Duration, now: Time) -> RttSample {
+        let sent = now.as_nanos().saturating_sub(rtt.as_nanos());
+        let trip = self.trip(Time::from_nanos(sent), 1);
+        RttSample { source: SampleSource::Echo, ..trip }
+    }
+
+    /// The round trip of a segment that left at `sent` for the last of its `times`.
+    fn trip(&self, sent: Time, times: u8) -> RttSample {
+        let source = match self.config.sampling {
+            Sampling::OnePerRtt => SampleSource::TimedSegment,
+            _ => SampleSource::EachSegment,
+        };
+        RttSample {
+            sent,
+            ambiguous: times > 1 && self.config.karn,
+            source,
+            acked_bytes: self.acked,
+            flight_bytes: self.window.flight(),
+            smss_bytes: u32::try_from(self.window.smss).unwrap_or(u32::MAX),
+            retransmissions: times.saturating_sub(1),
+            round: self.round,
+            ..RttSample::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::event::{Events, Wanted, What};
+    use crate::ids::EndId;
+
+    struct Bench {
+        meter: RttMeter,
+        window: SendWindow,
+        config: RfcConfig,
+        timer: RetransmitTimer,
+    }
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    fn bench(sampling: Sampling) -> Bench {
+        let config = RfcConfig { sampling, ..RfcConfig::rfc_2026() };
+        let timer = RetransmitTimer::new(config.rto.build(), config.clock);
+        let mut window = SendWindow::new(&config);
+        (window.una, window.nxt) = (1, 1);
+        let mut meter = RttMeter::default();
+        meter.open();
+        Bench { meter, window, config, timer }
+    }
+
+    impl Bench {
+        /// 1000 new octets leave.
+        fn send(&mut self, ms: u64) {
+            self.window.nxt += 1000;
+            self.meter.on_sent(self.window.nxt, at(ms));
+        }
+
+        /// An ACK that covers segments which left once at `covered`, beside others; the samples
+        /// it brings: when it was sent and the round trip, in milliseconds.
+        fn ack(&mut self, ms: u64, covered: &[u64], news: News) -> Vec<(u64, u64)> {
+            let mut events = Events::new(Wanted { rtt: true, ..Wanted::default() });
+            let mut outbox = VecDeque::new();
+            let mut cx = Context {
+                now: at(ms),
+                end: EndId::at(0),
+                events: &mut events,
+                outbox: &mut outbox,
+            };
+            let Bench { meter, window, config, timer } = self;
+            meter.begin_ack();
+            covered.iter().for_each(|sent| meter.cover(at(*sent), config));
+            window.una += news.acked;
+            meter.measure(&news, window, config, timer, &mut cx);
+            let samples = events.drain().map(|event| match event.what {
+                What::Rtt { sent, rtt, .. } => (sent.as_nanos(), rtt.as_nanos()),
+                other => panic!("{other:?}"),
+            });
+            samples.map(|(sent, rtt)| (sent / 1_000_000, rtt / 1_000_000)).collect()
+        }
+    }
+
+    fn acked(octets: u64) -> News {
+        News { acked: octets, ..News::default() }
+    }
+
+    /// RFC 6298 §3: one measurement in a round trip.
+    #[test]
+    fn one_segment_at_a_time_is_timed() {
+        let mut bench = bench(Sampling::OnePerRtt);
+        [0, 10, 20].into_iter().for_each(|ms| bench.send(ms));
+        assert_eq!(bench.ack(100, &[0], acked(1000)), [(0, 100)]);
+        assert_eq!(bench.ack(110, &[10], acked(1000)), []);
+        bench.send(115);
+        assert_eq!(bench.ack(120, &[20], acked(1000)), []);
+        assert_eq!(bench.ack(215, &[115], acked(1000)), [(115, 100)]);
+    }
+
+    /// Karn and Partridge 1987.
+    #[test]
+    fn a_timed_segment_that_leaves_again_is_timed_no_more() {
+        for karn in [true, false] {
+            let mut bench = bench(Sampling::OnePerRtt);
+            bench.send(0);
+            bench.meter.on_retransmitted(1001, karn);
+            bench.meter.on_retransmitted(1, karn);
+            let samples = bench.ack(100, &[], acked(1000));
+            assert_eq!(samples, if karn { vec![] } else { vec![(0, 100)] });
+        }
+    }
+
+    #[test]
+    fn an_ack_of_two_segments_is_a_sample_of_the_older_or_of_each() {
+        let samples = |sampling| {
+            let mut bench = bench(sampling);
+            bench.send(0);
+            bench.send(30);
+            let samples = bench.ack(100, &[0, 30], acked(2000));
+            // To the nanosecond the newest one counts.
+            assert_eq!(bench.meter.min_rtt, Some(Duration::from_millis(70)));
+            samples
+        };
+        assert_eq!(samples(Sampling::EachAck), [(0, 100)]);
+        assert_eq!(samples(Sampling::EachSegment), [(0, 100), (30, 70)]);
+    }
+
+    /// RFC 7323 §4.1, and what Linux does where all that is covered left twice.
+    #[test]
+    fn an_echo_is_a_sample_always_or_where_every_copy_is_doubtful() {
+        let echo = |sampling, covered: &[u64]| {
+            let mut bench = bench(sampling);
+            bench.send(0);
+            bench.ack(100, covered, News { echo: Some(41), ..acked(1000) })
+        };
+        assert_eq!(echo(Sampling::Timestamps, &[0]), [(40, 60)]);
+        assert_eq!(echo(Sampling::EachAckOrEcho, &[0]), [(0, 100)]);
+        assert_eq!(echo(Sampling::EachAckOrEcho, &[]), [(40, 60)]);
+        assert_eq!(echo(Sampling::EachAck, &[]), []);
+    }
+
+    #[test]
+    fn what_sack_reports_is_a_sample_where_nothing_is_covered_in_order() {
+        let mut bench = bench(Sampling::EachAck);
+        bench.send(0);
+        let news = News { sacked: 1000, sacked_oldest: Some(at(20)), ..News::default() };
+        assert_eq!(bench.ack(100, &[], news), [(20, 80)]);
+    }
+
+    /// Linux's `rtt_seq` wants an ACK beyond what was next to be sent.
+    #[test]
+    fn a_round_ends_with_all_that_was_outstanding_or_beyond_it() {
+        let rounds = |rounds_end_beyond| {
+            let mut bench = bench(Sampling::EachAck);
+            bench.config.timer_rules.rounds_end_beyond = rounds_end_beyond;
+            let mut rounds = Vec::new();
+            (0..4).for_each(|ms| bench.send(ms));
+            for ms in 100..104 {
+                bench.ack(ms, &[ms - 100], acked(1000));
+                bench.send(ms);
+                rounds.push(bench.meter.round);
+            }
+            bench.ack(200, &[100], acked(1000));
+            rounds.push(bench.meter.round);
+            rounds
+        };
+        assert_eq!(rounds(false), [1, 1, 1, 2, 2]);
+        assert_eq!(rounds(true), [1, 1, 1, 1, 2]);
+    }
+
+    /// RFC 7323 §4.3 lets no echo of a SYN mislead: it left once, or the echo tells.
+    #[test]
+    fn the_handshake_is_measured_where_its_syn_left_once() {
+        let rtt = |times| {
+            let Bench { mut meter, window, config, mut timer } = bench(Sampling::EachAck);
+            let mut events = Events::new(Wanted::default());
+            let mut outbox = VecDeque::new();
+            let (end, outbox) = (EndId::at(0), &mut outbox);
+            let mut cx = Context { now: at(80), end, events: &mut events, outbox };
+            meter.measure_handshake((at(0), times), None, (&window, &config), &mut timer, &mut cx);
+            (meter.handshake_rtt, meter.srtt)
+        };
+        let exact = Some(Duration::from_millis(80));
+        assert_eq!((rtt(1), rtt(2)), ((exact, exact), (None, None)));
+    }
+}

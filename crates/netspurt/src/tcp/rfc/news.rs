@@ -1,0 +1,153 @@
+//! What one acknowledgment brought.
+
+use crate::segment::{SackBlock, Segment};
+use crate::units::Time;
+
+use super::scoreboard::Sent;
+use super::send_window::SendWindow;
+
+/// What a segment says to the sending half.
+pub(super) struct AckSegment<'a> {
+    pub(super) segment: &'a Segment,
+    /// The octet of the peer's at which it begins.
+    pub(super) seq: u64,
+    /// The next octet of ours that the peer expects.
+    pub(super) ack: u64,
+    /// The peer's window in octets.
+    pub(super) window: u64,
+    /// The time stamp it echoes.
+    pub(super) echo: Option<u32>,
+    /// Whether it echoes a congestion mark.
+    pub(super) marked: bool,
+    /// Whether its SACK blocks count: both ends agreed on them.
+    pub(super) has_sack: bool,
+}
+
+/// What one ACK brought.
+#[derive(Debug, Default)]
+pub(super) struct News {
+    /// Octets newly acknowledged in order.
+    pub(super) acked: u64,
+    /// Octets newly reported by SACK.
+    pub(super) sacked: u64,
+    /// Octets newly known to have arrived, those included that duplicate ACKs stood for before.
+    pub(super) delivered: u64,
+    /// The same in segments.
+    pub(super) delivered_segs: u64,
+    /// Octets that duplicate ACKs stood for before this ACK.
+    pub(super) stood_for: u64,
+    /// When the oldest segment left that it newly reports by SACK, of those sent once.
+    pub(super) sacked_oldest: Option<Time>,
+    /// When the oldest segment that it newly covers last left, of those sent again; only
+    /// where nobody minds that the ACK may answer another copy.
+    pub(super) retransmitted_oldest: Option<Time>,
+    /// It covers, in order or by SACK, something sent once only and before repair began.
+    pub(super) covers_original: bool,
+    /// A duplicate the receiver reports.
+    pub(super) dsack: Option<(u64, u64)>,
+    /// A duplicate ACK in the sense of RFC 5681 §2, or of RFC 6675 §2 where SACK is on.
+    pub(super) duplicate: bool,
+    /// The time stamp it echoes.
+    pub(super) echo: Option<u32>,
+}
+
+impl News {
+    /// The ACK newly covers `sent`; `point` ends what was outstanding when repair began.
+    pub(super) fn cover(&mut self, sent: &Sent, point: u64) {
+        self.covers_original |= sent.times == 1 && sent.end() <= point;
+        self.delivered_segs += 1;
+    }
+
+    /// RFC 5681 §2, or with SACK an ACK that reports something new (RFC 6675 §2).
+    pub(super) fn is_duplicate(
+        &self,
+        segment: &Segment,
+        by_sack: bool,
+        window_moved: bool,
+    ) -> bool {
+        if self.acked > 0 {
+            return false;
+        }
+        if by_sack {
+            return self.sacked > 0;
+        }
+        segment.seq_len() == 0 && !window_moved && self.dsack.is_none()
+    }
+}
+
+/// What the SACK blocks of a segment report.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Reports {
+    /// Arrivals, in ascending order.
+    pub(super) arrived: [Option<(u64, u64)>; 3],
+    /// A duplicate (RFC 2883 §4: a first block below the ACK, or within the second).
+    pub(super) duplicate: Option<(u64, u64)>,
+}
+
+impl Reports {
+    /// Reads the blocks of `segment`, which acknowledges up to `ack`. Those that name what was
+    /// never sent, or what is acknowledged, count for nothing.
+    pub(super) fn read(segment: &Segment, ack: u64, iss: u32, window: &SendWindow) -> Self {
+        let mut reports = Self::default();
+        let octet = |wire| window.octet(iss, wire);
+        let range = |block: &SackBlock| (octet(block.left), octet(block.right));
+        let all = segment.sack();
+        for (place, block) in all.iter().enumerate() {
+            let (left, right) = range(block);
+            if left >= right || right > window.nxt {
+                continue;
+            }
+            let within = |outer: &SackBlock| {
+                let outer = range(outer);
+                left >= outer.0 && right <= outer.1
+            };
+            if place == 0 && (right <= ack || all.get(1).is_some_and(within)) {
+                reports.duplicate = Some((left, right));
+            } else if left >= window.una {
+                reports.arrived[place] = Some((left, right));
+            }
+        }
+        reports.arrived.sort_unstable();
+        reports
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::SackBlocks;
+    use crate::tcp::RfcConfig;
+
+    /// A sender with the octets 1000 to 9000 outstanding reads blocks beside an ACK of 2000.
+    fn read(blocks: &[(u32, u32)]) -> Reports {
+        let mut window = SendWindow::new(&RfcConfig::rfc_2026());
+        (window.una, window.nxt) = (2000, 9000);
+        let mut options = SackBlocks::default();
+        blocks.iter().for_each(|&(left, right)| options.add(SackBlock { left, right }));
+        let mut segment = Segment::default();
+        segment.set_sack(&options);
+        Reports::read(&segment, 2000, 0, &window)
+    }
+
+    #[test]
+    fn blocks_report_arrivals_in_ascending_order() {
+        let reports = read(&[(7000, 8000), (3000, 4000)]);
+        assert_eq!(reports.arrived, [None, Some((3000, 4000)), Some((7000, 8000))]);
+        assert_eq!(reports.duplicate, None);
+    }
+
+    /// RFC 2883 §4.1 and §4.2: below the ACK, or within the second block.
+    #[test]
+    fn a_first_block_below_the_ack_or_within_the_second_reports_a_duplicate() {
+        assert_eq!(read(&[(1000, 2000)]).duplicate, Some((1000, 2000)));
+        let reports = read(&[(3000, 3500), (3000, 4000)]);
+        assert_eq!(reports.duplicate, Some((3000, 3500)));
+        assert_eq!(reports.arrived, [None, None, Some((3000, 4000))]);
+        assert_eq!(read(&[(3000, 4000), (1000, 2000)]).duplicate, None);
+    }
+
+    #[test]
+    fn blocks_of_what_was_never_sent_count_for_nothing() {
+        assert_eq!(read(&[(8000, 9001), (5000, 5000), (6000, 5000)]), Reports::default());
+    }
+}

@@ -1,0 +1,86 @@
+//! Pacing: segments spread over time.
+
+use crate::congestion::Window;
+use crate::units::{BitRate, Duration, Time};
+
+/// How much of a window a round trip's pacing aims at, in percent: Linux's two ratios.
+const SLOW_START_PERCENT: u64 = 200;
+const AVOIDANCE_PERCENT: u64 = 120;
+
+/// Spreads segments over time, where an algorithm that owns the window or a switch asks for it.
+#[derive(Debug)]
+pub(super) struct Pacer {
+    is_on: bool,
+    /// When the next segment may leave.
+    until: Time,
+}
+
+impl Pacer {
+    /// A pacer that lets all pass unless it `is_on`.
+    pub(super) fn new(is_on: bool) -> Self {
+        Self { is_on, until: Time::ZERO }
+    }
+
+    /// Whether segments are spread at all.
+    pub(super) fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// Until when it holds the next segment back, if it does.
+    #[inline]
+    pub(super) fn holds(&self, now: Time) -> Option<Time> {
+        (now < self.until).then_some(self.until)
+    }
+
+    /// The next segment may leave at once.
+    pub(super) fn release(&mut self, now: Time) {
+        self.until = now;
+    }
+
+    /// A segment of `octets` left; the next may leave when those have taken their time.
+    pub(super) fn on_departed(&mut self, octets: u64, rate: Option<BitRate>, now: Time) {
+        if let Some(rate) = rate {
+            self.until = self.until.max(now) + rate.time_for(octets);
+        }
+    }
+}
+
+/// A window a round trip, and a fifth more or twice as much, so that pacing is not what holds it
+/// back.
+pub(super) fn spread_rate(window: &Window, srtt: Option<Duration>) -> Option<BitRate> {
+    let srtt = srtt?.as_nanos().max(1);
+    let percent = if window.in_slow_start() { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
+    let bits = u128::from(window.cwnd) * 8 * u128::from(percent) / 100;
+    let rate = bits * 1_000_000_000 / u128::from(srtt);
+    BitRate::new(u64::try_from(rate).unwrap_or(u64::MAX).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux's ratios: twice the window a round trip in slow start, 1.2 times it afterwards.
+    #[test]
+    fn a_window_is_spread_over_less_than_a_round_trip() {
+        let srtt = Some(Duration::from_millis(100));
+        let bits = |cwnd, ssthresh| {
+            spread_rate(&Window { cwnd, ssthresh }, srtt).and_then(BitRate::bits_per_second)
+        };
+        assert_eq!(bits(10_000, Window::NO_THRESHOLD), Some(1_600_000));
+        assert_eq!(bits(10_000, 10_000), Some(960_000));
+        assert_eq!(spread_rate(&Window { cwnd: 10_000, ssthresh: 1 }, None), None);
+    }
+
+    #[test]
+    fn a_segment_waits_until_the_one_before_has_taken_its_time() {
+        let ms = |n| Time::ZERO + Duration::from_millis(n);
+        let rate = BitRate::new(8_000_000);
+        let mut pacer = Pacer::new(true);
+        assert_eq!(pacer.holds(ms(10)), None);
+        pacer.on_departed(1000, rate, ms(10));
+        pacer.on_departed(1000, rate, ms(10));
+        assert_eq!((pacer.holds(ms(11)), pacer.holds(ms(12))), (Some(ms(12)), None));
+        pacer.release(ms(11));
+        assert_eq!(pacer.holds(ms(11)), None);
+    }
+}

@@ -1,0 +1,79 @@
+//! Probes of a closed window, and the wait of a short segment (RFC 9293 §3.8.6).
+
+use crate::units::Duration;
+
+/// The longest a closed window goes without a probe (§3.8.6.1 sets no limit; BSD's).
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// The longest a short segment waits for company (§3.8.6.2.1).
+const OVERRIDE: Duration = Duration::from_millis(200);
+
+/// The state of probing a closed window.
+#[derive(Debug, Default)]
+pub(super) struct Persist {
+    /// Probes in a row since the window closed.
+    pub(super) backoff: u32,
+    /// Probes since the peer last acknowledged anything.
+    unanswered: u32,
+}
+
+impl Persist {
+    /// A probe leaves, unless `most` of them had no answer; whether it may.
+    pub(super) fn probe(&mut self, most: u32) -> bool {
+        if self.unanswered >= most.max(1) {
+            return false;
+        }
+        self.unanswered += 1;
+        self.backoff += 1;
+        true
+    }
+
+    /// The peer was heard of.
+    #[inline]
+    pub(super) fn on_heard(&mut self) {
+        self.unanswered = 0;
+    }
+
+    /// The window is open, or a probe was taken; whether there was one.
+    #[inline]
+    pub(super) fn reset(&mut self) -> bool {
+        core::mem::take(&mut self.backoff) > 0
+    }
+
+    /// How long to wait for a window of `peer` octets to open, or to take more than a short
+    /// segment.
+    pub(super) fn wait(&self, peer: u64, rto: Duration) -> Duration {
+        if peer > 0 {
+            return OVERRIDE;
+        }
+        (rto * (1 << self.backoff.min(16))).min(LONGEST_WAIT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 9293 §3.8.6.1: the interval between successive probes grows exponentially.
+    #[test]
+    fn each_probe_doubles_the_wait_up_to_a_minute() {
+        let mut persist = Persist::default();
+        let rto = Duration::from_secs(1);
+        let mut waits = Vec::new();
+        for _ in 0..8 {
+            waits.push(persist.wait(0, rto).as_nanos() / 1_000_000_000);
+            assert!(persist.probe(15));
+        }
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
+        assert!(persist.reset() && !persist.reset());
+        assert_eq!(persist.wait(0, rto), rto);
+        assert_eq!(persist.wait(1, rto), OVERRIDE);
+    }
+
+    #[test]
+    fn probes_without_an_answer_come_to_an_end() {
+        let mut persist = Persist::default();
+        assert!((0..3).all(|_| persist.probe(3)) && !persist.probe(3));
+        persist.on_heard();
+        assert!(persist.probe(3));
+    }
+}

@@ -1,0 +1,408 @@
+//! The scoreboard: what is outstanding, what of it has arrived, what is thought lost.
+
+use std::collections::VecDeque;
+
+use crate::segment::Cause;
+use crate::units::Time;
+
+use crate::ranges::Ranges;
+
+/// One segment on its way, SYN and FIN counted as an octet each. A window of them is what a run
+/// of many connections keeps in the cache, so it has 24 octets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    /// First octet.
+    pub(super) seq: u64,
+    /// When it last went out.
+    pub(super) at: Time,
+    /// How many octets.
+    len: u32,
+    /// How often it went out.
+    pub(super) times: u8,
+    /// Reported as arrived above the cumulative ACK.
+    pub(super) sacked: bool,
+    /// Thought lost, with what told so.
+    pub(super) lost: Option<Cause>,
+    /// Sent again, and that copy not thought lost.
+    pub(super) retransmitted: bool,
+}
+
+/// What delivery rate samples need of the past (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Snapshot {
+    /// Octets delivered so far.
+    pub(super) delivered: u64,
+    /// When the last of them was.
+    pub(super) delivered_at: Time,
+    /// When the first segment of that flight went out.
+    pub(super) first_sent_at: Time,
+    /// Whether the application had nothing more to send.
+    pub(super) app_limited: bool,
+}
+
+impl Sent {
+    /// `len` octets from `seq` on, sent for the first time.
+    pub(super) fn first(seq: u64, len: u32, at: Time) -> Self {
+        Self { seq, at, len, times: 1, sacked: false, lost: None, retransmitted: false }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        u64::from(self.len)
+    }
+
+    /// The octet after the last.
+    pub(super) fn end(&self) -> u64 {
+        self.seq + self.len()
+    }
+
+    /// Octets below `seq` were acknowledged; what they were.
+    fn trim(&mut self, seq: u64) -> Self {
+        let gone = (seq - self.seq) as u32;
+        let part = Self { len: gone, ..*self };
+        (self.seq, self.len) = (seq, self.len - gone);
+        part
+    }
+}
+
+/// Segments in the order of their octets, from the oldest outstanding on.
+///
+/// Octets are counted as they change state, so that `pipe` costs nothing:
+/// outstanding - SACKed - lost + retransmitted (RFC 6675 §4, SetPipe).
+#[derive(Debug, Default)]
+pub(super) struct Scoreboard {
+    segs: VecDeque<Sent>,
+    /// The state of delivery when each of them went out; none where nobody samples delivery.
+    snapshots: VecDeque<Snapshot>,
+    /// Octets reported as arrived.
+    arrived: Ranges,
+    sacked: u64,
+    sacked_segs: usize,
+    lost: u64,
+    retransmitted: u64,
+    /// Octets that are lost and not sent again.
+    waiting: u64,
+    /// No segment below this waits.
+    waiting_from: u64,
+    /// Loss detection by SACK has looked at everything below this.
+    judged: u64,
+}
+
+impl Scoreboard {
+    pub(super) fn is_empty(&self) -> bool {
+        self.segs.is_empty()
+    }
+
+    /// Whether nothing was reported beyond the cumulative ACK, and nothing is lost or
+    /// retransmitted.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.is_orderly() && self.arrived.is_empty()
+    }
+
+    /// Whether nothing is SACKed, lost or retransmitted.
+    pub(super) fn is_orderly(&self) -> bool {
+        self.sacked == 0 && self.lost == 0 && self.retransmitted == 0
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.segs.len()
+    }
+
+    pub(super) fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
+    /// Segments reported as arrived.
+    pub(super) fn sacked_segs(&self) -> usize {
+        self.sacked_segs
+    }
+
+    pub(super) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    pub(super) fn retransmitted(&self) -> u64 {
+        self.retransmitted
+    }
+
+    /// Octets that are lost and not sent again.
+    pub(super) fn waiting(&self) -> u64 {
+        self.waiting
+    }
+
+    /// The octet after the highest reported as arrived (`snd.fack`).
+    pub(super) fn fack(&self) -> Option<u64> {
+        self.arrived.top()
+    }
+
+    pub(super) fn arrived(&self) -> &Ranges {
+        &self.arrived
+    }
+
+    pub(super) fn front(&self) -> Option<&Sent> {
+        self.segs.front()
+    }
+
+    pub(super) fn back(&self) -> Option<&Sent> {
+        self.segs.back()
+    }
+
+    pub(super) fn get(&self, place: usize) -> &Sent {
+        &self.segs[place]
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Sent> {
+        self.segs.iter()
+    }
+
+    /// The place behind the run of arrived segments that holds `octet`.
+    pub(super) fn after_run(&self, octet: u64) -> usize {
+        self.place_of(self.arrived.holding(octet).map_or(octet + 1, |run| run.1))
+    }
+
+    /// The first segment that went out once and may be lost, as something above it has arrived
+    /// (RFC 6675 §4, rule 3 of NextSeg).
+    pub(super) fn first_doubtful(&self) -> Option<usize> {
+        let fack = self.fack().unwrap_or(0);
+        let below = self.segs.iter().take_while(|sent| sent.seq < fack);
+        below.enumerate().find(|(_, sent)| !sent.sacked && sent.times == 1).map(|(place, _)| place)
+    }
+
+    /// A segment of new data went out.
+    pub(super) fn push(&mut self, sent: Sent, snapshot: Option<Snapshot>) {
+        self.segs.push_back(sent);
+        if let Some(snapshot) = snapshot {
+            self.snapshots.push_back(snapshot);
+        }
+    }
+
+    /// The place of the segment that holds `octet`, or where it would be.
+    pub(super) fn place_of(&self, octet: u64) -> usize {
+        self.segs.partition_point(|sent| sent.end() <= octet)
+    }
+
+    /// The cumulative ACK moves to `ack`: `covered` is told of each segment it covers whole, as
+    /// it was.
+    pub(super) fn ack(&mut self, ack: u64, mut covered: impl FnMut(&Sent, Option<&Snapshot>)) {
+        while let Some(front) = self.segs.front_mut() {
+            if front.end() <= ack {
+                covered(front, self.snapshots.front());
+                let gone = *front;
+                self.segs.pop_front();
+                self.snapshots.pop_front();
+                self.uncount(&gone);
+                self.sacked_segs -= usize::from(gone.sacked);
+            } else {
+                if front.seq < ack {
+                    let part = front.trim(ack);
+                    self.uncount(&part);
+                }
+                break;
+            }
+        }
+        if !self.arrived.is_empty() {
+            self.arrived.remove_below(ack);
+        }
+    }
+
+    /// The same of a quiet scoreboard without snapshots: nothing was counted of what goes.
+    pub(super) fn ack_quiet(&mut self, ack: u64, mut covered: impl FnMut(&Sent)) {
+        while let Some(front) = self.segs.front_mut() {
+            if front.end() > ack {
+                if front.seq < ack {
+                    front.trim(ack);
+                }
+                break;
+            }
+            covered(front);
+            self.segs.pop_front();
+        }
+    }
+
+    fn uncount(&mut self, gone: &Sent) {
+        if gone.sacked {
+            self.sacked -= gone.len();
+            return;
+        }
+        if gone.lost.is_some() {
+            self.lost -= gone.len();
+            if !gone.retransmitted {
+                self.waiting -= gone.len();
+            }
+        }
+        if gone.retransmitted {
+            self.retransmitted -= gone.len();
+        }
+    }
+
+    /// Octets `left..right` are reported as arrived: `covered` is told of each segment that is
+    /// newly covered whole, as it was.
+    pub(super) fn sack(
+        &mut self,
+        left: u64,
+        right: u64,
+        mut covered: impl FnMut(&Sent, Option<&Snapshot>),
+    ) {
+        let mut at = left;
+        while at < right {
+            if let Some((_, end)) = self.arrived.holding(at) {
+                at = end;
+                continue;
+            }
+            let next = self.arrived.next_from(at).map_or(right, |range| range.0.min(right));
+            self.cover(at, next, left, right, &mut covered);
+            at = next;
+        }
+        self.arrived.insert(left, right);
+    }
+
+    /// Marks the segments that `from..to` touches and `left..right` holds.
+    fn cover(
+        &mut self,
+        from: u64,
+        to: u64,
+        left: u64,
+        right: u64,
+        covered: &mut impl FnMut(&Sent, Option<&Snapshot>),
+    ) {
+        for place in self.place_of(from)..self.segs.len() {
+            let sent = self.segs[place];
+            if sent.seq >= to {
+                break;
+            }
+            if sent.seq >= left && sent.end() <= right && !sent.sacked {
+                covered(&sent, self.snapshots.get(place));
+                self.uncount(&sent);
+                self.sacked += sent.len();
+                self.sacked_segs += 1;
+                let sent = &mut self.segs[place];
+                (sent.sacked, sent.lost, sent.retransmitted) = (true, None, false);
+            }
+        }
+    }
+
+    /// The segment at `place` is thought lost, every copy of it.
+    pub(super) fn lose(&mut self, place: usize, cause: Cause) {
+        let sent = &mut self.segs[place];
+        if sent.sacked {
+            return;
+        }
+        let len = sent.len();
+        if sent.lost.is_none() {
+            self.lost += len;
+            self.waiting += len;
+        } else if sent.retransmitted {
+            self.waiting += len;
+        }
+        if sent.retransmitted {
+            self.retransmitted -= len;
+        }
+        (sent.lost, sent.retransmitted) = (Some(cause), false);
+        self.waiting_from = self.waiting_from.min(sent.seq);
+    }
+
+    /// What has not arrived and starts below `edge` is lost, as far as it was not judged before;
+    /// how many octets that were.
+    pub(super) fn lose_below(&mut self, edge: u64, mut cause: impl FnMut() -> Cause) -> u64 {
+        let before = self.lost;
+        let first = self.place_of(self.judged);
+        for place in first..self.segs.len() {
+            let sent = &self.segs[place];
+            if sent.seq >= edge {
+                break;
+            }
+            if !sent.sacked && sent.lost.is_none() {
+                self.lose(place, cause());
+            }
+        }
+        self.judged = self.judged.max(edge);
+        self.lost - before
+    }
+
+    /// What has not arrived is lost: a timeout.
+    pub(super) fn lose_all(&mut self, cause: Cause) {
+        for place in 0..self.segs.len() {
+            self.lose(place, cause);
+        }
+        self.judged = self.segs.back().map_or(self.judged, Sent::end);
+    }
+
+    /// Nothing is lost after all: the originals are still on their way.
+    pub(super) fn lose_nothing(&mut self) {
+        for sent in &mut self.segs {
+            sent.lost = None;
+        }
+        (self.lost, self.waiting) = (0, 0);
+        self.judged = self.segs.front().map_or(0, |first| first.seq);
+    }
+
+    /// The receiver went back on what it reported (RFC 2018 §8): nothing has arrived.
+    pub(super) fn forget_sacks(&mut self) {
+        for sent in &mut self.segs {
+            sent.sacked = false;
+        }
+        (self.sacked, self.sacked_segs) = (0, 0);
+        self.arrived.clear();
+    }
+
+    /// The first segment that is lost and not sent again.
+    pub(super) fn next_waiting(&mut self) -> Option<usize> {
+        if self.waiting == 0 {
+            self.waiting_from = u64::MAX;
+            return None;
+        }
+        let first = self.place_of(self.waiting_from);
+        let found = (first..self.segs.len()).find(|place| {
+            let sent = &self.segs[*place];
+            sent.lost.is_some() && !sent.retransmitted && !sent.sacked
+        });
+        self.waiting_from = found.map_or(u64::MAX, |place| self.segs[place].seq);
+        found
+    }
+
+    /// The segment at `place` goes out again.
+    pub(super) fn retransmit(&mut self, place: usize, now: Time, snapshot: Option<Snapshot>) {
+        let sent = &mut self.segs[place];
+        let len = sent.len();
+        if !sent.retransmitted {
+            self.retransmitted += len;
+            if sent.lost.is_some() {
+                self.waiting -= len;
+            }
+        }
+        sent.retransmitted = true;
+        sent.at = now;
+        sent.times = sent.times.saturating_add(1);
+        if let (Some(kept), Some(snapshot)) = (self.snapshots.get_mut(place), snapshot) {
+            *kept = snapshot;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outstanding_segment_has_24_octets() {
+        assert_eq!(size_of::<Sent>(), 24);
+    }
+
+    #[test]
+    fn the_short_way_through_a_quiet_scoreboard_leaves_what_the_long_one_does() {
+        let full = || {
+            let mut scoreboard = Scoreboard::default();
+            (0..5).for_each(|n| scoreboard.push(Sent::first(n * 10, 10, Time::ZERO), None));
+            scoreboard
+        };
+        for ack in 0..=50 {
+            let (mut short, mut long) = (full(), full());
+            let (mut told_short, mut told_long) = (Vec::new(), Vec::new());
+            short.ack_quiet(ack, |sent| told_short.push(sent.seq));
+            long.ack(ack, |sent, _| told_long.push(sent.seq));
+            let rest = |scoreboard: &Scoreboard| {
+                scoreboard.iter().map(|s| (s.seq, s.len())).collect::<Vec<_>>()
+            };
+            assert_eq!((told_short, rest(&short)), (told_long, rest(&long)), "{ack}");
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The send sequence space and the peer's window (RFC 9293 §3.3.1).
+
+use crate::seq;
+
+use super::config::RfcConfig;
+
+/// What was written, sent and acknowledged, and what the peer takes. Octets are counted from the
+/// SYN, which is 0.
+#[derive(Debug)]
+pub(super) struct SendWindow {
+    /// Oldest octet not acknowledged (SND.UNA).
+    pub(super) una: u64,
+    /// Next octet to send (SND.NXT).
+    pub(super) nxt: u64,
+    /// The octet after the last one the application wrote.
+    pub(super) end: u64,
+    /// The application wrote its last: a FIN stands at `end`.
+    pub(super) closing: bool,
+    /// Octets of payload in a full segment, after options.
+    pub(super) smss: u64,
+    /// The octet after the last short segment sent.
+    short_end: u64,
+    /// The peer's window (SND.WND).
+    peer: u64,
+    /// The largest it ever was (Max(SND.WND)).
+    peer_max: u64,
+    /// The sequence and acknowledgment numbers that told it (SND.WL1, SND.WL2).
+    told: (u64, u64),
+    /// Whether short segments wait for what is outstanding (RFC 896).
+    pub(super) nagle: bool,
+    /// Whether short segments wait for more octets, whatever is outstanding.
+    pub(super) corked: bool,
+}
+
+impl SendWindow {
+    pub(super) fn new(config: &RfcConfig) -> Self {
+        Self {
+            una: 0,
+            nxt: 0,
+            end: 1,
+            closing: false,
+            smss: u64::from(config.mss),
+            short_end: 0,
+            peer: 0,
+            peer_max: 0,
+            told: (0, 0),
+            nagle: config.nagle,
+            corked: false,
+        }
+    }
+
+    /// The count of our octet that the wire calls `wire`, where the SYN had the number `iss`.
+    #[inline]
+    pub(super) fn octet(&self, iss: u32, wire: u32) -> u64 {
+        seq::from_wire(iss, wire, self.una)
+    }
+
+    /// Octets of data acknowledged.
+    pub(super) fn acknowledged(&self) -> u64 {
+        self.una.clamp(1, self.end) - 1
+    }
+
+    /// Octets of data written and not acknowledged.
+    pub(super) fn unacknowledged(&self) -> u64 {
+        self.end - self.una.clamp(1, self.end)
+    }
+
+    /// Whether our FIN went out and was acknowledged.
+    pub(super) fn is_fin_acked(&self) -> bool {
+        self.closing && self.una > self.end
+    }
+
+    /// Octets sent and not acknowledged (FlightSize of RFC 5681 §2).
+    pub(super) fn flight(&self) -> u64 {
+        self.nxt - self.una
+    }
+
+    /// Whole segments in a span of octets, a shorter last one included.
+    pub(super) fn segs(&self, octets: u64) -> u64 {
+        octets.div_ceil(self.smss)
+    }
+
+    /// Octets not sent yet, the FIN included.
+    pub(super) fn unsent(&self) -> u64 {
+        (self.end + u64::from(self.closing)).saturating_sub(self.nxt)
+    }
+
+    /// Octets of data not sent yet.
+    pub(super) fn unsent_data(&self) -> u64 {
+        self.end.saturating_sub(self.nxt)
+    }
+
+    /// The peer's window.
+    pub(super) fn peer(&self) -> u64 {
+        self.peer
+    }
+
+    /// The octet after the last one that the peer takes.
+    pub(super) fn peer_edge(&self) -> u64 {
+        self.una + self.peer
+    }
+
+    /// Octets that the peer's window takes beyond what was sent.
+    pub(super) fn room(&self) -> u64 {
+        self.peer_edge().saturating_sub(self.nxt)
+    }
+
+    /// Whether there are new octets that the peer's window takes.
+    pub(super) fn has_new_data(&self) -> bool {
+        self.unsent() > 0 && self.peer > self.flight()
+    }
+
+    /// The peer's SYN offers segments of `smss` octets and its first window.
+    pub(super) fn on_syn(&mut self, smss: u64, window: u64) {
+        self.smss = smss;
+        (self.peer, self.peer_max) = (window, window);
+    }
+
+    /// Our SYN is acknowledged by a segment with these numbers, and a new window unless that was
+    /// a SYN itself.
+    pub(super) fn open(&mut self, told: (u64, u64), window: Option<u64>) {
+        self.una = 1;
+        self.told = told;
+        self.peer = window.unwrap_or(self.peer);
+        self.peer_max = self.peer;
+    }
+
+    /// Takes the peer's window from a segment that begins at its octet `seq` and acknowledges
+    /// ours up to `ack`; whether it changed (RFC 9293 §3.10.7.4).
+    #[inline]
+    pub(super) fn update(&mut self, seq: u64, ack: u64, window: u64) -> bool {
+        if (seq, ack) < self.told {
+            return false;
+        }
+        self.told = (seq, ack);
+        let moved = window != self.peer;
+        self.peer = window;
+        self.peer_max = self.peer_max.max(window);
+        moved
+    }
+
+    /// Whether an acknowledgment of octets up to `ack` is older than any window (RFC 5961 §5.2).
+    pub(super) fn is_too_old(&self, ack: u64) -> bool {
+        ack + self.peer_max < self.una
+    }
+
+    /// Octets of the next new segment; `None` where nothing may go, cwnd apart. `minshall` says
+    /// that a short segment waits for another short one alone.
+    pub(super) fn next_len(&self, minshall: bool) -> Option<u64> {
+        if self.unsent() == 0 {
+            return None;
+        }
+        let data = self.unsent_data();
+        let len = data.min(self.smss).min(self.room());
+        if data == 0 {
+            // Only the FIN is left; it may go into a closed window as a probe would.
+            return Some(0);
+        }
+        if len == 0 {
+            return None;
+        }
+        let all = len == data;
+        let full = len == self.smss;
+        if full || all && self.closing {
+            return Some(len);
+        }
+        // RFC 9293 §3.8.6.2.1 and, for the last of what was written, RFC 896.
+        let held = self.nagle && self.holds_short_segments(minshall) || self.corked;
+        let half = len >= self.peer_max / 2;
+        ((all || half) && !held).then_some(len)
+    }
+
+    /// Whether what is outstanding holds a short segment back: any octet (RFC 896), or another
+    /// short segment (Minshall 1999).
+    fn holds_short_segments(&self, minshall: bool) -> bool {
+        if minshall { self.short_end > self.una } else { self.flight() > 0 }
+    }
+
+    /// The next `len` octets leave; whether a FIN follows them.
+    #[inline]
+    pub(super) fn send(&mut self, len: u64) -> bool {
+        let end = self.nxt + len;
+        let fin = self.closing && end == self.end;
+        self.nxt = end + u64::from(fin);
+        if len < self.smss {
+            self.short_end = self.nxt;
+        }
+        fin
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A connection of segments of 1000 octets to a peer that takes 4000.
+    fn opened() -> SendWindow {
+        let mut window = SendWindow::new(&RfcConfig::rfc_2026());
+        window.on_syn(1000, 4000);
+        (window.nxt, window.una) = (1, 1);
+        window
+    }
+
+    #[test]
+    fn flight_and_room_make_up_the_peers_window() {
+        let mut window = opened();
+        window.end += 10_000;
+        window.send(1000);
+        window.send(1000);
+        assert_eq!((window.flight(), window.room(), window.unsent()), (2000, 2000, 8000));
+        assert!(window.has_new_data());
+        window.update(5, 1, 2000);
+        assert!(window.room() == 0 && !window.has_new_data());
+    }
+
+    /// RFC 9293 §3.10.7.4: SND.WL1 and SND.WL2 keep old segments from using the window.
+    #[test]
+    fn an_old_segment_does_not_change_the_window() {
+        let mut window = opened();
+        assert!(window.update(10, 5, 3000) && !window.update(10, 5, 3000));
+        assert!(!window.update(9, 5, 1) && !window.update(10, 4, 1) && window.peer() == 3000);
+        assert!(window.update(10, 6, 1));
+    }
+
+    /// RFC 5961 §5.2: SND.UNA - MAX.SND.WND.
+    #[test]
+    fn an_ack_a_window_older_than_the_last_is_too_old() {
+        let mut window = opened();
+        window.una = 10_000;
+        assert!(!window.is_too_old(6000) && window.is_too_old(5999));
+    }
+
+    /// RFC 896; Minshall 1999 holds back for short segments alone.
+    #[test]
+    fn a_short_segment_waits_for_any_octet_or_for_a_short_one() {
+        let mut window = opened();
+        window.end += 1100;
+        assert_eq!(window.next_len(false), Some(1000));
+        window.send(1000);
+        assert_eq!((window.next_len(false), window.next_len(true)), (None, Some(100)));
+        window.send(100);
+        window.end += 100;
+        assert_eq!((window.next_len(false), window.next_len(true)), (None, None));
+        window.nagle = false;
+        assert_eq!(window.next_len(false), Some(100));
+        window.corked = true;
+        assert_eq!(window.next_len(false), None);
+    }
+
+    #[test]
+    fn the_fin_leaves_with_the_last_octets_and_counts_as_one() {
+        let mut window = opened();
+        window.end += 1500;
+        window.closing = true;
+        assert!(!window.send(1000));
+        assert_eq!(window.next_len(false), Some(500));
+        assert!(window.send(500));
+        assert_eq!((window.unsent(), window.flight()), (0, 1501));
+        window.una = window.nxt;
+        assert!(window.is_fin_acked());
+        assert_eq!((window.acknowledged(), window.unacknowledged()), (1500, 0));
+    }
+
+    /// RFC 9293 §3.8.6.2.1: half of the largest window may go though it is no full segment.
+    #[test]
+    fn half_of_the_peers_largest_window_is_no_silly_segment() {
+        let mut window = opened();
+        window.end += 5000;
+        window.update(5, 1, 500);
+        assert_eq!(window.next_len(false), None);
+        window.on_syn(1000, 900);
+        window.update(6, 1, 450);
+        assert_eq!(window.next_len(false), Some(450));
+    }
+}

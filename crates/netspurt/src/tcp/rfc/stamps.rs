@@ -1,0 +1,74 @@
+//! Time stamps (RFC 7323): the clock of ours, and the newest of the peer's.
+
+use crate::units::{Duration, Time};
+
+/// How long a peer's stamp is compared with later ones (RFC 7323 §5.5).
+const STAMP_LIFE: Duration = Duration::from_secs(24 * 86_400);
+
+/// The clock of the time stamps option: milliseconds.
+#[expect(clippy::cast_possible_truncation, reason = "the option wraps")]
+pub(super) fn stamp(now: Time) -> u32 {
+    // Never zero: a zero echo says nothing.
+    ((now.as_nanos() / 1_000_000) as u32).wrapping_add(1).max(1)
+}
+
+/// What has passed since that clock read `echo`.
+pub(super) fn since_stamp(echo: u32, now: Time) -> Duration {
+    Duration::from_millis(u64::from(stamp(now).wrapping_sub(echo)))
+}
+
+/// Whether a stamp is older than another (RFC 7323 §5.2).
+pub(super) fn is_before(a: u32, b: u32) -> bool {
+    a.wrapping_sub(b).cast_signed() < 0
+}
+
+/// The peer's newest time stamp (`TS.Recent`, RFC 7323 §4.3).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PeerStamp {
+    /// The stamp.
+    pub(super) recent: u32,
+    /// When it came.
+    at: Time,
+}
+
+impl PeerStamp {
+    /// `recent` came at `at`.
+    pub(super) fn new(recent: u32, at: Time) -> Self {
+        Self { recent, at }
+    }
+
+    /// Whether a segment with the stamp `val` is an old duplicate (RFC 7323 §5.2), unless the
+    /// newest stamp has outlived half the clock's range (§5.5).
+    pub(super) fn outdates(&self, val: u32, now: Time) -> bool {
+        now.saturating_since(self.at) <= STAMP_LIFE && is_before(val, self.recent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn a_stamp_counts_milliseconds_from_one() {
+        assert_eq!((stamp(Time::ZERO), stamp(at(41))), (1, 42));
+        assert_eq!(since_stamp(stamp(at(1000)), at(1250)), Duration::from_millis(250));
+    }
+
+    /// RFC 7323 §5.2: stamps are compared in modular arithmetic.
+    #[test]
+    fn stamps_are_compared_across_their_wrap() {
+        assert!(is_before(u32::MAX, 0) && !is_before(0, u32::MAX) && !is_before(7, 7));
+    }
+
+    #[test]
+    fn an_old_stamp_outdates_nothing_after_24_days() {
+        let newest = PeerStamp::new(100, at(0));
+        let day = 86_400_000;
+        assert!(newest.outdates(99, at(24 * day)) && !newest.outdates(100, at(1)));
+        assert!(!newest.outdates(99, at(24 * day + 1)));
+    }
+}

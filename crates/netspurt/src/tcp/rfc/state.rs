@@ -1,0 +1,109 @@
+//! The states of a connection, and the ways it fails.
+
+/// The states of RFC 9293 §3.3.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// No connection.
+    Closed,
+    /// Waiting for a SYN.
+    Listen,
+    /// A SYN went out.
+    SynSent,
+    /// A SYN came, and one went out.
+    SynReceived,
+    /// Data may flow both ways.
+    Established,
+    /// A FIN went out.
+    FinWait1,
+    /// It was acknowledged.
+    FinWait2,
+    /// The peer has closed, this end has not.
+    CloseWait,
+    /// Both closed at once.
+    Closing,
+    /// The peer had closed, then this end did.
+    LastAck,
+    /// All is over; stragglers are answered.
+    TimeWait,
+}
+
+impl State {
+    /// Whether data and FIN may be sent.
+    pub(super) fn may_send(self) -> bool {
+        use State::{CloseWait, Closing, Established, FinWait1, LastAck};
+        matches!(self, Established | CloseWait | FinWait1 | Closing | LastAck)
+    }
+
+    /// Whether both SYNs were exchanged.
+    pub(super) fn is_synchronised(self) -> bool {
+        !matches!(self, State::Closed | State::Listen | State::SynSent | State::SynReceived)
+    }
+
+    /// The state after this end sent its FIN.
+    pub(super) fn after_fin_sent(self) -> State {
+        match self {
+            State::Established => State::FinWait1,
+            State::CloseWait => State::LastAck,
+            other => other,
+        }
+    }
+
+    /// The state after the peer's FIN arrived, ours being acknowledged or not.
+    pub(super) fn after_fin_received(self, own_is_acked: bool) -> State {
+        match self {
+            State::Established => State::CloseWait,
+            State::FinWait1 if own_is_acked => State::TimeWait,
+            State::FinWait1 => State::Closing,
+            State::FinWait2 => State::TimeWait,
+            other => other,
+        }
+    }
+
+    /// The state after our FIN was acknowledged.
+    pub(super) fn after_fin_acked(self) -> State {
+        match self {
+            State::FinWait1 => State::FinWait2,
+            State::Closing => State::TimeWait,
+            State::LastAck => State::Closed,
+            other => other,
+        }
+    }
+}
+
+/// Why a connection ended otherwise than by closing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The peer answered the SYN with a reset.
+    Refused,
+    /// The peer reset it.
+    Reset,
+    /// Retransmissions were in vain (RFC 9293 §3.8.3).
+    TimedOut,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::State::{
+        CloseWait, Closed, Closing, Established, FinWait1, FinWait2, LastAck, TimeWait,
+    };
+
+    /// RFC 9293 §3.6, figure 12: A closes, B closes later.
+    #[test]
+    fn the_normal_close_leads_one_end_to_time_wait_and_the_other_to_closed() {
+        let a = Established.after_fin_sent();
+        let b = Established.after_fin_received(false);
+        assert_eq!((a, b), (FinWait1, CloseWait));
+        let a = a.after_fin_acked();
+        let b = b.after_fin_sent();
+        assert_eq!((a, b), (FinWait2, LastAck));
+        assert_eq!((a.after_fin_received(true), b.after_fin_acked()), (TimeWait, Closed));
+    }
+
+    /// RFC 9293 §3.6, figure 13.
+    #[test]
+    fn a_simultaneous_close_passes_through_closing() {
+        let crossed = Established.after_fin_sent().after_fin_received(false);
+        assert_eq!((crossed, crossed.after_fin_acked()), (Closing, TimeWait));
+        assert_eq!(Established.after_fin_sent().after_fin_received(true), TimeWait);
+    }
+}

@@ -1,0 +1,97 @@
+//! Tail loss probes (RFC 8985 §7).
+
+use crate::units::Duration;
+
+use super::config::RfcConfig;
+use super::news::{AckSegment, News};
+
+/// A probe's wait before there is a round trip (§7.2).
+const PTO_INITIAL: Duration = Duration::from_secs(1);
+
+/// A tail loss probe under way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TailProbe {
+    /// `nxt` when it went out; `None` while there is none.
+    end_seq: Option<u64>,
+    is_retransmission: bool,
+}
+
+impl TailProbe {
+    /// A probe went out, after which the next octet to send is `nxt`.
+    pub(super) fn sent(nxt: u64, is_retransmission: bool) -> Self {
+        Self { end_seq: Some(nxt), is_retransmission }
+    }
+
+    /// Whether one is under way.
+    #[inline]
+    pub(super) fn is_out(&self) -> bool {
+        self.end_seq.is_some()
+    }
+
+    /// How long a probe waits (§7.2) behind the last transmission or ACK, with one segment
+    /// outstanding or more.
+    pub(super) fn wait(srtt: Option<Duration>, is_lone: bool, config: &RfcConfig) -> Duration {
+        let Some(srtt) = srtt else { return PTO_INITIAL };
+        let slack = if is_lone { config.max_ack_delay } else { config.timer_slack };
+        srtt * u64::from(config.tlp_wait_percent) / 100 + slack
+    }
+
+    /// What an ACK says of a probe under way (§7.4.2): whether a retransmission made up for a
+    /// loss, which calls for a cut, and did not prove spurious. The ACK of the probe alone does
+    /// not tell: that may be the original's, and the report of a duplicate follows.
+    pub(super) fn made_up_for_a_loss(&mut self, ack: &AckSegment<'_>, news: &News) -> bool {
+        let Some(end) = self.end_seq.filter(|end| ack.ack >= *end) else { return false };
+        let reported = news.dsack.is_some_and(|(_, right)| right == end);
+        let is_bare = ack.segment.seq_len() == 0 && ack.segment.sack().is_empty();
+        let spurious = reported || news.acked == 0 && is_bare;
+        let made_up = self.is_retransmission && !spurious;
+        if made_up && ack.ack == end {
+            return false;
+        }
+        *self = Self::default();
+        made_up
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::Segment;
+
+    /// What an ACK of octets up to `ack` says of a probe that ended at 5000.
+    fn says(is_retransmission: bool, ack: u64, news: &News) -> (bool, bool) {
+        let mut probe = TailProbe::sent(5000, is_retransmission);
+        let segment = Segment::default();
+        let (seq, window, echo) = (1, 0, None);
+        let ack =
+            AckSegment { segment: &segment, seq, ack, window, echo, marked: false, has_sack: true };
+        (probe.made_up_for_a_loss(&ack, news), probe.is_out())
+    }
+
+    /// RFC 8985 §7.4.2.
+    #[test]
+    fn a_retransmission_acknowledged_beyond_its_end_made_up_for_a_loss() {
+        let moved = News { acked: 1000, ..News::default() };
+        assert_eq!(says(true, 4999, &moved), (false, true));
+        assert_eq!(says(true, 5000, &moved), (false, true), "it may be the original's ACK");
+        assert_eq!(says(true, 6000, &moved), (true, false));
+        assert_eq!(says(false, 5000, &moved), (false, false), "new data makes up for nothing");
+    }
+
+    #[test]
+    fn a_probe_reported_as_a_duplicate_was_spurious() {
+        let reported = News { acked: 1000, dsack: Some((4000, 5000)), ..News::default() };
+        assert_eq!(says(true, 5000, &reported), (false, false));
+        assert_eq!(says(true, 5000, &News::default()), (false, false), "a duplicate ACK");
+    }
+
+    /// RFC 8985 §7.2: two round trips, and the delay of an ACK for a lone segment.
+    #[test]
+    fn a_probe_waits_two_round_trips_and_for_a_lone_segment_longer() {
+        let config = RfcConfig::rfc_2026();
+        let srtt = Some(Duration::from_millis(50));
+        assert_eq!(TailProbe::wait(srtt, false, &config), Duration::from_millis(100));
+        assert_eq!(TailProbe::wait(srtt, true, &config), Duration::from_millis(300));
+        assert_eq!(TailProbe::wait(None, true, &config), Duration::from_secs(1));
+    }
+}

@@ -1,0 +1,227 @@
+use super::*;
+use crate::wire::PcapngWriter;
+use proptest::prelude::*;
+
+const AT: i64 = 1_700_000_000_123_456_000;
+
+fn number(value: u32, octets: usize, big: bool) -> Vec<u8> {
+    let all = value.to_be_bytes();
+    let mut bytes = all[4 - octets..].to_vec();
+    if !big {
+        bytes.reverse();
+    }
+    bytes
+}
+
+/// A pcap file over raw IP, whose packets come one microsecond after the other.
+fn pcap(big: bool, nanoseconds: bool, packets: &[&[u8]]) -> Vec<u8> {
+    let magic = if nanoseconds { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
+    let mut file: Vec<u8> = Vec::new();
+    for (value, octets) in [(magic, 4), (2, 2), (4, 2), (0, 4), (0, 4), (65_535, 4), (101, 4)] {
+        file.extend(number(value, octets, big));
+    }
+    for (n, packet) in (0..).zip(packets) {
+        let below = if nanoseconds { 123_456_000 + 1000 * n } else { 123_456 + n };
+        let length = u32::try_from(packet.len()).unwrap();
+        for value in [1_700_000_000, below, length, length + 9] {
+            file.extend(number(value, 4, big));
+        }
+        file.extend_from_slice(packet);
+    }
+    file
+}
+
+fn block(kind: u32, body: &[u8], big: bool) -> Vec<u8> {
+    let length = number(u32::try_from(body.len() + AROUND).unwrap(), 4, big);
+    [&number(kind, 4, big), &length, body, &length].concat()
+}
+
+/// The same as pcapng, with stamps of which there are `rate` a second, behind an offset.
+fn pcapng(big: bool, resolution: u8, rate: u64, packets: &[&[u8]]) -> Vec<u8> {
+    let n = |value, octets| number(value, octets, big);
+    let order = [n(0x1a2b_3c4d, 4), n(1, 2), n(0, 2), n(u32::MAX, 4), n(u32::MAX, 4)].concat();
+    let offset = if big { [n(0, 4), n(1_000_000_000, 4)] } else { [n(1_000_000_000, 4), n(0, 4)] };
+    let options = [
+        [n(9, 2), n(1, 2), vec![resolution, 0, 0, 0]].concat(),
+        [n(14, 2), n(8, 2), offset.concat()].concat(),
+        n(0, 4),
+    ];
+    let interface = [n(101, 2), n(0, 2), n(0, 4), options.concat()].concat();
+    let mut file = block(0x0a0d_0d0a, &order, big);
+    file.extend(block(INTERFACE, &interface, big));
+    // Statistics of the interface, as any other block, are passed over.
+    file.extend(block(5, &[7; 40], big));
+    for (count, packet) in (0..).zip(packets) {
+        let ns = u128::from(700_000_000_123_456_000_u64 + 1000 * count);
+        let stamp = u64::try_from(ns * u128::from(rate) / 1_000_000_000).unwrap();
+        let halves = [stamp >> 32, stamp & 0xffff_ffff].map(|half| u32::try_from(half).unwrap());
+        let length = n(u32::try_from(packet.len()).unwrap(), 4);
+        let padding = vec![0; packet.len().next_multiple_of(4) - packet.len()];
+        let parts = [n(0, 4), n(halves[0], 4), n(halves[1], 4), length.clone(), length];
+        file.extend(block(6, &[parts.concat(), packet.to_vec(), padding].concat(), big));
+    }
+    file
+}
+
+/// What a reader finds, and what ended it.
+fn all(source: impl Read) -> (Vec<(i64, Vec<u8>)>, Option<CaptureFault>) {
+    let mut found = Vec::new();
+    let mut reader = match CaptureReader::new(source) {
+        Ok(reader) => reader,
+        Err(fault) => return (found, Some(fault)),
+    };
+    loop {
+        match reader.next_packet() {
+            Ok(Some(packet)) => found.push((packet.unix_ns, packet.bytes.to_vec())),
+            Ok(None) => return (found, None),
+            Err(fault) => {
+                assert!(reader.next_packet().unwrap().is_none(), "it is over");
+                return (found, Some(fault));
+            }
+        }
+        assert!(reader.buffer.len() <= MOST + ROOM);
+    }
+}
+
+/// Gives a few octets at a time.
+struct Trickle<'a>(&'a [u8], usize);
+
+impl Read for Trickle<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let most = out.len().min(self.1);
+        self.0.read(&mut out[..most])
+    }
+}
+
+#[test]
+fn packets_are_the_same_in_every_format_and_order_of_octets() {
+    let packets = [&[0x45, 1, 2][..], &[], &[0x60; 2000]];
+    let expected: Vec<_> =
+        (0..).zip(packets).map(|(n, packet)| (AT + 1000 * n, packet.to_vec())).collect();
+    for big in [false, true] {
+        for file in [
+            pcap(big, false, &packets),
+            pcap(big, true, &packets),
+            pcapng(big, 9, 1_000_000_000, &packets),
+            pcapng(big, 6, 1_000_000, &packets),
+            pcapng(big, 7, 10_000_000, &packets),
+        ] {
+            assert!(is_capture(&file));
+            let (found, fault) = all(&file[..]);
+            assert!(fault.is_none(), "{fault:?}");
+            assert_eq!(found, expected);
+            assert_eq!(all(Trickle(&file, 7)).0, expected);
+        }
+        // Powers of two do not divide a microsecond.
+        let (found, _) = all(&pcapng(big, 0x80 | 30, 1 << 30, &packets)[..]);
+        assert!(found.iter().zip(&expected).all(|(a, b)| b.0 - a.0 <= 1 && a.1 == b.1));
+    }
+}
+
+#[test]
+fn what_comes_before_a_cut_is_read_wherever_it_is() {
+    let packets = [&[0x45, 1, 2, 3][..], &[0x45; 20]];
+    let files = [
+        (pcap(false, false, &packets), vec![24, 44, 80]),
+        (pcapng(true, 9, 1_000_000_000, &packets), vec![28, 72, 124, 160, 212]),
+    ];
+    for (file, boundaries) in files {
+        for end in 4..=file.len() {
+            let (found, fault) = all(&file[..end]);
+            assert_eq!(fault.is_none(), boundaries.contains(&end), "{end}: {fault:?}");
+            assert!(fault.is_none_or(|fault| matches!(fault, CaptureFault::Cut)));
+            let last = [&boundaries[boundaries.len() - 2], boundaries.last().unwrap()];
+            assert_eq!(found.len(), last.iter().filter(|boundary| **boundary <= &end).count());
+        }
+        assert!(matches!(all(&file[..3]).1, Some(CaptureFault::Unknown)));
+    }
+}
+
+/// Blocks that do not matter may be longer than the buffer.
+#[test]
+fn a_long_block_of_another_kind_is_passed_over() {
+    let mut file = pcapng(true, 9, 1_000_000_000, &[]);
+    file.extend(block(10, &vec![7; 3 * MOST], true));
+    let length = file.len();
+    file.extend(block(5, &[7; 40], true));
+    assert!(all(&file[..]).1.is_none());
+    assert!(matches!(all(&file[..length - 1]).1, Some(CaptureFault::Cut)));
+}
+
+#[test]
+fn a_malformed_block_is_told_by_its_place() {
+    let good = pcapng(false, 9, 1_000_000_000, &[&[0x45, 0, 0, 20]]);
+    let fault = |at: usize, octet: u8| {
+        let mut bad = good.clone();
+        bad[at] = octet;
+        all(&bad[..]).1.map(|fault| fault.to_string())
+    };
+    let told = |at: u64| Some(format!("malformed block at octet {at}"));
+    // The order of octets; the section's length; the interface's.
+    assert_eq!(fault(8, 9), told(0));
+    assert_eq!(fault(4, 30), told(0));
+    assert_eq!(fault(32, 52 + 4), told(28), "its two lengths differ");
+    // Its options; their resolution.
+    assert_eq!(fault(28 + 18, 200), told(28));
+    assert_eq!(fault(28 + 20, 99), told(28));
+    // An interface that is not described; octets beyond the block.
+    let packet = good.len() - 36;
+    assert_eq!(fault(packet + 8, 1), told(packet as u64));
+    assert_eq!(fault(packet + 20, 5), told(packet as u64));
+    assert_eq!(all(&b"GET / HTTP/1.1"[..]).1.unwrap().to_string(), "neither pcap nor pcapng");
+    let mut long = pcap(false, false, &[&[]]);
+    long[34] = 17;
+    assert_eq!(all(&long[..]).1.unwrap().to_string(), "malformed block at octet 24");
+}
+
+#[test]
+fn a_file_without_end_takes_no_more_memory() {
+    let file = pcap(false, false, &[&[0x45; 1000]]);
+    let (header, record) = file.split_at(24);
+    let records = record.repeat(1000);
+    let mut endless: Box<dyn Read> = Box::new(header);
+    for _ in 0..40 {
+        endless = Box::new(endless.chain(&records[..]));
+    }
+    let mut reader = CaptureReader::new(endless).unwrap();
+    let mut count = 0;
+    while reader.next_packet().unwrap().is_some() {
+        count += 1;
+    }
+    assert_eq!((count, reader.buffer.len(), reader.used), (40_000, ROOM, 24 + 40_640_000));
+}
+
+#[test]
+fn our_own_files_are_read_back() {
+    let mut file = PcapngWriter::new(Vec::new(), "a", "netspurt").unwrap();
+    file.packet(7, &[0x45, 9], Some("a comment")).unwrap();
+    file.packet(1 << 62, &[0x60], None).unwrap();
+    let (found, fault) = all(&file.finish().unwrap()[..]);
+    assert!(fault.is_none());
+    assert_eq!(found, [(7, vec![0x45, 9]), (1 << 62, vec![0x60])]);
+}
+
+proptest! {
+    #[test]
+    fn hostile_octets_never_panic(
+        big: bool, ng: bool, at in 0_usize..300, octets: [u8; 4], end in 0_usize..400
+    ) {
+        let packets = [&[0x45; 40][..], &[0x60; 44]];
+        let mut file = if ng { pcapng(big, 9, 1_000_000_000, &packets) } else { pcap(big, true, &packets) };
+        let place = at % (file.len() - 4);
+        file[place..place + 4].copy_from_slice(&octets);
+        file.truncate(end);
+        prop_assert!(all(&file[..]).0.len() <= 20);
+    }
+
+    #[test]
+    fn any_octets_behind_any_magic_never_panic(
+        bytes: Vec<u8>, magic in 0_usize..5
+    ) {
+        let magics: [&[u8]; 5] = [
+            &[0xa1, 0xb2, 0xc3, 0xd4], &[0xd4, 0xc3, 0xb2, 0xa1], &[0xa1, 0xb2, 0x3c, 0x4d],
+            &[0x0a, 0x0d, 0x0d, 0x0a], &[],
+        ];
+        all(&[magics[magic], &bytes].concat()[..]);
+    }
+}

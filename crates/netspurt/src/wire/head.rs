@@ -1,0 +1,216 @@
+//! The headers of IP and TCP where they lie in a packet: the one place that knows where their
+//! fields are.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::segment::{Ecn, Flags, Part};
+
+use super::TCP;
+use super::options::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, TCP_HEADER_BYTES};
+
+const V4: usize = IPV4_HEADER_BYTES as usize;
+const V6: usize = IPV6_HEADER_BYTES as usize;
+
+/// The header of IPv4 or IPv6 that a packet begins with.
+#[derive(Clone, Copy, Debug)]
+pub enum IpHead<'a> {
+    /// Without its options.
+    V4(&'a [u8; V4]),
+    /// Without extension headers.
+    V6(&'a [u8; V6]),
+}
+
+impl<'a> IpHead<'a> {
+    /// The header at the start of `packet`, by its version; `None` where it is not all there.
+    ///
+    /// ```
+    /// use netspurt::wire::IpHead;
+    /// let mut packet = [0; 60];
+    /// (packet[0], packet[3], packet[9]) = (0x46, 60, 6);
+    /// let head = IpHead::of(&packet).unwrap();
+    /// assert_eq!((head.total_bytes(), head.payload()), (60, (6, 24)));
+    /// ```
+    #[inline]
+    pub fn of(packet: &'a [u8]) -> Option<Self> {
+        match packet.first()? >> 4 {
+            4 => packet.first_chunk().map(Self::V4),
+            6 => packet.first_chunk().map(Self::V6),
+            _ => None,
+        }
+    }
+
+    /// Who sent it, and to whom.
+    #[inline]
+    pub fn addresses(self) -> [IpAddr; 2] {
+        match self {
+            Self::V4(head) => [12, 16].map(|at| Ipv4Addr::from(word(head, at)).into()),
+            Self::V6(head) => [8, 24].map(|at| {
+                let octets = head[at..].first_chunk::<16>().expect("the header has both");
+                Ipv6Addr::from(*octets).into()
+            }),
+        }
+    }
+
+    /// The protocol of what lies right behind the header, options included, and where that begins by
+    /// the header's own account: below 20 where that is wrong. Of IPv6 it may be an extension header.
+    #[inline]
+    pub fn payload(self) -> (u8, usize) {
+        match self {
+            Self::V4(head) => (head[9], usize::from(head[0] & 0xf) * 4),
+            Self::V6(head) => (head[6], V6),
+        }
+    }
+
+    /// Octets of the whole packet, headers included.
+    #[inline]
+    pub fn total_bytes(self) -> usize {
+        match self {
+            Self::V4(head) => half(head, 2).into(),
+            Self::V6(head) => V6 + usize::from(half(head, 4)),
+        }
+    }
+
+    /// The identification; 0 for IPv6, which has none.
+    #[inline]
+    pub fn id(self) -> u16 {
+        match self {
+            Self::V4(head) => half(head, 4),
+            Self::V6(_) => 0,
+        }
+    }
+
+    /// What the header says of congestion. In IPv6 the traffic class lies across octets.
+    #[inline]
+    pub fn ecn(self) -> Ecn {
+        match self {
+            Self::V4(head) => Ecn::from_bits(head[1]),
+            Self::V6(head) => Ecn::from_bits(head[1] >> 4),
+        }
+    }
+
+    /// Which part of its datagram the packet carries; of IPv6 extension headers tell that.
+    #[inline]
+    pub fn part(self) -> Part {
+        match self {
+            Self::V4(head) => Part::from_bits(half(head, 6)),
+            Self::V6(_) => Part::WHOLE,
+        }
+    }
+}
+
+/// The part of a TCP header that every segment has (RFC 9293 §3.1).
+///
+/// ```
+/// use netspurt::segment::{Flags, Segment};
+/// use netspurt::wire::{Packet, TcpHead, encode};
+/// let segment = Segment { seq: 7, flags: Flags::SYN, ..Segment::default() };
+/// let ends = ["10.0.0.1:4000", "10.0.0.2:80"].map(|end| end.parse().unwrap());
+/// let mut bytes = Vec::new();
+/// encode(
+///     &Packet { source: ends[0], destination: ends[1], ip_id: 1, segment, payload: None },
+///     &mut bytes,
+/// );
+/// let (at, head) = TcpHead::behind_ip(&bytes).unwrap();
+/// assert_eq!((at, head.ports(), head.seq(), head.flags()), (20, [4000, 80], 7, Flags::SYN));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct TcpHead<'a>(&'a [u8; TCP_HEADER_BYTES as usize]);
+
+impl<'a> TcpHead<'a> {
+    /// Octets of the shortest header.
+    pub const BYTES: usize = TCP_HEADER_BYTES as usize;
+    /// Where the checksum is, in octets from the start.
+    pub const CHECKSUM_AT: usize = 16;
+
+    /// The header that `octets` begin with; `None` where they are too few.
+    #[inline]
+    pub fn of(octets: &'a [u8]) -> Option<Self> {
+        octets.first_chunk().map(Self)
+    }
+
+    /// Where TCP begins in `packet`, and its header; `None` where TCP does not lie right behind the
+    /// IP header, or is cut within its own. Whether the packet is a fragment is not looked at.
+    #[inline]
+    pub fn behind_ip(packet: &'a [u8]) -> Option<(usize, Self)> {
+        let ip = IpHead::of(packet)?;
+        let (protocol, at) = ip.payload();
+        if protocol != TCP || at < V4 {
+            return None;
+        }
+        Some((at, Self::of(packet.get(at..)?)?))
+    }
+
+    /// The sender's port and the receiver's.
+    #[inline]
+    pub fn ports(self) -> [u16; 2] {
+        [half(self.0, 0), half(self.0, 2)]
+    }
+
+    /// The sequence number.
+    #[inline]
+    pub fn seq(self) -> u32 {
+        word(self.0, 4)
+    }
+
+    /// The acknowledgement number.
+    #[inline]
+    pub fn ack(self) -> u32 {
+        word(self.0, 8)
+    }
+
+    /// Octets of the header, options included, by its own account.
+    #[inline]
+    pub fn own_bytes(self) -> usize {
+        usize::from(self.0[12] >> 4) * 4
+    }
+
+    /// The four bits between the header's length and the flags.
+    #[inline]
+    pub fn reserved(self) -> u8 {
+        self.0[12] & 0xf
+    }
+
+    /// The control bits.
+    #[inline]
+    pub fn flags(self) -> Flags {
+        Flags(self.0[13])
+    }
+
+    /// The advertised window, before scaling.
+    #[inline]
+    pub fn window(self) -> u16 {
+        half(self.0, 14)
+    }
+
+    /// The urgent pointer.
+    #[inline]
+    pub fn urgent(self) -> u16 {
+        half(self.0, 18)
+    }
+
+    /// The sender's port and the sequence number in the first eight octets of a header, which is
+    /// what errors of ICMP quote at the least (RFC 792); each where it is there.
+    pub fn quoted(octets: &[u8]) -> (Option<u16>, Option<u32>) {
+        let port = octets.first_chunk::<2>().map(|two| half(two, 0));
+        (port, octets.first_chunk::<8>().map(|eight| word(eight, 4)))
+    }
+
+    /// Makes the header at the start of `tcp` that of the segment `ahead` octets behind, whose flags
+    /// are `flags`. Its checksum is the caller's.
+    ///
+    /// # Panics
+    /// When there is no whole header.
+    pub fn move_on(tcp: &mut [u8], ahead: u32, flags: Flags) {
+        let seq = TcpHead::of(tcp).expect("a whole header").seq();
+        tcp[4..8].copy_from_slice(&seq.wrapping_add(ahead).to_be_bytes());
+        tcp[13] = flags.0;
+    }
+}
+
+fn half<const N: usize>(octets: &[u8; N], at: usize) -> u16 {
+    u16::from_be_bytes([octets[at], octets[at + 1]])
+}
+
+fn word<const N: usize>(octets: &[u8; N], at: usize) -> u32 {
+    u32::from(half(octets, at)) << 16 | u32::from(half(octets, at + 2))
+}

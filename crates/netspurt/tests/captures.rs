@@ -1,0 +1,121 @@
+//! Captures of other people and of the kernel, which lie beside the repository in `../shared/traces`:
+//! the observer counts what tshark and the kernel's own counters do.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use netspurt::ids::Side;
+use netspurt::observe::{Flows, Lifetimes, Passing, TwoWay};
+use netspurt::segment::Segment;
+use netspurt::units::Time;
+use netspurt::wire::{CaptureReader, Checks, decode};
+
+/// The folder; `None`, told aloud, where it is not there.
+fn shared() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    let there = folder.join("README.md").is_file();
+    if !there {
+        eprintln!("SKIPPED: no ../shared/traces beside the repository");
+    }
+    there.then_some(folder)
+}
+
+/// What was counted in a capture.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Counts {
+    packets: u64,
+    tcp: u64,
+    connections: u64,
+    /// Segments that lie below what was seen before.
+    retransmissions: u64,
+    /// Whether nothing ended the file before its end.
+    whole: bool,
+}
+
+fn count(file: &Path) -> Counts {
+    let mut reader = CaptureReader::new(File::open(file).unwrap()).unwrap();
+    let mut flows: Flows<TwoWay> = Flows::new(Lifetimes::default());
+    let mut counts = Counts { whole: true, ..Counts::default() };
+    loop {
+        let packet = match reader.next_packet() {
+            Ok(Some(packet)) => packet,
+            Ok(None) => break,
+            Err(_) => {
+                counts.whole = false;
+                break;
+            }
+        };
+        counts.packets += 1;
+        let decoded = packet.ip().and_then(|ip| decode(ip, Checks::Captured).ok());
+        let Some(decoded) = decoded else { continue };
+        counts.tcp += 1;
+        let at = Time::from_nanos(packet.unix_ns.try_into().unwrap());
+        let ends = [decoded.source, decoded.destination];
+        let Segment { flags, seq, ack, .. } = decoded.segment;
+        let (sighting, flow) = flows.sight(&Passing { at, ends, flags, seq, ack });
+        flow.take(sighting.side, at, &decoded.segment);
+    }
+    counts.connections = flows.born();
+    for flow in flows.into_all() {
+        let ways = Side::BOTH.into_iter().filter_map(|side| flow.state.way(side));
+        counts.retransmissions += ways.map(|way| way.retransmissions()).sum::<u64>();
+    }
+    counts
+}
+
+/// What the row of a table says: a file's name, its packets, and tshark's `tcp`, `conn`, `rtx` and
+/// `ooo`.
+fn row(line: &str) -> Option<(String, [u64; 5])> {
+    let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+    let words: Vec<&str> = cells.get(7)?.split(' ').collect();
+    let told = |name| words.iter().position(|word| *word == name)?.checked_add(1);
+    let number = |name| words.get(told(name)?)?.parse().ok();
+    let counts =
+        [cells[6].parse().ok()?, number("tcp")?, number("conn")?, number("rtx")?, number("ooo")?];
+    Some((cells[1].to_owned(), counts))
+}
+
+/// tshark calls a retransmission that fills a gap fast `out of order`; together they are what
+/// tcptrace and the kernel count (`../shared/reference/captures.md` §4).
+#[test]
+fn packets_connections_and_retransmissions_are_those_that_tshark_counts() {
+    let Some(folder) = shared() else { return };
+    // One has a simple packet, which has no time; one is of FDDI; one is cut within a header.
+    let odd = |name: &str| {
+        ["ngtest", "tcptrace__single_byte", "zeek__tcp_trunc"]
+            .iter()
+            .any(|odd| name.starts_with(odd))
+    };
+    let table = fs::read_to_string(folder.join("README.md")).unwrap();
+    let mut tried = 0;
+    for (name, [packets, tcp, connections, rtx, ooo]) in table.lines().filter_map(row) {
+        if odd(&name) {
+            continue;
+        }
+        let retransmissions = rtx + ooo;
+        let expected = Counts { packets, tcp, connections, retransmissions, whole: true };
+        assert_eq!(count(&folder.join("public").join(&name)), expected, "{name}");
+        tried += 1;
+    }
+    assert!(tried >= 15, "{tried} captures");
+}
+
+#[test]
+fn retransmissions_at_the_sender_are_those_that_its_kernel_counts() {
+    let Some(folder) = shared() else { return };
+    for (case, unseen) in
+        [("clean", 0), ("fastrtx", 0), ("random3", 0), ("tail_rto", 1), ("tail_tlp", 1)]
+    {
+        let folder = folder.join("groundtruth");
+        let told = fs::read_to_string(folder.join(format!("{case}.json"))).unwrap();
+        let (sender, _) = told.split_once("receiver_kernel_counters").unwrap();
+        let kernel = sender
+            .split_once("TcpRetransSegs\": ")
+            .map_or(0, |(_, rest)| rest.split([',', '\n']).next().unwrap().trim().parse().unwrap());
+        let [sent, received] =
+            ["snd", "rcv"].map(|end| count(&folder.join(format!("{case}.{end}.pcap"))));
+        assert_eq!(sent.retransmissions, kernel, "{case}");
+        // At the receiver the repair of a lost tail is the first copy that is seen.
+        assert_eq!(received.retransmissions, kernel - unseen, "{case}");
+    }
+}

@@ -1,0 +1,111 @@
+//! What the core may not touch: clocks, files, sockets, threads.
+
+use std::fs;
+
+use crate::source::{Facts, all, module_of, root, sources};
+
+/// What the core may not touch, as beginnings of paths.
+const BANNED: &[&str] = &[
+    "std::time",
+    "std::fs",
+    "std::process",
+    "std::thread",
+    "std::os",
+    "std::env",
+    "std::io::stdin",
+    "std::io::stdout",
+    "std::io::stderr",
+    "io::stdin",
+    "io::stdout",
+    "io::stderr",
+    "Instant",
+    "SystemTime",
+    "include!",
+    "println!",
+    "eprintln!",
+    "dbg!",
+    "#[path]",
+];
+
+/// The parts of `std::net` that are only addresses.
+const ADDRESSES: &[&str] = &["Ip", "SocketAddr", "AddrParseError"];
+
+/// What only the room `sweep` may use.
+const THREADS: &str = "std::thread";
+
+/// The one room of the core that has threads.
+const THREADED: &str = "sweep";
+
+fn banned_paths(facts: &Facts) -> Vec<String> {
+    let within = |path: &str, ban: &str| path == ban || path.starts_with(&format!("{ban}::"));
+    let banned = |path: &&str| {
+        let address = |end: &str| ADDRESSES.iter().any(|a| end.starts_with(a));
+        let socket =
+            within(path, "std::net") && !path.strip_prefix("std::net::").is_some_and(address);
+        socket || BANNED.iter().any(|ban| within(path, ban))
+    };
+    // Under another name, or all of it, it could not be followed.
+    let whole = |path: &&str| *path == "std" || within(path, "std") && path.ends_with('*');
+    let imports = facts.paths.iter().filter(|written| written.import.is_some());
+    let whole = imports.map(|written| written.path.as_str()).filter(whole);
+    let paths = facts.paths.iter().map(|written| written.path.as_str()).filter(banned);
+    paths.chain(whole).map(|path| format!("the core may not use {path}")).collect()
+}
+
+#[test]
+fn the_core_reads_no_clock_and_opens_nothing() {
+    let src = root().join("crates/netspurt/src");
+    all(&src, |file, text| {
+        let threaded = module_of(file, &src).first().is_some_and(|room| room == THREADED);
+        let mut found = banned_paths(&Facts::of(text, &[]));
+        found.retain(|ban| !(threaded && ban.contains(THREADS)));
+        found
+    });
+}
+
+#[test]
+fn one_room_of_the_core_has_threads() {
+    let src = root().join("crates/netspurt/src");
+    let mut with_threads = Vec::new();
+    for file in sources(&src) {
+        let module = module_of(&file, &src);
+        let facts = Facts::of(&fs::read_to_string(&file).unwrap(), &module);
+        if facts.paths.iter().any(|written| written.path.starts_with(THREADS)) {
+            with_threads.push(module.first().cloned().unwrap_or_default());
+        }
+    }
+    with_threads.dedup();
+    assert_eq!(with_threads, [THREADED]);
+}
+
+#[test]
+fn each_way_to_a_clock_or_a_file_is_found() {
+    for bad in [
+        "use std::time::Instant;",
+        "fn f() { Instant::now(); }",
+        "fn f() { g!(Instant::now()); }",
+        "use std::{fs, io};",
+        "use ::std::fs;",
+        "use std as s;",
+        "use std::*;",
+        "use std::{self as s};",
+        "extern crate std as s;",
+        "use std::thread;",
+        "fn f() { std::thread::sleep(d) }",
+        "use std::net::TcpStream;",
+        "use std::net::{UdpSocket as U};",
+        "use std::net;",
+        "use std::os::unix::net::UnixStream;",
+        "fn f() { std::io::stdin(); }",
+        "use std::io::*;",
+        "use std::io; fn f() { io::stdout(); }",
+        "include!(\"elsewhere.rs\");",
+        "#[path = \"elsewhere.rs\"] mod m;",
+        "#[cfg_attr(all(), path = \"elsewhere.rs\")] mod m;",
+        "fn f() { println!(\"\") }",
+    ] {
+        assert_eq!(banned_paths(&Facts::of(bad, &[])).len(), 1, "{bad}");
+    }
+    let good = "use std::io::{self, Read}; use std::net::{IpAddr, SocketAddrV4}; use std::fmt;";
+    assert_eq!(banned_paths(&Facts::of(good, &[])), [""; 0]);
+}

@@ -1,0 +1,75 @@
+//! Departures: every `departs:` in a comment is listed in VALIDATION.md, and nothing else is.
+
+use std::fs;
+
+use crate::source::{root, sources, text_of};
+
+/// The departures that comments of `text` name: the clause, and the reason up to the end of its
+/// sentence.
+fn departures(text: &str) -> Vec<(String, String)> {
+    let mut comments = vec![String::new()];
+    for line in text.lines().map(str::trim_start) {
+        let words = line.strip_prefix("//").map(|rest| rest.trim_start_matches(['/', '!']).trim());
+        match words {
+            Some(words) if !words.is_empty() => {
+                let comment = comments.last_mut().expect("a comment");
+                *comment += " ";
+                *comment += words;
+            }
+            _ => comments.push(String::new()),
+        }
+    }
+    let parts = comments.iter().flat_map(|comment| comment.split("departs: ").skip(1));
+    let sentence = |part: &str| {
+        let (sentence, _) = part.split_once(". ").unwrap_or((part, ""));
+        let (clause, reason) = sentence.split_once(" - ").unwrap_or((sentence, ""));
+        (clause.to_owned(), reason.trim_end_matches('.').to_owned())
+    };
+    parts.map(sentence).collect()
+}
+
+/// The rows of the table in VALIDATION.md, from the sources.
+fn rows() -> Vec<String> {
+    let crates = root().join("crates");
+    let folders = ["netspurt", "netspurt-live", "netspurt-py"].map(|name| crates.join(name));
+    let mut rows = Vec::new();
+    for file in folders.iter().flat_map(|folder| sources(&folder.join("src"))) {
+        let place = file.strip_prefix(&crates).unwrap().display().to_string().replace("/src/", "/");
+        for (clause, reason) in departures(&fs::read_to_string(&file).unwrap()) {
+            assert!(!reason.is_empty(), "{place}: `departs: {clause}` has no ` - ` and no reason");
+            rows.push(format!("| `{place}` | {clause} | {reason} |"));
+        }
+    }
+    rows
+}
+
+/// The rows of the section called `title`.
+fn listed<'a>(text: &'a str, title: &str) -> Vec<&'a str> {
+    let section =
+        text.split("\n## ").find(|section| section.starts_with(title)).expect("a section");
+    section.lines().filter(|line| line.starts_with('|')).skip(2).collect()
+}
+
+#[test]
+fn every_departure_is_listed_in_validation() {
+    let rows = rows();
+    let text = text_of("VALIDATION.md");
+    assert!(
+        listed(&text, "Departures") == rows,
+        "the table under `Departures` in VALIDATION.md must be\n\n{}\n",
+        rows.join("\n")
+    );
+}
+
+#[test]
+fn a_departure_is_read_to_the_end_of_its_sentence() {
+    let text = "/// One.\n/// departs: RFC 1 §2.3 - it is\n/// longer. More.\n///\n/// Else.\n\
+                fn f() {\n    // departs: Linux - shorter.\n}\n// Nobody departs here.\n";
+    let found = departures(text);
+    let expected =
+        [("RFC 1 §2.3", "it is longer"), ("Linux", "shorter")].map(|(a, b)| (a.into(), b.into()));
+    assert_eq!(found, expected);
+    let page =
+        "# A\n\n## Other\n| x |\n\n## Departures\n\n| a |\n|---|\n| 1 |\n| 2 |\n\n## More\n| 3 |\n";
+    assert_eq!(listed(page, "Departures"), ["| 1 |", "| 2 |"]);
+}

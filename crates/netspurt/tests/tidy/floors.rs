@@ -1,0 +1,174 @@
+//! Imports point down: the rooms of a crate, their floors and what ARCHITECTURE.md says of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::source::{Facts, Written, all, module, module_of, root, text_of};
+
+type Floors = BTreeMap<String, u32>;
+
+/// The crates with floors: the name of the table, and the sources.
+const CRATES: &[(&str, &str)] =
+    &[("core", "crates/netspurt/src"), ("live", "crates/netspurt-live/src")];
+
+/// The text behind the opening of the table of floors called `name`.
+fn behind<'a>(text: &'a str, name: &str) -> &'a str {
+    text.split_once(&format!("```floors {name}\n")).expect("the table").1
+}
+
+/// The floor of each room, from the table called `name` in ARCHITECTURE.md.
+fn floors(text: &str, name: &str) -> Floors {
+    let (table, _) = behind(text, name).split_once("```").expect("its end");
+    let mut floors = Floors::new();
+    for line in table.lines() {
+        let mut words = line.split_whitespace();
+        let floor = words.next().expect("a floor").parse().expect("a number");
+        floors.extend(words.map(|room| (room.to_owned(), floor)));
+    }
+    floors
+}
+
+/// The rooms that the table behind the floors called `name` describes.
+fn described(text: &str, name: &str) -> BTreeSet<String> {
+    let (_, rest) = behind(text, name).split_once("```").expect("its end");
+    let mut rows = rest.lines().skip_while(|line| !line.starts_with('|'));
+    assert_eq!(rows.next(), Some("| room | what it is |"), "no descriptions behind `{name}`");
+    let rows = rows.skip(1).take_while(|line| line.starts_with('|'));
+    let rooms = |line: &str| {
+        let (first, what) = line[1..].split_once('|').expect("two columns");
+        assert!(what.trim_matches(['|', ' ']).len() > 1, "no description: {line}");
+        let names = first.split(',').map(|room| room.trim().trim_matches('`').to_owned());
+        names.collect::<Vec<_>>()
+    };
+    rows.flat_map(rooms).collect()
+}
+
+/// The rooms that have a floor and no description, or a description and no floor.
+fn differences(text: &str, name: &str) -> Vec<String> {
+    let with_floor = floors(text, name).into_keys().collect::<BTreeSet<_>>();
+    with_floor.symmetric_difference(&described(text, name)).cloned().collect()
+}
+
+/// The room a path leads to, seen from `module`; `None` where it stays inside or leaves the
+/// crate, empty where it is the crate's root.
+fn room_of(path: &str, module: &[String]) -> Option<String> {
+    let mut parts = path.split("::").peekable();
+    let mut here: Vec<String> = module.to_vec();
+    if parts.next_if_eq(&"crate").is_some() {
+        here.clear();
+    } else {
+        let own = parts.next_if_eq(&"self").is_some();
+        if parts.peek() != Some(&"super") {
+            return own.then(|| module.first().cloned()).flatten();
+        }
+    }
+    while parts.next_if_eq(&"super").is_some() {
+        here.pop();
+    }
+    here.extend(parts.map(str::to_owned));
+    Some(here.first().cloned().unwrap_or_default())
+}
+
+/// What is wrong with the imports of a file.
+fn bad_imports(module: &[String], facts: &Facts, floors: &Floors) -> Vec<String> {
+    let Some(own) = module.first() else { return Vec::new() };
+    let Some(floor) = floors.get(own) else {
+        return vec![format!("the room `{own}` has no floor in ARCHITECTURE.md")];
+    };
+    let mut wrong = Vec::new();
+    for Written { path, module, .. } in &facts.paths {
+        let Some(room) = room_of(path, module).filter(|room| room != own) else { continue };
+        match floors.get(&room) {
+            Some(other) if other < floor => {}
+            Some(other) if other == floor => wrong.push(format!("sideways: {own} uses {path}")),
+            Some(_) => wrong.push(format!("upward: {own} uses {path}")),
+            None if room.is_empty() => wrong.push(format!("{own} uses the whole crate: {path}")),
+            None => wrong.push(format!("{own} uses {path}, a room without a floor")),
+        }
+    }
+    wrong
+}
+
+#[test]
+fn imports_point_down() {
+    let text = text_of("ARCHITECTURE.md");
+    for (name, folder) in CRATES {
+        let (floors, src) = (floors(&text, name), root().join(folder));
+        all(&src, |file, text| {
+            let module = module_of(file, &src);
+            // A program is above all rooms.
+            let program = module.first().is_some_and(|first| first == "bin");
+            if program {
+                Vec::new()
+            } else {
+                bad_imports(&module, &Facts::of(text, &module), &floors)
+            }
+        });
+        for room in floors.keys() {
+            let exists = src.join(room).is_dir() || src.join(format!("{room}.rs")).is_file();
+            assert!(exists, "ARCHITECTURE.md has a room `{room}` that does not exist in {folder}");
+        }
+    }
+}
+
+#[test]
+fn every_room_with_a_floor_is_described_and_every_described_room_has_a_floor() {
+    let text = text_of("ARCHITECTURE.md");
+    for name in ["core", "live", "python"] {
+        assert_eq!(differences(&text, name), [""; 0], "floors and descriptions of `{name}`");
+    }
+}
+
+fn imports_of(parts: &[&str], text: &str) -> Vec<String> {
+    let floors = floors("```floors core\n2  top\n1  left right\n0  ground\n```", "core");
+    bad_imports(&module(parts), &Facts::of(text, &module(parts)), &floors)
+}
+
+#[test]
+fn a_good_import_is_found_good() {
+    for (parts, good) in [
+        (&["top"][..], "use crate::{left::A, ground::B};"),
+        (&["left", "part"], "use super::Own; use super::super::ground::B;"),
+        (&["left"], "use self::part::A; mod tests { use super::*; fn f() { super::g() } }"),
+        (&["left"], "pub(crate) fn f() { println!(\"{}\", crate::ground::N) }"),
+        (&["left", "part"], "fn f() -> impl Iterator + use<'_> { g::<u8>() }"),
+    ] {
+        assert_eq!(imports_of(parts, good), [""; 0], "{good}");
+    }
+}
+
+#[test]
+fn each_way_to_a_room_above_is_found() {
+    let up = ["upward: ground uses crate::left::A"];
+    assert_eq!(imports_of(&["ground"], "use crate::left::A;"), up);
+    assert_eq!(imports_of(&["left"], "use crate::right;"), ["sideways: left uses crate::right"]);
+    assert_eq!(imports_of(&["attic"], "").len(), 1);
+    for (parts, bad) in [
+        (&["left", "part"][..], "fn f() { super::super::top::g() }"),
+        (&["left", "part"], "use self::super::super::top;"),
+        (&["left", "part"], "use super::super as k;"),
+        (&["left"], "fn f() { println!(\"{}\", crate::top::N) }"),
+        (&["left"], "macro_rules! m { () => { $crate::top::g() } }"),
+        (&["left"], "make! { use crate::{ground::A, top::B}; }"),
+        (&["left"], "use crate as k;"),
+        (&["left"], "use crate::{self as k};"),
+        (&["left"], "use crate::*;"),
+        (&["left"], "extern crate self as me;"),
+        (&["left"], "fn f() { <crate::top::A as B>::c() }"),
+        (&["left"], "mod tests { use super::super::top; }"),
+        (&["left"], "use crate::r#top::A;"),
+    ] {
+        assert_eq!(imports_of(parts, bad).len(), 1, "{bad}: {:?}", imports_of(parts, bad));
+    }
+}
+
+#[test]
+fn a_room_without_a_floor_or_a_description_is_found() {
+    let table = |rows: &str| {
+        format!(
+            "```floors core\n1  a b\n0  c\n```\n\n| room | what it is |\n|---|---|\n{rows}\nrest"
+        )
+    };
+    assert_eq!(differences(&table("| `a`, `b` | one |\n| `c` | two |"), "core"), [""; 0]);
+    assert_eq!(differences(&table("| `a` | one |\n| `c` | two |"), "core"), ["b"]);
+    assert_eq!(differences(&table("| `a`, `b` | one |\n| `c`, `d` | two |"), "core"), ["d"]);
+}

@@ -1,0 +1,12 @@
+//! The house rules that a compiler does not know, proved on the sources.
+
+mod bans;
+mod circles;
+mod departures;
+mod floors;
+mod observers;
+mod papers;
+mod sizes;
+mod source;
+mod types;
+mod words;

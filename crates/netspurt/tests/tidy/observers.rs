@@ -1,0 +1,126 @@
+//! There is one observer of TCP: one decoder of its headers, one place that unwraps sequence
+//! numbers, one that counts rounds. Senders and their congestion control have books of their own,
+//! and so have the oracles of tests.
+
+use std::fs;
+
+use proc_macro2::{TokenStream, TokenTree};
+
+use crate::source::{root, sources};
+
+/// Rooms of the core that send, and know more than an observer.
+const SENDERS: &[&str] = &["tcp", "congestion"];
+
+/// Who reads numbers in the network's order of octets outside of the room `wire`, and what they are.
+const NOT_TCP: &[&str] = &[
+    // UTF-16 with a byte-order mark.
+    "netspurt/src/delays/text.rs",
+    // ICMP, and what our own probes carry.
+    "netspurt-live/src/probe/packet.rs",
+];
+
+/// Every source of the crates, by its path below `crates`, but for tests and examples.
+fn all_sources() -> Vec<(String, String)> {
+    let crates = root().join("crates");
+    let folders =
+        ["netspurt", "netspurt-live", "netspurt-py"].map(|name| crates.join(name).join("src"));
+    let files = folders.iter().flat_map(|folder| sources(folder));
+    let kept = files.filter(|file| !file.iter().any(|part| part == "tests" || part == "tests.rs"));
+    let named = |file: std::path::PathBuf| {
+        let name = file.strip_prefix(&crates).unwrap().display().to_string();
+        (name, fs::read_to_string(&file).unwrap())
+    };
+    kept.map(named).collect()
+}
+
+/// The words and marks of a source, without its comments.
+fn tokens(text: &str) -> Vec<String> {
+    fn read(tokens: TokenStream, out: &mut Vec<String>) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => read(group.stream(), out),
+                TokenTree::Literal(_) => {}
+                token => out.push(token.to_string()),
+            }
+        }
+    }
+    let mut out = Vec::new();
+    read(text.parse().expect("a source"), &mut out);
+    out
+}
+
+fn says(text: &str, word: &str) -> bool {
+    tokens(text).iter().any(|token| token == word)
+}
+
+/// Whether a source adds to something that is called a round.
+fn counts_rounds(text: &str) -> bool {
+    let tokens = tokens(text);
+    tokens.windows(2).any(|two| two[0].to_lowercase().contains("round") && two[1] == "+")
+}
+
+fn in_room(file: &str, room: &str) -> bool {
+    let path = format!("netspurt/src/{room}");
+    file == format!("{path}.rs") || file.starts_with(&format!("{path}/"))
+}
+
+/// The files of which `is` says so, but for those of senders.
+fn observers(is: impl Fn(&str) -> bool) -> Vec<String> {
+    let all = all_sources();
+    assert!(all.len() > 200, "the sources were found");
+    let sender = |file: &str| SENDERS.iter().any(|room| in_room(file, room));
+    let found = all.into_iter().filter(|(file, text)| !sender(file) && is(text));
+    found.map(|(file, _)| file).collect()
+}
+
+#[test]
+fn one_place_unwraps_sequence_numbers() {
+    let found = observers(|text| says(text, "from_wire"));
+    assert_eq!(found, ["netspurt/src/observe/sequence.rs", "netspurt/src/seq.rs"]);
+}
+
+#[test]
+fn one_room_decodes_headers_of_tcp() {
+    let mut found = observers(|text| says(text, "from_be_bytes") || says(text, "from_be"));
+    found.retain(|file| !in_room(file, "wire"));
+    found.sort();
+    let mut known = NOT_TCP.to_vec();
+    known.sort_unstable();
+    assert_eq!(found, known);
+}
+
+#[test]
+fn one_file_of_that_room_knows_where_the_fields_are() {
+    let found = observers(|text| tokens(text).windows(2).any(|two| two == ["struct", "TcpHead"]));
+    assert_eq!(found, ["netspurt/src/wire/head.rs"]);
+    // The octet that holds the header's length is read nowhere else.
+    let length = |text: &str| {
+        let text: String = text.split_whitespace().collect();
+        ["[12]>>4", "+12]>>4", "[13])"].iter().any(|part| text.contains(part))
+    };
+    assert_eq!(observers(length), ["netspurt/src/wire/head.rs"]);
+}
+
+#[test]
+fn one_place_counts_rounds() {
+    assert_eq!(observers(counts_rounds), [""; 0], "`observe::Rounds` does");
+}
+
+#[test]
+fn each_slip_is_found() {
+    assert!(says("fn f() { let a = seq::from_wire(1, 2, 3); }", "from_wire"));
+    assert!(says("use crate::seq::{from_wire as f};", "from_wire"));
+    assert!(says("fn f() { g!(u16::from_be_bytes(x)) }", "from_be_bytes"));
+    assert!(!says("/// See from_wire.\nfn f() { \"from_wire\"; }", "from_wire"));
+    for bad in [
+        "fn f() { self.round += 1; }",
+        "fn f() { (round, from) = (round + 1, at); }",
+        "fn f() { g!(self.rounds += 1) }",
+        "fn f() { let round_count = last_round + 1; }",
+    ] {
+        assert!(counts_rounds(bad), "{bad}");
+    }
+    assert!(!counts_rounds("fn f() { let rto = round_trip; self.rounds.sample(a + 1, b); }"));
+    assert!(in_room("netspurt/src/tcp/rfc/ack.rs", "tcp") && in_room("netspurt/src/seq.rs", "seq"));
+    assert!(!in_room("netspurt/src/tcpdump.rs", "tcp"));
+}

@@ -1,0 +1,239 @@
+//! Small types, each with a name of its own.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use syn::visit::{self, Visit};
+
+use crate::source::{root, sources, without_tests};
+
+const MAX_FIELDS: usize = 25;
+const MAX_METHODS: usize = 60;
+
+/// The ends of names of plain configuration, which may have any number of fields.
+const CONFIGURATION: &[&str] = &["Config", "Spec", "Plan", "Options"];
+
+/// A type as its definition and all its `impl` blocks have it.
+#[derive(Default)]
+struct Size {
+    fields: usize,
+    methods: usize,
+    /// Methods that take `self`.
+    verbs: usize,
+}
+
+/// Reads the types that syntax defines and what is implemented for them.
+#[derive(Default)]
+struct Types {
+    /// Names of the types defined.
+    defined: Vec<String>,
+    sizes: BTreeMap<String, Size>,
+}
+
+impl Types {
+    /// The types of a text; what is compiled for tests alone does not count.
+    fn read(&mut self, text: &str) {
+        let tokens = without_tests(text.parse().expect("tokens"));
+        self.visit_file(&syn::parse2(tokens).expect("a source"));
+    }
+
+    fn define(&mut self, name: &syn::Ident, fields: usize) {
+        self.defined.push(name.to_string());
+        self.sizes.entry(name.to_string()).or_default().fields += fields;
+    }
+
+    fn add_method(&mut self, name: &str, signature: &syn::Signature) {
+        let size = self.sizes.entry(name.to_owned()).or_default();
+        size.methods += 1;
+        size.verbs += usize::from(signature.receiver().is_some());
+    }
+}
+
+impl<'ast> Visit<'ast> for Types {
+    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+        self.define(&item.ident, item.fields.len());
+    }
+
+    fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
+        let most = item.variants.iter().map(|variant| variant.fields.len()).max();
+        self.define(&item.ident, most.unwrap_or(0));
+    }
+
+    fn visit_item_union(&mut self, item: &'ast syn::ItemUnion) {
+        self.define(&item.ident, item.fields.named.len());
+    }
+
+    fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
+        self.define(&item.ident, 0);
+        for item_of in &item.items {
+            if let syn::TraitItem::Fn(method) = item_of {
+                self.add_method(&item.ident.to_string(), &method.sig);
+            }
+        }
+    }
+
+    fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
+        self.define(&item.ident, 0);
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        if let syn::Type::Path(path) = &*item.self_ty
+            && let Some(name) = path.path.segments.last()
+        {
+            for item_of in &item.items {
+                if let syn::ImplItem::Fn(method) = item_of {
+                    self.add_method(&name.ident.to_string(), &method.sig);
+                }
+            }
+        }
+        visit::visit_item_impl(self, item);
+    }
+}
+
+/// Plain data that the ends of names do not tell, each with the reason why it is that large.
+const PLAIN: &[(&str, &str)] =
+    &[("TcpInfo", "the kernel's `struct tcp_info` has as many fields that are told here")];
+
+/// What is wrong with the sizes of these types.
+fn large(types: &Types) -> Vec<String> {
+    let plain = |name: &str, size: &Size| {
+        let named = CONFIGURATION.iter().any(|end| name.ends_with(end));
+        size.verbs == 0 && (named || PLAIN.iter().any(|(plain, _)| *plain == name))
+    };
+    let large = types.sizes.iter().filter(|(name, size)| {
+        size.methods > MAX_METHODS || size.fields > MAX_FIELDS && !plain(name, size)
+    });
+    large
+        .map(|(name, Size { fields, methods, .. })| {
+            format!("{name} has {fields} fields and {methods} methods")
+        })
+        .collect()
+}
+
+/// The sources of a crate.
+fn sources_of(name: &str) -> Vec<PathBuf> {
+    sources(&root().join("crates").join(name).join("src"))
+}
+
+const CRATES: [&str; 3] = ["netspurt", "netspurt-live", "netspurt-py"];
+
+/// Whether a file is compiled for tests alone.
+fn is_test(file: &Path) -> bool {
+    file.iter().any(|part| part == "tests" || part == "tests.rs" || part == "contract.rs")
+}
+
+/// Types that are still to be divided.
+const OPEN: &[&str] = &["Tcb", "RfcSender", "RfcConfig", "TcpSpec"];
+
+/// Names that are still defined more than once.
+const TWICE: &[&str] = &[
+    "Blocks",
+    "End",
+    "Held",
+    "Kind",
+    "Node",
+    "Order",
+    "Parcel",
+    "Part",
+    "Probe",
+    "Queue",
+    "Range",
+    "ReadError",
+    "Receiver",
+    "Requests",
+    "Ring",
+    "Sent",
+    "Slot",
+    "Span",
+    "State",
+    "Syns",
+    "TcpInfo",
+    "Timed",
+    "Verdict",
+    "Word",
+];
+
+#[test]
+fn types_are_small() {
+    let mut found = Vec::new();
+    for name in CRATES {
+        let mut types = Types::default();
+        for file in sources_of(name).iter().filter(|file| !is_test(file)) {
+            types.read(&fs::read_to_string(file).unwrap());
+        }
+        found.extend(large(&types));
+    }
+    found.retain(|large| !OPEN.iter().any(|open| large.starts_with(&format!("{open} "))));
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+}
+
+/// The names that more than one file, or one file twice, defines; `defined` are name and place.
+fn twice(defined: &[(String, String)]) -> Vec<String> {
+    let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, place) in defined {
+        places.entry(name).or_default().push(place);
+    }
+    let twice = places.into_iter().filter(|(_, places)| places.len() > 1);
+    twice.map(|(name, places)| format!("{name}: {}", places.join(", "))).collect()
+}
+
+#[test]
+fn each_type_name_is_defined_once_in_the_house() {
+    let mut defined = Vec::new();
+    for file in CRATES.iter().flat_map(|name| sources_of(name)).filter(|file| !is_test(file)) {
+        let mut types = Types::default();
+        types.read(&fs::read_to_string(&file).unwrap());
+        let place = file.strip_prefix(root().join("crates")).unwrap().display().to_string();
+        defined.extend(types.defined.into_iter().map(|name| (name, place.clone())));
+    }
+    let mut twice = twice(&defined);
+    twice.retain(|twice| !TWICE.iter().any(|name| twice.starts_with(&format!("{name}:"))));
+    assert!(twice.is_empty(), "\n{}", twice.join("\n"));
+}
+
+/// What is wrong with the sizes of the types of a text.
+fn large_in(text: &str) -> Vec<String> {
+    let mut types = Types::default();
+    types.read(text);
+    large(&types)
+}
+
+#[test]
+fn each_large_type_is_found() {
+    let fields = |n: usize| (0..n).map(|i| format!("a{i}: u8,")).collect::<String>();
+    let verbs = |n: usize| (0..n).map(|i| format!("fn f{i}(&self) {{}}")).collect::<String>();
+    for bad in [
+        format!("struct A {{ {} }}", fields(26)),
+        format!("mod m {{ struct A {{ {} }} }}", fields(26)),
+        format!("enum A {{ B {{ {} }}, C }}", fields(26)),
+        format!("struct A; impl A {{ {} }}", verbs(61)),
+        format!("struct A<T>(T); impl<T> A<T> {{ {} }} impl A<u8> {{ {} }}", verbs(30), verbs(31)),
+        format!("struct A; impl A {{ {} }} impl T for A {{ {} }}", verbs(30), verbs(31)),
+        format!("trait A {{ {} }}", verbs(61)),
+        format!("struct AConfig {{ {} }} impl AConfig {{ {} }}", fields(26), verbs(1)),
+    ] {
+        assert_eq!(large_in(&bad).len(), 1, "{bad}");
+    }
+    for good in [
+        format!("struct A {{ {} }} impl A {{ {} }}", fields(25), verbs(60)),
+        format!("struct AConfig {{ {} }} impl AConfig {{ fn new() -> Self {{}} }}", fields(40)),
+        format!("#[cfg(test)] mod tests {{ struct A {{ {} }} }}", fields(26)),
+    ] {
+        assert_eq!(large_in(&good), [""; 0], "{good}");
+    }
+}
+
+#[test]
+fn a_name_defined_twice_is_found() {
+    let defined = |text: &str, place: &str| {
+        let mut types = Types::default();
+        types.read(text);
+        let names = types.defined.into_iter().map(|name| (name, place.to_owned()));
+        names.collect::<Vec<_>>()
+    };
+    let one =
+        defined("struct A; trait T {} type C = u8; #[cfg(test)] mod tests { enum B {} }", "a");
+    let other = defined("pub(crate) enum A {} enum B {} mod m { union C {} } struct T2;", "b");
+    assert_eq!(twice(&[one, other].concat()), ["A: a, b", "C: a, b"]);
+}

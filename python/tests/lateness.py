@@ -1,0 +1,125 @@
+"""Tests of real time on a machine that may be late.
+
+A test that waits for real packets is right only while the machine is: where others take the
+processor, timers fire late and packets wait. So such a test is watched by a process that does
+nothing but sleep. When the test fails and the sleeper overslept, the failure says nothing, and
+the test is repeated; when that happens each time, the test is skipped and says how late it was.
+A failure on a machine that was in time is a failure.
+"""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pytest
+
+#: How late a sleeper may wake before a failure says nothing, in seconds.
+ALLOWED_S = 0.003
+#: How much of the processors' time others outside of this machine may take.
+ALLOWED_STOLEN = 0.005
+#: How often a test is tried.
+TRIES = 3
+
+#: Sleeps in spans of 2 ms until its input ends, then says by how much it overslept at worst.
+SLEEPER = """
+import select, sys, time
+worst, span = 0.0, 0.002
+print("ready", flush=True)
+began = time.monotonic()
+while not select.select([sys.stdin], [], [], span)[0]:
+    now = time.monotonic()
+    worst = max(worst, now - began - span)
+    began = now
+print(worst)
+"""
+
+
+class Lateness:
+    """How late this machine was while the block ran."""
+
+    #: By how much a sleeper overslept at worst, in seconds.
+    worst_s = 0.0
+    #: The share of the processors' time that a hypervisor gave to others.
+    stolen = 0.0
+
+    def __enter__(self) -> Lateness:
+        words = [sys.executable, "-ISc", SLEEPER]
+        self._sleeper = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self._sleeper.stdout is not None
+        self._sleeper.stdout.readline()
+        self._before = _processor_times()
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        said = self._sleeper.communicate()[0]
+        self.worst_s = float(said)
+        stolen, whole = (
+            now - then for now, then in zip(_processor_times(), self._before, strict=True)
+        )
+        self.stolen = stolen / whole if whole else 0.0
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether what was seen meanwhile tells nothing of what was tried."""
+        return self.worst_s > ALLOWED_S or self.stolen > ALLOWED_STOLEN
+
+    def __str__(self) -> str:
+        return (
+            f"a sleeper woke up to {self.worst_s * 1e3:.1f} ms late, "
+            f"and {self.stolen:.1%} of the processors' time went to other machines"
+        )
+
+
+def _processor_times() -> tuple[int, int]:
+    """Return the time that was stolen and all time, in the same unit, summed over processors."""
+    try:
+        fields = [int(field) for field in Path("/proc/stat").read_text().split("\n")[0].split()[1:]]
+    except OSError:
+        return 0, 0
+    return fields[7], sum(fields[:8])
+
+
+def real_time(test: Callable[..., None]) -> Callable[..., None]:
+    """Try a test again when it fails on a machine that was late; skip it when it stays late."""
+
+    @functools.wraps(test)
+    def tried(*words: Any, **fixtures: Any) -> None:
+        for attempt in range(1, TRIES + 1):
+            lateness = Lateness()
+            try:
+                with lateness:
+                    test(*words, **fixtures)
+                return
+            except Exception as error:
+                if not lateness.says_nothing:
+                    raise
+                said = " ".join(f"{type(error).__name__} {error}".split())[:200]
+                print(f"attempt {attempt} of {TRIES}: {lateness}: {said}")
+            if "tmp_path" in fixtures:
+                _empty(fixtures["tmp_path"])
+        pytest.skip(f"the machine was too late {TRIES} times; at last {lateness}: {said}")
+
+    marked: Callable[..., None] = pytest.mark.real_time(tried)
+    return marked
+
+
+def _empty(folder: Path) -> None:
+    for entry in folder.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()

@@ -1,0 +1,109 @@
+"""The watch that decides whether a failed test of real time says anything."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lateness
+from lateness import Lateness, real_time
+
+HERE = Path(__file__).parent
+
+
+def on_a_machine(late_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every sleeper from now on have overslept by so much."""
+    monkeypatch.setattr(
+        lateness, "SLEEPER", f"import sys; print(flush=True); sys.stdin.read(); print({late_s})"
+    )
+    monkeypatch.setattr(lateness, "_processor_times", lambda: (0, 0))
+
+
+def test_a_failure_on_a_machine_in_time_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_a_machine(0.0, monkeypatch)
+    tries = []
+
+    @real_time
+    def fails() -> None:
+        tries.append(1)
+        raise AssertionError("wrong")
+
+    with pytest.raises(AssertionError, match="wrong"):
+        fails()
+    assert len(tries) == 1
+
+
+def test_a_failure_on_a_late_machine_is_tried_again_in_an_empty_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    on_a_machine(0.05, monkeypatch)
+    found = []
+
+    @real_time
+    def fails_once(tmp_path: Path) -> None:
+        found.append(sorted(tmp_path.iterdir()))
+        (tmp_path / "folder").mkdir()
+        (tmp_path / "folder" / "file").touch()
+        (tmp_path / "link").symlink_to(HERE)
+        assert len(found) == 2
+
+    fails_once(tmp_path=tmp_path)
+    assert found == [[], []]
+    assert (HERE / "lateness.py").exists()
+
+
+def test_what_never_has_a_machine_in_time_is_skipped_and_says_how_late_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    on_a_machine(0.05, monkeypatch)
+    tries = []
+
+    @real_time
+    def fails() -> None:
+        tries.append(1)
+        raise AssertionError("wrong")
+
+    with pytest.raises(pytest.skip.Exception, match=r"up to 50\.0 ms late.*AssertionError wrong"):
+        fails()
+    assert len(tries) == lateness.TRIES
+
+
+def test_a_skip_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_a_machine(0.05, monkeypatch)
+
+    @real_time
+    def skips() -> None:
+        pytest.skip("no tool")
+
+    with pytest.raises(pytest.skip.Exception, match="no tool"):
+        skips()
+
+
+def test_a_sleeper_that_is_stopped_was_late() -> None:
+    with Lateness() as late:
+        assert late._sleeper.stdout is not None
+        os.kill(late._sleeper.pid, signal.SIGSTOP)
+        subprocess.run(["sleep", "0.2"], check=True)
+        os.kill(late._sleeper.pid, signal.SIGCONT)
+        subprocess.run(["sleep", "0.1"], check=True)
+    assert late.worst_s > 0.1
+    assert late.says_nothing
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc: no signals to read")
+def test_children_of_tests_are_interrupted_even_where_whoever_started_them_ignores_it() -> None:
+    script = "import conftest, subprocess; subprocess.run(['cat', '/proc/self/status'])"
+    told = subprocess.run(
+        ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", sys.executable, "-c", script],
+        cwd=HERE,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    (ignored,) = [line.split()[1] for line in told.splitlines() if line.startswith("SigIgn:")]
+    assert int(ignored, 16) >> (signal.SIGINT - 1) & 1 == 0
