@@ -105,7 +105,7 @@ impl Crate {
         let facts = &self.files[&self.file(&here)];
         let defined = facts.defined.iter().any(|(other, module)| other == name && *module == here);
         let known = || self.imported_with_all(&here, name, hands);
-        if defined { Some(Named::In(here)) } else { known().or(inside.then(|| Named::In(here))) }
+        if defined { Some(Named::In(here)) } else { known().or(inside.then_some(Named::In(here))) }
     }
 
     /// What `name` is in `here` by a `use` that has the name.

@@ -149,9 +149,11 @@ impl Facts {
             self.note(format!("{path}!"), module, None);
         } else if path.contains("::") {
             self.note(path, module, None);
-        } else if !KEYWORDS.contains(&path.as_str()) && !(at > 0 && punct(tokens.get(at - 1), '.'))
-        {
-            self.words.push((path, module.to_vec()));
+        } else {
+            let field = at > 0 && punct(tokens.get(at - 1), '.');
+            if !field && !KEYWORDS.contains(&path.as_str()) {
+                self.words.push((path, module.to_vec()));
+            }
         }
         next
     }
