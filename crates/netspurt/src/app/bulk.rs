@@ -26,6 +26,7 @@ const ENDLESS: u64 = 1 << 62;
 ///
 /// ```
 /// use netspurt::app::{Bulk, Endpoint};
+/// use netspurt::ids::{FlowId, Side};
 /// use netspurt::stage::Stage;
 /// # use netspurt::{clock::Clock, rto::Ns2Config, tcp::*, units::{Duration, Time}};
 /// # let ms = Duration::from_millis;
@@ -37,7 +38,7 @@ const ENDLESS: u64 = 1 << 62;
 /// # });
 /// let start = Time::ZERO + Duration::from_secs(1);
 /// let transfer = Bulk { start, pause: Duration::ZERO, octets: Some(20_000) };
-/// let source = Endpoint::new(Connection::new(0, &config), Some(transfer));
+/// let source = Endpoint::new(Connection::new(FlowId(0).end(Side::From), &config), Some(transfer));
 /// assert_eq!(source.next_wakeup(), Some(start));
 /// ```
 #[derive(Debug)]

@@ -14,16 +14,18 @@ use crate::units::{Duration, Time};
 /// ```
 /// use netspurt::app::Echo;
 /// use netspurt::event::{Events, Wanted};
+/// use netspurt::ids::{FlowId, Side};
 /// use netspurt::segment::Segment;
 /// use netspurt::stage::Stage;
 /// use netspurt::units::{Duration, Time};
-/// let mut host = Echo::new(1, Duration::from_millis(2));
+/// let end = FlowId(0).end(Side::To);
+/// let mut host = Echo::new(end, Duration::from_millis(2));
 /// let mut events = Events::new(Wanted::default());
-/// let request = Segment { dest: 1, size_bytes: 256, ..Segment::default() };
+/// let request = Segment { dest: end, size_bytes: 256, ..Segment::default() };
 /// host.push(Time::ZERO, 0, request, &mut events);
 /// let due = host.next_wakeup().unwrap();
 /// let (_, _, reply) = host.pop(due, &mut events).unwrap();
-/// assert_eq!((due.as_nanos(), reply.dest, reply.size_bytes), (2_000_000, 0, 256));
+/// assert_eq!((due.as_nanos(), reply.dest, reply.size_bytes), (2_000_000, end.peer(), 256));
 /// ```
 #[derive(Debug)]
 pub struct Echo {

@@ -49,9 +49,10 @@ pub struct EchoProbe {
 ///
 /// ```
 /// use netspurt::app::{EchoProbePlan, EchoProbes};
+/// use netspurt::ids::{FlowId, Side};
 /// use netspurt::stage::Stage;
 /// use netspurt::units::{Duration, Time};
-/// let prober = EchoProbes::new(0, EchoProbePlan {
+/// let prober = EchoProbes::new(FlowId(0).end(Side::From), EchoProbePlan {
 ///     start: Time::ZERO, sizes_bytes: vec![40, 256], count: 512,
 ///     timeout: EchoProbePlan::TIMEOUT, pause: Duration::ZERO,
 /// });

@@ -11,9 +11,10 @@ use super::{Client, Echo, EchoProbes, Endpoint, FlowResult, Server};
 ///
 /// ```
 /// use netspurt::app::{Echo, Program};
+/// use netspurt::ids::{FlowId, Side};
 /// use netspurt::stage::Stage;
 /// use netspurt::units::Duration;
-/// let host = Program::Echo(Echo::new(1, Duration::ZERO));
+/// let host = Program::Echo(Echo::new(FlowId(0).end(Side::To), Duration::ZERO));
 /// assert_eq!(host.next_wakeup(), None);
 /// ```
 #[derive(Debug)]

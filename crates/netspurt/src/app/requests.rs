@@ -146,6 +146,7 @@ impl Answering {
 ///
 /// ```
 /// use netspurt::app::{Client, Requests};
+/// use netspurt::ids::{FlowId, Side};
 /// use netspurt::stage::Stage;
 /// use netspurt::tcp::{Connection, RfcConfig};
 /// use netspurt::units::{Duration, Time};
@@ -153,7 +154,7 @@ impl Answering {
 ///     start: Time::ZERO, pause: Duration::ZERO, request_bytes: 200, reply_bytes: 20_000,
 ///     count: 10, think: Duration::from_millis(50), serve: Duration::ZERO,
 /// };
-/// let connection = Connection::new(0, &RfcConfig::rfc_2026().into());
+/// let connection = Connection::new(FlowId(0).end(Side::From), &RfcConfig::rfc_2026().into());
 /// assert_eq!(Client::new(connection, plan).next_wakeup(), Some(Time::ZERO));
 /// ```
 #[derive(Debug)]
@@ -238,6 +239,7 @@ impl Stage<Segment> for Client {
 ///
 /// ```
 /// use netspurt::app::{Requests, Server};
+/// use netspurt::ids::{FlowId, Side};
 /// use netspurt::stage::Stage;
 /// use netspurt::tcp::{Connection, RfcConfig};
 /// use netspurt::units::{Duration, Time};
@@ -245,7 +247,7 @@ impl Stage<Segment> for Client {
 ///     start: Time::ZERO, pause: Duration::ZERO, request_bytes: 200, reply_bytes: 20_000,
 ///     count: 10, think: Duration::ZERO, serve: Duration::from_millis(2),
 /// };
-/// let connection = Connection::new(1, &RfcConfig::rfc_2026().into());
+/// let connection = Connection::new(FlowId(0).end(Side::To), &RfcConfig::rfc_2026().into());
 /// assert_eq!(Server::new(connection, plan).next_wakeup(), None);
 /// ```
 #[derive(Debug)]

@@ -24,14 +24,16 @@ use crate::units::{Duration, Time};
 /// ```
 /// use netspurt::app::Echo;
 /// use netspurt::event::{Events, Wanted};
+/// use netspurt::ids::{FlowId, Side};
 /// use netspurt::ip::{Reassembling, fragments};
 /// use netspurt::segment::Segment;
 /// use netspurt::stage::Stage;
 /// use netspurt::units::{Duration, Time};
-/// let echo = Echo::new(1, Duration::ZERO);
+/// let end = FlowId(0).end(Side::To);
+/// let echo = Echo::new(end, Duration::ZERO);
 /// let mut host = Reassembling::new(echo, Reassembling::<Segment, Echo>::TIMER);
 /// let mut events = Events::new(Wanted::default());
-/// let datagram = Segment { dest: 1, size_bytes: 1000, ..Segment::default() };
+/// let datagram = Segment { dest: end, size_bytes: 1000, ..Segment::default() };
 /// for part in fragments(datagram, 576) {
 ///     assert!(host.pop(Time::ZERO, &mut events).is_none());
 ///     host.push(Time::ZERO, 0, part, &mut events);

@@ -50,18 +50,21 @@ struct Open {
 /// Watches both ends of every flow.
 ///
 /// ```
+/// use netspurt::ids::{FlowId, Side, TransmissionId};
 /// use netspurt::record::Judge;
 /// use netspurt::segment::{Cause, Segment};
 /// use netspurt::sim::Witness;
 /// use netspurt::units::Time;
 /// let mut judge = Judge::new(2);
-/// let first = Segment { id: 1, dest: 1, seq: 1, len: 1000, ..Segment::default() };
-/// let again = Segment { id: 2, cause: Some(Cause::Rto).into(), ..first };
+/// let end = FlowId(0).end(Side::From);
+/// let [id, second] = [1, 2].map(|count| TransmissionId::new(end, count));
+/// let first = Segment { id, dest: end.peer(), seq: 1, len: 1000, ..Segment::default() };
+/// let again = Segment { id: second, cause: Some(Cause::Rto).into(), ..first };
 /// judge.left(Time::ZERO, &first);
 /// judge.left(Time::ZERO, &again);
 /// judge.reached(Time::ZERO, &first);
 /// judge.reached(Time::ZERO, &again);
-/// assert_eq!(judge.spurious(), [2]);
+/// assert_eq!(judge.spurious(), [second]);
 /// ```
 #[derive(Debug)]
 pub struct Judge {

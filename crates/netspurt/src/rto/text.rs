@@ -65,7 +65,7 @@ impl EstimatorConfig {
     /// use netspurt::clock::Clock;
     /// use netspurt::rto::EstimatorConfig;
     /// let timer = EstimatorConfig::parse_on("linux:rto_min=50ms", Clock::LINUX_HZ250).unwrap();
-    /// assert_eq!(timer.to_string(), "linux:jiffy=4ms,rto_min=50ms");
+    /// assert_eq!(timer.to_string(), "linux:rto_min=50ms,jiffy=4ms");
     /// ```
     ///
     /// # Errors
@@ -182,7 +182,7 @@ impl EstimatorConfig {
     /// ```
     /// use netspurt::clock::Clock;
     /// use netspurt::rto::EstimatorConfig;
-    /// let timer = EstimatorConfig::parse("linux:jiffy=4ms,rto_min=50ms").unwrap();
+    /// let timer = EstimatorConfig::parse("linux:rto_min=50ms,jiffy=4ms").unwrap();
     /// assert_eq!(timer.unbounded_text_on(Clock::LINUX_HZ250), "linux");
     /// assert_eq!(timer.unbounded_text_on(Clock::EXACT), "linux:jiffy=4ms");
     /// ```

@@ -62,12 +62,14 @@ enum EdgeTimer {
 /// A retransmission timer at the edge of one connection's host.
 ///
 /// ```
+/// use netspurt::ids::{FlowId, Side};
 /// use netspurt::segment::Segment;
 /// use netspurt::shim::{Shim, ShimConfig};
 /// use netspurt::units::{Duration, Time};
 ///
 /// let mut shim = Shim::new(&ShimConfig::parse("fixed:rto=50ms").unwrap());
-/// let data = Segment { dest: 1, seq: 1, len: 1000, ..Segment::default() };
+/// let dest = FlowId(0).end(Side::To);
+/// let data = Segment { dest, seq: 1, len: 1000, ..Segment::default() };
 /// shim.sent(Time::ZERO, &data);
 /// let due = Time::ZERO + Duration::from_millis(50);
 /// assert_eq!(shim.next_wakeup(), Some(due));
