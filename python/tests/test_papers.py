@@ -114,7 +114,7 @@ def test_a_slip_of_the_document_is_shown_corrected(
 def test_the_algorithm_holds_or_parts_as_the_clock_has_it(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
-    assert verdicts["delivery-algorithm"]["measured"] == [3.0, pytest.approx(2.8888, abs=1e-3)]
+    assert verdicts["delivery-law"]["measured"] == [3.0, pytest.approx(2.8888, abs=1e-3)]
     paper = read_paper("rfc2416")
     claim = next(c for c in paper.claims if c.id.endswith("rtt-est"))
     (judged,) = check(Bench(paper), [claim])
