@@ -5,7 +5,7 @@
 
 use netspurt::app::Program;
 use netspurt::event::{Event, Wanted};
-use netspurt::ids::EndId;
+use netspurt::ids::{EndId, FlowId};
 use netspurt::ip::Reassembling;
 use netspurt::link::LinkCount;
 use netspurt::record::Judge;
@@ -41,8 +41,7 @@ impl Path {
     pub fn new(network: Network) -> Self {
         let mut gates = Vec::new();
         let mut listed = vec![false; network.ends.len()];
-        let mut endpoints = Vec::with_capacity(network.ends.len());
-        let judge = Judge::new(network.ends.len());
+        let mut hosts = Vec::with_capacity(network.ends.len());
         for (number, (end, node)) in (0..).zip(network.ends) {
             let host = match end {
                 NetworkEnd::Kernel(end) => {
@@ -55,17 +54,23 @@ impl Path {
                     LiveHost::Model(Box::new(Reassembling::new(program, network.reassembly)))
                 }
             };
-            endpoints.push((host, node));
+            hosts.push((host, node));
         }
+        let mut judge = Judge::default();
+        let mut hosts = hosts.into_iter();
+        let pairs = std::iter::from_fn(|| Some([hosts.next()?, hosts.next()?]));
+        let flows: Vec<_> = (0..).map(FlowId).zip(pairs).collect();
+        flows.iter().for_each(|(flow, _)| judge.watch(*flow));
         let world = World::new(WorldConfig {
             graph: network.graph,
             routes: network.routes,
             links: network.links,
-            endpoints,
+            flows,
+            pairs: Vec::new(),
             observed: network.spied,
             // What is dropped is always told: its octets are no longer needed.
             wanted: Wanted { drops: true, ..network.wanted },
-            witness: judge,
+            population: judge,
         });
         Self { world, gates, listed }
     }
@@ -111,7 +116,7 @@ impl Path {
     ) {
         self.advance(at, watch);
         for end in [from, from.peer()] {
-            let gate = matches!(self.world.host(end), LiveHost::Gate(_));
+            let gate = matches!(self.world.host(end), Some(LiveHost::Gate(_)));
             if gate && !std::mem::replace(&mut self.listed[end.index()], true) {
                 self.gates.push(end);
             }
@@ -135,8 +140,8 @@ impl Path {
         all.clear();
         for gate in &self.gates {
             let left = match self.world.host(*gate) {
-                LiveHost::Gate(gate) => !gate.is_empty(),
-                LiveHost::Model(_) => false,
+                Some(LiveHost::Gate(gate)) => !gate.is_empty(),
+                _ => false,
             };
             if left {
                 self.world.at_end(*gate, |host| match host {
@@ -165,24 +170,22 @@ impl Path {
 
     /// The verdict on retransmissions.
     pub fn judge(&self) -> &Judge {
-        self.world.witness()
+        self.world.population()
     }
 
     /// What shims sent again, with the end each stands at, in the order of the ends.
     pub fn retransmissions(&self) -> Vec<(EndId, Retransmission)> {
-        let ends = (0..).map(EndId::at).zip(self.world.hosts());
-        let of = |(end, host): (EndId, &LiveHost)| match host {
-            LiveHost::Gate(gate) => {
-                gate.retransmissions().iter().map(|retransmission| (end, *retransmission)).collect()
-            }
-            LiveHost::Model(_) => Vec::new(),
+        let ends = (0..).map(EndId::at).take(self.listed.len());
+        let of = |end: EndId| match self.world.host(end) {
+            Some(LiveHost::Gate(gate)) => gate.retransmissions(),
+            _ => &[],
         };
-        ends.flat_map(of).collect()
+        ends.flat_map(|end| of(end).iter().map(move |sent| (end, *sent))).collect()
     }
 
     /// The program at an end of the simulator's.
     pub fn program(&self, end: EndId) -> Option<&Program> {
-        match self.world.host(end) {
+        match self.world.host(end)? {
             LiveHost::Gate(_) => None,
             LiveHost::Model(host) => Some(host.inner()),
         }

@@ -2,7 +2,7 @@
 
 use netspurt::app::{Echo, EchoProbe, EchoProbePlan, EchoProbes, Program};
 use netspurt::event::{Wanted, What};
-use netspurt::ids::EndId;
+use netspurt::ids::{EndId, FlowId};
 use netspurt::link::{Delay, Effects, Framing, LinkConfig, Order, Pick, Queue, QueueLimit};
 use netspurt::segment::Segment;
 use netspurt::sim::{Graph, Routes, World, WorldConfig};
@@ -40,13 +40,17 @@ fn probe(plan: EchoProbePlan, back: Option<Effects>) -> World<Segment, Program> 
         routes: Routes::shortest(&graph),
         graph,
         links: vec![line(None), line(back)],
-        endpoints: vec![
-            (Program::EchoProbes(EchoProbes::new(EndId::at(0), plan)), 0),
-            (Program::Echo(Echo::new(EndId::at(1), Duration::from_millis(3))), 1),
-        ],
+        flows: vec![(
+            FlowId(0),
+            [
+                (Program::EchoProbes(EchoProbes::new(EndId::at(0), plan)), 0),
+                (Program::Echo(Echo::new(EndId::at(1), Duration::from_millis(3))), 1),
+            ],
+        )],
+        pairs: vec![],
         observed: vec![],
         wanted: Wanted { rtt: true, ..Wanted::default() },
-        witness: (),
+        population: (),
     });
     world.advance_to(Time::ZERO + Duration::from_secs(600));
     world
@@ -54,7 +58,7 @@ fn probe(plan: EchoProbePlan, back: Option<Effects>) -> World<Segment, Program> 
 
 fn prober(world: &World<Segment, Program>) -> &EchoProbes {
     match world.host(EndId::at(0)) {
-        Program::EchoProbes(prober) => prober,
+        Some(Program::EchoProbes(prober)) => prober,
         _ => unreachable!("the prober comes first"),
     }
 }

@@ -8,12 +8,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use netspurt::congestion::{BbrConfig, CongestionConfig, CubicConfig, RenoConfig, WestwoodConfig};
 use netspurt::event::{Events, Wanted, What};
-use netspurt::ids::EndId;
+use netspurt::ids::{EndId, FlowId};
 use netspurt::record::Judge;
 use netspurt::rng::Stream;
 use netspurt::rto::EstimatorConfig;
 use netspurt::segment::{Cause, Segment};
-use netspurt::sim::Witness;
 use netspurt::stage::Stage;
 use netspurt::tcp::{Connection, Recovery, RfcConfig, State};
 use netspurt::units::{Duration, Time};
@@ -156,10 +155,12 @@ impl Transfer {
         let ends = [0, 1].map(|end| Connection::new(EndId::at(end), &config.into()));
         let octets = [1, 700, 5_000, 40_000, 100_000][below(&mut dice, 5) as usize];
         let slow_reader = below(&mut dice, 8) == 0;
+        let mut judge = Judge::default();
+        judge.watch(FlowId(0));
         Self {
             seed,
             timers: bounds(&config.rto),
-            judge: Judge::new(2),
+            judge,
             dice,
             network,
             ends,
@@ -313,9 +314,9 @@ fn every_octet_arrives_once_and_in_order_and_nothing_hangs() {
 #[test]
 fn on_a_path_that_only_loses_nothing_needed_is_undone() {
     play(how_many(5_000), Transfer::that_only_loses, |transfer| {
-        let retransmissions = transfer.judge.retransmissions(EndId::at(0));
-        let spurious: u64 = retransmissions.spurious.iter().sum();
-        let probes = retransmissions.spurious[Cause::Tlp as usize];
+        let retransmissions = transfer.judge.verdict(EndId::at(0)).retransmissions;
+        let spurious: u64 = retransmissions.spurious.iter().map(|count| u64::from(*count)).sum();
+        let probes = u64::from(retransmissions.spurious[Cause::Tlp as usize]);
         let undone = transfer.ends[0].sent().undone;
         assert!(undone <= spurious - probes, "{undone} undone, {retransmissions:?}");
     });

@@ -6,8 +6,9 @@ use netspurt::app::{FlowResult, Program};
 use netspurt::event::Wanted;
 use netspurt::ids::{EndId, FlowId, Side};
 use netspurt::record::{
-    Column, Data, FlowName, FlowSum, Names, Retransmissions, Table, digest, flow_addresses,
-    flows_table, links_table, node_address, requests_table, retransmissions_table, shadows_table,
+    Column, Data, FlowName, FlowSum, Names, Retransmissions, SenderVerdict, Table, digest,
+    flow_addresses, flows_table, links_table, node_address, requests_table, retransmissions_table,
+    shadows_table,
 };
 use netspurt::rto::EstimatorConfig;
 use netspurt::scenario::{Network, Scenario};
@@ -261,7 +262,7 @@ impl Outcome {
         let result = |end| self.path.program(end).and_then(Program::result);
         let ledger = |end: EndId| watcher.ledgers[end.index()].as_ref();
         let sum = |end: EndId| {
-            let (verdict, waited) = (judge.retransmissions(end), judge.waited(end));
+            let SenderVerdict { retransmissions: verdict, waited } = judge.verdict(end);
             let seen = ledger(end).map_or_else(FlowSum::default, Ledger::sum);
             let sum = match (result(end), result(end.peer())) {
                 (Some(a), Some(b)) => FlowSum::of([a, b]),
@@ -284,7 +285,7 @@ impl Outcome {
                 (!notes.exchanges.is_empty()).then(|| (flow, notes.exchanges.clone()))
             }
         };
-        let asking = (0..).zip(&self.names.flows).filter(|(_, flow)| flow.answers);
+        let asking = (0..).zip(self.names.flows.iter()).filter(|(_, flow)| flow.answers);
         let of_programs = |name: &str| self.is_of_programs(name);
         let mut asking = asking.filter(|(_, flow)| !of_programs(&flow.name)).peekable();
         asking.peek()?;
@@ -416,7 +417,7 @@ impl Outcome {
         let read: u64 = self.notes.iter().map(|notes| notes.damaged).sum();
         let damaged = self.log.damaged + read;
         let flows = tables.iter().find(|table| table.name == "flows");
-        let nodes = (0..).zip(&self.names.nodes);
+        let nodes = (0..).zip(self.names.nodes.iter());
         let nodes: serde_json::Map<String, Value> =
             nodes.map(|(i, name)| (name.clone(), json!(node_address(i)))).collect();
         let sockets = self.names.flows.iter().zip(flow_addresses(&self.names));
@@ -462,7 +463,7 @@ impl Outcome {
 
 /// What shims sent again for an end.
 fn shims(verdict: Retransmissions) -> u64 {
-    verdict.sent[Cause::Shim as usize] + verdict.sent[Cause::Sfr as usize]
+    u64::from(verdict.sent[Cause::Shim as usize]) + u64::from(verdict.sent[Cause::Sfr as usize])
 }
 
 /// What was seen of a host, and what its shim added.

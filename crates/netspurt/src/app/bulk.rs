@@ -94,6 +94,9 @@ impl Stage<Segment> for Endpoint {
 
     #[inline]
     fn next_wakeup(&self) -> Option<Time> {
+        if self.finished.is_some() && self.connection.only_lingers() {
+            return None;
+        }
         let task = self.task.map(|task| task.start);
         match (task, self.connection.next_wakeup()) {
             (Some(a), Some(b)) => Some(a.min(b)),

@@ -44,6 +44,15 @@ impl Task {
         }
     }
 
+    /// The same, but the connection is opened at `start`.
+    #[must_use]
+    pub fn starting(self, start: Time) -> Self {
+        match self {
+            Self::Bulk(bulk) => Self::Bulk(Bulk { start, ..bulk }),
+            Self::Requests(plan) => Self::Requests(Requests { start, ..plan }),
+        }
+    }
+
     /// How long after the connection is open anything is written.
     pub fn pause(&self) -> Duration {
         match self {

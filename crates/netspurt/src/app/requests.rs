@@ -219,6 +219,9 @@ impl Stage<Segment> for Client {
     }
 
     fn next_wakeup(&self) -> Option<Time> {
+        if self.finished.is_some() && self.connection.only_lingers() {
+            return None;
+        }
         let own = self.opens.or(self.book.next());
         own.into_iter().chain(self.connection.next_wakeup()).min()
     }

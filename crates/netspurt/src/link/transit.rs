@@ -1,7 +1,7 @@
 //! Frames on their way, and what is reported of them.
 
 use crate::event::{Events, Wanted};
-use crate::ids::EndId;
+use crate::ids::{EndId, FlowId};
 use crate::stage::Frame;
 
 /// A frame on its way, as links carry it: where it lies in its [`Transit`], and what links look at
@@ -41,12 +41,19 @@ pub struct Transit<F> {
     /// Places in `frames` that are free. The one that was used last is used first, while it is in
     /// the processor's cache.
     free: Vec<u32>,
+    /// By flow, how many of its frames are on their way.
+    in_flight: Vec<u32>,
 }
 
 impl<F: Frame> Transit<F> {
     /// Of a network that reports what is in `wanted`.
     pub fn new(wanted: Wanted) -> Self {
-        Self { events: Events::new(wanted), frames: Vec::new(), free: Vec::new() }
+        Self {
+            events: Events::new(wanted),
+            frames: Vec::new(),
+            free: Vec::new(),
+            in_flight: Vec::new(),
+        }
     }
 
     /// How many frames are on their way.
@@ -59,10 +66,20 @@ impl<F: Frame> Transit<F> {
         self.len() == 0
     }
 
+    /// How many frames of `flow` are on their way.
+    #[inline]
+    pub fn in_flight(&self, flow: FlowId) -> u32 {
+        self.in_flight.get(flow.index()).copied().unwrap_or(0)
+    }
+
     /// Takes in a frame to an end that lives at the node `home`.
     #[inline]
     pub fn enter(&mut self, frame: F, home: u32) -> Parcel {
         let (size_bytes, dest) = (frame.size_bytes(), frame.dest());
+        match self.in_flight.get_mut(dest.flow().index()) {
+            Some(count) => *count += 1,
+            None => self.count_first(dest.flow()),
+        }
         let place = match self.free.pop() {
             Some(place) => {
                 self.frames[place as usize] = frame;
@@ -71,6 +88,13 @@ impl<F: Frame> Transit<F> {
             None => self.add(frame),
         };
         Parcel { place, size_bytes, dest, home }
+    }
+
+    /// Counts the first frame of a flow beyond those that are counted.
+    #[cold]
+    fn count_first(&mut self, flow: FlowId) {
+        self.in_flight.resize(flow.index() + 1, 0);
+        self.in_flight[flow.index()] = 1;
     }
 
     #[cold]
@@ -89,6 +113,7 @@ impl<F: Frame> Transit<F> {
     #[inline]
     pub fn leave(&mut self, parcel: Parcel) -> F {
         self.free.push(parcel.place);
+        self.in_flight[parcel.dest.flow().index()] -= 1;
         self.frames[parcel.place as usize]
     }
 

@@ -284,7 +284,7 @@ fn ipv4_address(node: u32) -> Ipv4Addr {
 
 /// The addresses and ports that both ends of each flow have in captures; echo probes use no ports.
 pub fn flow_addresses(names: &Names) -> impl Iterator<Item = [SocketAddr; 2]> {
-    (0..).map(FlowId).zip(&names.flows).map(|(id, flow)| addresses(id, flow))
+    (0..).map(FlowId).zip(names.flows.iter()).map(|(id, flow)| addresses(id, flow))
 }
 
 /// The addresses of a flow's two ends. Ports are reused after 50 000 flows, listening ports

@@ -28,15 +28,12 @@ pub struct EchoProbeSum {
 
 /// The table `echo_probes`: one row for each of `sums`, in the order of time.
 pub fn echo_probes_table(names: &Names, sums: &[EchoProbeSum]) -> Table {
-    let texts = names.flows.iter().map(|flow| flow.name.clone()).collect();
     let count = |of: fn(&EchoProbeSum) -> u32| Data::U32(sums.iter().map(of).collect());
     let span = |of: fn(&EchoProbeSum) -> Option<Duration>| {
         let nanos = |span: Duration| span.as_nanos().cast_signed();
         Data::OptionalI64(sums.iter().map(|sum| of(sum).map(nanos)).collect())
     };
     let columns = [
-        ("t_ns", Data::I64(sums.iter().map(|sum| nanos(sum.sent)).collect())),
-        ("flow", Data::Text { codes: sums.iter().map(|sum| sum.flow).collect(), texts }),
         ("number", count(|sum| sum.number)),
         ("size_bytes", Data::U16(sums.iter().map(|sum| sum.size_bytes).collect())),
         ("rtt_ns", span(|sum| sum.rtt)),
@@ -44,6 +41,9 @@ pub fn echo_probes_table(names: &Names, sums: &[EchoProbeSum]) -> Table {
         ("late_ns", span(|sum| sum.late)),
         ("duplicates", count(|sum| sum.duplicates)),
     ];
-    let columns = columns.map(|(name, data)| Column::new(name, data)).into();
-    Table::new("echo_probes", columns).in_time()
+    let sent = Data::I64(sums.iter().map(|sum| nanos(sum.sent)).collect());
+    let flow = names.flow_column(sums.iter().map(|sum| sum.flow).collect());
+    let columns = columns.map(|(name, data)| Column::new(name, data));
+    let columns = [Column::new("t_ns", sent), flow].into_iter().chain(columns);
+    Table::new("echo_probes", columns.collect()).in_time()
 }

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::ids::{EndId, TransmissionId};
+use crate::ids::{EndId, FlowId, Side, TransmissionId};
 use crate::observe::{Sequence, Transmission};
 use crate::ranges::Ranges;
 use crate::segment::{Cause, Segment};
-use crate::sim::Witness;
+use crate::sim::{FlowSlots, Population};
 use crate::units::{Duration, Time};
 
 /// Octets a segment can have at most: how far before an arrival a retransmission of its octets may
@@ -20,9 +20,9 @@ const LONGEST: u64 = 1 << 17;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retransmissions {
     /// All, in the order of [`Cause::ALL`].
-    pub sent: [u64; Cause::ALL.len()],
+    pub sent: [u32; Cause::ALL.len()],
     /// Those that were spurious.
-    pub spurious: [u64; Cause::ALL.len()],
+    pub spurious: [u32; Cause::ALL.len()],
 }
 
 /// What was found out about what one endpoint sent.
@@ -35,10 +35,9 @@ struct Evidence {
     open: BTreeMap<(u64, TransmissionId), Open>,
     /// The octet after the highest that `open` is about.
     open_end: u64,
-    retransmissions: Retransmissions,
+    verdict: SenderVerdict,
     /// When the endpoint last sent or received.
     last: Time,
-    waited: Duration,
 }
 
 #[derive(Debug)]
@@ -47,15 +46,25 @@ struct Open {
     cause: Cause,
 }
 
-/// Watches both ends of every flow.
+/// What was found out about the retransmissions of one end, up to now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderVerdict {
+    /// Its retransmissions.
+    pub retransmissions: Retransmissions,
+    /// How long the end had neither sent nor received anything when its retransmission timer
+    /// fired, all timeouts together, but for those of a FIN without data, which nobody waits for.
+    pub waited: Duration,
+}
+
+/// Watches both ends of the flows that it is told of.
 ///
 /// ```
 /// use netspurt::ids::{FlowId, Side, TransmissionId};
 /// use netspurt::record::Judge;
 /// use netspurt::segment::{Cause, Segment};
-/// use netspurt::sim::Witness;
 /// use netspurt::units::Time;
-/// let mut judge = Judge::new(2);
+/// let mut judge = Judge::default();
+/// judge.watch(FlowId(0));
 /// let end = FlowId(0).end(Side::From);
 /// let [id, second] = [1, 2].map(|count| TransmissionId::new(end, count));
 /// let first = Segment { id, dest: end.peer(), seq: 1, len: 1000, ..Segment::default() };
@@ -66,17 +75,34 @@ struct Open {
 /// judge.reached(Time::ZERO, &again);
 /// assert_eq!(judge.spurious(), [second]);
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Judge {
+    slots: FlowSlots,
+    /// By slot, both ends of its flow.
     senders: Vec<Evidence>,
     spurious: Vec<TransmissionId>,
 }
 
 impl Judge {
-    /// For a run with `ends` ends of flows.
-    pub fn new(ends: usize) -> Self {
-        let senders = (0..ends).map(|_| Evidence::default()).collect();
-        Self { senders, spurious: Vec::new() }
+    /// From now on the judge knows `flow`.
+    pub fn watch(&mut self, flow: FlowId) {
+        self.slots.claim(flow);
+        let place = self.slots.place(flow.end(Side::To));
+        if place >= self.senders.len() {
+            self.senders.resize_with(place + 1, Evidence::default);
+        }
+    }
+
+    /// The judge forgets `flow`, of which no segment is on its way any more: the verdicts on its two
+    /// ends.
+    pub fn forget(&mut self, flow: FlowId) -> [SenderVerdict; 2] {
+        let verdicts = Side::BOTH.map(|side| {
+            let place = self.slots.place(flow.end(side));
+            std::mem::take(&mut self.senders[place]).verdict
+        });
+        let slot = self.slots.leave(flow);
+        self.slots.free(slot);
+        verdicts
     }
 
     /// The spurious transmissions so far, in the order in which they proved so.
@@ -84,16 +110,56 @@ impl Judge {
         &self.spurious
     }
 
-    /// The retransmissions of `end`.
-    pub fn retransmissions(&self, end: EndId) -> Retransmissions {
-        self.senders[end.index()].retransmissions
+    /// The verdict on `end`.
+    ///
+    /// # Panics
+    /// When the judge does not watch its flow.
+    pub fn verdict(&self, end: EndId) -> SenderVerdict {
+        self.senders[self.slots.place(end)].verdict
     }
 
-    /// How long that end had neither sent nor received anything when its retransmission
-    /// timer fired, all timeouts together, but for those of a FIN without data, which nobody
-    /// waits for.
-    pub fn waited(&self, end: EndId) -> Duration {
-        self.senders[end.index()].waited
+    /// `segment` left its source at `at`.
+    #[inline]
+    pub fn left(&mut self, at: Time, segment: &Segment) {
+        let place = self.slots.place(segment.source());
+        let sender = &mut self.senders[place];
+        if let Some(cause) = segment.cause.get() {
+            if cause == Cause::Rto && segment.len > 0 || cause == Cause::Syn {
+                let waited = &mut sender.verdict.waited;
+                *waited = *waited + at.saturating_since(sender.last);
+            }
+            sender.retransmitted(segment, cause, &mut self.spurious);
+        }
+        sender.last = at;
+    }
+
+    /// `segment` reached its destination at `at`.
+    #[inline]
+    pub fn reached(&mut self, at: Time, segment: &Segment) {
+        let place = self.slots.place(segment.dest);
+        self.senders[place].last = at;
+        if segment.seq_len() == 0 {
+            return;
+        }
+        let place = self.slots.place(segment.source());
+        let sender = &mut self.senders[place];
+        let octets = sender.octets(segment);
+        if octets.0 < sender.open_end {
+            sender.settle(octets, segment.id, &mut self.spurious);
+        }
+        sender.arrived.insert(octets.0, octets.1);
+    }
+}
+
+impl<E> Population<Segment, E> for Judge {
+    #[inline]
+    fn left(&mut self, at: Time, segment: &Segment) {
+        Judge::left(self, at, segment);
+    }
+
+    #[inline]
+    fn reached(&mut self, at: Time, segment: &Segment) {
+        Judge::reached(self, at, segment);
     }
 }
 
@@ -112,9 +178,9 @@ impl Evidence {
         spurious: &mut Vec<TransmissionId>,
     ) {
         let (left, right) = self.octets(segment);
-        self.retransmissions.sent[cause as usize] += 1;
+        self.verdict.retransmissions.sent[cause as usize] += 1;
         if self.arrived.holds(left, right) {
-            self.retransmissions.spurious[cause as usize] += 1;
+            self.verdict.retransmissions.spurious[cause as usize] += 1;
             return spurious.push(segment.id);
         }
         let mut missing = Ranges::default();
@@ -144,7 +210,7 @@ impl Evidence {
             }
             open.missing.remove(left, right);
             if open.missing.is_empty() {
-                self.retransmissions.spurious[open.cause as usize] += 1;
+                self.verdict.retransmissions.spurious[open.cause as usize] += 1;
                 spurious.push(key.1);
                 settled = Some(*key);
             }
@@ -152,34 +218,6 @@ impl Evidence {
         if settled.is_some() {
             self.open.retain(|_, open| !open.missing.is_empty());
         }
-    }
-}
-
-impl Witness<Segment> for Judge {
-    #[inline]
-    fn left(&mut self, at: Time, segment: &Segment) {
-        let sender = &mut self.senders[segment.source().index()];
-        if let Some(cause) = segment.cause.get() {
-            if cause == Cause::Rto && segment.len > 0 || cause == Cause::Syn {
-                sender.waited = sender.waited + at.saturating_since(sender.last);
-            }
-            sender.retransmitted(segment, cause, &mut self.spurious);
-        }
-        sender.last = at;
-    }
-
-    #[inline]
-    fn reached(&mut self, at: Time, segment: &Segment) {
-        self.senders[segment.dest.index()].last = at;
-        if segment.seq_len() == 0 {
-            return;
-        }
-        let sender = &mut self.senders[segment.source().index()];
-        let octets = sender.octets(segment);
-        if octets.0 < sender.open_end {
-            sender.settle(octets, segment.id, &mut self.spurious);
-        }
-        sender.arrived.insert(octets.0, octets.1);
     }
 }
 
@@ -199,7 +237,8 @@ mod tests {
     }
 
     fn judge(steps: &[(bool, Segment)]) -> Judge {
-        let mut judge = Judge::new(2);
+        let mut judge = Judge::default();
+        judge.watch(FlowId(0));
         for (leaves, segment) in steps {
             if *leaves {
                 judge.left(Time::ZERO, segment);
@@ -215,7 +254,7 @@ mod tests {
         let (first, again) = (segment(1, 1, 10, None), segment(2, 1, 10, Some(Cause::Fast)));
         let judge = judge(&[(true, first), (true, again), (false, again)]);
         assert!(judge.spurious().is_empty());
-        assert_eq!(judge.retransmissions(EndId::at(0)).sent[Cause::Fast as usize], 1);
+        assert_eq!(judge.verdict(EndId::at(0)).retransmissions.sent[Cause::Fast as usize], 1);
     }
 
     #[test]

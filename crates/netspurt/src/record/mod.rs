@@ -18,7 +18,7 @@ mod tests;
 pub use capture::{CaptureError, SeenTables, flow_addresses, node_address, write_capture};
 pub use digest::digest;
 pub use echo_probes::{EchoProbeSum, echo_probes_table};
-pub use judge::{Judge, Retransmissions};
+pub use judge::{Judge, Retransmissions, SenderVerdict};
 pub use parquet::{TableError, read_table, read_table_bytes, write_table};
 pub use recorder::{FlowName, LinkName, Names, Recorder};
 pub use replay::{ReplayedAlgorithm, replay_table};

@@ -45,21 +45,24 @@ pub struct LinkName {
     pub to: u32,
 }
 
-/// The names of everything that events number.
+/// The names of everything that events number; a copy is cheap.
 #[derive(Clone, Debug)]
 pub struct Names {
     /// Nodes.
-    pub nodes: Vec<String>,
+    pub nodes: Arc<[String]>,
     /// Directions of links.
-    pub links: Vec<LinkName>,
+    pub links: Arc<[LinkName]>,
     /// Flows, echo probes behind all those of TCP; flow *f* has the endpoints 2*f* and 2*f* + 1.
-    pub flows: Vec<FlowName>,
+    pub flows: Arc<[FlowName]>,
+    /// The names of the flows, as columns use them.
+    flow_texts: Arc<[String]>,
 }
 
 impl FlowName {
-    /// How octets are cut into packets, forward and reverse.
-    pub(super) fn packetizations(&self) -> [Packetization; 2] {
-        self.messages.map(|message_bytes| Packetization { full_bytes: self.smss, message_bytes })
+    /// How octets that travel in `direction` are cut into packets.
+    pub(super) fn packetization(&self, direction: Direction) -> Packetization {
+        let message_bytes = self.messages[direction.index()];
+        Packetization { full_bytes: self.smss, message_bytes }
     }
 
     /// The node of the end on `side`.
@@ -72,10 +75,26 @@ impl FlowName {
 }
 
 impl Names {
+    /// The names of these nodes, directions of links, and flows.
+    pub fn new(nodes: Vec<String>, links: Vec<LinkName>, flows: Vec<FlowName>) -> Self {
+        let flow_texts = flows.iter().map(|flow| flow.name.clone()).collect();
+        Self { nodes: nodes.into(), links: links.into(), flows: flows.into(), flow_texts }
+    }
+
+    /// How what `end` writes is cut into packets.
+    pub(super) fn packetization(&self, end: EndId) -> Packetization {
+        self.flows[end.flow().index()].packetization(end.side().sends())
+    }
+
+    /// A column `flow` of these flows, by number.
+    pub(super) fn flow_column(&self, codes: Vec<u32>) -> Column {
+        Column::new("flow", Data::Text { codes, texts: self.flow_texts.clone() })
+    }
+
     /// The senders that sums have a row for: the opener of each TCP flow, and behind it the other
     /// end where that one answers.
     pub fn senders(&self) -> impl Iterator<Item = EndId> {
-        let tcp = (0..).map(FlowId).zip(&self.flows).filter(|(_, flow)| !flow.echo_probes);
+        let tcp = (0..).map(FlowId).zip(self.flows.iter()).filter(|(_, flow)| !flow.echo_probes);
         tcp.flat_map(|(flow, of)| {
             [Some(flow.end(Side::From)), of.answers.then(|| flow.end(Side::To))]
         })
@@ -84,26 +103,11 @@ impl Names {
 
     /// The columns `flow` and `direction` of what these ends sent.
     pub fn sender_columns(&self, senders: &[EndId]) -> [Column; 2] {
-        sender_columns(&self.flows.iter().map(|flow| flow.name.clone()).collect(), senders)
+        let codes = senders.iter().map(|end| end.flow().0).collect();
+        let directions = senders.iter().map(|end| end.side().sends() as u8).collect();
+        let directions = Data::Tag { codes: directions, texts: &Direction::NAMES };
+        [self.flow_column(codes), Column::new("direction", directions)]
     }
-}
-
-/// The same for several tables, which share the names of the flows.
-pub(super) fn sender_columns(flows: &Arc<[String]>, senders: &[EndId]) -> [Column; 2] {
-    let codes = senders.iter().map(|end| end.flow().0).collect();
-    let directions = senders.iter().map(|end| end.side().sends() as u8).collect();
-    [
-        Column::new("flow", Data::Text { codes, texts: flows.clone() }),
-        Column::new("direction", Data::Tag { codes: directions, texts: &Direction::NAMES }),
-    ]
-}
-
-/// Names as columns use them.
-#[derive(Debug)]
-pub(super) struct Texts {
-    pub(super) nodes: Arc<[String]>,
-    pub(super) flows: Arc<[String]>,
-    links: Arc<[String]>,
 }
 
 /// The two directions of a link, and none of what happened at no link.
@@ -119,7 +123,6 @@ const REASONS: [&str; 5] = ["queue-full", "loss", "aqm", "too-big", "reassembly"
 #[derive(Debug)]
 pub struct Recorder {
     names: Names,
-    texts: Texts,
     segments: Segments,
     cwnd: Cwnd,
     rto: Rto,
@@ -181,21 +184,8 @@ struct Drops {
 impl Recorder {
     /// A recorder for what `names` names.
     pub fn new(names: Names) -> Self {
-        let texts = Texts {
-            nodes: names.nodes.clone().into(),
-            flows: names.flows.iter().map(|flow| flow.name.clone()).collect(),
-            links: names
-                .links
-                .iter()
-                .map(|link| link.name.clone())
-                .chain([String::new()])
-                .collect(),
-        };
-        let segments =
-            Segments::new(names.nodes.len(), names.flows.iter().map(FlowName::packetizations));
         Self {
-            texts,
-            segments,
+            segments: Segments::new(names.clone()),
             names,
             cwnd: Cwnd::default(),
             rto: Rto::default(),
@@ -273,7 +263,8 @@ impl Recorder {
     /// The tables, each in the order of time. `spurious` are the transmissions that were, in
     /// ascending order.
     pub fn finish(self, spurious: &[TransmissionId]) -> Vec<Table> {
-        let Texts { flows, links, .. } = &self.texts;
+        let links = self.names.links.iter().map(|link| link.name.clone());
+        let links: Arc<[String]> = links.chain([String::new()]).collect();
         let directions: Vec<u8> =
             self.names.links.iter().map(|link| link.direction as u8).chain([2]).collect();
         let link = |codes: Vec<u32>, direction: &'static str| {
@@ -285,9 +276,9 @@ impl Recorder {
         };
         let number = |name: &'static str, values| Column::new(name, Data::I64(values));
         let count = |name: &'static str, values| Column::new(name, Data::U32(values));
-        let seen = self.segments.finish(&self.texts, spurious);
+        let seen = self.segments.finish(spurious);
         let sent = |t_ns, senders: &[EndId]| {
-            let [flow, direction] = sender_columns(flows, senders);
+            let [flow, direction] = self.names.sender_columns(senders);
             vec![number("t_ns", t_ns), flow, direction]
         };
         let Cwnd { t_ns, sender, cwnd, ssthresh, flight, dupacks, in_recovery } = self.cwnd;
@@ -322,7 +313,7 @@ impl Recorder {
         ];
         let Drops { t_ns, link: of, reason, sender, kind, packet, size, id } = self.drops;
         let [of, link_direction] = link(of, "link_direction");
-        let [flow, direction] = sender_columns(flows, &sender);
+        let [flow, direction] = self.names.sender_columns(&sender);
         let drops = vec![
             number("t_ns", t_ns),
             of,

@@ -8,7 +8,6 @@ use super::table::{Column, Data, Table};
 
 /// The table `requests`: one row for each request of each flow, by number, in the order of time.
 pub fn requests_table(names: &Names, all: &[(u32, Vec<Exchange>)]) -> Table {
-    let texts = names.flows.iter().map(|flow| flow.name.clone()).collect();
     let each = || {
         let of = |(flow, own): &(u32, Vec<Exchange>)| {
             let flow = *flow;
@@ -24,12 +23,13 @@ pub fn requests_table(names: &Names, all: &[(u32, Vec<Exchange>)]) -> Table {
         Data::OptionalI64(each().map(of).collect())
     };
     let columns = [
-        ("t_ns", Data::I64(each().map(|(_, _, exchange)| nanos(exchange.asked)).collect())),
-        ("flow", Data::Text { codes: each().map(|(flow, ..)| flow).collect(), texts }),
         ("number", Data::U32(each().map(|(_, number, _)| number).collect())),
         ("first_ns", span(|exchange| exchange.began)),
         ("complete_ns", span(|exchange| exchange.complete)),
     ];
-    let columns = columns.map(|(name, data)| Column::new(name, data)).into();
-    Table::new("requests", columns).in_time()
+    let asked = Data::I64(each().map(|(_, _, exchange)| nanos(exchange.asked)).collect());
+    let flow = names.flow_column(each().map(|(flow, ..)| flow).collect());
+    let columns = columns.map(|(name, data)| Column::new(name, data));
+    let columns = [Column::new("t_ns", asked), flow].into_iter().chain(columns);
+    Table::new("requests", columns.collect()).in_time()
 }

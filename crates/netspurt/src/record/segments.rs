@@ -3,9 +3,9 @@
 use crate::event::Way;
 use crate::ids::{EndId, Side, TransmissionId};
 use crate::observe::{AckKind, Acks, Sequence};
-use crate::segment::{Cause, Flags, Packetization, Segment, SynOptions, Timestamps};
+use crate::segment::{Cause, Flags, Segment, SynOptions, Timestamps};
 
-use super::recorder::{Texts, sender_columns};
+use super::recorder::Names;
 use super::table::{Column, Data, Table};
 
 /// What a segment is, seen where it was seen.
@@ -56,8 +56,7 @@ pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = {
 /// Segments under construction, column by column.
 #[derive(Debug)]
 pub(super) struct Segments {
-    /// By endpoint: how what it writes is cut into packets.
-    packetizations: Vec<Packetization>,
+    names: Names,
     /// By observed node and sending endpoint.
     seen: Vec<Vec<SeenSender>>,
     t_ns: Vec<i64>,
@@ -123,13 +122,10 @@ struct Syns {
 }
 
 impl Segments {
-    pub(super) fn new(
-        nodes: usize,
-        packetizations: impl Iterator<Item = [Packetization; 2]>,
-    ) -> Self {
+    pub(super) fn new(names: Names) -> Self {
         Self {
-            packetizations: packetizations.flatten().collect(),
-            seen: vec![Vec::new(); nodes],
+            seen: vec![Vec::new(); names.nodes.len()],
+            names,
             t_ns: Vec::new(),
             node: Vec::new(),
             sender: Vec::new(),
@@ -157,7 +153,7 @@ impl Segments {
     pub(super) fn push(&mut self, t_ns: i64, node: u32, way: Way, frame: &Segment) {
         let all = &mut self.seen[node as usize];
         if all.is_empty() {
-            all.resize(self.packetizations.len(), SeenSender::default());
+            all.resize(2 * self.names.flows.len(), SeenSender::default());
         }
         let sender = frame.source();
         let (source, other) = (sender.index(), frame.dest.index());
@@ -166,10 +162,11 @@ impl Segments {
         let packet = if frame.is_echo() {
             seq
         } else if frame.len > 0 {
-            self.packetizations[source].packet_of(seq.max(1) - 1)
+            self.names.packetization(sender).packet_of(seq.max(1) - 1)
         } else {
             // An ACK of a FIN covers no packet more.
-            self.packetizations[other].packets_in(ack.min(fin).saturating_sub(1))
+            let acked = self.names.packetization(frame.dest);
+            acked.packets_in(ack.min(fin).saturating_sub(1))
         };
         let id = frame.id.bits();
         for (place, block) in (1..).zip(frame.sack()) {
@@ -208,7 +205,7 @@ impl Segments {
 
     /// Kind and packet number of a segment, without regard to what was seen before.
     pub(super) fn identify(&self, frame: &Segment) -> (u8, i64) {
-        let [own, other] = [frame.source(), frame.dest].map(|end| self.packetizations[end.index()]);
+        let [own, other] = [frame.source(), frame.dest].map(|end| self.names.packetization(end));
         let kind = kind_of(frame).unwrap_or(ACK);
         let covered = || other.packets_in(u64::from(frame.ack).saturating_sub(1));
         (kind, frame.packet_number(own).unwrap_or_else(covered).cast_signed())
@@ -216,13 +213,14 @@ impl Segments {
 
     /// The tables `segments`, `sack_blocks` and `syns`.
     /// `spurious` are the transmissions that were, in ascending order.
-    pub(super) fn finish(self, texts: &Texts, spurious: &[TransmissionId]) -> [Table; 3] {
+    pub(super) fn finish(self, spurious: &[TransmissionId]) -> [Table; 3] {
         let judged = |(cause, id): (&u8, &u64)| {
             *cause > 0 && spurious.binary_search(&TransmissionId::from_bits(*id)).is_ok()
         };
         let verdicts = self.cause.iter().zip(&self.id).map(judged).collect();
-        let node = |codes| Column::new("node", Data::Text { codes, texts: texts.nodes.clone() });
-        let sent = |senders: &[EndId]| sender_columns(&texts.flows, senders);
+        let names = &self.names;
+        let node = |codes| Column::new("node", Data::Text { codes, texts: names.nodes.clone() });
+        let sent = |senders: &[EndId]| names.sender_columns(senders);
         let number = |name: &'static str, values| Column::new(name, Data::I64(values));
         let small = |name: &'static str, values| Column::new(name, Data::U16(values));
         let offsets = optional(&self.offsets, self.t_ns.len(), |offset| *offset);

@@ -92,10 +92,9 @@ fn each(count: usize) -> impl Iterator<Item = u32> {
 
 /// The table `flows`: one row for each sender and what came of what it sent, in their order.
 pub fn flows_table(names: &Names, sums: &[(EndId, FlowSum)]) -> Table {
-    let nodes: std::sync::Arc<[String]> = names.nodes.clone().into();
     let node = |of: fn(Side) -> Side| {
         let node = |(end, _): &(EndId, _)| names.flows[end.flow().index()].node(of(end.side()));
-        codes(sums.iter().map(node), &nodes)
+        codes(sums.iter().map(node), &names.nodes)
     };
     let sums_of = || sums.iter().map(|(_, sum)| sum);
     let number =
@@ -122,7 +121,10 @@ pub fn flows_table(names: &Names, sums: &[(EndId, FlowSum)]) -> Table {
         ("received", number(|sum| sum.received)),
         ("duplicates", number(|sum| sum.duplicates)),
         ("delivered_bytes", number(|sum| sum.delivered_bytes)),
-        ("spurious", number(|sum| sum.verdict.spurious.iter().sum())),
+        (
+            "spurious",
+            number(|sum| sum.verdict.spurious.iter().map(|count| u64::from(*count)).sum()),
+        ),
         ("undone", number(|sum| sum.undone)),
         ("waited_ns", number(|sum| sum.waited.as_nanos())),
         ("repairing_ns", span(|times| times.repairing)),
@@ -145,8 +147,8 @@ pub fn retransmissions_table(names: &Names, sums: &[(EndId, FlowSum)]) -> Table 
             if sum.verdict.sent[place] > 0 {
                 senders.push(*sender);
                 causes.push(CauseCode::from(Some(cause)).code());
-                sent.push(sum.verdict.sent[place].cast_signed());
-                spurious.push(sum.verdict.spurious[place].cast_signed());
+                sent.push(sum.verdict.sent[place].into());
+                spurious.push(sum.verdict.spurious[place].into());
             }
         }
     }
@@ -164,8 +166,7 @@ pub fn retransmissions_table(names: &Names, sums: &[(EndId, FlowSum)]) -> Table 
 /// The table `links`: one row for each direction of each link of `names`, in their order.
 pub fn links_table(names: &Names, counts: &[LinkCount]) -> Table {
     let links: std::sync::Arc<[String]> = names.links.iter().map(|l| l.name.clone()).collect();
-    let nodes: std::sync::Arc<[String]> = names.nodes.clone().into();
-    let node = |of: fn(&LinkName) -> u32| codes(names.links.iter().map(of), &nodes);
+    let node = |of: fn(&LinkName) -> u32| codes(names.links.iter().map(of), &names.nodes);
     let number = |of: fn(&LinkCount) -> u64| {
         Data::I64(counts.iter().map(|count| of(count).cast_signed()).collect())
     };

@@ -26,7 +26,7 @@ fn names() -> Names {
         messages: [None; 2],
         ipv6: false,
     };
-    Names { nodes: vec!["a".into(), "b".into()], links: Vec::new(), flows: vec![flow] }
+    Names::new(vec!["a".into(), "b".into()], Vec::new(), vec![flow])
 }
 
 /// The tables of a run in which node 0 sees `segments`, one each microsecond.
@@ -270,8 +270,8 @@ fn echo_probes_are_echoes_in_tables_and_captures() {
     assert_eq!(longs(segments, "packet"), [1, 1, 2, 2, 2, 2]);
     let offsets = [None, None, None, Some(0), Some(48), Some(96)];
     assert_eq!(optional(segments, "offset_bytes"), offsets);
-    let mut names = names();
-    names.flows[0].echo_probes = true;
+    let flow = FlowName { echo_probes: true, ..names().flows[0].clone() };
+    let names = Names::new(names().nodes.to_vec(), Vec::new(), vec![flow]);
     let file = capture(&tables, &names);
     let packets = packets(&file);
     let head = |packet: &[u8]| (packet.len(), packet[9], packet[20], packet[26..28].to_vec());

@@ -77,18 +77,17 @@ pub(super) fn connection(
     }
 }
 
-/// What the applications of the flow numbered `i` in its group do.
-pub(super) fn task(
-    name: &str,
-    spec: &FlowSpec,
-    smss: u16,
-    i: u32,
-    stop: Duration,
-) -> Result<Task, Problem> {
+/// When the flow numbered `i` in its group starts.
+pub(super) fn start(name: &str, spec: &FlowSpec, i: u32, stop: Duration) -> Result<Time, Problem> {
     let start = spec.start + spec.every * u64::from(i);
     if start >= stop {
         return Err(too_late(name, spec, i, stop));
     }
+    Ok(Time::ZERO + start)
+}
+
+/// What the applications of the first flow of a group do.
+pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Problem> {
     let octets = match spec.send {
         Amount::Unlimited => None,
         Amount::Bytes(bytes) => Some(bytes.0),
@@ -98,7 +97,7 @@ pub(super) fn task(
         return Err(Problem::at(["flows", name, "send"], "a flow that sends nothing")
             .fix("at least `1 segment` or `1 B`"));
     }
-    let (start, pause) = (Time::ZERO + start, spec.pause);
+    let (start, pause) = (Time::ZERO + spec.start, spec.pause);
     let WordOr::Table(RequestsTable { reply, requests, think, serve }) = spec.app else {
         return Ok(Task::Bulk(Bulk { start, pause, octets }));
     };

@@ -1,5 +1,7 @@
 //! Nodes, links, routes and flows of a scenario, checked against each other.
 
+use std::sync::Arc;
+
 use indexmap::IndexSet;
 
 use crate::app::Task;
@@ -13,7 +15,7 @@ use crate::units::Duration;
 use super::drawn::{PlannedLink, draw, lay, node, set_route};
 use super::echo_probes_plan::echo_probes;
 use super::error::Problem;
-use super::flow_plan::{carried, connection, task};
+use super::flow_plan::{carried, connection, start, task};
 use super::flow_spec::{EndpointWord, Family, FlowSpec};
 use super::kernel::{kernel_tcp, shims};
 use super::names;
@@ -105,34 +107,39 @@ impl Plan {
 }
 
 impl Plan {
-    /// The names of everything that events number.
-    pub(super) fn names(&self) -> Names {
-        let flows = self.flows.iter().map(|flow| FlowName {
-            name: flow.name.clone(),
+    /// Takes out the names of everything that events number.
+    pub(super) fn take_names(&mut self) -> Names {
+        let flows = self.flows.iter_mut().map(|flow| FlowName {
+            name: std::mem::take(&mut flow.name),
             from: flow.from,
             to: flow.to,
-            smss: flow.smss(),
-            echo_probes: matches!(flow.traffic, Traffic::EchoProbes { .. }),
-            answers: flow.answers(),
-            messages: flow.messages(),
+            smss: flow.traffic.smss(),
+            echo_probes: matches!(*flow.traffic, Traffic::EchoProbes { .. }),
+            answers: flow.traffic.answers(),
+            messages: flow.traffic.messages(),
             ipv6: flow.ipv6,
         });
-        let links = (0..).zip(&self.links).map(|(i, link)| {
+        let links = (0..).zip(&mut self.links).map(|(i, link)| {
             let (from, to) = self.graph.ends(i);
-            record::LinkName { name: link.name.clone(), direction: link.direction, from, to }
+            record::LinkName {
+                name: std::mem::take(&mut link.name),
+                direction: link.direction,
+                from,
+                to,
+            }
         });
-        Names { nodes: self.nodes.clone(), links: links.collect(), flows: flows.collect() }
+        Names::new(std::mem::take(&mut self.nodes), links.collect(), flows.collect())
     }
 }
 
 /// Lets links that pick packets by number know how long messages are.
 fn tell_links(links: &mut [PlannedLink], flows: &[PlannedFlow]) {
-    if flows.iter().all(|flow| flow.messages() == [None; 2]) {
+    if flows.iter().all(|flow| flow.traffic.messages() == [None; 2]) {
         return;
     }
     // By the endpoint they go to: those there to the second of a flow's two.
     let to_ends = |flow: &PlannedFlow| {
-        let [forward, reverse] = flow.messages();
+        let [forward, reverse] = flow.traffic.messages();
         [reverse, forward]
     };
     let messages: Messages = flows.iter().flat_map(to_ends).collect();
@@ -175,39 +182,51 @@ fn plan_flows(spec: &Spec, net: &Reach<'_>) -> Result<Vec<PlannedFlow>, Problem>
         return Err(problem.fix("add `[flows.name]` or `[echo_probes.name]`"));
     }
     let mut flows = Vec::new();
-    let mut checked: IndexSet<(u32, u32, [u16; 2])> = IndexSet::new();
     for (name, flow) in spec.flows.iter().filter(|(_, flow)| !flow.is_of_programs()) {
-        let words = flow.ends();
-        let ends = [planned_end(name, flow, words[0])?, planned_end(name, flow, words[1])?];
-        for i in 0..flow.count.small() {
-            let place = |key: &str, host: &str| node(net.nodes, host, &["flows", name, key]);
-            let (from, to) = (place("from", &flow.source(i))?, place("to", &flow.sink(i))?);
-            let [full, acks] = match &ends[0] {
-                PlannedEnd::Model(tcp) => [tcp.packet_bytes(), tcp.header_bytes()],
-                PlannedEnd::Kernel(tcp) => [tcp.packet_bytes, tcp.header_bytes],
-            };
-            let task = task(name, flow, ends[0].smss(), i, spec.stop)?;
-            let sizes = [full, if matches!(task, Task::Bulk(_)) { acks } else { full }];
-            if checked.insert((from, to, sizes)) {
-                net.check(["flows", name], (from, to), sizes)?;
-            }
-            if flow.family == Family::Ipv6 {
-                net.check_uncut(name, (from, to), full)?;
-            }
-            let shims = shims(name, flow)?;
-            flows.push(PlannedFlow {
-                name: if flow.count == Whole(1) { name.clone() } else { format!("{name}.{i}") },
-                from,
-                to,
-                ipv6: flow.family == Family::Ipv6,
-                traffic: match ends.clone() {
-                    [PlannedEnd::Model(tcp), PlannedEnd::Model(_)] => Traffic::Tcp { tcp, task },
-                    ends => Traffic::Real { ends, shims, task },
-                },
-            });
-        }
+        plan_group(name, flow, spec.stop, net, &mut flows)?;
     }
     Ok(flows)
+}
+
+/// The flows of the group called `name`, which share what they are.
+fn plan_group(
+    name: &str,
+    group: &FlowSpec,
+    stop: Duration,
+    net: &Reach<'_>,
+    flows: &mut Vec<PlannedFlow>,
+) -> Result<(), Problem> {
+    let words = group.ends();
+    let ends = [planned_end(name, group, words[0])?, planned_end(name, group, words[1])?];
+    let [full, acks] = match &ends[0] {
+        PlannedEnd::Model(tcp) => [tcp.packet_bytes(), tcp.header_bytes()],
+        PlannedEnd::Kernel(tcp) => [tcp.packet_bytes, tcp.header_bytes],
+    };
+    let smss = ends[0].smss();
+    start(name, group, 0, stop)?;
+    let task = task(name, group, smss)?;
+    let sizes = [full, if matches!(task, Task::Bulk(_)) { acks } else { full }];
+    let shims = shims(name, group)?;
+    let ipv6 = group.family == Family::Ipv6;
+    let traffic = Arc::new(match ends {
+        [PlannedEnd::Model(tcp), PlannedEnd::Model(_)] => Traffic::Tcp { tcp, task },
+        ends => Traffic::Real { ends, shims, task },
+    });
+    let mut checked: IndexSet<(u32, u32)> = IndexSet::new();
+    for i in 0..group.count.small() {
+        let place = |key: &str, host: &str| node(net.nodes, host, &["flows", name, key]);
+        let (from, to) = (place("from", &group.source(i))?, place("to", &group.sink(i))?);
+        let start = start(name, group, i, stop)?;
+        if checked.insert((from, to)) {
+            net.check(["flows", name], (from, to), sizes)?;
+            if ipv6 {
+                net.check_uncut(name, (from, to), full)?;
+            }
+        }
+        let name = if group.count == Whole(1) { name.to_owned() } else { format!("{name}.{i}") };
+        flows.push(PlannedFlow { name, from, to, ipv6, start, traffic: traffic.clone() });
+    }
+    Ok(())
 }
 
 fn planned_end(name: &str, flow: &FlowSpec, word: EndpointWord) -> Result<PlannedEnd, Problem> {
@@ -242,8 +261,9 @@ fn plan_echo_probes(
         for size in plan.sizes_bytes.iter().max().into_iter().chain(plan.sizes_bytes.iter().min()) {
             net.check(["echo_probes", name], (from, to), [*size; 2])?;
         }
-        let traffic = Traffic::EchoProbes { plan, processing: table.processing };
-        flows.push(PlannedFlow { name: name.clone(), from, to, ipv6: false, traffic });
+        let start = plan.start;
+        let traffic = Arc::new(Traffic::EchoProbes { plan, processing: table.processing });
+        flows.push(PlannedFlow { name: name.clone(), from, to, ipv6: false, start, traffic });
     }
     Ok(())
 }

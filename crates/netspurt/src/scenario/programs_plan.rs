@@ -1,5 +1,7 @@
 //! The flow of programs: as many flows as there may be connections.
 
+use std::sync::Arc;
+
 use super::drawn::node;
 use super::error::Problem;
 use super::flow_spec::{EndpointWord, Family};
@@ -8,6 +10,7 @@ use super::number::Whole;
 use super::reach::Reach;
 use super::spec::Spec;
 use super::traffic::{PlannedFlow, Traffic};
+use crate::units::Time;
 use crate::wire::BARE_HEADER_BYTES;
 
 /// Connections of programs that have a flow of their own in a run's tables.
@@ -44,9 +47,10 @@ pub(super) fn plan_programs(
     net.check(["flows", name], (from, to), [tcp.packet_bytes, BARE_HEADER_BYTES])?;
     let shims = shims(name, flow)?;
     let called = |i: u32| if i == 0 { name.clone() } else { format!("{name}.{i}") };
+    let (start, traffic) = (Time::ZERO, Arc::new(Traffic::Programs { tcp, shims }));
     flows.extend((0..=CONNECTIONS).map(|i| {
-        let traffic = Traffic::Programs { tcp, shims };
-        PlannedFlow { name: called(i), from, to, ipv6: false, traffic }
+        let traffic = traffic.clone();
+        PlannedFlow { name: called(i), from, to, ipv6: false, start, traffic }
     }));
     Ok(())
 }

@@ -1,18 +1,15 @@
 //! A scenario in motion, and what comes of it.
 
-use crate::app::EchoProbes;
 use crate::event::Wanted;
-use crate::ids::EndId;
 use crate::record::{
-    CaptureError, EchoProbeSum, FlowSum, Names, Recorder, SeenTables, Table, digest,
-    echo_probes_table, flows_table, links_table, requests_table, retransmissions_table,
-    shadows_table, write_capture,
+    CaptureError, Names, Recorder, SeenTables, Table, digest, echo_probes_table, flows_table,
+    links_table, requests_table, retransmissions_table, shadows_table, write_capture,
 };
 use crate::rto::EstimatorConfig;
 use crate::sim::Advance;
 use crate::units::{Duration, Time};
 
-use super::net::{Ends, Net};
+use super::net::{Net, NetResult};
 use super::plan::Plan;
 
 /// A run of a scenario.
@@ -47,8 +44,8 @@ pub struct Results {
 }
 
 impl Simulation {
-    pub(super) fn new(plan: Plan, stop: Duration) -> Self {
-        let names = plan.names();
+    pub(super) fn new(mut plan: Plan, stop: Duration) -> Self {
+        let names = plan.take_names();
         Self {
             recorder: Recorder::new(names),
             stop: Time::ZERO + stop,
@@ -108,37 +105,17 @@ impl Simulation {
         self.world.settle();
         self.drain();
         let names = self.recorder.names().clone();
-        let judge = self.world.judge();
-        let ends = self.world.ends();
-        let sum = |end: EndId| {
-            let results = ends[end.flow().index()].tcp()?;
-            let both = [end, end.peer()].map(|end| results[end.side().index()]);
-            let (verdict, waited) = (judge.retransmissions(end), judge.waited(end));
-            Some((end, FlowSum { verdict, waited, ..FlowSum::of(both) }))
-        };
-        let sums: Vec<(EndId, FlowSum)> = names.senders().filter_map(sum).collect();
-        let echo_probes: Vec<EchoProbeSum> = (0..)
-            .zip(&ends)
-            .filter_map(|(flow, ends)| match ends {
-                Ends::EchoProbes(prober) => Some(sum_echo_probes(flow, prober)),
-                _ => None,
-            })
-            .flatten()
-            .collect();
-        let mut spurious = judge.spurious().to_vec();
-        spurious.sort_unstable();
-        let counts = self.world.counts();
+        let NetResult { sums, spurious, links } = self.world.finish();
         let mut tables = vec![
-            flows_table(&names, &sums),
-            retransmissions_table(&names, &sums),
-            links_table(&names, &counts),
+            flows_table(&names, &sums.flows),
+            retransmissions_table(&names, &sums.flows),
+            links_table(&names, &links),
         ];
         if names.flows.iter().any(|flow| flow.echo_probes) {
-            tables.push(echo_probes_table(&names, &echo_probes));
+            tables.push(echo_probes_table(&names, &sums.echo_probes));
         }
         if names.flows.iter().any(|flow| flow.answers) {
-            let asked = (0..).zip(&ends).map(|(flow, ends)| (flow, ends.exchanges().to_vec()));
-            tables.push(requests_table(&names, &asked.collect::<Vec<_>>()));
+            tables.push(requests_table(&names, &sums.exchanges));
         }
         tables.extend(self.recorder.finish_wanted(&spurious, self.wanted));
         if !self.shadows.is_empty() {
@@ -147,25 +124,6 @@ impl Simulation {
         let captured = if self.capture { self.spied } else { Vec::new() };
         Results { tables, names, captured, stop: self.stop }
     }
-}
-
-/// The echo probes of the flow numbered `flow`, the one in flight included.
-fn sum_echo_probes(flow: u32, prober: &EchoProbes) -> Vec<EchoProbeSum> {
-    let waits = prober.in_flight().map(|(sent, size_bytes)| EchoProbeSum {
-        sent,
-        size_bytes,
-        ..EchoProbeSum::default()
-    });
-    let over = prober.done().iter().map(|echo_probe| EchoProbeSum {
-        sent: echo_probe.sent,
-        size_bytes: echo_probe.size_bytes,
-        rtt: echo_probe.rtt,
-        lost: echo_probe.rtt.is_none(),
-        late: echo_probe.late,
-        duplicates: echo_probe.duplicates,
-        ..EchoProbeSum::default()
-    });
-    (1..).zip(over.chain(waits)).map(|(number, sum)| EchoProbeSum { flow, number, ..sum }).collect()
 }
 
 impl Results {

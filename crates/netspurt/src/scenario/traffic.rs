@@ -1,15 +1,18 @@
 //! What flows are, once they are planned.
 
 use std::num::NonZero;
+use std::sync::Arc;
 
 use crate::app::{EchoProbePlan, Task};
 use crate::shim::ShimConfig;
 use crate::tcp::TcpConfig;
-use crate::units::Duration;
+use crate::units::{Duration, Time};
 
 use super::kernel_config::KernelTcp;
 
-/// What one flow is: a transfer over TCP, or echo probes to an echo host.
+/// What the flows of a group are: transfers over TCP, say, or echo probes to an echo host. A task has
+/// the start of the first.
+#[derive(Debug)]
 pub(super) enum Traffic {
     Tcp {
         tcp: TcpConfig,
@@ -33,7 +36,7 @@ pub(super) enum Traffic {
 }
 
 /// One end of a flow that is not the simulator's alone.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(super) enum PlannedEnd {
     Model(TcpConfig),
     Kernel(KernelTcp),
@@ -49,21 +52,36 @@ impl PlannedEnd {
 }
 
 /// One flow.
+#[derive(Debug)]
 pub(super) struct PlannedFlow {
     pub(super) name: String,
     pub(super) from: u32,
     pub(super) to: u32,
     /// Whether IPv6 carries it.
     pub(super) ipv6: bool,
-    pub(super) traffic: Traffic,
+    /// When it starts.
+    pub(super) start: Time,
+    pub(super) traffic: Arc<Traffic>,
 }
 
 impl PlannedFlow {
-    /// Octets of each message there, and of each one back, where what is written is messages.
+    /// Whether both ends are the simulator's.
+    pub(super) fn is_simulated(&self) -> bool {
+        matches!(*self.traffic, Traffic::Tcp { .. } | Traffic::EchoProbes { .. })
+    }
+
+    /// Whether it is a transfer between two of the simulator's ends.
+    pub(super) fn is_transfer(&self) -> bool {
+        matches!(*self.traffic, Traffic::Tcp { task: Task::Bulk(_), .. })
+    }
+}
+
+impl Traffic {
+    /// Octets of each message forward, and of each one in reverse, where what is written is messages.
     pub(super) fn messages(&self) -> [Option<NonZero<u64>>; 2] {
-        match &self.traffic {
-            Traffic::Tcp { task: Task::Requests(plan), .. }
-            | Traffic::Real { task: Task::Requests(plan), .. } => {
+        match self {
+            Self::Tcp { task: Task::Requests(plan), .. }
+            | Self::Real { task: Task::Requests(plan), .. } => {
                 [plan.request_bytes, plan.reply_bytes].map(NonZero::new)
             }
             _ => [None; 2],
@@ -72,22 +90,22 @@ impl PlannedFlow {
 
     /// Whether its sink writes, too.
     pub(super) fn answers(&self) -> bool {
-        match &self.traffic {
-            Traffic::Tcp { task, .. } | Traffic::Real { task, .. } => {
+        match self {
+            Self::Tcp { task, .. } | Self::Real { task, .. } => {
                 matches!(task, Task::Requests(_))
             }
-            Traffic::Programs { .. } => true,
-            Traffic::EchoProbes { .. } => false,
+            Self::Programs { .. } => true,
+            Self::EchoProbes { .. } => false,
         }
     }
 
     /// Octets of payload in a full segment; 1 of echo probes, which have none.
     pub(super) fn smss(&self) -> u16 {
-        match &self.traffic {
-            Traffic::Tcp { tcp, .. } => tcp.smss(),
-            Traffic::Real { ends: [source, _], .. } => source.smss(),
-            Traffic::Programs { tcp, .. } => tcp.smss(),
-            Traffic::EchoProbes { .. } => 1,
+        match self {
+            Self::Tcp { tcp, .. } => tcp.smss(),
+            Self::Real { ends: [source, _], .. } => source.smss(),
+            Self::Programs { tcp, .. } => tcp.smss(),
+            Self::EchoProbes { .. } => 1,
         }
     }
 }

@@ -6,7 +6,7 @@ use super::document::Document;
 use super::error::ScenarioError;
 use super::flow_spec::{EndpointWord, FlowSpec};
 use super::form;
-use super::net::Network;
+use super::network::Network;
 use super::plan::Plan;
 use super::run::Simulation;
 use super::spec::Spec;

@@ -1,44 +1,34 @@
 //! Endpoints, links and routes, and the loop that moves frames between them.
 
 use crate::event::{Events, Wanted, Way, What};
-use crate::ids::EndId;
+use crate::ids::{EndId, FlowId};
 use crate::link::{Link, LinkConfig, Parcel, Transit};
 use crate::stage::{Appointment, Frame, Host};
 use crate::units::Time;
 
+use super::ends::{End, Ends};
+use super::population::{FlowEnds, Population};
 use super::{EventQueue, Graph, Routes};
 
 /// What a world is made of.
 #[derive(Debug)]
-pub struct WorldConfig<E, W = ()> {
+pub struct WorldConfig<E, P = ()> {
     /// Which links lead where.
     pub graph: Graph,
     /// Which links frames take.
     pub routes: Routes,
     /// The links, in the order of their numbers in `graph`.
     pub links: Vec<LinkConfig>,
-    /// The endpoints and the nodes they live at.
-    pub endpoints: Vec<(E, u32)>,
+    /// Flows that are there from the first instant to the last.
+    pub flows: Vec<(FlowId, FlowEnds<E>)>,
+    /// The pairs of nodes between which flows that start later run.
+    pub pairs: Vec<[u32; 2]>,
     /// Which nodes report the frames they see.
     pub observed: Vec<u32>,
     /// What the stages report.
     pub wanted: Wanted,
-    /// Who watches the endpoints.
-    pub witness: W,
-}
-
-/// Someone who sees what leaves endpoints and what reaches them, at all of them.
-pub trait Witness<F> {
-    /// `frame` left its source at `at`.
-    fn left(&mut self, at: Time, frame: &F);
-    /// `frame` reached its destination at `at`; one in fragments when it is put together.
-    fn reached(&mut self, at: Time, frame: &F);
-}
-
-/// Nobody.
-impl<F> Witness<F> for () {
-    fn left(&mut self, _at: Time, _frame: &F) {}
-    fn reached(&mut self, _at: Time, _frame: &F) {}
+    /// Who brings flows, watches their ends and takes them back.
+    pub population: P,
 }
 
 /// How far the world got.
@@ -56,25 +46,28 @@ const SLICE: u64 = 1 << 15;
 
 /// A network in motion.
 ///
-/// The earliest wake-up is alroads served first and, at one instant, the one that was settled first:
+/// The earliest wake-up is always served first and, at one instant, the one that was settled first:
 /// an arrival when its transmission started, a timer when it was armed. An endpoint answers within
 /// the instant in which a frame reaches it. The loop never waits and never asks the time: a driver
 /// on a wall clock calls [`advance_to`](Self::advance_to) with its own instants, and frames move in
 /// logical time all the same.
+///
+/// A flow that its [`Population`] brings starts before anything else that is due at that instant, and
+/// is forgotten when it is over.
 #[derive(Debug)]
-pub struct World<F, E, W = ()> {
+pub struct World<F, E, P = ()> {
     now: Time,
     served: u64,
     queue: EventQueue,
     roads: Vec<Road>,
-    ends: Vec<End<E>>,
+    ends: Ends<E>,
     routes: Routes,
     /// By node: whether it reports the frames it sees.
     observed: Vec<bool>,
     transit: Transit<F>,
     /// Nothing may be done ahead of time that happens after this.
     horizon: Time,
-    witness: W,
+    population: P,
 }
 
 /// A link and where it leads.
@@ -105,25 +98,16 @@ enum Feeder {
     Any,
 }
 
-/// A host and where it lives.
-#[derive(Debug)]
-struct End<E> {
-    host: E,
-    home: u32,
-    /// As of a link.
-    entered: Time,
-    /// Its next wake-up, and since when that is settled.
-    appointed: (Time, Time),
-}
-
-impl<F: Frame, E: Host<F>, W: Witness<F>> World<F, E, W> {
+impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     /// The world of `config`, at the start of time.
     ///
     /// # Panics
-    /// When links and graph do not match, or there are more than 2³² stages.
-    pub fn new(config: WorldConfig<E, W>) -> Self {
+    /// When links and graph do not match.
+    pub fn new(config: WorldConfig<E, P>) -> Self {
         let leads_to = |link: u32| config.graph.end(link);
-        let nodes = (config.endpoints.iter().map(|(_, node)| *node))
+        let mut pairs = config.pairs;
+        pairs.extend(config.flows.iter().map(|(_, [from, to])| [from.1, to.1]));
+        let nodes = (pairs.as_flattened().iter().copied())
             .chain(config.observed.iter().copied())
             .chain((0..).zip(&config.links).map(|(link, _)| leads_to(link)));
         let mut observed = vec![false; nodes.max().map_or(0, |n| n as usize + 1)];
@@ -143,37 +127,56 @@ impl<F: Frame, E: Host<F>, W: Witness<F>> World<F, E, W> {
             }
         };
         let roads: Vec<Road> = (0..).zip(config.links).map(road).collect();
-        let end = |(host, home)| {
-            let appointed = (Time::NEVER, Time::ZERO);
-            End { host, home, entered: Time::NEVER, appointed }
-        };
-        let ends: Vec<End<E>> = config.endpoints.into_iter().map(end).collect();
-        let stages = u32::try_from(roads.len() + ends.len()).expect("fewer than 2^32 stages");
         let mut world = Self {
             now: Time::ZERO,
             served: 0,
             queue: EventQueue::new(),
             roads,
-            ends,
+            ends: Ends::new(),
             routes: config.routes,
             observed,
             transit: Transit::new(config.wanted),
             horizon: Time::ZERO,
-            witness: config.witness,
+            population: config.population,
         };
-        world.find_feeders(&config.graph);
-        let start = (Time::ZERO, Time::ZERO);
-        (0..stages as usize - world.roads.len()).for_each(|end| world.enter_end(end, start));
+        world.find_feeders(&config.graph, pairs);
+        for (flow, ends) in config.flows {
+            for place in world.ends.admit(flow, ends, false) {
+                world.enter_end(place, (Time::ZERO, Time::ZERO));
+            }
+        }
         world
+    }
+
+    /// Lets the next flow of the population start, before all else that is due at that instant.
+    fn start_flow(&mut self, at: Time) {
+        let (flow, ends) = self.population.start();
+        let [place, _] = self.ends.admit(flow, ends, true);
+        self.now = at;
+        self.served += 1;
+        let by = (at, Time::ZERO);
+        self.emit(Appointment { at, since: Time::ZERO, by }, place);
+        self.enter_end(place, by);
+    }
+
+    /// Retires the flow of the end at `place` if it is over: nothing of it is in flight, and neither end
+    /// waits for an instant.
+    #[inline]
+    fn retire_if_over(&mut self, place: usize) {
+        let End { flow, mortal, .. } = self.ends[place];
+        if mortal
+            && self.transit.in_flight(flow) == 0
+            && let Some(hosts) = self.ends.retire_if(flow, |host| host.next_wakeup().is_none())
+        {
+            self.population.retire(flow, hosts);
+        }
     }
 
     /// Finds out which links get all their frames from one other link, so that what leaves that
     /// one may enter them ahead of time. What links report is reported in time, so that there
     /// are none where links report anything.
-    fn find_feeders(&mut self, graph: &Graph) {
+    fn find_feeders(&mut self, graph: &Graph, mut pairs: Vec<[u32; 2]>) {
         let &Wanted { drops, queue, .. } = self.transit.events.wanted();
-        let homes: Vec<u32> = self.ends.iter().map(|end| end.home).collect();
-        let mut pairs: Vec<[u32; 2]> = homes.as_chunks().0.to_vec();
         pairs.sort_unstable();
         pairs.dedup();
         for [a, b] in pairs.into_iter().flat_map(|[a, b]| [[a, b], [b, a]]) {
@@ -206,25 +209,24 @@ impl<F: Frame, E: Host<F>, W: Witness<F>> World<F, E, W> {
 
     /// The earliest instant at which anything will happen by itself.
     pub fn next_wakeup(&self) -> Option<Time> {
-        self.queue.first()
+        let start = Some(self.population.next_start()).filter(|start| *start < Time::NEVER);
+        self.queue.first().into_iter().chain(start).min()
     }
 
-    /// The hosts at the ends of flows, by the place of the end.
-    pub fn hosts(&self) -> impl ExactSizeIterator<Item = &E> {
-        self.ends.iter().map(|end| &end.host)
+    /// The host at an end; `None` where its flow has not started, or is over.
+    pub fn host(&self, end: EndId) -> Option<&E> {
+        self.ends.find(end)
     }
 
-    /// The host at an end.
-    ///
-    /// # Panics
-    /// When there is no such end.
-    pub fn host(&self, end: EndId) -> &E {
-        &self.ends[end.index()].host
+    /// Who brings flows, and watches.
+    pub fn population(&self) -> &P {
+        &self.population
     }
 
-    /// Who watched.
-    pub fn witness(&self) -> &W {
-        &self.witness
+    /// The same, and the hosts of the flows that are not over, in the order of flows; for the end of a
+    /// run.
+    pub fn into_population(self) -> (P, Vec<(FlowId, [E; 2])>) {
+        (self.population, self.ends.into_hosts())
     }
 
     /// The links.
@@ -247,7 +249,13 @@ impl<F: Frame, E: Host<F>, W: Witness<F>> World<F, E, W> {
         let limit = self.served.saturating_add(most.min(SLICE));
         self.horizon = until;
         while self.served < limit {
-            let Some((when, stage)) = self.queue.pop_by(until) else {
+            let start = self.population.next_start();
+            let before = start.as_nanos().checked_sub(1).map(|at| Time::from_nanos(at).min(until));
+            let Some((when, stage)) = before.and_then(|before| self.queue.pop_by(before)) else {
+                if start <= until {
+                    self.start_flow(start);
+                    continue;
+                }
                 self.now = self.now.max(until);
                 return Advance::Reached;
             };
@@ -266,8 +274,9 @@ impl<F: Frame, E: Host<F>, W: Witness<F>> World<F, E, W> {
     /// # Panics
     /// When there is no such end.
     pub fn at_end<T>(&mut self, end: EndId, act: impl FnOnce(&mut E) -> T) -> T {
-        let done = act(&mut self.ends[end.index()].host);
-        self.enter_end(end.index(), (self.now, self.now));
+        let place = self.ends.place(end);
+        let done = act(self.ends[place].host_mut());
+        self.enter_end(place, (self.now, self.now));
         done
     }
 
@@ -306,14 +315,18 @@ impl<F: Frame, E: Host<F>, W: Witness<F>> World<F, E, W> {
         self.enter_road(index, by);
     }
 
-    fn serve_end(&mut self, by: (Time, Time), index: usize) {
-        let end = &mut self.ends[index];
+    fn serve_end(&mut self, by: (Time, Time), place: usize) {
+        if !self.ends.take_entry(place) {
+            return;
+        }
+        let end = &mut self.ends[place];
         if end.entered == by.0 {
             end.entered = Time::NEVER;
             self.now = by.0;
             let when = Appointment { at: by.0, since: end.appointed.1, by };
-            self.emit(when, index);
-            self.enter_end(index, by);
+            self.emit(when, place);
+            self.enter_end(place, by);
+            self.retire_if_over(place);
         }
     }
 
@@ -330,29 +343,31 @@ impl<F: Frame, E: Host<F>, W: Witness<F>> World<F, E, W> {
         if !here {
             return self.forward(when, node, parcel);
         }
-        let index = parcel.dest.index();
+        let place = self.ends.place(parcel.dest);
         let frame = self.transit.leave(parcel);
-        let host = &mut self.ends[index].host;
+        let host = self.ends[place].host_mut();
         if let Some(whole) = host.gather(at, frame, &mut self.transit.events) {
-            self.witness.reached(at, &whole);
+            self.population.reached(at, &whole);
             host.push(at, 0, whole, &mut self.transit.events);
         }
-        self.emit(when, index);
-        self.enter_end(index, when.by);
+        self.emit(when, place);
+        self.enter_end(place, when.by);
+        self.retire_if_over(place);
     }
 
     /// Hands on the frames a host has ready.
     #[inline]
-    fn emit(&mut self, when: Appointment, index: usize) {
+    fn emit(&mut self, when: Appointment, place: usize) {
         loop {
-            let End { host, home, .. } = &mut self.ends[index];
-            let Some((at, _, frame)) = host.pop(when.at, &mut self.transit.events) else { break };
-            let node = *home;
-            self.witness.left(at, &frame);
+            let end = &mut self.ends[place];
+            let node = end.home;
+            let sent = end.host_mut().pop(when.at, &mut self.transit.events);
+            let Some((at, _, frame)) = sent else { break };
+            self.population.left(at, &frame);
             if self.observed[node as usize] {
                 self.transit.events.report(at, What::Seen { node, way: Way::Out, frame });
             }
-            let to = self.ends[frame.dest().index()].home;
+            let to = self.ends[self.ends.place(frame.dest())].home;
             let parcel = self.transit.enter(frame, to);
             self.forward(Appointment { at, ..when }, node, parcel);
         }
@@ -421,76 +436,16 @@ impl<F: Frame, E: Host<F>, W: Witness<F>> World<F, E, W> {
 
     /// Sees to it that a host's next wake-up stands in the queue, as for links.
     #[inline]
-    fn enter_end(&mut self, index: usize, by: (Time, Time)) {
-        let end = &mut self.ends[index];
-        let Some(at) = end.host.next_wakeup() else { return };
+    fn enter_end(&mut self, place: usize, by: (Time, Time)) {
+        let end = &mut self.ends[place];
+        let Some(at) = end.host().next_wakeup() else { return };
         if end.appointed.0 != at {
             end.appointed = (at, self.now);
         }
         if at < end.entered {
-            end.entered = at;
+            end.enter(at);
             let since = end.appointed.1;
-            self.queue.push(Appointment { at, since, by }, (self.roads.len() + index) as u32);
+            self.queue.push(Appointment { at, since, by }, (self.roads.len() + place) as u32);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::link::{Delay, Framing, Order, Queue, QueueLimit};
-    use crate::segment::Segment;
-    use crate::stage::{Port, Stage};
-    use crate::units::{BitRate, Duration};
-
-    /// Sends on at once whatever comes.
-    struct Echo {
-        to: u32,
-        held: Option<Segment>,
-    }
-
-    impl Host<Segment> for Echo {}
-
-    impl Stage<Segment> for Echo {
-        fn push(&mut self, _: Time, _: Port, frame: Segment, _: &mut Events<Segment>) {
-            self.held = Some(Segment { dest: EndId::at(self.to), ..frame });
-        }
-
-        fn next_wakeup(&self) -> Option<Time> {
-            self.held.map(|_| Time::ZERO)
-        }
-
-        fn pop(&mut self, now: Time, _: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
-            self.held.take().map(|frame| (now, 0, frame))
-        }
-    }
-
-    #[test]
-    fn a_world_in_which_time_stands_still_comes_back_to_its_driver() {
-        let mut graph = Graph::new(2);
-        let links = [graph.add_link(0, 1), graph.add_link(1, 0)];
-        let instant = LinkConfig {
-            rate: BitRate::UNLIMITED,
-            framing: Framing::NONE,
-            delay: Delay::constant(Duration::ZERO),
-            order: Order::Fifo,
-            mtu: None,
-            queue: Queue::DropTail(QueueLimit::Unlimited),
-            effects: None,
-        };
-        let ball = Segment { dest: EndId::at(1), size_bytes: 40, ..Segment::default() };
-        let mut world = World::new(WorldConfig {
-            routes: Routes::shortest(&graph),
-            graph,
-            links: links.map(|_| instant.clone()).into(),
-            endpoints: vec![(Echo { to: 1, held: Some(ball) }, 0), (Echo { to: 0, held: None }, 1)],
-            observed: Vec::new(),
-            wanted: Wanted::default(),
-            witness: (),
-        });
-        let second = Time::ZERO + Duration::from_secs(1);
-        assert_eq!(world.advance_to(second), Advance::Full);
-        assert_eq!(world.advance_to(second), Advance::Full);
-        assert_eq!(world.now(), Time::ZERO);
     }
 }

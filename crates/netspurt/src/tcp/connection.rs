@@ -162,6 +162,15 @@ impl Connection {
         }
     }
 
+    /// Whether all that is left to do is to forget a closed connection when TIME-WAIT ends (RFC 9293
+    /// §3.6.1). Nobody need be woken for that: a segment that comes later finds it closed.
+    pub fn only_lingers(&self) -> bool {
+        match &self.kind {
+            Kind::Ns(_) => false,
+            Kind::Rfc(tcb) => self.outbox.is_empty() && tcb.only_lingers(),
+        }
+    }
+
     /// Why it ended otherwise than by closing.
     pub fn failure(&self) -> Option<Failure> {
         match &self.kind {

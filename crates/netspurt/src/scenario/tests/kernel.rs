@@ -128,7 +128,8 @@ fn programs_have_their_flows_behind_all_others() {
     let text = "app = \"programs\"\nendpoint = \"kernel\"\nprofile = \"linux-default\"";
     let scenario = Scenario::parse("x", &format!("{}\n{more}", CHAIN.replace(TCP, text))).unwrap();
     assert_eq!(scenario.programs_flow(), Some("x"));
-    let names: Vec<String> = scenario.network().names.flows.into_iter().map(|f| f.name).collect();
+    let flows = scenario.network().names.flows;
+    let names: Vec<String> = flows.iter().map(|flow| flow.name.clone()).collect();
     assert_eq!(names[..3], ["z", "x", "x.1"]);
 }
 

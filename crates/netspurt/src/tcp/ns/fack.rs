@@ -116,7 +116,7 @@ impl NsSender {
             self.retransmission_cause = Cause::Rto;
         } else {
             self.cwnd_segs = f64::from(self.initial_window_segs);
-            self.tx.timer.arm(cx.now);
+            self.tx.timer.stop();
         }
         self.fack_send(cx);
     }

@@ -142,12 +142,14 @@ impl NsSender {
         if self.tx.outstanding() {
             self.cut_to_one();
             self.back_off(cx);
+            self.tx.timer.arm(cx.now);
         } else {
             // Nothing is outstanding: no timeout, and no event. ns-2 starts over from one
-            // segment, and arms the timer again.
+            // segment, and arms the timer again. Here the timer rests: when it fired again, it
+            // would change nothing.
             self.cwnd_segs = 1.0;
+            self.tx.timer.stop();
         }
-        self.tx.timer.arm(cx.now);
         self.tx.nxt = self.tx.una;
         self.tx.stop_timing();
         self.action = CwndAction::Timeout;

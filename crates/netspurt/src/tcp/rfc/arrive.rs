@@ -22,6 +22,9 @@ impl Tcb {
     /// Takes a segment in, whatever it is. Apart, so that the predicted ones stay near each other.
     #[inline(never)]
     pub(super) fn take(&mut self, segment: &Segment, cx: &mut Context<'_>) {
+        if self.linger <= cx.now {
+            self.end();
+        }
         match self.state {
             State::Closed => self.refuse(segment, cx),
             State::Listen => self.on_segment_in_listen(segment, cx),

@@ -95,6 +95,11 @@ impl Tcb {
         self.tx.next_deadline().min(self.rx.deadline).min(self.linger)
     }
 
+    /// Whether all that is left to do is to end TIME-WAIT.
+    pub(in crate::tcp) fn only_lingers(&self) -> bool {
+        self.linger < Time::NEVER && self.next_deadline() == self.linger
+    }
+
     /// Opens the connection (RFC 9293 §3.10.1, active).
     pub(in crate::tcp) fn open(&mut self, cx: &mut Context<'_>) {
         if matches!(self.state, State::Closed | State::Listen) && !self.is_over() {

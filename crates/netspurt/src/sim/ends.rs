@@ -1,0 +1,162 @@
+//! The hosts at both ends of the flows that a world has now.
+
+use std::ops::{Index, IndexMut};
+
+use crate::ids::{EndId, FlowId, Side};
+use crate::units::Time;
+
+use super::FlowSlots;
+use super::population::FlowEnds;
+
+/// One end of a flow and where it lives.
+#[derive(Debug)]
+pub(super) struct End<E> {
+    /// None once the flow is over.
+    host: Option<E>,
+    pub(super) flow: FlowId,
+    pub(super) home: u32,
+    /// How many entries of it are in the queue, stale ones included.
+    entries: u32,
+    /// Whether its flow is forgotten when it is over.
+    pub(super) mortal: bool,
+    /// The instant it is entered for in the queue.
+    pub(super) entered: Time,
+    /// Its next wake-up, and since when that is settled.
+    pub(super) appointed: (Time, Time),
+}
+
+/// What is said where a host is missing.
+const GONE: &str = "a flow that is not over has both its hosts";
+
+impl<E> End<E> {
+    /// A host at the node `home` that nothing is entered for.
+    fn new(flow: FlowId, (host, home): (E, u32), mortal: bool) -> Self {
+        let appointed = (Time::NEVER, Time::ZERO);
+        let host = Some(host);
+        Self { host, flow, home, entries: 0, mortal, entered: Time::NEVER, appointed }
+    }
+
+    #[inline]
+    pub(super) fn host(&self) -> &E {
+        self.host.as_ref().expect(GONE)
+    }
+
+    #[inline]
+    pub(super) fn host_mut(&mut self) -> &mut E {
+        self.host.as_mut().expect(GONE)
+    }
+
+    /// The end is in the queue for the instant `at`.
+    #[inline]
+    pub(super) fn enter(&mut self, at: Time) {
+        self.entered = at;
+        self.entries += 1;
+    }
+}
+
+/// Both ends of each flow, by place.
+#[derive(Debug)]
+pub(super) struct Ends<E> {
+    slots: FlowSlots,
+    /// Both ends of each slot's flow.
+    ends: Vec<End<E>>,
+}
+
+impl<E> Ends<E> {
+    /// None.
+    pub(super) fn new() -> Self {
+        Self { slots: FlowSlots::default(), ends: Vec::new() }
+    }
+
+    /// Takes in the ends of a flow: their places.
+    pub(super) fn admit(&mut self, flow: FlowId, ends: FlowEnds<E>, mortal: bool) -> [usize; 2] {
+        self.slots.claim(flow);
+        let places = self.places(flow);
+        let ends = ends.map(|end| End::new(flow, end, mortal));
+        if places[0] == self.ends.len() {
+            self.ends.extend(ends);
+        } else {
+            for (place, end) in places.into_iter().zip(ends) {
+                self.ends[place] = end;
+            }
+        }
+        places
+    }
+
+    /// The place of an end of a flow that is not over.
+    #[inline]
+    pub(super) fn place(&self, end: EndId) -> usize {
+        self.slots.place(end)
+    }
+
+    fn places(&self, flow: FlowId) -> [usize; 2] {
+        Side::BOTH.map(|side| self.slots.place(flow.end(side)))
+    }
+
+    /// The host at an end, if its flow has started and is not over.
+    pub(super) fn find(&self, end: EndId) -> Option<&E> {
+        self.slots.find(end.flow())?;
+        Some(self.ends[self.place(end)].host())
+    }
+
+    /// Takes the hosts of a flow out, if both are `idle`. The slot is free once the queue holds no
+    /// entry of it, so that an old entry cannot wake the next flow there.
+    #[inline(never)]
+    pub(super) fn retire_if(&mut self, flow: FlowId, idle: impl Fn(&E) -> bool) -> Option<[E; 2]> {
+        let places = self.places(flow);
+        if !places.iter().all(|place| idle(self.ends[*place].host())) {
+            return None;
+        }
+        let hosts = places.map(|place| self.ends[place].host.take().expect(GONE));
+        let slot = self.slots.leave(flow);
+        self.free_if_empty(slot);
+        Some(hosts)
+    }
+
+    /// An entry of the end at `place` came out of the queue: whether its flow is not over.
+    #[inline]
+    pub(super) fn take_entry(&mut self, place: usize) -> bool {
+        let end = &mut self.ends[place];
+        end.entries -= 1;
+        if end.host.is_none() {
+            self.free_if_empty(EndId::at(place as u32).flow().0);
+            return false;
+        }
+        true
+    }
+
+    /// Frees a slot that its flow has left, where the queue holds no entry of it.
+    #[cold]
+    fn free_if_empty(&mut self, slot: u32) {
+        let places = Side::BOTH.map(|side| FlowId(slot).end(side).index());
+        if places.iter().all(|place| self.ends[*place].entries == 0) {
+            self.slots.free(slot);
+        }
+    }
+
+    /// The hosts of the flows that are not over, in the order of flows.
+    pub(super) fn into_hosts(mut self) -> Vec<(FlowId, [E; 2])> {
+        let flows: Vec<FlowId> = self.slots.flows().collect();
+        let mut hosts = |flow| {
+            let places = self.places(flow);
+            (flow, places.map(|place| self.ends[place].host.take().expect(GONE)))
+        };
+        flows.into_iter().map(&mut hosts).collect()
+    }
+}
+
+impl<E> Index<usize> for Ends<E> {
+    type Output = End<E>;
+
+    #[inline]
+    fn index(&self, place: usize) -> &End<E> {
+        &self.ends[place]
+    }
+}
+
+impl<E> IndexMut<usize> for Ends<E> {
+    #[inline]
+    fn index_mut(&mut self, place: usize) -> &mut End<E> {
+        &mut self.ends[place]
+    }
+}

@@ -1,0 +1,216 @@
+//! Worlds of small hosts: time that stands still, flows that come and go.
+
+use crate::event::{Events, Wanted};
+use crate::ids::{EndId, FlowId, Side};
+use crate::link::{Delay, Framing, LinkConfig, Order, Queue, QueueLimit};
+use crate::segment::Segment;
+use crate::stage::{Host, Port, Stage};
+use crate::units::{BitRate, Duration, Time};
+
+use super::{Advance, FlowEnds, Graph, Population, Routes, World, WorldConfig};
+
+/// Sends on at once whatever comes, `left` times.
+#[derive(Debug)]
+struct Echo {
+    to: EndId,
+    held: Option<Segment>,
+    left: u32,
+    /// When it has something to do that has no effect.
+    rests: Vec<Time>,
+}
+
+impl Echo {
+    fn to(to: EndId, left: u32) -> Self {
+        Self { to, held: None, left, rests: Vec::new() }
+    }
+
+    fn with(self, held: Segment) -> Self {
+        Self { held: Some(held), ..self }
+    }
+}
+
+impl Host<Segment> for Echo {}
+
+impl Stage<Segment> for Echo {
+    fn push(&mut self, _: Time, _: Port, frame: Segment, _: &mut Events<Segment>) {
+        if self.left > 0 {
+            self.left -= 1;
+            self.held = Some(Segment { dest: self.to, ..frame });
+        }
+    }
+
+    fn next_wakeup(&self) -> Option<Time> {
+        self.held.map(|_| Time::ZERO).or(self.rests.first().copied())
+    }
+
+    fn pop(&mut self, now: Time, _: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
+        self.rests.retain(|at| *at > now);
+        self.held.take().map(|frame| (now, 0, frame))
+    }
+}
+
+/// A world of two nodes with a link each way that takes `delay`.
+fn world<P: Population<Segment, Echo>>(
+    delay: Duration,
+    flows: Vec<(FlowId, FlowEnds<Echo>)>,
+    population: P,
+) -> World<Segment, Echo, P> {
+    let mut graph = Graph::new(2);
+    graph.add_link(0, 1);
+    graph.add_link(1, 0);
+    let link = LinkConfig {
+        rate: BitRate::UNLIMITED,
+        framing: Framing::NONE,
+        delay: Delay::constant(delay),
+        order: Order::Fifo,
+        mtu: None,
+        queue: Queue::DropTail(QueueLimit::Unlimited),
+        effects: None,
+    };
+    World::new(WorldConfig {
+        routes: Routes::shortest(&graph),
+        graph,
+        links: vec![link.clone(), link],
+        flows,
+        pairs: vec![[0, 1]],
+        observed: Vec::new(),
+        wanted: Wanted::default(),
+        population,
+    })
+}
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Duration::from_millis(ms)
+}
+
+/// The ends of a flow whose frame crosses the path `crossings` times.
+fn ends(flow: FlowId, crossings: u32) -> FlowEnds<Echo> {
+    let [from, to] = Side::BOTH.map(|side| flow.end(side));
+    let ball = Segment { dest: to, size_bytes: 40, ..Segment::default() };
+    let back = crossings / 2;
+    [(Echo::to(to, (crossings - 1) / 2).with(ball), 0), (Echo::to(from, back), 1)]
+}
+
+#[test]
+fn a_world_in_which_time_stands_still_comes_back_to_its_driver() {
+    let flow = (FlowId(0), ends(FlowId(0), u32::MAX));
+    let mut world = world(Duration::ZERO, vec![flow], ());
+    assert_eq!(world.advance_to(at(1000)), Advance::Full);
+    assert_eq!(world.advance_to(at(1000)), Advance::Full);
+    assert_eq!(world.now(), Time::ZERO);
+}
+
+/// Flows with the instants of their starts, last first, and what was seen of them.
+#[derive(Debug, Default)]
+struct Visitors {
+    waiting: Vec<(Time, FlowId, FlowEnds<Echo>)>,
+    left: Vec<(Time, FlowId)>,
+    reached: Vec<(Time, FlowId)>,
+    retired: Vec<FlowId>,
+}
+
+impl Visitors {
+    fn new(mut waiting: Vec<(Time, FlowId, FlowEnds<Echo>)>) -> Self {
+        waiting.reverse();
+        Self { waiting, ..Self::default() }
+    }
+}
+
+impl Population<Segment, Echo> for Visitors {
+    fn next_start(&self) -> Time {
+        self.waiting.last().map_or(Time::NEVER, |(start, ..)| *start)
+    }
+
+    fn start(&mut self) -> (FlowId, FlowEnds<Echo>) {
+        let (_, flow, ends) = self.waiting.pop().unwrap();
+        (flow, ends)
+    }
+
+    fn left(&mut self, at: Time, frame: &Segment) {
+        self.left.push((at, frame.dest.flow()));
+    }
+
+    fn reached(&mut self, at: Time, frame: &Segment) {
+        self.reached.push((at, frame.dest.flow()));
+    }
+
+    fn retire(&mut self, flow: FlowId, ends: [Echo; 2]) {
+        assert!(ends.iter().all(|end| end.held.is_none()));
+        self.retired.push(flow);
+    }
+}
+
+#[test]
+fn a_flow_is_retired_when_nothing_of_it_is_in_flight_and_nobody_waits() {
+    let (one, two) = (FlowId(0), FlowId(1));
+    let visitors = Visitors::new(vec![(at(0), one, ends(one, 3)), (at(5), two, ends(two, 1))]);
+    let mut world = world(Duration::from_millis(10), Vec::new(), visitors);
+    assert_eq!(world.next_wakeup(), Some(at(0)));
+    world.advance_to(at(15));
+    assert_eq!(world.population().retired, [two]);
+    assert!(world.host(two.end(Side::From)).is_none(), "it is forgotten");
+    assert!(world.host(one.end(Side::From)).is_some());
+    world.advance_to(at(29));
+    assert_eq!(world.population().retired, [two]);
+    world.advance_to(at(30));
+    assert_eq!(world.population().retired, [two, one]);
+    assert_eq!(world.next_wakeup(), None);
+    assert_eq!(world.population().left.len(), 4);
+    assert_eq!(world.population().reached.last(), Some(&(at(30), one)));
+}
+
+/// The first flow has an entry in the queue for 40 ms when it is over at 10 ms; the second, in
+/// another slot, is to do something at 40 ms, too.
+#[test]
+fn an_entry_of_a_flow_that_is_over_wakes_no_other() {
+    let flow = |number: u32, crossings: u32| {
+        let flow = FlowId(number);
+        (flow, ends(flow, crossings))
+    };
+    let (one, mut first) = flow(0, 1);
+    first[0].0.rests = vec![at(40)];
+    let (two, second) = flow(1, 1);
+    let (three, third) = flow(2, 1);
+    let visitors =
+        Visitors::new(vec![(at(0), one, first), (at(20), two, second), (at(45), three, third)]);
+    let mut world = world(Duration::from_millis(10), Vec::new(), visitors);
+    world.advance_to(at(35));
+    assert_eq!(world.population().retired, [two], "the first one still waits");
+    world.advance_to(at(100));
+    assert_eq!(world.population().retired, [two, one, three]);
+    let left: Vec<_> = world.population().left.clone();
+    assert_eq!(left, [(at(0), one), (at(20), two), (at(45), three)]);
+}
+
+#[test]
+fn a_flow_starts_before_all_else_that_is_due_at_its_instant() {
+    let (one, two) = (FlowId(0), FlowId(1));
+    let visitors = Visitors::new(vec![(at(0), one, ends(one, 2)), (at(10), two, ends(two, 1))]);
+    let mut world = world(Duration::from_millis(10), Vec::new(), visitors);
+    world.advance_to(at(10));
+    // The first flow's frame arrives at that instant and is sent back.
+    assert_eq!(world.population().left, [(at(0), one), (at(10), two), (at(10), one)]);
+}
+
+/// However often the world is stopped, it does the same and counts the same.
+#[test]
+fn flows_come_and_go_alike_in_one_step_and_in_many() {
+    let visitors = || {
+        let flows = (0..50_u32).map(|n| {
+            let flow = FlowId(n);
+            (at(u64::from(n) * 3), flow, ends(flow, n % 7 + 1))
+        });
+        Visitors::new(flows.collect())
+    };
+    let mut once = world(Duration::from_millis(10), Vec::new(), visitors());
+    once.advance_to(at(400));
+    let mut often = world(Duration::from_millis(10), Vec::new(), visitors());
+    for ms in 0..=400 {
+        while often.advance_within(at(ms), 2) == Advance::Full {}
+    }
+    assert_eq!(once.served(), often.served());
+    let [a, b] = [&once, &often].map(World::population);
+    assert_eq!((&a.left, &a.reached, &a.retired), (&b.left, &b.reached, &b.retired));
+    assert_eq!(a.retired.len(), 50);
+    assert!(once.into_population().1.is_empty());
+}
