@@ -5,8 +5,8 @@
 
 Programs take turns, all on one core, each as a whole process: start, set-up, run. A figure is the
 user and system time that the kernel charged to it. Ratios are taken round by round, so that a
-machine that slows down slows all of them. Peers are Debian's packages ns2 and libns3-dev; one
-that is not there is left out, and said so.
+machine that slows down slows all of them. Peers are Debian's packages ns2 and libns3-dev; a missing
+one is left out with a message.
 """
 
 from __future__ import annotations

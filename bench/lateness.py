@@ -2,8 +2,7 @@
 
 `cargo build --release -p netspurt-live`, then, as root, `python3 bench/lateness.py`. A transfer at
 10 Mbit/s over 2 x 5 ms, about 1 200 deliveries a second, once as an ordinary user (slack of 1 ns)
-and once with SCHED_FIFO and 60 us of looking at the clock, while a process a core does nothing
-but count.
+and once with SCHED_FIFO and 60 us of polling the clock, while a busy loop runs on each core.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a sweep costs beside its cases: `python bench/sweep.py`, a few minutes.
+"""The costs of a sweep other than its cases: `python bench/sweep.py`, a few minutes.
 
-Every ratio is of things that took turns in one run. A *case* here is the simulation of a transfer
+Every ratio is between variants that took turns in one run. A *case* is the simulation of a transfer
 of some thousand segments, about a millisecond; `--segments` makes it longer.
 """
 

@@ -1,15 +1,15 @@
-"""Pages with tail losses: what a timer at the server's edge does for two kernels of Linux's.
+"""Pages with tail losses: the effect of a timer at the server's edge, for two profiles of Linux.
 
     python bench/tail_loss.py --out runs/tail-loss [--fetches 500] [--rows reno,reno-sfr]
 
 An unmodified curl fetches a page of 72 000 octets again and again, each time by a connection of
 its own, from Python's http.server, across `scenarios/live/page.toml`: 5 Mb/s, 10 ms each way, 3 %
-of what the server sends lost at random. A time is that from the answer's first octet entering the
-path at the server to its last reaching the client, in the path's own time: neither the handshake,
-whose losses no shim repairs, nor the server's thinking is in it. The rows take turns, 25 pages a
-run; a run with a delivery more than 10 ms late is made again, ten times at most. Beside each row
-stands the same transfer in simulation. Prints a table with intervals of the bootstrap, 95 %, and
-writes all times to `times.csv`.
+of the server's packets lost at random. A time lasts from the instant at which the reply's first
+octet enters the path until its last octet reaches the client, in logical time. It includes neither
+the handshake, whose losses no shim repairs, nor the server's own time. The rows take turns, 25
+pages a run; a run with a delivery more than 10 ms late is repeated, at most ten times. Each row is
+compared with the same transfer in simulation. The program prints a table with 95 % bootstrap
+intervals, and writes all times to `times.csv`.
 """
 
 from __future__ import annotations

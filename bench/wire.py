@@ -1,8 +1,8 @@
-"""What carrying real packets costs, beside a forwarder that does nothing else.
+"""The cost of forwarding real packets, compared with a bare forwarder.
 
 `cargo build --release -p netspurt-live --example wire`, then `python3 bench/wire.py`, as root for
-TUN devices whose node is root's. Ways take turns; ratios are taken round by round. CPU time is that
-of the thread that carries, the kernel's work in its name included.
+TUN devices whose node is root's. Variants take turns; ratios are taken round by round. CPU time is
+that of the forwarding thread, including the kernel's work on its behalf.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Paths and transfers on which the kernel's TCP and the profile `linux-6` are set side by side.
 
 A case is a link and a flow of its own, with two nodes that no other case has, so that a group of
-cases is one scenario and one run. What differs from `LINK` and `FLOW` is said, as in scenarios.
+cases is one scenario and one run. A case gives what differs from `LINK` and `FLOW`, as in
+scenarios.
 """
 
 from __future__ import annotations

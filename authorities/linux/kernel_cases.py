@@ -1,4 +1,4 @@
-"""What is asked of the kernel. Each case is one connection; its answers are numbers by name."""
+"""The cases for the kernel. Each is one connection; its results are numbers by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The remote end of the kernel's connections: packets by hand, on a TUN device."""
+"""The remote end of the kernel's connections, which makes its packets itself on a TUN device."""
 
 from __future__ import annotations
 

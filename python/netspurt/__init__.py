@@ -1,4 +1,4 @@
-"""A laboratory: when should a transport send again, and what does it cost to be wrong.
+"""A laboratory for retransmission: when should a transport send again, at what cost of errors.
 
 >>> import netspurt as ns
 >>> run = ns.new_scenario().replace({"stop": "20 s"}).run()
@@ -59,8 +59,8 @@ __all__ = [
     "run_sweep",
 ]
 
-#: What is imported when it is first asked for, and from where: the shell's completion should
-#: not wait for numpy, nor an interrupt for either.
+#: These names are imported when they are first used, so that the shell's completion does not wait
+#: for numpy and an interrupt does not either.
 _LATER = {
     "Cases": "sweep",
     "Delays": "delays",

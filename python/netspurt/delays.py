@@ -1,4 +1,4 @@
-"""Recorded delays: probes of a path, and what became of them."""
+"""Recorded delays: the probes of a path and their outcomes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from netspurt import _core
 
-#: How probes followed each other: one in flight, or by the clock.
+#: How probes followed each other: with one in flight, or at fixed intervals.
 Order = Literal["sequence", "causal"]
 
 
 class Delays:
     """A recording of one path.
 
-    Made by `read_delays` from what tools write, or by `Delays.of` from arrays.
+    `read_delays` makes it from the files of many tools, `Delays.of` from arrays.
 
     Examples
     --------
@@ -44,32 +44,32 @@ class Delays:
         order: Order | None = None,
         name: str = "delays",
     ) -> Delays:
-        """Return the recording of probes whose delays are known.
+        """Return the recording of probes with known delays.
 
         Parameters
         ----------
         rtt
-            Delays in seconds, shape (n,); NaN or `None` where no reply came.
+            Delays in seconds, shape (n,); NaN or `None` if no reply came.
         sent
-            When each probe left, in seconds, shape (n,), in order; or
+            When each probe left, in seconds, shape (n,), in ascending order; or
         every
-            the seconds from one probe to the next. With neither, nobody knows.
+            the seconds from one probe to the next. Without either the times are unknown.
         wire_bytes
             Octets of each probe on the wire, shape (n,).
         order
-            How the probes followed each other; by default `causal` where their times are known
-            and `sequence`, one in flight, where not.
+            How the probes followed each other; by default `causal` if their times are known, and
+            `sequence`, one in flight, if not.
         name
-            What it is called.
+            The name of the recording.
 
         Raises
         ------
         ValueError
-            When the columns do not fit together.
+            If the columns do not have the same length.
         """
         delays = np.asarray(rtt, dtype=np.float64)
         if delays.ndim != 1:
-            raise ValueError(f"rtt has the shape {delays.shape}: one delay a probe is asked for")
+            raise ValueError(f"rtt has the shape {delays.shape}: give one delay for each probe")
         wrong = np.flatnonzero((delays < 0) | np.isinf(delays))
         if len(wrong):
             raise ValueError(f"rtt[{wrong[0]}] is {delays[wrong[0]]:g} s: delays are 0 or more")
@@ -88,19 +88,19 @@ class Delays:
         return cls(core)
 
     def lost_after(self, seconds: float) -> Delays:
-        """Return the recording with replies later than this counted as lost.
+        """Return the recording with replies later than `seconds` counted as lost.
 
-        RFC 889 counted a probe lost after 30 s. A note tells how many replies that made lost.
+        RFC 889 counted a probe as lost after 30 s. A note says how many replies became lost.
 
         Parameters
         ----------
         seconds
-            How long after its probe a reply is late, above zero.
+            The greatest delay of a reply, above zero.
 
         Raises
         ------
         ValueError
-            When that is no time.
+            If `seconds` is not a time above zero.
 
         Examples
         --------
@@ -110,22 +110,22 @@ class Delays:
         (1, 2, ['one reply later than 30 s is counted as lost'])
         """
         if not 0 < seconds < 1e9:
-            raise ValueError(f"replies later than {seconds} s: write seconds above zero, as 30")
+            raise ValueError(f"lost_after({seconds}): give seconds above zero, such as 30")
         return Delays(self._core.lost_after(round(seconds * 1e9)))
 
     @property
     def name(self) -> str:
-        """What it is called: its file, and within it the path where there are several."""
+        """The name: the file, and the path within it if there are several."""
         return self._core.name
 
     @property
     def format(self) -> str:
-        """What it was read as."""
+        """The format as which it was read."""
         return self._core.format
 
     @property
     def measure(self) -> str:
-        """What its numbers are: `round-trip`, `one-way`, or `smoothed`, a filter's output."""
+        """What its numbers are: `round-trip`, `one-way`, or `smoothed` (the output of a filter)."""
         return self._core.measure
 
     @property
@@ -140,7 +140,7 @@ class Delays:
 
     @property
     def sent(self) -> int:
-        """How many probes left."""
+        """How many probes were sent."""
         return self._core.counts[0]
 
     @property
@@ -150,17 +150,17 @@ class Delays:
 
     @property
     def lost(self) -> int:
-        """How many no reply is known to."""
+        """How many have no known reply."""
         return self._core.counts[2]
 
     @property
     def late(self) -> int:
-        """How many were answered after the tool had given them up."""
+        """How many were answered after the tool had given up waiting."""
         return self._core.counts[3]
 
     @property
     def untimed(self) -> int:
-        """How many were answered, as the recording says, without a delay that it tells."""
+        """How many were answered without a recorded delay."""
         return self._core.counts[4]
 
     @property
@@ -170,7 +170,7 @@ class Delays:
 
     @property
     def notes(self) -> list[str]:
-        """What was assumed or left out, a sentence each."""
+        """Assumptions and omissions, a sentence each."""
         return self._core.notes
 
     def __len__(self) -> int:
@@ -183,7 +183,7 @@ class Delays:
 
     @property
     def number(self) -> NDArray[np.uint64]:
-        """The probes' numbers, shape (n,)."""
+        """The numbers of the probes, shape (n,)."""
         return self._core.number()
 
     @property
@@ -193,13 +193,13 @@ class Delays:
 
     @property
     def rtt_s(self) -> NDArray[np.float64]:
-        """The delays in seconds, shape (n,); NaN where lost."""
+        """The delays in seconds, shape (n,); NaN if lost."""
         rtt = self._core.rtt_ns()
         return np.where(rtt < 0, np.nan, rtt / 1e9)
 
     @property
     def late_replies(self) -> NDArray[np.bool_]:
-        """Which replies came after the tool had given the probe up, shape (n,)."""
+        """Which replies came after the tool had given up waiting, shape (n,)."""
         return self._core.late()
 
     @property
@@ -209,7 +209,7 @@ class Delays:
 
     @property
     def rtt_ns(self) -> np.ma.MaskedArray[Any, np.dtype[np.int64]]:
-        """The delays in whole nanoseconds, shape (n,); masked where lost."""
+        """The delays in whole nanoseconds, shape (n,); masked if lost."""
         return np.ma.masked_less(self._core.rtt_ns(), 0)
 
     @property
@@ -218,12 +218,12 @@ class Delays:
         return self._core.sent_ns()
 
     def summary(self) -> dict[str, Any]:
-        """Return what it is, its counts, and quantiles of its delays.
+        """Return the name, the format, the counts, and quantiles of the delays.
 
         Returns
         -------
         dict
-            `p1_ms`, `median_ms` and `p99_ms` [ms] are `None` where there is no delay.
+            `p1_ms`, `median_ms` and `p99_ms` [ms] are `None` if there is no delay.
 
         Examples
         --------
@@ -255,7 +255,7 @@ def _instants(sent: ArrayLike, count: int) -> NDArray[np.int64]:
     if instants.shape != (count,):
         raise ValueError(f"`sent` has the shape {instants.shape}, and there are {count} delays")
     if count and (not np.isfinite(instants).all() or (np.diff(instants) < 0).any()):
-        raise ValueError("`sent` goes back in time: put the probes in the order of sending")
+        raise ValueError("`sent` is not in ascending order: sort the probes by time of sending")
     return _nanoseconds(instants - instants[0] if count else instants)
 
 
@@ -268,14 +268,14 @@ def _octets(wire_bytes: ArrayLike, count: int) -> NDArray[np.uint32]:
 
 @dataclass(frozen=True)
 class Malformed:
-    """A line that looks like part of the format and is not.
+    """A line that looks like part of the format but cannot be read.
 
     Attributes
     ----------
     line
         Its number, from 1.
     text
-        How it begins.
+        Its beginning.
     why
         What is wrong.
     """
@@ -291,7 +291,7 @@ class Recordings(list[Delays]):
     Attributes
     ----------
     malformed
-        The lines that made no sense.
+        The malformed lines.
     """
 
     malformed: list[Malformed]
@@ -308,31 +308,32 @@ def read_delays(
     interval: float | None = None,
     columns: Mapping[str, Any] | None = None,
 ) -> Recordings:
-    """Read recorded delays: what ping and many other tools write.
+    """Read recorded delays, from ping and many other tools.
 
     Parameters
     ----------
     path
         The file.
     format
-        What to read it as; by default its content tells.
+        The format to read it as; by default it is recognised by the content.
     interval
-        Seconds from one probe to the next, where the file does not tell when they left.
+        Seconds from one probe to the next, if the file does not have the times of sending.
     columns
-        Which columns of a table are which: `rtt`, `sent`, `received`, `seq`, `lost`, `group`,
-        `unit`, `time_unit`, to names or places counted from 1; `one_way` to a truth value.
+        The columns of a table: `rtt`, `sent`, `received`, `seq`, `lost`, `group`, `unit`,
+        `time_unit`, each with the column's name or its place counted from 1; `one_way` with a truth
+        value.
 
     Returns
     -------
     Recordings
-        A list of `Delays`, and in `malformed` the lines that made no sense.
+        A list of `Delays`, with the malformed lines in `malformed`.
 
     Raises
     ------
     DelaysError
-        When the file is empty, of no format that is known, or without a single delay.
+        If the file is empty, has no known format, or has no delay.
     OSError
-        When it cannot be read.
+        If the file cannot be read.
     """
     words = [
         (key, str(value).lower() if isinstance(value, bool) else str(value))

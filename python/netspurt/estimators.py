@@ -1,9 +1,8 @@
-"""Estimators of the retransmission timer: by name, written in Python, and what each must keep.
+"""Estimators of the retransmission timer: by name or written in Python, and their contract.
 
 An estimator is any object with ``on_sample(sample)``, ``on_timeout(now)`` and ``rto()``, in
-seconds.
-Those of the core are named as text; those in Python by where they are: ``"module:Class"`` or
-``"file.py:Class"``, with constants after another colon.
+seconds. A text names one: the core's by their name, those in Python by their place,
+``"module:Class"`` or ``"file.py:Class"``, with constants after another colon.
 """
 
 from __future__ import annotations
@@ -38,32 +37,32 @@ __all__ = [
 
 
 class EstimatorLike(Protocol):
-    """What an estimator must have."""
+    """The methods of an estimator."""
 
     def on_sample(self, sample: Sample, /) -> object:
-        """Take a round trip in, or leave it."""
+        """Take a round-trip sample, or ignore it."""
 
     def on_timeout(self, now: float, /) -> object:
-        """Hear that the timer fired, at `now` seconds."""
+        """Note that the timer fired, at `now` seconds."""
 
     def rto(self) -> float:
-        """Return the timer as it would be set now, in seconds."""
+        """Return the value that the timer would be set to now, in seconds."""
 
 
-#: Where a class is, and constants for it.
+#: The place of a class, and constants for it.
 _PLACE = re.compile(r"(?P<where>[^:=]+):(?P<name>[A-Za-z_]\w*)(?::(?P<constants>.*))?", re.DOTALL)
 
 
 def estimator(text: str) -> EstimatorLike:
-    """Make an estimator that has seen nothing.
+    """Make an estimator without samples.
 
     Parameters
     ----------
     text
         An algorithm of the core with its constants, ``"linux:rto_min=50ms"``, or the place of a
         class in Python: ``"package.module:Class"``, ``"path/to/file.py:Class"``, with keyword
-        arguments as in ``"file.py:Class:k=3,floor=0.2"``. The text is what to save: it makes the
-        same again.
+        arguments as in ``"file.py:Class:k=3,floor=0.2"``. Save the text to make the same estimator
+        again.
 
     Returns
     -------
@@ -73,7 +72,7 @@ def estimator(text: str) -> EstimatorLike:
     Raises
     ------
     EstimatorError
-        If there is no such algorithm, key, file, module or class, or a value is none of a key's.
+        If there is no such algorithm, key, file, module or class, or a key cannot have the value.
 
     Examples
     --------
@@ -136,13 +135,13 @@ def _loaded(text: str, path: Path) -> object:
 
 
 def _constants(text: str, written: str | None) -> dict[str, object]:
-    """Read ``k=3,name=word`` as keyword arguments: literals of Python, and what is none as text."""
+    """Read ``k=3,name=word`` as keyword arguments: Python literals, or else texts."""
     constants: dict[str, object] = {}
     for setting in written.split(",") if written is not None else []:
         key, equals, value = (part.strip() for part in setting.partition("="))
         if not (equals and key.isidentifier()) or key in constants:
             raise _slip(
-                text, f"`{setting.strip()}` is no setting", "write key=value, each key once"
+                text, f"`{setting.strip()}` is not a setting", "write key=value, each key once"
             )
         try:
             constants[key] = ast.literal_eval(value)
@@ -159,21 +158,21 @@ def _slip(text: str, message: str, fix: str) -> EstimatorError:
 
 
 class CheckError(AssertionError):
-    """An estimator does not keep what every estimator must."""
+    """An estimator breaks a rule of the contract."""
 
 
 @dataclass
 class Check:
-    """What came of a check.
+    """The results of a check.
 
     Attributes
     ----------
     name
-        What was checked.
+        The estimator that was checked.
     passed
-        The rules that hold.
+        The rules that it keeps.
     failed
-        The rules that do not, and what happened instead.
+        The rules that it breaks, and how.
     """
 
     name: str
@@ -186,7 +185,7 @@ class Check:
         return not self.failed
 
     def raise_if_failed(self) -> Check:
-        """Raise `CheckError` with the list, or return the check where all is well."""
+        """Raise `CheckError` with the broken rules, or return the check if there are none."""
         if self.failed:
             raise CheckError(str(self))
         return self
@@ -205,17 +204,17 @@ Maker = Callable[[], EstimatorLike]
 
 
 def check_estimator(subject: str | Callable[[], EstimatorLike]) -> Check:
-    """Try an estimator on what every estimator must keep.
+    """Check whether an estimator keeps the contract of all estimators.
 
     Parameters
     ----------
     subject
-        Text as `estimator` takes it, or a class that can be made without arguments.
+        A text as for `estimator`, or a class that can be made without arguments.
 
     Returns
     -------
     Check
-        Which rules hold, which do not and why; print it, or call its `raise_if_failed`.
+        The rules that it keeps and breaks; print it, or call its `raise_if_failed`.
 
     Examples
     --------
@@ -246,12 +245,12 @@ def check_estimator(subject: str | Callable[[], EstimatorLike]) -> Check:
     return check
 
 
-#: The drive's word for a timeout.
+#: The marker of a timeout in a test sequence.
 _TIMEOUT = math.nan
 
 
 def _walk(seed: int, count: int = 400) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return round trips with timeouts between them."""
+    """Return round trips with timeouts in between."""
     rng = np.random.default_rng(seed)
     exponents = np.cumsum(rng.normal(0, 0.2, count)).clip(-4, 4)
     steps: np.ndarray[Any, np.dtype[np.float64]] = 0.1 * np.exp(exponents)
@@ -352,7 +351,7 @@ def _lost(made: object) -> str | None:
 _RULES: dict[str, Callable[[Maker], str | None]] = {
     "it has on_sample, on_timeout and rto": _has_its_methods,
     "its first timer is above zero and finite": _starts_with_a_timer,
-    # Before long round trips: a maximum that instances share would hide behind them.
+    # This test comes before long round trips, which would hide a maximum that instances share.
     "the same input has the same output": _answers_the_same,
     "a fresh one is not moved by another": _stands_alone,
     "asked twice, it answers the same": _keeps_its_word,

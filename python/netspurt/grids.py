@@ -1,4 +1,4 @@
-"""Grids: one text that stands for many estimators."""
+"""Grids: one text that describes many estimators."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-#: A range: `1.5..3/16` is sixteen values from 1.5 to 3; units stay behind the numbers.
+#: A range: `1.5..3/16` is sixteen values from 1.5 to 3; a unit follows the numbers.
 _RANGE = re.compile(r"^\s*([\d.]+?)\s*([a-zµ]*)\s*\.\.\s*([\d.]+?)\s*([a-zµ]*)\s*/\s*(\d+)\s*$")
 
-#: Decimals of the values of a range: times are whole nanoseconds.
+#: The decimals of the values of a range: times are whole nanoseconds.
 _DECIMALS = {"ms": 6, "us": 3, "µs": 3, "ns": 0}
 _MOST_DECIMALS = 9
 
 
 @dataclass(frozen=True)
 class Axis:
-    """The values of one constant, made as they are asked for.
+    """The values of one constant, made when they are needed.
 
     Attributes
     ----------
     key, unit
-        What stands in front of each value and behind it.
+        The texts before and after each value.
     low, high
         The ends.
     steps
-        How many steps lie between them.
+        The number of steps between them.
     """
 
     key: str
@@ -48,14 +48,15 @@ class Axis:
 
 
 def expand(text: str) -> Iterator[str]:
-    """Yield the estimators that a text stands for, one after the other.
+    """Yield the estimators that a text describes.
 
-    A value may be a range, `FROM..TO/COUNT`, both ends included; several make all combinations.
+    A value may be a range, `FROM..TO/COUNT`, with both ends included. Several ranges make all
+    combinations.
 
     Raises
     ------
     ValueError
-        When a range has no two ends and a count of two or more.
+        If a range does not have two ends and a count of at least two.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def expand(text: str) -> Iterator[str]:
 
 
 def size(text: str) -> int:
-    """Return how many estimators a text stands for.
+    """Return the number of estimators that a text describes.
 
     Examples
     --------
@@ -88,12 +89,12 @@ def size(text: str) -> int:
 
 
 def is_grid(text: str) -> bool:
-    """Whether a text stands for more than one estimator."""
+    """Return whether a text describes more than one estimator."""
     return ".." in text.partition(":")[2]
 
 
 def two_gain_axes(text: str) -> dict[str, list[float]] | None:
-    """Return the values of `falling`, `rising` and `g` where a grid is of RFC 889's filter alone.
+    """Return the values of `falling`, `rising` and `g` if a grid varies only RFC 889's filter.
 
     Examples
     --------
@@ -116,7 +117,7 @@ def two_gain_axes(text: str) -> dict[str, list[float]] | None:
     return axes
 
 
-#: Values of one constant that are held at once.
+#: The number of values of one constant that are held at once.
 _MOST_OF_AN_AXIS = 100_000
 
 
@@ -146,7 +147,7 @@ def _axis(setting: str, text: str) -> Axis | _One:
     found = _RANGE.match(value)
     if found is None or int(found[5]) < 2:
         raise ValueError(
-            f"{text}: {value!r} is no range: FROM..TO/COUNT, as in {key}=1.5..3/16 or 0..1s/5"
+            f"{text}: {value!r} is not a range: write FROM..TO/COUNT, as in {key}=1.5..3/16"
         )
     first, unit, last, last_unit, count = found.groups()
     if unit and unit != last_unit:
@@ -154,7 +155,7 @@ def _axis(setting: str, text: str) -> Axis | _One:
     try:
         low, high = Fraction(first), Fraction(last)
     except ValueError:
-        raise ValueError(f"{text}: {value!r} has an end that is no number") from None
+        raise ValueError(f"{text}: {value!r} has an end that is not a number") from None
     steps = int(count) - 1
     finest = Fraction(1, 10 ** _DECIMALS.get(last_unit, _MOST_DECIMALS))
     if abs(high - low) < steps * finest:
@@ -165,7 +166,7 @@ def _axis(setting: str, text: str) -> Axis | _One:
 
 
 def number(value: Fraction | float, decimals: int = _MOST_DECIMALS) -> str:
-    """Return a number as it stands in a text, with so many decimals at most.
+    """Return a number as text, with at most `decimals` decimals.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Two hosts with an emulated line between them, and what the line carries."""
+"""Two hosts with an emulated line between them, and transfers over it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from netspurt.scenario import Scenario
 #: The addresses of a line's two ends.
 NEAR, FAR = "10.0.0.1", "10.0.0.2"
 
-#: The run ends when its command does. The line's rate, delay and queue are set over this.
+#: The run ends when its command ends. The line's rate, delay and queue replace these values.
 _SCENARIO = """
 title = "an emulated line"
 stop = "10000 h"
@@ -48,9 +48,9 @@ def over_line(
     near
         The command; its host is `NEAR`.
     far
-        A command on the other host, `FAR`; `near` starts once it listens on a port.
+        A command on the other host, `FAR`; `near` starts when it listens on a port.
     there, back
-        The line's directions, ``"56 kbit/s, 20 ms, 50 packets"``; one serves for both, and the
+        The line's directions, ``"56 kbit/s, 20 ms, 50 packets"``. One may serve for both, and the
         queue may be left out.
 
     Returns
@@ -61,9 +61,9 @@ def over_line(
     Raises
     ------
     ValueError
-        When a line is none; a `ScenarioError` where one of its values is none.
+        If a text describes no line; a `ScenarioError` if one of its values is wrong.
     LiveError
-        When the machine gives no namespaces.
+        If the machine does not allow namespaces.
     """
     ways = [_direction(there), _direction(back or there)]
     values = {
@@ -81,32 +81,32 @@ def over_line(
 def _direction(text: str) -> list[str]:
     parts = [part.strip() for part in text.split(",")]
     if not 2 <= len(parts) <= 3 or not all(parts):
-        raise ValueError(f"{text!r} is no line: write a rate and a delay, as in '56 kbit/s, 20 ms'")
+        raise ValueError(f"{text!r} is not a line: write rate and delay, as in '56 kbit/s, 20 ms'")
     return [*parts, "1000 packets"][:3]
 
 
 def push(address: str, port: int, octets: int, *, timeout: float = 300.0) -> dict[str, Any]:
-    """Send octets by TCP to a host that echoes or swallows them, and take what comes back.
+    """Send octets by TCP to a host that echoes or discards them, and read the returned data.
 
     Parameters
     ----------
     address, port
         Where the host is.
     octets
-        How many to send.
+        The number to send.
     timeout
-        When it is given up, in seconds.
+        The give-up time, in seconds.
 
     Returns
     -------
     dict
-        `sent` and `returned` octets; `acked_s`, when all was acknowledged; `rate_bps` of that;
-        `total_s`, when the host had closed, and with an echo all was back.
+        `sent` and `returned` octets; `acked_s`, when all was acknowledged; `rate_bps`, the rate up
+        to then; `total_s`, when the host had closed, and an echo had returned everything.
 
     Raises
     ------
     OSError
-        When the connection fails.
+        If the connection fails.
     """
     begun = time.monotonic()
     returned = 0

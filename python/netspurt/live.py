@@ -1,7 +1,7 @@
-"""Live runs: the kernel's TCP on the scenario's links, by the wall clock.
+"""Live runs: the kernel's TCP on the scenario's links, in real time.
 
-A live run is a process of its own, which makes namespaces for itself; nothing of it outlives that
-process, and it ends with the one that started it. docs/live.md tells the whole.
+A live run is a process of its own, which makes namespaces for itself. All of them end with that
+process, and the process ends with the one that started it. docs/live.md describes live runs.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from netspurt.run import LIVE, Run, new_folder, open_run, write_manifest
 if TYPE_CHECKING:
     from netspurt.scenario import Scenario
 
-#: How late a delivery may be before a run counts for nothing, in seconds.
+#: How late a delivery may be in a run that counts, in seconds.
 BUDGET = 0.005
 
-#: How long before an appointment the driver looks at the clock again and again, in seconds; only
-#: where it may run before all others.
+#: How long before a wake-up the driver polls the clock instead of sleeping, in seconds; only with
+#: real-time priority.
 SPIN = 0.00006
 
-#: What hosts' wires may be made of: pairs of veth devices, or TUN devices.
+#: The devices of the hosts: pairs of veth devices, or TUN devices.
 WIRES = ("veth", "tun")
 
-#: Called with the seconds that have passed and those there are.
+#: A function that takes the seconds that have passed and the seconds in all.
 Progress = Callable[[float, float], None]
 
-#: What is to be run, in the folder while it runs, and what went wrong.
+#: Files in the run folder during the run: the order, and the error.
 _ORDER = "order.json"
 _COMPLAINT = "complaint.txt"
 
@@ -56,17 +56,16 @@ _PROCESS = "import sys; from netspurt._core import live_work; live_work(sys.argv
 
 
 class LiveError(RuntimeError, ValueError):
-    """No live run: no namespaces, say, or a value that the kernel refuses."""
+    """A live run is impossible: no namespaces, or a value that the kernel refuses."""
 
 
 class NotRunError(LiveError):
-    """A program was not started; why went to the standard error.
+    """A program was not started; the reason was written to standard error.
 
     Attributes
     ----------
     status
-        127 where there is no such program, 126 where it is none, 125 where its server does not
-        run.
+        127 if the program does not exist, 126 if it cannot be run, 125 if its server does not run.
     """
 
     def __init__(self, status: int) -> None:
@@ -93,26 +92,26 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     folder
         The run folder to make.
     budget
-        How late a delivery may be before the run counts for nothing, in seconds.
+        How late a delivery may be in a run that counts, in seconds.
     spin
-        How long before an appointment the driver stops sleeping, in seconds.
+        How long before a wake-up the driver stops sleeping, in seconds.
     wire
-        What hosts' wires are made of: `"veth"` or `"tun"`.
+        The devices of the hosts: `"veth"` or `"tun"`.
     offload
-        Whether devices take segments many at a time, as network cards do.
+        Whether devices take many segments at a time, as network cards do.
     progress
-        Called each second with the seconds that have passed and those there are.
+        Called each second with the seconds that have passed and the seconds in all.
 
     Raises
     ------
     LiveError
-        When the machine gives no namespaces, or the kernel refuses a value.
+        If the machine does not allow namespaces, or the kernel refuses a value.
     FileExistsError
-        When there is something of the folder's name.
+        If something of the folder's name exists.
     """
     if scenario.kernel_flow is None:
         raise LiveError(
-            "no flow has an end of the kernel's: "
+            "no flow has a kernel's end: "
             'add `endpoint = "kernel"` to one, or run it with `netspurt run`'
         )
     wiring = _wiring(wire, offload)
@@ -139,30 +138,30 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
 ) -> Run:
     """Run programs at two nodes of a scenario and keep the run in a new folder.
 
-    They have this process's input, output and working directory. The first one's exit status is
-    `run.live["programs"]["status"]`: 124 where the scenario's `stop` ended it, and then `stopped`
-    is true.
+    They have this process's input, output and working directory. The first program's exit status is
+    `run.live["programs"]["status"]`. It is 124 if the scenario's `stop` ended it, and then
+    `stopped` is true.
 
     Parameters
     ----------
     scenario
-        A scenario with a flow of programs; `Scenario.for_programs` sees to that.
+        A scenario with a flow of programs, as `Scenario.for_programs` makes it.
     folder
         The run folder to make.
     command
         The program and its arguments, at the flow's `from`.
     server
-        A line for the shell, at the flow's `to`; the command waits until it listens on a port.
+        A shell command, run at the flow's `to`; the command waits until it listens on a port.
     budget, spin, wire, offload
         As in `run_live`.
 
     Raises
     ------
     LiveError
-        When the machine gives no namespaces, or the kernel refuses a value; a `NotRunError` where
+        If the machine does not allow namespaces, or the kernel refuses a value; a `NotRunError` if
         a program could not be started.
     FileExistsError
-        When there is something of the folder's name.
+        If something of the folder's name exists.
     """
     if scenario.programs_flow is None:
         raise LiveError('no flow has `app = "programs"`')
@@ -187,7 +186,7 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
             why = f"it ended with {status}"
             if complaint.exists():
                 why = complaint.read_text(encoding="utf-8")
-            raise LiveError(f"no live run: {why}")
+            raise LiveError(f"the live run failed: {why}")
         order.unlink()
         about = json.loads((partial / LIVE).read_text(encoding="utf-8"))
         programs = about["programs"]
@@ -204,7 +203,7 @@ def _wiring(wire: str, offload: bool) -> list[str]:
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:
-    """Wait, and leave the keys that interrupt to the programs."""
+    """Wait, and leave keyboard interrupts to the programs."""
     if threading.current_thread() is not threading.main_thread():
         return process.wait()
     before = {key: signal.signal(key, signal.SIG_IGN) for key in (signal.SIGINT, signal.SIGQUIT)}
@@ -228,7 +227,7 @@ def _about(scenario: Scenario, told: dict[str, Any]) -> dict[str, Any]:
 
 
 def _work(order: list[str], scenario: str, progress: Callable[[float], None]) -> None:
-    """Have a process of its own do it."""
+    """Start a process for the run and wait for it."""
     with tempfile.TemporaryFile("w+") as complaints:
         words = [sys.executable, "-P", "-c", _PROCESS, *order]
         process = subprocess.Popen(
@@ -248,4 +247,4 @@ def _work(order: list[str], scenario: str, progress: Callable[[float], None]) ->
         if status != 0:
             complaints.seek(0)
             last = complaints.read().strip().splitlines()[-1:] or [f"it ended with {status}"]
-            raise LiveError(f"no live run: {last[0].removeprefix('RuntimeError: ')}")
+            raise LiveError(f"the live run failed: {last[0].removeprefix('RuntimeError: ')}")

@@ -1,7 +1,7 @@
-"""Pages fetched by the clock: a capture each, and echoes beside them as a control.
+"""Pages fetched at fixed intervals, with a capture of each fetch and echoes for comparison.
 
-One fetch a minute from each site of a catalogue, at an address that never changes. docs/probe.md
-tells the whole.
+Each site of a catalogue is fetched once a minute, always at the same address. docs/probe.md
+describes it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from netspurt.worker import ProbeError, worker
 
 #: Seconds from one fetch of a site to the next.
 EVERY = 60.0
-#: Echoes beside each fetch, and octets of each: those of a SYN with its options.
+#: The number of echoes for each fetch, and their octets: as many as a SYN with its options has.
 PINGS, PING_OCTETS = 5, 60
 
 
@@ -46,13 +46,13 @@ class Site:
     Attributes
     ----------
     name
-        What it is called.
+        The name of the site.
     url
-        Where it is: http or https.
+        The address of the page: http or https.
     address
-        Where it is fetched from; `None` until it is resolved.
+        The IP address to fetch it from; `None` until it is resolved.
     ping
-        The address echoes are sent to; by default the same one.
+        The IP address to which echoes are sent; by default the same one.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Site:
 
     @property
     def host(self) -> str:
-        """The host that the page names."""
+        """The host in the URL."""
         return urlsplit(self.url).hostname or ""
 
     @property
@@ -72,30 +72,30 @@ class Site:
 
     @property
     def port(self) -> int:
-        """Where its server listens."""
+        """The port of the server."""
         return urlsplit(self.url).port or (443 if self.secure else 80)
 
     @property
     def page(self) -> str:
-        """The page on the server."""
+        """The path and query on the server."""
         parts = urlsplit(self.url)
         return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Sites and how they are polled. Times are in seconds.
+    """The sites and their schedule. Times are in seconds.
 
     Attributes
     ----------
     sites
         The pages.
     every
-        From one fetch of a site to the next.
+        The interval of the fetches.
     timeout
-        When a fetch is given up.
+        The give-up time of a fetch.
     pings
-        Echoes beside each fetch; 0 for none.
+        The number of echoes for each fetch; 0 for none.
     """
 
     sites: tuple[Site, ...]
@@ -114,13 +114,13 @@ def read_catalogue(path: Path) -> Catalogue:
     Parameters
     ----------
     path
-        A TOML file: ``every``, ``timeout``, ``pings``, and a table ``[sites.NAME]`` with ``url``
-        and, if it is to be another than the name's own, ``address`` for each site.
+        A TOML file: ``every``, ``timeout``, ``pings``, and a table ``[sites.NAME]`` for each site
+        with ``url`` and, if it is not the address of the host's name, ``address``.
 
     Raises
     ------
     CatalogueError
-        When it is none; the message names the file, the key and the fix.
+        If the file is not a catalogue; the message names the file, the key and the fix.
     """
 
     def wrong(key: str, why: str) -> CatalogueError:
@@ -129,10 +129,10 @@ def read_catalogue(path: Path) -> Catalogue:
     try:
         told = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CatalogueError(f"{path}: no TOML: {error}") from None
+        raise CatalogueError(f"{path}: not TOML: {error}") from None
     for key in told:
         if key not in {*_KEYS, "sites"}:
-            raise wrong(key, f"is no key: there are {', '.join([*_KEYS, 'sites'])}")
+            raise wrong(key, f"is not a key: there are {', '.join([*_KEYS, 'sites'])}")
     sites = told.get("sites")
     if not isinstance(sites, dict) or not sites:
         raise wrong("sites", 'names no site: write [sites.NAME] and url = "http://..." below it')
@@ -140,33 +140,33 @@ def read_catalogue(path: Path) -> Catalogue:
     timeout = _time(told.get("timeout", 30.0), lambda why: wrong("timeout", why))
     pings = told.get("pings", PINGS)
     if not isinstance(pings, int) or isinstance(pings, bool) or not 0 <= pings <= 1000:
-        raise wrong("pings", f"= {pings!r} is no number of echoes from 0 to 1000")
+        raise wrong("pings", f"= {pings!r} is not a number of echoes from 0 to 1000")
     found = tuple(_site(name, about, wrong) for name, about in sites.items())
     return Catalogue(found, every, timeout, pings)
 
 
 def _time(value: Any, wrong: Callable[[str], CatalogueError]) -> float:
-    """Return seconds, of a number or of a text with a unit."""
+    """Return the seconds of a number or of a text with a unit."""
     try:
         found = seconds(str(value))
     except ValueError:
         found = -1.0
     if isinstance(value, bool) or not 0 < found < 1e6:
-        raise wrong(f'= {value!r} is no time: write "60 s"')
+        raise wrong(f'= {value!r} is not a time: write "60 s"')
     return found
 
 
 def _site(name: str, about: Any, wrong: Callable[[str, str], CatalogueError]) -> Site:
     key = f"sites.{name}"
     if not name.replace("-", "").replace("_", "").isalnum():
-        raise wrong(key, "is no name for files: take letters, digits, - and _")
+        raise wrong(key, "cannot name files: use letters, digits, - and _")
     if not isinstance(about, dict):
-        raise wrong(key, f'is {about!r} and no table: write [{key}] and url = "..." below it')
+        raise wrong(key, f'is {about!r} and not a table: write [{key}] and url = "..." below it')
     for one in about:
         if one not in _SITE_KEYS:
-            raise wrong(f"{key}.{one}", f"is no key: there are {', '.join(_SITE_KEYS)}")
+            raise wrong(f"{key}.{one}", f"is not a key: there are {', '.join(_SITE_KEYS)}")
         if not isinstance(about[one], str):
-            raise wrong(f"{key}.{one}", f"= {about[one]!r} is no text: put it in quotes")
+            raise wrong(f"{key}.{one}", f"= {about[one]!r} is not text: put it in quotes")
     if "url" not in about:
         raise wrong(key, 'has no `url`: write url = "http://host/page"')
     try:
@@ -175,11 +175,14 @@ def _site(name: str, about: Any, wrong: Callable[[str, str], CatalogueError]) ->
     except ValueError:
         good = False
     if not good:
-        raise wrong(f"{key}.url", f"= {about['url']!r} is no page: http://host/page is one")
+        raise wrong(
+            f"{key}.url", f"= {about['url']!r} is not the URL of a page: write http://host/page"
+        )
     for one in ("address", "ping"):
         if one in about and not _is_address(about[one]):
             raise wrong(
-                f"{key}.{one}", f"= {about[one]!r} is no address: leave it out, or 192.0.2.1"
+                f"{key}.{one}",
+                f"= {about[one]!r} is not an address: leave it out, or write 192.0.2.1",
             )
     return Site(name, about["url"], about.get("address"), about.get("ping"))
 
@@ -193,12 +196,12 @@ def _is_address(text: str) -> bool:
 
 
 def settled(catalogue: Catalogue) -> list[Site]:
-    """Return the sites, each with its address; names are looked up here and never again.
+    """Return the sites with their addresses; names are resolved only here.
 
     Raises
     ------
     CatalogueError
-        When a host has no address.
+        If a host has no address.
     """
     found = []
     for site in catalogue.sites:
@@ -213,7 +216,7 @@ def settled(catalogue: Catalogue) -> list[Site]:
 
 
 class _Fixed(http.client.HTTPConnection):
-    """A connection to an address, whatever the host is called."""
+    """A connection to a given address, for any host name."""
 
     def __init__(self, site: Site, timeout: float) -> None:
         super().__init__(site.host, site.port, timeout=timeout)
@@ -221,19 +224,18 @@ class _Fixed(http.client.HTTPConnection):
         self.opened = 0.0
 
     def connect(self) -> None:
-        """Open it; `opened` is how long that took, in seconds."""
+        """Open the connection; `opened` is the time that it took, in seconds."""
         begun = time.monotonic()
         self.sock = socket.create_connection((self.site.address, self.port), self.timeout)
         self.opened = time.monotonic() - begun
         self.plain = self.sock
         if self.site.secure:
-            # What is measured is the path, whoever the server is.
             context = ssl.create_default_context()
             self.sock = context.wrap_socket(self.sock, server_hostname=self.site.host)
 
 
 def fetch(site: Site, timeout: float) -> dict[str, Any]:
-    """Fetch a page; return times in seconds, octets, and the kernel's view of the round trip."""
+    """Fetch a page; return times in seconds, octets, and the kernel's round-trip estimate."""
     begun = time.monotonic()
     told: dict[str, Any] = {"site": site.name, "address": site.address, "port": site.port}
     told["at_unix"] = time.time()
@@ -242,7 +244,7 @@ def fetch(site: Site, timeout: float) -> dict[str, Any]:
         connection.request("GET", site.page, headers={"Connection": "close"})
         told["opened_s"] = connection.opened
         told["local_port"] = connection.sock.getsockname()[1]
-        # The answer takes the socket with it.
+        # The response object closes the socket.
         kept = socket.socket(fileno=os.dup(connection.sock.fileno()))
         try:
             answer = connection.getresponse()
@@ -271,17 +273,17 @@ def _tcp_info(connection: socket.socket) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def capturing(peer: str, port: int, path: Path) -> Iterator[dict[str, Any]]:
-    """Capture what goes to and comes from an address and its port of TCP, 0 for all of them.
+    """Capture the packets to and from an address and TCP port, or port 0 for all packets.
 
     Yields
     ------
     dict
-        `packets` stands in it once all is written.
+        `packets` is set when all packets are written.
 
     Raises
     ------
     ProbeError
-        When captures are not allowed here.
+        If captures are not allowed on this machine.
     """
     order = {
         "parent": os.getpid(), "task": "capture", "address": peer, "port": port,
@@ -303,10 +305,10 @@ def capturing(peer: str, port: int, path: Path) -> Iterator[dict[str, Any]]:
 def one(
     site: Site, number: int, folder: Path, catalogue: Catalogue, *, captures: bool
 ) -> dict[str, Any]:
-    """Fetch a page with its capture, echoes beside it; return the row of the fetch.
+    """Fetch a page with its capture and echoes; return the row of the fetch.
 
-    `tcp_rtt_s` is the handshake's in the capture, `ping_rtt_s` the median of the echoes, both by
-    the kernel's stamps, and `ratio` the first over the second.
+    `tcp_rtt_s` is the handshake's round trip in the capture and `ping_rtt_s` the median of the
+    echoes, both by the kernel's stamps; `ratio` is the first over the second.
     """
     name = f"{site.name}-{number:05d}.pcapng"
     if captures:
@@ -363,19 +365,19 @@ def poll(
     captures: bool = True,
     on_row: Callable[[dict[str, Any]], None] | None = None,
 ) -> int:
-    """Poll the sites of a catalogue by the clock, each on its own, into a folder.
+    """Poll the sites of a catalogue at fixed intervals, each independently, into a folder.
 
-    ``sites.json`` has the addresses, ``fetches.jsonl`` a row for each fetch, written when it is
-    over, and each fetch a capture. An interrupt ends it.
+    ``sites.json`` has the addresses. ``fetches.jsonl`` has a row for each fetch, written when it is
+    over. Each fetch has a capture. An interrupt ends the polling.
 
     Parameters
     ----------
     catalogue
         The sites.
     folder
-        A folder to make.
+        The folder to make.
     rounds
-        Fetches of each site; `None` for no end.
+        Fetches of each site; `None` for no limit.
     captures
         Whether to capture.
     on_row
@@ -389,11 +391,11 @@ def poll(
     Raises
     ------
     CatalogueError
-        When a host has no address.
+        If a host has no address.
     ProbeError
-        When captures are not allowed here.
+        If captures are not allowed on this machine.
     FileExistsError
-        When the folder is there already.
+        If the folder exists.
     """
     sites = settled(catalogue)
     folder.mkdir(parents=True)
@@ -405,7 +407,7 @@ def poll(
         number = 0
         while rounds is None or number < rounds:
             number += 1
-            # Sites in turn, so that none disturbs another.
+            # The sites are staggered, so that they do not disturb each other.
             for place, site in enumerate(sites):
                 due = begun + catalogue.every * (number - 1 + place / len(sites))
                 time.sleep(max(0.0, due - time.monotonic()))
@@ -425,14 +427,14 @@ class Matched:
     Attributes
     ----------
     client, server
-        Its ends.
+        Its two ends.
     segments
-        Segments that take sequence numbers and that either saw.
+        Segments with sequence numbers that either capture has.
     paired, only_first, only_second
-        Those that both saw, and those of one alone.
+        Segments that both captures have, and those that only one has.
     out_s, back_s
-        The median time from the first point to the second of what the client sent, and from the
-        second to the first of what the server sent; NaN without any.
+        The median time from the first point to the second for the client's segments, and from the
+        second to the first for the server's; NaN without any.
     """
 
     client: str
@@ -451,7 +453,7 @@ def match(first: Path, second: Path) -> list[Matched]:
     Raises
     ------
     DelaysError
-        When either is no capture.
+        If either file is not a capture.
     """
     pairs = _core.pair_captures(str(first), first.read_bytes(), str(second), second.read_bytes())
     groups: dict[frozenset[str], list[tuple[str, str, int, int, bool, int, int]]] = {}
@@ -461,7 +463,7 @@ def match(first: Path, second: Path) -> list[Matched]:
 
 
 def _matched(group: list[tuple[str, str, int, int, bool, int, int]]) -> Matched:
-    # Who opens first is the client; where nobody was seen to, who sent first.
+    # The initiator is the client; if the capture does not show the handshake, the first sender is.
     client, server = next((pair for pair in group if pair[4]), group[0])[:2]
     sent = np.array([pair[0] == client for pair in group])
     first = np.array([pair[5] for pair in group], dtype=np.int64)

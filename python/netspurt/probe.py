@@ -1,7 +1,7 @@
-"""Echo probes on a real path: RFC 889's instrument, with the kernel's stamps.
+"""Echo probes on a real path: RFC 889's instrument with kernel time stamps.
 
-A process of its own sends the probes, one in flight, and keeps each in a data file; it ends with
-the one that started it. docs/probe.md tells the whole.
+A process of its own sends the probes, one in flight, and stores each in a data file. It ends with
+the process that started it. docs/probe.md describes the probe.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from netspurt.delays import Delays
 from netspurt.estimators import estimator as make_estimator
 from netspurt.worker import ProbeError, Row, worker
 
-#: How long a host of RFC 889's waited before it called an echo probe lost, in seconds.
+#: The give-up time of an echo probe in RFC 889, in seconds.
 TIMEOUT = 30.0
-#: Echo probes of one of its experiments.
+#: The number of echo probes in one of its experiments.
 COUNT = 512
-#: The port of echoes (RFC 862), and one that web servers listen at.
+#: The ports of the echo service (RFC 862) and of web servers.
 PORTS = {"icmp": 0, "udp": 7, "tcp": 80}
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """How long probes are, in octets of the IP datagram.
+    """The lengths of probes, in octets of the IP datagram.
 
     Attributes
     ----------
     rule
         ``rfc889``: drawn from 0 to 256 and raised to 40; ``uniform``, ``fixed`` or ``bursts``.
     values
-        Both ends of ``uniform``, the one length of ``fixed``, or how many probes of 40 and then
-        of 256 octets a burst has.
+        Both ends of ``uniform``, the length of ``fixed``, or the number of probes of 40 and then of
+        256 octets in a burst.
     """
 
     rule: str
@@ -55,12 +55,12 @@ class Lengths:
 
     @classmethod
     def of(cls, text: str) -> Lengths:
-        """Read them as people write them.
+        """Read the rule from its text form.
 
         Raises
         ------
         ValueError
-            When they are none.
+            If the text is not a rule.
 
         Examples
         --------
@@ -84,12 +84,12 @@ class Lengths:
         except ValueError:
             pass
         raise ValueError(
-            f"{text!r} is no length of probes: write rfc889, uniform:40-256, a number of octets "
+            f"{text!r} is not a rule of lengths: write rfc889, uniform:40-256, a number of octets "
             "from 28 to 65000, or bursts:8"
         )
 
     def order(self) -> Row:
-        """Return them as the process reads them."""
+        """Return the rule in the form that the process reads."""
         names = {"uniform": ("low", "high"), "fixed": ("octets",), "bursts": ("each",)}
         return {"rule": self.rule, **dict(zip(names.get(self.rule, ()), self.values, strict=True))}
 
@@ -103,7 +103,7 @@ def _octets(text: str) -> int:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be probed, and how. Times are in seconds.
+    """The plan of a series of probes. Times are in seconds.
 
     Attributes
     ----------
@@ -112,25 +112,25 @@ class Plan:
     kind
         ``icmp``, ``udp`` (a host that echoes) or ``tcp`` (a SYN; a SYN-ACK or an RST answers it).
     port
-        Of ``udp`` and ``tcp``; `None` for 7 and 80.
+        The port of ``udp`` or ``tcp``; `None` for 7 and 80.
     family
-        4 or 6; `None` for what the name has first.
+        4 or 6; `None` for the first address of the name.
     count, span
-        Echo probes, and for how long; `None` for no limit.
+        The number of echo probes, and the duration; `None` for no limit.
     timeout
-        How long an answer is waited for; later ones are late.
+        The give-up time; later answers are late.
     lengths
-        How long probes are.
+        The lengths of the probes.
     pace, gap
         ``immediate``, or ``every`` and ``poisson`` with the time from one probe to the next.
     seed
-        Of lengths and pace.
+        The seed of lengths and pace.
     calibrate
-        Echo probes over loopback beforehand.
+        Echo probes over loopback before the start.
     out
-        The data file; `None` keeps nothing.
+        The data file; `None` for none.
     rotate_echo_probes, rotate_span
-        When a new file is begun.
+        When a new file begins.
     """
 
     host: str
@@ -150,12 +150,12 @@ class Plan:
     rotate_span: float | None = None
 
     def order(self, task: str = "echo_probes", **more: Any) -> Row:
-        """Return what the process is told.
+        """Return the order for the process.
 
         Raises
         ------
         ProbeError
-            When the host has no address, or the data file is there already.
+            If the host has no address, or the data file exists.
         """
         address = resolve(self.host, self.family)
         port = PORTS[self.kind] if self.port is None else self.port
@@ -163,7 +163,7 @@ class Plan:
         if self.lengths.rule == "fixed" and self.lengths.values[0] < least:
             raise ProbeError(
                 f"{self.lengths.values[0]} octets are too few for a probe of IPv"
-                f"{6 if least == 60 else 4}: {least} are its headers and what tells it from others"
+                f"{6 if least == 60 else 4}: headers and identification take {least}"
             )
         out = _free(self.out, rotated=bool(self.rotate_echo_probes or self.rotate_span))
         header = {
@@ -217,24 +217,26 @@ def _nanos(seconds: float | None) -> int | None:
 
 
 def _free(out: Path | None, *, rotated: bool) -> Path | None:
-    """Return the data file, which is not there."""
+    """Return the path of the data file, which must not exist."""
     if out is None:
         return None
     first = out.with_name(f"{out.stem}-001{out.suffix}") if rotated else out
     if first.exists():
-        raise ProbeError(f"{first} is there already: name another file with --out")
+        raise ProbeError(f"{first} exists already: name another file with --out")
     if not first.parent.is_dir():
-        raise ProbeError(f"{first.parent} is no folder: make it, or name another file with --out")
+        raise ProbeError(
+            f"{first.parent} is not a folder: make it, or name another file with --out"
+        )
     return out
 
 
 def resolve(host: str, family: int | None = None) -> str:
-    """Return the address of a host; an address stands for itself.
+    """Return the address of a host; an address is returned unchanged.
 
     Raises
     ------
     ProbeError
-        When it has none.
+        If it has none.
 
     Examples
     --------
@@ -248,17 +250,17 @@ def resolve(host: str, family: int | None = None) -> str:
         raise ProbeError(f"{host}: {error.strerror or error}") from None
     address = str(found[0][4][0])
     if "%" in address:
-        raise ProbeError(f"{host}: addresses of one link alone are not probed: take a global one")
+        raise ProbeError(f"{host}: link-local addresses are not supported: use a global one")
     return address
 
 
-#: Bins of a histogram for each factor of ten.
+#: Bins of the histogram for each factor of ten.
 PER_DECADE = 200
 
 
 @dataclass
 class Histogram:
-    """Delays by their logarithm. At any moment its bins sum up to the answers so far.
+    """A histogram of delays, logarithmic; its bins sum up to the answers so far.
 
     Examples
     --------
@@ -277,7 +279,7 @@ class Histogram:
         self.bins[place] = self.bins.get(place, 0) + 1
 
     def spans(self) -> list[tuple[float, float, int]]:
-        """Return the bins from the first to the last used: both ends in seconds, and counts."""
+        """Return the used range of bins: both ends in seconds, and counts."""
         if not self.bins:
             return []
         places = range(min(self.bins), max(self.bins) + 1)
@@ -288,16 +290,16 @@ class Histogram:
 
 
 class Shadow:
-    """An estimator on the stream of echo probes: what it would have made of each as it left.
+    """An estimator that runs along with the echo probes, and its results so far.
 
     Attributes
     ----------
     name
         The estimator.
     timer
-        Its timer for the next probe, in seconds.
+        Its current timer, in seconds.
     spurious, lost
-        How many answers came after it, and how many echo probes were lost.
+        How many answers came after the timer, and how many echo probes were lost.
     good, waited, spurious_time
         RFC 889's sums, in seconds.
     """
@@ -311,7 +313,7 @@ class Shadow:
         self.good = self.waited = self.spurious_time = 0.0
 
     def over(self, rtt: float | None, sent: float, octets: int) -> None:
-        """Take in what became of an echo probe sent at `sent`: its delay in seconds, or `None`."""
+        """Add an echo probe sent at `sent`: its delay in seconds, or `None` if it was lost."""
         if rtt is None:
             self.lost += 1
             self.waited += self.timer
@@ -325,14 +327,14 @@ class Shadow:
 
     @property
     def efficiency(self) -> float:
-        """RFC 889's: good time over all."""
+        """RFC 889's efficiency: good time over total time."""
         total = self.good + self.waited + self.spurious_time
         return self.good / total if total else math.nan
 
 
 @dataclass
 class Watch:
-    """What is known of a run while it goes on."""
+    """The state of a run while it goes on."""
 
     shadows: list[Shadow]
     header: Row = field(default_factory=dict)
@@ -348,7 +350,7 @@ class Watch:
     hops: dict[int, list[Row]] = field(default_factory=dict)
 
     def take(self, row: Row, *, keep: bool) -> None:
-        """Take in a line; without a data file it is kept here."""
+        """Add a line; without a data file the lines are kept here."""
         if keep:
             self.kept.append(json.dumps(row))
         if "netspurt" in row:
@@ -377,7 +379,7 @@ class Watch:
             shadow.over(rtt, row["raw_ns"] / 1e9, row["octets"])
 
     def recording(self) -> Delays | None:
-        """Return the run as it is in the data files, all parts together."""
+        """Return the run as recorded in the data files, with all parts joined."""
         parts = [Path(name).read_bytes() for name in self.files]
         whole = b"".join(parts) if parts else ("\n".join(self.kept) + "\n").encode()
         name = self.files[0] if self.files else self.header.get("host", "probe")
@@ -393,26 +395,26 @@ def run(
     *,
     on_row: Callable[[Row, Watch], None] | None = None,
 ) -> Watch:
-    """Probe a path as planned.
+    """Carry out a plan of echo probes.
 
     Parameters
     ----------
     plan
-        What to do.
+        The plan.
     estimators
-        Algorithms that run along, by name.
+        Estimators that run along, by name.
     on_row
-        Called with each line of the data file and with what is known then.
+        Called with each line of the data file and the state so far.
 
     Returns
     -------
     Watch
-        What came of it; an interrupt ends it earlier.
+        The results; after an interrupt, those so far.
 
     Raises
     ------
     ProbeError
-        When the machine forbids it, or has no route to it.
+        If the machine does not allow it, or has no route to the host.
     """
     return _follow(plan.order(), estimators, keep=plan.out is None, on_row=on_row)
 
@@ -424,14 +426,14 @@ def survey(
     echo_probes: int = 5,
     on_row: Callable[[Row, Watch], None] | None = None,
 ) -> Watch:
-    """Look where delay sits: echo probes that live for one hop, then for two, up to the host.
+    """Probe each hop: echo probes with a hop limit of 1, then 2, up to the host.
 
     Parameters
     ----------
     plan
-        The host and how to reach it; its count is not used.
+        The host and how to reach it; the plan's count is not used.
     most
-        Hops at most.
+        The maximum number of hops.
     echo probes
         Echo probes for each hop.
     on_row
@@ -440,7 +442,7 @@ def survey(
     Raises
     ------
     ProbeError
-        When the machine forbids it, or has no route to it.
+        If the machine does not allow it, or has no route to the host.
     """
     octets = plan.lengths.values[0] if plan.lengths.rule == "fixed" else 60
     order = plan.order("hops", most=most, count=echo_probes, octets=octets)
@@ -466,7 +468,7 @@ def _follow(
 
 @contextlib.contextmanager
 def _interrupts_close(process: subprocess.Popen[str]) -> Iterator[None]:
-    """Let an interrupt close a process's input, so that it ends its file; a second one is one."""
+    """Let a first interrupt close a process's input, so that it completes its file."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -485,20 +487,20 @@ def _interrupts_close(process: subprocess.Popen[str]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Hop:
-    """What a survey found at a hop. Times are in seconds.
+    """The results of a survey for a hop. Times are in seconds.
 
     Attributes
     ----------
     number
-        How far away, from 1.
+        The hop's number, from 1.
     names
-        Who answered.
+        The addresses that answered.
     sent, answered
         Echo probes.
     least, median
-        Of the round trips; NaN without any.
+        Statistics of the round trips; NaN without any.
     adds
-        By how much the least round trip is above that of the nearest hop before that answered.
+        The least round trip less that of the nearest earlier hop that answered.
     """
 
     number: int
@@ -511,7 +513,7 @@ class Hop:
 
 
 def hops_of(watch: Watch) -> list[Hop]:
-    """Return what a survey found, hop by hop."""
+    """Return the results of a survey, hop by hop."""
     hops, before = [], 0.0
     for number, found in sorted(watch.hops.items()):
         rtts = [row["rtt_ns"] / 1e9 for row in found if "rtt_ns" in row]
@@ -524,7 +526,7 @@ def hops_of(watch: Watch) -> list[Hop]:
 
 
 def length_line(recording: Delays) -> Line | None:
-    """Return delay against length, or `None` where lengths are too few or too much alike."""
+    """Return delay against length, or `None` if there are too few different lengths."""
     octets = recording.wire_bytes.astype(float)
     rtt = np.where(recording.late_replies, np.nan, recording.rtt_s)
     try:
@@ -534,7 +536,7 @@ def length_line(recording: Delays) -> Line | None:
 
 
 def bursts(recording: Delays, line: Line | None) -> list[Glitch]:
-    """Return bursts of long delays, lengths allowed for."""
+    """Return bursts of long delays, with the effect of length removed."""
     rtt = recording.rtt_s
     if line is not None and line.slope_s > 0:
         expected = line.intercept_s + line.slope_s * recording.wire_bytes
@@ -544,6 +546,6 @@ def bursts(recording: Delays, line: Line | None) -> list[Glitch]:
 
 
 def stamp_name(host: str) -> Path:
-    """Return the data file of a run that begins now."""
+    """Return the name of the data file of a run that begins now."""
     safe = "".join(c if c.isalnum() or c in ".-" else "_" for c in host)
     return Path(f"probe-{safe}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl")

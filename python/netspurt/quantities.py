@@ -1,4 +1,4 @@
-"""Quantities as people write them, read by the core as scenarios' are."""
+"""Quantities in text form; the core reads them, as it does in scenarios."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from netspurt import _core
 
 
 def quantity(text: str) -> tuple[str, float]:
-    """Return what a text counts, and how much of it.
+    """Return the unit and the value of a text.
 
     Parameters
     ----------
@@ -20,12 +20,12 @@ def quantity(text: str) -> tuple[str, float]:
     unit
         ``"s"``, ``"bit/s"``, ``"B"``, ``"packets"`` or ``"segments"``.
     value
-        How many.
+        The value in this unit.
 
     Raises
     ------
     ValueError
-        When it is none of these.
+        If the text is none of these.
 
     Examples
     --------
@@ -37,12 +37,12 @@ def quantity(text: str) -> tuple[str, float]:
 
 
 def seconds(text: str) -> float:
-    """Return a time in seconds; a number alone is one in seconds.
+    """Return a time in seconds; a number without unit is in seconds.
 
     Raises
     ------
     ValueError
-        When it is no time above zero.
+        If it is not a time above zero.
 
     Examples
     --------
@@ -54,5 +54,5 @@ def seconds(text: str) -> float:
     except ValueError:
         unit, value = quantity(text.strip().replace("µ", "u"))
     if unit != "s" or not (0 < value < math.inf):
-        raise ValueError(f"{text!r} is no time above zero")
+        raise ValueError(f"{text!r} is not a time above zero")
     return value

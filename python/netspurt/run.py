@@ -1,8 +1,8 @@
 """Runs, in memory and in folders.
 
-A run folder holds `run.json` (version, seed, fingerprints, what there is, the SHA-256 of each
-file), `scenario.toml` (the resolved scenario), a Parquet file for each table, and a pcapng file for
-each spied node. It appears under its name only when it is whole.
+A run folder holds `run.json` (version, seed, fingerprints, contents, the SHA-256 of each file),
+`scenario.toml` (the resolved scenario), a Parquet file for each table, and a pcapng file for each
+spied node. It appears under its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ MANIFEST = "run.json"
 SCENARIO = "scenario.toml"
 FORMAT = 2
 
-#: The tables that a run may have beside `flows` and `links`.
+#: The tables that a run may have in addition to `flows` and `links`.
 RECORDED = ("segments", "sack_blocks", "syns", "cwnd", "rto", "rtt", "queue", "drops")
 
-#: What a live run tells beside its tables.
+#: The report of a live run in addition to its tables.
 LIVE = "live.json"
 
 
 class RunError(ValueError):
-    """A run that cannot be used as asked: not a run, unfinished, or without the record."""
+    """A run cannot be used as requested: it is no run, is unfinished, or lacks the table."""
 
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """What came of a scenario.
+    """The results of a scenario.
 
     Attributes
     ----------
     title
-        What the run shows, in a line.
+        One line that says what the run shows.
     source
         Where the scenario came from.
     seed
-        What seeded its random draws.
+        The seed of its random draws.
     version
-        The netspurt that ran it.
+        The version of netspurt that ran it.
     stop_ns
         When it ended.
     digest, flows_digest
@@ -64,7 +64,7 @@ class Run:
     tables
         The tables by name.
     live
-        Of a live run: how late it was, whether it counts, and what the kernel was given.
+        For a live run: its lateness, whether it counts, and the settings of the kernel.
     """
 
     title: str
@@ -92,7 +92,7 @@ class Run:
         )
 
     def _summary(self) -> Iterator[str]:
-        """Yield a line for the flows and one for the echo probes, where there are any."""
+        """Yield a line for the flows and one for the echo probes, if there are any."""
         flows, echo_probes = self.flows, self.tables.get("echo_probes")
         if len(flows) or echo_probes is None:
             flow_count = len(set(flows["flow"].tolist()))
@@ -130,7 +130,7 @@ class Run:
         Raises
         ------
         RunError
-            When it was not recorded.
+            If it was not recorded.
         """
         if name not in self.tables:
             kept = ", ".join(self.tables)
@@ -153,27 +153,27 @@ class Run:
 
     @property
     def flows(self) -> Table:
-        """A row for each flow: what was sent, retransmitted, acknowledged and delivered."""
+        """A row for each direction with data: sent, retransmitted, acknowledged, delivered."""
         return self.table("flows")
 
     @property
     def echo_probes(self) -> Table:
-        """A row for each request to an echo host: when it left, and when the answer came."""
+        """A row for each request to an echo host: when it left, and its round trip."""
         return self.table("echo_probes")
 
     @property
     def requests(self) -> Table:
-        """A row for each request: when it was asked, and when its reply was there."""
+        """A row for each request: when it was written, and how long its reply took."""
         return self.table("requests")
 
     @property
     def links(self) -> Table:
-        """A row for each direction of a link: what it carried, dropped and lost."""
+        """A row for each direction of a link: packets carried, dropped and lost."""
         return self.table("links")
 
     @property
     def segments(self) -> Table:
-        """Every segment that a spied node saw."""
+        """Every segment that passed a spied node."""
         return self.table("segments")
 
     @property
@@ -183,7 +183,7 @@ class Run:
 
     @property
     def syns(self) -> Table:
-        """What the SYNs among those segments offer."""
+        """The options that the SYNs among those segments offer."""
         return self.table("syns")
 
     @property
@@ -208,7 +208,7 @@ class Run:
 
     @property
     def drops(self) -> Table:
-        """What queues and hosts dropped and links lost."""
+        """Packets that queues and hosts dropped or links lost."""
         return self.table("drops")
 
     @property
@@ -219,17 +219,17 @@ class Run:
         return RunPlots(self)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the run to a folder that does not exist yet.
+        """Write the run to a new folder.
 
         Raises
         ------
         FileExistsError
-            When there is something of that name.
+            If something of that name exists.
         OSError
-            When the folder cannot be written; nothing of it is left then.
+            If the folder cannot be written; then nothing of it is left.
         """
         if self._results is None:
-            raise RunError(f"this run lies in {self.folder} already: copy that folder")
+            raise RunError(f"this run is already saved in {self.folder}: copy that folder")
         with new_folder(folder) as partial:
             self._write(self._results, partial)
         return Path(folder)
@@ -259,7 +259,7 @@ class Run:
 
 
 def write_manifest(folder: Path, scenario: str, about: dict[str, Any]) -> None:
-    """Make a folder of tables and captures a run: its scenario, and what is known about it."""
+    """Turn a folder of tables and captures into a run folder: add its scenario and `run.json`."""
     _write_text(folder / SCENARIO, scenario)
     files = {file.name: _sha256(file) for file in sorted(folder.iterdir())}
     manifest = {"format": FORMAT, **about, "files": files}
@@ -268,14 +268,14 @@ def write_manifest(folder: Path, scenario: str, about: dict[str, Any]) -> None:
 
 @contextmanager
 def new_folder(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a folder to fill that appears under its name when it is whole.
+    """Provide a folder to fill, which appears under its name when it is complete.
 
     Raises
     ------
     FileExistsError
-        When there is something of that name.
+        If something of that name exists.
     OSError
-        When the folder cannot be written; nothing of it is left then.
+        If the folder cannot be written; then nothing of it is left.
     """
     folder = check_free(folder)
     unique = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
@@ -290,7 +290,7 @@ def new_folder(folder: str | os.PathLike[str]) -> Iterator[Path]:
         partial.rename(folder)
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
-        # The folder as it was asked for: the partial one is gone.
+        # Name the requested folder in the error: the partial one is removed.
         told = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         raise type(error)(told.replace(str(partial), str(folder))) from error
     except BaseException:
@@ -299,14 +299,14 @@ def new_folder(folder: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_free(folder: str | os.PathLike[str]) -> Path:
-    """Return the path of a folder to be made, its parents made.
+    """Return the path of a folder to be made, and make its parents.
 
     Raises
     ------
     FileExistsError
-        When there is something of that name.
+        If something of that name exists.
     OSError
-        When its parent cannot be written.
+        If its parent cannot be written.
     """
     folder = Path(folder)
     if folder.exists() or folder.is_symlink():
@@ -327,7 +327,7 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
     Raises
     ------
     RunError
-        When the folder holds no finished run.
+        If the folder holds no finished run.
     """
     folder = Path(folder)
     if folder.suffix == ".toml" and folder.is_file():
@@ -336,7 +336,7 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
     try:
         for name in (SCENARIO, *(f"{table}.parquet" for table in manifest["tables"])):
             if _sha256(folder / name) != manifest["files"].get(name):
-                raise RunError(f"{folder / name} is damaged: it is not what the run wrote")
+                raise RunError(f"{folder / name} is damaged: it differs from what the run wrote")
         tables = {
             name: Table(_core.Table.read(name, str(folder / f"{name}.parquet")))
             for name in manifest["tables"]
@@ -366,7 +366,7 @@ def _read_live(folder: Path) -> dict[str, Any]:
     return live
 
 
-#: What a manifest holds.
+#: The contents of a manifest.
 _HELD: dict[str, type] = {
     "netspurt": str,
     "title": str,
@@ -381,7 +381,7 @@ _HELD: dict[str, type] = {
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    """Return what `run.json` says, with all that it must say."""
+    """Return the contents of `run.json`, after checking that they are complete."""
     file = folder / MANIFEST
     try:
         manifest = json.loads(file.read_text(encoding="utf-8"))
@@ -401,7 +401,11 @@ def _manifest(folder: Path) -> dict[str, Any]:
         )
     for key, kind in _HELD.items():
         if not isinstance(manifest.get(key), kind):
-            what = f"`{key}` is no {kind.__name__}" if key in manifest else f"it lacks `{key}`"
+            what = (
+                f"`{key}` is not a value of type {kind.__name__}"
+                if key in manifest
+                else f"it lacks `{key}`"
+            )
             raise RunError(f"{file} is damaged: {what}")
     strange = [name for name in manifest["tables"] if not name.isidentifier()]
     if strange:
@@ -415,7 +419,7 @@ def _sha256(path: Path) -> str:
 
 
 def leftovers(folder: Path) -> list[Path]:
-    """Return what runs that were killed have left in a folder."""
+    """Return the partial folders that killed runs have left in a folder."""
     named = re.compile(r"\..+\.partial-(\d+)-[0-9a-f]{8}")
     found = [(path, named.fullmatch(path.name)) for path in folder.glob(".*.partial-*")]
     return sorted(path for path, match in found if match and not _alive(int(match[1])))

@@ -10,14 +10,14 @@ from typing import Any
 from netspurt import _core
 from netspurt.run import Run
 
-#: Called with the seconds simulated so far and the seconds in all.
+#: A function that takes the seconds simulated so far and the seconds in all.
 Progress = Callable[[float, float], None]
 
 _STEPS = 200
 
 
 class Scenario:
-    """A network, what flows over it, and what to record.
+    """A network, the flows over it, and what to record.
 
     Examples
     --------
@@ -41,12 +41,12 @@ class Scenario:
 
     @classmethod
     def parse(cls, text: str, name: str = "scenario") -> Scenario:
-        """Read a scenario's text; `name` is what errors call it.
+        """Read a scenario from text; errors call it `name`.
 
         Raises
         ------
         ScenarioError
-            When the text is not a scenario, or the scenario does not hold together.
+            If the text is not a scenario, or the scenario is inconsistent.
         """
         name = name.encode(errors="replace").decode()
         return cls(_core.Scenario(name, _unbroken(text)))
@@ -66,19 +66,19 @@ class Scenario:
         Parameters
         ----------
         text
-            The scenario. It may have no flow; the one of programs is then added.
+            The scenario. If it has no flow of programs, one is added.
         name
-            What errors call it.
+            The name for errors.
         values
             Dotted paths to values, each as TOML or as bare text.
         side, peer
             The nodes; by default those of the flow with `app = "programs"`, or the two ends of the
-            links.
+            path.
 
         Raises
         ------
         ScenarioError
-            When the text is not a scenario, or the nodes are not told.
+            If the text is not a scenario, or the nodes are not determined.
         """
         pairs = [(_unbroken(path), _unbroken(value)) for path, value in (values or {}).items()]
         name = name.encode(errors="replace").decode()
@@ -91,77 +91,77 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """What errors call it; for a file, its path."""
+        """The name for errors; for a file, its path."""
         return self._core.name
 
     @property
     def title(self) -> str:
-        """What the run shows, in a line."""
+        """One line that says what the run shows."""
         return self._core.title
 
     @property
     def seed(self) -> int:
-        """What seeds its random draws."""
+        """The seed of its random draws."""
         return self._core.seed
 
     @property
     def stop(self) -> float:
-        """When a run of it ends, in seconds."""
+        """When a run ends, in seconds."""
         return self._core.stop_ns / 1e9
 
     @property
     def kernel_flow(self) -> str | None:
-        """The first flow with an end that is the kernel's: such a scenario can only be run live."""
+        """The first flow with a kernel's end; a scenario with such a flow can only be run live."""
         return self._core.kernel_flow()
 
     def replace(self, values: Mapping[str, Any]) -> Scenario:
-        """Return the scenario with values set over it.
+        """Return the scenario with some values replaced.
 
         Parameters
         ----------
         values
-            Dotted paths to values as they stand in a file: texts with units, numbers,
-            booleans, lists and dictionaries.
+            Dotted paths to values as in a file: texts with units, numbers, booleans, lists and
+            dictionaries.
 
         Raises
         ------
         ScenarioError
-            When the result does not hold together.
+            If the result is inconsistent.
         """
         pairs = [(_unbroken(path), as_toml(value)) for path, value in values.items()]
         return Scenario(self._core.with_values(pairs))
 
     def set_text(self, values: Mapping[str, str]) -> Scenario:
-        """Return the scenario with values set over it, each as TOML or else as bare text.
+        """Return the scenario with some values replaced, each given as TOML or as bare text.
 
         Raises
         ------
         ScenarioError
-            When the result does not hold together.
+            If the result is inconsistent.
         """
         pairs = [(_unbroken(path), _unbroken(value)) for path, value in values.items()]
         return Scenario(self._core.with_values(pairs))
 
     def resolved(self) -> str:
-        """Return the scenario as TOML with every default spelt out."""
+        """Return the scenario as TOML with every default written out."""
         return self._core.resolved()
 
     def run(self, progress: Progress | None = None) -> Run:
-        """Run it from beginning to end.
+        """Simulate the scenario from beginning to end.
 
         Parameters
         ----------
         progress
-            Called now and then with the seconds simulated so far and in all.
+            Called from time to time with the seconds simulated so far and in all.
 
         Raises
         ------
         ValueError
-            When an end of a flow is the kernel's.
+            If an end of a flow is the kernel's.
         """
         if self.kernel_flow is not None:
             raise ValueError(
-                f"flow `{self.kernel_flow}` has an end of the kernel's: "
+                f"flow `{self.kernel_flow}` has a kernel's end: "
                 f"`netspurt live run {self.name}` runs it"
             )
         simulation = self._core.simulate()
@@ -179,9 +179,9 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     Raises
     ------
     ScenarioError
-        When it is not a scenario, or does not hold together.
+        If it is not a scenario, or is inconsistent.
     OSError
-        When it cannot be read.
+        If it cannot be read.
     """
     path = Path(path)
     try:
@@ -211,19 +211,19 @@ def as_toml(value: Any) -> str:
         return f"{{ {pairs} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(as_toml(inner) for inner in value)}]"
-    raise TypeError(f"a scenario holds no {type(value).__name__}: {value!r}")
+    raise TypeError(f"a scenario cannot hold a {type(value).__name__}: {value!r}")
 
 
 def _unbroken(text: str) -> str:
-    """Return a text that holds no halves of characters, as from a command line that is no text."""
+    """Return the text, or raise an error if it has lone surrogates from the command line."""
     broken = [character for character in text if 0xD800 <= ord(character) < 0xE000]
     if broken:
-        raise ValueError(f"a scenario holds no half of a character: {broken[0]!r} in {text!r}")
+        raise ValueError(f"a scenario cannot hold a lone surrogate: {broken[0]!r} in {text!r}")
     return text
 
 
 def _escaped(character: str) -> str:
-    """Return a character as it stands in a text of TOML."""
+    """Return a character in the form of a TOML string."""
     code = ord(_unbroken(character))
     plain = character not in '"\\' and code >= 0x20 and code != 0x7F
     return character if plain else f"\\u{code:04x}"

@@ -1,4 +1,4 @@
-"""Recordings made up to fit a printed row, where the recording itself is lost."""
+"""Surrogates: recordings made up to fit a printed row whose own recording is lost."""
 
 from __future__ import annotations
 
@@ -15,28 +15,30 @@ Structure = Literal["independent", "glitches", "levels", "queue"]
 
 @dataclass(frozen=True)
 class Row:
-    """What a surrogate is to fit, and what a printed row leaves open.
+    """The properties that a surrogate must fit, and those that a printed row leaves open.
 
     Attributes
     ----------
     mean
-        The mean delay of the probes that are answered, in seconds.
+        The mean delay of the answered probes, in seconds.
     cov
         The standard deviation of their delays over the mean.
     probes, lost
-        How many probes, and how many of them are lost.
+        The number of probes, and how many of them are lost.
     burst
-        How many losses lie together.
+        How many losses come together.
     lengths
-        The length of the probes in octets; the bounds of random ones, drawn from zero and raised
-        to the lower; or of two runs that alternate the length and how many, each.
+        The length of the probes in octets; or the bounds of random lengths, which are drawn from
+        zero and raised to the lower bound; or, for two alternating runs, the length and the number
+        of each.
     line
         The delay of an undisturbed probe by its length, as points of octets and seconds with
-        straight lines between; the mean scales it. Empty where length costs nothing.
+        straight lines between them; the mean scales it. Empty if the delay does not depend on the
+        length.
     glitches
-        How many bursts the structure `glitches` has.
+        The number of bursts of the structure `glitches`.
     name
-        What it is called; random streams are named after it, too.
+        Its name, which also names the random streams.
 
     Examples
     --------
@@ -58,28 +60,28 @@ class Row:
     def surrogate(self, structure: Structure = "glitches", *, seed: int = 1) -> Delays:
         """Return a recording that fits the row, with its delays in the order of a structure.
 
-        Mean and spread fit to the rounding of nanoseconds, and the number of losses exactly. The
+        Mean and spread agree to the rounding of nanoseconds, and the number of losses exactly. The
         same row, structure and seed give the same recording on every machine.
 
         Parameters
         ----------
         structure
-            ``independent``: each delay is drawn by itself. ``glitches``: a narrow body and a few
-            bursts that die away. ``levels``: levels that hold for some fifty probes, on a slow
-            cycle. ``queue``: the wait in a queue whose load comes and goes.
+            ``independent``: delays are drawn independently. ``glitches``: a narrow distribution and
+            a few bursts that die away. ``levels``: levels that last for about fifty probes, on a
+            slow cycle. ``queue``: the wait in a queue whose load comes and goes.
         seed
-            What the random streams start from.
+            The seed of the random streams.
 
         Raises
         ------
         ValueError
-            When no delays fit the row.
+            If no delays fit the row.
         """
         for what in ("probes", "lost", "burst", "glitches"):
             if not 0 <= getattr(self, what) <= MOST:
                 raise ValueError(f"{what} = {getattr(self, what)}: from 0 to {MOST}")
         if not 0 < self.mean < MOST:
-            raise ValueError(f"mean = {self.mean} s: above zero and below 30 s")
+            raise ValueError(f"mean = {self.mean} s: it must be above zero and below 30 s")
         core = _core.surrogate(
             structure,
             seed,
@@ -96,7 +98,7 @@ class Row:
         return Delays(core)
 
 
-#: More probes than this nobody needs of a surrogate.
+#: The maximum number of probes of a surrogate.
 MOST = 10_000_000
 
 

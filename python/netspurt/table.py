@@ -22,7 +22,7 @@ def polars() -> ModuleType:
     Raises
     ------
     ImportError
-        When it is not installed; the message tells how.
+        If it is not installed; the message says how to install it.
     """
     try:
         import polars
@@ -33,7 +33,7 @@ def polars() -> ModuleType:
 
 @dataclass(frozen=True)
 class _Column:
-    """Values; where `texts` is given, places in that list; where `valid` is, which exist."""
+    """Values; with `texts`, indices into that list; with `valid`, which of them exist."""
 
     values: NDArray[Any]
     texts: list[str] | None
@@ -43,9 +43,9 @@ class _Column:
 class Table(Mapping[str, NDArray[Any]]):
     """A table of a run, as numpy columns.
 
-    `table["rtt_ns"]` is a column: whole numbers, booleans, or texts. Where some values do not
-    exist, as with the end of an endless flow, it is a masked array. Units are the ends of the
-    names; `seconds` gives a column that ends in `_ns` as floats.
+    `table["rtt_ns"]` is a column: whole numbers, booleans, or texts. If some values do not exist,
+    such as the end of an endless flow, it is a masked array. Names end in the unit; `seconds`
+    returns a column that ends in `_ns` as floats.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Table(Mapping[str, NDArray[Any]]):
 
     @property
     def name(self) -> str:
-        """What the table is called."""
+        """The table's name."""
         return self._core.name
 
     @property
@@ -105,7 +105,7 @@ class Table(Mapping[str, NDArray[Any]]):
         return "\n".join([head, *aligned(self.take(np.arange(min(self.rows, _HEAD))))])
 
     def texts(self) -> Iterator[tuple[str, ...]]:
-        """Yield the rows as texts; empty where a value does not exist."""
+        """Yield the rows as texts; empty if a value does not exist."""
         columns = []
         for name in self:
             column = self._column(name)
@@ -115,7 +115,7 @@ class Table(Mapping[str, NDArray[Any]]):
         yield from zip(*columns, strict=True)
 
     def seconds(self, name: str = "t_ns") -> NDArray[np.float64]:
-        """Return a column of nanoseconds in seconds; NaN where a value does not exist."""
+        """Return a column of nanoseconds in seconds; NaN if a value does not exist."""
         column = self._column(name)
         seconds = column.values.astype(np.float64) / 1e9
         if column.valid is not None:
@@ -123,7 +123,7 @@ class Table(Mapping[str, NDArray[Any]]):
         return seconds
 
     def where(self, **equal: str | int | bool | None) -> Table:
-        """Return the rows whose columns equal the given values; `None` leaves a column open.
+        """Return the rows whose columns equal the given values; `None` means any value.
 
         Examples
         --------
@@ -140,17 +140,17 @@ class Table(Mapping[str, NDArray[Any]]):
             if column.texts is None:
                 keep &= column.values == value
             else:
-                # A text may stand there twice, as a link's name does for its two directions.
+                # A text may occur twice, as a link's name does for its two directions.
                 places = [place for place, text in enumerate(column.texts) if text == value]
                 keep &= np.isin(column.values, places)
         return self.select(keep)
 
     def select(self, keep: NDArray[np.bool_]) -> Table:
-        """Return the rows for which `keep`, one value a row, is true."""
+        """Return the rows for which `keep`, with one value per row, is true."""
         return self.take(np.flatnonzero(keep))
 
     def take(self, rows: NDArray[np.intp]) -> Table:
-        """Return the rows with these numbers, from 0, in that order."""
+        """Return the rows with these numbers, counted from 0, in that order."""
         return Table(self._core, rows if self._rows is None else self._rows[rows])
 
     def to_polars(self) -> pl.DataFrame:
@@ -172,7 +172,7 @@ class Table(Mapping[str, NDArray[Any]]):
         return frame
 
 
-#: How many rows are shown of a table that is printed.
+#: The number of rows of a table that are shown when it is printed.
 _HEAD = 5
 
 
@@ -181,7 +181,7 @@ def _text(value: Any) -> str:
 
 
 def aligned(table: Table) -> Iterator[str]:
-    """Yield the heading and the rows of a table as lines of aligned columns, numbers right."""
+    """Yield the heading and the rows of a table as aligned lines, with numbers right-aligned."""
     rows = [tuple(table), *(tuple(cell or "-" for cell in row) for row in table.texts())]
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     right = [table[name].dtype.kind in "iuf" for name in table]

@@ -1,7 +1,7 @@
-"""Retransmission timers replayed on recorded delays, and what to make of it.
+"""Retransmission timers replayed on recorded delays, and conclusions from the results.
 
-Open loop: each probe is judged by the timer that an algorithm would have armed as it left. What a
-retransmission does to later delays, only a simulation or a live run can say.
+The replay is open loop: each probe is judged by the timer that an algorithm would have armed when
+the probe left. Only a simulation or a live run shows what retransmissions do to later delays.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 #: The estimators that are replayed if none is named.
 USUAL = ("rfc6298", "rfc6298:min=0s", "linux", "quic", "mills", "mills-single")
 
-#: A timer with a larger share of spurious retransmissions is not proposed as the quicker one.
+#: A timer with a larger share of spurious retransmissions is not proposed as the faster one.
 TOLERABLE = 0.01
 #: Above this share of spurious retransmissions no timer is recommended.
 UNSUITABLE = 0.05
-#: Spurious retransmissions that tell how rare they are, to a factor of two.
+#: With this many spurious retransmissions their rate is known to a factor of two.
 SEEN = 10
 #: With fewer answers than this nothing is recommended.
 ENOUGH = 50
@@ -53,24 +53,26 @@ ENOUGH = 50
 
 @dataclass(frozen=True, eq=False)
 class Algorithm:
-    """What an algorithm made of a recording. Times are in seconds.
+    """The results of an algorithm on a recording. Times are in seconds.
 
     Attributes
     ----------
     estimator
-        The algorithm, with the constants that are not its published ones.
+        The algorithm, with the constants that differ from the published ones.
     probes, answered, lost, spurious
-        How many probes there were, and what became of them.
+        The number of probes, and their outcomes.
     good, waited, spurious_time
-        RFC 889's sums: all delays; the waits for what was lost; once more the delays of what was
-        retransmitted spuriously.
+        RFC 889's sums: all delays; the waits for lost probes; once more the delays of the probes
+        that were retransmitted spuriously.
     mean, cov, efficiency
-        RFC 889's: delays over all probes; their spread; `good` over all three sums.
+        RFC 889's figures: the mean delay over all probes, the spread of the delays, `good` over all
+        three sums.
     bad_share, waited_in_delays
-        Allman and Paxson's: bad timeouts among all; the mean wait for a needed one in delays.
+        Allman and Paxson's figures: bad timeouts among all; the mean wait of a necessary one in
+        delays.
     spurious_share, timer
-        Spurious retransmissions an answer; the mean timer of the probes that left once a delay was
-        known, before which it says nothing of the path; each with its interval.
+        Spurious retransmissions per answer, and the mean timer of the probes that left after a
+        delay was known (earlier timers do not depend on the path); each with its interval.
     """
 
     estimator: str
@@ -97,27 +99,27 @@ class Algorithm:
 
     @property
     def waited_per_loss(self) -> float:
-        """The mean wait of what was lost; NaN where nothing was."""
+        """The mean wait for lost probes; NaN without any."""
         return self.waited / self.lost if self.lost else math.nan
 
     @property
     def printed_efficiency(self) -> str:
-        """The efficiency as RFC 889 prints it: two digits, the rest cut off."""
+        """The efficiency as RFC 889 prints it: two digits, truncated."""
         hundredths = math.floor(self.efficiency * 100 + 1e-9)
         return "1" if hundredths >= 100 else f".{hundredths:02d}"
 
     @cached_property
     def waits(self) -> NDArray[np.float64]:
-        """How long after each probe left its timer fires, shape (probes,)."""
+        """The timer of each probe, shape (probes,)."""
         return self._core.wait_ns() / 1e9
 
     def wait_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
-        """Return percentiles of the waits of what was lost; NaN where nothing was."""
+        """Return percentiles of the waits for lost probes; NaN without any."""
         lost = np.isnan(self._core_delays.rtt_s)
         return _percentiles(self.waits[lost], percents)
 
     def short_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
-        """Return percentiles of how much too short spurious timers were; NaN without any."""
+        """Return percentiles of delay less timer for spurious timers; NaN without any."""
         short = self._core_delays.rtt_s - self.waits
         return _percentiles(short[short > 0], percents)
 
@@ -139,15 +141,15 @@ class Replay:
     delays
         The recording.
     order
-        `sequence`, RFC 889's with one probe in flight, or `causal`, by the replies' arrival.
+        `sequence` (RFC 889's, with one probe in flight) or `causal` (by the replies' arrival).
     clock
-        The host's: `exact`, `linux-hz250`, or the length of its ticks.
+        The host's clock: `exact`, `linux-hz250`, or the length of its ticks.
     told
-        Whether the algorithms heard of their timeouts, and backed off.
+        Whether the algorithms learned of their timeouts and backed off.
     algorithms
-        What each made of it, in the order given.
+        The results of each algorithm, in the order given.
     block
-        Probes a block of the intervals' resamples.
+        Probes per block of the resamples for the intervals.
     """
 
     delays: Delays
@@ -159,12 +161,12 @@ class Replay:
     _resamples: Resamples = field(repr=False)
 
     def __getitem__(self, estimator: str) -> Algorithm:
-        """Return what an algorithm made of it, by the text that names it.
+        """Return the results of an algorithm by its text.
 
         Raises
         ------
         KeyError
-            When it was not replayed.
+            If it was not replayed.
         """
         for algorithm in self.algorithms:
             if algorithm.estimator == estimator:
@@ -173,10 +175,11 @@ class Replay:
         raise KeyError(f"{estimator!r} was not replayed; there are {there}")
 
     def difference(self, first: Algorithm, second: Algorithm) -> tuple[Interval, Interval]:
-        """Return how two estimators differ: spurious retransmissions an answer, and mean timer [s].
+        """Return how two estimators differ in spurious retransmissions per answer and mean timer.
 
-        Both saw the same probes, so what the path did cancels out. Where fewer probes part them
-        than chance would, the first interval is widened to hold zero.
+        Both had the same probes, so the effects of the path cancel out. If the difference in
+        spurious retransmissions is not beyond chance, the first interval is widened to contain
+        zero.
         """
         a, b = (self.algorithms.index(algorithm) for algorithm in (first, second))
 
@@ -191,10 +194,11 @@ class Replay:
     def versus(self, first: Algorithm, second: Algorithm) -> Versus:
         """Return whether an algorithm is more efficient than another, by RFC 889's measure.
 
-        What was not seen is not known to be rare: an algorithm that is ahead for its shorter timer
-        is so only if at least `SEEN` of its retransmissions were spurious, one that is ahead for
-        its longer timer only if chance would not part the spurious retransmissions so. Where not,
-        the interval is widened to hold zero.
+        An event that was not observed is not necessarily rare. So an algorithm that is ahead
+        because of its shorter timer is *better* only if at least `SEEN` of its retransmissions were
+        spurious. One that is ahead because of its longer timer is *better* only if the difference
+        in spurious retransmissions is beyond chance. Otherwise the interval is widened to contain
+        zero.
         """
         a, b = (self.algorithms.index(algorithm) for algorithm in (first, second))
         ahead = self._resamples.interval(lambda s: efficiency(s, a) - efficiency(s, b))
@@ -206,7 +210,7 @@ class Replay:
         return Versus(first, second, ahead)
 
     def _is_seen(self, first: Algorithm, second: Algorithm, sign: int) -> bool:
-        """Whether enough was seen to say that one of them is ahead."""
+        """Return whether there are enough observations for a verdict."""
         winner, other = (first, second) if sign > 0 else (second, first)
         if winner.timer.value < other.timer.value:
             return winner.spurious >= SEEN
@@ -214,7 +218,7 @@ class Replay:
         return not could_be_chance(int(np.sum(ones & ~others)), int(np.sum(others & ~ones)))
 
     def front(self) -> list[Algorithm]:
-        """Return the estimators that none beats in spurious retransmissions and in mean timer."""
+        """Return the estimators that none beats in both spurious retransmissions and mean timer."""
 
         def beaten(algorithm: Algorithm) -> bool:
             mine = (algorithm.spurious, algorithm.timer.value)
@@ -238,7 +242,7 @@ class Replay:
     __repr__ = __str__
 
     def recommendation(self) -> list[str]:
-        """Return what the data say about which algorithm to take, and what they cannot say."""
+        """Return a recommendation of an algorithm, and what the data cannot show."""
         return _recommend(self)
 
     def records(self) -> Table:
@@ -262,7 +266,7 @@ class Versus:
     first, second
         The algorithms.
     ahead
-        By how much the first one's efficiency is above the second's.
+        The first one's efficiency less the second's.
     """
 
     first: Algorithm
@@ -271,7 +275,7 @@ class Versus:
 
     @property
     def verdict(self) -> str:
-        """`better`, `worse`, or `cannot tell`, of the first; `same` where no timer differs."""
+        """The verdict on the first: `better`, `worse`, `cannot tell`, or `same` if timers agree."""
         if _same_waits(self.first, self.second):
             return "same"
         return {1: "better", -1: "worse", 0: "cannot tell"}[self.ahead.sign]
@@ -295,31 +299,32 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     Parameters
     ----------
     delays
-        The recording, or a file that holds just one.
+        The recording, or a file that holds exactly one.
     estimators
-        Algorithms by name, with constants where they are not the published ones:
-        `linux:rto_min=50ms`; classes, themselves or by their place, `file.py:Class:k=3`; or objects
-        with the hooks of an estimator, which go on from where they are. One text is one estimator.
+        Algorithms by name, with constants that differ from the published ones:
+        `linux:rto_min=50ms`; classes, or their place as text, `file.py:Class:k=3`; or objects with
+        the methods of an estimator, which continue from their current state. One text is one
+        estimator.
     order
-        `sequence`: as RFC 889, one probe in flight. `causal`: a sample is known once its reply is
-        there. By default as the recording was made.
+        `sequence`: one probe in flight, as in RFC 889. `causal`: a sample is known when its reply
+        has arrived. The default follows the recording.
     clock
         How the host reads round trips and when its timers fire: `exact`, `linux-hz250`, or the
         length of a tick, such as `10 ms`.
     told
-        Whether algorithms hear of their timeouts, once a probe, and back off; the reply to a probe
-        sent again is then an ambiguous sample. By default they are asked for timers and get all
-        replies as samples, as RFC 889 has it and a sender with time stamps would.
+        Whether algorithms learn of their timeouts, once per probe, and back off; the reply to a
+        retransmitted probe is then an ambiguous sample. By default all replies are samples and no
+        timeout is reported, as in RFC 889 and as for a sender with time stamps.
     seed
-        Of the intervals' resamples.
+        The seed of the resamples for the intervals.
 
     Raises
     ------
     ReplayError
-        When the recording cannot be replayed: no probes, smoothed values, no times of sending
-        for the causal order.
+        If the recording cannot be replayed: no probes, smoothed values, or no times of sending for
+        the causal order.
     EstimatorError
-        When an algorithm, or a constant of it, is unknown or none.
+        If an algorithm or a constant is unknown or invalid.
 
     Examples
     --------
@@ -376,7 +381,7 @@ def _replay(
     clock: str,
     told: bool,
 ) -> _core.Replayed:
-    """Replay one estimator; one that is named by its place in Python keeps that name."""
+    """Replay one estimator; an estimator from Python is named by its place."""
     if isinstance(estimator, type):
         estimator = estimator()
     made = make_estimator(estimator) if isinstance(estimator, str) else estimator
@@ -396,20 +401,20 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
 ) -> tuple[list[str], int]:
     """Return the estimators of a grid that no other one beats, and how many there were.
 
-    An estimator beats another with no more spurious retransmissions and no longer a mean timer.
-    Grids of RFC 889's filter run side by side in binary64, others one estimator after the other;
-    memory does not grow with them.
+    An estimator beats another if it has no more spurious retransmissions and no longer a mean
+    timer. Grids of RFC 889's filter run side by side in binary64, others one estimator after the
+    other. Memory does not grow with the grid.
 
     Parameters
     ----------
     delays
         The recording.
     grid
-        An estimator with ranges, as `mills:g=1.5..3/16`.
+        An estimator with ranges, such as `mills:g=1.5..3/16`.
     order, clock, told
         As for `replay`.
     progress
-        Called with how many estimators were tried and how many there are.
+        Called with the number of estimators tried and the number in all.
 
     Examples
     --------
@@ -449,8 +454,8 @@ def _algorithm(core: _core.Replayed, place: int, delays: Delays, resamples: Resa
     sums = core.account()
     spurious, answered = int(sums["spurious"]), delays.received - delays.untimed
     share = resamples.interval(lambda s: spurious_share(s, place))
-    # A retransmission seen never, or once, says little of how rare it is, and a resample says less:
-    # the interval is no narrower than Garwood's (1936) for a count.
+    # With no or one spurious retransmission a resample underestimates the uncertainty, so the
+    # interval is no narrower than Garwood's (1936) for a count.
     low, high = poisson_interval(spurious)
     ends = (
         (max(min(share.low, low / answered), 0.0), max(share.high, high / answered))
@@ -536,7 +541,7 @@ def _recommend(of: Replay) -> list[str]:
 
 
 def _caveats(of: Replay) -> list[str]:
-    """Return what else to know before a timer is taken."""
+    """Return further facts to know before a timer is chosen."""
     said, lost, answered = [], of.algorithms[0].lost, of.algorithms[0].answered
     if min(algorithm.spurious for algorithm in of.algorithms) < SEEN:
         said.append(
@@ -574,7 +579,7 @@ def _ms(seconds: float) -> str:
 
 
 def save_records(replays: Iterable[Replay], path: str | os.PathLike[str]) -> Path:
-    """Write the table `replay` as a Parquet file, whole or not at all."""
+    """Write the table `replay` as a Parquet file; it appears only when it is complete."""
     path = Path(path)
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
     try:

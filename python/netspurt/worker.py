@@ -1,4 +1,4 @@
-"""The process that probes, echoes and captures."""
+"""The process that sends probes, answers them and captures."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-#: What a line of a data file is read as.
+#: A line of a data file as data.
 Row = dict[str, Any]
 
-#: An interrupt from the keyboard is left to the program that the process serves.
+#: A keyboard interrupt is left to the program that the process serves.
 _PROCESS = """
 import signal, sys
 signal.signal(signal.SIGINT, lambda *_: None)
@@ -27,22 +27,22 @@ except RuntimeError as error:
 
 
 class ProbeError(RuntimeError, ValueError):
-    """No probing: an address that is none, say, or a socket that the machine forbids."""
+    """Probing is impossible: a wrong address, or a socket that the machine forbids."""
 
 
 @contextlib.contextmanager
 def worker(order: Row) -> Iterator[subprocess.Popen[str]]:
-    """Start the process that does an order; it ends once its input does.
+    """Start the process for an order; it ends when its input ends.
 
     Parameters
     ----------
     order
-        What it is told.
+        The order.
 
     Raises
     ------
     ProbeError
-        When it fails.
+        If it fails.
     """
     with tempfile.TemporaryFile("w+") as complaints:
         process = subprocess.Popen(
@@ -51,7 +51,7 @@ def worker(order: Row) -> Iterator[subprocess.Popen[str]]:
             stdout=subprocess.PIPE,
             stderr=complaints,
             text=True,
-            # An interrupt from the keyboard is this process's, which then closes the input.
+            # The keyboard interrupt goes to this process, which then closes the input.
             process_group=0,
         )
         try:
@@ -74,4 +74,4 @@ def worker(order: Row) -> Iterator[subprocess.Popen[str]]:
         if status not in {0, -13}:
             complaints.seek(0)
             last = complaints.read().strip().splitlines()[-1:] or [f"it ended with {status}"]
-            raise ProbeError(f"no probing: {last[0].removeprefix('RuntimeError: ')}")
+            raise ProbeError(f"probing failed: {last[0].removeprefix('RuntimeError: ')}")

@@ -330,10 +330,13 @@ def test_plot_refuses_what_it_would_ignore(netspurt: Command) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["plot", "r", "--kind", "foo"], "'foo' is none of time-sequence, cwnd, rto, queue, all"),
-        (["run", "mine.toml", "--seed", "x"], "'x' is not a whole number from 0 on"),
+        (
+            ["plot", "r", "--kind", "foo"],
+            "'foo' is not one of time-sequence, cwnd, rto, queue, all",
+        ),
+        (["run", "mine.toml", "--seed", "x"], "'x' is not a whole number, 0 or more"),
         (["table", "r", "cwnd", "--from", "x"], "'x' is not a number of seconds"),
-        (["table", "r", "cwnd", "--limit", "-1"], "'-1' is not a whole number from 0 on"),
+        (["table", "r", "cwnd", "--limit", "-1"], "'-1' is not a whole number, 0 or more"),
     ],
 )
 def test_wrong_options_are_answered_in_our_own_words(

@@ -81,7 +81,7 @@ def test_a_copy_has_the_constants_and_has_seen_nothing(
         ("nowhere.py:Peak", "no file `nowhere.py`: write its path from here"),
         ("math:Peak", "`math` has no class `Peak`: write the name of a class in it"),
         ("no_such_module:Peak", "no module `no_such_module`:"),
-        ("test_estimators:Thrice:k", "`k` is no setting: write key=value, each key once"),
+        ("test_estimators:Thrice:k", "`k` is not a setting: write key=value, each key once"),
         ("test_estimators:Thrice:j=3", "`Thrice` cannot be made:"),
     ],
 )

@@ -243,7 +243,7 @@ def test_two_runs_are_aligned_segment_by_segment(netspurt: Command, tmp_path: Pa
     assert told["span_s"] == pytest.approx(12, abs=0.01)
     printed = netspurt("compare", "one", "two").stdout
     assert "same for 3.722 s: 10 segments, 4 ACKs" in printed
-    assert "the runs never part" in netspurt("compare", "one", "one").stdout
+    assert "the runs never differ" in netspurt("compare", "one", "one").stdout
     assert "no flow there" in netspurt("compare", "one", "two", "--flow", "there").stderr
 
 

@@ -67,7 +67,7 @@ def test_one_bad_file_leaves_the_others(tmp_path: Path) -> None:
     ran = run("replay", "notes.txt", str(DATA / "ping.txt"), "no-such-file", cwd=tmp_path)
     assert ran.returncode == 2
     assert "240 probes" in ran.stdout
-    assert "notes.txt:1: no recording of delays that is known here" in ran.stderr
+    assert "notes.txt:1: not a known format of recorded delays" in ran.stderr
     assert "no-such-file: No such file" in ran.stderr
 
 

@@ -227,7 +227,7 @@ def test_two_programs_do_not_sweep_into_one_folder(netspurt: Command, tmp_path: 
     with held(tmp_path / "s"):
         second = netspurt("sweep", "x.toml", "--out", "s")
         assert second.returncode == 2
-        assert "another netspurt sweeps into s: wait for it" in second.stderr
+        assert "another netspurt is writing to s: wait" in second.stderr
     assert netspurt("sweep", "x.toml", "--out", "s").returncode == 0
 
 

@@ -1,4 +1,4 @@
-//! What this machine can do, found out by trying without leaving a trace.
+//! The capabilities of this machine, found by attempts that leave no trace.
 
 use std::fs::{self, OpenOptions};
 use std::io;

@@ -1,4 +1,5 @@
-//! What transfers carry: octets that tell their own place, so that who reads them can check them.
+//! The octets of transfers: their values depend on their position, so that the receiver can check
+//! them.
 
 use std::sync::LazyLock;
 

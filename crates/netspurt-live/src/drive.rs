@@ -1,4 +1,5 @@
-//! The wall-clock driver: real packets in, through the emulated path, and out when they are due.
+//! The wall-clock driver: reads real packets, passes them through the emulated path, and delivers
+//! them when they are due.
 
 use std::io;
 use std::num::NonZeroU64;

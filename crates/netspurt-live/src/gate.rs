@@ -1,4 +1,4 @@
-//! What stands at the ends of a live run's flows.
+//! The ends of a live run's flows.
 
 use std::collections::VecDeque;
 

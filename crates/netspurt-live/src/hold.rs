@@ -1,7 +1,7 @@
-//! The octets of packets on their way.
+//! The octets of packets under way.
 //!
-//! Packets of an end are numbered one after the other, so that they are found by counting. What
-//! is short is copied, what is long keeps the room it was received in.
+//! Packets of an end have consecutive numbers, so they are found by their index. Short packets are
+//! copied; long ones stay in the buffer in which they were received.
 
 use std::collections::VecDeque;
 

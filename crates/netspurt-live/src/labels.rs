@@ -1,7 +1,7 @@
-//! Real packets become the segments that links and tables know.
+//! Turns real packets into the segments of links and tables.
 //!
-//! Sequence numbers count from the connection's initial ones, as everywhere in the laboratory. A
-//! retransmission's cause is what the kernel says of its own state when the retransmission is seen.
+//! Sequence numbers count from the connection's initial ones, as everywhere in netspurt. The cause
+//! of a retransmission is derived from the kernel's state when the retransmission is seen.
 
 use netspurt::ids::{EndId, FlowId, TransmissionId};
 use netspurt::observe::Sequence;

@@ -1,4 +1,4 @@
-//! How late a wall clock made what was due in logical time.
+//! The lateness of deliveries: wall-clock time less logical time.
 
 use netspurt::units::Duration;
 

@@ -1,8 +1,7 @@
-//! netspurt on real clocks and real wires.
+//! netspurt in real time and with real packets.
 //!
-//! No model lives here: this crate tells the core's stages the time and, later, hands them
-//! packets from real interfaces. So far it holds the clock with its driver, and what a machine
-//! must be asked before it is used.
+//! This crate has no models. It drives the core's stages by the wall clock, and passes real packets
+//! to them and back. It also finds out what a machine allows.
 
 #![expect(clippy::disallowed_methods, reason = "this is where the time comes from")]
 

@@ -1,7 +1,7 @@
-//! What a device is left to do with a packet of the kernel's: its checksum, and to cut it.
+//! The work that the kernel leaves to a device: the checksum of a packet, and its segmentation.
 //!
-//! With segmentation offload TCP hands down many segments under one header. Links decide about
-//! each of them; those that leave one behind the other travel on under one header again.
+//! With segmentation offload TCP passes many segments under one header. Links decide about each
+//! segment. Segments that leave one directly after the other are put under one header again.
 
 use std::ops::Range;
 

@@ -1,7 +1,8 @@
 //! The emulated path: the core's world, with gates where real hosts are.
 //!
-//! It is told when packets enter, in logical time, and tells when they leave. It reads no clock,
-//! so the same arrivals give the same departures and drops, live or again.
+//! It takes packets with the logical time of their entry, and returns them with the time of their
+//! departure. It reads no clock, so the same arrivals give the same departures and drops, live or
+//! in a replay.
 
 use netspurt::app::Program;
 use netspurt::event::{Event, Wanted};

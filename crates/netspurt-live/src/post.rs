@@ -1,6 +1,6 @@
-//! Packets made ready to be handed to a host, many in one call.
+//! Prepares packets for delivery to a host, many in one call.
 //!
-//! Segments of one packet that leave one behind the other go under one header again.
+//! Segments of one packet that leave one directly after the other are put under one header again.
 
 use std::ops::Range;
 

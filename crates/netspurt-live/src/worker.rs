@@ -1,7 +1,7 @@
-//! The process that a live run is: started by another one, told what to do on its standard input.
+//! The process of a live run. Another process starts it and sends its order to its standard input.
 //!
-//! A process of its own because namespaces are a process's, and so that nothing of the run
-//! outlives it. It ends with the one that started it.
+//! It is a process of its own because namespaces belong to a process, and so that nothing of the
+//! run outlives it. It ends with the process that started it.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};

@@ -5,13 +5,13 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
-/// A number that an array holds.
+/// A type of number that an array can hold.
 pub trait Cell: Copy {
-    /// What numpy calls its type.
+    /// numpy's name for the type.
     const DTYPE: &'static str;
-    /// Its octets in memory.
+    /// Its size in memory, in octets.
     type Octets: AsRef<[u8]>;
-    /// The number as it lies in memory.
+    /// The number's octets in memory.
     fn octets(self) -> Self::Octets;
 }
 
@@ -54,7 +54,7 @@ pub fn array<T: Cell>(
 /// The numbers in an array of one dimension.
 ///
 /// # Errors
-/// When it is none, or one of other numbers.
+/// When it is not an array of one dimension, or holds other numbers.
 pub fn cells<T: Element>(array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
     let buffer = PyBuffer::<T>::get(array)?;
     if buffer.dimensions() != 1 {

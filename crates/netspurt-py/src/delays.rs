@@ -17,7 +17,7 @@ use crate::errors::delays_error;
 #[derive(Clone)]
 pub struct PyDelays(pub Arc<core::Delays>);
 
-/// Lines that made no sense: (line, text, why).
+/// Malformed lines: (line, text, why).
 type MalformedLines = Vec<(usize, String, String)>;
 
 pub fn order_named(name: &str) -> PyResult<ProbeOrder> {
@@ -39,8 +39,8 @@ pub const fn order_name(order: ProbeOrder) -> &'static str {
 
 #[pymethods]
 impl PyDelays {
-    /// A recording from columns: delays in nanoseconds, below zero where lost; when each left, in
-    /// nanoseconds, if anybody knows; octets on the wire.
+    /// A recording from columns: delays in nanoseconds, below zero if lost; when each left, in
+    /// nanoseconds, if known; octets on the wire.
     #[new]
     #[pyo3(signature = (name, rtt_ns, sent_ns, wire_bytes, order))]
     fn new(
@@ -65,19 +65,19 @@ impl PyDelays {
         Ok(Self(Arc::new(core::Delays::of(name, probes, order, times))))
     }
 
-    /// What it is called.
+    /// Its name.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// What it was read as.
+    /// The format as which it was read.
     #[getter]
     fn format(&self) -> &str {
         &self.0.format
     }
 
-    /// What its numbers are: `round-trip`, `one-way` or `smoothed`.
+    /// The kind of its numbers: `round-trip`, `one-way` or `smoothed`.
     #[getter]
     fn measure(&self) -> &'static str {
         match self.0.measure {
@@ -103,15 +103,15 @@ impl PyDelays {
         }
     }
 
-    /// Probes, those answered, lost, late, answered without a delay that is known, and further
-    /// replies.
+    /// The number of probes sent, answered, lost, late, answered without a known delay, and of
+    /// duplicate replies.
     #[getter]
     fn counts(&self) -> (u64, u64, u64, u64, u64, u64) {
         let it = &self.0;
         (it.sent(), it.received(), it.lost(), it.late(), it.untimed, it.duplicates)
     }
 
-    /// What was assumed or left out, a sentence each.
+    /// Assumptions and omissions, a sentence each.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.0.notes.clone()
@@ -124,7 +124,7 @@ impl PyDelays {
         Self(Arc::new(delays))
     }
 
-    /// How many probes have a row.
+    /// The number of probes with a row.
     fn __len__(&self) -> usize {
         self.0.probes.len()
     }
@@ -139,12 +139,12 @@ impl PyDelays {
         self.column(py, |probe| probe.sent.as_nanos().cast_signed())
     }
 
-    /// Each probe's delay in nanoseconds, -1 where it is lost.
+    /// Each probe's delay in nanoseconds, -1 if it is lost.
     fn rtt_ns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |probe| probe.rtt.map_or(-1, |rtt| rtt.as_nanos().cast_signed()))
     }
 
-    /// Which replies came after the tool had given them up.
+    /// Which replies came after the tool had given up waiting.
     fn late<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |probe| probe.late)
     }
@@ -165,7 +165,7 @@ impl PyDelays {
     }
 }
 
-/// Reads the recordings in a file's bytes, and tells which lines made no sense.
+/// Reads the recordings in a file's bytes, and returns the malformed lines.
 #[pyfunction]
 #[pyo3(signature = (name, content, *, format=None, interval_ns=None, columns=None))]
 pub fn read_delays(
@@ -223,7 +223,8 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
     Ok(columns)
 }
 
-/// A paired segment: from, to, its number, its octets, whether it opens, both times or below zero.
+/// A paired segment: source, destination, number, octets, whether it opens the connection, both
+/// times or below zero.
 type Paired = (String, String, u32, u32, bool, i64, i64);
 
 /// The segments of two captures of one path, paired.

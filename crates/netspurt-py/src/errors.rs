@@ -59,7 +59,7 @@ create_exception!(
     "A file without recorded delays; `message`, `fix`, `file` and `line` tell."
 );
 
-/// What is wrong with a file of delays, with its parts as attributes.
+/// An error in a file of delays, with its parts as attributes.
 pub fn delays_error(py: Python<'_>, error: &netspurt::delays::ReadError) -> PyErr {
     let raised = DelaysError::new_err(error.to_string());
     let instance = raised.value(py);
@@ -100,7 +100,7 @@ create_exception!(
     "A recording that cannot be replayed: no probes, smoothed values, no times of sending."
 );
 
-/// A file that cannot be written or read, or does not hold what it should.
+/// A file that cannot be written or read, or has unexpected contents.
 pub fn file_error(path: &str, error: impl Error) -> PyErr {
     PyOSError::new_err(format!("{path}: {error}"))
 }

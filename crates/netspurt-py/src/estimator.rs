@@ -13,7 +13,7 @@ use pyo3::types::PyString;
 use crate::array::{array, cells};
 use crate::errors::estimator_error;
 
-/// Seconds as a span; nothing for what is none.
+/// Seconds as a span; zero if that is not possible.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
 fn span(seconds: f64) -> Option<Duration> {
     (seconds >= 0.0 && seconds.is_finite())
@@ -165,7 +165,7 @@ const KINDS: [(TimeoutKind, &str); 4] = [
     (TimeoutKind::Probe, "probe"),
 ];
 
-/// A sample, or a number of seconds that is one.
+/// A sample, or a number of seconds to make one of.
 fn sample_of(given: &Bound<'_, PyAny>) -> PyResult<RttSample> {
     if let Ok(sample) = given.cast::<Sample>() {
         return Ok(sample.get().0);
@@ -177,7 +177,7 @@ fn sample_of(given: &Bound<'_, PyAny>) -> PyResult<RttSample> {
     Ok(RttSample { rtt: span(seconds).ok_or_else(wrong)?, ..RttSample::default() })
 }
 
-/// A timer of the core under one of its algorithms.
+/// A timer of the core with one of its algorithms.
 #[pyclass(module = "netspurt._core")]
 pub struct Estimator {
     config: EstimatorConfig,
@@ -252,16 +252,16 @@ impl Estimator {
         self.timer.rto().as_secs_f64()
     }
 
-    /// The least and the greatest timer in seconds, as far as the algorithm is told any.
+    /// The least and the greatest timer in seconds, as far as the algorithm has bounds.
     #[getter]
     fn bounds(&self) -> (f64, f64) {
-        // Linux has its floor on the variation, and a sum is no less.
+        // Linux has its floor on the variation, and the sum with srtt is at least that.
         let bounds = self.config.bounds();
         let most = bounds.max.map_or(f64::INFINITY, Duration::as_secs_f64);
         (bounds.min.unwrap_or_default().as_secs_f64(), most)
     }
 
-    /// Smoothed round trip and variation in seconds, where the algorithm has them, and the backoff.
+    /// Smoothed round trip and variation in seconds, if the algorithm has them, and the backoff.
     #[getter]
     fn state(&self) -> (Option<f64>, Option<f64>, u32) {
         let RtoState { srtt, rttvar, backoff, .. } = self.timer.state();
@@ -276,7 +276,7 @@ impl Estimator {
         format!("estimator('{}')", self.config)
     }
 
-    /// A copy, or a saved one, has its constants and has seen nothing.
+    /// A copy, or a saved one, has its constants and no samples.
     fn __getnewargs__(&self) -> (String,) {
         (self.config.to_string(),)
     }
@@ -289,7 +289,7 @@ impl Estimator {
     }
 }
 
-/// The first exception of an estimator in Python; what its hooks return from then on is not asked.
+/// The first exception of an estimator in Python; after it no method is called any more.
 #[derive(Clone, Default)]
 pub struct HookFailure(Arc<Mutex<Option<PyErr>>>);
 
@@ -298,30 +298,31 @@ impl HookFailure {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Keeps the first, with a note where it came from.
+    /// Keeps the first exception, with a note on its origin.
     fn keep(&self, py: Python<'_>, error: PyErr, hook: &str, samples: u64) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.is_none() {
             let at =
                 if samples == 0 { "before any sample".into() } else { format!("sample {samples}") };
             let note = format!("in `{hook}` of the estimator, {at}");
-            // An exception that takes no note is still the one to tell of.
+            // An exception to which no note can be added is still reported.
             let _ = error.value(py).call_method1("add_note", (note,));
             *kept = Some(error);
         }
     }
 
-    /// The exception, for who drove the estimator to raise.
+    /// The exception, to be raised by the caller that drove the estimator.
     pub fn take(&self) -> PyResult<()> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         kept.map_or(Ok(()), Err)
     }
 }
 
-/// An estimator written in Python, as one of the core's.
+/// An estimator written in Python, as an estimator of the core.
 ///
-/// A trait that cannot fail meets code that can: the first exception is kept in [`Failure`], no
-/// hook is called after it, and the timer stays what it was. Whoever drives it looks there.
+/// The trait has no errors, but Python code may raise exceptions. The first one is kept in
+/// [`Failure`]; after it no method is called, and the timer stays as it was. The caller that drives
+/// the estimator checks for it.
 pub struct Adapter {
     on_sample: Py<PyAny>,
     on_timeout: Py<PyAny>,
@@ -350,10 +351,10 @@ fn hook(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Py<PyAny>>> {
 }
 
 impl Adapter {
-    /// Wraps `object`, and asks it for its first timer.
+    /// Wraps `object`, and calls it for its first timer.
     ///
     /// # Errors
-    /// A hook that is missing, or what the first `rto()` raises.
+    /// When a method is missing, or the first `rto()` raises an exception.
     pub fn new(object: &Bound<'_, PyAny>, failure: HookFailure) -> PyResult<Self> {
         let needed = |name: &str| {
             hook(object, name)?.ok_or_else(|| {
@@ -382,7 +383,7 @@ impl Adapter {
         Ok(adapter)
     }
 
-    /// Asks for the timer, which must be seconds above zero.
+    /// Calls it for the timer, which must be seconds above zero.
     fn ask(&mut self, py: Python<'_>) {
         let asked = self.rto.call0(py).and_then(|answer| {
             let seconds = answer.extract::<f64>(py).ok();
@@ -400,7 +401,7 @@ impl Adapter {
         }
     }
 
-    /// Calls a hook and asks for the timer, unless something failed before.
+    /// Calls a method and then for the timer, unless there was an exception before.
     fn tell(&mut self, name: &str, call: impl FnOnce(&Self, Python<'_>) -> PyResult<Py<PyAny>>) {
         if self.failure.is_there() {
             return;
@@ -499,8 +500,8 @@ impl RtoEstimator for Adapter {
     }
 }
 
-/// Puts round trips in seconds through an estimator, NaN for a timeout, and returns its timer after
-/// each. An exception in a hook ends it, with a note which hook and sample it was.
+/// Gives an estimator round trips in seconds, with NaN for a timeout, and returns its timer after
+/// each. An exception in a method ends this, with a note on the method and the sample.
 #[pyfunction]
 pub fn drive<'py>(
     py: Python<'py>,

@@ -1,4 +1,4 @@
-//! netspurt's core for Python: convert and delegate.
+//! netspurt's core for Python. This crate only converts and delegates.
 
 mod array;
 mod delays;
@@ -35,8 +35,7 @@ fn schema_json() -> String {
     schema().to_string()
 }
 
-/// A quantity as scenarios have them: what it counts (ns, bit/s, B, packets or segments), and how
-/// many of these.
+/// A quantity in text form: its unit (ns, bit/s, B, packets or segments), and its value.
 #[pyfunction]
 fn quantity(text: &str) -> PyResult<(&'static str, u64)> {
     let rate = || text.parse::<BitRate>().map(|rate| rate.bits_per_second().map(|n| ("bit/s", n)));
@@ -50,20 +49,20 @@ fn quantity(text: &str) -> PyResult<(&'static str, u64)> {
         .ok_or_else(none)
 }
 
-/// What this machine can do: (name, whether, what was found, what it is for).
+/// The machine's capabilities: (name, whether available, what was found, purpose).
 #[pyfunction]
 fn capabilities() -> Vec<(&'static str, bool, String, &'static str)> {
     let row = |c: Capability| (c.name, c.available, c.found, c.purpose);
     capability::all().into_iter().map(row).collect()
 }
 
-/// Is a live run's own process; see `netspurt.live`.
+/// Runs as the process of a live run; see `netspurt.live`.
 #[pyfunction]
 fn live_work(py: Python<'_>, arguments: Vec<String>) -> PyResult<()> {
     py.detach(|| worker::work(arguments.into_iter())).map_err(PyRuntimeError::new_err)
 }
 
-/// Is the process that probes, echoes or captures; see `netspurt.worker`.
+/// Runs as the process that probes, echoes or captures; see `netspurt.worker`.
 #[pyfunction]
 fn probe_work(py: Python<'_>) -> PyResult<()> {
     py.detach(probe::work).map_err(PyRuntimeError::new_err)

@@ -32,9 +32,9 @@ pub struct PyReplayed {
     waits: Vec<Duration>,
 }
 
-/// Replays an estimator on a recording: one of the core's, by its text or from its start, or an
-/// object with hooks as it is. It is called `name`, or what it calls itself. `order` is the
-/// recording's own where it is not given; `clock` is the host's; `told` lets the algorithm hear of
+/// Replays an estimator on a recording: one of the core's, by its text or from its initial state,
+/// or an object with methods in its current state. It is called `name`, or by its own name. `order`
+/// is by default the recording's own; `clock` is the host's; with `told` the algorithm learns of
 /// its timeouts.
 #[pyfunction]
 #[pyo3(signature = (delays, estimator, name=None, *, order=None, clock="exact", told=false))]
@@ -88,7 +88,7 @@ fn run(
 
 #[pymethods]
 impl PyReplayed {
-    /// The algorithm, with the constants that are not its published ones.
+    /// The algorithm, with the constants that differ from the published ones.
     #[getter]
     fn estimator(&self) -> &str {
         &self.estimator
@@ -131,7 +131,7 @@ impl PyReplayed {
         Ok(sums)
     }
 
-    /// How long after each probe left its timer fires, in nanoseconds.
+    /// The timer of each probe, in nanoseconds.
     fn wait_ns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         array(py, self.waits.iter().map(|wait| wait.as_nanos().cast_signed()))
     }
@@ -152,11 +152,11 @@ pub fn replay_records(py: Python<'_>, replays: Vec<PyRef<'_, PyReplayed>>) -> Py
 }
 
 /// A setting's weights F1 and F2, factor G, spurious retransmissions, and in nanoseconds their
-/// delays, the waits of those lost, and all timers.
+/// delays, the waits for lost probes, and the sum of all timers.
 type GridRow = (f64, f64, f64, u64, f64, f64, f64);
 
-/// Replays the two-gain filter of RFC 889 under every combination of weights and factors: the
-/// settings that no other one beats, and how many there were.
+/// Replays RFC 889's two-gain filter with every combination of weights and factors: returns the
+/// settings that no other one beats, and the number of settings.
 #[pyfunction]
 #[pyo3(signature = (delays, falling, rising, g, *, order=None))]
 pub fn two_gain_front(
@@ -174,8 +174,8 @@ pub fn two_gain_front(
     Ok((front.settings().iter().map(row).collect(), grid.settings()))
 }
 
-/// Replays the two-gain filter under every combination of weights and factors: all settings, `g`
-/// fastest, then `rising`.
+/// Replays the two-gain filter with every combination of weights and factors: returns all settings;
+/// `g` varies fastest, then `rising`.
 #[pyfunction]
 #[pyo3(signature = (delays, falling, rising, g, *, order=None))]
 pub fn two_gain_grid(
@@ -198,9 +198,9 @@ const fn row(s: &core::GridPoint) -> GridRow {
     (s.falling, s.rising, s.g, s.spurious, s.spurious_ns, s.waited_ns, s.timers_ns)
 }
 
-/// What a step from one constant delay to another does to an algorithm: samples until its timer is
-/// no longer below the new delay, samples until it stays within a tenth of where it settles, the
-/// timer before and the settled one, in nanoseconds.
+/// The effect of a step from one constant delay to another on an algorithm: samples until its timer
+/// is no longer below the new delay, samples until it stays within a tenth of its final value, the
+/// timer before and the final one, in nanoseconds.
 #[pyfunction]
 pub fn adapt(
     py: Python<'_>,

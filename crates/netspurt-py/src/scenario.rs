@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use crate::errors::{file_error, scenario_error};
 use crate::table::PyTable;
 
-/// A scenario that holds together.
+/// A consistent scenario.
 #[pyclass(frozen, name = "Scenario", module = "netspurt._core")]
 pub struct PyScenario(core::Scenario);
 
@@ -29,7 +29,7 @@ impl PyScenario {
 
 #[pymethods]
 impl PyScenario {
-    /// Reads the text of a scenario; `name` is what errors call it.
+    /// Reads the text of a scenario; errors call it `name`.
     #[new]
     fn new(py: Python<'_>, name: &str, text: &str) -> PyResult<Self> {
         core::Scenario::parse(name, text).map(Self).map_err(|e| scenario_error(py, &e))
@@ -58,31 +58,31 @@ impl PyScenario {
         self.0.with(&pairs).map(Self).map_err(|e| scenario_error(py, &e))
     }
 
-    /// What errors call it.
+    /// The name for errors.
     #[getter]
     fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// What the run shows, in a line.
+    /// One line that says what the run shows.
     #[getter]
     fn title(&self) -> &str {
         self.0.title()
     }
 
-    /// What seeds its random draws.
+    /// The seed of its random draws.
     #[getter]
     fn seed(&self) -> u64 {
         self.0.seed()
     }
 
-    /// Its text, with what was set over it.
+    /// Its text with the settings applied.
     #[getter]
     fn text(&self) -> String {
         self.0.text()
     }
 
-    /// The scenario with every default spelt out, as TOML.
+    /// The scenario with every default written out, as TOML.
     fn resolved(&self) -> String {
         self.0.resolved()
     }
@@ -98,7 +98,7 @@ impl PyScenario {
         self.0.programs_flow()
     }
 
-    /// The first flow with an end that is the kernel's.
+    /// The first flow with a kernel's end.
     fn kernel_flow(&self) -> Option<&str> {
         self.0.kernel_flow()
     }
@@ -114,7 +114,7 @@ impl PyScenario {
     }
 }
 
-/// A run in motion.
+/// A run in progress.
 #[pyclass(name = "Simulation", module = "netspurt._core")]
 pub struct PySimulation(Option<core::Simulation>);
 
@@ -132,13 +132,13 @@ impl PySimulation {
         self.running().map(|run| run.stop().as_nanos())
     }
 
-    /// How far it has got.
+    /// How far it has advanced.
     #[getter]
     fn now_ns(&self) -> PyResult<u64> {
         self.running().map(|run| run.now().as_nanos())
     }
 
-    /// Runs on to `t_ns`, or to the end if that comes first. Signals are served on the way.
+    /// Runs until `t_ns`, or to the end if that comes first. Signals are handled meanwhile.
     fn advance_to(&mut self, py: Python<'_>, t_ns: u64) -> PyResult<()> {
         self.running()?;
         let run = self.0.as_mut().expect("it is running");
@@ -148,7 +148,7 @@ impl PySimulation {
         Ok(())
     }
 
-    /// Ends the run here.
+    /// Ends the run now.
     fn finish(&mut self, py: Python<'_>) -> PyResult<PyResults> {
         self.running()?;
         let run = self.0.take().expect("it is running");
@@ -156,7 +156,7 @@ impl PySimulation {
     }
 }
 
-/// What came of a run.
+/// The results of a run.
 #[pyclass(frozen, name = "Results", module = "netspurt._core")]
 pub struct PyResults(Arc<core::Results>);
 
@@ -216,7 +216,7 @@ impl PyResults {
         })
     }
 
-    /// Writes what the node called `node` saw to a pcapng file.
+    /// Writes the packets that the node called `node` saw to a pcapng file.
     fn write_capture(&self, py: Python<'_>, node: &str, path: &str) -> PyResult<()> {
         let names = &self.0.names().nodes;
         let node = (0..).zip(names).find(|(_, name)| *name == node);

@@ -1,4 +1,4 @@
-//! Recordings made up to fit a printed row, for Python.
+//! Surrogate recordings for Python.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 
 use crate::delays::PyDelays;
 
-/// Makes a recording up that fits a row: `lengths` is one length, the bounds of random ones, or of
-/// two runs the length and how many, each; `line` has (octets, ns); `burst` is how many losses lie
-/// together.
+/// Makes a recording that fits a row. `lengths` is one length, or the bounds of random ones, or for
+/// two alternating runs the length and number of each; `line` has (octets, ns); `burst` is how many
+/// losses come together.
 #[pyfunction]
 #[pyo3(signature = (structure, seed, *, name, probes, mean_ns, cov, lost, burst, lengths, line, glitches))]
 #[expect(clippy::too_many_arguments, reason = "one keyword for each field of a row")]

@@ -1,4 +1,4 @@
-//! Sweeps: their cases, chunks of them, and the engine that runs these on threads.
+//! Sweeps: their cases, chunks of cases, and the engine that runs chunks on threads.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -18,7 +18,7 @@ use crate::scenario::PyScenario;
 #[pyclass(frozen, name = "Sweep", module = "netspurt._core")]
 pub struct PySweep(Arc<core::Sweep>);
 
-/// A point's label, as Python has it.
+/// A point's label as a Python value.
 #[derive(IntoPyObject, FromPyObject)]
 pub enum PyLabel {
     Whole(i64),
@@ -46,7 +46,7 @@ impl From<PyLabel> for Label {
     }
 }
 
-/// (Parquet file, done, cut, errors, the first error's case and words, seconds the cases took).
+/// (Parquet file, done, cut, errors, the first error's case and message, seconds of the cases).
 type ChunkOutcome<'py> = (Bound<'py, PyBytes>, u64, u64, u64, Option<(u64, String)>, f64);
 
 fn outcome(py: Python<'_>, done: Done) -> ChunkOutcome<'_> {
@@ -58,7 +58,7 @@ fn outcome(py: Python<'_>, done: Done) -> ChunkOutcome<'_> {
 
 #[pymethods]
 impl PySweep {
-    /// The sweep of a scenario; `None` where it has none.
+    /// The sweep of a scenario; `None` if it has none.
     #[staticmethod]
     fn of(scenario: &PyScenario) -> Option<Self> {
         scenario.core().sweep().map(|sweep| Self(Arc::new(sweep)))
@@ -84,7 +84,7 @@ impl PySweep {
         sweep.map(|sweep| Self(Arc::new(sweep))).map_err(PyValueError::new_err)
     }
 
-    /// What is varied.
+    /// The names of the axes.
     #[getter]
     fn names(&self) -> Vec<String> {
         self.0.names().to_vec()
@@ -113,12 +113,12 @@ impl PySweep {
         self.0.paired()
     }
 
-    /// The fingerprint of all that decides the results.
+    /// The fingerprint of everything that the results depend on.
     fn fingerprint(&self) -> String {
         self.0.fingerprint()
     }
 
-    /// A case as a scenario of its own.
+    /// A case as a separate scenario.
     fn scenario(&self, py: Python<'_>, case: u64) -> PyResult<PyScenario> {
         if case >= self.0.cases() {
             return Err(PyIndexError::new_err(format!("no case {case} of {}", self.0.cases())));
@@ -135,7 +135,7 @@ impl PySweep {
     }
 }
 
-/// The clock on the wall.
+/// The wall clock.
 fn wall() -> Stopwatch {
     let clock = WallClock::start();
     Arc::new(move || clock.now().saturating_since(Time::ZERO))
@@ -167,18 +167,18 @@ impl SweepEngine {
         self.lock().threads()
     }
 
-    /// How many chunks were submitted and not taken yet.
+    /// The number of chunks that were submitted and not taken yet.
     #[getter]
     fn underway(&self) -> usize {
         self.lock().underway()
     }
 
-    /// Has a chunk of cases run.
+    /// Schedules a chunk of cases.
     fn submit(&self, first: u64, count: u64) {
         self.lock().submit(Chunk { first, count });
     }
 
-    /// The next chunk that is done, by its first case; `None` where none came in `seconds`.
+    /// The next finished chunk, with its first case; `None` if none finishes within `seconds`.
     fn next<'py>(
         &self,
         py: Python<'py>,
@@ -190,7 +190,7 @@ impl SweepEngine {
         Ok(done.map(|done| (done.chunk.first, outcome(py, done))))
     }
 
-    /// Ends every chunk at its next case.
+    /// Stops every chunk at its next case.
     fn cancel(&self) {
         self.lock().cancel();
     }

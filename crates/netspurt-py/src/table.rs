@@ -64,7 +64,7 @@ impl PyTable {
         })
     }
 
-    /// What it is called.
+    /// Its name.
     #[getter]
     fn name(&self) -> &str {
         &self.table().name
@@ -83,8 +83,8 @@ impl PyTable {
 
     /// A column: (values, texts, valid).
     ///
-    /// Where `texts` is not `None` the values are places in that list; where `valid` is not
-    /// `None` it tells which values exist.
+    /// If `texts` is not `None`, the values are indices into that list. If `valid` is not `None`,
+    /// it says which values exist.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<PyColumn<'py>> {
         let Some(data) = self.table().column(name) else {
             return Err(PyKeyError::new_err(name.to_owned()));

@@ -4,9 +4,9 @@ use core::str::FromStr;
 
 use crate::units::{Duration, Time};
 
-/// A host's clock. It has two abilities, and a host may take them from two clocks:
+/// A host's clock. It has two functions, and a host may take them from two clocks:
 /// [`elapsed`](Self::elapsed) measures a round trip, [`expiry`](Self::expiry) says when a timer
-/// really fires. ns-2 measures in ticks and fires exactly; 4.4BSD does both by its ticks; Linux
+/// actually fires. ns-2 measures in ticks and fires exactly; 4.4BSD does both by its ticks; Linux
 /// measures in microseconds and fires by jiffies and a timer wheel.
 ///
 /// ```
@@ -30,7 +30,7 @@ enum ClockKind {
     Linux { jiffy: Duration, phase: Duration },
 }
 
-/// A text that names no clock.
+/// A text that does not name a clock.
 ///
 /// ```
 /// use netspurt::clock::Clock;
@@ -44,8 +44,8 @@ pub struct ClockTextError(String);
 impl FromStr for Clock {
     type Err = ClockTextError;
 
-    /// Reads one of the [`NAMED`](Clock::NAMED) clocks, or the length of a tick, the first of
-    /// which begins with the run.
+    /// Reads one of the [`NAMED`](Clock::NAMED) clocks, or the length of a tick; the first tick
+    /// begins with the run.
     fn from_str(text: &str) -> Result<Self, ClockTextError> {
         let named = Self::NAMED.iter().find(|(name, ..)| *name == text.trim());
         let ticking = || Self::ticking(text.parse().ok()?, Duration::ZERO);
@@ -56,7 +56,7 @@ impl FromStr for Clock {
     }
 }
 
-/// What ns-2.35 draws as the phase of its first sender with `ns-random 1`, in ticks: the second
+/// The phase that ns-2.35 draws for its first sender with `ns-random 1`, in ticks: the second
 /// output of MRG32k3a with seed 1.
 const NS2_PHASE: (u64, u64) = (555_880_716, 1_000_000_000);
 
@@ -71,7 +71,7 @@ impl Clock {
     pub const LINUX_HZ250: Clock =
         Clock(ClockKind::Linux { jiffy: Duration::from_millis(4), phase: Duration::ZERO });
 
-    /// The clocks that are called by a name, and what each is.
+    /// The clocks that have a name.
     pub const NAMED: [(&str, Clock, &str); 2] = [
         ("exact", Self::EXACT, "to the nanosecond"),
         (
@@ -81,28 +81,28 @@ impl Clock {
         ),
     ];
 
-    /// A clock that advances every `tick`, having last done so `phase` before the start of the
-    /// run; `None` where the tick is zero or the phase is not below it.
+    /// A clock that advances every `tick` and last did so `phase` before the start of the run;
+    /// `None` if the tick is zero or the phase is not below it.
     pub fn ticking(tick: Duration, phase: Duration) -> Option<Clock> {
         (phase < tick).then_some(Clock(ClockKind::Ticks { tick, phase }))
     }
 
-    /// The phase that ns-2.35 draws for its first sender, of a clock with this `tick`.
+    /// The phase that ns-2.35 draws for its first sender, for a clock with this `tick`.
     pub fn ns2_phase(tick: Duration) -> Duration {
         let nanos = u128::from(tick.as_nanos()) * u128::from(NS2_PHASE.0);
         Duration::from_nanos(u64::try_from(nanos / u128::from(NS2_PHASE.1)).unwrap_or(0))
     }
 
-    /// Linux with jiffies of this length, counted from 0 at `phase` before the start of the
-    /// run; `None` where the jiffy is zero.
+    /// Linux with jiffies of this length, counted from 0 at `phase` before the start of the run;
+    /// `None` if the jiffy is zero.
     ///
     /// The phase may be longer than a jiffy: the buckets of the timer wheel are aligned to the
-    /// count, so its remainder by 8, 64 ... jiffies matters, too.
+    /// count, so the count's remainders by 8, 64 ... jiffies matter as well.
     pub fn linux(jiffy: Duration, phase: Duration) -> Option<Clock> {
         (!jiffy.is_zero()).then_some(Clock(ClockKind::Linux { jiffy, phase }))
     }
 
-    /// The tick and its phase, of a clock that ticks.
+    /// The tick and its phase, for a clock that ticks.
     pub fn ticks(self) -> Option<(Duration, Duration)> {
         match self.0 {
             ClockKind::Ticks { tick, phase } => Some((tick, phase)),
@@ -110,7 +110,7 @@ impl Clock {
         }
     }
 
-    /// The length of a jiffy, of Linux's clock.
+    /// The length of a jiffy, for Linux's clock.
     pub fn jiffy(self) -> Option<Duration> {
         match self.0 {
             ClockKind::Linux { jiffy, .. } => Some(jiffy),
@@ -146,22 +146,22 @@ impl Clock {
         }
     }
 
-    /// A reading that is one tick at the least where this clock ticks, as the senders of ns-2.35
-    /// take it: no timer can be made of nothing.
+    /// The same reading, but at least one tick if this clock ticks, as in the senders of ns-2.35,
+    /// whose timers cannot be computed from zero.
     pub fn at_least_a_tick(self, reading: Duration) -> Duration {
         self.ticks().map_or(reading, |(tick, _)| reading.max(tick))
     }
 
     /// When a timer that is armed at `now` for `after` fires.
     ///
-    /// A ticking clock looks at its timers as a tick begins, like the slow timeout of 4.4BSD
-    /// (`tcp_slowtimo`): `after` becomes the nearest count of ticks, one at the least, and the
-    /// timer fires as that many have begun. What is left of the present tick counts for a whole
-    /// one, so it fires up to a tick early.
+    /// A ticking clock checks its timers when a tick begins, like the slow timeout of 4.4BSD
+    /// (`tcp_slowtimo`): `after` is rounded to a whole number of ticks, at least one, and the timer
+    /// fires when that many have begun. The rest of the current tick counts as a whole one, so the
+    /// timer fires up to a tick early.
     ///
-    /// Linux rounds `after` up to whole jiffies (`usecs_to_jiffies`), adds them to the present
-    /// count, and leaves the rest to its timer wheel (`kernel/time/timer.c`, since 4.8), which
-    /// never fires early and, in the coarser levels, late by up to an eighth of the span.
+    /// Linux rounds `after` up to whole jiffies (`usecs_to_jiffies`), adds them to the current
+    /// count, and passes the sum to its timer wheel (`kernel/time/timer.c`, since 4.8). The wheel
+    /// never fires early and, in the coarser levels, fires late by up to an eighth of the span.
     #[inline]
     pub fn expiry(self, now: Time, after: Duration) -> Time {
         match self.0 {
@@ -196,11 +196,11 @@ fn began(age: Duration, phase: Duration) -> Time {
 
 /// Each level of the wheel has 64 buckets ...
 const LEVEL_BUCKETS: u64 = 64;
-/// ... eight times as wide as those of the level below, so the shift is 3 bits a level.
+/// ... eight times as wide as those of the level below, so the shift is 3 bits per level.
 const LEVEL_SHIFT: u32 = 3;
-/// Levels beside the first, for 250 jiffies a second.
+/// The levels above the first, for 250 jiffies a second.
 const TOP_LEVEL: u32 = 8;
-/// The wheel reaches no further: the end of the top level less one of its buckets.
+/// The longest delay of the wheel: the end of the top level less one of its buckets.
 const REACH: u64 = level_start(TOP_LEVEL + 1) - (1 << (TOP_LEVEL * LEVEL_SHIFT));
 
 /// The first delay in jiffies that belongs to level `n`, from 1 up.
@@ -208,9 +208,9 @@ const fn level_start(n: u32) -> u64 {
     (LEVEL_BUCKETS - 1) << ((n - 1) * LEVEL_SHIFT)
 }
 
-/// The jiffy at which Linux's timer wheel runs a timer armed at jiffy `now` for `after` more:
-/// the beginning of the bucket *after* the one in which it falls due. Buckets of level n are
-/// 8^n jiffies wide and aligned to the count.
+/// The jiffy at which Linux's timer wheel runs a timer armed at jiffy `now` for `after` jiffies:
+/// the beginning of the bucket *after* the one in which it is due. Buckets of level n are 8^n
+/// jiffies wide and aligned to the count.
 fn wheel(now: u64, after: u64) -> u64 {
     let after = after.min(REACH);
     let level = (1..=TOP_LEVEL).rev().find(|n| after >= level_start(*n)).unwrap_or(0);
@@ -299,17 +299,17 @@ mod tests {
         assert_eq!(wheel(0, u64::MAX), REACH + (1 << 24), "no timer is longer than the wheel");
     }
 
-    /// Gaps in ms between copies of a segment that Linux 6 sent into a path gone black, against
-    /// its timers (measured for this project; HZ 250): the default minimum, a minimum of 16 ms
-    /// asked for by TCP_RTO_MIN_US, and a maximum of 1000 ms.
+    /// Gaps in ms between copies of a segment that Linux 6 sent into a path that lost everything,
+    /// by its timers (measured for this project; HZ 250): the default minimum, a minimum of 16 ms
+    /// set by TCP_RTO_MIN_US, and a maximum of 1000 ms.
     const MEASURED: [&[(u64, u64)]; 3] = [
         &[(204, 208), (408, 420), (816, 832), (1632, 1664)],
         &[(16, 20), (32, 36), (64, 68), (128, 132)],
         &[(1000, 1024), (1000, 1024), (1000, 1024)],
     ];
 
-    /// The gaps of these timers, each armed as the one before it fires, the first `start` after
-    /// a jiffy began.
+    /// The gaps of these timers, each armed when the one before it fires, the first `start` after a
+    /// jiffy began.
     fn gaps(jiffies: u64, start: Duration, timers: &[(u64, u64)]) -> Vec<Duration> {
         let mut now = at(4 * jiffies) + start;
         let gap = |timer: &(u64, u64)| {
@@ -321,9 +321,9 @@ mod tests {
         timers.iter().map(gap).collect()
     }
 
-    /// The rule gives a range, not a number, for a timer armed at an unknown phase of jiffy
-    /// and bucket. A timer fires at the beginning of a jiffy, and one of the second level at the
-    /// beginning of a bucket, so in a row of doublings later gaps have one value only.
+    /// For a timer armed at an unknown phase of jiffy and bucket the rule gives a range and not a
+    /// number. A timer fires at the beginning of a jiffy, and one of the second level at the
+    /// beginning of a bucket, so in a series of doublings the later gaps have a single value.
     #[test]
     fn the_wheel_gives_the_gaps_measured_on_linux() {
         let (mut seen_208, mut seen_420) = (false, false);

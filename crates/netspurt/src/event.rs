@@ -1,4 +1,4 @@
-//! What happened, as the stages tell it: the one vocabulary of every instrument.
+//! Events, which stages report: the common vocabulary of all instruments.
 
 use crate::ids::EndId;
 use crate::units::{Duration, Time};
@@ -15,7 +15,7 @@ pub enum Way {
     Through,
 }
 
-/// Why a frame went no further. A *drop* is a queue's doing or a host's, a *loss* the link's.
+/// Why a frame went no further. A *drop* is made by a queue or a host, a *loss* by the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum DropReason {
@@ -23,12 +23,12 @@ pub enum DropReason {
     QueueFull,
     /// The link lost it.
     Loss,
-    /// The algorithm that manages the queue chose it.
+    /// The queue's AQM chose it.
     Aqm,
-    /// It is larger than the link takes, and the link does not fragment.
+    /// It is larger than the link's MTU, and the link does not fragment.
     TooBig,
-    /// Fragments of it were missing at its destination when the time for them was up. The frame
-    /// is the datagram, its size what had come of it, under one header.
+    /// Fragments of it were missing at its destination when the reassembly timer fired. The frame
+    /// is the datagram; its size is that of the parts that had arrived, with one header.
     Reassembly,
 }
 
@@ -37,11 +37,11 @@ pub enum DropReason {
 pub struct RtoState {
     /// Smoothed round trip; `None` before the first sample.
     pub srtt: Option<Duration>,
-    /// Smoothed variation; `None` before the first sample, and where the algorithm keeps none.
+    /// Smoothed variation; `None` before the first sample, and for algorithms without one.
     pub rttvar: Option<Duration>,
-    /// The factor the timeouts so far have put on the timer.
+    /// The factor that timeouts so far have applied to the timer.
     pub backoff: u32,
-    /// The timer as it would be armed now.
+    /// The value with which the timer would be armed now.
     pub rto: Duration,
     /// Whether it just fired.
     pub fired: bool,
@@ -58,7 +58,7 @@ pub struct CwndState {
     pub flight_bytes: u64,
     /// Duplicate ACKs counted.
     pub dupacks: u32,
-    /// Whether it is repairing a loss found by duplicate ACKs.
+    /// Whether it is in a recovery that duplicate ACKs started.
     pub in_recovery: bool,
 }
 
@@ -78,30 +78,30 @@ pub enum What<F> {
     Seen {
         /// The node.
         node: u32,
-        /// Whether it left, arrived or passed.
+        /// How it passed.
         way: Way,
         /// The frame.
         frame: F,
     },
     /// A frame went no further.
     Dropped {
-        /// The link, one direction; none where it was at its destination.
+        /// The direction of a link; none if it was at its destination.
         link: Option<u32>,
-        /// Whose doing it was.
+        /// The reason.
         reason: DropReason,
         /// The frame.
         frame: F,
     },
-    /// The algorithm that manages a queue marked a frame instead of dropping it (RFC 3168 §5).
+    /// A queue's AQM marked a frame instead of dropping it (RFC 3168 §5).
     Marked {
-        /// The link, one direction.
+        /// The direction of a link.
         link: u32,
         /// The frame, with its mark.
         frame: F,
     },
-    /// A link's queue changed; the frame in transmission counts.
+    /// A link's queue changed; the frame in transmission is included.
     Queue {
-        /// The link, one direction.
+        /// The direction of a link.
         link: u32,
         /// Frames queued or in transmission.
         packets: u32,
@@ -133,7 +133,7 @@ pub enum What<F> {
     },
 }
 
-/// The kinds of event someone asked for.
+/// The kinds of events that are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// [`What::Seen`].
@@ -150,7 +150,8 @@ pub struct Wanted {
     pub rto: bool,
 }
 
-/// Where stages report: a buffer that is emptied from time to time, in order of report.
+/// The buffer to which stages report. It is emptied from time to time and keeps the order of
+/// reports.
 ///
 /// ```
 /// use netspurt::event::{Events, Wanted, What};
@@ -167,7 +168,7 @@ pub struct Events<F> {
     buffer: Vec<Event<F>>,
 }
 
-/// Events held before whoever drives the stages should drain them.
+/// When the buffer holds this many events, the driver of the stages should drain it.
 const COMFORTABLE: usize = 4096;
 
 impl<F> Events<F> {
@@ -176,7 +177,7 @@ impl<F> Events<F> {
         Self { wanted, buffer: Vec::new() }
     }
 
-    /// What to report; anything else would only cost time.
+    /// The kinds to report; reporting others would only cost time.
     pub fn wanted(&self) -> &Wanted {
         &self.wanted
     }
@@ -191,7 +192,7 @@ impl<F> Events<F> {
         self.buffer.len() >= COMFORTABLE
     }
 
-    /// Takes the events reported so far.
+    /// Removes the events reported so far.
     pub fn drain(&mut self) -> impl Iterator<Item = Event<F>> + '_ {
         self.buffer.drain(..)
     }

@@ -1,14 +1,14 @@
-//! Who sends, which flow it belongs to, which transmission it is: four numbers that cannot be
-//! taken for each other.
+//! Ids of flows, of their ends, of directions and of transmissions: four types that cannot be
+//! confused.
 
 use core::fmt;
 
-/// A flow, by its place among those of its run, from 0.
+/// A flow, by its number among those of its run, from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
 impl FlowId {
-    /// Its place in a list of flows.
+    /// Its index in a list of flows.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -25,7 +25,7 @@ impl FlowId {
 pub enum Side {
     /// The side that opens the flow.
     From,
-    /// The side that waits for it.
+    /// The other side, which listens.
     To,
 }
 
@@ -42,7 +42,7 @@ impl Side {
         }
     }
 
-    /// Its place in a pair: 0 for `from`, 1 for `to`.
+    /// Its index in a pair: 0 for `from`, 1 for `to`.
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -55,7 +55,7 @@ impl Side {
         }
     }
 
-    /// The word of scenarios and reports.
+    /// The name in scenarios and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Side::From => "from",
@@ -68,9 +68,9 @@ impl Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Direction {
-    /// From the first node of a link to the second; of a flow, from the side that opens it.
+    /// From the first node of a link to the second; for a flow, from the side that opens it.
     Forward,
-    /// The other way.
+    /// The opposite direction.
     Reverse,
 }
 
@@ -81,7 +81,7 @@ impl Direction {
     /// Both directions, in the order of their codes.
     pub const BOTH: [Direction; 2] = [Direction::Forward, Direction::Reverse];
 
-    /// Its place in a pair.
+    /// Its index in a pair.
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -104,17 +104,17 @@ impl Direction {
 pub struct EndId(u32);
 
 impl EndId {
-    /// The end at this place in a list that has both ends of each flow, `from` first.
+    /// The end at this index in a list with both ends of each flow, `from` first.
     pub const fn at(place: u32) -> EndId {
         EndId(place)
     }
 
-    /// Its place in such a list.
+    /// Its index in such a list.
     pub const fn place(self) -> u32 {
         self.0
     }
 
-    /// Its place in such a list, as an index.
+    /// Its index in such a list, as a `usize`.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -124,7 +124,7 @@ impl EndId {
         FlowId(self.0 >> 1)
     }
 
-    /// Which of the flow's two sides it is.
+    /// Its side of the flow.
     pub const fn side(self) -> Side {
         if self.0 & 1 == 0 { Side::From } else { Side::To }
     }
@@ -142,10 +142,11 @@ impl fmt::Debug for EndId {
     }
 }
 
-/// One transmission of a segment: who sent it, and how many transmissions that end had sent.
+/// One transmission of a segment: the sender, and the number of transmissions that this end had
+/// sent before.
 ///
-/// Ends of real hosts count their packets in steps of [`COPIES`](Self::COPIES), so that a shim
-/// can number the copies that it sends beside the original.
+/// Ends of real hosts count their packets in steps of [`COPIES`](Self::COPIES), so that a shim can
+/// number its copies next to the original.
 ///
 /// ```
 /// use netspurt::ids::{FlowId, Side, TransmissionId};
@@ -159,17 +160,17 @@ impl fmt::Debug for EndId {
 pub struct TransmissionId(u64);
 
 impl TransmissionId {
-    /// Bits of the count; those above are the sender's.
+    /// Bits of the count; the bits above are the sender's.
     const COUNT_BITS: u32 = 40;
-    /// How many numbers a packet of a real host takes: its own, and those of its copies.
+    /// The numbers reserved for a packet of a real host: its own, and those of its copies.
     pub const COPIES: u64 = 256;
 
-    /// The transmission that `sender` counts as `count`, below 2⁴⁰.
+    /// The transmission numbered `count` by `sender`; `count` is below 2⁴⁰.
     pub const fn new(sender: EndId, count: u64) -> Self {
         Self((sender.0 as u64) << Self::COUNT_BITS | count)
     }
 
-    /// The packet of a real host that the host counts as `packet`.
+    /// The packet numbered `packet` by a real host.
     pub const fn of_packet(sender: EndId, packet: u64) -> Self {
         Self::new(sender, packet * Self::COPIES)
     }
@@ -179,17 +180,17 @@ impl TransmissionId {
         EndId((self.0 >> Self::COUNT_BITS) as u32)
     }
 
-    /// What its sender counts it as.
+    /// Its number at its sender.
     pub const fn count(self) -> u64 {
         self.0 & ((1 << Self::COUNT_BITS) - 1)
     }
 
-    /// What a real host counts its packet as, copies included.
+    /// Its packet's number at a real host; copies have the same.
     pub const fn packet(self) -> u64 {
         self.count() / Self::COPIES
     }
 
-    /// The number of the packet's copy `n`, which is below [`COPIES`](Self::COPIES).
+    /// The id of the packet's copy `n`, which is below [`COPIES`](Self::COPIES).
     #[must_use]
     pub const fn copy(self, n: u64) -> Self {
         Self(self.0 + n)
@@ -200,7 +201,7 @@ impl TransmissionId {
         self.0
     }
 
-    /// The transmission that tables store as `bits`.
+    /// The transmission stored as `bits` in tables.
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }

@@ -1,7 +1,7 @@
-//! The laboratory's core: when should a transport send again, and what does it cost to be wrong?
+//! The core of netspurt: when should a transport retransmit, and what does a wrong decision cost?
 //!
-//! Everything here is told the time and handed its bytes; nothing asks a clock, opens a file or
-//! a socket, or knows Python. The rooms and which may call which: `ARCHITECTURE.md`.
+//! Everything here takes the time and its bytes as parameters. Nothing reads a clock, opens a file
+//! or a socket, or knows Python. `ARCHITECTURE.md` describes the rooms and which may import which.
 
 pub mod app;
 pub mod clock;

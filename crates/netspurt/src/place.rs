@@ -1,4 +1,4 @@
-//! Places in texts that people write, and what they may have meant there.
+//! Places in texts that people write, and suggestions for misspelt names.
 
 use core::fmt;
 use core::ops::Range;
@@ -18,16 +18,16 @@ pub struct Place {
     pub column: usize,
     /// The line's text.
     pub text: String,
-    /// How many characters are to blame.
+    /// How many characters are marked.
     pub width: usize,
 }
 
-/// Characters of a line that are shown at most, and of them before the place.
+/// The most characters of a line that are shown, and the most of them before the place.
 const SHOWN: usize = 160;
 const SHOWN_BEFORE: usize = 100;
 
 impl Place {
-    /// The place of a span of bytes in a text; clipped to the text and to the span's first line.
+    /// The place of a span of bytes in a text, clipped to the text and to the span's first line.
     pub fn of(text: &str, span: &Range<usize>) -> Self {
         let start = boundary(text, span.start);
         let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
@@ -42,19 +42,19 @@ impl Place {
         }
     }
 
-    /// Shows the place below a message: the file, the line with marks, and the fix.
+    /// The text below a message: the file, the line with marks, and the fix.
     pub(crate) fn show(&self, f: &mut fmt::Formatter<'_>, file: &str, fix: &str) -> fmt::Result {
         let number = self.line.to_string();
         let gutter = " ".repeat(number.len());
         write!(f, "\n {gutter} --> {file}:{}:{}", self.line, self.column)?;
-        // Of a long line what stands around the place.
+        // Of a long line, the part around the place.
         let first = (self.column - 1).saturating_sub(SHOWN_BEFORE);
         let total = self.text.chars().count();
         let shown: String = self.text.chars().skip(first).take(SHOWN).collect();
         let left = if first > 0 { "... " } else { "" };
         let right = if first + SHOWN < total { " ..." } else { "" };
         write!(f, "\n {number} | {left}{shown}{right}")?;
-        // The indent repeats tabs, so that the marks stand below what they mark.
+        // The indent repeats tabs, so that the marks stand below the marked text.
         let before =
             left.chars().chain(self.text.chars().skip(first).take(self.column - 1 - first));
         let indent: String = before.map(|c| if c == '\t' { c } else { ' ' }).collect();
@@ -74,13 +74,13 @@ pub(crate) fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// Shows what is wrong with no place in `file` to blame.
+/// The text below a message without a place in `file`.
 pub(crate) fn show_placeless(f: &mut fmt::Formatter<'_>, file: &str, fix: &str) -> fmt::Result {
     write!(f, "\n   --> {file}")?;
     if fix.is_empty() { Ok(()) } else { write!(f, "\n    = {fix}") }
 }
 
-/// Asks for the names in `known` that `word` was probably meant to be: all that are nearest.
+/// Asks whether one of the names in `known` was meant by `word`: all that are nearest.
 pub(crate) fn did_you_mean<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str>,

@@ -20,7 +20,7 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// Whether there is no octet in the set.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
@@ -35,7 +35,7 @@ impl Ranges {
         self.ranges.iter().copied()
     }
 
-    /// Adds `left..right`; the range that now holds it.
+    /// Adds `left..right` and returns the range that now contains it.
     pub fn insert(&mut self, left: u64, right: u64) -> Range {
         if left >= right {
             return (left, left);
@@ -46,7 +46,7 @@ impl Ranges {
             last.1 = right;
             return *last;
         }
-        // Then come: behind everything, or touching the last.
+        // The next most common: behind everything, or touching the last.
         let first = match self.ranges.last() {
             Some(last) if last.1 < left => self.ranges.len(),
             Some(last) if last.0 <= left => self.ranges.len() - 1,
@@ -68,7 +68,7 @@ impl Ranges {
         merged
     }
 
-    /// Takes out everything below `octet`.
+    /// Removes everything below `octet`.
     pub fn remove_below(&mut self, octet: u64) {
         let gone = self.ranges.partition_point(|range| range.1 <= octet);
         self.total -= self.ranges.drain(..gone).map(|(l, r)| r - l).sum::<u64>();
@@ -78,7 +78,7 @@ impl Ranges {
         }
     }
 
-    /// Takes `left..right` out.
+    /// Removes `left..right`.
     pub fn remove(&mut self, left: u64, right: u64) {
         let mut rest = Ranges::default();
         for &(l, r) in &self.ranges {
@@ -88,13 +88,13 @@ impl Ranges {
         *self = rest;
     }
 
-    /// Takes everything out.
+    /// Removes everything.
     pub fn clear(&mut self) {
         self.ranges.clear();
         self.total = 0;
     }
 
-    /// The range that holds `octet`.
+    /// The range that contains `octet`.
     pub fn holding(&self, octet: u64) -> Option<Range> {
         let place = self.ranges.partition_point(|range| range.1 <= octet);
         self.ranges.get(place).copied().filter(|range| range.0 <= octet)

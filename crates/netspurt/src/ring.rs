@@ -1,7 +1,7 @@
 //! A queue in a ring of slots.
 
-/// A queue whose slots double when they are full. A queue that runs empty starts at its first
-/// slot again, which is in the processor's cache.
+/// A queue whose capacity doubles when it is full. A queue that runs empty starts at its first slot
+/// again, which is in the processor's cache.
 ///
 /// ```
 /// use netspurt::ring::Ring;
@@ -11,7 +11,7 @@
 /// ```
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    /// As many as a power of two, or none.
+    /// The number of slots is a power of two, or zero.
     slots: Vec<T>,
     first: u32,
     len: u32,
@@ -42,7 +42,7 @@ impl<T: Copy> Ring<T> {
         if self.len == 0 { None } else { self.slots.get(self.first as usize) }
     }
 
-    /// Puts a value behind the others.
+    /// Appends a value.
     #[inline]
     pub fn push(&mut self, value: T) {
         if self.len as usize == self.slots.len() {
@@ -53,7 +53,7 @@ impl<T: Copy> Ring<T> {
         self.len += 1;
     }
 
-    /// Takes the value that has waited longest.
+    /// Removes the value that has waited longest.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         let value = *self.first()?;
@@ -62,12 +62,12 @@ impl<T: Copy> Ring<T> {
         Some(value)
     }
 
-    /// Gives the slots back; the queue is empty.
+    /// Empties the queue and releases the slots.
     pub fn free(&mut self) {
         *self = Self::default();
     }
 
-    /// Where the value `behind` so many others lies.
+    /// The slot of the value that is `behind` values after the first.
     #[inline]
     fn place(&self, behind: u32) -> usize {
         (self.first + behind) as usize & (self.slots.len() - 1)

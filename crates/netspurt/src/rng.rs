@@ -1,13 +1,13 @@
-//! Named random streams: every draw comes from a stream called after what draws it.
+//! Named random streams: every draw comes from a stream named after the user of the draw.
 //!
-//! A stream depends on the run's seed and its name alone, so adding a stage leaves the other
-//! streams as they were, and two algorithms compared under one seed meet the same losses.
+//! A stream depends only on the run's seed and its name. So an additional stage leaves the other
+//! streams unchanged, and two algorithms compared with one seed have the same losses.
 
 use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest, Sha256};
 
-/// Prefixed to every key, so that a change of the derivation can be told from the old one.
+/// The prefix of every key, which distinguishes this derivation from any later one.
 const DERIVATION: &[u8] = b"netspurt stream 1\0";
 
 /// A reproducible source of random numbers (PCG-64 MCG, O'Neill 2014), keyed by seed and name.
@@ -47,7 +47,7 @@ impl Stream {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// True with probability `p`; one draw whatever `p` is.
+    /// True with probability `p`; it takes one draw for any `p`.
     pub fn chance(&mut self, p: f64) -> bool {
         self.uniform() < p
     }
@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn a_stream_is_the_same_for_ever() {
-        // Worked out apart from this code, with SHA-256 and PCG XSL-RR 128/64 (MCG) from their
-        // definitions. A change here breaks every saved digest.
+        // Computed independently of this code, with SHA-256 and PCG XSL-RR 128/64 (MCG) from their
+        // definitions. A change here invalidates every saved digest.
         let mut s = Stream::named(1, "links.modem.there/loss");
         let first: Vec<u64> = (0..3).map(|_| s.bits()).collect();
         assert_eq!(first, FIRST);

@@ -1,4 +1,4 @@
-//! One measured round trip, with the labels a retransmission timer needs to judge it.
+//! One measured round trip, with the labels that a retransmission timer needs to judge it.
 
 use crate::units::{Duration, Time};
 
@@ -8,17 +8,18 @@ pub enum SampleSource {
     /// One segment timed at a time, so about one sample per window of data.
     #[default]
     TimedSegment,
-    /// Every segment timed by the sender's own notes.
+    /// Every segment, timed by the sender's scoreboard.
     EachSegment,
-    /// A time stamp that came back (RFC 7323 §4).
+    /// An echoed time stamp (RFC 7323 §4).
     Echo,
-    /// The answer to a probe that carries no stream: an echo request, a measuring tool's packet.
+    /// The answer to a probe outside of any stream: an echo request, or a packet of a measuring
+    /// tool.
     Probe,
 }
 
 /// A round-trip time and its circumstances. Producers label; estimators judge.
 ///
-/// A label that a producer does not know stays at its default, zero or `false`.
+/// A label that a producer does not know keeps its default, zero or `false`.
 ///
 /// ```
 /// use netspurt::sample::{RttSample, SampleSource};
@@ -40,7 +41,7 @@ pub struct RttSample {
     pub sent: Time,
     /// The round trip as the sender's clock read it.
     pub rtt: Duration,
-    /// Whether the acknowledgment may answer another copy (Karn and Partridge 1987).
+    /// Whether the acknowledgment may answer another copy of the segment (Karn and Partridge 1987).
     pub ambiguous: bool,
     /// How it was taken.
     pub source: SampleSource,
@@ -52,13 +53,13 @@ pub struct RttSample {
     pub flight_bytes: u64,
     /// Octets of payload in a full segment of this sender (SMSS of RFC 5681 §2).
     pub smss_bytes: u32,
-    /// How often the timed segment was sent again.
+    /// How often the timed segment was retransmitted.
     pub retransmissions: u8,
-    /// How long the peer says it held the acknowledgment back; zero where it says nothing.
+    /// How long the peer says it delayed the acknowledgment; zero if it says nothing.
     pub ack_delay: Duration,
-    /// Windows of data counted so far: one more with the first sample from beyond the octet
-    /// that was next to be sent when the last one was counted (Linux's `rtt_seq`).
+    /// The number of windows of data so far. A new one begins with the first sample from beyond the
+    /// octet that was next to be sent when the last one began (Linux's `rtt_seq`).
     pub round: u64,
-    /// Whether the handshake was timed, and not data.
+    /// Whether the sample is of the handshake, and not of data.
     pub handshake: bool,
 }

@@ -1,4 +1,4 @@
-//! A TCP segment in flight: what simulated links carry, what the wire encodes, what records show.
+//! A TCP segment in flight, used by simulated links, by the wire format and by records.
 
 use core::num::NonZero;
 use core::ops::Range;
@@ -6,17 +6,17 @@ use core::ops::Range;
 use crate::ids::{EndId, FlowId, TransmissionId};
 use crate::units::Time;
 
-/// Octets of an IPv4 header without options: the only one that simulated datagrams have.
+/// Octets of an IPv4 header without options; simulated datagrams have no others.
 pub const IPV4_HEADER_BYTES: u16 = 20;
 
-/// Why a segment went out again.
+/// Why a segment was retransmitted.
 ///
-/// The same causes serve the model's own sender, the kernel's and a capture's, so that every
-/// table and plot can put them side by side.
+/// The model's sender, the kernel's and captures use the same causes, so that every table and plot
+/// can compare them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Cause {
-    /// Third duplicate ACK (RFC 5681 §3.2), partial ACKs that follow it included (RFC 6582).
+    /// Third duplicate ACK (RFC 5681 §3.2), and partial ACKs that follow it (RFC 6582).
     Fast,
     /// A hole reported by SACK during recovery (RFC 6675).
     SackRecovery,
@@ -28,11 +28,11 @@ pub enum Cause {
     Tlp,
     /// Super Fast Retransmit (Tarr and Ghita 2005, §5).
     Sfr,
-    /// Sent again in order after a timeout pulled snd_nxt back.
+    /// Retransmitted in order after a timeout set snd_nxt back.
     GoBackN,
-    /// A SYN or SYN-ACK sent again.
+    /// A SYN or SYN-ACK retransmitted.
     Syn,
-    /// The timer of a shim at the host's edge ran out.
+    /// The timer of a shim at the host's edge fired.
     Shim,
 }
 
@@ -50,7 +50,7 @@ impl Cause {
         Cause::Shim,
     ];
 
-    /// The name tables use.
+    /// The name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Cause::Fast => "fast",
@@ -66,9 +66,9 @@ impl Cause {
     }
 }
 
-/// `Option<Cause>` in a byte of its own. Without the spare values that an `Option` hides its
-/// `None` in, a segment is copied as four plain words of 16 bytes; with them the copies are
-/// ragged and cost half the simulator's speed.
+/// An `Option<Cause>` in a byte. It has no spare values in which an `Option` could hide its `None`,
+/// so a segment is copied as four words of 16 bytes. With spare values the copies consist of small
+/// pieces, and the simulator takes twice as long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CauseCode(u8);
 
@@ -78,7 +78,7 @@ impl CauseCode {
         Cause::ALL.get(usize::from(self.0).wrapping_sub(1)).copied()
     }
 
-    /// 0 for no cause, else the cause's place in [`Cause::ALL`], from 1.
+    /// 0 for no cause, else the cause's index in [`Cause::ALL`] plus 1.
     pub const fn code(self) -> u8 {
         self.0
     }
@@ -130,16 +130,16 @@ impl Flags {
     }
 }
 
-/// The IP header's two bits for congestion (RFC 3168 §5), by their value on the wire.
+/// The ECN field of the IP header (RFC 3168 §5), by its value on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ecn(u8);
 
 impl Ecn {
-    /// The transport cannot use a mark.
+    /// The transport is not ECN-capable.
     pub const NOT_ECT: Ecn = Ecn(0);
-    /// It can; the codepoint of RFC 9331's low-latency senders.
+    /// ECN-capable, with the codepoint of RFC 9331's low-latency senders.
     pub const ECT1: Ecn = Ecn(1);
-    /// It can.
+    /// ECN-capable.
     pub const ECT0: Ecn = Ecn(2);
     /// A queue marked the packet.
     pub const CE: Ecn = Ecn(3);
@@ -160,8 +160,8 @@ impl Ecn {
     }
 }
 
-/// Which part of its datagram an IPv4 packet carries, as a word of its header says it (RFC 791
-/// §3.1): whether more fragments follow, and how far in the datagram's payload it begins.
+/// Which part of its datagram an IPv4 packet carries, in the form of the header's word (RFC 791
+/// §3.1): whether more fragments follow, and the offset in the datagram's payload.
 ///
 /// ```
 /// use netspurt::segment::Part;
@@ -173,9 +173,9 @@ impl Ecn {
 pub struct Part(u16);
 
 impl Part {
-    /// All of it: no fragment.
+    /// The whole datagram.
     pub const WHOLE: Part = Part(0);
-    /// Offsets count units of so many octets.
+    /// Offsets count units of this many octets.
     pub const UNIT_BYTES: u32 = 8;
     const MORE: u16 = 0x2000;
     const OFFSET: u16 = 0x1fff;
@@ -183,7 +183,7 @@ impl Part {
     /// The part that begins `offset_bytes` into the payload.
     ///
     /// # Panics
-    /// When that is no multiple of eight octets, or does not fit thirteen bits of them.
+    /// When that is not a multiple of eight octets, or does not fit into 13 bits.
     pub fn new(offset_bytes: u32, more_follow: bool) -> Part {
         let units = u16::try_from(offset_bytes / Self::UNIT_BYTES).unwrap_or(u16::MAX);
         let counted = offset_bytes.is_multiple_of(Self::UNIT_BYTES) && units <= Self::OFFSET;
@@ -191,7 +191,7 @@ impl Part {
         Part(units | if more_follow { Self::MORE } else { 0 })
     }
 
-    /// The part that a word of a header tells, the flag against fragmenting aside.
+    /// The part that a header's word describes; the flag against fragmenting is ignored.
     pub const fn from_bits(bits: u16) -> Part {
         Part(bits & (Self::MORE | Self::OFFSET))
     }
@@ -201,12 +201,12 @@ impl Part {
         self.0 == 0
     }
 
-    /// Where in the datagram's payload it begins.
+    /// Its offset in the datagram's payload.
     pub const fn offset_bytes(self) -> u32 {
         (self.0 & Self::OFFSET) as u32 * Self::UNIT_BYTES
     }
 
-    /// Whether another part lies behind it.
+    /// Whether another part follows it.
     pub const fn more_follow(self) -> bool {
         self.0 & Self::MORE != 0
     }
@@ -226,7 +226,7 @@ pub struct SackBlock {
     pub right: u32,
 }
 
-/// The SACK blocks of one segment, three at most: what fits beside a time stamp (RFC 2018 §3).
+/// The SACK blocks of one segment, at most three: as many as fit beside a time stamp (RFC 2018 §3).
 ///
 /// ```
 /// use netspurt::segment::{SackBlock, SackBlocks};
@@ -244,16 +244,16 @@ impl SackBlocks {
     /// How many fit.
     pub const MAX: usize = 3;
 
-    /// Adds a block behind the others.
+    /// Appends a block.
     ///
     /// # Panics
-    /// When there is no room.
+    /// When it is full.
     pub fn add(&mut self, block: SackBlock) {
         self.blocks[usize::from(self.count)] = block;
         self.count += 1;
     }
 
-    /// Whether there is room for no more.
+    /// Whether it is full.
     pub const fn is_full(&self) -> bool {
         self.count as usize == Self::MAX
     }
@@ -273,7 +273,7 @@ pub struct Timestamps {
     pub ecr: u32,
 }
 
-/// What only a SYN carries.
+/// Options that only a SYN carries.
 ///
 /// ```
 /// use netspurt::segment::{Segment, SynOptions};
@@ -284,15 +284,15 @@ pub struct Timestamps {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SynOptions {
-    /// The largest payload the sender of the option takes (RFC 9293 §3.7.1).
+    /// The largest payload that the sender of the option accepts (RFC 9293 §3.7.1).
     pub mss: Option<u16>,
-    /// The shift of the windows it will advertise (RFC 7323 §2.2).
+    /// The shift of the windows that it will advertise (RFC 7323 §2.2).
     pub window_scale: Option<u8>,
-    /// Whether it takes SACK blocks (RFC 2018 §2).
+    /// Whether it accepts SACK blocks (RFC 2018 §2).
     pub sack: bool,
 }
 
-/// Which options a segment carries, and whether it is one at all.
+/// Which options a segment carries, and whether it is a TCP segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Present(u8);
 
@@ -301,11 +301,11 @@ impl Present {
     const MSS: u8 = 2;
     const WINDOW_SCALE: u8 = 4;
     const SACK_PERMITTED: u8 = 8;
-    /// An echo's request or reply: no TCP.
+    /// An echo request or reply, not TCP.
     const ECHO: u8 = 16;
     /// Neither TCP nor an echo.
     const OTHER: u8 = 128;
-    /// Two bits: how many SACK blocks.
+    /// Two bits for the number of SACK blocks.
     const SACK_COUNT: u8 = 32 + 64;
     const SACK_SHIFT: u32 = 5;
 
@@ -328,8 +328,8 @@ impl Present {
 
 /// One transmission of a segment: 64 bytes, copied from hop to hop.
 ///
-/// Options share room where no segment carries both: time stamps lie where ns-2's stamp does,
-/// and what only a SYN says lies where SACK blocks do.
+/// Options that no segment carries together share room: time stamps are stored where ns-2's stamp
+/// is, and a SYN's options where SACK blocks are.
 ///
 /// ```
 /// use netspurt::segment::Segment;
@@ -340,39 +340,39 @@ impl Present {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Segment {
-    /// Unique to this transmission in its run: two copies of one octet never share it.
+    /// Unique to this transmission in its run; two transmissions of an octet have different ids.
     pub id: TransmissionId,
     /// A stamp: see [`stamp`](Self::stamp) and [`timestamps`](Self::timestamps).
     pub stamp_bits: u64,
-    /// The end it goes to.
+    /// The destination end.
     pub dest: EndId,
     /// Sequence number of the first octet of payload, or of the SYN.
     pub seq: u32,
-    /// The next sequence number expected from the other side.
+    /// The next sequence number expected from the peer.
     pub ack: u32,
     /// Octets of payload.
     pub len: u16,
-    /// Octets of the whole IP datagram: what links charge for.
+    /// Octets of the whole IP datagram, for which links charge.
     pub size_bytes: u16,
-    /// The advertised window as the wire has it, before scaling.
+    /// The advertised window as on the wire, before scaling.
     pub window: u16,
     /// Control bits.
     pub flags: Flags,
-    /// Why it went out again; none on the first transmission.
+    /// Why it was retransmitted; none for the first transmission.
     pub cause: CauseCode,
-    /// SACK blocks or what a SYN says: see [`sack`](Self::sack) and
+    /// SACK blocks or a SYN's options: see [`sack`](Self::sack) and
     /// [`syn_options`](Self::syn_options).
     pub option_area: [SackBlock; SackBlocks::MAX],
-    /// Which options there are.
+    /// Which options it has.
     pub present: Present,
-    /// What the IP header says of congestion.
+    /// The ECN codepoint of the IP header.
     pub ecn: Ecn,
-    /// Which part of its datagram travels here. A fragment knows its whole segment, but has a
-    /// size of its own.
+    /// The part of its datagram that it carries. A fragment has the fields of its whole segment,
+    /// but its own size.
     pub part: Part,
 }
 
-/// How the octets that an end of a flow writes are cut into packets.
+/// How the octets that an end of a flow writes are divided into packets.
 ///
 /// ```
 /// use netspurt::segment::Packetization;
@@ -385,7 +385,7 @@ pub struct Segment {
 pub struct Packetization {
     /// Octets of a full packet.
     pub full_bytes: u16,
-    /// Octets of each message, where there are any: every one begins a packet.
+    /// Octets of each message, if there are messages: each begins a packet.
     pub message_bytes: Option<NonZero<u64>>,
 }
 
@@ -397,14 +397,14 @@ impl Packetization {
         before + octet / u64::from(self.full_bytes.max(1)) + 1
     }
 
-    /// In how many packets the first `octets` lie.
+    /// The number of packets that contain the first `octets`.
     #[inline]
     pub fn packets_in(self, octets: u64) -> u64 {
         let (before, octets) = self.message_of(octets);
         before + octets.div_ceil(self.full_bytes.max(1).into())
     }
 
-    /// The packets of the messages before an octet, and its place in its own message.
+    /// The packets of the messages before an octet, and its position in its own message.
     #[inline]
     fn message_of(self, octet: u64) -> (u64, u64) {
         let Some(length) = self.message_bytes else { return (0, octet) };
@@ -427,13 +427,13 @@ impl Segment {
         self.dest.peer()
     }
 
-    /// The sequence numbers it takes up: payload, SYN and FIN (RFC 9293 §3.4).
+    /// The sequence numbers that it occupies: payload, SYN and FIN (RFC 9293 §3.4).
     pub const fn seq_len(&self) -> u32 {
         self.len as u32 + self.flags.has(Flags::SYN) as u32 + self.flags.has(Flags::FIN) as u32
     }
 
-    /// The segment's number in its flow, from 1, where data starts at sequence number 1; `None`
-    /// without payload. An echo's is its sequence number.
+    /// The segment's number in its flow, from 1, if data starts at sequence number 1; `None`
+    /// without payload. For an echo it is the sequence number.
     pub fn packet_number(&self, packetization: Packetization) -> Option<u64> {
         if self.is_echo() {
             return Some(self.seq.into());
@@ -441,34 +441,34 @@ impl Segment {
         (self.len > 0).then(|| packetization.packet_of(self.seq.wrapping_sub(1).into()))
     }
 
-    /// Whether it is an echo's request or reply, of which `seq` and `len` count requests and
-    /// octets behind the headers, and no segment of TCP.
+    /// Whether it is an echo request or reply and not TCP; then `seq` counts requests, and `len` is
+    /// the octets behind the headers.
     pub const fn is_echo(&self) -> bool {
         self.present.has(Present::ECHO)
     }
 
-    /// Makes it an echo's request or reply.
+    /// Turns it into an echo request or reply.
     pub const fn set_echo(&mut self) {
         self.present.set(Present::ECHO, true);
     }
 
-    /// Whether it is a packet of another protocol, or of TCP beyond understanding, of which only
-    /// `size_bytes` says anything.
+    /// Whether it is a packet of another protocol, or TCP that cannot be read; then only
+    /// `size_bytes` has a meaning.
     pub const fn is_other(&self) -> bool {
         self.present.has(Present::OTHER)
     }
 
-    /// Makes it such a packet.
+    /// Turns it into such a packet.
     pub const fn set_other(&mut self) {
         self.present.set(Present::OTHER, true);
     }
 
-    /// The fragment that carries the octets `payload` of what lies behind this packet's IP
-    /// header, which may be a fragment itself (RFC 791 §3.2): its size, with a header of its
-    /// own, and its place in the datagram. The rest, id and cause included, it shares.
+    /// The fragment that carries the octets `payload` behind this packet's IP header (RFC 791
+    /// §3.2). The packet may be a fragment itself. The fragment has its own size, with a header,
+    /// and its own place in the datagram; all other fields, including id and cause, are the same.
     ///
     /// # Panics
-    /// When it does not begin at a multiple of eight octets, or is longer than a datagram.
+    /// When it does not begin at a multiple of eight octets, or would exceed the largest datagram.
     #[must_use]
     pub fn fragment(self, payload: Range<u32>) -> Segment {
         let size = u32::from(IPV4_HEADER_BYTES) + (payload.end - payload.start);
@@ -478,17 +478,17 @@ impl Segment {
         Segment { size_bytes: octets(size), part, ..self }
     }
 
-    /// The whole datagram of `size_bytes` octets that this fragment is a part of.
+    /// The whole datagram of `size_bytes` octets to which this fragment belongs.
     ///
     /// # Panics
-    /// When no datagram is that long.
+    /// When a datagram cannot be that long.
     #[must_use]
     pub fn reassembled(self, size_bytes: u32) -> Segment {
         Segment { size_bytes: octets(size_bytes), part: Part::WHOLE, ..self }
     }
 
-    /// When the segment was sent or, on an ACK, the stamp it echoes; nothing on the wire accounts
-    /// for it (ns-2 carries both in every packet).
+    /// When the segment was sent or, for an ACK, the stamp that it echoes. It takes no octets on
+    /// the wire (ns-2 has both in every packet).
     pub const fn stamp(&self) -> Time {
         Time::from_nanos(self.stamp_bits)
     }
@@ -507,19 +507,19 @@ impl Segment {
         }
     }
 
-    /// Whether all it has beside a header is the time stamps option where it is `stamped`, and
-    /// nothing where it is not.
+    /// Whether, besides a header, it has exactly the time stamps option if it is `stamped`, and no
+    /// option if not.
     pub const fn is_bare(&self, stamped: bool) -> bool {
         self.present.0 == if stamped { Present::TIMESTAMPS } else { 0 }
     }
 
-    /// Puts the time stamps option in; the size is the caller's.
+    /// Sets the time stamps option; the caller sets the size.
     pub const fn set_timestamps(&mut self, stamps: Timestamps) {
         self.stamp_bits = (stamps.val as u64) << 32 | stamps.ecr as u64;
         self.present.set(Present::TIMESTAMPS, true);
     }
 
-    /// The SACK blocks, in wire order; none on a SYN.
+    /// The SACK blocks, in wire order; none for a SYN.
     pub fn sack(&self) -> &[SackBlock] {
         &self.option_area[..usize::from(self.sack_count())]
     }
@@ -529,7 +529,7 @@ impl Segment {
         self.present.sack_count()
     }
 
-    /// Puts SACK blocks in; the size is the caller's.
+    /// Sets the SACK blocks; the caller sets the size.
     pub const fn set_sack(&mut self, blocks: &SackBlocks) {
         self.option_area = blocks.blocks;
         self.present.set_sack_count(blocks.count);
@@ -546,7 +546,7 @@ impl Segment {
         }
     }
 
-    /// Puts the options of a SYN in, in place of any SACK blocks; the size is the caller's.
+    /// Sets the options of a SYN, which replace any SACK blocks; the caller sets the size.
     pub fn set_syn_options(&mut self, options: SynOptions) {
         let left = options.mss.unwrap_or_default().into();
         let right = options.window_scale.unwrap_or_default().into();

@@ -7,13 +7,13 @@
 /// The initial sequence number of every simulated connection.
 pub const SIMULATED_ISN: u32 = 0;
 
-/// The wire's 32 bits of the octet counted `count`, under the initial sequence number `isn`.
+/// The 32 bits on the wire of the octet numbered `count`, for the initial sequence number `isn`.
 #[expect(clippy::cast_possible_truncation, reason = "the wire carries the low 32 bits")]
 pub const fn to_wire(isn: u32, count: u64) -> u32 {
     isn.wrapping_add(count as u32)
 }
 
-/// The count nearest to `near` whose wire form is `wire`; never below zero.
+/// The count nearest to `near` whose 32 bits are `wire`; never below zero.
 ///
 /// ```
 /// use netspurt::seq::{from_wire, to_wire};

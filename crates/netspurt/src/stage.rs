@@ -1,4 +1,4 @@
-//! The seam everything that handles frames implements: three verbs, and time is a parameter.
+//! The trait of everything that handles frames: three methods, each with the time as a parameter.
 
 use core::ops::Range;
 
@@ -7,76 +7,76 @@ use crate::ids::{EndId, TransmissionId};
 use crate::segment::{Ecn, Packetization, Part, Segment};
 use crate::units::Time;
 
-/// One of a stage's doors. A link has one way in and one way out; a path has two ends.
+/// A port of a stage. A link has an entry and an exit; a path has two ends.
 pub type Port = usize;
 
-/// What links know of the things they carry. Simulated segments and handles to live bytes are
-/// both frames; link code cannot tell which it moves.
+/// What links know of the things that they carry. Simulated segments and handles to real octets are
+/// both frames; a link treats them alike.
 pub trait Frame: Copy {
-    /// Octets of the IP datagram, before any framing of the link.
+    /// Octets of the IP datagram, without the link's framing.
     fn size_bytes(&self) -> u32;
-    /// Unique to this transmission; a copy made by a link keeps it.
+    /// Unique to this transmission; a copy made by a link has the same id.
     fn id(&self) -> TransmissionId;
-    /// The end the frame is addressed to.
+    /// The destination end of the frame.
     fn dest(&self) -> EndId;
     /// Octets of payload.
     fn payload_bytes(&self) -> u16;
-    /// The packet's number in its flow, whose octets are cut into packets so; from 1, where it has
-    /// one.
+    /// The packet's number in its flow, from 1, if it has one; `packets` says how the flow's octets
+    /// are divided.
     fn packet_number(&self, packetization: Packetization) -> Option<u64>;
-    /// A number that all frames of one flow in one direction share and few others have.
+    /// A number that all frames of one flow in one direction share, and few others have.
     fn flow_hash(&self) -> u64;
-    /// What its IP header says of congestion.
+    /// The ECN codepoint of its IP header.
     fn ecn(&self) -> Ecn;
     /// The same frame with the mark of a congested queue (RFC 3168 §5).
     #[must_use]
     fn with_mark(self) -> Self;
-    /// Which part of its datagram it is.
+    /// Its part of the datagram.
     fn part(&self) -> Part;
-    /// The fragment that carries the octets `payload` of what lies behind the frame's own IP
-    /// header, with a header of its own and the frame's id.
+    /// The fragment that carries the octets `payload` behind the frame's own IP header, with a
+    /// header of its own and the frame's id.
     #[must_use]
     fn fragment(self, payload: Range<u32>) -> Self;
-    /// The whole datagram, of `size_bytes` octets, that the frame is a fragment of.
+    /// The whole datagram, of `size_bytes` octets, to which the frame belongs as a fragment.
     #[must_use]
     fn reassembled(self, size_bytes: u32) -> Self;
 }
 
-/// When a stage has something to do, and what comes first among things at one instant.
+/// When a stage has something to do, and the order of things at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Appointment {
     /// The instant.
     pub at: Time,
-    /// Since when it is settled.
+    /// When it was settled.
     pub since: Time,
-    /// What it was made by: when that was due, and since when that was settled.
+    /// What caused it: when that was due, and when that was settled.
     pub by: (Time, Time),
 }
 
-/// Anything frames pass through or end in.
+/// Anything that frames pass through or end in.
 ///
-/// A stage acts at instants of its own choosing: `next_wakeup` names the earliest, and whoever
-/// drives it calls `pop` then, or later. What comes out carries the *logical* time of its
-/// departure, and the next stage is pushed with that time, never with the driver's. So the same
-/// stages run in virtual time and against a wall clock, and do the same to the same arrivals.
+/// A stage acts at instants of its own: `next_wakeup` returns the earliest, and the driver calls
+/// `pop` then, or later. A frame that `pop` returns carries the *logical* time of its departure.
+/// The next stage is pushed with that time, never with the driver's. So the same stages run in
+/// virtual time and in real time, and give the same results for the same arrivals.
 pub trait Stage<F: Frame> {
-    /// Takes `frame` in at `port` at the instant `now`.
+    /// Takes `frame` at `port` at the instant `now`.
     ///
-    /// Instants never fall from call to call. A departure due at `now` precedes this arrival.
+    /// Instants never decrease from call to call. A departure due at `now` precedes this arrival.
     fn push(&mut self, now: Time, port: Port, frame: F, events: &mut Events<F>);
 
     /// The earliest instant at which `pop` has something to do.
     fn next_wakeup(&self) -> Option<Time>;
 
-    /// Acts on what is due at `now`: the next frame out, its logical departure and its port.
-    /// `None` once nothing more is due.
+    /// Processes what is due at `now`: returns the next frame, its logical departure and its port,
+    /// or `None` if nothing more is due.
     fn pop(&mut self, now: Time, events: &mut Events<F>) -> Option<(Time, Port, F)>;
 }
 
-/// A stage that frames end in.
+/// A stage in which frames end.
 pub trait Host<F: Frame>: Stage<F> {
-    /// Looks at a frame that reaches the host at `now`, before it is pushed: what is to be pushed
-    /// instead, if anything. That is the frame, except at a host that puts fragments together.
+    /// Inspects a frame that reaches the host at `now`, before it is pushed, and returns the frame
+    /// to push, if any. That is the same frame, except at a host that reassembles fragments.
     #[inline]
     fn gather(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
         let _ = (now, events);

@@ -1,6 +1,6 @@
-"""Statistics of recorded delays: what depends on length, what comes in bursts, how sure one can be.
+"""Statistics of recorded delays: dependence on length, bursts, intervals.
 
-Everything takes arrays; nothing here knows where they come from. A lost probe's delay is NaN.
+All functions take arrays; none depends on their source. A lost probe's delay is NaN.
 """
 
 from netspurt.analysis.account import Account, Sums, contradictions

@@ -1,19 +1,19 @@
-"""RFC 889's account of a run, and what its figures must keep to."""
+"""RFC 889's account of a run, and the identities of its figures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-#: How far a printed tenth of a second may be from what it stands for, rounded or truncated.
+#: The largest error of a printed tenth of a second, whether rounded or truncated.
 _TENTH = 0.1
-#: Guards a truncation against the last bit of a sum.
+#: Protects a truncation against rounding errors of a sum.
 _BIT = 1e-9
 
 
 @dataclass(frozen=True)
 class Sums:
-    """What a run's probes took, in seconds, before anything is rounded."""
+    """The times of a run's probes, in seconds, before rounding."""
 
     good_s: float
     lost_s: float
@@ -21,31 +21,31 @@ class Sums:
 
     @property
     def total_s(self) -> float:
-        """The good time, and what losses and spurious retransmissions took."""
+        """The good time, and the times of losses and of spurious retransmissions."""
         return self.good_s + self.lost_s + self.spurious_s
 
     @property
     def efficiency(self) -> float:
-        """The good time's share."""
+        """The good time's share of the total."""
         return self.good_s / self.total_s
 
 
 @dataclass(frozen=True)
 class Account:
-    """A row as it is printed: total in whole seconds, parts in tenths, mean in whole ms.
+    """A printed row: total in whole seconds, parts in tenths, mean in whole ms.
 
-    All are truncated, and so are the two digits of the efficiency.
+    All numbers are truncated, and so are the two digits of the efficiency.
 
     Attributes
     ----------
     name
-        The run's.
+        The run's name.
     total_s, lost_s, spurious_s
-        What it took in all, with losses and with spurious retransmissions.
+        The total time, and the times of losses and of spurious retransmissions.
     lost, spurious
-        How many these were.
+        Their numbers.
     mean_ms, cov, efficiency
-        The mean delay over all probes, the spread of delays, good time over total.
+        The mean delay over all probes, the coefficient of variation, good time over total.
     """
 
     name: str
@@ -60,12 +60,12 @@ class Account:
 
     @classmethod
     def of(cls, row: Mapping[str, str]) -> Account:
-        """Read a row of a table of texts whose columns are called as the attributes are.
+        """Read a row of texts whose columns have the attributes' names.
 
         Raises
         ------
         KeyError, ValueError
-            When a column is missing, or is no number.
+            If a column is missing or is not a number.
         """
         return cls(
             name=row["name"],
@@ -81,7 +81,7 @@ class Account:
 
     @property
     def good_s(self) -> float:
-        """The total less what losses and spurious retransmissions took."""
+        """The total less the times of losses and spurious retransmissions."""
         return self.total_s - self.lost_s - self.spurious_s
 
     def implied(self, probes: int = 512) -> tuple[float, float]:
@@ -98,11 +98,11 @@ class Account:
 
 
 def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
-    """Return what in a row contradicts the rest of it: a sentence for each rule it breaks.
+    """Return the contradictions within a row: a sentence for each broken rule.
 
-    ``total``: it is good time, lost time and spurious time. ``mean``: it is the good time over all
-    probes. ``efficiency``: it is the good time over the total. Each is truncated as printed, and
-    the sentence names the row.
+    ``total``: the total is good time, lost time and spurious time. ``mean``: the mean is the good
+    time over all probes. ``efficiency``: the efficiency is the good time over the total. Each is
+    truncated as printed, and the sentence names the row.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
     {'efficiency': 'FACC: efficiency 0.61, good over total is 0.3715'}
     """
     mean, efficiency = row.implied(probes)
-    # What truncating the parts may have cost, and the total.
+    # The most that truncation may have taken from the parts and from the total.
     least = row.good_s - _TENTH * ((row.lost_s > 0) + (row.spurious_s > 0))
     most = row.good_s + 1
     wrong = {}

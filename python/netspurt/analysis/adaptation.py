@@ -10,17 +10,17 @@ from numpy.typing import ArrayLike
 
 @dataclass(frozen=True)
 class Adaptation:
-    """A change of length, and what a timer made of it.
+    """A change of length, and how a timer followed it.
 
     Attributes
     ----------
     start
-        The place of the first probe of the new length.
+        The index of the first probe of the new length.
     octets
-        The length before, and the new one.
+        The lengths before and after.
     samples
-        How many delays of the new length the timer had seen when it was no longer below one, for
-        the rest of that length; `None` where it never was. Zero where it was above at once.
+        How many delays of the new length the timer had seen when it had risen above them and stayed
+        above for the rest of that length. `None` if it never did, zero if it was above at once.
     """
 
     start: int
@@ -29,18 +29,18 @@ class Adaptation:
 
 
 def adaptations(octets: ArrayLike, delay_s: ArrayLike, timer_s: ArrayLike) -> list[Adaptation]:
-    """Return what a timer made of each change of length.
+    """Return how a timer followed each change of length.
 
     Parameters
     ----------
     octets, delay_s, timer_s
-        The length of each probe, its delay in seconds, NaN where it is lost, and the timer that
-        was armed as it left, shape (n,).
+        The length of each probe, its delay in seconds (NaN if lost), and the timer that was armed
+        when it left, shape (n,).
 
     Raises
     ------
     ValueError
-        When the shapes differ.
+        If the shapes differ.
 
     Examples
     --------

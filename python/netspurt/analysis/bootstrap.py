@@ -1,8 +1,8 @@
-"""Intervals for series whose neighbours resemble each other: the circular block bootstrap.
+"""Intervals for correlated series: the circular block bootstrap.
 
-Delays come in spells, so single probes drawn at random would make intervals too narrow. Blocks of
-neighbours are drawn instead (Politis and Romano 1992), as long as the series' own memory asks for
-(Politis and White 2004, corrected by Patton, Politis and White 2009).
+Delays are correlated, so a bootstrap of single probes would make intervals too narrow. Blocks of
+neighbours are drawn instead (Politis and Romano 1992), with a length that follows from the series'
+autocorrelation (Politis and White 2004, corrected by Patton, Politis and White 2009).
 """
 
 from __future__ import annotations
@@ -14,37 +14,36 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
-#: From sums, shape (columns + 1, resamples), to a figure for each resample.
+#: A function from sums, shape (columns + 1, resamples), to a figure for each resample.
 Statistic = Callable[[Floats], Floats]
 
 #: Resamples of an interval.
 RESAMPLES = 2000
-#: Probes are summed by so many bins at most before blocks are drawn.
+#: Before blocks are drawn, probes are summed into at most this many bins.
 BINS = 50_000
-#: Fewer values than this do not tell how far neighbours resemble each other.
+#: With fewer values the correlation of neighbours cannot be estimated.
 SHORTEST = 8
-#: The most of a value that its successor is taken to keep.
+#: The upper bound of the estimated correlation of neighbours.
 MOST_KEPT = 0.97
-#: The most values that are held at once.
+#: The most values that are held in memory.
 _ROOM = 1 << 22
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A figure with the interval it lies in.
+    """A figure with its interval.
 
     Attributes
     ----------
     value
         The figure of the recording itself.
     low, high
-        The interval's ends, from percentiles of the resampled figures; NaN where hardly any
-        resample has one.
+        The interval's ends, from percentiles of the resampled figures; NaN if hardly any resample
+        has a figure.
     level
-        How many intervals of a hundred hold the true figure, over 100, if the blocks are long
-        enough.
+        The share of intervals that contain the true figure, if the blocks are long enough.
     block
-        How many probes a block has.
+        The number of probes in a block.
     """
 
     value: float
@@ -60,12 +59,12 @@ class Interval:
 
     @property
     def sign(self) -> int:
-        """-1 or 1 where the whole interval is below or above zero, else 0."""
+        """-1 or 1 if the whole interval is below or above zero, else 0."""
         return int(self.low > 0) - int(self.high < 0)
 
 
 def block_length(series: ArrayLike) -> int:
-    """Return how long blocks should be for the mean of a series, by its autocorrelation.
+    """Return the block length for the mean of a series, from its autocorrelation.
 
     Parameters
     ----------
@@ -75,7 +74,7 @@ def block_length(series: ArrayLike) -> int:
     Returns
     -------
     int
-        From 1, for a series without memory, to n/4.
+        From 1, for an uncorrelated series, to n/4.
 
     References
     ----------
@@ -97,7 +96,7 @@ def block_length(series: ArrayLike) -> int:
     centred = np.where(known, values - values[known].mean(), 0.0)
     if n < 8 or not np.any(centred):
         return 1
-    # Beyond this lag none is looked at; five in a row that are small end the memory.
+    # No lag beyond this is considered; five small ones in a row end the correlation.
     quiet = max(5, int(np.ceil(np.sqrt(np.log10(n)))))
     lags = int(np.ceil(np.sqrt(n))) + quiet
     covariance = _autocovariance(centred, 2 * lags)
@@ -128,24 +127,23 @@ def _autocovariance(centred: Floats, lags: int) -> Floats:
 
 
 class Resamples:
-    """Sums over a recording, drawn again in blocks: the same probes for every statistic.
+    """Sums over a recording, resampled in blocks, with the same probes for every statistic.
 
     Parameters
     ----------
     columns
-        What is summed of each probe, shape (k, n) or (n,).
+        The summed values of each probe, shape (k, n) or (n,).
     length
-        Probes a block; by default the longest that any of the columns asks for.
+        Probes per block; by default the longest that any of the columns needs.
     seed
-        Of the draws: the same seed, the same intervals.
+        The seed of the draws; the same seed gives the same intervals.
     memory
-        Whether neighbours may resemble each other further than blocks go; by default where `length`
-        is not 1.
+        Whether neighbours may be correlated beyond a block; by default if `length` is not 1.
 
     Raises
     ------
     ValueError
-        When there is nothing to draw from, or a block does not fit in.
+        If there are no probes, or a block is longer than the series.
     """
 
     def __init__(
@@ -159,14 +157,14 @@ class Resamples:
         data = np.atleast_2d(np.asarray(columns, dtype=float))
         n = data.shape[-1]
         if n < 2:
-            raise ValueError(f"{n} probes: nothing to draw from")
+            raise ValueError(f"{n} probes: too few to resample")
         self.length = length or max(block_length(row) for row in data)
         self._memory = length != 1 if memory is None else memory
         if not 1 <= self.length <= n:
-            raise ValueError(f"length = {length}: from 1 to the {n} probes there are")
+            raise ValueError(f"length = {length}: it must be from 1 to {n}, the number of probes")
         rows = np.concatenate([data, np.ones((1, n))]).T
         self.sums = rows.sum(axis=0)
-        # Sums over bins well below a block change nothing that matters, and bound the memory.
+        # Bins much shorter than a block hardly change the result, and they bound the memory.
         step = -(-n // BINS)
         binned = np.add.reduceat(rows, np.arange(0, n, step), axis=0)
         self.resampled = _resample(binned, max(1, round(self.length / step)), seed).T
@@ -175,18 +173,19 @@ class Resamples:
     def interval(self, statistic: Statistic, level: float = 0.95) -> Interval:
         """Return a statistic of the sums with its interval.
 
-        It holds the percentile interval and its mirror image about the value, since figures of rare
-        events are skewed to one side, and is stretched as Student's distribution is for so many
-        blocks, since few blocks resemble each other too much. Blocks of a short series end before
-        its memory does, so the interval is no narrower than that of a series whose values keep as
-        much of the last one as neighbours here do (prewhitening; Andrews and Monahan 1992).
+        The interval contains the percentile interval and its mirror image about the value, because
+        figures of rare events are skewed to one side. It is widened as Student's distribution is
+        for this number of blocks, because a few blocks underestimate the spread. Blocks of a short
+        series end before its correlation does, so the interval is no narrower than that of an
+        autoregressive series with the correlation of neighbours (prewhitening; Andrews and Monahan
+        1992).
 
         Parameters
         ----------
         statistic
-            From sums, shape (k + 1, resamples), to a figure for each resample: a mean is
-            ``lambda s: s[0] / s[-1]``, since the last sum is the number of probes. A resample
-            without a figure, NaN, is left out.
+            A function from sums, shape (k + 1, resamples), to a figure for each resample. A mean is
+            ``lambda s: s[0] / s[-1]``, since the last sum is the number of probes. Resamples whose
+            figure is NaN are left out.
         level
             The interval's probability.
         """
@@ -205,7 +204,7 @@ class Resamples:
         return Interval(value, value - reach, value + reach, level, self.length)
 
     def _prewhitened(self, statistic: Statistic, level: float) -> float:
-        """Return how far the interval reaches if what is left of the past fades at one rate."""
+        """Return the half width of the interval if the correlation decays at one rate."""
         from scipy.stats import t
 
         parts = self._parts(statistic)
@@ -213,7 +212,7 @@ class Resamples:
         if n < SHORTEST or not np.isfinite(scatter) or scatter == 0:
             return 0.0
         kept = float(np.dot(parts[1:], parts[:-1])) / scatter
-        # A short series looks more forgetful than it is (Kendall 1954).
+        # The autocorrelation of a short series is underestimated (Kendall 1954).
         kept = min(max(kept + (1 + 3 * kept) / n, 0.0), MOST_KEPT)
         rest = parts[1:] - kept * parts[:-1]
         lags = max(1, round(4 * (n / 100) ** (2 / 9)))
@@ -225,7 +224,7 @@ class Resamples:
         return float(t.ppf((1 + level) / 2, max(alone - 1, 2.0))) * float(np.sqrt(variance))
 
     def _parts(self, statistic: Statistic) -> Floats:
-        """Return by how much each probe, or bin of some, moves a statistic, shape (n,)."""
+        """Return the influence of each probe, or bin of probes, on a statistic, shape (n,)."""
         steps = 1e-4 * np.abs(self.sums)
         moved = np.diag(steps)
         base = self.sums[:, np.newaxis]
@@ -237,7 +236,7 @@ class Resamples:
         return centred
 
     def stretch(self, level: float) -> float:
-        """Return how much wider an interval of few blocks is than one of many."""
+        """Return how much wider an interval from few blocks is than one from many."""
         from scipy.stats import norm, t
 
         blocks = max(self.sums[-1] / self.length, 3.0)
@@ -268,22 +267,22 @@ def paired_difference(
     length: int | None = None,
     seed: int = 1,
 ) -> Interval:
-    """Return by how much a statistic differs between two treatments of the same probes.
+    """Return the difference of a statistic between two treatments of the same probes.
 
-    Each resample has the same probes of both, so what the path did cancels out.
+    Each resample has the same probes of both, so the effects of the path cancel out.
 
     Parameters
     ----------
     first, second
-        Columns of equal shape, as `Resamples` takes them; the difference is the first's figure
-        less the second's.
+        Columns of equal shape, as for `Resamples`; the difference is the first's figure less the
+        second's.
     statistic, length, seed
         As for `block_bootstrap`.
 
     Raises
     ------
     ValueError
-        When the shapes differ.
+        If the shapes differ.
 
     Examples
     --------
@@ -319,7 +318,7 @@ def _resample(rows: Floats, length: int, seed: int) -> Floats:
     at_once = max(1, _ROOM // n)
     for done in range(0, RESAMPLES, at_once):
         count = min(at_once, RESAMPLES - done)
-        # How often each block is drawn, so that the sums are one product of matrices.
+        # How often each block is drawn; with this the sums are one matrix product.
         starts = rng.integers(0, n, size=(count, whole)) + n * np.arange(count)[:, np.newaxis]
         drawn = np.bincount(starts.ravel(), minlength=count * n).reshape(count, n)
         last = rng.integers(0, n, size=count)

@@ -1,11 +1,11 @@
-"""What cases of a sweep say, with how sure that is: summaries of groups, and comparisons.
+"""Results of a sweep with their intervals: summaries of groups, and comparisons.
 
-What is drawn again is the number of a repeat: the n-th runs of all combinations in a group go
-together, since they may have met the same losses. Between combinations nothing is drawn, so an
-interval tells what other random draws might have shown, and not what other values might.
+The resampled unit is the number of a repeat. The n-th runs of all combinations in a group are drawn
+together, since they may have had the same losses. Combinations are not resampled, so an interval
+covers other random draws and not other values.
 
-An interval is as wide as the bootstrap's or as Student's of the figure's linear part, whichever is
-wider: with few repeats the first is far too narrow.
+An interval is as wide as the bootstrap's, or as Student's of the figure's linear part if that is
+wider: with few repeats the bootstrap's is far too narrow.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from netspurt.analysis.bootstrap import Interval, Resamples
 Floats = NDArray[np.float64]
 Columns = Mapping[str, NDArray[np.generic]]
 
-#: Sums to draw again from, at most.
+#: At most this many sums are resampled.
 _MOST = 4000
 
-#: Measures of which less is better, and more.
+#: Measures for which less is better, and for which more is.
 LESS = (
     "retransmissions",
     "spurious",
@@ -56,16 +56,16 @@ MORE = (
 
 @dataclass(frozen=True)
 class Summary:
-    """A group of cases and a measure.
+    """The figures of a group of cases for a measure.
 
     Attributes
     ----------
     labels
         The group's labels.
     cases, without
-        How many cases have the measure; how many more have not, as those that were cut.
+        The number of cases with the measure, and without it, such as those that were cut.
     mean
-        The mean, or of a ratio the ratio of the sums, with its interval.
+        The mean (for a ratio the ratio of the sums) with its interval.
     median
         The median of the cases.
     percentiles
@@ -82,24 +82,24 @@ class Summary:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A group of cases beside its counterpart.
+    """The comparison of a group of cases with its counterpart.
 
     Attributes
     ----------
     labels
-        The labels that both share.
+        The labels of the group, which both share.
     label, baseline
-        What is compared with what.
+        The compared label, and the one it is compared with.
     pairs
-        How many pairs of cases there are, or of cases in the smaller group where they are not
-        paired.
+        The number of pairs of cases; if they are not paired, the number of cases in the smaller
+        group.
     without
-        How many cases of both groups are left out, since they or their counterparts do not have
-        the measure.
+        The number of cases of both groups that are left out, because they or their counterparts do
+        not have the measure.
     difference
         The figure less the baseline's, with its interval.
     verdict
-        *better*, *worse*, *cannot tell*, or of pairs that are equal one by one *same*.
+        *better*, *worse*, *cannot tell*, or *same* if all pairs are equal.
     """
 
     labels: tuple[str, ...]
@@ -112,19 +112,19 @@ class Comparison:
 
 
 def figure(cases: Columns, measure: str) -> tuple[Floats, Floats]:
-    """Return what is summed of each case for a measure, above and below the line.
+    """Return each case's values whose sums make a measure: numerator and denominator.
 
     Parameters
     ----------
     cases
         The columns of a sweep.
     measure
-        A column, or two with a stroke between them: `dropped/sent`.
+        A column, or two separated by a slash: `dropped/sent`.
 
     Raises
     ------
     ValueError
-        When there is no such column of numbers.
+        If there is no such column of numbers.
     """
     above, stroke, below = measure.partition("/")
     top = _numbers(cases, above.strip())
@@ -148,7 +148,7 @@ def _numbers(cases: Columns, name: str) -> Floats:
 
 
 def label_text(label: object) -> str:
-    """Return a label as the column of a sweep has it where not all are numbers.
+    """Return a label in the form that a sweep's column has if not all labels are numbers.
 
     Examples
     --------
@@ -161,12 +161,12 @@ def label_text(label: object) -> str:
 
 
 def _labels(cases: Columns, name: str, order: Mapping[str, Sequence[object]]) -> list[str]:
-    """Return the labels of what was varied, in order, or what another column has.
+    """Return the labels of an axis in order, or the values of another column.
 
     Raises
     ------
     ValueError
-        When there is no such column, or it has too many values to make groups.
+        If there is no such column, or it has too many values for groups.
     """
     if name in order:
         return [label_text(label) for label in order[name]]
@@ -193,12 +193,12 @@ def groups(
 ) -> list[tuple[tuple[str, ...], NDArray[np.intp]]]:
     """Return the labels and the rows of each group, in the order of the labels.
 
-    What makes groups is what was varied, or any other column of whole numbers or texts.
+    Groups are formed by axes, or by any other column of whole numbers or texts.
 
     Raises
     ------
     ValueError
-        When there is no such column.
+        If there is no such column.
     """
     if not by:
         return [((), np.arange(len(cases["case"])))]
@@ -212,10 +212,10 @@ def groups(
 
 
 def _by_repeat(cases: Columns, rows: NDArray[np.intp], top: Floats, bottom: Floats) -> Floats:
-    """Return sums above and below the line for each repeat, shape (2, repeats).
+    """Return the sums of numerator and denominator for each repeat, shape (2, repeats).
 
-    Of many repeats, those that follow each other are summed: some thousands of independent sums
-    tell as well how they spread, and are drawn again in no time.
+    If there are many repeats, neighbouring ones are summed: some thousands of independent sums give
+    the same spread, and can be resampled quickly.
     """
     repeats, place = np.unique(np.asarray(cases["repeat"])[rows], return_inverse=True)
     sums = np.zeros((2, len(repeats)))
@@ -236,7 +236,8 @@ def _figure(sums: Floats) -> tuple[float, Floats]:
 def _reach(spreads: Sequence[Floats]) -> float:
     """Return half of Student's interval for a sum of independent means (Welch 1947).
 
-    NaN where two repeats are alike, which says nothing: so are those of a coin in every other case.
+    NaN if two repeats are equal: their spread is then zero, as it is for two throws of a coin in
+    every other case, and says nothing.
     """
     from scipy.stats import t
 
@@ -250,13 +251,13 @@ def _reach(spreads: Sequence[Floats]) -> float:
 
 
 def _widened(value: float, low: float, high: float, spreads: Sequence[Floats]) -> Interval:
-    """Return an interval that holds another one and is Student's at least; NaN where one is."""
+    """Return an interval that contains another one and Student's; NaN if either is."""
     reach = float(np.max([value - low, high - value, 0.0, _reach(spreads)]))
     return Interval(value, value - reach, value + reach, 0.95, 1)
 
 
 def _interval(sums: Floats, seed: int = 1) -> Interval:
-    """Return the ratio of two sums; without an interval where each combination ran once."""
+    """Return the ratio of two sums; without an interval if each combination ran once."""
     value, spread = _figure(sums)
     if sums.shape[1] < 2 or np.isnan(value):
         return Interval(value, np.nan, np.nan, 0.95, 1)
@@ -280,11 +281,11 @@ def summarise(
     measure
         A column, or a ratio of two.
     by
-        What was varied and makes groups; the cases of a group are taken together.
+        The axes that form groups; the cases of a group are combined.
     order
-        The labels of all that was varied, in order.
+        The labels of all axes, in order.
     percentiles
-        Which to give, from 0 to 100.
+        Percentiles to compute, from 0 to 100.
     """
     top, bottom = figure(cases, measure)
     found = []
@@ -330,23 +331,23 @@ def compare(  # noqa: PLR0913 - each is a choice of its own
     measure
         A column, or a ratio of two.
     axis
-        What was varied and is compared.
+        The axis whose labels are compared.
     order
-        The labels of all that was varied, in order.
+        The labels of all axes, in order.
     paired
-        Whether runs of all combinations share their seeds: then differences are taken pair by
-        pair, and what the seeds did cancels out.
+        Whether runs of all combinations share their seeds. Then differences are taken pair by pair,
+        and effects of the seeds cancel out.
     baseline
         The label to compare with; by default the first.
     by
-        What makes groups; by default all else that was varied.
+        The axes that form groups; by default all other axes.
     better
-        `less` or `more`; by default what is known of the measure.
+        `less` or `more`; by default as known for the measure.
 
     Raises
     ------
     ValueError
-        When a name or a label is not there, or nobody knows what is better.
+        If a name or a label does not exist, or it is not known which of less and more is better.
     """
     if axis not in order:
         raise ValueError(f"nothing called {axis!r} was varied: there are {', '.join(order)}")
@@ -357,7 +358,7 @@ def compare(  # noqa: PLR0913 - each is a choice of its own
     others = [name for name in order if name != axis]
     by = others if by is None else list(by)
     if axis in by:
-        raise ValueError(f"{axis} is what is compared, so it makes no groups")
+        raise ValueError(f"{axis} is the compared axis and cannot form groups")
     has = np.isfinite(top) & np.isfinite(bottom)
     combination = np.zeros(len(has), dtype=np.int64)
     for name in others:
@@ -383,7 +384,7 @@ def compare(  # noqa: PLR0913 - each is a choice of its own
 
 
 def _known(baseline: str, axis: str, labels: Sequence[str]) -> str:
-    """Return the label that is meant, which may be a number written in another way."""
+    """Return the label that a text means; a number may be written in another way."""
     if baseline in labels:
         return baseline
     for label in labels:
@@ -397,14 +398,14 @@ def _known(baseline: str, axis: str, labels: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class _Beside:
-    """What tells which cases of two groups may be set beside each other.
+    """Keys that decide which cases of two groups are counterparts.
 
     Attributes
     ----------
     combination, repeat
-        Of each case: its values apart from what is compared, as a number, and which run it is.
+        For each case the number of its combination (without the compared axis) and of its run.
     has
-        Whether it has the measure.
+        Whether each case has the measure.
     paired
         Whether runs of one number share their seed.
     """
@@ -417,9 +418,9 @@ class _Beside:
     def comparable(self, one: NDArray[np.intp], other: NDArray[np.intp]) -> list[NDArray[np.intp]]:
         """Return the cases of each group that have counterparts in the other.
 
-        A case that was cut takes its counterpart with it; else the one group would have more of
-        the hard cases than the other. Where the groups share no combination at all, as listed
-        scenarios may, whole runs are counterparts.
+        If a case was cut, its counterpart is left out too; otherwise one group would keep more of
+        the hard cases. If the groups share no combination, as with listed scenarios, whole runs are
+        counterparts.
         """
         known = [rows[self.has[rows]] for rows in (one, other)]
         shared = np.intersect1d(self.combination[one], self.combination[other]).size > 0
@@ -433,7 +434,7 @@ class _Beside:
         return [rows[np.isin(key[rows], both)] for rows in known]
 
     def same(self, rows: Sequence[NDArray[np.intp]], columns: Sequence[Floats]) -> bool:
-        """Return whether each of several paired cases has what its counterpart has."""
+        """Return whether each of several paired cases has the measure that its counterpart has."""
         if not self.paired or len(rows[0]) < 2 or len(rows[0]) != len(rows[1]):
             return False
         one, other = (r[np.lexsort((self.repeat[r], self.combination[r]))] for r in rows)
@@ -441,18 +442,20 @@ class _Beside:
 
 
 def direction(measure: str, better: str | None) -> int:
-    """Return 1 where more is better and -1 where less is.
+    """Return 1 if more is better and -1 if less is.
 
     Raises
     ------
     ValueError
-        When nobody knows.
+        If it is not known.
     """
     above = measure.partition("/")[0].strip()
     known = "less" if above in LESS else "more" if above in MORE else None
     chosen = better or known
     if chosen not in ("less", "more"):
-        raise ValueError(f"is less or more of {measure!r} better? say so: less or more")
+        raise ValueError(
+            f"it is not known which values of {measure!r} are better: give less or more"
+        )
     return 1 if chosen == "more" else -1
 
 

@@ -1,8 +1,8 @@
 """Two runs of one flow, aligned segment by segment.
 
-Both are seen at one node, from the first segment with payload on: how a connection was opened is
-not looked at, and that instant is time zero for each. A segment is known by its direction, its
-octets and which transmission of them it is; an ACK by its number and how often that came before.
+Both runs are observed at one node, from the first segment with payload on, which is time zero for
+each; the handshake is not compared. A segment is identified by its direction, its octets and the
+number of its transmission; an ACK by its number and how often that number came before.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ import numpy as np
 
 from netspurt.table import Table
 
-#: What a segment is known by: its direction, `data` or `ack`, its first octet or the number
-#: acknowledged, its octets, and how many such there were before.
+#: The identity of a segment: its direction, `data` or `ack`, its first octet or the number
+#: acknowledged, its octets, and how many equal ones came before.
 Key = tuple[str, str, int, int, int]
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A segment that was seen.
+    """A segment as observed.
 
     Attributes
     ----------
     key
-        What it is known by.
+        Its identity.
     t_s
-        When, in seconds from the first segment with payload.
+        Its time, in seconds from the first segment with payload.
     kind, cause
         As in the table `segments`.
     packet
         The packet's number, or the highest that an ACK covers.
     at_s
-        When, in seconds from the start of the run.
+        Its time, in seconds from the start of the run.
     """
 
     key: Key
@@ -55,24 +55,25 @@ class Seen:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs side by side.
+    """The comparison of two runs.
 
     Attributes
     ----------
     same
-        How many segments the two have in common before they part, in the same order.
+        How many segments the two have in common, in the same order, before the first difference.
     parted
-        The first two that differ; `None` for a run that had no more, both where they never part.
+        The first two segments that differ. `None` for a run that had ended; both `None` if the runs
+        never differ.
     differences_s
-        Of those before: the second run's instant less the first's, in seconds.
+        For the segments before: the second run's instant less the first's, in seconds.
     matched
-        How many of all segments both runs have.
+        The number of segments that both runs have.
     all_differences_s
         Their differences, in seconds, in the order of the first run.
     only
-        How many segments only the first run has, and only the second.
+        The number of segments that only the first run has, and only the second.
     retransmissions
-        By cause, in either run.
+        The counts by cause, for both runs.
     """
 
     same: int
@@ -85,7 +86,7 @@ class Comparison:
 
 
 def events(segments: Table, flow: str, node: str) -> list[Seen]:
-    """Return what `node` saw of `flow`, from the first segment with payload on.
+    """Return what `node` observed of `flow`, from the first segment with payload on.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def events(segments: Table, flow: str, node: str) -> list[Seen]:
     Raises
     ------
     ValueError
-        When there is nothing of the flow at that node.
+        If the node saw nothing of the flow.
     """
     own = segments.where(flow=flow, node=node)
     own = own.select(np.isin(own["kind"], ("data", "retransmission", "ack", "dupack", "old-ack")))
@@ -149,7 +150,7 @@ def compare(first: list[Seen], second: list[Seen]) -> Comparison:
 
 
 def why(told: Comparison, first: list[Seen], second: list[Seen]) -> str:
-    """Return a name for what parts two runs, where it is a known one, or nothing."""
+    """Return a name for the first difference of two runs if it has a known cause, else nothing."""
     for run, (seen, other) in zip((first, second), (told.parted, told.parted[::-1]), strict=True):
         if seen is None or seen.key[:2] != ("out", "data"):
             continue
@@ -164,13 +165,13 @@ def why(told: Comparison, first: list[Seen], second: list[Seen]) -> str:
     return ""
 
 
-#: Duplicate ACKs on which RFC 3042 lets new segments go.
+#: Duplicate ACKs on which RFC 3042 allows new segments.
 _LIMITED = 2
 
 LIMITED_TRANSMIT = "limited transmit (RFC 3042)"
 PARTIAL_ACK = "repair through a partial ACK (RFC 6582)"
 
-#: Retransmissions by their cause alone.
+#: Causes of retransmissions.
 _BY_CAUSE = {
     "rto": "timeout",
     "go-back-n": "sent again in order, after a timeout",
@@ -181,11 +182,11 @@ _BY_CAUSE = {
 
 
 def mechanisms(run: list[Seen]) -> dict[str, list[float]]:
-    """Return what let segments go that plain sending does not, each with its instants in seconds.
+    """Return the causes of sending other than plain ACK clocking, with their instants in seconds.
 
-    Limited transmit is a new segment on the first or second duplicate ACK. A retransmission that no
-    block or timer called for, and that follows an ACK of new octets, is one through a partial ACK;
-    the others are named after their cause.
+    Limited transmit is a new segment on the first or second duplicate ACK. A retransmission without
+    a SACK block or a timeout that follows an ACK of new octets is a repair through a partial ACK.
+    The others are named after their cause.
 
     Examples
     --------
@@ -212,7 +213,7 @@ def mechanisms(run: list[Seen]) -> dict[str, list[float]]:
 
 
 def _mechanism(event: Seen, last: Seen | None, copies: int) -> str:
-    """Return what let a segment go; nothing where that is plain sending."""
+    """Return the cause of sending a segment; nothing for plain sending."""
     if not event.cause:
         return LIMITED_TRANSMIT if 0 < copies <= _LIMITED else ""
     if event.cause in _BY_CAUSE:
@@ -223,10 +224,10 @@ def _mechanism(event: Seen, last: Seen | None, copies: int) -> str:
 
 
 def opening(segments: Table, flow: str, node: str) -> float | None:
-    """Return how long before the first data segment the sender's last pure ACK left, in seconds.
+    """Return the time from the sender's last pure ACK to its first data segment, in seconds.
 
-    That is the handshake's own, which takes a place in queues; `None` where there is none, as
-    with senders that shake no hands.
+    That is the ACK of the handshake, which takes a place in queues. `None` without one, as for
+    senders without a handshake.
     """
     own = segments.where(flow=flow, node=node, way="out")
     data = np.flatnonzero(own["len_bytes"] > 0)

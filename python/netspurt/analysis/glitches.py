@@ -15,11 +15,11 @@ class Glitch:
     Attributes
     ----------
     start, end
-        The places of its first probe, and of the one after its last.
+        The indices of its first probe, and of the one after its last.
     peak_s
         The longest delay in it, in seconds.
     times
-        That against the typical delay there.
+        The longest delay divided by the typical delay there.
     """
 
     start: int
@@ -31,27 +31,27 @@ class Glitch:
 def find_glitches(
     delay_s: ArrayLike, *, times: float = 3.0, typical_over: int = 101, join: int = 2
 ) -> list[Glitch]:
-    """Return the bursts of delays of more than `times` the typical one.
+    """Return the bursts of delays that exceed `times` the typical delay.
 
-    Typical is the median of the `typical_over` probes about it, so a level that holds for longer
-    than half of that is no glitch, however high.
+    The typical delay is the median of the `typical_over` probes around a probe. So a level that
+    lasts for more than half of these is not a glitch, however high it is.
 
     Parameters
     ----------
     delay_s
-        Delays in seconds in the order of sending, shape (n,), NaN where a probe is lost.
+        Delays in seconds in the order of sending, shape (n,); NaN if a probe is lost.
     times
-        How many times the typical delay is long. Where lengths are mixed, delays are best
-        divided first by what their length alone takes (`Fit.at`).
+        The ratio to the typical delay above which a delay is long. If lengths are mixed, divide the
+        delays first by the delay of their length (`Fit.at`).
     typical_over
-        How many probes the typical delay is told from.
+        The number of probes over which the typical delay is taken.
     join
-        Long delays with up to so many others or losses between them are one glitch.
+        Long delays with at most this many other probes or losses between them are one glitch.
 
     Raises
     ------
     ValueError
-        When `times` is not above one, or `delay_s` not of one dimension.
+        If `times` is not above one, or `delay_s` does not have one dimension.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def find_glitches(
     if delay.ndim != 1:
         raise ValueError(f"delay_s: shape {delay.shape}, not (n,)")
     if not times > 1:
-        raise ValueError(f"times = {times}: what is long is more than once the typical delay")
+        raise ValueError(f"times = {times}: it must be above one")
     if not np.isfinite(delay).any():
         return []
     typical = _moving_median(delay, typical_over)
@@ -85,11 +85,11 @@ def _glitch(
 
 
 def _moving_median(values: NDArray[np.float64], over: int) -> NDArray[np.float64]:
-    """Return the median of the values about each; at the ends of as many as there are."""
+    """Return the median of the values around each; at the ends, of the values that exist."""
     half = max(over // 2, 1)
     padded = np.pad(values, half, constant_values=np.nan)
     windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1)
-    # A window of nothing but losses has no typical delay; that of all stands in.
+    # If a window has only losses, the median of all values replaces its typical delay.
     empty = ~np.isfinite(windows).any(axis=1)
     medians = np.full(len(values), np.nanmedian(values))
     medians[~empty] = np.nanmedian(windows[~empty], axis=1)

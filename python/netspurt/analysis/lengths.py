@@ -1,4 +1,4 @@
-"""Delay against length: one straight line, or two with a break where packets are cut."""
+"""Delay against length: one straight line, or two with a break where packets are fragmented."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: From this length on an ARPANET message took more than one packet (RFC 889 §2.1).
+#: From this length on an ARPANET message took several packets (RFC 889 §2.1).
 ARPANET_BREAK = 126
 
-#: A line through fewer points than this says nothing.
+#: The fewest points for a line.
 _LEAST = 3
 
 
@@ -22,17 +22,17 @@ class Line:
     Attributes
     ----------
     shortest, longest
-        The lengths of the probes it was fitted to, in octets.
+        The range of the lengths that it was fitted to, in octets.
     probes
-        How many they were.
+        The number of probes.
     intercept_s, slope_s
-        The delay of nothing in seconds, and what an octet adds.
+        The delay at length zero in seconds, and the delay per octet.
     residual_s
         The standard deviation about the line, in seconds.
     slope_error_s
-        The standard error of the slope, in seconds an octet, whatever the scatter is at each
-        length (White 1980, with MacKinnon and White's n / (n - 2)). Delays that hang together do
-        it no harm where lengths were drawn at random.
+        The standard error of the slope, in seconds an octet. It allows for a scatter that changes
+        with length (White 1980, with MacKinnon and White's n / (n - 2)). It holds for correlated
+        delays if lengths were drawn at random.
     """
 
     shortest: int
@@ -49,7 +49,7 @@ class Line:
 
     @property
     def rate_bps(self) -> float:
-        """The bit rate that the slope implies; infinite where delay does not rise."""
+        """The bit rate that the slope implies; infinite if delay does not rise."""
         return _rate(self.slope_s)
 
     def slope_between(self, level: float = 0.95) -> tuple[float, float]:
@@ -71,7 +71,7 @@ def _rate(slope_s: float) -> float:
 
 @dataclass(frozen=True)
 class Fit:
-    """One line, or two and the length from which the second holds.
+    """One line, or two and the length at which the second begins.
 
     Attributes
     ----------
@@ -101,13 +101,13 @@ def fit_lengths(
         The length and the delay of each probe in octets and seconds, shape (n,). Lost probes,
         whose delay is NaN, are left out.
     break_at
-        The first length of the second class, `None` for one line through all, or ``"find"``
-        for the break that leaves the least squares.
+        The first length of the second class, `None` for one line through all, or ``"find"`` for the
+        break with the least squares.
 
     Raises
     ------
     ValueError
-        When a class has fewer than three probes, or all of one length.
+        If a class has fewer than three probes, or all have one length.
 
     Examples
     --------
@@ -137,8 +137,8 @@ def fit_lengths(
 def _line(x: NDArray[np.float64], y: NDArray[np.float64], which: str) -> Line:
     if len(x) < _LEAST or np.ptp(x) == 0:
         raise ValueError(
-            f"{which}: {len(np.unique(x))} of them in {len(x)} probes, too few for a line; one line"
-            " through all has break_at=None"
+            f"{which}: {len(np.unique(x))} of them in {len(x)} probes, too few for a line; "
+            "break_at=None fits one line to all"
         )
     slope, intercept = np.polyfit(x, y, 1)
     off = y - (intercept + slope * x)
@@ -157,7 +157,7 @@ def _line(x: NDArray[np.float64], y: NDArray[np.float64], which: str) -> Line:
 
 
 def _squares(count: NDArray[np.float64], *sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the squares that a line leaves, from the sums of x, y, xx, xy and yy."""
+    """Return the sum of squared residuals of a line, from the sums of x, y, xx, xy and yy."""
     sx, sy, sxx, sxy, syy = sums
     vx = sxx - sx * sx / count
     cxy = sxy - sx * sy / count
@@ -167,7 +167,7 @@ def _squares(count: NDArray[np.float64], *sums: NDArray[np.float64]) -> NDArray[
 
 
 def _best_break(x: NDArray[np.float64], y: NDArray[np.float64]) -> int:
-    """Return the break for which two lines leave the least squares."""
+    """Return the break for which two lines have the least squares."""
     order = np.argsort(x, kind="stable")
     x, y = x[order], y[order]
     mx, my = x - x.mean(), y - y.mean()
@@ -186,12 +186,12 @@ def _best_break(x: NDArray[np.float64], y: NDArray[np.float64]) -> int:
 
 @dataclass(frozen=True)
 class RateTable:
-    """What RFC 889's first table has of a path: line ends, and the rates between them.
+    """A path's row in RFC 889's first table: line ends, and the rates between them.
 
     Attributes
     ----------
     octets
-        The lengths at which lines end; with two lines the break's neighbour twice.
+        The lengths at the ends of the lines; with two lines the break appears twice.
     delay_s
         The delays there, in seconds.
     rates_bps
@@ -225,16 +225,16 @@ def rate_table(fit: Fit, *, shortest: int = 40, last: int = 125, longest: int = 
 
 
 def rate_band(octets: float, first: float, second: float, *, unit: float) -> tuple[float, float]:
-    """Return the rates that two rounded delays leave open, in bit/s.
+    """Return the range of rates that two rounded delays allow, in bit/s.
 
     Parameters
     ----------
     octets
-        By how much the lengths differ.
+        The difference of the lengths.
     first, second
         The delays in seconds, each rounded to a whole `unit`.
     unit
-        What they were rounded to, in seconds; half of it may be missing from either.
+        The unit of rounding, in seconds; each delay may be off by half of it.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 
 class Load(StrEnum):
-    """How much traffic a path carried meanwhile."""
+    """The traffic on a path during a recording."""
 
     BUSY = "busy"
     QUIET = "quiet"
@@ -26,7 +26,7 @@ class RunName:
     host
         The host probed, without its suffix.
     octets
-        The length of all probes, 40 or 256; `None` where lengths were random.
+        The length of all probes, 40 or 256; `None` if lengths were random.
     busy
         Whether the name has the star of a busy period.
     """
@@ -67,19 +67,19 @@ def busy_against_quiet(names: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def label_by_delay(recordings: Mapping[str, ArrayLike], *, times: float = 1.2) -> dict[str, Load]:
-    """Label recordings of one path: busy is a median of over `times` the lowest one.
+    """Label recordings of one path: busy if the median exceeds `times` the lowest median.
 
     Parameters
     ----------
     recordings
-        Delays in seconds by name, NaN where a probe is lost.
+        Delays in seconds by name; NaN if a probe is lost.
     times
-        How far above the lowest median a busy one lies.
+        The ratio to the lowest median above which a recording is busy.
 
     Raises
     ------
     ValueError
-        When a recording has no reply.
+        If a recording has no reply.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def label_by_delay(recordings: Mapping[str, ArrayLike], *, times: float = 1.2) -
     for name, delays in recordings.items():
         values = np.asarray(delays, dtype=float)
         if not np.isfinite(values).any():
-            raise ValueError(f"{name}: no reply, so no delay to judge the load by")
+            raise ValueError(f"{name}: without a reply there is no delay that shows the load")
         medians[name] = float(np.nanmedian(values))
     lowest = min(medians.values(), default=0.0)
     return {

@@ -7,26 +7,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: Fewer events than this have no rhythm that could be told from chance.
+#: With fewer events no period can be distinguished from chance.
 _LEAST = 5
-#: Frequencies tried for each one that is independent of the others.
+#: Frequencies tried for each independent frequency.
 _FINENESS = 8
-#: Into how many parts a step is cut about the best one.
+#: The number of parts into which a step around the best frequency is divided.
 _CLOSER = 50
 
 
 @dataclass(frozen=True)
 class Period:
-    """The best period of some events, and what it is worth.
+    """The best period of some events, and its significance.
 
     Attributes
     ----------
     period_s
         The interval, in seconds.
     chance
-        How likely white arrivals have a peak as high anywhere in the range searched.
+        The probability that random arrivals have a peak this high anywhere in the range searched.
     strength
-        From 0, events at any phase, to 1, all at the same.
+        From 0, events at any phase, to 1, all at the same phase.
     """
 
     period_s: float
@@ -37,26 +37,26 @@ class Period:
 def find_period(
     times_s: ArrayLike, *, chance: float = 0.01, longest_s: float | None = None
 ) -> Period | None:
-    """Return the period of events, if white arrivals would seldom look so regular.
+    """Return the period of events, if random arrivals would seldom look so regular.
 
-    Rayleigh's test of the phases, over all periods from half the mean interval to `longest_s`.
-    Under arrivals at random the power at one frequency is exponential; `chance` allows for the
-    number of independent frequencies.
+    This is Rayleigh's test of the phases, over all periods from half the mean interval to
+    `longest_s`. For random arrivals the power at one frequency is exponential; `chance` allows for
+    the number of independent frequencies.
 
     Parameters
     ----------
     times_s
-        When they happened, in seconds, in any order, shape (n,). With fewer than five nothing is
-        found.
+        The instants of the events, in seconds, in any order, shape (n,). With fewer than five there
+        is no result.
     chance
-        How often white arrivals may be taken for regular.
+        The share of random arrivals that may be taken for regular.
     longest_s
-        The longest period; by default a third of the time from first to last.
+        The longest period; by default a third of the time from the first event to the last.
 
     Raises
     ------
     ValueError
-        When `chance` is not between 0 and 1.
+        If `chance` is not between 0 and 1.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def find_period(
     7.0
     """
     if not 0 < chance < 1:
-        raise ValueError(f"chance = {chance}: not between 0 and 1")
+        raise ValueError(f"chance = {chance}: it must be between 0 and 1")
     times = np.sort(np.asarray(times_s, dtype=float))
     if len(times) < _LEAST or times[-1] == times[0]:
         return None
@@ -79,7 +79,7 @@ def find_period(
     best = float(likely.min())
     if best > chance:
         return None
-    # A rhythm shows at its multiples, too: the slowest that is nearly as strong is the rhythm.
+    # A period also shows at its harmonics: take the slowest that is nearly as strong.
     strong = np.flatnonzero(power >= 0.9 * power.max())
     peak = strong[0]
     while peak + 1 < len(power) and power[peak + 1] > power[peak]:
@@ -92,6 +92,6 @@ def find_period(
 
 
 def _power(frequencies: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how much of the events is in phase: one on average, their number at the most."""
+    """Return how many events are in phase: one on average, at most all of them."""
     phases = np.exp(2j * np.pi * np.outer(frequencies, times - times[0]))
     return np.asarray(np.abs(phases.sum(axis=1)) ** 2 / len(times))

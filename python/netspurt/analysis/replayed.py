@@ -1,4 +1,4 @@
-"""Sums over the probes that timers were replayed on, drawn again for intervals."""
+"""Sums over the probes of a replay, resampled for intervals."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ def is_spurious(delays: Delays, waits: Floats) -> NDArray[np.bool_]:
 
 
 def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tuple[Resamples, int]:
-    """Return resampled sums of what `_SHARED` and `_OWN` tell, and how long blocks are."""
+    """Return resampled sums of the values in `_SHARED` and `_OWN`, and the block length."""
     rtt = delays.rtt_s
     flags = [is_spurious(delays, one) for one in waits]
-    # Neighbours resemble each other as far as delays, timers, and what exceeds them, do.
+    # The block length follows from the correlation of delays, of timers, and of the excess of
+    # delays over timers.
     series = [rtt, *waits, *(flag.astype(float) for flag in flags)]
     length = max(1, min(max(map(block_length, series)), len(rtt) // 8))
     step = -(-len(rtt) // BINS)
@@ -39,7 +40,7 @@ def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tup
 
 
 def _learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
-    """Return which probes left when at least one delay was known; all, where none ever was."""
+    """Return which probes left when at least one delay was known; all, if none ever was."""
     rtt = delays.rtt_s
     known = np.flatnonzero(~np.isnan(rtt))
     learnt = np.ones(len(rtt), dtype=np.bool_)
@@ -55,24 +56,24 @@ def _learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
 #: Sums that all algorithms share: probes that left with a delay known, answers, delays.
 _SHARED = 3
 #: Sums of each algorithm: spurious retransmissions, timers, delays of spurious retransmissions,
-#: waits of the lost.
+#: waits for lost probes.
 _OWN = 4
 
 
 def spurious_share(sums: Floats, algorithm: int) -> Floats:
-    """Return spurious retransmissions an answer."""
+    """Return the spurious retransmissions per answer."""
     share: Floats = sums[_SHARED + _OWN * algorithm] / sums[1]
     return share
 
 
 def mean_timer(sums: Floats, algorithm: int) -> Floats:
-    """Return the mean timer [s] of the probes that left once a delay was known."""
+    """Return the mean timer [s] of the probes that left after a delay was known."""
     mean: Floats = sums[_SHARED + _OWN * algorithm + 1] / sums[0]
     return mean
 
 
 def efficiency(sums: Floats, algorithm: int) -> Floats:
-    """Return RFC 889's efficiency: delays over delays, waits and spurious delays."""
+    """Return RFC 889's efficiency: delays over the sum of delays, waits and spurious delays."""
     spurious, waited = sums[_SHARED + _OWN * algorithm + 2], sums[_SHARED + _OWN * algorithm + 3]
     share: Floats = sums[2] / (sums[2] + spurious + waited)
     return share
@@ -94,7 +95,7 @@ def poisson_interval(count: int, level: float = 0.95) -> tuple[float, float]:
 
 
 def could_be_chance(one: int, other: int) -> bool:
-    """Whether a fair coin would part so many probes so unevenly in one case of twenty (McNemar)."""
+    """Whether a fair coin would divide these probes so unevenly in one case of twenty (McNemar)."""
     from scipy.stats import binomtest
 
     return one + other == 0 or bool(binomtest(one, one + other).pvalue > 0.05)

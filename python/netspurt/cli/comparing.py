@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from netspurt.plots import View
     from netspurt.run import Run
 
-#: Segments shown on either side of where two runs part.
+#: Segments shown on either side of the first difference.
 _AROUND = 4
 
 
@@ -27,14 +27,14 @@ def compare(
     ] = None,
     direction: Direction = None,
     node: Annotated[
-        str | None, typer.Option(help="Where it is seen; by default who sends in that direction.")
+        str | None, typer.Option(help="The observing node; by default the direction's sender.")
     ] = None,
     span: Annotated[
         float | None,
         typer.Option(
             parser=seconds,
             metavar="SECONDS",
-            help="For so many seconds; by default as long as both runs go on.",
+            help="Compare this many seconds; by default until one of the runs ends.",
         ),
     ] = None,
     plot: Annotated[
@@ -48,7 +48,7 @@ def compare(
         bool, typer.Option("--json", help="Print as JSON, with every event's times.")
     ] = False,
 ) -> None:
-    """Align two runs by segment and tell where they part."""
+    """Align two runs by segment and show their first difference."""
     from netspurt.analysis.compare import compare as align
     from netspurt.analysis.compare import events, mechanisms, opening, why
     from netspurt.plots import View
@@ -81,8 +81,8 @@ def compare(
         opens = node == _sender(run, flow)
         if opens and gap is not None and gap < _first_round_trip(own):
             typer.echo(
-                f"in {name} the handshake's own ACK left {1e3 * gap:.1f} ms before the first data "
-                "segment, and may take a place in a queue that the data needs"
+                f"in {name} the ACK of the handshake left {1e3 * gap:.1f} ms before the first data "
+                "segment, so it may take a place in a queue that the data needs"
             )
     if plot is not None:
         typer.echo(plot)
@@ -91,7 +91,7 @@ def compare(
 
 
 def _differences(seen: list[list[Seen]], names: list[str]) -> list[str]:
-    """Return lines on what let segments go in one run more often than in the other."""
+    """Return lines on the causes of sending that are more frequent in one run than in the other."""
     from netspurt.analysis.compare import mechanisms
 
     both = [mechanisms(own) for own in seen]
@@ -104,7 +104,7 @@ def _differences(seen: list[list[Seen]], names: list[str]) -> list[str]:
     if not rows:
         return []
     rows.sort(key=lambda row: float(row[0].split()[0]))
-    heading = ("first at", "what lets segments go", *names)
+    heading = ("first at", "cause of sending", *names)
     return ["differences:", *(f"  {line}" for line in columns([heading, *rows]))]
 
 
@@ -119,7 +119,7 @@ def _draw(
     both: tuple[list[Run], list[list[Seen]]],
     where: View,
 ) -> None:
-    """Draw the two runs side by side, as long as either has anything to show."""
+    """Draw the two runs side by side, until neither has anything more to show."""
     from netspurt.plots import save
     from netspurt.plots.beside import Side, draw_beside
 
@@ -135,7 +135,7 @@ def _draw(
 
 
 def _events(seen: list[list[Seen]]) -> list[dict[str, Any]]:
-    """Return every event of either run: its times, and the second's less the first's."""
+    """Return every event of both runs: its times, and the second's less the first's."""
     times = [{event.key: event for event in run} for run in seen]
     rows: list[dict[str, Any]] = []
     for key, event in {**times[1], **times[0]}.items():
@@ -189,7 +189,7 @@ def _lines(
             f"times differ by {most:.3f} ms at most"
         )
     if told.parted == (None, None):
-        lines.append("the runs never part")
+        lines.append("the runs never differ")
     else:
         named = why(told, seen[0], seen[1])
         lines.append(f"first divergence{': ' if named else ''}{named}")

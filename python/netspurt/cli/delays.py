@@ -1,4 +1,4 @@
-"""`netspurt delays`: what recordings of delays hold."""
+"""`netspurt delays`: the contents of recordings of delays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netspurt.cli.recordings import How, read_all
 if TYPE_CHECKING:
     from netspurt.delays import Delays, Recordings
 
-#: So many malformed lines of a file are shown; all are counted.
+#: The number of malformed lines of a file that are shown; all are counted.
 SHOWN = 5
 
 
@@ -25,20 +25,20 @@ def delays(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Recordings, folders of them, run folders, or what `replay --out` wrote.",
+            help="Recordings, folders of them, run folders, or folders of `replay --out`.",
             show_default=False,
         ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print what they hold as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
     format_: Annotated[
         str | None,
-        typer.Option("--format", metavar="NAME", help="Read as this, whatever they look like."),
+        typer.Option("--format", metavar="NAME", help="Read the files as this format."),
     ] = None,
     interval: Interval = None,
     column: Column = None,
     lost_after: LostAfter = None,
 ) -> None:
-    """Tell what recorded delays hold: probes, losses, delays, and lines that make no sense."""
+    """Show the contents of recorded delays: probes, losses, delays, and malformed lines."""
     how = How(format_, interval, columns_of(column), lost_after)
     readings = {str(file): reading for file, reading in read_all(files, how)}
     if as_json:
@@ -83,11 +83,11 @@ def _describe(readings: dict[str, Recordings | Exception]) -> None:
             typer.echo(f"{paint(f'{name}:{one.line}:', 'yellow')} {one.why}{text}")
         if len(reading.malformed) > SHOWN:
             more = len(reading.malformed) - SHOWN
-            typer.echo(f"{name}: {more} more malformed lines: --json lists all")
+            typer.echo(f"{name}: {more} more malformed lines; --json lists all")
 
 
 def _table(recordings: list[Delays]) -> Iterator[str]:
-    """Yield the table's lines, as wide as there is room: what it was read as gives way first."""
+    """Yield the table's lines; if they are too wide, `read as` moves out of the table."""
     if not recordings:
         return
     rows = [list(HEADER), *map(_row, recordings)]
@@ -115,20 +115,20 @@ def _row(of: Delays) -> list[str]:
 
 
 def _four_digits(ms: float | None) -> str:
-    """Return a delay [ms] with four digits, three of them decimals at most."""
+    """Return a delay [ms] with four digits, at most three of them decimals."""
     if ms is None:
         return "-"
     return f"{ms:.{next((n for n, bound in enumerate((1000, 100, 10)) if ms >= bound), 3)}f}"
 
 
 def _shorter(names: list[str]) -> list[str]:
-    """Return names without the folder that all of them share."""
+    """Return names without the folder that they all share."""
     folder = os.path.commonpath([Path(name).parent for name in names]) if names else ""
     return [name.removeprefix(folder).lstrip(os.sep) for name in names] if folder else names
 
 
 def _cut(text: str, room: int) -> str:
-    """Return the end of a text that has no room: it tells more than its beginning."""
+    """Return the end of a text that is too long; the end is more specific than the beginning."""
     return text if len(text) <= room else f"…{text[len(text) - room + 1 :]}"
 
 

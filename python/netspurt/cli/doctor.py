@@ -1,4 +1,4 @@
-"""`netspurt doctor`: what this machine can do, and what is missing."""
+"""`netspurt doctor`: the machine's capabilities, and what is missing."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ import typer
 from netspurt import _core
 from netspurt.cli.output import columns, paint, print_json
 
-#: Optional Python packages and what they are good for.
+#: Optional Python packages and their purposes.
 _EXTRAS = {
     "polars": "tables as data frames: pip install 'netspurt[polars]'",
 }
 
-#: Other programs that tests and benchmarks compare against.
+#: Other programs that tests and benchmarks compare with.
 _PEERS = {
-    "ns": "ns-2, to make authorities and timings anew (Debian: ns2)",
-    "tshark": "to check captures against (Debian: tshark)",
-    "tcptrace": "to check captures against (Debian: tcptrace)",
+    "ns": "ns-2, to make authorities and timings again (Debian: ns2)",
+    "tshark": "to check captures (Debian: tshark)",
+    "tcptrace": "to check captures (Debian: tcptrace)",
 }
 
 
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Tell what this machine can do and what is missing."""
+    """Show what this machine can do and what is missing."""
     rows = [*_always(), *_core.capabilities(), *_optional()]
     if as_json:
         keys = ("name", "available", "found", "purpose")

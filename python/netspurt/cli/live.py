@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from netspurt.scenario import Scenario
 
 app = typer.Typer(
-    help="The kernel's TCP on emulated links, in namespaces of its own.",
+    help="Run the kernel's TCP on emulated links, in namespaces of its own.",
     no_args_is_help=True,
 )
 
 
 class Wire(StrEnum):
-    """What hosts' wires may be made of."""
+    """The devices of the hosts."""
 
     VETH = "veth"
     TUN = "tun"
@@ -44,20 +44,18 @@ Values = Annotated[
 ]
 Budget = Annotated[
     float,
-    typer.Option(parser=seconds, metavar="SECONDS", help="How late a delivery may be at most."),
+    typer.Option(parser=seconds, metavar="SECONDS", help="The maximum lateness of a valid run."),
 ]
-Wires = Annotated[
-    Wire, typer.Option(help="What the hosts' wires are made of; TUN needs its device node.")
-]
+Wires = Annotated[Wire, typer.Option(help="The devices of the hosts; tun needs /dev/net/tun.")]
 Offload = Annotated[
     bool,
-    typer.Option("--offload", help="Let TCP hand down many segments at once, as to a card."),
+    typer.Option("--offload", help="Let TCP pass many segments at once, as to a network card."),
 ]
 
 
 @app.callback()
 def _root() -> None:
-    """Stand for the group, which would be one command otherwise."""
+    """Make the commands a group; with a single command typer would make it the whole command."""
 
 
 @app.command()
@@ -66,7 +64,7 @@ def run(
     out: Out = None,
     seed: Annotated[
         int | None,
-        typer.Option(parser=count, metavar="N", help="Seed the random draws with this."),
+        typer.Option(parser=count, metavar="N", help="The seed of the random draws."),
     ] = None,
     set_: Values = None,
     case: Case = None,
@@ -82,10 +80,10 @@ def run(
     offload: Offload = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Run a scenario in real time; status 1 where the machine was too late for it to count."""
+    """Run a scenario in real time. Exit with 1 if the run does not count."""
     from netspurt.live import run_live
 
-    chosen = one_case(loaded(scenario, set_, seed), case, "`netspurt live run` takes one")
+    chosen = one_case(loaded(scenario, set_, seed), case, "`netspurt live run` runs only one")
     if shadow:
         chosen = chosen.replace({"record.shadows": shadow})
     folder = out or next_free(RUNS, f"{scenario.stem}-live")
@@ -108,12 +106,12 @@ Server = Annotated[
     str | None,
     typer.Option(
         metavar="LINE",
-        help="A line for the shell, run at the other node; the command waits until it listens.",
+        help="A shell command, run at the other node; COMMAND waits until it listens.",
     ),
 ]
 Side = Annotated[
     str | None,
-    typer.Option(metavar="NODE", help="Where the command runs; by default the first node."),
+    typer.Option(metavar="NODE", help="The node of the command; by default the first."),
 ]
 Peer = Annotated[
     str | None, typer.Option(metavar="NODE", help="The other node; by default the last.")
@@ -122,7 +120,7 @@ Shim = Annotated[
     str | None,
     typer.Option(
         metavar="TIMER",
-        help="A retransmission timer at both hosts' edges: linux:rto_min=50ms, sfr:factor=3.",
+        help="A retransmission timer at both hosts' edges, as linux:rto_min=50ms or sfr:factor=3.",
     ),
 ]
 
@@ -144,9 +142,9 @@ def exec_(
     wire: Wires = Wire.VETH,
     offload: Offload = False,
 ) -> None:
-    """Run programs across the path, with the command's exit status; 125 where there is no run.
+    """Run programs across the path. Exit with the command's status, or 125 if nothing ran.
 
-    What the run was like goes to the standard error.
+    The report on the run goes to standard error.
     """
     from netspurt.live import LiveError, NotRunError, run_programs
 
@@ -171,7 +169,7 @@ def exec_(
 def _for_programs(
     file: Path, settings: list[str], shim: str | None, ends: dict[str, str | None]
 ) -> Scenario:
-    """Read a scenario for programs, with what options say."""
+    """Read a scenario for programs, with the settings of the options."""
     from netspurt.scenario import Scenario
 
     values = dict(setting(text) for text in settings)
@@ -184,16 +182,16 @@ def _for_programs(
 
 
 def _idle(run: Run) -> list[str]:
-    """Return a line where all was finished long before the run's end."""
+    """Return a line if all flows finished long before the run's end."""
     finished = run.flows.seconds("finished_ns")
     stop_s = run.stop_ns / 1e9
     if not len(finished) or not finished.max() < stop_s / 2:
         return []
-    return [f"all flows were finished after {finished.max():.3g} s; a live run lasts until `stop`"]
+    return [f"all flows finished after {finished.max():.3g} s; a live run lasts until `stop`"]
 
 
 def verdict(live: dict[str, Any]) -> list[str]:
-    """Return lines that tell how a live run went."""
+    """Return lines that describe how a live run went."""
     late = live["lateness"]
     spans = [f"{name} {_span(late[f'{key}_ns'])}" for name, key in _QUANTILES]
     packets, again = live["packets"], live["replayed"]

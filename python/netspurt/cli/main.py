@@ -1,6 +1,6 @@
-"""The command itself: its parts, and what becomes of errors.
+"""The command: its parts, and its handling of errors.
 
-Exit status: 0, or 1 where a check failed, or 2 where the input is wrong.
+Exit status: 0; 1 if a check failed; 2 if the input is wrong.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from netspurt.cli.sweeping import app as sweep_app
 app = typer.Typer(
     name="netspurt",
     help="When should a transport send again, and what does it cost to be wrong?",
-    epilog="`netspurt --install-completion` teaches the shell to complete commands and names.",
+    epilog="`netspurt --install-completion` installs the shell's completion of commands and names.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -77,11 +77,11 @@ app.add_typer(papers_app, name="papers")
 
 def main() -> None:
     """Run the command."""
-    # Who stops reading wants no more: the end of `netspurt schema | head -1` is no error.
+    # A reader that stops early is no error: `netspurt schema | head -1` ends quietly.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # To be ended is to be interrupted: what is half made is cleared away.
+    # SIGTERM ends the command like an interrupt: unfinished files are removed.
     signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(128 + signal.SIGTERM))
     try:
         app()

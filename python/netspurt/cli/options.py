@@ -1,4 +1,4 @@
-"""Options: how their words are read, and what is told of wrong ones."""
+"""Options: how their values are read, and the messages for wrong values."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ def _seconds(text: str) -> float:
     return float(text)
 
 
-seconds = _reader("a number of seconds, as 12.5 is", _seconds)
-count = _reader("a whole number from 0 on", _count)
+seconds = _reader("a number of seconds, such as 12.5", _seconds)
+count = _reader("a whole number, 0 or more", _count)
 
 
 def one_of(words: Sequence[str]) -> Callable[[str], str]:
-    """Return what reads an option that is one of some words."""
+    """Return a parser for an option that takes one of some words."""
 
     def parse(text: str) -> str:
         if text not in words:
-            raise typer.BadParameter(f"{text!r} is none of {', '.join(words)}")
+            raise typer.BadParameter(f"{text!r} is not one of {', '.join(words)}")
         return text
 
     return parse
@@ -70,7 +70,7 @@ Direction = Annotated[
         "--direction",
         parser=one_of(_DIRECTIONS),
         metavar="DIRECTION",
-        help="What the flow's opener sends, forward, or what the other end sends, reverse.",
+        help="forward: sent by the flow's initiator. reverse: sent by the other end.",
         autocompletion=lambda: [*_DIRECTIONS],
     ),
 ]
@@ -85,7 +85,7 @@ def setting(text: str) -> tuple[str, str]:
 
 
 def loaded(scenario: Path, values: Sequence[str] | None, seed: int | None = None) -> Scenario:
-    """Return a scenario file's scenario, with what `--set` and `--seed` say over it."""
+    """Return the scenario of a file, with `--set` and `--seed` applied."""
     from netspurt.scenario import load
 
     over = dict(setting(text) for text in values or [])
@@ -103,15 +103,15 @@ def _span(text: str) -> float:
 
 
 #: Reads a time: 2h, 30min, 10s, 200ms, 0.5.
-span_of = _reader("a time above zero, as 200ms, 10s or 2h is", _span)
+span_of = _reader("a time above zero, such as 200ms, 10s or 2h", _span)
 
 Interval = Annotated[
     float | None,
     typer.Option(
         "--interval",
-        parser=_reader("a time above zero, as 24ms or 0.5 is", _span),
+        parser=_reader("a time above zero, such as 24ms or 0.5", _span),
         metavar="TIME",
-        help="From one probe to the next, where no times of sending are recorded: 24ms, 0.5.",
+        help="The time between probes, if the file has no times of sending: 24ms, 0.5.",
     ),
 ]
 
@@ -119,9 +119,9 @@ LostAfter = Annotated[
     float | None,
     typer.Option(
         "--lost-after",
-        parser=_reader("a time above zero, as 30s or 0.5 is", _span),
+        parser=_reader("a time above zero, such as 30s or 0.5", _span),
         metavar="TIME",
-        help="Count replies later than this as lost, as RFC 889 did after 30s.",
+        help="Count replies later than this as lost; RFC 889 used 30s.",
     ),
 ]
 
@@ -130,15 +130,15 @@ Column = Annotated[
     typer.Option(
         "--column",
         metavar="WHAT=NAME",
-        help="A column of a table, as in --column rtt=delay, by its name or its place from "
-        "1: rtt, sent, received, seq, lost, group; or a unit: unit=us, time_unit=s. May be "
+        help="Name a column of a table, as in --column rtt=delay, by its name or its number from "
+        "1: rtt, sent, received, seq, lost, group; or set a unit: unit=us, time_unit=s. May be "
         "repeated.",
     ),
 ]
 
 
 def columns_of(texts: Sequence[str] | None) -> dict[str, str]:
-    """Return the columns that are named."""
+    """Return the columns that the texts name."""
     found = {}
     for text in texts or ():
         what, equals, name = text.partition("=")

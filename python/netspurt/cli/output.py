@@ -1,4 +1,4 @@
-"""Text for people: columns, errors, progress. Plain and quiet when nobody is looking."""
+"""Output for people: columns, errors, progress. Without a terminal it is plain."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from netspurt.run import Run
 
-#: Long work is shown once it has taken this many seconds.
+#: Progress is shown for work that takes longer than this, in seconds.
 QUIET_S = 1.0
 
 
 def complain(error: BaseException, word: str = "error:") -> None:
-    """Print an error, or what else a word says that it is."""
+    """Print an error, or another message that begins with `word`."""
     text = str(error)
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
@@ -28,11 +28,11 @@ def complain(error: BaseException, word: str = "error:") -> None:
 
 
 def hint_at_replies(run: Run) -> None:
-    """Tell who did not name a direction that the first flow has data in both."""
+    """Say how to see the replies, if no direction was named and the first flow has both."""
     flows = run.flows
     if flows["direction"].tolist()[:2] == ["forward", "reverse"]:
-        what = f"this is what {flows['from'][0]} sends over {flows['flow'][0]}"
-        print(f"{what}; for the replies: --direction reverse", file=sys.stderr)
+        what = f"shown: data from {flows['from'][0]} in flow {flows['flow'][0]}"
+        print(f"{what}; for the replies use --direction reverse", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:
@@ -44,7 +44,7 @@ _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", 
 
 
 def paint(text: str, style: str, stream: Any = None) -> str:
-    """Return the text in a style where a person looks at it."""
+    """Return the text in a style, if the stream is a terminal."""
     stream = stream or sys.stdout
     if not stream.isatty():
         return text
@@ -53,7 +53,7 @@ def paint(text: str, style: str, stream: Any = None) -> str:
 
 
 def columns(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
-    """Yield rows as lines of aligned columns; those numbered in `right` are set to the right."""
+    """Yield rows as lines of aligned columns; those numbered in `right` are right-aligned."""
     widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
     for row in rows:
         cells = [
@@ -64,13 +64,13 @@ def columns(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Iterato
 
 
 def width(most: int | None = None) -> int:
-    """Return how many characters a line may have: the terminal's, 100 where nobody looks."""
+    """Return the width of a line: the terminal's, or 100 without one."""
     there = max(60, shutil.get_terminal_size((100, 24)).columns)
     return there if most is None else min(there, most)
 
 
 def wrapped(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:
-    """Yield rows as lines of columns of these widths, long cells over several lines."""
+    """Yield rows as lines of columns of these widths; long cells take several lines."""
     for row in rows:
         cells = [
             textwrap.wrap(cell, w, break_on_hyphens=False) or [""]
@@ -81,7 +81,7 @@ def wrapped(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[st
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return a number as people write it."""
+    """Return a number with grouped digits."""
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}".replace(",", " ")
     return f"{value:.{digits}g}"
@@ -97,12 +97,12 @@ def rate(bits_per_second: float) -> str:
 
 @contextmanager
 def progress(what: str, unit: str = "") -> Iterator[Callable[[float, float], None]]:
-    """Show how long work goes, once it has taken a second and if a person looks.
+    """Show the progress of work, if it takes more than a second and stderr is a terminal.
 
     Yields
     ------
     Callable
-        To be called with what is done and what there is to do.
+        A function that takes the work done and the total.
     """
     if not sys.stderr.isatty():
         yield lambda _done, _all: None

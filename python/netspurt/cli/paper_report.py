@@ -1,4 +1,4 @@
-"""What `netspurt papers` prints."""
+"""The output of `netspurt papers`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def show(key: str, *, as_json: bool) -> None:
 
 
 def _claim_lines(paper: Paper) -> Iterator[str]:
-    """Yield a table of claims; on a narrow terminal how each is judged stands below it."""
+    """Yield a table of claims; on a narrow terminal the measure stands below the claim."""
     table = [("claim", "says", "printed", "judged by")]
     for claim in paper.claims:
         judged = f"{claim.measure} ({claim.evidence})" if claim.measure else "nothing: history"
@@ -131,14 +131,14 @@ _COUNTED = {
 }
 
 _INDENT = 4
-#: How wide the columns of what is claimed, and of values in lists of claims, are at most.
+#: The maximum widths of the column of claims, and of values in lists of claims.
 _SAYS = 54
 _VALUE = 22
-#: A column of words is not made narrower than this for the sake of another one.
+#: A text column is not made narrower than this for another one.
 _NARROW = 36
 #: The widest that is easily read.
 _WIDTH = 100
-#: Longer lists are not spelt out in the table.
+#: Lists longer than this are not printed in the table.
 _FEW = 3
 
 
@@ -178,14 +178,14 @@ _SIGNS = {"at least": "≥ ", "at most": "≤ ", "below": "< ", "far below": "�
 
 
 def _printed(claim: Claim) -> str:
-    """Return the printed value where it is short, with the relation it stands in."""
+    """Return the printed value, if it is short, with its relation."""
     if isinstance(claim.printed, list) and len(claim.printed) > _FEW:
         return "as said"
     return _bound(claim)
 
 
 def _bound(claim: Claim) -> str:
-    """Return the printed value with the relation it stands in; words as they are."""
+    """Return the printed value with its relation; phrases are unchanged."""
     sign = "" if claim.threshold is not None else _SIGNS.get(claim.compare, "")
     return sign + _shown(claim.printed, claim.unit)
 
@@ -240,7 +240,7 @@ def explain(papers: list[Paper], claim_id: str, *, as_json: bool) -> None:
     typer.echo(f"{paint(str(judged.verdict), style)}\n")
     rows = [*_explained(judged), *((f"run {run}", command) for run, command in runs.items())]
     labels = max(len(label) for label, _ in rows)
-    # A command is not broken: it is there to be copied.
+    # A command is not wrapped, so that it can be copied.
     for label, text in rows:
         room = len(text) if label.startswith("run ") else width() - labels - 2
         for line in wrapped([(label, text)], (labels, max(room, 1))):
@@ -254,7 +254,7 @@ def explain(papers: list[Paper], claim_id: str, *, as_json: bool) -> None:
 
 
 def _find(papers: list[Paper], claim_id: str) -> tuple[Paper, Claim]:
-    """Return the claim of that name, with or without its paper's key in front."""
+    """Return the claim of that name, with or without the prefix of its paper."""
     named = [(p, c) for p in papers for c in p.claims]
     fitting = [(p, c) for p, c in named if claim_id in (c.id, c.id.removeprefix(f"{p.key}."))]
     if len(fitting) == 1:
@@ -270,7 +270,7 @@ def _find(papers: list[Paper], claim_id: str) -> tuple[Paper, Claim]:
 
 
 def _explained(judged: Judged) -> list[tuple[str, str]]:
-    """Return what the verdict follows from, each with a label."""
+    """Return the values that the verdict follows from, each with a label."""
     claim = judged.claim
     tolerance = f", give or take {claim.tolerance:g}" if claim.tolerance else ""
     rows = [("printed", _shown(claim.printed, claim.unit))]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Published experiments, number by number.")
+app = typer.Typer(no_args_is_help=True, help="Reproduce published experiments, number by number.")
 
 RUNS = Path("runs") / "papers"
 
@@ -56,10 +56,10 @@ def check(
     as_json: AsJson = False,
     explain: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="Tell how one claim got its verdict.", autocompletion=_ids),
+        typer.Option(metavar="ID", help="Show how one claim got its verdict.", autocompletion=_ids),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Where pictures go; by default runs/papers/KEY.")
+        Path | None, typer.Option(help="The folder for pictures; by default runs/papers/KEY.")
     ] = None,
 ) -> None:
     """Run a paper's experiments and judge every claim."""

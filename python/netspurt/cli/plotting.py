@@ -1,4 +1,4 @@
-"""`netspurt plot`: a run drawn."""
+"""`netspurt plot`: draw a run."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def plot(
     kind: Kind = _KINDS[0],
     out: Annotated[
         Path | None,
-        typer.Option(help="The file to write, .png, .svg or .pdf; by default two in the run."),
+        typer.Option(help="The file, .png, .svg or .pdf; by default .png and .svg in the run."),
     ] = None,
     flow: Annotated[str | None, typer.Option(help="The flow; by default the first.")] = None,
     direction: Direction = None,
     node: Annotated[str | None, typer.Option(help="The spied node; by default the first.")] = None,
-    link: Annotated[str | None, typer.Option(help="The link; by default all that queue.")] = None,
+    link: Annotated[str | None, typer.Option(help="The link; by default all with queues.")] = None,
     start: From = None,
     end: To = None,
 ) -> None:
-    """Draw a run: PNG and SVG."""
+    """Draw a run as PNG and SVG."""
     from netspurt.plots import OPTIONS, View, draw, save
     from netspurt.run import open_run
 

@@ -1,4 +1,4 @@
-"""`netspurt poll` and `netspurt match`: pages fetched by the clock, and captures at two points."""
+"""`netspurt poll`, `capture` and `match`: pages at fixed intervals; captures at two points."""
 
 from __future__ import annotations
 
@@ -30,14 +30,16 @@ def poll(
     ] = None,
     every: Annotated[
         float | None,
-        typer.Option(parser=span_of, metavar="TIME", help="Instead of the catalogue's."),
+        typer.Option(
+            parser=span_of, metavar="TIME", help="The interval; by default the catalogue's."
+        ),
     ] = None,
     captures: Annotated[
-        bool, typer.Option("--captures/--no-captures", help="A capture of each fetch.")
+        bool, typer.Option("--captures/--no-captures", help="Capture each fetch.")
     ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON.")] = False,
 ) -> None:
-    """Fetch a page of each site once a minute, with a capture each and echoes beside it."""
+    """Fetch a page of each site once a minute, with a capture and ICMP echoes for each fetch."""
     from dataclasses import replace
 
     from netspurt.poll import poll as run
@@ -113,9 +115,9 @@ def _summary(rows: list[dict[str, Any]]) -> list[str]:
 def capture(
     peer: Annotated[str, typer.Argument(help="A name or an address.", show_default=False)],
     out: Annotated[Path, typer.Option(help="The capture to make.", show_default=False)],
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The peer's, of TCP; 0: all.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The peer's TCP port; 0: all.")] = 0,
 ) -> None:
-    """Capture what goes to a host and comes from it, until interrupted."""
+    """Capture the packets to and from a host until interrupted."""
     from netspurt.poll import capturing
     from netspurt.probe import resolve
 
@@ -130,11 +132,11 @@ def capture(
 def match(
     first: Annotated[Path, typer.Argument(help="A capture.", show_default=False)],
     second: Annotated[
-        Path, typer.Argument(help="One of the same traffic elsewhere.", show_default=False)
+        Path, typer.Argument(help="A capture of the same traffic elsewhere.", show_default=False)
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Match the connections of two captures, segment by segment; status 1 where there are none."""
+    """Match the connections of two captures, segment by segment. Exit with 1 if none match."""
     from netspurt.poll import match as run
 
     found = run(first, second)

@@ -1,4 +1,4 @@
-"""What `netspurt probe` may be told."""
+"""The options of `netspurt probe`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KINDS = ("icmp", "udp", "tcp")
 
 Host = Annotated[
     str | None,
-    typer.Argument(help="A name or an address; none with --line.", show_default=False),
+    typer.Argument(help="A name or an address; omit it with --line.", show_default=False),
 ]
 
 Kind = Annotated[
@@ -28,21 +28,27 @@ Kind = Annotated[
 ]
 
 Port = Annotated[
-    int | None, typer.Option(min=1, max=65535, help="Of udp, by default 7, or tcp, 80.")
+    int | None, typer.Option(min=1, max=65535, help="The port; by default 7 for udp, 80 for tcp.")
 ]
 
-Four = Annotated[bool, typer.Option("-4", help="Take an address of IPv4.")]
+Four = Annotated[bool, typer.Option("-4", help="Use an IPv4 address.")]
 
-Six = Annotated[bool, typer.Option("-6", help="Take an address of IPv6.")]
+Six = Annotated[bool, typer.Option("-6", help="Use an IPv6 address.")]
 
 Count = Annotated[
     int | None,
-    typer.Option("--count", "-n", parser=whole, metavar="N", help="EchoProbes; 512 without --for."),
+    typer.Option(
+        "--count",
+        "-n",
+        parser=whole,
+        metavar="N",
+        help="The number of echo probes; 512 without --for.",
+    ),
 ]
 
 For = Annotated[
     float | None,
-    typer.Option("--for", parser=span_of, metavar="TIME", help="How long: 2h, 30min, 10s."),
+    typer.Option("--for", parser=span_of, metavar="TIME", help="The duration: 2h, 30min, 10s."),
 ]
 
 Length = Annotated[
@@ -58,25 +64,32 @@ Pace = Annotated[
     str,
     typer.Option(
         metavar="PACE",
-        help="When the next probe leaves: immediate, once the last is answered; 200ms; or "
-        "poisson:200ms. Never before that.",
+        help="When the next probe leaves: immediate (when the last is answered), 200ms, or "
+        "poisson:200ms. A probe never leaves before the last is answered or given up.",
     ),
 ]
 
 Timeout = Annotated[
     float,
-    typer.Option(parser=span_of, metavar="TIME", help="When an echo probe is lost, as RFC 889's."),
+    typer.Option(
+        parser=span_of, metavar="TIME", help="An echo probe is lost after this time, as in RFC 889."
+    ),
 ]
 
 Seed = Annotated[
     int | None,
-    typer.Option(parser=whole, metavar="N", help="Of lengths and pace; by default a new one."),
+    typer.Option(
+        parser=whole, metavar="N", help="The seed of lengths and pace; by default a new one."
+    ),
 ]
 
 Estimators = Annotated[
     list[str] | None,
     typer.Option(
-        "--estimator", "-e", metavar="NAME[:KEY=VALUE,...]", help="A timer that runs along."
+        "--estimator",
+        "-e",
+        metavar="NAME[:KEY=VALUE,...]",
+        help="A timer that runs along. May be repeated.",
     ),
 ]
 
@@ -84,7 +97,10 @@ Out = Annotated[Path | None, typer.Option(help="The data file; by default probe-
 
 Rotate = Annotated[
     str | None,
-    typer.Option(metavar="WHEN", help="Begin a new file after a time, 1h, or echo probes, 10000."),
+    typer.Option(
+        metavar="WHEN",
+        help="Begin a new file after a time (1h) or a number of echo probes (10000).",
+    ),
 ]
 
 Calibrate = Annotated[
@@ -92,7 +108,7 @@ Calibrate = Annotated[
 ]
 
 Hops = Annotated[
-    bool, typer.Option("--hops", help="Look hop by hop where delay sits, -n echo probes each.")
+    bool, typer.Option("--hops", help="Show the delay of each hop, with -n echo probes each.")
 ]
 
 EmulatedLine = Annotated[
@@ -105,7 +121,7 @@ EmulatedLine = Annotated[
 ]
 
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Only the summary, no line for each echo probe.")
+    bool, typer.Option("--quiet", "-q", help="Print only the summary, not each echo probe.")
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]

@@ -45,14 +45,14 @@ def probe(
     quiet: opt.Quiet = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Probe a path as RFC 889 did: echo probes, one in flight, each kept with four stamps."""
+    """Probe a path as in RFC 889: echo probes with one in flight, each stored with four stamps."""
     from netspurt.probe import COUNT, Lengths, Plan, stamp_name
     from netspurt.timers import USUAL
 
     if line:
         raise typer.Exit(_over_a_line(host, line, kind))
     if host is None:
-        raise ValueError("no host: name one, or an emulated line with --line '56 kbit/s, 20 ms'")
+        raise ValueError("no host: name one, or make an emulated line: --line '56 kbit/s, 20 ms'")
     if four and six:
         raise ValueError("-4 and -6 exclude each other")
     usual = 5 if hops else (None if for_ is not None else COUNT)
@@ -94,13 +94,13 @@ def _rotation(text: str | None) -> tuple[int | None, float | None]:
         return None, None
     if text.isdigit():
         if int(text) == 0:
-            raise ValueError("--rotate 0: a file holds one echo probe at least")
+            raise ValueError("--rotate 0: a file holds at least one echo probe")
         return int(text), None
     return None, span_of(text)
 
 
 def _over_a_line(host: str | None, line: list[str], kind: str) -> int:
-    """Run this command again where its host is at the end of an emulated line; its status."""
+    """Run this command again with its host at the end of an emulated line; return its status."""
     from netspurt.line import FAR, over_line
 
     if host is not None or len(line) > 2:
@@ -133,7 +133,7 @@ def _echo_probes(plan: Plan, estimators: list[str], *, quiet: bool, as_json: boo
 
 @contextmanager
 def _shown(plan: Plan, *, quiet: bool) -> Iterator[Callable[[Row, Watch], None]]:
-    """Show a run while it goes on: as a picture in a terminal, else as lines."""
+    """Show a run while it goes on: as a picture in a terminal, otherwise as lines."""
     if quiet:
         yield lambda _row, _watch: None
     elif sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
@@ -157,14 +157,14 @@ def _shown(plan: Plan, *, quiet: bool) -> Iterator[Callable[[Row, Watch], None]]
         def tell(row: Row, watch: Watch) -> None:
             for text in _heading(watch) if "netspurt" in row and row["part"] == 1 else _line(row):
                 typer.echo(text)
-            # Whoever reads along sees each echo probe once it is over.
+            # A reader of the output gets each echo probe as soon as it is over.
             sys.stdout.flush()
 
         yield tell
 
 
 def _heading(watch: Watch) -> Iterator[str]:
-    """Yield what is known before the first echo probe."""
+    """Yield the facts known before the first echo probe."""
     about = watch.header
     path, noise = about["path"], about["noise"]
     where = (
@@ -213,7 +213,7 @@ def _line(row: Row) -> list[str]:
 
 
 def _picture(plan: Plan, watch: Watch, trace: deque[str]) -> Any:
-    """Return what a terminal shows: histogram, timers, the last echo probes."""
+    """Return a terminal's picture: histogram, timers, the last echo probes."""
     from rich.text import Text
 
     lines = list(_heading(watch))
@@ -237,11 +237,11 @@ def _shadow_rows(watch: Watch) -> list[list[str]]:
 
 
 def _bars(histogram: Histogram, most: int = 20) -> Iterator[str]:
-    """Yield a histogram as lines, neighbouring bins put together where they are many."""
+    """Yield a histogram as lines; if there are many bins, neighbours are merged."""
     spans = histogram.spans()
     if not spans:
         return
-    # Few answers in many bins would be a comb.
+    # With few answers many bins would be mostly empty.
     most = min(most, 2 + 2 * math.isqrt(sum(n for _, _, n in spans)))
     step = math.ceil(len(spans) / most)
     merged = [
@@ -256,7 +256,7 @@ def _bars(histogram: Histogram, most: int = 20) -> Iterator[str]:
 
 
 def _told(watch: Watch, estimators: list[str]) -> dict[str, Any]:
-    """Return what came of a run."""
+    """Return the results of a run."""
     from netspurt.probe import bursts, length_line
 
     recording = watch.recording()
@@ -309,16 +309,16 @@ def _finite(value: float) -> float | None:
 
 
 def _each_way(line: dict[str, Any]) -> str:
-    """Return the rate that a line of delay on length tells, and its interval."""
+    """Return the rate that follows from a line of delay on length, and its interval."""
     # A probe crosses the path twice.
     best, low, high = (
         None if bps is None else rate(2 * bps)
         for bps in (line["rate_bps"], *line["rate_bps_between"])
     )
     if low is None:
-        return "no rate to tell"
+        return "rate unknown"
     if best is None or high is None:
-        return f"{low} each way or more"
+        return f"{low} or more each way"
     return f"{best} each way ({low} to {high})"
 
 
@@ -333,7 +333,7 @@ def _algorithms(recording: Any, estimators: list[str]) -> list[dict[str, Any]]:
 
 
 def _summary(watch: Watch, told: dict[str, Any]) -> Iterator[str]:
-    """Yield what came of a run: counts, histogram, delay against length, RFC 889's rows."""
+    """Yield the results of a run: counts, histogram, delay against length, RFC 889's rows."""
     yield ""
     share = f" ({100 * told['lost'] / told['echo_probes']:.2f} %)" if told["lost"] else ""
     text = f"{number(told['echo_probes'])} echo probes, {number(told['answered'])} answered, "
@@ -445,7 +445,7 @@ def _hop_table(found: list[Hop]) -> Iterator[str]:
     if known and known[-1].least > 0:
         most = max(known, key=lambda one: one.adds)
         share = 100 * most.adds / known[-1].least
-        text = f"most of the delay, {share:.0f} %, comes in with hop {most.number}"
+        text = f"hop {most.number} adds most of the delay, {share:.0f} %"
         yield from wrapped([[text]], [width(100)])
 
 
@@ -453,13 +453,15 @@ def serve(
     what: Annotated[
         str,
         typer.Argument(
-            parser=one_of(("echo", "sink")), metavar="WHAT", help="echo sends back, sink swallows."
+            parser=one_of(("echo", "sink")), metavar="WHAT", help="echo returns, sink discards."
         ),
     ],
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Of UDP and TCP; 0 for any.")] = 7,
-    address: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The UDP and TCP port; 0 for any.")
+    ] = 7,
+    address: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
 ) -> None:
-    """Echo what comes by UDP and TCP, or swallow it, until interrupted."""
+    """Echo or discard all data received by UDP and TCP, until interrupted."""
     from netspurt.probe import resolve
     from netspurt.worker import worker
 
@@ -476,13 +478,13 @@ def serve(
 
 def push(
     host: Annotated[str, typer.Argument(help="A name or an address.", show_default=False)],
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Of TCP.")] = 7,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The TCP port.")] = 7,
     octets: Annotated[
-        int, typer.Option("--octets", "-n", parser=whole, metavar="N", help="How many.")
+        int, typer.Option("--octets", "-n", parser=whole, metavar="N", help="How many to send.")
     ] = 1_000_000,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Send octets by TCP to a host that echoes or swallows them, and tell how fast they went."""
+    """Send octets by TCP to a host that echoes or discards them, and print their rate."""
     from netspurt.line import push as send
     from netspurt.probe import resolve
 
@@ -502,7 +504,7 @@ def _ms(milliseconds: float) -> str:
 
 
 def _span(nanos: float) -> str:
-    """Return a time with a fitting unit."""
+    """Return a time with a suitable unit."""
     for scale, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
         if abs(nanos) >= scale:
             return f"{nanos / scale:.4g} {unit}"

@@ -1,4 +1,4 @@
-"""Recordings that a command is given: files, folders of them, runs, and bundles of replays."""
+"""The recordings given to a command: files, folders, runs, and the output of replays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from netspurt.cli.output import complain
 if TYPE_CHECKING:
     from netspurt.delays import Recordings
 
-#: Pictures, which lie beside recordings.
+#: Endings of pictures, which may be in the same folder.
 _PICTURES = {".png", ".svg", ".pdf", ".jpg", ".jpeg"}
 
 
@@ -26,7 +26,7 @@ class How:
     format, interval, columns
         As for `netspurt.read_delays`.
     lost_after
-        Seconds after which a reply counts as none.
+        Seconds after which a reply counts as lost.
     """
 
     format: str | None
@@ -36,12 +36,12 @@ class How:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the files that may hold recordings: of a folder all, of a bundle or run its table.
+    """Return the files that may hold recordings: a folder's, or the table of a run or replay.
 
     Raises
     ------
     ValueError
-        When a folder has none.
+        If a folder has none.
     """
     if not path.is_dir():
         return [path]
@@ -64,15 +64,15 @@ def files_of(path: Path) -> list[Path]:
         and not any(part.startswith(".") for part in file.relative_to(path).parts)
     ]
     if not found:
-        raise ValueError(f"{path}: a folder without files: name a recording, or a folder of some")
+        raise ValueError(f"{path}: the folder is empty: name a recording, or a folder of some")
     return found
 
 
 def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings | Exception]]:
-    """Yield each file with what it holds, or with why it holds nothing.
+    """Yield each file with its recordings, or with the error of reading it.
 
-    Among a folder's files there may be others than recordings: they are told, and are an error
-    only where no file of it is a recording.
+    A folder may contain other files. They are reported, and are an error only if no file of the
+    folder is a recording.
     """
     for path in paths:
         try:

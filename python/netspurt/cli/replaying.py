@@ -1,4 +1,4 @@
-"""`netspurt replay`: which retransmission timer for these delays."""
+"""`netspurt replay`: find a retransmission timer for recorded delays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _ORDERS = ("sequence", "causal")
 _PLOTS = ("timeline", "histogram", "scatter", "pareto")
 _EPILOG = (
-    "An estimator is a name with constants where they are not the published ones, as in "
+    "An estimator is a name with the constants that differ from the published ones, as in "
     "mills:g=3 or linux:rto_min=50ms. A range makes a grid: mills:g=1.5..3/16."
 )
 
@@ -47,8 +47,8 @@ def replay(
         typer.Option(
             parser=one_of(_ORDERS),
             metavar="ORDER",
-            help="sequence: one probe in flight, as RFC 889. causal: as replies came. By default "
-            "as the recording was made.",
+            help="sequence: one probe in flight, as in RFC 889. causal: in the order of the "
+            "replies' arrival. The default follows the recording.",
         ),
     ] = None,
     clock: Annotated[
@@ -72,23 +72,21 @@ def replay(
         bool,
         typer.Option(
             "--rfc889",
-            help="Print each line as the table of RFC 889 has it, replies later than 30s lost.",
+            help="Print rows like RFC 889's table; replies later than 30s count as lost.",
         ),
     ] = False,
     versus: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="Tell of each timer whether it is more efficient than this one."
-        ),
+        typer.Option(metavar="NAME", help="Compare the efficiency of each timer with this one's."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
 ) -> None:
-    """Replay retransmission timers on recorded delays, and say which to take."""
+    """Replay retransmission timers on recorded delays, and recommend one."""
     from netspurt.timers import USUAL
 
     named = [*(estimators or USUAL), *([versus] if versus else [])]
     if out is not None and out.exists() and not out.is_dir():
-        raise ValueError(f"{out} is a file: --out names a folder")
+        raise ValueError(f"{out} is a file: name a folder with --out")
     late = RFC889_LOST_AFTER if rfc889 and lost_after is None else lost_after
     read = How(read_as, interval, columns_of(column), late)
     replays, wrong = _replays(files, named, read, _How(order, clock, told, quiet=as_json))
@@ -110,7 +108,7 @@ def _tell(replays: list[Replay], versus: str | None, *, rfc889: bool, as_json: b
         typer.echo(line)
 
 
-#: RFC 889 §2 counted a probe lost half a minute after it left [s].
+#: In RFC 889 §2 a probe is lost half a minute after it left [s].
 RFC889_LOST_AFTER = 30.0
 
 
@@ -127,7 +125,7 @@ class _How:
 def _replays(
     files: list[Path], named: list[str], read: How, how: _How
 ) -> tuple[list[Replay], bool]:
-    """Return replays of all recordings; what is wrong with one is told and leaves the others."""
+    """Return replays of all recordings, and whether any had an error, which is reported."""
     from netspurt.timers import replay as run
 
     replays, wrong = [], False
@@ -156,7 +154,7 @@ def _replays(
 
 
 def _of_an_estimator(error: Exception) -> Exception:
-    """Return what a user's own estimator raised as one line with its place, else the error."""
+    """Return an exception of a user's own estimator as one line with its place, or the error."""
     notes = getattr(error, "__notes__", [])
     if not notes:
         return error
@@ -173,7 +171,7 @@ def _report(replays: list[Replay], *, rfc889: bool) -> Iterator[str]:
 
 
 def _left_out(file: Path, malformed: list[Malformed]) -> Iterator[str]:
-    """Yield what to say of lines that made no sense."""
+    """Yield messages on malformed lines."""
     for bad in malformed[:_SHOWN]:
         yield f"{file}:{bad.line}: left out, {bad.why}: {bad.text}"
     if len(malformed) > _SHOWN:
@@ -182,7 +180,7 @@ def _left_out(file: Path, malformed: list[Malformed]) -> Iterator[str]:
 
 
 def _algorithms(delays: Delays, named: list[str], how: _How) -> tuple[list[str], list[str]]:
-    """Return the estimators to show, of grids only the front, and what is to be said of those."""
+    """Return the estimators to show (for grids only the front) and notes on the grids."""
     from netspurt.grids import is_grid
     from netspurt.timers import grid_front
 
@@ -202,18 +200,18 @@ def _algorithms(delays: Delays, named: list[str], how: _How) -> tuple[list[str],
     return algorithms, notes
 
 
-#: Settings of a grid that are shown.
+#: The number of settings of a grid that are shown.
 _MOST_OF_A_GRID = 12
 
 
 def _spread(items: list[str], most: int) -> list[str]:
-    """Return some items from first to last."""
+    """Return some items, evenly spaced from first to last."""
     if len(items) <= most:
         return items
     return [items[round(place * (len(items) - 1) / (most - 1))] for place in range(most)]
 
 
-#: Malformed lines that are shown.
+#: The number of malformed lines that are shown.
 _SHOWN = 5
 
 
@@ -271,7 +269,7 @@ def _row(algorithm: Algorithm) -> list[str]:
 
 
 def _rfc889_lines(of: Replay) -> Iterator[str]:
-    """Yield what RFC 889's table prints: whole seconds, tenths, whole ms, two digits, cut off."""
+    """Yield the rows of RFC 889's table: s, 0.1 s and ms, and two digits, all truncated."""
     yield from wrapped([[_head(of.delays)]], [width(120)])
     for note in of.delays.notes:
         yield from wrapped([[paint(note, "dim")]], [width(120)])
@@ -294,12 +292,12 @@ def _rfc889_row(algorithm: Algorithm) -> list[str]:
 
 
 def _versus(of: Replay, reference: str) -> list[Versus]:
-    """Return how each algorithm stands against the reference.
+    """Return the comparison of each algorithm with the reference.
 
     Raises
     ------
     ValueError
-        When there is no other one.
+        If there is no other algorithm.
     """
     from netspurt.timers import canonical
 
@@ -311,7 +309,7 @@ def _versus(of: Replay, reference: str) -> list[Versus]:
 
 
 def _versus_lines(replays: list[Replay], reference: str) -> Iterator[str]:
-    """Yield whether each algorithm is more efficient than the reference, recording by recording."""
+    """Yield for each recording whether each algorithm is more efficient than the reference."""
     rows = [["recording", "order", "timer", "spurious", "efficiency", "ahead", "95 % interval", ""]]
     for of in replays:
         for told in _versus(of, reference):

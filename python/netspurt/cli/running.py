@@ -1,4 +1,4 @@
-"""`netspurt run`, `new` and `schema`: scenarios in, runs out."""
+"""`netspurt run`, `new` and `schema`: run scenarios."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUNS = Path("runs")
 
 Case = Annotated[
     int | None,
-    typer.Option(parser=count, metavar="N", help="Of a scenario with a [sweep]: which case."),
+    typer.Option(parser=count, metavar="N", help="The case of a scenario with a [sweep], from 0."),
 ]
 
 
@@ -35,7 +35,7 @@ def run(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(parser=count, metavar="N", help="Seed the random draws with this."),
+        typer.Option(parser=count, metavar="N", help="The seed of the random draws."),
     ] = None,
     set_: Annotated[
         list[str] | None,
@@ -48,17 +48,17 @@ def run(
     case: Case = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Run a scenario and keep what came of it."""
+    """Run a scenario and save the results."""
     from netspurt.run import check_free, leftovers
 
-    whole = f"`netspurt sweep {scenario.name} --out DIR` runs them"
+    whole = f"`netspurt sweep {scenario.name} --out DIR` runs all of them"
     chosen = one_case(loaded(scenario, set_, seed), case, whole)
     folder = check_free(out or next_free(RUNS, scenario.stem))
     with progress(f"running {scenario.name}") as update:
         result = chosen.run(update)
     result.save(folder)
     for left in leftovers(folder.parent):
-        typer.echo(f"{left} was left by a run that was killed: it can be removed", err=True)
+        typer.echo(f"{left} was left by a killed run and can be removed", err=True)
     if as_json:
         print_json(summary(result, folder))
     else:
@@ -66,7 +66,7 @@ def run(
 
 
 def one_case(scenario: Scenario, case: int | None, instead: str) -> Scenario:
-    """Return what is to be run: the scenario, or of one with a sweep the case asked for."""
+    """Return the scenario to run; for a scenario with a sweep, the requested case."""
     from netspurt.sweep import Sweep
 
     if _core.Sweep.of(scenario._core) is None and case is None:
@@ -77,7 +77,7 @@ def one_case(scenario: Scenario, case: int | None, instead: str) -> Scenario:
     wrong = "" if case is None else f"there is no case {case}: "
     raise ValueError(
         f"{wrong}{scenario.name} is a sweep of {len(sweep)} cases: {instead}; "
-        "`--case N` is one of them, from 0"
+        "`--case N` runs one of them, counted from 0"
     )
 
 
@@ -101,13 +101,13 @@ def schema() -> None:
 
 
 def next_free(folder: Path, name: str) -> Path:
-    """Return the folder's first name that is not taken."""
+    """Return the first unused name in the folder."""
     names = itertools.chain([name], (f"{name}-{n}" for n in itertools.count(2)))
     return next(path for n in names if not (path := folder / n).exists())
 
 
 def summary(result: Run, folder: Path) -> dict[str, Any]:
-    """Return what a program wants to know of a run."""
+    """Return the results of a run as data."""
     return {
         "folder": str(folder),
         "title": result.title,
@@ -132,12 +132,12 @@ def _rows(result: Run, name: str) -> list[dict[str, Any]]:
     return [dict(zip(listed, row, strict=True)) for row in zip(*listed.values(), strict=True)]
 
 
-#: At most so many flows or links are listed one by one.
+#: At most this many flows or links are listed individually.
 _LISTED = 12
 
 
 def describe(result: Run, scenario: Scenario, folder: Path) -> None:
-    """Print what came of a run."""
+    """Print the results of a run."""
     typer.echo(paint(result.title or scenario.name, "bold"))
     typer.echo("")
     parts = [f(result) for f in (_flow_lines, _request_lines, _echo_probe_lines, _link_lines)]
@@ -167,7 +167,7 @@ def _flow_lines(result: Run) -> Iterator[str]:
 
 
 def _echo_probe_lines(result: Run) -> Iterator[str]:
-    """Yield a line for each flow of echo probes: their number, their fate, their round trips."""
+    """Yield a line for each flow of echo probes: counts and the mean round trip."""
     if "echo_probes" not in result.tables:
         return
     table = result.echo_probes
@@ -184,7 +184,7 @@ def _echo_probe_lines(result: Run) -> Iterator[str]:
 
 
 def _request_lines(result: Run) -> Iterator[str]:
-    """Yield a line for each flow of requests: how many, how many had a reply, and how soon."""
+    """Yield a line for each flow of requests: counts and times to the complete reply."""
     if "requests" not in result.tables:
         return
     import numpy as np

@@ -1,4 +1,4 @@
-"""`netspurt table`: a run's tables as text."""
+"""`netspurt table`: print a run's tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def table(
     run: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
     name: Annotated[
-        str | None, typer.Argument(help="The table; without it all are named.", show_default=False)
+        str | None, typer.Argument(help="The table; by default list all.", show_default=False)
     ] = None,
     flow: Annotated[str | None, typer.Option(help="Only rows of this flow.")] = None,
     direction: Direction = None,
@@ -26,7 +26,7 @@ def table(
     end: To = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print as CSV.")] = False,
     limit: Annotated[
-        int | None, typer.Option(parser=count, metavar="N", help="At most so many rows.")
+        int | None, typer.Option(parser=count, metavar="N", help="The maximum number of rows.")
     ] = None,
 ) -> None:
     """Print a table of a run."""
@@ -61,7 +61,7 @@ def _of(table: Table, wanted: dict[str, str | None]) -> Table:
 
     Raises
     ------
-    ValueError
+    If the table has no such column, or the column has no such text.
         When the table has no such column, or the column no such text.
     """
     from netspurt.plots.style import pick
@@ -76,12 +76,12 @@ def _of(table: Table, wanted: dict[str, str | None]) -> Table:
 
 
 def _during(table: Table, start: float | None, end: float | None) -> Table:
-    """Return the rows within some time.
+    """Return the rows within a span of time.
 
     Raises
     ------
     ValueError
-        When the table has no instants.
+        If the table has no instants.
     """
     from netspurt.plots.style import View
 

@@ -1,7 +1,7 @@
-"""Papers: what they claim, and what a run says of each claim.
+"""Papers: their claims, and the verdicts of runs on each claim.
 
-A paper is a folder of data, scenarios, expected values and the names of the measures that get
-them, and holds no code. `shelf` finds papers, `check` judges one.
+A paper is a folder with data, scenarios, expected values and names of measures, and without code.
+`shelf` finds papers, `check` judges one.
 """
 
 from netspurt.papers.check import Judged, Verdict, check

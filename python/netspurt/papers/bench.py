@@ -1,4 +1,4 @@
-"""Where measures get their runs: each is made once, when it is first asked for."""
+"""The bench, from which measures get runs; each run is made when it is first needed."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from netspurt.scenario import Scenario
 T = TypeVar("T")
 
 
-#: How often a live run is tried until the machine is in time.
+#: How often a live run is repeated if the machine is late.
 TRIES = 3
 
 
 class NotRunError(Exception):
-    """A run that this machine cannot make, or makes too late; the text is the reason."""
+    """A run that this machine cannot make in time; the text is the reason."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Bench:
     """The runs of a paper."""
 
     paper: Paper
-    #: Called with a few words before each run.
+    #: A function that is called with a few words before each run.
     announce: Callable[[str], None] = lambda _: None
     _runs: dict[str, Run] = field(default_factory=dict)
     _grids: dict[str, list[Case]] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Bench:
         Raises
         ------
         NotRunError
-            When it is a live one, and the machine does not allow it.
+            If it is a live run and the machine does not allow it.
         """
         if self.scenario(name).kernel_flow is not None:
             return self._run_live(name)
@@ -62,7 +62,7 @@ class Bench:
         return self._runs[name]
 
     def _run_live(self, name: str) -> Run:
-        """Make all live runs of the paper at once, since they take their time."""
+        """Make all live runs of the paper at the same time, since they run in real time."""
         if not self._live:
             self.announce("running live")
             names = [name for name in self.paper.runs if self.scenario(name).kernel_flow]
@@ -90,7 +90,7 @@ class Bench:
         return self._grids[name]
 
     def keep(self, name: str, make: Callable[[], T]) -> T:
-        """Return what was made under a name; what measures share is made once."""
+        """Return a shared result of measures by its name; it is computed once."""
         if name not in self._kept:
             self._kept[name] = make()
         found: T = self._kept[name]
@@ -98,7 +98,7 @@ class Bench:
 
 
 def _live_run(scenario: Scenario) -> Run | str:
-    """Run a scenario live until the machine was in time; else the reason why there is none."""
+    """Run a scenario live until the machine is in time; else return the reason."""
     late = 0.0
     with tempfile.TemporaryDirectory() as scratch:
         for attempt in range(TRIES):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-# Imported for the measures they register.
+# Imported because they register measures.
 from netspurt.papers import measures, printed_tables, probing, surrogates  # noqa: F401
 from netspurt.papers.bench import Bench, NotRunError
 from netspurt.papers.data import Claim, PaperError, Value
@@ -15,7 +15,7 @@ from netspurt.papers.registry import Band, Measured, measure
 
 
 class Verdict(StrEnum):
-    """What is said of a claim."""
+    """The verdict on a claim."""
 
     REPRODUCED = "reproduced"
     SHAPE_ONLY = "shape-only"
@@ -32,11 +32,11 @@ class Judged:
     Attributes
     ----------
     measured
-        What the runs say; `None` where they do not show what is claimed, or nothing was run.
+        The value from the runs; `None` if they do not show the claimed event, or nothing was run.
     table
-        Rows that show where the measured value comes from; the first is their heading.
+        Rows that show where the measured value comes from; the first is the heading.
     bands
-        For each number what it may be, where what it comes from is rounded or drawn.
+        For each number its range, if its source is rounded or random.
     """
 
     claim: Claim
@@ -101,7 +101,7 @@ def _verdict(claim: Claim, found: Measured) -> Verdict:
 
 
 def _within(printed: Value, bands: Sequence[Band] | None) -> bool:
-    """Whether each printed number lies in its band."""
+    """Return whether each printed number is in its band."""
     if bands is None:
         raise PaperError("the measure has no bands to compare with")
     numbers = _list(printed)
@@ -119,7 +119,7 @@ def comparison(name: str) -> Comparison:
     Raises
     ------
     PaperError
-        When there is none of that name.
+        If there is none of that name.
     """
     if name not in _COMPARISONS:
         raise PaperError(f"no comparison {name!r}: there are {', '.join(_COMPARISONS)}")
@@ -133,17 +133,17 @@ def _list(value: Value) -> list[float]:
 
 
 def _relates(measured: Value, printed: Value, relation: Callable[[float, float], bool]) -> bool:
-    """Whether a relation holds between each number and its counterpart, or the one there is."""
+    """Return whether a relation holds between each number and its counterpart."""
     a, b = _list(measured), _list(printed)
     if not isinstance(printed, list):
         b = b * len(a)
     return len(a) == len(b) and all(relation(x, y) for x, y in zip(a, b, strict=True))
 
 
-#: "Far below" is below a tenth.
+#: "Far below" means below a tenth.
 _FAR = 0.1
 
-#: The printed numbers lie in the bands of the measured ones.
+#: The printed numbers are in the bands of the measured ones.
 _IN_BAND = "in band"
 
 _COMPARISONS: dict[str, Comparison] = {
@@ -155,6 +155,6 @@ _COMPARISONS: dict[str, Comparison] = {
     "above": lambda m, p, _: _relates(m, p, lambda x, y: x > y),
     "below": lambda m, p, _: _relates(m, p, lambda x, y: x < y),
     "far below": lambda m, p, _: _relates(m, p, lambda x, y: x <= _FAR * y),
-    # Told by `_within`; compared with a correction, whose bands nobody has, as numbers are.
+    # Decided by `_within`; corrected values have no bands and are compared as numbers.
     _IN_BAND: lambda m, p, tolerance: _relates(m, p, lambda x, y: abs(x - y) <= tolerance),
 }

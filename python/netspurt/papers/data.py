@@ -13,22 +13,22 @@ from typing import Any
 
 from netspurt.scenario import Scenario, load
 
-#: Papers that come with netspurt.
+#: The papers that are installed with netspurt.
 SHELF = Path(__file__).parent.parent / "shelf" / "papers"
 
-#: What a claim's measured value may rest on.
+#: The kinds of evidence for a measured value.
 EVIDENCE = ("arithmetic", "configuration", "simulation", "surrogate", "kernel", "capture")
 
 Value = float | str | list[float]
 
 
 class PaperError(ValueError):
-    """A paper that is not there, or whose data do not fit together."""
+    """A paper does not exist, or its data are inconsistent."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What is left of a claim whose number does not hold: a comparison and its yardstick."""
+    """The condition for a claim in shape only: a comparison and its yardstick."""
 
     compare: str
     value: Value
@@ -41,23 +41,23 @@ class Claim:
     Attributes
     ----------
     id, group, says
-        Its name, the part of the paper it stands in, and what it says, in our words.
+        Its name, its part of the paper, and its statement in our words.
     printed, unit
-        The value the paper gives.
+        The value in the paper.
     threshold
-        Where the paper gives words and no number: the value we put in its place.
+        If the paper has a phrase instead of a number: the value that we use for it.
     measure, arguments
-        How its value is had from runs; without a measure no run can decide it.
+        How runs give its value; without a measure no run can decide the claim.
     compare, tolerance
-        When the measured value counts as the printed one.
+        When the measured value agrees with the printed one.
     corrected
-        Where the paper contradicts itself: what it should have printed.
+        If the paper contradicts itself: the value that it should have printed.
     shape
-        What must still hold where the number does not, for the claim to stand in shape only.
+        The condition that must hold, if the number does not, for a claim in shape only.
     evidence
-        What the measured value rests on.
+        The kind of evidence for the measured value.
     note
-        What a reader should know; where no run can decide, the reason.
+        A remark for the reader; if no run can decide the claim, the reason.
     """
 
     id: str
@@ -77,13 +77,13 @@ class Claim:
 
     @property
     def yardstick(self) -> Value:
-        """What the measured value is compared with: what is printed, or else our threshold."""
+        """The value that the measured one is compared with: the printed one, or our threshold."""
         return self.printed if self.threshold is None else self.threshold
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper's claims, and the runs they are judged by."""
+    """A paper's claims, and the runs that decide them."""
 
     key: str
     title: str
@@ -102,7 +102,7 @@ class Paper:
         Raises
         ------
         PaperError
-            When there is no such table.
+            If there is no such table.
         """
         path = self.folder / file
         if not path.is_file():
@@ -134,7 +134,7 @@ class Paper:
 
 
 def shelf(folder: Path = SHELF) -> list[str]:
-    """Return the keys of the papers there are."""
+    """Return the keys of all papers."""
     return sorted(path.parent.name for path in folder.glob("*/paper.toml"))
 
 
@@ -144,7 +144,7 @@ def read_paper(key: str, folder: Path = SHELF) -> Paper:
     Raises
     ------
     PaperError
-        When there is no such paper, or its data do not fit together.
+        If there is no such paper, or its data are inconsistent.
     """
     if key not in shelf(folder):
         raise PaperError(f"no paper {key!r}: there are {', '.join(shelf(folder))}")

@@ -1,4 +1,4 @@
-"""Measures of transfers: from the tables of runs."""
+"""Measures of transfers, from the tables of runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from netspurt.papers.traces import (
 from netspurt.quantities import quantity
 from netspurt.run import Run
 
-#: Instants closer than this are one.
+#: Instants closer than this count as equal.
 SAME_INSTANT = 1e-9
 
 
@@ -30,14 +30,14 @@ def _numbers(text: str) -> list[int]:
     return [int(word) for word in text.split(",") if word]
 
 
-# Beside the sender.
+# Measures beside the sender.
 
 
 @registered
 def ack(bench: Bench, *, run: str, packet: str, sends: str) -> Measured:
-    """Return when a packet was first acknowledged, if just these packets left at that instant.
+    """Return when a packet was first acknowledged, if exactly these packets left at that instant.
 
-    Packet 0 stands for the start.
+    Packet 0 stands for the start of the transfer.
     """
     segments = at_sender(bench.run(run))
     at = 0.0
@@ -53,7 +53,7 @@ def ack(bench: Bench, *, run: str, packet: str, sends: str) -> Measured:
 
 @registered
 def dupack(bench: Bench, *, run: str, packet: str, nth: str, retransmissions: str = "") -> Measured:
-    """Return when the n-th duplicate ACK of a packet came, if just these packets left then."""
+    """Return when the n-th duplicate ACK of a packet came, if exactly these packets left then."""
     segments = at_sender(bench.run(run))
     times = segments.where(kind="dupack", packet=int(packet)).seconds()
     if len(times) < int(nth):
@@ -77,9 +77,9 @@ def first_drop(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def ack_times_of(bench: Bench, *, run: str, events: str) -> Measured:
-    """Return when these ACKs came, `KIND:PACKET` each, if they were the first, in that order.
+    """Return when these ACKs came, `KIND:PACKET` each, if they were the first in that order.
 
-    Seconds from the first data segment.
+    The times are seconds from the first data segment.
     """
     seen = _since_data(bench, run)
     wanted = [tuple(word.split(":")) for word in events.split(",")]
@@ -92,9 +92,9 @@ def ack_times_of(bench: Bench, *, run: str, events: str) -> Measured:
 
 @registered
 def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
-    """Return why a run parts from another, and what it does later that the other does not.
+    """Return the first difference of two runs, and later causes of sending in one run only.
 
-    Looked at up to the n-th ACK of the first.
+    Only events up to the n-th ACK of the first run count.
     """
     first, second = _since_data(bench, beside), _since_data(bench, run)
     acks = [event.t_s for event in second if event.kind in ("ack", "dupack")]
@@ -107,11 +107,11 @@ def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
         counts = [len(own.get(what, [])) for own in both]
         at = min(t for own in both for t in own.get(what, []))
         rows.append((f"{at:.3f} s", what, *map(str, counts)))
-    # Without the number of the RFC.
+    # Remove the number of the RFC.
     return Measured(why(told, first, second).partition(" (")[0] or None, rows)
 
 
-#: So long after an ACK its answer has left.
+#: The answer to an ACK has left after this time.
 _REPAIR_S = 0.05
 
 
@@ -123,7 +123,7 @@ def _since_data(bench: Bench, run: str) -> list[Seen]:
 
 @registered
 def start_windows(bench: Bench, *, run: str) -> Measured:
-    """Return the window at the start, and the one after the first timeout, in segments."""
+    """Return the windows at the start and after the first timeout, in segments."""
     result = bench.run(run)
     tcp = next(iter(configuration(result)["flows"].values()))["tcp"]
     smss = quantity(tcp["packet_size"])[1] - 40
@@ -136,12 +136,12 @@ def start_windows(bench: Bench, *, run: str) -> Measured:
     return Measured([float(window) for window in windows])
 
 
-# The scenario as configured.
+# Measures of the scenario's configuration.
 
 
 @registered
 def link_values(bench: Bench, *, run: str, links: str) -> Measured:
-    """Return rate in bit/s and delay in ms of each link."""
+    """Return the rate in bit/s and the delay in ms of each link."""
     settings = configuration(bench.run(run))["links"]
     values = []
     for name in links.split(","):
@@ -152,7 +152,7 @@ def link_values(bench: Bench, *, run: str, links: str) -> Measured:
 
 @registered
 def queue_limits(bench: Bench, *, run: str, links: str) -> Measured:
-    """Return the queue limit of each link in packets, if no queue was ever longer."""
+    """Return the queue limit of each link in packets, if no queue ever exceeded it."""
     result = bench.run(run)
     settings = configuration(result)["links"]
     limits = [quantity(settings[name]["queue"])[1] for name in links.split(",")]
@@ -167,7 +167,7 @@ def queue_limits(bench: Bench, *, run: str, links: str) -> Measured:
 
 @registered
 def longest_queue(bench: Bench, *, runs: str, links: str) -> Measured:
-    """Return the longest that any of these queues ever was, in packets."""
+    """Return the greatest length of these queues, in packets."""
     rows = [("run", "link", "longest queue")]
     longest = 0
     for name in runs.split(","):
@@ -188,11 +188,11 @@ def spied_link_rate(bench: Bench, *, run: str, flow: str) -> Measured:
     return Measured(quantity(own[0]["rate"])[1] if spied and len(own) == 1 else None)
 
 
-# Two runs against each other.
+# Measures that compare two runs.
 
 
 def _events(run: Run, until: float) -> dict[tuple[str, int, int], float]:
-    """Return what was seen beside the sender by (kind, packet, how often before)."""
+    """Return the events beside the sender by (kind, packet, how often before)."""
     segments = at_sender(run)
     seen: dict[tuple[str, int], int] = {}
     events = {}
@@ -205,7 +205,7 @@ def _events(run: Run, until: float) -> dict[tuple[str, int, int], float]:
 
 
 def _best_shift(late: Run, early: Run) -> tuple[int, float, int]:
-    """Return the shift, packets and seconds, under which most events agree to 1 ms; how many."""
+    """Return the shift (packets, seconds) for which most events agree to 1 ms, and how many."""
     a = _events(late, first_retransmission(late))
     b = _events(early, first_retransmission(early))
     best = (0, 0.0, 0)
@@ -223,7 +223,7 @@ def _best_shift(late: Run, early: Run) -> tuple[int, float, int]:
 
 @registered
 def shift(bench: Bench, *, late: str, early: str, part: str) -> Measured:
-    """Return the shift that best lays one trace over another, up to the first retransmission."""
+    """Return the best shift between two traces, up to the first retransmission."""
     packets, seconds, agree = _best_shift(bench.run(late), bench.run(early))
     rows = [
         ("packets", "seconds", "events that agree to 1 ms"),
@@ -234,7 +234,7 @@ def shift(bench: Bench, *, late: str, early: str, part: str) -> Measured:
 
 @registered
 def sending_time(bench: Bench, *, run: str, link: str, packets: str) -> Measured:
-    """Return how long so many packets are on a link, in seconds."""
+    """Return the transmission time of this many packets on a link, in seconds."""
     rows = [("packet", "time")]
     rate = quantity(configuration(bench.run(run))["links"][link]["rate"])[1]
     times = {size: int(packets) * 8 * size / rate for size in (1000, 1024, 1064)}
@@ -244,7 +244,7 @@ def sending_time(bench: Bench, *, run: str, link: str, packets: str) -> Measured
 
 @registered
 def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measured:
-    """Return what the early trace is ahead: the shift less the time of the shifted packets."""
+    """Return the lead of the early trace: the shift less the time of the shifted packets."""
     packets, seconds, _ = _best_shift(bench.run(late), bench.run(early))
     one = packet_time(bench.run(early), link)
     ahead = seconds - packets * one
@@ -258,10 +258,10 @@ def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measur
 
 @registered
 def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str) -> Measured:
-    """Return for how long a link idled in one run only, and whether the receiver dallied.
+    """Return how long a link was idle in one run only, and whether the receiver dallied.
 
-    The receiver dallied if any of its first ACKs left it later than its packet came. `dallying` is
-    a run whose receiver does.
+    The receiver dallied if any of its first ACKs left later than its packet came. `dallying` is a
+    run whose receiver dallies.
     """
     a, b = bench.run(late), bench.run(early)
     dally = _dally(a)
@@ -298,11 +298,11 @@ def _slack(run: Run, link: str) -> float:
     return float(ack_times(run)[0]) - packet_time(run, link)
 
 
-# Grids: one scenario under many settings.
+# Measures of grids: one scenario with many settings.
 
 
 def _pairs(cases: list[Case], modules: str = "") -> list[tuple[dict[str, Any], Run, Run]]:
-    """Return the grid's runs from one packet and from four, side by side."""
+    """Return the grid's runs from one packet and from four, in pairs."""
     wanted = modules.split(",") if modules else None
     one: dict[str, tuple[dict[str, Any], Run]] = {}
     pairs = []
@@ -324,7 +324,7 @@ def _tick(values: dict[str, Any]) -> str:
 
 @registered
 def least_gain(bench: Bench, *, grid: str, modules: str, tick: str) -> Measured:
-    """Return the least that any module's four-packet start is ahead at the first retransmission."""
+    """Return the smallest lead of a four-packet start at the first retransmission."""
     rows = [("module", "shift", "ahead")]
     gains = []
     for values, late, early in _pairs(bench.grid(grid), modules):
@@ -365,7 +365,7 @@ def _algorithm_at_end(late: Run, early: Run, packets: int) -> float:
 
 @registered
 def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
-    """Return how far the shift settles at worst from its value before the first retransmission."""
+    """Return the largest change of the shift after the first retransmission."""
     rows = [("module", "tick", "at first", "at 240 s", "timeouts")]
     worst = 0.0
     for values, late, early in _pairs(bench.grid(grid), modules):
@@ -380,9 +380,9 @@ def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
 
 @registered
 def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
-    """Return how much later four packets at the start finish than one, at worst, in seconds.
+    """Return the most by which four packets at the start finish later than one, in seconds.
 
-    Finishing is the first ACK of the last packet that both runs acknowledged.
+    A run finishes with the first ACK of the last packet that both runs acknowledged.
     """
     rows = [("module", "tick", "last packet", "any packet, at worst", "packets later, of all")]
     worst = -float("inf")
@@ -398,7 +398,7 @@ def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
 
 @registered
 def fitting_size(bench: Bench, *, grid: str) -> Measured:
-    """Return the packet size whose times fit the paper's printed ones best, in bytes.
+    """Return the packet size whose times agree best with the paper's printed ones, in bytes.
 
     The times are those of the claims measured by `ack` and `dupack`.
     """
@@ -451,7 +451,7 @@ def _time_of(run: Run, arguments: Any) -> float:
 def burst(bench: Bench, *, run: str, round: str) -> Measured:  # noqa: A002
     """Return a number of round trips, and how many packets leave close together after it.
 
-    Close is within a hundredth of a round trip.
+    Close means within a hundredth of a round trip.
     """
     result = bench.run(run)
     trip = float(ack_times(result)[0])

@@ -1,4 +1,4 @@
-"""Measures of printed tables: what follows from the numbers themselves."""
+"""Measures of printed tables: results of the numbers themselves."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _MS = 1e-3
 
 
 def _names(text: str) -> list[str]:
-    # Arguments have no spaces: `_*` is the star of a busy run.
+    # Arguments contain no spaces: `_*` stands for the star of a busy run.
     return [name.replace("_*", " *") for name in text.split(",")]
 
 
-# Delay against length.
+# Measures of delay against length.
 
 
 def _band(line: PrintedLine) -> tuple[float, float]:
@@ -42,7 +42,7 @@ def _band(line: PrintedLine) -> tuple[float, float]:
 
 @registered
 def line_rates(bench: Bench, *, table: str, row: str) -> Measured:
-    """Return the rates that a path's printed delays give, with what their rounding leaves open."""
+    """Return the rates that a path's printed delays give, with the range that rounding allows."""
     lines = path_rows(bench.paper, table)[row].lines
     rows = [("octets", "delays", "printed rate", "from the delays", "between")]
     for line in lines:
@@ -63,7 +63,7 @@ def line_rates(bench: Bench, *, table: str, row: str) -> Measured:
 
 @registered
 def fitting_bits(bench: Bench, *, table: str) -> Measured:
-    """Return the bits between the ends of each kind of line, if all printed rates have them."""
+    """Return the bits between the ends of each kind of line, if all printed rates agree."""
     rows = [("path", "printed rate", "between")]
     bits: dict[int, None] = {}
     count = 0
@@ -81,7 +81,7 @@ def fitting_bits(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def nominal_rates(bench: Bench, *, table: str, rows: str) -> Measured:
-    """Return the speeds of the lines before some hosts."""
+    """Return the speeds of the lines to some hosts."""
     paths = path_rows(bench.paper, table)
     shown = [("path", "fitted", "line", "off")]
     for path in paths.values():
@@ -94,9 +94,9 @@ def nominal_rates(bench: Bench, *, table: str, rows: str) -> Measured:
 
 @registered
 def halving(bench: Bench, *, table: str, rows: str) -> Measured:
-    """Return by what round trips were multiplied: a half, or one, whichever fits known lines.
+    """Return the factor applied to round trips, a half or one, whichever fits known lines.
 
-    Delays of round trips would show half the speed of a line that is crossed twice.
+    Delays of whole round trips would show half the speed of a line that is crossed twice.
     """
     paths = [path_rows(bench.paper, table)[name] for name in _names(rows)]
     off = {}
@@ -110,7 +110,7 @@ def halving(bench: Bench, *, table: str, rows: str) -> Measured:
 
 @registered
 def one_line_paths(bench: Bench, *, table: str) -> Measured:
-    """Return how many paths have one line only."""
+    """Return how many paths have only one line."""
     paths = path_rows(bench.paper, table).values()
     groups = Counter((path.group, len(path.lines)) for path in paths)
     rows = [("group", "one line", "two lines")]
@@ -121,7 +121,7 @@ def one_line_paths(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def steeper_short_lines(bench: Bench, *, table: str) -> Measured:
-    """Return on how many paths the line of short probes is the steeper one, of those with two."""
+    """Return for how many paths with two lines that of the short probes is steeper."""
     two = [path for path in path_rows(bench.paper, table).values() if len(path.lines) > 1]
     steeper = [path for path in two if path.lines[0].rate_bps < path.lines[1].rate_bps]
     return Measured(len(steeper), [("two lines", str(len(two))), ("steeper", str(len(steeper)))])
@@ -145,7 +145,7 @@ def length_ratios(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def flat_paths(bench: Bench, *, table: str, rows: str, aside: str, others: str) -> Measured:
-    """Return the span of length ratios of some paths, if all but a few others exceed a bound."""
+    """Return the range of length ratios of some paths, if all others but a few exceed a bound."""
     paths = path_rows(bench.paper, table)
     flat = [paths[name].ratio for name in _names(rows)]
     rest = set(paths) - set(_names(rows)) - set(_names(aside))
@@ -170,7 +170,7 @@ def length_beats_load(bench: Bench, *, table: str, hosts: str) -> Measured:
 
 @registered
 def longest_delays(bench: Bench, *, table: str, rows: str, reference: str) -> Measured:
-    """Return the delays of some paths' longest probes, in ms; the table has another's, too."""
+    """Return the delays of some paths' longest probes, in ms; the table has another path's, too."""
     paths = path_rows(bench.paper, table)
     base = paths[reference].ends_ms[1]
     shown = [("path", "256 B", f"against {reference}")]
@@ -181,12 +181,12 @@ def longest_delays(bench: Bench, *, table: str, rows: str, reference: str) -> Me
     return Measured([paths[n].ends_ms[1] for n in _names(rows)], shown)
 
 
-# Accounts.
+# Measures of accounts.
 
 
 @registered
 def fitting_probes(bench: Bench, *, table: str) -> Measured:
-    """Return the number of probes with which most rows keep to their identities."""
+    """Return the number of probes for which most rows satisfy their identities."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     kept = {n: sum(not contradictions(row, n) for row in rows) for n in range(256, 1025)}
     best = max(kept, key=lambda n: kept[n])
@@ -196,7 +196,7 @@ def fitting_probes(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def agreeing_rows(bench: Bench, *, table: str, rule: str, probes: str) -> Measured:
-    """Return how many rows keep to one of the account's identities; the table names the others."""
+    """Return how many rows satisfy an identity of the account; the table names the others."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     wrong = [contradictions(row, int(probes)).get(rule) for row in rows]
     failed = [(sentence,) for sentence in wrong if sentence]
@@ -206,7 +206,7 @@ def agreeing_rows(bench: Bench, *, table: str, rule: str, probes: str) -> Measur
 
 @registered
 def account(bench: Bench, *, table: str, row: str, probes: str) -> Measured:
-    """Return the mean in ms and the efficiency that a row's total, lost and spurious times give."""
+    """Return the mean in ms and the efficiency that follow from a row's times."""
     (name,) = _names(row)
     printed = account_rows(bench.paper, table)[name].account
     mean, efficiency = printed.implied(int(probes))
@@ -230,7 +230,7 @@ def account(bench: Bench, *, table: str, row: str, probes: str) -> Measured:
 
 @registered
 def extremes(bench: Bench, *, table: str, column: str) -> Measured:
-    """Return the least and the greatest of a column."""
+    """Return the least and the greatest value of a column."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     ordered = sorted(rows, key=lambda row: float(getattr(row, column)))
     ends = [ordered[0], ordered[-1]]
@@ -258,7 +258,7 @@ def losses_of(bench: Bench, *, table: str, row: str, probes: str) -> Measured:
 
 @registered
 def rank(bench: Bench, *, table: str, row: str, column: str) -> Measured:
-    """Return the share of rows whose number in a column is below that of one."""
+    """Return the share of rows whose number in a column is below that of one row."""
     rows = [r.account for r in account_rows(bench.paper, table).values()]
     own = float(getattr(account_rows(bench.paper, table)[row].account, column))
     ordered = sorted(rows, key=lambda r: -float(getattr(r, column)))
@@ -278,7 +278,7 @@ def rows_below(bench: Bench, *, table: str, column: str, bound: str) -> Measured
 
 @registered
 def with_and_without(bench: Bench, *, table: str, column: str) -> Measured:
-    """Return how many rows have any of what a column counts, and how many none."""
+    """Return how many rows have a value above zero in a column, and how many have zero."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     some = sum(getattr(row, column) > 0 for row in rows)
     return Measured([float(some), float(len(rows) - some)])
@@ -291,7 +291,7 @@ def correlation(bench: Bench, *, table: str, columns: str) -> Measured:
     first, second = (
         np.array([float(getattr(row, column)) for row in rows]) for column in _names(columns)
     )
-    # One row may make or hide a correlation: the one that is furthest out is left out once.
+    # A single row may make or hide a correlation, so the most extreme row is left out once.
     kept = np.arange(len(rows)) != np.argmax(first)
     value = _pearson(first, second)
     shown = [
@@ -320,7 +320,7 @@ def loss_rates(bench: Bench, *, table: str, probes: str, most: str) -> Measured:
 
 @registered
 def wait_ratios(bench: Bench, *, table: str, probes: str, aside: str) -> Measured:
-    """Return a loss's wait against the mean delay: lowest, median and highest of the rows."""
+    """Return a loss's wait over the mean delay: lowest, median and highest of the rows."""
     ratios = {
         row.key: 1000
         * row.account.lost_s
@@ -337,7 +337,7 @@ def wait_ratios(bench: Bench, *, table: str, probes: str, aside: str) -> Measure
 
 @registered
 def longest_waits(bench: Bench, *, table: str) -> Measured:
-    """Return the longest mean time of a loss and of a spurious retransmission in a run [s]."""
+    """Return the longest mean time of a loss, and of a spurious retransmission, in a run [s]."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     losses = {row.name: row.lost_s / row.lost for row in rows if row.lost}
     spurious = {row.name: row.spurious_s / row.spurious for row in rows if row.spurious}
@@ -348,10 +348,10 @@ def longest_waits(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def charged_delays(bench: Bench, *, table: str, probes: str) -> Measured:
-    """Return in how many rows spurious time can be the delays of what was retransmitted spuriously.
+    """Return for how many rows the spurious time can be the delays of the retransmitted probes.
 
-    n delays of an average m' among N with mean m and coefficient of variation c have
-    n (m' - m)² <= N (c m)². A rounded c and m may hide a hundredth of either.
+    n delays of an average m' among N with mean m and coefficient of variation c have n (m' - m)² <=
+    N (c m)². Rounding may hide a hundredth of c and of m.
     """
     n_all = int(probes)
     fits = 0
@@ -408,11 +408,11 @@ def busy_and_quiet(bench: Bench, *, table: str) -> Measured:
     return Measured(means_ms if worse else None, shown)
 
 
-# The tables against each other.
+# Measures that compare the tables.
 
 
 def _clamped() -> list[int]:
-    """Return all lengths as likely as each other: from 0 to 256, raised to 40."""
+    """Return all lengths, equally likely: from 0 to 256, raised to 40."""
     return [max(octets, SHORTEST) for octets in range(LONGEST + 1)]
 
 
@@ -423,9 +423,9 @@ def _mixed(path: PathRow, lengths: list[int]) -> float:
 def _random_runs(
     bench: Bench, table: str, lines: str, hosts: str
 ) -> list[tuple[AccountRow, PathRow]]:
-    """Return the runs with random lengths, each with its path's line where one is printed."""
+    """Return the runs with random lengths, each with its path's line if one is printed."""
     paths, known = path_rows(bench.paper, lines), aliases(bench.paper, hosts)
-    # The line to UCL is that from the usual host.
+    # The line to UCL is the one from the usual host.
     return [
         (row, path_of(row, paths, known))
         for row in account_rows(bench.paper, table).values()
@@ -435,9 +435,9 @@ def _random_runs(
 
 @registered
 def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measured:
-    """Return the bounds of random lengths and what shorter ones are raised to, as means have it.
+    """Return the bounds of random lengths, and the minimum they are raised to, that fit the means.
 
-    Lengths uniform from 0 and raised to 40 are tried against lengths uniform from 40.
+    Lengths uniform from 0 and raised to 40 are compared with lengths uniform from 40.
     """
     table, lines, hosts = tables.split(",")
     rules = {"0 to 256, raised to 40": _clamped(), "40 to 256": list(range(SHORTEST, LONGEST + 1))}
@@ -457,7 +457,7 @@ def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measure
 
 @registered
 def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Measured:
-    """Return by how many percent a line at random lengths is off a run's mean, at most."""
+    """Return the largest difference of a line at random lengths from a run's mean, in percent."""
     table, lines, hosts = tables.split(",")
     shown = [("run", "line", "from the line", "printed", "off")]
     worst = 0.0
@@ -486,7 +486,7 @@ def table_ratio(bench: Bench, *, tables: str, host: str) -> Measured:
 
 @registered
 def order_of(bench: Bench, *, tables: str, source: str) -> Measured:
-    """Return in which order each table has what was measured from another host."""
+    """Return the order in which each table lists the paths measured from another host."""
     table, lines, _ = tables.split(",")
     first = [p.name for p in path_rows(bench.paper, lines).values() if p.group.startswith(source)]
     second = [

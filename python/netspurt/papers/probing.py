@@ -16,7 +16,7 @@ from netspurt.table import Table
 
 
 def one_way(echo_probes: Table) -> NDArray[np.float64]:
-    """Return half of each round trip, in seconds; NaN where there is none."""
+    """Return half of each round trip, in seconds; NaN if there is none."""
     trips: Any = np.ma.asarray(echo_probes["rtt_ns"], dtype=float)
     return np.asarray(np.ma.filled(trips, np.nan)) / 2e9
 
@@ -31,7 +31,7 @@ def _ends(run: Run, break_at: int | None) -> tuple[tuple[float, ...], tuple[floa
 
 @registered
 def line_ends(bench: Bench, *, run: str, table: str, row: str) -> Measured:
-    """Return the ends of the lines that probes of a simulated path give, in ms."""
+    """Return the ends of the lines fitted to the probes of a simulated path, in ms."""
     path = path_rows(bench.paper, table)[row]
     delays, rates = _ends(bench.run(run), 126 if len(path.lines) > 1 else None)
     printed = [delay for line in path.lines for delay in line.delay_ms]
@@ -46,7 +46,7 @@ def line_ends(bench: Bench, *, run: str, table: str, row: str) -> Measured:
 
 @registered
 def break_of(bench: Bench, *, run: str) -> Measured:
-    """Return the length from which probes of a simulated path lie on another line."""
+    """Return the length from which probes of a simulated path follow another line."""
     echo_probes = bench.run(run).echo_probes
     fit = fit_lengths(echo_probes["size_bytes"], one_way(echo_probes), break_at="find")
     shown = [("octets", "probes", "rate")]
@@ -59,7 +59,7 @@ def break_of(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def longest_probe(bench: Bench, *, run: str) -> Measured:
-    """Return the length of the longest probe, if every one crossed."""
+    """Return the length of the longest probe, if all crossed."""
     echo_probes = bench.run(run).echo_probes
     answered = np.isfinite(one_way(echo_probes)).all()
     return Measured(int(echo_probes["size_bytes"].max()) if answered else None)
@@ -67,20 +67,20 @@ def longest_probe(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def most_outstanding(bench: Bench, *, run: str) -> Measured:
-    """Return how many probes were ever waited for at once."""
+    """Return the greatest number of probes that waited for an answer at once."""
     echo_probes = bench.run(run).echo_probes
     sent = echo_probes["t_ns"].astype(np.int64)
     trips = np.ma.asarray(echo_probes["rtt_ns"])
     waits = np.ma.filled(trips, 30_000_000_000).astype(np.int64)
     ends = np.sort(sent + waits)
-    # An answer and the next request share an instant: the answer came first.
+    # If an answer and the next request share an instant, the answer came first.
     over = np.searchsorted(ends, sent, side="right")
     return Measured(int((np.arange(1, len(sent) + 1) - over).max()))
 
 
 @registered
 def given_up_after(bench: Bench, *, run: str, lost: str) -> Measured:
-    """Return how long a lost probe held up the next, in seconds, if just so many were lost."""
+    """Return how long a lost probe delayed the next, in seconds, if this many were lost."""
     echo_probes = bench.run(run).echo_probes
     sent = echo_probes["t_ns"].astype(np.int64)
     gone = np.flatnonzero(echo_probes["lost"])

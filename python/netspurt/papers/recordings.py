@@ -1,4 +1,4 @@
-"""Recordings made up for the rows of a printed table, and timers replayed on them."""
+"""Surrogate recordings for the rows of a printed table, and timers replayed on them."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from netspurt.papers.tables import (
 )
 from netspurt.surrogate import Row, Structure
 
-#: Weights F1 of the estimate against lower samples and F2 against others, factor G.
+#: Weights F1 for lower samples and F2 for higher ones, factor G.
 Setting = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One way in which a row's delays and losses may have followed each other."""
+    """A model of how a row's delays and losses followed each other."""
 
     structure: Structure
-    #: How many losses lie together.
+    #: How many losses come together.
     burst: int
 
     def __str__(self) -> str:
@@ -41,16 +41,16 @@ class Variant:
 
 @dataclass(frozen=True)
 class Replays:
-    """What came of the recordings of a row under a variant, each under some settings.
+    """The results of the recordings of a row under a variant, for several settings.
 
     Attributes
     ----------
     efficiency
         Shape (seeds, settings).
     spurious
-        How many retransmissions were spurious, likewise.
+        The number of spurious retransmissions, of the same shape.
     waited
-        A loss's wait against the mean delay, likewise; NaN with no loss.
+        A loss's wait over the mean delay, of the same shape; NaN with no loss.
     """
 
     efficiency: NDArray[np.float64]
@@ -59,7 +59,7 @@ class Replays:
 
 
 class Recordings:
-    """The surrogates of a paper's rows, as `[surrogates]` in its `paper.toml` says."""
+    """The surrogates of a paper's rows, as configured by `[surrogates]` in its `paper.toml`."""
 
     def __init__(self, paper: Paper) -> None:
         about = paper.surrogates
@@ -75,7 +75,7 @@ class Recordings:
         self._replayed: dict[Any, Replays] = {}
 
     def made(self, name: str, variant: Variant) -> list[Delays]:
-        """Return the recordings of a row, one a seed."""
+        """Return the recordings of a row, one per seed."""
         if (name, variant) not in self._made:
             row = self.rows[name]
             seeds = range(1, self.seeds + 1)
@@ -94,7 +94,7 @@ class Recordings:
             burst=variant.burst,
             lengths=octets or (SHORTEST, LONGEST),
             line=line,
-            # The filter that the table was made with is short about twice a glitch.
+            # The filter behind the table has a timer that is too short about twice per glitch.
             glitches=max(row.account.spurious // 2, 1),
         )
         return fitted.surrogate(variant.structure, seed=seed)
@@ -128,7 +128,7 @@ class Recordings:
 
 
 def answered_ns(recording: Delays) -> NDArray[np.float64]:
-    """Return the delays of the probes that were answered, in nanoseconds."""
+    """Return the delays of the answered probes, in nanoseconds."""
     return recording.rtt_ns.compressed().astype(float)
 
 

@@ -1,7 +1,7 @@
-"""Measures by their names: from runs and data to the value a claim is judged by.
+"""Measures by name: functions from runs and data to the value that decides a claim.
 
-A measure takes the bench and the claim's arguments by name. It returns a `Measured`: a value,
-and rows of a table that show where it comes from. It knows no claim.
+A measure takes the bench and the claim's arguments by name. It returns a `Measured`: a value, and
+rows of a table that show where the value comes from. It knows no claim.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from dataclasses import dataclass
 
 from netspurt.papers.data import PaperError, Value
 
-#: From the lowest to the highest that a number may stand for.
+#: The least and the greatest value that a number may stand for.
 Band = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A value, and what it comes from.
+    """A value, and its derivation.
 
     Attributes
     ----------
     value
-        `None` where what is claimed does not show.
+        `None` if the claimed event does not occur.
     table
-        Rows behind it; the first is their heading.
+        The rows behind it; the first is the heading.
     bands
-        For each number of the value what it may be, where what it comes from is rounded or drawn.
+        For each number of the value its range, if its source is rounded or random.
     """
 
     value: Value | None
@@ -45,7 +45,7 @@ def measure(name: str) -> Measure:
     Raises
     ------
     PaperError
-        When there is none.
+        If there is none.
     """
     if name not in _MEASURES:
         raise PaperError(f"no measure {name!r}: there are {', '.join(sorted(_MEASURES))}")
@@ -53,7 +53,7 @@ def measure(name: str) -> Measure:
 
 
 def registered(function: Measure) -> Measure:
-    """Make a function a measure, under its own name."""
+    """Register a function as a measure, under its own name."""
     assert function.__name__ not in _MEASURES, f"two measures are called {function.__name__}"
     _MEASURES[function.__name__] = function
     return function

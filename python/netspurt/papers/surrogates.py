@@ -1,7 +1,7 @@
-"""Measures of timers on surrogates: what holds under every structure of the delays.
+"""Measures of timers on surrogates: results that hold for every structure of the delays.
 
-Most return a number for each variant of the surrogates, so a comparison holds only where it holds
-under all of them.
+Most measures return a number for each variant of the surrogates, so a comparison holds only if it
+holds for all of them.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def _rows(recordings: Recordings, rows: str) -> list[str]:
 
 
 def _mean_of(values: NDArray[np.float64]) -> Interval:
-    """Return the mean over surrogates, which are drawn by themselves: a block is one of them."""
+    """Return the mean over surrogates. They are independent, so a block is one of them."""
     return block_bootstrap(values, lambda sums: sums[0] / sums[-1], length=1)
 
 
 def verdict_of(intervals: list[Interval]) -> str:
-    """Return which of two is better under all structures, if it is the same one under all."""
+    """Return which of two is better for all structures, if it is always the same one."""
     if all(interval.low == interval.high == 0 for interval in intervals):
         return "no difference"
     signs = {interval.sign for interval in intervals}
@@ -59,7 +59,7 @@ def verdict_of(intervals: list[Interval]) -> str:
 def _gains(
     recordings: Recordings, names: list[str], ours: Setting, theirs: Setting
 ) -> dict[str, dict[Variant, Interval]]:
-    """Return by how many points of efficiency a setting is ahead, by row and variant."""
+    """Return the lead of a setting in points of efficiency, by row and variant."""
     found: dict[str, dict[Variant, Interval]] = {name: {} for name in names}
     for variant, name in recordings.each(names):
         both = [recordings.setting(name, variant, s).efficiency[:, 0] for s in (ours, theirs)]
@@ -79,9 +79,9 @@ def _gain_table(
 
 @registered
 def points_ahead(bench: Bench, *, rows: str, setting: str, against: str, over: str) -> Measured:
-    """Return by how many points of efficiency a setting is ahead of another under each variant.
+    """Return the lead of a setting over another in points of efficiency, for each variant.
 
-    `over` says what is made of several rows: ``median``, ``mean``, or ``each`` for a number a row.
+    `over` combines several rows: ``median``, ``mean``, or ``each`` for a number per row.
     """
     recordings = _recordings(bench)
     gains = _gains(recordings, _rows(recordings, rows), _setting(setting), _setting(against))
@@ -98,7 +98,7 @@ def points_ahead(bench: Bench, *, rows: str, setting: str, against: str, over: s
 
 @registered
 def efficiency_of(bench: Bench, *, rows: str, setting: str) -> Measured:
-    """Return the mean efficiency under each variant, and what one run of it may show."""
+    """Return the mean efficiency for each variant, and the range of a single run."""
     recordings = _recordings(bench)
     names = _rows(recordings, rows)
     table = [("run", "variant", "printed", "mean", "19 of 20 runs")]
@@ -115,7 +115,7 @@ def efficiency_of(bench: Bench, *, rows: str, setting: str) -> Measured:
 
 @registered
 def spurious_spared(bench: Bench, *, rows: str, setting: str, against: str) -> Measured:
-    """Return by how many spurious retransmissions a run two settings differ, for each variant."""
+    """Return two settings' difference in spurious retransmissions per run, for each variant."""
     recordings = _recordings(bench)
     names = _rows(recordings, rows)
     table: list[tuple[str, ...]] = [("variant", "spurious", "with the other")]
@@ -144,7 +144,7 @@ def _grid(
 
 
 def _axes(grid: str) -> tuple[list[float], list[float], list[float]]:
-    """Read a grid's values of F1, F2 and G, which colons part."""
+    """Read a grid's values of F1, F2 and G, which are separated by colons."""
     falling, rising, g = (_numbers(words) for words in grid.split(":"))
     return falling, rising, g
 
@@ -160,7 +160,7 @@ def _shown(setting: Setting) -> str:
 
 @registered
 def regret(bench: Bench, *, rows: str, setting: str, grid: str) -> Measured:
-    """Return by how many points the best setting of a grid is ahead, under each variant."""
+    """Return the lead of a grid's best setting in points of efficiency, for each variant."""
     axes = _axes(grid)
     settings = _settings(axes)
     own = settings.index(_setting(setting))
@@ -176,7 +176,7 @@ def regret(bench: Bench, *, rows: str, setting: str, grid: str) -> Measured:
 
 @registered
 def best_weights_apart(bench: Bench, *, rows: str, grid: str) -> Measured:
-    """Return F1 less F2 of the best setting, under each variant."""
+    """Return F1 less F2 of the best setting, for each variant."""
     axes = _axes(grid)
     settings = _settings(axes)
     table = [("variant", "best setting", "best with F1 = F2", "points behind")]
@@ -214,7 +214,7 @@ def tradeoff(bench: Bench, *, rows: str, setting: str, g: str) -> Measured:
 
 @registered
 def overshoot(bench: Bench, *, rows: str, rising: str, setting: str) -> Measured:
-    """Return which way of moving F2 lengthens the waits for losses, if it is one under all."""
+    """Return which change of F2 lengthens the waits for losses, if it is the same for all."""
     recordings = _recordings(bench)
     f1, _, g = _setting(setting)
     weights = sorted(_numbers(rising))
@@ -232,9 +232,9 @@ def overshoot(bench: Bench, *, rows: str, rising: str, setting: str) -> Measured
 
 @registered
 def setting_by_waits(bench: Bench, *, settings: str, aside: str) -> Measured:
-    """Return under how many variants the first setting's waits for losses are the closest.
+    """Return for how many variants the first setting's waits for losses are the closest.
 
-    Closest is whose median over the runs is nearest to the printed one's.
+    Closest means that the median over the runs is nearest to the printed one.
     """
     recordings = _recordings(bench)
     tried = [_setting(text.replace(":", ",")) for text in settings.split(",")]
@@ -265,9 +265,9 @@ def _printed_wait(recordings: Recordings, name: str) -> float:
 
 @registered
 def heeding_length(bench: Bench, *, algorithm: str, against: str) -> Measured:
-    """Return by how many points one estimator leads another on runs of mixed lengths and losses.
+    """Return the lead of one estimator over another on runs of mixed lengths and losses.
 
-    The table has those without losses, too.
+    The table also has the runs without losses.
     """
     recordings = _recordings(bench)
     mixed = [name for name, row in recordings.rows.items() if row.run.octets is None]
@@ -292,7 +292,7 @@ def heeding_length(bench: Bench, *, algorithm: str, against: str) -> Measured:
 def _algorithm_ahead(
     recordings: Recordings, where: tuple[Variant, list[str]], algorithms: tuple[str, str]
 ) -> tuple[Interval, NDArray[np.float64]]:
-    """Return the lead of the first estimator in points of efficiency, and both counts a run."""
+    """Return the first estimator's lead in points of efficiency, and both spurious counts."""
     variant, names = where
     sums = [
         [
@@ -311,7 +311,7 @@ def _algorithm_ahead(
 
 @registered
 def fit_of_surrogates(bench: Bench, *, rows: str) -> Measured:
-    """Return by what part a surrogate's spread is off the row's, at worst."""
+    """Return the largest relative difference of a surrogate's spread from the row's."""
     recordings = _recordings(bench)
     worst = 0.0
     for variant, name in recordings.each(_rows(recordings, rows)):
@@ -326,11 +326,11 @@ def fit_of_surrogates(bench: Bench, *, rows: str) -> Measured:
     return Measured(worst, table)
 
 
-# An algorithm on a few delays.
+# Measures of an algorithm on a few delays.
 
 
 def _waits(algorithm: str, delays: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return delays and an algorithm's timers in seconds; `1x50` are fifty of one second."""
+    """Return delays and an algorithm's timers in seconds; `1x50` means fifty delays of 1 s."""
     values: list[float] = []
     for word in delays.split(","):
         delay, _, times = word.partition("x")
@@ -368,7 +368,7 @@ def time_constants(bench: Bench, *, algorithm: str) -> Measured:  # noqa: ARG001
 
 @registered
 def printed_setting_fits(bench: Bench, *, setting: str) -> Measured:
-    """Return in how many rows the printed efficiency lies where 19 of 20 surrogates do, of all."""
+    """Return for how many rows the printed efficiency is in the central 95 % of surrogates'."""
     recordings = _recordings(bench)
     inside = 0
     table = [("run", "printed", "19 of 20 runs, all variants")]

@@ -1,4 +1,4 @@
-"""Printed tables of probed paths: delay against length, and what a timer cost on each path."""
+"""Printed tables of probed paths: delay against length, and the account of a timer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from netspurt.analysis import Account, RunName
 from netspurt.papers.data import Paper, PaperError
 
-#: The lengths at which lines are printed, in octets.
+#: The lengths for which lines are printed, in octets.
 SHORTEST, LAST_SHORT, LONGEST = 40, 125, 256
 
 
@@ -22,7 +22,7 @@ class PrintedLine:
     delay_ms
         The delays there, printed in whole milliseconds.
     rate_bps
-        The rate printed for it.
+        The rate printed for the line.
     """
 
     octets: tuple[int, int]
@@ -31,12 +31,12 @@ class PrintedLine:
 
     @property
     def bits(self) -> int:
-        """By how many bits its ends differ."""
+        """The difference of its ends in bits."""
         return 8 * (self.octets[1] - self.octets[0])
 
     @property
     def rise_s(self) -> float:
-        """By how much the delays of its ends differ, in seconds."""
+        """The difference of the delays at its ends, in seconds."""
         return (self.delay_ms[1] - self.delay_ms[0]) / 1000
 
 
@@ -56,7 +56,7 @@ class PathRow:
 
     @property
     def ratio(self) -> float:
-        """The longest probes' delay against the shortest ones'."""
+        """The longest probes' delay over the shortest ones'."""
         return self.ends_ms[1] / self.ends_ms[0]
 
     def at(self, octets: int) -> float:
@@ -95,31 +95,31 @@ def _path_row(row: dict[str, str]) -> PathRow:
 
 @dataclass(frozen=True)
 class AccountRow:
-    """A run's row, and where it was measured from."""
+    """A run's row, and the host that measured it."""
 
     account: Account
     source: str
 
     @property
     def run(self) -> RunName:
-        """What its name says."""
+        """The meaning of its name."""
         return RunName.parse(self.account.name)
 
     @property
     def key(self) -> str:
-        """The name, with the measuring host where it is not the usual one."""
+        """The name, with the measuring host if it is not the usual one."""
         return self.account.name if self.source == USUAL else f"{self.source}:{self.account.name}"
 
     def mean_answered_ms(self, probes: int) -> float:
-        """Return the mean over the probes that were answered.
+        """Return the mean over the answered probes.
 
-        A whole millisecond stands for what was cut off, half of one on average.
+        The printed mean is truncated to a whole millisecond, so half of one is added.
         """
         account = self.account
         return (account.mean_ms + 0.5) * probes / (probes - account.lost)
 
 
-#: Where most runs were measured from.
+#: The host that measured most runs.
 USUAL = "DCN1"
 
 
@@ -130,7 +130,7 @@ def account_rows(paper: Paper, table: str) -> dict[str, AccountRow]:
 
 
 def aliases(paper: Paper, table: str) -> dict[str, str]:
-    """Return the catalogued host that each name or alias stands for."""
+    """Return the catalogued host for each name or alias."""
     hosts: dict[str, str] = {}
     for row in paper.rows(table):
         hosts |= dict.fromkeys([row["name"], *row["aliases"].split()], row["name"])
@@ -138,12 +138,12 @@ def aliases(paper: Paper, table: str) -> dict[str, str]:
 
 
 def path_of(row: AccountRow, paths: dict[str, PathRow], hosts: dict[str, str]) -> PathRow:
-    """Return the line of a run's path: at a busy time the busy one, where there are two.
+    """Return the line of a run's path: for a busy run the busy one, if there are two.
 
     Raises
     ------
     PaperError
-        When no line is printed for the host.
+        If no line is printed for the host.
     """
     host = hosts.get(row.run.host, row.run.host)
     for name in (f"{host}-{'H' if row.run.busy else 'L'}", host):

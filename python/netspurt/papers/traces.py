@@ -1,4 +1,4 @@
-"""What measures read off the tables of a run with one flow."""
+"""Values that measures read from the tables of a run with one flow."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def configuration(run: Run) -> dict[str, Any]:
 
 
 def at_sender(run: Run) -> Table:
-    """Return the segments seen beside the sender."""
+    """Return the segments observed beside the sender."""
     return run.segments.where(node=str(run.flows["from"][0]))
 
 
 def ack_times(run: Run) -> NDArray[np.float64]:
-    """Return when each packet was first acknowledged, in seconds: that of packet n at n - 1."""
+    """Return when each packet was first acknowledged, in seconds: packet n at index n - 1."""
     acks = at_sender(run).where(kind="ack")
     highest = acks["packet"]
     if len(highest) == 0:
@@ -35,20 +35,20 @@ def ack_times(run: Run) -> NDArray[np.float64]:
 
 
 def first_retransmission(run: Run) -> float:
-    """Return when the sender first retransmitted anything, in seconds; infinite if it never did."""
+    """Return when the sender first retransmitted, in seconds; infinite if it never did."""
     times = at_sender(run).where(kind="retransmission").seconds()
     return float(times[0]) if len(times) else float("inf")
 
 
 def busy_time(run: Run, link: str, until: float) -> float:
-    """Return for how long a link had packets in its forward direction, in seconds."""
+    """Return how long a link had packets in its forward direction, in seconds."""
     queue = run.queue.where(link=link, direction="forward")
     times = np.append(np.minimum(queue.seconds(), until), until)
     return float(np.sum(np.diff(times)[queue["queue_packets"] > 0]))
 
 
 def packet_time(run: Run, link: str) -> float:
-    """Return how long a full packet is on a link, in seconds."""
+    """Return the transmission time of a full packet on a link, in seconds."""
     settings = configuration(run)
     size = quantity(next(iter(settings["flows"].values()))["tcp"]["packet_size"])[1]
     return 8 * size / quantity(settings["links"][link]["rate"])[1]

@@ -1,7 +1,7 @@
-"""Plots. They take tables, and so serve every instrument that fills them.
+"""Plots. They read tables, and so work for every instrument that fills tables.
 
-Each kind is a function that draws on a matplotlib axes; `draw` picks one by name and `RunPlots`
-saves them for a run.
+Each kind is a function that draws on a matplotlib axes. `draw` selects one by name, and `RunPlots`
+saves the plots of a run.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class Tables(Protocol):
 
     @property
     def title(self) -> str:
-        """What the plot is headed with."""
+        """The heading of the plot."""
 
     @property
     def stop_ns(self) -> int:
-        """When it ended."""
+        """When the run ended."""
 
     def table(self, name: str) -> Table:
-        """Return a table, or raise an error that says how to get it."""
+        """Return a table, or raise an error that says how to record it."""
 
 
 #: Plot kinds by name.
@@ -51,7 +51,7 @@ KINDS: dict[str, Callable[[Axes, Tables, View], None]] = {
     "queue": draw_queue,
 }
 
-#: The options of a view, beside the time, that apply to each kind.
+#: The options of a view, other than time, that apply to each kind.
 OPTIONS = {
     "time-sequence": ("flow", "direction", "node"),
     "cwnd": ("flow", "direction"),
@@ -59,7 +59,7 @@ OPTIONS = {
     "queue": ("link",),
 }
 
-#: The endings of pictures.
+#: The endings of image files.
 ENDINGS = (".png", ".svg", ".pdf")
 
 
@@ -72,13 +72,13 @@ def draw(tables: Tables, kind: str, view: View | None = None) -> Figure:
         A run, or anything with the same tables.
     kind
         One of `KINDS`.
-    view
+    The part to show.
         What to show of it.
 
     Raises
     ------
     ValueError
-        When there is no such kind, or nothing to show.
+        If there is no such kind, or nothing to show.
     """
     if kind not in KINDS:
         raise ValueError(f"no plot of kind {kind!r}: there are {', '.join(KINDS)}")
@@ -96,17 +96,17 @@ def draw(tables: Tables, kind: str, view: View | None = None) -> Figure:
 def save(figure: Figure, files: Iterable[Path]) -> None:
     """Write a figure to files; the ending of each names its format.
 
-    No file is ever half-written under its name.
+    A file appears under its name only when it is complete.
 
     Raises
     ------
     ValueError
-        When a name does not end as a picture does.
+        If a name does not end in a known ending.
     """
     files = list(files)
     for file in files:
         if file.suffix not in ENDINGS:
-            raise ValueError(f"{file.name}: the name of a picture ends in {_endings()}")
+            raise ValueError(f"{file.name}: the name of a plot's file must end in {_endings()}")
     for file in files:
         partial = file.with_name(f".{file.stem}.partial-{os.getpid()}{file.suffix}")
         try:
@@ -133,11 +133,11 @@ class RunPlots:
     run: Tables
 
     def time_sequence(self, file: str | os.PathLike[str], view: View | None = None) -> Path:
-        """Draw sequence numbers over time, as seen at the sender."""
+        """Draw sequence numbers over time, observed at the sender."""
         return self._save("time-sequence", file, view)
 
     def cwnd(self, file: str | os.PathLike[str], view: View | None = None) -> Path:
-        """Draw the congestion window, ssthresh and what is in flight."""
+        """Draw the congestion window, ssthresh and the flight size."""
         return self._save("cwnd", file, view)
 
     def rto(self, file: str | os.PathLike[str], view: View | None = None) -> Path:

@@ -30,9 +30,9 @@ class Side:
     run
         Anything with tables.
     name
-        What it is called.
+        The name shown.
     start_s
-        When its first data segment left, in seconds from the start of the run.
+        When the first data segment left, in seconds from the start of the run.
     """
 
     run: Tables
@@ -50,11 +50,11 @@ def draw_beside(
     sides
         The two runs.
     where
-        The flow, its direction, and the node that saw it.
+        The flow, its direction, and the node that observed it.
     span_s
-        For how long, in seconds.
+        The duration shown, in seconds.
     parted_s
-        When they part; a dotted line in both, unless they never do.
+        When the runs first differ, shown as a dotted line in both; `None` if they never differ.
     """
     with rc_context(SETTINGS):
         figure = Figure(figsize=(14, 6.5), layout="constrained")
@@ -72,7 +72,7 @@ def draw_beside(
 
 
 def _one_legend(figure: Figure, both: Sequence[Axes]) -> None:
-    """Put what the two explain below them, once."""
+    """Put one legend for both below them."""
     known: dict[str, Artist] = {}
     for axes in both:
         handles, labels = axes.get_legend_handles_labels()
@@ -83,7 +83,7 @@ def _one_legend(figure: Figure, both: Sequence[Axes]) -> None:
 
 
 def _from_data(axes: Axes, start_s: float, span_s: float) -> None:
-    """Let time on the axis begin with the first data segment."""
+    """Shift the time axis so that it begins with the first data segment."""
     ticks = [tick for tick in MaxNLocator(nbins=8).tick_values(0, span_s) if 0 <= tick <= span_s]
     axes.set_xlim(start_s - 0.02 * span_s, start_s + 1.02 * span_s)
     axes.set_xticks([start_s + tick for tick in ticks], [f"{tick:g}" for tick in ticks])

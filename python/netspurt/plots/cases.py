@@ -1,4 +1,4 @@
-"""Pictures of sweeps: bars, lines and heat-maps of figures with their intervals."""
+"""Plots of sweeps: bars, lines and heat-maps of figures with their intervals."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from netspurt.quantities import quantity
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
 
-#: Colours of series, in their order.
+#: The colours of series, in order.
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK, GREY)
 
-#: Figures by labels: of one name, or of two, the first along the x axis.
+#: Figures by labels of one name or of two; the first name is along the x axis.
 Figures = Mapping[tuple[str, ...], "Interval"]
 
-#: So many characters of labels fit side by side.
+#: The number of characters of labels that fit side by side.
 _ROOM = 80
 
 KINDS = ("bar", "line", "heat-map")
 
 
 def positions(labels: Sequence[str]) -> list[float] | None:
-    """Return labels as numbers where they are numbers or quantities of one kind.
+    """Return labels as numbers if they are all numbers or quantities of one kind.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def _number(label: str) -> tuple[str, float]:
     except ValueError:
         return quantity(label)
     if not math.isfinite(value):
-        raise ValueError(f"{label!r} has no place on an axis")
+        raise ValueError(f"{label!r} is not a number or quantity")
     return "", value
 
 
@@ -68,19 +68,19 @@ def draw_cases(
     figures
         Figures with intervals by their labels.
     names
-        What the labels are of: one name or two; a heat-map has two.
+        The names of the labels: one or two; a heat-map needs two.
     measure
-        What is shown.
+        The label of the figures.
     title
-        What heads it.
+        The heading.
 
     Raises
     ------
     ValueError
-        When there is no such kind, or it cannot show so many names.
+        If there is no such kind, or it cannot show this number of names.
     """
     if kind not in KINDS:
-        raise ValueError(f"no picture of kind {kind!r}: there are {', '.join(KINDS)}")
+        raise ValueError(f"no plot of kind {kind!r}: there are {', '.join(KINDS)}")
     if len(names) != 2 and (kind == "heat-map" or len(names) != 1):
         wanted = "two names" if kind == "heat-map" else "one name or two"
         raise ValueError(f"a {kind} shows {wanted}, and not {len(names)}: {', '.join(names)}")
@@ -107,7 +107,7 @@ def _series(figures: Figures, rows: Sequence[str], label: str) -> list[Interval 
 
 
 def _bounds(intervals: Sequence[Interval | None]) -> tuple[Any, Any]:
-    """Return values, and how far the intervals reach below and above."""
+    """Return values, and the distances to the ends of their intervals."""
     values = np.array([np.nan if i is None else i.value for i in intervals])
     low = np.array([np.nan if i is None else i.low for i in intervals])
     high = np.array([np.nan if i is None else i.high for i in intervals])
@@ -144,7 +144,7 @@ def _lines(axes: Axes, figures: Figures, rows: list[str], series: list[str]) -> 
 
 
 def in_ratios(numbers: Sequence[float]) -> bool:
-    """Return whether numbers lie apart more evenly by their ratios than by their distances.
+    """Return whether numbers are more evenly spaced by ratio than by difference.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def in_ratios(numbers: Sequence[float]) -> bool:
 
 
 def legible(at: Sequence[float] | NDArray[np.float64], labels: Sequence[str]) -> list[int]:
-    """Return which labels are written so that none touches another.
+    """Return which labels are written so that they do not overlap.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def legible(at: Sequence[float] | NDArray[np.float64], labels: Sequence[str]) ->
 
 
 def _heat(axes: Axes, figures: Figures, rows: list[str], series: list[str]) -> None:
-    """Draw a cell for each pair of labels: the figure, and half its interval's width."""
+    """Draw a cell for each pair of labels: the figure, and half the width of its interval."""
     table = np.array(
         [[i.value if (i := figures.get((row, s))) else np.nan for row in rows] for s in series]
     )

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 def draw_cwnd(axes: Axes, run: Tables, view: View) -> None:
-    """Draw cwnd, ssthresh and the octets in flight, up to the flow's end.
+    """Draw cwnd, ssthresh and the flight size, up to the flow's end.
 
-    Timeouts, fast retransmits (where the sender was spied) and the beginnings of recoveries are
+    Timeouts, fast retransmits (if the sender was spied) and the beginnings of recoveries are
     marked.
     """
     states = run.table("cwnd")
@@ -53,7 +53,7 @@ def draw_cwnd(axes: Axes, run: Tables, view: View) -> None:
     fired = view.clip(timers).seconds()
     for n, at in enumerate(fired[fired <= end]):
         axes.axvline(at, color=RED, linewidth=0.9, label="timeout" if n == 0 else None)
-    # ssthresh may start at the receiver's window, far above what ever happens.
+    # ssthresh may start at the receiver's window, far above all later values.
     axes.set_ylim(0, min(top * 1.6, max(top, 1.1 * float(ssthresh.max()))))
     bytes_axis(axes, "window", axes.get_ylim()[1])
     axes.set_title(view.titled(flow), loc="right", fontsize=9)
@@ -61,7 +61,7 @@ def draw_cwnd(axes: Axes, run: Tables, view: View) -> None:
 
 
 def _fast_retransmits(axes: Axes, run: Tables, view: View, flow: str) -> None:
-    """Mark on the time axis what the sender sent again because of duplicate ACKs."""
+    """Mark on the time axis the retransmissions that duplicate ACKs caused."""
     segments = optional(run, "segments")
     if segments is None:
         return

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 _COLOURS = [BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK]
 
-#: A queue that dropped nothing is of interest when it held more packets than this.
+#: A queue without drops is shown if it held more packets than this.
 _FEW = 5
 
-#: With more changes than this a queue is drawn as a band and a mean, over spans of time with so
-#: many changes each, up to so many spans.
+#: A queue with more changes than this is drawn as a band and a mean, over spans of time with this
+#: many changes each; the second number is the most spans.
 _CHANGES = 400
 _CHANGES_PER_SPAN = 4
 _SPANS = 250
@@ -45,7 +45,7 @@ _DROPS = 200
 
 @dataclass(frozen=True)
 class _Queue:
-    """A direction of a link: since when it held how many packets, and when it dropped some."""
+    """A direction of a link: its queue lengths over time, and its drops."""
 
     label: str
     t: NDArray[np.float64]
@@ -53,17 +53,17 @@ class _Queue:
     dropped: NDArray[np.float64]
 
     def mean(self) -> float:
-        """Return the mean length, times the time."""
+        """Return the mean length times the duration."""
         return float(np.sum(self.packets[:-1] * np.diff(self.t)))
 
 
 def draw_queue(axes: Axes, run: Tables, view: View) -> None:
-    """Draw how many packets each queue held, the one in transmission included, and drops.
+    """Draw the number of packets in each queue, including the one in transmission, and drops.
 
-    Without a link named these are the directions that dropped packets or held more than a few;
-    where none did, those that ever held a packet more than the one in transmission. A queue that
-    changes too often to be followed is a band from its least to its greatest length, with a line
-    for its mean.
+    Without a named link the plot shows the directions that dropped packets or held more than a few.
+    If there are none, it shows those that ever held a packet other than the one in transmission. A
+    queue with too many changes is drawn as a band from its least to its greatest length, with a
+    line for its mean.
     """
     everything = run.table("queue")
     link = None if view.link is None else pick(everything, "link", view.link, "link")
@@ -76,7 +76,7 @@ def draw_queue(axes: Axes, run: Tables, view: View) -> None:
     queues = sorted((q for q in queues if len(q.t)), key=lambda q: -q.mean())[: len(_COLOURS)]
     if not queues:
         raise ValueError("no queue held more than the packet in transmission")
-    # The fullest comes first, and is drawn last, above the others.
+    # The fullest queue is first in the legend, and is drawn last, above the others.
     for colour, queue in reversed(list(zip(_COLOURS, queues, strict=False))):
         _draw(axes, queue, colour)
     _draw_drops(axes, queues)
@@ -101,13 +101,13 @@ def _queue(
     packets = shown["queue_packets"].astype(np.float64)
     start = view.start or 0.0
     if len(t) and t[0] > start:
-        # Before its first change a queue is empty.
+        # A queue is empty before its first change.
         t, packets = np.concatenate([[start], t]), np.concatenate([[0], packets])
     return _Queue(f"{name} {way}", t, packets, view.clip(drops).seconds())
 
 
 def _end(run: Tables, ways: list[Table]) -> float:
-    """Return when the last queue had emptied, or else when the run ended, in seconds."""
+    """Return when the last queue had emptied, or the end of the run, in seconds."""
     ways = [states for states in ways if len(states)]
     if not ways or any(states["queue_packets"][-1] > 0 for states in ways):
         return run.stop_ns / 1e9
@@ -135,7 +135,7 @@ def _draw(axes: Axes, queue: _Queue, colour: str) -> None:
 
 def _spans(queue: _Queue, edges: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
     """Return the least, the mean and the greatest length between each edge and the next."""
-    # Each edge is a change too, to the length that holds there.
+    # The queue's length at each edge counts as a change at the edge.
     place = np.searchsorted(queue.t, edges, side="right") - 1
     t = np.concatenate([queue.t, edges])
     packets = np.concatenate([queue.packets, queue.packets[place]])
@@ -148,7 +148,7 @@ def _spans(queue: _Queue, edges: NDArray[np.float64]) -> tuple[NDArray[np.float6
 
 
 def _draw_drops(axes: Axes, queues: list[_Queue]) -> None:
-    """Mark each drop at the length that the queue had."""
+    """Mark each drop at the queue's length at that instant."""
     marks = sum(len(queue.dropped) for queue in queues)
     many = marks > _DROPS
     label: str | None = "dropped"

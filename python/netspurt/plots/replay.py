@@ -1,4 +1,4 @@
-"""Pictures of replays: delays and timers over time, how delays and waits are spread, the front."""
+"""Plots of replays: delays and timers over time, their distributions, the front."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from netspurt.plots.style import (
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
 
-#: Colours of algorithms, in their order.
+#: The colours of algorithms, in order.
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK)
 
 Floats = NDArray[np.float64]
@@ -40,11 +40,11 @@ class Recording(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
 
     @property
     def send_times(self) -> str:
-        """Whether anybody knows when probes left."""
+        """Whether the times of sending are known."""
 
     @property
     def sent_s(self) -> Floats:
@@ -52,11 +52,11 @@ class Recording(Protocol):
 
     @property
     def rtt_s(self) -> Floats:
-        """The delays in seconds; NaN where lost."""
+        """The delays in seconds; NaN if lost."""
 
 
 class JudgedBy(Protocol):
-    """An algorithm and what it made of a recording."""
+    """An algorithm's results on a recording."""
 
     @property
     def estimator(self) -> str:
@@ -68,7 +68,7 @@ class JudgedBy(Protocol):
 
     @property
     def spurious_share(self) -> Interval:
-        """Spurious retransmissions an answer."""
+        """Spurious retransmissions per answer."""
 
     @property
     def timer(self) -> Interval:
@@ -84,16 +84,16 @@ class Judged(Protocol):
 
     @property
     def algorithms(self) -> Sequence[JudgedBy]:
-        """What each algorithm made of it."""
+        """The results of each algorithm."""
 
     def front(self) -> Sequence[JudgedBy]:
-        """Return the algorithms that no other one beats."""
+        """Return the algorithms that no other one beats in both measures."""
 
 
 def draw_timeline(axes: Axes, replay: Judged) -> None:
-    """Draw delays and timers over time, with what was lost and what was retransmitted spuriously.
+    """Draw delays and timers over time, with losses and spurious retransmissions.
 
-    At most six algorithms are drawn; what is marked as spurious is so for the first of them.
+    At most six algorithms are drawn; spurious retransmissions are marked for the first of them.
     """
     delays = replay.delays
     rtt = delays.rtt_s
@@ -111,7 +111,7 @@ def draw_timeline(axes: Axes, replay: Judged) -> None:
         marks: Any = {"linestyle": "none", "marker": "x", "markersize": 4, "color": colour}
         axes.plot(t[spurious], rtt[spurious], **marks)
     axes.plot([], [], linestyle="none", marker="x", color=GREY, label="spurious retransmission")
-    # Timers before the first delay is known would stretch the axis.
+    # Timers before the first known delay would stretch the axis.
     start = min(len(rtt) - 1, 1 + int(np.argmax(~np.isnan(rtt))))
     _seconds_axis(
         axes,
@@ -127,7 +127,7 @@ def draw_timeline(axes: Axes, replay: Judged) -> None:
 
 
 def draw_histogram(axes: Axes, replay: Judged) -> None:
-    """Draw how many delays there are of each length, and how long each algorithm's timers are."""
+    """Draw the distributions of the delays and of each algorithm's timers."""
     rtt = replay.delays.rtt_s
     known = rtt[~np.isnan(rtt)]
     if not len(known):
@@ -148,10 +148,9 @@ def draw_histogram(axes: Axes, replay: Judged) -> None:
 
 
 def draw_scatter(axes: Axes, replay: Judged) -> None:
-    """Draw each answered probe: its delay, and the timer that ran for it.
+    """Draw each answered probe: its delay, and the timer that was armed for it.
 
-    Below the diagonal the timer was shorter than the delay: the probe was retransmitted for
-    nothing.
+    Below the diagonal the timer was shorter than the delay: the probe was retransmitted spuriously.
     """
     rtt = replay.delays.rtt_s
     known = ~np.isnan(rtt)
@@ -175,8 +174,8 @@ def draw_pareto(axes: Axes, replay: Judged) -> None:
     """Draw spurious retransmissions against the mean timer, with intervals, and the front."""
     front = replay.front()
     shares = [algorithm.spurious_share for algorithm in replay.algorithms]
-    # A logarithm has no zero: algorithms that never retransmitted spuriously stand left of all
-    # others.
+    # A logarithmic axis has no zero, so algorithms without spurious retransmissions stand at the
+    # left edge.
     seen = [share.value for share in shares if share.value > 0] or [shares[0].high]
     least = min(seen) / 3
     for place, algorithm in enumerate(replay.algorithms):
@@ -207,10 +206,10 @@ def draw_pareto(axes: Axes, replay: Judged) -> None:
     )
 
 
-#: A logarithmic axis that spans less than this has no room for marks at 1, 2 and 5.
+#: A logarithmic axis with a smaller range than this has no marks at 1, 2 and 5.
 _SHORT = 6
 
-#: Kinds of pictures by name.
+#: Kinds of plots by name.
 KINDS: dict[str, Callable[[Axes, Judged], None]] = {
     "timeline": draw_timeline,
     "histogram": draw_histogram,
@@ -225,10 +224,10 @@ def draw(replay: Judged, kind: str) -> Figure:
     Raises
     ------
     ValueError
-        When there is no such kind, or nothing to show.
+        If there is no such kind, or nothing to show.
     """
     if kind not in KINDS:
-        raise ValueError(f"no picture of kind {kind!r}: there are {', '.join(KINDS)}")
+        raise ValueError(f"no plot of kind {kind!r}: there are {', '.join(KINDS)}")
     figure, axes = new_figure()
     KINDS[kind](axes, replay)
     axes.set_title(Path(replay.delays.name).name, loc="left")
@@ -240,7 +239,7 @@ def draw(replay: Judged, kind: str) -> Figure:
 
 
 def _drawn(replay: Judged) -> list[JudgedBy]:
-    """Return the estimators to draw, one for each colour at most, those of the front first."""
+    """Return the estimators to draw, at most one for each colour, those of the front first."""
     if len(replay.algorithms) <= len(COLOURS):
         return list(replay.algorithms)
     front = list(replay.front())
@@ -255,9 +254,9 @@ def _drawn(replay: Judged) -> list[JudgedBy]:
 def _logarithmic(
     axes: Axes, which: Literal["x", "y"], told: Callable[[float, float], str] | None = None
 ) -> None:
-    """Make an axis logarithmic, with marks at 1, 2 and 5, and at more where it is short.
+    """Make an axis logarithmic, with marks at 1, 2 and 5, and at more if its range is small.
 
-    Its numbers are times, unless `told` says how to write them.
+    Its numbers are times, unless `told` formats them.
     """
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis
@@ -279,7 +278,7 @@ def _percent(share: float, _place: float = 0) -> str:
 
 
 def _seconds_axis(axes: Axes, what: str, values: Floats) -> None:
-    """Label the y axis in ms or s; with a logarithmic scale where values are far apart."""
+    """Label the y axis in ms or s; use a logarithmic scale if values differ by large factors."""
     known = values[np.isfinite(values) & (values > 0)]
     if not len(known):
         return
@@ -297,7 +296,7 @@ def _seconds_axis(axes: Axes, what: str, values: Floats) -> None:
 
 @dataclass(frozen=True)
 class ReplayPlots:
-    """The pictures of a replay: each writes a file, .png, .svg or .pdf, and returns its path."""
+    """The plots of a replay: each writes a file, .png, .svg or .pdf, and returns its path."""
 
     replay: Judged
 
@@ -306,7 +305,7 @@ class ReplayPlots:
         return self._save("timeline", file)
 
     def histogram(self, file: str | os.PathLike[str]) -> Path:
-        """Draw how delays and timers are spread."""
+        """Draw the distributions of delays and timers."""
         return self._save("histogram", file)
 
     def scatter(self, file: str | os.PathLike[str]) -> Path:

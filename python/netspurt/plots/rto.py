@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def draw_rto(axes: Axes, run: Tables, view: View) -> None:
-    """Draw round-trip samples, their smoothed mean, the timer, and when it fired.
+    """Draw round-trip samples, their smoothed mean, the timer, and its timeouts.
 
-    A timeout is marked at the value that ran out; from there on the timer is backed off.
+    A timeout is marked at the value of the timer that fired; after it the timer is backed off.
     """
     everything = run.table("rto")
     flow = pick(everything, "flow", view.flow, "flow")

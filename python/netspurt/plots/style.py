@@ -1,4 +1,4 @@
-"""What all plots share: figure, colours, and the part of a run to show."""
+"""Shared parts of all plots: figure, colours, and the part of a run to show."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from netspurt.table import Table
 if TYPE_CHECKING:
     from netspurt.plots import Tables
 
-#: The directions of a flow: what its opener sends, and what the other end sends.
+#: The directions of a flow: what its initiator sends, and what the other end sends.
 DIRECTIONS = ("forward", "reverse")
 
-#: Okabe and Ito's palette, told apart with every kind of colour vision.
+#: Okabe and Ito's palette, which is distinguishable with every kind of colour vision.
 BLACK = "#1a1a1a"
 BLUE = "#0072b2"
 GREEN = "#009e73"
@@ -30,7 +30,7 @@ RED = "#d32f2f"
 SKY = "#56b4e9"
 GREY = "#9a9a9a"
 
-#: For matplotlib, while figures are made and written; the salt makes SVGs repeatable.
+#: Settings of matplotlib while figures are made and written; the salt makes SVGs reproducible.
 SETTINGS: dict[Any, Any] = {
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -43,15 +43,15 @@ SETTINGS: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class View:
-    """What to show.
+    """The part of a run to show.
 
     Attributes
     ----------
     flow, direction, node, link
-        Whose; by default the first flow, what it sends `"forward"` (and not `"reverse"`), the node
-        that sends it, and every link that ever queued.
+        The subject; by default the first flow, the direction `"forward"` (the other is
+        `"reverse"`), the node that sends, and every link that ever queued.
     start, end
-        From when to when, in seconds.
+        The span of time, in seconds.
     """
 
     flow: str | None = None
@@ -77,11 +77,11 @@ class View:
         return self.direction or DIRECTIONS[0]
 
     def titled(self, flow: str) -> str:
-        """Return what a picture of a flow calls it."""
+        """Return the name of a flow and direction in a plot."""
         return flow if self.sends == DIRECTIONS[0] else f"{flow} ({self.sends})"
 
     def clip(self, table: Table) -> Table:
-        """Return the rows within the time shown."""
+        """Return the rows within the span of time."""
         t = table.seconds()
         keep = np.ones(len(t), dtype=np.bool_)
         if self.start is not None:
@@ -91,9 +91,9 @@ class View:
         return table if keep.all() else table.select(keep)
 
     def during(self, states: Table, end: float) -> tuple[NDArray[np.float64], Table]:
-        """Return the states in force in the time shown, up to `end`, and since when each is.
+        """Return the states in force in the span of time, up to `end`, with the start of each.
 
-        The first is the one in force when that time begins, the last holds to its end.
+        The first is the state in force when the span begins; the last holds to its end.
         """
         t = states.seconds()
         start = 0.0 if self.start is None else self.start
@@ -119,12 +119,12 @@ def new_figure() -> tuple[Figure, Axes]:
 
 
 def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
-    """Return the wanted name, or the first there is.
+    """Return the wanted name, or the first one.
 
     Raises
     ------
     ValueError
-        When the name is not there, or nothing is.
+        If the name does not exist, or there are no names.
     """
     names = list(dict.fromkeys(table[column].tolist()))
     if wanted is None and names:
@@ -140,14 +140,14 @@ def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
 
 
 def flow_end(run: Tables, flow: str, direction: str) -> float:
-    """Return when all sent in a direction was acknowledged, or else the run ended, in seconds."""
+    """Return when all data of a direction was acknowledged, or the end of the run, in seconds."""
     sums = run.table("flows").where(flow=flow, direction=direction)
     finished = float(sums.seconds("finished_ns")[0]) if len(sums) else np.nan
     return run.stop_ns / 1e9 if np.isnan(finished) else finished
 
 
 def optional(run: Tables, name: str) -> Table | None:
-    """Return a table, `None` where it was not recorded."""
+    """Return a table, or `None` if it was not recorded."""
     try:
         return run.table(name)
     except ValueError:
@@ -155,7 +155,7 @@ def optional(run: Tables, name: str) -> Table | None:
 
 
 def bytes_axis(axes: Axes, what: str, most: float) -> None:
-    """Label the y axis, whose values are octets, in a unit that fits the largest."""
+    """Label the y axis, whose values are octets, in a unit that suits the largest."""
     scale, unit = next(
         (s, u) for s, u in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")) if most >= 5 * s
     )
@@ -164,12 +164,12 @@ def bytes_axis(axes: Axes, what: str, most: float) -> None:
 
 
 def steps(axes: Axes, t: NDArray[np.float64], y: NDArray[np.float64], **style: Any) -> None:
-    """Draw a value that holds until the next one."""
+    """Draw a value that holds until the next one, as steps."""
     axes.step(t, y, where="post", **style)
 
 
 def legend(axes: Axes, *, corner: Literal["upper left", "lower right"] | None = None) -> None:
-    """Put the legend where it hides nothing: beside the data, or in a corner that is empty."""
+    """Put the legend where it hides nothing: outside the data, or in an empty corner."""
     if not axes.get_legend_handles_labels()[0]:
         return
     if corner is None:

@@ -1,4 +1,4 @@
-"""The time-sequence plot, as readers of tcptrace's know it."""
+"""The time-sequence plot, in the style of tcptrace."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from netspurt.table import Table
 if TYPE_CHECKING:
     from netspurt.plots import Tables
 
-#: With fewer segments than this a bar is long enough to be seen by itself.
+#: With fewer segments than this the bars alone are visible.
 _FEW = 400
 
 
 def draw_time_sequence(axes: Axes, run: Tables, view: View) -> None:
-    """Draw what passed one node: sends, retransmissions, ACKs, SACK blocks, and drops anywhere.
+    """Draw the packets at one node: sends, retransmissions, ACKs, SACK blocks, and drops anywhere.
 
-    Each segment is a bar from its first to its last octet, with a dot that is seen at every
-    zoom; the cumulative ACK is a line that climbs below them, each duplicate ACK a tick of one
-    packet's height below that line, a SACK block a bar at the instant of its ACK. A cross marks
-    a segment that was dropped or lost. Retransmissions come last, above all else.
+    Each segment is a bar from its first to its last octet, with a dot that is visible at every
+    zoom. The cumulative ACK is a line that climbs below the segments, each duplicate ACK a tick of
+    one packet's height below that line, a SACK block a bar at the instant of its ACK. A cross marks
+    a segment that was dropped or lost. Retransmissions are drawn last, above everything else.
     """
     segments = _of_flows(run)
     flow = pick(segments, "flow", view.flow, "flow")
@@ -71,7 +71,7 @@ def draw_time_sequence(axes: Axes, run: Tables, view: View) -> None:
 
 
 def _empty_corner(axes: Axes, seen: Table) -> Literal["upper left", "lower right"]:
-    """Return the upper left corner, or the lower right one where sending was over early."""
+    """Return the upper left corner, or the lower right one if sending ended early."""
     (start, end), (low, high) = axes.get_xlim(), axes.get_ylim()
     early = seen.seconds() < start + 0.3 * (end - start)
     late = seen["seq"] > low + 0.5 * (high - low)
@@ -79,7 +79,7 @@ def _empty_corner(axes: Axes, seen: Table) -> Literal["upper left", "lower right
 
 
 def _of_flows(run: Tables) -> Table:
-    """Return what was seen of flows: echo probes have no sequence of octets."""
+    """Return the segments of flows, without echo probes, which have no sequence numbers."""
     segments, echo_probes = run.table("segments"), optional(run, "echo_probes")
     if echo_probes is None:
         return segments
@@ -87,7 +87,7 @@ def _of_flows(run: Tables) -> Table:
 
 
 def _node(run: Tables, own: Table, view: View, flow: str) -> str:
-    """Return the node to look from: the wanted one, or who sends if spied, or the first."""
+    """Return the observing node: the wanted one, or the sender if spied, or the first."""
     spied = set(run.table("segments")["node"].tolist())
     there = list(dict.fromkeys(own["node"].tolist()))
     if view.node in spied and view.node not in there:
@@ -99,7 +99,7 @@ def _node(run: Tables, own: Table, view: View, flow: str) -> str:
 
 
 class _PacketLocator(MaxNLocator):
-    """Ticks at whole packets, the first of which is number 1."""
+    """Ticks at whole packets, counted from 1."""
 
     def __init__(self) -> None:
         super().__init__(nbins=12, integer=True)
@@ -109,7 +109,7 @@ class _PacketLocator(MaxNLocator):
 
 
 def _packet_axis(axes: Axes, own: Table) -> None:
-    """Put packet numbers on the right where all packets but the last are of one size."""
+    """Put packet numbers on the right, if all packets but the last have one size."""
     data = own.select(own["len_bytes"] > 0)
     size = int(data["len_bytes"].max())
     if np.any((data["seq"] - 1) % size):
@@ -138,7 +138,7 @@ def _segments(axes: Axes, segments: Table, label: str, *, few: bool, **style: An
 
 
 def _vertical(axes: Axes, bars: NDArray[np.float64], **style: Any) -> None:
-    """Draw a bar for each row: where, from, to."""
+    """Draw a bar for each row, with its time and both ends."""
     if len(bars) == 0:
         return
     ends = np.stack([bars[:, [0, 1]], bars[:, [0, 2]]], axis=1)
@@ -156,10 +156,10 @@ def _acks(axes: Axes, seen: Table, packet_bytes: int) -> None:
 
 
 def _drops(axes: Axes, run: Tables, own: Table, view: View, *, few: bool) -> None:
-    """Mark data that went no further, at the height of its middle."""
+    """Mark data that was lost, dropped or discarded, at the middle of its height."""
     of = {"flow": str(own["flow"][0]), "direction": view.sends}
     dropped = view.clip(run.table("drops").where(**of))
-    # What is given up for want of fragments went no further when these were dropped or lost.
+    # An incomplete datagram is discarded because these fragments were dropped or lost.
     dropped = dropped.select((dropped["kind"] != "ack") & (dropped["reason"] != "reassembly"))
     if len(dropped) == 0:
         return

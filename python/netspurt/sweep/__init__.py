@@ -1,7 +1,7 @@
-"""Sweeps: a scenario's cases, run by an engine into a dataset that nothing loses.
+"""Sweeps: a scenario's cases, run by an engine into a dataset that survives interruptions.
 
 `Sweep.of(scenario)` has the cases of a scenario's `[sweep]`, `Sweep.listed` those that Python made.
-`run_sweep` runs what is missing from a folder, and `open_sweep` opens one.
+`run_sweep` runs the cases that a folder lacks, and `open_sweep` opens one.
 """
 
 from netspurt.sweep.cases import Cases

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Cases(Mapping[str, NDArray[Any]]):
-    """A row for each case: what it was, how it ended, what was measured.
+    """A row for each case: its values, how it ended, its measures.
 
-    Columns are numpy arrays; measures that a case does not have are masked. `about` is the folder
-    they come from.
+    Columns are numpy arrays; measures that a case does not have are masked. `about` is the sweep's
+    folder.
     """
 
     def __init__(self, columns: dict[str, NDArray[Any]], about: SweepFolder) -> None:
@@ -30,7 +30,7 @@ class Cases(Mapping[str, NDArray[Any]]):
 
     @classmethod
     def of(cls, tables: Sequence[Table], about: SweepFolder) -> Cases:
-        """Return the rows of tables that follow each other."""
+        """Return the joined rows of tables."""
         columns = {name: _joined([table[name] for table in tables]) for name in tables[0]}
         return cls(columns, about)
 
@@ -50,7 +50,7 @@ class Cases(Mapping[str, NDArray[Any]]):
         return f"<Cases: {len(self)} of {self.about.cases} from {self.about.where}>"
 
     def digest(self) -> str:
-        """Return the SHA-256 of all columns, which no engine and no interruption changes."""
+        """Return the SHA-256 of all columns; it does not depend on engine or interruptions."""
         digest = hashlib.sha256()
         for name, column in self.items():
             digest.update(f"{name}\0{len(column)}\0".encode())
@@ -73,7 +73,7 @@ class Cases(Mapping[str, NDArray[Any]]):
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """Return parts of a column as one, masked only where something is missing."""
+    """Return parts of a column as one, masked only if something is missing."""
     masked: Any = np.ma.concatenate(parts)  # type: ignore[no-untyped-call]
     whole: NDArray[Any] = masked if np.ma.is_masked(masked) else np.concatenate(parts)
     return np.ma.getdata(whole) if whole is not masked else whole

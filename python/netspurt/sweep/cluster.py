@@ -1,4 +1,4 @@
-"""The engine on Ray, for those who outgrow one machine: `pip install 'netspurt[cluster]'`."""
+"""The engine on Ray, for several machines: `pip install 'netspurt[cluster]'`."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from netspurt.sweep.driver import seconds_a_case
 from netspurt.sweep.engines import Chunk
 from netspurt.sweep.plan import Sweep
 
-#: A task is worth its way to a worker if it takes so many seconds.
+#: A task should take at least this many seconds, to be worth its transfer to a worker.
 TASK_S = 1.0
-#: How often a task is run again whose worker or node died.
+#: How often a task is repeated if its worker or node dies.
 _RETRIES = 10
-#: How long one wait lasts, so that an interrupt is heard.
+#: The duration of one wait, in seconds; interrupts are handled after it.
 _POLL_S = 0.1
-#: How long a cluster has to answer at its address.
+#: The time within which a cluster must answer, in seconds.
 _ANSWER_S = 10.0
 
-#: The sweeps that this worker knows, so that each is read once.
+#: The sweeps that this worker has read, so that it reads each once.
 _known: dict[str, Sweep] = {}
 
 
 def run_chunks(key: str, plan: list[Any], chunks: list[Chunk]) -> list[_core.Outcome]:
-    """Run chunks in a worker; `plan` holds the reference to the sweep."""
+    """Run chunks in a worker; `plan` is the reference to the sweep."""
     import ray
 
     if key not in _known:
@@ -40,27 +40,27 @@ def run_chunks(key: str, plan: list[Any], chunks: list[Chunk]) -> list[_core.Out
 class Ray:
     """The engine on a Ray cluster.
 
-    Several chunks travel as one task, so that a task takes at least a second. A task whose worker
-    or node dies is run again elsewhere, and comes to the same bytes.
+    Several chunks form a task, so that a task takes at least a second. If the worker or node of a
+    task dies, the task is run again elsewhere, with the same bytes as a result.
 
     Parameters
     ----------
     sweep
-        Whose chunks are run.
+        The sweep whose chunks are run.
     address
-        The cluster's; by default one is started on this machine, and ended with the sweep. All
-        its machines need this netspurt.
+        The cluster's address; by default a cluster is started on this machine and ended with the
+        sweep. All its machines need this version of netspurt.
     workers
-        How many tasks at once; 0 for one a processor of the cluster.
+        The number of parallel tasks; 0 for one per processor of the cluster.
     task_s
-        How many seconds a task should take at least.
+        The minimum duration of a task in seconds.
 
     Raises
     ------
     ImportError
-        When Ray is not installed.
+        If Ray is not installed.
     ConnectionError
-        When nobody answers at the address.
+        If the address does not answer.
     """
 
     def __init__(
@@ -96,15 +96,15 @@ class Ray:
 
     @property
     def room(self) -> int:
-        """How many chunks it should have at once: two tasks a worker."""
+        """How many chunks it should have at once: two tasks per worker."""
         return max(2 * self.workers * self._chunks_a_task, 2 * self.workers)
 
     def prepare(self, chunk: int) -> None:
-        """Learn how many cases a chunk has."""
+        """Set how many cases a chunk has."""
         self._chunks_a_task = max(1, math.ceil(self._cases / chunk))
 
     def submit(self, chunk: Chunk) -> None:
-        """Have a chunk run, in a task with others."""
+        """Schedule a chunk, in a task with others."""
         self._waiting.append(chunk)
         if len(self._waiting) >= self._chunks_a_task:
             self._send()
@@ -115,7 +115,7 @@ class Ray:
         self._waiting = []
 
     def as_completed(self) -> Iterator[tuple[Chunk, _core.Outcome]]:
-        """Yield chunks as they are done, until none is left."""
+        """Yield finished chunks until none is left."""
         while self._waiting or self._under_way:
             if self._waiting and len(self._under_way) < self.workers:
                 self._send()
@@ -125,7 +125,7 @@ class Ray:
                 yield from zip(self._under_way.pop(reference), outcomes, strict=True)
 
     def cancel(self) -> None:
-        """Give up what is under way, and end a cluster that was started for it."""
+        """Cancel running tasks, and stop a cluster that was started for this sweep."""
         for reference in self._under_way:
             self._ray.cancel(reference, force=True)
         self._under_way.clear()
@@ -135,12 +135,12 @@ class Ray:
 
 
 def _knock(address: str) -> None:
-    """Tell at once that nobody is there; Ray itself would try for minutes.
+    """Fail at once if the address does not answer; Ray itself would retry for minutes.
 
     Raises
     ------
     ConnectionError
-        When nobody answers at a host and port.
+        If the host and port do not answer.
     """
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not (host and port.isdigit()):

@@ -1,4 +1,4 @@
-"""Running what is missing of a sweep."""
+"""Run the missing cases of a sweep."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from netspurt.sweep.engines import Chunk, Engine, Threads
 from netspurt.sweep.folder import SweepFolder, Tally, held, prepare
 from netspurt.sweep.plan import Sweep
 
-#: Called with how many cases are there and how many there are in all.
+#: A function that takes the number of finished cases and the number in all.
 Progress = Callable[[float, float], None]
 
-#: A chunk should take so many seconds: little to lose, and few files.
+#: A chunk should take this many seconds: then little is lost, and there are few files.
 CHUNK_S = 0.25
-#: At least so many chunks, so that no thread ends long before the others; at most so many cases.
+#: There are at least this many chunks, so that all threads end at about the same time; and at most
+#: this many cases per chunk.
 _CHUNKS = 32
 _MOST = 5000
-#: Cases are timed for so many seconds, and the first is waited for no longer than that.
+#: Cases are timed for this many seconds, and the first is not waited for longer than that.
 _TIMED_S = 0.2
 _FIRST_S = 1.0
 
 
 class SweepFailedError(ValueError):
-    """A case failed in a sweep that was to be strict."""
+    """A case of a strict sweep failed."""
 
 
 def run_sweep(
@@ -40,36 +41,36 @@ def run_sweep(
 ) -> tuple[SweepFolder, Tally]:
     """Run the cases of a sweep that a folder does not have yet.
 
-    Whatever ends it, each chunk that was done is kept, and the same call goes on from there.
+    After any interruption the finished chunks are kept, and the same call continues.
 
     Parameters
     ----------
     sweep
         The sweep.
     out
-        A folder, which is made if it is not there, or a URL of an object store.
+        A folder, which is made if it does not exist, or a URL of an object store.
     engine
-        Makes who runs the cases, if there are any: by default threads of this process, one a
-        core; `functools.partial(Threads, threads=1)` is one of them.
+        A function that makes the engine, if there are cases to run; by default threads of this
+        process, one per core. `functools.partial(Threads, threads=1)` uses one thread.
     chunk
-        How many cases a file has, in a folder that is made now; by default a quarter of a
-        second's worth.
+        How many cases a file has, for a new folder; by default the cases of a quarter of a second.
     strict
-        Whether the first case with an error ends it, or one that the folder has already.
+        Whether the sweep stops at the first case with an error, also at one that the folder already
+        has.
     progress
-        Called with how many cases are there and how many there are in all.
+        Called with the number of finished cases and the number in all.
 
     Returns
     -------
     SweepFolder, Tally
-        The folder, and how the cases ended that were run now.
+        The folder, and how the newly run cases ended.
 
     Raises
     ------
     SweepError
-        When the folder holds something else, or another program sweeps into it.
+        If the folder holds something else, or another program runs a sweep into it.
     SweepFailedError
-        When it is strict and a case fails.
+        If it is strict and a case fails.
     """
     with held(out):
         folder = prepare(out, sweep, lambda: chunk or guess_chunk(sweep))
@@ -109,7 +110,7 @@ def _run(
 
 
 def _completed(engine: Engine, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, _core.Outcome]]:
-    """Yield chunks as they are done, while the engine has as many as it has room for."""
+    """Yield finished chunks, and keep the engine supplied with chunks."""
     waiting = iter(chunks)
     for chunk in islice(waiting, engine.room):
         engine.submit(chunk)
@@ -125,7 +126,7 @@ def _told(first_error: tuple[int, str]) -> str:
 
 
 def guess_chunk(sweep: Sweep) -> int:
-    """Return how many cases a chunk should have, by timing a few."""
+    """Return how many cases a chunk should have, from the time of a few cases."""
     cases = len(sweep)
     seconds = seconds_a_case(sweep)
     wanted = int(CHUNK_S / max(seconds, 1e-6))
@@ -133,9 +134,9 @@ def guess_chunk(sweep: Sweep) -> int:
 
 
 def seconds_a_case(sweep: Sweep) -> float:
-    """Return about how long a case takes, by running a few of different combinations.
+    """Return the approximate time of a case, measured on a few different combinations.
 
-    Long ones are not waited for: of them it is at least so long.
+    Long cases are not waited for; for them the result is a lower bound.
     """
     cases = len(sweep)
     timed = _core.SweepEngine(sweep._core, 1)

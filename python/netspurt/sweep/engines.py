@@ -1,6 +1,7 @@
-"""Engines: three calls, whoever computes.
+"""Engines: three methods, for any place of computation.
 
-`submit` a chunk, take chunks `as_completed`, and `cancel`. A chunk's bytes are the same from each.
+`submit` takes a chunk, `as_completed` yields finished chunks, and `cancel` ends all. Every engine
+gives the same bytes for a chunk.
 """
 
 from __future__ import annotations
@@ -15,45 +16,45 @@ from netspurt.sweep.plan import Sweep
 
 @dataclass(frozen=True)
 class Chunk:
-    """Cases that follow each other."""
+    """Consecutive cases."""
 
     first: int
     count: int
 
 
 class Engine(Protocol):
-    """Who runs chunks."""
+    """An object that runs chunks."""
 
     @property
     def room(self) -> int:
-        """How many chunks it should have at once, so that nobody waits."""
+        """How many chunks it should have at once, so that no worker is idle."""
 
     def prepare(self, chunk: int) -> None:
-        """Learn how many cases a chunk has."""
+        """Set how many cases a chunk has."""
 
     def submit(self, chunk: Chunk) -> None:
-        """Have a chunk run."""
+        """Schedule a chunk."""
 
     def as_completed(self) -> Iterator[tuple[Chunk, _core.Outcome]]:
-        """Yield chunks as they are done, until none is left; more may be submitted meanwhile."""
+        """Yield finished chunks until none is left; more may be submitted meanwhile."""
 
     def cancel(self) -> None:
-        """Give up what is under way."""
+        """Cancel running chunks."""
 
 
-#: How long one wait lasts, so that an interrupt is heard.
+#: The duration of one wait, in seconds; interrupts are handled after it.
 _POLL_S = 0.1
 
 
 class Threads:
-    """The engine in this process: threads of the core, while Python only writes files.
+    """The engine in this process: threads of the core; Python only writes files.
 
     Parameters
     ----------
     sweep
-        Whose chunks are run.
+        The sweep whose chunks are run.
     threads
-        How many; 0 for one a core.
+        The number of threads; 0 for one per core.
     """
 
     def __init__(self, sweep: Sweep, threads: int = 0) -> None:
@@ -66,15 +67,15 @@ class Threads:
         return 2 * self._engine.threads + 2
 
     def prepare(self, chunk: int) -> None:
-        """Learn how many cases a chunk has, which changes nothing here."""
+        """Set how many cases a chunk has; it has no effect here."""
 
     def submit(self, chunk: Chunk) -> None:
-        """Have a chunk run as soon as a thread is free."""
+        """Schedule a chunk for the next free thread."""
         self._counts[chunk.first] = chunk.count
         self._engine.submit(chunk.first, chunk.count)
 
     def as_completed(self) -> Iterator[tuple[Chunk, _core.Outcome]]:
-        """Yield chunks as they are done, until none is left."""
+        """Yield finished chunks until none is left."""
         while self._engine.underway:
             done = self._engine.next(_POLL_S)
             if done is not None:
@@ -82,5 +83,5 @@ class Threads:
                 yield Chunk(first, self._counts.pop(first)), outcome
 
     def cancel(self) -> None:
-        """End every chunk within moments."""
+        """Stop all chunks within moments."""
         self._engine.cancel()

@@ -1,6 +1,7 @@
 """A sweep's folder: `sweep.json`, `scenario.toml`, and `cases/`, a Parquet file for each chunk.
 
-A chunk is done when its file is there. Files appear under their names only when they are whole.
+A chunk is finished when its file exists. Files appear under their names only when they are
+complete.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ FORMAT = 1
 
 
 class SweepError(ValueError):
-    """A folder that cannot be used as asked: no sweep, another sweep, or an unfinished one."""
+    """A folder cannot be used as requested: no sweep, another sweep, or an unfinished one."""
 
 
 @dataclass
 class Tally:
-    """How cases ended.
+    """How many cases ended in which way.
 
     Attributes
     ----------
     done, cut, errors
-        At their end, at their budget, with an error.
+        Cases that ran to their end, that were cut at their budget, and that had an error.
     first_error
-        The least number of a case with an error, and what it was.
+        The least number of a case with an error, and the error.
     """
 
     done: int = 0
@@ -50,11 +51,11 @@ class Tally:
 
     @property
     def cases(self) -> int:
-        """How many there are."""
+        """The number of cases that ended."""
         return self.done + self.cut + self.errors
 
     def add(self, outcome: _core.Outcome) -> None:
-        """Count a chunk."""
+        """Add the cases of a chunk."""
         _, done, cut, errors, first, _ = outcome
         self.done += done
         self.cut += cut
@@ -72,13 +73,14 @@ class SweepFolder:
     where
         Its path or URL.
     title
-        What the sweep shows, in a line.
+        One line that says what the sweep shows.
     cases, chunk
-        How many cases there are, and how many a file.
+        The number of cases, and of cases per file.
     names, labels
-        What is varied, and its labels in order.
+        The names of the axes, and their labels in order.
     seeds, paired
-        How many times each combination is run, and whether runs of all share their seeds.
+        How many times each combination is run, and whether runs of all combinations share their
+        seeds.
     """
 
     where: str
@@ -98,16 +100,16 @@ class SweepFolder:
         return [Chunk(first, min(self.chunk, self.cases - first)) for first in starts]
 
     def there(self) -> list[Chunk]:
-        """Return the chunks that are done."""
+        """Return the finished chunks."""
         names = set(self._store.names())
         return [chunk for chunk in self.chunks() if _file(chunk) in names]
 
     def write(self, chunk: Chunk, content: bytes) -> None:
-        """Keep what came of a chunk."""
+        """Store the cases of a chunk."""
         self._store.write(_file(chunk), content)
 
     def tally(self) -> Tally:
-        """Count how the cases ended that are there, a file at a time."""
+        """Count how the stored cases ended, a file at a time."""
         tally = Tally()
         for chunk in self.there():
             table = self._table(chunk)
@@ -119,12 +121,12 @@ class SweepFolder:
         return tally
 
     def read(self) -> Cases:
-        """Return the cases that are there, in order.
+        """Return the stored cases, in order.
 
         Raises
         ------
         SweepError
-            When there are none yet.
+            If there are none yet.
         """
         tables = [self._table(chunk) for chunk in self.there()]
         if not tables:
@@ -137,7 +139,7 @@ class SweepFolder:
             return Table(_core.Table.parse("cases", content))
         except OSError as error:
             raise SweepError(
-                f"{self.where}/{_file(chunk)} is damaged: remove it, and sweep again ({error})"
+                f"{self.where}/{_file(chunk)} is damaged: remove it and sweep again ({error})"
             ) from error
 
 
@@ -151,7 +153,7 @@ def open_sweep(where: str | os.PathLike[str]) -> SweepFolder:
     Raises
     ------
     SweepError
-        When it holds no sweep.
+        If it holds no sweep.
     """
     store = open_store(where)
     try:
@@ -167,24 +169,24 @@ def open_sweep(where: str | os.PathLike[str]) -> SweepFolder:
 
 @contextmanager
 def held(where: str | os.PathLike[str]) -> Iterator[None]:
-    """Keep other programs of this machine out of a sweep's folder.
+    """Prevent other programs on this machine from running a sweep into the folder.
 
     Raises
     ------
     SweepError
-        When another one sweeps into it.
+        If another program does.
     """
     try:
         with open_store(where).held():
             yield
     except BusyError:
         raise SweepError(
-            f"another netspurt sweeps into {where}: wait for it, or end it and sweep again"
+            f"another netspurt is writing to {where}: wait until it ends, or end it and try again"
         ) from None
 
 
 def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int]) -> SweepFolder:
-    """Return the folder of a sweep, made if it is not there yet.
+    """Return the folder of a sweep; make it if it does not exist.
 
     Parameters
     ----------
@@ -193,12 +195,12 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int
     sweep
         The sweep.
     chunk
-        Tells how many cases a file has, if the folder is made now.
+        A function that returns the number of cases per file, for a new folder.
 
     Raises
     ------
     SweepError
-        When something else is there.
+        If something else exists there.
     """
     store = open_store(where)
     names = list(store.names())
@@ -210,7 +212,7 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int
         if about["netspurt"] != _core.__version__:
             raise SweepError(
                 f"{where} was begun by netspurt {about['netspurt']}, and this is "
-                f"{_core.__version__}: go on with that one, or name another folder"
+                f"{_core.__version__}: continue with that version, or name another folder"
             )
     else:
         if names:

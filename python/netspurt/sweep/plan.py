@@ -1,4 +1,4 @@
-"""What a sweep runs: cases by number."""
+"""The numbered cases of a sweep."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 from netspurt import _core
 from netspurt.scenario import Scenario
 
-#: What a point on an axis is called.
+#: The label of a point on an axis.
 Label = int | float | str
 
-#: The columns that every sweep has for itself.
+#: The columns that every sweep has.
 TAKEN = frozenset(_core.SWEEP_COLUMNS)
 
 
@@ -36,9 +36,9 @@ class Sweep:
     ) -> None:
         self._core = core
         self._remake = remake
-        #: The scenario as TOML; empty where Python made the cases.
+        #: The scenario as TOML; empty if Python made the cases.
         self.scenario_text = scenario
-        #: What it shows, in a line.
+        #: One line that says what it shows.
         self.title = title
 
     def __reduce__(self) -> tuple[Callable[..., Sweep], Any]:
@@ -52,12 +52,12 @@ class Sweep:
 
     @classmethod
     def of(cls, scenario: Scenario) -> Sweep:
-        """Return the sweep that a scenario's `[sweep]` asks for.
+        """Return the sweep that a scenario's `[sweep]` describes.
 
         Raises
         ------
         ValueError
-            When it has none.
+            If it has none.
         """
         core = _core.Sweep.of(scenario._core)
         if core is None:
@@ -79,26 +79,26 @@ class Sweep:
         time: float | None = None,
         title: str = "",
     ) -> Sweep:
-        """Return a sweep over scenarios that Python made, for sweeps that want logic.
+        """Return a sweep over scenarios that Python made, for sweeps that need logic.
 
         Parameters
         ----------
         cases
-            Labels by name, and a scenario, as `Scenario.replace` makes it; all with the same
+            Labels by name, and a scenario made by `Scenario.replace`; all cases have the same
             names.
         seeds, paired
-            How many times each is run, and whether the n-th runs of all share their seeds where
-            the scenarios do.
+            How many times each is run, and whether the n-th runs of all share their seeds if the
+            scenarios do.
         events, time
-            Wake-ups and seconds on the clock on the wall after which a case is cut.
+            A case is cut after this many wake-ups or seconds of wall-clock time.
         title
-            What it shows, in a line.
+            One line that says what it shows.
 
         Raises
         ------
         ValueError
-            When there are no cases, their names differ, or a name is that of a column that every
-            sweep has.
+            If there are no cases, if their names differ, or if a name is a column that every sweep
+            has.
 
         Examples
         --------
@@ -113,7 +113,7 @@ class Sweep:
         """
         rows = [(dict(labels), scenario) for labels, scenario in cases]
         if not rows or seeds < 1:
-            raise ValueError("a sweep of no cases")
+            raise ValueError("the sweep has no cases")
         names = list(rows[0][0])
         if taken := [name for name in names if name in TAKEN]:
             raise ValueError(f"every sweep has a column {taken[0]!r}: choose another name")
@@ -135,7 +135,7 @@ class Sweep:
 
     @property
     def names(self) -> list[str]:
-        """What is varied."""
+        """The names of the axes."""
         return self._core.names
 
     @property
@@ -155,23 +155,23 @@ class Sweep:
 
     @property
     def fingerprint(self) -> str:
-        """What two sweeps share only if they have the same results."""
+        """A fingerprint; sweeps with equal ones have equal results."""
         return self._core.fingerprint()
 
     def scenario(self, case: int) -> Scenario:
-        """Return a case as a scenario of its own.
+        """Return a case as a separate scenario.
 
         Raises
         ------
         IndexError
-            When there is no such case.
+            If there is no such case.
         ScenarioError
-            When its values do not go together.
+            If its values contradict each other.
         """
         return Scenario(self._core.scenario(case))
 
     def run_chunk(self, first: int, count: int) -> _core.Outcome:
-        """Run cases that follow each other, on this thread."""
+        """Run consecutive cases on this thread."""
         return self._core.run_chunk(first, count)
 
 

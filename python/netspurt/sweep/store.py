@@ -1,4 +1,4 @@
-"""Where a sweep's files lie: a folder, or an object store by its URL."""
+"""The storage of a sweep's files: a folder, or an object store by its URL."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from typing import Any, Protocol
 
 
 class Store(Protocol):
-    """Named files, each of which is there as a whole or not at all."""
+    """Named files, each of which exists completely or not at all."""
 
     where: str
 
     def names(self) -> Iterator[str]:
-        """Yield the names there are, with `/` between folders."""
+        """Yield all names, with `/` between folders."""
 
     def read(self, name: str) -> bytes:
         """Return a file."""
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file, at once."""
+        """Write a file as a whole."""
 
     def held(self) -> AbstractContextManager[object]:
-        """Keep other programs out, as far as the store can.
+        """Exclude other programs, as far as the store can.
 
         Raises
         ------
         BusyError
-            When another program has it.
+            If another program has the lock.
         """
 
 
@@ -45,7 +45,7 @@ def open_store(where: str | os.PathLike[str]) -> Store:
     Raises
     ------
     ImportError
-        When the URL's kind is not installed.
+        If the package for the URL's kind is not installed.
     """
     kind, url, rest = str(where).partition("://")
     if url and kind in ("file", "local"):
@@ -54,14 +54,14 @@ def open_store(where: str | os.PathLike[str]) -> Store:
 
 
 class Folder:
-    """A folder of this machine."""
+    """A folder on this machine."""
 
     def __init__(self, path: Path) -> None:
         self.where = str(path)
         self._path = path
 
     def names(self) -> Iterator[str]:
-        """Yield the names there are; nothing that was left half written."""
+        """Yield all names, without partly written files."""
         for path in sorted(self._path.glob("**/*")):
             name = path.relative_to(self._path).as_posix()
             if path.is_file() and not name.startswith("."):
@@ -85,7 +85,7 @@ class Folder:
             _sync_folder(path.parent)
         except OSError as error:
             partial.unlink(missing_ok=True)
-            # A full disk names no file.
+            # The error of a full disk does not name a file.
             raise OSError(error.errno, error.strerror, str(path)) from error
         except BaseException:
             partial.unlink(missing_ok=True)
@@ -93,7 +93,7 @@ class Folder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other programs of this machine out; the lock ends with the program, however."""
+        """Exclude other programs on this machine; the lock ends with the program."""
         self._path.mkdir(parents=True, exist_ok=True)
         folder = os.open(self._path, os.O_RDONLY)
         try:
@@ -104,13 +104,13 @@ class Folder:
             os.close(folder)
 
     def clear_leftovers(self) -> None:
-        """Remove what programs that were killed have left; for who holds the folder."""
+        """Remove the files that killed programs have left; only with the lock held."""
         for partial in self._path.glob(".*.partial"):
             partial.unlink(missing_ok=True)
 
 
 def _sync_folder(path: Path) -> None:
-    """Have a rename outlive a loss of power."""
+    """Make a rename durable against a loss of power."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -119,7 +119,7 @@ def _sync_folder(path: Path) -> None:
 
 
 def _locked(folder: int) -> bool:
-    """Return whether nobody else has it; file systems without locks cannot tell."""
+    """Return whether the lock was free; file systems without locks cannot tell."""
     import fcntl
 
     try:
@@ -130,7 +130,7 @@ def _locked(folder: int) -> bool:
 
 
 class Remote:
-    """An object store, where a file appears when it was sent as a whole."""
+    """An object store, in which a file appears when it was sent completely."""
 
     def __init__(self, url: str) -> None:
         try:
@@ -142,7 +142,7 @@ class Remote:
         self._files, self._root = url_to_fs(url)
 
     def names(self) -> Iterator[str]:
-        """Yield the names there are."""
+        """Yield all names."""
         root = self._root.rstrip("/") + "/"
         if self._files.exists(self._root):
             for path in sorted(self._files.find(self._root)):
@@ -154,10 +154,10 @@ class Remote:
         return content
 
     def write(self, name: str, content: bytes) -> None:
-        """Send a file."""
+        """Send a file as a whole."""
         self._files.makedirs(f"{self._root}/{name}".rpartition("/")[0], exist_ok=True)
         self._files.pipe_file(f"{self._root}/{name}", content)
 
     def held(self) -> AbstractContextManager[object]:
-        """Keep nobody out: object stores have no locks."""
+        """Exclude nobody: object stores have no locks."""
         return nullcontext()

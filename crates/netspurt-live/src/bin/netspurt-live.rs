@@ -1,5 +1,5 @@
-//! A live run's own process, or with the word `probe` one that probes: those of tests. `netspurt
-//! live run` and `netspurt probe` start ones that do the same.
+//! The process of a live run or, with the word `probe`, one that probes; for tests. `netspurt live
+//! run` and `netspurt probe` start equivalent processes.
 
 use std::io::Write;
 use std::process::ExitCode;

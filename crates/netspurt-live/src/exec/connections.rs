@@ -1,4 +1,4 @@
-//! Which connection a packet of programs is of: each has a flow of its own in the tables.
+//! Assigns packets of programs to connections; each connection has a flow of its own in the tables.
 
 use std::net::SocketAddr;
 

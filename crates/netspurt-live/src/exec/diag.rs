@@ -1,4 +1,4 @@
-//! What the kernel says of connections that are not ours (`sock_diag`).
+//! The kernel's information on connections of other processes (`sock_diag`).
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

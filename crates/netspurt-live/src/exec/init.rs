@@ -1,9 +1,9 @@
 //! The processes between a run and its programs.
 //!
-//! The *holder* has namespaces of processes and mounts made, and waits. *Init* is the first in
-//! there: when it ends, however it ends, the kernel kills all others in there. The holder ends
-//! with the run, init with the holder, and both of them when nobody holds the lifeline's other
-//! end any more.
+//! The *holder* creates the namespaces for processes and mounts, and waits. *Init* is the first
+//! process inside: when it ends in any way, the kernel kills all others inside. The holder ends
+//! with the run, init ends with the holder, and both end when the other end of the lifeline is
+//! closed.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -1,7 +1,7 @@
-//! Programs at the two ends of a path: curl, a server, a shell, whatever there is.
+//! Programs at the two ends of a path, such as curl, a server or a shell.
 //!
-//! They know nothing of it: each runs in its host's network namespace, and all of them in a
-//! namespace of processes that ends with the run, whoever kills what.
+//! The programs do not notice the path. Each runs in its host's network namespace, and all of them
+//! run in a process namespace that ends with the run, whichever process is killed.
 
 mod connections;
 mod diag;

@@ -1,4 +1,4 @@
-//! The programs of a run, and what their processes need to know.
+//! The programs of a run, and the information that their processes need.
 
 use std::net::IpAddr;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What is watched of programs' traffic while it crosses.
+//! The observer of programs' traffic.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -1,4 +1,4 @@
-//! What the applications at the kernel's ends do: one writes, the other reads, and may answer.
+//! The applications at the kernel's ends: one writes, the other reads and may answer.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What the kernel says of a connection of its own (`TCP_INFO`).
+//! The kernel's information on a connection (`TCP_INFO`).
 
 use std::io;
 use std::os::fd::BorrowedFd;

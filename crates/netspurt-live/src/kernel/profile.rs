@@ -1,4 +1,4 @@
-//! The kernel's TCP made explicit: every value that shapes a run is set, and told.
+//! The profiles of the kernel's TCP: every value that influences a run is set and reported.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Sockets for the ends of flows.
+//! The sockets at the ends of flows.
 
 use std::io;
 use std::net::SocketAddr;

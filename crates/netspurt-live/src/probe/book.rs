@@ -1,6 +1,6 @@
-//! The data file: a header and a line for each echo probe, each written at once.
+//! The data file: a header and a line for each echo probe, each written immediately.
 //!
-//! What is in the file when the process is killed are whole echo probes, save perhaps the last.
+//! If the process is killed, the file contains whole lines, except perhaps the last.
 
 use std::fmt::Write as _;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Packets to and from one address, as a capture of one's own.
+//! Captures the packets to and from one address.
 
 use std::fs::File;
 use std::io::{self, BufWriter};

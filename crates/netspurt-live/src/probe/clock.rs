@@ -1,4 +1,4 @@
-//! Two clocks read at one instant: the machine's time, and one that nobody sets.
+//! Two clocks read at the same instant: the machine's time, and a clock that cannot be set.
 
 use rustix::time::{ClockId, clock_gettime};
 

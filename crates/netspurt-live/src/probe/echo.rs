@@ -1,4 +1,4 @@
-//! A host that echoes what it gets (RFC 862), or swallows it (RFC 863).
+//! A host that echoes all data (RFC 862), or discards it (RFC 863).
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};

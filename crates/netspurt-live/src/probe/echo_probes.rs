@@ -1,4 +1,4 @@
-//! Echo probes: a probe, its answer, the next probe.
+//! A series of echo probes with one in flight.
 
 use std::io;
 use std::os::fd::BorrowedFd;

@@ -1,4 +1,4 @@
-//! Echo probes that are over, so that what still comes for them is known.
+//! Finished echo probes, kept so that their late and duplicate answers are recognised.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -1,4 +1,4 @@
-//! Where delay sits: echo probes that live for one hop, then for two, up to the target.
+//! The delay of each hop: echo probes with a hop limit of one, then two, up to the target.
 
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;

@@ -1,4 +1,4 @@
-//! How long each probe is.
+//! The lengths of probes.
 
 use netspurt::rng::Stream;
 

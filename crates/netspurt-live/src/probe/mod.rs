@@ -1,8 +1,8 @@
-//! RFC 889's instrument: echo probes on a real path, one in flight, every one of them kept.
+//! RFC 889's instrument: echo probes on a real path, one in flight, each stored.
 //!
-//! A probe is an ICMP echo, a datagram to a host that echoes, or the opening of a TCP connection.
-//! Each has four stamps, of the program and of the kernel, on its way out and on its way in, so
-//! that what the host took can be told from what the network took.
+//! A probe is an ICMP echo, a datagram to a host that echoes, or the SYN of a TCP connection. Each
+//! has four time stamps, by the program and by the kernel, on sending and on receiving, so that the
+//! host's delay can be distinguished from the network's.
 
 mod book;
 mod capture;

@@ -1,4 +1,4 @@
-//! The instrument's own noise: round trips to the machine itself.
+//! The noise of the instrument: round trips over loopback.
 
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};

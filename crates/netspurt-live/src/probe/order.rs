@@ -1,5 +1,5 @@
-//! The process that probes: started by another one, told what to do in a line of JSON on its
-//! standard input. It ends once that input does, and with the one that started it.
+//! The process that probes. Another process starts it and sends its order, a line of JSON, to its
+//! standard input. It ends when that input ends, and with the process that started it.
 
 use std::io::{self, BufRead, Write};
 use std::net::{IpAddr, SocketAddr};

@@ -1,4 +1,4 @@
-//! What a probe is made of, and how its answer is known.
+//! The contents of probes, and the recognition of their answers.
 
 use std::net::IpAddr;
 

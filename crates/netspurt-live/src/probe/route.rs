@@ -1,4 +1,4 @@
-//! The way that the kernel would take to an address.
+//! The kernel's route to an address.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -1,4 +1,5 @@
-//! The kernel stamps what comes only some milliseconds after it was first asked to.
+//! Waits until kernel time stamps work: the kernel stamps arrivals only some milliseconds after the
+//! first request for stamps.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsFd;

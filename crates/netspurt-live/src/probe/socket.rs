@@ -1,4 +1,4 @@
-//! The socket of a run's probes: what leaves it, and all that comes back.
+//! The socket of a run's probes: sends them, and receives answers and errors.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

@@ -1,4 +1,4 @@
-//! What real packets tell of their flows: the sums that a simulated connection keeps itself.
+//! The sums of flows from their real packets; a simulated connection keeps these sums itself.
 
 use netspurt::observe::{Acks, Arrivals, Brought, Sequence};
 use netspurt::record::FlowSum;

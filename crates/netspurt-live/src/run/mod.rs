@@ -1,4 +1,4 @@
-//! A live run: a scenario whose flows have ends of the kernel's, from its text to its tables.
+//! A live run of a scenario with kernel's ends, from its text to its tables.
 
 mod ledger;
 mod outcome;

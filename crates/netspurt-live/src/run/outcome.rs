@@ -1,4 +1,4 @@
-//! What came of a live run.
+//! The results of a live run.
 
 use std::io;
 

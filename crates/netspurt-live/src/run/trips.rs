@@ -1,4 +1,4 @@
-//! Round trips that a source of the kernel's could measure, from its packets alone.
+//! The round trips that a kernel's source can measure, computed from its packets alone.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What a live run writes down while it goes.
+//! The recorder of a live run.
 
 use std::fs::File;
 use std::io::{self, BufWriter};

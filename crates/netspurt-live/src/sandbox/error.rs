@@ -1,4 +1,4 @@
-//! Why there is no sandbox, or no host in it.
+//! Errors in making a sandbox or a host in it.
 
 use std::io;
 

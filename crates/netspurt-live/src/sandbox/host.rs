@@ -1,4 +1,4 @@
-//! A host of the kernel's: its namespace, its device, its addresses and routes.
+//! A kernel's host: its namespace, its device, its addresses and routes.
 
 use std::fs::{self, File};
 use std::io;

@@ -1,8 +1,8 @@
-//! Namespaces for one run: hosts of the kernel's own, each behind a wire whose other end is here.
+//! The namespaces of one run: kernel's hosts, each with a device whose other side is in the run's
+//! namespace.
 //!
-//! Everything belongs to one process and has no name outside of it, so the kernel takes it all
-//! back when that process ends, however it ends. Nothing here touches a network that was there
-//! before.
+//! Everything belongs to one process and has no name outside of it, so the kernel removes all of it
+//! when that process ends in any way. Nothing here touches an existing network.
 
 mod device;
 mod error;

@@ -1,4 +1,4 @@
-//! What is asked of the kernel's network configuration (rtnetlink), message by message.
+//! Requests to the kernel's network configuration (rtnetlink).
 
 use std::io;
 use std::net::IpAddr;

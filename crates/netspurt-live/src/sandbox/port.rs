@@ -1,4 +1,4 @@
-//! The end of a host's wire that is here: packets in and out.
+//! The run's side of a host's device: packets in and out.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! What a host's wire is made of.
+//! The kind of a host's device.
 
 /// The kind of devices that packets cross.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Many packets in one call (`recvmmsg`): places prepared once, used again and again.
+//! Receives many packets in one call (`recvmmsg`), into buffers that are prepared once and reused.
 
 use std::io;
 use std::mem;

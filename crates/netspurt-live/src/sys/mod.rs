@@ -1,7 +1,8 @@
-//! Calls of the kernel's that no safe wrapper reaches: the only `unsafe` of this project.
+//! System calls without a safe wrapper: the only `unsafe` code of this project.
 //!
-//! Each function here is whole: its arguments are checked by their types, the memory it lends the
-//! kernel lives as long as the call, and what the kernel wrote is read by its length.
+//! Each function here is safe to call. The types of its arguments check them, the memory lent to
+//! the kernel lives as long as the call, and the result is read only up to the length that the
+//! kernel wrote.
 
 #![expect(unsafe_code, reason = "system calls without a safe wrapper")]
 

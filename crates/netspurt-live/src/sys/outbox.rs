@@ -1,4 +1,4 @@
-//! Many packets out in one call (`sendmmsg`), each from pieces that lie in several places.
+//! Sends many packets in one call (`sendmmsg`), each from several pieces of memory.
 
 use std::io;
 use std::mem;

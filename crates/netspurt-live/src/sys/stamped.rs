@@ -1,5 +1,5 @@
-//! Datagrams with the kernel's stamps: when they were handed to the device, which the socket's
-//! queue of errors tells, and when they came.
+//! Datagrams with kernel time stamps: of their transmission, which the socket's error queue
+//! reports, and of their arrival.
 
 use std::io;
 use std::mem;

@@ -1,4 +1,5 @@
-//! TUN devices: what the kernel routes to one is read from a file, and the other way round.
+//! TUN devices: packets that the kernel routes to one are read from a file, and packets written to
+//! the file are received by the kernel.
 
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -1,4 +1,4 @@
-//! One transfer in one direction, from a start time on.
+//! One transfer in one direction, which begins at a given instant.
 
 use crate::event::Events;
 use crate::segment::Segment;
@@ -13,16 +13,17 @@ use super::FlowResult;
 pub struct Bulk {
     /// When the application opens the connection.
     pub start: Time,
-    /// How long after the connection is open it writes; with zero it writes as it opens.
+    /// How long after the connection is open it writes; with zero it writes when it opens the
+    /// connection.
     pub pause: Duration,
-    /// How much; `None` never ends.
+    /// How much it writes; `None` never ends.
     pub octets: Option<u64>,
 }
 
-/// More than any run can send.
+/// More octets than any run can send.
 const ENDLESS: u64 = 1 << 62;
 
-/// One end of a flow: its connection, and what the application there does.
+/// One end of a flow: its connection and its application.
 ///
 /// ```
 /// use netspurt::app::{Bulk, Endpoint};
@@ -44,9 +45,9 @@ const ENDLESS: u64 = 1 << 62;
 #[derive(Debug)]
 pub struct Endpoint {
     connection: Connection,
-    /// What is still to be written, and when.
+    /// The data still to be written, and when.
     task: Option<Bulk>,
-    /// What is to be written some time after the connection is open, which it is not yet.
+    /// The data to be written some time after the connection is open, while it is not open yet.
     paused: Option<Bulk>,
     wrote: Option<Bulk>,
     finished: Option<Time>,
@@ -61,7 +62,7 @@ impl Endpoint {
         Self { connection, task, paused: None, wrote: None, finished: None }
     }
 
-    /// Begins to wait where the connection has just opened.
+    /// Starts to wait if the connection has just opened.
     #[inline]
     fn pause_if_open(&mut self, now: Time) {
         if self.paused.is_some() && self.connection.state() == State::Established {
@@ -70,7 +71,7 @@ impl Endpoint {
         }
     }
 
-    /// What came of it so far.
+    /// Its results so far.
     pub fn result(&self) -> FlowResult {
         FlowResult::of(&self.connection, self.wrote.map(|task| task.start), self.finished)
     }

@@ -1,4 +1,4 @@
-//! A host that sends back what it gets.
+//! A host that returns every frame.
 
 use std::collections::VecDeque;
 
@@ -8,8 +8,8 @@ use crate::segment::Segment;
 use crate::stage::{Port, Stage};
 use crate::units::{Duration, Time};
 
-/// Sends every frame back to where it came from, as it came, after a processing delay. Each
-/// reply is a transmission of its own.
+/// Returns every frame unchanged to its source, after a processing delay. Each reply is a
+/// transmission of its own.
 ///
 /// ```
 /// use netspurt::app::Echo;
@@ -41,7 +41,7 @@ impl Echo {
         Self { end, delay, replies: VecDeque::new(), sent: 0 }
     }
 
-    /// Frames it sent back.
+    /// The number of frames it returned.
     pub fn sent(&self) -> u64 {
         self.sent
     }

@@ -6,40 +6,40 @@ use crate::segment::{IPV4_HEADER_BYTES, Segment};
 use crate::stage::{Port, Stage};
 use crate::units::{Duration, Time};
 
-/// The prober's orders.
+/// The plan of the prober.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EchoProbePlan {
     /// When the first request leaves.
     pub start: Time,
-    /// Octets of each IP datagram, in turn and from the start again; one at least. Of these
-    /// [`HEADER_BYTES`](Self::HEADER_BYTES) are headers.
+    /// Octets of each IP datagram, used in turn and repeated; at least one. They include
+    /// [`HEADER_BYTES`](Self::HEADER_BYTES) of headers.
     pub sizes_bytes: Vec<u16>,
-    /// How many echo probes.
+    /// The number of echo probes.
     pub count: u32,
-    /// How long a reply is waited for; then the echo probe is lost.
+    /// The give-up time for a reply; then the echo probe is lost.
     pub timeout: Duration,
     /// How long after a reply, or a loss, the next request leaves.
     pub pause: Duration,
 }
 
 impl EchoProbePlan {
-    /// How long the hosts of RFC 889's experiments waited before they called an echo probe lost.
+    /// The give-up time in RFC 889's experiments.
     pub const TIMEOUT: Duration = Duration::from_secs(30);
 
     /// Octets of the headers of IPv4 and of an ICMP echo (RFC 792): the shortest datagram.
     pub const HEADER_BYTES: u16 = IPV4_HEADER_BYTES + 8;
 }
 
-/// What came of one echo probe.
+/// The outcome of one echo probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EchoProbe {
     /// When the request left.
     pub sent: Time,
-    /// Octets of its datagram, and the reply's.
+    /// Octets of the datagram, for request and reply.
     pub size_bytes: u16,
-    /// How long until the reply came; `None` if it was given up.
+    /// The round trip; `None` if the reply was given up.
     pub rtt: Option<Duration>,
-    /// How long until the reply came after it was given up.
+    /// The round trip, if the reply came after it was given up.
     pub late: Option<Duration>,
     /// Replies that came after the first.
     pub duplicates: u32,
@@ -63,7 +63,7 @@ pub struct EchoProbes {
     end: EndId,
     plan: EchoProbePlan,
     done: Vec<EchoProbe>,
-    /// When the request left whose reply is waited for.
+    /// When the outstanding request left.
     in_flight: Option<Time>,
     /// When the next request leaves, if none is in flight.
     next: Time,
@@ -86,7 +86,7 @@ impl EchoProbes {
         &self.done
     }
 
-    /// When the request left, and its size, of the echo probe whose reply is waited for.
+    /// For the outstanding echo probe: when the request left, and its size.
     pub fn in_flight(&self) -> Option<(Time, u16)> {
         self.in_flight.map(|sent| (sent, self.size()))
     }
@@ -95,13 +95,13 @@ impl EchoProbes {
         self.plan.sizes_bytes[self.done.len() % self.plan.sizes_bytes.len()]
     }
 
-    /// The number of the echo probe to send or in flight, from 1.
+    /// The number of the next echo probe, or of the one in flight, from 1.
     #[expect(clippy::cast_possible_truncation, reason = "a plan counts in 32 bits")]
     fn number(&self) -> u32 {
         self.done.len() as u32 + 1
     }
 
-    /// Files a reply that nobody waits for: it is late, or a copy.
+    /// Counts an unexpected reply: it is late, or a duplicate.
     fn stray(&mut self, now: Time, number: u32, in_flight: Option<Time>) {
         if let Some(sent) = in_flight.filter(|_| number == self.number()) {
             // Its deadline is this instant.

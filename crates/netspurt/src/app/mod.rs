@@ -1,4 +1,4 @@
-//! Applications: what a connection carries, and when; and hosts that only echo and probe.
+//! Applications: what a connection carries, and when; and hosts that only echo or probe.
 
 use crate::units::{Duration, Time};
 
@@ -19,15 +19,14 @@ pub use result::FlowResult;
 /// What the applications at the two ends of a flow do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// One writes, the other one reads.
+    /// One end writes, the other reads.
     Bulk(Bulk),
-    /// One asks, the other one answers.
+    /// One end sends requests, the other replies.
     Requests(Requests),
 }
 
 impl Task {
-    /// Octets that the end which opens the connection writes, and those that the other one does;
-    /// `None` never ends.
+    /// Octets that the initiator writes, and that the other end writes; `None` never ends.
     pub fn octets(&self) -> [Option<u64>; 2] {
         match self {
             Self::Bulk(bulk) => [bulk.octets, Some(0)],

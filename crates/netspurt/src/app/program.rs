@@ -1,4 +1,4 @@
-//! Whatever may live at either end of a flow, so that one world can hold all of it.
+//! All programs that an end of a flow may run, as one type, so that one world can hold them.
 
 use crate::event::Events;
 use crate::segment::Segment;
@@ -21,9 +21,9 @@ use super::{Client, Echo, EchoProbes, Endpoint, FlowResult, Server};
 pub enum Program {
     /// One end of a transfer.
     Tcp(Endpoint),
-    /// The end that asks.
+    /// The end that sends requests.
     Client(Client),
-    /// The end that answers it.
+    /// The end that answers them.
     Server(Server),
     /// A prober.
     EchoProbes(EchoProbes),
@@ -32,7 +32,7 @@ pub enum Program {
 }
 
 impl Program {
-    /// What came of it so far, if it is an end of a connection.
+    /// Its results so far, if it is an end of a connection.
     pub fn result(&self) -> Option<FlowResult> {
         match self {
             Self::Tcp(end) => Some(end.result()),

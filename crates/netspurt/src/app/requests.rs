@@ -8,19 +8,19 @@ use crate::units::{Duration, Time};
 
 use super::FlowResult;
 
-/// The orders of a flow's two ends: one asks, the other one answers.
+/// The plan of a flow's two ends: one sends requests, the other answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requests {
     /// When the connection is opened.
     pub start: Time,
-    /// How long after the connection is open the first request is written; with zero it is
-    /// written as the connection opens.
+    /// How long after the connection is open the first request is written; with zero it is written
+    /// when the connection is opened.
     pub pause: Duration,
-    /// Octets of a request; one at least.
+    /// Octets of a request; at least one.
     pub request_bytes: u64,
-    /// Octets of a reply; one at least.
+    /// Octets of a reply; at least one.
     pub reply_bytes: u64,
-    /// How many; then the connection is closed.
+    /// The number of requests; then the connection is closed.
     pub count: u32,
     /// How long after a reply's last octet the next request is written.
     pub think: Duration,
@@ -28,10 +28,10 @@ pub struct Requests {
     pub serve: Duration,
 }
 
-/// What became of one request.
+/// The outcome of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// When it was written; where the connection was opened for it, when that began.
+    /// When it was written; if the connection was opened for it, when the opening began.
     pub asked: Time,
     /// When the first octet of its reply was read.
     pub began: Option<Time>,
@@ -39,22 +39,22 @@ pub struct Exchange {
     pub complete: Option<Time>,
 }
 
-/// A client's book: what it asked, what it got, and when it asks again.
+/// The state of a client: its requests so far, and when it writes the next.
 #[derive(Clone, Debug)]
 pub struct Asking {
     plan: Requests,
     exchanges: Vec<Exchange>,
-    /// When the next request is written; never while one is under way.
+    /// When the next request is written; never while one is outstanding.
     next: Option<Time>,
 }
 
 impl Asking {
-    /// The book of a client with these orders, that has not asked yet.
+    /// The state of a client with this plan, before its first request.
     pub fn new(plan: Requests) -> Self {
         Self { plan, exchanges: Vec::new(), next: None }
     }
 
-    /// What it asked so far, in order.
+    /// Its requests so far, in order.
     pub fn exchanges(&self) -> &[Exchange] {
         &self.exchanges
     }
@@ -69,15 +69,15 @@ impl Asking {
         self.next = Some(at);
     }
 
-    /// Writes a request at `at`: how many octets.
+    /// Writes a request at `at`; returns its octets.
     pub fn ask(&mut self, at: Time) -> u64 {
         self.next = None;
         self.exchanges.push(Exchange { asked: at, began: None, complete: None });
         self.plan.request_bytes
     }
 
-    /// So many octets have been read from the connection by `now`; whether the last reply is
-    /// complete by that.
+    /// This many octets have been read from the connection by `now`; returns whether they complete
+    /// the last reply.
     pub fn got(&mut self, now: Time, octets: u64) -> bool {
         let before = (self.exchanges.len() as u64).saturating_sub(1) * self.plan.reply_bytes;
         let Some(exchange) = self.exchanges.last_mut() else { return false };
@@ -94,25 +94,25 @@ impl Asking {
         over
     }
 
-    /// Whether all replies are complete, and no request is left.
+    /// Whether all replies are complete and no request remains.
     pub fn is_over(&self) -> bool {
         self.exchanges.len() as u64 >= self.plan.count.into()
             && self.exchanges.last().is_none_or(|last| last.complete.is_some())
     }
 }
 
-/// A server's book: which requests it has whole, and when it answers them.
+/// The state of a server: the complete requests, and when it answers them.
 #[derive(Clone, Debug)]
 pub struct Answering {
     plan: Requests,
-    /// Requests that were answered.
+    /// The number of requests that were answered.
     answered: u64,
-    /// When the next one is.
+    /// When the next one will be answered.
     next: Option<Time>,
 }
 
 impl Answering {
-    /// The book of a server with these orders.
+    /// The state of a server with this plan.
     pub fn new(plan: Requests) -> Self {
         Self { plan, answered: 0, next: None }
     }
@@ -122,27 +122,27 @@ impl Answering {
         self.next
     }
 
-    /// So many octets have been read from the connection by `now`.
+    /// This many octets have been read from the connection by `now`.
     pub fn got(&mut self, now: Time, octets: u64) {
         if self.next.is_none() && octets / self.plan.request_bytes > self.answered {
             self.next = Some(now + self.plan.serve);
         }
     }
 
-    /// Writes a reply: how many octets.
+    /// Writes a reply; returns its octets.
     pub fn answer(&mut self) -> u64 {
         self.next = None;
         self.answered += 1;
         self.plan.reply_bytes
     }
 
-    /// Whether no request is left to answer.
+    /// Whether no request remains to be answered.
     pub fn is_over(&self) -> bool {
         self.answered >= self.plan.count.into()
     }
 }
 
-/// The end that asks.
+/// The end that sends requests.
 ///
 /// ```
 /// use netspurt::app::{Client, Requests};
@@ -162,33 +162,33 @@ pub struct Client {
     connection: Connection,
     plan: Requests,
     book: Asking,
-    /// When the connection is to be opened, which it is not yet.
+    /// When the connection will be opened, while it is not.
     opens: Option<Time>,
-    /// Whether the first request waits until it is open.
+    /// Whether the first request waits until the connection is open.
     pauses: bool,
     wrote: Option<Time>,
     finished: Option<Time>,
 }
 
 impl Client {
-    /// The client that asks over `connection`.
+    /// The client that sends requests over `connection`.
     pub fn new(connection: Connection, plan: Requests) -> Self {
         let book = Asking::new(plan);
         let opens = Some(plan.start);
         Self { connection, plan, book, opens, pauses: false, wrote: None, finished: None }
     }
 
-    /// What it asked so far, in order.
+    /// Its requests so far, in order.
     pub fn exchanges(&self) -> &[Exchange] {
         self.book.exchanges()
     }
 
-    /// What came of it so far.
+    /// Its results so far.
     pub fn result(&self) -> FlowResult {
         FlowResult::of(&self.connection, self.wrote, self.finished)
     }
 
-    /// Begins to wait where the connection has just opened.
+    /// Starts to wait if the connection has just opened.
     fn pause_if_open(&mut self, now: Time) {
         if self.pauses && self.connection.state() == State::Established {
             self.pauses = false;
@@ -270,7 +270,7 @@ impl Server {
         Self { connection, book, wrote: None, finished: None, closed: false }
     }
 
-    /// What came of it so far.
+    /// Its results so far.
     pub fn result(&self) -> FlowResult {
         FlowResult::of(&self.connection, self.wrote, self.finished)
     }

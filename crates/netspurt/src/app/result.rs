@@ -1,30 +1,30 @@
-//! What came of one end of a flow.
+//! The results of one end of a flow.
 
 use crate::tcp::{Connection, Failure, ReceiveCount, SendCount, SendTimes};
 use crate::units::Time;
 
-/// What came of one end of a flow.
+/// The results of one end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowResult {
     /// When its application first wrote; `None` if it never did.
     pub start: Option<Time>,
-    /// When all it wrote was acknowledged, or all it asked for was read; `None` if it was not, or
-    /// has no end.
+    /// When all its data was acknowledged, or all its replies were read; `None` if that did not
+    /// happen, or its data has no end.
     pub finished: Option<Time>,
     /// Octets acknowledged.
     pub acked_bytes: u64,
-    /// What its sending half did.
+    /// The counts of its sending half.
     pub sent: SendCount,
-    /// What its time went into, of a byte-sequenced connection.
+    /// How its time was spent, for a byte-sequenced connection.
     pub times: Option<SendTimes>,
-    /// What its receiving half took in.
+    /// The counts of its receiving half.
     pub received: ReceiveCount,
-    /// Why the connection ended otherwise than by closing.
+    /// Why the connection ended, if it did not close normally.
     pub failure: Option<Failure>,
 }
 
 impl FlowResult {
-    /// What a connection says of itself, whose application wrote and finished then.
+    /// The results of a connection whose application wrote and finished at these instants.
     pub(super) fn of(connection: &Connection, start: Option<Time>, finished: Option<Time>) -> Self {
         Self {
             start,

@@ -1,4 +1,4 @@
-//! The algorithms of the congestion window by name.
+//! The congestion control algorithms by name.
 
 use super::bbr::{Bbr, BbrConfig};
 use super::control::CongestionControl;

@@ -1,4 +1,4 @@
-//! What a sender tells an algorithm of the congestion window, and what it asks.
+//! The interface between a sender and a congestion control algorithm.
 
 use crate::units::{BitRate, Duration, Time};
 

@@ -1,11 +1,10 @@
-//! Congestion control algorithms: how large the window is, and how fast it may be filled.
+//! Congestion control algorithms: the size of the window, and how fast it may be filled.
 //!
-//! An algorithm does not know how losses are found or repaired; the sender tells it what an ACK
-//! brought and when a window of data met congestion. Two kinds exist behind one trait. Most
-//! algorithms only grow the window and say how far to cut it, and the sender's loss recovery steers
-//! the window in between (RFC 9937). An algorithm that [owns the
-//! window](CongestionControl::owns_window), as BBR does, is told of everything at all times and has
-//! the last word.
+//! An algorithm does not know how losses are found or repaired. The sender tells it what an ACK
+//! acknowledged and when a window of data met congestion. There are two kinds behind one trait.
+//! Most algorithms only let the window grow and say how far to cut it, and the sender's loss
+//! recovery sets the window in between (RFC 9937). An algorithm that [owns the
+//! window](CongestionControl::owns_window), as BBR does, is told of all events and decides alone.
 
 mod bbr;
 mod config;

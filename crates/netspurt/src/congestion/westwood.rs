@@ -1,7 +1,7 @@
-//! Westwood+ (Grieco and Mascolo 2004): a remedy for losses that are no congestion.
+//! Westwood+ (Grieco and Mascolo 2004): for paths with losses that are not caused by congestion.
 //!
-//! A loss does not halve the window. It sets the threshold to what the path was seen to deliver
-//! in its least round trip, so a loss on a path that is not full costs nothing, and one at a full
+//! A loss does not halve the window. It sets the threshold to the octets that the path delivered in
+//! its minimum round trip. So a loss on a path that is not full costs nothing, and a loss at a full
 //! queue costs the queue.
 
 use crate::units::{Duration, Time};

@@ -17,7 +17,7 @@ struct AtlasPath {
     delays: Delays,
     /// When the first result began, in seconds since 1970.
     start: u64,
-    /// Bursts, and how many of them say something else than their entries.
+    /// Bursts, and how many of them contradict their entries.
     bursts: u64,
     contradictions: u64,
 }
@@ -25,7 +25,7 @@ struct AtlasPath {
 /// Reads the results among `items`.
 ///
 /// # Errors
-/// When more probes are missing than anyone can mean.
+/// When more probes are missing than the limit allows.
 pub(super) fn parse(
     name: &str,
     items: &[Item],
@@ -72,7 +72,7 @@ pub(super) fn parse(
     Ok(())
 }
 
-/// When the next probe of a burst at `timestamp` left: bursts are stamped in whole seconds.
+/// When the next probe of a burst at `timestamp` left: bursts have stamps in whole seconds.
 fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Time {
     let start = whole(&item["timestamp"]).unwrap_or(path.start).saturating_sub(path.start);
     let within = interval.as_nanos().saturating_mul(place as u64);
@@ -80,7 +80,7 @@ fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Tim
     path.delays.probes.last().map_or(sent, |last| sent.max(last.sent))
 }
 
-/// A burst of ping: what its entries say, or where old firmware has none, what it counts.
+/// A burst of ping: its entries or, for old firmware without entries, its counts.
 fn ping(
     path: &mut AtlasPath,
     (line, item): (usize, &Value),
@@ -101,7 +101,7 @@ fn ping(
         ));
     }
     if sent == 0 && answered == 0 {
-        // Only an error that kept it from sending.
+        // Only an error that prevented sending.
         delays.probes.truncate(before);
     }
     let mut read = (delays.probes.len() - before) as u64;
@@ -123,8 +123,8 @@ fn ping(
     Ok(())
 }
 
-/// The entries of `result` in `holder`: a probe each, but for late replies and duplicates. How
-/// many make no sense.
+/// The entries of `result` in `holder`: each is a probe, except late replies and duplicates.
+/// Returns how many are malformed.
 fn burst(
     path: &mut AtlasPath,
     (line, item): (usize, &Value),
@@ -135,7 +135,7 @@ fn burst(
     let mut unknown = 0;
     path.bursts += 1;
     let v6 = item["af"] == 6;
-    // `size` counts the payload of ping and of traceroute alike.
+    // `size` counts the payload for both ping and traceroute.
     let payload = whole(&item["size"]).and_then(|bytes| u32::try_from(bytes).ok());
     let header = if v6 { 48 } else { 28 };
     let wire_bytes = payload.map_or(0, |bytes| bytes.saturating_add(header));
@@ -161,7 +161,7 @@ fn burst(
     unknown
 }
 
-/// A reply that came `behind` probes after its own: it belongs to the last one that waits.
+/// A reply that came `behind` probes after its own: it belongs to the last probe without a reply.
 fn is_late(delays: &mut Delays, first: usize, behind: u64, rtt: Option<Duration>) {
     let probes = &mut delays.probes[first..];
     let expected = usize::try_from(behind).ok().and_then(|behind| probes.len().checked_sub(behind));
@@ -192,7 +192,7 @@ impl AtlasPath {
         }
         if self.contradictions > 0 {
             let count = self.contradictions;
-            notes.push(format!("{count} results count other replies than they list: as listed"));
+            notes.push(format!("{count} results have counts that differ from their lists of replies: the lists were used"));
         }
         self.delays
     }

@@ -1,48 +1,47 @@
-//! Which column of a table is what: by the names that people give, by the shape of the rows, or
-//! as the user says.
+//! The meaning of a table's columns: by their names, by the shape of the rows, or as the user says.
 
 use super::instant::{instant, of_day};
 use super::reading::{Columns, ReadError};
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal};
 
-/// A column: its place, and nanoseconds in its unit where that is known.
+/// A column: its index, and its unit in nanoseconds if known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SourceColumn {
     pub at: usize,
     pub unit: Option<u64>,
 }
 
-/// What a table's columns are.
+/// The columns of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TablePlan {
     pub rtt: Option<SourceColumn>,
     pub sent: Option<SourceColumn>,
     pub received: Option<SourceColumn>,
-    /// The delay of a reply that came after the probe was given up.
+    /// The delay of a reply that came after the give-up time.
     pub late: Option<SourceColumn>,
     pub seq: Option<usize>,
     pub lost: Option<usize>,
-    /// Whether a probe was answered, the other way about.
+    /// Whether a probe was answered (the negation of lost).
     pub answered: Option<usize>,
     /// Whether numbers in that column are codes.
     pub coded: bool,
-    /// Names of columns that nothing is taken from.
+    /// Names of ignored columns.
     pub unused: Vec<String>,
     pub duplicates: Option<usize>,
     pub size: Option<usize>,
     pub group: Option<usize>,
-    /// Of the flows of our own tables: the two directions of a flow are recordings of their own.
+    /// For the flows of our own tables: the two directions of a flow are separate recordings.
     pub direction: Option<usize>,
-    /// How the probes followed each other, and what the numbers are, as our own table of replays
-    /// has it.
-    /// Of the algorithms that were replayed, each of which has a row for each probe, one counts.
+    /// How the probes followed each other, and the kind of the numbers, for our own table of
+    /// replays. Each replayed algorithm has a row for each probe there, and the rows of one
+    /// algorithm count.
     pub estimator: Option<usize>,
     pub order: Option<usize>,
     pub measure: Option<usize>,
     pub one_way: bool,
-    /// One probe in flight, as in our own echo probes.
+    /// One probe in flight, as for our own echo probes.
     pub echo_probes: bool,
-    /// Where there is but one column of whole numbers: one-way delays at a fixed pace.
+    /// The table has a single column of whole numbers: one-way delays at fixed intervals.
     pub paced: bool,
 }
 
@@ -133,7 +132,7 @@ const ANSWERED: &[&str] =
     &["success", "ok", "received", "answered", "replied", "status", "outcome"];
 const GROUP: &[&str] = &["recording", "flow", "target", "host", "destination", "dst"];
 
-/// Nanoseconds in the unit that a word in small letters names.
+/// The nanoseconds of the unit that a lower-case word names.
 pub(super) fn unit_of(word: &str) -> Option<u64> {
     match word.trim() {
         "s" | "sec" | "secs" | "seconds" => Some(SECOND),
@@ -144,7 +143,7 @@ pub(super) fn unit_of(word: &str) -> Option<u64> {
     }
 }
 
-/// A name without its unit, in small letters, and nanoseconds in the unit.
+/// A name without its unit, in lower case, and the unit in nanoseconds.
 fn split(name: &str) -> (String, Option<u64>) {
     let name = name.trim().trim_matches('"').to_lowercase();
     let plain = |base: &str| base.trim().replace([' ', '-', '.'], "_").trim_matches('_').to_owned();
@@ -167,7 +166,7 @@ fn split(name: &str) -> (String, Option<u64>) {
     }
 }
 
-/// Nanoseconds in a unit that a user names.
+/// The nanoseconds of a unit that a user names.
 fn named_unit(text: Option<&String>) -> Result<Option<u64>, ReadError> {
     let Some(text) = text else { return Ok(None) };
     match split(&format!("x ({text})")).1 {
@@ -176,10 +175,10 @@ fn named_unit(text: Option<&String>) -> Result<Option<u64>, ReadError> {
     }
 }
 
-/// What columns called `names` are, or what `columns` say.
+/// The meaning of columns called `names`, or the one that `columns` gives.
 ///
 /// # Errors
-/// When a column that is named is not there, or a unit is none.
+/// When a named column does not exist, or a unit is unknown.
 pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan, ReadError> {
     let split_names: Vec<(String, Option<u64>)> = names.iter().map(|name| split(name)).collect();
     let mut taken: Vec<usize> = Vec::new();
@@ -207,7 +206,7 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let sent = find(columns.sent.as_ref(), SENT)?;
     let mut received = find(columns.received.as_ref(), RECEIVED)?;
     if let (None, Some(_), None) = (rtt, sent, received) {
-        // With delays it is a truth, without them an instant.
+        // With a column of delays it is a truth value, without one an instant.
         received = find(None, &["received"])?;
     }
     let answered = find(None, ANSWERED)?;
@@ -248,7 +247,7 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     })
 }
 
-/// The place of a column that a user names, or counts from 1.
+/// The index of a column that a user names, or counts from 1.
 fn place(names: &[String], said: &str) -> Result<usize, ReadError> {
     let same = |name: &String| name.trim().trim_matches('"').eq_ignore_ascii_case(said);
     let named = names.iter().position(same);
@@ -261,10 +260,10 @@ fn place(names: &[String], said: &str) -> Result<usize, ReadError> {
     })
 }
 
-/// What the columns of rows without a header are, from their shape.
+/// The meaning of the columns of rows without a header, from their shape.
 ///
 /// # Errors
-/// When a column that is named is not there.
+/// When a named column does not exist.
 pub(super) fn by_shape(
     rows: &[Vec<&str>],
     columns: &Columns,
@@ -297,7 +296,7 @@ pub(super) fn by_shape(
     })
 }
 
-/// Whether a cell can be a value and no name.
+/// Whether a cell can be a value and not a name.
 pub(super) fn is_value(cell: &str) -> bool {
     let number = |cell: &str| {
         decimal(cell, 1).is_some_and(|(_, rest)| rest.is_empty() || unit_of(rest).is_some())
@@ -306,7 +305,7 @@ pub(super) fn is_value(cell: &str) -> bool {
     number(cell) || is_missing(cell) || time
 }
 
-/// Whether a cell says that there is no value.
+/// Whether a cell stands for a missing value.
 pub(super) fn is_missing(cell: &str) -> bool {
     const WORDS: [&str; 16] = [
         "",

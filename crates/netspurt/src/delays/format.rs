@@ -1,4 +1,4 @@
-//! The formats of recorded delays, by the names that users give them.
+//! The formats of recorded delays, and their names for users.
 
 /// A format of recorded delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Format {
         Format::Pcap,
     ];
 
-    /// What users call it.
+    /// Its name for users.
     pub const fn name(self) -> &'static str {
         match self {
             Format::Ping => "ping",
@@ -80,7 +80,7 @@ impl Format {
         }
     }
 
-    /// The format that users call `name`.
+    /// The format with this name.
     ///
     /// ```
     /// use netspurt::delays::Format;

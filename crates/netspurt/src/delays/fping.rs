@@ -1,4 +1,4 @@
-//! fping: lines of `-l`, `-c` and `-C`, with or without `-D`, and the rows that end `-C`.
+//! fping: lines of `-l`, `-c` and `-C`, with or without `-D`, and the summary rows of `-C`.
 
 use indexmap::IndexMap;
 
@@ -10,27 +10,27 @@ use super::tally::Tally;
 use super::text::{MILLISECOND, decimal, in_ms, integer, lines};
 use super::{Delays, ping};
 
-/// What a line says.
+/// The meaning of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum FpingLine {
     /// A reply to a number: its delay, octets.
     Reply(u64, Duration, u32),
-    /// A further reply, and what it says where it is whole.
+    /// A further reply, with its contents if the line is complete.
     Duplicate(u64, Option<(Duration, u32)>),
     /// It could not be sent.
     Failed(u64),
     TimedOut(u64),
-    /// Delays of all probes in order, where `-C` ends.
+    /// Delays of all probes in order, from the summary of `-C`.
     Row(Vec<Option<Duration>>),
     /// Sent and received.
     Counts(u64, u64),
     Ordinary,
-    /// A line that is not whole.
+    /// An incomplete line.
     Broken(&'static str),
     Foreign,
 }
 
-/// The target of a line, and what the line says of it.
+/// The target of a line, and the line's meaning.
 fn read(line: &str) -> (&str, FpingLine) {
     let Some((target, rest)) = line.split_once(" : ") else {
         return ("", if is_ordinary(line) { FpingLine::Ordinary } else { FpingLine::Foreign });
@@ -39,7 +39,7 @@ fn read(line: &str) -> (&str, FpingLine) {
 }
 
 fn is_ordinary(line: &str) -> bool {
-    // Intervals of `-Q`, errors of ICMP, and what a shell says of an interruption.
+    // Intervals of `-Q`, ICMP errors, and a shell's message on an interruption.
     line.is_empty()
         || line.starts_with("ICMP ")
         || line.starts_with('^')
@@ -110,7 +110,7 @@ fn row(text: &str) -> Option<Vec<Option<Duration>>> {
     (!cells.is_empty()).then_some(cells)
 }
 
-/// What was told of a target.
+/// The lines about a target.
 #[derive(Debug, Default)]
 struct Target {
     tally: Tally,
@@ -173,8 +173,8 @@ pub(super) fn knows(line: &str) -> bool {
     !matches!(read(line).1, FpingLine::Ordinary | FpingLine::Foreign | FpingLine::Broken(_))
 }
 
-/// Octets on the wire: fping 3 and before count the IPv4 header, later ones do not. 84 are the
-/// default of the former.
+/// Octets on the wire: fping 3 and earlier do not count the IPv4 header, later versions do. 84
+/// octets are the default of earlier versions.
 fn wire(bytes: u32, target: &str) -> u32 {
     match bytes {
         84 => 84,
@@ -190,7 +190,7 @@ fn wire(bytes: u32, target: &str) -> u32 {
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, ReadError> {
     let mut reading = Reading::default();
     let mut targets: IndexMap<(&str, usize), Target> = IndexMap::new();
-    // How often a target began anew: after its counts another run follows.
+    // How often a target started again: a further run follows its counts.
     let mut runs: IndexMap<&str, usize> = IndexMap::new();
     for (number, whole) in lines(text) {
         let (stamp, line) = stamp(whole);

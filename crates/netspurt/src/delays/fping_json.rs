@@ -1,4 +1,4 @@
-//! fping's JSON (`--json`, from version 5.3 on): an object a line.
+//! fping's JSON (`--json`, from version 5.3 on): an object per line.
 
 use indexmap::IndexMap;
 
@@ -13,7 +13,7 @@ use super::text::{MILLISECOND, float_span};
 /// Reads the targets among `items`.
 ///
 /// # Errors
-/// When more probes are missing than anyone can mean.
+/// When more probes are missing than the limit allows.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

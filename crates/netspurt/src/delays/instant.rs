@@ -1,10 +1,10 @@
-//! Dates and instants as people and programs write them.
+//! Dates and instants in text form.
 
 use super::text::{SECOND, decimal, integer};
 
 /// Days from 1970-01-01 to a date of the Gregorian calendar.
 fn days(year: i64, month: i64, day: i64) -> i64 {
-    // Years begin in March, so that the day that may be missing is the last one.
+    // Years begin in March, so that a leap day is the last day.
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let of_era = year.rem_euclid(400);

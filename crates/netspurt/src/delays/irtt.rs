@@ -10,7 +10,7 @@ use super::tally::Tally;
 /// Reads the sessions among `items`.
 ///
 /// # Errors
-/// When more probes are missing than anyone can mean.
+/// When more probes are missing than the limit allows.
 pub(super) fn parse(
     name: &str,
     items: &[Item],
@@ -37,7 +37,7 @@ pub(super) fn parse(
                 ));
                 continue;
             };
-            // `true`, `true_up`, `true_down`: lost, and on which way where the server tells.
+            // `true`, `true_up`, `true_down`: lost, with the direction if the server reports it.
             let answered = match &*label(&trip["lost"]) {
                 "false" => true,
                 "true" | "true_up" | "true_down" => false,
@@ -72,7 +72,7 @@ fn remark(delays: &mut Delays, stats: &serde_json::Value) {
     let told = (whole(&stats["packets_sent"]), whole(&stats["packets_received"]));
     let read = (delays.sent(), delays.received());
     if let (Some(sent), Some(received)) = told {
-        // irtt counts duplicates among what it received.
+        // irtt counts duplicates as received.
         let first = received.saturating_sub(delays.duplicates);
         if (sent, first) != read {
             delays.notes.push(format!(

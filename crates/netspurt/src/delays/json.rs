@@ -4,18 +4,18 @@ use serde_json::Value;
 
 use super::reading::Malformed;
 
-/// A value and the line, or the place in the list, it stands at.
+/// A value and its line, or its index in the list.
 pub(super) type Item = (usize, Value);
 
 /// Whether a text looks like JSON.
 pub(super) fn looks(text: &str) -> bool {
     let text = text.trim_start_matches(MARKS);
-    // A stamp in brackets is none.
+    // A stamp in brackets is not JSON.
     let list = text.strip_prefix('[').map(|rest| rest.trim_start_matches(MARKS));
     text.starts_with('{') || list.is_some_and(|rest| rest.starts_with(['{', '[', ']']))
 }
 
-/// What may stand around a value: white space, and the separator of RFC 7464 §2.
+/// The characters allowed around a value: white space, and the separator of RFC 7464 §2.
 const MARKS: [char; 5] = ['\u{1e}', ' ', '\n', '\r', '\t'];
 
 /// The values of a text; a list gives its entries.
@@ -41,7 +41,7 @@ pub(super) fn values(text: &str, malformed: &mut Vec<Malformed>) -> Vec<Item> {
         malformed.append(&mut wrong);
         return items;
     }
-    // Documents over several lines, one behind the other, the last perhaps cut off.
+    // Documents over several lines, one after the other, the last one perhaps incomplete.
     let documents = serde_json::Deserializer::from_str(text.trim_matches(MARKS)).into_iter();
     let mut items = Vec::new();
     for document in documents {
@@ -56,17 +56,17 @@ pub(super) fn values(text: &str, malformed: &mut Vec<Malformed>) -> Vec<Item> {
     items
 }
 
-/// A value that is a number, or a text of one as old tools write it.
+/// A value that is a number, or a text of a number as old tools write it.
 pub(super) fn float(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// A whole number, likewise.
+/// The same for a whole number.
 pub(super) fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// What a value says, as text, empty where it is not there.
+/// The value as text; empty if it does not exist.
 pub(super) fn label(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

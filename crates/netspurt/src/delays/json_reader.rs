@@ -1,4 +1,4 @@
-//! Reads a JSON file in the format that its first known value shows.
+//! Reads a JSON file in the format that its first recognised value has.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::json::values;
 use super::reading::{Hints, ReadError, Reading};
 use super::{atlas, fping_json, iperf, irtt, probe, qlog, scamper, tcp_info};
 
-/// The format that a value shows.
+/// The format of a value.
 fn format_of(value: &Value) -> Option<Format> {
     let has = |key: &str| value.get(key).is_some();
     let is = |key: &str, text: &str| value.get(key).is_some_and(|value| value == text);
@@ -32,10 +32,10 @@ fn format_of(value: &Value) -> Option<Format> {
     }
 }
 
-/// Reads a text of JSON, in the format that its first known value shows.
+/// Reads a JSON text in the format that its first recognised value has.
 ///
 /// # Errors
-/// When no value is of a known format, or those that are hold no probe.
+/// When no value has a known format, or none of those that have contains a probe.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<(Format, Reading), ReadError> {
     let mut reading = Reading::default();
     let items = values(text, &mut reading.malformed);
@@ -46,11 +46,11 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<(Format, Re
         let keys = keys.map(|object| object.keys().take(6).cloned().collect::<Vec<_>>().join(", "));
         return Err(match keys {
             Some(keys) => ReadError::new(
-                format!("JSON of no tool that is known here; its keys are {keys}"),
+                format!("JSON of an unknown tool; its keys are {keys}"),
                 "looked for irtt, RIPE Atlas, our own probe, qlog, iperf3, NDT7, tcp-info, scamper and fping",
             ),
             None => {
-                ReadError::new("JSON that is cut off or broken", "is the file whole?").at(first)
+                ReadError::new("incomplete or malformed JSON", "is the file complete?").at(first)
             }
         });
     };

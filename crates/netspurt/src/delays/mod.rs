@@ -1,6 +1,8 @@
-//! Recorded delays: probes of a path, and what became of them; readers of what tools write.
+//! Recorded delays: the probes of a path and their outcomes; readers of the formats of several
+//! tools.
 //!
-//! Bytes come in and recordings go out; what makes no sense is counted and told with its line.
+//! The readers take bytes and return recordings. Malformed lines are counted and reported with
+//! their line numbers.
 
 mod atlas;
 mod columns;

@@ -1,4 +1,4 @@
-//! Two captures of one path: which packet of the one is which of the other.
+//! Two captures of one path: which packets of the two correspond.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -10,12 +10,12 @@ use crate::wire::{CaptureReader, Checks, decode};
 use super::pcap::broken;
 use super::reading::ReadError;
 
-/// A TCP segment that takes sequence numbers, at the points where it was captured.
+/// A TCP segment that occupies sequence numbers, at the points where it was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// Who sent it.
+    /// Its source.
     pub from: SocketAddr,
-    /// Who was to get it.
+    /// Its destination.
     pub to: SocketAddr,
     /// Its sequence number.
     pub seq: u32,
@@ -23,24 +23,24 @@ pub struct Pair {
     pub len: u32,
     /// Whether it opens its direction.
     pub opens: bool,
-    /// When it was at the first point, in nanoseconds since 1970; `None` where it was not.
+    /// When it was at the first point, in nanoseconds since 1970; `None` if it was not seen there.
     pub first_ns: Option<i64>,
     /// When it was at the second point.
     pub second_ns: Option<i64>,
 }
 
-/// What tells one segment from another at both points: its ends, its place in the sequence space
-/// and its IPv4 identification, by which one that was sent again differs.
+/// The identity of a segment at both points: its ends, its position in the sequence space and its
+/// IPv4 identification, which differs between transmissions.
 type SegmentKey = (SocketAddr, SocketAddr, u32, u32, u8, u16);
 
-/// Pairs the TCP segments of two captures that take sequence numbers, those of every connection
-/// that either saw; in the order of the first capture, then of the second.
+/// Pairs the TCP segments of two captures that occupy sequence numbers, of every connection in
+/// either; in the order of the first capture, then of the second.
 ///
-/// What was captured twice at one point with one identification is paired in its order. Each capture
-/// counts up to where it is cut.
+/// Segments that one point captured twice with one identification are paired in order. Each capture
+/// counts up to the place where it is cut.
 ///
 /// # Errors
-/// When either is no capture.
+/// When either is not a capture.
 pub fn pair(first: impl Read, second: impl Read) -> Result<Vec<Pair>, ReadError> {
     let mut pairs: Vec<Pair> = Vec::new();
     let mut waiting: HashMap<SegmentKey, Vec<usize>> = HashMap::new();
@@ -48,7 +48,7 @@ pub fn pair(first: impl Read, second: impl Read) -> Result<Vec<Pair>, ReadError>
         waiting.entry(key).or_default().push(pairs.len());
         pairs.push(Pair { first_ns: Some(at), ..pair });
     })?;
-    // What comes first is paired first.
+    // Earlier segments are paired first.
     waiting.values_mut().for_each(|places| places.reverse());
     each(second, |at, key, pair| match waiting.get_mut(&key).and_then(Vec::pop) {
         Some(place) => pairs[place].second_ns = Some(at),
@@ -57,7 +57,7 @@ pub fn pair(first: impl Read, second: impl Read) -> Result<Vec<Pair>, ReadError>
     Ok(pairs)
 }
 
-/// Hands on each segment of a capture that takes sequence numbers.
+/// Passes on each segment of a capture that occupies sequence numbers.
 fn each(source: impl Read, mut take: impl FnMut(i64, SegmentKey, Pair)) -> Result<(), ReadError> {
     let mut reader = CaptureReader::new(source).map_err(broken)?;
     while let Ok(Some(packet)) = reader.next_packet() {
@@ -68,7 +68,7 @@ fn each(source: impl Read, mut take: impl FnMut(i64, SegmentKey, Pair)) -> Resul
     Ok(())
 }
 
-/// A packet as a segment that takes sequence numbers.
+/// A packet as a segment that occupies sequence numbers.
 fn segment(ip: &[u8]) -> Option<(SegmentKey, Pair)> {
     let packet = decode(ip, Checks::Captured).ok()?;
     let segment = packet.segment;

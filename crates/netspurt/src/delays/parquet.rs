@@ -1,4 +1,4 @@
-//! Parquet files with named columns, our own tables `echo_probes` and `rtt` among them.
+//! Parquet files with named columns, including our own tables `echo_probes` and `rtt`.
 
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::Field;
@@ -27,7 +27,7 @@ pub(super) fn parse(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, 
             "name it, as in `--column rtt=NAME`",
         ));
     }
-    // Our own samples: `t_ns` is when they were taken, `sent_ns` when the segment left.
+    // Our own samples: `t_ns` is the time of the sample, `sent_ns` when the segment left.
     if let (true, Some(at)) = (plan.sent.is_some(), names.iter().position(|name| name == "sent_ns"))
     {
         plan.sent =
@@ -45,7 +45,7 @@ pub(super) fn parse(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, 
     rows.finish(name, "Parquet", hints)
 }
 
-/// A value as a cell of CSV.
+/// A value in the form of a CSV cell.
 fn text(field: &Field) -> String {
     match field {
         Field::Null => String::new(),

@@ -29,16 +29,16 @@ struct Conversation {
 /// The round trips of one direction.
 #[derive(Default)]
 struct Trips {
-    /// The direction's number, in the order in which they were first heard of.
+    /// The direction's number, in the order of their first appearance.
     place: Option<usize>,
     /// When each began, how long it took, and octets on the wire.
     samples: Vec<(Time, Duration, u32)>,
-    /// Acknowledgements that told none, since they covered what was sent again.
+    /// Acknowledgements without a sample, because they covered retransmitted segments.
     ambiguous: u64,
 }
 
 impl Conversation {
-    /// A packet of `side` was captured at `at`; `directions` counts those that were heard of.
+    /// A packet of `side` was captured at `at`; `directions` counts the directions seen so far.
     fn take(&mut self, side: Side, at: Time, packet: &Decoded<'_>, directions: &mut usize) {
         let mut hear = |trips: &mut Trips| {
             trips.place.get_or_insert_with(|| {
@@ -60,7 +60,7 @@ impl Conversation {
 }
 
 impl Trips {
-    /// The recording called `name` of a direction with so many `retransmissions`.
+    /// The recording called `name` of a direction with this many `retransmissions`.
     fn finish(self, name: String, retransmissions: u64) -> Delays {
         let mut delays = Delays::new(name, "capture (TCP)");
         delays.send_times = SendTimeSource::Recorded;
@@ -88,7 +88,7 @@ impl Trips {
     }
 }
 
-/// Echoes of one prober: who, to whom, identifier.
+/// Echoes of one prober: source, destination, identifier.
 type Prober = (IpAddr, IpAddr, u16);
 
 /// Echo requests and their replies.
@@ -113,24 +113,24 @@ impl Echoes {
             sent.wire_bytes = echo.wire_bytes;
             return;
         }
-        // A reply to what was sent before the capture began tells nothing.
+        // A reply to a request that was sent before the capture began gives no sample.
         let rtt = sent.sent_ns().and_then(|sent| u64::try_from(at.saturating_sub(sent)).ok());
         let wire_bytes = echo.wire_bytes;
         self.tally.reply(number, rtt.map(Duration::from_nanos), wire_bytes);
     }
 }
 
-/// What a capture holds.
+/// The contents of a capture.
 struct Contents {
     flows: Flows<Conversation>,
-    /// Directions of connections that were heard of.
+    /// The number of directions of connections.
     directions: usize,
     probers: IndexMap<Prober, Echoes>,
     packets: u64,
-    /// Packets of links that are not known, and of other protocols.
+    /// Packets of unknown link types, and of other protocols.
     unknown_links: u64,
     other: u64,
-    /// What ended the file before its end.
+    /// The error that ended the file early.
     cut: Option<CaptureFault>,
 }
 
@@ -169,7 +169,7 @@ impl Contents {
         if let Some(echo) = decode_echo(ip) {
             let ends = (echo.source, echo.destination);
             let (from, to) = if echo.reply { (ends.1, ends.0) } else { ends };
-            // The first sequence number is anyone's; only steps count.
+            // The first sequence number is arbitrary; only differences count.
             let fresh = || Echoes { last: u64::from(echo.sequence), ..Echoes::default() };
             let prober = (from, to, echo.identifier);
             return self.probers.entry(prober).or_insert_with(fresh).saw(unix_ns, &echo);
@@ -186,7 +186,7 @@ impl Contents {
     }
 }
 
-/// The error of a file that is no capture.
+/// The error for a file that is not a capture.
 pub(super) fn broken(fault: CaptureFault) -> ReadError {
     ReadError::new(fault.to_string(), "is it whole?")
 }
@@ -226,7 +226,7 @@ pub(super) fn parse(name: &str, source: impl Read, _hints: &Hints) -> Result<Rea
     Ok(reading)
 }
 
-/// The directions of a connection that have samples: from whom to whom, retransmissions, samples.
+/// The directions of a connection that have samples: source, destination, retransmissions, samples.
 fn directions_of(flow: Retired<Conversation>) -> Vec<([SocketAddr; 2], u64, Trips)> {
     let Retired { ends: [from, to], state: Conversation { seen, trips }, .. } = flow;
     let ends = [[from, to], [to, from]];

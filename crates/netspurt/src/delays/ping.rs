@@ -1,4 +1,4 @@
-//! ping as text: Linux iputils, BusyBox, BSD and macOS, hping3.
+//! The output of ping: Linux iputils, BusyBox, BSD and macOS, hping3.
 
 use crate::units::{Duration, Time};
 
@@ -8,17 +8,17 @@ use super::tally::{MOST_MISSING, Tally};
 use super::text::{MILLISECOND, integer, lines};
 use super::{Delays, Probe};
 
-/// Numbers are those of 16 bits in the header of the echo (RFC 792).
+/// Numbers have 16 bits in the header of the echo (RFC 792).
 const NUMBERS: u64 = 1 << 16;
 
-/// No ping here sends more often, in nanoseconds: a reply to the request *n* before the last one
-/// answered cannot have come sooner than *n* of these after it was sent.
+/// The shortest interval of any ping, in nanoseconds: a reply to the request *n* before the last
+/// one answered came at least *n* such intervals after it was sent.
 const SHORTEST_INTERVAL: u64 = 2 * MILLISECOND;
 
-/// Numbers that count as the first ones of a run.
+/// Numbers that count as the first of a run.
 const FEW: u64 = 16;
 
-/// Octets in front of ICMP.
+/// Octets before the ICMP header.
 const fn ip_header(v6: bool) -> u32 {
     if v6 { 40 } else { 20 }
 }
@@ -29,21 +29,21 @@ struct PingRun {
     header: Option<Header>,
     dialect: Dialect,
     tally: Tally,
-    /// The last number that was not one out of order, unwrapped.
+    /// The last number in order, unwrapped.
     highest: Option<u64>,
     statistics: Option<(u64, u64)>,
     millis: Option<u64>,
-    /// The most probes that were under way at once, where there were several.
+    /// The most probes that were in flight at once, if more than one.
     pipe: Option<u64>,
     stamped: bool,
     corrupt: u64,
-    /// Replies beyond the first that were not marked as such.
+    /// Further replies that were not marked as duplicates.
     unmarked: u64,
-    /// Delays below what could be written.
+    /// Delays below the resolution of the output.
     below: u64,
     /// Delays such as 53.10 that mean 54.0.
     slips: u64,
-    /// Whether delays from 1 to 10 ms have two decimals, as iputils cuts them.
+    /// Whether delays from 1 to 10 ms have two decimals, to which iputils truncates them.
     two_decimals: bool,
 }
 
@@ -52,8 +52,7 @@ impl PingRun {
         self.header.is_none() && self.tally.is_empty() && self.statistics.is_none()
     }
 
-    /// The place of the number `raw`, of 16 bits, among those seen: the nearest one ahead of or
-    /// behind the last.
+    /// The unwrapped number of the 16 bits `raw`: the one nearest to the last.
     fn unwrap(&self, raw: u64) -> u64 {
         let Some(highest) = self.highest else { return raw };
         if raw >= NUMBERS {
@@ -64,8 +63,8 @@ impl PingRun {
         if ahead < NUMBERS / 2 || behind > highest { highest + ahead } else { highest - behind }
     }
 
-    /// Whether a reply must be one of another run that began without a header: it is one of the
-    /// first again, unmarked, where no reply can come so late.
+    /// Whether a reply must belong to another run that began without a header: it repeats one of
+    /// the first numbers, unmarked, and no reply can be that late.
     fn is_another(&self, reply: &Reply<'_>) -> bool {
         let Some(highest) = self.highest else { return false };
         if self.statistics.is_some() {
@@ -86,7 +85,7 @@ impl PingRun {
         impossible || repeated || self.begins_anew(reply.number)
     }
 
-    /// Whether `number`, unmarked, is the lowest one a second time, and others came since.
+    /// Whether `number`, unmarked, repeats the lowest one, and others came in between.
     fn begins_anew(&self, number: u64) -> bool {
         let marks = matches!(self.dialect, Dialect::Iputils | Dialect::Unknown);
         let ends = self.tally.ends();
@@ -96,7 +95,7 @@ impl PingRun {
             && ends.is_some_and(|(lowest, highest)| number == lowest && highest > number)
     }
 
-    /// The place of a reply: ahead, where it cannot come from so far behind.
+    /// The unwrapped number of a reply: ahead of the last, if it cannot be so far behind.
     fn place(&self, reply: &Reply<'_>) -> u64 {
         let number = self.unwrap(reply.number);
         let behind = self.highest.map_or(0, |highest| highest.saturating_sub(number));
@@ -135,7 +134,7 @@ impl PingRun {
         }
     }
 
-    /// The delay a reply tells, with the slips of its tool put right.
+    /// The delay in a reply, with known errors of its tool corrected.
     fn delay(&mut self, reply: &Reply<'_>) -> Option<Duration> {
         let (rtt, digits) = reply.time?;
         if reply.below {
@@ -159,12 +158,12 @@ impl PingRun {
         Some(Duration::from_millis(whole + 1))
     }
 
-    /// The first number: that of the tool where the log has the run's beginning.
+    /// The first number: the tool's, if the log has the beginning of the run.
     fn first(&self, lowest: u64, highest: u64) -> u64 {
         let from_one = match self.dialect {
             Dialect::Iputils => true,
             Dialect::Busybox | Dialect::Bsd | Dialect::Hping => false,
-            // Nothing tells: the count does where the last number is seen.
+            // Unknown: the count decides if the last number was seen.
             Dialect::Unknown => self.statistics.is_none_or(|(sent, _)| sent == highest),
         };
         let first = u64::from(from_one);
@@ -172,7 +171,7 @@ impl PingRun {
         if begun { first.min(lowest) } else { lowest }
     }
 
-    /// The numbers of the run: from its first to the last seen, or beyond it as the tool counts.
+    /// The numbers of the run: from its first to the last seen, or further if the tool counts more.
     fn range(&self) -> Option<(u64, u64)> {
         let counted = self.statistics.map(|(sent, _)| sent);
         let Some((lowest, highest)) = self.tally.ends() else {
@@ -187,7 +186,7 @@ impl PingRun {
     fn finish(self, name: &str, hints: &Hints) -> Result<Delays, ReadError> {
         let mut delays = Delays::new(name, self.dialect.name());
         let received = self.tally.received();
-        // A summary alone: what was received has no delays.
+        // Only a summary: the received probes have no delays.
         if let (Some((sent, counted)), true) = (self.statistics, received == 0)
             && counted > 0
         {
@@ -200,7 +199,7 @@ impl PingRun {
         Ok(delays)
     }
 
-    /// From one probe to the next, by the time in the statistics line: that goes from the first
+    /// The interval of the probes, from the time in the statistics line, which lasts from the first
     /// request to the last reply.
     fn pace(&self) -> Option<u64> {
         let ((sent, _), millis) = (self.statistics?, self.millis?);
@@ -208,12 +207,12 @@ impl PingRun {
             (sent.checked_sub(1).filter(|steps| *steps > 0)?, self.tally.ends()?);
         let reply = self.tally.rtt(last).map_or(0, Duration::as_nanos);
         let told = millis.saturating_mul(MILLISECOND).saturating_sub(reply) / steps;
-        // Some statistics have times too short for the delays and the probes under way at once.
+        // Some statistics have times that are too short for the delays and the probes in flight.
         let most = told.saturating_mul(self.pipe.unwrap_or(1).saturating_add(1));
         (self.tally.mean_ns() <= most).then(|| rounded(told))
     }
 
-    /// From one probe to the next, and who says so.
+    /// The interval of the probes, and its source.
     fn interval(&self, hints: &Hints) -> (Duration, &'static str) {
         const USUAL: Duration = Duration::from_secs(1);
         let usual = USUAL.as_nanos();
@@ -262,13 +261,16 @@ impl PingRun {
             notes.push(format!("the log begins with number {lowest}"));
         }
         let counted = [
-            (self.corrupt, "replies had a wrong checksum: not counted, as by ping"),
+            (self.corrupt, "replies had a wrong checksum: not counted, as in ping"),
             (
                 self.unmarked,
                 "repeated numbers are not marked as duplicates: another run may have begun there",
             ),
-            (self.below, "delays are only bounded, as in `time<1ms`: half of the bound was taken"),
-            (self.slips, "delays like 53.10 ms were read as 54.0 ms, a slip of iputils"),
+            (self.below, "delays have only a bound, as in `time<1ms`: half of the bound was used"),
+            (
+                self.slips,
+                "delays like 53.10 ms were read as 54.0 ms, because iputils rounds without a carry",
+            ),
         ];
         for (count, what) in counted.into_iter().filter(|(count, _)| *count > 0) {
             notes.push(format!("{count} {what}"));
@@ -276,8 +278,8 @@ impl PingRun {
     }
 }
 
-/// An interval to two digits where that changes it by less than a fiftieth, as people choose it,
-/// else to three.
+/// An interval rounded to two digits if that changes it by less than a fiftieth, as users choose
+/// round values; else to three.
 fn rounded(ns: u64) -> u64 {
     let to = |digits: u32| {
         let unit = 10_u64.pow(ns.checked_ilog10().unwrap_or(0).saturating_sub(digits - 1));
@@ -295,7 +297,7 @@ pub(super) fn reckoned(interval: Duration, whose: &str) -> String {
 /// A recording of which only the counts are known.
 ///
 /// # Errors
-/// When there are more than anyone can mean.
+/// When there are more than the limit allows.
 pub(super) fn summary(mut delays: Delays, sent: u64, received: u64) -> Result<Delays, ReadError> {
     let lost = sent.saturating_sub(received);
     if lost > MOST_MISSING {
@@ -304,7 +306,7 @@ pub(super) fn summary(mut delays: Delays, sent: u64, received: u64) -> Result<De
     delays.untimed = received;
     delays.probes = (0..lost).map(|n| Probe::lost(n, Time::from_nanos(n))).collect();
     delays.notes.push(format!(
-        "only a summary: {received} delays are not told, nor which {lost} of {sent} were lost"
+        "only a summary: the {received} delays are missing, and which {lost} of {sent} were lost"
     ));
     Ok(delays)
 }
@@ -327,7 +329,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     for (number, whole) in lines(text) {
         let (stamp, line) = stamp(whole);
         let line = match read(line) {
-            // Something else, such as `ts`, may have put its own stamp in front.
+            // Another program, such as `ts`, may have put its own stamp before the line.
             PingLine::Foreign => headed(line),
             line => line,
         };
@@ -375,7 +377,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     Ok(reading)
 }
 
-/// A header behind something foreign, such as the stamps of `ts`.
+/// A header after foreign text, such as the stamps of `ts`.
 fn headed(line: &str) -> PingLine<'_> {
     let header = line.find("PING ").map(|at| &line[at..]);
     let header = header.filter(|text| text.contains('(') || text.contains(" data bytes"));
@@ -387,7 +389,7 @@ fn pipe(line: &str) -> Option<u64> {
     Some(integer(line.split_once(", pipe ")?.1)?.0)
 }
 
-/// Ends a run, if one was begun.
+/// Ends a run, if one has begun.
 fn end(run: &mut PingRun, runs: &mut Vec<PingRun>) {
     let whole = core::mem::take(run);
     if !whole.is_empty() {

@@ -1,32 +1,32 @@
-//! A line of ping on anything but Windows, in any of its languages.
+//! A line of ping, except on Windows, in any of its languages.
 
 use crate::units::Duration;
 
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer};
 
-/// What a line says.
+/// The meaning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PingLine<'a> {
-    /// A run begins.
+    /// The beginning of a run.
     Header(Header),
     /// A reply.
     Reply(Reply<'a>),
-    /// A probe that is known to have left; whether the tool has begun to miss its reply.
+    /// A probe that was sent; whether the tool has reported its reply as missing.
     Sent { number: u64, given_up: bool },
-    /// The tool's own count of sent and received.
+    /// The tool's own counts of sent and received.
     Statistics { sent: u64, received: u64, millis: Option<u64> },
-    /// What tools say beside that.
+    /// Other output of the tool.
     Ordinary,
-    /// A reply that is not whole.
+    /// An incomplete reply.
     Broken(&'static str),
     /// Nothing that ping writes.
     Foreign,
 }
 
-/// Who writes: they differ in the first number, and in what they mark.
+/// The tool: tools differ in the first number, and in what they mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Dialect {
-    /// Nothing tells yet.
+    /// Not known yet.
     #[default]
     Unknown,
     /// Linux iputils: from 1, duplicates marked.
@@ -40,7 +40,7 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
-    /// What it is called.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Dialect::Unknown => "ping",
@@ -63,28 +63,29 @@ pub(super) struct Header {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reply<'a> {
     pub number: u64,
-    /// The delay, and its digits as they were written; short probes have none.
+    /// The delay, with its digits as written; short probes have none.
     pub time: Option<(Duration, &'a str)>,
-    /// `time<1`: the delay is below what was written.
+    /// `time<1`: the delay is below the written value.
     pub below: bool,
-    /// Octets, of ICMP or, by hping, of all.
+    /// Octets, of ICMP or, for hping, of the whole packet.
     pub bytes: u32,
     pub v6: bool,
     pub duplicate: bool,
-    /// Its checksum was wrong, so that the tool does not count it.
+    /// Its checksum was wrong, so the tool does not count it.
     pub corrupt: bool,
-    /// BusyBox and hping write `seq=` alone.
+    /// BusyBox and hping write only `seq=`.
     pub dialect: Dialect,
 }
 
 impl Reply<'_> {
-    /// The delay in nanoseconds, zero where there is none.
+    /// The delay in nanoseconds, zero if there is none.
     pub fn nanos(&self) -> u64 {
         self.time.map_or(0, |(rtt, _)| rtt.as_nanos())
     }
 }
 
-/// The stamp of `-D` that a line may begin with, in nanoseconds since 1970, and the rest.
+/// The stamp of `-D` at the beginning of a line, if there is one, in nanoseconds since 1970, and
+/// the rest.
 pub(super) fn stamp(line: &str) -> (Option<i64>, &str) {
     let stamped = || {
         let (ns, rest) = decimal(line.strip_prefix('[')?, SECOND)?;
@@ -93,7 +94,7 @@ pub(super) fn stamp(line: &str) -> (Option<i64>, &str) {
     stamped().map_or((None, line), |(ns, rest)| (Some(ns), rest))
 }
 
-/// What `line`, without its stamp, says.
+/// The meaning of `line`, without its stamp.
 pub(super) fn read(line: &str) -> PingLine<'_> {
     // Toybox: `Ping a (10.0.0.1): 56(84) bytes.`
     let toybox = line.starts_with("Ping ") && line.contains('(') && line.ends_with(" bytes.");
@@ -130,7 +131,7 @@ fn header(line: &str) -> Header {
     } else if line.starts_with("PING6(") {
         Dialect::Bsd
     } else if let Some(before) = payload {
-        // `): 56` is BSD's and BusyBox's; Linux has `) 56`, or `from ADDRESS INTERFACE: 56`.
+        // `): 56` is from BSD and BusyBox; Linux has `) 56`, or `from ADDRESS INTERFACE: 56`.
         let before = before.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end();
         let from = before.split_once(" from ").map(|(_, from)| from.split_whitespace().count());
         match (before.ends_with(':'), from) {
@@ -148,7 +149,7 @@ fn colons(text: &str) -> usize {
     text.bytes().filter(|c| *c == b':').count()
 }
 
-/// The number of the probe a line speaks of, and what follows it.
+/// The number of the probe in a line, and the text after it.
 fn number(line: &str) -> Option<(u64, &str)> {
     let at = line.find("seq=").map(|at| at + 4);
     let at = at.or_else(|| line.find("icmp_req=").map(|at| at + 9));
@@ -191,7 +192,7 @@ fn numbered<'a>(line: &'a str, number: u64, rest: &'a str) -> PingLine<'a> {
         }
     }
     reply.bytes = size.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
-    // iputils cuts the line where the reply is cut.
+    // iputils truncates the line if the reply is truncated.
     let untimed = hops && (reply.bytes < TIMED || line.contains("(truncated)"));
     if reply.time.is_some() || untimed && size.is_some() {
         return PingLine::Reply(reply);
@@ -202,13 +203,13 @@ fn numbered<'a>(line: &'a str, number: u64, rest: &'a str) -> PingLine<'a> {
     }
 }
 
-/// Octets of ICMP from which on a reply has a delay: 8 of the header and 16 of the time it left.
+/// Octets of ICMP from which on a reply has a delay: 8 of the header and 16 of the time of sending.
 const TIMED: u32 = 24;
 
-/// The most octets that a reply can have, IPv6 and all.
+/// The most octets of a reply, also with IPv6.
 const LARGEST: u64 = 100_000;
 
-/// The octets that the line of a reply tells, behind whatever stamp.
+/// The octets in a reply's line, after any stamp.
 fn size(line: &str) -> Option<u64> {
     if let Some((bytes, _)) = before_bytes(line) {
         return Some(bytes);
@@ -224,14 +225,14 @@ fn size(line: &str) -> Option<u64> {
     reply.then_some(bytes)
 }
 
-/// Whether the address in front of the number is one of IPv6.
+/// Whether the address before the number is an IPv6 address.
 fn is_v6(line: &str) -> bool {
     let before = line.split_once("seq=").map_or("", |(before, _)| before);
     let from = before.split_once(" from ").map_or(before, |(_, from)| from);
     colons(from) > 2
 }
 
-/// Nanoseconds of the unit that follows a delay; `None` where the line ends.
+/// The nanoseconds of the unit after a delay; `None` if the line ends.
 fn unit(after: &str) -> Option<u64> {
     let word = after.trim_start();
     if word.is_empty() {
@@ -248,13 +249,13 @@ fn unit(after: &str) -> Option<u64> {
     })
 }
 
-/// The size in a line that something foreign begins.
+/// The size in a line that begins with foreign text.
 fn before_bytes(line: &str) -> Option<(u64, &str)> {
     let (before, _) = line.split_once(" bytes from ")?;
     integer(before.rsplit([' ', ']', ':']).next()?)
 }
 
-/// What the way in which a number is written tells.
+/// The tool, by the form in which a number is written.
 fn dialect(line: &str) -> Dialect {
     if line.starts_with("len=") || line.starts_with("DUP! len=") {
         return Dialect::Hping;
@@ -268,7 +269,7 @@ fn dialect(line: &str) -> Dialect {
 /// `20 packets transmitted, 20 received, +2 duplicates, 0% packet loss, time 19146ms`, also in
 /// other languages: a number in each of the first two parts, and a share in a later one.
 fn statistics(line: &str) -> Option<PingLine<'_>> {
-    // Something foreign may stand in front.
+    // Foreign text may come first.
     let begin = line.find(" packets transmitted").map_or(0, |at| {
         line[..at].bytes().rposition(|c| !c.is_ascii_digit()).map_or(0, |before| before + 1)
     });
@@ -279,13 +280,13 @@ fn statistics(line: &str) -> Option<PingLine<'_>> {
     }
     let mut parts = told.splitn(3, [',', '、', '，']);
     let (sent, received) = (count(parts.next()?)?, count(parts.next()?)?);
-    // Where nothing was sent there is no share.
+    // If nothing was sent, there is no share.
     let rest = match parts.next() {
         Some(rest) if rest.contains('%') => rest,
         None if sent == 0 && told.contains(" transmitted") => "",
         _ => return None,
     };
-    // Behind the share stands the time, from the first request to the last event.
+    // The time follows the share: from the first request to the last event.
     let millis = rest.rsplit_once('%').and_then(|(_, tail)| {
         let at = tail.find(|c: char| c.is_ascii_digit())?;
         let (millis, unit) = integer(&tail[at..])?;
@@ -294,7 +295,7 @@ fn statistics(line: &str) -> Option<PingLine<'_>> {
     Some(PingLine::Statistics { sent, received, millis })
 }
 
-/// The first whole number in `part` that stands alone.
+/// The first separate whole number in `part`.
 fn count(part: &str) -> Option<u64> {
     const JOINED: [char; 6] = ['-', ':', '.', '/', '+', '%'];
     let digits = |c: char| !c.is_ascii_digit();
@@ -310,7 +311,7 @@ fn count(part: &str) -> Option<u64> {
     None
 }
 
-/// Whether there is only a stamp on the line, as `ts` and `date` write it.
+/// Whether the line has only a stamp, as `ts` and `date` write it.
 fn is_stamp(line: &str) -> bool {
     const NAMES: &str = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec Mon Tue Wed Thu Fri Sat Sun \
                          UTC GMT CET CEST AM PM";
@@ -323,7 +324,7 @@ fn is_stamp(line: &str) -> bool {
     digits >= 5 && line.split_whitespace().all(part)
 }
 
-/// Whether a line tells of an error by ICMP (RFC 792, RFC 4443).
+/// Whether a line reports an ICMP error (RFC 792, RFC 4443).
 fn is_icmp_error(line: &str) -> bool {
     const WORDS: [&str; 14] = [
         "nreachable",
@@ -344,7 +345,7 @@ fn is_icmp_error(line: &str) -> bool {
     WORDS.iter().any(|word| line.contains(word))
 }
 
-/// Whether ping writes such a line, and it says nothing of a probe.
+/// Whether ping writes such a line, but about no probe.
 fn is_ordinary(line: &str) -> bool {
     const STARTS: [&str; 24] = [
         "---",
@@ -379,7 +380,7 @@ fn is_ordinary(line: &str) -> bool {
             && matches!((words.next(), words.next()), (Some("4" | "6"), Some(length))
                 if length.len() <= 2 && length.bytes().all(|c| c.is_ascii_hexdigit()))
     };
-    // Statistics asked for on the way: `12/12 packets, 0% loss, min/avg/ewma/max = ...`.
+    // Statistics requested during the run: `12/12 packets, 0% loss, min/avg/ewma/max = ...`.
     let on_the_way = || line.contains(" packets, ") && line.contains("% loss");
     let minimum = || line.contains("min/") && line.contains('=');
     let title = || line.contains("--- ") && line.ends_with("---");

@@ -16,28 +16,28 @@ pub(super) fn knows(value: &Value) -> bool {
     value.get("netspurt").is_some_and(|what| what == "probe")
 }
 
-/// A recording under way: one run, in one file or in several parts, one behind the other.
+/// The recording being read: one run, in one file or in several consecutive parts.
 #[derive(Default)]
 struct ProbeRun {
     part: u64,
     echo_probes: Tally,
-    /// Echo probes of a survey, by the hop, with who answered there.
+    /// Echo probes of a survey, by hop, with the addresses that answered there.
     hops: BTreeMap<u64, (Tally, Option<String>)>,
-    /// How it ended, in a word.
+    /// The reason for its end, in a word.
     end: Option<String>,
     /// Answers to echo probes that are in an earlier part.
     earlier: u64,
-    /// Delays by the program's stamps.
+    /// Delays measured by the program's stamps.
     by_user: u64,
     clock_steps: u64,
-    /// What came instead of answers, and how often.
+    /// Errors that came instead of answers, and how often.
     failed: BTreeMap<String, u64>,
 }
 
 /// Reads the runs among `items`.
 ///
 /// # Errors
-/// When more echo probes are missing than anyone can mean.
+/// When more echo probes are missing than the limit allows.
 pub(super) fn parse(
     name: &str,
     items: &[Item],
@@ -77,7 +77,7 @@ pub(super) fn parse(
 }
 
 impl ProbeRun {
-    /// Takes a line in.
+    /// Processes a line.
     fn row(&mut self, row: &Value) -> Result<(), &'static str> {
         const NONE: &str = "no line of a probe's";
         if row.get("end").is_some() {
@@ -139,7 +139,7 @@ impl ProbeRun {
         Ok(())
     }
 
-    /// Puts what it holds among the recordings.
+    /// Adds its probes to the recordings.
     fn finish(self, name: &str, hints: &Hints, reading: &mut Reading) -> Result<(), ReadError> {
         let notes = self.notes();
         let whole = [(name.to_owned(), self.echo_probes)];

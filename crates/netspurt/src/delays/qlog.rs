@@ -1,5 +1,5 @@
-//! qlog of QUIC connections, as JSON and as JSON text sequences: `latest_rtt` of
-//! `recovery:metrics_updated`, a sample each time.
+//! qlog of QUIC connections, as JSON and as JSON text sequences: each `latest_rtt` of
+//! `recovery:metrics_updated` is a sample.
 
 use serde_json::Value;
 
@@ -10,15 +10,15 @@ use super::reading::{Hints, ReadError, Reading};
 use super::text::{MICROSECOND, MILLISECOND, float_span};
 use super::{Delays, Measure, Probe, SendTimeSource};
 
-/// What is said of a trace before its events.
+/// The properties of a trace that precede its events.
 #[derive(Debug, Default)]
 struct Trace {
     name: String,
-    /// Nanoseconds in a unit of its times.
+    /// The nanoseconds of its unit of time.
     unit: u64,
-    /// Whether each time counts from the one before.
+    /// Whether each time counts from the previous one.
     delta: bool,
-    /// Names of the fields, where events are lists.
+    /// Names of the fields, if events are lists.
     fields: Vec<String>,
     /// The last event's time, in units.
     clock: f64,

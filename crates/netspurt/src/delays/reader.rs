@@ -1,4 +1,4 @@
-//! Reads a file in the format that its content shows.
+//! Reads a file in the format of its contents.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -10,7 +10,7 @@ use super::reading::{Columns, Hints, ReadError, Reading};
 use super::series::Delays;
 use super::{fping, json, json_reader, parquet, pcap, ping, pingplotter, ss, table, text, windows};
 
-/// Reads the file called `name` that holds `bytes`, in the format that they show.
+/// Reads the file called `name` with the contents `bytes`, in the format that they have.
 ///
 /// ```
 /// let log = b"PING ::1(::1) 56 data bytes\n64 bytes from ::1: icmp_seq=1 ttl=64 time=0.05 ms\n";
@@ -20,15 +20,15 @@ use super::{fping, json, json_reader, parquet, pcap, ping, pingplotter, ss, tabl
 /// ```
 ///
 /// # Errors
-/// When the file is empty, of no format that is known, or without a single delay.
+/// When the file is empty, has no known format, or has no delay.
 pub fn read(name: &str, bytes: &[u8]) -> Result<Reading, ReadError> {
     read_as(name, bytes, &Hints::default())
 }
 
-/// Reads the file called `name` that holds `bytes`, as `hints` say.
+/// Reads the file called `name` with the contents `bytes`, as `hints` say.
 ///
 /// # Errors
-/// As [`read`], and when the hints name columns that are not there.
+/// As [`read`], and when the hints name columns that do not exist.
 pub fn read_as(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, ReadError> {
     attempt(name, bytes, hints).map_err(|error| ReadError { file: name.into(), ..error })
 }
@@ -55,10 +55,10 @@ fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, ReadError
     Ok(reading)
 }
 
-/// The most that a packed file may hold, in octets.
+/// The most octets that a compressed file may contain.
 const MOST: u64 = 1 << 30;
 
-/// The bytes of a file that is packed with zstd (RFC 8878).
+/// The bytes of a file compressed with zstd (RFC 8878).
 fn unpack(packed: &[u8]) -> Result<Vec<u8>, ReadError> {
     let broken = |error: String| ReadError::new(format!("zstd: {error}"), "is the file whole?");
     let reader = ruzstd::decoding::StreamingDecoder::new(packed);
@@ -71,7 +71,7 @@ fn unpack(packed: &[u8]) -> Result<Vec<u8>, ReadError> {
     Ok(bytes)
 }
 
-/// Reads bytes in the format that the hints name or they show.
+/// Reads bytes in the format of the hints, or else of the contents.
 fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading), ReadError> {
     let binary = match hints.format {
         Some(format) => Some(format),
@@ -107,7 +107,7 @@ fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading)
     Ok((format, reading))
 }
 
-/// The format of a text, by its first line that only one tool writes.
+/// The format of a text, from its first line that only one tool writes.
 fn detect(content: &str, hints: &Hints) -> Option<Format> {
     if pingplotter::knows(content) {
         return Some(Format::PingPlotter);
@@ -129,19 +129,19 @@ fn detect(content: &str, hints: &Hints) -> Option<Format> {
     known.or_else(|| table::knows(content, hints).then_some(Format::Table))
 }
 
-/// The error of a file that looks like nothing known.
+/// The error for a file without a known format.
 fn alien(content: &str) -> ReadError {
     let (line, first) = text::lines(content).find(|(_, line)| !line.is_empty()).unwrap_or((1, ""));
     let shown: String = first.chars().take(60).collect();
     let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
     ReadError::new(
-        format!("no recording of delays that is known here; it begins with `{shown}`"),
+        format!("not a known format of recorded delays; it begins with `{shown}`"),
         format!("looked for {}; if it is one of these, say `--format NAME`; of a table, `--column rtt=NAME`", names.join(", ")),
     )
     .at(line)
 }
 
-/// The error of a file without delays.
+/// The error for a file without delays.
 fn hollow(reading: &Reading, format: Format) -> ReadError {
     if let Some(first) = reading.recordings.first() {
         return ReadError::new(
@@ -149,7 +149,7 @@ fn hollow(reading: &Reading, format: Format) -> ReadError {
             "record with a line for each probe",
         );
     }
-    let message = format!("read as {}, and no probe found", format.name());
+    let message = format!("read as {}: no probe found", format.name());
     match reading.malformed.first() {
         Some(first) => ReadError::new(message, format!("first: {} (`{}`)", first.why, first.text))
             .at(first.line),
@@ -157,7 +157,7 @@ fn hollow(reading: &Reading, format: Format) -> ReadError {
     }
 }
 
-/// Tells recordings of one name apart.
+/// Makes equal names of recordings distinct.
 fn number(reading: &mut Reading) {
     let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
     for one in &reading.recordings {

@@ -1,4 +1,4 @@
-//! What becomes of a file: recordings, the lines that made no sense, or an error.
+//! The result of reading a file: recordings and malformed lines, or an error.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use crate::units::Duration;
 use super::Delays;
 use super::format::Format;
 
-/// What the user knows about a file that the file does not say.
+/// Facts about a file that the user knows and the file does not contain.
 ///
 /// ```
 /// use netspurt::delays::{Format, Hints};
@@ -16,15 +16,15 @@ use super::format::Format;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
-    /// What to read it as, whatever it looks like.
+    /// The format to read it as.
     pub format: Option<Format>,
-    /// From one probe to the next, where the file has no times of sending.
+    /// The interval of the probes, if the file has no times of sending.
     pub interval: Option<Duration>,
     /// The columns of a table.
     pub columns: Columns,
 }
 
-/// Which columns of a table are which: names, or places counted from 1.
+/// The meaning of a table's columns: names, or numbers counted from 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
     /// The delay.
@@ -37,56 +37,56 @@ pub struct Columns {
     pub seq: Option<String>,
     /// Whether it was lost.
     pub lost: Option<String>,
-    /// What tells several recordings in one table apart.
+    /// What distinguishes several recordings in one table.
     pub group: Option<String>,
     /// Unit of the delays: `s`, `ms`, `us` or `ns`.
     pub unit: Option<String>,
     /// Unit of the times of sending and receiving.
     pub time_unit: Option<String>,
-    /// Whether the delays are in one direction.
+    /// Whether the delays are one-way.
     pub one_way: bool,
 }
 
-/// A line, or an entry, that looks like part of the format and is not.
+/// A line, or an entry, that looks like part of the format but is malformed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// Which, from 1.
+    /// Its number, from 1.
     pub line: usize,
-    /// What stands there, or how it begins.
+    /// Its text, or the beginning of it.
     pub text: String,
-    /// What is wrong with it.
+    /// Why it is malformed.
     pub why: String,
 }
 
-/// The longest piece of a line that is kept.
+/// The most characters of a line that are kept.
 const KEPT: usize = 120;
 
 impl Malformed {
-    /// The line `text`, cut to what a report shows.
+    /// The line `text`, shortened for reports.
     pub(super) fn new(line: usize, text: &str, why: impl Into<String>) -> Self {
         Self { line, text: text.chars().take(KEPT).collect(), why: why.into() }
     }
 }
 
-/// What a file held.
+/// The contents of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Its recordings, in the order in which they begin.
+    /// Its recordings, in the order of their beginnings.
     pub recordings: Vec<Delays>,
-    /// What made no sense.
+    /// The malformed lines.
     pub malformed: Vec<Malformed>,
 }
 
 /// A file that holds no recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError {
-    /// Which file.
+    /// The file.
     pub file: String,
-    /// Where in it, from 1.
+    /// The line, from 1.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What would help.
+    /// What may help.
     pub fix: String,
 }
 
@@ -107,7 +107,7 @@ impl fmt::Display for ReadError {
 impl core::error::Error for ReadError {}
 
 impl ReadError {
-    /// An error of a file that has no name yet.
+    /// An error in a file whose name is not known yet.
     pub(super) fn new(message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { file: String::new(), line: None, message: message.into(), fix: fix.into() }
     }

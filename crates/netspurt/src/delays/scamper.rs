@@ -35,7 +35,7 @@ pub(super) fn parse(
                 reading.malformed.push(Malformed::new(*line, &label(item), "a traceroute"));
             }
             Some("cycle-start" | "cycle-stop" | "cycle-def") => {}
-            // M-Lab puts a line of its own in front.
+            // M-Lab adds a line of its own at the beginning.
             None if item.get("UUID").is_some() => {}
             _ => reading.malformed.push(Malformed::new(*line, &label(item), "no ping of scamper")),
         }

@@ -1,13 +1,13 @@
-//! One recording: its probes in the order in which they left.
+//! One recording: its probes in the order of sending.
 
 use crate::units::{Duration, Time};
 
-/// What the numbers of a recording are.
+/// The kind of a recording's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// Round trips, one measurement each.
     RoundTrip,
-    /// Delays in one direction, one measurement each.
+    /// One-way delays, one measurement each.
     OneWay,
     /// A filter's output, such as the kernel's srtt: never replayed as samples.
     Smoothed,
@@ -18,22 +18,22 @@ pub enum Measure {
 pub enum ProbeOrder {
     /// One probe in flight: the next left when the last was answered or given up, as in RFC 889.
     Sequence,
-    /// Probes left by the clock, whatever was still under way.
+    /// Probes left at their times, even if others were in flight.
     Causal,
 }
 
-/// Where the times of sending come from.
+/// The source of the times of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendTimeSource {
     /// They are in the recording.
     Recorded,
-    /// They were reckoned from an interval that the recording or the user names.
+    /// They were computed from an interval in the recording or from the user.
     Reckoned,
-    /// Nobody knows them: only the order counts.
+    /// They are unknown: only the order counts.
     Unknown,
 }
 
-/// One probe and what became of it.
+/// One probe and its outcome.
 ///
 /// ```
 /// use netspurt::delays::Probe;
@@ -46,14 +46,14 @@ pub enum SendTimeSource {
 pub struct Probe {
     /// Its number in the recording.
     pub number: u64,
-    /// When it left, since the recording began; its place in the order where
-    /// [`Delays::send_times`] is unknown.
+    /// When it left, from the beginning of the recording; if [`Delays::send_times`] is unknown, its
+    /// index.
     pub sent: Time,
-    /// Its delay; `None` where no reply is known.
+    /// Its delay; `None` if no reply is known.
     pub rtt: Option<Duration>,
-    /// Whether the tool had given it up before the reply came.
+    /// Whether the tool had given up waiting before the reply came.
     pub late: bool,
-    /// Octets on the wire, IP header included; zero where unknown.
+    /// Octets on the wire, including the IP header; zero if unknown.
     pub wire_bytes: u32,
 }
 
@@ -72,29 +72,29 @@ impl Probe {
 /// A recording of one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delays {
-    /// What it is called: its file, and within it the path where there are several.
+    /// Its name: the file, and the path within it if there are several.
     pub name: String,
-    /// What it was read as, in words: `ping (Linux)`.
+    /// The format as which it was read, in words: `ping (Linux)`.
     pub format: String,
-    /// What its numbers are.
+    /// The kind of its numbers.
     pub measure: Measure,
     /// How its probes followed each other.
     pub order: ProbeOrder,
-    /// Where the times of sending come from.
+    /// The source of the times of sending.
     pub send_times: SendTimeSource,
     /// The probes, in the order of sending.
     pub probes: Vec<Probe>,
-    /// Probes that were answered, as the recording says, without a delay that it tells: they are
-    /// not among [`probes`](Delays::probes).
+    /// The number of probes that were answered without a recorded delay: they are not among
+    /// [`probes`](Delays::probes).
     pub untimed: u64,
     /// Replies beyond the first to a probe.
     pub duplicates: u64,
-    /// What was assumed or left out, a sentence each.
+    /// Assumptions and omissions, a sentence each.
     pub notes: Vec<String>,
 }
 
 impl Delays {
-    /// A recording without probes: round trips by the clock, at times that nobody knows.
+    /// A recording without probes: round trips of probes sent at unknown times.
     ///
     /// ```
     /// use netspurt::delays::{Delays, Probe};
@@ -117,7 +117,7 @@ impl Delays {
         }
     }
 
-    /// Round trips that were not read from a file, with nothing to say of them.
+    /// Round trips that do not come from a file, without notes.
     pub fn of(
         name: &str,
         probes: Vec<Probe>,
@@ -127,8 +127,8 @@ impl Delays {
         Self { order, send_times, probes, ..Self::new(name, "") }
     }
 
-    /// Counts replies that came more than `limit` after their probes left as lost, as RFC 889 §2
-    /// did after half a minute, and says in a note how many those were.
+    /// Counts replies later than `limit` as lost, as RFC 889 §2 did after half a minute. A note
+    /// says how many those were.
     ///
     /// ```
     /// use netspurt::delays::{Delays, Probe};
@@ -147,13 +147,13 @@ impl Delays {
             }
         }
         self.notes.push(match turned {
-            0 => format!("no reply was later than {limit}: none is counted as lost for that"),
+            0 => format!("no reply was later than {limit}, so this limit changes nothing"),
             1 => format!("one reply later than {limit} is counted as lost"),
             _ => format!("{turned} replies later than {limit} are counted as lost"),
         });
     }
 
-    /// How many probes left, those without a delay included.
+    /// How many probes were sent, including those without a delay.
     pub fn sent(&self) -> u64 {
         self.probes.len() as u64 + self.untimed
     }
@@ -163,12 +163,12 @@ impl Delays {
         self.sent() - self.lost()
     }
 
-    /// How many probes no reply is known to.
+    /// How many probes have no known reply.
     pub fn lost(&self) -> u64 {
         self.probes.iter().filter(|probe| probe.rtt.is_none()).count() as u64
     }
 
-    /// How many probes were answered after the tool had given them up.
+    /// How many probes were answered after the tool had given up waiting.
     pub fn late(&self) -> u64 {
         self.probes.iter().filter(|probe| probe.late).count() as u64
     }

@@ -1,19 +1,19 @@
-//! What is known of each probe, by its number, in little room: 32 octets, freed as they are taken.
+//! The state of each probe, by its number, in little memory: 32 octets, freed when taken.
 
 use std::collections::BTreeMap;
 
 use crate::units::Duration;
 
-/// What is known of one probe.
+/// The state of one probe.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProbeSlot {
     rtt_ns: u64,
     sent_ns: i64,
     /// Octets on the wire.
     pub wire_bytes: u32,
-    /// Whether it was answered, with a delay that is known or without.
+    /// Whether it was answered, with a known delay or without.
     pub answered: bool,
-    /// Whether the tool told of its missing reply before that came.
+    /// Whether the tool reported its reply as missing before it came.
     pub given_up: bool,
     /// Whether the reply came after that.
     pub late: bool,
@@ -56,15 +56,15 @@ impl ProbeSlot {
     }
 }
 
-/// Slots that lie together.
+/// Consecutive slots.
 const CHUNK: usize = 1 << 14;
 
 /// Slots by the numbers of their probes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
-    /// Those whose number was the highest so far, in their order.
+    /// Slots whose number was the highest when it was added, in their order.
     chunks: Vec<Vec<(u64, ProbeSlot)>>,
-    /// The others.
+    /// The other slots.
     strays: BTreeMap<u64, ProbeSlot>,
 }
 
@@ -78,7 +78,7 @@ impl Slots {
         }
     }
 
-    /// The slot of `number`, made where there was none.
+    /// The slot of `number`, made if it does not exist.
     pub fn entry(&mut self, number: u64) -> &mut ProbeSlot {
         let (chunk, place) = self.find(number);
         if let Ok(place) = place {
@@ -88,7 +88,7 @@ impl Slots {
             return self.strays.entry(number).or_default();
         }
         if self.chunks.last().is_none_or(|last| last.len() == CHUNK) {
-            // Most recordings fit in one: it grows.
+            // Most recordings fit in one chunk, which grows.
             let room = if self.chunks.is_empty() { 0 } else { CHUNK };
             self.chunks.push(Vec::with_capacity(room));
         }
@@ -97,11 +97,11 @@ impl Slots {
         &mut last.last_mut().expect("pushed").1
     }
 
-    /// The chunk that `number` would be in, and its place there.
+    /// The chunk for `number`, and the index there.
     fn find(&self, number: u64) -> (usize, Result<usize, usize>) {
         let behind =
             |chunk: &Vec<(u64, ProbeSlot)>| chunk.first().is_some_and(|one| one.0 <= number);
-        // Lines come nearly in order: the last chunk is the likely one.
+        // Lines are nearly in order, so the last chunk is the most likely.
         let at = match self.chunks.last() {
             Some(last) if behind(last) => self.chunks.len() - 1,
             _ => self.chunks.partition_point(behind).saturating_sub(1),
@@ -125,12 +125,12 @@ impl Slots {
         Some((first.min(stray), self.last()?))
     }
 
-    /// How many there are.
+    /// The number of slots.
     pub fn len(&self) -> usize {
         self.chunks.iter().map(Vec::len).sum::<usize>() + self.strays.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }
@@ -146,13 +146,13 @@ impl Slots {
         merged(ordered, self.strays.iter().map(|(number, slot)| (*number, slot)))
     }
 
-    /// The same, each chunk freed once it was taken.
+    /// The same; each chunk is freed when it was taken.
     pub fn into_sorted(self) -> impl Iterator<Item = (u64, ProbeSlot)> {
         merged(self.chunks.into_iter().flatten(), self.strays.into_iter())
     }
 }
 
-/// Two ascending series as one.
+/// Merges two ascending series.
 fn merged<T>(
     one: impl Iterator<Item = (u64, T)>,
     other: impl Iterator<Item = (u64, T)>,

@@ -4,18 +4,18 @@ use crate::units::{Duration, Time};
 
 use super::{Delays, Measure, Probe, SendTimeSource};
 
-/// What a kernel said at one instant.
+/// A kernel's report at one instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Report {
-    /// When, in nanoseconds on the file's clock.
+    /// Its time, in nanoseconds on the file's clock.
     pub at_ns: Option<i64>,
     /// The smoothed round-trip time.
     pub srtt: Option<Duration>,
-    /// The least one it measured so far.
+    /// The least round trip so far.
     pub least: Option<Duration>,
 }
 
-/// The recording of `reports`: a row each, at the times of the reports where all have one.
+/// The recording of `reports`: a row for each, at their times if all have one.
 pub(super) fn series(
     name: String,
     format: &str,

@@ -21,7 +21,7 @@ fn field(line: &str, key: &str) -> Option<Duration> {
     u64::try_from(ns).ok().map(Duration::from_nanos)
 }
 
-/// The time in a line of its own before a snapshot, as `date +%s.%N` or `date -Is` give it.
+/// The time on a line of its own before a snapshot, in the form of `date +%s.%N` or `date -Is`.
 fn stamp(line: &str) -> Option<i64> {
     let line = line.trim();
     if let Some((ns, _)) = instant(line) {
@@ -31,7 +31,7 @@ fn stamp(line: &str) -> Option<i64> {
     (rest.is_empty() && ns > 100_000_000 * SECOND.cast_signed()).then_some(ns)
 }
 
-/// Reads the connections of a log: what stands before a line of details names them.
+/// Reads the connections of a log: the text before a line of details names the connection.
 ///
 /// # Errors
 /// When there is no round-trip time.
@@ -44,7 +44,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             at_ns = Some(ns);
             continue;
         }
-        // The two addresses: words with a port, in the line itself or in the one before.
+        // The two addresses: words with a port, in the line itself or in the one before it.
         let ports = line.split_whitespace().filter(|word| {
             let port = word.rsplit_once(':').map_or("", |(_, port)| port);
             word.contains(['.', ']', '[']) && port.parse::<u16>().is_ok()

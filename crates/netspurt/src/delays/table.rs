@@ -13,10 +13,10 @@ use super::tally::Tally;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer, lines};
 use super::{Delays, Measure, ProbeOrder};
 
-/// From one delay to the next in lists of whole milliseconds (LeoReplayer's input).
+/// The interval of the delays in lists of whole milliseconds (LeoReplayer's input).
 const PACE: Duration = Duration::from_millis(10);
 
-/// Rows that show what a table without a header is.
+/// The number of rows used to recognise a table without a header.
 const SHOWN: usize = 20;
 
 /// The cells of a line.
@@ -59,12 +59,12 @@ fn words(line: &str) -> Vec<Cow<'_, str>> {
     cells
 }
 
-/// What parts the cells of a line; `None` is blanks.
+/// The separator of the cells; `None` stands for blanks.
 fn separator(line: &str) -> Option<char> {
     [';', '\t', ','].into_iter().find(|mark| line.contains(*mark))
 }
 
-/// How a text is to be read.
+/// How to read a text as a table.
 struct TextLayout {
     plan: TablePlan,
     separator: Option<char>,
@@ -74,15 +74,15 @@ struct TextLayout {
     width: usize,
 }
 
-/// How `text` is to be read as a table; `None` where it is none.
+/// How to read `text` as a table; `None` if it is not a table.
 ///
 /// # Errors
-/// When the hints name what is not there.
+/// When the hints name columns that do not exist.
 fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, ReadError> {
     let all = || lines(text).filter(|(_, line)| !line.trim().is_empty());
     let mut plain = all().filter(|(_, line)| !line.starts_with('#')).map(|(_, line)| line);
     let Some(first) = plain.next() else { return Ok(None) };
-    // The names may stand behind a `#`, in the first line without one, or below a title.
+    // The names may follow a `#`, be in the first line without one, or follow a title.
     for (number, line) in all().take(SHOWN) {
         let commented = line.starts_with('#');
         let mark = if commented { separator(first) } else { separator(line) };
@@ -139,7 +139,7 @@ pub(super) fn knows(text: &str, hints: &Hints) -> bool {
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, ReadError> {
     let Some(layout) = layout(text, hints)? else {
         return Err(ReadError::new(
-            "a table without a column of delays that is known here",
+            "a table without a recognised column of delays",
             "name it, or count its place from 1, as in `--column rtt=3`",
         ));
     };
@@ -154,7 +154,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             continue;
         }
         let cells = cells(line, layout.separator);
-        // Blanks may stand within a cell, as in a date.
+        // Blanks may occur within a cell, as in a date.
         let surplus = cells.iter().skip(layout.width).any(|cell| !cell.is_empty());
         if surplus && layout.separator.is_some() {
             rows.malformed.push(Malformed::new(number, line, "more cells than columns"));
@@ -171,14 +171,14 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     rows.finish(name, format, hints)
 }
 
-/// The recordings of rows that come one after the other.
+/// The recordings of consecutive rows.
 pub(super) struct TableRows {
     pub plan: TablePlan,
     groups: IndexMap<String, Group>,
     malformed: Vec<Malformed>,
-    /// Requests that were still waited for when the run ended.
+    /// Requests that still waited for a reply when the run ended.
     waiting: u64,
-    /// Whether a delay had no unit, neither by its column nor in its cell.
+    /// Whether a delay had no unit, neither in its column's name nor in its cell.
     assumed: bool,
 }
 
@@ -188,14 +188,14 @@ struct Group {
     tally: Tally,
     /// The last number, unwrapped.
     last: u64,
-    /// The last instant as it was written, and the days that went by since the first.
+    /// The last instant as written, and the days since the first.
     written: i64,
     days: i64,
     rows: u64,
     duplicates: u64,
     /// The algorithm whose rows count, in a table of replays.
     estimator: Option<String>,
-    /// What the table says of itself.
+    /// The table's own statements about itself.
     order: Option<ProbeOrder>,
     measure: Option<Measure>,
 }
@@ -205,7 +205,7 @@ impl TableRows {
         Self { plan, groups: IndexMap::new(), malformed: Vec::new(), waiting: 0, assumed: false }
     }
 
-    /// Takes a row: the cell at each place, and its text for complaints.
+    /// Adds a row: the cell at each index, and its text for messages.
     pub fn read<'a>(
         &mut self,
         line: usize,
@@ -243,7 +243,7 @@ impl TableRows {
             (Some(text), _) => truth(text).ok_or("neither lost nor received")?,
             (None, Some(text)) => match success(text, plan.coded) {
                 Some(answered) => !answered,
-                // A code of which nobody says what it means.
+                // A code without a known meaning.
                 None if plan.coded && whole(text).is_some() => rtt.is_none(),
                 None => return Err("neither success nor failure"),
             },
@@ -286,7 +286,7 @@ impl TableRows {
     /// The recordings.
     ///
     /// # Errors
-    /// When more numbers are missing than anyone can mean.
+    /// When more numbers are missing than the limit allows.
     pub fn finish(self, name: &str, format: &str, hints: &Hints) -> Result<Reading, ReadError> {
         let mut reading = Reading { recordings: Vec::new(), malformed: self.malformed };
         for (group, rows) in self.groups {
@@ -354,14 +354,14 @@ impl Group {
         }
     }
 
-    /// A time of day behind midnight goes on.
+    /// A time of day after midnight continues.
     fn since(&mut self, written: i64) -> i64 {
         self.days += i64::from(written < DAY && self.written.saturating_sub(written) > DAY / 2);
         self.written = written;
         written.saturating_add(self.days * DAY)
     }
 
-    /// A number of 16 bits that begins anew goes on.
+    /// A number of 16 bits that starts again continues.
     fn unwrap(&self, raw: u64) -> u64 {
         const ALL: u64 = 1 << 16;
         let within = self.last % ALL;
@@ -375,7 +375,7 @@ impl Group {
     }
 }
 
-/// How probes followed each other, in the words of our own tables.
+/// How probes followed each other, by the words of our own tables.
 fn order(text: &str) -> Option<ProbeOrder> {
     match text {
         "sequence" => Some(ProbeOrder::Sequence),
@@ -384,7 +384,7 @@ fn order(text: &str) -> Option<ProbeOrder> {
     }
 }
 
-/// What delays are, in the words of our own tables.
+/// The kind of the delays, by the words of our own tables.
 fn measure(text: &str) -> Option<Measure> {
     match text {
         "round-trip" => Some(Measure::RoundTrip),
@@ -394,7 +394,7 @@ fn measure(text: &str) -> Option<Measure> {
     }
 }
 
-/// A cell of delays; below zero and without a value is lost.
+/// A cell of delays; a negative or missing value means lost.
 fn delay(text: &str, column: SourceColumn) -> Result<Option<Duration>, &'static str> {
     if is_missing(text) {
         return Ok(None);
@@ -409,7 +409,7 @@ fn delay(text: &str, column: SourceColumn) -> Result<Option<Duration>, &'static 
     Ok(u64::try_from(ns).ok().map(Duration::from_nanos))
 }
 
-/// A cell of instants; where no unit is known, numbers of today's size tell it.
+/// A cell of instants; if the unit is unknown, the size of present-day numbers shows it.
 fn moment(text: &str, unit: Option<u64>) -> Option<i64> {
     if let Some((ns, rest)) = instant(text).or_else(|| of_day(text)) {
         return rest.is_empty().then_some(ns);
@@ -434,8 +434,8 @@ fn bare((_, rest): (i64, &str)) -> bool {
     rest.trim().is_empty()
 }
 
-/// Whether a probe was answered, by a truth, a count or instant, or a word for what became of it;
-/// numbers that are codes say nothing.
+/// Whether a probe was answered, by a truth value, a count, an instant, or a word for the outcome.
+/// Numbers that are codes decide nothing.
 fn success(text: &str, coded: bool) -> Option<bool> {
     if let Some((value, "")) = decimal(text, 1) {
         return (!coded).then_some(value > 0);

@@ -1,4 +1,4 @@
-//! Probes by their numbers, in whatever order lines tell of them.
+//! Probes by their numbers, for lines in any order.
 
 use crate::units::{Duration, Time};
 
@@ -6,24 +6,24 @@ use super::reading::ReadError;
 use super::slots::{ProbeSlot, Slots};
 use super::{Delays, Probe, SendTimeSource};
 
-/// Numbers that may be missing from one file, so that a short one cannot fill the memory.
+/// The most numbers that may be missing from one file, so that a short file cannot fill the memory.
 pub(super) const MOST_MISSING: u64 = 1 << 22;
 
 /// Probes by their numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     slots: Slots,
-    /// Replies beyond the first.
+    /// Further replies to probes.
     duplicates: u64,
 }
 
 impl Tally {
-    /// The probe `number` left; what is known of it.
+    /// The probe `number` was sent; returns its state.
     pub fn sent(&mut self, number: u64) -> &mut ProbeSlot {
         self.slots.entry(number)
     }
 
-    /// A reply to `number` came; whether it is the first.
+    /// A reply to `number` came; returns whether it is the first.
     pub fn reply(&mut self, number: u64, rtt: Option<Duration>, wire_bytes: u32) -> bool {
         let slot = self.slots.entry(number);
         if slot.answered {
@@ -37,12 +37,12 @@ impl Tally {
         true
     }
 
-    /// A reply that is no first one, to a probe that may be known or not.
+    /// A further reply to a probe, which may be known or not.
     pub fn duplicate(&mut self) {
         self.duplicates += 1;
     }
 
-    /// Replies beyond the first so far.
+    /// Further replies so far.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }
@@ -52,7 +52,7 @@ impl Tally {
         self.slots.get(number)?.rtt()
     }
 
-    /// The mean delay in nanoseconds, zero where there is none.
+    /// The mean delay in nanoseconds, zero without delays.
     pub fn mean_ns(&self) -> u64 {
         let delays = || self.slots.values().filter_map(ProbeSlot::rtt);
         let sum: u128 = delays().map(|rtt| u128::from(rtt.as_nanos())).sum();
@@ -69,21 +69,21 @@ impl Tally {
         self.slots.ends()
     }
 
-    /// Whether nothing is known.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty() && self.duplicates == 0
     }
 
-    /// How many replies were first ones.
+    /// The number of first replies.
     pub fn received(&self) -> u64 {
         self.slots.values().filter(|slot| slot.answered).count() as u64
     }
 
-    /// Puts the probes `first..=last` into `delays`, numbers nobody spoke of as lost ones, with
-    /// times of sending that are recorded where any is, else reckoned from `interval`.
+    /// Adds the probes `first..=last` to `delays`. Numbers without a line are lost. The times of
+    /// sending are recorded ones if there are any, else they are computed from `interval`.
     ///
     /// # Errors
-    /// When more numbers are missing than anyone can mean.
+    /// When more numbers are missing than the limit allows.
     pub fn finish(
         self,
         delays: &mut Delays,
@@ -135,7 +135,7 @@ impl Tally {
     }
 }
 
-/// The slots `first..=last`, empty ones where a number is missing.
+/// The slots `first..=last`; missing numbers have empty slots.
 fn filled(slots: Slots, first: u64, last: u64) -> impl Iterator<Item = (u64, ProbeSlot)> {
     let mut slots = slots.into_sorted().skip_while(move |one| one.0 < first).peekable();
     (first..=last).map(move |number| {
@@ -143,15 +143,15 @@ fn filled(slots: Slots, first: u64, last: u64) -> impl Iterator<Item = (u64, Pro
     })
 }
 
-/// The times of sending that are known, where not all are; to reckon the others from.
+/// The known times of sending if some are missing, as a basis for computing these.
 struct KnownTimes {
-    /// Numbers and instants; empty where none is missing.
+    /// Numbers and instants; empty if none is missing.
     told: Vec<(u64, i64)>,
     pace: f64,
 }
 
 impl KnownTimes {
-    /// `None` where no time is known.
+    /// `None` if no time is known.
     fn new(slots: &Slots, (first, last): (u64, u64), interval: Option<Duration>) -> Option<Self> {
         let told = || {
             let within = slots.iter().filter(|(number, _)| (first..=last).contains(number));
@@ -169,8 +169,8 @@ impl KnownTimes {
         Some(Self { told, pace })
     }
 
-    /// When the probe `number` left, by its neighbours, the first of which is at `place` or
-    /// behind it.
+    /// When the probe `number` left, from its neighbours; the first of these is at `place` or after
+    /// it.
     fn reckon(&self, number: u64, place: &mut usize) -> i64 {
         let from = |(at, ns): (u64, i64), pace: f64| {
             #[expect(clippy::cast_possible_truncation, reason = "saturates")]
@@ -192,7 +192,7 @@ impl KnownTimes {
     }
 }
 
-/// Nanoseconds from one probe to the next: the middle one of the known steps.
+/// The interval of the probes in nanoseconds: the median of the known steps.
 fn pace(known: &[(u64, i64)], interval: Option<Duration>) -> f64 {
     let step = |pair: &[(u64, i64)]| {
         (pair[1].1.saturating_sub(pair[0].1)) as f64 / (pair[1].0 - pair[0].0) as f64

@@ -10,11 +10,11 @@ use super::reading::{Hints, Malformed, ReadError, Reading};
 use super::smoothed::{Report, series};
 use super::text::MICROSECOND;
 
-/// Where `tcpi_rtt` and `tcpi_min_rtt` stand in Linux's `struct tcp_info` (`linux/tcp.h`).
+/// The offsets of `tcpi_rtt` and `tcpi_min_rtt` in Linux's `struct tcp_info` (`linux/tcp.h`).
 const RTT_AT: usize = 68;
 const MIN_RTT_AT: usize = 148;
 
-/// The attribute of inet_diag that holds it (`INET_DIAG_INFO`).
+/// The inet_diag attribute that holds it (`INET_DIAG_INFO`).
 const INFO: usize = 2;
 
 /// Whether a value is a result of NDT7 or an entry of a tcp-info log.
@@ -27,7 +27,7 @@ pub(super) fn knows(value: &Value) -> bool {
 /// Reads the results among `items`.
 ///
 /// # Errors
-/// Never: the signature is that of its fellows.
+/// Never: the signature is shared by all readers.
 pub(super) fn parse(
     name: &str,
     items: &[Item],
@@ -75,14 +75,14 @@ fn object(item: &Value) -> Option<Report> {
     Some(Report {
         at_ns: stamp.or(elapsed),
         srtt: (rtt > 0).then(|| span(rtt)),
-        // All ones: nothing was measured yet.
+        // All bits set: nothing was measured yet.
         least: field(["MinRTT", "min_rtt", "tcpi_min_rtt"])
             .filter(|us| *us != u64::from(u32::MAX) && *us > 0)
             .map(span),
     })
 }
 
-/// A `tcp_info` as the kernel lays it out, in base 64.
+/// A `tcp_info` in the kernel's layout, in base 64.
 fn raw(item: &Value) -> Option<Report> {
     let info = base64(item["Attributes"].get(INFO)?.as_str()?)?;
     let field = |at: usize| {

@@ -1,10 +1,10 @@
-//! Bytes as lines of text, whatever wrote them, and the numbers in them.
+//! Bytes of any origin as lines of text, and the numbers in them.
 
 use std::borrow::Cow;
 
 use crate::units::Duration;
 
-/// The text of a file: UTF-8, UTF-16 with its mark, or else an octet a character.
+/// The text of a file: UTF-8, UTF-16 with a byte-order mark, or else one octet per character.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let utf16 = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = rest.as_chunks::<2>().0.iter().map(|pair| unit(*pair)).collect();
@@ -17,7 +17,7 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
         [0, _, 0, _, ..] => Cow::Owned(utf16(bytes, u16::from_be_bytes)),
         _ => match core::str::from_utf8(bytes) {
             Ok(text) => Cow::Borrowed(text),
-            // A code page: its digits and Latin letters are those of ASCII.
+            // An unknown code page: its digits and Latin letters are those of ASCII.
             Err(_) => Cow::Owned(bytes.iter().map(|octet| char::from(*octet)).collect()),
         },
     };
@@ -47,7 +47,7 @@ fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The lines of a text with their numbers from 1, whatever ends them.
+/// The lines of a text with their numbers from 1, with any line ends.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.split('\n').flat_map(|line| line.trim_end().split('\r'));
     lines.enumerate().map(|(index, line)| (index + 1, line.trim_end()))
@@ -58,14 +58,15 @@ pub(super) const SECOND: u64 = 1_000_000_000;
 pub(super) const MILLISECOND: u64 = 1_000_000;
 pub(super) const MICROSECOND: u64 = 1000;
 
-/// The whole number that `text` begins with, and what follows it.
+/// The whole number at the beginning of `text`, and the rest.
 pub(super) fn integer(text: &str) -> Option<(u64, &str)> {
     let end = text.bytes().position(|c| !c.is_ascii_digit()).unwrap_or(text.len());
     Some((text[..end].parse().ok()?, &text[end..]))
 }
 
-/// The decimal number that `text` begins with, in nanoseconds where it counts `unit`s of so many,
-/// and what follows it. The decimal mark may be a comma. Digits below a nanosecond are cut.
+/// The decimal number at the beginning of `text`, in nanoseconds if it counts units of `unit`
+/// nanoseconds, and the rest. The decimal mark may be a comma. Digits below a nanosecond are cut
+/// off.
 pub(super) fn decimal(text: &str, unit: u64) -> Option<(i64, &str)> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -85,7 +86,7 @@ pub(super) fn decimal(text: &str, unit: u64) -> Option<(i64, &str)> {
             weight /= 10;
             below += u128::from(digit - b'0') * weight;
         }
-        // A point that no digit follows belongs to the text.
+        // A point without a following digit belongs to the text.
         if end > 0 {
             value += below / 1_000_000_000;
             rest = &fraction[end..];
@@ -112,14 +113,14 @@ fn exponent(text: &str) -> Option<(i32, &str)> {
     Some((if negative { -power } else { power }, rest))
 }
 
-/// A float of `unit`s as a span; `None` where it is negative, or no number.
+/// A float of `unit`s as a span; `None` if it is negative or not a number.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
 pub(super) fn float_span(value: f64, unit: u64) -> Option<Duration> {
     let ns = (value * unit as f64).round();
     (0.0..9e18).contains(&ns).then(|| Duration::from_nanos(ns as u64))
 }
 
-/// Whole milliseconds and their parts, as notes write spans.
+/// Whole milliseconds with decimals, as notes write spans.
 pub(super) fn in_ms(ns: u64) -> String {
     Duration::from_nanos(ns).to_string()
 }

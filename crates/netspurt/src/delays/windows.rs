@@ -1,4 +1,5 @@
-//! ping on Windows, in any language: what a line is shows in its numbers, not in its words.
+//! ping on Windows, in any language: the kind of a line follows from its numbers, not from its
+//! words.
 
 use crate::units::{Duration, Time};
 
@@ -6,10 +7,10 @@ use super::reading::{Hints, Malformed, ReadError, Reading};
 use super::text::{MILLISECOND, decimal, integer, lines};
 use super::{Delays, Probe, ProbeOrder, SendTimeSource};
 
-/// What a line says.
+/// The meaning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WindowsLine {
-    /// A run begins, with so many octets in each probe.
+    /// The beginning of a run, with the octets of each probe.
     Header {
         payload: u32,
         v6: bool,
@@ -25,16 +26,16 @@ enum WindowsLine {
     /// Sent, received.
     Statistics(u64, u64),
     Ordinary,
-    /// What ends with a colon, as the title of the times does.
+    /// A line that ends with a colon, such as the title of the times.
     Title,
-    /// A reply that is not whole.
+    /// An incomplete reply.
     Broken,
-    /// A failure in a language we do not know, or something foreign.
+    /// A failure in an unsupported language, or foreign text.
     Unknown,
 }
 
-/// Pieces of what Windows says where no reply came: without accents, which code pages spell
-/// differently.
+/// Parts of Windows's messages for a missing reply, without accented letters, which differ between
+/// code pages.
 const FAILURES: &[&str] = &[
     "Request timed out",
     "General failure",
@@ -77,10 +78,10 @@ const FAILURES: &[&str] = &[
     "\u{bd}\u{c3}\u{b0}\u{a3}\u{c0}\u{cc} \u{b8}\u{b8}\u{b7}\u{e1}",
 ];
 
-/// What follows a count: also the commas of code pages 936, 932 and 950.
+/// The characters after a count, including the commas of code pages 936, 932 and 950.
 const COMMAS: [char; 8] = [',', '(', '，', '、', '（', '\u{a3}', '\u{81}', '\u{a1}'];
 
-/// What [`WindowsLine`] a line is.
+/// The [`WindowsLine`] of a line.
 fn read(line: &str) -> WindowsLine {
     let text = line.trim();
     let share = text.starts_with(['(', '（']) && text.contains('%');
@@ -107,7 +108,8 @@ fn read(line: &str) -> WindowsLine {
     if times || ["Control-C", "STRG-C", "Ctrl-C", "Ctrl+C"].contains(&text) {
         return WindowsLine::Ordinary;
     }
-    // `Reply from 192.168.1.5: Destination host unreachable.`, a sentence; else it was cut off.
+    // `Reply from 192.168.1.5: Destination host unreachable.` is a sentence; without its full stop
+    // it is incomplete.
     let sentence = text.ends_with(|c: char| c == '.' || !c.is_ascii());
     match address(text) && text.contains(": ") || text.contains("TTL=") {
         true if sentence && equals(text).count() == 0 => WindowsLine::Failure,
@@ -116,12 +118,12 @@ fn read(line: &str) -> WindowsLine {
     }
 }
 
-/// What stands behind each `=` or `<`: the mark, and the text that follows.
+/// The text after each `=` or `<`, with the mark.
 fn equals(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.match_indices(['=', '<']).map(|(at, mark)| (mark, text[at + 1..].trim_start()))
 }
 
-/// Whether an address stands in the text.
+/// Whether the text contains an address.
 fn address(text: &str) -> bool {
     text.split([' ', '[', ']', '%']).any(|word| is_v4(word) || is_v6(word))
 }
@@ -140,8 +142,8 @@ fn v6(text: &str) -> bool {
     text.split([' ', '[', ']', '%']).any(is_v6)
 }
 
-/// `Pinging google.com [216.58.196.238] with 32 bytes of data:`: an address, and behind it a
-/// number that stands alone.
+/// `Pinging google.com [216.58.196.238] with 32 bytes of data:`: an address, followed by a separate
+/// number.
 fn header(text: &str) -> Option<WindowsLine> {
     let words = || text.split([' ', '\u{a0}']);
     let payload = words().filter_map(|word| word.parse::<u32>().ok()).next_back()?;
@@ -157,8 +159,8 @@ fn reply(text: &str) -> Option<WindowsLine> {
     let fields = &text[..ttl.unwrap_or(text.len())];
     let (mark, value) = equals(fields).last()?;
     let (ns, unit) = decimal(value, MILLISECOND)?;
-    // What ends without a unit was cut off, unless the number is a count; all languages have
-    // TTL behind it over IPv4.
+    // A line that ends without a unit is incomplete, unless the number is a count; over IPv4 all
+    // languages have TTL after it.
     let unit = unit.trim_start();
     if !unit.starts_with("ms") && unit.starts_with(|c: char| c.is_ascii()) || unit.is_empty() {
         return None;
@@ -189,7 +191,7 @@ fn statistics(text: &str) -> Option<(u64, u64)> {
         .collect();
     match counts[..] {
         [sent, received, _] => Some((sent, received)),
-        // The third stands in the next line.
+        // The third is in the next line.
         [sent, received] if text.ends_with(',') && text.contains(':') => Some((sent, received)),
         _ => None,
     }
@@ -206,7 +208,7 @@ pub(super) fn knows(line: &str) -> bool {
     reply && !line.contains("seq=")
 }
 
-/// A probe: its delay, its octets, and its line where that was not understood.
+/// A probe: its delay, its octets, and its line if that was not understood.
 type WindowsProbe = (Option<Duration>, u32, Option<(usize, String)>);
 
 /// One run.
@@ -216,7 +218,7 @@ struct WindowsRun {
     probes: Vec<WindowsProbe>,
     below: u64,
     statistics: Option<(u64, u64)>,
-    /// Whether the title of the times was seen, behind the statistics.
+    /// Whether the title of the times was seen, after the statistics.
     titled: bool,
     /// A title that the statistics must follow.
     title: Option<(usize, String)>,
@@ -235,8 +237,8 @@ impl WindowsRun {
         self.probes.push((Some(rtt), wire_bytes, None));
     }
 
-    /// Takes the lines that were not understood for lost probes where the count, or their
-    /// repetition, says that they are, and for foreign ones else.
+    /// Takes the lines that were not understood for lost probes if the count or their repetition
+    /// shows this, else for foreign text.
     fn judge(&mut self, malformed: &mut Vec<Malformed>, notes: &mut Vec<String>) {
         let unknown = self.probes.iter().filter(|(.., text)| text.is_some()).count() as u64;
         if unknown == 0 {
@@ -294,7 +296,7 @@ impl WindowsRun {
         }
         if self.below > 0 {
             delays.notes.push(format!(
-                "{} delays are only bounded, as in `time<1ms`: half of the bound was taken",
+                "{} delays have only a bound, as in `time<1ms`: half of the bound was used",
                 self.below
             ));
         }
@@ -321,7 +323,7 @@ fn goes_on(line: &str) -> bool {
 /// Reads the runs of `text`.
 ///
 /// # Errors
-/// When a count is absurd.
+/// When a count exceeds the limit.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, ReadError> {
     let mut reading = Reading::default();
     let mut runs: Vec<WindowsRun> = vec![WindowsRun::default()];
@@ -355,7 +357,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             WindowsLine::Title if run.statistics.is_none() && !run.probes.is_empty() => {
                 run.title = Some((number, line.to_owned()));
             }
-            // The statistics go on: `Persi = 1 (50% persi),`, or `perda),` behind `(50% de`.
+            // The statistics continue: `Persi = 1 (50% persi),`, or `perda),` after `(50% de`.
             WindowsLine::Unknown if run.statistics.is_some() && !run.titled && goes_on(line) => {}
             WindowsLine::Broken => {
                 let why = "the line ends within the reply";

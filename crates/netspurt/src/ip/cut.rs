@@ -1,16 +1,16 @@
-//! Datagrams cut into fragments.
+//! IP fragmentation.
 
 use crate::segment::{IPV4_HEADER_BYTES, Part};
 use crate::stage::Frame;
 
-/// Octets behind the header of any fragment but the last, on a link that takes `mtu_bytes`.
+/// Octets behind the header of any fragment but the last, on a link with an MTU of `mtu_bytes`.
 pub const fn fragment_payload(mtu_bytes: u32) -> u32 {
     mtu_bytes.saturating_sub(IPV4_HEADER_BYTES as u32) / Part::UNIT_BYTES * Part::UNIT_BYTES
 }
 
-/// The packets in which `frame` crosses a link that takes `mtu_bytes` octets: itself, or its
-/// fragments in order, each with as many units of eight octets as there is room for behind a
-/// header, the last with the rest (RFC 791 §3.2).
+/// The packets in which `frame` crosses a link with an MTU of `mtu_bytes` octets: the frame itself,
+/// or its fragments in order. Each fragment has as many units of eight octets as fit behind a
+/// header, and the last has the rest (RFC 791 §3.2).
 ///
 /// ```
 /// use netspurt::ip::fragments;
@@ -21,7 +21,7 @@ pub const fn fragment_payload(mtu_bytes: u32) -> u32 {
 /// ```
 ///
 /// # Panics
-/// When there is no room for a unit.
+/// When not even one unit fits.
 pub fn fragments<F: Frame>(frame: F, mtu_bytes: u32) -> impl Iterator<Item = F> {
     let header = u32::from(IPV4_HEADER_BYTES);
     let fits = frame.size_bytes() <= mtu_bytes;

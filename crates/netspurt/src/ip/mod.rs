@@ -1,4 +1,4 @@
-//! Datagrams cut into fragments, and put together again.
+//! IP fragmentation and reassembly.
 
 mod cut;
 mod reassembly;

@@ -1,4 +1,4 @@
-//! Fragments become datagrams again, or are given up.
+//! IP reassembly.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,15 +8,16 @@ use crate::segment::{Ecn, IPV4_HEADER_BYTES};
 use crate::stage::{Frame, Host, Port, Stage};
 use crate::units::{Duration, Time};
 
-/// A host that puts datagrams together before its `E` gets them.
+/// A host that reassembles datagrams before its `E` gets them.
 ///
-/// Whatever order fragments come in, copies and overlaps included, the datagram goes on when its
-/// last octet is there (RFC 791 §3.2). The time for that runs from the first fragment to come; it
-/// is a constant, as RFC 1122 §3.3.2 wants, and what has not all come by then is dropped. One
-/// fragment with the mark of a congested queue marks the datagram (RFC 3168 §5.3).
+/// Fragments may come in any order, with duplicates and overlaps. The datagram is passed on when
+/// its last octet has arrived (RFC 791 §3.2). The timer runs from the first fragment that arrives;
+/// its length is constant, as RFC 1122 §3.3.2 requires, and an incomplete datagram is dropped when
+/// it fires. If one fragment has the mark of a congested queue, the datagram has it (RFC 3168
+/// §5.3).
 ///
-/// Fragments of one transmission share its id. A copy that comes when its datagram is complete
-/// begins another, which times out.
+/// Fragments of one transmission share its id. A copy that arrives when its datagram is complete
+/// begins another datagram, which times out.
 ///
 /// departs: RFC 791 §3.2 - a transmission's id is not the header's 16 bits, which a fast sender
 /// reuses within the time for reassembly (RFC 4963), so parts of two datagrams are never mixed.
@@ -47,26 +48,25 @@ pub struct Reassembling<F, E> {
     timer: Duration,
     /// By id.
     partial: BTreeMap<TransmissionId, Partial<F>>,
-    /// When datagrams are given up, in order, and their ids; those of datagrams that are
-    /// complete lie among them, but not at the front.
+    /// The datagrams' deadlines, in order, with their ids. Those of complete datagrams remain in
+    /// the queue, but not at the front.
     deadlines: VecDeque<(Time, TransmissionId)>,
     given_up: u64,
 }
 
-/// What has come of a datagram.
+/// The parts of a datagram that have arrived.
 #[derive(Debug)]
 struct Partial<F> {
     deadline: Time,
     frame: F,
-    /// The octets of its payload that are there: from, and up to, without gaps or overlaps
-    /// within one, in order.
+    /// The octets of its payload that have arrived: disjoint ranges without gaps, in order.
     there: Vec<(u32, u32)>,
-    /// Octets of its payload, once its last fragment is there.
+    /// Octets of its payload, known when its last fragment has arrived.
     end: Option<u32>,
 }
 
 impl<F: Frame, E> Reassembling<F, E> {
-    /// How long hosts wait where nobody says otherwise: the least that RFC 1122 §3.3.2 wants.
+    /// The default reassembly time: the minimum of RFC 1122 §3.3.2.
     pub const TIMER: Duration = Duration::from_secs(60);
 
     /// The host of `inner`, which waits `timer` for the rest of a datagram.
@@ -74,7 +74,7 @@ impl<F: Frame, E> Reassembling<F, E> {
         Self { inner, timer, partial: BTreeMap::new(), deadlines: VecDeque::new(), given_up: 0 }
     }
 
-    /// What gets the datagrams.
+    /// The host that gets the datagrams.
     pub fn inner(&self) -> &E {
         &self.inner
     }
@@ -84,9 +84,9 @@ impl<F: Frame, E> Reassembling<F, E> {
         self.given_up
     }
 
-    /// Takes a fragment in: the datagram, if that made it complete.
+    /// Takes a fragment; returns the datagram if it is now complete.
     fn collect(&mut self, now: Time, fragment: F, events: &mut Events<F>) -> Option<F> {
-        // A deadline at this instant has passed before the fragment is looked at.
+        // A deadline at this instant has passed before the fragment is processed.
         self.give_up(now, events);
         let id = fragment.id();
         let deadline = now + self.timer;
@@ -101,7 +101,7 @@ impl<F: Frame, E> Reassembling<F, E> {
         Some(whole)
     }
 
-    /// Drops what is not complete by `now`.
+    /// Drops the datagrams that are incomplete at their deadline by `now`.
     fn give_up(&mut self, now: Time, events: &mut Events<F>) {
         while let Some((at, id)) = self.deadlines.front().copied()
             && at <= now
@@ -119,7 +119,7 @@ impl<F: Frame, E> Reassembling<F, E> {
         }
     }
 
-    /// Takes deadlines off the front whose datagrams are complete.
+    /// Removes deadlines of complete datagrams from the front.
     fn tidy(&mut self) {
         while let Some((at, id)) = self.deadlines.front()
             && self.partial.get(id).is_none_or(|partial| partial.deadline != *at)
@@ -148,14 +148,14 @@ impl<F: Frame> Partial<F> {
         self.there.splice(first..behind, [joined]);
     }
 
-    /// The datagram, if all of it is there.
+    /// The datagram, if it is complete.
     fn whole(&self) -> Option<F> {
         let end = self.end?;
         (self.there == [(0, end)])
             .then(|| self.frame.reassembled(u32::from(IPV4_HEADER_BYTES) + end))
     }
 
-    /// A datagram of the octets that are there.
+    /// A datagram of the octets that have arrived.
     fn so_far(&self) -> F {
         let octets: u32 = self.there.iter().map(|(from, to)| to - from).sum();
         self.frame.reassembled(u32::from(IPV4_HEADER_BYTES) + octets)
@@ -168,7 +168,7 @@ impl<F: Frame, E: Stage<F>> Host<F> for Reassembling<F, E> {
     }
 }
 
-/// Calls stay calls, so that a host without reassembly is copied in line where it is used.
+/// These remain calls, so that a host without reassembly is inlined where it is used.
 impl<F: Frame, E: Stage<F>> Stage<F> for Reassembling<F, E> {
     #[inline(never)]
     fn push(&mut self, now: Time, port: Port, frame: F, events: &mut Events<F>) {

@@ -7,7 +7,7 @@ use crate::segment::{Ecn, Part, Segment};
 use crate::stage::{Frame, Port, Stage};
 use crate::units::{Duration, Time};
 
-/// Keeps what it gets.
+/// Stores what it gets.
 #[derive(Debug, Default)]
 struct Heap(Vec<(Time, Segment)>);
 
@@ -99,7 +99,7 @@ fn the_timer_runs_from_the_first_fragment_to_come_and_is_not_set_again() {
     host.push(at(50), 0, parts[1], &mut events);
     assert_eq!(host.next_wakeup(), Some(at(61)));
     assert!(host.pop(at(61), &mut events).is_none());
-    // What had come: two headers' worth of 552 octets each, under one header.
+    // The parts that had arrived: 552 octets each with a header; together with one header.
     assert_eq!((drops(&mut events), host.given_up()), (vec![(at(61), 1, 20 + 2 * 552)], 1));
     assert_eq!(host.next_wakeup(), None);
 }
@@ -168,7 +168,7 @@ proptest! {
             parts = parts.into_iter().flat_map(|part| fragments(part, *mtu)).collect();
             prop_assert!(parts.iter().all(|part| u32::from(part.size_bytes) <= *mtu));
         }
-        // Each carries a header more, and the octets are those of the datagram, in order.
+        // Each has one more header, and the octets are those of the datagram, in order.
         let mut next = 0;
         for (place, part) in parts.iter().enumerate() {
             prop_assert_eq!(part.part.offset_bytes(), next);

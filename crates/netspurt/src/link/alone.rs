@@ -1,4 +1,4 @@
-//! A link by itself, for tests: frames in, frames out.
+//! A single link for tests: frames in, frames out.
 
 use crate::event::{Event, Wanted};
 use crate::segment::Segment;
@@ -7,7 +7,7 @@ use crate::units::Time;
 
 use super::{Link, LinkConfig, LinkCount, Transit};
 
-/// A link by itself, with the frames that it carries.
+/// A single link, with the frames that it carries.
 pub(super) struct Alone {
     link: Link,
     transit: Transit<Segment>,
@@ -37,7 +37,7 @@ impl Alone {
         Some((arrival.when.at, self.transit.leave(arrival.parcel)))
     }
 
-    /// Ends the run: what was reported, and the sums. Nothing may be left on its way.
+    /// Ends the run and returns the reports and the sums. No frame may be on its way.
     pub(super) fn finish(mut self) -> (Vec<Event<Segment>>, LinkCount) {
         self.link.settle(Time::NEVER, &mut self.transit);
         assert!(self.transit.is_empty(), "a frame neither arrived nor was dropped");

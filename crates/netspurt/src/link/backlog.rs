@@ -1,22 +1,22 @@
-//! The drop-tail queue, as departures already fixed.
+//! The drop-tail queue, as a list of departures that are already fixed.
 
 use crate::ring::Ring;
 use crate::units::Time;
 
-/// How much a queue may hold. The frame in transmission counts, as in RFC 2416's "three
-/// buffers" and ns-2's DropTail.
+/// The limit of a queue. The frame in transmission counts, as in RFC 2416's "three buffers" and
+/// ns-2's DropTail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
     /// At most this many frames.
     Packets(u32),
     /// At most this many octets.
     Bytes(u64),
-    /// Whatever comes.
+    /// No limit.
     Unlimited,
 }
 
 impl QueueLimit {
-    /// Whether a queue that holds so many frames and octets has room for `size` octets more.
+    /// Whether a queue that holds this many frames and octets has room for `size` octets more.
     #[inline]
     pub(super) fn admits(self, (packets, bytes): (u32, u64), size: u32) -> bool {
         match self {
@@ -27,7 +27,7 @@ impl QueueLimit {
     }
 }
 
-/// The frames queued or in transmission: when each leaves, and its size.
+/// The frames queued or in transmission: their departures and sizes.
 #[derive(Debug)]
 pub(super) struct Backlog {
     limit: QueueLimit,
@@ -40,13 +40,13 @@ impl Backlog {
         Self { limit, frames: Ring::default(), bytes: 0 }
     }
 
-    /// The next frame to leave: when, and its octets.
+    /// The departure and size of the next frame to leave.
     #[inline]
     pub(super) fn next(&self) -> Option<(Time, u32)> {
         self.frames.first().copied()
     }
 
-    /// Lets the next frame go.
+    /// Removes the next frame.
     #[inline]
     pub(super) fn let_go(&mut self) {
         if let Some((_, size)) = self.frames.pop() {
@@ -54,7 +54,7 @@ impl Backlog {
         }
     }
 
-    /// Whether a frame of `size` octets finds room.
+    /// Whether there is room for a frame of `size` octets.
     #[inline]
     pub(super) fn admits(&self, size: u32) -> bool {
         self.limit.admits(self.held(), size)

@@ -4,8 +4,8 @@ use crate::units::{Duration, Time};
 
 use super::Timeline;
 
-/// How long a frame travels, by the instant its transmission starts (as in ns-2: what is on
-/// the way keeps the delay it left with).
+/// A frame's propagation delay by the instant at which its transmission starts. As in ns-2, a frame
+/// on its way keeps its delay.
 #[derive(Clone, Debug)]
 pub struct Delay(Kind);
 
@@ -21,17 +21,17 @@ impl Delay {
         Self(Kind::Constant(delay))
     }
 
-    /// As the timeline says.
+    /// The timeline's value.
     pub fn following(timeline: Timeline) -> Self {
         Self(Kind::Timeline { timeline, cursor: 0 })
     }
 
-    /// Whether it never changes.
+    /// Whether the delay is constant.
     pub(super) fn is_constant(&self) -> bool {
         matches!(self.0, Kind::Constant(_))
     }
 
-    /// The shortest it ever is.
+    /// The least delay.
     pub(super) fn least(&self) -> Duration {
         match &self.0 {
             Kind::Constant(delay) => *delay,
@@ -39,7 +39,8 @@ impl Delay {
         }
     }
 
-    /// The delay of a frame whose transmission starts at `start`; starts never fall.
+    /// The delay of a frame whose transmission starts at `start`; successive calls have ascending
+    /// `start`.
     pub(super) fn at(&mut self, start: Time) -> Duration {
         match &mut self.0 {
             Kind::Constant(delay) => *delay,

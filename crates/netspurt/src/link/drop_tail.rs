@@ -1,4 +1,4 @@
-//! A link behind a drop-tail queue: all is decided when a frame enters.
+//! A link with a drop-tail queue: everything is decided when a frame enters.
 
 use crate::event::DropReason;
 use crate::stage::{Appointment, Frame};
@@ -8,12 +8,12 @@ use super::backlog::Backlog;
 use super::line::Line;
 use super::{Arrival, LinkCount, Parcel, Transit};
 
-/// Instants this close are one: whole nanoseconds lose a fraction at each idle line, so that a
-/// departure and an arrival that coincide in truth may stand a little apart.
+/// Instants this close count as one: whole nanoseconds lose a fraction at each idle line, so a
+/// departure and an arrival that coincide exactly may differ slightly here.
 const GRAIN: Duration = Duration::from_nanos(2);
 
-/// A departure is fixed at the entry, so that a frame in transmission is only an entry in a
-/// ring, and one wake-up a link suffices.
+/// A departure is fixed at the entry, so a frame in transmission is only an entry in a ring, and
+/// one wake-up per link suffices.
 #[derive(Debug)]
 pub(super) struct DropTail {
     pub(super) line: Line,
@@ -25,7 +25,7 @@ impl DropTail {
         Self { line, backlog }
     }
 
-    /// What the link did; a frame is counted as it enters, so what is held is taken off again.
+    /// The link's sums. A frame is counted when it enters, so frames still held are subtracted.
     pub(super) fn count(&self) -> LinkCount {
         self.line.count.without(self.backlog.held())
     }
@@ -40,10 +40,10 @@ impl DropTail {
         self.line.lose(now, transit);
     }
 
-    /// Reports the departures that an arrival at `now`, settled `since` then, comes after.
+    /// Reports the departures that precede an arrival at `now` which was settled at `since`.
     ///
-    /// Of two things at one instant the one settled first is first, as in any calendar of
-    /// events: a departure is settled when its transmission starts.
+    /// Of two things at one instant the one settled first happens first, as in any event calendar:
+    /// a departure is settled when its transmission starts.
     #[inline(always)]
     fn settle_before<F: Frame>(&mut self, now: Time, since: Time, transit: &mut Transit<F>) {
         while let Some((depart, size)) = self.backlog.next()
@@ -67,9 +67,10 @@ impl DropTail {
         }
     }
 
-    /// Takes a frame in; on a plain line its arrival, which is not kept yet.
+    /// Takes a frame; on a plain line it returns the arrival, which is not stored yet.
     ///
-    /// Copied in line where frames come from, as what it calls: calls cost a tenth of a hop.
+    /// Inlined where frames come from, like the functions that it calls: calls cost a tenth of a
+    /// hop.
     #[inline(always)]
     pub(super) fn take_in<F: Frame>(
         &mut self,

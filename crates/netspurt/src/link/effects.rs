@@ -1,4 +1,4 @@
-//! What may befall a frame on a link: it is lost, copied, or takes a detour.
+//! Effects on a frame: it is lost, duplicated or delayed.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::segment::Packetization;
 use crate::stage::Frame;
 use crate::units::Duration;
 
-/// Which frames an effect picks. A frame is picked if any of the rules says so.
+/// Selects the frames of an effect. A frame is selected if any of the rules selects it.
 ///
 /// ```
 /// use netspurt::link::Pick;
@@ -20,22 +20,23 @@ use crate::units::Duration;
 #[derive(Clone, Debug, Default)]
 pub struct Pick {
     seen: u64,
-    /// Frames by their place in the order of arrival, from 1; sorted.
+    /// Frames by their number in the order of arrival, from 1; sorted.
     nth: Vec<u64>,
-    /// Packets by their number in the flow: each entry picks one transmission, the first first.
+    /// Packets by their number in the flow: each entry selects one transmission, beginning with the
+    /// first.
     packets: Vec<u64>,
-    /// By flow: octets of the largest packet so far. Only the last one is smaller.
+    /// By flow: octets of the largest packet so far. Only the last packet is smaller.
     full_bytes: Vec<(u64, u16)>,
-    /// By the endpoint they go to: octets of each message, where a flow has messages.
+    /// By destination endpoint: octets of each message, where a flow has messages.
     messages: Messages,
     random: Option<(f64, Stream)>,
     bursts: Option<Bursts>,
 }
 
-/// By the endpoint they go to: octets of each of a flow's messages, where it has any.
+/// By destination endpoint: octets of each of a flow's messages, where it has any.
 pub type Messages = Arc<[Option<NonZero<u64>>]>;
 
-/// The two-state model of Gilbert (1960) and Elliott (1963), stepped once a frame.
+/// The two-state model of Gilbert (1960) and Elliott (1963), with one step per frame.
 #[derive(Clone, Debug)]
 struct Bursts {
     bad: bool,
@@ -47,7 +48,7 @@ struct Bursts {
 }
 
 impl Pick {
-    /// Picks frames by their place in the order in which they come, from 1.
+    /// Selects frames by their number in the order of arrival, from 1.
     #[must_use]
     pub fn nth(mut self, mut places: Vec<u64>) -> Self {
         places.sort_unstable();
@@ -57,31 +58,31 @@ impl Pick {
         self
     }
 
-    /// Picks packets by their number in the flow, from 1: the first transmission of each, and
-    /// one transmission more for each time a number is repeated.
+    /// Selects packets by their number in the flow, from 1: the first transmission of each, and one
+    /// further transmission for each repetition of a number.
     #[must_use]
     pub fn packets(mut self, numbers: Vec<u64>) -> Self {
         self.packets = numbers;
         self
     }
 
-    /// Picks each frame with probability `p`, by draws from `stream`.
+    /// Selects each frame with probability `p`, with draws from `stream`.
     #[must_use]
     pub fn random(mut self, p: f64, stream: Stream) -> Self {
         self.random = Some((p, stream));
         self
     }
 
-    /// Picks in bursts: a good and a bad state, left with probability `to_bad` and `to_good` a
-    /// frame, that pick with probability `in_good` and `in_bad`. It starts in the good one.
+    /// Selects in bursts: a good and a bad state, left with probability `to_bad` and `to_good` per
+    /// frame, that select with probability `in_good` and `in_bad`. It starts in the good state.
     #[must_use]
     pub fn bursts(mut self, [to_bad, to_good, in_good, in_bad]: [f64; 4], stream: Stream) -> Self {
         self.bursts = Some(Bursts { bad: false, to_bad, to_good, in_good, in_bad, stream });
         self
     }
 
-    /// Whether the next frame, which is `frame`, is picked. Every rule makes its draws whatever
-    /// the others say, so that rules do not disturb each other.
+    /// Whether the next frame, `frame`, is selected. Every rule makes its draws even if another
+    /// rule has selected the frame, so that rules do not disturb each other.
     pub fn picks(&mut self, frame: &impl Frame) -> bool {
         self.seen += 1;
         let mut picked = false;
@@ -138,17 +139,17 @@ impl Bursts {
 /// The effects of one direction of a link; each is off by default.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
-    /// Lost before the queue: takes neither room nor time.
+    /// Lost before the queue: takes no room and no time.
     pub loss_at_entry: Option<Pick>,
-    /// Lost on the way: took its place in the queue and its time on the line.
+    /// Lost on the way: has taken its place in the queue and its transmission time.
     pub loss: Option<Pick>,
-    /// Arrives a second time, this much later.
+    /// Arrives a second time, later by this time.
     pub duplicate: Option<(Pick, Duration)>,
-    /// Travels this much longer than the others.
+    /// Is delayed by this time.
     pub reorder: Option<(Pick, Duration)>,
 }
 
-/// What became of a frame on the way.
+/// The fate of a frame on its way.
 pub(super) struct Fate {
     pub(super) lost: bool,
     pub(super) held: Duration,
@@ -156,7 +157,7 @@ pub(super) struct Fate {
 }
 
 impl Effects {
-    /// Lets effects that pick packets by number know how long the messages of flows are.
+    /// Sets the message lengths of flows, for effects that select packets by number.
     pub fn know_messages(&mut self, messages: &Messages) {
         let Self { loss_at_entry, loss, duplicate, reorder } = self;
         let spans = [duplicate, reorder].into_iter().flatten().map(|(pick, _)| pick);
@@ -199,7 +200,7 @@ mod tests {
         let picked = |frame: &Segment, lost: &mut Pick| lost.picks(frame);
         let sent = [packet(1, 1, 1000), packet(1, 2, 1000), packet(1, 3, 100), packet(1, 3, 100)];
         assert_eq!(sent.map(|frame| picked(&frame, &mut lost)), [false, false, true, false]);
-        // Another flow's packets have a size of their own.
+        // Each flow has its own packet size.
         let other = Segment { dest: EndId::at(3), seq: 1 + 29 * 50, len: 50, ..Segment::default() };
         assert!(lost.picks(&other));
     }

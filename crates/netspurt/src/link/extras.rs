@@ -1,4 +1,4 @@
-//! What few lines have: a delay that changes, frames that overtake, and effects.
+//! Features that few lines have: a delay that changes, frames that overtake, and effects.
 
 use std::collections::VecDeque;
 
@@ -8,19 +8,19 @@ use crate::units::Time;
 use super::flight::{Arrival, Flight, Order, Overtaking};
 use super::{Delay, Effects, LinkConfig, Parcel, Transit};
 
-/// What makes a line more than plain.
+/// The features that make a line other than plain.
 #[derive(Debug)]
 pub(super) struct Extras {
     delay: Delay,
-    /// The frames on their way, where they may overtake each other.
+    /// The frames on their way, if they may overtake each other.
     overtaking: Option<Overtaking>,
     effects: Effects,
-    /// What the way will lose, in order, and when its transmission ends.
+    /// The frames that will be lost on the way, in order, with the ends of their transmissions.
     doomed: VecDeque<(Time, Parcel)>,
 }
 
 impl Extras {
-    /// Those of a link; `None` where it has none.
+    /// The extras of a link; `None` if it has none.
     pub(super) fn of(config: LinkConfig) -> Option<Self> {
         let fifo = config.order == Order::Fifo;
         if fifo && config.effects.is_none() && config.delay.is_constant() {
@@ -39,14 +39,14 @@ impl Extras {
         self.effects.lost_at_entry(frame)
     }
 
-    /// Takes the next frame that the way has lost by `now`, and when.
+    /// Removes the next frame that was lost on the way by `now`, with its instant.
     pub(super) fn next_lost(&mut self, now: Time) -> Option<(Time, Parcel)> {
         self.doomed.front().filter(|(at, _)| *at <= now)?;
         self.doomed.pop_front()
     }
 
-    /// Sends a frame on its way whose transmission ends at `depart`, and which would arrive so
-    /// on a plain line.
+    /// Sends a frame whose transmission ends at `depart`. On a plain line it would arrive
+    /// as `arrival` says.
     #[inline(never)]
     pub(super) fn launch<F: Frame>(
         &mut self,

@@ -12,17 +12,17 @@ use super::Parcel;
 /// Whether a frame may arrive before one that left earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// No: it arrives at its own time or right behind the earlier one, whichever is later.
+    /// No: it arrives at its own time or directly behind the earlier one, whichever is later.
     Fifo,
-    /// Yes: each frame keeps its own travel time.
+    /// Yes: each frame keeps its own propagation delay.
     Overtaking,
 }
 
-/// A frame that arrives.
+/// A frame on its way.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When it arrives; since when that is settled, which is the start of its transmission; and
-    /// what made the frame enter the link.
+    /// When it arrives; when that was settled, which is the start of its transmission; and what
+    /// caused the frame to enter the link.
     pub when: Appointment,
     /// The frame.
     pub parcel: Parcel,
@@ -32,7 +32,7 @@ pub struct Arrival {
 #[derive(Debug, Default)]
 pub(super) struct Flight {
     frames: Ring<Arrival>,
-    /// When the last to be added arrives.
+    /// The arrival of the frame that was added last.
     last: Time,
 }
 
@@ -42,7 +42,7 @@ impl Flight {
         self.frames.is_empty()
     }
 
-    /// Adds a frame, which arrives no earlier than the last one.
+    /// Adds a frame, which must not arrive before the last one.
     #[inline(always)]
     pub(super) fn add(&mut self, mut arrival: Arrival) {
         arrival.when.at = arrival.when.at.max(self.last);
@@ -70,7 +70,7 @@ impl Flight {
 #[derive(Debug, Default)]
 pub(super) struct Overtaking {
     frames: BinaryHeap<Travelling>,
-    /// How many were added.
+    /// The number of frames added so far.
     count: u64,
 }
 
@@ -94,8 +94,8 @@ impl Overtaking {
     }
 }
 
-/// A frame that may be overtaken; the heap's greatest is the next to arrive, and among equals
-/// the one that left first.
+/// A frame that may be overtaken. The greatest in the heap arrives next; of equal ones the one that
+/// left first.
 #[derive(Debug)]
 struct Travelling {
     arrival: Arrival,

@@ -1,4 +1,4 @@
-//! What a line adds to a datagram.
+//! The overhead of a line.
 
 /// Octets added to each frame and bits sent for each octet.
 ///
@@ -17,7 +17,7 @@ pub struct Framing {
 }
 
 impl Framing {
-    /// The datagram's octets and nothing else.
+    /// No overhead.
     pub const NONE: Framing = Framing { overhead_bytes: 0, bits_per_octet: 8 };
 
     /// An asynchronous serial line: a start bit, eight data bits, no parity, one stop bit.

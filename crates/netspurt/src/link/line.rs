@@ -1,4 +1,4 @@
-//! What lies behind a link's queue: the transmitter, the way, and the count of what happened.
+//! The parts of a link behind its queue: transmitter, propagation, and counters.
 
 use crate::event::{DropReason, What};
 use crate::stage::{Appointment, Frame};
@@ -13,9 +13,9 @@ use super::{LinkConfig, LinkCount, Parcel, Transit};
 #[derive(Debug)]
 pub(super) struct Line {
     serializer: Serializer,
-    /// How long frames travel, where there are no extras.
+    /// The propagation delay, if there are no extras.
     delay: Duration,
-    /// The frames on their way, unless they may overtake each other.
+    /// The frames on their way, if they may not overtake each other.
     flight: Flight,
     extras: Option<Box<Extras>>,
     pub(super) count: LinkCount,
@@ -34,18 +34,18 @@ impl Line {
         }
     }
 
-    /// How long a frame of `size` octets is in transmission, rounded down.
+    /// The transmission time of a frame of `size` octets, rounded down.
     pub(super) fn line_time(&self, size: u32) -> Duration {
         self.serializer.line_time(size).1
     }
 
-    /// Whether the delay is constant, the order is kept, and nothing befalls frames.
+    /// Whether the delay is constant, the order is kept, and there are no effects.
     #[inline(always)]
     pub(super) fn is_plain(&self) -> bool {
         self.extras.is_none()
     }
 
-    /// Whether `parcel` is lost before the queue; then that has been reported.
+    /// Whether `parcel` is lost before the queue; then the loss has been reported.
     #[inline(always)]
     pub(super) fn loses_at_entry<F: Frame>(
         &mut self,
@@ -73,14 +73,14 @@ impl Line {
         lost
     }
 
-    /// Counts and reports what the way has lost by `now`: each as its transmission ends.
+    /// Counts and reports the losses on the way up to `now`, each at the end of its transmission.
     pub(super) fn lose<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
         while let Some((at, parcel)) = self.extras.as_mut().and_then(|own| own.next_lost(now)) {
             self.refuse(at, DropReason::Loss, parcel, transit);
         }
     }
 
-    /// Counts a frame that goes no further, and reports it.
+    /// Counts and reports a frame that is lost or dropped.
     #[cold]
     #[inline(never)]
     pub(super) fn refuse<F: Frame>(
@@ -100,7 +100,7 @@ impl Line {
         }
     }
 
-    /// Marks a frame, counts that and reports it.
+    /// Marks a frame, counts it and reports it.
     pub(super) fn mark<F: Frame>(&mut self, at: Time, parcel: Parcel, transit: &mut Transit<F>) {
         transit.mark(parcel);
         self.count.marked += 1;
@@ -110,7 +110,7 @@ impl Line {
         }
     }
 
-    /// Reports the queue's length, and remembers the longest.
+    /// Reports the queue's length and records the maximum.
     #[inline(always)]
     pub(super) fn note_queue<F: Frame>(
         &mut self,
@@ -134,7 +134,7 @@ impl Line {
         transit.events.report(at, What::Queue { link: self.index, packets, bytes });
     }
 
-    /// Puts `size` octets on the line: when their transmission starts and ends.
+    /// Transmits `size` octets: the start and the end of the transmission.
     #[inline(always)]
     pub(super) fn transmit(&mut self, now: Time, size: u32) -> (Time, Time) {
         self.count.carried += 1;
@@ -142,8 +142,8 @@ impl Line {
         self.serializer.transmit(now, size)
     }
 
-    /// The arrival of a frame on a plain line, whose transmission has been fixed; it entered `by`
-    /// what was due and settled then.
+    /// The arrival of a frame on a plain line, whose transmission has been fixed; `by` is the event
+    /// that caused the frame to enter.
     #[inline(always)]
     pub(super) fn arrival(
         &mut self,
@@ -154,7 +154,7 @@ impl Line {
         Arrival { when: Appointment { at: depart + self.delay, since: start, by }, parcel }
     }
 
-    /// Sends a frame on its way whose transmission has been fixed, on any line.
+    /// Sends a frame whose transmission has been fixed, on any line.
     pub(super) fn launch<F: Frame>(
         &mut self,
         by: (Time, Time),

@@ -1,4 +1,4 @@
-//! A link whose queue an algorithm manages: each departure is decided when it comes.
+//! A link with an AQM: each departure is decided at its time.
 
 use crate::stage::{Appointment, Frame};
 use crate::units::Time;
@@ -7,13 +7,13 @@ use super::aqm::{Desk, Discipline};
 use super::line::Line;
 use super::{LinkCount, Parcel, Transit};
 
-/// The line is never idle while a frame waits. What is due at an instant leaves, and the next
-/// transmission starts, before an arrival at that instant is judged.
+/// The line is never idle while a frame waits. At one instant the frame in transmission leaves, and
+/// the next transmission starts, before an arrival is judged.
 #[derive(Debug)]
 pub(super) struct Managed {
     pub(super) line: Line,
     discipline: Discipline,
-    /// The frame in transmission: when it has left, and its octets.
+    /// The frame in transmission: the instant at which it has left, and its octets.
     in_service: Option<(Time, u32)>,
 }
 
@@ -22,13 +22,13 @@ impl Managed {
         Self { line, discipline, in_service: None }
     }
 
-    /// What the link did; the frame in transmission is counted as it starts, and taken off again.
+    /// The link's sums. The frame in transmission is counted at its start, so it is subtracted.
     pub(super) fn count(&self) -> LinkCount {
         let sending = self.in_service.map_or((0, 0), |(_, size)| (1, u64::from(size)));
         self.line.count.without(sending)
     }
 
-    /// Frames and octets held, those in transmission included.
+    /// Frames and octets held, including those in transmission.
     fn held(&self) -> (u32, u64) {
         let (packets, bytes) = self.discipline.waiting();
         match self.in_service {
@@ -46,14 +46,15 @@ impl Managed {
         self.line.lose(now, transit);
     }
 
-    /// Gives the idle line its next frame.
+    /// Starts the next transmission on the idle line.
     fn start<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
         let mut desk = Desk { line: &mut self.line, transit };
         if let Some(parcel) = self.discipline.dequeue(now, &mut desk) {
             let size = parcel.size_bytes;
             let span = self.line.transmit(now, size);
             self.in_service = Some((span.1, size));
-            // It is what happens next that makes its appointment, and not its entry.
+            // The order at one instant follows the start of the transmission, not the frame's
+            // entry.
             self.line.launch((Time::ZERO, Time::ZERO), span, parcel, transit);
         }
     }
@@ -76,8 +77,8 @@ impl Managed {
         }
     }
 
-    /// The next arrival, or the next departure that someone waits for; such a departure precedes
-    /// all else at its instant.
+    /// The next arrival, or the next departure for which a frame waits; such a departure precedes
+    /// everything else at its instant.
     pub(super) fn appointment(&self) -> Option<Appointment> {
         let waits = self.discipline.waiting().0 > 0;
         let first = |at| Appointment { at, since: Time::ZERO, by: (Time::ZERO, Time::ZERO) };

@@ -1,10 +1,10 @@
 //! One direction of a link: loss, queue, transmission, propagation, in that order.
 //!
-//! A frame may be lost at the entry, is queued, is sent at the link's rate, may be lost, copied
-//! or held on the way, and arrives after the propagation delay. Behind a drop-tail limit all of
-//! it is decided when the frame enters; one wake-up a link then suffices, and a frame in
-//! transmission is only an entry in a ring. A queue that an algorithm manages decides about each
-//! departure when it comes.
+//! A frame may be lost at the entry; it is queued and sent at the link's rate; it may be lost,
+//! duplicated or delayed on the way; and it arrives after the propagation delay. With a drop-tail
+//! limit all of this is decided when the frame enters. Then one wake-up per link suffices, and a
+//! frame in transmission is only an entry in a ring. An AQM decides about each departure at its
+//! time.
 
 mod aqm;
 mod backlog;
@@ -41,28 +41,28 @@ use serializer::Serializer;
 pub use timeline::{Interpolation, Timeline, TimelineError};
 pub use transit::{Parcel, Transit};
 
-/// What one direction of a link is like.
+/// The configuration of one direction of a link.
 #[derive(Clone, Debug)]
 pub struct LinkConfig {
-    /// How fast bits leave.
+    /// The bit rate.
     pub rate: BitRate,
-    /// What the line adds to every datagram.
+    /// The overhead of every datagram.
     pub framing: Framing,
-    /// How long they travel.
+    /// The propagation delay.
     pub delay: Delay,
-    /// Whether a frame may overtake another on the way.
+    /// Whether a frame may overtake another.
     pub order: Order,
-    /// The largest datagram it takes, and what becomes of larger ones; `None` takes all.
+    /// The largest datagram that it carries, and what happens to larger ones; `None` for no limit.
     pub mtu: Option<Mtu>,
-    /// How much may wait, and which algorithm watches over it.
+    /// The queue's limit and its algorithm.
     pub queue: Queue,
-    /// Losses, copies and detours; `None` for a clean link.
+    /// Losses, duplicates and delayed frames; `None` for a clean link.
     pub effects: Option<Effects>,
 }
 
 impl LinkConfig {
-    /// The octets of the largest frame that enters the queue when one of `size` octets comes: of
-    /// that itself, of its first fragment, or of the largest that is not too big.
+    /// The largest frame that enters the queue when a datagram of `size` octets arrives: the
+    /// datagram itself, its first fragment, or the largest that is not too big; in octets.
     pub fn largest_part(&self, size: u32) -> u32 {
         self.mtu.map_or(size, |mtu| mtu.largest_part(size))
     }
@@ -72,37 +72,37 @@ impl LinkConfig {
         self.mtu.is_some_and(|mtu| mtu.cuts(size))
     }
 
-    /// Whether a frame of `size` octets finds room while the queue is empty.
+    /// Whether an empty queue has room for a frame of `size` octets.
     pub fn has_room_for(&self, size: u32) -> bool {
         self.queue.limit().admits((0, 0), size)
     }
 
-    /// The least time in which a frame of `size` octets gets through at any time of the run,
+    /// The least time in which a frame of `size` octets crosses the link at any time of the run,
     /// rounded down.
     pub fn least_time(&self, size: u32) -> Duration {
         Serializer::new(self.rate, self.framing).line_time(size).1 + self.delay.least()
     }
 }
 
-/// What a direction of a link did, in frames.
+/// The sums of one direction of a link, in frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCount {
-    /// Frames whose transmission has ended, lost ones included.
+    /// Frames whose transmission has ended, including lost ones.
     pub carried: u64,
     /// Their octets, without framing.
     pub carried_bytes: u64,
-    /// Frames dropped, because the queue was full or its algorithm said so, or for their size.
+    /// Frames dropped because the queue was full, by its algorithm, or because they were too big.
     pub dropped: u64,
-    /// Frames marked by the queue's algorithm instead.
+    /// Frames marked by the queue's algorithm instead of being dropped.
     pub marked: u64,
     /// Frames lost at the entry or on the way.
     pub lost: u64,
-    /// The longest the queue got, the frame in transmission included.
+    /// The greatest length of the queue, including the frame in transmission.
     pub queue_max: u32,
 }
 
 impl LinkCount {
-    /// The same without `held` frames and octets among those carried.
+    /// The same sums, with `held` frames and octets subtracted from those carried.
     fn without(self, (packets, bytes): (u32, u64)) -> Self {
         Self {
             carried: self.carried - u64::from(packets),
@@ -148,7 +148,7 @@ enum Inside {
     Other(Box<Other>),
 }
 
-/// What does not lie in line.
+/// The kinds that are stored behind a pointer.
 #[derive(Debug)]
 enum Other {
     Managed(Managed),
@@ -176,8 +176,8 @@ impl Link {
         Self(Inside::Other(Box::new(Other::Managed(Managed::new(line, discipline)))))
     }
 
-    /// What it did up to the last frame or [`settle`](Self::settle). What is queued or in
-    /// transmission then is not carried yet.
+    /// Its sums up to the last frame or [`settle`](Self::settle). Frames that are then queued or in
+    /// transmission are not counted as carried.
     pub fn count(&self) -> LinkCount {
         match &self.0 {
             Inside::DropTail(link) => link.count(),
@@ -194,7 +194,7 @@ impl Link {
         }
     }
 
-    /// Takes a frame in at `when`.
+    /// Takes a frame at `when`.
     #[inline]
     pub fn offer<F: Frame>(&mut self, when: Appointment, parcel: Parcel, transit: &mut Transit<F>) {
         if let Some(arrival) = self.take_in(when, parcel, transit) {
@@ -202,9 +202,9 @@ impl Link {
         }
     }
 
-    /// Takes a frame in at `when`, and hands back its arrival where all that becomes of it is
-    /// known by now. Whoever is handed an arrival gives it to [`keep`](Self::keep) or, where the
-    /// link is [`clear`](Self::is_clear), lets it happen at once.
+    /// Takes a frame at `when`. If all that happens to the frame is known now, its arrival is
+    /// returned. The caller passes the arrival to [`keep`](Self::keep) or, if the link is
+    /// [`clear`](Self::is_clear), carries it out at once.
     #[inline(always)]
     pub fn take_in<F: Frame>(
         &mut self,
@@ -221,13 +221,13 @@ impl Link {
         }
     }
 
-    /// Whether no frame is on its way that [`keep`](Self::keep) was given.
+    /// Whether no frame that [`keep`](Self::keep) took is on its way.
     #[inline(always)]
     pub fn is_clear(&self) -> bool {
         matches!(&self.0, Inside::DropTail(link) if link.line.is_clear())
     }
 
-    /// Keeps a frame until it arrives.
+    /// Stores a frame until it arrives.
     #[inline(always)]
     pub fn keep(&mut self, arrival: Arrival) {
         match &mut self.0 {
@@ -264,7 +264,7 @@ impl Link {
     }
 }
 
-/// Calls stay calls, so that the drop-tail link's are copied in line.
+/// These remain calls, so that those of the drop-tail link are inlined.
 impl Other {
     fn count(&self) -> LinkCount {
         match self {

@@ -1,4 +1,4 @@
-//! The largest datagram a link takes, and what becomes of larger ones.
+//! The largest datagram that a link carries, and what happens to larger ones.
 
 use crate::event::DropReason;
 use crate::ip::{fragment_payload, fragments};
@@ -7,17 +7,17 @@ use crate::stage::{Appointment, Frame};
 
 use super::{Link, Parcel, Transit};
 
-/// What a link does with a datagram that is larger than it takes.
+/// What a link does with a datagram that is too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TooBig {
     /// Sends it in fragments (RFC 791 §2.3).
     Fragment,
-    /// Drops it, as if all datagrams forbade to be fragmented. Nobody is told: ICMP is not
+    /// Drops it, as if all datagrams forbade fragmentation. The sender is not informed: ICMP is not
     /// modelled.
     Drop,
 }
 
-/// The largest datagram a link takes.
+/// The largest datagram that a link carries.
 ///
 /// ```
 /// use netspurt::link::{Mtu, TooBig};
@@ -30,10 +30,10 @@ pub struct Mtu {
 }
 
 impl Mtu {
-    /// Every link of the internet takes a datagram of so many octets (RFC 791 §3.2).
+    /// Every link of the internet must carry a datagram of this many octets (RFC 791 §3.2).
     pub const LEAST: u32 = 68;
 
-    /// A limit of `bytes` octets, if that is not below [`LEAST`](Self::LEAST).
+    /// A limit of `bytes` octets, if it is at least [`LEAST`](Self::LEAST).
     pub const fn new(bytes: u32, too_big: TooBig) -> Option<Self> {
         if bytes < Self::LEAST { None } else { Some(Self { bytes, too_big }) }
     }
@@ -43,7 +43,7 @@ impl Mtu {
         self.too_big == TooBig::Fragment && size > self.bytes
     }
 
-    /// The octets of the largest frame that comes of one of `size` octets.
+    /// The octets of the largest frame that results from one of `size` octets.
     pub(super) fn largest_part(self, size: u32) -> u32 {
         match self.too_big {
             _ if size <= self.bytes => size,
@@ -53,7 +53,7 @@ impl Mtu {
     }
 }
 
-/// A link with a limit to what it takes.
+/// A link with a largest datagram.
 #[derive(Debug)]
 pub(super) struct Narrow {
     mtu: Mtu,
@@ -65,7 +65,8 @@ impl Narrow {
         Self { mtu, inner }
     }
 
-    /// Takes in what fits, and of what does not the fragments, one right behind the other.
+    /// Passes on datagrams that fit, and the fragments of those that do not, one directly after the
+    /// other.
     pub(super) fn offer<F: Frame>(
         &mut self,
         when: Appointment,
@@ -116,7 +117,7 @@ mod tests {
         Mtu::new(bytes, too_big)
     }
 
-    /// What arrives of one datagram, in milliseconds, what is reported, and the sums.
+    /// The arrivals of one datagram in milliseconds, the reports, and the sums.
     type Told = (Vec<(u64, u16)>, Vec<What<Segment>>, LinkCount);
 
     /// Sends one datagram through.

@@ -1,12 +1,12 @@
-//! Turning octets into time on the line, without losing a fraction of a nanosecond.
+//! Transmission times without the loss of a fraction of a nanosecond.
 
 use crate::units::{BitRate, Duration, Time};
 
 use super::Framing;
 
-/// The transmitter of one direction: when it is free, to the fraction.
+/// The transmitter of one direction: the instant at which it is free, with its fraction.
 ///
-/// The exact instant is `free_at + rest / rate` nanoseconds. Within a busy period the rest is
+/// The exact instant is `free_at + rest / rate` nanoseconds. Within a busy period the remainder is
 /// carried from frame to frame, so *n* frames take exactly the time of their bits.
 #[derive(Debug)]
 pub(super) struct Serializer {
@@ -14,7 +14,7 @@ pub(super) struct Serializer {
     framing: Framing,
     free_at: Time,
     rest: u64,
-    /// The last size worked out: octets, whole nanoseconds, rest.
+    /// The last result: octets, whole nanoseconds, remainder.
     last: (u32, Duration, u64),
 }
 
@@ -33,7 +33,7 @@ impl Serializer {
         this
     }
 
-    /// Sends `size` octets handed over at `now`: when transmission starts and when it ends.
+    /// Transmits `size` octets that are ready at `now`: the start and the end of the transmission.
     #[inline]
     pub(super) fn transmit(&mut self, now: Time, size: u32) -> (Time, Time) {
         if now > self.free_at {
@@ -52,7 +52,7 @@ impl Serializer {
         (start, self.free_at)
     }
 
-    /// The time that `size` octets take: octets, whole nanoseconds, rest.
+    /// The transmission time of `size` octets: octets, whole nanoseconds, remainder.
     #[expect(clippy::cast_possible_truncation, reason = "below 2^64 ns at 1 bit/s and 2^32 bits")]
     pub(super) fn line_time(&self, size: u32) -> (u32, Duration, u64) {
         if size == self.last.0 {

@@ -34,7 +34,7 @@ fn frame(id: u64) -> Segment {
     Segment { id: TransmissionId::from_bits(id), size_bytes: 1000, ..Segment::default() }
 }
 
-/// Pushes frame `i` at `times[i]` and returns what arrives: (milliseconds, id).
+/// Pushes frame `i` at `times[i]` and returns the arrivals: (milliseconds, id).
 fn arrivals(config: LinkConfig, times: &[Time]) -> (Vec<(u64, u64)>, Vec<Event<Segment>>) {
     let mut link = Alone::new(0, config, ALL);
     let mut out = Vec::new();

@@ -2,7 +2,7 @@
 
 use crate::units::{Duration, Time};
 
-/// What holds between two points of a timeline.
+/// The rule between two points of a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interpolation {
     /// The earlier point's value.
@@ -11,19 +11,19 @@ pub enum Interpolation {
     Linear,
 }
 
-/// What is wrong with the points of a timeline.
+/// A mistake in the points of a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimelineError {
-    /// There are none.
+    /// There are no points.
     #[error("a timeline needs at least one point")]
     Empty,
-    /// An instant before its predecessor's.
+    /// An instant is before its predecessor's.
     #[error("point {0} of the timeline lies before the point in front of it")]
     Unordered(usize),
 }
 
-/// Values at instants, with a rule for what lies between. Before the first point its value
-/// holds, after the last point that one's.
+/// Values at instants, with a rule for the time between them. Before the first point its value
+/// holds, and after the last point that one's.
 ///
 /// ```
 /// use netspurt::link::{Interpolation, Timeline};
@@ -57,13 +57,13 @@ impl Timeline {
         }
     }
 
-    /// The least value it ever has.
+    /// The least value.
     pub fn least(&self) -> Duration {
         self.points.iter().map(|(_, value)| *value).min().unwrap_or_default()
     }
 
-    /// The value at `now`. `cursor` remembers the place between calls, whose instants never
-    /// fall; start it at 0.
+    /// The value at `now`. `cursor` stores the position between calls, whose instants must ascend;
+    /// it starts at 0.
     pub fn value(&self, now: Time, cursor: &mut usize) -> Duration {
         while self.points.get(*cursor + 1).is_some_and(|next| next.0 <= now) {
             *cursor += 1;

@@ -1,27 +1,27 @@
-//! Frames on their way, and what is reported of them.
+//! Frames on their way, and the reports about them.
 
 use crate::event::{Events, Wanted};
 use crate::ids::{EndId, FlowId};
 use crate::stage::Frame;
 
-/// A frame on its way, as links carry it: where it lies in its [`Transit`], and what links look at
-/// each time. Whoever holds a parcel hands it on or takes it out of the transit; nobody keeps a
-/// second one of it.
+/// A frame on its way, as links handle it: its place in its [`Transit`], and the fields that links
+/// use each time. The owner of a parcel passes it on or takes it out of the transit, so there is
+/// only one parcel for each frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Parcel {
     place: u32,
     /// Octets of the frame.
     pub size_bytes: u32,
-    /// The end that the frame goes to.
+    /// The destination end.
     pub dest: EndId,
-    /// The node where that end lives, by number.
+    /// The node of that end, by number.
     pub home: u32,
 }
 
 /// The frames that the links of a network carry, and the events that the network reports.
 ///
-/// A frame is written once, when it leaves its source, and read once, where it arrives: on the
-/// way its parcel is copied from link to link.
+/// A frame is written once, when it leaves its source, and read once, when it arrives. On the way
+/// only its parcel is copied from link to link.
 ///
 /// ```
 /// use netspurt::event::Wanted;
@@ -35,18 +35,18 @@ pub struct Parcel {
 /// ```
 #[derive(Debug)]
 pub struct Transit<F> {
-    /// Where stages report.
+    /// The buffer for reports.
     pub events: Events<F>,
     frames: Vec<F>,
-    /// Places in `frames` that are free. The one that was used last is used first, while it is in
-    /// the processor's cache.
+    /// Free places in `frames`. The one that was used last is used first, while it is in the
+    /// processor's cache.
     free: Vec<u32>,
     /// By flow, how many of its frames are on their way.
     in_flight: Vec<u32>,
 }
 
 impl<F: Frame> Transit<F> {
-    /// Of a network that reports what is in `wanted`.
+    /// The transit of a network that reports the events in `wanted`.
     pub fn new(wanted: Wanted) -> Self {
         Self {
             events: Events::new(wanted),
@@ -56,12 +56,12 @@ impl<F: Frame> Transit<F> {
         }
     }
 
-    /// How many frames are on their way.
+    /// The number of frames on their way.
     pub fn len(&self) -> usize {
         self.frames.len() - self.free.len()
     }
 
-    /// Whether none is.
+    /// Whether no frame is on its way.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -109,7 +109,7 @@ impl<F: Frame> Transit<F> {
         &self.frames[parcel.place as usize]
     }
 
-    /// Takes the frame of `parcel` out.
+    /// Removes the frame of `parcel`.
     #[inline]
     pub fn leave(&mut self, parcel: Parcel) -> F {
         self.free.push(parcel.place);
@@ -117,12 +117,12 @@ impl<F: Frame> Transit<F> {
         self.frames[parcel.place as usize]
     }
 
-    /// A copy of the frame of `parcel`, on its way as well.
+    /// A copy of the frame of `parcel`, which is also on its way.
     pub(super) fn copy(&mut self, parcel: Parcel) -> Parcel {
         self.enter(*self.frame(parcel), parcel.home)
     }
 
-    /// Gives the frame of `parcel` the mark of a congested queue (RFC 3168 §5).
+    /// Sets the congestion mark of the frame of `parcel` (RFC 3168 §5).
     pub(super) fn mark(&mut self, parcel: Parcel) {
         let frame = &mut self.frames[parcel.place as usize];
         *frame = frame.with_mark();

@@ -6,16 +6,16 @@ use crate::segment::{Flags, Segment};
 
 use super::Sequence;
 
-/// What a pure ACK is beside those before it.
+/// The kind of a pure ACK, compared with those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckKind {
-    /// It acknowledges more.
+    /// It acknowledges more than before.
     New,
     /// It repeats both the highest number and the last window.
     Duplicate,
-    /// It changes the window alone.
+    /// It changes only the window.
     WindowUpdate,
-    /// It acknowledges less than was acknowledged before: it was overtaken.
+    /// It acknowledges less than an earlier ACK, which overtook it.
     Old,
 }
 
@@ -36,7 +36,7 @@ pub struct Acks {
     window: Option<u16>,
 }
 
-/// Of a simulated connection, before its handshake.
+/// For a simulated connection, before its handshake.
 impl Default for Acks {
     fn default() -> Self {
         Self::new(Sequence::default())
@@ -44,7 +44,7 @@ impl Default for Acks {
 }
 
 impl Acks {
-    /// Of octets in the space `sequence`; what lies below its highest has been acknowledged.
+    /// For octets in the space `sequence`; those below its highest are acknowledged.
     pub const fn new(sequence: Sequence) -> Self {
         Self { sequence, window: None }
     }
@@ -54,13 +54,13 @@ impl Acks {
         self.sequence.highest()
     }
 
-    /// The octet nearest to the highest acknowledged that the wire calls `wire`.
+    /// The octet nearest to the highest acknowledged whose 32 bits are `wire`.
     pub const fn octet(&self, wire: u32) -> u64 {
         self.sequence.octet(wire)
     }
 
-    /// Takes in what `segment` acknowledges. What it is counts where it carries nothing else
-    /// (RFC 5681 §2; whether data is outstanding is not looked at).
+    /// Processes the acknowledgement in `segment` and returns the kind that it has if the segment
+    /// carries nothing else (RFC 5681 §2; whether data is outstanding is not checked).
     #[inline]
     pub fn take(&mut self, segment: &Segment) -> AckKind {
         let ack = self.octet(segment.ack);
@@ -76,11 +76,11 @@ impl Acks {
             self.sequence.raise(ack);
             self.window = Some(segment.window);
         } else if segment.flags.has(Flags::ACK) {
-            // The window of a SYN is not scaled as those that follow (RFC 7323 §2.2): the first of
-            // them has none to differ from.
+            // The window of a SYN is not scaled, unlike later ones (RFC 7323 §2.2), so the first
+            // window after it has nothing to be compared with.
             self.sequence.raise(ack);
         } else if self.window.is_none() {
-            // Nothing is acknowledged yet, not even the other side's SYN.
+            // Nothing is acknowledged yet, not even the peer's SYN.
             self.sequence = self.sequence.sent_to(self.sequence.first());
         }
         kind

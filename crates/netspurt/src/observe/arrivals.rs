@@ -1,18 +1,18 @@
-//! What arrives of one direction.
+//! The arrivals of one direction.
 
 use crate::ranges::Ranges;
 use crate::segment::Segment;
 
 use super::Sequence;
 
-/// What a segment with payload brings where it arrives.
+/// What a segment with payload adds when it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Brought {
-    /// Octets that were there already, every one of them.
+    /// Only octets that had arrived before.
     Duplicate,
-    /// Something new behind a gap, or in one.
+    /// New octets behind a gap, or within one.
     Gapped,
-    /// Octets that leave no gap before them.
+    /// Octets without a gap before them.
     InOrder,
 }
 
@@ -46,7 +46,7 @@ impl Arrivals {
         if self.in_order() > before { Brought::InOrder } else { Brought::Gapped }
     }
 
-    /// The octet after the last that has no gap before it; data begins behind the SYN.
+    /// The octet after the last one without a gap before it; data begins after the SYN.
     pub fn in_order(&self) -> u64 {
         let begin = self.sequence.first() + 1;
         match self.octets.next_from(begin) {

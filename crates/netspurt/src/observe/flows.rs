@@ -7,12 +7,12 @@ use crate::ids::Side;
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
 
-/// How long a connection is remembered of which nothing more is seen.
+/// How long a connection without further packets is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetimes {
     /// After both FINs, or a reset.
     pub closed: Duration,
-    /// While it is open, as far as can be told.
+    /// While it is open, as far as is known.
     pub idle: Duration,
 }
 
@@ -25,7 +25,7 @@ impl Default for Lifetimes {
     }
 }
 
-/// The two ends of a connection in an order that does not depend on who sends.
+/// The two ends of a connection, in an order that does not depend on the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     addresses: [u128; 2],
@@ -34,8 +34,8 @@ struct Key {
 }
 
 impl Key {
-    /// The key of a packet from the first of `ends` to the second, and whether that is the order of
-    /// the key.
+    /// The key of a packet from the first of `ends` to the second, and whether the key has this
+    /// order.
     fn of(ends: [SocketAddr; 2]) -> (Self, bool) {
         let number = |end: SocketAddr| match end.ip() {
             IpAddr::V4(four) => u32::from(four).into(),
@@ -62,15 +62,15 @@ impl Key {
     }
 }
 
-/// A connection that lives.
+/// An active connection.
 #[derive(Debug)]
 struct Live<T> {
     key: Key,
     number: u64,
     last: Time,
-    /// Whether the end that the key has first is the side that opened it.
+    /// Whether the first end of the key is the side that opened it.
     ordered: bool,
-    /// The number of the opener's SYN on the wire.
+    /// The number of the initiator's SYN on the wire.
     isn: Option<u32>,
     /// By side: whether its FIN was seen.
     fins: [bool; 2],
@@ -78,12 +78,12 @@ struct Live<T> {
     state: T,
 }
 
-/// What the headers of a packet say of its connection.
+/// The fields of a packet's headers that concern its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passing {
     /// When it was seen.
     pub at: Time,
-    /// Who sent it, and to whom.
+    /// Its source and its destination.
     pub ends: [SocketAddr; 2],
     /// Its control bits.
     pub flags: Flags,
@@ -93,7 +93,7 @@ pub struct Passing {
     pub ack: u32,
 }
 
-/// A packet as one of a connection.
+/// A packet, assigned to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sighting {
     /// The connection, by the order in which they were first seen, from 0.
@@ -104,19 +104,19 @@ pub struct Sighting {
     pub born: bool,
 }
 
-/// A connection that ended.
+/// A retired connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retired<T> {
     /// Its number.
     pub number: u64,
-    /// Its two ends; the first opened it.
+    /// Its two ends; the first is the initiator.
     pub ends: [SocketAddr; 2],
-    /// What was kept of it.
+    /// What the observer kept of it.
     pub state: T,
 }
 
-/// The connections among packets. Each is born with its first packet and retired by a rule, so that
-/// memory follows those that live. `T` is what the observer keeps of each.
+/// The connections among packets. Each is born with its first packet and retired by a rule, so the
+/// memory needed depends on the active ones. `T` is what the observer keeps of each.
 ///
 /// A connection has two ends, each an address and a port. It is *born* with the first packet between
 /// them, whatever packet that is: a capture may miss the beginning. Its [`Side::From`] is the end that
@@ -145,14 +145,14 @@ pub struct Flows<T> {
     lifetimes: Lifetimes,
     places: HashMap<Key, u32>,
     live: Vec<Live<T>>,
-    /// The next one whose age is looked at.
+    /// The next connection whose age is checked.
     hand: usize,
     born: u64,
     retired: Vec<Retired<T>>,
 }
 
 impl<T: Default> Flows<T> {
-    /// Room for so many connections is kept while there are few.
+    /// Room for this many connections is kept.
     const ROOM: usize = 64;
 
     /// No connections.
@@ -167,7 +167,7 @@ impl<T: Default> Flows<T> {
         }
     }
 
-    /// A packet of TCP passes: which connection it belongs to, and what is kept of that.
+    /// A TCP packet passes: returns its connection, and what is kept of it.
     pub fn sight(&mut self, packet: &Passing) -> (Sighting, &mut T) {
         let Passing { at, flags, .. } = *packet;
         self.look_at_one(at);
@@ -190,7 +190,7 @@ impl<T: Default> Flows<T> {
         (Sighting { number: one.number, side, born: lives.is_none() }, &mut one.state)
     }
 
-    /// A connection begins with `packet`; its place.
+    /// A connection begins with `packet`; returns its index.
     fn add(&mut self, key: Key, ordered: bool, packet: &Passing) -> u32 {
         let place = u32::try_from(self.live.len()).expect("fewer than 2^32 connections live");
         let [syn, ack] = [Flags::SYN, Flags::ACK].map(|flag| packet.flags.has(flag));
@@ -198,7 +198,7 @@ impl<T: Default> Flows<T> {
             key,
             number: self.born,
             last: packet.at,
-            // Who answers a SYN did not open the connection.
+            // The sender of a SYN-ACK did not open the connection.
             ordered: ordered != (syn && ack),
             isn: syn.then(|| if ack { packet.ack.wrapping_sub(1) } else { packet.seq }),
             fins: [false; 2],
@@ -210,8 +210,8 @@ impl<T: Default> Flows<T> {
         place
     }
 
-    /// Looks at one connection, and retires it where its time is up at `at`. Every packet looks at the
-    /// next one in turn, so that all are looked at again and again.
+    /// Checks one connection, and retires it if its time is up at `at`. Every packet checks the
+    /// next one in turn, so that all are checked repeatedly.
     fn look_at_one(&mut self, at: Time) {
         match self.live.get(self.hand) {
             None => self.hand = 0,
@@ -236,22 +236,22 @@ impl<T: Default> Flows<T> {
         }
     }
 
-    /// How many live.
+    /// The number of active connections.
     pub fn live(&self) -> usize {
         self.live.len()
     }
 
-    /// How many were ever born.
+    /// The number of connections so far.
     pub fn born(&self) -> u64 {
         self.born
     }
 
-    /// Those that were retired since this was last asked.
+    /// Those that were retired since the last call.
     pub fn take_retired(&mut self) -> impl Iterator<Item = Retired<T>> + '_ {
         self.retired.drain(..)
     }
 
-    /// All that were not taken: those that were retired, and those that live.
+    /// All that were not returned yet: the retired and the active ones.
     pub fn into_all(self) -> impl Iterator<Item = Retired<T>> {
         self.retired.into_iter().chain(self.live.into_iter().map(Live::retire))
     }
@@ -264,7 +264,7 @@ impl<T> Live<T> {
         Retired { number: self.number, ends, state: self.state }
     }
 
-    /// Whether it was retired by `at`, with these `lifetimes`.
+    /// Whether it is to be retired at `at`, with these `lifetimes`.
     fn is_over(&self, at: Time, lifetimes: Lifetimes) -> bool {
         let closed = self.reset || self.fins == [true; 2];
         let most = if closed { lifetimes.closed } else { lifetimes.idle };

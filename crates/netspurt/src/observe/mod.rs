@@ -1,7 +1,7 @@
-//! One observer of TCP: what can be told of a connection from its packets alone.
+//! TCP observed from its packets alone.
 //!
-//! [`OneWay`] follows one direction of a connection, [`TwoWay`] follows both, and [`Flows`] tells which
-//! connection a packet belongs to. Every observer, at a host's edge, on a path or in a capture, counts
+//! [`OneWay`] follows one direction of a connection, [`TwoWay`] follows both, and [`Flows`] assigns
+//! packets to connections. Every observer, at a host's edge, on a path or in a capture, counts
 //! octets, retransmissions, round trips and rounds here and nowhere else. Senders know more than an
 //! observer and keep their own counts.
 

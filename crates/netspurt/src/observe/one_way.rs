@@ -1,4 +1,4 @@
-//! One direction of a TCP connection, from its segments and the acknowledgements that come back.
+//! One direction of a TCP connection, observed from its segments and their acknowledgements.
 
 use std::collections::VecDeque;
 
@@ -26,28 +26,28 @@ pub struct Outstanding<T> {
     pub retransmissions: u16,
     /// Whether a SACK block has reported it.
     pub sacked: bool,
-    /// What whoever watches keeps of it.
+    /// What the observer keeps of it.
     pub kept: T,
 }
 
-/// What a segment says of the octets that it acknowledges.
+/// The octets that a segment acknowledges.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// Octets that it is the first to acknowledge in order.
+    /// Octets that it acknowledges in order for the first time.
     pub acked_bytes: u64,
-    /// The round trip that it ends. Of an ambiguous one the time is from the first transmission.
+    /// The round trip that it ends. For an ambiguous one the time is from the first transmission.
     pub sample: Option<RttSample>,
 }
 
-/// One direction of a connection: what was sent, what is outstanding, how long it took.
+/// One direction of a connection: its data sent, the outstanding segments, and round trips.
 ///
 /// An acknowledgement times one segment: the oldest that it is the first to cover and that was sent
-/// once. It covers segments by its number, or by its SACK blocks where the number tells nothing. The
-/// oldest is taken so that the time includes the delay of the acknowledgement, as that of an echoed
-/// time stamp does (RFC 7323 §4.3). Where the number covers a segment that was sent more than once,
-/// the sample is ambiguous (RFC 6298 §3, Karn and Partridge 1987): segments behind a repair waited for
-/// it. Linux has the same rule (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`), and asks echoed time
-/// stamps besides, which nothing here does.
+/// once. It covers segments by its number, or by its SACK blocks if the number covers nothing. The
+/// oldest is used so that the time includes the delay of the acknowledgement, like that of an
+/// echoed time stamp (RFC 7323 §4.3). If the number covers a segment that was sent more than once,
+/// the sample is ambiguous (RFC 6298 §3, Karn and Partridge 1987), because segments behind a repair
+/// waited for it. Linux has the same rule (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). In
+/// addition it uses echoed time stamps, which this code does not.
 ///
 /// ```
 /// use netspurt::observe::{OneWay, Sequence};
@@ -78,7 +78,7 @@ pub struct OneWay<T = ()> {
     answered: bool,
 }
 
-/// What an acknowledgement is the first to cover.
+/// The segments that an acknowledgement is the first to cover.
 struct NewlyCovered<T> {
     /// The oldest in order.
     first: Option<Outstanding<T>>,
@@ -91,17 +91,16 @@ struct NewlyCovered<T> {
 }
 
 impl<T: Copy> OneWay<T> {
-    /// Most segments outstanding that are followed: those of a window of 2³⁰ octets (RFC 7323 §2.3) in
-    /// packets of 16 KiB, as offload makes them.
+    /// The most outstanding segments that are followed: those of a window of 2³⁰ octets (RFC 7323
+    /// §2.3) in packets of 16 KiB, as offload makes them.
     const MOST: usize = 1 << 16;
-    /// The same before an acknowledgement was seen, which may never come in a capture of one direction.
-    /// First flights are far shorter.
+    /// The same before the first acknowledgement, which a capture of one direction never has. First
+    /// flights are far smaller.
     const MOST_UNANSWERED: usize = 1 << 8;
-    /// Room for so many segments is kept while there are none.
+    /// Room for this many segments is kept while there are none.
     const ROOM: usize = 16;
 
-    /// A direction of which nothing was seen; what lies below the highest of `sequence` is
-    /// acknowledged.
+    /// A direction without packets so far; octets below the highest of `sequence` are acknowledged.
     pub fn new(sequence: Sequence) -> Self {
         Self {
             sequence,
@@ -125,17 +124,17 @@ impl<T: Copy> OneWay<T> {
         self.una
     }
 
-    /// What is outstanding, the oldest first.
+    /// The outstanding segments, the oldest first.
     pub const fn outstanding(&self) -> &VecDeque<Outstanding<T>> {
         &self.outstanding
     }
 
-    /// Segments that had octets which had been sent before.
+    /// The number of segments with octets that had been sent before.
     pub const fn retransmissions(&self) -> u64 {
         self.retransmissions
     }
 
-    /// A segment was sent at `at`, of which `kept` is to be kept; `None` where it takes no sequence
+    /// A segment was sent at `at`; `kept` is stored with it; `None` if it occupies no sequence
     /// numbers.
     pub fn sent(&mut self, at: Time, segment: &Segment, kept: T) -> Option<Transmission> {
         if segment.seq_len() == 0 || segment.flags.has(Flags::RST) {
@@ -148,7 +147,7 @@ impl<T: Copy> OneWay<T> {
             self.retransmissions += 1;
             self.repeat((left, right), at, kept);
         }
-        // What is acknowledged already was seen late.
+        // Octets that are already acknowledged were seen late.
         if right > highest && right > self.una {
             self.smss_bytes = self.smss_bytes.max(segment.len);
             self.outstanding.push_back(Outstanding {
@@ -157,7 +156,7 @@ impl<T: Copy> OneWay<T> {
                 first_sent: at,
                 last_sent: at,
                 wire_bytes: segment.size_bytes,
-                // New octets behind old ones: it cannot be told what its answer answers.
+                // New octets after old ones: an acknowledgement of them is ambiguous.
                 retransmissions: again.into(),
                 sacked: false,
                 kept,
@@ -170,7 +169,7 @@ impl<T: Copy> OneWay<T> {
         Some(transmission)
     }
 
-    /// Octets were sent again. What is kept of a segment is replaced by what is kept of its whole
+    /// Octets were retransmitted. What is kept of a segment is replaced by that of its complete
     /// copy.
     fn repeat(&mut self, (left, right): (u64, u64), at: Time, kept: T) {
         let first = self.outstanding.partition_point(|one| one.right <= left);
@@ -183,7 +182,7 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// The first segment outstanding was sent again at `at` by whoever watches.
+    /// The observer itself retransmitted the first outstanding segment at `at`.
     pub fn repeat_first(&mut self, at: Time) -> Option<&mut Outstanding<T>> {
         let first = self.outstanding.front_mut()?;
         self.retransmissions += 1;
@@ -192,7 +191,7 @@ impl<T: Copy> OneWay<T> {
         Some(first)
     }
 
-    /// A segment came back at `at`: what it says of the octets sent.
+    /// A segment of the reverse direction came at `at`: returns what it acknowledges.
     pub fn answered(&mut self, at: Time, segment: &Segment) -> Answer {
         if !segment.flags.has(Flags::ACK) {
             return Answer::default();
@@ -207,7 +206,7 @@ impl<T: Copy> OneWay<T> {
         Answer { acked_bytes, sample: self.sample(&covered, at, acked_bytes) }
     }
 
-    /// How many octets the number `ack` is the first to acknowledge.
+    /// The number of octets that `ack` acknowledges for the first time.
     fn take_ack(&mut self, ack: u32, covered: &mut NewlyCovered<T>) -> u64 {
         let ack = self.sequence.octet(ack);
         let Some(acked_bytes) = ack.checked_sub(self.una).filter(|bytes| *bytes > 0) else {
@@ -227,7 +226,7 @@ impl<T: Copy> OneWay<T> {
         acked_bytes
     }
 
-    /// A SACK block reports the octets from `left` to `right`. What lies below the cumulative
+    /// A SACK block reports the octets from `left` to `right`. A block below the cumulative
     /// acknowledgement reports duplicates (RFC 2883 §4).
     fn take_block(&mut self, (left, right): (u64, u64), covered: &mut NewlyCovered<T>) {
         if right > self.sequence.highest() || self.sacked.holds(left, right) {
@@ -235,7 +234,7 @@ impl<T: Copy> OneWay<T> {
         }
         let (mut at, mut news) = (left, false);
         while at < right {
-            // Blocks repeat what others said before them: only gaps are looked at.
+            // Blocks repeat what earlier ones reported, so only the gaps are processed.
             let known = self.sacked.next_from(at).unwrap_or((right, right));
             let gap_end = known.0.min(right);
             let first = self.outstanding.partition_point(|one| one.right <= at);
@@ -252,7 +251,7 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// The round trip that an acknowledgement ends which covers `covered`.
+    /// The round trip that ends with an acknowledgement of `covered`.
     fn sample(
         &mut self,
         covered: &NewlyCovered<T>,

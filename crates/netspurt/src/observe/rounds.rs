@@ -1,9 +1,9 @@
-//! Rounds: windows of data, counted where round trips are measured.
+//! Rounds: windows of data, counted with round-trip samples.
 
-/// Counts rounds. A round ends with the first round-trip sample of something that was sent after the
+/// Counts rounds. A round ends with the first round-trip sample of data that was sent after the
 /// round had begun, as in Linux (`rtt_seq`).
 ///
-/// Places are octets of the sequence space or instants in nanoseconds, always the same of the two.
+/// Places are octets of the sequence space or instants in nanoseconds, consistently one of the two.
 ///
 /// ```
 /// use netspurt::observe::Rounds;
@@ -16,13 +16,13 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rounds {
     count: u64,
-    /// A sample of this place, or of one behind it, begins the next round.
+    /// A sample of this place or a later one begins the next round.
     end: u64,
 }
 
 impl Rounds {
-    /// A sample of what is at `place` came while `next` is where the next transmission will be. The
-    /// number of the round that the sample belongs to, from 1.
+    /// A sample of `place` came while the next transmission will be at `next`. Returns the number
+    /// of the sample's round, from 1.
     #[inline]
     pub fn sample(&mut self, place: u64, next: u64) -> u64 {
         if place >= self.end {

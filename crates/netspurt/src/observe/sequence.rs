@@ -3,7 +3,7 @@
 use crate::segment::Segment;
 use crate::seq;
 
-/// A segment's place in its sequence space.
+/// A segment's position in its sequence space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
     /// Its first octet.
@@ -43,23 +43,23 @@ impl Default for Sequence {
 }
 
 impl Sequence {
-    /// Octets that a space may go back before the first segment seen. It is a multiple of 2³², so
-    /// that it does not show on the wire.
+    /// How far a space may extend before the first segment seen. It is a multiple of 2³², so it
+    /// does not change the numbers on the wire.
     const ROOM: u64 = 1 << 32;
 
-    /// The space that begins with a SYN numbered `isn`, which counts as octet 0.
+    /// The space that begins with a SYN numbered `isn`, which is octet 0.
     pub const fn from_syn(isn: u32) -> Self {
         Self { highest: 0, isn, midway: false }
     }
 
-    /// The space of a direction that has sent everything before `next`, seen by somebody who may
-    /// have missed its SYN, and may yet see older segments. The octet before `next` counts as
+    /// The space of a direction that has sent everything before `next`, for an observer that may
+    /// have missed its SYN and may still see older segments. The octet before `next` counts as
     /// [`first`](Self::first).
     pub const fn midway(next: u32) -> Self {
         Self { highest: Self::ROOM + 1, isn: next.wrapping_sub(1), midway: true }
     }
 
-    /// The space of a direction that is first seen sending `segment`.
+    /// The space of a direction whose first observed segment is `segment`.
     pub const fn seen_from(segment: &Segment) -> Self {
         if segment.flags.has(crate::segment::Flags::SYN) {
             return Self { highest: Self::ROOM, isn: segment.seq, midway: true };
@@ -73,7 +73,7 @@ impl Sequence {
         Self { highest, ..self }
     }
 
-    /// What the SYN is counted as, or would be.
+    /// The count of the SYN, whether or not it was seen.
     pub const fn first(&self) -> u64 {
         if self.midway { Self::ROOM } else { 0 }
     }
@@ -88,14 +88,14 @@ impl Sequence {
         self.highest
     }
 
-    /// The octet nearest to the highest that the wire calls `wire`.
+    /// The octet nearest to the highest whose 32 bits are `wire`.
     pub const fn octet(&self, wire: u32) -> u64 {
         seq::from_wire(self.isn, wire, self.highest)
     }
 
-    /// Where `segment` lies. The highest octet takes it into account from now on. The segment is a
-    /// retransmission where it begins below the highest octet so far; an observer that missed octets
-    /// may never have seen the first copy.
+    /// The position of `segment`, which then counts for the highest octet. The segment is a
+    /// retransmission if it begins below the highest octet so far; if the observer missed octets,
+    /// it may never have seen the first copy.
     #[inline]
     pub fn take(&mut self, segment: &Segment) -> Transmission {
         let left = self.octet(segment.seq);
@@ -105,7 +105,7 @@ impl Sequence {
         Transmission { left, right, again }
     }
 
-    /// Everything below `octet` is known to exist.
+    /// All octets below `octet` were sent.
     pub fn raise(&mut self, octet: u64) {
         self.highest = self.highest.max(octet);
     }

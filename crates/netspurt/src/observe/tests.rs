@@ -77,13 +77,13 @@ fn a_sack_block_times_the_oldest_segment_that_it_is_the_first_to_report() {
     assert_eq!(timed(&way.answered(at(32), &ack(1, &[(201, 401)]))), Some(at(12)));
     way.sent(at(40), &data(1), ());
     way.sent(at(41), &data(101), ());
-    // The repair is covered, and a block has news.
+    // The ACK covers the repair, and a block reports new octets.
     let answer = way.answered(at(60), &ack(101, &[(201, 501)]));
     assert_eq!((timed(&answer), answer.acked_bytes), (Some(at(15)), 100));
     assert_eq!(timed(&way.answered(at(61), &ack(501, &[]))), None);
 }
 
-/// What was reported before waited for the hole before it (Linux: `TCPCB_SACKED_ACKED`).
+/// Octets reported before waited for the hole before them (Linux: `TCPCB_SACKED_ACKED`).
 #[test]
 fn an_ack_that_covers_only_what_was_reported_before_times_nothing() {
     let mut way = sent(&[0, 5]);
@@ -99,7 +99,7 @@ fn blocks_below_the_ack_report_duplicates_and_beyond_what_was_sent_nothing() {
         assert_eq!(way.answered(at(40), &ack(101, &[block])), Answer::default(), "{block:?}");
     }
     assert!(way.outstanding().iter().all(|one| !one.sacked));
-    // Half a segment is none.
+    // Half a segment does not count.
     assert_eq!(way.answered(at(41), &ack(101, &[(101, 150)])).sample, None);
     assert_eq!(timed(&way.answered(at(42), &ack(101, &[(101, 201)]))), Some(at(5)));
 }
@@ -228,7 +228,7 @@ fn a_connection_is_its_two_ends_until_another_syn_opens_them_anew() {
     assert_eq!(of(&passing(3, 4001, 80, Flags::SYN, 7)), (1, Side::From, true));
     assert_eq!(of(&passing(4, 4000, 80, Flags::SYN, 8)), (2, Side::From, true));
     assert_eq!(of(&passing(5, 80, 4000, Flags::ACK, 9)), (2, Side::To, false));
-    // The SYN of this one was missed, or comes late.
+    // This one's SYN was missed, or comes late.
     let late = Passing { ack: 6, ..passing(6, 80, 4002, both, 1) };
     assert_eq!(of(&late), (3, Side::To, true));
     assert_eq!(of(&passing(6, 4002, 80, Flags::SYN, 5)), (3, Side::From, false));
@@ -278,10 +278,10 @@ fn memory_follows_the_connections_that_live() {
     assert_eq!(folded, 40_000, "every one is told once");
 }
 
-/// One direction, octet by octet.
+/// An oracle for one direction, octet by octet.
 #[derive(Default)]
 struct Oracle {
-    /// By octet: when it was sent first, how often, and whether a block reported it.
+    /// For each octet: when it was sent first, how often, and whether a block reported it.
     octets: Vec<(u64, u32, bool)>,
     una: usize,
 }
@@ -338,7 +338,7 @@ proptest! {
         }
     }
 
-    /// Whatever passes: what is outstanding lies in order above what is acknowledged.
+    /// For any packets: the outstanding segments are in order and above the acknowledged octets.
     #[test]
     fn any_segments_leave_the_books_in_order(
         segments in prop::collection::vec(

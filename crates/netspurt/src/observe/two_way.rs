@@ -1,4 +1,4 @@
-//! Both directions of a connection whose segments pass one point.
+//! Both directions of a connection, observed at one point.
 
 use crate::ids::Side;
 use crate::segment::{Flags, Segment};
@@ -6,8 +6,7 @@ use crate::units::Time;
 
 use super::{Answer, OneWay, Sequence};
 
-/// A connection as its segments pass one point. Neither its SYN nor both its directions need to
-/// have been seen.
+/// A connection, observed at one point. The observer need not have seen its SYN or both directions.
 ///
 /// ```
 /// use netspurt::ids::Side;
@@ -29,13 +28,12 @@ pub struct TwoWay {
 }
 
 impl TwoWay {
-    /// What `side` sends; `None` where nothing was seen of it.
+    /// What `side` sends; `None` if nothing of it was seen.
     pub fn way(&self, side: Side) -> Option<&OneWay> {
         self.ways[side.index()].as_ref()
     }
 
-    /// A segment that `side` sent was seen at `at`: what it says of the octets that come the other
-    /// way.
+    /// A segment from `side` was seen at `at`: returns what it acknowledges of the other direction.
     pub fn take(&mut self, side: Side, at: Time, segment: &Segment) -> Answer {
         if segment.seq_len() > 0 && !segment.flags.has(Flags::RST) {
             let own = self.ways[side.index()]
@@ -45,7 +43,7 @@ impl TwoWay {
         if !segment.flags.has(Flags::ACK) {
             return Answer::default();
         }
-        // What is acknowledged was sent, seen or not.
+        // Acknowledged octets were sent, whether or not they were seen.
         let other = self.ways[side.peer().index()]
             .get_or_insert_with(|| OneWay::new(Sequence::midway(segment.ack)));
         other.answered(at, segment)

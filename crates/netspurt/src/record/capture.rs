@@ -1,4 +1,4 @@
-//! What an observed node saw, as a capture file.
+//! The packets that an observed node saw, as a capture file.
 
 use core::ops::Range;
 use std::io::{self, Write};
@@ -16,22 +16,22 @@ use super::table::{Data, Table};
 /// 2000-01-01 00:00:00 UTC: the start of every simulated run, in captures.
 const EPOCH_NS: u64 = 946_684_800_000_000_000;
 
-/// Senders' ports count up from here, receivers listen here.
+/// The senders' ports count up from here, and the receivers listen here.
 const FIRST_PORT: u32 = 10_000;
 const LISTENING_PORT: u16 = 5001;
 
 /// Why a capture could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    /// The output failed.
+    /// Writing failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The tables lack what a capture is made from.
+    /// A table that the capture needs is missing.
     #[error("no record of segments to make a capture from")]
     NotRecorded,
 }
 
-/// What observed nodes saw, as [`Recorder`](super::Recorder) tells it.
+/// The tables of what observed nodes saw, as [`Recorder`](super::Recorder) makes them.
 #[derive(Clone, Copy, Debug)]
 pub struct SeenTables<'a> {
     /// The table `segments`.
@@ -42,7 +42,7 @@ pub struct SeenTables<'a> {
     pub syns: &'a Table,
 }
 
-/// The columns that packets are made from.
+/// The columns of packets.
 struct Rows<'a> {
     t_ns: &'a [i64],
     node: &'a [u32],
@@ -62,35 +62,35 @@ struct Rows<'a> {
     offset: Optional<'a>,
 }
 
-/// The columns that SACK options are made from.
+/// The columns of SACK options.
 struct Blocks<'a> {
     left: &'a [i64],
     right: &'a [i64],
 }
 
-/// The columns that a SYN's options are made from.
+/// The columns of a SYN's options.
 struct Syns<'a> {
     mss: Optional<'a>,
     window_scale: Optional<'a>,
     sack_permitted: &'a [bool],
 }
 
-/// A column some or all of whose values do not exist.
+/// A column with values that may be absent.
 enum Optional<'a> {
     Some(&'a [Option<i64>]),
     None,
 }
 
-/// Writes what the node numbered `node` saw as a pcapng file.
+/// Writes the packets that the node numbered `node` saw as a pcapng file.
 ///
 /// Node *n* has the address 10.x.y.z whose last three octets are *n* + 1. The IP identification
-/// counts an endpoint's transmissions. Where a link charges a segment with what no TCP header
-/// can say, as ns-2 does with 40 + 8*k* octets for an ACK with *k* SACK blocks, the packet is a
-/// valid one and its comment tells the difference. Fragments are what a whole packet is cut into;
-/// echo probes are ICMP's echo (RFC 792), with the flow's number for an identifier.
+/// counts an endpoint's transmissions. If a link charges a segment a size that no TCP header can
+/// have, as ns-2 does with 40 + 8*k* octets for an ACK with *k* SACK blocks, the packet is a valid
+/// one and its comment states the difference. Fragments are the parts of a whole packet. Echo
+/// probes are ICMP echoes (RFC 792) with the flow's number as the identifier.
 ///
 /// # Errors
-/// When `out` fails, or the tables are not those.
+/// When `out` fails, or the tables do not fit together.
 pub fn write_capture<W: Write>(
     seen: SeenTables<'_>,
     names: &Names,
@@ -104,7 +104,7 @@ pub fn write_capture<W: Write>(
     let mut file = PcapngWriter::new(out, &names.nodes[node as usize], application)?;
     let (mut whole, mut bytes, mut block, mut syn) = (Vec::new(), Vec::new(), 0, 0);
     for row in 0..rows.t_ns.len() {
-        // Blocks and SYNs lie in the order of their segments.
+        // Blocks and SYNs are in the order of their segments.
         let (first, this) = (block, syn);
         block += usize::from(rows.sack_blocks[row]);
         syn += usize::from(rows.flags(row).has(Flags::SYN));
@@ -171,7 +171,7 @@ impl<'a> Rows<'a> {
         Flags(self.flags[row] as u8)
     }
 
-    /// Which octets of the datagram's payload a fragment carries; `None` for a whole one.
+    /// The octets of the datagram's payload that a fragment carries; `None` for a whole datagram.
     fn part(&self, row: usize) -> Option<Range<usize>> {
         let offset = usize::try_from(self.offset.get(row)?).ok()?;
         Some(offset..offset + usize::from(self.size[row].saturating_sub(IPV4_HEADER_BYTES)))
@@ -183,7 +183,7 @@ impl<'a> Rows<'a> {
         FlowId(self.flow[row]).end(if reverse { Side::To } else { Side::From })
     }
 
-    /// The request or reply, if the row is of echo probes.
+    /// The request or reply, if the row is one of echo probes.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^32")]
     fn echo(&self, row: usize, names: &Names) -> Option<EchoPacket> {
         let sender = self.sender(row);
@@ -273,7 +273,7 @@ pub fn node_address(node: u32) -> IpAddr {
     IpAddr::V4(ipv4_address(node))
 }
 
-/// One of those kept for documents (RFC 3849).
+/// An address reserved for documentation (RFC 3849).
 fn ipv6_address(node: u32) -> Ipv6Addr {
     Ipv6Addr::from((0x2001_0db8 << 96) | (u128::from(node) + 1))
 }
@@ -282,13 +282,13 @@ fn ipv4_address(node: u32) -> Ipv4Addr {
     Ipv4Addr::from(0x0a00_0000 | (node + 1) & 0x00ff_ffff)
 }
 
-/// The addresses and ports that both ends of each flow have in captures; echo probes use no ports.
+/// The addresses and ports of both ends of each flow in captures; echo probes have no ports.
 pub fn flow_addresses(names: &Names) -> impl Iterator<Item = [SocketAddr; 2]> {
     (0..).map(FlowId).zip(names.flows.iter()).map(|(id, flow)| addresses(id, flow))
 }
 
-/// The addresses of a flow's two ends. Ports are reused after 50 000 flows, listening ports
-/// then differ.
+/// The addresses of a flow's two ends. Ports are reused after 50 000 flows, with other listening
+/// ports.
 #[expect(clippy::cast_possible_truncation, reason = "both stay below 65536")]
 fn addresses(flow: FlowId, names: &FlowName) -> [SocketAddr; 2] {
     let host = |node| if names.ipv6 { IpAddr::V6(ipv6_address(node)) } else { node_address(node) };

@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::table::{Data, Table};
 
-/// The SHA-256 of tables, in hexadecimal: names, types and every value count.
+/// The SHA-256 of tables, in hexadecimal. Names, types and all values enter it.
 ///
 /// ```
 /// use netspurt::record::{Column, Data, Table, digest};
@@ -29,23 +29,23 @@ fn text(hash: &mut Sha256, text: &str) {
     hash.update(text);
 }
 
-/// Numbers that are fed together.
+/// The number of values in a block.
 const BLOCK: usize = 4096;
 
-/// Feeds the steps from number to number, a block at a time, each block in the fewest octets that
-/// hold its steps: how many, and then the steps, little-endian. Nothing gets lost, and there is
-/// half as much to hash.
+/// Hashes the differences between successive numbers, a block at a time. Each block is written in
+/// the fewest octets that hold its differences: their width, and then the differences,
+/// little-endian. No information is lost, and there is half as much to hash.
 fn numbers<T: Copy>(hash: &mut Sha256, kind: u8, all: &[T], word: impl Fn(T) -> u64) {
     hash.update([kind]);
     hash.update((all.len() as u64).to_le_bytes());
-    // A block's numbers, behind the last of the block before.
+    // A block's numbers, preceded by the last number of the block before.
     let mut words = [0; BLOCK + 1];
     let mut octets = [0; BLOCK * 8];
     for block in all.chunks(BLOCK) {
         words[1..].iter_mut().zip(block).for_each(|(held, value)| *held = word(*value));
         let words = &mut words[..=block.len()];
         let steps = words.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]).cast_signed());
-        // Below zero, the bits that differ from the sign's.
+        // For negative numbers, the bits that differ from the sign's.
         let bits = steps
             .clone()
             .fold((0, 0), |(any, bits), step| (any | step, bits | (step ^ (step >> 63))));
@@ -64,14 +64,14 @@ fn numbers<T: Copy>(hash: &mut Sha256, kind: u8, all: &[T], word: impl Fn(T) -> 
     }
 }
 
-/// Writes the lowest `N` octets of each step.
+/// Writes the lowest `N` octets of each difference.
 fn fill<const N: usize>(octets: &mut [u8], steps: impl Iterator<Item = i64>) {
     for (place, step) in octets.chunks_exact_mut(N).zip(steps) {
         place.copy_from_slice(&step.to_le_bytes()[..N]);
     }
 }
 
-/// The octets that hold a number of these bits and a sign.
+/// The octets for a number of this many bits and a sign.
 fn width(bits: i64) -> u8 {
     match 64 - bits.leading_zeros() {
         0..=7 => 1,
@@ -122,7 +122,7 @@ mod tests {
     }
 
     proptest! {
-        /// At every size of step, over the borders of blocks.
+        /// With differences of every size, across the borders of blocks.
         #[test]
         fn a_number_that_differs_changes_the_digest(
             steps in prop::collection::vec((any::<i64>(), 0_u32..64), 1..40),

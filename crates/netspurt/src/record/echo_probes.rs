@@ -5,7 +5,7 @@ use crate::units::{Duration, Time};
 use super::recorder::{Names, nanos};
 use super::table::{Column, Data, Table};
 
-/// What came of a request to an echo host.
+/// The outcome of a request to an echo host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EchoProbeSum {
     /// The flow it belongs to, by number.
@@ -14,19 +14,19 @@ pub struct EchoProbeSum {
     pub number: u32,
     /// When the request left.
     pub sent: Time,
-    /// Octets of the request's datagram, and the reply's.
+    /// Octets of the datagram, for request and reply.
     pub size_bytes: u16,
-    /// How long until the reply came in time.
+    /// The round trip, if the reply came in time.
     pub rtt: Option<Duration>,
-    /// Whether the reply was given up.
+    /// Whether the request was given up.
     pub lost: bool,
-    /// How long until the reply came after that.
+    /// The round trip, if the reply came after that.
     pub late: Option<Duration>,
     /// Replies after the first.
     pub duplicates: u32,
 }
 
-/// The table `echo_probes`: one row for each of `sums`, in the order of time.
+/// The table `echo_probes`: one row for each of `sums`, ordered by time.
 pub fn echo_probes_table(names: &Names, sums: &[EchoProbeSum]) -> Table {
     let count = |of: fn(&EchoProbeSum) -> u32| Data::U32(sums.iter().map(of).collect());
     let span = |of: fn(&EchoProbeSum) -> Option<Duration>| {

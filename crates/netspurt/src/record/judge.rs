@@ -1,7 +1,8 @@
-//! The verdict on every retransmission: was it needed?
+//! The verdict on every retransmission: was it spurious?
 //!
-//! A retransmission is spurious when every octet of it was in an earlier transmission that arrived,
-//! or was still to arrive when it left. Only who watches both ends can tell; no sender could.
+//! A retransmission is spurious if each of its octets was in an earlier transmission that had
+//! arrived, or was still to arrive, when the retransmission left. Only an observer of both ends can
+//! decide this; no sender can.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +13,11 @@ use crate::segment::{Cause, Segment};
 use crate::sim::{FlowSlots, Population};
 use crate::units::{Duration, Time};
 
-/// Octets a segment can have at most: how far before an arrival a retransmission of its octets may
-/// begin.
+/// The most octets of a segment: a retransmission that begins this far before an arrival may
+/// contain its octets.
 const LONGEST: u64 = 1 << 17;
 
-/// How many retransmissions of each cause there were, and how many of them were spurious.
+/// The number of retransmissions of each cause, and how many of them were spurious.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retransmissions {
     /// All, in the order of [`Cause::ALL`].
@@ -25,15 +26,15 @@ pub struct Retransmissions {
     pub spurious: [u32; Cause::ALL.len()],
 }
 
-/// What was found out about what one endpoint sent.
+/// The judge's state for what one endpoint sent.
 #[derive(Debug, Default)]
 struct Evidence {
     arrived: Ranges,
     sequence: Sequence,
-    /// Retransmissions whose octets have not all arrived in an earlier transmission, by their first
-    /// octet and transmission.
+    /// Retransmissions with octets that have not yet arrived in an earlier transmission, by their
+    /// first octet and transmission.
     open: BTreeMap<(u64, TransmissionId), Open>,
-    /// The octet after the highest that `open` is about.
+    /// The octet after the highest in `open`.
     open_end: u64,
     verdict: SenderVerdict,
     /// When the endpoint last sent or received.
@@ -105,7 +106,7 @@ impl Judge {
         verdicts
     }
 
-    /// The spurious transmissions so far, in the order in which they proved so.
+    /// The spurious transmissions so far, in the order in which they were recognised.
     pub fn spurious(&self) -> &[TransmissionId] {
         &self.spurious
     }
@@ -194,7 +195,7 @@ impl Evidence {
         self.open.insert((left, segment.id), Open { missing, cause });
     }
 
-    /// An arrival settles later retransmissions of the same octets.
+    /// An arrival decides about later retransmissions of the same octets.
     #[cold]
     fn settle(
         &mut self,
@@ -266,12 +267,12 @@ mod tests {
         ] {
             assert_eq!(judge(&steps).spurious(), [TransmissionId::from_bits(2)]);
         }
-        // The later copy may even overtake the earlier one.
+        // The later copy may also overtake the earlier one.
         let overtaken = [(true, first), (true, again), (false, again), (false, first)];
         assert_eq!(judge(&overtaken).spurious(), [TransmissionId::from_bits(2)]);
     }
 
-    /// An earlier retransmission counts as well as the original.
+    /// An earlier retransmission counts like the original.
     #[test]
     fn a_second_retransmission_while_the_first_is_on_its_way_is_spurious() {
         let retransmission = |id| segment(id, 1, 10, Some(Cause::Rto));

@@ -1,4 +1,4 @@
-//! Records: events become fixed tables, with units in the names of their columns.
+//! Records: events become fixed tables whose column names end in units.
 
 mod capture;
 mod digest;

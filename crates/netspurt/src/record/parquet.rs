@@ -19,10 +19,10 @@ use super::table::{Column, Data, Table};
 /// Why a table could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
-    /// The file could not be written or read, or is no Parquet file.
+    /// The file could not be written or read, or is not a Parquet file.
     #[error(transparent)]
     Parquet(#[from] ParquetError),
-    /// A column of a kind that no table of ours has.
+    /// The column has a kind that our tables do not use.
     #[error("column `{0}` is of a kind that netspurt does not write")]
     Foreign(String),
 }
@@ -30,7 +30,7 @@ pub enum TableError {
 /// Rows written at a time.
 const ROWS: usize = 1 << 20;
 
-/// Writes `table` as a Parquet file, and gives `out` back, flushed.
+/// Writes `table` as a Parquet file, flushes `out` and returns it.
 ///
 /// # Errors
 /// When `out` fails.
@@ -41,7 +41,8 @@ pub fn write_table<W: Write + Send>(table: &Table, out: W) -> Result<W, TableErr
     for column in &table.columns {
         let path = ColumnPath::from(column.name.as_ref());
         properties = match column.data {
-            // The least and the greatest text help nobody, and cost more than all else.
+            // The statistics (least and greatest text) are not used, and cost more than everything
+            // else.
             Data::Text { .. } | Data::Tag { .. } => properties
                 .set_column_dictionary_enabled(path.clone(), true)
                 .set_column_statistics_enabled(path, EnabledStatistics::None),
@@ -151,13 +152,13 @@ fn write_column(
     Ok(())
 }
 
-/// The values that exist, and for each place whether one does, as Parquet has it.
+/// The values that exist, and for each row whether its value exists, as in Parquet.
 fn there<T: Copy>(all: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
     let present = all.iter().flatten().copied().collect();
     (present, all.iter().map(|value| i16::from(value.is_some())).collect())
 }
 
-/// The values with the places at which none exists.
+/// The values, with the rows whose value is absent.
 fn spread<T>(values: Vec<T>, levels: Vec<i16>) -> Vec<Option<T>> {
     let mut values = values.into_iter();
     levels.into_iter().map(|level| if level == 1 { values.next() } else { None }).collect()
@@ -215,7 +216,7 @@ pub fn read_table_bytes(name: &str, octets: Vec<u8>) -> Result<Table, TableError
 
 type File<R> = SerializedFileReader<R>;
 
-/// All values of a column, and their definition levels where it has such.
+/// All values of a column, and its definition levels if it has any.
 fn column<R: ChunkReader + 'static, T: DataType>(
     file: &File<R>,
     index: usize,

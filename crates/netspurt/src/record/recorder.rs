@@ -1,4 +1,4 @@
-//! From events to tables.
+//! Makes tables from events.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -11,28 +11,29 @@ use crate::units::Time;
 use super::segments::Segments;
 use super::table::{Column, Data, Table};
 
-/// What a flow is called, and what is needed to count its packets.
+/// A flow's name, and the facts needed to count its packets.
 #[derive(Clone, Debug)]
 pub struct FlowName {
     /// Its name.
     pub name: String,
     /// The node it starts from, by number.
     pub from: u32,
-    /// The node it goes to.
+    /// The node at its other end.
     pub to: u32,
-    /// Octets of payload in a full segment; 1 of echo probes.
+    /// Octets of payload in a full segment; 1 for echo probes.
     pub smss: u16,
-    /// Whether it is no TCP flow, but echo probes to an echo host.
+    /// Whether it is a series of echo probes and not a TCP flow.
     pub echo_probes: bool,
-    /// Whether the node it goes to writes, too, so that sums have a row for the reverse direction.
+    /// Whether the node at its other end also writes, so that the summaries have a row for the
+    /// reverse direction.
     pub answers: bool,
-    /// Octets of each message, forward and reverse, where what is written is messages.
+    /// Octets of each message, forward and reverse, if the application writes messages.
     pub messages: [Option<NonZero<u64>>; 2],
-    /// Whether its packets are IPv6's.
+    /// Whether its packets are IPv6 packets.
     pub ipv6: bool,
 }
 
-/// What one direction of a link is called.
+/// The name of one direction of a link.
 #[derive(Clone, Debug)]
 pub struct LinkName {
     /// The link's name.
@@ -101,7 +102,7 @@ impl Names {
         .flatten()
     }
 
-    /// The columns `flow` and `direction` of what these ends sent.
+    /// The columns `flow` and `direction` for data of these ends.
     pub fn sender_columns(&self, senders: &[EndId]) -> [Column; 2] {
         let codes = senders.iter().map(|end| end.flow().0).collect();
         let directions = senders.iter().map(|end| end.side().sends() as u8).collect();
@@ -113,13 +114,13 @@ impl Names {
 /// The two directions of a link, and none of what happened at no link.
 const LINK_DIRECTIONS: [&str; 3] = [Direction::NAMES[0], Direction::NAMES[1], ""];
 
-/// Why a frame went no further, in the order of [`DropReason`]'s codes.
+/// The reasons of drops, in the order of [`DropReason`]'s codes.
 const REASONS: [&str; 5] = ["queue-full", "loss", "aqm", "too-big", "reassembly"];
 
-/// Builds the tables of a run from its events.
+/// Makes the tables of a run from its events.
 ///
-/// The tables: `segments`, `sack_blocks` and `syns` (what the observed nodes saw), `cwnd`,
-/// `rto`, `rtt`, `queue`, `drops`. A table none of whose events came is empty.
+/// The tables are `segments`, `sack_blocks` and `syns` (of the observed nodes), `cwnd`, `rto`,
+/// `rtt`, `queue`, `drops`. A table without events is empty.
 #[derive(Debug)]
 pub struct Recorder {
     names: Names,
@@ -182,7 +183,7 @@ struct Drops {
 }
 
 impl Recorder {
-    /// A recorder for what `names` names.
+    /// A recorder with these names.
     pub fn new(names: Names) -> Self {
         Self {
             segments: Segments::new(names.clone()),
@@ -195,12 +196,12 @@ impl Recorder {
         }
     }
 
-    /// The names it uses.
+    /// Its names.
     pub fn names(&self) -> &Names {
         &self.names
     }
 
-    /// Takes an event in.
+    /// Adds an event.
     #[inline]
     pub fn take(&mut self, event: &Event<Segment>) {
         let t_ns = nanos(event.at);
@@ -237,13 +238,13 @@ impl Recorder {
                 self.rto.backoff.push(state.backoff);
                 self.rto.rto.push(span(state.rto));
             }
-            // Marks are summed up in `links`, and seen on segments.
+            // Marks are summed in `links` and visible on segments.
             What::Marked { .. } => {}
             What::Dropped { link, reason, frame } => self.drop(t_ns, *link, *reason, frame),
         }
     }
 
-    /// The number, behind those of all links, of none.
+    /// The number for no link, after those of all links.
     fn nowhere(&self) -> u32 {
         u32::try_from(self.names.links.len()).expect("links are numbered in 32 bits")
     }
@@ -260,8 +261,8 @@ impl Recorder {
         self.drops.id.push(frame.id.bits());
     }
 
-    /// The tables, each in the order of time. `spurious` are the transmissions that were, in
-    /// ascending order.
+    /// The tables, each ordered by time. `spurious` are the spurious transmissions, in ascending
+    /// order.
     pub fn finish(self, spurious: &[TransmissionId]) -> Vec<Table> {
         let links = self.names.links.iter().map(|link| link.name.clone());
         let links: Arc<[String]> = links.chain([String::new()]).collect();
@@ -333,7 +334,7 @@ impl Recorder {
 }
 
 impl Recorder {
-    /// Of those tables, the ones that somebody wants.
+    /// Those of the tables that are wanted.
     pub fn finish_wanted(
         self,
         spurious: &[TransmissionId],
@@ -351,7 +352,7 @@ impl Recorder {
     }
 }
 
-/// An instant as tables have it.
+/// An instant as tables store it.
 pub(super) fn nanos(at: Time) -> i64 {
     at.as_nanos().cast_signed()
 }

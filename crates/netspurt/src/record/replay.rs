@@ -9,14 +9,14 @@ use crate::units::Duration;
 use super::recorder::nanos;
 use super::table::{Column, Data, Table};
 
-/// An algorithm replayed on a recording.
+/// The results of an algorithm replayed on a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayedAlgorithm<'a> {
     /// The algorithm, with its constants.
     pub estimator: &'a str,
     /// The recording.
     pub delays: &'a Delays,
-    /// For each probe, how long after it left its timer fires.
+    /// For each probe, the time from its sending to the timer's firing.
     pub waits: &'a [Duration],
 }
 

@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 use super::recorder::{Names, nanos};
 use super::table::{Column, Data, Table};
 
-/// The table `requests`: one row for each request of each flow, by number, in the order of time.
+/// The table `requests`: one row for each request of each flow, by number, ordered by time.
 pub fn requests_table(names: &Names, all: &[(u32, Vec<Exchange>)]) -> Table {
     let each = || {
         let of = |(flow, own): &(u32, Vec<Exchange>)| {

@@ -1,4 +1,4 @@
-//! The tables of what observed nodes saw.
+//! The tables of segments that observed nodes saw.
 
 use crate::event::Way;
 use crate::ids::{EndId, Side, TransmissionId};
@@ -8,7 +8,7 @@ use crate::segment::{Cause, Flags, Segment, SynOptions, Timestamps};
 use super::recorder::Names;
 use super::table::{Column, Data, Table};
 
-/// What a segment is, seen where it was seen.
+/// The kind of a segment, as observed at a node.
 pub(super) const KINDS: [&str; 12] = [
     "data",
     "retransmission",
@@ -36,13 +36,13 @@ const REQUEST: u8 = 9;
 const REPLY: u8 = 10;
 const OTHER: u8 = 11;
 
-/// What the IP header says of congestion, by its value.
+/// The ECN codepoints of the IP header, by their value.
 const ECNS: [&str; 4] = ["not-ect", "ect1", "ect0", "ce"];
 
-/// How a frame passed, in the order of [`Way`]'s codes.
+/// How a frame passed a node, in the order of [`Way`]'s codes.
 const WAYS: [&str; 3] = ["out", "in", "through"];
 
-/// No cause, and then the causes in the order of their codes.
+/// No cause, followed by the causes in the order of their codes.
 pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = {
     let mut names = [""; Cause::ALL.len() + 1];
     let mut i = 0;
@@ -53,7 +53,7 @@ pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = {
     names
 };
 
-/// Segments under construction, column by column.
+/// The table of segments under construction, column by column.
 #[derive(Debug)]
 pub(super) struct Segments {
     names: Names,
@@ -75,15 +75,15 @@ pub(super) struct Segments {
     sack_blocks: Vec<u16>,
     flags: Vec<u16>,
     ecn: Vec<u8>,
-    /// Offsets of fragments, by row, where there are any.
+    /// Offsets of fragments, by row; only for fragments.
     offsets: Vec<(usize, u32)>,
-    /// By row, where there are any.
+    /// By row; only where they exist.
     stamps: Vec<(usize, Timestamps)>,
     blocks: Blocks,
     syns: Syns,
 }
 
-/// What a node saw of an endpoint's segments.
+/// The state of a node's view of an endpoint's segments.
 #[derive(Clone, Copy, Debug)]
 struct SeenSender {
     sequence: Sequence,
@@ -92,7 +92,7 @@ struct SeenSender {
     fin: u64,
 }
 
-/// What stands in a segment, as its node sees it.
+/// The fields of a segment, as its node sees it.
 struct Sight {
     kind: u8,
     seq: u64,
@@ -203,7 +203,7 @@ impl Segments {
         self.ecn.push(frame.ecn.bits());
     }
 
-    /// Kind and packet number of a segment, without regard to what was seen before.
+    /// The kind and packet number of a segment, independent of earlier segments.
     pub(super) fn identify(&self, frame: &Segment) -> (u8, i64) {
         let [own, other] = [frame.source(), frame.dest].map(|end| self.names.packetization(end));
         let kind = kind_of(frame).unwrap_or(ACK);
@@ -279,7 +279,7 @@ impl Segments {
     }
 }
 
-/// A column of `rows` values, of which those in `some` exist.
+/// A column of `rows` values, of which only those in `some` exist.
 fn optional<T>(some: &[(usize, T)], rows: usize, of: fn(&T) -> u32) -> Data {
     if some.is_empty() {
         return Data::MissingI64(rows);
@@ -291,8 +291,8 @@ fn optional<T>(some: &[(usize, T)], rows: usize, of: fn(&T) -> u32) -> Data {
     Data::OptionalI64(values)
 }
 
-/// What a segment is, but for ACKs, which depend on what came before them. Of fragments only
-/// the first shows what its segment is.
+/// The kind of a segment, except for ACKs, whose kind depends on earlier ones. Of fragments only
+/// the first has the kind of its segment.
 #[inline]
 fn kind_of(frame: &Segment) -> Option<u8> {
     if frame.part.offset_bytes() > 0 {
@@ -328,7 +328,7 @@ impl Default for SeenSender {
 }
 
 impl SeenSender {
-    /// Takes a segment in.
+    /// Adds a segment.
     #[inline]
     fn take(&mut self, frame: &Segment) -> Sight {
         let seq = self.sequence.octet(frame.seq);
@@ -364,7 +364,7 @@ impl Syns {
 }
 
 impl Blocks {
-    /// The block at `place` of the ACK `id`, and its edges.
+    /// The block at `place` of the ACK `id`, with its edges.
     fn push(&mut self, id: u64, place: u16, edges: [u64; 2]) {
         let [left, right] = edges.map(u64::cast_signed);
         self.id.push(id);

@@ -1,4 +1,4 @@
-//! Timers in the shadow of a sender: algorithms that are told its samples and have no say.
+//! Shadow timers: algorithms that get a sender's samples but do not influence it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use crate::units::{Duration, Time};
 
 use super::table::{Column, Data, Table};
 
-/// What each algorithm would have its timer at beside the sender's own: a row for each sample of
+/// Computes the value of each algorithm's timer beside the sender's own: a row for each sample of
 /// the table `rtt` and each algorithm, in the table `shadows`.
 ///
-/// An algorithm is told one sender's samples and nothing else, no timeout among them, so it never
-/// backs off. The sender's timer is the last one of the table `rto` at that instant; without a row
-/// before it there is none.
+/// An algorithm gets one sender's samples and nothing else. It does not learn of timeouts, so it
+/// never backs off. The sender's timer is taken from the last row of the table `rto` before that
+/// instant; without such a row it is absent.
 pub fn shadows_table(tables: &[Table], algorithms: &[EstimatorConfig]) -> Table {
     let named = |name: &str| tables.iter().find(|table| table.name == name);
     let texts: Vec<String> = algorithms.iter().map(ToString::to_string).collect();
@@ -72,7 +72,7 @@ pub fn shadows_table(tables: &[Table], algorithms: &[EstimatorConfig]) -> Table 
     Table::new("shadows", columns).in_time()
 }
 
-/// Whose row it is: the codes of the columns `direction` and `flow`.
+/// The sender of a row: the codes of the columns `direction` and `flow`.
 type ShadowSender = (u8, u32);
 
 #[derive(Default)]
@@ -85,7 +85,7 @@ struct ShadowRows {
     sender_rto: Vec<Option<i64>>,
 }
 
-/// A table's rows by who sent what they are about.
+/// A table's rows, grouped by the sender that they describe.
 struct Sent {
     t_ns: Vec<i64>,
     flows: Arc<[String]>,
@@ -114,7 +114,7 @@ fn numbers(table: Option<&Table>, name: &str) -> Vec<i64> {
     }
 }
 
-/// A sender's timer as time goes by.
+/// A sender's timer over time.
 struct Timer<'a> {
     t_ns: &'a [i64],
     rows: &'a [usize],
@@ -127,7 +127,7 @@ impl<'a> Timer<'a> {
         Self { t_ns: &timers.t_ns, rows, next: 0 }
     }
 
-    /// The row of the last state at `t_ns`, which never goes back.
+    /// The row of the last state at `t_ns`, which must ascend.
     fn at(&mut self, t_ns: i64) -> Option<usize> {
         while self.rows.get(self.next).is_some_and(|row| self.t_ns[*row] <= t_ns) {
             self.next += 1;
@@ -140,7 +140,7 @@ impl<'a> Timer<'a> {
 mod tests {
     use super::*;
 
-    /// ShadowRows at 30 and 70 ms, each sent in its direction.
+    /// Rows of samples at 30 and 70 ms, each sent in its direction.
     fn table(name: &'static str, directions: [Direction; 2], columns: Vec<Column>) -> Table {
         let flow = Data::Text { codes: vec![0; 2], texts: vec!["f".to_owned()].into() };
         let codes = directions.map(|direction| direction as u8).to_vec();

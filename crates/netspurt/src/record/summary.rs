@@ -1,4 +1,4 @@
-//! The tables that sum a run up: a row for each flow, and for each direction of a link.
+//! The summary tables: a row for each flow, and for each direction of a link.
 
 use crate::link::LinkCount;
 
@@ -13,12 +13,12 @@ use crate::segment::{Cause, CauseCode};
 use crate::tcp::{Failure, SendTimes};
 use crate::units::{Duration, Time};
 
-/// What came of what one end of a flow sent, both ends together.
+/// The results of one end's sending, from the counts of both ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowSum {
-    /// When the application first wrote.
+    /// When the application wrote first.
     pub start: Option<Time>,
-    /// When all it wrote was acknowledged.
+    /// When all its data was acknowledged.
     pub finished: Option<Time>,
     /// Segments with payload sent.
     pub sent: u64,
@@ -32,23 +32,23 @@ pub struct FlowSum {
     pub acked_bytes: u64,
     /// Segments with payload that arrived.
     pub received: u64,
-    /// Of these, such as brought nothing new.
+    /// Of these, segments that brought nothing new.
     pub duplicates: u64,
     /// Octets delivered in order to the receiving application.
     pub delivered_bytes: u64,
-    /// Cuts of the window that were taken back.
+    /// Cuts of the window that were undone.
     pub undone: u64,
     /// The verdict on its retransmissions.
     pub verdict: Retransmissions,
-    /// How long it had neither sent nor received when its timer fired, all timeouts together.
+    /// The sum over timeouts of the time in which it had neither sent nor received.
     pub waited: Duration,
-    /// What its time went into, of a byte-sequenced connection.
+    /// How its time was spent, for a byte-sequenced connection.
     pub times: Option<SendTimes>,
-    /// Why its source's connection ended otherwise than by closing.
+    /// Why its connection ended, if it did not close normally.
     pub failure: Option<Failure>,
 }
 
-/// No failure, and then the failures in the order of [`failure_code`].
+/// No failure, followed by the failures in the order of [`failure_code`].
 const FAILURES: [&str; 4] = ["", "refused", "reset", "timed-out"];
 
 fn failure_code(failure: Option<Failure>) -> u8 {
@@ -61,7 +61,7 @@ fn failure_code(failure: Option<Failure>) -> u8 {
 }
 
 impl FlowSum {
-    /// The sum of what the two ends of a flow say, the sender first; without a verdict.
+    /// The sums of the two ends of a flow, the sender first; without a verdict.
     pub fn of([source, sink]: [FlowResult; 2]) -> Self {
         Self {
             start: source.start,
@@ -90,7 +90,7 @@ fn each(count: usize) -> impl Iterator<Item = u32> {
     (0..).take(count)
 }
 
-/// The table `flows`: one row for each sender and what came of what it sent, in their order.
+/// The table `flows`: one row for each sender, in their order.
 pub fn flows_table(names: &Names, sums: &[(EndId, FlowSum)]) -> Table {
     let node = |of: fn(Side) -> Side| {
         let node = |(end, _): &(EndId, _)| names.flows[end.flow().index()].node(of(end.side()));

@@ -1,4 +1,4 @@
-//! Columns of equal length under names.
+//! Named columns of equal length.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// What it is called.
+    /// Its name.
     pub name: Cow<'static, str>,
     /// Its columns, in order.
     pub columns: Vec<Column>,
@@ -24,7 +24,7 @@ pub struct Table {
 /// One column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// What it is called; ends in its unit.
+    /// Its name, which ends in its unit.
     pub name: Cow<'static, str>,
     /// Its values.
     pub data: Data,
@@ -35,31 +35,31 @@ pub struct Column {
 pub enum Data {
     /// Whole numbers.
     I64(Vec<i64>),
-    /// Whole numbers, some of which do not exist.
+    /// Whole numbers, some of which are absent.
     OptionalI64(Vec<Option<i64>>),
-    /// Whole numbers none of which exists: how many. In a file it is like
-    /// [`OptionalI64`](Self::OptionalI64); here it costs nothing.
+    /// This many whole numbers, all absent. A file has the same as for
+    /// [`OptionalI64`](Self::OptionalI64); in memory it takes no room.
     MissingI64(usize),
-    /// Numbers with a fraction, some of which do not exist.
+    /// Numbers with a fraction, some of which are absent.
     OptionalF64(Vec<Option<f64>>),
     /// Counts and sizes.
     U32(Vec<u32>),
     /// Small counts and sizes.
     U16(Vec<u16>),
-    /// Numbers that name something.
+    /// Numbers used as ids.
     U64(Vec<u64>),
-    /// Yes or no.
+    /// Booleans.
     Bool(Vec<bool>),
-    /// Texts, by their number in a list.
+    /// Texts, stored as indices into a list.
     Text {
-        /// The number of each row's text.
+        /// The index of each row's text.
         codes: Vec<u32>,
         /// The texts.
         texts: Arc<[String]>,
     },
     /// Texts from a short list.
     Tag {
-        /// The number of each row's text.
+        /// The index of each row's text.
         codes: Vec<u8>,
         /// The texts.
         texts: &'static [&'static str],
@@ -83,7 +83,7 @@ impl Data {
         }
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -136,7 +136,7 @@ impl Table {
         self.columns.iter().find(|column| column.name == name).map(|column| &column.data)
     }
 
-    /// The rows in the order of `t_ns`; rows of one instant keep theirs.
+    /// The rows ordered by `t_ns`; rows of one instant keep their order.
     #[must_use]
     pub(super) fn in_time(mut self) -> Self {
         let Some(Data::I64(times)) = self.column("t_ns") else { return self };

@@ -1,4 +1,4 @@
-//! What nodes saw, in tables and captures.
+//! Observations of nodes, in tables and captures.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::units::Time;
 use crate::wire::{Checks, Fault, decode, header_bytes};
 
 const SMSS: u16 = 1000;
-/// The endpoints of the one flow: segments to the listener come from the opener.
+/// The endpoints of the one flow: segments to the listener come from the initiator.
 const OPENER: EndId = EndId::at(0);
 const LISTENER: EndId = EndId::at(1);
 
@@ -103,7 +103,7 @@ fn a_connection_with_a_handshake_is_told_from_end_to_end() {
     let segments = table(&tables, "segments");
     let expected = ["syn", "syn", "syn", "ack", "data", "ack", "data", "fin", "ack", "rst"];
     assert_eq!(texts(segments, "kind"), expected);
-    // The FIN's number is no packet's.
+    // The FIN's number belongs to no packet.
     assert_eq!(longs(segments, "packet"), [0, 0, 0, 0, 1, 1, 2, 2, 0, 0]);
     assert_eq!(longs(segments, "seq"), [0, 0, 0, 1, 1, 1, 1001, 1, 1502, 2]);
     assert_eq!(texts(segments, "cause")[..3], ["", "syn", ""]);
@@ -129,7 +129,7 @@ fn a_duplicate_ack_repeats_number_and_window_and_carries_nothing() {
     assert_eq!(kinds(&seen), expected);
     // Without a handshake, as ns-2 has none, data starts at 1: an ACK of 1 says nothing new.
     assert_eq!(kinds(&[ack(1), ack(1)]), ["dupack", "dupack"]);
-    // So does one behind a SYN-ACK, whose window is of another scale.
+    // Nor does an ACK after a SYN-ACK, whose window is scaled differently.
     let syn = Segment { window: 9, ..sent(OPENER, Flags::SYN.with(Flags::ACK), 0, 1) };
     assert_eq!(kinds(&[syn, ack(1)]), ["syn", "dupack"]);
 }
@@ -228,14 +228,14 @@ fn segments() -> impl Strategy<Value = Segment> {
     })
 }
 
-/// The tables that a capture is made from, as node 0's file.
+/// The tables for a capture of node 0.
 fn capture(tables: &[Table], names: &Names) -> Vec<u8> {
     let [segments, sack_blocks, syns] =
         ["segments", "sack_blocks", "syns"].map(|name| table(tables, name));
     write_capture(SeenTables { segments, sack_blocks, syns }, names, 0, Vec::new()).unwrap()
 }
 
-/// A datagram put together from the payloads of its packets, behind the first one's header.
+/// A datagram reassembled from the payloads of its packets, after the first one's header.
 fn joined(packets: &[&[u8]]) -> Vec<u8> {
     let mut whole = packets[0].to_vec();
     for (place, packet) in packets.iter().enumerate() {
@@ -296,7 +296,7 @@ proptest! {
             prop_assert_eq!(packet.len(), usize::from(part.size_bytes));
             let told = decode(packet, Checks::Whole);
             let fault = told.err().map(|error| error.what);
-            // The checksum of the header is right, or that would be the fault.
+            // The checksum of the header is correct, so that only the intended fault remains.
             prop_assert_eq!(fault.is_some(), seen.len() > 1);
             prop_assert!(fault.is_none_or(|fault| fault == Fault::Fragment));
         }
@@ -320,7 +320,7 @@ proptest! {
             prop_assert_eq!(read.segment, on_the_wire);
             prop_assert_eq!(read.source.port() == 5001, frame.dest == OPENER);
         }
-        // Sizes are exact, and no comment tells otherwise.
+        // Sizes are exact, and no comment says otherwise.
         prop_assert!(!String::from_utf8_lossy(&file).contains("charged"));
         let [segments, sack_blocks, syns] =
             ["segments", "sack_blocks", "syns"].map(|name| table(&tables, name));

@@ -1,4 +1,4 @@
-//! What a replay comes to: RFC 889's line of a table, and Allman and Paxson's two sums.
+//! The account of a replay: RFC 889's row of a table, and Allman and Paxson's two sums.
 
 use crate::units::Duration;
 
@@ -6,10 +6,10 @@ use super::engine::{Judged, Verdict};
 
 /// The sums over the probes of a replay.
 ///
-/// RFC 889 §3.3 counts a probe whose timer was shorter than its delay as sent again for nothing,
-/// and charges its delay a second time; a lost one is charged its timer. Efficiency is the share
-/// of the delays in the total. Allman and Paxson (SIGCOMM '99) count the waiting for needed
-/// timeouts against the share of bad ones.
+/// RFC 889 §3.3 counts a probe whose timer was shorter than its delay as retransmitted spuriously,
+/// and charges its delay a second time. A lost probe is charged its timer. Efficiency is the share
+/// of the delays in the total. Allman and Paxson (SIGCOMM '99) weigh the time spent waiting for
+/// necessary timeouts against the share of bad ones.
 ///
 /// departs: RFC 889 §3.3 - the RFC does not say what a spurious retransmission is charged; the
 /// reading used here is the only one that agrees with all of its table.
@@ -17,29 +17,29 @@ use super::engine::{Judged, Verdict};
 pub struct Account {
     /// Probes judged.
     pub probes: u64,
-    /// Those without a reply: each a needed timeout.
+    /// Probes without a reply; the timeout of each was necessary.
     pub lost: u64,
-    /// Those sent again for nothing.
+    /// Probes retransmitted spuriously.
     pub spurious: u64,
-    /// The delays of all that were answered.
+    /// The delays of all answered probes.
     pub good: Duration,
     /// The waits for timers that repaired a loss (Allman and Paxson's W).
     pub waited: Duration,
-    /// The delays of those sent again for nothing.
+    /// The delays of the probes retransmitted spuriously.
     pub spurious_time: Duration,
-    /// How far the timers of those were too short.
+    /// By how much the timers of those were too short.
     pub short_by: Duration,
-    /// All timers together: what every probe would have waited, had it been lost.
+    /// The sum of all timers: the wait of all probes if every one had been lost.
     pub timers: Duration,
     /// The sum of the squares of the delays, in square nanoseconds.
     squares: u128,
-    /// The sum of wait by last known delay of the lost ones, in millionths.
+    /// For the lost probes, the sum of the wait over the last known delay, in millionths.
     waits_in_delays: u64,
     last_delay: Duration,
 }
 
 impl Account {
-    /// Takes in the next probe.
+    /// Adds the next probe.
     #[inline]
     pub fn take(&mut self, judged: Judged) {
         self.probes += 1;
@@ -71,44 +71,44 @@ impl Account {
         self.probes - self.lost
     }
 
-    /// What RFC 889's table calls total time: the delays, the waits, and once more the delays of
-    /// what was sent again for nothing.
+    /// RFC 889's total time: the delays, the waits, and once more the delays of the probes
+    /// retransmitted spuriously.
     pub fn total(&self) -> Duration {
         self.good + self.waited + self.spurious_time
     }
 
-    /// The delays by the number of *all* probes, as RFC 889's table has it.
+    /// The sum of the delays over the number of *all* probes, as in RFC 889's table.
     pub fn mean(&self) -> Duration {
         Duration::from_nanos(self.good.as_nanos() / self.probes.max(1))
     }
 
-    /// The delays by the number of those answered.
+    /// The sum of the delays over the number of answered probes.
     pub fn mean_answered(&self) -> Duration {
         Duration::from_nanos(self.good.as_nanos() / self.answered().max(1))
     }
 
-    /// Standard deviation by mean of the delays, both over what was answered; NaN with nothing
-    /// answered.
+    /// The standard deviation of the delays over their mean, for the answered probes; NaN without
+    /// any.
     pub fn coefficient_of_variation(&self) -> f64 {
         let n = u128::from(self.answered());
         let sum = u128::from(self.good.as_nanos());
-        // n Σx² - (Σx)² is exact, so nothing cancels before the root.
+        // n Σx² - (Σx)² is exact, so there is no cancellation before the root.
         let spread = n.saturating_mul(self.squares).saturating_sub(sum.saturating_mul(sum));
         (spread as f64).sqrt() / sum as f64
     }
 
-    /// The share of the delays in the total; NaN where there is no time at all.
+    /// The share of the delays in the total; NaN if the total is zero.
     pub fn efficiency(&self) -> f64 {
         self.good.as_nanos() as f64 / self.total().as_nanos() as f64
     }
 
-    /// Allman and Paxson's B: the share of bad timeouts among all; NaN with no timeout.
+    /// Allman and Paxson's B: the share of bad timeouts among all; NaN without timeouts.
     pub fn bad_share(&self) -> f64 {
         self.spurious as f64 / (self.spurious + self.lost) as f64
     }
 
-    /// Allman and Paxson's normalised W: the mean over needed timeouts of the wait by the last
-    /// delay that was known; NaN with none.
+    /// Allman and Paxson's normalised W: the mean, over necessary timeouts, of the wait over the
+    /// last known delay; NaN without any.
     pub fn waited_in_delays(&self) -> f64 {
         self.waits_in_delays as f64 / 1e6 / self.lost as f64
     }

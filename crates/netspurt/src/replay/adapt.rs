@@ -1,26 +1,26 @@
-//! How long an algorithm takes to follow a path whose delay steps.
+//! How fast an algorithm follows a path whose delay steps.
 
 use crate::observe::Rounds;
 use crate::rto::RtoEstimator;
 use crate::sample::{RttSample, SampleSource};
 use crate::units::{Duration, Time};
 
-/// What a step from one constant delay to another does to an algorithm's timer.
+/// The effect of a step from one constant delay to another on an algorithm's timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adaptation {
-    /// Samples of the new delay until the timer is no longer below it, where it ever was: so
-    /// many probes are sent again for nothing.
+    /// Samples of the new delay until the timer is no longer below it, if that ever happens: the
+    /// number of probes retransmitted spuriously.
     pub samples_short: u32,
-    /// Samples of the new delay until the timer stays within a tenth of where it settles.
+    /// Samples of the new delay until the timer stays within a tenth of its final value.
     pub samples_to_settle: u32,
-    /// The timer before the step, and where it settles.
+    /// The timer before the step, and its final value.
     pub timers: (Duration, Duration),
 }
 
-/// More samples than any algorithm remembers.
+/// More samples than any algorithm's memory.
 const ENOUGH: u32 = 4000;
 
-/// Lets the algorithm settle at samples of `from` and then gives it samples of `to`.
+/// Gives the algorithm samples of `from` until it settles, and then samples of `to`.
 ///
 /// Each sample is a round trip of its own, one probe in flight.
 ///

@@ -12,15 +12,15 @@ use crate::rto::{RtoEstimator, TimeoutKind};
 use crate::sample::{RttSample, SampleSource};
 use crate::units::{Duration, Time};
 
-/// What an algorithm is told beside its samples.
+/// What an algorithm learns in addition to its samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notice {
-    /// Nothing: it is asked for a timer, and gets every reply as a sample, as in RFC 889 and as a
-    /// sender with time stamps would. Each probe is judged by itself.
+    /// Nothing: each probe asks it for a timer, and every reply is a sample, as in RFC 889 and as
+    /// for a sender with time stamps. Each probe is judged independently.
     #[default]
     Samples,
-    /// Its timeouts too, once a probe, so that it backs off; the reply to a probe that was sent
-    /// again is an ambiguous sample (Karn and Partridge 1987).
+    /// Its timeouts as well, once per probe, so that it backs off. The reply to a retransmitted
+    /// probe is an ambiguous sample (Karn and Partridge 1987).
     Timeouts,
 }
 
@@ -47,27 +47,27 @@ pub enum Notice {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// In which order probes and replies are told.
+    /// The order in which probes and replies are processed.
     pub order: ProbeOrder,
     /// How the host reads round trips, and when its timers fire.
     pub clock: Clock,
-    /// What the algorithm is told.
+    /// What the algorithm learns.
     pub told: Notice,
 }
 
-/// What cannot be replayed.
+/// Why a recording cannot be replayed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ReplayError {
-    /// There is no probe.
+    /// It has no probes.
     #[error("{0}: no probes, nothing to replay")]
     Empty(String),
-    /// The numbers are a filter's output.
+    /// Its numbers are the output of a filter.
     #[error(
         "{0} holds smoothed round trips, a filter's output and not samples: a replay on them would \
          judge the filter; record single delays instead, as ping does"
     )]
     Smoothed(String),
-    /// Replies cannot be put among the probes without times.
+    /// It has no times, so the order of replies and probes is unknown.
     #[error(
         "{0} does not say when its probes left, so replies cannot be told in the order of their \
          arrival; name the time between probes, as in `--interval 1s`, or replay with \
@@ -76,20 +76,21 @@ pub enum ReplayError {
     Timeless(String),
 }
 
-/// What a timer did for a probe.
+/// The effect of a timer on a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The reply came first.
     InTime,
-    /// The timer fired, and the reply came all the same.
+    /// The timer fired, and the reply came later.
     Spurious,
-    /// No reply came: the timer ended the wait.
+    /// No reply came, and the timer ended the wait.
     Lost,
 }
 
 impl Verdict {
-    /// What comes of a probe answered after `rtt`, or never, whose timer fires after `wait`. RFC
-    /// 889 §3.3 counts a timeout *below* the delay: a reply at the very instant is in time.
+    /// The verdict on a probe that was answered after `rtt`, or never, with a timer of `wait`. RFC
+    /// 889 §3.3 counts a timeout *below* the delay, so a reply at the instant of the timeout is in
+    /// time.
     pub fn of(rtt: Option<Duration>, wait: Duration) -> Self {
         match rtt {
             None => Self::Lost,
@@ -104,27 +105,27 @@ impl Verdict {
 pub struct Judged {
     /// The probe.
     pub probe: Probe,
-    /// How long after it left its timer fires.
+    /// The time from its sending to the timer's firing.
     pub wait: Duration,
-    /// What came of it.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// How long a probe without a reply holds up the next where nobody wrote down when that left:
-/// the half minute after which RFC 889 §2 counts one lost.
+/// How long a probe without a reply delays the next one, if the times of sending are unknown: the
+/// half minute after which RFC 889 §2 counts a probe as lost.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(30);
 
 impl Replay {
-    /// In the recording's own order, by an exact clock, the algorithm told nothing but samples.
+    /// The recording's own order, an exact clock, and an algorithm that learns only samples.
     pub const fn of(delays: &Delays) -> Self {
         Self { order: delays.order, clock: Clock::EXACT, told: Notice::Samples }
     }
 
-    /// Replays `delays` on `algorithm`, and hands out each probe as it is judged, in the order of
+    /// Replays `delays` on `algorithm`, and passes on each probe with its verdict, in the order of
     /// sending.
     ///
     /// # Errors
-    /// Where the recording has nothing that could be replayed in this order.
+    /// When the recording cannot be replayed in this order.
     pub fn run(
         &self,
         delays: &Delays,
@@ -141,7 +142,7 @@ impl Replay {
     }
 }
 
-/// Whether there is something to replay in this order.
+/// Checks that the recording can be replayed in this order.
 pub(super) fn check(how: &Replay, delays: &Delays) -> Result<(), ReplayError> {
     let name = || delays.name.clone();
     if delays.probes.is_empty() {
@@ -156,14 +157,14 @@ pub(super) fn check(how: &Replay, delays: &Delays) -> Result<(), ReplayError> {
     Ok(())
 }
 
-/// An algorithm at work.
+/// An algorithm during a replay.
 struct Bench<'a> {
     how: Replay,
     algorithm: &'a mut dyn RtoEstimator,
     rounds: Rounds,
 }
 
-/// What happens to a probe that is under way.
+/// What happens to a probe in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Next {
     Reply,
@@ -175,7 +176,7 @@ impl<'a> Bench<'a> {
         Self { how, algorithm, rounds: Rounds::default() }
     }
 
-    /// RFC 889's order: a probe leaves when all is known of the one before.
+    /// RFC 889's order: a probe leaves when the outcome of the one before is known.
     fn in_sequence(&mut self, delays: &Delays, each: &mut impl FnMut(Judged)) {
         let timed = delays.send_times != SendTimeSource::Unknown;
         let mut free = Time::ZERO;
@@ -193,7 +194,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The order of arrival: a sample is known once its reply is there.
+    /// The order of arrival: a sample is known when its reply has arrived.
     fn as_they_came(&mut self, delays: &Delays, each: &mut impl FnMut(Judged)) {
         let mut due: BinaryHeap<Reverse<(Time, usize, Next)>> = BinaryHeap::new();
         let mut retransmitted = Vec::new();

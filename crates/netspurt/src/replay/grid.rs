@@ -5,7 +5,7 @@ use crate::units::Duration;
 
 use super::engine::{Replay, ReplayError, check};
 
-/// Settings of [`Mills`](crate::rto::Mills)'s timer: every combination of the values given.
+/// Settings of [`Mills`](crate::rto::Mills)'s timer: every combination of the given values.
 ///
 /// ```
 /// use netspurt::delays::{Delays, ProbeOrder, Probe, SendTimeSource};
@@ -28,13 +28,13 @@ use super::engine::{Replay, ReplayError, check};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct TwoGainGrid {
-    /// Weights F1 of the estimate against a sample below it, 0 to 1.
+    /// Weights F1 of the estimate for samples below it, 0 to 1.
     pub falling: Vec<f64>,
-    /// Weights F2 against a sample that is not, 0 to 1.
+    /// Weights F2 for other samples, 0 to 1.
     pub rising: Vec<f64>,
-    /// Factors G from estimate to timer.
+    /// Factors G from the estimate to the timer.
     pub g: Vec<f64>,
-    /// The timer before there is a sample, which is then the first estimate.
+    /// The timer before the first sample; that sample becomes the first estimate.
     pub unsampled: Duration,
 }
 
@@ -50,7 +50,8 @@ impl Default for TwoGainGrid {
     }
 }
 
-/// What came of one setting: as in [`Account`](super::Account), which has what all settings share.
+/// The results of one setting, with the meanings of [`Account`](super::Account), which has the sums
+/// that all settings share.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GridPoint {
     /// The weight F1.
@@ -59,18 +60,17 @@ pub struct GridPoint {
     pub rising: f64,
     /// The factor G.
     pub g: f64,
-    /// Probes sent again for nothing.
+    /// Probes retransmitted spuriously.
     pub spurious: u64,
     /// Their delays, in nanoseconds.
     pub spurious_ns: f64,
-    /// The waits of those lost, in nanoseconds.
+    /// The waits for lost probes, in nanoseconds.
     pub waited_ns: f64,
-    /// All timers together, in nanoseconds: what every probe would have waited, had it been lost.
+    /// The sum of all timers, in nanoseconds.
     pub timers_ns: f64,
 }
 
-/// The settings of a grid that no other one beats: fewer spurious retransmissions and shorter
-/// timers.
+/// The settings of a grid that no other one beats in both spurious retransmissions and timers.
 ///
 /// ```
 /// use netspurt::replay::{Front, GridPoint};
@@ -85,9 +85,9 @@ pub struct GridPoint {
 pub struct Front(Vec<GridPoint>);
 
 impl Front {
-    /// Takes a setting in unless one is there that is as good in both.
+    /// Adds a setting unless an existing one is as good in both.
     pub fn offer(&mut self, new: GridPoint) {
-        // By spurious retransmissions, so timers fall from one to the next.
+        // Ordered by spurious retransmissions, so the timers decrease.
         let place = self.0.partition_point(|old| old.spurious <= new.spurious);
         if place > 0 && self.0[place - 1].timers_ns <= new.timers_ns {
             return;
@@ -97,38 +97,38 @@ impl Front {
         self.0.splice(from..from + worse, [new]);
     }
 
-    /// Those that are left, fewest spurious retransmissions first.
+    /// The remaining settings, fewest spurious retransmissions first.
     pub fn settings(&self) -> &[GridPoint] {
         &self.0
     }
 }
 
-/// How many settings go side by side: what a machine's registers hold.
+/// The number of settings computed side by side: as many as fit into a processor's registers.
 const LANES: usize = 4;
 
-/// What happens to the filter, the same for every setting. Delays are in nanoseconds.
+/// The filter's inputs, the same for every setting. Delays are in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 enum Op {
-    /// A probe leaves that will be answered.
+    /// An answered probe leaves.
     Leave(f64),
-    /// A probe leaves that is lost.
+    /// A lost probe leaves.
     Lose,
     /// A reply comes.
     Reply(f64),
-    /// A probe leaves, and its reply comes before anything else.
+    /// A probe leaves, and its reply is the next event.
     Both(f64),
 }
 
 impl TwoGainGrid {
-    /// How many settings there are.
+    /// The number of settings.
     pub fn settings(&self) -> usize {
         self.falling.len() * self.rising.len() * self.g.len()
     }
 
-    /// Replays `delays` in `order` under every setting: `g` runs fastest, then `rising`.
+    /// Replays `delays` in `order` with every setting: `g` varies fastest, then `rising`.
     ///
-    /// The filter runs in binary64, where [`Mills`](crate::rto::Mills) has whole parts of a
-    /// nanosecond; the two may differ on a probe whose timer and delay lie that close.
+    /// The filter runs in binary64, [`Mills`](crate::rto::Mills) in whole parts of a nanosecond.
+    /// The two may differ for a probe whose timer and delay are equal up to rounding.
     ///
     /// # Errors
     /// As [`Replay::run`].
@@ -200,7 +200,7 @@ impl Lanes {
         }
     }
 
-    /// What happens up to the first sample, which becomes the estimate.
+    /// The events before the first sample, which becomes the estimate.
     fn unsampled(&mut self, op: Op, timer: f64) {
         if !matches!(op, Op::Reply(_)) {
             self.timers_ns.iter_mut().for_each(|timers| *timers += timer);
@@ -276,7 +276,7 @@ impl Lanes {
     }
 }
 
-/// What happens, in order. Replies at the instant of a sending come first.
+/// The events, in order. Replies at the instant of a sending come first.
 fn ops(delays: &Delays, order: ProbeOrder) -> Vec<Op> {
     let ns = |span: Duration| span.as_nanos() as f64;
     let leave = |rtt: Option<Duration>| rtt.map_or(Op::Lose, |rtt| Op::Leave(ns(rtt)));

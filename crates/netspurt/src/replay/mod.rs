@@ -1,9 +1,9 @@
-//! Retransmission timers replayed on recorded delays: open loop, one verdict a probe.
+//! Retransmission timers replayed on recorded delays: open loop, with one verdict per probe.
 //!
-//! Each probe is judged by the timer that the algorithm would have armed as it left: a reply that
-//! comes later than that was retransmitted for nothing, a probe that was lost waited that long. The
-//! delays are what they were, whatever a timer would have done to them; what a retransmission does
-//! to later delays, only a simulation or a live run can say.
+//! Each probe is judged by the timer that the algorithm would have armed when the probe left. If
+//! the reply came later, the retransmission was spurious; if the probe was lost, the sender waited
+//! for the timer. The recorded delays do not change. Only a simulation or a live run shows what a
+//! retransmission does to later delays.
 
 mod account;
 mod adapt;

@@ -69,8 +69,8 @@ fn five_probes_are_judged_as_by_hand() {
     assert!((account.coefficient_of_variation() - cov).abs() < 1e-12);
 }
 
-/// A reply of 2.5 s comes after two more probes have left by the clock: in RFC 889's order the
-/// second probe knows of it, in the causal one the fourth.
+/// A reply after 2.5 s arrives when two more probes have left. In RFC 889's order the second
+/// probe's timer includes it, in the causal order the fourth's.
 #[test]
 fn a_sample_is_known_once_its_reply_is_there() {
     let delays = recording(&[Some(2500), Some(100), Some(100), Some(100)]);
@@ -83,7 +83,7 @@ fn a_sample_is_known_once_its_reply_is_there() {
     assert_eq!(sequence[1], 2_750_000);
 }
 
-/// At one instant the reply is read before the next probe is timed.
+/// At one instant the reply is processed before the next probe leaves.
 #[test]
 fn a_reply_at_the_instant_of_a_sending_comes_first() {
     let delays = recording(&[Some(1000), Some(10)]);
@@ -96,8 +96,8 @@ fn a_algorithm_that_is_told_of_timeouts_backs_off_until_a_clear_sample() {
     let config = MillsConfig { karn: true, ..MillsConfig::default() };
     for order in [ProbeOrder::Sequence, ProbeOrder::Causal] {
         let how = Replay { order, told: Notice::Timeouts, ..Replay::of(&delays) };
-        // The lost one doubles the timer, the next sample ends that; 900 ms is late and ambiguous,
-        // so it doubles it again and teaches nothing.
+        // The loss doubles the timer, and the next sample ends the backoff. The reply of 900 ms is
+        // late and ambiguous: the timer doubles again, and the sample is ignored.
         assert_eq!(
             waits(&delays, how, config),
             [3_000_000, 200_000, 400_000, 200_000, 400_000, 200_000],
@@ -113,7 +113,8 @@ fn a_coarse_clock_reads_and_fires_in_its_ticks() {
     let delays = recording(&[Some(130), Some(130)]);
     let clock = Clock::ticking(ms(100), Duration::ZERO).unwrap();
     let how = Replay { clock, ..Replay::of(&delays) };
-    // 130 ms from a tick's begin reads one tick; twice that is two ticks from the next second on.
+    // 130 ms from the beginning of a tick read as one tick; twice that is two ticks from the next
+    // second on.
     assert_eq!(waits(&delays, how, MillsConfig::default()), [3_000_000, 200_000]);
 }
 
@@ -135,8 +136,8 @@ fn what_cannot_be_replayed_says_why() {
     );
 }
 
-/// RFC 889 §3.3 again: 3.5 samples up, 15.5 down to 1/e; here until the timer of 2 E is long
-/// enough, and until it is within a tenth of where it settles.
+/// RFC 889 §3.3 again: 3.5 samples up, 15.5 down to 1/e. Here: until the timer of 2 E is long
+/// enough, and until it is within a tenth of its final value.
 #[test]
 fn a_step_is_followed_as_fast_as_the_gains_say() {
     let mut algorithm = Mills::new(MillsConfig::default());
@@ -198,7 +199,7 @@ proptest! {
             grid.run(&delays, order, |setting| settings.push(setting)).unwrap();
             prop_assert_eq!(settings.len(), grid.settings());
             let (all, account) = judged(&delays, Replay { order, ..Replay::of(&delays) }, config);
-            // A timer and a delay as close as roundings may be judged either way.
+            // If a timer and a delay are equal up to rounding, the verdict may be either.
             let close = |j: &Judged| {
                 j.probe.rtt.is_some_and(|rtt| rtt.as_nanos().abs_diff(j.wait.as_nanos()) < 1000)
             };

@@ -1,4 +1,4 @@
-//! What a packet's length costs, learned from samples.
+//! The dependence of delay on a packet's length, learned from samples.
 
 use crate::units::Duration;
 

@@ -1,4 +1,4 @@
-//! What every algorithm promises, tried on each with its published constants.
+//! The contract of all algorithms, tested on each with its published constants.
 
 use proptest::prelude::*;
 

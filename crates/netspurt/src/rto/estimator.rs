@@ -1,4 +1,4 @@
-//! What every algorithm of a retransmission timer answers to.
+//! The trait of all retransmission timer algorithms.
 
 use crate::clock::Clock;
 use crate::event::RtoState;

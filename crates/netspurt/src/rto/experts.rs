@@ -1,4 +1,4 @@
-//! Fixed-share experts: many guesses of the round trip, weighted by how they fared.
+//! Fixed-share experts: many guesses of the round trip, weighted by their past errors.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;

@@ -1,4 +1,4 @@
-//! A timer that learns nothing.
+//! A constant timer.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;

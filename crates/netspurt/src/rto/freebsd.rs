@@ -1,4 +1,4 @@
-//! The timer of FreeBSD: 4.4BSD's with finer scales, finer ticks and a slop on top.
+//! The timer of FreeBSD: 4.4BSD's with finer scales, finer ticks and an added slop.
 
 use crate::clock::Clock;
 use crate::event::RtoState;

@@ -1,5 +1,5 @@
-//! The keys of an algorithm: its constants by name, how they are read and written, what contradicts
-//! what.
+//! The keys of an algorithm: its constants by name, their text forms, and which of them contradict
+//! each other.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! The timer of Linux 6: a deviation that jumps up, and comes down once per round trip.
+//! The timer of Linux 6: a deviation that jumps up, and falls once per round trip.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;

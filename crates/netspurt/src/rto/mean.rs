@@ -1,4 +1,4 @@
-//! Mean and mean deviation as RFC 6298 keeps them, for the algorithms that build on them.
+//! Mean and mean deviation as in RFC 6298, for the algorithms that are based on them.
 
 use crate::sample::{RttSample, SampleSource};
 

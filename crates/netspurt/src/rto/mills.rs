@@ -1,4 +1,4 @@
-//! The timer Mills proposes in RFC 889: quick to rise and slow to fall.
+//! The timer that Mills proposes in RFC 889: it rises quickly and falls slowly.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;

@@ -1,8 +1,8 @@
 //! Retransmission timers: samples in, a timer value out.
 //!
-//! An estimator holds the whole algorithm, gains, floor and ceiling, backoff, what to make of
-//! ambiguous samples, so one object serves a sender, a replay and a shadow beside a real
-//! connection. How time is read and when timers fire is not its business: see
+//! An estimator holds the whole algorithm: gains, floor and ceiling, backoff, and the use of
+//! ambiguous samples. So one object serves a sender, a replay and a shadow beside a real
+//! connection. It does not know how time is read and when timers fire: see
 //! [`Clock`](crate::clock::Clock).
 
 mod arith;

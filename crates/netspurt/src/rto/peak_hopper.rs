@@ -1,4 +1,4 @@
-//! The Peak-Hopper: a timer that hops onto peaks and fades from them.
+//! The Peak-Hopper: a timer that jumps to peaks and fades from them.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;

@@ -1,5 +1,5 @@
 //! Super Fast Retransmit's timer (Tarr and Ghita 2005, §5): a multiple of the handshake's round
-//! trip, with its constants as text. It learns nothing from samples, so it is no estimator.
+//! trip, with its constants as text. It takes no samples, so it is not an estimator.
 
 use crate::units::Duration;
 

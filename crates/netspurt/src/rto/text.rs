@@ -1,4 +1,4 @@
-//! Timers as text: a name, and the constants that differ from what is published under it.
+//! The text form of timers: a name, and the constants that differ from the published ones.
 
 use core::fmt;
 use core::str::FromStr;

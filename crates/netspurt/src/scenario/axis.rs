@@ -1,4 +1,4 @@
-//! What a sweep varies: lists, ranges and named sets become points, each with what it sets.
+//! The axes of a sweep: lists, ranges and named sets become points, each with its settings.
 
 use core::fmt;
 use indexmap::IndexSet;
@@ -8,7 +8,7 @@ use super::error::Problem;
 use super::sweep_spec::{AxisSpec, Spacing};
 use super::tree::{entry, keys};
 
-/// What a point on an axis is called.
+/// The label of a point on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Label {
     /// A whole number.
@@ -40,7 +40,7 @@ impl From<&Value> for Label {
     }
 }
 
-/// The columns that a sweep's table has for itself, so that nothing varied is called so.
+/// The columns that every sweep's table has; an axis cannot have such a name.
 pub const TAKEN: [&str; 35] = [
     "case",
     "scenario",
@@ -79,10 +79,10 @@ pub const TAKEN: [&str; 35] = [
     "request_ns_max",
 ];
 
-/// One thing that is varied.
+/// One axis of a sweep.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its points, in order.
     pub points: Vec<Point>,
@@ -91,9 +91,9 @@ pub struct Axis {
 /// A point on an axis.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// What it is called.
+    /// Its label.
     pub label: Label,
-    /// Where it stands in the file.
+    /// Its place in the file.
     pub(super) place: Vec<String>,
     pub(super) settings: Vec<AxisSetting>,
 }
@@ -103,7 +103,7 @@ pub struct Point {
 pub(super) struct AxisSetting {
     pub(super) path: String,
     pub(super) value: Value,
-    /// Where its path stands in the file.
+    /// The place of its path in the file.
     pub(super) place: Vec<String>,
 }
 
@@ -173,12 +173,12 @@ fn sets(name: &str, spec: &AxisSpec) -> Vec<Point> {
     sets.map(point).collect()
 }
 
-/// A path is one key in quotes.
+/// The path is one key in quotes.
 fn keys_in_file(path: &str) -> Vec<String> {
     vec![path.to_owned()]
 }
 
-/// The points of a list or a range of values, all set at `paths`.
+/// The points of a list or a range of values, each set at all `paths`.
 fn listed(name: &str, spec: &AxisSpec, paths: &[String]) -> Result<Vec<Point>, Problem> {
     let home = ["sweep", "over", name];
     let place = |key: &str| steps(&[&home[..], &[key]].concat());
@@ -210,17 +210,17 @@ fn listed(name: &str, spec: &AxisSpec, paths: &[String]) -> Result<Vec<Point>, P
     Ok(points.collect())
 }
 
-/// A range of numbers that have one unit or none.
+/// A range of numbers with one unit or none.
 struct AxisRange {
     from: f64,
     to: f64,
-    /// The unit behind each number, with the space before it; `None` for plain numbers.
+    /// The unit after each number, with the space before it; `None` for plain numbers.
     unit: Option<String>,
     whole: bool,
     log: bool,
 }
 
-/// Units of which there are no fractions.
+/// Units that are not divided into fractions.
 const WHOLE: [&str; 5] = ["packets", "segments", "B", "ns", "bit/s"];
 
 impl AxisRange {
@@ -245,7 +245,7 @@ impl AxisRange {
         Ok(Self { from: first, to: last, unit: last_unit, whole: counted || plain, log })
     }
 
-    /// Value `n` of `count`, the ends as they are.
+    /// Value `n` of `count`; the ends are exactly the given ones.
     #[expect(clippy::cast_precision_loss, reason = "at most 100 000")]
     #[expect(clippy::cast_possible_truncation, reason = "a whole number between two such")]
     fn value(&self, n: u64, count: u64) -> Value {
@@ -276,7 +276,7 @@ fn six_digits(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
-/// A value's number, and its unit if it is a text.
+/// A value's number, with its unit if it is a text.
 #[expect(clippy::cast_precision_loss, reason = "ends of ranges are written by people")]
 fn number(value: &Value) -> Option<(f64, Option<String>)> {
     match value {

@@ -1,5 +1,5 @@
-//! The text a scenario comes from, with what was set over it, and the way from a mistake back
-//! to the place that made it.
+//! The text of a scenario with the values set over it, and the way from a mistake back to the place
+//! that caused it.
 
 use core::ops::Range;
 
@@ -20,7 +20,7 @@ pub(super) struct Document {
     text: String,
     /// Dotted path, and the value as TOML.
     overrides: Vec<(String, String)>,
-    /// Whether the table `[sweep]` counts.
+    /// Whether the table `[sweep]` is used.
     sweeps: bool,
 }
 
@@ -33,7 +33,7 @@ impl Document {
         &self.name
     }
 
-    /// The same with `path` set to `value`, which is TOML, or else taken as text.
+    /// The same with `path` set to `value`, which is read as TOML or else as text.
     pub(super) fn with(mut self, path: &str, value: &str) -> Self {
         self.overrides.retain(|(set, _)| set != path);
         self.overrides.push((path.to_owned(), value.to_owned()));
@@ -55,14 +55,14 @@ impl Document {
         Self { sweeps: false, ..self }
     }
 
-    /// The scenario as a table that was read before.
+    /// The scenario as a table that was read earlier.
     pub(super) fn table(&self) -> Result<toml::Table, ScenarioError> {
         let text = self.whole()?;
         read(&text).map_err(|error| self.explain(&text, &error))
     }
 
-    /// Reads the scenario, or tells whether the path of what was set over the text is to blame and
-    /// not its value, and the mistake.
+    /// Reads the scenario. On a mistake, also returns whether the path of a setting is to blame and
+    /// not its value.
     pub(super) fn read_or_blame(&self) -> Result<Spec, (bool, ScenarioError)> {
         let text = self.whole().map_err(|slip| (true, slip))?;
         read(&text).map_err(|error| {
@@ -72,7 +72,7 @@ impl Document {
         })
     }
 
-    /// The text with what was set over it.
+    /// The text with the settings applied.
     pub(super) fn whole(&self) -> Result<String, ScenarioError> {
         if self.overrides.is_empty() && self.sweeps {
             return Ok(self.text.clone());
@@ -112,7 +112,7 @@ impl Document {
         }
     }
 
-    /// Turns the parser's complaint about `text` into ours.
+    /// Turns the parser's error about `text` into ours.
     fn explain(&self, text: &str, error: &ReadError) -> ScenarioError {
         let span = error.span.clone().unwrap_or(0..0);
         let Ok(tree) = toml_edit::Document::parse(text) else {
@@ -130,7 +130,7 @@ impl Document {
         self.blame(&Problem { path, also: Vec::new(), key, incomplete, message, fix })
     }
 
-    /// The error that lays `problem` at its place.
+    /// The error that puts `problem` at its place.
     pub(super) fn blame(&self, problem: &Problem) -> ScenarioError {
         let tree = toml_edit::Document::parse(self.text.as_str()).ok();
         let table = tree.as_ref().map(|tree| tree.as_table());
@@ -162,9 +162,9 @@ impl Document {
         error
     }
 
-    /// What was set that made `problem`: the value at its place or around it, or else one below
-    /// it. The file as it stands held together before anything was set, so a value that was set
-    /// alone is to blame in any case.
+    /// The setting that caused `problem`: the one of the value at its place or around it, or else
+    /// one below it. The file was consistent before anything was set, so a single setting is always
+    /// to blame.
     fn culprit(&self, file: Option<&Table>, problem: &Problem) -> Option<&(String, String)> {
         let paths: Vec<Vec<String>> = std::iter::once(&problem.path)
             .chain(&problem.also)
@@ -191,7 +191,7 @@ impl Document {
     }
 }
 
-/// The words that may stand at `span`, asked by putting one there that is none.
+/// The words that are allowed at `span`; found by putting an invalid word there.
 fn words(text: &str, span: &Range<usize>) -> String {
     let asked = format!("{}\"?\"{}", &text[..span.start], &text[span.end..]);
     let answer = read::<Spec>(&asked).map_err(|error| error.message);
@@ -202,7 +202,7 @@ fn words(text: &str, span: &Range<usize>) -> String {
     }
 }
 
-/// The value around the octet `at` of a TOML text, if it is a text that lacks its quotes.
+/// The value around the octet `at` of a TOML text, if it is a text without quotes.
 fn bare_text(text: &str, at: usize) -> Option<&str> {
     let rest = text.get(at..)?;
     let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
@@ -214,7 +214,7 @@ fn bare_text(text: &str, at: usize) -> Option<&str> {
     told.then_some(bare)
 }
 
-/// Sets `value`, which is TOML or else a text, at a dotted path.
+/// Sets `value`, which is TOML or else text, at a dotted path.
 fn set_over(table: &mut Table, path: &str, value: &str) -> Result<(), Problem> {
     let keys = keys(path);
     let problem = |message: String| {
@@ -245,8 +245,8 @@ fn set_over(table: &mut Table, path: &str, value: &str) -> Result<(), Problem> {
     })
 }
 
-/// Sets `keys` below `table`, making tables on the way; or how many keys lie above what is no
-/// table.
+/// Sets `keys` below `table`, making tables on the way; or returns how many keys precede something
+/// that is not a table.
 pub(super) fn set(table: &mut dyn TableLike, keys: &[String], value: Value) -> Result<(), usize> {
     let [first, rest @ ..] = keys else { unreachable!("a path has a key") };
     if rest.is_empty() {

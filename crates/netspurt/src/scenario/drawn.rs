@@ -1,4 +1,4 @@
-//! The links of a scenario, its short forms drawn out, and the graph that they make.
+//! The links of a scenario, including those of its short forms, and the graph that they form.
 
 use indexmap::IndexSet;
 
@@ -23,7 +23,7 @@ pub(super) struct PlannedLink {
     pub(super) config: LinkConfig,
 }
 
-/// A link and where it stands in the file.
+/// A link and its place in the file.
 pub(super) struct Drawn<'a> {
     pub(super) name: String,
     pub(super) between: [String; 2],
@@ -35,7 +35,7 @@ fn path<const N: usize>(steps: [&str; N]) -> Vec<String> {
     steps.into_iter().map(str::to_owned).collect()
 }
 
-/// All links of the file, the short forms drawn out.
+/// All links of the file, including those of the short forms.
 pub(super) fn draw(spec: &Spec) -> Result<Vec<Drawn<'_>>, Problem> {
     let mut drawn = Vec::new();
     for (name, link) in &spec.links {
@@ -129,7 +129,7 @@ fn draw_dumbbell<'a>(
     Ok(())
 }
 
-/// The graph, and each link's two directions in it.
+/// The graph, with each link's two directions in it.
 pub(super) fn lay(
     drawn: &[Drawn<'_>],
     nodes: &IndexSet<String>,
@@ -155,7 +155,7 @@ pub(super) fn lay(
     Ok((graph, links))
 }
 
-/// The number of the node called `name`, which stands in the file at `path`.
+/// The number of the node called `name`, which is at `path` in the file.
 pub(super) fn node(nodes: &IndexSet<String>, name: &str, path: &[&str]) -> Result<u32, Problem> {
     if let Some(index) = nodes.get_index_of(name) {
         return Ok(u32::try_from(index).unwrap_or(u32::MAX));
@@ -172,7 +172,7 @@ pub(super) fn node(nodes: &IndexSet<String>, name: &str, path: &[&str]) -> Resul
     })
 }
 
-/// Sets the route that is entry `place` of the list.
+/// Sets the route of entry `place` in the list.
 pub(super) fn set_route(
     routes: &mut Routes,
     place: usize,
@@ -205,7 +205,7 @@ pub(super) fn set_route(
     Ok(())
 }
 
-/// The nodes of `spec`, and those that one link leads to, in the order of the file.
+/// The nodes of `spec` and their neighbours, in the order of the file.
 pub(super) fn nodes_and_leaves(spec: &Spec) -> Result<[Vec<String>; 2], Problem> {
     let drawn = draw(spec)?;
     let ends = || drawn.iter().flat_map(|link| &link.between);

@@ -67,7 +67,7 @@ fn draw(stream: &mut Stream, count: usize) -> usize {
     usize::try_from(place).unwrap_or(0)
 }
 
-/// A length, which stands below `lengths` at the step `step`.
+/// A length, which is at the step `step` below `lengths` in the file.
 fn length(name: &str, step: &str, size: ByteCount) -> Result<u16, Problem> {
     u16::try_from(size.0).ok().filter(|bytes| *bytes >= EchoProbePlan::HEADER_BYTES).ok_or_else(
         || {

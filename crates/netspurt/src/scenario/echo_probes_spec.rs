@@ -8,7 +8,7 @@ use crate::units::{ByteCount, Duration};
 use super::number::Whole;
 use super::quantity::{ListOr, above_zero};
 
-/// How many requests echo probes have: what became of each lies in memory.
+/// The most requests of a series of echo probes; their outcomes are kept in memory.
 pub type Requests = Whole<1, 1_000_000>;
 
 /// Requests to an echo host, one after the other: the next leaves when the last was answered or
@@ -16,26 +16,26 @@ pub type Requests = Whole<1, 1_000_000>;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EchoProbesSpec {
-    /// The node that asks.
+    /// The node that sends requests.
     pub from: String,
     /// The node that answers.
     pub to: String,
-    /// How long the packets are, IP and ICMP headers (28 B) included: a list, taken in turn, or
-    /// a range with a rule.
+    /// The lengths of the packets, including IP and ICMP headers (28 B): a list, used in turn, or a
+    /// range with a rule.
     pub lengths: ListOr<ByteCount, LengthRange>,
-    /// How many requests.
+    /// The number of requests.
     pub count: Requests,
-    /// When the first leaves.
+    /// When the first request leaves.
     #[serde(default)]
     pub start: Duration,
-    /// How long an answer is waited for; then, and not before, the echo probe is lost.
+    /// The give-up time: an echo probe without an answer by then is lost.
     #[serde(default = "half_a_minute")]
     #[schemars(schema_with = "above_zero")]
     pub timeout: Duration,
     /// How long after an answer, or a loss, the next request leaves.
     #[serde(default)]
     pub gap: Duration,
-    /// How long the node that answers takes for it.
+    /// How long the answering node takes for an answer.
     #[serde(default)]
     pub processing: Duration,
 }
@@ -55,7 +55,7 @@ pub struct LengthRange {
     /// From one length to the next.
     #[serde(default = "an_octet")]
     pub step: ByteCount,
-    /// Which comes when.
+    /// The order of the lengths.
     #[serde(default)]
     pub rule: LengthRule,
 }
@@ -64,13 +64,13 @@ fn an_octet() -> ByteCount {
     ByteCount(1)
 }
 
-/// Which length of a range comes when.
+/// The order of the lengths of a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LengthRule {
-    /// One after the other, and from the shortest again.
+    /// One after the other, and again from the shortest.
     #[default]
     InTurn,
-    /// Each at random, all equally likely.
+    /// Each drawn at random, all equally likely.
     Random,
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario: where, what, and what to write instead.
+//! Mistakes in a scenario: the place, the mistake, and the fix.
 
 use core::fmt;
 
@@ -6,23 +6,23 @@ use crate::place::{Place, show_placeless};
 
 /// A mistake in a scenario.
 ///
-/// Shown as text it is one message that names the file, the line, the key and the fix.
+/// Its text is one message that names the file, the line, the key and the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What to do about it; may be empty.
+    /// The fix; may be empty.
     pub fix: String,
-    /// The scenario's name, usually its file's path.
+    /// The scenario's name, usually the path of its file.
     pub file: String,
-    /// The key, dotted from the top, entries of lists from 0 in brackets; empty for the file as
-    /// a whole.
+    /// The key, dotted from the top, with entries of lists as numbers from 0 in brackets; empty for
+    /// the file as a whole.
     pub key: String,
-    /// The value that is wrong, as written; empty where a key is missing or unknown.
+    /// The wrong value, as written; empty if a key is missing or unknown.
     pub value: String,
-    /// Where in the file; `None` where nothing in it is to blame.
+    /// The place in the file; `None` if the file is not to blame.
     pub place: Option<Place>,
-    /// Whether the key was set over what is in the file.
+    /// Whether the key was set over the contents of the file.
     pub set: bool,
 }
 
@@ -43,16 +43,16 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// A mistake found behind the parser, by the key it lies at.
+/// A mistake found after parsing, with its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
     /// Key by key from the top.
     pub(super) path: Vec<String>,
-    /// Other keys that have a part in it.
+    /// Other keys that contribute to it.
     pub(super) also: Vec<Vec<String>>,
     /// Whether the key itself is to blame, and not its value.
     pub(super) key: bool,
-    /// Whether the table at `path` lacks what it must have.
+    /// Whether the table at `path` lacks a required key.
     pub(super) incomplete: bool,
     pub(super) message: String,
     pub(super) fix: String,
@@ -70,19 +70,19 @@ impl Problem {
         }
     }
 
-    /// The same, with another key that has a part in it.
+    /// The same, with another key that contributes to it.
     pub(super) fn also<const N: usize>(mut self, path: [&str; N]) -> Self {
         self.also.push(path.into_iter().map(str::to_owned).collect());
         self
     }
 
-    /// The same, as one of a table that lacks what it must have.
+    /// The same, for a table that lacks a required key.
     pub(super) fn incomplete(mut self) -> Self {
         self.incomplete = true;
         self
     }
 
-    /// The same, as one of the key and not of its value.
+    /// The same, with the key to blame and not its value.
     pub(super) fn of_the_key(mut self) -> Self {
         self.key = true;
         self

@@ -11,7 +11,7 @@ use super::profile::Profile;
 use super::quantity::{Amount, WordOr};
 use super::switch::{self, TcpSpec, spell_out};
 
-/// A connection as `family` carries it: its packets are no larger, and so carry less.
+/// A connection over `family`: its packets have the same size, and so carry less.
 pub(super) fn carried(name: &str, tcp: TcpConfig, family: Family) -> Result<TcpConfig, Problem> {
     let more = family.more_bytes();
     match tcp {
@@ -32,8 +32,8 @@ pub(super) fn carried(name: &str, tcp: TcpConfig, family: Family) -> Result<TcpC
 }
 
 impl FlowSpec {
-    /// Puts in what the profile says and the file does not. What does not hold together stays as it
-    /// is, and planning says why.
+    /// Fills in the values of the profile that the file does not set. Inconsistent values stay as
+    /// they are, and planning reports them.
     pub(super) fn fill_in(&mut self) {
         let spelled_out = if self.ends() == [EndpointWord::Kernel; 2] {
             let planned = kernel_tcp("", self.profile, &self.tcp, self.family, true);
@@ -49,7 +49,7 @@ impl FlowSpec {
         }
     }
 
-    /// Whose TCP is at the two ends.
+    /// Whose TCP is at each of the two ends.
     pub(super) fn ends(&self) -> [EndpointWord; 2] {
         self.endpoint.each().map(|word| *word)
     }
@@ -59,13 +59,13 @@ impl FlowSpec {
         self.from.replace("{i}", &i.to_string())
     }
 
-    /// The node that it goes to.
+    /// The node at its other end.
     pub(super) fn sink(&self, i: u32) -> String {
         self.to.replace("{i}", &i.to_string())
     }
 }
 
-/// The connection of flow `name` with what is set over its profile.
+/// The connection of flow `name`, with its settings applied to its profile.
 pub(super) fn connection(
     name: &str,
     profile: Profile,
@@ -125,10 +125,10 @@ pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Probl
     }))
 }
 
-/// Octets of all requests of a flow, or of all their replies, at most.
+/// The most octets of all requests of a flow, or of all its replies.
 const MOST_BYTES: u128 = 1 << 60;
 
-/// What is wrong where the flow numbered `i` in its group starts when the run has ended.
+/// The mistake of a flow, numbered `i` in its group, that starts after the end of the run.
 fn too_late(name: &str, spec: &FlowSpec, i: u32, stop: Duration) -> Problem {
     if i == 0 {
         let message = format!("`{name}` starts when the run has ended");

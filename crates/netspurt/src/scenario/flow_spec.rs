@@ -1,4 +1,4 @@
-//! The flows of a scenario file, and the TCP that carries them.
+//! The flows of a scenario file, and their TCP.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,15 +15,15 @@ use super::switch::TcpSpec;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSpec {
-    /// The node that sends. `{i}` stands for the flow's number, from 0, in a group.
+    /// The node that sends. In a group `{i}` stands for the flow's number, from 0.
     pub from: String,
     /// The node that receives; `{i}` as in `from`.
     pub to: String,
-    /// Whose TCP it is, the simulator's or the kernel's of a live run: at both ends, or `[from,
-    /// to]`.
+    /// Whose TCP it uses, the simulator's or the kernel's (in a live run): one for both ends, or
+    /// `[from, to]`.
     #[serde(default = "model")]
     pub endpoint: BothWays<EndpointWord>,
-    /// The version of IP that carries it.
+    /// The version of IP.
     #[serde(default)]
     pub family: Family,
     /// A named set of TCP switches.
@@ -32,14 +32,14 @@ pub struct FlowSpec {
     /// Switches that differ from the profile's.
     #[serde(default)]
     pub tcp: TcpSpec,
-    /// What the application is.
+    /// The application.
     #[serde(default = "bulk", skip_serializing_if = "is_bulk")]
     pub app: WordOr<AppWord, RequestsTable>,
-    /// How much the application sends; of requests, each of them.
+    /// How much the application sends; with requests, the length of each.
     #[serde(default = "unlimited")]
     pub send: SendSpec,
     /// A timer at the host's edge that retransmits for the kernel's TCP, as text
-    /// (`"linux:rto_min=50ms"`, `"sfr:factor=3"`) or `"off"`: at both ends, or `[from, to]`.
+    /// (`"linux:rto_min=50ms"`, `"sfr:factor=3"`) or `"off"`: one for both ends, or `[from, to]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shim: Option<BothWays<String>>,
     /// When it starts.
@@ -48,19 +48,19 @@ pub struct FlowSpec {
     /// How long after the connection is open the application waits before it writes.
     #[serde(default)]
     pub pause: Duration,
-    /// How many such flows; those of a group are called after it, `name.0`, `name.1`, …
+    /// The number of such flows; those of a group are called `name.0`, `name.1`, …
     #[serde(default = "one")]
     pub count: Number,
-    /// How long after one flow of the group the next one starts.
+    /// The time from one flow of the group to the next.
     #[serde(default)]
     pub every: Duration,
 }
 
-/// Whose TCP is at an end of a flow.
+/// The TCP at an end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndpointWord {
-    /// The one of this laboratory.
+    /// The simulator's.
     Model,
     /// The running kernel's; only in live runs.
     Kernel,
@@ -78,7 +78,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// Octets of its header beyond version 4's.
+    /// Octets of its header in addition to version 4's.
     pub(super) const fn more_bytes(self) -> u16 {
         match self {
             Self::Ipv4 => 0,
@@ -87,14 +87,14 @@ impl Family {
     }
 }
 
-/// What is at the two ends of a flow.
+/// The applications at the two ends of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AppWord {
-    /// One transfer, there.
+    /// One transfer, forward.
     #[default]
     Bulk,
-    /// Programs that `netspurt live exec` runs; whatever they send crosses.
+    /// Programs that `netspurt live exec` runs; all their packets cross.
     Programs,
 }
 
@@ -109,9 +109,9 @@ impl FlowSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestsTable {
-    /// How long each reply is.
+    /// The length of each reply.
     pub reply: ByteCount,
-    /// How many requests there are.
+    /// The number of requests.
     #[serde(default = "one")]
     pub requests: Number,
     /// How long after a reply the next request is written.

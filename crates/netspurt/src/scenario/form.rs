@@ -1,8 +1,8 @@
 //! Plain data as TOML, and back.
 //!
-//! The crate `toml` has several serializers and deserializers, and each is compiled for each type
-//! of a scenario: half of what the compiler did for this crate. Here all data takes one way in,
-//! which knows the place of each value, and one way out.
+//! The crate `toml` has several serializers and deserializers, and the compiler compiles each for
+//! each type of a scenario: half of the compile time of this crate. Here all data is read in one
+//! way, which knows the place of each value, and written in one way.
 
 use core::fmt::{self, Display};
 use core::ops::Range;
@@ -16,10 +16,10 @@ use serde::{Serialize, forward_to_deserialize_any};
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
-/// Where something stands in a text; `None` if it came from no text.
+/// The place of a value in a text; `None` if it came from no text.
 type Span = Option<Range<usize>>;
 
-/// A value does not fit where it stands.
+/// A value does not fit at its place.
 #[derive(Debug)]
 pub(super) struct ReadError {
     pub(super) message: String,
@@ -31,7 +31,7 @@ impl ReadError {
         Self { message: message.to_owned(), span }
     }
 
-    /// The same at `span`, unless its place is known.
+    /// The same at `span`, unless its place is already known.
     fn at(mut self, span: Span) -> Self {
         self.span = self.span.or(span);
         self
@@ -74,7 +74,7 @@ pub(super) fn read_table<T: DeserializeOwned>(table: Table) -> Result<T, ReadErr
 /// Data as a table of values.
 ///
 /// # Panics
-/// When the data is no table or holds what TOML has no form for.
+/// When the data is not a table or holds something that TOML cannot express.
 pub(super) fn table<T: Serialize>(data: &T) -> Table {
     Table::try_from(data).expect("plain data")
 }
@@ -93,7 +93,7 @@ struct Node {
 enum Kind {
     Text(String),
     Integer(i64),
-    /// An integer beyond 64 bits with a sign.
+    /// An integer that does not fit into 64 bits with a sign.
     Large(i128),
     Float(f64),
     Boolean(bool),
@@ -168,7 +168,7 @@ impl Node {
 }
 
 impl Kind {
-    /// The error for such a value where `expected` should be.
+    /// The error for such a value where `expected` is required.
     fn unexpected(&self, expected: &dyn Expected) -> ReadError {
         let large;
         let found = match self {
@@ -314,11 +314,11 @@ impl<'de> SeqAccess<'de> for Entries {
     }
 }
 
-/// One of the words that an `enum` of a scenario allows.
+/// One of the words that a scenario's `enum` allows.
 struct Word {
     text: String,
     span: Span,
-    /// What stands under it, if it is the key of a table.
+    /// The value under it, if it is the key of a table.
     content: Option<Node>,
 }
 
@@ -336,7 +336,7 @@ impl<'de> EnumAccess<'de> for Word {
     }
 }
 
-/// What stands under a word: words of scenarios stand alone.
+/// The value under a word that stands alone: there is none.
 struct Content(Option<Node>);
 
 impl<'de> VariantAccess<'de> for Content {

@@ -1,4 +1,4 @@
-//! Flows of the running kernel's TCP: what is asked of it, and shims beside it.
+//! Flows of the running kernel's TCP: their configuration, and their shims.
 
 use crate::shim::ShimConfig;
 use crate::units::ByteCount;
@@ -9,7 +9,7 @@ use super::kernel_config::KernelTcp;
 use super::profile::Profile;
 use super::switch::{self, TcpSpec};
 
-/// What flow `name` asks of the kernel. With `alone` both of its ends are the kernel's.
+/// The configuration of the kernel for flow `name`. With `alone` both of its ends are the kernel's.
 pub(super) fn kernel_tcp(
     name: &str,
     profile: Profile,
@@ -50,8 +50,8 @@ pub(super) fn shims(name: &str, flow: &FlowSpec) -> Result<[Option<ShimConfig>; 
     Ok([read(from, words[0])?, read(to, words[1])?])
 }
 
-/// Linux sends no segment of less than 48 octets (`tcp_min_snd_mss`). IPv6 is switched off on devices
-/// with an MTU below 1280 (RFC 8200 §5).
+/// Linux sends no segment of less than 48 octets (`tcp_min_snd_mss`). Devices with an MTU below
+/// 1280 have no IPv6 (RFC 8200 §5).
 fn least_packet(name: &str, family: Family, bytes: u16) -> Result<(), Problem> {
     let least = if family == Family::Ipv6 { 1280 } else { 128 };
     if bytes < least {

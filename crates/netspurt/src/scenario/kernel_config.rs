@@ -1,16 +1,16 @@
-//! What is asked of the kernel's TCP, as plain data.
+//! The configuration of the kernel's TCP, as plain data.
 
 use crate::units::Duration;
 use crate::wire::BARE_HEADER_BYTES;
 
-/// Which of its sets of values a kernel is given.
+/// The set of values that a kernel is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelProfile {
-    /// As near as it comes to Reno without options.
+    /// As close to Reno without options as the kernel comes.
     Reno1998,
     /// The same with the initial window of RFC 3390.
     Reno2005,
-    /// Its defaults, each set all the same.
+    /// Its defaults, each set explicitly.
     LinuxDefault,
 }
 
@@ -25,7 +25,7 @@ impl KernelProfile {
     }
 }
 
-/// What is asked of the kernel's TCP at one end of a flow.
+/// The configuration of the kernel's TCP at one end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelTcp {
     /// The set of values to start from.
@@ -36,7 +36,7 @@ pub struct KernelTcp {
     pub packet_bytes: u16,
     /// Octets of IP and TCP headers without options.
     pub header_bytes: u16,
-    /// The algorithm of the congestion window, as the kernel calls it.
+    /// The congestion control algorithm, by the kernel's name.
     pub congestion: &'static str,
     /// SACK blocks (RFC 2018).
     pub sack: bool,
@@ -56,12 +56,12 @@ pub struct KernelTcp {
     pub quick_acks: bool,
     /// Holds short segments back while another one is outstanding (`tcp_nagle_check`).
     pub nagle: bool,
-    /// Octets that the receiver's window may have from the start; `None` leaves the kernel's own
-    /// small beginning, which grows.
+    /// Octets of the receiver's window from the start; `None` keeps the kernel's own small initial
+    /// buffer, which grows.
     pub receive_buffer_bytes: Option<u32>,
-    /// The least that its timer adds to the smoothed round trip.
+    /// The least time that its timer adds to the smoothed round trip.
     pub rto_min: Duration,
-    /// Duplicates that tell a loss.
+    /// Duplicates that indicate a loss.
     pub dup_thresh: u32,
 }
 
@@ -74,7 +74,7 @@ impl KernelTcp {
 }
 
 impl KernelTcp {
-    /// What a kernel of this profile is asked for.
+    /// The configuration of this profile.
     pub fn of(profile: KernelProfile) -> Self {
         let modern = profile == KernelProfile::LinuxDefault;
         Self {

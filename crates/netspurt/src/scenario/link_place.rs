@@ -1,4 +1,4 @@
-//! Where a link stands in the scenario, and how its random streams are called.
+//! A link's place in the scenario, and the names of its random streams.
 
 use crate::rng::Stream;
 
@@ -15,8 +15,8 @@ pub(super) struct LinkPlace<'a> {
     pub(super) way: usize,
 }
 
-/// How streams of random numbers name the two directions. A renamed stream draws other numbers, so
-/// these names stay.
+/// The names of the two directions in the names of random streams. A renamed stream draws other
+/// numbers, so these names must stay.
 const STREAMS: [&str; 2] = ["there", "back"];
 
 impl LinkPlace<'_> {

@@ -17,7 +17,7 @@ use super::quantity::WordOr;
 use super::queue_plan::queue;
 use super::tree::entry;
 
-/// The link there and the link back.
+/// The forward link and the reverse link.
 pub(super) fn both_ways(spec: &LinkSpec, name: &LinkPlace<'_>) -> Result<[LinkConfig; 2], Problem> {
     Ok([one_way(spec, name, 0)?, one_way(spec, name, 1)?])
 }
@@ -164,7 +164,7 @@ fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Pro
         Some(bursts) => Some(probabilities(bursts)),
     };
     let all = match (bursts, probability) {
-        // Bursts alone are a rule, too.
+        // Bursts alone are a rule as well.
         (Some(_), None) if packets.is_empty() && nth.is_empty() => Pick::default(),
         _ => pick("loss", packets, nth, *probability, name, way)?,
     };

@@ -13,22 +13,21 @@ use super::queue_spec::{QueueSpec, QueueTable};
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkSpec {
-    /// The two nodes it joins; there is from the first to the second.
+    /// The two nodes that it joins; forward is from the first to the second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<[String; 2]>,
-    /// How fast bits leave.
+    /// The bit rate.
     pub rate: BothWays<BitRate>,
-    /// How long they travel: a time, or a timeline.
+    /// The propagation delay: a time, or a timeline.
     #[serde(default = "no_delay")]
     pub delay: BothWays<WordOr<Duration, TimelineSpec>>,
-    /// How much may be queued or in transmission: packets, bytes, or unlimited; or an algorithm
-    /// that manages the queue.
+    /// The limit of packets queued and in transmission: packets, bytes, or unlimited; or an AQM.
     #[serde(default = "unlimited")]
     pub queue: BothWays<WordOr<QueueSpec, QueueTable>>,
-    /// The largest packet it takes, IP header included; without one it takes all.
+    /// The largest packet that it carries, including the IP header; by default it carries all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<BothWays<ByteCount>>,
-    /// What becomes of larger ones.
+    /// What happens to larger packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub too_big: Option<BothWays<TooBigWord>>,
     /// What the line adds to each packet.
@@ -70,14 +69,14 @@ impl<T> Default for BothWays<WordOr<NoneWord, T>> {
     }
 }
 
-/// What becomes of a packet that is larger than a link takes.
+/// What happens to a packet that is larger than a link carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TooBigWord {
     /// It crosses in fragments.
     #[default]
     Fragment,
-    /// It is dropped, and nobody is told.
+    /// It is dropped, and the sender is not informed.
     Drop,
 }
 
@@ -87,12 +86,12 @@ pub enum TooBigWord {
 pub struct TimelineSpec {
     /// Points: `[instant, delay]`, in order of time.
     pub timeline: Vec<[Duration; 2]>,
-    /// What holds between two points: the earlier one's delay, or a straight line.
+    /// The rule between two points: the earlier one's delay, or a straight line.
     #[serde(default)]
     pub between: BetweenWord,
 }
 
-/// What holds between two points of a timeline.
+/// The rule between two points of a timeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BetweenWord {
@@ -106,13 +105,13 @@ pub enum BetweenWord {
 /// A framing with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum FramingWord {
-    /// The packet's octets and nothing else.
+    /// Nothing but the packet's octets.
     #[serde(rename = "none")]
     None,
     /// Asynchronous serial line: 10 bits for each octet.
     #[serde(rename = "8N1")]
     Serial8n1,
-    /// PPP in HDLC-like framing: 8 octets more.
+    /// PPP in HDLC-like framing: 8 additional octets.
     #[serde(rename = "PPP")]
     Ppp,
     /// PPP over an asynchronous serial line.
@@ -135,33 +134,33 @@ fn eight() -> Whole<1, 64> {
     Whole(8)
 }
 
-/// Whether packets may overtake on the way.
+/// Whether packets may overtake each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OrderWord {
-    /// No: a packet whose own travel would be shorter arrives right behind the one before it.
+    /// No: a packet with a shorter propagation delay arrives directly behind the one before it.
     Fifo,
-    /// Yes: each keeps its own travel time.
+    /// Yes: each keeps its own propagation delay.
     Overtaking,
 }
 
-/// Nothing of the kind.
+/// No such effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoneWord {
-    /// Nothing of the kind.
+    /// No such effect.
     None,
 }
 
-/// Which packets are lost. Rules add up.
+/// Which packets are lost. The rules add up.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LossTable {
-    /// By number in the flow, from 1: the first transmission of each; a number given twice
-    /// loses its second transmission too.
+    /// By number in the flow, from 1: the first transmission of each. A number given twice loses
+    /// its second transmission as well.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packets: Vec<Ordinal>,
-    /// By place in the order in which packets come to this direction of the link, from 1.
+    /// By number in the order of arrival at this direction of the link, from 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nth: Vec<Ordinal>,
     /// Each with this probability.
@@ -170,7 +169,7 @@ pub struct LossTable {
     /// In bursts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bursts: Option<BurstTable>,
-    /// Where: at the `entry`, before the queue, or on the `way`, behind the transmission.
+    /// Where: at the `entry`, before the queue, or on the `way`, after the transmission.
     #[serde(default)]
     pub at: LossPlace,
 }
@@ -179,14 +178,14 @@ pub struct LossTable {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossPlace {
-    /// Before the queue: it takes neither room nor time.
+    /// Before the queue: it takes no room and no time.
     Entry,
-    /// On the way: it took its place in the queue and its time on the line.
+    /// On the way: it has taken its place in the queue and its transmission time.
     #[default]
     Way,
 }
 
-/// Gilbert's and Elliott's two states, stepped once a packet.
+/// Gilbert's and Elliott's two states, with one step per packet.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BurstTable {
@@ -217,7 +216,7 @@ pub struct DuplicateTable {
     /// By number in the flow, as for `loss`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packets: Vec<Ordinal>,
-    /// By place in the order of arrival at the link, as for `loss`.
+    /// By number in the order of arrival at the link, as for `loss`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nth: Vec<Ordinal>,
     /// Each with this probability.
@@ -228,19 +227,19 @@ pub struct DuplicateTable {
     pub after: Duration,
 }
 
-/// Which packets travel longer.
+/// Which packets are delayed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReorderTable {
     /// By number in the flow, as for `loss`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packets: Vec<Ordinal>,
-    /// By place in the order of arrival at the link, as for `loss`.
+    /// By number in the order of arrival at the link, as for `loss`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nth: Vec<Ordinal>,
     /// Each with this probability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<Probability>,
-    /// How much longer.
+    /// The additional delay.
     pub by: Duration,
 }

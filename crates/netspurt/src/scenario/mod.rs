@@ -1,7 +1,7 @@
-//! Scenarios: a file becomes plain data, and plain data a world.
+//! Scenarios: a file becomes plain data, and plain data becomes a world.
 //!
-//! Nothing is ignored: an unknown key, a missing unit, a combination without meaning is an
-//! error that names its place and its fix.
+//! Nothing is ignored: an unknown key, a missing unit, or a meaningless combination is an error
+//! that names its place and its fix.
 
 mod axis;
 mod document;

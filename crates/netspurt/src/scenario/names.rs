@@ -1,11 +1,11 @@
-//! What nodes, links, flows and echo probes may be called.
+//! The names of nodes, links, flows and echo probes.
 
 use super::error::Problem;
 use super::number::Whole;
 use super::spec::Spec;
 use super::tree::entry;
 
-/// Whether every name can be one: not empty, in one line, and no two flows of one name.
+/// Whether every name is valid: not empty, on one line, and different from other flows' names.
 pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
     for (name, link) in &spec.links {
         sound("link", name, &["links", name]).map_err(Problem::of_the_key)?;
@@ -40,7 +40,7 @@ fn sound(what: &str, name: &str, path: &[&str]) -> Result<(), Problem> {
     Err(problem.fix("write letters, digits and signs"))
 }
 
-/// Whether no group has a flow of the name of the single flow `name`.
+/// Whether no group contains a flow with the name of the single flow `name`.
 fn alone(spec: &Spec, name: &str) -> Result<(), Problem> {
     if spec.flows[name].count != Whole(1) {
         return Ok(());

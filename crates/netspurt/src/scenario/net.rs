@@ -1,4 +1,4 @@
-//! The world that a scenario is played in.
+//! The world of a scenario.
 
 use crate::app::{Endpoint, Program};
 use crate::event::Events;
@@ -14,8 +14,9 @@ use super::plan::Plan;
 use super::population::{FlowSums, Resident, ScenarioFlows};
 use super::traffic::PlannedFlow;
 
-/// A world of TCP alone, the usual one, or one of any programs, each behind reassembly. They are
-/// two kinds, so that the usual one neither asks what a host is nor looks for fragments.
+/// A world of TCP alone, which is the usual one, or one of any programs, each behind reassembly.
+/// These are two types, so that the usual one neither checks the kind of a host nor looks for
+/// fragments.
 #[derive(Debug)]
 pub(super) enum Net {
     Tcp(World<Segment, Endpoint, ScenarioFlows>),

@@ -17,14 +17,14 @@ pub struct Whole<const MIN: u64, const MAX: u64>(pub u64);
 /// The seed of random draws.
 pub type Seed = Whole<0, MOST>;
 
-/// How many of something a scenario draws: hosts, flows of a group.
+/// A number of hosts, or of flows in a group.
 pub type Number = Whole<1, 100_000>;
 
-/// A place in a row, counted from 1.
+/// A position counted from 1.
 pub type Ordinal = Whole<1, MOST>;
 
 impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
-    /// The number, of a kind whose bound is below 2^32.
+    /// The number, for a kind whose bound is below 2^32.
     pub(super) fn small(self) -> u32 {
         u32::try_from(self.0).unwrap_or(u32::MAX)
     }

@@ -6,10 +6,10 @@ use super::sweep::Sweep;
 use super::whole::Scenario;
 
 impl Scenario {
-    /// Reads the text of a scenario. `name` is what errors call it.
+    /// Reads the text of a scenario. Errors call it `name`.
     ///
     /// # Errors
-    /// When the text is not a scenario, or the scenario does not hold together.
+    /// When the text is not a scenario, or the scenario is inconsistent.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
         Self::read(Document::new(name, text))
     }

@@ -1,9 +1,9 @@
-//! The texts that are quantities, as regular expressions for the schema.
+//! Regular expressions of quantities for the schema.
 //!
-//! They say what `units` reads: below 10^18 base units, no more decimals than the unit has
-//! places. A test holds the two together.
+//! They describe what `units` reads: below 10^18 base units, with no more decimals than the base
+//! unit allows. A test compares the two.
 
-/// At most so many digits, so many decimals, and the unit.
+/// At most this many digits and decimals, and the unit.
 macro_rules! decimal {
     ($digits:literal, $decimals:literal, $unit:literal) => {
         concat!("0*[0-9]{1,", $digits, "}(\\.[0-9]{1,", $decimals, "})? *", $unit)
@@ -17,7 +17,7 @@ macro_rules! binary {
     };
 }
 
-/// At most so many digits, and the unit.
+/// At most this many digits, and the unit.
 macro_rules! whole {
     ($digits:literal, $unit:literal) => {
         concat!("0*[0-9]{1,", $digits, "} *", $unit)
@@ -63,10 +63,10 @@ pub(super) const BYTES: &str = concat!("^ *(", bytes!(), ") *$");
 
 pub(super) const PACKETS: &str = concat!("^ *(?=.*[1-9])", whole!(9, "packets?"), " *$");
 
-/// Segments in a window at most.
+/// The most segments in a window.
 pub(super) const SEGMENTS_MAX: u64 = 1_000_000;
 
-/// A number of segments up to that, and none at all.
+/// A number of segments up to that, or zero.
 pub(super) const SEGMENTS_OR_NONE: &str = "^ *0*([0-9]{1,6}|1000000) *segments? *$";
 
 /// A window.

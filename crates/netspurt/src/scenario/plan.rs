@@ -28,26 +28,26 @@ use super::spec::{RecordSpec, Spec, TableName};
 use super::traffic::{PlannedEnd, PlannedFlow, Traffic};
 use super::tree::entry;
 
-/// What a world is built from.
+/// The parts of a world.
 pub(super) struct Plan {
     pub(super) nodes: Vec<String>,
     pub(super) graph: Graph,
     pub(super) routes: Routes,
     pub(super) links: Vec<PlannedLink>,
     pub(super) flows: Vec<PlannedFlow>,
-    /// Whether there may be fragments.
+    /// Whether fragments are possible.
     pub(super) fragments: bool,
     /// How long hosts wait for the rest of a datagram.
     pub(super) reassembly: Duration,
     pub(super) spied: Vec<u32>,
     pub(super) wanted: Wanted,
     pub(super) capture: bool,
-    /// Timers beside those of the senders.
+    /// Shadow timers.
     pub(super) shadows: Vec<EstimatorConfig>,
 }
 
 impl Spec {
-    /// Spells out the defaults that depend on other keys.
+    /// Fills in the defaults that depend on other keys.
     pub(super) fn fill_in(&mut self) {
         self.flows.values_mut().for_each(FlowSpec::fill_in);
         let answers = |flow: &FlowSpec| matches!(flow.app, WordOr::Table(_));
@@ -132,12 +132,12 @@ impl Plan {
     }
 }
 
-/// Lets links that pick packets by number know how long messages are.
+/// Sets the message lengths for links that select packets by number.
 fn tell_links(links: &mut [PlannedLink], flows: &[PlannedFlow]) {
     if flows.iter().all(|flow| flow.traffic.messages() == [None; 2]) {
         return;
     }
-    // By the endpoint they go to: those there to the second of a flow's two.
+    // By destination endpoint: forward messages go to the second of a flow's two.
     let to_ends = |flow: &PlannedFlow| {
         let [forward, reverse] = flow.traffic.messages();
         [reverse, forward]
@@ -148,7 +148,7 @@ fn tell_links(links: &mut [PlannedLink], flows: &[PlannedFlow]) {
     }
 }
 
-/// The timers beside those of the senders.
+/// The shadow timers.
 fn shadows(record: &RecordSpec) -> Result<Vec<EstimatorConfig>, Problem> {
     let lacks = |name: &TableName| !record.tables.contains(name);
     if !record.shadows.is_empty() && [TableName::Rtt, TableName::Rto].iter().any(lacks) {

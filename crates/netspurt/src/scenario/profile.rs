@@ -1,4 +1,4 @@
-//! The profiles: named configurations of the senders, which switches differ from.
+//! The profiles: named configurations of senders, over which switches are set.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ pub enum Profile {
     Reno2005,
     /// The RFCs in force in 2026.
     Rfc2026,
-    /// What scripts start from.
+    /// The starting point of scripts.
     Plain,
     /// Linux 6.
     Linux6,
@@ -35,33 +35,29 @@ impl Words for Profile {
         (
             Self::Ns2,
             "ns-2",
-            "the one-way senders of ns-2.35, which count packets: no handshake, a timer that \
-             counts ticks",
+            "the one-way senders of ns-2.35, which count packets and have no handshake; the timer counts ticks",
         ),
         (
             Self::Reno1998,
             "reno-1998",
-            "Reno as of RFC 2001 on a BSD of that time: half-second ticks, no options, initial \
-             window 1",
+            "Reno by RFC 2001 on a BSD of that time: half-second ticks, no options, initial window 1",
         ),
         (
             Self::Reno2005,
             "reno-2005",
-            "Reno as of RFC 2581, the timer of RFC 2988, the initial window of RFC 3390: four \
-             segments, but no more than two or 4380 octets",
+            "Reno by RFC 2581, the timer of RFC 2988, the initial window of RFC 3390: four \
+             segments, but at most two or 4380 octets",
         ),
         (
             Self::Rfc2026,
             "rfc-2026",
             "the RFCs in force in 2026: RACK-TLP, PRR, F-RTO, Eifel, D-SACK, CUBIC with \
-             HyStart++, initial window 10 segments, but no more than two or 14 600 octets",
+             HyStart++, initial window 10 segments, but at most two or 14 600 octets",
         ),
         (
             Self::Plain,
             "plain",
-            "`rfc-2026` with Reno, NewReno and an ACK for every segment, and without limited \
-             transmit, PRR, tail loss probes, F-RTO, Eifel and Nagle's algorithm: scripts start \
-             from it",
+            "`rfc-2026` with Reno, NewReno and an ACK for every segment, and without limited transmit, PRR, tail loss probes, F-RTO, Eifel and Nagle's algorithm; the starting point of scripts",
         ),
         (Self::Linux6, "linux-6", "Linux 6 with its defaults and 250 jiffies a second"),
         (
@@ -72,7 +68,7 @@ impl Words for Profile {
     ];
 }
 
-/// How a profile is written.
+/// The name of a profile.
 const KIND: SwitchKind = SwitchKind::Word(super::switch::words::<Profile>);
 
 impl<'de> Deserialize<'de> for Profile {
@@ -101,8 +97,8 @@ impl JsonSchema for Profile {
 }
 
 impl Profile {
-    /// The configuration of a byte-sequenced profile. A model beside a kernel's end of
-    /// `linux-default` is Linux 6's.
+    /// The configuration of a byte-sequenced profile. A model opposite a kernel's end with
+    /// `linux-default` uses that of Linux 6.
     pub(super) fn rfc(self) -> Option<RfcConfig> {
         match self {
             Self::Ns2 => None,
@@ -114,7 +110,7 @@ impl Profile {
         }
     }
 
-    /// What the kernel is asked for, where the profile has a side of the kernel's.
+    /// The configuration of the kernel, if the profile applies to kernels.
     pub(super) fn kernel(self) -> Option<KernelTcp> {
         match self {
             Self::Reno1998 => Some(KernelTcp::of(KernelProfile::Reno1998)),
@@ -124,7 +120,7 @@ impl Profile {
         }
     }
 
-    /// Every switch of the profile: the kernel's where it is the kernel's alone.
+    /// Every switch of the profile: the kernel's if the profile is for kernels only.
     pub(super) fn spelled_out(self) -> TcpSpec {
         match (self, self.rfc(), self.kernel()) {
             (Self::LinuxDefault, _, Some(kernel)) => spell_out(&kernel),

@@ -1,4 +1,4 @@
-//! Scenarios for programs: a file that may have no flow gets the one whose ends they are.
+//! Scenarios for programs: a file without a flow of programs gets one.
 
 use super::document::Document;
 use super::drawn::nodes_and_leaves;
@@ -6,15 +6,15 @@ use super::error::{Problem, ScenarioError};
 use super::spec::Spec;
 use super::whole::Scenario;
 
-/// What the flow is called where the file has none.
+/// The flow's name if the file has none.
 const NAME: &str = "programs";
 
 impl Scenario {
     /// Reads the text of a scenario for programs at two of its nodes, with `values` set over it as
     /// in [`with`](Self::with).
     ///
-    /// Where no flow of it is one of programs, one with the kernel's defaults is added. Its nodes
-    /// are `ends`; those left out are the ones at the ends of the links, if there are two.
+    /// If it has no flow of programs, one with the kernel's defaults is added. Its nodes are
+    /// `ends`; those left out are the two ends of the path, if there are exactly two.
     ///
     /// ```
     /// use netspurt::scenario::Scenario;
@@ -30,7 +30,7 @@ impl Scenario {
     /// ```
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), and when it is not clear which nodes they are.
+    /// As [`parse`](Self::parse), and when the nodes are not determined.
     pub fn for_programs(
         name: &str,
         text: &str,
@@ -38,7 +38,7 @@ impl Scenario {
         ends: [Option<&str>; 2],
     ) -> Result<Self, ScenarioError> {
         let mut document = Document::new(name, text).without_sweep();
-        // What is set of a flow that is not there yet has to wait for it.
+        // Settings of a flow that does not exist yet must wait for it.
         let (own, others): (Vec<_>, Vec<_>) =
             values.iter().partition(|(path, _)| path.starts_with(&format!("flows.{NAME}.")));
         for (path, value) in others {
@@ -77,13 +77,13 @@ impl Scenario {
 fn choose(spec: &Spec, ends: [Option<&str>; 2]) -> Result<[String; 2], Problem> {
     let [nodes, mut leaves] = nodes_and_leaves(spec)?;
     if spec.flows.contains_key(NAME) {
-        let problem = Problem::at(["flows", NAME], "a flow called `programs` that is none of them");
+        let problem = Problem::at(["flows", NAME], "the flow `programs` is not a flow of programs");
         return Err(problem.of_the_key().fix("another name, or `app = \"programs\"`"));
     }
     leaves.retain(|leaf| !ends.contains(&Some(leaf)));
     let mut left = leaves.iter();
     let wanted = ends.iter().filter(|end| end.is_none()).count();
-    // What is no node at all is told when all of it is put together.
+    // Unknown nodes are reported later, when the whole scenario is planned.
     let real = ends.iter().flatten().all(|end| nodes.iter().any(|node| node == end));
     if leaves.len() != wanted && wanted > 0 && real {
         let message = "it is not clear between which nodes programs run";

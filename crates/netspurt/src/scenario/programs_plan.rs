@@ -13,10 +13,10 @@ use super::traffic::{PlannedFlow, Traffic};
 use crate::units::Time;
 use crate::wire::BARE_HEADER_BYTES;
 
-/// Connections of programs that have a flow of their own in a run's tables.
+/// The number of programs' connections that have a flow of their own in a run's tables.
 const CONNECTIONS: u32 = 2000;
 
-/// The flow of programs, if there is one: behind all others, as often as there may be connections.
+/// The flow of programs, if there is one, after all others: one flow for each possible connection.
 pub(super) fn plan_programs(
     spec: &Spec,
     net: &Reach<'_>,

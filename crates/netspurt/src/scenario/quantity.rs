@@ -1,4 +1,4 @@
-//! Quantities and either-or values as scenario files write them.
+//! Quantities and alternatives, as scenario files write them.
 
 use core::fmt::{self, Display};
 use core::marker::PhantomData;
@@ -19,7 +19,7 @@ use super::pattern;
 /// A quantity written as text with a unit.
 pub(super) trait Quantity: FromStr<Err = UnitError> + Display + Sized {
     const NAME: &'static str;
-    /// What the schema calls an [`Amount`] of it.
+    /// The schema's name for an [`Amount`] of it.
     const AMOUNT: &'static str = "Amount";
     /// The pattern of an [`Amount`] of it.
     const AMOUNT_PATTERN: &'static str = "";
@@ -61,7 +61,7 @@ impl<T: Quantity> Visitor<'_> for QuantityVisitor<T> {
         text.parse().map_err(E::custom)
     }
 
-    // A bare number gets the answer its text would get: it has no unit.
+    // A bare number gets the error that its text would get: the unit is missing.
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
         self.visit_str(&number.to_string())
     }
@@ -122,7 +122,7 @@ quantity!(
     "4 segments"
 );
 
-/// So many of something, so many bytes, or no limit.
+/// A count, bytes, or no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount<C> {
     /// Counted.
@@ -143,7 +143,7 @@ impl<C: FromStr<Err = UnitError>> FromStr for Amount<C> {
             Ok(count) => return Ok(Self::Count(count)),
             Err(slip) => slip,
         };
-        // A slip in a size in bytes is told about bytes, any other about the count.
+        // A mistake in a size in bytes is reported for bytes, any other for the count.
         text.parse().map(Self::Bytes).map_err(|bytes: UnitError| match bytes {
             UnitError::WrongUnit { ref hint, .. } if hint.starts_with('`') => bytes,
             UnitError::OutOfRange { .. } => bytes,

@@ -37,7 +37,7 @@ pub(super) fn queue(
     }
 }
 
-/// An algorithm's table and its place.
+/// An algorithm's table and its place in the file.
 struct AqmTable<'a> {
     name: &'a LinkPlace<'a>,
     key: &'a str,
@@ -147,7 +147,7 @@ fn fq_codel(
     way: usize,
 ) -> Result<FqCoDelConfig, Problem> {
     if !(1..=MOST_FLOWS).contains(&table.flows) {
-        let message = format!("{} queues are none to spread flows over", table.flows);
+        let message = format!("{} is not a possible number of queues", table.flows);
         return Err(algorithm.problem("flows", message).fix(format!("from 1 to {MOST_FLOWS}")));
     }
     Ok(FqCoDelConfig {

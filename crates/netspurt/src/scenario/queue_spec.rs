@@ -7,10 +7,10 @@ use crate::units::{ByteCount, Duration, PacketCount};
 
 use super::quantity::Amount;
 
-/// The limit of a queue. The packet in transmission counts.
+/// The limit of a queue. It includes the packet in transmission.
 pub type QueueSpec = Amount<PacketCount>;
 
-/// A queue under an algorithm: exactly one of these.
+/// A queue with an AQM: exactly one of these.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QueueTable {
@@ -20,7 +20,7 @@ pub struct QueueTable {
     /// Controlled delay (RFC 8289).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codel: Option<CodelTable>,
-    /// A queue for each flow, each under CoDel (RFC 8290).
+    /// A queue for each flow, each with CoDel (RFC 8290).
     #[serde(default, rename = "fq-codel", skip_serializing_if = "Option::is_none")]
     pub fq_codel: Option<FqCodelTable>,
     /// Proportional integral controller enhanced (RFC 8033).
@@ -32,22 +32,24 @@ pub struct QueueTable {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RedTable {
-    /// How much the queue holds.
+    /// The limit of the queue.
     pub limit: QueueSpec,
-    /// The average queue from which on packets are chosen, in packets or in bytes.
+    /// The average queue from which on packets are dropped or marked at random, in packets or in
+    /// bytes.
     pub min_th: QueueSpec,
-    /// The average queue from which on all are dropped or, with `gentle`, more and more are.
+    /// The average queue from which on all packets are dropped or, with `gentle`, an increasing
+    /// share of them.
     pub max_th: QueueSpec,
     /// The weight of the present queue in the average.
     pub wq: f64,
     /// The probability reached at `max_th`.
     pub max_p: f64,
-    /// Whether the probability climbs on to 1 between `max_th` and twice that.
+    /// Whether the probability continues to rise to 1 between `max_th` and twice that.
     pub gentle: bool,
-    /// A typical packet: its time on the line measures idle time and, with thresholds in
-    /// bytes, probabilities are those of this size.
+    /// The size of a typical packet. Idle time is counted in its transmission times; with
+    /// thresholds in bytes, probabilities are for packets of this size.
     pub packet: ByteCount,
-    /// Whether to mark packets that can be marked, and not to drop them.
+    /// Whether to mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
 }
 
@@ -70,13 +72,13 @@ impl Default for RedTable {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CodelTable {
-    /// The standing delay that is put up with.
+    /// The standing delay that is tolerated.
     pub target: Duration,
     /// How long the delay must stay above that before a packet is dropped.
     pub interval: Duration,
-    /// How much the queue holds.
+    /// The limit of the queue.
     pub limit: QueueSpec,
-    /// Whether to mark packets that can be marked, and not to drop them.
+    /// Whether to mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
 }
 
@@ -91,23 +93,23 @@ impl Default for CodelTable {
     }
 }
 
-/// A queue for each flow, each under controlled delay.
+/// A queue for each flow, each with controlled delay.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FqCodelTable {
-    /// The standing delay that is put up with.
+    /// The standing delay that is tolerated.
     pub target: Duration,
     /// How long the delay must stay above that before a packet is dropped.
     pub interval: Duration,
-    /// How much all queues hold together.
+    /// The limit for all queues together.
     pub limit: QueueSpec,
-    /// How many queues flows are spread over.
+    /// The number of queues.
     pub flows: u32,
-    /// What a queue may send in its turn.
+    /// How much a queue may send in its turn.
     pub quantum: ByteCount,
-    /// Whether to mark packets that can be marked, and not to drop them.
+    /// Whether to mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
-    /// A delay beyond which every packet that can be marked is; by default there is none.
+    /// A delay beyond which every ECN-capable packet is marked; none by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Duration>,
 }
@@ -130,21 +132,21 @@ impl Default for FqCodelTable {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PieTable {
-    /// The delay it steers to.
+    /// The target delay.
     pub target: Duration,
-    /// How often the probability is worked out.
+    /// The interval between updates of the probability.
     pub t_update: Duration,
     /// Probability for each second of delay beyond the target.
     pub alpha: f64,
     /// Probability for each second by which the delay grew.
     pub beta: f64,
-    /// How long a burst passes untouched.
+    /// How long a burst is not dropped.
     pub max_burst: Duration,
-    /// A typical packet; with two of them waiting or less nothing is chosen.
+    /// The size of a typical packet; if at most two of these wait, none is dropped or marked.
     pub packet: ByteCount,
-    /// How much the queue holds.
+    /// The limit of the queue.
     pub limit: QueueSpec,
-    /// Whether to mark packets that can be marked, and not to drop them.
+    /// Whether to mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
     /// The probability from which on packets are dropped and not marked.
     pub mark_ecnth: f64,

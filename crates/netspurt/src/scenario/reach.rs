@@ -1,4 +1,4 @@
-//! Whether what flows gets from one node to another, and how long it takes at the least.
+//! Whether the packets of flows reach the other node, and the least time that this takes.
 
 use indexmap::IndexSet;
 
@@ -9,7 +9,7 @@ use super::drawn::PlannedLink;
 use super::error::Problem;
 use super::tree::entry;
 
-/// What flows are checked against.
+/// The network that flows are checked against.
 pub(super) struct Reach<'a> {
     pub(super) nodes: &'a IndexSet<String>,
     pub(super) graph: &'a Graph,
@@ -18,8 +18,8 @@ pub(super) struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    /// Checks that packets and answers of so many octets have a route, and that the round trip
-    /// takes time.
+    /// Checks that packets and answers of these sizes have a route, and that the round trip takes
+    /// time.
     pub(super) fn check(
         &self,
         [section, name]: [&str; 2],
@@ -44,8 +44,8 @@ impl Reach<'_> {
         Ok(())
     }
 
-    /// Checks that no link cuts packets of `size` octets in either direction: nobody cuts packets of
-    /// IPv6 on their way.
+    /// Checks that no link fragments packets of `size` octets in either direction, because IPv6
+    /// packets are not fragmented on the path.
     pub(super) fn check_uncut(
         &self,
         name: &str,
@@ -57,7 +57,8 @@ impl Reach<'_> {
             for link in links {
                 let PlannedLink { config, name: cuts, .. } = &self.links[link as usize];
                 if config.cuts(size.into()) {
-                    let message = format!("link `{cuts}` cuts packets, but none of IPv6");
+                    let message =
+                        format!("link `{cuts}` fragments packets, which IPv6 does not allow");
                     let place = Problem::at(["flows", name, "family"], message);
                     return Err(place.fix("`too_big = \"drop\"` on the link, or a smaller packet"));
                 }
@@ -66,8 +67,8 @@ impl Reach<'_> {
         Ok(())
     }
 
-    /// The least time that packets of `size` octets take over `links`, which have room for them;
-    /// of those that are cut, the first fragment's.
+    /// The least time that packets of `size` octets take over `links`, whose queues have room for
+    /// them; for fragmented packets, the time of the first fragment.
     fn least_time(&self, links: &[u32], mut size: u32) -> Result<Duration, Problem> {
         let mut time = Duration::ZERO;
         for link in links {

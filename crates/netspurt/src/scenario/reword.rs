@@ -1,16 +1,16 @@
-//! What the parser says of a mistake, in our words.
+//! The parser's messages, reworded.
 
 use crate::place::did_you_mean;
 
-/// Stands between what is wrong and the fix, in messages of our own that pass through the parser.
+/// Separates the mistake from the fix, in our own messages that pass through the parser.
 const FIX: char = '\u{1f}';
 
-/// A message that tells what is wrong, and the fix, through the parser.
+/// A message with a mistake and a fix that passes through the parser.
 pub(super) fn told(message: &str, fix: &str) -> String {
     format!("{message}{FIX}{fix}")
 }
 
-/// The parser's words in ours: what is wrong, and the fix.
+/// The parser's message, reworded: the mistake, and the fix.
 pub(super) fn reword(message: &str, written: &str) -> (String, String) {
     if let Some((what, fix)) = message.split_once(FIX) {
         return (what.to_owned(), fix.to_owned());
@@ -41,17 +41,17 @@ pub(super) fn reword(message: &str, written: &str) -> (String, String) {
         let plain = plain_type(expected);
         return (what.replace("invalid type", "wrong type"), format!("write {plain}"));
     }
-    // Quantities say `what is wrong: write the right thing`.
+    // Quantities report `MISTAKE: FIX`.
     match message.split_once(": write ") {
         Some((what, fix)) => (what.to_owned(), format!("write {fix}")),
         None => (message.to_owned(), String::new()),
     }
 }
 
-/// What stands for losses, copies and packets that travel longer.
+/// The types behind losses, duplicates and delayed packets.
 const NONE_OR_TABLE: &str = "`\"none\"` or a table, as in `{ probability = 0.01 }`";
 
-/// A type's name for people.
+/// A type's name for users.
 fn plain_type(expected: &str) -> String {
     match expected {
         "u64" | "u32" => "a whole number, from 0 to 2^63 - 1 at most".into(),

@@ -1,4 +1,4 @@
-//! A scenario in motion, and what comes of it.
+//! A run of a scenario, and its results.
 
 use crate::event::Wanted;
 use crate::record::{
@@ -62,32 +62,33 @@ impl Simulation {
         self.stop
     }
 
-    /// How far it has got.
+    /// How far it has advanced.
     pub fn now(&self) -> Time {
         self.world.now()
     }
 
-    /// How many wake-ups were served: a measure of work that no machine changes.
+    /// The number of wake-ups served: a measure of work that does not depend on the machine.
     pub fn served(&self) -> u64 {
         self.world.served()
     }
 
-    /// The earliest instant at which anything will happen.
+    /// The earliest instant of an event.
     pub fn next_wakeup(&self) -> Option<Time> {
         self.world.next_wakeup()
     }
 
-    /// Runs on to `until`, or to the end if that comes first.
+    /// Runs until `until`, or to the end if that comes first.
     pub fn advance_to(&mut self, until: Time) {
         while !self.advance_towards(until) {}
     }
 
-    /// Runs on towards `until` for some milliseconds; whether it got there, or to the end.
+    /// Runs towards `until` for some milliseconds; returns whether it reached that instant or the
+    /// end.
     pub fn advance_towards(&mut self, until: Time) -> bool {
         self.advance_within(until, u64::MAX)
     }
 
-    /// The same, but serves `most` wake-ups at most.
+    /// The same, but serves at most `most` wake-ups.
     pub fn advance_within(&mut self, until: Time, most: u64) -> bool {
         let advance = self.world.advance_within(until.min(self.stop), most);
         self.drain();
@@ -100,7 +101,7 @@ impl Simulation {
         }
     }
 
-    /// Ends the run here: its tables.
+    /// Ends the run now and returns its tables.
     pub fn finish(mut self) -> Results {
         self.world.settle();
         self.drain();
@@ -127,7 +128,7 @@ impl Simulation {
 }
 
 impl Results {
-    /// Those of a run that was not simulated.
+    /// The tables of a run that was not simulated.
     pub fn new(tables: Vec<Table>, names: Names, stop: Time) -> Self {
         Self { tables, names, captured: Vec::new(), stop }
     }
@@ -152,12 +153,12 @@ impl Results {
         &self.names
     }
 
-    /// The nodes whose segments are to be written as captures.
+    /// The nodes whose segments are written as captures.
     pub fn captured(&self) -> &[u32] {
         &self.captured
     }
 
-    /// Writes what the node numbered `node` saw as a pcapng file.
+    /// Writes the packets that the node numbered `node` saw as a pcapng file.
     ///
     /// # Errors
     /// When `out` fails, or segments were not recorded.

@@ -1,6 +1,6 @@
 //! A scenario file, as plain data.
 //!
-//! These types are the parser, the resolved scenario's writer and the JSON Schema at once; the
+//! These types are the parser, the writer of resolved scenarios and the JSON Schema at once. The
 //! comments on their fields are the schema's descriptions.
 
 use indexmap::IndexMap;
@@ -19,21 +19,21 @@ use super::number::{Number, Seed, Whole};
 use super::quantity::above_zero;
 use super::sweep_spec::SweepSpec;
 
-/// A network, what flows over it, and what to record.
+/// A network, the flows over it, and what to record.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "netspurt scenario")]
 pub struct Spec {
-    /// What the run shows, in a line.
+    /// One line that says what the run shows.
     #[serde(default)]
     pub title: String,
     /// When the run ends.
     #[schemars(schema_with = "above_zero")]
     pub stop: Duration,
-    /// Seeds every random draw of the run.
+    /// The seed of every random draw.
     #[serde(default = "one")]
     pub seed: Seed,
-    /// The links by name; their nodes exist by being named in `between`.
+    /// The links by name. Nodes need no declaration: `between` names them.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub links: IndexMap<String, LinkSpec>,
     /// Short form: a chain of nodes.
@@ -42,22 +42,22 @@ pub struct Spec {
     /// Short form: pairs of hosts on both sides of one link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dumbbell: Option<DumbbellSpec>,
-    /// Routes that are not the shortest; anything else takes the fewest links.
+    /// Routes that are not the shortest; all others take the fewest links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<RouteSpec>,
-    /// What flows, by name.
+    /// The flows, by name.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub flows: IndexMap<String, FlowSpec>,
     /// Requests to echo hosts, by name.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub echo_probes: IndexMap<String, EchoProbesSpec>,
-    /// How hosts put datagrams together from fragments.
+    /// How hosts reassemble fragments.
     #[serde(default)]
     pub reassembly: ReassemblySpec,
-    /// What is kept of the run.
+    /// What is recorded.
     #[serde(default)]
     pub record: RecordSpec,
-    /// What is varied from case to case.
+    /// What varies from case to case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepSpec>,
 }
@@ -82,33 +82,33 @@ pub struct PathSpec {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DumbbellSpec {
-    /// How many hosts on each side.
+    /// The number of hosts on each side.
     pub pairs: Number,
-    /// Each host's own link, without `between`; called after its host. There is away from the
-    /// host in the west and towards the host in the east: eastwards.
+    /// Each host's own link, without `between`; it has the name of its host. Forward is eastwards:
+    /// away from the host in the west and towards the host in the east.
     pub access: LinkSpec,
-    /// The link called `bottleneck`, without `between`; there is from west to east.
+    /// The link called `bottleneck`, without `between`; forward is from west to east.
     pub bottleneck: LinkSpec,
 }
 
-/// One way to go, for what flows from one node to another.
+/// One route from one node to another.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteSpec {
-    /// The node it starts at.
+    /// The node at which it starts.
     pub from: String,
-    /// The node it leads to.
+    /// The node at which it ends.
     pub to: String,
     /// The nodes between them, in order.
     #[serde(default)]
     pub via: Vec<String>,
 }
 
-/// How hosts put datagrams together from fragments.
+/// How hosts reassemble fragments.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReassemblySpec {
-    /// How long after the first fragment that came the others are waited for.
+    /// How long after the first fragment of a datagram the others are waited for.
     #[serde(default = "a_minute")]
     #[schemars(schema_with = "above_zero")]
     pub timer: Duration,
@@ -124,12 +124,12 @@ impl Default for ReassemblySpec {
     }
 }
 
-/// What is kept of a run. Flows and links are always summed up.
+/// What is recorded of a run. Flows and links are always summed up.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordSpec {
-    /// Nodes at which segments are recorded and captured; by default every node that a flow or
-    /// echo probes start from, and those that answer requests.
+    /// Nodes at which segments are recorded and captured; by default every node at which a flow or
+    /// echo probes start, and those that answer requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spy: Option<Vec<String>>,
     /// Which tables.
@@ -138,7 +138,7 @@ pub struct RecordSpec {
     /// Whether to write a pcapng file for each spied node.
     #[serde(default = "yes")]
     pub capture: bool,
-    /// Timers that are told each sample of `rtt`, and have no say.
+    /// Timers that get each sample of `rtt` but do not influence the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shadows: Vec<String>,
 }
@@ -153,7 +153,7 @@ impl Default for RecordSpec {
     }
 }
 
-/// The tables one may leave out.
+/// The optional tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TableName {

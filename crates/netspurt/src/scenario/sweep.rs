@@ -1,4 +1,4 @@
-//! Sweeps: a scenario's cases by their numbers, each with its values and its seed.
+//! Sweeps: a scenario's numbered cases, each with its values and its seed.
 
 use core::fmt::Write as _;
 
@@ -19,15 +19,15 @@ use super::sweep_spec::SweepSpec;
 use super::whole::Scenario;
 use crate::units::Duration;
 
-/// Prefixed to what seeds are derived from.
+/// The prefix of the texts from which seeds are derived.
 const DERIVATION: &[u8] = b"netspurt case 1\0";
 
-/// How much a case may take before it is cut.
+/// The budget of a case, after which it is cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
     /// Wake-ups served.
     pub events: Option<u64>,
-    /// Time on the clock on the wall.
+    /// Wall-clock time.
     pub time: Option<Duration>,
 }
 
@@ -57,7 +57,7 @@ pub struct Sweep {
     budget: Budget,
 }
 
-/// Where combinations come from.
+/// The source of combinations.
 #[derive(Clone, Debug)]
 enum Source {
     /// A file, and every combination of the points of its axes.
@@ -89,7 +89,7 @@ impl Combination {
     /// A run of it that records nothing but sums.
     ///
     /// # Errors
-    /// When the combination does not hold together.
+    /// When the combination is inconsistent.
     pub fn simulate(&mut self, seed: u64) -> Result<Simulation, ScenarioError> {
         self.spec.seed = Whole(seed);
         if let Some(problem) = not_simulated(&self.spec) {
@@ -102,7 +102,7 @@ impl Combination {
 }
 
 impl Sweep {
-    /// The sweep of a file that holds together.
+    /// The sweep of a consistent file.
     pub(super) fn of(document: &Document, spec: &Spec) -> Result<Option<Self>, ScenarioError> {
         let Some(sweep) = &spec.sweep else { return Ok(None) };
         let blamed = |problem: Problem| document.blame(&problem);
@@ -132,10 +132,10 @@ impl Sweep {
         Ok(Some(made))
     }
 
-    /// A sweep over scenarios that were made one by one, each with a label for each name.
+    /// A sweep over individually made scenarios, each with a label for each name.
     ///
     /// # Errors
-    /// When a scenario has not as many labels as there are names.
+    /// When a scenario does not have as many labels as there are names.
     pub fn listed(
         names: Vec<String>,
         cases: Vec<(Vec<Label>, Scenario)>,
@@ -149,7 +149,7 @@ impl Sweep {
         Ok(Self { names, source: Source::Listed(cases), seeds, paired, budget })
     }
 
-    /// What is varied.
+    /// The names of the axes.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -177,7 +177,7 @@ impl Sweep {
         self.paired
     }
 
-    /// What a case may take.
+    /// The budget of a case.
     pub fn budget(&self) -> Budget {
         self.budget
     }
@@ -209,9 +209,10 @@ impl Sweep {
         }
     }
 
-    /// A case's seed. It comes from what the case is, so neither order nor threads change it: from
-    /// its place among the runs of its combination, and, where runs are not paired, from the
-    /// values that are set, whatever they are called (of listed scenarios: from their labels).
+    /// A case's seed. It depends only on the case, so order and threads do not change it. It is
+    /// derived from the number of the run within its combination and, unless runs are paired, from
+    /// the values that are set, but not from the axes' names (for listed scenarios: from their
+    /// labels).
     pub fn seed(&self, case: u64) -> u64 {
         let combination = case / self.seeds;
         let base = match &self.source {
@@ -230,7 +231,7 @@ impl Sweep {
         u64::from_le_bytes(first) >> 1
     }
 
-    /// What tells a combination from others, in an order that is nobody's choice.
+    /// A key that identifies a combination, in a canonical order.
     fn key(&self, combination: u64) -> String {
         let mut parts: Vec<(String, String)> = match &self.source {
             Source::Grid { axes, .. } => points(axes, combination)
@@ -250,15 +251,16 @@ impl Sweep {
         })
     }
 
-    /// The combination numbered so, read once for all its seeds.
+    /// A combination by its number, read once for all its seeds.
     ///
     /// # Errors
-    /// When its values do not hold together.
+    /// When its values contradict each other.
     pub fn combination(&self, combination: u64) -> Result<Combination, ScenarioError> {
         match &self.source {
             Source::Grid { base, axes, .. } => {
                 let quick = quickly(base, &points(axes, combination));
-                // What does not read at once is read again, for words that say why.
+                // A case that cannot be read this way is read again in full, for a good error
+                // message.
                 let spec = quick.map_or_else(|| Ok(self.scenario_of(combination)?.spec), Ok)?;
                 Ok(Combination::new(spec))
             }
@@ -266,10 +268,10 @@ impl Sweep {
         }
     }
 
-    /// A case as a scenario of its own.
+    /// A case as a separate scenario.
     ///
     /// # Errors
-    /// When its values do not hold together.
+    /// When its values contradict each other.
     pub fn scenario(&self, case: u64) -> Result<Scenario, ScenarioError> {
         let seed = self.seed(case).to_string();
         let scenario = self.scenario_of(case / self.seeds)?;
@@ -289,7 +291,7 @@ impl Sweep {
         }
     }
 
-    /// The fingerprint of everything that decides the results.
+    /// The fingerprint of everything that the results depend on.
     pub fn fingerprint(&self) -> String {
         let mut told = format!("{} {} {:?}\0", self.seeds, self.paired, self.budget);
         match &self.source {
@@ -315,12 +317,12 @@ impl Sweep {
         short_hash(&[told.as_bytes()])
     }
 
-    /// Whether each value can be set at its place; whether all of them go together, only the
-    /// cases tell.
+    /// Whether each value can be set at its place. Whether all of them fit together is known only
+    /// for each case.
     fn check(&self, file: &Document) -> Result<(), ScenarioError> {
         let Source::Grid { document, axes, .. } = &self.source else { return Ok(()) };
         for axis in axes {
-            // The values of a range are alike, so the first thousand of them speak for all.
+            // The values of a range are of one kind, so the first thousand are enough.
             for point in axis.points.iter().take(CHECKED) {
                 try_point(document, point).map_err(|problem| file.blame(&problem))?;
             }
@@ -329,7 +331,7 @@ impl Sweep {
     }
 }
 
-/// What keeps the scenario from being a case: the kernel takes its own time.
+/// Why the scenario cannot be a case: the kernel does not run in virtual time.
 fn not_simulated(spec: &Spec) -> Option<Problem> {
     let real = spec.flows.iter().find(|(_, flow)| flow.ends().contains(&EndpointWord::Kernel));
     let (name, _) = real?;
@@ -339,7 +341,7 @@ fn not_simulated(spec: &Spec) -> Option<Problem> {
 const KERNEL: &str = "a sweep runs in virtual time, which the kernel does not keep";
 const LIVE: &str = "`endpoint = \"model\"`, or `netspurt live run` for each case";
 
-/// The most values of an axis that are tried before a sweep begins.
+/// The most values of an axis that are tried before a sweep starts.
 const CHECKED: usize = 1000;
 
 /// The most cases of a sweep.
@@ -355,7 +357,7 @@ fn too_many(axes: &[Axis], sweep: &SweepSpec) -> Result<(), Problem> {
     Err(Problem::at(["sweep"], message).fix("fewer values or fewer seeds"))
 }
 
-/// What one axis sets and a later one sets again, so that the first varied nothing.
+/// A setting of one axis that a later axis overwrites, so that the first would have no effect.
 fn overwritten(axes: &[Axis]) -> Result<(), Problem> {
     let mut before: IndexMap<Vec<String>, &str> = IndexMap::new();
     for axis in axes {
@@ -376,7 +378,7 @@ fn overwritten(axes: &[Axis]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What is wrong with a point by itself: a path that leads nowhere, a value that is none there.
+/// The mistake of a single point: a path that leads nowhere, or an invalid value.
 fn try_point(document: &Document, point: &Point) -> Result<(), Problem> {
     for setting in &point.settings {
         let keys = path_keys(setting);
@@ -402,8 +404,8 @@ fn try_point(document: &Document, point: &Point) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether what was set over the document can stand where it was set; else whether the path is to
-/// blame and not the value, and the mistake.
+/// Whether the document's settings are valid at their places. On a mistake, also returns whether
+/// the path is to blame and not the value.
 fn stands_alone(document: &Document) -> Result<(), (bool, ScenarioError)> {
     let mut spec = document.read_or_blame()?;
     spec.fill_in();
@@ -429,7 +431,7 @@ fn points(axes: &[Axis], combination: u64) -> Vec<&Point> {
     found
 }
 
-/// The scenario with the points set over it; `None` where it does not read.
+/// The scenario with the points applied; `None` if it cannot be read.
 fn quickly(base: &Table, points: &[&Point]) -> Option<Spec> {
     let mut table = base.clone();
     for setting in points.iter().flat_map(|point| &point.settings) {

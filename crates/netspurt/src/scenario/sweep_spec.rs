@@ -1,4 +1,4 @@
-//! What a scenario says of a sweep, as plain data.
+//! The sweep of a scenario file, as plain data.
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -10,31 +10,31 @@ use crate::units::Duration;
 use super::number::{Ordinal, Whole};
 use super::quantity::above_zero;
 
-/// How many times each combination may be run.
+/// The most runs of each combination.
 pub type Seeds = Whole<1, 1_000_000>;
 
-/// How many values a range may have.
+/// The most values of a range.
 pub type Steps = Whole<2, 100_000>;
 
-/// The scenario again and again, with other values and other random draws.
+/// Runs the scenario many times with other values and other random draws.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SweepSpec {
     /// How many times each combination of values is run, each time with other random draws.
     #[serde(default = "once")]
     pub seeds: Seeds,
-    /// Whether the n-th run of every combination has the same seed, and so meets the same
-    /// arrivals and losses.
+    /// Whether the n-th run of every combination has the same seed, and so the same arrivals and
+    /// losses.
     #[serde(default = "yes")]
     pub paired: bool,
-    /// How many wake-ups a case may take before it is cut.
+    /// A case is cut after this many wake-ups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Ordinal>,
-    /// How long a case may take on the clock on the wall before it is cut.
+    /// A case is cut after this wall-clock time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "above_zero")]
     pub time: Option<Duration>,
-    /// What is varied, by name: every combination is a case, the last name varying fastest.
+    /// The axes, by name: every combination is a case; the last name varies fastest.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub over: IndexMap<String, AxisSpec>,
 }
@@ -47,11 +47,11 @@ fn yes() -> bool {
     true
 }
 
-/// One thing that is varied: `path` with a list of `values` or with a range, or named `sets`.
+/// One axis: `path` with a list of `values` or with a range, or named `sets`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AxisSpec {
-    /// What is set, as in `links.modem.rate`; or several such, set alike.
+    /// The path that is set, as in `links.modem.rate`; or several, which all get the same value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Paths>,
     /// The values, one after the other.
@@ -66,13 +66,13 @@ pub struct AxisSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub to: Option<Value>,
-    /// How many values a range has, both ends included.
+    /// The number of values of a range, including both ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Steps>,
-    /// Whether a range's values lie at even distances or in even ratios.
+    /// Whether a range's values have even distances or even ratios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spacing: Option<Spacing>,
-    /// Sets of values by name, each of paths and what is set there.
+    /// Sets of values by name: each sets values at paths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<IndexMap<String, IndexMap<String, serde_json::Value>>>")]
     pub sets: Option<IndexMap<String, IndexMap<String, Value>>>,
@@ -84,7 +84,7 @@ pub struct AxisSpec {
 pub enum Paths {
     /// One.
     One(String),
-    /// Several, which are set alike.
+    /// Several, which get the same value.
     All(Vec<String>),
 }
 
@@ -98,13 +98,13 @@ impl Paths {
     }
 }
 
-/// How the values of a range follow each other.
+/// The spacing of a range's values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {
-    /// At even distances.
+    /// Even distances.
     #[default]
     Even,
-    /// In even ratios.
+    /// Even ratios.
     Log,
 }

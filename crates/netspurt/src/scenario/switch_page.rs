@@ -16,8 +16,8 @@ pub fn profiles_table() -> String {
     page
 }
 
-/// The switches as tables in Markdown, one for each theme: what each does, what may be written, and
-/// its value in each profile.
+/// The switches as tables in Markdown, one for each theme: the meaning of each switch, the values
+/// that it takes, and its value in each profile.
 pub fn switches_table() -> String {
     let mut page = String::new();
     for (title, switches) in THEMES {
@@ -32,7 +32,7 @@ pub fn switches_table() -> String {
     page.trim_end().to_owned() + "\n"
 }
 
-/// What may be written, in few words.
+/// The values that a switch takes, in few words.
 fn written(kind: &SwitchKind) -> String {
     let words: Vec<String> =
         kind.words().iter().map(|word| format!("`\"{}\"`: {}", word.word, word.doc)).collect();

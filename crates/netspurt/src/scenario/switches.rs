@@ -1,4 +1,4 @@
-//! The switches of one connection, outside of any scenario.
+//! The switches of a single connection without a scenario.
 
 use core::fmt;
 use core::ops::Range;
@@ -18,14 +18,14 @@ use super::reword::reword;
 use super::switch::TcpSpec;
 use super::tree::{Node, dotted, keys, path_to};
 
-/// What is wrong with a profile or with switches set over it.
+/// A mistake in a profile or in switches set over it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchError {
-    /// Which of the switches is to blame, from 0; `None` for the profile.
+    /// The index of the switch to blame; `None` for the profile.
     pub switch: Option<usize>,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What to do about it; may be empty.
+    /// The fix; may be empty.
     pub fix: String,
 }
 
@@ -39,11 +39,11 @@ impl fmt::Display for SwitchError {
 impl std::error::Error for SwitchError {}
 
 /// The connection of a scenario's `profile` with `switches` set over it: dotted paths as below
-/// `[flows.NAME.tcp]`, and values as TOML or as bare text. Of two for the same path the later
-/// one holds.
+/// `[flows.NAME.tcp]`, and values as TOML or as bare text. Of two settings of one path the later
+/// one applies.
 ///
 /// # Errors
-/// Those of a scenario file with the same profile and switches.
+/// The switches of a scenario file with the same profile and switches.
 ///
 /// ```
 /// use netspurt::scenario::tcp_config;
@@ -97,7 +97,7 @@ fn read_switches(switches: &[(&str, &str)]) -> Result<TcpSpec, SwitchError> {
     })
 }
 
-/// The last of the switches that had a part in what lies at `path`.
+/// The last of the switches that contributed to the mistake at `path`.
 fn last_that_made(switches: &[(&str, &str)], path: &[String]) -> Option<usize> {
     switches.iter().rposition(|(set, _)| {
         let set = keys(set);

@@ -1,4 +1,4 @@
-//! What flows are, once they are planned.
+//! Planned flows.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) enum Traffic {
         shims: [Option<ShimConfig>; 2],
         task: Task,
     },
-    /// Programs, at two ends of the kernel's.
+    /// Programs, at two kernel's ends.
     Programs {
         tcp: KernelTcp,
         shims: [Option<ShimConfig>; 2],
@@ -57,7 +57,7 @@ pub(super) struct PlannedFlow {
     pub(super) name: String,
     pub(super) from: u32,
     pub(super) to: u32,
-    /// Whether IPv6 carries it.
+    /// Whether its packets are IPv6.
     pub(super) ipv6: bool,
     /// When it starts.
     pub(super) start: Time,
@@ -88,7 +88,7 @@ impl Traffic {
         }
     }
 
-    /// Whether its sink writes, too.
+    /// Whether its receiver also writes.
     pub(super) fn answers(&self) -> bool {
         match self {
             Self::Tcp { task, .. } | Self::Real { task, .. } => {
@@ -99,7 +99,7 @@ impl Traffic {
         }
     }
 
-    /// Octets of payload in a full segment; 1 of echo probes, which have none.
+    /// Octets of payload in a full segment; 1 for echo probes, which have no segments.
     pub(super) fn smss(&self) -> u16 {
         match self {
             Self::Tcp { tcp, .. } => tcp.smss(),

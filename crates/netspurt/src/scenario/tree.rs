@@ -1,6 +1,6 @@
-//! The way between places in a text and paths of keys, through tables and lists alike.
+//! Conversion between places in a text and paths of keys, through tables and lists alike.
 //!
-//! A step of a path is a key, or the place of an entry in a list, from 0, in brackets: `[0]`.
+//! A step of a path is a key, or the index of a list's entry, from 0, in brackets: `[0]`.
 
 use core::ops::Range;
 
@@ -11,12 +11,12 @@ pub(super) fn entry(place: usize) -> String {
     format!("[{place}]")
 }
 
-/// Whether a step leads to an entry of a list.
+/// Whether a step leads to a list's entry.
 pub(super) fn is_entry(step: &str) -> bool {
     step.starts_with('[')
 }
 
-/// A path as people write it: `path.links[1].rate`.
+/// A path in text form: `path.links[1].rate`.
 pub(super) fn dotted(path: &[String]) -> String {
     let mut text = String::new();
     for step in path {
@@ -36,7 +36,7 @@ pub(super) fn keys(path: &str) -> Vec<String> {
     parsed.iter().map(|key| key.get().to_owned()).collect()
 }
 
-/// Something in a file that may hold other things.
+/// Something in a file that may contain other things.
 #[derive(Clone, Copy)]
 pub(super) enum Node<'a> {
     Table(&'a Table),
@@ -47,7 +47,7 @@ pub(super) enum Node<'a> {
 /// A thing in a table or a list.
 struct Child<'a> {
     step: String,
-    /// Where its key stands; for the entry of a list, where it stands itself.
+    /// The place of its key; for a list's entry, its own place.
     key: Option<Range<usize>>,
     span: Option<Range<usize>>,
     /// Whether it is a value, and not a table of its own.
@@ -116,13 +116,12 @@ pub(super) struct Found {
     pub(super) key: Range<usize>,
     /// Its value, where that is not a table of its own.
     pub(super) value: Option<Range<usize>>,
-    /// Whether it is what was looked for, and not just the last thing on the path that is
-    /// there.
+    /// Whether it is the requested thing, and not only the last existing one on the path.
     pub(super) whole: bool,
 }
 
-/// What lies at `path`, or else the last thing on the path that is there. The step to an entry
-/// is passed over where there is no list: a value may hold for each entry alike.
+/// The thing at `path`, or else the last existing one on the path. A step to an entry is skipped if
+/// there is no list: a value may apply to each entry alike.
 pub(super) fn find(node: Node<'_>, path: &[String]) -> Option<Found> {
     let (first, rest) = path.split_first()?;
     let children = node.children();

@@ -1,4 +1,4 @@
-//! Flows, echo probes and links that came into being only because a value was set below their name.
+//! Flows, echo probes and links that exist only because a value was set below an unknown name.
 
 use toml_edit::{Item, TableLike};
 
@@ -6,8 +6,8 @@ use super::error::Problem;
 use super::tree::keys;
 use crate::place::did_you_mean;
 
-/// What is really wrong where `problem` is that a flow, echo probes or a link lack what it must
-/// have, but the file has none of that name: the name, not the key.
+/// If `problem` is that a flow, echo probes or a link lack a required key, but the file has none of
+/// that name: the real mistake, which is the name.
 pub(super) fn unknown_name(
     file: &dyn TableLike,
     overrides: &[(String, String)],
@@ -50,14 +50,14 @@ fn names<'a>(file: &'a dyn TableLike, section: &str) -> Vec<&'a str> {
     table.map(|table| table.iter().map(|(name, _)| name).collect()).unwrap_or_default()
 }
 
-/// Where a short form says what a link is like.
+/// The place of a link's properties in a short form.
 enum DrawnBy {
     Key(&'static str),
-    /// Which entry of its list, from 1.
+    /// The number of the entry in its list, from 1.
     Entry(usize),
 }
 
-/// The short form that draws the link `name`, and where in it.
+/// The short form that makes the link `name`, and the place within it.
 fn drawn(file: &dyn TableLike, name: &str) -> Option<(&'static str, DrawnBy)> {
     if file.contains_key("dumbbell") {
         let number = name.strip_prefix("west").or_else(|| name.strip_prefix("east"));

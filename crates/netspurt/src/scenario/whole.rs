@@ -1,4 +1,4 @@
-//! A scenario that was read and holds together.
+//! A scenario that was read and is consistent.
 
 use crate::units::Time;
 
@@ -11,7 +11,7 @@ use super::plan::Plan;
 use super::run::Simulation;
 use super::spec::Spec;
 
-/// A scenario that holds together.
+/// A consistent scenario.
 ///
 /// ```
 /// use netspurt::scenario::{STARTING_POINT, Scenario};
@@ -29,26 +29,26 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The scenario in `document`, whose sweep is not looked at.
+    /// The scenario in `document`, whose sweep is ignored.
     pub(super) fn of(document: Document) -> Result<Self, ScenarioError> {
         let mut spec = document.read()?;
         spec.fill_in();
-        // Planning is how a scenario is found to hold together.
+        // A scenario is consistent if it can be planned.
         Plan::new(&spec).map_err(|problem| document.blame(&problem))?;
         Ok(Self { document, spec })
     }
 
-    /// What errors call it.
+    /// The name for errors.
     pub fn name(&self) -> &str {
         self.document.name()
     }
 
-    /// What the run shows, in a line.
+    /// One line that says what the run shows.
     pub fn title(&self) -> &str {
         &self.spec.title
     }
 
-    /// What seeds the random draws.
+    /// The seed of the random draws.
     pub fn seed(&self) -> u64 {
         self.spec.seed.0
     }
@@ -58,24 +58,23 @@ impl Scenario {
         Time::ZERO + self.spec.stop
     }
 
-    /// Its text, with what was set over it: what a copy elsewhere is read from.
+    /// Its text with the settings applied, from which a copy elsewhere can be read.
     ///
     /// # Panics
-    /// Never: what was read before can be read.
+    /// Never: it was read before.
     pub fn text(&self) -> String {
         self.document.whole().expect("it was read before")
     }
 
-    /// The scenario with every default spelt out, as TOML.
+    /// The scenario with every default written out, as TOML.
     ///
     /// # Panics
-    /// Never: what was read can be written.
+    /// Never: it was read before, so it can be written.
     pub fn resolved(&self) -> String {
         form::write(&self.spec)
     }
 
-    /// The first flow with an end that is the kernel's, if there is one: such a scenario can only
-    /// be run live.
+    /// The first flow with a kernel's end, if there is one; such a scenario can only be run live.
     pub fn kernel_flow(&self) -> Option<&str> {
         let real = |flow: &&FlowSpec| flow.ends().contains(&EndpointWord::Kernel);
         let (name, _) = self.spec.flows.iter().find(|(_, flow)| real(flow))?;
@@ -99,7 +98,7 @@ impl Scenario {
         plan
     }
 
-    /// A run of it, at its beginning; of one with a `[sweep]`, with the values in the file.
+    /// A run of it, at its beginning; with a `[sweep]`, with the values in the file.
     ///
     /// # Panics
     /// When it has a [`kernel_flow`](Self::kernel_flow).

@@ -1,8 +1,8 @@
-//! A shim as text: a timer with its constants, and when it stops.
+//! The text form of a shim: a timer with its constants, and a limit.
 
 use crate::rto::{EstimatorConfig, SfrConfig};
 
-/// Which timer a shim has.
+/// The timer of a shim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ShimTimer {
     /// An algorithm of the retransmission timer, with its backoff.
@@ -11,27 +11,27 @@ pub enum ShimTimer {
     Sfr(SfrConfig),
 }
 
-/// What a shim does.
+/// The configuration of a shim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShimConfig {
     /// Its timer.
     pub timer: ShimTimer,
-    /// How often it sends one segment of the host's again at most; then it waits for the host.
+    /// The most retransmissions of one segment of the host's; then the shim waits for the host.
     pub most_retransmissions: u8,
 }
 
-/// What is wrong with the text of a shim.
+/// A mistake in the text of a shim.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}: {fix}")]
 pub struct ShimError {
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What to write instead.
+    /// The fix.
     pub fix: String,
 }
 
 impl ShimConfig {
-    /// As often as Linux would try (`tcp_retries2`).
+    /// As many as Linux makes (`tcp_retries2`).
     const MOST: u8 = 15;
 
     /// Reads a timer as [`EstimatorConfig::parse`] does, or `sfr` with `factor` and `cutout`; both
@@ -46,7 +46,7 @@ impl ShimConfig {
     /// ```
     ///
     /// # Errors
-    /// An unknown name or key, a value that is none, constants that contradict each other.
+    /// An unknown name or key, an invalid value, or constants that contradict each other.
     pub fn parse(text: &str) -> Result<Self, ShimError> {
         let (name, settings) = match text.split_once(':') {
             None => (text.trim(), Vec::new()),
@@ -67,7 +67,7 @@ impl ShimConfig {
             EstimatorConfig::parse(&timer).map(ShimTimer::Estimator)
         };
         let timer = timer.map_err(|error| {
-            // The estimators do not know all names that may stand here.
+            // The estimators do not know all names that are allowed here.
             let more = if error.key.is_empty() { ", or `sfr`" } else { "" };
             wrong(error.message, format!("{}{more}", error.fix))
         })?;
@@ -75,7 +75,7 @@ impl ShimConfig {
     }
 }
 
-/// How often one segment is sent again at most.
+/// The most retransmissions of one segment.
 fn most(setting: &str) -> Result<u8, ShimError> {
     let value = setting.split_once('=').map_or("", |(_, value)| value.trim());
     let cannot = |_| wrong(format!("`retransmissions` cannot be `{value}`"), "write 0 to 255");

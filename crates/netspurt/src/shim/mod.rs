@@ -1,10 +1,10 @@
-//! A retransmission timer at a host's edge: it stands between a host's TCP, which it leaves as it
-//! is, and the path, and sends the first segment not acknowledged once more when its time is up.
+//! A retransmission timer at a host's edge. It is placed between an unchanged host's TCP and the
+//! path, and retransmits the first outstanding segment when its timer fires.
 //!
-//! It sees what the host sends and what reaches it, keeps copies of what is outstanding, and has no
-//! other knowledge: no congestion window follows its retransmissions, and the host does not know of
-//! them. SYNs are left to the host, since a round trip is known only after them. Without input or
-//! output, so it is driven by a live run's clock, by a replay or by a test alike.
+//! It sees what the host sends and receives, and keeps copies of outstanding segments. It has no
+//! congestion window for its retransmissions, and the host does not know of them. It does not
+//! retransmit SYNs, because no round trip is known before them. It has no input or output, so a
+//! live run's clock, a replay or a test can drive it.
 
 mod config;
 
@@ -25,28 +25,28 @@ use crate::units::{Duration, Time};
 struct Kept {
     /// The newest copy that the host sent.
     copy: Segment,
-    /// Times the shim sent this copy again.
+    /// How often the shim retransmitted it.
     copies: u8,
 }
 
-/// A retransmission of the shim's.
+/// A retransmission by the shim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retransmission {
-    /// When it was due, and left in logical time.
+    /// When it was due; it left at that logical time.
     pub at: Time,
-    /// When the timer that ran out was set.
+    /// When the timer was armed.
     pub armed: Time,
-    /// The transmission, as in the other tables.
+    /// The transmission's id, as in the other tables.
     pub id: TransmissionId,
     /// Its first octet, counted from the SYN.
     pub left: u64,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
-    /// The factor that timeouts have put on the next timer.
+    /// The backoff of the next timer.
     pub backoff: u32,
 }
 
-/// What decides when the time is up.
+/// The timer in use.
 #[derive(Debug)]
 enum EdgeTimer {
     Estimator(Box<dyn RtoEstimator>),
@@ -54,7 +54,7 @@ enum EdgeTimer {
         algorithm: SfrConfig,
         /// The handshake's round trip, once it is known.
         handshake: Option<Duration>,
-        /// Whether it waits for a new segment before it may run again.
+        /// Whether it waits for a new segment before it runs again.
         rests: bool,
     },
 }
@@ -80,17 +80,17 @@ enum EdgeTimer {
 pub struct Shim {
     algorithm: EdgeTimer,
     most_retransmissions: u8,
-    /// What the host sends.
+    /// What the host sent.
     way: OneWay<Kept>,
     deadline: Time,
     armed: Time,
-    /// The connection was reset, or the shim gave it up.
+    /// The connection was reset, or the shim has given up.
     off: bool,
     retransmissions: Vec<Retransmission>,
 }
 
 impl Shim {
-    /// One for a connection that is still to open.
+    /// A shim for a connection that is not open yet.
     pub fn new(config: &ShimConfig) -> Self {
         let algorithm = match config.timer {
             ShimTimer::Estimator(algorithm) => EdgeTimer::Estimator(algorithm.build()),
@@ -107,12 +107,12 @@ impl Shim {
         }
     }
 
-    /// What it sent again so far.
+    /// The retransmissions so far.
     pub fn retransmissions(&self) -> &[Retransmission] {
         &self.retransmissions
     }
 
-    /// When its time is up, if it runs.
+    /// When its timer fires, if it is armed.
     pub fn next_wakeup(&self) -> Option<Time> {
         (self.deadline != Time::NEVER).then_some(self.deadline)
     }
@@ -145,8 +145,8 @@ impl Shim {
         }
     }
 
-    /// The host sent octets again: where they are those of the first segment outstanding, an
-    /// estimator's timer starts anew, since that repair is under way.
+    /// The host retransmitted octets. If they are those of the first outstanding segment, an
+    /// estimator's timer restarts, because that repair is under way.
     fn repeated(&mut self, copy: Transmission, now: Time) {
         let first = self.way.outstanding().front();
         let first = first.is_some_and(|first| first.left < copy.right && copy.left < first.right);
@@ -163,7 +163,7 @@ impl Shim {
         if self.off || !segment.flags.has(Flags::ACK) {
             return;
         }
-        // What acknowledges octets that were never sent is not acceptable (RFC 9293 §3.10.7.4).
+        // An ACK of octets that were never sent is not acceptable (RFC 9293 §3.10.7.4).
         let sequence = self.way.sequence();
         if sequence.octet(segment.ack) > sequence.highest() {
             return;
@@ -177,8 +177,8 @@ impl Shim {
         }
     }
 
-    /// Takes in a round trip. Of a SYN sent twice Super Fast Retransmit is not told which of them was
-    /// answered, and an estimator is told that the handshake's round trip is ambiguous.
+    /// Processes a round trip. If a SYN was sent twice, Super Fast Retransmit does not use the
+    /// round trip of the handshake, and an estimator gets it as an ambiguous sample.
     fn measure(&mut self, sample: &RttSample) {
         match &mut self.algorithm {
             EdgeTimer::Sfr { handshake, .. } => {
@@ -192,10 +192,10 @@ impl Shim {
         }
     }
 
-    /// Sets the timer at `now`, or stops it where there is nothing to send again.
+    /// Arms the timer at `now`, or stops it if nothing is outstanding.
     fn arm(&mut self, now: Time) {
         self.deadline = Time::NEVER;
-        // What is outstanding is a SYN where nothing was acknowledged.
+        // If nothing was acknowledged, a SYN is outstanding.
         let outstanding = self.way.outstanding();
         let Some(oldest) = outstanding.front().filter(|first| first.left > 0) else { return };
         let due = match &self.algorithm {
@@ -204,7 +204,7 @@ impl Shim {
             }
             EdgeTimer::Sfr { rests: true, .. } => None,
             EdgeTimer::Sfr { algorithm, handshake, .. } => {
-                // The SYN is no octet.
+                // The SYN does not count as an octet.
                 let done = algorithm.is_over(self.way.una().saturating_sub(1));
                 handshake.filter(|_| !done).map(|rtt| now + algorithm.wait(rtt))
             }
@@ -214,7 +214,7 @@ impl Shim {
         }
     }
 
-    /// The first segment not acknowledged once more, where its time is up at `now`.
+    /// Retransmits the first outstanding segment, if its timer has fired by `now`.
     pub fn pop(&mut self, now: Time) -> Option<Segment> {
         if self.deadline > now {
             return None;

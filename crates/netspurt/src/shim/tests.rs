@@ -89,7 +89,7 @@ fn an_estimators_timer_is_that_of_rfc_6298_with_backoff_and_karn() {
     let backoffs: Vec<u32> =
         shim.retransmissions().iter().map(|retransmission| retransmission.backoff).collect();
     assert_eq!(backoffs, [2, 4]);
-    // What covers a segment sent twice is no sample: the backed-off timer stays.
+    // An ACK that covers a segment sent twice gives no sample, so the timer stays backed off.
     shim.came(at(230), &ack(1001));
     assert_eq!(shim.next_wakeup(), Some(at(470)));
     shim.came(at(240), &ack(2001));
@@ -142,7 +142,7 @@ fn a_slip_in_a_shims_text_is_told_with_its_fix() {
     assert!(slip("rfc6298:").contains("nothing stands after"));
 }
 
-/// What can happen at an edge.
+/// The events at a host's edge.
 #[derive(Clone, Debug)]
 enum Step {
     Sent(u32, u16, u8),

@@ -1,4 +1,4 @@
-//! The simulator: stages wired to a graph, and the one loop that moves frames between them.
+//! The simulator: stages connected as a graph, and the loop that moves frames between them.
 
 mod ends;
 mod nodes;

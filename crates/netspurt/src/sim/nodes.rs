@@ -1,4 +1,4 @@
-//! Appointments as nodes of lists.
+//! Appointments as nodes of linked lists.
 
 use crate::stage::Appointment;
 
@@ -27,7 +27,7 @@ impl Node {
 #[derive(Debug)]
 pub(super) struct Nodes {
     nodes: Vec<Node>,
-    /// The first of those in no list.
+    /// The first node of the free list.
     free: u32,
 }
 

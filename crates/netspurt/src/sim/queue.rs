@@ -1,13 +1,13 @@
-//! Appointments in order of time, at one instant in the order in which they were settled, then
-//! by what they were made by, and then in order of entry.
+//! The event queue: appointments ordered by time, then by when they were settled, then by what
+//! caused them, and then by entry.
 //!
-//! Time is cut into slots of 4096 ns, and slots into blocks of 4096, some 17 ms. The slots of the
-//! block that time is in and of the next one are lists in order, and two levels of bitmaps find
-//! the next list with an entry. What is due in a later block lies in a wheel whose slots are as
-//! wide as a block, or in one of the wheels above it, each with slots as wide as the whole wheel
-//! below, and sinks as time comes near. Sinking keeps the order of entry, so full ties come out
-//! first in, first out. The cost is constant in the number of appointments, as long as few fall
-//! in one slot.
+//! Time is divided into slots of 4096 ns, and blocks of 4096 slots, about 17 ms. The slots of the
+//! current block and of the next one are sorted lists, and two levels of bitmaps find the next list
+//! with an entry. Entries of later blocks are in a wheel whose slots are as wide as a block, or in
+//! one of the wheels above it, whose slots are each as wide as the whole wheel below. They move
+//! down as time advances. Moving down keeps the order of entry, so equal entries come out first in,
+//! first out. The cost does not depend on the number of appointments, as long as few are in one
+//! slot.
 
 use crate::stage::Appointment;
 use crate::units::Time;
@@ -39,11 +39,12 @@ const WORDS: usize = SLOTS / 64;
 /// ```
 #[derive(Debug)]
 pub struct EventQueue {
-    /// The block that time is in.
+    /// The current block.
     block: u64,
-    /// No slot before this one has an entry, in the block that time is in.
+    /// No slot of the current block before this one has an entry.
     from: usize,
-    /// The last entry of each slot, whose next is the first; even blocks, then odd ones.
+    /// The last entry of each slot, whose next is the first; the slots of even blocks, then of odd
+    /// ones.
     slots: Box<[u32; 2 * SLOTS]>,
     /// Which slots have entries, by block.
     used: [Used; 2],
@@ -55,7 +56,7 @@ pub struct EventQueue {
 #[derive(Clone, Copy, Debug)]
 struct Used {
     slots: [u64; WORDS],
-    /// Which words of those are not zero.
+    /// Which of these words are not zero.
     words: u64,
 }
 
@@ -103,12 +104,12 @@ impl EventQueue {
             slots: Box::new([NONE; 2 * SLOTS]),
             used: [Used::NONE; 2],
             nodes: Nodes::new(),
-            // What is due in a block before this one has a slot.
+            // Entries of blocks before this one are in slots.
             far: Wheels::from_block(2),
         }
     }
 
-    /// Enters `number` for an instant that is not before that of what was popped last.
+    /// Enters `number` for an instant that is not before that of the last popped entry.
     #[inline]
     pub fn push(&mut self, when: Appointment, number: u32) {
         let node = Node { when, number, next: NONE };
@@ -157,7 +158,7 @@ impl EventQueue {
         Some(self.nodes.get(self.nodes.get(last).next).when.at)
     }
 
-    /// Which half of the slots is the present block's.
+    /// The half of the slots that belongs to the current block.
     #[inline]
     fn half(&self) -> usize {
         (self.block & 1) as usize
@@ -173,7 +174,7 @@ impl EventQueue {
         self.used[half ^ 1].next(0).map(|slot| (half ^ 1, slot))
     }
 
-    /// Puts a node in its slot's list: behind all that are not after it.
+    /// Inserts a node in its slot's list, behind all nodes that are not after it.
     #[inline]
     fn place(&mut self, node: u32) {
         let when = self.nodes.get(node).when;
@@ -188,7 +189,7 @@ impl EventQueue {
         if self.nodes.get(last).when <= when {
             self.slots[slot] = node;
         } else {
-            // The walk ends before the last, which is after the node.
+            // The loop ends before the last node, which is after the inserted one.
             before = self.last_not_after(when, before);
         }
         let next = self.nodes.get(before).next;
@@ -196,8 +197,8 @@ impl EventQueue {
         self.nodes.link(before, node);
     }
 
-    /// The last node that is not after `when` of the list that ends with `last`; that itself, whose
-    /// next is the first, where all are after it.
+    /// In the list that ends with `last`, the last node that is not after `when`; or `last` itself,
+    /// whose next is the first, if all are after it.
     fn last_not_after(&self, when: Appointment, last: u32) -> u32 {
         let mut before = last;
         loop {
@@ -209,7 +210,7 @@ impl EventQueue {
         }
     }
 
-    /// Time enters the next block: the one after that gets slots.
+    /// Enters the next block: the one after it gets slots.
     #[cold]
     #[inline(never)]
     fn enter_next_block(&mut self) {
@@ -217,7 +218,7 @@ impl EventQueue {
         self.fetch_block();
     }
 
-    /// Gives what is due in the first block of the wheels a place in its slots.
+    /// Moves the entries of the wheels' first block to its slots.
     fn fetch_block(&mut self) {
         let mut node = self.far.take_block(&mut self.nodes);
         while node != NONE {
@@ -227,8 +228,8 @@ impl EventQueue {
         }
     }
 
-    /// Where no slot has an entry, moves on to the first block that has one in the wheels, unless
-    /// it begins after `until`: the first slot with an entry.
+    /// The first slot with an entry. If no slot has one, moves on to the first block with an entry
+    /// in the wheels, unless that block begins after `until`.
     #[cold]
     #[inline(never)]
     fn jump(&mut self, until: Time) -> Option<(usize, usize)> {
@@ -257,7 +258,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a sorted list: pushes at random distances and pops up to random bounds.
+        /// Compared with a sorted list: pushes at random distances and pops up to random bounds.
         #[test]
         fn appointments_come_out_by_time_then_settled_first_then_by_their_cause_then_by_entry(
             steps in prop::collection::vec(

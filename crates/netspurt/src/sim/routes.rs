@@ -26,7 +26,7 @@ impl Graph {
         u32::try_from(self.links.len() - 1).expect("fewer than 2^32 links")
     }
 
-    /// Whether any chain of links leads from node `from` to node `to`.
+    /// Whether some chain of links leads from node `from` to node `to`.
     pub fn joins(&self, from: u32, to: u32) -> bool {
         let mut reached = vec![false; self.nodes as usize];
         let mut frontier = vec![from];
@@ -39,12 +39,12 @@ impl Graph {
         reached[to as usize]
     }
 
-    /// The nodes where a link begins and ends.
+    /// The nodes at which a link begins and ends.
     pub fn ends(&self, link: u32) -> (u32, u32) {
         self.links[link as usize]
     }
 
-    /// The node where a link ends.
+    /// The node at which a link ends.
     pub fn end(&self, link: u32) -> u32 {
         self.links[link as usize].1
     }
@@ -53,22 +53,22 @@ impl Graph {
 /// A destination that cannot be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
-    /// No link leads on from a node.
+    /// A node has no link towards the destination.
     #[error("no link leads on from node {at}")]
     DeadEnd {
         /// The node.
         at: u32,
     },
-    /// The routes lead in a circle.
+    /// The routes form a loop.
     #[error("the routes lead round in a circle through node {at}")]
     Circle {
-        /// A node on it.
+        /// A node of the loop.
         at: u32,
     },
 }
 
-/// For every node and destination, the link to take: shortest by number of links, and among
-/// equals the one declared first; single entries may be set.
+/// For every node and destination the link to take: the route with the fewest links, and of several
+/// the one declared first. Single entries may be set.
 ///
 /// ```
 /// use netspurt::sim::{Graph, Routes};
@@ -80,14 +80,14 @@ pub enum RouteError {
 #[derive(Clone, Debug)]
 pub struct Routes {
     from: Vec<Onwards>,
-    /// Tables by destination, one behind the other.
+    /// Tables by destination, one after the other.
     tables: Vec<u32>,
 }
 
-/// Where a node sends what is not its own.
+/// How a node forwards frames.
 #[derive(Clone, Copy, Debug)]
 struct Onwards {
-    /// Its only link, where it has no table; `NO_LINK` where it has none.
+    /// Its only link if it has no table; `NO_LINK` if it has no link.
     only: u32,
     /// Where its table begins, or `NO_TABLE`.
     table: u32,
@@ -142,7 +142,7 @@ impl Routes {
     /// The links from node `from` to node `to`.
     ///
     /// # Errors
-    /// When the routes end before they reach it, or lead in a circle.
+    /// When the routes end before they reach it, or form a loop.
     pub fn path(&self, graph: &Graph, from: u32, to: u32) -> Result<Vec<u32>, RouteError> {
         let mut links = Vec::new();
         let mut at = from;
@@ -158,7 +158,7 @@ impl Routes {
     }
 }
 
-/// The first link of the shortest way from `start` to each node, by breadth-first search.
+/// The first link of the shortest route from `start` to each node, by breadth-first search.
 fn first_links(graph: &Graph, leaving: &[Vec<u32>], start: u32) -> Vec<u32> {
     let mut first = vec![NO_LINK; graph.nodes as usize];
     let mut frontier = VecDeque::from([start]);

@@ -1,4 +1,4 @@
-//! Appointments of blocks of time that are not near: a wheel of blocks, and wheels above it.
+//! Appointments in later blocks of time: a wheel of blocks, and wheels above it.
 
 use crate::units::Time;
 
@@ -7,13 +7,13 @@ use super::nodes::{NONE, Nodes};
 /// log2 of the slots in a wheel.
 const BITS: u32 = 8;
 const SLOTS: usize = 1 << BITS;
-/// Enough for the blocks of 64 bits of nanoseconds.
+/// The number of wheels for the blocks of 64 bits of nanoseconds.
 const WHEELS: usize = 5;
 
-/// Lists of nodes by the block they are due in, from a first block on.
+/// Lists of nodes by the block in which they are due, from a first block on.
 #[derive(Debug)]
 pub(super) struct Wheels {
-    /// The first block whose appointments lie here.
+    /// The first block whose appointments are stored here.
     first: u64,
     wheels: Vec<Wheel>,
 }
@@ -25,7 +25,7 @@ struct Wheel {
     slots: [Slot; SLOTS],
 }
 
-/// A list of nodes in order of entry.
+/// A list of nodes in the order of entry.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     first: u32,
@@ -40,7 +40,7 @@ impl Wheels {
         Self { first, wheels: vec![empty; WHEELS] }
     }
 
-    /// Puts a node behind those of its slot.
+    /// Appends a node to its slot.
     pub(super) fn put(&mut self, nodes: &mut Nodes, node: u32) {
         nodes.link(node, NONE);
         let block = nodes.get(node).block();
@@ -58,11 +58,12 @@ impl Wheels {
         slot.last = node;
     }
 
-    /// Takes the list of the first block: its first node. The next block is now the first.
+    /// Removes the list of the first block and returns its first node. The next block becomes the
+    /// first.
     pub(super) fn take_block(&mut self, nodes: &mut Nodes) -> u32 {
         let node = self.wheels[0].empty(slot_of(self.first, 0));
         self.first += 1;
-        // A wheel begins anew where the digits below it are zero.
+        // A wheel begins a new turn when the digits below it are zero.
         let turned = (self.first.trailing_zeros() / BITS).min(WHEELS as u32 - 1);
         for wheel in (1..=turned).rev() {
             self.sink(nodes, wheel);
@@ -70,7 +71,7 @@ impl Wheels {
         node
     }
 
-    /// Makes the next block with an appointment the first, unless that is after `until`; that
+    /// Makes the next block with an appointment the first, unless it is after `until`; returns that
     /// block.
     pub(super) fn jump(&mut self, nodes: &mut Nodes, until: u64) -> Option<u64> {
         loop {
@@ -100,7 +101,7 @@ impl Wheels {
         first
     }
 
-    /// Empties the slot of a wheel that the first block lies in into the wheels below.
+    /// Moves the entries of a wheel's slot that contains the first block to the wheels below.
     fn sink(&mut self, nodes: &mut Nodes, wheel: u32) {
         let mut node = self.wheels[wheel as usize].empty(slot_of(self.first, wheel));
         while node != NONE {
@@ -113,7 +114,8 @@ impl Wheels {
     /// The next slot in use: wheel and slot.
     fn next_used(&self) -> Option<(u32, usize)> {
         (0..).zip(&self.wheels).find_map(|(number, wheel)| {
-            // The slot above the first block was emptied when that became the first.
+            // The slot of the first block in the wheel above was emptied when the block became the
+            // first.
             let from = slot_of(self.first, number) + usize::from(number > 0);
             Some((number, wheel.next_used(from)?))
         })
@@ -139,14 +141,14 @@ impl Wheel {
         Some(word * 64 + bits.trailing_zeros() as usize)
     }
 
-    /// Takes a slot's whole list: its first node.
+    /// Removes a slot's whole list and returns its first node.
     fn empty(&mut self, slot: usize) -> u32 {
         self.used[slot / 64] &= !(1 << (slot % 64));
         std::mem::replace(&mut self.slots[slot], Slot { first: NONE, last: NONE }).first
     }
 }
 
-/// The slot of a wheel that a block lies in.
+/// The slot of a wheel for a block.
 fn slot_of(block: u64, wheel: u32) -> usize {
     (block >> (BITS * wheel)) as usize & (SLOTS - 1)
 }

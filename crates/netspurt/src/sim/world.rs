@@ -10,12 +10,12 @@ use super::ends::{End, Ends};
 use super::population::{FlowEnds, Population};
 use super::{EventQueue, Graph, Routes};
 
-/// What a world is made of.
+/// The parts of a world.
 #[derive(Debug)]
 pub struct WorldConfig<E, P = ()> {
     /// Which links lead where.
     pub graph: Graph,
-    /// Which links frames take.
+    /// The routes of frames.
     pub routes: Routes,
     /// The links, in the order of their numbers in `graph`.
     pub links: Vec<LinkConfig>,
@@ -25,23 +25,24 @@ pub struct WorldConfig<E, P = ()> {
     pub pairs: Vec<[u32; 2]>,
     /// Which nodes report the frames they see.
     pub observed: Vec<u32>,
-    /// What the stages report.
+    /// The events that stages report.
     pub wanted: Wanted,
     /// Who brings flows, watches their ends and takes them back.
     pub population: P,
 }
 
-/// How far the world got.
+/// How far the world advanced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advance {
-    /// To the instant asked for.
+    /// To the requested instant.
     Reached,
-    /// Enough for one call: drain the events, see to other things, and call again.
+    /// Not that far, but enough for one call: the caller drains the events, does other work, and
+    /// calls again.
     Full,
 }
 
-/// Wake-ups served in one call at most, so that whoever drives the world is never away for
-/// long, even where time stands still: some ten milliseconds.
+/// The most wake-ups served in one call, so that the driver regains control soon, even if time does
+/// not advance; about ten milliseconds.
 const SLICE: u64 = 1 << 15;
 
 /// A network in motion.
@@ -65,34 +66,34 @@ pub struct World<F, E, P = ()> {
     /// By node: whether it reports the frames it sees.
     observed: Vec<bool>,
     transit: Transit<F>,
-    /// Nothing may be done ahead of time that happens after this.
+    /// No event after this instant may be processed ahead of time.
     horizon: Time,
     population: P,
 }
 
-/// A link and where it leads.
+/// A link and its destination.
 #[derive(Debug)]
 struct Road {
     link: Link,
-    /// The instant it is entered for in the queue, which holds stale entries besides.
+    /// The instant of its valid entry in the queue, which also holds stale entries.
     entered: Time,
     node: u32,
-    /// Whether that node reports the frames it sees.
+    /// Whether its destination node reports the frames it sees.
     observed: bool,
-    /// What puts frames on it.
+    /// The source of its frames.
     feeder: Feeder,
-    /// Whether there is a link that nothing but this one puts frames on.
+    /// Whether some link gets frames from this link only.
     leads_on: bool,
-    /// When a frame last arrived ahead of time, and since when the first to arrive then was to.
+    /// When a frame last arrived ahead of time, and when the first arrival then had been settled.
     passed: (Time, Time),
 }
 
-/// What puts frames on a link.
+/// The source of a link's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feeder {
     /// Nothing so far.
     Nothing,
-    /// One link alone, by number.
+    /// A single link, by number.
     Link(u32),
     /// Hosts, or several links.
     Any,
@@ -196,18 +197,18 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// The instant the world has reached.
+    /// The instant that the world has reached.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// How many wake-ups were served since the start of time; the same however often the world
-    /// is stopped on its way, and whatever it reports.
+    /// The number of wake-ups served since the start of time. It does not depend on interruptions
+    /// or on the reported events.
     pub fn served(&self) -> u64 {
         self.served
     }
 
-    /// The earliest instant at which anything will happen by itself.
+    /// The earliest instant of an event without outside influence.
     pub fn next_wakeup(&self) -> Option<Time> {
         let start = Some(self.population.next_start()).filter(|start| *start < Time::NEVER);
         self.queue.first().into_iter().chain(start).min()
@@ -234,17 +235,17 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         self.roads.iter().map(|road| &road.link)
     }
 
-    /// What happened since the last drain.
+    /// The events since the last drain.
     pub fn events(&mut self) -> &mut Events<F> {
         &mut self.transit.events
     }
 
-    /// Serves what is due by `until`, that instant included.
+    /// Serves the wake-ups due up to and including `until`.
     pub fn advance_to(&mut self, until: Time) -> Advance {
         self.advance_within(until, u64::MAX)
     }
 
-    /// The same, but serves `most` wake-ups at most.
+    /// The same, but serves at most `most` wake-ups.
     pub fn advance_within(&mut self, until: Time, most: u64) -> Advance {
         let limit = self.served.saturating_add(most.min(SLICE));
         self.horizon = until;
@@ -268,8 +269,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         Advance::Full
     }
 
-    /// Lets `act` do something to a host at this instant, from outside of the world, and looks
-    /// afterwards at what the host will do next.
+    /// Lets `act` change a host at this instant from outside of the world, and then updates the
+    /// host's next wake-up.
     ///
     /// # Panics
     /// When there is no such end.
@@ -280,14 +281,14 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         done
     }
 
-    /// Reports what the queues did up to now; for the end of a run.
+    /// Reports the queues' departures up to now; for the end of a run.
     pub fn settle(&mut self) {
         for road in &mut self.roads {
             road.link.settle(self.now, &mut self.transit);
         }
     }
 
-    /// Lets a stage act on what is due, and hands on what comes out.
+    /// Lets a stage process what is due, and passes on the results.
     #[inline]
     fn serve(&mut self, when: Appointment, stage: usize) {
         let by = (when.at, when.since);
@@ -302,7 +303,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Hands on what has arrived at the end of a link, which is served as due and settled then.
+    /// Passes on the frames that arrived at the end of a link, in the wake-up that was due and
+    /// settled then.
     #[inline]
     fn serve_road(&mut self, by: (Time, Time), index: usize) {
         loop {
@@ -330,7 +332,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// A frame reaches a node: its end takes it in, or it goes on.
+    /// A frame reaches a node: it is delivered there or forwarded.
     #[inline]
     fn arrive(&mut self, when: Appointment, parcel: Parcel, node: u32, observed: bool) {
         let at = when.at;
@@ -355,7 +357,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         self.retire_if_over(place);
     }
 
-    /// Hands on the frames a host has ready.
+    /// Passes on the frames that a host has ready.
     #[inline]
     fn emit(&mut self, when: Appointment, place: usize) {
         loop {
@@ -373,8 +375,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Sends a frame out of a node towards its end: to the next place where it may meet others,
-    /// since all links up to there know at once what becomes of it.
+    /// Sends a frame from a node towards its end, up to the next place where it may meet other
+    /// frames. Its fate on the links before that place is known at once.
     #[inline(always)]
     fn forward(&mut self, mut when: Appointment, node: u32, parcel: Parcel) {
         let mut number = self.next_link(node, parcel);
@@ -403,7 +405,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// A frame has arrived at the end of a link ahead of time: when it enters the next.
+    /// A frame has arrived at the end of a link ahead of time: it enters the next link.
     #[inline(always)]
     fn pass(&mut self, number: u32, at: Time, since: Time) -> Appointment {
         let road = &mut self.roads[number as usize];
@@ -420,8 +422,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         self.routes.next(node, parcel.home).expect("routes are checked before a run")
     }
 
-    /// Sees to it that a link's next arrival stands in the queue, `by` something that was due and
-    /// settled then.
+    /// Ensures that a link's next arrival has an entry in the queue; `by` is the event that caused
+    /// it.
     #[inline]
     fn enter_road(&mut self, index: usize, by: (Time, Time)) {
         let road = &mut self.roads[index];
@@ -434,7 +436,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Sees to it that a host's next wake-up stands in the queue, as for links.
+    /// Ensures that a host's next wake-up has an entry in the queue, as for links.
     #[inline]
     fn enter_end(&mut self, place: usize, by: (Time, Time)) {
         let end = &mut self.ends[place];

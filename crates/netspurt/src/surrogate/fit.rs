@@ -1,36 +1,36 @@
-//! What makes noise and a line fit a mean and a spread, exactly.
+//! Fits noise and a line to a mean and a spread, exactly.
 
-/// A fitted series, and what was done to the line for it.
+/// A fitted series, and the changes to the line.
 pub(super) struct Fitted {
     /// The delays, in the unit of the mean.
     pub delays: Vec<f64>,
-    /// What is left of the line's own spread, as a part of it.
+    /// The share of the line's own spread that remains.
     kept: f64,
-    /// What the line was multiplied by.
+    /// The factor applied to the line.
     scale: f64,
 }
 
 impl Fitted {
     pub(super) fn note(&self) -> String {
         format!(
-            "what the length costs is {:.0} % of what was given, to keep to mean and CoV",
+            "the effect of length was scaled to {:.0} % of the given one, to fit mean and CoV",
             100.0 * self.kept * self.scale
         )
     }
 }
 
-/// How much more the noise must spread than the row, so that something is left below it.
+/// How much more the noise must spread than the row, so that its minimum stays above zero.
 const MARGIN: f64 = 1.25;
-/// How much of the row's spread the lengths may make up.
+/// The most of the row's spread that lengths may cause.
 const SHARE: f64 = 0.9;
 
-/// What the coefficient of variation of so many delays above zero stays below here.
+/// The coefficient of variation of this many delays above zero must stay below this value.
 pub(super) fn limit(answered: u32) -> f64 {
     f64::from(answered - 1).sqrt() / (MARGIN * MARGIN)
 }
 
-/// Delays of a `mean` and a `cov`: a base, flattened where it alone spreads too far, and as much of
-/// the noise as is missing.
+/// Delays with a `mean` and a `cov`: a base, flattened if it alone spreads too much, and as much
+/// noise as is missing.
 pub(super) fn fit(base: &[f64], noise: &[f64], mean: f64, cov: f64) -> Fitted {
     let own = spread(base);
     let kept = if own > SHARE * cov { SHARE * cov / own } else { 1.0 };
@@ -50,12 +50,13 @@ pub(super) fn fit(base: &[f64], noise: &[f64], mean: f64, cov: f64) -> Fitted {
     }
 }
 
-/// A line without a unit was not given: nothing was scaled.
+/// A line without a unit was not given, so nothing was scaled.
 fn scale_of(scale: f64, middle: f64) -> f64 {
     if middle == 1.0 { 1.0 } else { scale }
 }
 
-/// The noise to a power that makes it spread by more than `cov`: the least of some.
+/// The noise raised to a power for which it spreads by more than `cov`: the least of several
+/// powers.
 fn sharpened(noise: &[f64], cov: f64) -> Vec<f64> {
     let highest = noise.iter().fold(0.0_f64, |a, &b| a.max(b));
     let mut power = 1.0;
@@ -67,7 +68,7 @@ fn sharpened(noise: &[f64], cov: f64) -> Vec<f64> {
     sharp
 }
 
-/// Where a spread that starts below `cov` reaches it.
+/// The factor for which a spread that starts below `cov` reaches it.
 fn crossing(cov: f64, spread_at: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while spread_at(high) < cov {

@@ -1,4 +1,4 @@
-//! How long probes are, and what that costs.
+//! The lengths of probes, and their effect on delays.
 
 use crate::rng::Stream;
 use crate::units::Duration;
@@ -6,20 +6,20 @@ use crate::units::Duration;
 /// How the lengths of probes are chosen, in octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lengths {
-    /// All the same.
+    /// All equal.
     Same(u32),
-    /// Uniform from zero to `highest`, and what falls below `lowest` raised to it (RFC 889 §2.1).
+    /// Uniform from zero to `highest`, raised to `lowest` if below it (RFC 889 §2.1).
     Clamped {
         /// The least length.
         lowest: u32,
-        /// The greatest.
+        /// The greatest length.
         highest: u32,
     },
-    /// In turn from `first`, so many of them, to `then`, so many, and from the start again.
+    /// Alternately a number of probes of the length `first`, and a number of the length `then`.
     Runs {
-        /// The length of the first ones, and how many.
+        /// The first length, and its number of probes.
         first: (u32, u32),
-        /// The length of those that follow, and how many.
+        /// The second length, and its number of probes.
         then: (u32, u32),
     },
 }
@@ -57,15 +57,16 @@ impl Lengths {
     }
 }
 
-/// A number below `n`, each as likely to within 2^-32.
+/// A number below `n`, uniform to within 2^-32.
 #[expect(clippy::cast_possible_truncation, reason = "below n")]
 pub(super) fn below(stream: &mut Stream, n: u32) -> u32 {
     ((u128::from(stream.bits()) * u128::from(n)) >> 64) as u32
 }
 
-/// The delay of an undisturbed probe by its length: straight between points.
+/// The delay of an undisturbed probe by its length: linear between points.
 ///
-/// Paths that cut longer packets in two have four: RFC 889 §2.1 has a break at 126 octets.
+/// Paths that divide longer packets in two have four points: RFC 889 §2.1 has a break at 126
+/// octets.
 ///
 /// ```
 /// use netspurt::surrogate::DelayByLength;
@@ -78,7 +79,7 @@ pub(super) fn below(stream: &mut Stream, n: u32) -> u32 {
 pub struct DelayByLength(Vec<(u32, Duration)>);
 
 impl DelayByLength {
-    /// The same whatever the length.
+    /// Independent of the length.
     pub const fn flat() -> Self {
         Self(Vec::new())
     }
@@ -88,7 +89,7 @@ impl DelayByLength {
         Self(points.to_vec())
     }
 
-    /// The delay at a length, in nanoseconds; one where it is the same for all.
+    /// The delay at a length, in nanoseconds; one if it does not depend on the length.
     #[expect(clippy::cast_precision_loss, reason = "delays of days, at most")]
     pub fn at(&self, octets: u32) -> f64 {
         let Some(&(_, last)) = self.0.last() else { return 1.0 };

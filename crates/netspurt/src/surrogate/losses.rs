@@ -4,12 +4,12 @@ use crate::rng::Stream;
 
 use super::lengths::below;
 
-/// How losses lie among the probes.
+/// How losses are distributed over the probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Losses {
-    /// Any set of probes is as likely as any other of its size.
+    /// All sets of probes of this size are equally likely.
     Independent,
-    /// In runs of so many, the last one shorter where it must be; runs may touch.
+    /// In runs of this length, the last one shorter if necessary; runs may touch.
     Bursts(u32),
 }
 
@@ -21,7 +21,7 @@ impl Losses {
         }
     }
 
-    /// Just `lost` of `probes`, marked.
+    /// Marks exactly `lost` of `probes`.
     pub(super) fn draw(self, probes: u32, lost: u32, stream: &mut Stream) -> Vec<bool> {
         let run = match self {
             Self::Independent => 1,

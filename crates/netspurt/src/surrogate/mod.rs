@@ -1,9 +1,9 @@
-//! Surrogates: recorded delays made up to fit a summary, where the recording itself is lost.
+//! Surrogates: recordings made up to fit a summary whose own recording is lost.
 //!
-//! A printed mean, a spread and a number of losses do not say how delays followed each other, and
-//! a retransmission timer lives on just that. So there are several [`Structure`]s, and all fit the
-//! same row: what holds under each of them follows from the row, and what does not cannot be told
-//! from it.
+//! A printed mean, a spread and a number of losses do not say how delays followed each other, and a
+//! retransmission timer depends on exactly that. So there are several [`Structure`]s, and all fit
+//! the same row. A result that holds for each of them follows from the row; another result does
+//! not.
 
 mod fit;
 mod lengths;

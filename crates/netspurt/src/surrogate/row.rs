@@ -9,10 +9,11 @@ use super::lengths::{DelayByLength, Lengths};
 use super::losses::Losses;
 use super::structure::Structure;
 
-/// How long the prober waits before it gives a probe up (RFC 889 §3.1).
+/// The give-up time of the prober (RFC 889 §3.1).
 const GIVEN_UP: Duration = Duration::from_secs(30);
 
-/// What a surrogate is to fit: a row of a table, and what the row leaves open.
+/// The properties that a surrogate must fit: a row of a table, and the choices that the row leaves
+/// open.
 ///
 /// ```
 /// use netspurt::surrogate::{Row, Structure};
@@ -27,31 +28,31 @@ const GIVEN_UP: Duration = Duration::from_secs(30);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What it is called; random streams are named after it, too.
+    /// Its name, which also names the random streams.
     pub name: String,
-    /// How many probes.
+    /// The number of probes.
     pub probes: u32,
-    /// The mean delay of those answered.
+    /// The mean delay of the answered probes.
     pub mean: Duration,
-    /// The standard deviation of their delays over the mean, both with their number as divisor.
+    /// The standard deviation of their delays over the mean, both divided by their number.
     pub cov: f64,
-    /// How many are lost.
+    /// The number of lost probes.
     pub lost: u32,
-    /// How the losses lie.
+    /// How the losses are distributed.
     pub losses: Losses,
-    /// How long the probes are.
+    /// The lengths of the probes.
     pub lengths: Lengths,
-    /// How the delay depends on the length, up to a factor that the mean sets.
+    /// How the delay depends on the length, up to a factor that follows from the mean.
     pub line: DelayByLength,
-    /// How many glitches [`Structure::Glitches`] has.
+    /// The number of glitches of [`Structure::Glitches`].
     pub glitches: u32,
-    /// What the delays are called: those of RFC 889 are [`Measure::OneWay`].
+    /// The kind of the delays: RFC 889's are [`Measure::OneWay`].
     pub measure: Measure,
 }
 
 impl Default for Row {
-    /// A row as RFC 889 has them: 512 probes of 40 octets, delays in one direction of 1 s, as many
-    /// below as above by a fifth, no loss, three glitches.
+    /// A row like those of RFC 889: 512 probes of 40 octets, one-way delays of 1 s with a
+    /// coefficient of variation of one fifth, no loss, three glitches.
     fn default() -> Self {
         Self {
             name: "row".to_owned(),
@@ -71,7 +72,7 @@ impl Default for Row {
 /// A row that no delays fit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SurrogateError {
-    /// There is nothing to fit.
+    /// There is no answered probe.
     #[error("probes = {probes}, lost = {lost}: at least two must be answered")]
     TooFew {
         /// The number of probes.
@@ -79,26 +80,26 @@ pub enum SurrogateError {
         /// How many of them are lost.
         lost: u32,
     },
-    /// No series of so many delays spreads like that, or a number is none.
+    /// No series of so many delays has this spread, or a number is not finite.
     #[error("cov = {cov}: {answered} delays above zero have one from 0 to below {limit:.3}")]
     Spread {
         /// The coefficient of variation.
         cov: f64,
-        /// How many probes are answered.
+        /// The number of answered probes.
         answered: u32,
-        /// What it must stay below.
+        /// The bound below which it must stay.
         limit: f64,
     },
-    /// A mean that is not above zero, or is above the wait for a reply.
+    /// A mean that is not above zero, or exceeds the give-up time.
     #[error("mean = {0}: it must be above zero and below 30 s, after which a probe is lost")]
     Mean(Duration),
-    /// Lengths that are not in order, or that the line does not reach.
+    /// Lengths that are not in order, or for which the line is not defined.
     #[error("{0}")]
     Lengths(String),
 }
 
 impl Row {
-    /// A recording of this row whose delays follow each other as `structure` has it.
+    /// A recording of this row whose delays follow each other by `structure`.
     ///
     /// Mean and coefficient of variation are the row's, to the rounding of nanoseconds, and the
     /// number of losses is exact. The same row, structure and seed give the same recording on
@@ -147,7 +148,7 @@ impl Row {
         )
     }
 
-    /// The probes in the order of sending, each when the one before was answered or given up.
+    /// The probes in the order of sending, each sent when the one before was answered or given up.
     fn probes_of(&self, rtts: &[Option<Duration>], lengths: &[u32]) -> Vec<Probe> {
         let trips = if self.measure == Measure::OneWay { 2 } else { 1 };
         let mut sent = Time::ZERO;

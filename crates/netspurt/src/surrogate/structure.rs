@@ -1,23 +1,23 @@
-//! How delays follow each other: what a row of a table does not say.
+//! Models of how delays follow each other, which a row of a table does not say.
 
 use crate::rng::Stream;
 
 use super::lengths::below;
 
-/// How the delays that a path adds follow each other.
+/// How the delays in addition to the path's line follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {
-    /// Each delay is drawn by itself, log-normally.
+    /// Each delay is drawn independently, log-normally.
     Independent,
-    /// A narrow body, and a few runs of delays many times as long that die away.
+    /// A narrow distribution, and a few runs of delays many times as long that die away.
     Glitches,
-    /// Levels that hold for some fifty probes, on a slow cycle of load.
+    /// Levels that last for about fifty probes, on a slow cycle of load.
     Levels,
-    /// The wait in a queue whose load is now low, now more than it can carry.
+    /// The wait in a queue whose load alternates between low and more than its capacity.
     Queue,
 }
 
-/// What a structure draws from: a stream for each of its effects.
+/// The random streams of a structure, one for each effect.
 pub(super) type Draws<'a> = &'a mut dyn FnMut(&str) -> Stream;
 
 impl Structure {
@@ -48,7 +48,7 @@ impl Structure {
         }
     }
 
-    /// What is added to each probe's delay, above zero and in any unit; and what to say of it.
+    /// The addition to each probe's delay, above zero and in any unit; and notes on it.
     pub(super) fn noise(self, n: u32, glitches: u32, draws: Draws) -> (Vec<f64>, Vec<String>) {
         match self {
             Self::Independent => (independent(n, &mut draws("delay")), Vec::new()),
@@ -59,12 +59,12 @@ impl Structure {
     }
 }
 
-/// A draw with mean one and an exponential algorithm.
+/// An exponentially distributed draw with mean one.
 fn exponential(stream: &mut Stream) -> f64 {
     -libm::log(1.0 - stream.uniform())
 }
 
-/// A draw from the standard normal algorithm (Box and Muller 1958).
+/// A draw from the standard normal distribution (Box and Muller 1958).
 fn normal(stream: &mut Stream) -> f64 {
     let radius = (2.0 * exponential(stream)).sqrt();
     radius * libm::cos(core::f64::consts::TAU * stream.uniform())
@@ -74,9 +74,9 @@ fn independent(n: u32, stream: &mut Stream) -> Vec<f64> {
     (0..n).map(|_| libm::exp(0.75 * normal(stream))).collect()
 }
 
-/// How much of the delay before is left a probe later, once a glitch is past its peak.
+/// The share of a delay that remains at the next probe, after the peak of a glitch.
 const DECAY: f64 = 0.8;
-/// A glitch against the mean of what lies below it.
+/// The height of a glitch over the mean of the other delays.
 const PEAK: f64 = 40.0;
 
 fn burst(n: u32, glitches: u32, draws: Draws) -> (Vec<f64>, Vec<String>) {
@@ -95,7 +95,7 @@ fn burst(n: u32, glitches: u32, draws: Draws) -> (Vec<f64>, Vec<String>) {
     (noise, vec![format!("glitches begin at the probes {}", places.join(", "))])
 }
 
-/// How many probes a level holds for, on average, and a cycle of load takes.
+/// How many probes a level lasts on average, and how many a cycle of load takes.
 const LEVEL: f64 = 50.0;
 const CYCLE: f64 = 256.0;
 
@@ -113,11 +113,11 @@ fn levels(n: u32, draws: Draws) -> Vec<f64> {
     (0..n).map(&mut draw).collect()
 }
 
-/// How often the load changes: how likely it is to rise, and to fall, with each probe.
+/// The probabilities that the load rises, and falls, with each probe.
 const RISES: f64 = 0.02;
 const FALLS: f64 = 0.1;
 
-/// Lindley's recursion: a queue's wait is the one before with what came, less what was served.
+/// Lindley's recursion: a queue's wait is the last one plus what arrived, less what was served.
 fn queue(n: u32, draws: Draws) -> Vec<f64> {
     let (mut state, mut work) = (draws("state"), draws("work"));
     let (mut busy, mut wait) = (false, 0.0_f64);

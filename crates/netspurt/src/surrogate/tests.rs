@@ -15,7 +15,7 @@ fn values(delays: &Delays) -> Vec<f64> {
     delays.probes.iter().filter_map(|probe| probe.rtt).map(|rtt| rtt.as_nanos() as f64).collect()
 }
 
-/// A path that cuts packets of more than 125 octets in two, as RFC 889 §2.1 prints its UCL.
+/// A path that divides packets of more than 125 octets in two, as RFC 889 §2.1 prints its UCL.
 fn cut() -> DelayByLength {
     DelayByLength::through(&[(40, ms(1089)), (125, ms(1240)), (126, ms(1426)), (256, ms(1548))])
 }
@@ -123,8 +123,8 @@ fn a_probe_leaves_when_the_one_before_came_back_or_was_given_up() {
 
 #[test]
 fn a_surrogate_is_the_same_for_ever() {
-    // Locked, so that a change of the draws or of the arithmetic is noticed: it would change every
-    // number that rests on surrogates.
+    // Fixed values, so that a change of the draws or of the arithmetic is noticed: it would change
+    // every number that depends on surrogates.
     let delays = mixed(1316, 0.21, 9).surrogate(Structure::Queue, 1).unwrap();
     let first: Vec<u64> = delays
         .probes

@@ -12,41 +12,41 @@ use crate::units::Duration;
 
 use super::measures::{MEASURES, Measured, measure};
 
-/// What a case's time is measured with: the core has no clock.
+/// The stopwatch for a case's time: the core has no clock.
 pub type Stopwatch = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// Cases that follow each other.
+/// Consecutive cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// The first one's number.
+    /// The number of the first.
     pub first: u64,
     /// How many there are.
     pub count: u64,
 }
 
-/// How cases ended.
+/// How many cases ended in which way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaseCounts {
-    /// At their end.
+    /// Ran to their end.
     pub done: u64,
-    /// At their budget.
+    /// Were cut at their budget.
     pub cut: u64,
-    /// With an error.
+    /// Had an error.
     pub errors: u64,
-    /// The number of the first case with an error, and what it was.
+    /// The number of the first case with an error, and the error.
     pub first_error: Option<(u64, String)>,
 }
 
-/// What came of a chunk.
+/// The results of a chunk.
 #[derive(Clone, Debug)]
 pub struct Done {
     /// The chunk.
     pub chunk: Chunk,
     /// Its table, as a Parquet file.
     pub bytes: Vec<u8>,
-    /// How its cases ended.
+    /// How many of its cases ended in which way.
     pub counts: CaseCounts,
-    /// How long its cases took on the clock on the wall, all together.
+    /// The sum of its cases' wall-clock times.
     pub busy: Duration,
 }
 
@@ -68,10 +68,10 @@ struct CaseRow {
     end: CaseEnd,
 }
 
-/// Runs a chunk; `None` where `cancelled` came true on the way.
+/// Runs a chunk; `None` if `cancelled` became true meanwhile.
 ///
-/// A case that fails is a row with its error. The bytes depend on the cases alone, unless a case
-/// is cut for its time on the wall.
+/// A case that fails is a row with its error. The bytes depend only on the cases, unless a case is
+/// cut by its wall-clock budget.
 ///
 /// # Panics
 /// Never: a table in memory can be written.
@@ -103,7 +103,7 @@ pub fn run_chunk(
     Some(Done { chunk, bytes, counts: count(&rows), busy })
 }
 
-/// What a case is looked after with on its way.
+/// The tools for running a case.
 #[derive(Clone, Copy)]
 struct CaseWatch<'a> {
     clock: &'a Stopwatch,
@@ -134,7 +134,7 @@ fn run_case(
         Err(error) => CaseEnd::Error(in_a_line(error)),
         Ok(combination) => {
             row.fingerprint.clone_from(&combination.fingerprint);
-            // A slip of ours in one case should not cost the others.
+            // A bug of ours in one case should not cost the others.
             let ran = catch_unwind(AssertUnwindSafe(|| simulate(sweep, combination, seed, watch)));
             ran.unwrap_or_else(|panic| {
                 CaseEnd::Error(format!("netspurt failed: {}", words(&*panic)))
@@ -164,14 +164,14 @@ fn simulate(
     }
 }
 
-/// Runs to the end; or says which budget was spent on the way, or that nobody wants it any more.
+/// Runs to the end; or says which budget was exceeded, or that the run was cancelled.
 fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<String> {
     let clock = watch.clock;
     let budget = sweep.budget();
     let most = budget.events.unwrap_or(u64::MAX);
     let deadline = budget.time.map(|time| clock() + time);
     let stop = run.stop();
-    // Whether the end is reached with the last one allowed shows only in what comes next.
+    // Whether the last allowed wake-up reaches the end is known only from the next one.
     while !run.advance_within(stop, most.saturating_add(1) - run.served()) {
         if run.served() > most {
             return Some(format!("more than {most} events"));
@@ -188,7 +188,7 @@ fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<S
     None
 }
 
-/// An error without its place: what is wrong with the values, on one line.
+/// An error without its place: the mistake in the values, on one line.
 fn in_a_line(error: &ScenarioError) -> String {
     let key = if error.key.is_empty() { String::new() } else { format!("{}: ", error.key) };
     let fix = if error.fix.is_empty() { String::new() } else { format!("; {}", error.fix) };
@@ -215,7 +215,7 @@ fn count(rows: &[CaseRow]) -> CaseCounts {
     counts
 }
 
-/// The table `cases`: what each was, how it ended, what was measured.
+/// The table `cases`: the values of each case, how it ended, its measures.
 fn table(sweep: &Sweep, rows: &[CaseRow]) -> Table {
     let number = |of: &dyn Fn(&CaseRow) -> u64| -> Data {
         Data::I64(rows.iter().map(|row| of(row).cast_signed()).collect())
@@ -256,7 +256,7 @@ fn measure_column(rows: &[CaseRow], n: usize) -> Column {
     Column::new(MEASURES[n].name, data)
 }
 
-/// A column for each name that is varied: numbers where all its labels are numbers, else texts.
+/// A column for each axis: numbers if all its labels are numbers, else texts.
 #[expect(clippy::cast_precision_loss, reason = "labels are written by people")]
 fn label_columns(sweep: &Sweep, rows: &[CaseRow]) -> Vec<Column> {
     let labels: Vec<Vec<Label>> = rows.iter().map(|row| sweep.labels(row.combination)).collect();

@@ -1,4 +1,4 @@
-//! Chunks on threads: submitted, taken as they are done, cancelled.
+//! Chunks on threads: submitted, taken when finished, cancelled.
 
 use std::io;
 use std::num::NonZero;
@@ -37,10 +37,10 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine with so many threads; 0 for one a core.
+    /// An engine with this many threads; 0 for one per core.
     ///
     /// # Errors
-    /// When the machine has no room for so many threads.
+    /// When the machine cannot start this many threads.
     pub fn new(sweep: Arc<Sweep>, threads: usize, clock: Stopwatch) -> io::Result<Self> {
         let threads = match threads {
             0 => thread::available_parallelism().map_or(1, NonZero::get),
@@ -63,26 +63,26 @@ impl Engine {
         Ok(Self { threads, cancelled, underway: 0, chunks, done })
     }
 
-    /// How many threads it has.
+    /// The number of threads.
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// How many chunks were submitted and not taken yet.
+    /// The number of chunks that were submitted and not taken yet.
     pub fn underway(&self) -> usize {
         self.underway
     }
 
-    /// Has a chunk run as soon as a thread is free.
+    /// Schedules a chunk for the next free thread.
     pub fn submit(&mut self, chunk: Chunk) {
         self.underway += 1;
         self.chunks.send(chunk).expect("threads listen for as long as the engine is there");
     }
 
-    /// The next chunk that is done, waited for as long as `wait`; `None` where there was none.
+    /// The next finished chunk; waits at most `wait` for it, and returns `None` if there is none.
     ///
     /// # Panics
-    /// When a case did, as it did.
+    /// When a case panicked, with the same panic.
     pub fn next(&mut self, wait: core::time::Duration) -> Option<Done> {
         if self.underway == 0 {
             return None;
@@ -92,7 +92,7 @@ impl Engine {
         done.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Ends every chunk within moments; none of them is handed out any more.
+    /// Stops all chunks within moments; none of them is returned any more.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
@@ -104,7 +104,7 @@ impl Drop for Engine {
     }
 }
 
-/// What one thread has: it takes chunks until the engine is gone.
+/// The state of a thread, which takes chunks until the engine is dropped.
 struct Worker {
     sweep: Arc<Sweep>,
     clock: Stopwatch,

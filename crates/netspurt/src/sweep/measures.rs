@@ -1,10 +1,10 @@
-//! What is kept of a case: sums over its flows, links, echo probes and requests.
+//! The measures of a case: sums over its flows, links, echo probes and requests.
 
 use crate::ids::Direction;
 use crate::record::{Data, Table};
 use crate::scenario::Results;
 
-/// A measure of a case, and what it is.
+/// A measure of a case.
 #[derive(Clone, Copy, Debug)]
 pub struct CaseMeasure {
     /// The column's name, with its unit.
@@ -54,10 +54,10 @@ pub const MEASURES: [CaseMeasure; 29] = [
     whole("request_ns_max"),
 ];
 
-/// The value of each measure; `None` where there is none, as with the end of endless flows.
+/// The value of each measure; `None` if there is none, such as the end of endless flows.
 pub type Measured = [Option<f64>; MEASURES.len()];
 
-/// Measures a case that ran to its end, which took so many `events`.
+/// Measures a case that ran to its end in `events` wake-ups.
 #[expect(clippy::cast_precision_loss, reason = "sums stay far below 2^53")]
 pub fn measure(results: &Results, events: u64) -> Measured {
     let (flows, links) = (MaybeTable::of(results, "flows"), MaybeTable::of(results, "links"));
@@ -101,7 +101,7 @@ pub fn measure(results: &Results, events: u64) -> Measured {
     ]
 }
 
-/// A table that may not be there.
+/// A table that may not exist.
 struct MaybeTable<'a>(Option<&'a Table>);
 
 impl<'a> MaybeTable<'a> {
@@ -135,15 +135,15 @@ impl<'a> MaybeTable<'a> {
     }
 }
 
-/// How long each flow took, in nanoseconds.
+/// The duration of each flow, in nanoseconds.
 fn completions(flows: &MaybeTable<'_>, reverse: &[bool]) -> Vec<Option<f64>> {
     let (starts, ends) = (flows.values("start_ns"), flows.values("finished_ns"));
     let spans = starts.into_iter().zip(ends).map(|(start, end)| Some(end? - start?));
     spans.zip(reverse).filter(|(_, reverse)| !**reverse).map(|(span, _)| span).collect()
 }
 
-/// Bits acknowledged a second, both directions together, while each flow lasted, to the end of the run
-/// where it did not end.
+/// Acknowledged bits per second of each flow, both directions together, over the flow's duration;
+/// up to the end of the run if it did not end.
 fn goodputs(flows: &MaybeTable<'_>, reverse: &[bool], stop: f64) -> Vec<f64> {
     let (starts, ends) = (flows.values("start_ns"), flows.values("finished_ns"));
     let acked = flows.values("acked_bytes");
@@ -156,8 +156,8 @@ fn goodputs(flows: &MaybeTable<'_>, reverse: &[bool], stop: f64) -> Vec<f64> {
     (0..reverse.len()).filter(|n| !reverse[*n]).filter_map(rate).collect()
 }
 
-/// Jain's index (Jain, Chiu and Hawe 1984, DEC-TR-301): 1 where all have the same, 1/n where one
-/// has all.
+/// Jain's index (Jain, Chiu and Hawe 1984, DEC-TR-301): 1 if all have the same, 1/n if one has
+/// everything.
 #[expect(clippy::cast_precision_loss, reason = "a number of flows")]
 fn fairness(rates: &[f64]) -> Option<f64> {
     let (sum, squares) = rates.iter().fold((0.0, 0.0), |(s, q), r| (s + r, q + r * r));

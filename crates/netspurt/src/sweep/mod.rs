@@ -1,7 +1,7 @@
-//! Running a sweep's cases: a chunk of them at a time, on as many threads as are wanted.
+//! Running a sweep's cases: a chunk at a time, on any number of threads.
 //!
-//! This is the one room of the core with threads. A chunk's bytes depend on its cases alone, and
-//! not on which thread, process or machine made them.
+//! This is the only room of the core with threads. A chunk's bytes depend on its cases alone, and
+//! not on the thread, process or machine that made them.
 
 mod chunk;
 mod engine;

@@ -1,4 +1,4 @@
-//! What the same sweep must be, whoever runs it.
+//! Properties of a sweep that do not depend on the engine.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -163,7 +163,7 @@ fn a_case_beyond_its_time_is_cut_and_says_so() {
             Duration::from_secs(2 * seconds.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
         })
     };
-    // Runs this short reach their end within the first look at the clock.
+    // Runs this short end before the first reading of the clock.
     let done = run_chunk(&sweep, Chunk { first: 0, count: 1 }, &clock, &late).unwrap();
     assert_eq!(done.counts.done, 1);
     let endless = LOSSY

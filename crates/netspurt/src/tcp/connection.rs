@@ -1,4 +1,4 @@
-//! The connection: both halves behind the three verbs, and the application's own.
+//! The connection: both halves behind the methods of a stage, and those for the application.
 
 use std::collections::VecDeque;
 

@@ -1,10 +1,10 @@
-//! TCP as a connection that does no input or output of its own: it is told the time, takes
-//! segments in, and hands segments out.
+//! TCP as a connection without input or output of its own. It takes the time and segments as
+//! parameters, and returns segments.
 //!
-//! One [`Connection`] serves every flavour. What they share, the sequence space, segments, the
-//! timer and its clock, the receiving side, stands in [`transmit`], [`timer`] and [`receiver`];
-//! what they do not, when to send and what a loss means, is a sender algorithm of its own. The
-//! algorithms of ns-2's one-way senders are in [`ns`].
+//! One [`Connection`] serves every profile. The shared parts are in [`transmit`], [`timer`] and
+//! [`receiver`]: the sequence space, segments, the timer and its clock, the receiving half. The
+//! parts that differ, when to send and what a loss means, are in a sender algorithm. The algorithms
+//! of ns-2's one-way senders are in [`ns`].
 
 mod config;
 mod connection;

@@ -1,4 +1,4 @@
-//! The receiving half: what arrived, and when to say so.
+//! The receiving half of ns-2's senders: arrivals, and when to acknowledge them.
 
 use crate::segment::{SackBlock, SackBlocks, Segment};
 use crate::seq;

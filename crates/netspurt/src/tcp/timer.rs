@@ -1,4 +1,4 @@
-//! The retransmission timer: an estimator, the clock around it, and a deadline.
+//! The retransmission timer: an estimator, the host's clock, and a deadline.
 
 use crate::clock::Clock;
 use crate::event::{RtoState, What};

@@ -1,5 +1,5 @@
-//! What every sender algorithm shares: the sequence space, the timed segment, and segments on their
-//! way out.
+//! Parts that all sender algorithms share: the sequence space, the timed segment, and outgoing
+//! segments.
 
 use std::collections::VecDeque;
 

@@ -2,7 +2,7 @@
 
 use super::Duration;
 
-/// A rate in bits per second, above zero, or no limit at all.
+/// A rate in bits per second, above zero, or no limit.
 ///
 /// ```
 /// use netspurt::units::BitRate;
@@ -14,15 +14,15 @@ use super::Duration;
 pub struct BitRate(u64);
 
 impl BitRate {
-    /// Every frame is on its way at once.
+    /// No limit: transmission takes no time.
     pub const UNLIMITED: BitRate = BitRate(0);
 
-    /// A rate of `bits` per second; `None` for zero, which is not a rate.
+    /// A rate of `bits` per second; `None` for zero.
     pub const fn new(bits: u64) -> Option<Self> {
         if bits == 0 { None } else { Some(Self(bits)) }
     }
 
-    /// How long `octets` take at this rate, rounded up; no time without a limit.
+    /// How long `octets` take at this rate, rounded up; zero without a limit.
     #[expect(clippy::cast_possible_truncation, reason = "held below 2^64")]
     pub const fn time_for(self, octets: u64) -> Duration {
         let Some(rate) = self.bits_per_second() else { return Duration::ZERO };
@@ -31,7 +31,7 @@ impl BitRate {
         Duration::from_nanos(if nanos < most { nanos as u64 } else { u64::MAX })
     }
 
-    /// Bits per second; `None` where there is no limit.
+    /// Bits per second; `None` for no limit.
     pub const fn bits_per_second(self) -> Option<u64> {
         if self.0 == 0 { None } else { Some(self.0) }
     }

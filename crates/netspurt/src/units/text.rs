@@ -1,7 +1,7 @@
-//! Quantities as people write them: a number, a space, a unit.
+//! The text form of quantities: a number, a space, a unit.
 //!
-//! Decimals are read exactly and must come out whole in the base unit (nanoseconds, bits per
-//! second, bytes). Writing gives back the shortest text that reads to the same quantity.
+//! Decimals are read exactly and must give a whole number of the base unit (nanoseconds, bits per
+//! second, bytes). Writing gives the shortest text that reads to the same quantity.
 
 use core::fmt;
 use core::str::FromStr;
@@ -37,7 +37,7 @@ pub struct PacketCount(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SegmentCount(pub u64);
 
-/// What is wrong with a quantity, and how to write it.
+/// A mistake in a quantity, and how to write it.
 ///
 /// ```
 /// use netspurt::units::BitRate;
@@ -54,7 +54,7 @@ pub enum UnitError {
         /// What to write.
         fix: String,
     },
-    /// A unit of another kind, or an unknown one.
+    /// A unit of another kind, or unknown.
     #[error("`{text}` is not {what}: write {hint}")]
     WrongUnit {
         /// What was written.
@@ -64,49 +64,49 @@ pub enum UnitError {
         /// What to write.
         hint: String,
     },
-    /// Not a number in front of the unit.
+    /// The text before the unit is not a number.
     #[error("`{text}` is not {what}: write a plain decimal number and a unit, as in `{example}`")]
     NotANumber {
         /// What was written.
         text: String,
         /// The kind of quantity wanted, with its article.
         what: &'static str,
-        /// A good one.
+        /// A correct example.
         example: &'static str,
     },
-    /// Below zero, or zero where that means nothing, or too large.
+    /// Below zero, or zero if that is not allowed, or too large.
     #[error("`{text}` is not {what}: write {bound}")]
     OutOfRange {
         /// What was written.
         text: String,
         /// The kind of quantity wanted, with its article.
         what: &'static str,
-        /// The bound that was missed.
+        /// The bound that it violates.
         bound: String,
     },
 }
 
-/// A unit's name, its size in the base unit, and the least quantity we write in it ourselves.
+/// A unit: its name, its size in the base unit, and the least quantity that is written in it.
 type Unit = (&'static str, u64, u64);
 
-/// Read, but never written.
+/// Accepted when reading, but never written.
 const READ_ONLY: u64 = u64::MAX;
 
-/// A kind of quantity: what to call it, the units it is written in, units people reach for
-/// that we do not take (with ours), and an example.
+/// A kind of quantity: its name, its units, common units that are not accepted (with ours), and an
+/// example.
 struct QuantityKind {
     what: &'static str,
     units: &'static [Unit],
     near: &'static [(&'static str, &'static str)],
-    /// The units a bare number was probably meant in.
+    /// The units that a bare number probably has.
     bare: &'static [&'static str],
     example: &'static str,
     base: &'static str,
-    /// Digits of the largest number of base units.
+    /// The digits of the largest number of base units.
     digits: usize,
-    /// The least it may be.
+    /// The least value.
     least: &'static str,
-    /// Whether its units are but one, in the singular and the plural.
+    /// Whether its only units are the singular and the plural of one.
     counts: bool,
 }
 
@@ -270,7 +270,7 @@ impl QuantityKind {
         UnitError::WrongUnit { text: text.into(), what: self.what, hint }
     }
 
-    /// Writes `base` units in the largest unit that shows at most `decimals` decimals.
+    /// Writes `base` units in the largest unit that needs at most `decimals` decimals.
     fn write(&self, f: &mut fmt::Formatter<'_>, base: u64, decimals: usize) -> fmt::Result {
         for &(name, scale, least) in self.units.iter().rev() {
             if least > base {
@@ -303,15 +303,15 @@ fn decimal(text: &str) -> Option<(&str, &str)> {
     digits(whole).then_some((whole.trim_start_matches('0'), fraction))
 }
 
-/// Digits by which multiplying with `scale` makes a number longer, at most.
+/// The most digits by which a multiplication with `scale` lengthens a number.
 fn digits(scale: u64) -> usize {
     if scale == 1 { 0 } else { (scale - 1).ilog10() as usize + 1 }
 }
 
-/// `whole.fraction · scale`, where that is a whole number and the unit has as many decimals.
+/// `whole.fraction · scale`, if that is a whole number and the unit allows as many decimals.
 fn in_base_units(whole: &str, fraction: &str, scale: u64) -> Option<u64> {
     let places = match (0..).take_while(|n| scale.is_multiple_of(10_u64.pow(*n))).count() - 1 {
-        // Halves and quarters of the powers of two.
+        // Halves and quarters of powers of two.
         0 if scale > 1 => 2,
         places => places,
     };
@@ -324,7 +324,7 @@ fn in_base_units(whole: &str, fraction: &str, scale: u64) -> Option<u64> {
     if product.is_multiple_of(divisor) { u64::try_from(product / divisor).ok() } else { None }
 }
 
-/// `base / scale` as an exact decimal of at most `decimals` places, if it is one.
+/// `base / scale` as an exact decimal with at most `decimals` places, if there is one.
 fn exact(base: u64, scale: u64, decimals: usize) -> Option<String> {
     let (whole, mut rest) = (base / scale, base % scale);
     let mut text = whole.to_string();

@@ -26,7 +26,7 @@ pub struct Duration(u64);
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
-    /// Later than every instant a run can reach: "no appointment".
+    /// Later than every instant of a run; it stands for "no appointment".
     pub const NEVER: Time = Time(u64::MAX);
 
     /// The instant `ns` nanoseconds after the start of the run.
@@ -39,19 +39,19 @@ impl Time {
         self.0
     }
 
-    /// Seconds since the start of the run, for people.
+    /// Seconds since the start of the run, for display.
     pub fn as_secs_f64(self) -> f64 {
         Duration(self.0).as_secs_f64()
     }
 
-    /// The span from `earlier` to `self`, or zero where `earlier` is the later one.
+    /// The span from `earlier` to `self`, or zero if `earlier` is the later one.
     pub const fn saturating_since(self, earlier: Time) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 }
 
 impl Duration {
-    /// No time at all.
+    /// A span of zero.
     pub const ZERO: Duration = Duration(0);
 
     /// A span of `ns` nanoseconds.
@@ -79,13 +79,13 @@ impl Duration {
         self.0
     }
 
-    /// The span in seconds, for people.
+    /// The span in seconds, for display.
     #[expect(clippy::cast_precision_loss, reason = "exact below 104 days")]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// Whether this is no time at all.
+    /// Whether this span is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -98,7 +98,7 @@ impl Duration {
         self.0 / unit.0
     }
 
-    /// `self · n`, held at the longest span there is.
+    /// `self · n`, limited to the longest span.
     pub const fn saturating_mul(self, n: u64) -> Duration {
         Duration(self.0.saturating_mul(n))
     }

@@ -6,9 +6,9 @@ use crate::segment::{Ecn, IPV4_HEADER_BYTES, Part};
 
 use super::decode::checksum;
 
-/// Writes the fragment of the whole IPv4 packet `packet`, which has no options, that carries the
-/// octets `payload` of what lies behind its header (RFC 791 §3.2) into `out`, which is emptied
-/// first. What lies past the packet's end is left out.
+/// Writes a fragment of the whole IPv4 packet `packet`, which has no options, into `out`, which is
+/// emptied first. The fragment carries the octets `payload` behind the header (RFC 791 §3.2).
+/// Octets beyond the packet's end are left out.
 ///
 /// ```
 /// use netspurt::segment::Segment;
@@ -27,7 +27,7 @@ use super::decode::checksum;
 /// ```
 ///
 /// # Panics
-/// When `packet` has no header, or the range begins behind its end or at no multiple of eight
+/// When `packet` has no header, or the range begins behind its end or not at a multiple of eight
 /// octets.
 pub fn cut(packet: &[u8], payload: Range<usize>, out: &mut Vec<u8>) {
     const HEADER: usize = IPV4_HEADER_BYTES as usize;
@@ -64,7 +64,7 @@ pub fn cut(packet: &[u8], payload: Range<usize>, out: &mut Vec<u8>) {
 /// ```
 ///
 /// # Panics
-/// When there is no whole header.
+/// When the header is not complete.
 pub fn set_ecn(packet: &mut [u8], ecn: Ecn) {
     if packet[0] >> 4 == 6 {
         // The lower two bits of the traffic class, across octets.

@@ -1,4 +1,4 @@
-//! IPv4 and IPv6 packets as TCP segments. The bytes are hostile until they prove otherwise.
+//! Decodes IPv4 and IPv6 packets as TCP segments. The bytes may be hostile.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,97 +8,97 @@ use super::head::{IpHead, TcpHead};
 use super::options::{IPV4_HEADER_BYTES, read_options};
 use super::{LONGEST, TCP};
 
-/// How much of a packet must be right.
+/// Which parts of a packet must be correct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checks {
-    /// Everything: both checksums, and every octet is there.
+    /// Everything: both checksums, and all octets must be present.
     Whole,
-    /// What captures have: checksums that the network card was to fill in are not looked at, and
-    /// the payload may end before the packet did.
+    /// What captures have: checksums, which the network card may have filled in later, are not
+    /// checked, and the payload may be cut short.
     Captured,
 }
 
-/// What is wrong with a packet.
+/// Why a packet cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// It ends here, too early.
+    /// It ends too early at this place.
     #[error("the packet ends too early")]
     Truncated,
     /// Neither version 4 nor 6.
     #[error("version {0} of IP is neither 4 nor 6")]
     Version(u8),
-    /// A header is shorter than the shortest, or longer than what there is.
+    /// A header is shorter than the minimum, or longer than the packet.
     #[error("a header's length is impossible")]
     HeaderLength,
-    /// The packet's length leaves no room for its headers; also that of jumbograms, zero
-    /// (RFC 2675 §2, not supported).
+    /// The packet's length leaves no room for its headers; a jumbogram's length, zero, is an
+    /// example (RFC 2675 §2, not supported).
     #[error("the packet's length is impossible")]
     Length,
-    /// The checksum of an IPv4 header.
+    /// The checksum of an IPv4 header is wrong.
     #[error("the checksum of the IP header is wrong")]
     IpChecksum,
-    /// The checksum of TCP.
+    /// The checksum of TCP is wrong.
     #[error("the checksum of TCP is wrong")]
     TcpChecksum,
-    /// A part of a packet.
+    /// It is a fragment.
     #[error("a fragment")]
     Fragment,
     /// Another protocol, by its number.
     #[error("protocol {0} is not TCP")]
     NotTcp(u8),
-    /// An IPv6 routing header with stops ahead: the last destination is not known to be the one
-    /// of the checksum (RFC 8200 §8.1, not supported).
+    /// It has an IPv6 routing header with segments left: the destination that the checksum uses is
+    /// not known (RFC 8200 §8.1, not supported).
     #[error("a routing header with stops ahead")]
     Routed,
 }
 
-/// A packet that is no TCP segment we can read.
+/// A packet that cannot be decoded as a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}, at octet {offset}")]
 pub struct DecodeError {
     /// Where, in octets from the start of the IP header.
     pub offset: usize,
-    /// What.
+    /// Why.
     pub what: Fault,
 }
 
-/// What [`decode`] read.
+/// A decoded packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decoded<'a> {
-    /// Who sent it.
+    /// Its source.
     pub source: SocketAddr,
-    /// Who was to get it.
+    /// Its destination.
     pub destination: SocketAddr,
     /// Identification; 0 for IPv6.
     pub ip_id: u16,
     /// The segment, with no id, cause or endpoint; its size is that of the IP packet.
     pub segment: Segment,
-    /// The urgent pointer, of meaning where [`Flags::URG`](crate::segment::Flags::URG) is set.
+    /// The urgent pointer, which is valid if [`Flags::URG`](crate::segment::Flags::URG) is set.
     pub urgent: u16,
     /// The four bits between the header's length and the flags, zero in RFC 9293; the lowest is
     /// AE (RFC 9768).
     pub reserved: u8,
-    /// Where the first malformed option stands, in octets from the start of the IP header.
+    /// The offset of the first malformed option, in octets from the start of the IP header.
     pub malformed_option: Option<usize>,
-    /// The payload, or the part of it that was captured.
+    /// The payload, or the captured part of it.
     pub payload: &'a [u8],
 }
 
-/// What an IP header says.
+/// The fields of an IP header.
 struct Ip {
     addresses: [IpAddr; 2],
     id: u16,
     ecn: Ecn,
-    /// Where TCP begins and ends.
+    /// The range of the TCP segment.
     tcp: (usize, usize),
 }
 
-/// Reads the IPv4 or IPv6 packet that `bytes` begin with; octets behind its end are ignored.
+/// Decodes the IPv4 or IPv6 packet at the start of `bytes`; octets behind its end are ignored.
 ///
-/// Of a SACK option with four blocks the first three are kept, the most recent by RFC 2018 §4.
-/// Malformed options do not make a packet bad: reading ends at the first whose length is below
-/// two or leads past the header, what came before it stands, and
-/// [`malformed_option`](Decoded::malformed_option) tells.
+/// Of a SACK option with four blocks the first three are kept, which are the most recent by RFC
+/// 2018 §4. Malformed options do not make a packet invalid. Reading ends at the first option whose
+/// length is below two or exceeds the header; earlier options are kept, and
+/// [`malformed_option`](Decoded::malformed_option) has its offset.
 ///
 /// ```
 /// use netspurt::wire::{Checks, Fault, decode};
@@ -107,8 +107,8 @@ struct Ip {
 /// ```
 ///
 /// # Errors
-/// When the bytes are no whole TCP segment over IP, or fail the `checks`; the offset is that of
-/// the wrong field, or of the end where octets are missing.
+/// When the bytes are not a whole TCP segment over IP, or fail the `checks`. The offset is that of
+/// the wrong field, or of the end if octets are missing.
 pub fn decode(bytes: &[u8], checks: Checks) -> Result<Decoded<'_>, DecodeError> {
     let [first] = array(bytes, 0)?;
     let ip = match first >> 4 {
@@ -201,8 +201,8 @@ impl Ip {
     }
 }
 
-/// Where TCP begins behind the extension headers of an IPv6 packet (RFC 8200 §4), the first of
-/// which is of the kind `next`.
+/// The offset of TCP behind the extension headers of an IPv6 packet (RFC 8200 §4); the first header
+/// has the kind `next`.
 fn extensions(bytes: &[u8], mut next: u8) -> Result<usize, DecodeError> {
     const HOP_BY_HOP: u8 = 0;
     const ROUTING: u8 = 43;
@@ -217,11 +217,11 @@ fn extensions(bytes: &[u8], mut next: u8) -> Result<usize, DecodeError> {
         if next == ROUTING && head[3] != 0 {
             return Err(fault(at + 3, Fault::Routed));
         }
-        // One that is first and last is a whole packet (RFC 6946 §4).
+        // A fragment that is first and last is a whole packet (RFC 6946 §4).
         if next == FRAGMENT && u16::from_be_bytes([head[2], head[3]]) & 0xfff9 != 0 {
             return Err(fault(at + 2, Fault::Fragment));
         }
-        // That of a fragment has no length: the octet is reserved.
+        // The fragment header has no length field: the octet is reserved.
         let eights = if next == FRAGMENT { 0 } else { usize::from(head[1]) };
         (next, next_at) = (head[0], at);
         at += 8 * (eights + 1);
@@ -238,15 +238,15 @@ fn pseudo(ip: &Ip) -> u64 {
     addresses[0] + addresses[1] + u64::from(TCP) + (ip.tcp.1 - ip.tcp.0) as u64
 }
 
-/// The sum of the 16-bit words of `bytes`, the last filled up with a zero, as one word: what
-/// exceeds it is added to it again (RFC 1071 §1).
+/// The sum of the 16-bit words of `bytes`, the last one padded with a zero, folded into one word by
+/// end-around carry (RFC 1071 §1).
 ///
 /// ```
 /// assert_eq!(netspurt::wire::sum(&[0xff, 0xff, 0, 2, 1]), 0x0102);
 /// ```
 pub fn sum(bytes: &[u8]) -> u64 {
-    // The order of octets in a word does not matter until the end (RFC 1071 §2, B), nor how many
-    // words are added at once.
+    // Byte order does not matter until the end (RFC 1071 §2, B), and neither does the number of
+    // words added at once.
     let (words, rest) = bytes.as_chunks::<4>();
     let mut last = [0; 4];
     last[..rest.len()].copy_from_slice(rest);
@@ -259,7 +259,8 @@ pub fn sum(bytes: &[u8]) -> u64 {
     u16::from_be_bytes(word.to_ne_bytes()).into()
 }
 
-/// The checksum over `bytes` and a sum `before` them: zero where the bytes hold the right one.
+/// The checksum over `bytes` and a sum `before` them: zero if the bytes contain the correct
+/// checksum.
 pub(super) fn checksum(before: u64, bytes: &[u8]) -> u16 {
     let mut sum = before + sum(bytes);
     while sum > 0xffff {

@@ -1,4 +1,4 @@
-//! TCP segments as IPv4 and IPv6 packets.
+//! Encodes TCP segments as IPv4 and IPv6 packets.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -9,26 +9,26 @@ use crate::segment::{Flags, Segment};
 use super::options::Layout;
 use super::{HOP_LIMIT, LONGEST, TCP};
 
-/// A segment with what else an IP packet says.
+/// A segment with the other fields of its IP packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// Who sends it. Of an IPv6 address only address and port count.
+    /// Its source. For IPv6 only the address and the port are used.
     pub source: SocketAddr,
-    /// Who gets it: of the same family.
+    /// Its destination, of the same family.
     pub destination: SocketAddr,
     /// Identification of an IPv4 packet; IPv6 has none.
     pub ip_id: u16,
-    /// The segment. Its id, its cause, its endpoint and its size are not on the wire.
+    /// The segment. Its id, cause, endpoint and size are not on the wire.
     pub segment: Segment,
-    /// The payload: as many octets as the segment says; zeros where none is given.
+    /// The payload, as many octets as the segment has; zeros if none is given.
     pub payload: Option<&'a [u8]>,
 }
 
 /// Writes `packet` with valid lengths and checksums into `out`, which is emptied first.
 ///
-/// Options stand as Linux lays them out, padded with no-operations to whole words. A SYN has the
-/// options of a SYN and time stamps, any other segment time stamps and SACK blocks. The urgent
-/// pointer is zero, and so are IPv6's flow label and what the IP header says beside ECN.
+/// Options are laid out as in Linux, padded with no-operations to whole words. A SYN has a SYN's
+/// options and time stamps, any other segment has time stamps and SACK blocks. The urgent pointer,
+/// IPv6's flow label and the DSCP are zero.
 ///
 /// ```
 /// use netspurt::segment::{Flags, Segment};
@@ -46,8 +46,8 @@ pub struct Packet<'a> {
 /// ```
 ///
 /// # Panics
-/// When one address is of IPv4 and the other of IPv6, when the payload is not as long as the
-/// segment says, or the whole is longer than 65535 octets.
+/// When one address is IPv4 and the other IPv6, when the payload does not have the segment's
+/// length, or when the packet exceeds 65535 octets.
 pub fn encode(packet: &Packet<'_>, out: &mut Vec<u8>) {
     let mut tcp = tcp_header(packet);
     let len = usize::from(packet.segment.len);

@@ -1,5 +1,4 @@
-//! The headers of IP and TCP where they lie in a packet: the one place that knows where their
-//! fields are.
+//! The headers of IP and TCP in a packet: the only place that knows the offsets of their fields.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -14,14 +13,14 @@ const V6: usize = IPV6_HEADER_BYTES as usize;
 /// The header of IPv4 or IPv6 that a packet begins with.
 #[derive(Clone, Copy, Debug)]
 pub enum IpHead<'a> {
-    /// Without its options.
+    /// IPv4, without options.
     V4(&'a [u8; V4]),
-    /// Without extension headers.
+    /// IPv6, without extension headers.
     V6(&'a [u8; V6]),
 }
 
 impl<'a> IpHead<'a> {
-    /// The header at the start of `packet`, by its version; `None` where it is not all there.
+    /// The header at the start of `packet`, by its version; `None` if it is not complete.
     ///
     /// ```
     /// use netspurt::wire::IpHead;
@@ -39,7 +38,7 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// Who sent it, and to whom.
+    /// Its source and its destination.
     #[inline]
     pub fn addresses(self) -> [IpAddr; 2] {
         match self {
@@ -51,8 +50,8 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// The protocol of what lies right behind the header, options included, and where that begins by
-    /// the header's own account: below 20 where that is wrong. Of IPv6 it may be an extension header.
+    /// The protocol behind the header and its options, and the offset by the header's own length
+    /// field, which is below 20 if that is wrong. For IPv6 it may be an extension header.
     #[inline]
     pub fn payload(self) -> (u8, usize) {
         match self {
@@ -61,7 +60,7 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// Octets of the whole packet, headers included.
+    /// Octets of the whole packet, including headers.
     #[inline]
     pub fn total_bytes(self) -> usize {
         match self {
@@ -79,7 +78,7 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// What the header says of congestion. In IPv6 the traffic class lies across octets.
+    /// The ECN codepoint. In IPv6 the traffic class crosses octets.
     #[inline]
     pub fn ecn(self) -> Ecn {
         match self {
@@ -88,7 +87,7 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// Which part of its datagram the packet carries; of IPv6 extension headers tell that.
+    /// The packet's part of its datagram; IPv6 has this in an extension header.
     #[inline]
     pub fn part(self) -> Part {
         match self {
@@ -98,7 +97,7 @@ impl<'a> IpHead<'a> {
     }
 }
 
-/// The part of a TCP header that every segment has (RFC 9293 §3.1).
+/// The fixed part of a TCP header (RFC 9293 §3.1).
 ///
 /// ```
 /// use netspurt::segment::{Flags, Segment};
@@ -119,17 +118,17 @@ pub struct TcpHead<'a>(&'a [u8; TCP_HEADER_BYTES as usize]);
 impl<'a> TcpHead<'a> {
     /// Octets of the shortest header.
     pub const BYTES: usize = TCP_HEADER_BYTES as usize;
-    /// Where the checksum is, in octets from the start.
+    /// The offset of the checksum.
     pub const CHECKSUM_AT: usize = 16;
 
-    /// The header that `octets` begin with; `None` where they are too few.
+    /// The header at the start of `octets`; `None` if they are too few.
     #[inline]
     pub fn of(octets: &'a [u8]) -> Option<Self> {
         octets.first_chunk().map(Self)
     }
 
-    /// Where TCP begins in `packet`, and its header; `None` where TCP does not lie right behind the
-    /// IP header, or is cut within its own. Whether the packet is a fragment is not looked at.
+    /// The offset of TCP in `packet`, and its header. `None` if TCP does not directly follow the IP
+    /// header, or if its header is cut short. Whether the packet is a fragment is not checked.
     #[inline]
     pub fn behind_ip(packet: &'a [u8]) -> Option<(usize, Self)> {
         let ip = IpHead::of(packet)?;
@@ -158,7 +157,7 @@ impl<'a> TcpHead<'a> {
         word(self.0, 8)
     }
 
-    /// Octets of the header, options included, by its own account.
+    /// Octets of the header with its options, by its own length field.
     #[inline]
     pub fn own_bytes(self) -> usize {
         usize::from(self.0[12] >> 4) * 4
@@ -188,18 +187,18 @@ impl<'a> TcpHead<'a> {
         half(self.0, 18)
     }
 
-    /// The sender's port and the sequence number in the first eight octets of a header, which is
-    /// what errors of ICMP quote at the least (RFC 792); each where it is there.
+    /// The source port and the sequence number in the first eight octets of a header, the minimum
+    /// that an ICMP error quotes (RFC 792); each if it is present.
     pub fn quoted(octets: &[u8]) -> (Option<u16>, Option<u32>) {
         let port = octets.first_chunk::<2>().map(|two| half(two, 0));
         (port, octets.first_chunk::<8>().map(|eight| word(eight, 4)))
     }
 
-    /// Makes the header at the start of `tcp` that of the segment `ahead` octets behind, whose flags
-    /// are `flags`. Its checksum is the caller's.
+    /// Turns the header at the start of `tcp` into that of the segment `ahead` octets later, with
+    /// the flags `flags`. The caller sets the checksum.
     ///
     /// # Panics
-    /// When there is no whole header.
+    /// When the header is not complete.
     pub fn move_on(tcp: &mut [u8], ahead: u32, flags: Flags) {
         let seq = TcpHead::of(tcp).expect("a whole header").seq();
         tcp[4..8].copy_from_slice(&seq.wrapping_add(ahead).to_be_bytes());

@@ -11,28 +11,28 @@ use super::decode::checksum;
 use super::head::IpHead;
 use super::{HOP_LIMIT, LONGEST};
 
-/// An echo's request or reply (RFC 792).
+/// An echo request or reply (RFC 792).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EchoPacket {
-    /// Who sends it.
+    /// Its source.
     pub source: Ipv4Addr,
-    /// Who gets it.
+    /// Its destination.
     pub destination: Ipv4Addr,
     /// Identification of the IPv4 packet.
     pub ip_id: u16,
     /// Whether it is the reply.
     pub reply: bool,
-    /// What a request and its reply share: whose they are, and which.
+    /// The identifier and the sequence number, which request and reply share.
     pub identifier: u16,
-    /// Which of these.
+    /// The sequence number.
     pub sequence: u16,
     /// Octets behind the headers, all zeros.
     pub len: u16,
 }
 
 impl EchoPacket {
-    /// The packet of an echo between these two hosts: it is identified by its flow, and the reply
-    /// goes to the one that asked, the flow's even end.
+    /// The packet of an echo between these two hosts. Its identifier is the flow; the reply goes to
+    /// the prober, the flow's even end.
     #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
     pub fn of(echo: &Segment, [asks, answers]: [Ipv4Addr; 2]) -> Self {
         let reply = echo.source().side() == Side::To;
@@ -53,24 +53,24 @@ const ICMP: u8 = 1;
 const ICMPV6: u8 = 58;
 const HEAD: usize = 8;
 
-/// An echo's request or reply as a packet shows it, of IPv4 (RFC 792) or IPv6 (RFC 4443).
+/// An echo request or reply as found in a packet, of IPv4 (RFC 792) or IPv6 (RFC 4443).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapturedEcho {
-    /// Who sent it.
+    /// Its source.
     pub source: IpAddr,
-    /// Who was to get it.
+    /// Its destination.
     pub destination: IpAddr,
     /// Whether it is the reply.
     pub reply: bool,
-    /// Whose it is.
+    /// The identifier.
     pub identifier: u16,
-    /// Which one.
+    /// The sequence number.
     pub sequence: u16,
-    /// Octets of the whole packet, headers included.
+    /// Octets of the whole packet, including headers.
     pub wire_bytes: u32,
 }
 
-/// The echo that the packet `ip` or its first fragment carries; `None` where it carries none.
+/// The echo in the packet `ip` or in its first fragment; `None` if there is none.
 ///
 /// ```
 /// use std::net::Ipv4Addr;
@@ -123,7 +123,7 @@ pub fn decode_echo(ip: &[u8]) -> Option<CapturedEcho> {
 /// ```
 ///
 /// # Panics
-/// When the whole is longer than 65535 octets.
+/// When the packet exceeds 65535 octets.
 pub fn encode_echo(packet: &EchoPacket, out: &mut Vec<u8>) {
     let whole = Ipv4Header::MIN_LEN + HEAD + usize::from(packet.len);
     assert!(whole <= LONGEST, "a packet's length fits 16 bits");

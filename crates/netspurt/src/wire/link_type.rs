@@ -1,6 +1,6 @@
-//! Links that packets are captured on.
+//! Link types of captures.
 
-/// The kind of link that a packet was captured on: a LINKTYPE number.
+/// The link type of a captured packet: a LINKTYPE number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkType(pub u16);
 
@@ -11,8 +11,8 @@ impl LinkType {
     const LINUX_SLL: Self = Self(113);
     const LINUX_SLL2: Self = Self(276);
 
-    /// What follows the link's header in `data`, where that says IP; `None` of other protocols, and
-    /// of links that are not known here.
+    /// The IP packet behind the link's header in `data`; `None` for other protocols, and for link
+    /// types that are not supported.
     pub(super) fn behind(self, data: &[u8]) -> Option<&[u8]> {
         let half = |at: usize| Some(u16::from_be_bytes(*data.get(at..)?.first_chunk()?));
         let ip = |kind: u16, at: usize| match kind {
@@ -28,9 +28,9 @@ impl LinkType {
                 }
                 ip(half(at)?, at + 2)
             }
-            // The family, in the order of the machine or of the net.
+            // The address family, in the machine's byte order or in network order.
             Self::NULL | Self::LOOP => data.get(4..),
-            // LINKTYPE_RAW, and the numbers it has in old files; IPv4; IPv6.
+            // LINKTYPE_RAW, with the numbers that it has in old files; IPv4; IPv6.
             Self(101 | 12 | 14 | 228 | 229) => Some(data),
             Self::LINUX_SLL => ip(half(14)?, 16),
             Self::LINUX_SLL2 => ip(half(0)?, 20),

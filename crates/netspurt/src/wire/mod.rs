@@ -25,11 +25,11 @@ pub use options::{
 };
 pub use pcapng::PcapngWriter;
 
-/// The number of TCP in IP headers.
+/// The protocol number of TCP in IP headers.
 pub const TCP: u8 = 6;
 
-/// Hops a packet may make.
+/// The initial hop limit of a packet.
 const HOP_LIMIT: u8 = 64;
 
-/// The longest packet, in octets: what 16 bits of length can say.
+/// The longest packet, in octets: the limit of a length of 16 bits.
 const LONGEST: usize = u16::MAX as usize;

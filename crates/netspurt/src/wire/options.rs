@@ -1,4 +1,4 @@
-//! The options of a TCP header: their sizes, how senders lay them out, how they are read.
+//! The options of a TCP header: sizes, layout, reading.
 
 pub use crate::segment::IPV4_HEADER_BYTES;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
@@ -13,7 +13,8 @@ pub const BARE_HEADER_BYTES: u16 = IPV4_HEADER_BYTES + TCP_HEADER_BYTES;
 /// Octets of the time stamps option with its padding (RFC 7323 appendix A).
 pub const TIMESTAMPS_BYTES: u16 = 12;
 
-/// Most octets of options: the header's length counts to fifteen words (RFC 9293 §3.1).
+/// The most octets of options: the header's length field counts up to fifteen words (RFC 9293
+/// §3.1).
 pub(super) const ROOM: usize = 40;
 
 const END: u8 = 0;
@@ -24,11 +25,9 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 
-/// Octets of the options of `segment`, padding included, as `encode` lays them out: a multiple
-/// of four.
+/// Octets of the options of `segment` with padding, as `encode` lays them out: a multiple of four.
 ///
-/// A SYN has the options of a SYN and time stamps, any other segment time stamps and SACK
-/// blocks.
+/// A SYN has a SYN's options and time stamps, any other segment has time stamps and SACK blocks.
 #[inline]
 pub fn option_bytes(segment: &Segment) -> u16 {
     let stamps = if segment.timestamps().is_some() { TIMESTAMPS_BYTES } else { 0 };
@@ -37,15 +36,15 @@ pub fn option_bytes(segment: &Segment) -> u16 {
         return stamps + if blocks > 0 { 4 + 8 * blocks } else { 0 };
     }
     let SynOptions { mss, window_scale, sack } = segment.syn_options();
-    // Beside time stamps, SACK-permitted takes the room of their padding.
+    // With time stamps, SACK-permitted replaces their padding.
     let words = u16::from(mss.is_some())
         + u16::from(window_scale.is_some())
         + u16::from(sack && stamps == 0);
     stamps + 4 * words
 }
 
-/// Octets of the IPv4 and TCP headers of `segment`, options included: with the payload, what a
-/// link is charged for it.
+/// Octets of the IPv4 and TCP headers of `segment` with options; links charge for these and the
+/// payload.
 ///
 /// ```
 /// use netspurt::segment::{Flags, Segment, SynOptions, Timestamps};
@@ -68,9 +67,9 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The options of `segment` in Linux's order, each on a word boundary: MSS, time stamps
-    /// (behind SACK-permitted or two no-operations), SACK-permitted where there are no time
-    /// stamps, window scale, SACK blocks. RFC 7323 appendix A recommends the padding.
+    /// The options of `segment` in Linux's order, each on a word boundary: MSS, time stamps (after
+    /// SACK-permitted or two no-operations), SACK-permitted if there are no time stamps, window
+    /// scale, SACK blocks. RFC 7323 appendix A recommends the padding.
     pub(super) fn of(segment: &Segment) -> Self {
         let mut this = Self { bytes: [0; ROOM], length: 0 };
         let syn = segment.flags.has(Flags::SYN);
@@ -133,13 +132,13 @@ impl Layout {
     }
 }
 
-/// Reads the options in `bytes` into `segment`, whose flags are set already; where the first
-/// malformed one stands.
+/// Reads the options in `bytes` into `segment`, whose flags are already set; returns the offset of
+/// the first malformed one.
 ///
-/// The rules of RFC 9293 §3.1 and of the stacks: an option whose length is below two or leads
-/// past the header ends the reading, and what came before it stands. A known option of another
-/// length than its own, one that does not belong (a SYN's on another segment, SACK blocks on a
-/// SYN) and an unknown one are passed over. Of two of a kind the later counts.
+/// The rules are those of RFC 9293 §3.1 and of common stacks. An option whose length is below two
+/// or exceeds the header ends the reading; earlier options are kept. Skipped are unknown options,
+/// known options of a wrong length, and options that do not belong (a SYN's on another segment,
+/// SACK blocks on a SYN). Of two of a kind the later counts.
 pub(super) fn read_options(bytes: &[u8], segment: &mut Segment) -> Option<usize> {
     let syn = segment.flags.has(Flags::SYN);
     let mut says = SynOptions::default();

@@ -7,14 +7,14 @@ const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
-/// LINKTYPE_RAW: the packet begins with its IP header.
+/// LINKTYPE_RAW: packets begin with their IP header.
 const RAW_IP: u16 = 101;
 
 const OPTION_COMMENT: u16 = 1;
 const OPTION_USER_APPLICATION: u16 = 4;
 const OPTION_INTERFACE_NAME: u16 = 2;
 const OPTION_TIMESTAMP_RESOLUTION: u16 = 9;
-/// Stamps count 10⁻⁹ s.
+/// Stamps count units of 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;
 
 /// Writes one pcapng file, packet by packet.
@@ -42,14 +42,14 @@ impl<W: Write> PcapngWriter<W> {
         this.block.extend_from_slice(&BYTE_ORDER.to_le_bytes());
         this.block.extend_from_slice(&1_u16.to_le_bytes());
         this.block.extend_from_slice(&0_u16.to_le_bytes());
-        // The section's length is not known.
+        // The section's length is unknown.
         this.block.extend_from_slice(&u64::MAX.to_le_bytes());
         this.option(OPTION_USER_APPLICATION, application.as_bytes());
         this.end_options();
         this.write_block(SECTION_HEADER)?;
         this.block.extend_from_slice(&RAW_IP.to_le_bytes());
         this.block.extend_from_slice(&0_u16.to_le_bytes());
-        // No limit to the length of what is captured.
+        // No limit to the captured length.
         this.block.extend_from_slice(&0_u32.to_le_bytes());
         this.option(OPTION_INTERFACE_NAME, interface.as_bytes());
         this.option(OPTION_TIMESTAMP_RESOLUTION, &[NANOSECONDS]);
@@ -80,7 +80,7 @@ impl<W: Write> PcapngWriter<W> {
         self.write_block(ENHANCED_PACKET)
     }
 
-    /// Ends the file; what it was written to.
+    /// Completes the file and returns the output.
     ///
     /// # Errors
     /// When the output fails.

@@ -169,7 +169,7 @@ proptest! {
         for checks in [Checks::Whole, Checks::Captured] {
             let _ = decode(&bytes, checks);
         }
-        // Most of what is random fails at once: lead it further in.
+        // Most random input fails at once, so this input is valid up to a later point.
         if let [first, .., ] = &mut bytes[..] {
             *first = if six { 0x60 } else { 0x45 };
         }
@@ -321,9 +321,9 @@ fn a_malformed_option_ends_the_reading_and_what_came_before_it_stands() {
         assert_eq!(read.syn_options().mss, Some(1460));
         assert_eq!((read.timestamps(), malformed), (None, Some(4)));
     }
-    // A kind in the last octet has no length.
+    // The kind is the last octet, so the length is missing.
     assert_eq!(read_options(Flags::SYN, &[2, 4, 5, 180, 1, 1, 1, 3]).1, Some(7));
-    // Nothing counts behind the end of the list.
+    // Options after the end of the list do not count.
     let (read, malformed) = read_options(Flags::SYN, &[0, 2, 4, 5, 3, 3, 7, 9]);
     assert_eq!((read.syn_options(), malformed), (SynOptions::default(), None));
 }
@@ -340,7 +340,7 @@ fn options_of_a_wrong_length_unknown_ones_and_strays_are_passed_over() {
     assert!(read_options(Flags::SYN, &sack).0.sack().is_empty());
     let odd = [5, 11, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0];
     assert!(read_options(Flags::ACK, &odd).0.sack().is_empty());
-    // The later of two.
+    // The later of the two counts.
     let (read, _) = read_options(Flags::SYN, &[2, 4, 0, 1, 2, 4, 0, 2]);
     assert_eq!(read.syn_options().mss, Some(2));
 }
@@ -393,7 +393,7 @@ fn each_fault_has_its_place() {
     assert_eq!(with(&good, 0, 0x44), (0, Fault::HeaderLength));
     assert_eq!(with(&good, 3, 39), (2, Fault::Length));
     assert_eq!(with(&good, 9, 17), (9, Fault::NotTcp(17)));
-    // More fragments; an offset; to forbid fragments is no fragment.
+    // More fragments; an offset. The flag against fragmenting does not make a fragment.
     assert_eq!(with(&good, 6, 0x20), (6, Fault::Fragment));
     assert_eq!(with(&good, 7, 1), (6, Fault::Fragment));
     assert_eq!(good[6], 0x40);
@@ -403,7 +403,7 @@ fn each_fault_has_its_place() {
     // A jumbogram's length is zero.
     assert_eq!(with(&six, 5, 0), (4, Fault::Length));
     assert_eq!(with(&six, 5, 19), (4, Fault::Length));
-    // Headers included, it is longer than 16 bits can say.
+    // With its header it is longer than 16 bits can express.
     let long = [&six[..5], &[0xff], &six[6..]].concat();
     assert_eq!(with(&long, 4, 0xff), (4, Fault::Length));
     let error = decode(&[], Checks::Whole).unwrap_err();

@@ -1,4 +1,4 @@
-//! The greatest of the values of the last rounds.
+//! The maximum of the values of the last rounds.
 
 /// A windowed maximum, exact: of each round only what no later round exceeds is kept.
 ///

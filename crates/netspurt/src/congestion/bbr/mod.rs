@@ -1,10 +1,10 @@
 //! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00, cited by section).
 //!
-//! The algorithm measures how fast the path delivers and how long it takes at least, paces at the
-//! one and keeps about twice their product in the network. Losses do not move the model. Where the
-//! draft and Linux 6 (`net/ipv4/tcp_bbr.c`) part, it goes with Linux and says so. Left out: Linux's
-//! allowance for bunched ACKs, its detection of policers, the test for delayed ACKs among samples
-//! that renew an expired minimum, and any answer to marks.
+//! The algorithm measures the path's delivery rate and its minimum round trip, paces at the rate,
+//! and keeps about twice their product in the network. Losses do not change the model. Where the
+//! draft and Linux 6 (`net/ipv4/tcp_bbr.c`) differ, it follows Linux and says so. Left out: Linux's
+//! allowance for ACK aggregation, its detection of policers, the test for delayed ACKs among
+//! samples that renew an expired minimum, and any reaction to marks.
 
 mod config;
 mod max_filter;

@@ -1,4 +1,4 @@
-//! BBR's model of a path: how fast it delivers, and how long it takes at least.
+//! BBR's model of a path: its delivery rate, and its minimum round trip.
 
 use crate::units::{Duration, Time};
 

@@ -1,9 +1,9 @@
 //! CUBIC (RFC 9438), counting octets.
 //!
-//! The window follows a curve over the time since congestion avoidance began: it flattens towards
-//! the window at which congestion was met, and steepens past it. Where Reno would be faster, it
-//! goes with Reno. Left out: a rule of its own for the window after a mark (RFC 9438 §4.6 allows
-//! one segment; how far a window is cut is the sender's).
+//! The window follows a curve over the time since congestion avoidance began. The curve flattens
+//! towards the window at which congestion was met, and steepens past it. Where Reno would be
+//! faster, the window follows Reno. Left out: CUBIC's own rule for the window after a mark (RFC
+//! 9438 §4.6 allows one segment; the sender decides how far a window is cut).
 
 mod curve;
 #[cfg(test)]

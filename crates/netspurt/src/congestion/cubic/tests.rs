@@ -1,4 +1,4 @@
-//! RFC 9438's formulas at times worked out by hand, and what holds for any ACKs.
+//! RFC 9438's formulas at times worked out by hand, and properties for any ACKs.
 
 use proptest::prelude::*;
 

@@ -1,8 +1,9 @@
-//! HyStart: ends slow start when round trips grow or ACKs come in a train as long as the path.
+//! HyStart: ends slow start when round trips grow, or when a train of ACKs is as long as the path's
+//! round trip.
 //!
 //! The algorithm of Ha and Rhee (2011, "Taming the elephants"), with the constants and the changes
-//! that Linux 6 has for it (`net/ipv4/tcp_cubic.c`). Left out: the allowance for segmentation
-//! offload that Linux adds to the length of the train.
+//! of Linux 6 (`net/ipv4/tcp_cubic.c`). Left out: the allowance for segmentation offload that Linux
+//! adds to the length of the train.
 
 use crate::congestion::{AckInfo, Window};
 use crate::units::{Duration, Time};

@@ -1,5 +1,5 @@
-//! HyStart++ (RFC 9406): when round trips grow, slow start goes on at a quarter of its pace until
-//! the growth proves to be a queue, or jitter.
+//! HyStart++ (RFC 9406): when round trips grow, slow start continues at a quarter of its pace until
+//! the growth proves to be either a queue or jitter.
 
 use crate::congestion::{AckInfo, Window};
 use crate::units::Duration;

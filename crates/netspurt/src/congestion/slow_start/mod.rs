@@ -1,4 +1,4 @@
-//! Slow start: how a window opens at first, and algorithms that end it before anything is lost.
+//! Slow start: how a window opens at first, and algorithms that end slow start before a loss.
 
 mod growth;
 mod hystart;

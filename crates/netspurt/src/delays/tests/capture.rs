@@ -16,7 +16,7 @@ fn pcapng(packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
     file.finish().unwrap()
 }
 
-/// The same as pcap with microseconds, each packet behind the header of a link.
+/// The same as pcap with microseconds, each packet after a link header.
 fn pcap(packets: &[(u64, Vec<u8>)], link: u32, header: &[u8]) -> Vec<u8> {
     let words = [0xa1b2_c3d4_u32, 4 << 16 | 2, 0, 0, 65_535, link];
     let mut file: Vec<u8> = Vec::new();
@@ -74,8 +74,8 @@ fn told(delays: &Delays) -> Vec<(u64, u64)> {
     delays.probes.iter().map(of).collect()
 }
 
-/// The oldest of the first two, as its time stamp would tell (RFC 7323 §4.3); none of the third, which
-/// was sent again (RFC 6298 §3).
+/// The oldest of the first two, as with time stamps (RFC 7323 §4.3); no sample of the third, which
+/// was sent twice (RFC 6298 §3).
 #[test]
 fn an_acknowledgement_is_a_sample_of_the_oldest_segment_unless_it_covers_what_was_sent_again() {
     let packets = [
@@ -98,7 +98,7 @@ fn an_acknowledgement_is_a_sample_of_the_oldest_segment_unless_it_covers_what_wa
     assert_eq!(delays.name, "x: 10.0.0.1:80 to 10.0.0.2:80");
 }
 
-/// A hole that is filled after what lies behind it: blocks tell when that arrived.
+/// A hole that is filled after later data: SACK blocks show when that data arrived.
 #[test]
 fn a_sack_block_is_a_sample_too() {
     let mut duplicate = Segment { ack: 0, flags: Flags::ACK, ..Segment::default() };
@@ -170,7 +170,7 @@ fn echoes_are_probes_over_every_link_and_past_the_last_number() {
         assert_eq!(counts(delays), [5, 3, 2, 0, 1]);
         assert_eq!(delays.probes[1].rtt.unwrap().as_nanos(), 2_500_000_000);
         assert_eq!((delays.probes[0].wire_bytes, delays.format.as_str()), (84, "capture (ICMP)"));
-        // Cut within a packet: what came before counts, and the cut is told.
+        // Cut within a packet: earlier packets count, and the cut is reported.
         let cut = all(&file[..file.len() - 9]);
         assert_eq!(cut.recordings[0].sent(), 3);
         assert_eq!(cut.malformed.len(), 1);

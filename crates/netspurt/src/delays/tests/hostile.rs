@@ -1,4 +1,4 @@
-//! Bytes that nobody meant: errors, never a panic.
+//! Hostile bytes give errors, never a panic.
 
 use proptest::prelude::*;
 
@@ -22,7 +22,7 @@ const SAMPLES: [&str; 15] = [
     "1694477135.68\t1\t44.5\n1694477135.83\t2\t-1\n",
 ];
 
-/// Reads bytes as what they show, and as everything.
+/// Reads bytes in the format of their contents, and in every other one.
 fn survives(bytes: &[u8]) {
     let _ = read("x", bytes);
     for format in Format::ALL {

@@ -1,4 +1,4 @@
-//! The rules that readers keep, one recording at a time.
+//! The rules that readers follow, one recording at a time.
 
 mod capture;
 mod fping;

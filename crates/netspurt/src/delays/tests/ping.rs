@@ -39,7 +39,7 @@ fn probes_missing_at_both_ends_are_lost_as_the_statistics_say() {
     let delays = one(&format!("{HEADER}{lines}{end}"));
     assert_eq!(counts(&delays)[..3], [8, 3, 5]);
     assert_eq!((delays.probes[0].number, delays.probes[7].number), (1, 8));
-    // Without its beginning a log begins where it does, unless the statistics tell.
+    // A log without its beginning starts with its first line, unless the statistics say otherwise.
     assert_eq!(counts(&one(&lines))[..3], [4, 3, 1]);
     assert_eq!(counts(&one(&format!("{lines}{end}")))[..3], [8, 3, 5]);
     let none = format!("{HEADER}{}", end.replace("3 received", "0 received"));
@@ -262,7 +262,7 @@ fn the_interval_is_that_of_the_statistics_where_nothing_else_tells_it_and_they_c
     assert_eq!(step, 200_000_000);
     assert!(note.contains("each 200 ms, by the statistics line; `--interval TIME`"), "{note}");
     assert_eq!(run(10_030, "").0, 1_000_000_000);
-    // Too short for one probe at a time, and not for three.
+    // Too short for one probe at a time, but not for three.
     assert_eq!(run(101, "").0, 1_000_000_000);
     assert_eq!(run(101, ", pipe 3").0, 8_100_000);
     let text = format!(

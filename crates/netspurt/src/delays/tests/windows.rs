@@ -56,7 +56,7 @@ fn every_language_is_read_by_its_numbers() {
             "请求超时。",
             "数据包: 已发送 = 4，已接收 = 2，丢失 = 2 (50% 丢失)，",
         ),
-        // A language that is not known here: the count tells that the lines are probes.
+        // An unsupported language: the count shows that the lines are probes.
         run(
             "Odpingovat a [10.0.0.1] 32 bajtov:",
             "Odgovor 10.0.0.1: bajtov=32 trajanje=12ms TTL=51",

@@ -15,13 +15,13 @@ use super::{Desk, Fifo};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoDelConfig {
-    /// The standing delay that is put up with.
+    /// The standing delay that is tolerated.
     pub target: Duration,
-    /// How long the delay must stay above that; a round trip at its longest.
+    /// How long the delay must stay above the target before a drop; a worst-case round trip.
     pub interval: Duration,
-    /// How much the queue holds.
+    /// The limit of the queue.
     pub limit: QueueLimit,
-    /// Whether to mark those that can be marked.
+    /// Whether to mark ECN-capable frames.
     pub ecn: bool,
 }
 
@@ -36,15 +36,15 @@ impl Default for CoDelConfig {
     }
 }
 
-/// What all queues of a link under CoDel share.
+/// The state that all queues of a link with CoDel share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Algorithm {
     pub(super) target: Duration,
     pub(super) interval: Duration,
     pub(super) ecn: bool,
-    /// A delay from which on every capable frame is marked.
+    /// A delay from which on every ECN-capable frame is marked.
     pub(super) ce_threshold: Option<Duration>,
-    /// The largest frame yet: RFC 8289's MAXPACKET.
+    /// The size of the largest frame so far: RFC 8289's MAXPACKET.
     pub(super) largest: u32,
 }
 
@@ -62,7 +62,7 @@ impl Algorithm {
 /// The state of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct State {
-    /// When the delay will have been too long for an interval.
+    /// The instant at which the delay will have been too long for an interval.
     first_above: Option<Time>,
     drop_next: Time,
     /// Drops since the dropping state was entered.
@@ -74,17 +74,17 @@ pub(super) struct State {
 /// The frame at the head of a queue.
 struct Head {
     parcel: Parcel,
-    /// How long it waited.
+    /// Its time in the queue.
     sojourn: Duration,
     /// Whether the delay has been too long for an interval.
     above: bool,
 }
 
-/// How many intervals a drop rate is remembered (RFC 8289 §5.5, `deque`).
+/// The number of intervals after which a drop rate is forgotten (RFC 8289 §5.5, `deque`).
 const MEMORY: u64 = 16;
 
 impl State {
-    /// The next frame to send, after what must be dropped.
+    /// The next frame to send, after any drops.
     pub(super) fn dequeue<F: Frame>(
         &mut self,
         algorithm: &Algorithm,
@@ -114,14 +114,14 @@ impl State {
             self.begin(algorithm, now);
             match marked {
                 Some(parcel) => return Some(parcel),
-                // The next frame goes, but the state is what its delay says.
+                // The next frame is sent, and its delay decides the next state.
                 None => head = self.head(algorithm, now, queue)?,
             }
         }
         Some(self.beyond_threshold(algorithm, now, head, desk))
     }
 
-    /// Enters the dropping state, at the rate of the last one if that is not long ago.
+    /// Enters the dropping state; if the last one ended recently, with its drop rate.
     fn begin(&mut self, algorithm: &Algorithm, now: Time) {
         let delta = self.count.saturating_sub(self.last_count);
         let recent = now.saturating_since(self.drop_next) < algorithm.interval * MEMORY;
@@ -131,7 +131,7 @@ impl State {
         self.last_count = self.count;
     }
 
-    /// Takes the head, and judges its delay (RFC 8289 §5.6, `dodequeue`).
+    /// Removes the head and judges its delay (RFC 8289 §5.6, `dodequeue`).
     fn head(&mut self, algorithm: &Algorithm, now: Time, queue: &mut Fifo) -> Option<Head> {
         let Some((since, parcel)) = queue.take() else {
             self.first_above = None;
@@ -154,7 +154,7 @@ impl State {
         Some(Head { parcel, sojourn, above })
     }
 
-    /// Marks a frame that waited for longer than the threshold.
+    /// Marks a frame that waited longer than the threshold.
     fn beyond_threshold<F: Frame>(
         self,
         algorithm: &Algorithm,
@@ -189,7 +189,7 @@ impl CoDel {
         self.limit
     }
 
-    /// Learns the size of a frame that came.
+    /// Takes note of the size of an arriving frame.
     pub(super) fn sees(&mut self, size: u32) {
         self.algorithm.largest = self.algorithm.largest.max(size);
     }

@@ -1,10 +1,10 @@
-//! Frames that wait, first in, first out.
+//! A first-in, first-out queue of frames.
 
 use crate::link::Parcel;
 use crate::ring::Ring;
 use crate::units::Time;
 
-/// Frames with the instant of their arrival, and their octets together.
+/// Frames with the instants of their arrival, and the sum of their octets.
 #[derive(Debug, Default)]
 pub(in crate::link) struct Fifo {
     frames: Ring<(Time, Parcel)>,
@@ -17,7 +17,7 @@ impl Fifo {
         self.frames.push((now, parcel));
     }
 
-    /// The frame that has waited longest, and since when.
+    /// The frame that has waited longest, and its instant of arrival.
     pub(super) fn take(&mut self) -> Option<(Time, Parcel)> {
         let (since, parcel) = self.frames.pop()?;
         self.bytes -= u64::from(parcel.size_bytes);

@@ -1,4 +1,4 @@
-//! A queue for each flow, each under CoDel, served in turn (RFC 8290).
+//! A queue for each flow, each with CoDel, served in turn (RFC 8290).
 
 use std::collections::VecDeque;
 
@@ -22,17 +22,17 @@ pub struct FqCoDelConfig {
     pub target: Duration,
     /// CoDel's interval.
     pub interval: Duration,
-    /// How much all queues hold together.
+    /// The limit for all queues together.
     pub limit: QueueLimit,
-    /// How many queues flows are spread over; one at least.
+    /// The number of queues; at least one.
     pub flows: u32,
-    /// Octets a queue may send in its turn; one at least.
+    /// Octets that a queue may send in its turn; at least one.
     pub quantum_bytes: u32,
-    /// Whether to mark those that can be marked.
+    /// Whether to mark ECN-capable frames.
     pub ecn: bool,
-    /// A delay beyond which every capable frame is marked; none by default.
+    /// A delay beyond which every ECN-capable frame is marked; none by default.
     pub ce_threshold: Option<Duration>,
-    /// What flows are hashed with (RFC 8290 §4.1.1).
+    /// The salt of the hash of flows (RFC 8290 §4.1.1).
     pub salt: u64,
 }
 
@@ -58,7 +58,7 @@ struct Flow {
     codel: State,
     /// Octets it may still send in this turn.
     deficit: i64,
-    /// Whether it stands in one of the lists.
+    /// Whether it is in one of the lists.
     listed: bool,
 }
 
@@ -69,7 +69,7 @@ pub(in crate::link) struct FqCoDel {
     quantum: i64,
     salt: u64,
     flows: Vec<Flow>,
-    /// Queues that had been empty; they come first.
+    /// Queues that were empty before; they are served first.
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     packets: u32,
@@ -99,8 +99,8 @@ impl FqCoDel {
         (self.packets, self.bytes)
     }
 
-    /// Takes `parcel` in and, where all queues together then hold too much, drops from the head
-    /// of the one with the most octets (RFC 8290 §4.1). `held` includes what is in transmission.
+    /// Queues `parcel`. If all queues together then exceed the limit, drops from the head of the
+    /// one with the most octets (RFC 8290 §4.1). `held` includes the frame in transmission.
     pub(super) fn enqueue<F: Frame>(
         &mut self,
         now: Time,
@@ -172,8 +172,8 @@ impl FqCoDel {
                     list.push_front(index);
                     return Some(parcel);
                 }
-                // A queue that ran empty goes behind the others once before it is new again,
-                // or flows of single frames would keep the old ones waiting.
+                // A new queue that runs empty goes behind the old ones once before it can be new
+                // again. Otherwise flows of single frames would starve the old ones.
                 None if is_new => self.old.push_back(index),
                 None => flow.listed = false,
             }

@@ -1,7 +1,7 @@
-//! Algorithms that manage a queue: when to drop or mark before it is full.
+//! Active queue management: algorithms that drop or mark before the queue is full.
 //!
-//! Limits and RED's average count the frame in transmission, as drop-tail does here. The algorithms
-//! that measure delay (CoDel, PIE) look at what waits behind it.
+//! Limits and RED's average include the frame in transmission, as the drop-tail queue does here.
+//! The algorithms that measure delay (CoDel, PIE) consider the frames that wait.
 
 mod codel;
 mod fifo;
@@ -25,7 +25,7 @@ pub use pie::PieConfig;
 use red::Red;
 pub use red::{RedConfig, RedUnit};
 
-/// A queue: how much it holds, and which algorithm watches over it.
+/// A queue's limit and its algorithm.
 ///
 /// ```
 /// use netspurt::link::{CoDelConfig, Queue, QueueLimit};
@@ -35,20 +35,20 @@ pub use red::{RedConfig, RedUnit};
 /// ```
 #[derive(Clone, Debug)]
 pub enum Queue {
-    /// Whatever finds no room is dropped.
+    /// A frame that finds no room is dropped.
     DropTail(QueueLimit),
     /// Random early detection (Floyd and Jacobson 1993).
     Red(RedConfig),
     /// Controlled delay (RFC 8289).
     CoDel(CoDelConfig),
-    /// A queue for each flow, each under CoDel (RFC 8290).
+    /// A queue for each flow, each with CoDel (RFC 8290).
     FqCoDel(FqCoDelConfig),
     /// Proportional integral controller enhanced (RFC 8033).
     Pie(PieConfig),
 }
 
 impl Queue {
-    /// How much it may hold at all.
+    /// The limit of the queue.
     pub(in crate::link) fn limit(&self) -> QueueLimit {
         match self {
             Queue::DropTail(limit) => *limit,
@@ -60,7 +60,7 @@ impl Queue {
     }
 }
 
-/// Where an algorithm's decisions go.
+/// The transit, link and time at which an algorithm's decisions are carried out.
 pub(super) struct Desk<'a, F> {
     pub(super) line: &'a mut Line,
     pub(super) transit: &'a mut Transit<F>,
@@ -75,13 +75,13 @@ impl<F: Frame> Desk<'_, F> {
         self.line.mark(at, parcel, self.transit);
     }
 
-    /// Whether the sender of `parcel` can use a mark.
+    /// Whether the sender of `parcel` is ECN-capable.
     pub(super) fn is_capable(&self, parcel: Parcel) -> bool {
         self.transit.frame(parcel).ecn().is_capable()
     }
 
-    /// Signals congestion by `parcel`: marks it, where `ecn` and its sender allow, and hands it
-    /// back, or drops it.
+    /// Signals congestion through `parcel`: marks and returns it if `ecn` and its sender allow
+    /// that, or else drops it.
     pub(super) fn signal(&mut self, at: Time, parcel: Parcel, ecn: bool) -> Option<Parcel> {
         if ecn && self.is_capable(parcel) {
             self.mark(at, parcel);
@@ -92,18 +92,18 @@ impl<F: Frame> Desk<'_, F> {
     }
 }
 
-/// What an algorithm that judges arrivals says.
+/// The verdict of an algorithm that judges arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Let it in.
+    /// Queue it.
     Pass,
-    /// Signal congestion by it: a mark, or else a drop.
+    /// Signal congestion through it: a mark, or else a drop.
     Signal,
-    /// Drop it, whatever it is capable of.
+    /// Drop it, even if it is ECN-capable.
     Drop,
 }
 
-/// A managed queue: the frames that wait, and the algorithm.
+/// A managed queue: the waiting frames and the algorithm.
 #[derive(Debug)]
 pub(super) enum Discipline {
     Red(Red, Fifo),
@@ -130,7 +130,7 @@ impl Discipline {
         Self::Pie(Pie::new(config), Fifo::default())
     }
 
-    /// Frames and octets that wait.
+    /// Waiting frames and octets.
     pub(super) fn waiting(&self) -> (u32, u64) {
         match self {
             Self::Red(_, fifo) | Self::CoDel(_, fifo) | Self::Pie(_, fifo) => fifo.held(),
@@ -138,7 +138,7 @@ impl Discipline {
         }
     }
 
-    /// Takes `parcel` in, or does not; `held` are the frames and octets that wait or are in
+    /// Queues `parcel` or drops it; `held` are the frames and octets that wait or are in
     /// transmission.
     pub(super) fn enqueue<F: Frame>(
         &mut self,
@@ -170,7 +170,7 @@ impl Discipline {
         }
     }
 
-    /// The next frame for the line, which is free; `None` once nothing waits.
+    /// The next frame for the line, which is free; `None` if none waits.
     pub(super) fn dequeue<F: Frame>(
         &mut self,
         now: Time,

@@ -9,35 +9,35 @@ use super::Verdict;
 /// The constants of PIE (RFC 8033 §4, §5.1).
 #[derive(Clone, Debug)]
 pub struct PieConfig {
-    /// The delay it steers to: QDELAY_REF.
+    /// The target delay: QDELAY_REF.
     pub target: Duration,
-    /// How often the probability is worked out: T_UPDATE; above zero.
+    /// The interval between updates of the probability: T_UPDATE; above zero.
     pub t_update: Duration,
     /// Probability for each second of delay beyond the target.
     pub alpha: f64,
-    /// Probability for each second by which the delay grew since the last time.
+    /// Probability for each second by which the delay grew since the last update.
     pub beta: f64,
-    /// How long a burst passes untouched: MAX_BURST.
+    /// How long a burst is not dropped: MAX_BURST.
     pub max_burst: Duration,
-    /// A typical frame, MEAN_PKTSIZE (1024 in RFC 8034): with two of them waiting or less,
-    /// nothing is chosen.
+    /// The size of a typical frame, MEAN_PKTSIZE (1024 in RFC 8034): if at most two of these wait,
+    /// no frame is dropped or marked.
     pub packet_bytes: u32,
-    /// How much the queue holds.
+    /// The limit of the queue.
     pub limit: QueueLimit,
-    /// Whether to mark those that can be marked.
+    /// Whether to mark ECN-capable frames.
     pub ecn: bool,
-    /// The probability from which on nothing is marked any more, but dropped.
+    /// The probability from which on frames are dropped and no longer marked.
     pub mark_ecnth: f64,
-    /// The link's own draws.
+    /// The link's random stream.
     pub stream: Stream,
 }
 
-/// PIE at work.
+/// The state of PIE.
 ///
-/// The delay is measured and not worked out from a departure rate (RFC 8033 §4.2 leaves the
-/// choice): it is how long the last frame that left had waited, and zero once nothing waits.
-/// Left out are the options of RFC 8033 §5.2 to §5.5: it never switches off, does not
-/// derandomize, and caps no step.
+/// The delay is measured and not computed from a departure rate (RFC 8033 §4.2 leaves the choice):
+/// it is the time in the queue of the frame that left last, and zero if no frame waits. The options
+/// of RFC 8033 §5.2 to §5.5 are left out: it never switches off, does not derandomize, and does not
+/// cap a step.
 #[derive(Debug)]
 pub(in crate::link) struct Pie {
     config: PieConfig,
@@ -48,7 +48,7 @@ pub(in crate::link) struct Pie {
     next_update: Time,
 }
 
-/// The probability's step is divided by the second number while the probability is below the
+/// The step of the probability is divided by the second number if the probability is below the
 /// first (RFC 8033 §4.2).
 const AUTO_TUNING: [(f64, f64); 6] = [
     (0.000_001, 2048.0),
@@ -59,10 +59,10 @@ const AUTO_TUNING: [(f64, f64); 6] = [
     (0.1, 2.0),
 ];
 
-/// What an idle queue leaves of the probability at each update (RFC 8033 §4.2).
+/// The factor by which an update reduces the probability while the queue is idle (RFC 8033 §4.2).
 const DECAY: f64 = 0.98;
 
-/// Below this probability, and with a delay that was short, nothing is chosen (RFC 8033 §4.1).
+/// Below this probability, if the delay was short, no frame is chosen (RFC 8033 §4.1).
 const SAFE_PROB: f64 = 0.2;
 
 impl Pie {
@@ -85,8 +85,8 @@ impl Pie {
         self.config.ecn
     }
 
-    /// A frame leaves for the line after `sojourn` in the queue, which is now empty or not. It
-    /// leaves before an update at the same instant.
+    /// A frame leaves for the line after `sojourn` in the queue, which is now empty or not. At one
+    /// instant a departure precedes an update.
     pub(super) fn left(&mut self, now: Time, sojourn: Duration, empty: bool) {
         while self.next_update < now {
             self.tick(now);
@@ -94,8 +94,8 @@ impl Pie {
         self.delay = if empty { Duration::ZERO } else { sojourn };
     }
 
-    /// Judges an arrival at a queue in which so many octets wait (RFC 8033 §4.1, §5.1). It
-    /// comes after an update at the same instant.
+    /// Judges an arrival while so many octets wait (RFC 8033 §4.1, §5.1). At one instant an update
+    /// precedes an arrival.
     pub(super) fn judge(&mut self, now: Time, waiting_bytes: u64) -> Verdict {
         while self.next_update <= now {
             self.tick(now);
@@ -114,7 +114,7 @@ impl Pie {
         }
     }
 
-    /// Does the update that is due, or skips those that would change nothing up to `now`.
+    /// Makes the update that is due, or skips the updates up to `now` that would change nothing.
     fn tick(&mut self, now: Time) {
         let at_rest = self.drop_prob == 0.0
             && self.delay.is_zero()
@@ -189,11 +189,11 @@ mod tests {
         pie.delay = ms(95);
         pie.update();
         assert!(close(pie.drop_prob, 0.128_75 / 2048.0), "{}", pie.drop_prob);
-        // Now 6.29e-5, below 1e-4: a 128th of 0.125·0.08 = 0.01, since the delay stands still.
+        // Now 6.29e-5, below 1e-4: a 128th of 0.125·0.08 = 0.01, since the delay is unchanged.
         pie.update();
         assert!(close(pie.drop_prob, 0.128_75 / 2048.0 + 0.01 / 128.0), "{}", pie.drop_prob);
-        // A delay that falls below the target takes it down, and not below nothing:
-        // 0.125·(0.005 - 0.015) + 1.25·(0.005 - 0.095) = -0.11375, a 32nd of it.
+        // A delay that falls below the target reduces it, but not below zero: 0.125·(0.005 - 0.015)
+        // + 1.25·(0.005 - 0.095) = -0.11375, a 32nd of it.
         pie.delay = ms(5);
         pie.update();
         assert!(close(pie.drop_prob, 0.0), "{}", pie.drop_prob);
@@ -238,10 +238,11 @@ mod tests {
     #[test]
     fn a_burst_of_a_hundred_and_fifty_milliseconds_passes() {
         let busy = || Pie { drop_prob: 1.0, delay: ms(60), delay_old: ms(60), ..pie() };
-        // Ten updates use the allowance up; the one at 150 ms precedes the arrival then.
+        // Ten updates use up the allowance; the update at 150 ms precedes the arrival at that
+        // instant.
         assert_eq!(busy().judge(at(149), 9000), Verdict::Pass);
         assert_eq!(busy().judge(at(150), 9000), Verdict::Drop);
-        // A calm queue gets it back.
+        // A calm queue restores the allowance.
         let mut calm = Pie { burst_allowance: ms(20), ..pie() };
         calm.update();
         assert_eq!(calm.burst_allowance, ms(150));
@@ -287,7 +288,7 @@ mod tests {
     fn updates_that_change_nothing_are_skipped_and_keep_their_beat() {
         let mut pie = pie();
         pie.judge(at(1_000_003), 0);
-        // 66 667 beats of 15 ms are 1 000 005 ms.
+        // 66 667 updates at intervals of 15 ms are 1 000 005 ms.
         assert_eq!(pie.next_update, at(1_000_005));
     }
 }

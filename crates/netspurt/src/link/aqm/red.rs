@@ -6,50 +6,50 @@ use crate::units::{Duration, Time};
 
 use super::Verdict;
 
-/// In what RED measures its queue.
+/// The unit in which RED measures its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedUnit {
-    /// Frames, whatever their size.
+    /// Frames of any size.
     Packets,
-    /// Octets; a frame is then chosen with a probability that grows with its size.
+    /// Octets; then larger frames are chosen with a higher probability.
     Bytes,
 }
 
 /// The constants of RED (Floyd and Jacobson 1993, figure 2 and §4).
 #[derive(Clone, Debug)]
 pub struct RedConfig {
-    /// How much the queue holds.
+    /// The limit of the queue.
     pub limit: QueueLimit,
-    /// What the thresholds and the average are measured in.
+    /// The unit of the thresholds and the average.
     pub unit: RedUnit,
-    /// Below this average nothing is chosen.
+    /// Below this average no frame is chosen.
     pub min_th: u64,
-    /// From this average on everything is dropped, or with `gentle` from twice this.
+    /// From this average on, or with `gentle` from twice this, every frame is dropped.
     pub max_th: u64,
     /// The weight of the present queue in the average.
     pub wq: f64,
-    /// The probability that the average reaches at `max_th`.
+    /// The probability at an average of `max_th`.
     pub max_p: f64,
-    /// Whether the probability climbs from `max_p` to 1 between `max_th` and twice that.
+    /// Whether the probability rises from `max_p` to 1 between `max_th` and twice that.
     pub gentle: bool,
-    /// A typical frame: its time on the line measures idle time, and in octets its size is
-    /// what probabilities are meant for (the paper divides by the largest frame's).
+    /// The size of a typical frame. Idle time is counted in its transmission times; with octets,
+    /// probabilities are for frames of this size (the paper divides by the largest frame's).
     pub packet_bytes: u32,
-    /// Whether to mark those that can be marked.
+    /// Whether to mark ECN-capable frames.
     pub ecn: bool,
-    /// The link's own draws.
+    /// The link's random stream.
     pub stream: Stream,
 }
 
-/// RED at work. The queue it averages includes the frame in transmission, so that it is empty
-/// when the line is idle.
+/// The state of RED. The averaged queue includes the frame in transmission, so it is empty when the
+/// line is idle.
 #[derive(Debug)]
 pub(in crate::link) struct Red {
     config: RedConfig,
-    /// A typical frame's time on the line.
+    /// The transmission time of a typical frame.
     typical: Duration,
     avg: f64,
-    /// Frames since the last one chosen; none while the average is below `min_th`.
+    /// Frames since the last one that was chosen; none while the average is below `min_th`.
     count: Option<u64>,
     idle_since: Time,
 }
@@ -67,15 +67,15 @@ impl Red {
         self.config.ecn
     }
 
-    /// The line has nothing more to send.
+    /// The line becomes idle.
     pub(super) fn falls_idle(&mut self, now: Time) {
         self.idle_since = now;
     }
 
-    /// Judges an arrival of `size` octets at a queue of so many frames and octets.
+    /// Judges an arrival of `size` octets at a queue of this many frames and octets.
     ///
-    /// What RED refuses beyond its slope is dropped and never marked: RFC 3168 §7 keeps marks
-    /// for queues below the upper threshold.
+    /// A frame above the upper threshold is dropped and not marked: RFC 3168 §7 allows marks only
+    /// below the upper threshold.
     pub(super) fn judge(&mut self, now: Time, size: u32, (packets, bytes): (u32, u64)) -> Verdict {
         let queue = match self.config.unit {
             RedUnit::Packets => u64::from(packets),
@@ -96,8 +96,8 @@ impl Red {
         if chosen { Verdict::Signal } else { Verdict::Pass }
     }
 
-    /// The average with one reading more. After an idle time it is what it would be had as many
-    /// typical frames as fit into it, in whole numbers, met an empty queue.
+    /// The average with one more reading. After an idle time the average is what it would be if as
+    /// many typical frames as fit into that time (a whole number) had met an empty queue.
     #[expect(clippy::cast_precision_loss, reason = "queues are far below 2^53")]
     fn average(&mut self, now: Time, queue: u64) {
         if queue > 0 {
@@ -132,7 +132,7 @@ impl Red {
     }
 }
 
-/// `pb` spread so that the gaps between frames chosen are even (Floyd and Jacobson 1993, §7):
+/// `pb` adjusted so that the gaps between chosen frames are uniform (Floyd and Jacobson 1993, §7):
 /// pb / (1 - count·pb), at most 1.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn evenly(pb: f64, count: u64) -> f64 {
@@ -140,7 +140,7 @@ fn evenly(pb: f64, count: u64) -> f64 {
     if rest <= pb { 1.0 } else { pb / rest }
 }
 
-/// `base` to the power `n`, in multiplications alone, so that every machine gets the same bits.
+/// `base` to the power `n`, by multiplications only, so that every machine gets the same bits.
 fn power(mut base: f64, mut n: u64) -> f64 {
     let mut product = 1.0;
     while n > 0 {
@@ -233,7 +233,7 @@ mod tests {
         for (n, p) in (1..=10).rev().zip(&spread) {
             assert!(close(*p, 1.0 / f64::from(n)), "{spread:?}");
         }
-        // The count is 1 at the first frame after a choice: gaps are even from 1 to 9 frames.
+        // The count is 1 at the first frame after a choice: gaps are uniform from 1 to 9 frames.
         let mut red = red(|config| config.wq = 0.0);
         red.avg = 14.999_999_999;
         let verdicts = (0..100_000).map(|_| red.judge(Time::ZERO, 1000, (9, 9000)));

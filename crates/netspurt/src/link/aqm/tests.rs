@@ -17,7 +17,7 @@ fn at_us(n: u64) -> Time {
     Time::ZERO + Duration::from_micros(n)
 }
 
-/// 8 Mbit/s, so that a frame of 1000 octets takes a millisecond; no delay.
+/// 8 Mbit/s, so that a frame of 1000 octets takes a millisecond; no propagation delay.
 fn line(queue: Queue) -> LinkConfig {
     LinkConfig {
         rate: BitRate::new(8_000_000).unwrap(),
@@ -50,7 +50,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// When the queue's algorithm dropped frames, in microseconds rounded up.
+    /// The instants at which the queue's algorithm dropped frames, in microseconds rounded up.
     fn drops(&self, reason: DropReason) -> Vec<(u64, u64)> {
         let of = |event: &Event<Segment>| match event.what {
             What::Dropped { reason: why, frame, .. } if why == reason => {
@@ -58,7 +58,7 @@ impl Outcome {
             }
             _ => None,
         };
-        // A loss on the way is told of when the frame's transmission is fixed.
+        // A loss on the way is reported when the frame's transmission is fixed.
         let mut drops: Vec<_> = self.events.iter().filter_map(of).collect();
         drops.sort_by_key(|drop| drop.0);
         drops
@@ -88,7 +88,7 @@ impl Outcome {
     }
 }
 
-/// Sends frames through a link that is woken when it asks to be, or only when frames come.
+/// Sends frames through a link that is woken when it asks to be, or only when frames arrive.
 fn run(config: LinkConfig, frames: &[(Time, Segment)], woken: bool) -> Outcome {
     let mut link = Alone::new(0, config, Wanted { drops: true, queue: true, ..Wanted::default() });
     let mut delivered = Vec::new();
@@ -113,7 +113,7 @@ fn run(config: LinkConfig, frames: &[(Time, Segment)], woken: bool) -> Outcome {
     outcome
 }
 
-/// A frame of 1000 octets every half millisecond: twice what the line takes.
+/// A frame of 1000 octets every half millisecond: twice the link's rate.
 fn overload(frames: u64, of: impl Fn(u64) -> Segment) -> Vec<(Time, Segment)> {
     (0..frames).map(|i| (at_us(500 * i), of(i))).collect()
 }
@@ -153,8 +153,8 @@ fn codel_marks_where_it_would_drop() {
 
 #[test]
 fn codel_leaves_a_queue_alone_that_empties_within_an_interval() {
-    // 150 frames at once take 150 ms, and the last 100 ms of it the delay falls below 5 ms only
-    // when it all is over; 100 frames never stay above for an interval.
+    // 150 frames at once take 150 ms. From 5 ms on each has waited for 5 ms or more, and an interval
+    // of 100 ms later one is dropped. 100 frames have left before that.
     let burst = |n| (0..n).map(|id| (Time::ZERO, frame(id, 0, 1000))).collect::<Vec<_>>();
     let drops = |n| run(line(Queue::CoDel(codel())), &burst(n), true).drops(DropReason::Aqm);
     assert_eq!(drops(100), []);
@@ -163,8 +163,8 @@ fn codel_leaves_a_queue_alone_that_empties_within_an_interval() {
 
 #[test]
 fn codel_spares_a_queue_of_no_more_than_its_largest_frame() {
-    // So many at once, and then one for each that leaves: behind the departing frame two fewer
-    // wait.
+    // This many at once, and then one for each that leaves: two fewer wait behind the departing
+    // frame.
     let drops = |first| {
         let ahead = (0..first).map(|id| (Time::ZERO, frame(id, 0, 1000)));
         let steady = (1..200).map(|i| (at_us(1000 * i), frame(1000 + i, 0, 1000)));
@@ -315,7 +315,7 @@ fn red_and_pie_mark_the_capable_and_drop_the_others() {
     }
 }
 
-/// Each algorithm, so eager that it acts on a queue of a few frames.
+/// Each algorithm with constants so sensitive that it acts on a queue of a few frames.
 fn eager(algorithm: usize, seed: u64) -> Queue {
     match algorithm {
         0 => Queue::Red(red(seed)),
@@ -330,7 +330,7 @@ fn eager(algorithm: usize, seed: u64) -> Queue {
     }
 }
 
-/// Each algorithm, never to act.
+/// Each algorithm with constants with which it never acts.
 fn idle(algorithm: usize, limit: QueueLimit) -> Queue {
     let never = Duration::from_secs(1_000_000);
     match algorithm {
@@ -341,7 +341,7 @@ fn idle(algorithm: usize, limit: QueueLimit) -> Queue {
     }
 }
 
-/// Frames at multiples of a quarter millisecond, so that many come at a departure.
+/// Frames at multiples of a quarter millisecond, so that many arrive at the instant of a departure.
 fn traffic() -> impl Strategy<Value = Vec<(Time, Segment)>> {
     let one = (0_u64..7, 0_u32..4, 1_u16..6, 0_u8..2, any::<bool>());
     prop::collection::vec(one, 1..250).prop_map(|all| {
@@ -365,7 +365,7 @@ fn limits() -> impl Strategy<Value = QueueLimit> {
     ]
 }
 
-/// A link with everything on it that a queue must not disturb.
+/// A link with all effects that a queue must not disturb.
 fn busy(queue: Queue, order: Order) -> LinkConfig {
     let points = vec![(at_us(0), ms(20)), (at_us(40_000), ms(3)), (at_us(90_000), ms(30))];
     let pick = |name| Pick::default().random(0.1, Stream::named(3, name));
@@ -389,7 +389,7 @@ proptest! {
         frames in traffic(), limit in limits(), algorithm in 0_usize..4, overtaking: bool, woken: bool,
         plain: bool,
     ) {
-        // A queue for each flow drops from its head; without a limit it is the same as well.
+        // A queue per flow drops from its head; without a limit the results are equal as well.
         let limit = if algorithm == 3 { QueueLimit::Unlimited } else { limit };
         let order = if overtaking { Order::Overtaking } else { Order::Fifo };
         let config = |queue| if plain { line(queue) } else { busy(queue, order) };

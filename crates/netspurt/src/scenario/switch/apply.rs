@@ -1,4 +1,4 @@
-//! From what is set over a profile to the configuration of a sender, and back to every switch.
+//! From settings over a profile to the configuration of a sender, and back to every switch.
 
 use crate::rto::EstimatorConfig;
 use crate::tcp::{NsConfig, RfcConfig, Sampling};
@@ -24,15 +24,15 @@ fn problem(name: &str, key: &str, message: impl Into<String>) -> Problem {
     problem
 }
 
-/// The same mistake, in which the switch `key` has a part, too.
+/// The same mistake, to which the switch `key` contributes as well.
 fn also(mut problem: Problem, name: &str, key: &str) -> Problem {
     let path = ["flows", name, "tcp"].into_iter().chain(key.split('.'));
     problem.also.push(path.map(str::to_owned).collect());
     problem
 }
 
-/// Sets what is given over `config`, in the order of the definitions. `foreign` says what is wrong
-/// with a switch that such configurations do not have, if anything is.
+/// Applies the settings to `config`, in the order of the definitions. `foreign` returns the mistake
+/// for a switch that such configurations do not have.
 fn set<C: Configured>(
     name: &str,
     config: &mut C,
@@ -53,7 +53,7 @@ fn set<C: Configured>(
     Ok(())
 }
 
-/// The senders of ns-2 with what is set for flow `name`.
+/// The ns-2 sender of flow `name`, with its settings applied.
 pub fn ns(name: &str, spec: &TcpSpec) -> Result<NsConfig, Problem> {
     let mut config = NsConfig::default();
     set(name, &mut config, spec, |switch| {
@@ -80,7 +80,7 @@ pub fn ns(name: &str, spec: &TcpSpec) -> Result<NsConfig, Problem> {
     Ok(config)
 }
 
-/// A byte-sequenced connection that starts from `base`, with what is set for flow `name`.
+/// The byte-sequenced connection of flow `name`: `base` with its settings applied.
 pub fn rfc(name: &str, base: &RfcConfig, spec: &TcpSpec) -> Result<RfcConfig, Problem> {
     let mut config = *base;
     said_twice(name, spec)?;
@@ -94,15 +94,15 @@ pub fn rfc(name: &str, base: &RfcConfig, spec: &TcpSpec) -> Result<RfcConfig, Pr
     contradiction(name, &config).map_or(Ok(config), Err)
 }
 
-/// What is asked of the kernel for flow `name`, over `base`. With `alone` both ends of the flow are
-/// the kernel's, so that nobody else has a switch that it does not have.
+/// The configuration of the kernel for flow `name`, over `base`. With `alone` both ends are the
+/// kernel's, so a switch that the kernel does not have is an error.
 pub fn kernel(
     name: &str,
     base: &KernelTcp,
     spec: &TcpSpec,
     alone: bool,
 ) -> Result<KernelTcp, Problem> {
-    /// What a model at the other end is asked, and the kernel is not.
+    /// Switches that apply to a model at the other end, and not to the kernel.
     const OF_THE_SENDER: [&str; 2] = ["dup_thresh", "rto.min"];
     if let (true, Some(SwitchValue::Table(_))) = (alone, spec.get("acks")) {
         let message = "the kernel delays its ACKs as it sees fit";
@@ -114,7 +114,7 @@ pub fn kernel(
         let message = format!("the kernel has no switch `{}`", switch.key);
         let fix = match switch.place() {
             (Some("rto"), _) => {
-                "of its timer the kernel lets only `min` be set; any other timer as a `shim`"
+                "of its timer the kernel takes only `min`; set any other timer as a `shim`"
             }
             _ => "leave it out, or give a `model` end to it",
         };
@@ -123,10 +123,10 @@ pub fn kernel(
     Ok(config)
 }
 
-/// The switches that are the bounds of the timer.
+/// The switches for the bounds of the timer.
 const BOUNDS: [&str; 3] = ["rto.initial", "rto.min", "rto.max"];
 
-/// A bound of the timer that the estimator's text says, and a switch says otherwise.
+/// The mistake of a timer's bound that is set both in the estimator's text and by a switch.
 fn said_twice(name: &str, spec: &TcpSpec) -> Result<(), Problem> {
     let Some(text) = spec.get("rto.estimator").and_then(SwitchValue::text) else { return Ok(()) };
     let named = EstimatorConfig::bounds_in(text).unwrap_or_default();
@@ -140,7 +140,7 @@ fn said_twice(name: &str, spec: &TcpSpec) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether the timer's constants stand together.
+/// Whether the timer's constants are consistent.
 fn timer_stands(name: &str, config: &RfcConfig, spec: &TcpSpec) -> Result<(), Problem> {
     let Err(slip) = config.rto.check() else { return Ok(()) };
     let given: Vec<&str> =
@@ -150,7 +150,7 @@ fn timer_stands(name: &str, config: &RfcConfig, spec: &TcpSpec) -> Result<(), Pr
     Err(given.iter().fold(blamed, |problem, key| also(problem, name, key)))
 }
 
-/// Switches of flow `name` that cannot do together what they say.
+/// Mistakes of flow `name`: switches that contradict each other.
 fn contradiction(name: &str, config: &RfcConfig) -> Option<Problem> {
     if config.recovery.needs_sack() && !config.sack {
         let word = config.recovery.word();
@@ -159,7 +159,7 @@ fn contradiction(name: &str, config: &RfcConfig) -> Option<Problem> {
         return Some(also(problem(name, "sack", message), name, "recovery").fix(fix));
     }
     if config.sampling == Sampling::Timestamps && !config.timestamps {
-        let message = "round trips are to be told by time stamps, which are off";
+        let message = "`rto.sampling` uses time stamps, which are off";
         let fix = "`timestamps = true`, or `sampling = \"each-ack\"`";
         return Some(also(problem(name, "rto.sampling", message), name, "timestamps").fix(fix));
     }

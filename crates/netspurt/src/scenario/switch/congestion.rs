@@ -1,4 +1,4 @@
-//! Switches of congestion control: which algorithm, its slow start, and how its window is counted.
+//! Switches of congestion control: the algorithm, its slow start, and how its window is counted.
 
 use super::super::kernel_config::KernelTcp;
 use super::definition::{Field, Refusal, Rule, Switch};
@@ -10,11 +10,11 @@ use crate::congestion::{
 };
 use crate::tcp::RfcConfig;
 
-/// The switches. The algorithm comes first, since another one has another slow start.
+/// The switches. The algorithm comes first, because it determines the default slow start.
 pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "congestion",
-        "The algorithm of the congestion window",
+        "The congestion control algorithm",
         SwitchKind::Word(|| ALGORITHMS.to_vec()),
     )
     .rfc_rule(Rule { read: |c: &RfcConfig| Some(SwitchValue::Word(name(c))), write: choose })
@@ -28,8 +28,8 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::new(
         "abc_limit",
-        "Most segments by which an ACK opens the window in slow start (RFC 3465); \
-         `\"0 segments\"` counts ACKs and not octets, `\"1000000 segments\"` is no limit",
+        "The most segments by which an ACK opens the window in slow start (RFC 3465); \
+         `\"0 segments\"` counts ACKs instead of octets, `\"1000000 segments\"` is no limit",
         SwitchKind::segments(0),
     )
     .rfc_rule(Rule { read: read_limit, write: write_limit }),
@@ -52,8 +52,8 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::new(
         "cubic_first_climb",
-        "Before any loss CUBIC opens the window by a segment for so many acknowledged at least, as in \
-         Linux; `\"0 segments\"` sets no such bound",
+        "Before any loss CUBIC opens the window by at least one segment per this many \
+         acknowledged, as in Linux; `\"0 segments\"` sets no such bound",
         SwitchKind::segments(0),
     )
     .rfc_rule(Rule {
@@ -69,8 +69,8 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::flag(
         "cubic_idle_from_sending",
-        "CUBIC leaves out the time since its last sending when it resumes, as in Linux, and not \
-         that since the last ACK (RFC 9438 §5.8)",
+        "After a pause CUBIC leaves out the time since the last transmission, as in Linux, and \
+         not the time since the last ACK (RFC 9438 §5.8)",
     )
     .rfc_rule(Rule {
         read: |c: &RfcConfig| cubic_of(c).map(|cubic| SwitchValue::Flag(cubic.idle_from_sending)),
@@ -81,23 +81,24 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::flag(
         "cwnd.whole_segments",
-        "The window counts segments and not octets (`tcp_packets_in_flight`)",
+        "The window counts whole segments, and not octets (`tcp_packets_in_flight`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.whole_segments)),
     Switch::flag(
         "cwnd.cut_from_cwnd",
-        "A cut is a part of cwnd (`tcp_init_cwnd_reduction`) and not of FlightSize (RFC 5681 §3.1)",
+        "A cut is a share of cwnd (`tcp_init_cwnd_reduction`), and not of FlightSize (RFC 5681 \
+         §3.1)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.cut_from_cwnd)),
     Switch::flag(
         "cwnd.timeout_keeps_cut",
-        "A timeout cuts no further while an earlier cut is under way (`tcp_enter_loss`)",
+        "A timeout does not cut again while an earlier cut is in progress (`tcp_enter_loss`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.timeout_keeps_cut)),
     Switch::flag(
         "cwnd.timeout_adds_to_pipe",
-        "After a timeout the window is a segment more than what may still be on its way \
-         (`tcp_enter_loss`) and not one segment (RFC 5681 §3.1)",
+        "After a timeout the window is the data that may still be in flight plus one segment \
+         (`tcp_enter_loss`), and not one segment (RFC 5681 §3.1)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.timeout_adds_to_pipe)),
     Switch::flag(
@@ -107,18 +108,19 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.last_repair_ack_grows)),
     Switch::flag(
         "cwnd.growth_by_delivery",
-        "Growth counts octets newly delivered (`tcp_cong_avoid`) and not octets acknowledged",
+        "Growth counts newly delivered octets (`tcp_cong_avoid`), and not acknowledged octets",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.growth_by_delivery)),
     Switch::flag(
         "cwnd.validation",
-        "A window that is not used does not grow, and is given up by half after an RTO (RFC 2861)",
+        "An unused window does not grow, and half of its unused part is given up after an RTO \
+         (RFC 2861)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
     Switch::flag(
         "cwnd.idle_decay",
-        "An idle window is halved for each RTO that passed (RFC 2861) and not cut to the initial \
-         one at once (RFC 5681 §4.1)",
+        "An idle window is halved for each RTO that passed (RFC 2861), and not cut to the initial \
+         window at once (RFC 5681 §4.1)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_decay)),
 ];
@@ -127,12 +129,12 @@ const ALGORITHMS: [Word; 4] = [
     Word { word: "reno", doc: "Reno (RFC 5681)" },
     Word { word: "cubic", doc: "CUBIC (RFC 9438)" },
     Word { word: "bbr", doc: "BBR, version 1" },
-    Word { word: "westwood", doc: "Westwood+, a remedy for losses that are no congestion" },
+    Word { word: "westwood", doc: "Westwood+, for losses that are not caused by congestion" },
 ];
 
 const EXITS: [Word; 3] = [
     Word { word: "none", doc: "nothing" },
-    Word { word: "hystart", doc: "HyStart as Linux has it" },
+    Word { word: "hystart", doc: "HyStart as in Linux" },
     Word { word: "hystart++", doc: "HyStart++ (RFC 9406)" },
 ];
 
@@ -164,13 +166,13 @@ fn choose(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether an ACK may open a profile's window without limit, as Linux's does: then another
-/// algorithm has no limit either, and no HyStart.
+/// Whether an ACK may open a profile's window without limit, as in Linux. Then another algorithm
+/// has no limit either, and no HyStart.
 fn grows_freely(algorithm: &CongestionConfig) -> bool {
     matches!(algorithm, CongestionConfig::Cubic(cubic) if cubic.abc_limit_segs == NO_ABC_LIMIT)
 }
 
-/// Reno's constants, where the window grows as Reno's.
+/// Reno's constants, if the window grows as Reno's.
 fn reno_mut(algorithm: &mut CongestionConfig) -> Option<&mut RenoConfig> {
     match algorithm {
         CongestionConfig::Reno(reno) | CongestionConfig::Westwood(WestwoodConfig { reno }) => {
@@ -197,7 +199,7 @@ fn cubic<'a>(config: &'a mut RfcConfig, key: &str) -> Result<&'a mut CubicConfig
     }
 }
 
-/// A limit and an exit of slow start are not BBR's.
+/// BBR has no limit and no exit of slow start.
 fn not_of_bbr(key: &str) -> Refusal {
     let message = format!("BBR has a start-up of its own and no `{key}`");
     Refusal::new(message, format!("leave `{key}` out"))

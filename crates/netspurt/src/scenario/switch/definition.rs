@@ -1,4 +1,5 @@
-//! What a switch is: its key, its kind, a line of documentation, and where each sender keeps it.
+//! The definition of a switch: key, kind, a line of documentation, and its place in each sender's
+//! configuration.
 
 use crate::tcp::{NsConfig, RfcConfig};
 use crate::units::Duration;
@@ -8,20 +9,21 @@ use super::kind::SwitchKind;
 use super::value::SwitchValue;
 use super::words::{Words, words};
 
-/// A switch of a TCP connection, defined once for all that read, write, check or list switches.
+/// A switch of a TCP connection, defined once for all code that reads, writes, checks or lists
+/// switches.
 #[derive(Debug)]
 pub struct Switch {
     /// Its key below `tcp`; `rto.min` is `min` in the table `rto`.
     pub key: &'static str,
-    /// What it does, in a line.
+    /// What it does, in one line.
     pub doc: &'static str,
-    /// What may be written behind the key.
+    /// The values that it takes.
     pub kind: SwitchKind,
-    /// Where ns-2's senders keep it.
+    /// Its place in the configuration of ns-2's senders.
     ns: Option<Access<NsConfig>>,
-    /// Where byte-sequenced connections keep it.
+    /// Its place in the configuration of byte-sequenced connections.
     rfc: Option<Access<RfcConfig>>,
-    /// Where it is among what the kernel is asked for.
+    /// Its place in the configuration of the kernel.
     kernel: Option<Access<KernelTcp>>,
 }
 
@@ -29,30 +31,30 @@ pub struct Switch {
 #[derive(Clone, Copy, Debug)]
 pub struct Access<C: 'static> {
     via: Via<C>,
-    /// The kernel's bounds, where they are narrower than those of the switch's kind.
+    /// The kernel's bounds, if they are narrower than those of the switch's kind.
     bounds: Option<[u64; 2]>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Via<C: 'static> {
-    /// It is a field of its own.
+    /// The switch is a field.
     Field(fn(&mut C) -> Field<'_>),
-    /// It takes a rule to read and to write it.
+    /// Reading and writing the switch needs a rule.
     Rule(Rule<C>),
 }
 
-/// How a switch is read and written that is no field of its own.
+/// How a switch that is not a field is read and written.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule<C: 'static> {
-    /// The value; `None` where the configuration has no such switch as it stands.
+    /// The value; `None` if the configuration does not have the switch at present.
     pub read: fn(&C) -> Option<SwitchValue>,
     /// Sets it.
     pub write: fn(&mut C, &SwitchValue) -> Result<(), Refusal>,
 }
 
-/// A field that is the value of a switch.
+/// A field that holds the value of a switch.
 pub enum Field<'a> {
-    /// On or off.
+    /// A boolean.
     Flag(&'a mut bool),
     /// A number below 2^32.
     Small(&'a mut u32),
@@ -60,11 +62,11 @@ pub enum Field<'a> {
     Number(&'a mut u64),
     /// A time.
     Time(&'a mut Duration),
-    /// One of a few.
+    /// One of several words.
     Word(&'a mut dyn Worded),
 }
 
-/// A field that has a word.
+/// A field whose values have words.
 pub trait Worded {
     /// Its word.
     fn get(&self) -> &'static str;
@@ -82,14 +84,14 @@ impl<T: Words> Worded for T {
     }
 }
 
-/// Why a configuration does not take a value.
+/// Why a configuration refuses a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The key in the switch's table that is to blame, if it is one of them.
+    /// The key in the switch's table that is to blame, if there is one.
     pub part: Option<&'static str>,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What to do about it.
+    /// The fix.
     pub fix: String,
 }
 
@@ -99,7 +101,7 @@ impl Refusal {
         Self { part: None, message: message.into(), fix: fix.into() }
     }
 
-    /// The same, of what stands behind `key` in the switch's table.
+    /// The same, for the value of `key` in the switch's table.
     pub fn of_part(self, key: &'static str) -> Self {
         Self { part: Some(key), ..self }
     }
@@ -127,9 +129,9 @@ impl Field<'_> {
     }
 }
 
-/// A configuration that switches are kept in.
+/// A configuration that contains switches.
 pub trait Configured: Copy + 'static {
-    /// How it keeps `switch`, if it does.
+    /// How it stores `switch`, if it does.
     fn access(switch: &Switch) -> Option<Access<Self>>;
 }
 
@@ -152,58 +154,58 @@ impl Configured for KernelTcp {
 }
 
 impl Switch {
-    /// A switch that no sender has yet.
+    /// A switch that no sender has so far.
     pub const fn new(key: &'static str, doc: &'static str, kind: SwitchKind) -> Self {
         Self { key, doc, kind, ns: None, rfc: None, kernel: None }
     }
 
-    /// One that is on or off.
+    /// A boolean switch.
     pub const fn flag(key: &'static str, doc: &'static str) -> Self {
         Self::new(key, doc, SwitchKind::Flag)
     }
 
-    /// One that has a word of `T`.
+    /// A switch with a word of `T`.
     pub const fn word<T: Words>(key: &'static str, doc: &'static str) -> Self {
         Self::new(key, doc, SwitchKind::Word(words::<T>))
     }
 
-    /// The same, kept by ns-2's senders in this field.
+    /// The same, stored by ns-2's senders in this field.
     pub const fn ns(mut self, at: fn(&mut NsConfig) -> Field<'_>) -> Self {
         self.ns = Some(Access { via: Via::Field(at), bounds: None });
         self
     }
 
-    /// The same, kept by ns-2's senders under this rule.
+    /// The same, stored by ns-2's senders under this rule.
     pub const fn ns_rule(mut self, rule: Rule<NsConfig>) -> Self {
         self.ns = Some(Access { via: Via::Rule(rule), bounds: None });
         self
     }
 
-    /// The same, kept by byte-sequenced connections in this field.
+    /// The same, stored by byte-sequenced connections in this field.
     pub const fn rfc(mut self, at: fn(&mut RfcConfig) -> Field<'_>) -> Self {
         self.rfc = Some(Access { via: Via::Field(at), bounds: None });
         self
     }
 
-    /// The same, kept by byte-sequenced connections under this rule.
+    /// The same, stored by byte-sequenced connections under this rule.
     pub const fn rfc_rule(mut self, rule: Rule<RfcConfig>) -> Self {
         self.rfc = Some(Access { via: Via::Rule(rule), bounds: None });
         self
     }
 
-    /// The same, asked of the kernel in this field.
+    /// The same, stored for the kernel in this field.
     pub const fn kernel(mut self, at: fn(&mut KernelTcp) -> Field<'_>) -> Self {
         self.kernel = Some(Access { via: Via::Field(at), bounds: None });
         self
     }
 
-    /// The same, asked of the kernel under this rule.
+    /// The same, stored for the kernel under this rule.
     pub const fn kernel_rule(mut self, rule: Rule<KernelTcp>) -> Self {
         self.kernel = Some(Access { via: Via::Rule(rule), bounds: None });
         self
     }
 
-    /// The same, of which the kernel takes only so much.
+    /// The same, with narrower bounds for the kernel.
     pub const fn kernel_bounds(mut self, least: u64, most: u64) -> Self {
         if let Some(access) = &mut self.kernel {
             access.bounds = Some([least, most]);
@@ -211,7 +213,7 @@ impl Switch {
         self
     }
 
-    /// The table the switch lies in, if it lies in one, and its key there.
+    /// The table that contains the switch, if there is one, and its key there.
     pub fn place(&self) -> (Option<&'static str>, &'static str) {
         match self.key.split_once('.') {
             Some((table, key)) => (Some(table), key),
@@ -219,12 +221,12 @@ impl Switch {
         }
     }
 
-    /// Whether configurations of this type keep it.
+    /// Whether configurations of this type have it.
     pub fn is_of<C: Configured>(&self) -> bool {
         C::access(self).is_some()
     }
 
-    /// Its value in `config`; `None` where that has no such switch.
+    /// Its value in `config`; `None` if that has no such switch.
     pub fn read<C: Configured>(&self, config: &C) -> Option<SwitchValue> {
         match C::access(self)?.via {
             Via::Field(at) => {
@@ -235,10 +237,10 @@ impl Switch {
         }
     }
 
-    /// Sets it in `config`, which keeps it.
+    /// Sets it in `config`, which has it.
     ///
     /// # Errors
-    /// When the configuration does not take the value.
+    /// When the configuration refuses the value.
     pub fn write<C: Configured>(&self, config: &mut C, value: &SwitchValue) -> Result<(), Refusal> {
         let Some(access) = C::access(self) else { return Ok(()) };
         if let (Some(bounds), SwitchKind::Number { unit, .. }) = (access.bounds, self.kind) {

@@ -1,4 +1,4 @@
-//! What may be written behind a switch's key: how it is read, written, bounded and described.
+//! The kinds of switch values: how they are read, written, bounded and described.
 
 use core::fmt;
 
@@ -14,29 +14,29 @@ use super::super::pattern;
 use super::super::reword::told;
 use super::value::SwitchValue;
 
-/// One of the words that a switch may be set to.
+/// One of the words that a switch takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Word {
-    /// As it is written.
+    /// The word.
     pub word: &'static str,
-    /// What it stands for.
+    /// Its meaning.
     pub doc: &'static str,
 }
 
-/// One of the keys of a table that a switch may be set to.
+/// One of the keys of a switch's table.
 #[derive(Debug)]
 pub struct SwitchPart {
     /// The key.
     pub key: &'static str,
-    /// What it says, in a line.
+    /// Its meaning, in one line.
     pub doc: &'static str,
-    /// What may be written behind it.
+    /// The values that it takes.
     pub kind: SwitchKind,
     /// Whether the table must have it.
     pub needed: bool,
 }
 
-/// What a number counts, and so how people write it.
+/// What a number counts; this decides how it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SwitchUnit {
     /// A plain number.
@@ -49,18 +49,18 @@ pub enum SwitchUnit {
     Time,
     /// Hundredths, written as a number with a fraction.
     Hundredths,
-    /// Halves, written so, too.
+    /// Halves, written as a number with a fraction.
     Halves,
 }
 
-/// What may be written behind a switch's key.
+/// The values that a switch takes.
 #[derive(Clone, Copy, Debug)]
 pub enum SwitchKind {
     /// `true` or `false`.
     Flag,
     /// A number within bounds.
     Number {
-        /// What it counts.
+        /// The unit.
         unit: SwitchUnit,
         /// The least.
         least: u64,
@@ -76,7 +76,7 @@ pub enum SwitchKind {
 }
 
 impl SwitchUnit {
-    /// Reads a text, of a unit that is written as one.
+    /// Reads a text, for a unit that is written as text.
     fn parse(self, text: &str) -> Option<Result<u64, UnitError>> {
         match self {
             Self::Segments => Some(text.parse().map(|SegmentCount(n)| n)),
@@ -86,7 +86,7 @@ impl SwitchUnit {
         }
     }
 
-    /// How many of it make 1, of a unit that is written as a plain number.
+    /// How many of it make 1, for a unit that is written as a plain number.
     const fn steps(self) -> u32 {
         match self {
             Self::Hundredths => 100,
@@ -101,7 +101,7 @@ impl SwitchUnit {
         number as f64 / f64::from(self.steps())
     }
 
-    /// The number as people write it.
+    /// The number in its text form.
     pub fn show(self, number: u64) -> String {
         match self {
             Self::Whole => number.to_string(),
@@ -112,7 +112,7 @@ impl SwitchUnit {
         }
     }
 
-    /// The numbers from `least` to `most` as people write them.
+    /// The numbers from `least` to `most` in text form.
     pub fn show_range(self, least: u64, most: u64) -> String {
         let (from, step) = (self.show(least), self.fraction(1));
         match self {
@@ -126,7 +126,7 @@ impl SwitchUnit {
         }
     }
 
-    /// What is wrong with a number that is not within bounds, and the fix.
+    /// The mistake of a number outside the bounds, and the fix.
     pub fn within(self, number: u64, [least, most]: [u64; 2]) -> Result<(), [String; 2]> {
         if (least..=most).contains(&number) {
             return Ok(());
@@ -137,17 +137,17 @@ impl SwitchUnit {
 }
 
 impl SwitchKind {
-    /// How many of something plain.
+    /// A plain count.
     pub const fn whole(least: u32, most: u32) -> Self {
         Self::Number { unit: SwitchUnit::Whole, least: least as u64, most: most as u64 }
     }
 
-    /// How many segments; a window has at most so many.
+    /// A number of segments; a window has at most this many.
     pub const fn segments(least: u64) -> Self {
         Self::Number { unit: SwitchUnit::Segments, least, most: pattern::SEGMENTS_MAX }
     }
 
-    /// How many bytes.
+    /// A number of bytes.
     pub const fn bytes(least: u64, most: u64) -> Self {
         Self::Number { unit: SwitchUnit::Bytes, least, most }
     }
@@ -159,7 +159,7 @@ impl SwitchKind {
     pub const TIME_ABOVE_ZERO: Self =
         Self::Number { unit: SwitchUnit::Time, least: 1, most: u64::MAX };
 
-    /// The words it knows.
+    /// Its words.
     pub fn words(&self) -> Vec<Word> {
         match self {
             Self::Word(words) | Self::WordOr(words, _) => words(),
@@ -243,7 +243,7 @@ fn table_schema(parts: &[SwitchPart], generator: &mut SchemaGenerator) -> Schema
 }
 
 impl fmt::Display for SwitchKind {
-    /// What may be written, for people.
+    /// A description of the values for users.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let listed = |words: &[Word]| {
             let quoted: Vec<String> = words.iter().map(|w| format!("\"{}\"", w.word)).collect();
@@ -303,7 +303,7 @@ impl KindVisitor<'_> {
         Ok(SwitchValue::Number(whole as u64))
     }
 
-    /// A text that stands for a number of `unit`.
+    /// A text for a number of `unit`.
     fn quantity<E: de::Error>(&self, unit: SwitchUnit, text: &str) -> Result<SwitchValue, E> {
         let SwitchKind::Number { least, most, .. } = *self.0 else {
             unreachable!("a number's kind")
@@ -344,7 +344,7 @@ impl<'de> Visitor<'de> for KindVisitor<'_> {
                 unit: unit @ (SwitchUnit::Hundredths | SwitchUnit::Halves),
                 ..
             } => self.fraction(unit, number as f64),
-            // A bare number gets the answer that its text would get: it has no unit.
+            // A bare number gets the error that its text would get: the unit is missing.
             SwitchKind::Number { unit, .. } => self.quantity(unit, &number.to_string()),
             SwitchKind::Word(_) | SwitchKind::Timer => Err(E::custom(told(
                 &format!("wrong type: `{number}` is no word"),
@@ -409,7 +409,7 @@ impl<'de> Visitor<'de> for KindVisitor<'_> {
     }
 }
 
-/// A key that is one of some: its place among them.
+/// A key out of several: its index among them.
 pub(super) struct KnownKey<'a>(pub(super) &'a [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for KnownKey<'_> {
@@ -435,7 +435,7 @@ impl Visitor<'_> for KnownKey<'_> {
     }
 }
 
-/// A value as its kind writes it.
+/// A value in the text form of its kind.
 pub struct Written<'a>(pub &'a SwitchKind, pub &'a SwitchValue);
 
 impl Serialize for Written<'_> {

@@ -1,4 +1,4 @@
-//! Switches of options, acknowledgments, and of when a connection is given up.
+//! Switches of options, acknowledgments, and giving up a connection.
 
 use super::super::kernel_config::KernelTcp;
 use super::definition::{Field, Refusal, Rule, Switch};
@@ -9,16 +9,16 @@ use crate::units::Duration;
 
 /// The switches.
 pub const SWITCHES: &[Switch] = &[
-    Switch::flag("sack", "Offers and takes SACK blocks (RFC 2018)")
+    Switch::flag("sack", "Offers and accepts SACK blocks (RFC 2018)")
         .rfc(|c| Field::Flag(&mut c.sack))
         .kernel(|c| Field::Flag(&mut c.sack)),
-    Switch::flag("timestamps", "Offers and takes time stamps (RFC 7323 §3)")
+    Switch::flag("timestamps", "Offers and accepts time stamps (RFC 7323 §3)")
         .rfc(|c| Field::Flag(&mut c.timestamps))
         .kernel(|c| Field::Flag(&mut c.timestamps)),
-    Switch::flag("window_scaling", "Offers and takes window scaling (RFC 7323 §2)")
+    Switch::flag("window_scaling", "Offers and accepts window scaling (RFC 7323 §2)")
         .rfc(|c| Field::Flag(&mut c.window_scaling))
         .kernel(|c| Field::Flag(&mut c.window_scaling)),
-    Switch::flag("ecn", "Offers and takes congestion marks (RFC 3168)")
+    Switch::flag("ecn", "Offers and accepts ECN (RFC 3168)")
         .rfc(|c| Field::Flag(&mut c.ecn))
         .kernel(|c| Field::Flag(&mut c.ecn)),
     Switch::new(
@@ -65,7 +65,7 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::new(
         "quick_acks",
-        "Segments acknowledged at once at the start, at most (Linux's quick ACKs)",
+        "The most segments that are acknowledged at once at the start (Linux's quick ACKs)",
         SwitchKind::segments(0),
     )
     .rfc(|c| Field::Small(&mut c.quick_acks_segs)),
@@ -83,18 +83,19 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Small(&mut c.syn_retries)),
     Switch::new(
         "syn_retransmissions_forgiven",
-        "Retransmissions of a SYN that leave the initial window as it is: none in RFC 5681 §3.1, one in Linux",
+        "Retransmissions of a SYN that leave the initial window as it is: none in RFC 5681 §3.1, \
+         one in Linux",
         SwitchKind::whole(0, u32::MAX),
     )
     .rfc(|c| Field::Small(&mut c.syn_retransmissions_forgiven)),
     Switch::flag(
         "empty_window_probes",
-        "Probes of a closed window carry no octet, but an old sequence number, as in Linux",
+        "Probes of a closed window carry an old sequence number and no octet, as in Linux",
     )
     .rfc(|c| Field::Flag(&mut c.empty_window_probes)),
     Switch::new(
         "time_wait",
-        "How long an end that closed first waits for stragglers (RFC 9293 §3.6.1)",
+        "How long the end that closed first stays in TIME-WAIT (RFC 9293 §3.6.1)",
         SwitchKind::TIME,
     )
     .rfc(|c| Field::Time(&mut c.time_wait)),
@@ -113,7 +114,7 @@ const ACK_PARTS: &[SwitchPart] = &[
     },
     SwitchPart {
         key: AT_MOST,
-        doc: "Lets that wait follow the gaps between arrivals up to this, as Linux does",
+        doc: "The delay follows the gaps between arrivals up to this limit, as in Linux",
         kind: SwitchKind::TIME,
         needed: false,
     },
@@ -123,7 +124,7 @@ fn every_segment() -> Vec<Word> {
     vec![Word { word: EVERY_SEGMENT, doc: "each at once" }]
 }
 
-/// How long ACKs are delayed, and the most, if either is said.
+/// The delay of ACKs and its maximum, if either is given.
 fn delays(value: &SwitchValue) -> Option<(Duration, Option<Duration>)> {
     let time = |key| value.part(key).map(|part| Duration::from_nanos(part.number()));
     Some((time(DELAYED)?, time(AT_MOST)))

@@ -1,4 +1,4 @@
-//! Switches of loss: how losses are found and repaired, and what is undone.
+//! Switches of loss: detection, repair, and undo.
 
 use super::super::kernel_config::KernelTcp;
 use super::definition::{Field, Refusal, Rule, Switch};
@@ -25,7 +25,7 @@ pub const SWITCHES: &[Switch] = &[
         }),
     Switch::new(
         "dup_thresh",
-        "Duplicate ACKs, or segments' worth of SACK blocks, that tell a loss (RFC 5681 §3.2)",
+        "Duplicate ACKs, or segments' worth of SACK blocks, that indicate a loss (RFC 5681 §3.2)",
         SwitchKind::whole(1, u32::MAX),
     )
     .rfc(|c| Field::Small(&mut c.dup_thresh))
@@ -45,17 +45,13 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.bugfix)),
     Switch::flag(
         "early_retransmit",
-        "Fewer duplicates suffice where fewer segments are outstanding (RFC 5827)",
+        "Fewer duplicates suffice if few segments are outstanding (RFC 5827)",
     )
     .rfc(|c| Field::Flag(&mut c.early_retransmit)),
-    Switch::flag("prr", "Proportional rate reduction (RFC 9937)")
-        .rfc(|c| Field::Flag(&mut c.prr)),
-    Switch::flag(
-        "tlp",
-        "Tail loss probes (RFC 8985 §7); there are none where `recovery` does not go by SACK",
-    )
-    .rfc(|c| Field::Flag(&mut c.tlp))
-    .kernel(|c| Field::Flag(&mut c.tlp)),
+    Switch::flag("prr", "Proportional rate reduction (RFC 9937)").rfc(|c| Field::Flag(&mut c.prr)),
+    Switch::flag("tlp", "Tail loss probes (RFC 8985 §7); only with a `recovery` that uses SACK")
+        .rfc(|c| Field::Flag(&mut c.tlp))
+        .kernel(|c| Field::Flag(&mut c.tlp)),
     Switch::new(
         "tlp_wait",
         "How many round trips a tail loss probe waits (RFC 8985 §7.2)",
@@ -64,41 +60,46 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Small(&mut c.tlp_wait_percent)),
     Switch::new(
         "max_ack_delay",
-        "What the probe of a lone segment allows for the peer's delayed ACK (RFC 8985 §7.2)",
+        "The time that a probe of a single segment allows for the peer's delayed ACK (RFC 8985 \
+         §7.2)",
         SwitchKind::TIME,
     )
     .rfc(|c| Field::Time(&mut c.max_ack_delay)),
     Switch::new(
         "timer_slack",
-        "What other tail loss probes and RACK's timer allow beyond their round trips, as in Linux",
+        "The time that other tail loss probes and RACK's timer add to their round trips, as in \
+         Linux",
         SwitchKind::TIME,
     )
     .rfc(|c| Field::Time(&mut c.timer_slack)),
     Switch::new(
         "reorder_window",
-        "RACK's reordering window to begin with, as a share of the least round trip (RFC 8985 §6.2)",
+        "RACK's initial reordering window, as a share of the minimum round trip (RFC 8985 §6.2)",
         SwitchKind::Number { unit: SwitchUnit::Hundredths, least: 0, most: 10_000 },
     )
     .rfc(|c| Field::Small(&mut c.reorder_window_percent)),
     Switch::flag(
         "rack_checks_echo",
-        "RACK takes no round trip from a retransmission whose ACK echoes an older time stamp (RFC 8985 §6.2)",
+        "RACK ignores the round trip of a retransmission whose ACK echoes an older time stamp \
+         (RFC 8985 §6.2)",
     )
     .rfc(|c| Field::Flag(&mut c.rack_checks_echo)),
     Switch::flag(
         "rack_timer_delivers",
-        "RACK's timer, where it begins a repair, counts as the delivery of a segment, as in Linux",
+        "When RACK's timer begins a recovery, this counts as the delivery of a segment, as in \
+         Linux",
     )
     .rfc(|c| Field::Flag(&mut c.rack_timer_delivers)),
-    Switch::flag("frto", "Tells spurious timeouts by the next ACKs (RFC 5682)")
+    Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")
         .rfc(|c| Field::Flag(&mut c.frto))
         .kernel(|c| Field::Flag(&mut c.frto)),
     Switch::flag(
         "frto_at_once",
-        "With `frto` and SACK the first ACK decides already, as in Linux (RFC 5682 §3.1 waits for the next)",
+        "With `frto` and SACK the first ACK decides, as in Linux (RFC 5682 §3.1 waits for the \
+         second)",
     )
     .rfc(|c| Field::Flag(&mut c.frto_at_once)),
-    Switch::flag("eifel", "Tells spurious retransmissions by time stamps (RFC 3522)")
+    Switch::flag("eifel", "Detects spurious retransmissions from time stamps (RFC 3522)")
         .rfc(|c| Field::Flag(&mut c.eifel)),
     Switch::flag("dsack", "Reports duplicates to the sender (RFC 2883)")
         .rfc(|c| Field::Flag(&mut c.dsack)),
@@ -130,13 +131,13 @@ const SFR_PARTS: &[SwitchPart] = &[
     },
     SwitchPart {
         key: "cutout",
-        doc: "It rests for good once so much was acknowledged, by default never",
+        doc: "It stops for good when this much was acknowledged, by default never",
         kind: SwitchKind::bytes(0, u64::MAX),
         needed: false,
     },
     SwitchPart {
         key: "response",
-        doc: "What a retransmission does to the window, `none` by default",
+        doc: "The effect of a retransmission on the window, `none` by default",
         kind: SwitchKind::Word(words::<SfrResponse>),
         needed: false,
     },
@@ -175,7 +176,7 @@ fn write_sfr(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal>
     Ok(())
 }
 
-/// The senders of ns-2, and what each is called elsewhere.
+/// The recoveries of ns-2's senders, with their names elsewhere.
 const VARIANTS: [(NsVariant, Recovery); 5] = [
     (NsVariant::Tahoe, Recovery::Tahoe),
     (NsVariant::Reno, Recovery::Reno),

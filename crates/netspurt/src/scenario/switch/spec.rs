@@ -1,4 +1,4 @@
-//! The table `tcp` of a flow: what is set there, by switch.
+//! The table `tcp` of a flow: its settings, by switch.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -14,22 +14,22 @@ use super::kind::{KnownKey, Written};
 use super::table::{all, find};
 use super::value::SwitchValue;
 
-/// Switches of a TCP connection; what is left out comes from the profile.
+/// Switches of a TCP connection; those that are left out come from the profile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TcpSpec(BTreeMap<usize, SwitchValue>);
 
 impl TcpSpec {
-    /// What is set, in the order of the definitions.
+    /// The settings, in the order of the definitions.
     pub fn given(&self) -> impl Iterator<Item = (&'static Switch, &SwitchValue)> {
         all().enumerate().filter_map(|(place, switch)| Some((switch, self.0.get(&place)?)))
     }
 
-    /// What the switch `key` is set to, if it is.
+    /// The setting of the switch `key`, if there is one.
     pub fn get(&self, key: &str) -> Option<&SwitchValue> {
         find(key).and_then(|(place, _)| self.0.get(&place))
     }
 
-    /// The value of each switch that `read` has one for.
+    /// The value of each switch for which `read` returns one.
     pub fn of_all(read: impl Fn(&'static Switch) -> Option<SwitchValue>) -> Self {
         let value = |(place, switch)| Some((place, read(switch)?));
         Self(all().enumerate().filter_map(value).collect())
@@ -52,7 +52,7 @@ enum Lead {
     Table(&'static str),
 }
 
-/// The keys in a table of `tcp`, or in `tcp` itself, and where they lead.
+/// The keys in a table of `tcp`, or in `tcp` itself, and what they refer to.
 fn leads(table: Option<&str>) -> Vec<(&'static str, Lead)> {
     let mut leads: Vec<(&'static str, Lead)> = Vec::new();
     for (place, switch) in all().enumerate() {
@@ -113,7 +113,7 @@ impl<'de> Deserialize<'de> for TcpSpec {
     }
 }
 
-/// A table of `tcp`, or `tcp` itself, to be written.
+/// A table of `tcp`, or `tcp` itself, for writing.
 struct Shown<'a> {
     spec: &'a TcpSpec,
     table: Option<&'static str>,
@@ -172,7 +172,7 @@ fn table_schema(table: Option<&str>, generator: &mut SchemaGenerator) -> Schema 
         let schema = match lead {
             Lead::Switch(_, switch) => {
                 let mut schema = switch.kind.schema(generator);
-                // What a reference refers to keeps its own description.
+                // The target of a reference keeps its own description.
                 if let Some(reference) = schema.remove("$ref") {
                     schema = json_schema!({ "allOf": [{ "$ref": reference }] });
                 }

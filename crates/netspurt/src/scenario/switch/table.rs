@@ -3,8 +3,8 @@
 use super::definition::Switch;
 use super::{congestion, options, recovery, timers, windows};
 
-/// The switches by theme, in the order in which they are set and spelled out: what decides about
-/// others comes before them.
+/// The switches by theme, in the order in which they are set and written: switches that others
+/// depend on come first.
 pub const THEMES: [(&str, &[Switch]); 5] = [
     ("Packets and windows", windows::SWITCHES),
     ("Losses", recovery::SWITCHES),
@@ -18,7 +18,7 @@ pub fn all() -> impl Iterator<Item = &'static Switch> {
     THEMES.iter().flat_map(|(_, switches)| switches.iter())
 }
 
-/// The switch with this key, and its place among all.
+/// The switch with this key, and its index among all.
 pub fn find(key: &str) -> Option<(usize, &'static Switch)> {
     all().enumerate().find(|(_, switch)| switch.key == key)
 }

@@ -1,4 +1,4 @@
-//! Switches of time: how a host reads it, how its timers fire, and the retransmission timer.
+//! Switches of time: the clock, the firing of timers, and the retransmission timer.
 
 use super::super::kernel_config::KernelTcp;
 use super::definition::{Field, Refusal, Rule, Switch};
@@ -10,7 +10,7 @@ use crate::rto::{Bounds, EstimatorConfig};
 use crate::tcp::{NsConfig, Restart, RfcConfig, Sampling};
 use crate::units::Duration;
 
-/// The switches. Clocks come first, since the timer counts in their units; the estimator comes
+/// The switches. Clocks come first, because the timer counts in their units; the estimator comes
 /// before its bounds.
 pub const SWITCHES: &[Switch] = &[
     Switch::new(
@@ -43,7 +43,8 @@ pub const SWITCHES: &[Switch] = &[
         }),
     Switch::new(
         "rto.estimator",
-        "The retransmission timer: an algorithm, and the constants that differ from its published ones",
+        "The retransmission timer: an algorithm, and the constants that differ from the published \
+         ones",
         SwitchKind::Timer,
     )
     .rfc_rule(Rule {
@@ -61,7 +62,7 @@ pub const SWITCHES: &[Switch] = &[
             read: |c: &RfcConfig| c.rto.bounds().initial.map(nanos),
             write: |c, value| bound(c, Bounds { initial: Some(time(value)), ..NONE }),
         }),
-    Switch::new("rto.min", "The least timer", SwitchKind::TIME)
+    Switch::new("rto.min", "The minimum timer", SwitchKind::TIME)
         .ns(|c| Field::Time(&mut c.rto.min))
         .rfc_rule(Rule {
             read: |c: &RfcConfig| c.rto.bounds().min.map(nanos),
@@ -69,29 +70,32 @@ pub const SWITCHES: &[Switch] = &[
         })
         .kernel(|c: &mut KernelTcp| Field::Time(&mut c.rto_min))
         .kernel_bounds(1_000, 120_000_000_000),
-    Switch::new("rto.max", "The greatest timer", SwitchKind::TIME)
+    Switch::new("rto.max", "The maximum timer", SwitchKind::TIME)
         .ns(|c| Field::Time(&mut c.rto.max))
         .rfc_rule(Rule {
             read: |c: &RfcConfig| c.rto.bounds().max.map(nanos),
             write: |c, value| bound(c, Bounds { max: Some(time(value)), ..NONE }),
         }),
-    Switch::word::<Sampling>("rto.sampling", "Which round trips the timer is given")
+    Switch::word::<Sampling>("rto.sampling", "Which round trips are samples of the timer")
         .rfc(|c| Field::Word(&mut c.sampling)),
-    Switch::word::<Restart>("rto.restart", "What an ACK of new octets does to a running timer")
+    Switch::word::<Restart>("rto.restart", "The effect of an ACK of new octets on a running timer")
         .rfc(|c| Field::Word(&mut c.restart)),
     Switch::flag(
         "rto.old_reports_restart",
-        "SACK blocks about what left before the head last did move the timer (`tcp_clean_rtx_queue`)",
+        "SACK blocks of segments that were sent before the last transmission of the first \
+         outstanding one restart the timer (`tcp_clean_rtx_queue`)",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.old_reports_restart)),
     Switch::flag(
         "rto.head_copy_restarts",
-        "A retransmission of the head sets a running timer anew (`tcp_xmit_retransmit_queue`)",
+        "A retransmission of the first outstanding segment restarts a running timer \
+         (`tcp_xmit_retransmit_queue`)",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.head_copy_restarts)),
     Switch::flag(
         "rto.rounds_end_beyond",
-        "A round of samples ends with an ACK beyond what was next to be sent as it began (`rtt_seq`)",
+        "A round of samples ends with an ACK beyond the octet that was next to be sent when the \
+         round began (`rtt_seq`)",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.rounds_end_beyond)),
     Switch::flag(
@@ -139,7 +143,7 @@ fn bound(config: &mut RfcConfig, bounds: Bounds) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A clock as scenarios write it.
+/// A clock in the form of scenarios.
 fn clock_value(clock: Clock) -> SwitchValue {
     let named = Clock::NAMED.iter().find(|(_, known, _)| *known == clock);
     match (named, clock.ticks()) {
@@ -151,7 +155,7 @@ fn clock_value(clock: Clock) -> SwitchValue {
     }
 }
 
-/// The clock that a scenario writes so.
+/// The clock of a scenario's form.
 fn clock(value: &SwitchValue) -> Result<Clock, Refusal> {
     if let Some(word) = value.text() {
         return word.parse().map_err(|_| Refusal::new(format!("`{word}` is no clock"), ""));

@@ -1,13 +1,13 @@
-//! What a switch is set to.
+//! The values of switches.
 
 /// The value of a switch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SwitchValue {
-    /// On or off.
+    /// A boolean.
     Flag(bool),
-    /// A number, in the unit that the switch's kind says.
+    /// A number, in the unit of the switch's kind.
     Number(u64),
-    /// One of the words that the switch's kind knows.
+    /// One of the words of the switch's kind.
     Word(&'static str),
     /// A timer as text.
     Text(String),
@@ -15,11 +15,11 @@ pub enum SwitchValue {
     Table(Vec<(&'static str, SwitchValue)>),
 }
 
-/// A value of another kind than its switch has: reading checks that.
+/// The value has another kind than its switch; reading checks this.
 const ANOTHER_KIND: &str = "a value is of its switch's kind";
 
 impl SwitchValue {
-    /// The value of a switch that is on or off.
+    /// The value of a boolean switch.
     pub fn flag(&self) -> bool {
         match self {
             Self::Flag(on) => *on,
@@ -27,7 +27,7 @@ impl SwitchValue {
         }
     }
 
-    /// The value of a switch that is a number.
+    /// The value of a numeric switch.
     pub fn number(&self) -> u64 {
         match self {
             Self::Number(number) => *number,
@@ -40,7 +40,7 @@ impl SwitchValue {
         u32::try_from(self.number()).expect(ANOTHER_KIND)
     }
 
-    /// The word or the text, where the value is no table.
+    /// The word or the text, if the value is not a table.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Word(word) => Some(word),
@@ -49,7 +49,7 @@ impl SwitchValue {
         }
     }
 
-    /// What stands behind `key`, of a table.
+    /// The value of `key`, in a table.
     pub fn part(&self, key: &str) -> Option<&SwitchValue> {
         match self {
             Self::Table(parts) => parts.iter().find(|(known, _)| *known == key).map(|(_, v)| v),

@@ -1,4 +1,4 @@
-//! Switches of packets and windows: how much is sent, held and held back.
+//! Switches of packets and windows: sizes, buffers, and when segments are held back.
 
 use super::super::kernel_config::KernelTcp;
 use super::definition::{Field, Rule, Switch};
@@ -10,10 +10,10 @@ use crate::wire::BARE_HEADER_BYTES;
 /// The largest window that TCP can offer (RFC 7323 §2.3).
 pub const WINDOW_MAX_BYTES: u64 = 1 << 30;
 
-/// Of a kernel's buffer about half is window, so that it takes half as much at most.
+/// About half of a kernel's buffer is window, so the kernel takes at most half as much.
 const KERNEL_WINDOW_MAX_BYTES: u64 = 1 << 29;
 
-/// The least window that a kernel takes.
+/// The smallest window that a kernel takes.
 const KERNEL_WINDOW_MIN_BYTES: u64 = 4096;
 
 /// The switches.
@@ -62,13 +62,13 @@ pub const SWITCHES: &[Switch] = &[
     .kernel_bounds(1, 1000),
     Switch::new(
         "receive_window",
-        "The receiver's window, never filled beyond; also the first ssthresh",
+        "The receiver's window, which the sender never exceeds; also the first ssthresh",
         SwitchKind::segments(1),
     )
     .ns(|c| Field::Small(&mut c.receive_window_segs)),
     Switch::new(
         "receive_buffer",
-        "What the receiving side holds for its application: its window",
+        "The receive buffer, which is the largest receive window",
         SwitchKind::bytes(1, WINDOW_MAX_BYTES),
     )
     .rfc(|c| Field::Number(&mut c.receive_buffer_bytes))
@@ -87,7 +87,8 @@ pub const SWITCHES: &[Switch] = &[
         .kernel(|c| Field::Flag(&mut c.nagle)),
     Switch::flag(
         "minshall",
-        "With `nagle`: only while another short segment is outstanding (Minshall 1999, as in Linux)",
+        "With `nagle`: only while another short segment is outstanding (Minshall 1999, as in \
+         Linux)",
     )
     .rfc(|c| Field::Flag(&mut c.minshall)),
 ];

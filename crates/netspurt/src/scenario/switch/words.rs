@@ -1,13 +1,13 @@
-//! Words for settings that are one of a few: each with what it stands for.
+//! The words of settings with a few values, and their meanings.
 
 use crate::clock::Clock;
 use crate::tcp::{Recovery, Restart, Sampling, SfrResponse, Undo};
 
 use super::kind::Word;
 
-/// A setting that is one of a few, each of which has a word.
+/// A setting with a few values, each of which has a word.
 pub trait Words: Copy + PartialEq + 'static {
-    /// Each setting, its word and what it stands for.
+    /// Each value, its word and its meaning.
     const WORDS: &'static [(Self, &'static str, &'static str)];
 
     /// Its word.
@@ -16,7 +16,7 @@ pub trait Words: Copy + PartialEq + 'static {
         found.expect("every setting has a word").1
     }
 
-    /// The setting called `word`.
+    /// The value with the word `word`.
     fn of_word(word: &str) -> Option<Self> {
         Self::WORDS.iter().find(|(_, known, _)| *known == word).map(|(setting, ..)| *setting)
     }
@@ -47,13 +47,17 @@ impl Words for Recovery {
             "a scoreboard and a pipe estimate (RFC 6675, in `ns-2` its sack1)",
         ),
         (Recovery::Fack, "fack", "forward acknowledgment (Mathis and Mahdavi 1996)"),
-        (Recovery::Rack, "rack", "by time (RFC 8985), not in `ns-2`"),
+        (Recovery::Rack, "rack", "RACK, by time (RFC 8985), not in `ns-2`"),
     ];
 }
 
 impl Words for Undo {
     const WORDS: &'static [(Self, &'static str, &'static str)] = &[
-        (Undo::Rfc4015, "rfc4015", "the threshold, and a window of what is outstanding (RFC 4015)"),
+        (
+            Undo::Rfc4015,
+            "rfc4015",
+            "the threshold, and a window of the outstanding data (RFC 4015)",
+        ),
         (Undo::Prior, "prior", "window and threshold as they were, as in Linux"),
     ];
 }
@@ -73,7 +77,8 @@ impl Words for Sampling {
         (
             Sampling::EachAckOrEcho,
             "each-ack-or-echo",
-            "the same, or the echo of a time stamp where all it covers went out twice, as in Linux",
+            "the same, or the echo of a time stamp if all that it covers was sent twice, as in \
+             Linux",
         ),
         (
             Sampling::EachSegment,
@@ -86,7 +91,7 @@ impl Words for Sampling {
 
 impl Words for Restart {
     const WORDS: &'static [(Self, &'static str, &'static str)] = &[
-        (Restart::OnAck, "on-ack", "it starts anew (RFC 6298 §5.3)"),
+        (Restart::OnAck, "on-ack", "it restarts (RFC 6298 §5.3)"),
         (Restart::PerSegment, "per-segment", "it counts from the oldest outstanding segment"),
         (
             Restart::Rfc7765,

@@ -1,4 +1,4 @@
-//! Flows with ends of the kernel's, and pauses.
+//! Flows with kernel's ends, and pauses.
 
 use super::*;
 use crate::record::Names;
@@ -11,7 +11,7 @@ fn with(lines: &str) -> Result<Scenario, ScenarioError> {
     Scenario::parse("x.toml", &CHAIN.replace(TCP, lines))
 }
 
-/// The lines of a flow, and what is said of the mistake and its fix.
+/// The lines of a flow, and the messages for the mistake and its fix.
 const MISTAKES: &[[&str; 3]] = &[
     ["endpoint = \"kernel\"", "that the kernel does not have", "`linux-default`"],
     ["profile = \"linux-default\"", "`linux-default` is the kernel's", "`linux-6`"],
@@ -213,7 +213,7 @@ fn a_packet_of_ipv6_is_as_large_and_carries_twenty_octets_less() {
     let narrow = CHAIN.replace(TCP, "profile = \"linux-6\"\nfamily = \"ipv6\"");
     let narrow = narrow.replace("delay = \"150 ms\"", "mtu = \"600 B\"");
     let cut = Scenario::parse("x.toml", &narrow).unwrap_err();
-    assert!(cut.message.contains("link `modem` cuts packets") && cut.place.is_some(), "{cut}");
+    assert!(cut.message.contains("link `modem` fragments packets") && cut.place.is_some(), "{cut}");
     let dropped = narrow.replace("mtu = \"600 B\"", "mtu = \"600 B\", too_big = \"drop\"");
     Scenario::parse("x.toml", &dropped).unwrap();
 }

@@ -205,7 +205,8 @@ fn the_table_of_links_counts_what_was_sent_by_the_end_and_no_more() {
             Some(crate::record::Data::I64(values)) => values.clone(),
             _ => panic!("no {name}"),
         };
-        // Links in the order of the file, each forward and reverse: the modem's forward direction is third.
+        // Links in the order of the file, each forward and reverse: the third is the modem's
+        // forward direction.
         let nanos = i128::from(results.stop().as_nanos());
         let bits = i128::from(number("carried_bytes")[2]) * 8;
         assert!(bits * 1_000_000_000 <= 9600 * nanos, "{bits} bits by {stop}");
@@ -299,7 +300,7 @@ fn echo_probes_and_limits_are_spelt_out_and_run_the_same_again() {
     assert_ne!(run(&other).digest(), run(&scenario).digest(), "the draws are the seed's");
 }
 
-/// A link that corrupts one packet in a hundred, and is never full.
+/// A link that loses one packet in a hundred, with a queue that is never full.
 #[test]
 fn a_remedy_for_corruption_loss_can_be_compared() {
     let text = r#"
@@ -348,7 +349,7 @@ const TRANSFER: &str = r#"
     profile = "rfc-2026"
 "#;
 
-/// 20 000 octets are 13 segments and a remainder, which avoidance of silly windows holds back.
+/// 20 000 octets are 13 segments and a remainder, which silly window avoidance holds back.
 #[test]
 fn a_window_with_a_remainder_below_a_segment_holds_back_as_one_without() {
     let tcp = "{ receive_buffer = \"20000 B\", acks = \"every segment\" }";
@@ -370,7 +371,7 @@ fn the_silence_before_a_syn_goes_again_was_waited() {
 }
 
 /// Ten segments leave at 0.1 s; their ACKs are lost, and at 0.3 s the probe sends the eleventh:
-/// from then on nothing waits.
+/// from then on no segment waits.
 #[test]
 fn a_probe_with_the_last_octets_ends_the_wait_for_the_window() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
@@ -385,7 +386,8 @@ fn a_probe_with_the_last_octets_ends_the_wait_for_the_window() {
     assert_eq!(number(&results, "retransmissions"), 0);
 }
 
-/// Timeouts at 1.2, 3.2 and 7.2 s; at 15.2 s it is over, and what arrives later changes nothing.
+/// Timeouts at 1.2, 3.2 and 7.2 s. The sender gives up at 15.2 s, and later arrivals change
+/// nothing.
 #[test]
 fn a_flow_that_gave_up_repairs_no_more() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();

@@ -42,7 +42,8 @@ fn ms(table: &Table, name: &str) -> Vec<i64> {
     whole(table, name).into_iter().map(|ns| ns / 1_000_000).collect()
 }
 
-/// SYN and SYN-ACK take 20 ms, a request 10, its server 5, a reply 10; then 50 to think.
+/// SYN and SYN-ACK take 20 ms, a request 10, the service 5, a reply 10; then follow 50 of think
+/// time.
 #[test]
 fn each_request_waits_for_the_reply_before_it() {
     let results = results(&[]);
@@ -60,7 +61,8 @@ fn each_request_waits_for_the_reply_before_it() {
     assert_eq!(ms(flows, "start_ns"), [0, 35]);
 }
 
-/// With a pause the connection is open before the first request, which is so not part of it.
+/// With a pause the connection is open before the first request, so the request's time does not
+/// include the handshake.
 #[test]
 fn a_pause_takes_the_handshake_out_of_the_first_request() {
     let results = results(&[("flows.web.pause", "1 s")]);
@@ -71,11 +73,11 @@ fn a_pause_takes_the_handshake_out_of_the_first_request() {
 
 #[test]
 fn a_reply_of_several_windows_begins_before_it_is_complete() {
-    // 69 full segments: a short one at the end would wait for the ACK of all before it (Nagle).
+    // 69 full segments: a short last segment would wait for the ACK of all before it (Nagle).
     let results = results(&[("flows.web.app.reply", "99912 B"), ("flows.web.app.requests", "1")]);
     let requests = results.table("requests").unwrap();
     assert_eq!(ms(requests, "first_ns"), [45]);
-    // Ten segments, twenty, and the rest: two more round trips.
+    // Ten segments, twenty, and the rest: two further round trips.
     assert_eq!(ms(requests, "complete_ns"), [85]);
 }
 
@@ -148,7 +150,8 @@ fn mistakes_about_requests_are_answered() {
     }
 }
 
-/// Each message begins a packet, so numbers follow the messages and not the octets alone.
+/// Each message begins a new packet, so packet numbers follow from the messages and not from the
+/// octets alone.
 #[test]
 fn packets_are_numbered_message_by_message() {
     // Replies of 20 kB are 14 packets each: the last one has 1176 octets.

@@ -1,4 +1,4 @@
-//! Mistakes in scenarios, and what is said of them.
+//! Mistakes in scenarios, and their messages.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn an_unknown_key_is_shown_where_it_stands_with_the_nearest_known_one() {
     assert_eq!(error.key, "flows.x.tcp.recovry");
 }
 
-/// What is replaced by what, and what the error and its fix say.
+/// A replacement in the text, and what the error and its fix say.
 type Slip = [&'static str; 4];
 
 const SLIPS: &[Slip] = &[
@@ -63,7 +63,7 @@ const SLIPS: &[Slip] = &[
     ["tcp  = {", "record = { spy = [\"a\"] }\ntcp  = {", "unknown key `record`", "known here"],
 ];
 
-/// The same of managed queues.
+/// The same for managed queues.
 const SLIPS_OF_ALGORITHMS: &[Slip] = &[
     ["\"3 packets\"", "{ codle = {} }", "unknown key `codle`", "did you mean `codel`?"],
     ["\"3 packets\"", "{}", "obeys one algorithm", "`fq-codel`"],
@@ -73,7 +73,12 @@ const SLIPS_OF_ALGORITHMS: &[Slip] = &[
     ["\"3 packets\"", "{ red = { min_th = \"5 kB\" } }", "in one unit", "both in bytes"],
     ["\"3 packets\"", "{ red = { max_th = \"5 packets\" } }", "not above `min_th`", "between"],
     ["\"3 packets\"", "{ red = { wq = 2 } }", "2 is not a probability", "0 to 1"],
-    ["\"3 packets\"", "{ fq-codel = { flows = 0 } }", "0 queues are none", "from 1"],
+    [
+        "\"3 packets\"",
+        "{ fq-codel = { flows = 0 } }",
+        "0 is not a possible number of queues",
+        "from 1",
+    ],
     ["\"3 packets\"", "{ fq-codel = { quantum = \"0 B\" } }", "no packet is 0 B long", "1 B"],
     ["\"3 packets\"", "{ pie = { alpha = -1 } }", "-1 is no gain", "zero or more"],
     ["\"3 packets\"", "{ pie = { t_update = \"0 s\" } }", "no time at all", "above zero"],
@@ -105,7 +110,7 @@ const SLIPS_OF_SIZE: &[Slip] = &[
     ["[links]", "[dumbbell]\npairs = 4294967295\n[links]", "out of range", "to 100000"],
 ];
 
-/// The same of links with a limit, and of hosts that put together what they cut.
+/// The same for links with an MTU, and for reassembly.
 const SLIPS_OF_MTU: &[Slip] = &[
     ["queue = \"3 packets\"", "mtu = \"67 B\"", "takes 67 B at most", "68 B to 65535 B"],
     ["queue = \"3 packets\"", "mtu = [\"1500 B\", \"66 kB\"]", "66 kB at most", "68 B"],
@@ -177,7 +182,7 @@ fn a_value_set_from_outside_is_blamed_where_it_was_set() {
     assert_eq!((&*error.key, &*error.value), ("links.modem.rate", "0 bit/s"));
     let error = set("flows.x.tpc.recovery", "tahoe").unwrap_err();
     assert!(error.to_string().contains("unknown key `tpc`"), "{error}");
-    // A mistake in the file itself is still shown in the file.
+    // A mistake in the file itself is shown in the file.
     let error = Scenario::parse("x.toml", CHAIN).unwrap();
     let error = error.with(&[("seed", "3"), ("flows.x.to", "nowhere")]).unwrap_err();
     assert!(error.message.contains("`nowhere`"), "{error}");
@@ -197,7 +202,7 @@ fn a_name_that_only_the_setting_has_is_the_settings_mistake() {
     );
     assert!(setting(&[("flows.x.send", "1 segment")]).ends_with("the file has bulk, short"));
     assert!(setting(&[("links.x.rate", "1 Mbit/s")]).starts_with("no link `x`"));
-    // A flow that is set as a whole is one.
+    // A flow that is set as a whole is complete.
     let scenario = Scenario::parse("x.toml", DUMBBELL).unwrap();
     let whole = [("flows.x.from", "west1"), ("flows.x.to", "east1")];
     assert!(scenario.with(&whole).is_ok());
@@ -235,7 +240,7 @@ fn a_flow_that_starts_too_late_is_named_with_its_time_and_what_makes_it_late() {
     let told = setting(&[("stop", "3 s")]);
     assert!(told.starts_with("`short.1` would start at 3 s"), "{told}");
     assert!(told.contains("with stop = 3 s"), "{told}");
-    // Pairs for 20 flows, which the count then asks too much of.
+    // Pairs for 20 flows; the count then needs more.
     let told = setting(&[("dumbbell.pairs", "20"), ("flows.short.count", "20")]);
     assert!(told.contains("with flows.short.count = 20"), "{told}");
     assert!(told.ends_with("room for 3 of the 20 before the `stop` of 5 s"), "{told}");
@@ -366,7 +371,7 @@ fn what_is_set_below_a_key_is_blamed_with_its_key_and_value() {
     }
 }
 
-/// Key, and what is marked, of the mistake in `text`.
+/// The key, and the marked text, of the mistake in `text`.
 fn marked(text: &str) -> (String, String) {
     let error = Scenario::parse("x.toml", text).expect_err(text);
     let place = error.place.clone().unwrap_or_else(|| panic!("no place: {error}"));
@@ -494,7 +499,7 @@ fn switches_that_contradict_each_other_are_refused() {
         ),
         (
             "{ timestamps = false, rto = { sampling = \"timestamps\" } }",
-            "round trips are to be told by time stamps",
+            "`rto.sampling` uses time stamps",
             "{ timestamps = false }",
         ),
         (

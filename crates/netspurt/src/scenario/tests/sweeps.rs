@@ -1,4 +1,4 @@
-//! What `[sweep]` may say, and what is said of slips in it.
+//! `[sweep]`: its forms, and the messages for mistakes in it.
 
 use super::*;
 
@@ -99,7 +99,7 @@ fn sweeps_of_other_values_or_names_are_other_sweeps() {
     assert_eq!(other.len(), prints.len(), "{prints:?}");
 }
 
-/// The text of `[sweep]`, where the error lies, and what it and its fix say.
+/// The text of `[sweep]`, the place of the error, and its message and fix.
 const SLIPS: &[[&str; 4]] = &[
     [
         "over.r = { path = \"links.modme.rate\", values = [\"1 kbit/s\"] }",

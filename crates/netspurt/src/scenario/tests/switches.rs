@@ -1,4 +1,4 @@
-//! The definitions of switches, and what is made from them.
+//! The definitions of switches, and everything that is made from them.
 
 use super::*;
 use crate::scenario::kernel_config::KernelTcp;
@@ -11,7 +11,7 @@ fn all() -> impl Iterator<Item = &'static Switch> {
     switch::THEMES.iter().flat_map(|(_, switches)| switches.iter())
 }
 
-/// Other values than `value`, some of which mean nothing beside the rest of a configuration.
+/// Values other than `value`, some of which contradict the rest of a configuration.
 fn others(kind: &SwitchKind, value: &SwitchValue) -> Vec<SwitchValue> {
     let words = kind.words().into_iter().map(|known| SwitchValue::Word(known.word));
     let parts = || {
@@ -40,7 +40,7 @@ fn text(switch: &Switch, value: &SwitchValue) -> String {
     toml::Value::try_from(Written(&switch.kind, value)).unwrap().to_string()
 }
 
-/// What of `config` another value of each switch changes, and the switch.
+/// The parts of `config` that another value of each switch changes, with the switch.
 fn changed(config: &RfcConfig) -> Vec<(&'static str, RfcConfig, String)> {
     let mut changes = Vec::new();
     for switch in all() {
@@ -63,7 +63,7 @@ fn what_is_written_for_a_switch_is_what_is_read_and_set() {
             match tcp_config(profile.word(), &[(key, &text)]) {
                 Ok(TcpConfig::Rfc(read)) => assert_eq!(*read, changed, "{key} = {text}"),
                 Ok(TcpConfig::Ns(_)) => panic!("no profile of ns-2's"),
-                // Switches that contradict another one by themselves.
+                // Switches that always contradict another one.
                 Err(slip) => assert!(
                     ["recovery", "sack", "timestamps", "rto.sampling"].contains(&key)
                         || key.starts_with("rto.") && slip.message.contains("is above"),

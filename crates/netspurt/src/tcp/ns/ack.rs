@@ -1,4 +1,4 @@
-//! An acknowledgment as ns-2's senders see it.
+//! The parts of an acknowledgment that ns-2's senders use.
 
 use crate::segment::SackBlock;
 use crate::seq;

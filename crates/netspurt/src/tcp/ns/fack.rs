@@ -1,4 +1,4 @@
-//! Fack: what is outstanding is told by the highest octet that is known to have arrived.
+//! Fack: the data outstanding is computed from the highest octet known to have arrived.
 
 use crate::sample::{RttSample, SampleSource};
 use crate::segment::Cause;

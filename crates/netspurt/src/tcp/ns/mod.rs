@@ -1,12 +1,12 @@
 //! The five one-way senders of ns-2.35: tahoe, reno, newreno, sack1 and fack.
 //!
-//! They count whole packets; here a packet is a full segment, and what ns-2 keeps as the number
-//! of a packet is the octet where the next one starts. cwnd is a double in segments, as there,
-//! so that `1/cwnd` adds up to the same bits. What the five share is in this file, what each
-//! does with an ACK in a file of its name.
+//! They count whole packets. Here a packet is a full segment, and a packet's number in ns-2 is the
+//! octet at which the next packet starts. cwnd is a double in segments, as in ns-2, so that sums of
+//! `1/cwnd` have the same bits. This file has what the five share; the file with a sender's name
+//! has what that sender does with an ACK.
 //!
-//! Source of the rules: the behaviour of Debian's ns2 2.35+dfsg-5, which `authorities/ns2`
-//! compares packet by packet. Switches that stand as in that release: slow_start_restart_,
+//! Source of the rules: the behaviour of Debian's ns2 2.35+dfsg-5, with which `authorities/ns2`
+//! compares packet by packet. These switches are as in that release: slow_start_restart_,
 //! restart_bugfix_, timerfix_, precisionReduce_, exitFastRetrans_, aggressive_maxburst_ on;
 //! partial_ack_, LimTransmitFix_, rampdown_ off; maxburst_ and overhead_ 0.
 

@@ -1,4 +1,4 @@
-//! Reno: half the window, inflated by duplicates until the next new ACK.
+//! Reno: the window is halved, and inflated by duplicate ACKs until the next new ACK.
 
 use crate::segment::Cause;
 

@@ -1,4 +1,4 @@
-//! Sack1: a count of what is in the pipe, and a scoreboard of what arrived.
+//! Sack1: a count of the packets in the pipe, and a scoreboard.
 
 use crate::segment::Cause;
 

@@ -1,4 +1,4 @@
-//! What the senders with SACK note of what the receiver reported.
+//! The scoreboards of the senders with SACK.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Tahoe: the third duplicate starts over from one segment.
+//! Tahoe: the third duplicate ACK restarts slow start from one segment.
 
 use crate::segment::Cause;
 

@@ -1,4 +1,4 @@
-//! What a sender's time went into.
+//! The account of a sender's time.
 
 use crate::units::{Duration, Time};
 

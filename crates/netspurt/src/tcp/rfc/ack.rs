@@ -1,4 +1,4 @@
-//! What an acknowledgment brings: octets, round trips, news of what arrived.
+//! The effects of an acknowledgment: acknowledged octets, round trips, SACK reports.
 
 use crate::congestion::AckInfo;
 use crate::units::Time;

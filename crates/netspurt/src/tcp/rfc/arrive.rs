@@ -1,4 +1,4 @@
-//! Segments that arrive, by the state they meet (RFC 9293 §3.10.7).
+//! The processing of arriving segments, by the connection's state (RFC 9293 §3.10.7).
 
 use crate::segment::{Flags, Segment};
 use crate::units::Time;

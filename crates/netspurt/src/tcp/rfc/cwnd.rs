@@ -1,4 +1,4 @@
-//! The congestion window: the algorithm that steers it, and what the sender makes of it.
+//! The congestion window: its algorithm, and the sender's own changes to it.
 
 use crate::congestion::{Congestion, CongestionControl, Window};
 use crate::units::{BitRate, Duration, Time};

@@ -1,4 +1,4 @@
-//! The instants at which the sending half has something to do by itself.
+//! The deadlines of the sending half.
 
 use crate::units::Time;
 

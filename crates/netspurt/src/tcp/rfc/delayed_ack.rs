@@ -1,4 +1,5 @@
-//! How long an acknowledgment may wait: a fixed time, or what Linux makes of the arrivals.
+//! How long an acknowledgment may be delayed: a fixed time, or Linux's time, which follows the
+//! arrivals.
 
 use crate::segment::{Flags, Segment};
 use crate::units::{Duration, Time};

@@ -1,4 +1,4 @@
-//! Segments put together and sent: data, acknowledgments, SYN and RST.
+//! The assembly and sending of segments: data, acknowledgments, SYN and RST.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What the sending half does when something falls due: probes of the tail, of a closed window,
-//! and Super Fast Retransmit.
+//! The work of the sending half at its deadlines: tail loss probes, window probes, and Super Fast
+//! Retransmit.
 
 use crate::congestion::Congestion;
 use crate::rto::SfrConfig;

@@ -1,4 +1,4 @@
-//! What the headers of an end's segments say: options agreed on, time stamps, congestion marks.
+//! The header fields of an end's segments: agreed options, time stamps, congestion marks.
 
 use crate::ids::TransmissionId;
 use crate::segment::{Ecn, Flags, IPV4_HEADER_BYTES, Segment, SynOptions, Timestamps};

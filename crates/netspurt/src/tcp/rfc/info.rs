@@ -1,4 +1,4 @@
-//! A connection's state for people: what Linux calls TCP_INFO.
+//! A summary of a connection's state, like Linux's TCP_INFO.
 
 use crate::event::RtoState;
 use crate::units::{BitRate, Duration};

@@ -1,4 +1,4 @@
-//! Round trips: which are measured, and what they are.
+//! The measurement of round trips.
 
 use crate::sample::{RttSample, SampleSource};
 use crate::units::{Duration, Time};

@@ -1,16 +1,16 @@
-//! The byte-sequenced TCP of the RFCs, from 1988's to today's by its switches.
+//! The byte-sequenced TCP of the RFCs. Its switches select any version from 1988 to the present.
 //!
 //! One [`Tcb`] is one end of a connection: a [state](state) of RFC 9293, a sending and a receiving
-//! half. [`arrive`] takes segments in by state, the expected ones by [`predict`]; [`depart`] puts
-//! them together; [`wake`] does what falls due.
+//! half. [`arrive`] processes arriving segments by state, and [`predict`] the expected ones;
+//! [`depart`] assembles outgoing segments; [`wake`] does the work at deadlines.
 //!
-//! The sending half, [`sender`], is made of parts that own their state: the sequence space and the
+//! The sending half, [`sender`], consists of parts that own their state: the sequence space and the
 //! peer's window ([`send_window`]), the congestion window ([`cwnd`]), round trips ([`meter`]), loss
 //! detection ([`detect`], with its [`scoreboard`] and [`rack`]), the phases of recovery
 //! ([`repair`], with [`prr`]), proofs of spurious retransmissions ([`undo`]), probes
 //! ([`tail_probe`], [`persist`]), the [`pacer`], delivery [`rate`] samples, [`deadlines`], and the
-//! [account](account) of its time. [`ack`], [`react`], [`output`] and [`due`] put them to work.
-//! Octets are counted from the SYN, which is 0, in 64 bits.
+//! [account](account) of its time. [`ack`], [`react`], [`output`] and [`due`] combine them. Octets
+//! are counted in 64 bits from the SYN, which is 0.
 
 mod account;
 mod ack;

@@ -1,4 +1,4 @@
-//! What one acknowledgment brought.
+//! The news in one acknowledgment.
 
 use crate::segment::{SackBlock, Segment};
 use crate::units::Time;

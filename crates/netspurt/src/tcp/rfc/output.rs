@@ -1,4 +1,4 @@
-//! What leaves next: retransmissions and new data, as both windows and the pacer allow.
+//! What is sent next: retransmissions and new data, as both windows and the pacer allow.
 
 use crate::segment::Cause;
 use crate::units::{BitRate, Time};

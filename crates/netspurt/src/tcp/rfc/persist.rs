@@ -1,4 +1,4 @@
-//! Probes of a closed window, and the wait of a short segment (RFC 9293 §3.8.6).
+//! Probes of a closed window, and the delay of a short segment (RFC 9293 §3.8.6).
 
 use crate::units::Duration;
 

@@ -1,9 +1,9 @@
 //! Header prediction: most segments are the next one expected (Jacobson, "4BSD TCP Header
 //! Prediction", Computer Communication Review 20(2), 1990).
 //!
-//! A bare segment in sequence that either brings octets to an end with nothing outstanding, or
-//! acknowledges some where nothing is doubted, has the answers to most of what RFC 9293 §3.10.7
-//! asks in a few comparisons. What it does is what the general way does, to the bit.
+//! The fast path is for a bare segment in sequence that either brings octets to an end with nothing
+//! outstanding, or acknowledges octets at a sender without suspected losses. A few comparisons then
+//! answer most questions of RFC 9293 §3.10.7. The effect is exactly that of the general path.
 
 use crate::segment::{Flags, Segment};
 

@@ -1,5 +1,5 @@
-//! Delivery rate samples (draft-ietf-ccwg-bbr, "Delivery Rate Samples"): how fast octets got
-//! through, as one ACK shows it.
+//! Delivery rate samples (draft-ietf-ccwg-bbr, "Delivery Rate Samples"): the rate of delivery that
+//! one ACK shows.
 
 use crate::congestion::RateSample;
 use crate::units::{Duration, Time};

@@ -1,4 +1,5 @@
-//! What a loss, or the suspicion of one, does: repairs begin and end, and the window in them.
+//! Reactions to a loss or a suspected loss: the beginning and end of recovery, and the window in
+//! it.
 
 use crate::congestion::Congestion;
 use crate::segment::Cause;

@@ -1,4 +1,4 @@
-//! The receiving half: reassembly, the window, and when to acknowledge.
+//! The receiving half: reassembly, the receive window, and when to acknowledge.
 
 use crate::segment::{SackBlock, SackBlocks, Segment};
 use crate::seq;

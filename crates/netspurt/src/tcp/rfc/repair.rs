@@ -1,4 +1,4 @@
-//! Where the sender stands with losses: the phases of recovery.
+//! The phases of recovery.
 
 use crate::segment::Cause;
 

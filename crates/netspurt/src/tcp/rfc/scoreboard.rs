@@ -1,4 +1,4 @@
-//! The scoreboard: what is outstanding, what of it has arrived, what is thought lost.
+//! The scoreboard: the outstanding segments, which of them have arrived, and which count as lost.
 
 use std::collections::VecDeque;
 

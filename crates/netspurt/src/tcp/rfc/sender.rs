@@ -1,8 +1,9 @@
-//! The sending half of a connection: its parts, and what opens and stops them.
+//! The sending half of a connection: its parts, and the code that opens and stops them.
 //!
-//! Each part owns its state. What concerns several of them is here and in four files more: what an
-//! acknowledgment brings ([`ack`](super::ack)), what a loss does ([`react`](super::react)), what
-//! leaves next ([`output`](super::output)) and what falls due ([`due`](super::due)).
+//! Each part owns its state. Code that concerns several parts is here and in four other files: the
+//! effects of an acknowledgment ([`ack`](super::ack)), of a loss ([`react`](super::react)), the
+//! choice of what is sent next ([`output`](super::output)), and the work at deadlines
+//! ([`due`](super::due)).
 
 use std::sync::Arc;
 

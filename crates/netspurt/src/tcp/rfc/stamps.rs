@@ -1,4 +1,4 @@
-//! Time stamps (RFC 7323): the clock of ours, and the newest of the peer's.
+//! Time stamps (RFC 7323): our clock, and the peer's most recent stamp.
 
 use crate::units::{Duration, Time};
 

@@ -1,4 +1,4 @@
-//! The states of a connection, and the ways it fails.
+//! The states of a connection, and the reasons for its failure.
 
 /// The states of RFC 9293 §3.3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! One end of a connection: its state, its two halves, and what the application asks of it.
+//! One end of a connection: its state, its two halves, and the application's calls.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Whole connections, played over a bad path by an application that pauses.
+//! Whole connections over a lossy path, with an application that pauses.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Proofs that retransmissions were spurious: by time stamps, by F-RTO, by reports of duplicates.
+//! Proofs that retransmissions were spurious: by time stamps, by F-RTO, by D-SACK.
 
 use crate::congestion::Window;
 use crate::segment::Cause;

@@ -1,4 +1,4 @@
-//! How much of its window a sender uses, as Linux counts it (`tcp_cwnd_validate`).
+//! How much of its cwnd a sender uses, as in Linux (`tcp_cwnd_validate`).
 
 use crate::congestion::Window;
 use crate::units::{Duration, Time};

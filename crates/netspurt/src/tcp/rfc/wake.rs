@@ -1,4 +1,4 @@
-//! What a connection does when something falls due by itself.
+//! The work of a connection at its deadlines.
 
 use crate::rto::TimeoutKind;
 use crate::units::Time;

@@ -1,6 +1,6 @@
 //! Captures: the packets of pcap and pcapng files, one after the other.
 //!
-//! Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. The file is read as a stream, in
+//! Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. The file is read as a stream, with
 //! memory for one packet.
 
 use std::io::{self, Read};
@@ -13,10 +13,10 @@ mod tests;
 /// Octets that are read at once.
 const ROOM: usize = 1 << 18;
 
-/// The longest packet, or block that matters, in octets: snapshots are 256 KiB at most.
+/// The longest packet, or block that is read, in octets: snapshots are at most 256 KiB.
 const MOST: usize = 1 << 20;
 
-/// Interfaces that a section may describe.
+/// The most interfaces that a section may describe.
 const MOST_INTERFACES: usize = 1 << 16;
 
 const NANOSECONDS: u64 = 1_000_000_000;
@@ -30,10 +30,10 @@ pub fn is_capture(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|magic| CaptureFormat::of(*magic).is_some())
 }
 
-/// Why a capture could not be read on.
+/// Why reading a capture stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureFault {
-    /// It does not begin as one.
+    /// It does not begin like a capture.
     #[error("neither pcap nor pcapng")]
     Unknown,
     /// It ends too early.
@@ -42,7 +42,7 @@ pub enum CaptureFault {
     /// The lengths or the numbers of a block contradict each other.
     #[error("malformed block at octet {0}")]
     Malformed(u64),
-    /// The file.
+    /// Reading the file failed.
     #[error("the capture cannot be read: {0}")]
     Io(#[from] io::Error),
 }
@@ -50,34 +50,34 @@ pub enum CaptureFault {
 /// A packet as it was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapturedPacket<'a> {
-    /// When, in nanoseconds since 1970.
+    /// Its time, in nanoseconds since 1970.
     pub unix_ns: i64,
-    /// Where.
+    /// The link type of its interface.
     pub link: LinkType,
-    /// What was captured of it, from the header of the link on.
+    /// The captured octets, from the link's header on.
     pub bytes: &'a [u8],
 }
 
 impl<'a> CapturedPacket<'a> {
-    /// The packet from its IP header on; `None` where the link's header does not say that it is one,
-    /// or the link is not known here.
+    /// The packet from its IP header on; `None` if the link's header names another protocol, or the
+    /// link type is not supported.
     pub fn ip(&self) -> Option<&'a [u8]> {
         self.link.behind(self.bytes)
     }
 }
 
-/// An interface: its link, and how its stamps count.
+/// An interface: its link type, and the unit of its stamps.
 #[derive(Clone, Copy, Debug)]
 struct Interface {
     link: LinkType,
-    /// Stamps a second.
+    /// Stamps per second.
     rate: u64,
     /// Seconds to add.
     offset: i64,
 }
 
 impl Interface {
-    /// The nanoseconds since 1970 of a stamp; `None` where 64 bits do not hold them.
+    /// The nanoseconds since 1970 of a stamp; `None` if they do not fit into 64 bits.
     fn unix_ns(self, stamp: u64) -> Option<i64> {
         let ns = match self.rate {
             NANOSECONDS => i64::try_from(stamp).ok()?,
@@ -91,7 +91,7 @@ impl Interface {
     }
 }
 
-/// The two formats, and the order of octets in their numbers.
+/// The two formats, and the byte order of their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CaptureFormat {
     Pcap { big: bool, rate: u64 },
@@ -118,11 +118,11 @@ impl CaptureFormat {
     }
 }
 
-/// The kind of block that begins a section: the same in either order of octets.
+/// The kind of block that begins a section; it is the same in both byte orders.
 const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 const INTERFACE: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
-/// Octets of a block beside its body: its kind, and twice its length.
+/// Octets of a block other than its body: its kind, and twice its length.
 const AROUND: usize = 12;
 
 const OPTION_END: u16 = 0;
@@ -145,32 +145,32 @@ const OPTION_TIMESTAMP_OFFSET: u16 = 14;
 pub struct CaptureReader<R> {
     source: R,
     buffer: Vec<u8>,
-    /// Where in the buffer the octets are that were read and not used.
+    /// The range of unread octets in the buffer.
     start: usize,
     end: usize,
-    /// Octets of the file before these.
+    /// The octets of the file before these.
     used: u64,
     format: CaptureFormat,
     interfaces: Vec<Interface>,
-    /// Whether there is no more to be read.
+    /// Whether the source has no more octets.
     over: bool,
 }
 
-/// What comes next in a capture.
+/// The next item of a capture.
 enum CaptureStep {
-    /// A packet: where in the buffer, and which.
+    /// A packet: its place in the buffer, and its description.
     Packet { unix_ns: i64, link: LinkType, start: usize, end: usize },
-    /// Something else.
+    /// Another item.
     Other,
-    /// Nothing.
+    /// The end.
     End,
 }
 
 impl<R: Read> CaptureReader<R> {
-    /// Begins to read a capture.
+    /// Starts to read a capture.
     ///
     /// # Errors
-    /// When `source` fails or is no capture.
+    /// When `source` fails or is not a capture.
     pub fn new(source: R) -> Result<Self, CaptureFault> {
         const PCAP_HEADER: usize = 24;
         let mut this = Self {
@@ -191,7 +191,7 @@ impl<R: Read> CaptureReader<R> {
             if !this.fill(PCAP_HEADER)? {
                 return Err(CaptureFault::Cut);
             }
-            // The upper half tells how long a checksum of the link lies behind packets.
+            // The upper half holds the length of the link's checksum behind packets.
             #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
             let link = LinkType(this.word(20) as u16);
             this.interfaces.push(Interface { link, rate, offset: 0 });
@@ -281,7 +281,7 @@ impl<R: Read> CaptureReader<R> {
         next
     }
 
-    /// Takes in the description of an interface, in a block of `length` octets; `None` where it is
+    /// Reads the description of an interface in a block of `length` octets; `None` if it is
     /// malformed.
     fn describe(&mut self, length: usize) -> Option<CaptureStep> {
         const OPTIONS_AT: usize = 16;
@@ -312,7 +312,7 @@ impl<R: Read> CaptureReader<R> {
         Some(CaptureStep::Other)
     }
 
-    /// The packet in a block of `length` octets; `None` where the block is malformed.
+    /// The packet in a block of `length` octets; `None` if the block is malformed.
     fn packet(&self, length: usize) -> Option<CaptureStep> {
         const DATA_AT: usize = 28;
         let room = length.checked_sub(DATA_AT + 4)?;
@@ -329,7 +329,7 @@ impl<R: Read> CaptureReader<R> {
         }))
     }
 
-    /// Whether something begins here, the first `octets` of which are then in the buffer.
+    /// Whether an item begins here; its first `octets` are then in the buffer.
     fn begins(&mut self, octets: usize) -> Result<bool, CaptureFault> {
         if !self.fill(octets)? {
             return if self.start == self.end { Ok(false) } else { Err(CaptureFault::Cut) };
@@ -337,7 +337,7 @@ impl<R: Read> CaptureReader<R> {
         Ok(true)
     }
 
-    /// The length that the header of a record of pcap tells, whose octets are then in the buffer.
+    /// The length in the header of a pcap record, whose octets are then in the buffer.
     fn whole(&mut self, header: usize, length: u32) -> Result<usize, CaptureFault> {
         let length = usize::try_from(length).ok().filter(|length| *length <= MOST);
         let length = length.ok_or_else(|| self.malformed())?;
@@ -347,7 +347,7 @@ impl<R: Read> CaptureReader<R> {
         Ok(length)
     }
 
-    /// Reads until the buffer has `octets`; whether there were so many.
+    /// Reads until the buffer has `octets`; returns whether there were enough.
     fn fill(&mut self, octets: usize) -> Result<bool, CaptureFault> {
         if self.end - self.start >= octets {
             return Ok(true);
@@ -368,13 +368,13 @@ impl<R: Read> CaptureReader<R> {
         Ok(true)
     }
 
-    /// `octets` of the buffer were used.
+    /// Marks `octets` of the buffer as read.
     fn pass(&mut self, octets: usize) {
         self.start += octets;
         self.used += octets as u64;
     }
 
-    /// Passes over `octets`, in the buffer or not.
+    /// Skips `octets`, in the buffer or not.
     fn skip(&mut self, mut octets: usize) -> Result<(), CaptureFault> {
         while octets > 0 {
             let part = octets.min(ROOM);
@@ -391,7 +391,7 @@ impl<R: Read> CaptureReader<R> {
         CaptureFault::Malformed(self.used)
     }
 
-    /// The octets `at` behind the start of the buffer.
+    /// The octets at offset `at` in the unread part of the buffer.
     fn array<const N: usize>(&self, at: usize) -> [u8; N] {
         *self.buffer[self.start + at..].first_chunk().expect("it was filled")
     }
@@ -407,7 +407,7 @@ impl<R: Read> CaptureReader<R> {
     }
 }
 
-/// Stamps a second by the option `if_tsresol`: a negative power of 10, or of 2 where the highest bit
+/// Stamps per second by the option `if_tsresol`: a negative power of 10, or of 2 if the highest bit
 /// is set.
 fn rate(option: u8) -> Option<u64> {
     let power = u32::from(option & 0x7f);

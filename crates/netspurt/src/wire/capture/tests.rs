@@ -13,7 +13,7 @@ fn number(value: u32, octets: usize, big: bool) -> Vec<u8> {
     bytes
 }
 
-/// A pcap file over raw IP, whose packets come one microsecond after the other.
+/// A pcap file over raw IP, whose packets are one microsecond apart.
 fn pcap(big: bool, nanoseconds: bool, packets: &[&[u8]]) -> Vec<u8> {
     let magic = if nanoseconds { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
     let mut file: Vec<u8> = Vec::new();
@@ -36,7 +36,7 @@ fn block(kind: u32, body: &[u8], big: bool) -> Vec<u8> {
     [&number(kind, 4, big), &length, body, &length].concat()
 }
 
-/// The same as pcapng, with stamps of which there are `rate` a second, behind an offset.
+/// The same as pcapng, with `rate` stamps per second and an offset.
 fn pcapng(big: bool, resolution: u8, rate: u64, packets: &[&[u8]]) -> Vec<u8> {
     let n = |value, octets| number(value, octets, big);
     let order = [n(0x1a2b_3c4d, 4), n(1, 2), n(0, 2), n(u32::MAX, 4), n(u32::MAX, 4)].concat();
@@ -49,7 +49,7 @@ fn pcapng(big: bool, resolution: u8, rate: u64, packets: &[&[u8]]) -> Vec<u8> {
     let interface = [n(101, 2), n(0, 2), n(0, 4), options.concat()].concat();
     let mut file = block(0x0a0d_0d0a, &order, big);
     file.extend(block(INTERFACE, &interface, big));
-    // Statistics of the interface, as any other block, are passed over.
+    // Interface statistics are skipped, like any other block.
     file.extend(block(5, &[7; 40], big));
     for (count, packet) in (0..).zip(packets) {
         let ns = u128::from(700_000_000_123_456_000_u64 + 1000 * count);
@@ -63,7 +63,7 @@ fn pcapng(big: bool, resolution: u8, rate: u64, packets: &[&[u8]]) -> Vec<u8> {
     file
 }
 
-/// What a reader finds, and what ended it.
+/// The packets that a reader finds, and the error that ended it.
 fn all(source: impl Read) -> (Vec<(i64, Vec<u8>)>, Option<CaptureFault>) {
     let mut found = Vec::new();
     let mut reader = match CaptureReader::new(source) {
@@ -83,7 +83,7 @@ fn all(source: impl Read) -> (Vec<(i64, Vec<u8>)>, Option<CaptureFault>) {
     }
 }
 
-/// Gives a few octets at a time.
+/// Returns a few octets at a time.
 struct Trickle<'a>(&'a [u8], usize);
 
 impl Read for Trickle<'_> {
@@ -137,7 +137,7 @@ fn what_comes_before_a_cut_is_read_wherever_it_is() {
     }
 }
 
-/// Blocks that do not matter may be longer than the buffer.
+/// Blocks that are skipped may be longer than the buffer.
 #[test]
 fn a_long_block_of_another_kind_is_passed_over() {
     let mut file = pcapng(true, 9, 1_000_000_000, &[]);
@@ -157,14 +157,14 @@ fn a_malformed_block_is_told_by_its_place() {
         all(&bad[..]).1.map(|fault| fault.to_string())
     };
     let told = |at: u64| Some(format!("malformed block at octet {at}"));
-    // The order of octets; the section's length; the interface's.
+    // The byte order; the section's length; the interface's.
     assert_eq!(fault(8, 9), told(0));
     assert_eq!(fault(4, 30), told(0));
     assert_eq!(fault(32, 52 + 4), told(28), "its two lengths differ");
     // Its options; their resolution.
     assert_eq!(fault(28 + 18, 200), told(28));
     assert_eq!(fault(28 + 20, 99), told(28));
-    // An interface that is not described; octets beyond the block.
+    // An interface without a description; octets beyond the block.
     let packet = good.len() - 36;
     assert_eq!(fault(packet + 8, 1), told(packet as u64));
     assert_eq!(fault(packet + 20, 5), told(packet as u64));
