@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration as Span, Instant};
 
-use netspurt::ids::EndId;
+use netspurt::ids::{EndId, Side};
 use netspurt::record::flow_addresses;
 use netspurt::scenario::{KernelEnd, NetworkEnd, Scenario};
 use netspurt::segment::{Flags, Segment};
@@ -90,12 +90,12 @@ fn main() -> Outcome<()> {
     let addresses = flow_addresses(&network.names).next().ok_or("no flow")?;
     let mut sandbox = Sandbox::enter()?;
     let mut hosts = Vec::new();
-    for (side, end) in ends.iter().enumerate() {
+    for (side, end) in Side::BOTH.into_iter().zip(&ends) {
         // Who has no address throws packets away.
         let lives = !case.blast;
         hosts.push(sandbox.add_host(&HostPlan {
-            address: Some(addresses[side].ip()).filter(|_| lives),
-            peer: Some(addresses[side ^ 1].ip()).filter(|_| lives),
+            address: Some(addresses[side.index()].ip()).filter(|_| lives),
+            peer: Some(addresses[side.peer().index()].ip()).filter(|_| lives),
             mtu: MTU,
             hints: RouteHints {
                 initial_window_segs: Some(10),

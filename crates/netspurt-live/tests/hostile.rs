@@ -1,7 +1,7 @@
 //! Whatever comes along the wire, nothing here panics, and all of it is counted.
 
 use netspurt::event::Event;
-use netspurt::ids::EndId;
+use netspurt::ids::{FlowId, Side};
 use netspurt::record::Recorder;
 use netspurt::rng::Stream;
 use netspurt::scenario::Scenario;
@@ -64,7 +64,8 @@ fn ten_thousand_hostile_packets_are_carried_or_counted() {
     let (mut carried, mut left) = (0_u64, 0);
     for n in 0..10_000_u64 {
         let bytes = packet(&mut random);
-        let Some(segment) = labels.read(EndId::at((n % 2) as u32), &bytes, || None) else {
+        let end = FlowId(0).end(Side::BOTH[usize::from(n % 2 == 1)]);
+        let Some(segment) = labels.read(end, &bytes, || None) else {
             continue;
         };
         carried += 1;

@@ -237,7 +237,10 @@ pub fn pair_captures(
     second: &[u8],
 ) -> PyResult<Vec<Paired>> {
     let pairs = core::pair(first, second).map_err(|e| {
-        delays_error(py, &core::ReadError { file: format!("{first_name} and {second_name}"), ..e })
+        delays_error(
+            py,
+            &core::RecordingError { file: format!("{first_name} and {second_name}"), ..e },
+        )
     })?;
     let row = |p: core::Pair| {
         let at = |ns: Option<i64>| ns.unwrap_or(-1);

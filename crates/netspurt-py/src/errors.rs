@@ -59,8 +59,8 @@ create_exception!(
     "A file without recorded delays; `message`, `fix`, `file` and `line` tell."
 );
 
-/// An error in a file of delays, with its parts as attributes.
-pub fn delays_error(py: Python<'_>, error: &netspurt::delays::ReadError) -> PyErr {
+/// What is wrong with a file of delays, with its parts as attributes.
+pub fn delays_error(py: Python<'_>, error: &netspurt::delays::RecordingError) -> PyErr {
     let raised = DelaysError::new_err(error.to_string());
     let instance = raised.value(py);
     let set = || -> PyResult<()> {

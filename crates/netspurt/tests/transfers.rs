@@ -14,7 +14,7 @@ use netspurt::rng::Stream;
 use netspurt::rto::EstimatorConfig;
 use netspurt::segment::{Cause, Segment};
 use netspurt::stage::Stage;
-use netspurt::tcp::{Connection, Recovery, RfcConfig, State};
+use netspurt::tcp::{Connection, Recovery, RfcConfig, TcpState};
 use netspurt::units::{Duration, Time};
 
 /// What the network does to segments, in parts of 1024.
@@ -205,7 +205,7 @@ impl Transfer {
                 while let Some((at, _, segment)) = self.ends[end].pop(now, &mut events) {
                     self.tell(at, end, &segment);
                     self.judge.left(at, &segment);
-                    self.launch(at, segment, 1 - end);
+                    self.launch(at, segment, segment.dest.index());
                 }
             }
             self.check(&mut events);
@@ -255,7 +255,7 @@ impl Transfer {
     }
 
     fn is_over(&self) -> bool {
-        let over = |end: &Connection| matches!(end.state(), State::Closed | State::TimeWait);
+        let over = |end: &Connection| matches!(end.state(), TcpState::Closed | TcpState::TimeWait);
         self.ends.iter().all(over)
     }
 
@@ -353,7 +353,9 @@ fn two_ends_that_open_at_once_are_connected_after_a_round_trip() {
     let config = RfcConfig::rfc_2026().into();
     let mut ends = [0, 1].map(|end| Connection::new(EndId::at(end), &config));
     let sent = both_write(&mut ends, Time::ZERO, 100);
-    assert!(ends.iter().all(|end| end.state() == State::Established && end.unacknowledged() == 0));
+    assert!(
+        ends.iter().all(|end| end.state() == TcpState::Established && end.unacknowledged() == 0)
+    );
     assert!(sent <= 12, "{sent} segments");
 }
 
@@ -369,5 +371,5 @@ fn what_is_written_after_the_end_of_a_connection_goes_nowhere() {
         while end.pop(later, &mut events).is_some() {}
     }
     assert_eq!(both_write(&mut ends, later, 100), 0);
-    assert!(ends.iter().all(|end| end.state() == State::Closed && end.unacknowledged() == 0));
+    assert!(ends.iter().all(|end| end.state() == TcpState::Closed && end.unacknowledged() == 0));
 }

@@ -15,7 +15,7 @@ struct SeenConnection {
     /// The ports at the two hosts.
     ports: [u16; 2],
     /// The side that opened it.
-    opener: usize,
+    opener: Side,
     opened: Option<Time>,
     /// When the last SYN of who opened it entered the path.
     syn: Option<Time>,
@@ -76,15 +76,15 @@ impl Connections {
         self.seen.iter().enumerate().filter(lively).map(|(place, _)| place)
     }
 
-    /// The connection that a packet is of, by its number from 0, which the host numbered `side`
-    /// sent at about `now`; `None` where it is of none.
-    pub fn of(&mut self, side: usize, octets: &[u8], now: Time) -> Option<usize> {
+    /// The connection that a packet is of, by its number from 0, which the host on `side` sent at
+    /// about `now`; `None` where it is of none.
+    pub fn of(&mut self, side: Side, octets: &[u8], now: Time) -> Option<usize> {
         let place = passing(octets, now).and_then(|packet| self.place(side, &packet));
         self.others += u64::from(place.is_none());
         place
     }
 
-    fn place(&mut self, side: usize, packet: &Passing) -> Option<usize> {
+    fn place(&mut self, side: Side, packet: &Passing) -> Option<usize> {
         let (sighting, ()) = self.flows.sight(packet);
         // What was seen of a connection that is over stays here.
         self.flows.take_retired().for_each(drop);
@@ -93,8 +93,8 @@ impl Connections {
             let [from, to] = packet.ends.map(|end| end.port());
             let opens = sighting.side == Side::From;
             self.seen.push(SeenConnection {
-                ports: if side == 0 { [from, to] } else { [to, from] },
-                opener: if opens { side } else { 1 - side },
+                ports: if side == Side::From { [from, to] } else { [to, from] },
+                opener: if opens { side } else { side.peer() },
                 opened: None,
                 syn: None,
                 began: [None; 2],
@@ -108,9 +108,9 @@ impl Connections {
         Some(place)
     }
 
-    /// A segment of the connection numbered `place` entered the path at `at`, from the host
-    /// numbered `side`.
-    pub fn entered(&mut self, place: usize, side: usize, at: Time, segment: &Segment) {
+    /// A segment of the connection numbered `place` entered the path at `at`, from the host on
+    /// `side`.
+    pub fn entered(&mut self, place: usize, side: Side, at: Time, segment: &Segment) {
         let Some(seen) = self.seen.get_mut(place) else { return };
         if side == seen.opener {
             seen.opened.get_or_insert(at);
@@ -119,22 +119,22 @@ impl Connections {
             }
         }
         if segment.len > 0 {
-            seen.began[side].get_or_insert(at);
+            seen.began[side.index()].get_or_insert(at);
         }
     }
 
-    /// A segment of the connection numbered `place` reached the host numbered `side` at `at`.
-    pub fn reached(&mut self, place: usize, side: usize, at: Time, segment: &Segment) {
+    /// A segment of the connection numbered `place` reached the host on `side` at `at`.
+    pub fn reached(&mut self, place: usize, side: Side, at: Time, segment: &Segment) {
         let Some(seen) = self.seen.get_mut(place) else { return };
         seen.last = at;
         if segment.len > 0 {
-            seen.first[side].get_or_insert(at);
-            if seen.arrived[side].take(segment) == Brought::InOrder {
-                seen.grew[side] = Some(at);
+            seen.first[side.index()].get_or_insert(at);
+            if seen.arrived[side.index()].take(segment) == Brought::InOrder {
+                seen.grew[side.index()] = Some(at);
             }
         }
         if segment.flags.has(Flags::FIN) {
-            seen.closed[side ^ 1].get_or_insert(at);
+            seen.closed[side.peer().index()].get_or_insert(at);
         }
     }
 }
@@ -160,15 +160,18 @@ pub fn connections_table(name: &str, all: &Connections, counts: &[Counts]) -> Ta
     let closed = |seen: &SeenConnection| Some(seen.closed[0]?.max(seen.closed[1]?));
     let columns = vec![
         Column::new("flow", Data::Text { codes, texts: flows }),
-        Column::new("opened_by_to", Data::Bool(all.seen.iter().map(|s| s.opener == 1).collect())),
+        Column::new(
+            "opened_by_to",
+            Data::Bool(all.seen.iter().map(|s| s.opener == Side::To).collect()),
+        ),
         Column::new("from_port", port(0)),
         Column::new("to_port", port(1)),
         Column::new("opened_ns", optional(&|seen| seen.opened)),
         Column::new("syn_ns", optional(&|seen| seen.syn)),
-        Column::new("asked_ns", optional(&|seen| seen.began[seen.opener])),
-        Column::new("began_ns", optional(&|seen| seen.began[seen.opener ^ 1])),
-        Column::new("answered_ns", optional(&|seen| seen.first[seen.opener])),
-        Column::new("complete_ns", optional(&|seen| seen.grew[seen.opener])),
+        Column::new("asked_ns", optional(&|seen| seen.began[seen.opener.index()])),
+        Column::new("began_ns", optional(&|seen| seen.began[seen.opener.peer().index()])),
+        Column::new("answered_ns", optional(&|seen| seen.first[seen.opener.index()])),
+        Column::new("complete_ns", optional(&|seen| seen.grew[seen.opener.index()])),
         Column::new("closed_ns", optional(&closed)),
         Column::new("from_bytes", count(0, 0)),
         Column::new("to_bytes", count(0, 1)),
@@ -199,13 +202,13 @@ mod tests {
         let mut all = Connections::new(3);
         let mut of = |side, octets: &[u8]| all.of(side, octets, Time::ZERO);
         let syn = packet(4000, 80, 7, Flags::SYN);
-        assert_eq!(of(0, &syn), Some(0));
-        assert_eq!(of(0, &syn), Some(0), "a SYN sent again");
-        assert_eq!(of(1, &packet(80, 4000, 9, Flags::SYN.with(Flags::ACK))), Some(0));
-        assert_eq!(of(0, &packet(4001, 80, 7, Flags::SYN)), Some(1));
-        assert_eq!(of(0, &packet(4000, 80, 8, Flags::SYN)), Some(2));
-        assert_eq!(of(1, &packet(80, 4000, 9, Flags::ACK)), Some(2));
-        assert_eq!(of(0, &packet(4003, 80, 1, Flags::SYN)), None, "three, and no more");
+        assert_eq!(of(Side::From, &syn), Some(0));
+        assert_eq!(of(Side::From, &syn), Some(0), "a SYN sent again");
+        assert_eq!(of(Side::To, &packet(80, 4000, 9, Flags::SYN.with(Flags::ACK))), Some(0));
+        assert_eq!(of(Side::From, &packet(4001, 80, 7, Flags::SYN)), Some(1));
+        assert_eq!(of(Side::From, &packet(4000, 80, 8, Flags::SYN)), Some(2));
+        assert_eq!(of(Side::To, &packet(80, 4000, 9, Flags::ACK)), Some(2));
+        assert_eq!(of(Side::From, &packet(4003, 80, 1, Flags::SYN)), None, "three, and no more");
         assert_eq!((all.count(), all.others), (3, 1));
     }
 
@@ -213,7 +216,7 @@ mod tests {
         #[test]
         fn any_octets_are_of_a_connection_or_of_none(octets: Vec<u8>, side in 0_usize..2) {
             let mut all = Connections::new(2);
-            let place = all.of(side, &octets, Time::ZERO);
+            let place = all.of(Side::BOTH[side], &octets, Time::ZERO);
             prop_assert_eq!(all.others, u64::from(place.is_none()));
         }
     }

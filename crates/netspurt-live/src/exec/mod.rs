@@ -60,7 +60,7 @@ impl ProgramPair {
     /// What watches their traffic.
     pub fn watch(&self, network: &Network) -> ProgramsWatch {
         let diag = |host: &KernelHost| host.within(Diag::open).ok().and_then(Result::ok);
-        let most = network.ends.len() / 2 - self.first.index() - 1;
+        let most = network.names.flows.len() - self.first.index() - 1;
         let addresses = addresses(&network.names, self.first);
         let diags = [diag(&self.hosts[0]), diag(&self.hosts[1])];
         ProgramsWatch::new(self.first, most, addresses, diags, self.asked.tcp.rack)

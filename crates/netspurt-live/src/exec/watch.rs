@@ -72,12 +72,12 @@ impl ProgramsWatch {
         out: &mut Vec<Segment>,
     ) {
         let side = from.side();
-        let place = self.connections.of(side.index(), octets, self.now);
+        let place = self.connections.of(side, octets, self.now);
         if let Some(place) = place {
             let end = self.end(place, side);
             let Self { connections, diags, addresses, rack, .. } = self;
             let ask = || {
-                let [own, peer] = sockets(addresses, connections.ports(place), side.index());
+                let [own, peer] = sockets(addresses, connections.ports(place), side);
                 let info = diags[side.index()].as_ref()?.ask(own, peer)?;
                 Some(TcpInfo { rack: *rack, ..info })
             };
@@ -108,7 +108,7 @@ impl ProgramsWatch {
     /// A segment left the path.
     pub fn delivered(&mut self, at: Time, segment: &Segment) {
         let Some(place) = self.place_of(segment.flow()) else { return };
-        self.connections.reached(place, segment.dest.side().index(), at, segment);
+        self.connections.reached(place, segment.dest.side(), at, segment);
     }
 
     /// The time is now `now`.
@@ -121,8 +121,7 @@ impl ProgramsWatch {
         let since = Time::from_nanos(now.as_nanos().saturating_sub(LIVELY.as_nanos()));
         for place in self.connections.lively(since) {
             for (side, diag) in Side::BOTH.into_iter().zip(&self.diags) {
-                let [own, peer] =
-                    sockets(&self.addresses, self.connections.ports(place), side.index());
+                let [own, peer] = sockets(&self.addresses, self.connections.ports(place), side);
                 let info = diag.as_ref().and_then(|diag| diag.ask(own, peer));
                 let end = self.end(place, side);
                 self.polls.extend(info.map(|info| Poll { at: now, end, info }));
@@ -132,6 +131,7 @@ impl ProgramsWatch {
 }
 
 /// The sockets of a connection, `side`'s own first.
-fn sockets(addresses: &[IpAddr; 2], ports: [u16; 2], side: usize) -> [SocketAddr; 2] {
-    [side, side ^ 1].map(|side| SocketAddr::new(addresses[side], ports[side]))
+fn sockets(addresses: &[IpAddr; 2], ports: [u16; 2], side: Side) -> [SocketAddr; 2] {
+    let socket = |place: usize| SocketAddr::new(addresses[place], ports[place]);
+    [side, side.peer()].map(|side| socket(side.index()))
 }

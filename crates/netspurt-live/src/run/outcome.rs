@@ -297,8 +297,7 @@ impl Outcome {
         let Some(programs) = &mut watcher.programs else { return };
         for PacketArrival { at, segment, .. } in &self.log.arrivals {
             if let Some(place) = programs.place_of(segment.flow()) {
-                let side = segment.source().side().index();
-                programs.connections.entered(place, side, *at, segment);
+                programs.connections.entered(place, segment.source().side(), *at, segment);
             }
         }
     }

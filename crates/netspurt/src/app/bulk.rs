@@ -3,7 +3,7 @@
 use crate::event::Events;
 use crate::segment::Segment;
 use crate::stage::{Host, Port, Stage};
-use crate::tcp::{Connection, State};
+use crate::tcp::{Connection, TcpState};
 use crate::units::{Duration, Time};
 
 use super::FlowResult;
@@ -65,7 +65,7 @@ impl Endpoint {
     /// Starts to wait if the connection has just opened.
     #[inline]
     fn pause_if_open(&mut self, now: Time) {
-        if self.paused.is_some() && self.connection.state() == State::Established {
+        if self.paused.is_some() && self.connection.state() == TcpState::Established {
             let (start, pause) = (|task: Bulk| now + task.pause, Duration::ZERO);
             self.task = self.paused.take().map(|task| Bulk { start: start(task), pause, ..task });
         }

@@ -13,7 +13,7 @@ pub use bulk::{Bulk, Endpoint};
 pub use echo::Echo;
 pub use echo_probes::{EchoProbe, EchoProbePlan, EchoProbes};
 pub use program::Program;
-pub use requests::{Answering, Asking, Client, Exchange, Requests, Server};
+pub use requests::{Answering, Asking, Client, Exchange, RequestPlan, Server};
 pub use result::FlowResult;
 
 /// What the applications at the two ends of a flow do.
@@ -21,8 +21,8 @@ pub use result::FlowResult;
 pub enum Task {
     /// One end writes, the other reads.
     Bulk(Bulk),
-    /// One end sends requests, the other replies.
-    Requests(Requests),
+    /// One asks, the other one answers.
+    Requests(RequestPlan),
 }
 
 impl Task {
@@ -48,7 +48,7 @@ impl Task {
     pub fn starting(self, start: Time) -> Self {
         match self {
             Self::Bulk(bulk) => Self::Bulk(Bulk { start, ..bulk }),
-            Self::Requests(plan) => Self::Requests(Requests { start, ..plan }),
+            Self::Requests(plan) => Self::Requests(RequestPlan { start, ..plan }),
         }
     }
 

@@ -3,14 +3,14 @@
 use crate::event::Events;
 use crate::segment::Segment;
 use crate::stage::{Port, Stage};
-use crate::tcp::{Connection, State};
+use crate::tcp::{Connection, TcpState};
 use crate::units::{Duration, Time};
 
 use super::FlowResult;
 
 /// The plan of a flow's two ends: one sends requests, the other answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Requests {
+pub struct RequestPlan {
     /// When the connection is opened.
     pub start: Time,
     /// How long after the connection is open the first request is written; with zero it is written
@@ -42,15 +42,15 @@ pub struct Exchange {
 /// The state of a client: its requests so far, and when it writes the next.
 #[derive(Clone, Debug)]
 pub struct Asking {
-    plan: Requests,
+    plan: RequestPlan,
     exchanges: Vec<Exchange>,
     /// When the next request is written; never while one is outstanding.
     next: Option<Time>,
 }
 
 impl Asking {
-    /// The state of a client with this plan, before its first request.
-    pub fn new(plan: Requests) -> Self {
+    /// The book of a client with these orders, that has not asked yet.
+    pub fn new(plan: RequestPlan) -> Self {
         Self { plan, exchanges: Vec::new(), next: None }
     }
 
@@ -104,16 +104,16 @@ impl Asking {
 /// The state of a server: the complete requests, and when it answers them.
 #[derive(Clone, Debug)]
 pub struct Answering {
-    plan: Requests,
-    /// The number of requests that were answered.
+    plan: RequestPlan,
+    /// Requests that were answered.
     answered: u64,
     /// When the next one will be answered.
     next: Option<Time>,
 }
 
 impl Answering {
-    /// The state of a server with this plan.
-    pub fn new(plan: Requests) -> Self {
+    /// The book of a server with these orders.
+    pub fn new(plan: RequestPlan) -> Self {
         Self { plan, answered: 0, next: None }
     }
 
@@ -145,12 +145,12 @@ impl Answering {
 /// The end that sends requests.
 ///
 /// ```
-/// use netspurt::app::{Client, Requests};
+/// use netspurt::app::{Client, RequestPlan};
 /// use netspurt::ids::{FlowId, Side};
 /// use netspurt::stage::Stage;
 /// use netspurt::tcp::{Connection, RfcConfig};
 /// use netspurt::units::{Duration, Time};
-/// let plan = Requests {
+/// let plan = RequestPlan {
 ///     start: Time::ZERO, pause: Duration::ZERO, request_bytes: 200, reply_bytes: 20_000,
 ///     count: 10, think: Duration::from_millis(50), serve: Duration::ZERO,
 /// };
@@ -160,7 +160,7 @@ impl Answering {
 #[derive(Debug)]
 pub struct Client {
     connection: Connection,
-    plan: Requests,
+    plan: RequestPlan,
     book: Asking,
     /// When the connection will be opened, while it is not.
     opens: Option<Time>,
@@ -171,8 +171,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// The client that sends requests over `connection`.
-    pub fn new(connection: Connection, plan: Requests) -> Self {
+    /// The client that asks over `connection`.
+    pub fn new(connection: Connection, plan: RequestPlan) -> Self {
         let book = Asking::new(plan);
         let opens = Some(plan.start);
         Self { connection, plan, book, opens, pauses: false, wrote: None, finished: None }
@@ -190,7 +190,7 @@ impl Client {
 
     /// Starts to wait if the connection has just opened.
     fn pause_if_open(&mut self, now: Time) {
-        if self.pauses && self.connection.state() == State::Established {
+        if self.pauses && self.connection.state() == TcpState::Established {
             self.pauses = false;
             self.book.begin(now + self.plan.pause);
         }
@@ -241,12 +241,12 @@ impl Stage<Segment> for Client {
 /// The end that answers.
 ///
 /// ```
-/// use netspurt::app::{Requests, Server};
+/// use netspurt::app::{RequestPlan, Server};
 /// use netspurt::ids::{FlowId, Side};
 /// use netspurt::stage::Stage;
 /// use netspurt::tcp::{Connection, RfcConfig};
 /// use netspurt::units::{Duration, Time};
-/// let plan = Requests {
+/// let plan = RequestPlan {
 ///     start: Time::ZERO, pause: Duration::ZERO, request_bytes: 200, reply_bytes: 20_000,
 ///     count: 10, think: Duration::ZERO, serve: Duration::from_millis(2),
 /// };
@@ -264,7 +264,7 @@ pub struct Server {
 
 impl Server {
     /// The server that answers over `connection`.
-    pub fn new(mut connection: Connection, plan: Requests) -> Self {
+    pub fn new(mut connection: Connection, plan: RequestPlan) -> Self {
         connection.listen();
         let book = Answering::new(plan);
         Self { connection, book, wrote: None, finished: None, closed: false }

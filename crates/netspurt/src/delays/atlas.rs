@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::units::{Duration, Time};
 
 use super::json::{Item, float, label, whole};
-use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::MOST_MISSING;
 use super::text::{MILLISECOND, SECOND, float_span};
 use super::{Delays, Probe, SendTimeSource};
@@ -31,7 +31,7 @@ pub(super) fn parse(
     items: &[Item],
     hints: &Hints,
     reading: &mut Reading,
-) -> Result<(), ReadError> {
+) -> Result<(), RecordingError> {
     let mut paths: IndexMap<String, AtlasPath> = IndexMap::new();
     let interval = hints.interval.unwrap_or(Duration::from_secs(1));
     for (line, item) in items {
@@ -86,7 +86,7 @@ fn ping(
     (line, item): (usize, &Value),
     interval: Duration,
     malformed: &mut Vec<Malformed>,
-) -> Result<(), ReadError> {
+) -> Result<(), RecordingError> {
     let (before, duplicates) = (path.delays.probes.len(), path.delays.duplicates);
     let unknown = burst(path, (line, item), item, interval, malformed);
     let delays = &mut path.delays;
@@ -95,7 +95,7 @@ fn ping(
     let told = (whole(&item["sent"]), whole(&item["rcvd"]));
     let (Some(sent), Some(received)) = told else { return Ok(()) };
     if sent > MOST_MISSING {
-        return Err(ReadError::new(
+        return Err(RecordingError::new(
             format!("a result says that {sent} probes were sent"),
             "cut it out",
         ));

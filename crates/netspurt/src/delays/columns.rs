@@ -1,7 +1,7 @@
 //! The meaning of a table's columns: by their names, by the shape of the rows, or as the user says.
 
 use super::instant::{instant, of_day};
-use super::reading::{Columns, ReadError};
+use super::reading::{Columns, RecordingError};
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal};
 
 /// A column: its index, and its unit in nanoseconds if known.
@@ -166,24 +166,24 @@ fn split(name: &str) -> (String, Option<u64>) {
     }
 }
 
-/// The nanoseconds of a unit that a user names.
-fn named_unit(text: Option<&String>) -> Result<Option<u64>, ReadError> {
+/// Nanoseconds in a unit that a user names.
+fn named_unit(text: Option<&String>) -> Result<Option<u64>, RecordingError> {
     let Some(text) = text else { return Ok(None) };
     match split(&format!("x ({text})")).1 {
         Some(unit) => Ok(Some(unit)),
-        None => Err(ReadError::new(format!("`{text}` is no unit"), "write s, ms, us or ns")),
+        None => Err(RecordingError::new(format!("`{text}` is no unit"), "write s, ms, us or ns")),
     }
 }
 
 /// The meaning of columns called `names`, or the one that `columns` gives.
 ///
 /// # Errors
-/// When a named column does not exist, or a unit is unknown.
-pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan, ReadError> {
+/// When a column that is named is not there, or a unit is none.
+pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan, RecordingError> {
     let split_names: Vec<(String, Option<u64>)> = names.iter().map(|name| split(name)).collect();
     let mut taken: Vec<usize> = Vec::new();
     let mut find =
-        |said: Option<&String>, known: &[&str]| -> Result<Option<SourceColumn>, ReadError> {
+        |said: Option<&String>, known: &[&str]| -> Result<Option<SourceColumn>, RecordingError> {
             let at = match said {
                 Some(said) => Some(place(names, said)?),
                 None => known.iter().find_map(|name| {
@@ -247,13 +247,13 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     })
 }
 
-/// The index of a column that a user names, or counts from 1.
-fn place(names: &[String], said: &str) -> Result<usize, ReadError> {
+/// The place of a column that a user names, or counts from 1.
+fn place(names: &[String], said: &str) -> Result<usize, RecordingError> {
     let same = |name: &String| name.trim().trim_matches('"').eq_ignore_ascii_case(said);
     let named = names.iter().position(same);
     let counted = || said.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < names.len());
     named.or_else(counted).ok_or_else(|| {
-        ReadError::new(
+        RecordingError::new(
             format!("no column `{said}`"),
             format!("the columns are {}; say `--column WHAT=NAME`", names.join(", ")),
         )
@@ -267,7 +267,7 @@ fn place(names: &[String], said: &str) -> Result<usize, ReadError> {
 pub(super) fn by_shape(
     rows: &[Vec<&str>],
     columns: &Columns,
-) -> Result<Option<TablePlan>, ReadError> {
+) -> Result<Option<TablePlan>, RecordingError> {
     let Some(first) = rows.first() else { return Ok(None) };
     let names: Vec<String> = (1..=first.len()).map(|place| place.to_string()).collect();
     if columns.rtt.is_some() || columns.received.is_some() {

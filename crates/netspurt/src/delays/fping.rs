@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use crate::units::Duration;
 
 use super::ping_line::stamp;
-use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MILLISECOND, decimal, in_ms, integer, lines};
 use super::{Delays, ping};
@@ -120,7 +120,7 @@ struct Target {
 }
 
 impl Target {
-    fn finish(self, name: &str, hints: &Hints) -> Result<Delays, ReadError> {
+    fn finish(self, name: &str, hints: &Hints) -> Result<Delays, RecordingError> {
         let mut delays = Delays::new(name, "fping");
         let interval = hints.interval.unwrap_or(Duration::from_secs(1));
         if !self.stamped {
@@ -187,7 +187,7 @@ fn wire(bytes: u32, target: &str) -> u32 {
 ///
 /// # Errors
 /// When there is no probe in it.
-pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, ReadError> {
+pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut targets: IndexMap<(&str, usize), Target> = IndexMap::new();
     // How often a target started again: a further run follows its counts.

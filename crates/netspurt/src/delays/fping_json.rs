@@ -6,7 +6,7 @@ use crate::units::Duration;
 
 use super::Delays;
 use super::json::{Item, float, label, whole};
-use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MILLISECOND, float_span};
 
@@ -19,7 +19,7 @@ pub(super) fn parse(
     items: &[Item],
     hints: &Hints,
     reading: &mut Reading,
-) -> Result<(), ReadError> {
+) -> Result<(), RecordingError> {
     let mut targets: IndexMap<String, (Tally, u64)> = IndexMap::new();
     for (line, item) in items {
         let told = item.as_object().and_then(|object| object.iter().next());

@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use crate::units::Duration;
 
 use super::json::{Item, float, label, whole};
-use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::smoothed::{Report, series};
 use super::text::{MICROSECOND, SECOND};
 
@@ -18,7 +18,7 @@ pub(super) fn parse(
     items: &[Item],
     hints: &Hints,
     reading: &mut Reading,
-) -> Result<(), ReadError> {
+) -> Result<(), RecordingError> {
     for (line, item) in items {
         let Some(intervals) = item["intervals"].as_array() else {
             reading.malformed.push(Malformed::new(*line, &label(item), "no `intervals`"));
@@ -41,7 +41,7 @@ pub(super) fn parse(
             sockets.entry(label(&stream["socket"])).or_default().push(report);
         }
         if sockets.is_empty() {
-            return Err(ReadError::new(
+            return Err(RecordingError::new(
                 "iperf3 without a round-trip time: only the sender of TCP, on Linux, has one",
                 "take the JSON of the sender",
             ));

@@ -4,7 +4,7 @@ use crate::units::Duration;
 
 use super::Delays;
 use super::json::{Item, label, whole};
-use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 
 /// Reads the sessions among `items`.
@@ -16,7 +16,7 @@ pub(super) fn parse(
     items: &[Item],
     hints: &Hints,
     reading: &mut Reading,
-) -> Result<(), ReadError> {
+) -> Result<(), RecordingError> {
     for (line, item) in items {
         let Some(trips) = item["round_trips"].as_array() else {
             reading.malformed.push(Malformed::new(*line, &label(item), "no `round_trips`"));

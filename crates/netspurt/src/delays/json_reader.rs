@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::format::Format;
 use super::json::values;
-use super::reading::{Hints, ReadError, Reading};
+use super::reading::{Hints, Reading, RecordingError};
 use super::{atlas, fping_json, iperf, irtt, probe, qlog, scamper, tcp_info};
 
 /// The format of a value.
@@ -35,8 +35,12 @@ fn format_of(value: &Value) -> Option<Format> {
 /// Reads a JSON text in the format that its first recognised value has.
 ///
 /// # Errors
-/// When no value has a known format, or none of those that have contains a probe.
-pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<(Format, Reading), ReadError> {
+/// When no value is of a known format, or those that are hold no probe.
+pub(super) fn parse(
+    name: &str,
+    text: &str,
+    hints: &Hints,
+) -> Result<(Format, Reading), RecordingError> {
     let mut reading = Reading::default();
     let items = values(text, &mut reading.malformed);
     let shown = || items.iter().find_map(|(_, value)| format_of(value));
@@ -45,13 +49,12 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<(Format, Re
         let keys = items.iter().filter_map(|(_, value)| value.as_object()).next();
         let keys = keys.map(|object| object.keys().take(6).cloned().collect::<Vec<_>>().join(", "));
         return Err(match keys {
-            Some(keys) => ReadError::new(
-                format!("JSON of an unknown tool; its keys are {keys}"),
+            Some(keys) => RecordingError::new(
+                format!("JSON of no tool that is known here; its keys are {keys}"),
                 "looked for irtt, RIPE Atlas, our own probe, qlog, iperf3, NDT7, tcp-info, scamper and fping",
             ),
-            None => {
-                ReadError::new("incomplete or malformed JSON", "is the file complete?").at(first)
-            }
+            None => RecordingError::new("JSON that is cut off or broken", "is the file whole?")
+                .at(first),
         });
     };
     let reader = match format {
@@ -65,7 +68,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<(Format, Re
         Format::FpingJson => fping_json::parse,
         other => {
             let message = format!("this is JSON, which {} is not", other.name());
-            return Err(ReadError::new(message, "leave the format out"));
+            return Err(RecordingError::new(message, "leave the format out"));
         }
     };
     reader(name, &items, hints, &mut reading)?;

@@ -38,7 +38,7 @@ mod windows;
 pub use format::Format;
 pub use pairs::{Pair, pair};
 pub use reader::{read, read_as};
-pub use reading::{Columns, Hints, Malformed, ReadError, Reading};
+pub use reading::{Columns, Hints, Malformed, Reading, RecordingError};
 pub use series::{Delays, Measure, Probe, ProbeOrder, SendTimeSource};
 
 #[cfg(test)]

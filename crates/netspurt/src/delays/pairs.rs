@@ -8,7 +8,7 @@ use crate::segment::Flags;
 use crate::wire::{CaptureReader, Checks, decode};
 
 use super::pcap::broken;
-use super::reading::ReadError;
+use super::reading::RecordingError;
 
 /// A TCP segment that occupies sequence numbers, at the points where it was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +40,8 @@ type SegmentKey = (SocketAddr, SocketAddr, u32, u32, u8, u16);
 /// counts up to the place where it is cut.
 ///
 /// # Errors
-/// When either is not a capture.
-pub fn pair(first: impl Read, second: impl Read) -> Result<Vec<Pair>, ReadError> {
+/// When either is no capture.
+pub fn pair(first: impl Read, second: impl Read) -> Result<Vec<Pair>, RecordingError> {
     let mut pairs: Vec<Pair> = Vec::new();
     let mut waiting: HashMap<SegmentKey, Vec<usize>> = HashMap::new();
     each(first, |at, key, pair| {
@@ -57,8 +57,11 @@ pub fn pair(first: impl Read, second: impl Read) -> Result<Vec<Pair>, ReadError>
     Ok(pairs)
 }
 
-/// Passes on each segment of a capture that occupies sequence numbers.
-fn each(source: impl Read, mut take: impl FnMut(i64, SegmentKey, Pair)) -> Result<(), ReadError> {
+/// Hands on each segment of a capture that takes sequence numbers.
+fn each(
+    source: impl Read,
+    mut take: impl FnMut(i64, SegmentKey, Pair),
+) -> Result<(), RecordingError> {
     let mut reader = CaptureReader::new(source).map_err(broken)?;
     while let Ok(Some(packet)) = reader.next_packet() {
         if let Some((key, pair)) = packet.ip().and_then(segment) {
@@ -72,13 +75,13 @@ fn each(source: impl Read, mut take: impl FnMut(i64, SegmentKey, Pair)) -> Resul
 fn segment(ip: &[u8]) -> Option<(SegmentKey, Pair)> {
     let packet = decode(ip, Checks::Captured).ok()?;
     let segment = packet.segment;
-    let (opens, ends) = (segment.flags.has(Flags::SYN), segment.flags.has(Flags::FIN));
+    let (opens, closes) = (segment.flags.has(Flags::SYN), segment.flags.has(Flags::FIN));
     let (seq, len) = (segment.seq, u32::from(segment.len));
-    if len == 0 && !opens && !ends {
+    if len == 0 && !opens && !closes {
         return None;
     }
     let (from, to) = (packet.source, packet.destination);
-    let control = u8::from(opens) | u8::from(ends) << 1;
+    let control = u8::from(opens) | u8::from(closes) << 1;
     let key = (from, to, seq, len, control, packet.ip_id);
     Some((key, Pair { from, to, seq, len, opens, first_ns: None, second_ns: None }))
 }

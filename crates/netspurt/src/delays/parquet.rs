@@ -5,16 +5,19 @@ use ::parquet::record::Field;
 use bytes::Bytes;
 
 use super::columns::by_names;
-use super::reading::{Hints, ReadError, Reading};
+use super::reading::{Hints, Reading, RecordingError};
 use super::table::TableRows;
 
 /// Reads the recordings of a Parquet file.
 ///
 /// # Errors
 /// When the file is broken, or no column holds delays.
-pub(super) fn parse(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, ReadError> {
+pub(super) fn parse(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
     let broken = |error: ::parquet::errors::ParquetError| {
-        ReadError::new(format!("the Parquet file: {error}"), "netspurt reads plain and Snappy ones")
+        RecordingError::new(
+            format!("the Parquet file: {error}"),
+            "netspurt reads plain and Snappy ones",
+        )
     };
     let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(broken)?;
     let schema = file.metadata().file_metadata().schema_descr_ptr();
@@ -22,7 +25,7 @@ pub(super) fn parse(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, 
         schema.root_schema().get_fields().iter().map(|field| field.name().to_owned()).collect();
     let mut plan = by_names(&names, &hints.columns)?;
     if plan.rtt.is_none() && (plan.sent.is_none() || plan.received.is_none()) {
-        return Err(ReadError::new(
+        return Err(RecordingError::new(
             format!("no column of delays among {}", names.join(", ")),
             "name it, as in `--column rtt=NAME`",
         ));

@@ -14,7 +14,7 @@ use crate::wire::{
     CaptureFault, CaptureReader, CapturedEcho, Checks, Decoded, decode, decode_echo,
 };
 
-use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::{Delays, Probe, SendTimeSource};
 
@@ -135,7 +135,7 @@ struct Contents {
 }
 
 impl Contents {
-    fn of(source: impl Read) -> Result<Self, ReadError> {
+    fn of(source: impl Read) -> Result<Self, RecordingError> {
         let mut reader = CaptureReader::new(source).map_err(broken)?;
         let mut this = Self {
             flows: Flows::new(Lifetimes::default()),
@@ -186,16 +186,20 @@ impl Contents {
     }
 }
 
-/// The error for a file that is not a capture.
-pub(super) fn broken(fault: CaptureFault) -> ReadError {
-    ReadError::new(fault.to_string(), "is it whole?")
+/// The error of a file that is no capture.
+pub(super) fn broken(fault: CaptureFault) -> RecordingError {
+    RecordingError::new(fault.to_string(), "is it whole?")
 }
 
 /// Reads the flows and the echoes of a capture, a recording for each direction of a connection.
 ///
 /// # Errors
 /// When there is no round trip in it.
-pub(super) fn parse(name: &str, source: impl Read, _hints: &Hints) -> Result<Reading, ReadError> {
+pub(super) fn parse(
+    name: &str,
+    source: impl Read,
+    _hints: &Hints,
+) -> Result<Reading, RecordingError> {
     let contents = Contents::of(source)?;
     let mut reading = Reading::default();
     for ((from, to, _), echoes) in contents.probers {
@@ -214,7 +218,7 @@ pub(super) fn parse(name: &str, source: impl Read, _hints: &Hints) -> Result<Rea
         reading.malformed.push(Malformed::new(place, "", cut.to_string()));
     }
     if reading.recordings.is_empty() {
-        return Err(ReadError::new(
+        return Err(RecordingError::new(
             format!(
                 "a capture of {} packets ({} on links and {} of protocols not known here) \
                  without a round trip of TCP or of ICMP echoes",

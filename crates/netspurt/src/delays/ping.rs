@@ -3,7 +3,7 @@
 use crate::units::{Duration, Time};
 
 use super::ping_line::{Dialect, Header, PingLine, Reply, read, stamp};
-use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::{MOST_MISSING, Tally};
 use super::text::{MILLISECOND, integer, lines};
 use super::{Delays, Probe};
@@ -183,7 +183,7 @@ impl PingRun {
         Some((first, highest.max(end)))
     }
 
-    fn finish(self, name: &str, hints: &Hints) -> Result<Delays, ReadError> {
+    fn finish(self, name: &str, hints: &Hints) -> Result<Delays, RecordingError> {
         let mut delays = Delays::new(name, self.dialect.name());
         let received = self.tally.received();
         // Only a summary: the received probes have no delays.
@@ -297,11 +297,15 @@ pub(super) fn reckoned(interval: Duration, whose: &str) -> String {
 /// A recording of which only the counts are known.
 ///
 /// # Errors
-/// When there are more than the limit allows.
-pub(super) fn summary(mut delays: Delays, sent: u64, received: u64) -> Result<Delays, ReadError> {
+/// When there are more than anyone can mean.
+pub(super) fn summary(
+    mut delays: Delays,
+    sent: u64,
+    received: u64,
+) -> Result<Delays, RecordingError> {
     let lost = sent.saturating_sub(received);
     if lost > MOST_MISSING {
-        return Err(ReadError::new(format!("a summary of {lost} lost probes"), "cut it out"));
+        return Err(RecordingError::new(format!("a summary of {lost} lost probes"), "cut it out"));
     }
     delays.untimed = received;
     delays.probes = (0..lost).map(|n| Probe::lost(n, Time::from_nanos(n))).collect();
@@ -322,7 +326,7 @@ pub(super) fn knows(line: &str) -> bool {
 ///
 /// # Errors
 /// When there is no probe in it.
-pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, ReadError> {
+pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut runs = Vec::new();
     let mut run = PingRun::default();

@@ -3,7 +3,7 @@
 
 use super::Delays;
 use super::instant::instant;
-use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MILLISECOND, decimal, lines};
 
@@ -18,12 +18,12 @@ pub(super) fn knows(text: &str) -> bool {
 ///
 /// # Errors
 /// When there are no samples.
-pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, ReadError> {
+pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut tally = Tally::default();
     let mut rows = lines(text).skip_while(|(_, line)| *line != SAMPLES);
     if rows.next().is_none() {
-        return Err(ReadError::new(format!("no `{SAMPLES}`"), "export it with its samples"));
+        return Err(RecordingError::new(format!("no `{SAMPLES}`"), "export it with its samples"));
     }
     let (mut number, mut skipped) = (0, 0);
     for (line, row) in rows.filter(|(_, row)| !row.is_empty()) {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::units::Duration;
 
 use super::json::{Item, label, whole};
-use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::{Delays, ProbeOrder};
 
@@ -43,7 +43,7 @@ pub(super) fn parse(
     items: &[Item],
     hints: &Hints,
     reading: &mut Reading,
-) -> Result<(), ReadError> {
+) -> Result<(), RecordingError> {
     let last = items.last().map_or(0, |(line, _)| *line);
     let cut = reading.malformed.last().map(|one| one.line).filter(|line| *line > last);
     if cut.is_some() {
@@ -139,8 +139,13 @@ impl ProbeRun {
         Ok(())
     }
 
-    /// Adds its probes to the recordings.
-    fn finish(self, name: &str, hints: &Hints, reading: &mut Reading) -> Result<(), ReadError> {
+    /// Puts what it holds among the recordings.
+    fn finish(
+        self,
+        name: &str,
+        hints: &Hints,
+        reading: &mut Reading,
+    ) -> Result<(), RecordingError> {
         let notes = self.notes();
         let whole = [(name.to_owned(), self.echo_probes)];
         let hops = self.hops.into_iter().map(|(hop, (tally, by))| {

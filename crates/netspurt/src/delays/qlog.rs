@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::units::{Duration, Time};
 
 use super::json::{Item, float, label};
-use super::reading::{Hints, ReadError, Reading};
+use super::reading::{Hints, Reading, RecordingError};
 use super::text::{MICROSECOND, MILLISECOND, float_span};
 use super::{Delays, Measure, Probe, SendTimeSource};
 
@@ -36,7 +36,7 @@ pub(super) fn parse(
     items: &[Item],
     _hints: &Hints,
     reading: &mut Reading,
-) -> Result<(), ReadError> {
+) -> Result<(), RecordingError> {
     let mut traces = Vec::new();
     for (_, item) in items {
         if let Some(list) = item["traces"].as_array() {
@@ -54,7 +54,7 @@ pub(super) fn parse(
     }
     reading.recordings.extend(traces.into_iter().filter_map(Trace::finish));
     if reading.recordings.is_empty() {
-        return Err(ReadError::new(
+        return Err(RecordingError::new(
             "qlog without `latest_rtt` in `recovery:metrics_updated`",
             "log the recovery events of the sender",
         ));

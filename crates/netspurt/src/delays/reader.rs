@@ -6,7 +6,7 @@ use std::io::Read;
 use crate::wire::is_capture;
 
 use super::format::Format;
-use super::reading::{Columns, Hints, ReadError, Reading};
+use super::reading::{Columns, Hints, Reading, RecordingError};
 use super::series::Delays;
 use super::{fping, json, json_reader, parquet, pcap, ping, pingplotter, ss, table, text, windows};
 
@@ -20,20 +20,20 @@ use super::{fping, json, json_reader, parquet, pcap, ping, pingplotter, ss, tabl
 /// ```
 ///
 /// # Errors
-/// When the file is empty, has no known format, or has no delay.
-pub fn read(name: &str, bytes: &[u8]) -> Result<Reading, ReadError> {
+/// When the file is empty, of no format that is known, or without a single delay.
+pub fn read(name: &str, bytes: &[u8]) -> Result<Reading, RecordingError> {
     read_as(name, bytes, &Hints::default())
 }
 
 /// Reads the file called `name` with the contents `bytes`, as `hints` say.
 ///
 /// # Errors
-/// As [`read`], and when the hints name columns that do not exist.
-pub fn read_as(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, ReadError> {
-    attempt(name, bytes, hints).map_err(|error| ReadError { file: name.into(), ..error })
+/// As [`read`], and when the hints name columns that are not there.
+pub fn read_as(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
+    attempt(name, bytes, hints).map_err(|error| RecordingError { file: name.into(), ..error })
 }
 
-fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, ReadError> {
+fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
     let unpacked;
     let bytes = match bytes {
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {
@@ -41,7 +41,7 @@ fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, ReadError
             &unpacked
         }
         [0x1f, 0x8b, ..] => {
-            return Err(ReadError::new("the file is packed with gzip", "unpack it first"));
+            return Err(RecordingError::new("the file is packed with gzip", "unpack it first"));
         }
         bytes => bytes,
     };
@@ -58,9 +58,10 @@ fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, ReadError
 /// The most octets that a compressed file may contain.
 const MOST: u64 = 1 << 30;
 
-/// The bytes of a file compressed with zstd (RFC 8878).
-fn unpack(packed: &[u8]) -> Result<Vec<u8>, ReadError> {
-    let broken = |error: String| ReadError::new(format!("zstd: {error}"), "is the file whole?");
+/// The bytes of a file that is packed with zstd (RFC 8878).
+fn unpack(packed: &[u8]) -> Result<Vec<u8>, RecordingError> {
+    let broken =
+        |error: String| RecordingError::new(format!("zstd: {error}"), "is the file whole?");
     let reader = ruzstd::decoding::StreamingDecoder::new(packed);
     let reader = reader.map_err(|error| broken(error.to_string()))?;
     let mut bytes = Vec::new();
@@ -71,8 +72,8 @@ fn unpack(packed: &[u8]) -> Result<Vec<u8>, ReadError> {
     Ok(bytes)
 }
 
-/// Reads bytes in the format of the hints, or else of the contents.
-fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading), ReadError> {
+/// Reads bytes in the format that the hints name or they show.
+fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading), RecordingError> {
     let binary = match hints.format {
         Some(format) => Some(format),
         None if bytes.starts_with(b"PAR1") => Some(Format::Parquet),
@@ -86,7 +87,7 @@ fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading)
     }
     let content = text::decode(bytes);
     if content.trim().is_empty() {
-        return Err(ReadError::new("the file is empty", "record something first"));
+        return Err(RecordingError::new("the file is empty", "record something first"));
     }
     if hints.format.is_none() && json::looks(&content) {
         return json_reader::parse(name, &content, hints);
@@ -129,31 +130,33 @@ fn detect(content: &str, hints: &Hints) -> Option<Format> {
     known.or_else(|| table::knows(content, hints).then_some(Format::Table))
 }
 
-/// The error for a file without a known format.
-fn alien(content: &str) -> ReadError {
+/// The error of a file that looks like nothing known.
+fn alien(content: &str) -> RecordingError {
     let (line, first) = text::lines(content).find(|(_, line)| !line.is_empty()).unwrap_or((1, ""));
     let shown: String = first.chars().take(60).collect();
     let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-    ReadError::new(
-        format!("not a known format of recorded delays; it begins with `{shown}`"),
+    RecordingError::new(
+        format!("no recording of delays that is known here; it begins with `{shown}`"),
         format!("looked for {}; if it is one of these, say `--format NAME`; of a table, `--column rtt=NAME`", names.join(", ")),
     )
     .at(line)
 }
 
-/// The error for a file without delays.
-fn hollow(reading: &Reading, format: Format) -> ReadError {
+/// The error of a file without delays.
+fn hollow(reading: &Reading, format: Format) -> RecordingError {
     if let Some(first) = reading.recordings.first() {
-        return ReadError::new(
+        return RecordingError::new(
             format!("{}: only a summary, no delay of a single probe", first.format),
             "record with a line for each probe",
         );
     }
     let message = format!("read as {}: no probe found", format.name());
     match reading.malformed.first() {
-        Some(first) => ReadError::new(message, format!("first: {} (`{}`)", first.why, first.text))
-            .at(first.line),
-        None => ReadError::new(message, "is it whole?"),
+        Some(first) => {
+            RecordingError::new(message, format!("first: {} (`{}`)", first.why, first.text))
+                .at(first.line)
+        }
+        None => RecordingError::new(message, "is it whole?"),
     }
 }
 

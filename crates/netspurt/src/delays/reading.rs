@@ -79,8 +79,8 @@ pub struct Reading {
 
 /// A file that holds no recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadError {
-    /// The file.
+pub struct RecordingError {
+    /// Which file.
     pub file: String,
     /// The line, from 1.
     pub line: Option<usize>,
@@ -90,7 +90,7 @@ pub struct ReadError {
     pub fix: String,
 }
 
-impl fmt::Display for ReadError {
+impl fmt::Display for RecordingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         if let Some(line) = self.line {
@@ -104,10 +104,10 @@ impl fmt::Display for ReadError {
     }
 }
 
-impl core::error::Error for ReadError {}
+impl core::error::Error for RecordingError {}
 
-impl ReadError {
-    /// An error in a file whose name is not known yet.
+impl RecordingError {
+    /// An error of a file that has no name yet.
     pub(super) fn new(message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { file: String::new(), line: None, message: message.into(), fix: fix.into() }
     }

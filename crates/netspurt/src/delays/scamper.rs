@@ -6,7 +6,7 @@ use crate::units::Duration;
 
 use super::Delays;
 use super::json::{Item, float, label, whole};
-use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, float_span};
 
@@ -25,7 +25,7 @@ pub(super) fn parse(
     items: &[Item],
     hints: &Hints,
     reading: &mut Reading,
-) -> Result<(), ReadError> {
+) -> Result<(), RecordingError> {
     let mut routes = 0;
     for (line, item) in items {
         match item["type"].as_str() {
@@ -41,7 +41,7 @@ pub(super) fn parse(
         }
     }
     if reading.recordings.is_empty() {
-        return Err(ReadError::new(
+        return Err(RecordingError::new(
             format!("scamper without a ping: {routes} traceroutes, which are not supported"),
             "record with `scamper -c ping`",
         ));
@@ -55,7 +55,7 @@ fn stamp(value: &Value) -> Option<i64> {
     sec.checked_add(value["usec"].as_i64()?.checked_mul(MICROSECOND.cast_signed())?)
 }
 
-fn ping(name: &str, item: &Value, hints: &Hints) -> Result<Delays, ReadError> {
+fn ping(name: &str, item: &Value, hints: &Hints) -> Result<Delays, RecordingError> {
     let mut delays = Delays::new(format!("{name}: {}", label(&item["dst"])), "scamper ping");
     let mut tally = Tally::default();
     let size = whole(&item["probe_size"]).and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);

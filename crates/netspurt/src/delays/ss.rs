@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use crate::units::Duration;
 
 use super::instant::instant;
-use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::smoothed::{Report, series};
 use super::text::{MILLISECOND, SECOND, decimal, lines};
 
@@ -35,7 +35,7 @@ fn stamp(line: &str) -> Option<i64> {
 ///
 /// # Errors
 /// When there is no round-trip time.
-pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, ReadError> {
+pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut connections: IndexMap<String, Vec<Report>> = IndexMap::new();
     let (mut connection, mut at_ns) = (String::new(), None);
     let mut reading = Reading::default();
@@ -70,7 +70,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         reading.recordings.push(series(name, "ss (tcp_info)", &reports, hints.interval));
     }
     if reading.recordings.is_empty() {
-        return Err(ReadError::new("ss without `rtt:`", "record with `ss -tin`"));
+        return Err(RecordingError::new("ss without `rtt:`", "record with `ss -tin`"));
     }
     Ok(reading)
 }

@@ -8,7 +8,7 @@ use crate::units::Duration;
 
 use super::columns::{SourceColumn, TablePlan, by_names, by_shape, is_missing, is_value, unit_of};
 use super::instant::{DAY, instant, of_day};
-use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer, lines};
 use super::{Delays, Measure, ProbeOrder};
@@ -77,8 +77,8 @@ struct TextLayout {
 /// How to read `text` as a table; `None` if it is not a table.
 ///
 /// # Errors
-/// When the hints name columns that do not exist.
-fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, ReadError> {
+/// When the hints name what is not there.
+fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingError> {
     let all = || lines(text).filter(|(_, line)| !line.trim().is_empty());
     let mut plain = all().filter(|(_, line)| !line.starts_with('#')).map(|(_, line)| line);
     let Some(first) = plain.next() else { return Ok(None) };
@@ -136,10 +136,10 @@ pub(super) fn knows(text: &str, hints: &Hints) -> bool {
 ///
 /// # Errors
 /// When no column holds delays.
-pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, ReadError> {
+pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let Some(layout) = layout(text, hints)? else {
-        return Err(ReadError::new(
-            "a table without a recognised column of delays",
+        return Err(RecordingError::new(
+            "a table without a column of delays that is known here",
             "name it, or count its place from 1, as in `--column rtt=3`",
         ));
     };
@@ -286,8 +286,13 @@ impl TableRows {
     /// The recordings.
     ///
     /// # Errors
-    /// When more numbers are missing than the limit allows.
-    pub fn finish(self, name: &str, format: &str, hints: &Hints) -> Result<Reading, ReadError> {
+    /// When more numbers are missing than anyone can mean.
+    pub fn finish(
+        self,
+        name: &str,
+        format: &str,
+        hints: &Hints,
+    ) -> Result<Reading, RecordingError> {
         let mut reading = Reading { recordings: Vec::new(), malformed: self.malformed };
         for (group, rows) in self.groups {
             let name = if group.is_empty() { name.into() } else { format!("{name}: {group}") };

@@ -2,7 +2,7 @@
 
 use crate::units::{Duration, Time};
 
-use super::reading::ReadError;
+use super::reading::RecordingError;
 use super::slots::{ProbeSlot, Slots};
 use super::{Delays, Probe, SendTimeSource};
 
@@ -89,12 +89,12 @@ impl Tally {
         delays: &mut Delays,
         range: Option<(u64, u64)>,
         interval: Option<Duration>,
-    ) -> Result<(), ReadError> {
+    ) -> Result<(), RecordingError> {
         delays.duplicates = self.duplicates;
         let Some((first, last)) = range else { return Ok(()) };
         let missing = (last - first).saturating_sub(self.slots.len() as u64);
         if missing > MOST_MISSING {
-            return Err(ReadError::new(
+            return Err(RecordingError::new(
                 format!("{missing} probes between the numbers {first} and {last} are missing"),
                 format!("netspurt fills gaps up to {MOST_MISSING}; cut the file there"),
             ));

@@ -6,7 +6,7 @@ use crate::units::Duration;
 
 use super::instant::instant;
 use super::json::{Item, float, label, whole};
-use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::smoothed::{Report, series};
 use super::text::MICROSECOND;
 
@@ -33,7 +33,7 @@ pub(super) fn parse(
     items: &[Item],
     hints: &Hints,
     reading: &mut Reading,
-) -> Result<(), ReadError> {
+) -> Result<(), RecordingError> {
     let mut log = Vec::new();
     for (line, item) in items {
         let mut ndt = false;

@@ -3,7 +3,7 @@
 
 use crate::units::{Duration, Time};
 
-use super::reading::{Hints, Malformed, ReadError, Reading};
+use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::text::{MILLISECOND, decimal, integer, lines};
 use super::{Delays, Probe, ProbeOrder, SendTimeSource};
 
@@ -272,7 +272,7 @@ impl WindowsRun {
         name: &str,
         hints: &Hints,
         malformed: &mut Vec<Malformed>,
-    ) -> Result<Delays, ReadError> {
+    ) -> Result<Delays, RecordingError> {
         let mut delays = Delays::new(name, "ping (Windows)");
         delays.order = ProbeOrder::Sequence;
         self.judge(malformed, &mut delays.notes);
@@ -323,8 +323,8 @@ fn goes_on(line: &str) -> bool {
 /// Reads the runs of `text`.
 ///
 /// # Errors
-/// When a count exceeds the limit.
-pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, ReadError> {
+/// When a count is absurd.
+pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut runs: Vec<WindowsRun> = vec![WindowsRun::default()];
     for (number, line) in lines(text) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::delays::Delays;
-use crate::replay::Verdict;
+use crate::replay::TimerVerdict;
 use crate::units::Duration;
 
 use super::recorder::nanos;
@@ -22,11 +22,11 @@ pub struct ReplayedAlgorithm<'a> {
 
 const VERDICTS: &[&str] = &["in-time", "spurious", "lost"];
 
-const fn code(verdict: Verdict) -> u8 {
+const fn code(verdict: TimerVerdict) -> u8 {
     match verdict {
-        Verdict::InTime => 0,
-        Verdict::Spurious => 1,
-        Verdict::Lost => 2,
+        TimerVerdict::InTime => 0,
+        TimerVerdict::Spurious => 1,
+        TimerVerdict::Lost => 2,
     }
 }
 
@@ -52,7 +52,7 @@ pub fn replay_table(algorithms: &[ReplayedAlgorithm<'_>]) -> Table {
     let judged = || {
         algorithms.iter().flat_map(|algorithm| algorithm.delays.probes.iter().zip(algorithm.waits))
     };
-    let verdicts = judged().map(|(probe, wait)| code(Verdict::of(probe.rtt, *wait))).collect();
+    let verdicts = judged().map(|(probe, wait)| code(TimerVerdict::of(probe.rtt, *wait))).collect();
     let span = |span: Duration| span.as_nanos().cast_signed();
     let columns = [
         (

@@ -2,7 +2,7 @@
 
 use crate::units::Duration;
 
-use super::engine::{Judged, Verdict};
+use super::engine::{Judged, TimerVerdict};
 
 /// The sums over the probes of a replay.
 ///
@@ -59,7 +59,7 @@ impl Account {
         self.good = self.good + rtt;
         self.squares += u128::from(rtt.as_nanos()).pow(2);
         self.last_delay = rtt;
-        if verdict == Verdict::Spurious {
+        if verdict == TimerVerdict::Spurious {
             self.spurious += 1;
             self.spurious_time = self.spurious_time + rtt;
             self.short_by = self.short_by + (rtt - wait);

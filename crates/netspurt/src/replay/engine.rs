@@ -78,7 +78,7 @@ pub enum ReplayError {
 
 /// The effect of a timer on a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum TimerVerdict {
     /// The reply came first.
     InTime,
     /// The timer fired, and the reply came later.
@@ -87,10 +87,9 @@ pub enum Verdict {
     Lost,
 }
 
-impl Verdict {
-    /// The verdict on a probe that was answered after `rtt`, or never, with a timer of `wait`. RFC
-    /// 889 §3.3 counts a timeout *below* the delay, so a reply at the instant of the timeout is in
-    /// time.
+impl TimerVerdict {
+    /// What comes of a probe answered after `rtt`, or never, whose timer fires after `wait`. RFC
+    /// 889 §3.3 counts a timeout *below* the delay: a reply at the very instant is in time.
     pub fn of(rtt: Option<Duration>, wait: Duration) -> Self {
         match rtt {
             None => Self::Lost,
@@ -107,8 +106,8 @@ pub struct Judged {
     pub probe: Probe,
     /// The time from its sending to the timer's firing.
     pub wait: Duration,
-    /// The verdict.
-    pub verdict: Verdict,
+    /// What came of it.
+    pub verdict: TimerVerdict,
 }
 
 /// How long a probe without a reply delays the next one, if the times of sending are unknown: the
@@ -184,12 +183,12 @@ impl<'a> Bench<'a> {
             let sent = if timed { probe.sent.max(free) } else { free };
             let judged = self.judge(probe, sent, 1);
             each(judged);
-            if self.how.told == Notice::Timeouts && judged.verdict != Verdict::InTime {
+            if self.how.told == Notice::Timeouts && judged.verdict != TimerVerdict::InTime {
                 self.algorithm.on_timeout(sent + judged.wait, TimeoutKind::Rto);
             }
             free = sent + probe.rtt.unwrap_or(if timed { judged.wait } else { GIVEN_UP_AFTER });
             if let Some(rtt) = probe.rtt {
-                self.reply(probe, sent, sent + rtt, judged.verdict == Verdict::Spurious);
+                self.reply(probe, sent, sent + rtt, judged.verdict == TimerVerdict::Spurious);
             }
         }
     }
@@ -226,7 +225,7 @@ impl<'a> Bench<'a> {
             }
             let judged = self.judge(probe, probe.sent, flight + 1);
             each(judged);
-            if told && judged.verdict != Verdict::InTime {
+            if told && judged.verdict != TimerVerdict::InTime {
                 due.push(Reverse((probe.sent + judged.wait, place, Next::Timeout)));
             }
             if let Some(rtt) = probe.rtt {
@@ -242,7 +241,7 @@ impl<'a> Bench<'a> {
         let deadline = self.algorithm.deadline(sent, sent, flight_segs);
         let after = deadline.saturating_since(sent);
         let wait = self.how.clock.expiry(sent, after).saturating_since(sent);
-        Judged { probe: *probe, wait, verdict: Verdict::of(probe.rtt, wait) }
+        Judged { probe: *probe, wait, verdict: TimerVerdict::of(probe.rtt, wait) }
     }
 
     #[inline]

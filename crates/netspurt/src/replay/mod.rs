@@ -14,5 +14,5 @@ mod tests;
 
 pub use account::Account;
 pub use adapt::{Adaptation, adapt};
-pub use engine::{Judged, Notice, Replay, ReplayError, Verdict};
+pub use engine::{Judged, Notice, Replay, ReplayError, TimerVerdict};
 pub use grid::{Front, GridPoint, TwoGainGrid};

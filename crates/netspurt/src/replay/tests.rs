@@ -49,8 +49,8 @@ fn five_probes_are_judged_as_by_hand() {
     let (all, account) = judged(&delays, sequence(&delays), config);
     let waits: Vec<u64> = all.iter().map(|judged| judged.wait.as_nanos()).collect();
     assert_eq!(waits, [200_000_000, 250_000_000, 250_000_000, 246_875_000, 335_156_250]);
-    use Verdict::{InTime, Lost, Spurious};
-    let verdicts: Vec<Verdict> = all.iter().map(|judged| judged.verdict).collect();
+    use TimerVerdict::{InTime, Lost, Spurious};
+    let verdicts: Vec<TimerVerdict> = all.iter().map(|judged| judged.verdict).collect();
     assert_eq!(verdicts, [InTime, Lost, InTime, Spurious, InTime]);
     assert_eq!((account.probes, account.lost, account.spurious), (5, 1, 1));
     assert_eq!((account.good, account.waited), (ms(935), ms(250)));

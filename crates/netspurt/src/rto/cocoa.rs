@@ -7,7 +7,7 @@ use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
-use super::keys::{Contradiction, Keys, Slot, checked, ordered, part};
+use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
 use super::mean::MeanDeviation;
 use super::{RtoEstimator, TimeoutKind};
 
@@ -54,7 +54,7 @@ impl Default for CocoaConfig {
 }
 
 impl Keys for CocoaConfig {
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         vec![
             ("alpha", (&mut self.alpha).into()),
             ("beta", (&mut self.beta).into()),

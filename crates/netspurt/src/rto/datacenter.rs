@@ -6,7 +6,7 @@ use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
 use super::arith::Ratio;
-use super::keys::{Contradiction, Keys, Slot, checked, ordered, part};
+use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
 use super::{Rfc6298, Rfc6298Config, RtoEstimator, TimeoutKind};
 
 /// The constants of [`Datacenter`].
@@ -39,7 +39,7 @@ impl Default for DatacenterConfig {
 }
 
 impl Keys for DatacenterConfig {
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         vec![
             ("alpha", (&mut self.alpha).into()),
             ("beta", (&mut self.beta).into()),

@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
-use super::keys::{Contradiction, Keys, Slot, checked, ordered};
+use super::keys::{Constant, Contradiction, Keys, checked, ordered};
 use super::mean::{MeanDeviation, samples_in_flight};
 use super::{RtoEstimator, TimeoutKind};
 
@@ -35,7 +35,7 @@ impl Default for EifelConfig {
 }
 
 impl Keys for EifelConfig {
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         vec![
             ("tick", (&mut self.tick).into()),
             ("initial", (&mut self.initial).into()),

@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
-use super::keys::{Contradiction, Keys, Slot, above_zero, checked, ordered, part, some};
+use super::keys::{Constant, Contradiction, Keys, above_zero, checked, ordered, part, some};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Experts`].
@@ -61,7 +61,7 @@ impl Default for ExpertsConfig {
 const MOST_EXPERTS: u32 = 10_000;
 
 impl Keys for ExpertsConfig {
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         vec![
             ("experts", (&mut self.experts).into()),
             ("eta", (&mut self.eta).into()),

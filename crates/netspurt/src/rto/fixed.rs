@@ -5,7 +5,7 @@ use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
 use super::backoff::Backoff;
-use super::keys::{Contradiction, Keys, Slot, checked, ordered};
+use super::keys::{Constant, Contradiction, Keys, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Fixed`]: by default 3 s that never move, the timer RFC 1122 §4.2.3.1 gives
@@ -25,7 +25,7 @@ impl Default for FixedConfig {
 }
 
 impl Keys for FixedConfig {
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         vec![("rto", (&mut self.rto).into()), ("max", (&mut self.max).into())]
     }
 

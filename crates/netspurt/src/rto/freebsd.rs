@@ -5,7 +5,7 @@ use crate::event::RtoState;
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
-use super::keys::{Contradiction, Keys, Slot, above_zero, checked, ordered};
+use super::keys::{Constant, Contradiction, Keys, above_zero, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`FreeBsd`], by default those of FreeBSD 14 with a thousand ticks a second.
@@ -36,7 +36,7 @@ impl Default for FreeBsdConfig {
 }
 
 impl Keys for FreeBsdConfig {
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         vec![
             ("tick", (&mut self.tick).into()),
             ("min", (&mut self.min).into()),

@@ -5,7 +5,7 @@ use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
 use super::backoff::Backoff;
-use super::keys::{Contradiction, Keys, Slot, above_zero, checked, ordered};
+use super::keys::{Constant, Contradiction, Keys, above_zero, checked, ordered};
 use super::mean::Deviations;
 use super::{RtoEstimator, TimeoutKind};
 
@@ -38,7 +38,7 @@ impl Default for Jacobson88Config {
 }
 
 impl Keys for Jacobson88Config {
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         vec![
             ("tick", (&mut self.tick).into()),
             ("deviations", (&mut self.deviations).into()),

@@ -10,7 +10,7 @@ use super::arith::Ratio;
 use super::mean::Deviations;
 
 /// A constant of an algorithm, to be read or written. Its type says how people write it.
-pub(super) enum Slot<'a> {
+pub(super) enum Constant<'a> {
     Span(&'a mut Duration),
     MaybeSpan(&'a mut Option<Duration>),
     Ratio(&'a mut Ratio),
@@ -69,13 +69,13 @@ fn read_setting(
         return Err(EstimatorError::new(name, setting.trim(), "", message, fix));
     };
     let (key, value) = (key.trim(), value.trim());
-    let mut slots = keys.keys();
-    let known: Vec<&str> = slots.iter().map(|(known, _)| *known).collect();
-    let Some((key, slot)) = slots.iter_mut().find(|(known, _)| *known == key) else {
+    let mut constants = keys.keys();
+    let known: Vec<&str> = constants.iter().map(|(known, _)| *known).collect();
+    let Some((key, constant)) = constants.iter_mut().find(|(known, _)| *known == key) else {
         let message = format!("no key `{key}`");
         return Err(EstimatorError::unknown(name, key, value, message, &known));
     };
-    slot.read(value).map_err(|fix| {
+    constant.read(value).map_err(|fix| {
         let message = format!("`{key}` cannot be `{value}`");
         EstimatorError::new(name, key, value, message, fix)
     })?;
@@ -85,7 +85,7 @@ fn read_setting(
 /// What the constants of an algorithm offer to those who name them.
 pub(super) trait Keys {
     /// Every constant under the name of its field.
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)>;
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)>;
 
     /// The names of those that are the first timer, the least and the greatest.
     fn bounds(&self) -> [Option<&'static str>; 3] {
@@ -160,7 +160,7 @@ pub(super) fn ordered(
     Err(Contradiction { key, message, fix: format!("write at most {most}, or raise `{upper}`") })
 }
 
-impl Slot<'_> {
+impl Constant<'_> {
     /// Reads the constant from text.
     ///
     /// # Errors
@@ -269,10 +269,10 @@ fn plain(text: &str, most: u64) -> Option<u64> {
 }
 
 macro_rules! slot_of {
-    ($($type:ty => $slot:ident),+) => {$(
-        impl<'a> From<&'a mut $type> for Slot<'a> {
+    ($($type:ty => $variant:ident),+) => {$(
+        impl<'a> From<&'a mut $type> for Constant<'a> {
             fn from(constant: &'a mut $type) -> Self {
-                Self::$slot(constant)
+                Self::$variant(constant)
             }
         }
     )+};

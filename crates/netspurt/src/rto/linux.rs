@@ -5,7 +5,7 @@ use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
 use super::backoff::Backoff;
-use super::keys::{Contradiction, Keys, Slot, above_zero, checked, ordered};
+use super::keys::{Constant, Contradiction, Keys, above_zero, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Linux`].
@@ -47,7 +47,7 @@ impl Default for LinuxConfig {
 }
 
 impl Keys for LinuxConfig {
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         vec![
             ("rto_min", (&mut self.rto_min).into()),
             ("rto_max", (&mut self.rto_max).into()),

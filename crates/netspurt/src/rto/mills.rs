@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
 use super::by_length::LengthFit;
-use super::keys::{Contradiction, Keys, Slot, checked, ordered, part};
+use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Mills`]; by default those RFC 889 §3.3 settles on: 15/16, 3/4 and 2.
@@ -52,7 +52,7 @@ impl Default for MillsConfig {
 }
 
 impl Keys for MillsConfig {
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         vec![
             ("falling", (&mut self.falling).into()),
             ("rising", (&mut self.rising).into()),

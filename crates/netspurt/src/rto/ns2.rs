@@ -4,7 +4,7 @@ use crate::event::RtoState;
 use crate::sample::{RttSample, SampleSource};
 use crate::units::{Duration, Time};
 
-use super::keys::{Contradiction, Keys, Slot, above_zero, checked, ordered};
+use super::keys::{Constant, Contradiction, Keys, above_zero, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// ns-2's constants, under the names of its variables; by default as ns-2.35 sets them.
@@ -32,7 +32,7 @@ impl Default for Ns2Config {
 }
 
 impl Keys for Ns2Config {
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         vec![
             ("tick", (&mut self.tick).into()),
             ("initial", (&mut self.initial).into()),

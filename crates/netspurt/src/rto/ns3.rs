@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::Ratio;
 use super::backoff::Backoff;
-use super::keys::{Contradiction, Keys, Slot, checked, ordered, part};
+use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Ns3`], by default the attributes of `RttMeanDeviation` and `TcpSocketBase`.
@@ -40,7 +40,7 @@ impl Default for Ns3Config {
 }
 
 impl Keys for Ns3Config {
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         vec![
             ("alpha", (&mut self.alpha).into()),
             ("beta", (&mut self.beta).into()),

@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
-use super::keys::{Contradiction, Keys, Slot, checked, ordered, part, some};
+use super::keys::{Constant, Contradiction, Keys, checked, ordered, part, some};
 use super::mean::samples_in_flight;
 use super::{RtoEstimator, TimeoutKind};
 
@@ -41,7 +41,7 @@ impl Default for PeakHopperConfig {
 }
 
 impl Keys for PeakHopperConfig {
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         vec![
             ("f", (&mut self.f).into()),
             ("b_max", (&mut self.b_max).into()),

@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
-use super::keys::{Contradiction, Keys, Slot};
+use super::keys::{Constant, Contradiction, Keys};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Quic`], by default those of RFC 9002 §6.2 and RFC 9000 §18.2.
@@ -35,7 +35,7 @@ impl Default for QuicConfig {
 }
 
 impl Keys for QuicConfig {
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         vec![
             ("initial_rtt", (&mut self.initial_rtt).into()),
             ("granularity", (&mut self.granularity).into()),

@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
-use super::keys::{Contradiction, Keys, Slot, checked, ordered, part};
+use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Rfc793`]. By default those in use with it, at the upper end of the ranges
@@ -41,7 +41,7 @@ impl Default for Rfc793Config {
 }
 
 impl Keys for Rfc793Config {
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         vec![
             ("alpha", (&mut self.alpha).into()),
             ("beta", (&mut self.beta).into()),

@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
-use super::keys::{Contradiction, Keys, Slot, checked, ordered, part};
+use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
 use super::mean::MeanDeviation;
 use super::{RtoEstimator, TimeoutKind};
 
@@ -41,7 +41,7 @@ impl Default for SctpConfig {
 }
 
 impl Keys for SctpConfig {
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         vec![
             ("alpha", (&mut self.alpha).into()),
             ("beta", (&mut self.beta).into()),

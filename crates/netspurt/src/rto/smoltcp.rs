@@ -4,7 +4,7 @@ use crate::event::RtoState;
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
-use super::keys::{Contradiction, Keys, Slot, checked, ordered};
+use super::keys::{Constant, Contradiction, Keys, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Smoltcp`], by default those of smoltcp 0.13. Version 0.12 has 10 ms and 10 s
@@ -36,7 +36,7 @@ impl Default for SmoltcpConfig {
 }
 
 impl Keys for SmoltcpConfig {
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         vec![
             ("margin", (&mut self.margin).into()),
             ("initial", (&mut self.initial).into()),

@@ -4,7 +4,7 @@ use crate::event::RtoState;
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
-use super::keys::{Contradiction, Keys, Slot, checked, ordered};
+use super::keys::{Constant, Contradiction, Keys, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Solaris`], by default illumos's tunables.
@@ -42,7 +42,7 @@ impl Default for SolarisConfig {
 }
 
 impl Keys for SolarisConfig {
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         vec![
             ("initial", (&mut self.initial).into()),
             ("min", (&mut self.min).into()),

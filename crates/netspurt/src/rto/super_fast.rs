@@ -3,7 +3,9 @@
 
 use crate::units::Duration;
 
-use super::keys::{Contradiction, EstimatorError, Keys, Slot, name_and_settings, read_settings};
+use super::keys::{
+    Constant, Contradiction, EstimatorError, Keys, name_and_settings, read_settings,
+};
 
 /// The timer of Super Fast Retransmit.
 ///
@@ -66,10 +68,10 @@ impl SfrConfig {
 }
 
 impl Keys for SfrConfig {
-    fn keys(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+    fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         vec![
-            ("factor", Slot::Halves(&mut self.factor_halves)),
-            ("cutout", Slot::MaybeBytes(&mut self.cutout_bytes)),
+            ("factor", Constant::Halves(&mut self.factor_halves)),
+            ("cutout", Constant::MaybeBytes(&mut self.cutout_bytes)),
         ]
     }
 

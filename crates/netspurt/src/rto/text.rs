@@ -124,7 +124,7 @@ impl EstimatorConfig {
     /// ```
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         let mut config = *self;
-        config.keys_mut().keys().iter().map(|(key, slot)| (*key, slot.write())).collect()
+        config.keys_mut().keys().iter().map(|(key, constant)| (*key, constant.write())).collect()
     }
 
     /// Whether the constants stand together, so that [`build`](Self::build) makes a timer of them.
@@ -147,9 +147,12 @@ impl EstimatorConfig {
     pub fn bounds(&self) -> Bounds {
         let mut config = *self;
         let keys = config.keys_mut().bounds();
-        let slots = config.keys_mut().keys();
+        let constants = config.keys_mut().keys();
         let of = |key: Option<&str>| {
-            slots.iter().find(|(known, _)| Some(*known) == key).and_then(|(_, slot)| slot.span())
+            constants
+                .iter()
+                .find(|(known, _)| Some(*known) == key)
+                .and_then(|(_, constant)| constant.span())
         };
         let [initial, min, max] = keys.map(of);
         Bounds { initial, min, max }
@@ -167,9 +170,9 @@ impl EstimatorConfig {
         for ((name, to), key) in given.into_iter().zip(keys) {
             let Some(to) = to else { continue };
             let key = key.ok_or(name)?;
-            for (known, mut slot) in config.keys_mut().keys() {
+            for (known, mut constant) in config.keys_mut().keys() {
                 if known == key {
-                    slot.set_span(to);
+                    constant.set_span(to);
                 }
             }
         }
@@ -218,8 +221,9 @@ impl EstimatorConfig {
 /// A first timer or a ceiling of nothing would fire at once, for ever.
 fn fires(keys: &mut dyn Keys) -> Result<(), Contradiction> {
     let [initial, _, max] = keys.bounds();
-    let slots = keys.keys();
-    let is_zero = |key| slots.iter().any(|(known, slot)| *known == key && slot.span() == ZERO);
+    let constants = keys.keys();
+    let is_zero =
+        |key| constants.iter().any(|(known, constant)| *known == key && constant.span() == ZERO);
     match [initial, max].into_iter().flatten().find(|key| is_zero(*key)) {
         None => Ok(()),
         Some(key) => {
@@ -253,7 +257,7 @@ mod tests {
     use proptest::test_runner::TestRng;
 
     use super::super::arith::Ratio;
-    use super::super::keys::Slot;
+    use super::super::keys::Constant;
     use super::super::mean::Deviations;
     use super::*;
 
@@ -387,19 +391,19 @@ mod tests {
 
     /// Puts random constants into every key, most of them sensible.
     fn scramble(config: &mut EstimatorConfig, rng: &mut TestRng) {
-        for (_, mut slot) in config.keys_mut().keys() {
+        for (_, mut constant) in config.keys_mut().keys() {
             let n = rng.next_u64();
             let span = Duration::from_nanos(n >> (14 + n % 50));
-            match &mut slot {
-                Slot::Span(to) => **to = span,
-                Slot::MaybeSpan(to) => **to = (!n.is_multiple_of(3)).then_some(span),
-                Slot::Ratio(to) => **to = Ratio::new(n % 1000, n % 997 + 1),
-                Slot::Halves(to) => **to = u32::try_from(n % 2000).unwrap(),
-                Slot::MaybeBytes(to) => **to = (!n.is_multiple_of(3)).then_some(n >> 8),
-                Slot::Count(to) => **to = u32::try_from(n % 200).unwrap(),
-                Slot::MaybeSeed(to) => **to = (!n.is_multiple_of(3)).then_some(n >> 1),
-                Slot::Switch(to) => **to = n.is_multiple_of(2),
-                Slot::Deviations(to) => {
+            match &mut constant {
+                Constant::Span(to) => **to = span,
+                Constant::MaybeSpan(to) => **to = (!n.is_multiple_of(3)).then_some(span),
+                Constant::Ratio(to) => **to = Ratio::new(n % 1000, n % 997 + 1),
+                Constant::Halves(to) => **to = u32::try_from(n % 2000).unwrap(),
+                Constant::MaybeBytes(to) => **to = (!n.is_multiple_of(3)).then_some(n >> 8),
+                Constant::Count(to) => **to = u32::try_from(n % 200).unwrap(),
+                Constant::MaybeSeed(to) => **to = (!n.is_multiple_of(3)).then_some(n >> 1),
+                Constant::Switch(to) => **to = n.is_multiple_of(2),
+                Constant::Deviations(to) => {
                     **to = if n.is_multiple_of(2) { Deviations::Two } else { Deviations::Four }
                 }
             }

@@ -1,6 +1,6 @@
 //! From the flows of a scenario to connections and their applications.
 
-use crate::app::{Bulk, Requests, Task};
+use crate::app::{Bulk, RequestPlan, Task};
 use crate::tcp::{RfcConfig, TcpConfig};
 use crate::units::{Duration, Time};
 
@@ -114,7 +114,7 @@ pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Probl
         };
         return Err(Problem::at(["flows", name, "app", "reply"], message).fix("as in `20 kB`"));
     }
-    Ok(Task::Requests(Requests {
+    Ok(Task::Requests(RequestPlan {
         start,
         pause,
         request_bytes,

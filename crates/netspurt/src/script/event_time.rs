@@ -31,16 +31,16 @@ pub enum EventTime {
 
 /// The first and last instant of an [`EventTime`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct EventSpan {
     pub(super) from: Time,
     pub(super) to: Time,
 }
 
 impl EventTime {
     /// The first and last instant, if the previous event was at `previous`.
-    pub(super) fn span(self, previous: Time) -> Span {
+    pub(super) fn span(self, previous: Time) -> EventSpan {
         let (base, from, to) = match self {
-            EventTime::Any => return Span { from: previous, to: Time::NEVER },
+            EventTime::Any => return EventSpan { from: previous, to: Time::NEVER },
             EventTime::At(at) => (Time::ZERO, at, at),
             EventTime::After(after) => (previous, after, after),
             EventTime::Between(from, to) | EventTime::Lasting(from, to) => (Time::ZERO, from, to),
@@ -48,7 +48,7 @@ impl EventTime {
                 (previous, from, to)
             }
         };
-        Span { from: base + from, to: base + to }
+        EventSpan { from: base + from, to: base + to }
     }
 
     /// The earliest instant, if the earliest instant of the previous event is `previous`.

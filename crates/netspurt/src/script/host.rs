@@ -6,7 +6,7 @@ use crate::event::{Events, Wanted};
 use crate::ids::EndId;
 use crate::segment::Segment;
 use crate::stage::Stage;
-use crate::tcp::{Connection, Failure, RfcConfig, State};
+use crate::tcp::{Connection, Failure, RfcConfig, TcpState};
 use crate::units::Time;
 
 use super::call::{Call, CallOutcome, Fd};
@@ -108,7 +108,7 @@ impl SocketHost {
     /// Whether the host has or had a connection.
     pub(super) fn is_taken(&self) -> bool {
         self.sockets.values().any(|socket| socket.role != Role::Fresh)
-            || self.connection.state() != State::Closed
+            || self.connection.state() != TcpState::Closed
     }
 
     /// The lowest free number.
@@ -120,7 +120,7 @@ impl SocketHost {
     pub(super) fn was_established(&self) -> bool {
         !matches!(
             self.connection.state(),
-            State::Closed | State::Listen | State::SynSent | State::SynReceived
+            TcpState::Closed | TcpState::Listen | TcpState::SynSent | TcpState::SynReceived
         )
     }
 

@@ -1,7 +1,7 @@
 //! The socket calls of a [`SocketHost`].
 
 use crate::congestion::{BbrConfig, CongestionConfig, CubicConfig, RenoConfig, WestwoodConfig};
-use crate::tcp::State;
+use crate::tcp::TcpState;
 use crate::units::Time;
 
 use super::call::{
@@ -112,7 +112,7 @@ impl SocketHost {
                 self.keep(fd, SocketState { announced: true, ..socket })
             }
             _ if self.was_established() => failed("EISCONN"),
-            State::Closed => failed("EINVAL"),
+            TcpState::Closed => failed("EINVAL"),
             _ if socket.nonblocking => failed("EALREADY"),
             _ => CallResult::Blocks,
         }
@@ -133,11 +133,11 @@ impl SocketHost {
             return failed("EPIPE");
         }
         match self.connection.state() {
-            State::SynSent | State::SynReceived if socket.nonblocking || flags.dont_wait => {
+            TcpState::SynSent | TcpState::SynReceived if socket.nonblocking || flags.dont_wait => {
                 return failed("EAGAIN");
             }
-            State::SynSent | State::SynReceived => return CallResult::Blocks,
-            State::Established | State::CloseWait => {}
+            TcpState::SynSent | TcpState::SynReceived => return CallResult::Blocks,
+            TcpState::Established | TcpState::CloseWait => {}
             _ => return failed("EPIPE"),
         }
         self.sockets.insert(fd, SocketState { announced: true, ..socket });
@@ -171,7 +171,7 @@ impl SocketHost {
         if let Some(error) = self.take_error() {
             return failed(error);
         }
-        let over = self.connection.peer_closed() || self.connection.state() == State::Closed;
+        let over = self.connection.peer_closed() || self.connection.state() == TcpState::Closed;
         if over || socket.read_shut || bytes == 0 {
             return returned(0);
         }

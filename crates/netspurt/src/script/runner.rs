@@ -8,7 +8,7 @@ use super::assertion::{Assertion, AssertionMessage};
 use super::call::{Call, CallOutcome, Expected};
 use super::compare::differences;
 use super::document::{Script, ScriptAction, ScriptEvent};
-use super::event_time::Span;
+use super::event_time::EventSpan;
 use super::numbers::Numbers;
 use super::packet::{EcnMark, ScriptPacket};
 use super::subject::{CallResult, Subject};
@@ -209,7 +209,7 @@ impl<'a> Runner<'a> {
         self.drain().map(|_| ())
     }
 
-    fn call(&mut self, call: &'a Call, expected: &'a Expected, span: Span) -> Step {
+    fn call(&mut self, call: &'a Call, expected: &'a Expected, span: EventSpan) -> Step {
         if let Some(blocked) = &self.blocked {
             let wanted = format!("the call in line {} returns first", blocked.line);
             return Err(self.fail(FailureKind::Blocking, wanted, "it still blocks".to_owned()));
@@ -272,13 +272,13 @@ impl<'a> Runner<'a> {
     }
 
     /// Waits for the next packet and compares it. Returns the instant at which it was sent.
-    fn expect(&mut self, wanted: &ScriptPacket, span: Span) -> Step<Time> {
+    fn expect(&mut self, wanted: &ScriptPacket, span: EventSpan) -> Step<Time> {
         let open = span.to == Time::NEVER;
         let latest = if open { self.now + LOOKAHEAD } else { span.to + self.tolerance() };
         let expected = match span {
             _ if open => format!("> {wanted}"),
-            Span { from, to } if from == to => format!("{} > {wanted}", InSeconds(from)),
-            Span { from, to } => format!("{}~{} > {wanted}", InSeconds(from), InSeconds(to)),
+            EventSpan { from, to } if from == to => format!("{} > {wanted}", InSeconds(from)),
+            EventSpan { from, to } => format!("{}~{} > {wanted}", InSeconds(from), InSeconds(to)),
         };
         if !self.wait_for_packet(latest)? {
             let actual = format!("nothing until {}", InSeconds(latest));

@@ -1,7 +1,7 @@
 //! The state of our connection in the fields and units of Linux's `tcp_info`.
 
 use crate::congestion::Window;
-use crate::tcp::{ConnectionInfo, Phase, State};
+use crate::tcp::{ConnectionInfo, Phase, TcpState};
 use crate::units::{BitRate, Duration};
 
 use super::info::{Field, Info};
@@ -10,19 +10,19 @@ use super::info::{Field, Info};
 const NO_THRESHOLD: u64 = 0x7fff_ffff;
 
 /// Linux's number for a state.
-pub(super) fn state_number(state: State) -> i64 {
+pub(super) fn state_number(state: TcpState) -> i64 {
     match state {
-        State::Established => 1,
-        State::SynSent => 2,
-        State::SynReceived => 3,
-        State::FinWait1 => 4,
-        State::FinWait2 => 5,
-        State::TimeWait => 6,
-        State::Closed => 7,
-        State::CloseWait => 8,
-        State::LastAck => 9,
-        State::Listen => 10,
-        State::Closing => 11,
+        TcpState::Established => 1,
+        TcpState::SynSent => 2,
+        TcpState::SynReceived => 3,
+        TcpState::FinWait1 => 4,
+        TcpState::FinWait2 => 5,
+        TcpState::TimeWait => 6,
+        TcpState::Closed => 7,
+        TcpState::CloseWait => 8,
+        TcpState::LastAck => 9,
+        TcpState::Listen => 10,
+        TcpState::Closing => 11,
     }
 }
 

@@ -7,31 +7,7 @@ use crate::rto::Ns2Config;
 use crate::units::Duration;
 
 use super::rfc::RfcConfig;
-use crate::wire::{BARE_HEADER_BYTES, TCP_HEADER_BYTES};
-
-/// How a sender finds and repairs losses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recovery {
-    /// Fast retransmit, then slow start from one segment (Jacobson 1988).
-    Tahoe,
-    /// Fast recovery until the next new ACK (RFC 2001 §4).
-    Reno,
-    /// Fast recovery through partial ACKs (RFC 2582).
-    NewReno,
-    /// A pipe estimate and a scoreboard (Fall and Floyd 1996).
-    Sack,
-    /// Forward acknowledgment (Mathis and Mahdavi 1996).
-    Fack,
-    /// By time (RFC 8985).
-    Rack,
-}
-
-impl Recovery {
-    /// Whether the receiver has to report what arrived out of order.
-    pub const fn needs_sack(self) -> bool {
-        matches!(self, Recovery::Sack | Recovery::Fack | Recovery::Rack)
-    }
-}
+use crate::wire::{BARE_HEADER_BYTES, TCP_HEADER_BYTES, full_payload};
 
 /// The senders of ns-2.35.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +60,7 @@ impl TcpConfig {
     pub fn smss(&self) -> u16 {
         match self {
             TcpConfig::Ns(config) => config.smss(),
-            TcpConfig::Rfc(config) => config.smss(),
+            TcpConfig::Rfc(config) => full_payload(config.mss, config.timestamps),
         }
     }
 

@@ -10,10 +10,11 @@ use crate::stage::{Port, Stage};
 use crate::units::Time;
 
 use super::config::{NsConfig, TcpConfig};
+use super::context::Context;
 use super::ns::NsSender;
-use super::receiver::{Acknowledgment, ReceiveCount, Receiver};
-use super::rfc::{ConnectionInfo, Failure, SendTimes, State, Tcb};
-use super::transmit::{Context, SendCount};
+use super::receiver::{Acknowledgment, NsReceiver, ReceiveCount};
+use super::rfc::{ConnectionInfo, Failure, SendTimes, Tcb, TcpState};
+use super::transmit::SendCount;
 
 /// One end of a TCP connection.
 ///
@@ -25,7 +26,7 @@ use super::transmit::{Context, SendCount};
 /// use netspurt::event::{Events, Wanted};
 /// use netspurt::ids::{FlowId, Side};
 /// use netspurt::stage::Stage;
-/// use netspurt::tcp::{Connection, RfcConfig, State};
+/// use netspurt::tcp::{Connection, RfcConfig, TcpState};
 /// use netspurt::units::Time;
 ///
 /// let (end, config) = (FlowId(0).end(Side::From), RfcConfig::rfc_2026().into());
@@ -44,12 +45,12 @@ use super::transmit::{Context, SendCount};
 ///     }
 /// }
 /// assert_eq!(b.received().delivered_bytes, 4000);
-/// assert_eq!((a.state(), b.state()), (State::FinWait2, State::CloseWait));
+/// assert_eq!((a.state(), b.state()), (TcpState::FinWait2, TcpState::CloseWait));
 /// ```
 #[derive(Debug)]
 pub struct Connection {
     end: EndId,
-    kind: Kind,
+    flavour: Flavour,
     outbox: VecDeque<Segment>,
     /// When what lies in the outbox was put there.
     ready: Time,
@@ -58,12 +59,12 @@ pub struct Connection {
 }
 
 #[derive(Debug)]
-enum Kind {
+enum Flavour {
     Ns(Box<NsPair>),
     Rfc(Box<Tcb>),
 }
 
-impl Kind {
+impl Flavour {
     /// The earliest instant at which something falls due by itself.
     fn next_deadline(&self) -> Time {
         match self {
@@ -77,17 +78,17 @@ impl Kind {
 #[derive(Debug)]
 struct NsPair {
     sender: NsSender,
-    receiver: Receiver,
+    receiver: NsReceiver,
 }
 
 impl Connection {
     /// The connection at `end` of its flow.
     pub fn new(end: EndId, config: &TcpConfig) -> Self {
-        let kind = match config {
-            TcpConfig::Ns(config) => Kind::Ns(Box::new(NsPair::new(config))),
-            TcpConfig::Rfc(config) => Kind::Rfc(Box::new(Tcb::new(config))),
+        let flavour = match config {
+            TcpConfig::Ns(config) => Flavour::Ns(Box::new(NsPair::new(config))),
+            TcpConfig::Rfc(config) => Flavour::Rfc(Box::new(Tcb::new(config))),
         };
-        Self { end, kind, outbox: VecDeque::new(), ready: Time::ZERO, due: Time::NEVER }
+        Self { end, flavour, outbox: VecDeque::new(), ready: Time::ZERO, due: Time::NEVER }
     }
 
     /// Opens the connection actively (RFC 9293 §3.10.1).
@@ -97,7 +98,7 @@ impl Connection {
 
     /// Waits for a peer to open it.
     pub fn listen(&mut self) {
-        if let Kind::Rfc(tcb) = &mut self.kind {
+        if let Flavour::Rfc(tcb) = &mut self.flavour {
             tcb.listen();
         }
     }
@@ -105,13 +106,13 @@ impl Connection {
     /// Takes `octets` more to send; they leave as the windows allow. Opens the connection where
     /// nobody did.
     pub fn write(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
-        self.step(now, events, |kind, cx| match kind {
-            Kind::Ns(pair) => {
+        self.step(now, events, |flavour, cx| match flavour {
+            Flavour::Ns(pair) => {
                 let tx = &mut pair.sender.tx;
                 tx.end = tx.end.saturating_add(octets);
                 pair.sender.on_write(cx);
             }
-            Kind::Rfc(tcb) => tcb.write(octets, cx),
+            Flavour::Rfc(tcb) => tcb.write(octets, cx),
         });
     }
 
@@ -123,7 +124,7 @@ impl Connection {
 
     /// From now on what arrives waits for [`read`](Self::read), and fills the window.
     pub fn read_by_hand(&mut self) {
-        if let Kind::Rfc(tcb) = &mut self.kind {
+        if let Flavour::Rfc(tcb) = &mut self.flavour {
             tcb.set_reads_at_once(false);
         }
     }
@@ -140,13 +141,13 @@ impl Connection {
 
     /// Whether short segments wait for the ACK of what is outstanding (RFC 896).
     pub fn set_nagle(&mut self, now: Time, nagle: bool, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, |tcb, cx| tcb.set_nagle(nagle, cx));
+        self.of_rfc(now, events, |tcb, cx| tcb.hold_short(|short| short.nagle = nagle, cx));
     }
 
     /// Whether short segments wait for more octets, for 200 ms where nothing is outstanding
     /// (Linux's TCP_CORK).
     pub fn set_cork(&mut self, now: Time, corked: bool, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, |tcb, cx| tcb.set_cork(corked, cx));
+        self.of_rfc(now, events, |tcb, cx| tcb.hold_short(|short| short.corked = corked, cx));
     }
 
     /// Whether the next segments that come are acknowledged at once (Linux's TCP_QUICKACK).
@@ -155,91 +156,91 @@ impl Connection {
     }
 
     /// The state of RFC 9293 §3.3.2; of ns-2's kind always established.
-    pub fn state(&self) -> State {
-        match &self.kind {
-            Kind::Ns(_) => State::Established,
-            Kind::Rfc(tcb) => tcb.state(),
+    pub fn state(&self) -> TcpState {
+        match &self.flavour {
+            Flavour::Ns(_) => TcpState::Established,
+            Flavour::Rfc(tcb) => tcb.life().state(),
         }
     }
 
     /// Whether all that is left to do is to forget a closed connection when TIME-WAIT ends (RFC 9293
     /// §3.6.1). Nobody need be woken for that: a segment that comes later finds it closed.
     pub fn only_lingers(&self) -> bool {
-        match &self.kind {
-            Kind::Ns(_) => false,
-            Kind::Rfc(tcb) => self.outbox.is_empty() && tcb.only_lingers(),
+        match &self.flavour {
+            Flavour::Ns(_) => false,
+            Flavour::Rfc(tcb) => self.outbox.is_empty() && tcb.only_lingers(),
         }
     }
 
     /// Why it ended otherwise than by closing.
     pub fn failure(&self) -> Option<Failure> {
-        match &self.kind {
-            Kind::Ns(_) => None,
-            Kind::Rfc(tcb) => tcb.failure(),
+        match &self.flavour {
+            Flavour::Ns(_) => None,
+            Flavour::Rfc(tcb) => tcb.life().failure(),
         }
     }
 
     /// What the connection knows of itself; nothing of ns-2's kind.
     pub fn info(&self) -> Option<ConnectionInfo> {
-        match &self.kind {
-            Kind::Ns(_) => None,
-            Kind::Rfc(tcb) => Some(tcb.info()),
+        match &self.flavour {
+            Flavour::Ns(_) => None,
+            Flavour::Rfc(tcb) => Some(tcb.info()),
         }
     }
 
     /// Whether the peer has closed, and all it sent was delivered.
     pub fn peer_closed(&self) -> bool {
-        match &self.kind {
-            Kind::Ns(_) => false,
-            Kind::Rfc(tcb) => tcb.peer_closed(),
+        match &self.flavour {
+            Flavour::Ns(_) => false,
+            Flavour::Rfc(tcb) => tcb.receiver().is_closed(),
         }
     }
 
     /// Octets that arrived in order and were not read.
     pub fn unread(&self) -> u64 {
-        match &self.kind {
-            Kind::Ns(_) => 0,
-            Kind::Rfc(tcb) => tcb.unread(),
+        match &self.flavour {
+            Flavour::Ns(_) => 0,
+            Flavour::Rfc(tcb) => tcb.receiver().unread(),
         }
     }
 
     /// Octets written and not yet acknowledged.
     pub fn unacknowledged(&self) -> u64 {
-        match &self.kind {
-            Kind::Ns(pair) => pair.sender.tx.end - pair.sender.tx.una,
-            Kind::Rfc(tcb) => tcb.unacknowledged(),
+        match &self.flavour {
+            Flavour::Ns(pair) => pair.sender.tx.end - pair.sender.tx.una,
+            Flavour::Rfc(tcb) => tcb.sender().window.unacknowledged(),
         }
     }
 
     /// Octets acknowledged so far.
     pub fn acknowledged(&self) -> u64 {
-        match &self.kind {
-            Kind::Ns(pair) => pair.sender.tx.una - 1,
-            Kind::Rfc(tcb) => tcb.acknowledged(),
+        match &self.flavour {
+            Flavour::Ns(pair) => pair.sender.tx.una - 1,
+            Flavour::Rfc(tcb) => tcb.sender().window.acknowledged(),
         }
     }
 
     /// What its sending half did.
     pub fn sent(&self) -> SendCount {
-        match &self.kind {
-            Kind::Ns(pair) => pair.sender.tx.count,
-            Kind::Rfc(tcb) => tcb.sent(),
+        match &self.flavour {
+            Flavour::Ns(pair) => pair.sender.tx.count,
+            Flavour::Rfc(tcb) => tcb.sender().count,
         }
     }
 
     /// What its sending half's time went into, up to its last step; not told of ns-2's kind.
     pub fn times(&self) -> Option<SendTimes> {
-        match &self.kind {
-            Kind::Ns(_) => None,
-            Kind::Rfc(tcb) => Some(tcb.times()),
+        match &self.flavour {
+            Flavour::Ns(_) => None,
+            Flavour::Rfc(tcb) => Some(tcb.sender().times()),
         }
     }
 
     /// What its receiving half took in.
     pub fn received(&self) -> ReceiveCount {
-        match &self.kind {
-            Kind::Ns(pair) => pair.receiver.count,
-            Kind::Rfc(tcb) => tcb.received(),
+        match &self.flavour {
+            Flavour::Ns(pair) => pair.receiver.count,
+            Flavour::Rfc(tcb) => tcb.receiver().count,
         }
     }
 
@@ -248,12 +249,12 @@ impl Connection {
         &mut self,
         now: Time,
         events: &mut Events<Segment>,
-        act: impl FnOnce(&mut Kind, &mut Context<'_>),
+        act: impl FnOnce(&mut Flavour, &mut Context<'_>),
     ) {
         self.ready = now;
         let mut cx = Context { now, end: self.end, events, outbox: &mut self.outbox };
-        act(&mut self.kind, &mut cx);
-        self.due = self.kind.next_deadline();
+        act(&mut self.flavour, &mut cx);
+        self.due = self.flavour.next_deadline();
     }
 
     /// The same for what ns-2's kind does not know.
@@ -263,8 +264,8 @@ impl Connection {
         events: &mut Events<Segment>,
         act: impl FnOnce(&mut Tcb, &mut Context<'_>),
     ) {
-        self.step(now, events, |kind, cx| {
-            if let Kind::Rfc(tcb) = kind {
+        self.step(now, events, |flavour, cx| {
+            if let Flavour::Rfc(tcb) = flavour {
                 act(tcb, cx);
             }
         });
@@ -273,7 +274,7 @@ impl Connection {
 
 impl NsPair {
     fn new(config: &NsConfig) -> Self {
-        Self { sender: NsSender::new(config), receiver: Receiver::new(config) }
+        Self { sender: NsSender::new(config), receiver: NsReceiver::new(config) }
     }
 
     fn on_segment(&mut self, segment: &Segment, cx: &mut Context<'_>) {
@@ -310,9 +311,9 @@ impl NsPair {
 impl Stage<Segment> for Connection {
     #[inline]
     fn push(&mut self, now: Time, _port: Port, segment: Segment, events: &mut Events<Segment>) {
-        self.step(now, events, |kind, cx| match kind {
-            Kind::Ns(pair) => pair.on_segment(&segment, cx),
-            Kind::Rfc(tcb) => tcb.on_segment(&segment, cx),
+        self.step(now, events, |flavour, cx| match flavour {
+            Flavour::Ns(pair) => pair.on_segment(&segment, cx),
+            Flavour::Rfc(tcb) => tcb.on_segment(&segment, cx),
         });
     }
 
@@ -331,9 +332,9 @@ impl Stage<Segment> for Connection {
             if at > now {
                 return None;
             }
-            self.step(at, events, |kind, cx| match kind {
-                Kind::Ns(pair) => pair.on_deadline(cx),
-                Kind::Rfc(tcb) => tcb.on_deadline(cx),
+            self.step(at, events, |flavour, cx| match flavour {
+                Flavour::Ns(pair) => pair.on_deadline(cx),
+                Flavour::Rfc(tcb) => tcb.on_deadline(cx),
             });
         }
         let segment = self.outbox.pop_front()?;

@@ -8,17 +8,19 @@
 
 mod config;
 mod connection;
+mod context;
 mod ns;
 mod receiver;
 mod rfc;
 mod timer;
 mod transmit;
 
-pub use config::{AckPolicy, NsConfig, NsVariant, Recovery, TcpConfig};
+pub use config::{AckPolicy, NsConfig, NsVariant, TcpConfig};
 pub use connection::Connection;
 pub use receiver::ReceiveCount;
 pub use rfc::{
-    ConnectionInfo, CwndRules, DelayedAck, Failure, OptionsInfo, OutstandingInfo, Phase,
-    ReceivingInfo, Restart, RfcConfig, Sampling, SendTimes, SfrResponse, State, TimerRules, Undo,
+    ConnectionInfo, CwndRules, DelayedAck, Failure, InitialWindow, OptionsInfo, OutstandingInfo,
+    Phase, ReceivingInfo, Recovery, Restart, RfcConfig, Sampling, SendTimes, SfrResponse, TcpState,
+    TimerRules, Undo,
 };
 pub use transmit::SendCount;

@@ -20,7 +20,7 @@ pub struct ReceiveCount {
 
 /// The receiving half of a connection.
 #[derive(Debug)]
-pub(super) struct Receiver {
+pub(super) struct NsReceiver {
     next: u64,
     /// `next` as the last acknowledgment told it.
     told: u64,
@@ -44,7 +44,7 @@ pub(super) struct Acknowledgment {
     pub(super) blocks: SackBlocks,
 }
 
-impl Receiver {
+impl NsReceiver {
     pub(super) fn new(config: &NsConfig) -> Self {
         Self {
             next: 1,

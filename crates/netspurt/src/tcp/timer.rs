@@ -6,7 +6,7 @@ use crate::rto::{RtoEstimator, TimeoutKind};
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
-use super::transmit::Context;
+use super::context::Context;
 
 /// A retransmission timer, idle until armed.
 #[derive(Debug)]

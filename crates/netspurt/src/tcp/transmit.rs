@@ -1,10 +1,7 @@
 //! Parts that all sender algorithms share: the sequence space, the timed segment, and outgoing
 //! segments.
 
-use std::collections::VecDeque;
-
-use crate::event::Events;
-use crate::ids::{EndId, TransmissionId};
+use crate::ids::TransmissionId;
 use crate::rto::Ns2;
 use crate::sample::RttSample;
 use crate::segment::{Cause, Flags, Segment};
@@ -12,15 +9,8 @@ use crate::seq;
 use crate::units::Time;
 
 use super::config::NsConfig;
+use super::context::Context;
 use super::timer::RetransmitTimer;
-
-/// One step of a connection: the instant, and where its effects go.
-pub(super) struct Context<'a> {
-    pub(super) now: Time,
-    pub(super) end: EndId,
-    pub(super) events: &'a mut Events<Segment>,
-    pub(super) outbox: &'a mut VecDeque<Segment>,
-}
 
 /// What a sender did so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

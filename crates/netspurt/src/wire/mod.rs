@@ -21,7 +21,7 @@ pub use icmp::{CapturedEcho, EchoPacket, decode_echo, encode_echo};
 pub use link_type::LinkType;
 pub use options::{
     BARE_HEADER_BYTES, IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, TCP_HEADER_BYTES, TIMESTAMPS_BYTES,
-    header_bytes, option_bytes,
+    full_payload, header_bytes, option_bytes,
 };
 pub use pcapng::PcapngWriter;
 

@@ -13,8 +13,14 @@ pub const BARE_HEADER_BYTES: u16 = IPV4_HEADER_BYTES + TCP_HEADER_BYTES;
 /// Octets of the time stamps option with its padding (RFC 7323 appendix A).
 pub const TIMESTAMPS_BYTES: u16 = 12;
 
-/// The most octets of options: the header's length field counts up to fifteen words (RFC 9293
-/// §3.1).
+/// Octets of payload in a full segment to an end that takes `mss`, one at least: its time stamps
+/// take their part (RFC 6691 §2).
+pub const fn full_payload(mss: u16, timestamps: bool) -> u16 {
+    let octets = mss.saturating_sub(if timestamps { TIMESTAMPS_BYTES } else { 0 });
+    if octets > 0 { octets } else { 1 }
+}
+
+/// Most octets of options: the header's length counts to fifteen words (RFC 9293 §3.1).
 pub(super) const ROOM: usize = 40;
 
 const END: u8 = 0;

@@ -6,6 +6,7 @@ mod departures;
 mod floors;
 mod observers;
 mod papers;
+mod parity;
 mod sizes;
 mod source;
 mod types;

@@ -24,4 +24,6 @@ pub(super) use spec::TcpSpec;
 pub(super) use table::THEMES;
 #[cfg(test)]
 pub(super) use value::SwitchValue;
+#[cfg(test)]
+pub(super) use windows::initial_segs;
 pub(super) use words::{Words, words};

@@ -4,8 +4,8 @@ use super::super::kernel_config::KernelTcp;
 use super::definition::{Field, Rule, Switch};
 use super::kind::SwitchKind;
 use super::value::SwitchValue;
-use crate::tcp::{NsConfig, RfcConfig};
-use crate::wire::BARE_HEADER_BYTES;
+use crate::tcp::{InitialWindow, NsConfig, RfcConfig};
+use crate::wire::{BARE_HEADER_BYTES, full_payload};
 
 /// The largest window that TCP can offer (RFC 7323 §2.3).
 pub const WINDOW_MAX_BYTES: u64 = 1 << 30;
@@ -15,6 +15,11 @@ const KERNEL_WINDOW_MAX_BYTES: u64 = 1 << 29;
 
 /// The smallest window that a kernel takes.
 const KERNEL_WINDOW_MIN_BYTES: u64 = 4096;
+
+/// Segments of the initial window, between two ends alike.
+pub fn initial_segs(config: &RfcConfig) -> u64 {
+    InitialWindow::of(config).segs(full_payload(config.mss, config.timestamps).into())
+}
 
 /// The switches.
 pub const SWITCHES: &[Switch] = &[
@@ -51,7 +56,7 @@ pub const SWITCHES: &[Switch] = &[
     )
     .ns(|c| Field::Small(&mut c.initial_window_segs))
     .rfc_rule(Rule {
-        read: |c: &RfcConfig| Some(SwitchValue::Number(c.initial_window(c.smss().into()))),
+        read: |c: &RfcConfig| Some(SwitchValue::Number(initial_segs(c))),
         write: |c, value| {
             c.initial_window_segs = value.small();
             c.initial_window_bytes = None;

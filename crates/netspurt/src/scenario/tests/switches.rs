@@ -108,7 +108,7 @@ fn every_field_of_a_connection_has_a_switch() {
 #[test]
 fn every_profile_is_reached_from_every_other_by_its_switches() {
     let spelled = |config: &RfcConfig| RfcConfig {
-        initial_window_segs: u32::try_from(config.initial_window(config.smss().into())).unwrap(),
+        initial_window_segs: u32::try_from(switch::initial_segs(config)).unwrap(),
         initial_window_bytes: None,
         ..*config
     };

@@ -18,13 +18,14 @@ mod sack;
 mod scoreboards;
 mod tahoe;
 
-use crate::event::{CwndState, What};
+use crate::event::CwndState;
 use crate::rto::TimeoutKind;
 use crate::segment::{Cause, Segment};
 use crate::seq;
 
 use super::config::{NsConfig, NsVariant};
-use super::transmit::{Context, Transmitter};
+use super::context::{Context, CwndReport};
+use super::transmit::Transmitter;
 
 use ack::Ack;
 use scoreboards::{FackScoreboard, SackScoreboard};
@@ -67,7 +68,7 @@ pub(super) struct NsSender {
     retransmission_cause: Cause,
     sack: SackScoreboard,
     fack: FackScoreboard,
-    reported: Option<CwndState>,
+    reported: CwndReport,
 }
 
 impl NsSender {
@@ -92,7 +93,7 @@ impl NsSender {
             retransmission_cause: Cause::GoBackN,
             sack: SackScoreboard::default(),
             fack: FackScoreboard::new(tx.una),
-            reported: None,
+            reported: CwndReport::default(),
             tx,
         }
     }
@@ -321,10 +322,7 @@ impl NsSender {
             dupacks: self.dupacks,
             in_recovery,
         };
-        if self.reported != Some(state) {
-            self.reported = Some(state);
-            cx.events.report(cx.now, What::Cwnd { end: cx.end, state });
-        }
+        self.reported.tell(state, cx);
     }
 }
 

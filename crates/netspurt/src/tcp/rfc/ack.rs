@@ -3,12 +3,14 @@
 use crate::congestion::AckInfo;
 use crate::units::Time;
 
-use super::super::transmit::Context;
+use super::super::context::Context;
 use super::news::{AckSegment, News, Reports};
+use super::recovery::{LossRecovery, Reaction};
 use super::repair::{Phase, by_partial_acks};
-use super::scoreboard::Sent;
+use super::scoreboard::SentSegment;
 use super::sender::RfcSender;
 use super::stamps::{is_before, stamp};
+use super::tail_probe::TailProbe;
 
 /// The sender before an ACK's news was acted upon.
 pub(super) struct Before {
@@ -23,7 +25,7 @@ impl RfcSender {
     /// answered at once.
     pub(super) fn on_ack(&mut self, ack: &AckSegment<'_>, cx: &mut Context<'_>) -> bool {
         let (octet, reports) = (ack.ack, ack.segment.sack_count() > 0);
-        let nothing_out = self.loss.scoreboard.is_empty();
+        let nothing_out = self.recovery.loss.scoreboard.is_empty();
         if octet == self.window.una && nothing_out && !reports {
             // Data for an end that has nothing outstanding: of news there is the window at most.
             self.hear(ack.seq, octet, ack.window);
@@ -56,22 +58,21 @@ impl RfcSender {
     pub(super) fn is_calm(&self, ack: u64) -> bool {
         ack > self.window.una
             && ack <= self.window.nxt
-            && self.repair.phase == Phase::Open
-            && self.spurious.is_quiet(self.window.una)
-            && self.loss.scoreboard.is_quiet()
-            && !self.loss.scoreboard.is_empty()
+            && self.recovery.is_calm(self.window.una)
+            && !self.recovery.loss.scoreboard.is_empty()
             && !self.tail_probe.is_out()
             && !self.delivery.is_sampled
     }
 
     /// What such an ACK does: as [`on_doubtful_ack`](Self::on_doubtful_ack) would, each segment it
-    /// covers having gone out once.
-    #[inline]
+    /// covers having gone out once. In line: no other ACK is as frequent.
+    #[inline(always)]
     pub(super) fn on_calm_ack(&mut self, ack: u64, echo: Option<u32>, cx: &mut Context<'_>) {
         let (pipe, acked) = (self.pipe(), ack - self.window.una);
         let mut news = News { acked, delivered: acked, echo, ..News::default() };
-        let Self { loss, meter, config, .. } = self;
-        let (rack, min_rtt) = (&mut loss.rack, meter.min_rtt);
+        let Self { recovery, meter, config, .. } = self;
+        let (loss, min_rtt) = (&mut recovery.loss, meter.min_rtt);
+        let rack = &mut loss.rack;
         meter.begin_ack();
         loss.scoreboard.ack_quiet(ack, |sent| {
             meter.cover(sent.at, config);
@@ -81,11 +82,11 @@ impl RfcSender {
         self.window.una = ack;
         self.measure(&news, cx);
         self.on_progress(cx.now);
-        self.loss.on_calm_ack();
-        self.repair.settled = false;
-        self.deadlines.reorder = Time::NEVER;
+        self.recovery.loss.on_calm_ack();
+        self.recovery.repair.settled = false;
+        self.timers.stop_reordering();
         let info = self.ack_info(&news, &Before { pipe, lost: 0 }, cx.now);
-        self.cwnd.algorithm.on_ack(&info, &mut self.cwnd.window);
+        self.recovery.cwnd.algorithm.on_ack(&info, &mut self.recovery.cwnd.window);
         self.moved = true;
     }
 
@@ -93,7 +94,7 @@ impl RfcSender {
     fn on_doubtful_ack(&mut self, ack: &AckSegment<'_>, moved: bool, cx: &mut Context<'_>) {
         let pipe = self.pipe();
         let mut news = self.take_news(ack, cx.now);
-        let by_sack = self.loss.uses_sack;
+        let by_sack = self.recovery.loss.uses_sack;
         news.duplicate = self.window.flight() > 0 && news.is_duplicate(ack.segment, by_sack, moved);
         self.measure(&news, cx);
         self.take_duplicate_report(&news);
@@ -103,9 +104,9 @@ impl RfcSender {
             self.on_old_reports(&news, cx.now);
         }
         self.judge_probe(ack, &news, cx.now);
-        let before = Before { pipe, lost: self.loss.scoreboard.lost() };
+        let before = Before { pipe, lost: self.recovery.loss.scoreboard.lost() };
         if ack.marked {
-            self.on_mark_echo(cx.now);
+            self.recover(cx.now, LossRecovery::on_mark_echo);
         }
         self.react(&news, cx);
         self.steer(&news, &before, cx.now);
@@ -118,9 +119,9 @@ impl RfcSender {
         if self.window.is_too_old(ack.ack) {
             return false;
         }
-        let reports = self.loss.uses_sack && !ack.segment.sack().is_empty();
-        if reports && !self.loss.scoreboard.is_empty() {
-            let before = Before { pipe: self.pipe(), lost: self.loss.scoreboard.lost() };
+        let reports = self.recovery.loss.uses_sack && !ack.segment.sack().is_empty();
+        if reports && !self.recovery.loss.scoreboard.is_empty() {
+            let before = self.before();
             let mut news = self.take_news(ack, cx.now);
             news.duplicate = news.sacked > 0;
             self.take_duplicate_report(&news);
@@ -137,7 +138,7 @@ impl RfcSender {
         self.persist.on_heard();
         if self.window.peer() == 0 {
             // RFC 9293 §3.8.6.1: who acknowledges with a closed window is still there.
-            self.retries = 0;
+            self.timers.forget_retries();
         }
         moved
     }
@@ -145,15 +146,16 @@ impl RfcSender {
     /// Moves the scoreboard on: what the ACK newly covers, in order and by its blocks.
     fn take_news(&mut self, ack: &AckSegment<'_>, now: Time) -> News {
         let acked = ack.ack.saturating_sub(self.window.una);
-        let stood_for = if self.loss.uses_sack { 0 } else { self.loss.dup_bytes };
+        let stood_for = if self.recovery.loss.uses_sack { 0 } else { self.recovery.loss.dup_bytes };
         let mut news = News { acked, echo: ack.echo, stood_for, ..News::default() };
         // The echo of a copy sent before this one tells that this one was not needed (RFC 8985
         // §6.2 step 2). Only of what is acknowledged in order: what lies beyond a hole is never
         // echoed (RFC 7323 §4.3).
         let echo = ack.echo.filter(|_| self.config.rack_checks_echo);
-        let early = |sent: &Sent| echo.is_some_and(|echo| is_before(echo, stamp(sent.at)));
-        let (mut reported_before, point) = (0, self.repair.point);
-        let Self { loss, meter, delivery, config, window, .. } = self;
+        let early = |sent: &SentSegment| echo.is_some_and(|echo| is_before(echo, stamp(sent.at)));
+        let (mut reported_before, point) = (0, self.recovery.repair.point);
+        let Self { recovery, meter, delivery, config, window, .. } = self;
+        let loss = &mut recovery.loss;
         let (scoreboard, rack, min_rtt) = (&mut loss.scoreboard, &mut loss.rack, meter.min_rtt);
         meter.begin_ack();
         delivery.begin_ack();
@@ -174,7 +176,7 @@ impl RfcSender {
         window.una = window.una.max(ack.ack);
         let mut reports = Reports::default();
         if ack.has_sack && ack.segment.sack_count() > 0 {
-            reports = Reports::read(ack.segment, ack.ack, config.iss, window);
+            reports = Reports::read(ack.segment, ack.ack, window);
         }
         news.dsack = reports.duplicate;
         let sacked_before = scoreboard.sacked();
@@ -197,28 +199,28 @@ impl RfcSender {
     /// Hands round trips to the retransmission timer.
     #[inline]
     fn measure(&mut self, news: &News, cx: &mut Context<'_>) {
-        self.meter.measure(news, &self.window, &self.config, &mut self.timer, cx);
+        self.meter.measure(news, &self.window, &self.config, &mut self.timers.retransmission, cx);
     }
 
     /// New octets were acknowledged: retransmissions are counted anew, and the timers run from
     /// here.
     fn on_progress(&mut self, now: Time) {
-        self.retries = 0;
+        self.timers.forget_retries();
         if self.persist.reset() {
             // A probe was taken: the next wait is the first again.
-            self.deadlines.persist = Time::NEVER;
+            self.timers.stop_persist();
         }
-        let by_partial_acks = by_partial_acks(self.config.recovery, self.loss.uses_sack);
-        if !self.repair.keeps_timer(self.window.una, by_partial_acks) {
+        let by_partial_acks = by_partial_acks(self.config.recovery, self.recovery.loss.uses_sack);
+        if !self.recovery.repair.keeps_timer(self.window.una, by_partial_acks) {
             self.restart_timer(now);
         }
-        self.restart_sfr(now);
+        self.restart_super_fast(now);
     }
 
     /// Blocks that report what left before the head last did move the timer: the head's last copy
     /// may be on its way still.
     fn on_old_reports(&mut self, news: &News, now: Time) {
-        let head = self.loss.scoreboard.front().map(|head| head.at);
+        let head = self.recovery.loss.scoreboard.front().map(|head| head.at);
         if news.sacked_oldest.is_some_and(|sent| head.is_some_and(|head| sent < head)) {
             self.restart_timer(now);
         }
@@ -227,13 +229,56 @@ impl RfcSender {
     /// A duplicate is reported: of a probe, of a retransmission, or of a link's making.
     fn take_duplicate_report(&mut self, news: &News) {
         if let Some(range) = news.dsack {
-            self.loss.rack.on_dsack(self.window.una, self.window.nxt);
-            self.spurious.take_report(range);
+            self.recovery.loss.rack.on_dsack(self.window.una, self.window.nxt);
+            self.recovery.spurious.take_report(range);
         }
     }
 
+    /// The sender as it stands.
+    pub(super) fn before(&self) -> Before {
+        Before { pipe: self.pipe(), lost: self.recovery.loss.scoreboard.lost() }
+    }
+
+    /// Reacts to an ACK's news.
+    fn react(&mut self, news: &News, cx: &mut Context<'_>) {
+        let reaction = self.recover(cx.now, |recovery, scene| recovery.react(news, scene));
+        self.follow(&reaction, cx.now);
+        if let Some(prior) = reaction.undone {
+            if prior.was_timeout {
+                self.timers.retransmission.spurious(cx);
+                self.restart_timer(cx.now);
+            }
+            self.count.undone += 1;
+        }
+    }
+
+    /// Follows what recovery did.
+    pub(super) fn follow(&mut self, reaction: &Reaction, now: Time) {
+        self.timers.look_again(reaction.next_look, now);
+        if reaction.began {
+            self.count.fast_retransmits += 1;
+            // What a probe made up for is part of this loss (RFC 8985 §7.4.2).
+            self.tail_probe = TailProbe::default();
+            self.meter.stop_timing();
+        }
+    }
+
+    /// What an ACK says of a tail loss probe.
+    fn judge_probe(&mut self, ack: &AckSegment<'_>, news: &News, now: Time) {
+        if self.tail_probe.made_up_for_a_loss(ack, news) {
+            let flight = self.window.flight() + news.acked;
+            self.recover(now, |recovery, scene| recovery.on_loss_behind_probe(flight, scene));
+        }
+    }
+
+    /// Lets the congestion algorithm, or recovery in its stead, set the window.
+    pub(super) fn steer(&mut self, news: &News, before: &Before, now: Time) {
+        let info = self.ack_info(news, before, now);
+        self.recover(now, |recovery, scene| recovery.steer(news, info, scene));
+    }
+
     /// What the congestion algorithm is told of an ACK.
-    pub(super) fn ack_info(&mut self, news: &News, before: &Before, now: Time) -> AckInfo {
+    fn ack_info(&mut self, news: &News, before: &Before, now: Time) -> AckInfo {
         let rate = self.delivery.sample(now, news.delivered);
         let rules = &self.config.cwnd_rules;
         let smss = self.window.smss;
@@ -245,7 +290,7 @@ impl RfcSender {
             smss,
             acked_bytes: counted(news.acked),
             delivered_bytes: counted(news.delivered),
-            lost_bytes: self.loss.scoreboard.lost().saturating_sub(before.lost),
+            lost_bytes: self.recovery.loss.scoreboard.lost().saturating_sub(before.lost),
             pipe_before: before.pipe,
             pipe: self.pipe(),
             rtt: self.meter.newest_rtt(news, now),
@@ -253,9 +298,9 @@ impl RfcSender {
             min_rtt: self.meter.min_rtt,
             una: self.window.una,
             nxt: self.window.nxt,
-            window_limited: self.cwnd.earns_growth(self.window.una - news.acked, rules),
-            in_recovery: self.repair.phase.is_repairing(),
-            after_timeout: self.repair.phase == Phase::Loss,
+            window_limited: self.recovery.cwnd.earns_growth(self.window.una - news.acked, rules),
+            in_recovery: self.recovery.repair.phase.is_repairing(),
+            after_timeout: self.recovery.repair.phase == Phase::Loss,
             rate,
         }
     }

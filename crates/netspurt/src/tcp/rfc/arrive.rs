@@ -3,10 +3,10 @@
 use crate::segment::{Flags, Segment};
 use crate::units::Time;
 
-use super::super::transmit::Context;
+use super::super::context::Context;
 use super::delayed_ack::AckNeed;
 use super::news::AckSegment;
-use super::state::{Failure, State};
+use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
 impl Tcb {
@@ -22,13 +22,13 @@ impl Tcb {
     /// Takes a segment in, whatever it is. Apart, so that the predicted ones stay near each other.
     #[inline(never)]
     pub(super) fn take(&mut self, segment: &Segment, cx: &mut Context<'_>) {
-        if self.linger <= cx.now {
+        if self.life.deadline() <= cx.now {
             self.end();
         }
-        match self.state {
-            State::Closed => self.refuse(segment, cx),
-            State::Listen => self.on_segment_in_listen(segment, cx),
-            State::SynSent => self.on_segment_in_syn_sent(segment, cx),
+        match self.life.state() {
+            TcpState::Closed => self.refuse(segment, cx),
+            TcpState::Listen => self.on_segment_in_listen(segment, cx),
+            TcpState::SynSent => self.on_segment_in_syn_sent(segment, cx),
             _ => self.on_segment_in_sequence(segment, cx),
         }
     }
@@ -53,14 +53,14 @@ impl Tcb {
         }
         if flags.has(Flags::SYN) {
             self.take_syn(segment, flags.has(Flags::ECE.with(Flags::CWR)), cx.now);
-            self.state = State::SynReceived;
+            self.life.on_syn();
             self.send_syn(None, cx);
         }
     }
 
     fn on_segment_in_syn_sent(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         let flags = segment.flags;
-        let ack = self.octet(segment.ack);
+        let ack = self.tx.window.octet(segment.ack);
         if flags.has(Flags::ACK) && (ack == 0 || ack > self.tx.window.nxt) {
             if !flags.has(Flags::RST) {
                 self.refuse(segment, cx);
@@ -84,7 +84,7 @@ impl Tcb {
         } else {
             // Both opened at once.
             self.take_syn(segment, flags.has(Flags::ECE.with(Flags::CWR)), cx.now);
-            self.state = State::SynReceived;
+            self.life.on_syn();
             self.send_syn(None, cx);
         }
     }
@@ -93,7 +93,7 @@ impl Tcb {
         let flags = segment.flags;
         let left = self.rx.octet(segment.seq);
         let right = left + u64::from(segment.seq_len());
-        if self.state == State::SynReceived && flags.has(Flags::SYN) && left == 0 {
+        if self.life.state() == TcpState::SynReceived && flags.has(Flags::SYN) && left == 0 {
             return self.on_syn_again(segment, cx);
         }
         if self.header.lacks_stamps(segment) {
@@ -123,8 +123,8 @@ impl Tcb {
             return;
         }
         self.header.take_stamp(segment, left, self.rx.told, cx.now);
-        if self.state == State::SynReceived {
-            if self.octet(segment.ack) != self.tx.window.nxt.min(1) {
+        if self.life.state() == TcpState::SynReceived {
+            if self.tx.window.octet(segment.ack) != self.tx.window.nxt.min(1) {
                 return self.refuse(segment, cx);
             }
             self.on_handshake_ack(segment, cx);
@@ -134,15 +134,18 @@ impl Tcb {
         if self.header.take_marks(segment) {
             self.rx.need = AckNeed::Now;
         }
-        if segment.len > 0 && !self.peer_closed() {
+        if segment.len > 0 && !self.rx.is_closed() {
             // RFC 9293 §3.10.7.4: nothing follows a FIN.
             self.take_data(segment, cx.now);
         }
-        if flags.has(Flags::FIN) && !self.peer_closed() {
+        if flags.has(Flags::FIN) && !self.rx.is_closed() {
             self.rx.note_fin(right - 1);
         }
         if self.rx.take_fin() {
-            self.move_to(self.state.after_fin_received(self.tx.window.is_fin_acked()), cx.now);
+            self.move_to(
+                self.life.state().after_fin_received(self.tx.window.is_fin_acked()),
+                cx.now,
+            );
         }
         self.look_for_fin_ack(cx.now);
     }
@@ -150,7 +153,7 @@ impl Tcb {
     /// The peer's SYN in SYN-RECEIVED: with the ACK of ours both had opened at once, and the
     /// connection stands (RFC 9293 §3.5); without it our SYN-ACK was not heard.
     fn on_syn_again(&mut self, segment: &Segment, cx: &mut Context<'_>) {
-        if !segment.flags.has(Flags::ACK) || self.octet(segment.ack) != 1 {
+        if !segment.flags.has(Flags::ACK) || self.tx.window.octet(segment.ack) != 1 {
             return self.retransmit_syn(cx);
         }
         self.header.take_stamp(segment, 0, self.rx.told, cx.now);
@@ -162,9 +165,9 @@ impl Tcb {
     /// A valid reset (RFC 9293 §3.10.7.4). A passive opener returns to LISTEN; a closing end goes
     /// to CLOSED.
     fn on_reset(&mut self) {
-        match self.state {
-            State::SynReceived if self.passive => self.listen_again(),
-            State::Closing | State::LastAck | State::TimeWait => self.end(),
+        match self.life.state() {
+            TcpState::SynReceived if self.life.is_passive() => self.listen_again(),
+            TcpState::Closing | TcpState::LastAck | TcpState::TimeWait => self.end(),
             _ => self.fail(Failure::Reset),
         }
     }
@@ -175,23 +178,17 @@ impl Tcb {
         if segment.len > 0 && right <= self.rx.nxt {
             self.take_data(segment, cx.now);
         }
-        if self.state == State::TimeWait && left < self.rx.nxt {
-            self.linger = cx.now + self.config.time_wait;
+        if self.life.state() == TcpState::TimeWait && left < self.rx.nxt {
+            self.life.linger(cx.now);
         }
         let closed = self.rx.window() == 0 && left == self.rx.nxt;
         let old = self.header.is_old_duplicate(segment, cx.now);
-        if closed && !old && segment.flags.has(Flags::ACK) && self.state.is_synchronised() {
+        if closed && !old && segment.flags.has(Flags::ACK) && self.life.state().is_synchronised() {
             // A closed window keeps text out, not what it acknowledges.
             self.on_ack(segment, cx);
             self.look_for_fin_ack(cx.now);
         }
         self.rx.need = AckNeed::Now;
-    }
-
-    /// The count of our octet that the wire calls `wire`.
-    #[inline]
-    pub(super) fn octet(&self, wire: u32) -> u64 {
-        self.tx.window.octet(self.config.iss, wire)
     }
 
     /// What a segment says to the sending half.
@@ -200,7 +197,7 @@ impl Tcb {
         AckSegment {
             segment,
             seq: self.rx.octet(segment.seq),
-            ack: self.octet(segment.ack),
+            ack: self.tx.window.octet(segment.ack),
             window: self.header.peer_window(segment),
             echo: self.header.echo(segment),
             marked: agreed.ecn && segment.flags.has(Flags::ECE),
@@ -237,30 +234,25 @@ impl Tcb {
         let ack = self.ack_of(segment);
         // A SYN's window is not shifted, and has been taken.
         let window = (!segment.flags.has(Flags::SYN)).then_some(ack.window);
-        self.state = State::Established;
+        self.life.stand();
         self.tx.open(&ack, window, cx);
     }
 
     /// Looks whether our FIN was acknowledged.
     fn look_for_fin_ack(&mut self, now: Time) {
         if self.tx.window.is_fin_acked() {
-            self.move_to(self.state.after_fin_acked(), now);
+            self.move_to(self.life.state().after_fin_acked(), now);
         }
     }
 
     /// The connection closes by a step.
-    fn move_to(&mut self, state: State, now: Time) {
-        if state == self.state {
-            return;
-        }
-        self.state = state;
-        match state {
-            State::TimeWait => {
-                self.tx.stop();
-                self.linger = now + self.config.time_wait;
+    fn move_to(&mut self, state: TcpState, now: Time) {
+        if self.life.step_to(state, now) {
+            match state {
+                TcpState::TimeWait => self.tx.timers.stop(),
+                TcpState::Closed => self.end(),
+                _ => {}
             }
-            State::Closed => self.end(),
-            _ => {}
         }
     }
 
@@ -277,6 +269,6 @@ impl Tcb {
             reset.ack = segment.seq.wrapping_add(segment.seq_len());
             reset.flags = Flags::RST.with(Flags::ACK);
         }
-        self.weigh(reset);
+        self.header.weigh(reset);
     }
 }

@@ -7,8 +7,29 @@ use crate::congestion::{
 use crate::rto::{Bsd44Config, EstimatorConfig, LinuxConfig, Rfc6298Config, SfrConfig};
 use crate::units::Duration;
 
-use super::super::config::Recovery;
-use crate::wire::TIMESTAMPS_BYTES;
+/// How a sender finds and repairs losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Fast retransmit, then slow start from one segment (Jacobson 1988).
+    Tahoe,
+    /// Fast recovery until the next new ACK (RFC 2001 §4).
+    Reno,
+    /// Fast recovery through partial ACKs (RFC 2582).
+    NewReno,
+    /// A pipe estimate and a scoreboard (Fall and Floyd 1996).
+    Sack,
+    /// Forward acknowledgment (Mathis and Mahdavi 1996).
+    Fack,
+    /// By time (RFC 8985).
+    Rack,
+}
+
+impl Recovery {
+    /// Whether the receiver has to report what arrived out of order.
+    pub const fn needs_sack(self) -> bool {
+        matches!(self, Recovery::Sack | Recovery::Fack | Recovery::Rack)
+    }
+}
 
 /// When the receiving side acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -286,18 +307,6 @@ pub enum Undo {
 }
 
 impl RfcConfig {
-    /// Octets of payload in a full segment between two ends alike, one at least.
-    pub const fn smss(&self) -> u16 {
-        let octets = self.mss.saturating_sub(if self.timestamps { TIMESTAMPS_BYTES } else { 0 });
-        if octets > 0 { octets } else { 1 }
-    }
-
-    /// The initial window in segments of `smss` octets.
-    pub fn initial_window(&self, smss: u64) -> u64 {
-        let segs = u64::from(self.initial_window_segs);
-        self.initial_window_bytes.map_or(segs, |most| segs.min((u64::from(most) / smss).max(2)))
-    }
-
     /// The RFCs in force in 2026: RACK-TLP, proportional rate reduction, undoing.
     ///
     /// departs: RFC 9293 §3.8.6.3 - the delayed ACK waits 40 ms, as in most stacks.

@@ -4,6 +4,7 @@ use crate::congestion::{Congestion, CongestionControl, Window};
 use crate::units::{BitRate, Duration, Time};
 
 use super::config::{CwndRules, RfcConfig, Undo};
+use super::initial_window::InitialWindow;
 use super::repair::Phase;
 use super::usage::{Sending, Usage, remember};
 
@@ -12,6 +13,7 @@ use super::usage::{Sending, Usage, remember};
 pub(super) struct CwndControl {
     pub(super) window: Window,
     pub(super) algorithm: Box<dyn CongestionControl>,
+    initial: InitialWindow,
     /// Whether the algorithm steers the window in recovery, too.
     is_owned: bool,
     /// Octets below this left in a flight that filled the window: their ACKs earn growth
@@ -39,6 +41,7 @@ impl CwndControl {
             window: Window { cwnd: 0, ssthresh: Window::NO_THRESHOLD },
             is_owned: algorithm.owns_window(),
             algorithm,
+            initial: InitialWindow::of(config),
             filled_until: 0,
             usage: Usage::default(),
             owes_cwr: false,
@@ -50,9 +53,15 @@ impl CwndControl {
         self.is_owned
     }
 
-    /// The connection stands, with a window of `initial` octets after a handshake of `rtt`.
-    pub(super) fn open(&mut self, initial: u64, rtt: Option<Duration>, now: Time) {
-        self.window.cwnd = initial;
+    /// The initial window in octets, of segments of `smss`.
+    #[inline]
+    pub(super) fn initial(&self, smss: u64) -> u64 {
+        self.initial.octets(smss)
+    }
+
+    /// The connection stands, with a window of `cwnd` octets after a handshake of `rtt`.
+    pub(super) fn open(&mut self, cwnd: u64, rtt: Option<Duration>, now: Time) {
+        self.window.cwnd = cwnd;
         self.usage.begin(now);
         self.algorithm.on_open(rtt, &self.window);
     }

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use crate::segment::{Cause, Ecn, Flags, Segment};
-use crate::seq;
-use crate::wire::{TCP_HEADER_BYTES, option_bytes};
 
-use super::super::transmit::Context;
+use super::super::context::Context;
 use super::output::NextSegment;
-use super::state::State;
+use super::state::TcpState;
 use super::tcb::Tcb;
 
 /// Blocks that fit beside time stamps, and alone (RFC 2018 §3); segments here hold three.
@@ -18,7 +16,7 @@ impl Tcb {
     /// Sends what may be sent now.
     #[inline]
     pub(super) fn output(&mut self, cx: &mut Context<'_>) {
-        if self.tx.is_idle() || !self.state.may_send() {
+        if self.tx.is_idle() || !self.life.state().may_send() {
             self.tx.rest();
         } else {
             self.send_all(cx);
@@ -63,24 +61,24 @@ impl Tcb {
     fn emit(&mut self, departure: &NextSegment, cx: &mut Context<'_>) {
         let &NextSegment { seq, len, fin, push, has_room, cause } = departure;
         let now = cx.now;
-        let segment = self.header.begin(seq::to_wire(self.config.iss, seq), cx);
+        let segment = self.header.begin(self.tx.window.on_wire(seq), cx);
         segment.len = u16::try_from(len).expect("no segment is longer than the MSS");
         segment.cause = cause.into();
         if fin {
             segment.flags = segment.flags.with(Flags::FIN);
-            self.state = self.state.after_fin_sent();
+            self.life.on_fin_sent();
         }
         if push {
             segment.flags = segment.flags.with(Flags::PSH);
         }
         if self.header.agreed.ecn && cause.is_none() && len > 0 {
             segment.ecn = Ecn::ECT0;
-            if core::mem::take(&mut self.tx.cwnd.owes_cwr) {
+            if core::mem::take(&mut self.tx.recovery.cwnd.owes_cwr) {
                 segment.flags = segment.flags.with(Flags::CWR);
             }
         }
-        self.acknowledge_in(segment, usize::from(has_room));
-        let size_bytes = self.weigh(segment);
+        self.rx.acknowledge(segment, usize::from(has_room), &self.header);
+        let size_bytes = self.header.weigh(segment);
         if len > 0 {
             self.rx.ack_delay.on_data_sent(now);
         }
@@ -90,38 +88,15 @@ impl Tcb {
     /// Begins a segment at the next octet to be sent.
     #[inline]
     pub(super) fn begin<'a>(&mut self, cx: &'a mut Context<'_>) -> &'a mut Segment {
-        let seq = seq::to_wire(self.config.iss, self.tx.window.nxt);
+        let seq = self.tx.window.on_wire(self.tx.window.nxt);
         self.header.begin(seq, cx)
-    }
-
-    /// Says how many octets a segment has on the wire, once its options are there.
-    #[inline]
-    pub(super) fn weigh(&self, segment: &mut Segment) -> u16 {
-        let header = self.config.ip_header_bytes + TCP_HEADER_BYTES + option_bytes(segment);
-        segment.size_bytes = header + segment.len;
-        segment.size_bytes
-    }
-
-    /// Puts the acknowledgment in, with `room` SACK blocks at most.
-    #[inline]
-    fn acknowledge_in(&mut self, segment: &mut Segment, room: usize) {
-        segment.ack = self.rx.next_on_wire();
-        let window = self.rx.advance_window() >> self.header.agreed.own_shift;
-        segment.window = u16::try_from(window).unwrap_or(u16::MAX);
-        if self.header.echoes_marks() {
-            segment.flags = segment.flags.with(Flags::ECE);
-        }
-        if self.rx.has_blocks() && self.header.agreed.sack && room > 0 {
-            segment.set_sack(&self.rx.blocks(room));
-        }
-        self.rx.on_acknowledged();
     }
 
     /// A pure ACK.
     pub(super) fn send_ack(&mut self, cx: &mut Context<'_>) {
         let segment = self.begin(cx);
-        self.acknowledge_in(segment, SACK_ROOM);
-        self.weigh(segment);
+        self.rx.acknowledge(segment, SACK_ROOM, &self.header);
+        self.header.weigh(segment);
     }
 
     /// An octet beyond a closed window, to learn whether it opened (RFC 9293 §3.8.6.1). It is
@@ -129,30 +104,30 @@ impl Tcb {
     /// one too low, so that it must be answered.
     pub(super) fn send_window_probe(&mut self, cx: &mut Context<'_>) {
         let segment = self.begin(cx);
-        self.acknowledge_in(segment, 0);
+        self.rx.acknowledge(segment, 0, &self.header);
         if self.config.empty_window_probes {
             segment.seq = segment.seq.wrapping_sub(1);
         } else {
             segment.len = 1;
             self.tx.count.data_segments += 1;
         }
-        self.weigh(segment);
+        self.header.weigh(segment);
     }
 
     pub(super) fn send_reset(&mut self, cx: &mut Context<'_>) {
         let segment = self.begin(cx);
         segment.flags = Flags::RST.with(Flags::ACK);
         segment.ack = self.rx.next_on_wire();
-        self.weigh(segment);
+        self.header.weigh(segment);
     }
 
     /// Our SYN, or SYN-ACK, leaves, for a `cause` where it left before.
     pub(super) fn send_syn(&mut self, cause: Option<Cause>, cx: &mut Context<'_>) {
         self.tx.send_syn(cx.now);
-        let answering = self.state == State::SynReceived;
+        let answering = self.life.state() == TcpState::SynReceived;
         let config = Arc::clone(&self.config);
         let now = cx.now;
-        let segment = self.header.begin(seq::to_wire(config.iss, 0), cx);
+        let segment = self.header.begin(config.iss, cx);
         segment.cause = cause.into();
         segment.set_syn_options(self.header.offer(answering, &config));
         let stamped = if answering { self.header.agreed.timestamps } else { config.timestamps };
@@ -171,7 +146,7 @@ impl Tcb {
         } else if config.ecn {
             segment.flags = segment.flags.with(Flags::ECE.with(Flags::CWR));
         }
-        self.weigh(segment);
+        self.header.weigh(segment);
     }
 
     /// The SYN leaves again.

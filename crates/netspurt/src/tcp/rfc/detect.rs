@@ -3,13 +3,13 @@
 use crate::segment::Cause;
 use crate::units::{Duration, Time};
 
-use super::super::config::Recovery;
-use super::config::RfcConfig;
+use super::config::{Recovery, RfcConfig};
+use super::info::OutstandingInfo;
 use super::meter::RttMeter;
 use super::news::News;
 use super::rack::{Circumstances, Rack};
 use super::repair::{Phase, Repair};
-use super::scoreboard::Scoreboard;
+use super::scoreboard::{Scoreboard, SentSegment};
 use super::send_window::SendWindow;
 
 /// Loss detection: what is outstanding, what acknowledgments say of it, and the rule that calls
@@ -33,7 +33,6 @@ pub(super) struct Scene<'a> {
     pub(super) now: Time,
     pub(super) window: &'a SendWindow,
     pub(super) meter: &'a RttMeter,
-    pub(super) repair: &'a Repair,
     pub(super) config: &'a RfcConfig,
 }
 
@@ -110,34 +109,47 @@ impl LossDetector {
         found
     }
 
+    /// What is outstanding, for people.
+    pub(super) fn outstanding_info(&self, window: &SendWindow) -> OutstandingInfo {
+        let count = |what: fn(&SentSegment) -> bool| {
+            self.scoreboard.iter().filter(|sent| what(sent)).count() as u64
+        };
+        OutstandingInfo {
+            segs: self.scoreboard.len() as u64,
+            sacked_segs: count(|sent| sent.sacked) + window.segs(self.dup_bytes),
+            lost_segs: count(|sent| sent.lost.is_some()),
+            retransmitted_segs: count(|sent| sent.retransmitted),
+        }
+    }
+
     /// Marks what the connection's rule calls lost; for how long RACK is to wait before it looks
     /// again, if it is.
-    pub(super) fn detect(&mut self, scene: &Scene<'_>) -> Option<Duration> {
+    pub(super) fn detect(&mut self, repair: &Repair, scene: &Scene<'_>) -> Option<Duration> {
+        let repairing = repair.phase.is_repairing();
         if !self.uses_sack {
-            self.detect_by_duplicates(scene);
+            if !repairing {
+                self.detect_by_duplicates(repair.recover, scene);
+            }
             return None;
         }
         match scene.config.recovery {
-            Recovery::Rack => return self.detect_by_time(scene),
-            Recovery::Fack => self.detect_by_forward_ack(scene),
-            _ => self.detect_by_blocks(scene),
+            Recovery::Rack => return self.detect_by_time(repairing, scene),
+            Recovery::Fack => self.detect_by_forward_ack(repairing, scene),
+            _ => self.detect_by_blocks(repairing, scene),
         }
         None
     }
 
-    /// The third duplicate tells that the head is lost (RFC 5681 §3.2), once for each window
-    /// (RFC 6582 §3.2 step 1).
+    /// The third duplicate tells that the head is lost (RFC 5681 §3.2), once for each window: not
+    /// again below `recover` (RFC 6582 §3.2 step 1).
     ///
     /// departs: RFC 5681 §3.2 - after a timeout Reno, too, takes no duplicates for a loss until all
     /// that was outstanding is acknowledged; the retransmissions themselves cause such duplicates.
-    fn detect_by_duplicates(&mut self, scene: &Scene<'_>) {
+    fn detect_by_duplicates(&mut self, recover: u64, scene: &Scene<'_>) {
         let once = scene.config.recovery != Recovery::Reno;
-        let older = once && scene.window.una < scene.repair.recover;
-        if !scene.repair.phase.is_repairing()
-            && self.dupacks >= self.dup_thresh(scene)
-            && !older
-            && !self.scoreboard.is_empty()
-        {
+        let older = once && scene.window.una < recover;
+        let enough = self.dupacks >= self.dup_thresh(scene);
+        if enough && !older && !self.scoreboard.is_empty() {
             self.scoreboard.lose(0, Cause::Fast);
         }
     }
@@ -155,7 +167,7 @@ impl LossDetector {
     }
 
     /// IsLost of RFC 6675 §4: enough runs, or enough octets, were reported above.
-    fn detect_by_blocks(&mut self, scene: &Scene<'_>) {
+    fn detect_by_blocks(&mut self, repairing: bool, scene: &Scene<'_>) {
         let thresh = self.dup_thresh(scene);
         let enough = u64::from(thresh.saturating_sub(1)) * scene.window.smss;
         let (mut runs, mut octets, mut edge) = (0, 0, 0);
@@ -167,21 +179,19 @@ impl LossDetector {
                 break;
             }
         }
-        let phase = scene.repair.phase;
-        self.lose_below(edge, !phase.is_repairing());
+        self.lose_below(edge, !repairing);
         let head_missing = self.scoreboard.front().is_some_and(|head| head.lost.is_none());
-        if !phase.is_repairing() && self.dupacks >= thresh && head_missing {
+        if !repairing && self.dupacks >= thresh && head_missing {
             self.scoreboard.lose(0, Cause::Fast);
         }
     }
 
     /// Everything below the forward ACK is lost once it is far enough ahead (Mathis and Mahdavi
     /// 1996, §3).
-    fn detect_by_forward_ack(&mut self, scene: &Scene<'_>) {
+    fn detect_by_forward_ack(&mut self, repairing: bool, scene: &Scene<'_>) {
         let Some(fack) = self.scoreboard.fack() else { return };
         let ahead = fack.saturating_sub(scene.window.una);
         let thresh = self.dup_thresh(scene);
-        let repairing = scene.repair.phase.is_repairing();
         let far = ahead > u64::from(thresh) * scene.window.smss;
         if repairing || far || self.dupacks >= thresh {
             self.lose_below(fack, !repairing);
@@ -205,12 +215,12 @@ impl LossDetector {
     }
 
     /// RFC 8985 §6.2 step 5; what is not late yet will be looked at again when it is.
-    fn detect_by_time(&mut self, scene: &Scene<'_>) -> Option<Duration> {
+    fn detect_by_time(&mut self, repairing: bool, scene: &Scene<'_>) -> Option<Duration> {
         if self.scoreboard.is_orderly() {
             // Everything outstanding left after what has arrived.
             return None;
         }
-        let with = self.circumstances(scene, scene.repair.phase.is_repairing())?;
+        let with = self.circumstances(scene, repairing)?;
         self.rack.detect(&mut self.scoreboard, &with)
     }
 
@@ -242,7 +252,6 @@ impl LossDetector {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scoreboard::Sent;
     use super::*;
 
     /// A sender of ten segments of 1000 octets, from octet 0 on, a millisecond apart.
@@ -263,7 +272,7 @@ mod tests {
         let mut window = SendWindow::new(&config);
         (window.smss, window.nxt, window.end) = (1000, 10_000, 10_000);
         let mut loss = LossDetector { uses_sack: recovery.needs_sack(), ..Default::default() };
-        (0..10).for_each(|n| loss.scoreboard.push(Sent::first(n * 1000, 1000, at(n)), None));
+        (0..10).for_each(|n| loss.scoreboard.push(SentSegment::first(n * 1000, 1000, at(n)), None));
         let rtt = Some(Duration::from_millis(100));
         let mut meter = RttMeter::default();
         (meter.min_rtt, meter.srtt) = (rtt, rtt);
@@ -280,7 +289,7 @@ mod tests {
 
         fn detect(&mut self, now: Time) -> (Vec<u64>, Option<Duration>) {
             let Bench { window, meter, repair, config, loss } = self;
-            let wait = loss.detect(&Scene { now, window, meter, repair, config });
+            let wait = loss.detect(repair, &Scene { now, window, meter, config });
             let lost =
                 loss.scoreboard.iter().filter(|sent| sent.lost.is_some()).map(|sent| sent.seq);
             (lost.collect(), wait)
@@ -356,8 +365,8 @@ mod tests {
         let lost_at = |recovery, now| {
             let mut bench = bench(recovery);
             bench.sack(9000, 10_000, at(109));
-            let Bench { window, meter, repair, config, loss } = &mut bench;
-            loss.on_timeout(&Scene { now, window, meter, repair, config });
+            let Bench { window, meter, config, loss, .. } = &mut bench;
+            loss.on_timeout(&Scene { now, window, meter, config });
             loss.scoreboard.lost()
         };
         assert_eq!(lost_at(Recovery::Rack, at(110)), 1000);

@@ -1,17 +1,31 @@
-//! The work of the sending half at its deadlines: tail loss probes, window probes, and Super Fast
-//! Retransmit.
+//! What the sending half does when something falls due: timeouts, RACK's look for losses, probes of
+//! the tail and of a closed window, and Super Fast Retransmit.
 
 use crate::congestion::Congestion;
-use crate::rto::SfrConfig;
+use crate::rto::TimeoutKind;
 use crate::segment::Cause;
 use crate::units::Time;
 
-use super::config::{Restart, SfrResponse};
-use super::deadlines::is_idle;
+use super::super::context::Context;
+use super::config::SfrResponse;
+use super::news::News;
 use super::output::NextSegment;
 use super::repair::Phase;
 use super::sender::RfcSender;
 use super::tail_probe::TailProbe;
+
+/// What became of the retransmission timer's firing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Timeout {
+    /// Nothing is outstanding.
+    Idle,
+    /// It fired too often in a row.
+    GiveUp,
+    /// The SYN is to leave again.
+    Opening,
+    /// A repair began.
+    Repair,
+}
 
 /// What a closed window, or a short segment, has waited for.
 #[derive(Clone, Copy, Debug)]
@@ -25,110 +39,143 @@ pub(super) enum Persisted {
 }
 
 impl RfcSender {
+    /// The retransmission timer fired; `kind` says what for, where it was not for data.
+    pub(super) fn on_timeout(&mut self, kind: TimeoutKind, cx: &mut Context<'_>) -> Timeout {
+        self.timers.retransmission.stop();
+        if self.recovery.loss.scoreboard.is_empty() {
+            return Timeout::Idle;
+        }
+        self.count.timeouts += 1;
+        let opening = self.window.una == 0;
+        let most = if opening { self.config.syn_retries } else { self.config.retries };
+        if !self.timers.count_timeout(most) {
+            return Timeout::GiveUp;
+        }
+        self.timers.retransmission.back_off(kind, cx);
+        if opening {
+            return Timeout::Opening;
+        }
+        self.tail_probe = TailProbe::default();
+        self.timers.begin_repair();
+        let repeatedly = self.timers.retries() > 1;
+        self.recover(cx.now, |recovery, scene| recovery.on_timeout(repeatedly, scene));
+        self.meter.stop_timing();
+        self.pacer.release(cx.now);
+        Timeout::Repair
+    }
+
+    /// RACK's timer fired: it looks again at what was not late enough.
+    pub(super) fn on_reorder_timer(&mut self, now: Time) {
+        self.timers.stop_reordering();
+        let (news, before) = (News::default(), self.before());
+        let reaction = self.recover(now, |recovery, scene| recovery.on_reorder_timer(scene));
+        self.follow(&reaction, now);
+        if self.recovery.cwnd.is_owned() {
+            self.steer(&news, &before, now);
+        } else {
+            self.recover(now, |recovery, scene| recovery.reduce_by_timer(reaction.began, scene));
+        }
+    }
+
     /// RFC 8985 §7.2: a probe is due some round trips after the last sending or ACK, and when
     /// the retransmission timer would fire at the latest.
     pub(super) fn arm_tail_probe(&mut self, now: Time) {
-        self.deadlines.tlp = Time::NEVER;
-        let scoreboard = &self.loss.scoreboard;
-        let calm = matches!(self.repair.phase, Phase::Open | Phase::Cwr);
-        let quiet = calm && is_idle(self.deadlines.reorder);
-        let able = self.config.tlp && self.loss.uses_sack && quiet && scoreboard.sacked() == 0;
-        if !able || scoreboard.is_empty() || self.tail_probe.is_out() || self.window.una == 0 {
+        self.timers.stop_tail_probe();
+        let loss = &self.recovery.loss;
+        let calm = matches!(self.recovery.repair.phase, Phase::Open | Phase::Cwr);
+        let quiet = calm && !self.timers.awaits_reordering();
+        let able = self.config.tlp && loss.uses_sack && quiet && loss.scoreboard.sacked() == 0;
+        let nothing_out = loss.scoreboard.is_empty();
+        if !able || nothing_out || self.tail_probe.is_out() || self.window.una == 0 {
             return;
         }
-        let wait = TailProbe::wait(self.meter.srtt, scoreboard.len() <= 1, &self.config);
-        let due = self.config.timer_clock.expiry(now, wait);
-        self.deadlines.tlp = due.min(self.timer.deadline());
+        let is_lone = loss.scoreboard.len() <= 1;
+        let wait = TailProbe::wait(self.meter.srtt, is_lone, &self.config);
+        self.timers.arm_tail_probe(wait, now);
     }
 
     /// The probe leaves: new data where there is some, else the last segment (RFC 8985 §7.3).
     pub(super) fn send_tail_probe(&mut self, now: Time) -> Option<NextSegment> {
-        self.deadlines.tlp = Time::NEVER;
-        let last = self.loss.scoreboard.len().checked_sub(1)?;
+        self.timers.stop_tail_probe();
+        let last = self.recovery.loss.scoreboard.len().checked_sub(1)?;
         let data = self.window.unsent_data().min(self.window.smss);
         let fresh = data > 0 && data <= self.window.room();
         let departure =
             if fresh { self.send_fresh(data, now) } else { self.retransmit(last, Cause::Tlp, now) };
         self.tail_probe = TailProbe::sent(self.window.nxt, !fresh);
         self.count.probes += 1;
-        self.deadlines.tlp = Time::NEVER;
-        self.arm_timer(now);
+        self.timers.stop_tail_probe();
+        self.timers.arm(&self.recovery.loss.scoreboard, now);
         Some(departure)
     }
 
     /// Super Fast Retransmit, step 2: the timer starts when a segment is sent, unless it runs.
     #[inline]
-    pub(super) fn arm_sfr(&mut self, now: Time) {
-        if is_idle(self.deadlines.sfr) {
-            self.restart_sfr(now);
+    pub(super) fn arm_super_fast(&mut self, now: Time) {
+        if self.super_fast.is_on() && !self.timers.awaits_super_fast() {
+            self.run_super_fast(now);
         }
     }
 
     /// Step 3: an ACK of new octets restarts the timer, or ends it with nothing outstanding.
     #[inline]
-    pub(super) fn restart_sfr(&mut self, now: Time) {
-        if let Some(sfr) = self.config.sfr {
-            self.run_sfr(sfr, now);
+    pub(super) fn restart_super_fast(&mut self, now: Time) {
+        if self.super_fast.is_on() {
+            self.run_super_fast(now);
         }
     }
 
-    fn run_sfr(&mut self, sfr: SfrConfig, now: Time) {
-        self.deadlines.sfr = Time::NEVER;
-        let over = sfr.is_over(self.window.acknowledged());
-        if self.loss.scoreboard.is_empty() || self.sfr_rests || over {
-            return;
-        }
-        // Step 1: a multiple of the handshake's round trip.
-        if let Some(rtt) = self.meter.handshake_rtt {
-            self.deadlines.sfr = self.config.timer_clock.expiry(now, sfr.wait(rtt));
-        }
+    #[cold]
+    fn run_super_fast(&mut self, now: Time) {
+        let nothing_out = self.recovery.loss.scoreboard.is_empty();
+        let (acknowledged, rtt) = (self.window.acknowledged(), self.meter.handshake_rtt);
+        let wait = self.super_fast.wait(acknowledged, rtt).filter(|_| !nothing_out);
+        self.timers.arm_super_fast(wait, now);
     }
 
     /// Step 4: the first segment not acknowledged leaves again, and the timer rests until a
     /// new one is sent.
-    pub(super) fn send_sfr(&mut self, now: Time) -> Option<NextSegment> {
-        self.deadlines.sfr = Time::NEVER;
-        if self.config.sfr.is_none() || self.loss.scoreboard.is_empty() {
+    pub(super) fn send_super_fast(&mut self, now: Time) -> Option<NextSegment> {
+        self.timers.arm_super_fast(None, now);
+        if !self.super_fast.is_on() || self.recovery.loss.scoreboard.is_empty() {
             return None;
         }
-        self.sfr_rests = true;
-        match self.config.sfr_response {
+        let response = self.super_fast.fire();
+        self.recover(now, |recovery, scene| match response {
             SfrResponse::None => {}
             SfrResponse::Halve => {
-                self.cut(Congestion::Loss, now);
-                self.cwnd.window.cwnd = self.cwnd.window.ssthresh;
+                recovery.cut(Congestion::Loss, scene);
+                recovery.cwnd.window.cwnd = recovery.cwnd.window.ssthresh;
             }
             SfrResponse::Reset => {
-                self.cut(Congestion::Timeout, now);
-                self.cwnd.window.cwnd = self.window.smss;
+                recovery.cut(Congestion::Timeout, scene);
+                recovery.cwnd.window.cwnd = scene.window.smss;
             }
-        }
+        });
         let departure = self.retransmit(0, Cause::Sfr, now);
-        if self.config.restart == Restart::PerSegment {
-            self.restart_timer(now);
-        }
+        self.timers.restart_for_head(&self.recovery.loss.scoreboard, now);
         Some(departure)
     }
 
     /// With nothing outstanding and something held back by the peer's window, a probe will be
     /// due (RFC 9293 §3.8.6.1).
     pub(super) fn arm_persist(&mut self, now: Time) {
-        let held = self.loss.scoreboard.is_empty() && self.window.unsent() > 0;
+        let held = self.recovery.loss.scoreboard.is_empty() && self.window.unsent() > 0;
         let peer = self.window.peer();
         if peer > 0 {
             self.persist.reset();
         }
-        if !held || !is_idle(self.deadlines.pace) {
-            self.deadlines.persist = Time::NEVER;
-        } else if is_idle(self.deadlines.persist) {
-            let wait = self.persist.wait(peer, self.timer.rto());
-            self.deadlines.persist = self.config.timer_clock.expiry(now, wait);
+        if !held || self.timers.awaits_pacer() {
+            self.timers.stop_persist();
+        } else if !self.timers.awaits_persist() {
+            let wait = self.persist.wait(peer, self.timers.retransmission.rto());
+            self.timers.arm_persist(wait, now);
         }
     }
 
     /// Sends what the window takes however little, or probes a closed one.
     pub(super) fn persist(&mut self, now: Time) -> Persisted {
-        self.deadlines.persist = Time::NEVER;
+        self.timers.stop_persist();
         let room = self.window.peer().min(self.window.unsent_data());
         if room > 0 {
             return Persisted::Send(self.send_fresh(room.min(self.window.smss), now));

@@ -3,10 +3,11 @@
 use crate::ids::TransmissionId;
 use crate::segment::{Ecn, Flags, IPV4_HEADER_BYTES, Segment, SynOptions, Timestamps};
 use crate::units::Time;
-use crate::wire::TIMESTAMPS_BYTES;
+use crate::wire::{TCP_HEADER_BYTES, full_payload, option_bytes};
 
-use super::super::transmit::Context;
+use super::super::context::Context;
 use super::config::RfcConfig;
+use super::info::OptionsInfo;
 use super::stamps::{PeerStamp, stamp};
 
 /// What the peer takes where it does not say (RFC 9293 §3.7.1).
@@ -52,10 +53,8 @@ impl Agreed {
     fn smss(&self, syn: &Segment, config: &RfcConfig) -> u64 {
         let fallback =
             if config.ip_header_bytes > IPV4_HEADER_BYTES { DEFAULT_MSS_V6 } else { DEFAULT_MSS };
-        // RFC 6691 §2: the option counts no options, so the sender takes them off.
-        let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
         let mss = syn.syn_options().mss.unwrap_or(fallback).max(LEAST_PEER_MSS).min(config.mss);
-        u64::from(mss.saturating_sub(options).max(1))
+        u64::from(full_payload(mss, self.timestamps))
     }
 }
 
@@ -66,8 +65,10 @@ fn wanted_shift(config: &RfcConfig) -> u8 {
 }
 
 /// What goes into the headers of this end's segments, and what the peer's have said.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct HeaderState {
+    /// Octets of the IP header.
+    ip_bytes: u16,
     pub(super) agreed: Agreed,
     peer_stamp: PeerStamp,
     /// Whether congestion marks are being echoed (RFC 3168 §6.1.3).
@@ -77,6 +78,16 @@ pub(super) struct HeaderState {
 }
 
 impl HeaderState {
+    pub(super) fn new(config: &RfcConfig) -> Self {
+        Self {
+            ip_bytes: config.ip_header_bytes,
+            agreed: Agreed::default(),
+            peer_stamp: PeerStamp::default(),
+            echoes_marks: false,
+            sent: 0,
+        }
+    }
+
     /// The peer's SYN says what it offers; octets of a full segment to it.
     pub(super) fn on_syn(&mut self, syn: &Segment, config: &RfcConfig, now: Time) -> u64 {
         self.agreed = Agreed::on(syn, config);
@@ -176,6 +187,20 @@ impl HeaderState {
         }
         segment
     }
+
+    /// Says how many octets a segment has on the wire, once its options are there.
+    #[inline]
+    pub(super) fn weigh(&self, segment: &mut Segment) -> u16 {
+        let header = self.ip_bytes + TCP_HEADER_BYTES + option_bytes(segment);
+        segment.size_bytes = header + segment.len;
+        segment.size_bytes
+    }
+
+    /// What both ends agreed on, for people.
+    pub(super) fn options_info(&self) -> OptionsInfo {
+        let Agreed { timestamps, sack, ecn, scaling, peer_shift, own_shift } = self.agreed;
+        OptionsInfo { timestamps, sack, ecn, shifts: scaling.then_some((peer_shift, own_shift)) }
+    }
 }
 
 #[cfg(test)]
@@ -215,7 +240,7 @@ mod tests {
     /// RFC 3168 §6.1.3.
     #[test]
     fn marks_are_echoed_until_the_peer_says_that_it_reacted() {
-        let mut header = HeaderState::default();
+        let mut header = HeaderState::new(&RfcConfig::rfc_2026());
         let marked = Segment { ecn: Ecn::CE, ..Segment::default() };
         let reacted = Segment { flags: Flags::CWR, ..Segment::default() };
         assert!(!header.take_marks(&marked), "nothing was agreed on");

@@ -5,15 +5,13 @@ use crate::units::{BitRate, Duration};
 
 use super::super::transmit::SendCount;
 use super::repair::Phase;
-use super::scoreboard::Sent;
-use super::state::State;
-use super::tcb::Tcb;
+use super::state::TcpState;
 
 /// What a connection knows of itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConnectionInfo {
     /// RFC 9293's state.
-    pub state: State,
+    pub state: TcpState,
     /// Where it stands with losses.
     pub phase: Phase,
     /// Timeouts in a row.
@@ -80,7 +78,7 @@ pub struct OutstandingInfo {
     pub sacked_segs: u64,
     /// Thought lost.
     pub lost_segs: u64,
-    /// Sent again.
+    /// SentSegment again.
     pub retransmitted_segs: u64,
 }
 
@@ -97,64 +95,4 @@ pub struct ReceivingInfo {
     pub ack_wait: Duration,
     /// Octets of payload in what counts as a full segment of the peer's.
     pub peer_smss: u64,
-}
-
-impl Tcb {
-    /// What the connection knows of itself.
-    pub(in crate::tcp) fn info(&self) -> ConnectionInfo {
-        let tx = &self.tx;
-        ConnectionInfo {
-            state: self.state,
-            phase: tx.repair.phase,
-            retries: tx.retries,
-            persist_backoff: tx.persist.backoff,
-            options: self.options_info(),
-            smss: tx.window.smss,
-            cwnd: tx.cwnd.window.cwnd,
-            ssthresh: tx.cwnd.window.ssthresh,
-            flight: tx.window.flight(),
-            outstanding: self.outstanding_info(),
-            pipe: tx.pipe(),
-            rto: tx.timer.state(),
-            srtt: tx.meter.srtt,
-            min_rtt: tx.meter.min_rtt,
-            reordering_seen: tx.loss.rack.reordering_seen,
-            unsent: tx.window.unsent(),
-            delivered: tx.delivery.octets,
-            peer_window: tx.window.peer(),
-            pacing: tx.cwnd.pacing_rate().or_else(|| tx.spread_rate()),
-            acked: tx.window.acknowledged(),
-            sent: tx.count,
-            receiving: ReceivingInfo {
-                window: self.rx.window(),
-                delivered_bytes: self.rx.count.delivered_bytes,
-                mss: self.config.mss,
-                ack_wait: self.rx.ack_delay.longest(),
-                peer_smss: self.rx.ack_delay.full(),
-            },
-        }
-    }
-
-    fn options_info(&self) -> OptionsInfo {
-        let agreed = &self.header.agreed;
-        OptionsInfo {
-            timestamps: agreed.timestamps,
-            sack: agreed.sack,
-            ecn: agreed.ecn,
-            shifts: agreed.scaling.then_some((agreed.peer_shift, agreed.own_shift)),
-        }
-    }
-
-    fn outstanding_info(&self) -> OutstandingInfo {
-        let loss = &self.tx.loss;
-        let count = |what: fn(&Sent) -> bool| {
-            loss.scoreboard.iter().filter(|sent| what(sent)).count() as u64
-        };
-        OutstandingInfo {
-            segs: loss.scoreboard.len() as u64,
-            sacked_segs: count(|sent| sent.sacked) + self.tx.window.segs(loss.dup_bytes),
-            lost_segs: count(|sent| sent.lost.is_some()),
-            retransmitted_segs: count(|sent| sent.retransmitted),
-        }
-    }
 }

@@ -3,8 +3,8 @@
 use crate::sample::{RttSample, SampleSource};
 use crate::units::{Duration, Time};
 
+use super::super::context::Context;
 use super::super::timer::RetransmitTimer;
-use super::super::transmit::Context;
 use super::config::{RfcConfig, Sampling};
 use super::news::News;
 use super::send_window::SendWindow;

@@ -1,29 +1,31 @@
 //! The byte-sequenced TCP of the RFCs. Its switches select any version from 1988 to the present.
 //!
-//! One [`Tcb`] is one end of a connection: a [state](state) of RFC 9293, a sending and a receiving
-//! half. [`arrive`] processes arriving segments by state, and [`predict`] the expected ones;
-//! [`depart`] assembles outgoing segments; [`wake`] does the work at deadlines.
+//! One [`Tcb`] is one end of a connection: its [`lifecycle`] through the [states](state) of RFC 9293,
+//! a sending and a receiving half, and what their [headers](header) have in common. [`arrive`] takes segments in by state, the expected ones by [`predict`]; [`depart`] puts
+//! them together; [`wake`] does what falls due.
 //!
-//! The sending half, [`sender`], consists of parts that own their state: the sequence space and the
-//! peer's window ([`send_window`]), the congestion window ([`cwnd`]), round trips ([`meter`]), loss
-//! detection ([`detect`], with its [`scoreboard`] and [`rack`]), the phases of recovery
-//! ([`repair`], with [`prr`]), proofs of spurious retransmissions ([`undo`]), probes
-//! ([`tail_probe`], [`persist`]), the [`pacer`], delivery [`rate`] samples, [`deadlines`], and the
-//! [account](account) of its time. [`ack`], [`react`], [`output`] and [`due`] combine them. Octets
-//! are counted in 64 bits from the SYN, which is 0.
+//! The sending half, [`sender`], is made of parts that own their state: the sequence space and the
+//! peer's window ([`send_window`]), round trips ([`meter`]), [`recovery`], the timers
+//! ([`send_timers`]), probes ([`tail_probe`], [`persist`], [`super_fast`]), the [`pacer`], delivery
+//! [`rate`] samples, and the [account](account) of its time. Recovery is made of loss detection
+//! ([`detect`], with its [`scoreboard`] and [`rack`]), the phases of a [`repair`], with [`prr`],
+//! proofs of spurious retransmissions ([`undo`]), and the congestion window ([`cwnd`]). [`ack`],
+//! [`output`] and [`due`] put them to work.
+//! Octets are counted from the SYN, which is 0, in 64 bits.
 
 mod account;
 mod ack;
 mod arrive;
 mod config;
 mod cwnd;
-mod deadlines;
 mod delayed_ack;
 mod depart;
 mod detect;
 mod due;
 mod header;
 mod info;
+mod initial_window;
+mod lifecycle;
 mod meter;
 mod news;
 mod output;
@@ -33,14 +35,16 @@ mod predict;
 mod prr;
 mod rack;
 mod rate;
-mod react;
 mod receive;
+mod recovery;
 mod repair;
 mod scoreboard;
+mod send_timers;
 mod send_window;
 mod sender;
 mod stamps;
 mod state;
+mod super_fast;
 mod tail_probe;
 mod tcb;
 #[cfg(test)]
@@ -51,9 +55,10 @@ mod wake;
 
 pub use account::SendTimes;
 pub use config::{
-    CwndRules, DelayedAck, Restart, RfcConfig, Sampling, SfrResponse, TimerRules, Undo,
+    CwndRules, DelayedAck, Recovery, Restart, RfcConfig, Sampling, SfrResponse, TimerRules, Undo,
 };
 pub use info::{ConnectionInfo, OptionsInfo, OutstandingInfo, ReceivingInfo};
+pub use initial_window::InitialWindow;
 pub use repair::Phase;
-pub use state::{Failure, State};
+pub use state::{Failure, TcpState};
 pub(super) use tcb::Tcb;

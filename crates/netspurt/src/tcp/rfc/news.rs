@@ -3,7 +3,7 @@
 use crate::segment::{SackBlock, Segment};
 use crate::units::Time;
 
-use super::scoreboard::Sent;
+use super::scoreboard::SentSegment;
 use super::send_window::SendWindow;
 
 /// What a segment says to the sending half.
@@ -53,7 +53,7 @@ pub(super) struct News {
 
 impl News {
     /// The ACK newly covers `sent`; `point` ends what was outstanding when repair began.
-    pub(super) fn cover(&mut self, sent: &Sent, point: u64) {
+    pub(super) fn cover(&mut self, sent: &SentSegment, point: u64) {
         self.covers_original |= sent.times == 1 && sent.end() <= point;
         self.delivered_segs += 1;
     }
@@ -87,9 +87,9 @@ pub(super) struct Reports {
 impl Reports {
     /// Reads the blocks of `segment`, which acknowledges up to `ack`. Those that name what was
     /// never sent, or what is acknowledged, count for nothing.
-    pub(super) fn read(segment: &Segment, ack: u64, iss: u32, window: &SendWindow) -> Self {
+    pub(super) fn read(segment: &Segment, ack: u64, window: &SendWindow) -> Self {
         let mut reports = Self::default();
-        let octet = |wire| window.octet(iss, wire);
+        let octet = |wire| window.octet(wire);
         let range = |block: &SackBlock| (octet(block.left), octet(block.right));
         let all = segment.sack();
         for (place, block) in all.iter().enumerate() {
@@ -126,7 +126,7 @@ mod tests {
         blocks.iter().for_each(|&(left, right)| options.add(SackBlock { left, right }));
         let mut segment = Segment::default();
         segment.set_sack(&options);
-        Reports::read(&segment, 2000, 0, &window)
+        Reports::read(&segment, 2000, &window)
     }
 
     #[test]

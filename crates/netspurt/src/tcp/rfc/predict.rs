@@ -7,9 +7,9 @@
 
 use crate::segment::{Flags, Segment};
 
-use super::super::transmit::Context;
+use super::super::context::Context;
 use super::stamps::is_before;
-use super::state::State;
+use super::state::TcpState;
 use super::tcb::Tcb;
 
 impl Tcb {
@@ -19,10 +19,10 @@ impl Tcb {
         if !self.is_next(segment) {
             return false;
         }
-        let (ack, len) = (self.octet(segment.ack), u64::from(segment.len));
+        let (ack, len) = (self.tx.window.octet(segment.ack), u64::from(segment.len));
         let expected = if len > 0 {
             ack == self.tx.window.una
-                && self.tx.loss.scoreboard.is_empty()
+                && self.tx.recovery.loss.scoreboard.is_empty()
                 && self.rx.takes_next(len)
         } else {
             self.tx.is_calm(ack)
@@ -46,7 +46,7 @@ impl Tcb {
     #[inline]
     fn is_next(&self, segment: &Segment) -> bool {
         let recent = self.header.recent_stamp();
-        self.state == State::Established
+        self.life.state() == TcpState::Established
             && segment.flags.without(Flags::PSH) == Flags::ACK
             && segment.is_bare(self.header.agreed.timestamps)
             && segment.seq == self.rx.next_on_wire()
@@ -109,7 +109,7 @@ mod tests {
                     let wait = 20_000 + late + 3000 * copy;
                     self.count += 1;
                     let at = now + Duration::from_micros(wait);
-                    self.flying.insert((at, self.count), (end ^ 1, segment));
+                    self.flying.insert((at, self.count), (id.peer().index(), segment));
                 }
             }
         }

@@ -3,7 +3,7 @@
 use crate::segment::Cause;
 use crate::units::{Duration, Time};
 
-use super::scoreboard::{Scoreboard, Sent};
+use super::scoreboard::{Scoreboard, SentSegment};
 
 /// Round trips without a duplicate report after which the reordering window shrinks back
 /// (RFC 8985 §6.2 step 4, "16 loss recoveries").
@@ -45,7 +45,7 @@ impl Rack {
     /// must answer an earlier copy: the retransmission is younger than any round trip.
     pub(super) fn arrived(
         &mut self,
-        sent: &Sent,
+        sent: &SentSegment,
         now: Time,
         min_rtt: Option<Duration>,
         early: bool,
@@ -84,7 +84,7 @@ impl Rack {
     }
 
     /// Whether `sent` left after the newest segment known to have arrived (`RACK_sent_after`).
-    fn is_younger(&self, sent: &Sent) -> bool {
+    fn is_younger(&self, sent: &SentSegment) -> bool {
         (sent.at, sent.end()) > (self.xmit, self.end_seq)
     }
 

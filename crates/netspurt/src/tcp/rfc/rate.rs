@@ -4,7 +4,7 @@
 use crate::congestion::RateSample;
 use crate::units::{Duration, Time};
 
-use super::scoreboard::{Sent, Snapshot};
+use super::scoreboard::{SentSegment, Snapshot};
 
 /// The connection's count of what was delivered.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl Delivery {
     }
 
     /// The ACK covers `sent`.
-    pub(super) fn see(&mut self, sent: &Sent, snapshot: &Snapshot) {
+    pub(super) fn see(&mut self, sent: &SentSegment, snapshot: &Snapshot) {
         let newest = &mut self.newest;
         if !newest.any || (sent.at, sent.end()) > (newest.sent_at, newest.end) {
             let (snapshot, sent_at, end) = (*snapshot, sent.at, sent.end());

@@ -1,17 +1,19 @@
 //! The receiving half: reassembly, the receive window, and when to acknowledge.
 
-use crate::segment::{SackBlock, SackBlocks, Segment};
+use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
 use crate::seq;
 use crate::units::Time;
 
 use super::super::receiver::ReceiveCount;
 use super::config::RfcConfig;
 use super::delayed_ack::{AckDelay, AckNeed, Moment};
+use super::header::HeaderState;
+use super::info::ReceivingInfo;
 use crate::ranges::{Range, Ranges};
 
 /// The receiving half of a connection whose peer's first octet of data is 1.
 #[derive(Debug)]
-pub(super) struct RfcReceiver {
+pub(in crate::tcp) struct RfcReceiver {
     /// The peer's initial sequence number.
     irs: u32,
     /// The next octet expected.
@@ -38,7 +40,7 @@ pub(super) struct RfcReceiver {
     /// When a held acknowledgment goes out.
     pub(super) deadline: Time,
     pub(super) need: AckNeed,
-    pub(super) count: ReceiveCount,
+    pub(in crate::tcp) count: ReceiveCount,
 }
 
 impl RfcReceiver {
@@ -76,7 +78,7 @@ impl RfcReceiver {
     }
 
     /// Whether the peer will send no more, and all it sent was delivered.
-    pub(super) fn is_closed(&self) -> bool {
+    pub(in crate::tcp) fn is_closed(&self) -> bool {
         self.fin.is_some_and(|fin| self.nxt > fin)
     }
 
@@ -91,8 +93,19 @@ impl RfcReceiver {
     }
 
     /// Octets delivered and not read.
-    pub(super) fn unread(&self) -> u64 {
+    pub(in crate::tcp) fn unread(&self) -> u64 {
         self.unread
+    }
+
+    /// What the half knows of itself, where it takes `mss` octets of payload.
+    pub(super) fn info(&self, mss: u16) -> ReceivingInfo {
+        ReceivingInfo {
+            window: self.window(),
+            delivered_bytes: self.count.delivered_bytes,
+            mss,
+            ack_wait: self.ack_delay.longest(),
+            peer_smss: self.ack_delay.full(),
+        }
     }
 
     /// Whether something that arrived waits for its acknowledgment.
@@ -275,14 +288,14 @@ impl RfcReceiver {
 
     /// Whether there is anything to report beside what arrived in order.
     #[inline]
-    pub(super) fn has_blocks(&self) -> bool {
+    fn has_blocks(&self) -> bool {
         self.duplicate.is_some() || !self.blocks.is_empty()
     }
 
     /// The blocks that an acknowledgment carries, `room` of them at most. A duplicate is reported
     /// first (RFC 2883 §4), then the block of the newest segment, then the ones most recently
     /// reported (RFC 2018 §4).
-    pub(super) fn blocks(&self, room: usize) -> SackBlocks {
+    fn blocks(&self, room: usize) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         let wire = |octet| seq::to_wire(self.irs, octet);
         let all = self.duplicate.iter().chain(&self.blocks);
@@ -292,9 +305,24 @@ impl RfcReceiver {
         blocks
     }
 
+    /// Puts the acknowledgment into a segment that leaves, with `room` SACK blocks at most.
+    #[inline]
+    pub(super) fn acknowledge(&mut self, segment: &mut Segment, room: usize, header: &HeaderState) {
+        segment.ack = self.next_on_wire();
+        let window = self.advance_window() >> header.agreed.own_shift;
+        segment.window = u16::try_from(window).unwrap_or(u16::MAX);
+        if header.echoes_marks() {
+            segment.flags = segment.flags.with(Flags::ECE);
+        }
+        if self.has_blocks() && header.agreed.sack && room > 0 {
+            segment.set_sack(&self.blocks(room));
+        }
+        self.on_acknowledged();
+    }
+
     /// An acknowledgment goes out.
     #[inline]
-    pub(super) fn on_acknowledged(&mut self) {
+    fn on_acknowledged(&mut self) {
         // A duplicate's answer is not counted: it tells of nothing new.
         self.ack_delay.on_acknowledged(self.nxt > self.told || !self.above.is_empty());
         self.told = self.nxt;

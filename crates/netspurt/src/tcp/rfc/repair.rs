@@ -2,7 +2,7 @@
 
 use crate::segment::Cause;
 
-use super::super::config::Recovery;
+use super::config::Recovery;
 use super::prr::{Prr, PrrAck};
 
 /// Where the sender stands with losses.

@@ -10,7 +10,7 @@ use crate::ranges::Ranges;
 /// One segment on its way, SYN and FIN counted as an octet each. A window of them is what a run
 /// of many connections keeps in the cache, so it has 24 octets.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sent {
+pub(super) struct SentSegment {
     /// First octet.
     pub(super) seq: u64,
     /// When it last went out.
@@ -23,7 +23,7 @@ pub(super) struct Sent {
     pub(super) sacked: bool,
     /// Thought lost, with what told so.
     pub(super) lost: Option<Cause>,
-    /// Sent again, and that copy not thought lost.
+    /// SentSegment again, and that copy not thought lost.
     pub(super) retransmitted: bool,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Snapshot {
     pub(super) app_limited: bool,
 }
 
-impl Sent {
+impl SentSegment {
     /// `len` octets from `seq` on, sent for the first time.
     pub(super) fn first(seq: u64, len: u32, at: Time) -> Self {
         Self { seq, at, len, times: 1, sacked: false, lost: None, retransmitted: false }
@@ -70,7 +70,7 @@ impl Sent {
 /// outstanding - SACKed - lost + retransmitted (RFC 6675 §4, SetPipe).
 #[derive(Debug, Default)]
 pub(super) struct Scoreboard {
-    segs: VecDeque<Sent>,
+    segs: VecDeque<SentSegment>,
     /// The state of delivery when each of them went out; none where nobody samples delivery.
     snapshots: VecDeque<Snapshot>,
     /// Octets reported as arrived.
@@ -138,19 +138,19 @@ impl Scoreboard {
         &self.arrived
     }
 
-    pub(super) fn front(&self) -> Option<&Sent> {
+    pub(super) fn front(&self) -> Option<&SentSegment> {
         self.segs.front()
     }
 
-    pub(super) fn back(&self) -> Option<&Sent> {
+    pub(super) fn back(&self) -> Option<&SentSegment> {
         self.segs.back()
     }
 
-    pub(super) fn get(&self, place: usize) -> &Sent {
+    pub(super) fn get(&self, place: usize) -> &SentSegment {
         &self.segs[place]
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Sent> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &SentSegment> {
         self.segs.iter()
     }
 
@@ -168,7 +168,7 @@ impl Scoreboard {
     }
 
     /// A segment of new data went out.
-    pub(super) fn push(&mut self, sent: Sent, snapshot: Option<Snapshot>) {
+    pub(super) fn push(&mut self, sent: SentSegment, snapshot: Option<Snapshot>) {
         self.segs.push_back(sent);
         if let Some(snapshot) = snapshot {
             self.snapshots.push_back(snapshot);
@@ -182,7 +182,11 @@ impl Scoreboard {
 
     /// The cumulative ACK moves to `ack`: `covered` is told of each segment it covers whole, as
     /// it was.
-    pub(super) fn ack(&mut self, ack: u64, mut covered: impl FnMut(&Sent, Option<&Snapshot>)) {
+    pub(super) fn ack(
+        &mut self,
+        ack: u64,
+        mut covered: impl FnMut(&SentSegment, Option<&Snapshot>),
+    ) {
         while let Some(front) = self.segs.front_mut() {
             if front.end() <= ack {
                 covered(front, self.snapshots.front());
@@ -205,7 +209,7 @@ impl Scoreboard {
     }
 
     /// The same of a quiet scoreboard without snapshots: nothing was counted of what goes.
-    pub(super) fn ack_quiet(&mut self, ack: u64, mut covered: impl FnMut(&Sent)) {
+    pub(super) fn ack_quiet(&mut self, ack: u64, mut covered: impl FnMut(&SentSegment)) {
         while let Some(front) = self.segs.front_mut() {
             if front.end() > ack {
                 if front.seq < ack {
@@ -218,7 +222,7 @@ impl Scoreboard {
         }
     }
 
-    fn uncount(&mut self, gone: &Sent) {
+    fn uncount(&mut self, gone: &SentSegment) {
         if gone.sacked {
             self.sacked -= gone.len();
             return;
@@ -240,7 +244,7 @@ impl Scoreboard {
         &mut self,
         left: u64,
         right: u64,
-        mut covered: impl FnMut(&Sent, Option<&Snapshot>),
+        mut covered: impl FnMut(&SentSegment, Option<&Snapshot>),
     ) {
         let mut at = left;
         while at < right {
@@ -262,7 +266,7 @@ impl Scoreboard {
         to: u64,
         left: u64,
         right: u64,
-        covered: &mut impl FnMut(&Sent, Option<&Snapshot>),
+        covered: &mut impl FnMut(&SentSegment, Option<&Snapshot>),
     ) {
         for place in self.place_of(from)..self.segs.len() {
             let sent = self.segs[place];
@@ -323,7 +327,7 @@ impl Scoreboard {
         for place in 0..self.segs.len() {
             self.lose(place, cause);
         }
-        self.judged = self.segs.back().map_or(self.judged, Sent::end);
+        self.judged = self.segs.back().map_or(self.judged, SentSegment::end);
     }
 
     /// Nothing is lost after all: the originals are still on their way.
@@ -384,14 +388,14 @@ mod tests {
 
     #[test]
     fn an_outstanding_segment_has_24_octets() {
-        assert_eq!(size_of::<Sent>(), 24);
+        assert_eq!(size_of::<SentSegment>(), 24);
     }
 
     #[test]
     fn the_short_way_through_a_quiet_scoreboard_leaves_what_the_long_one_does() {
         let full = || {
             let mut scoreboard = Scoreboard::default();
-            (0..5).for_each(|n| scoreboard.push(Sent::first(n * 10, 10, Time::ZERO), None));
+            (0..5).for_each(|n| scoreboard.push(SentSegment::first(n * 10, 10, Time::ZERO), None));
             scoreboard
         };
         for ack in 0..=50 {

@@ -7,7 +7,9 @@ use super::config::RfcConfig;
 /// What was written, sent and acknowledged, and what the peer takes. Octets are counted from the
 /// SYN, which is 0.
 #[derive(Debug)]
-pub(super) struct SendWindow {
+pub(in crate::tcp) struct SendWindow {
+    /// The number of our SYN (ISS).
+    iss: u32,
     /// Oldest octet not acknowledged (SND.UNA).
     pub(super) una: u64,
     /// Next octet to send (SND.NXT).
@@ -18,50 +20,76 @@ pub(super) struct SendWindow {
     pub(super) closing: bool,
     /// Octets of payload in a full segment, after options.
     pub(super) smss: u64,
-    /// The octet after the last short segment sent.
-    short_end: u64,
     /// The peer's window (SND.WND).
     peer: u64,
     /// The largest it ever was (Max(SND.WND)).
     peer_max: u64,
     /// The sequence and acknowledgment numbers that told it (SND.WL1, SND.WL2).
     told: (u64, u64),
-    /// Whether short segments wait for what is outstanding (RFC 896).
-    pub(super) nagle: bool,
-    /// Whether short segments wait for more octets, whatever is outstanding.
-    pub(super) corked: bool,
+    pub(super) short: ShortSegments,
+}
+
+/// What holds back a segment that is shorter than a full one.
+#[derive(Debug)]
+pub(in crate::tcp) struct ShortSegments {
+    /// Whether it waits for what is outstanding (RFC 896).
+    pub(in crate::tcp) nagle: bool,
+    /// Whether it does so for another short one alone (Minshall 1999).
+    minshall: bool,
+    /// Whether it waits for more octets, whatever is outstanding.
+    pub(in crate::tcp) corked: bool,
+    /// The octet after the last short segment sent.
+    end: u64,
+}
+
+impl ShortSegments {
+    /// Whether a short segment waits, with `flight` octets outstanding from `una` on.
+    fn wait(&self, una: u64, flight: u64) -> bool {
+        let outstanding = if self.minshall { self.end > una } else { flight > 0 };
+        self.nagle && outstanding || self.corked
+    }
 }
 
 impl SendWindow {
     pub(super) fn new(config: &RfcConfig) -> Self {
         Self {
+            iss: config.iss,
             una: 0,
             nxt: 0,
             end: 1,
             closing: false,
             smss: u64::from(config.mss),
-            short_end: 0,
             peer: 0,
             peer_max: 0,
             told: (0, 0),
-            nagle: config.nagle,
-            corked: false,
+            short: ShortSegments {
+                nagle: config.nagle,
+                minshall: config.minshall,
+                corked: false,
+                end: 0,
+            },
         }
     }
 
-    /// The count of our octet that the wire calls `wire`, where the SYN had the number `iss`.
+    /// The count of our octet that the wire calls `wire`.
     #[inline]
-    pub(super) fn octet(&self, iss: u32, wire: u32) -> u64 {
-        seq::from_wire(iss, wire, self.una)
+    pub(super) fn octet(&self, wire: u32) -> u64 {
+        seq::from_wire(self.iss, wire, self.una)
+    }
+
+    /// What the wire calls our octet `octet`.
+    #[inline]
+    pub(super) fn on_wire(&self, octet: u64) -> u32 {
+        seq::to_wire(self.iss, octet)
     }
 
     /// Octets of data acknowledged.
-    pub(super) fn acknowledged(&self) -> u64 {
+    pub(in crate::tcp) fn acknowledged(&self) -> u64 {
         self.una.clamp(1, self.end) - 1
     }
 
     /// Octets of data written and not acknowledged.
-    pub(super) fn unacknowledged(&self) -> u64 {
+    pub(in crate::tcp) fn unacknowledged(&self) -> u64 {
         self.end - self.una.clamp(1, self.end)
     }
 
@@ -144,9 +172,8 @@ impl SendWindow {
         ack + self.peer_max < self.una
     }
 
-    /// Octets of the next new segment; `None` where nothing may go, cwnd apart. `minshall` says
-    /// that a short segment waits for another short one alone.
-    pub(super) fn next_len(&self, minshall: bool) -> Option<u64> {
+    /// Octets of the next new segment; `None` where nothing may go, cwnd apart.
+    pub(super) fn next_len(&self) -> Option<u64> {
         if self.unsent() == 0 {
             return None;
         }
@@ -165,15 +192,9 @@ impl SendWindow {
             return Some(len);
         }
         // RFC 9293 §3.8.6.2.1 and, for the last of what was written, RFC 896.
-        let held = self.nagle && self.holds_short_segments(minshall) || self.corked;
+        let held = self.short.wait(self.una, self.flight());
         let half = len >= self.peer_max / 2;
         ((all || half) && !held).then_some(len)
-    }
-
-    /// Whether what is outstanding holds a short segment back: any octet (RFC 896), or another
-    /// short segment (Minshall 1999).
-    fn holds_short_segments(&self, minshall: bool) -> bool {
-        if minshall { self.short_end > self.una } else { self.flight() > 0 }
     }
 
     /// The next `len` octets leave; whether a FIN follows them.
@@ -183,7 +204,7 @@ impl SendWindow {
         let fin = self.closing && end == self.end;
         self.nxt = end + u64::from(fin);
         if len < self.smss {
-            self.short_end = self.nxt;
+            self.short.end = self.nxt;
         }
         fin
     }
@@ -235,16 +256,22 @@ mod tests {
     fn a_short_segment_waits_for_any_octet_or_for_a_short_one() {
         let mut window = opened();
         window.end += 1100;
-        assert_eq!(window.next_len(false), Some(1000));
+        let next = |window: &mut SendWindow| {
+            [false, true].map(|minshall| {
+                window.short.minshall = minshall;
+                window.next_len()
+            })
+        };
+        assert_eq!(next(&mut window), [Some(1000); 2]);
         window.send(1000);
-        assert_eq!((window.next_len(false), window.next_len(true)), (None, Some(100)));
+        assert_eq!(next(&mut window), [None, Some(100)]);
         window.send(100);
         window.end += 100;
-        assert_eq!((window.next_len(false), window.next_len(true)), (None, None));
-        window.nagle = false;
-        assert_eq!(window.next_len(false), Some(100));
-        window.corked = true;
-        assert_eq!(window.next_len(false), None);
+        assert_eq!(next(&mut window), [None; 2]);
+        window.short.nagle = false;
+        assert_eq!(next(&mut window), [Some(100); 2]);
+        window.short.corked = true;
+        assert_eq!(next(&mut window), [None; 2]);
     }
 
     #[test]
@@ -253,7 +280,7 @@ mod tests {
         window.end += 1500;
         window.closing = true;
         assert!(!window.send(1000));
-        assert_eq!(window.next_len(false), Some(500));
+        assert_eq!(window.next_len(), Some(500));
         assert!(window.send(500));
         assert_eq!((window.unsent(), window.flight()), (0, 1501));
         window.una = window.nxt;
@@ -267,9 +294,9 @@ mod tests {
         let mut window = opened();
         window.end += 5000;
         window.update(5, 1, 500);
-        assert_eq!(window.next_len(false), None);
+        assert_eq!(window.next_len(), None);
         window.on_syn(1000, 900);
         window.update(6, 1, 450);
-        assert_eq!(window.next_len(false), Some(450));
+        assert_eq!(window.next_len(), Some(450));
     }
 }

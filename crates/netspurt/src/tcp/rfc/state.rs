@@ -2,7 +2,7 @@
 
 /// The states of RFC 9293 §3.3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum TcpState {
     /// No connection.
     Closed,
     /// Waiting for a SYN.
@@ -27,44 +27,47 @@ pub enum State {
     TimeWait,
 }
 
-impl State {
+impl TcpState {
     /// Whether data and FIN may be sent.
     pub(super) fn may_send(self) -> bool {
-        use State::{CloseWait, Closing, Established, FinWait1, LastAck};
+        use TcpState::{CloseWait, Closing, Established, FinWait1, LastAck};
         matches!(self, Established | CloseWait | FinWait1 | Closing | LastAck)
     }
 
     /// Whether both SYNs were exchanged.
     pub(super) fn is_synchronised(self) -> bool {
-        !matches!(self, State::Closed | State::Listen | State::SynSent | State::SynReceived)
+        !matches!(
+            self,
+            TcpState::Closed | TcpState::Listen | TcpState::SynSent | TcpState::SynReceived
+        )
     }
 
     /// The state after this end sent its FIN.
-    pub(super) fn after_fin_sent(self) -> State {
+    pub(super) fn after_fin_sent(self) -> TcpState {
         match self {
-            State::Established => State::FinWait1,
-            State::CloseWait => State::LastAck,
+            TcpState::Established => TcpState::FinWait1,
+            TcpState::CloseWait => TcpState::LastAck,
             other => other,
         }
     }
 
     /// The state after the peer's FIN arrived, ours being acknowledged or not.
-    pub(super) fn after_fin_received(self, own_is_acked: bool) -> State {
+    pub(super) fn after_fin_received(self, own_is_acked: bool) -> TcpState {
         match self {
-            State::Established => State::CloseWait,
-            State::FinWait1 if own_is_acked => State::TimeWait,
-            State::FinWait1 => State::Closing,
-            State::FinWait2 => State::TimeWait,
+            TcpState::Established => TcpState::CloseWait,
+            TcpState::FinWait1 if own_is_acked => TcpState::TimeWait,
+            TcpState::FinWait1 => TcpState::Closing,
+            TcpState::FinWait2 => TcpState::TimeWait,
             other => other,
         }
     }
 
     /// The state after our FIN was acknowledged.
-    pub(super) fn after_fin_acked(self) -> State {
+    pub(super) fn after_fin_acked(self) -> TcpState {
         match self {
-            State::FinWait1 => State::FinWait2,
-            State::Closing => State::TimeWait,
-            State::LastAck => State::Closed,
+            TcpState::FinWait1 => TcpState::FinWait2,
+            TcpState::Closing => TcpState::TimeWait,
+            TcpState::LastAck => TcpState::Closed,
             other => other,
         }
     }
@@ -83,7 +86,7 @@ pub enum Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::State::{
+    use super::TcpState::{
         CloseWait, Closed, Closing, Established, FinWait1, FinWait2, LastAck, TimeWait,
     };
 

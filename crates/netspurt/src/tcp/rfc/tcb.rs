@@ -2,119 +2,77 @@
 
 use std::sync::Arc;
 
-use crate::event::{CwndState, What};
 use crate::units::Time;
 
-use super::super::receiver::ReceiveCount;
-use super::super::transmit::{Context, SendCount};
-use super::account::SendTimes;
+use super::super::context::{Context, CwndReport};
 use super::config::RfcConfig;
-use super::deadlines::is_idle;
 use super::header::HeaderState;
+use super::info::ConnectionInfo;
+use super::lifecycle::Lifecycle;
 use super::receive::RfcReceiver;
+use super::recovery::LossRecovery;
+use super::send_window::ShortSegments;
 use super::sender::RfcSender;
-use super::state::{Failure, State};
+use super::state::{Failure, TcpState};
 
 /// One end of a connection (a "transmission control block", RFC 9293 §3.3.1).
 #[derive(Debug)]
 pub(in crate::tcp) struct Tcb {
     pub(super) config: Arc<RfcConfig>,
-    pub(super) state: State,
-    failure: Option<Failure>,
-    /// Whether it began by listening.
-    pub(super) passive: bool,
+    pub(super) life: Lifecycle,
     pub(super) header: HeaderState,
     pub(super) tx: RfcSender,
     pub(super) rx: RfcReceiver,
-    /// The end of TIME-WAIT.
-    pub(super) linger: Time,
-    /// The congestion state as last reported.
-    reported: Option<CwndState>,
+    reported: CwndReport,
 }
 
 impl Tcb {
     pub(in crate::tcp) fn new(config: &Arc<RfcConfig>) -> Self {
         Self {
             config: Arc::clone(config),
-            state: State::Closed,
-            failure: None,
-            passive: false,
-            header: HeaderState::default(),
+            life: Lifecycle::new(config),
+            header: HeaderState::new(config),
             tx: RfcSender::new(config),
             rx: RfcReceiver::new(config),
-            linger: Time::NEVER,
-            reported: None,
+            reported: CwndReport::default(),
         }
     }
 
-    pub(in crate::tcp) fn state(&self) -> State {
-        self.state
+    pub(in crate::tcp) fn life(&self) -> &Lifecycle {
+        &self.life
     }
 
-    pub(in crate::tcp) fn failure(&self) -> Option<Failure> {
-        self.failure
+    /// The sending half.
+    pub(in crate::tcp) fn sender(&self) -> &RfcSender {
+        &self.tx
     }
 
-    /// Octets of data acknowledged.
-    pub(in crate::tcp) fn acknowledged(&self) -> u64 {
-        self.tx.window.acknowledged()
-    }
-
-    /// Octets of data written and not acknowledged.
-    pub(in crate::tcp) fn unacknowledged(&self) -> u64 {
-        self.tx.window.unacknowledged()
-    }
-
-    /// What the sending half did.
-    pub(in crate::tcp) fn sent(&self) -> SendCount {
-        self.tx.count
-    }
-
-    /// What its time went into, up to the last step.
-    pub(in crate::tcp) fn times(&self) -> SendTimes {
-        self.tx.times()
-    }
-
-    /// What the receiving half took in.
-    pub(in crate::tcp) fn received(&self) -> ReceiveCount {
-        self.rx.count
-    }
-
-    /// Octets that arrived in order and were not read.
-    pub(in crate::tcp) fn unread(&self) -> u64 {
-        self.rx.unread()
-    }
-
-    /// Whether the peer will send no more, and all it sent was delivered.
-    pub(in crate::tcp) fn peer_closed(&self) -> bool {
-        self.rx.is_closed()
+    /// The receiving half.
+    pub(in crate::tcp) fn receiver(&self) -> &RfcReceiver {
+        &self.rx
     }
 
     /// The earliest instant at which something falls due.
     pub(in crate::tcp) fn next_deadline(&self) -> Time {
-        self.tx.next_deadline().min(self.rx.deadline).min(self.linger)
+        self.tx.timers.first().min(self.rx.deadline).min(self.life.deadline())
     }
 
     /// Whether all that is left to do is to end TIME-WAIT.
     pub(in crate::tcp) fn only_lingers(&self) -> bool {
-        self.linger < Time::NEVER && self.next_deadline() == self.linger
+        let linger = self.life.deadline();
+        linger < Time::NEVER && self.next_deadline() == linger
     }
 
     /// Opens the connection (RFC 9293 §3.10.1, active).
     pub(in crate::tcp) fn open(&mut self, cx: &mut Context<'_>) {
-        if matches!(self.state, State::Closed | State::Listen) && !self.is_over() {
-            self.state = State::SynSent;
-            self.passive = false;
+        if self.life.open() {
             self.send_syn(None, cx);
         }
     }
 
     /// Waits for a peer (RFC 9293 §3.10.1, passive).
     pub(in crate::tcp) fn listen(&mut self) {
-        if self.state == State::Closed && !self.is_over() {
-            self.state = State::Listen;
-            self.passive = true;
-        }
+        self.life.listen();
     }
 
     /// Returns to LISTEN as if nothing had come; what was sent stays counted.
@@ -127,15 +85,10 @@ impl Tcb {
         self.listen();
     }
 
-    /// Whether the connection was opened or attempted and has ended.
-    fn is_over(&self) -> bool {
-        self.state == State::Closed && (self.tx.window.nxt > 0 || self.failure.is_some())
-    }
-
     /// Takes `octets` more to send; opens the connection where nobody did. One that is over takes
     /// none.
     pub(in crate::tcp) fn write(&mut self, octets: u64, cx: &mut Context<'_>) {
-        if self.tx.window.closing || self.is_over() {
+        if self.tx.window.closing || self.life.is_over() {
             return;
         }
         self.account_for(cx.now);
@@ -147,29 +100,26 @@ impl Tcb {
 
     /// The application takes `octets` of what arrived.
     pub(in crate::tcp) fn read(&mut self, octets: u64, cx: &mut Context<'_>) {
-        if self.rx.read(octets) && self.state.is_synchronised() {
+        if self.rx.read(octets) && self.life.state().is_synchronised() {
             self.send_ack(cx);
         }
     }
 
-    /// Whether short segments wait for the ACK of what is outstanding.
-    pub(in crate::tcp) fn set_nagle(&mut self, nagle: bool, cx: &mut Context<'_>) {
+    /// Changes what short segments wait for.
+    pub(in crate::tcp) fn hold_short(
+        &mut self,
+        change: impl FnOnce(&mut ShortSegments),
+        cx: &mut Context<'_>,
+    ) {
         self.account_for(cx.now);
-        self.tx.window.nagle = nagle;
-        self.output(cx);
-    }
-
-    /// Whether short segments wait for more, whatever is outstanding.
-    pub(in crate::tcp) fn set_cork(&mut self, corked: bool, cx: &mut Context<'_>) {
-        self.account_for(cx.now);
-        self.tx.window.corked = corked;
+        change(&mut self.tx.window.short);
         self.output(cx);
     }
 
     /// Whether the next segments are acknowledged at once; what is owed leaves then.
     pub(in crate::tcp) fn set_quick_acks(&mut self, quick: bool, cx: &mut Context<'_>) {
         self.rx.ack_delay.set_quick(quick);
-        if quick && !is_idle(self.rx.deadline) {
+        if quick && self.rx.deadline < Time::NEVER {
             self.send_ack(cx);
         }
     }
@@ -187,9 +137,9 @@ impl Tcb {
             return;
         }
         self.account_for(cx.now);
-        match self.state {
-            State::SynSent if self.tx.window.end > 1 => self.tx.window.closing = true,
-            State::Closed | State::Listen | State::SynSent => self.end(),
+        match self.life.state() {
+            TcpState::SynSent if self.tx.window.end > 1 => self.tx.window.closing = true,
+            TcpState::Closed | TcpState::Listen | TcpState::SynSent => self.end(),
             _ => {
                 self.tx.window.closing = true;
                 self.output(cx);
@@ -200,8 +150,8 @@ impl Tcb {
 
     /// Ends the connection at once (RFC 9293 §3.10.5).
     pub(in crate::tcp) fn abort(&mut self, cx: &mut Context<'_>) {
-        if self.state.is_synchronised() && self.state != State::TimeWait
-            || self.state == State::SynReceived
+        if self.life.state().is_synchronised() && self.life.state() != TcpState::TimeWait
+            || self.life.state() == TcpState::SynReceived
         {
             self.send_reset(cx);
         }
@@ -210,43 +160,58 @@ impl Tcb {
 
     /// The connection is over.
     pub(super) fn end(&mut self) {
-        self.state = State::Closed;
-        self.tx.stop();
+        self.life.end();
+        self.tx.timers.stop();
         self.rx.deadline = Time::NEVER;
-        self.linger = Time::NEVER;
     }
 
     /// It is over because something failed.
     pub(super) fn fail(&mut self, failure: Failure) {
-        self.failure = Some(failure);
+        self.life.fail(failure);
         self.end();
     }
 
     /// Accounts for the sender's time since the last step.
     #[inline]
     pub(super) fn account_for(&mut self, now: Time) {
-        self.tx.account_for(now, self.state != State::Closed);
+        self.tx.account_for(now, self.life.state() != TcpState::Closed);
     }
 
     /// Reports the congestion state where it changed, and somebody wants to know.
     #[inline]
     pub(super) fn report(&mut self, cx: &mut Context<'_>) {
-        if cx.events.wanted().cwnd && self.state.is_synchronised() {
-            self.report_change(cx);
+        if cx.events.wanted().cwnd && self.life.state().is_synchronised() {
+            self.reported.tell(self.tx.cwnd_state(), cx);
         }
     }
 
-    fn report_change(&mut self, cx: &mut Context<'_>) {
-        let state = CwndState {
-            cwnd_bytes: self.tx.cwnd.window.cwnd,
-            ssthresh_bytes: self.tx.cwnd.window.ssthresh,
-            flight_bytes: self.tx.window.flight(),
-            dupacks: self.tx.loss.dupacks,
-            in_recovery: self.tx.repair.phase.is_repairing(),
-        };
-        if self.reported != Some(state) {
-            self.reported = Some(state);
-            cx.events.report(cx.now, What::Cwnd { end: cx.end, state });
+    /// What the connection knows of itself.
+    pub(in crate::tcp) fn info(&self) -> ConnectionInfo {
+        let tx = &self.tx;
+        let LossRecovery { loss, repair, cwnd, .. } = &tx.recovery;
+        ConnectionInfo {
+            state: self.life.state(),
+            phase: repair.phase,
+            retries: tx.timers.retries(),
+            persist_backoff: tx.persist.backoff,
+            options: self.header.options_info(),
+            smss: tx.window.smss,
+            cwnd: cwnd.window.cwnd,
+            ssthresh: cwnd.window.ssthresh,
+            flight: tx.window.flight(),
+            outstanding: loss.outstanding_info(&tx.window),
+            pipe: tx.pipe(),
+            rto: tx.timers.retransmission.state(),
+            srtt: tx.meter.srtt,
+            min_rtt: tx.meter.min_rtt,
+            reordering_seen: loss.rack.reordering_seen,
+            unsent: tx.window.unsent(),
+            delivered: tx.delivery.octets,
+            peer_window: tx.window.peer(),
+            pacing: cwnd.pacing_rate().or_else(|| tx.spread_rate()),
+            acked: tx.window.acknowledged(),
+            sent: tx.count,
+            receiving: self.rx.info(self.config.mss),
         }
     }
 }

@@ -36,7 +36,7 @@ impl Play {
                 if !self.dice.chance(self.loss) {
                     let late = if self.dice.chance(0.05) { self.dice.bits() % 60 } else { 0 };
                     let due = left + Duration::from_millis(20 + late);
-                    self.flying.insert((due, self.story.len()), (end ^ 1, segment));
+                    self.flying.insert((due, self.story.len()), (segment.dest.index(), segment));
                 }
             }
         }

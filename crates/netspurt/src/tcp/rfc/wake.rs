@@ -1,13 +1,11 @@
 //! The work of a connection at its deadlines.
 
 use crate::rto::TimeoutKind;
-use crate::units::Time;
 
-use super::super::transmit::Context;
-use super::deadlines::Due;
-use super::due::Persisted;
-use super::sender::Timeout;
-use super::state::{Failure, State};
+use super::super::context::Context;
+use super::due::{Persisted, Timeout};
+use super::send_timers::Due;
+use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
 impl Tcb {
@@ -16,16 +14,16 @@ impl Tcb {
         let now = cx.now;
         self.account_for(now);
         if self.rx.deadline <= now {
-            self.rx.ack_delay.on_wait_over(self.tx.timer.rto());
+            self.rx.ack_delay.on_wait_over(self.tx.timers.retransmission.rto());
             self.send_ack(cx);
-        } else if let Some(due) = self.tx.deadlines.due(now) {
+        } else if let Some(due) = self.tx.timers.due(now) {
             self.on_due(due, cx);
-        } else if self.linger <= now {
+        } else if self.life.deadline() <= now {
             self.end();
-        } else if self.tx.timer.deadline() <= now {
+        } else if self.tx.timers.retransmission.deadline() <= now {
             self.on_timeout(cx);
         }
-        if self.state.may_send() {
+        if self.life.state().may_send() {
             self.tx.look_at_hold(now);
         }
         self.report(cx);
@@ -35,10 +33,10 @@ impl Tcb {
     fn on_due(&mut self, due: Due, cx: &mut Context<'_>) {
         match due {
             Due::Pace => {
-                self.tx.deadlines.pace = Time::NEVER;
+                self.tx.timers.pace(None);
                 self.output(cx);
             }
-            Due::Reorder => {
+            Due::Reordering => {
                 self.tx.on_reorder_timer(cx.now);
                 self.output(cx);
             }
@@ -46,8 +44,8 @@ impl Tcb {
                 let probe = self.tx.send_tail_probe(cx.now);
                 self.depart(probe, cx);
             }
-            Due::Sfr => {
-                let head = self.tx.send_sfr(cx.now);
+            Due::SuperFast => {
+                let head = self.tx.send_super_fast(cx.now);
                 self.depart(head, cx);
             }
             Due::Persist => match self.tx.persist(cx.now) {
@@ -60,9 +58,9 @@ impl Tcb {
 
     /// The retransmission timer fired.
     fn on_timeout(&mut self, cx: &mut Context<'_>) {
-        let kind = match self.state {
-            State::SynSent => TimeoutKind::Syn,
-            State::SynReceived => TimeoutKind::SynAck,
+        let kind = match self.life.state() {
+            TcpState::SynSent => TimeoutKind::Syn,
+            TcpState::SynReceived => TimeoutKind::SynAck,
             _ => TimeoutKind::Rto,
         };
         match self.tx.on_timeout(kind, cx) {
@@ -71,7 +69,7 @@ impl Tcb {
             Timeout::Opening => self.retransmit_syn(cx),
             Timeout::Repair => {
                 self.output(cx);
-                self.tx.arm_timer(cx.now);
+                self.tx.timers.arm(&self.tx.recovery.loss.scoreboard, cx.now);
             }
         }
     }

@@ -1,0 +1,30 @@
+//! What a connection is given for one step.
+
+use std::collections::VecDeque;
+
+use crate::event::{CwndState, Events, What};
+use crate::ids::EndId;
+use crate::segment::Segment;
+use crate::units::Time;
+
+/// One step of a connection: the instant, and where its effects go.
+pub(super) struct Context<'a> {
+    pub(super) now: Time,
+    pub(super) end: EndId,
+    pub(super) events: &'a mut Events<Segment>,
+    pub(super) outbox: &'a mut VecDeque<Segment>,
+}
+
+/// The congestion state as a connection last reported it.
+#[derive(Debug, Default)]
+pub(super) struct CwndReport(Option<CwndState>);
+
+impl CwndReport {
+    /// Reports the state where it changed.
+    pub(super) fn tell(&mut self, state: CwndState, cx: &mut Context<'_>) {
+        if self.0 != Some(state) {
+            self.0 = Some(state);
+            cx.events.report(cx.now, What::Cwnd { end: cx.end, state });
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Where a connection stands between its opening and its end.
+
+use crate::units::{Duration, Time};
+
+use super::config::RfcConfig;
+use super::state::{Failure, TcpState};
+
+/// The state of a connection, and what belongs to it: how it was opened, why it failed, and the end
+/// of TIME-WAIT.
+#[derive(Debug)]
+pub(in crate::tcp) struct Lifecycle {
+    state: TcpState,
+    failure: Option<Failure>,
+    /// Whether it began by listening.
+    passive: bool,
+    /// Whether a SYN of ours went out.
+    attempted: bool,
+    /// The end of TIME-WAIT.
+    linger: Time,
+    time_wait: Duration,
+}
+
+impl Lifecycle {
+    pub(super) fn new(config: &RfcConfig) -> Self {
+        Self {
+            state: TcpState::Closed,
+            failure: None,
+            passive: false,
+            attempted: false,
+            linger: Time::NEVER,
+            time_wait: config.time_wait,
+        }
+    }
+
+    #[inline]
+    pub(in crate::tcp) fn state(&self) -> TcpState {
+        self.state
+    }
+
+    /// Why it ended otherwise than by closing.
+    pub(in crate::tcp) fn failure(&self) -> Option<Failure> {
+        self.failure
+    }
+
+    /// Whether it began by listening.
+    pub(super) fn is_passive(&self) -> bool {
+        self.passive
+    }
+
+    /// When TIME-WAIT ends.
+    #[inline]
+    pub(super) fn deadline(&self) -> Time {
+        self.linger
+    }
+
+    /// Whether the connection was opened or attempted and has ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.state == TcpState::Closed && (self.attempted || self.failure.is_some())
+    }
+
+    /// Our SYN is to leave first (RFC 9293 §3.10.1, active), unless something went before; whether
+    /// it is.
+    pub(super) fn open(&mut self) -> bool {
+        let opens = matches!(self.state, TcpState::Closed | TcpState::Listen) && !self.is_over();
+        if opens {
+            (self.state, self.passive, self.attempted) = (TcpState::SynSent, false, true);
+        }
+        opens
+    }
+
+    /// It waits for a peer (RFC 9293 §3.10.1, passive).
+    pub(super) fn listen(&mut self) {
+        if self.state == TcpState::Closed && !self.is_over() {
+            (self.state, self.passive) = (TcpState::Listen, true);
+        }
+    }
+
+    /// The peer's SYN came first, or crosses ours.
+    pub(super) fn on_syn(&mut self) {
+        (self.state, self.attempted) = (TcpState::SynReceived, true);
+    }
+
+    /// Both SYNs are acknowledged.
+    pub(super) fn stand(&mut self) {
+        self.state = TcpState::Established;
+    }
+
+    /// Our FIN left.
+    pub(super) fn on_fin_sent(&mut self) {
+        self.state = self.state.after_fin_sent();
+    }
+
+    /// The connection closes by a step, which may begin TIME-WAIT; whether it does.
+    pub(super) fn step_to(&mut self, state: TcpState, now: Time) -> bool {
+        let steps = state != self.state;
+        self.state = state;
+        if steps && state == TcpState::TimeWait {
+            self.linger(now);
+        }
+        steps
+    }
+
+    /// TIME-WAIT begins, or begins anew for a straggler.
+    pub(super) fn linger(&mut self, now: Time) {
+        self.linger = now + self.time_wait;
+    }
+
+    /// It is over.
+    pub(super) fn end(&mut self) {
+        (self.state, self.linger) = (TcpState::Closed, Time::NEVER);
+    }
+
+    /// It is over because something failed.
+    pub(super) fn fail(&mut self, failure: Failure) {
+        self.failure = Some(failure);
+        self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_over_neither_opens_nor_listens_again() {
+        let mut life = Lifecycle::new(&RfcConfig::rfc_2026());
+        life.end();
+        assert!(!life.is_over(), "nothing was attempted");
+        assert!(life.open() && !life.open());
+        life.end();
+        life.listen();
+        assert!(life.is_over() && !life.open() && life.state() == TcpState::Closed);
+    }
+
+    #[test]
+    fn a_passive_end_may_open_actively() {
+        let mut life = Lifecycle::new(&RfcConfig::rfc_2026());
+        life.listen();
+        assert!(life.is_passive() && life.open() && !life.is_passive());
+    }
+
+    /// RFC 9293 §3.6.1: twice the MSL, from the last segment that the peer sent again.
+    #[test]
+    fn time_wait_lasts_from_its_last_straggler_on() {
+        let at = |s| Time::ZERO + Duration::from_secs(s);
+        let mut life = Lifecycle::new(&RfcConfig::rfc_2026());
+        assert!(
+            life.step_to(TcpState::TimeWait, at(1)) && !life.step_to(TcpState::TimeWait, at(2))
+        );
+        assert_eq!(life.deadline(), at(241));
+        life.linger(at(10));
+        assert_eq!(life.deadline(), at(250));
+        life.end();
+        assert_eq!((life.state(), life.deadline()), (TcpState::Closed, Time::NEVER));
+    }
+}

@@ -1,0 +1,403 @@
+//! Loss recovery: what is lost, how it is repaired, and the congestion window in the repair.
+
+use crate::congestion::{AckInfo, Congestion};
+use crate::segment::Cause;
+use crate::units::Duration;
+
+use super::config::{Recovery, RfcConfig, Undo};
+use super::cwnd::{CwndControl, Met};
+use super::detect::{LossDetector, Scene};
+use super::news::News;
+use super::prr::PrrAck;
+use super::repair::{Phase, Repair, by_partial_acks};
+use super::send_window::SendWindow;
+use super::undo::{FrtoCircumstances, Prior, SpuriousWatch};
+
+/// Loss recovery of a connection: detection, the phase of repair, the watch for repairs that were
+/// spurious, and the congestion window that all three steer.
+#[derive(Debug)]
+pub(super) struct LossRecovery {
+    pub(super) loss: LossDetector,
+    pub(super) repair: Repair,
+    pub(super) spurious: SpuriousWatch,
+    pub(super) cwnd: CwndControl,
+}
+
+/// When RACK looks for losses next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum NextLook {
+    /// As it was: nobody has looked now.
+    #[default]
+    Unchanged,
+    /// With the next ACK.
+    OnAck,
+    /// After this long.
+    After(Duration),
+}
+
+/// What recovery made of an ACK or a timer, as far as other parts have to follow.
+#[derive(Debug, Default)]
+pub(super) struct Reaction {
+    pub(super) next_look: NextLook,
+    /// A repair began.
+    pub(super) began: bool,
+    /// The cut that was taken back.
+    pub(super) undone: Option<Prior>,
+}
+
+impl LossRecovery {
+    pub(super) fn new(config: &RfcConfig) -> Self {
+        Self {
+            loss: LossDetector::default(),
+            repair: Repair::default(),
+            spurious: SpuriousWatch::default(),
+            cwnd: CwndControl::new(config),
+        }
+    }
+
+    /// The estimate of octets in the network.
+    #[inline]
+    pub(super) fn pipe(&self, window: &SendWindow, config: &RfcConfig) -> u64 {
+        self.loss.pipe(window, config)
+    }
+
+    /// Whether nothing is repaired or doubted, and nothing of a repair is outstanding from `una`
+    /// on.
+    #[inline]
+    pub(super) fn is_calm(&self, una: u64) -> bool {
+        self.repair.phase == Phase::Open
+            && self.spurious.is_quiet(una)
+            && self.loss.scoreboard.is_quiet()
+    }
+
+    /// Whether new data may leave without a look at what else might have to.
+    #[inline]
+    pub(super) fn has_nothing_to_repair(&self) -> bool {
+        self.repair.phase == Phase::Open
+            && self.spurious.is_frto_off()
+            && self.loss.dup_bytes == 0
+            && self.loss.scoreboard.is_orderly()
+    }
+
+    /// Reacts to an ACK's news.
+    pub(super) fn react(&mut self, news: &News, scene: &Scene<'_>) -> Reaction {
+        self.repair.settled = false;
+        self.loss.count_duplicates(news, scene.window, self.repair.phase);
+        let mut reaction = Reaction::default();
+        if self.proves_spurious(news, scene) {
+            reaction.undone = self.undo(news, scene);
+        }
+        if self.repair.is_complete(scene.window.una) {
+            self.leave(scene);
+        }
+        match self.repair.phase {
+            Phase::Loss if !self.loss.uses_sack => {}
+            Phase::Loss => reaction.next_look = self.detect(scene),
+            Phase::Recovery => {
+                reaction.next_look = self.detect(scene);
+                self.in_recovery(news, scene);
+            }
+            Phase::Open | Phase::Disorder | Phase::Cwr => {
+                reaction.next_look = self.detect(scene);
+                reaction.began = self.begin_where_lost(news, scene);
+            }
+        }
+        reaction
+    }
+
+    /// Marks what the connection's rule calls lost.
+    fn detect(&mut self, scene: &Scene<'_>) -> NextLook {
+        self.loss.detect(&self.repair, scene).map_or(NextLook::OnAck, NextLook::After)
+    }
+
+    /// Whether the ACK proves the last retransmissions spurious.
+    fn proves_spurious(&mut self, news: &News, scene: &Scene<'_>) -> bool {
+        let Scene { window, config, .. } = scene;
+        let with = FrtoCircumstances {
+            is_over: window.una >= self.repair.point,
+            uses_sack: self.loss.uses_sack,
+            at_once: config.frto_at_once,
+            has_new_data: window.has_new_data(),
+        };
+        let answered = news.acked > 0 && self.spurious.is_proved_by_stamp(news.echo);
+        let by_stamp = answered && config.eifel;
+        let by_frto = self.spurious.is_proved_by_frto(news, &with);
+        let by_reports = config.dsack_undo && self.spurious.is_proved_by_reports();
+        by_stamp || by_frto || by_reports
+    }
+
+    /// Outside a repair: one begins where something is lost; whether it does.
+    fn begin_where_lost(&mut self, news: &News, scene: &Scene<'_>) -> bool {
+        let begins = self.loss.scoreboard.lost() > 0;
+        if begins {
+            self.begin_recovery(news, scene);
+        } else {
+            self.repair.note_disorder(self.loss.sees_disorder());
+        }
+        begins
+    }
+
+    fn in_recovery(&mut self, news: &News, scene: &Scene<'_>) {
+        if news.acked == 0 {
+            return;
+        }
+        if scene.config.recovery == Recovery::Reno {
+            // RFC 5681 §3.2 step 6: the first ACK of new octets ends it.
+            return self.leave(scene);
+        }
+        if self.loss.on_partial_ack() {
+            self.repair.on_partial_ack();
+        }
+    }
+
+    /// A loss was found by acknowledgments (RFC 5681 §3.2, RFC 6675 §5).
+    fn begin_recovery(&mut self, news: &News, scene: &Scene<'_>) {
+        let (window, config) = (scene.window, scene.config);
+        if self.repair.phase == Phase::Cwr {
+            // The window is cut already.
+            self.note_prior(false, window);
+        } else {
+            self.cut(Congestion::Loss, scene);
+        }
+        if config.recovery == Recovery::Tahoe {
+            self.repair.begin_loss(window.nxt, Cause::Fast);
+            self.loss.dup_bytes = 0;
+            self.loss.scoreboard.lose_all(Cause::GoBackN);
+            self.cwnd.window.cwnd = window.smss;
+            return;
+        }
+        self.repair.begin_recovery(window.nxt);
+        // RFC 9937 §6.1: RecoverFS leaves out what was reported before this ACK.
+        let reported = self.loss.scoreboard.sacked() - news.sacked;
+        self.begin_reduction(window.flight() + news.acked - reported, config);
+    }
+
+    /// The window begins to fall to the threshold, from `flight` octets outstanding.
+    fn begin_reduction(&mut self, flight: u64, config: &RfcConfig) {
+        self.repair.begin_reduction(self.cwnd.cut_base(flight, &config.cwnd_rules));
+        if !config.prr {
+            self.cwnd.fall_to_threshold();
+        }
+    }
+
+    /// Cuts the threshold for congestion.
+    pub(super) fn cut(&mut self, kind: Congestion, scene: &Scene<'_>) {
+        self.cut_with(kind, self.loss.flight_to_cut(scene.window), scene);
+    }
+
+    /// The same with `flight` octets outstanding.
+    fn cut_with(&mut self, kind: Congestion, flight: u64, scene: &Scene<'_>) {
+        self.note_prior(kind == Congestion::Timeout, scene.window);
+        let met = Met { now: scene.now, kind, flight, smss: scene.window.smss };
+        self.cwnd.cut(&met, &scene.config.cwnd_rules);
+    }
+
+    /// Keeps what undoing a cut will need.
+    fn note_prior(&mut self, was_timeout: bool, window: &SendWindow) {
+        let (flight, una) = (window.flight(), window.una);
+        self.spurious.on_cut(Prior::new(self.cwnd.window, flight, una, was_timeout));
+    }
+
+    /// A repair is over: no retransmission is owed, and duplicates count anew.
+    fn end_repair(&mut self, next: Phase) -> Phase {
+        self.spurious.stop_frto();
+        self.loss.forget_duplicates();
+        self.repair.leave(next)
+    }
+
+    /// The phase ends: everything it was about has arrived.
+    fn leave(&mut self, scene: &Scene<'_>) {
+        let (window, config) = (scene.window, scene.config);
+        let phase = self.end_repair(Phase::Open);
+        let smss = window.smss;
+        // RFC 6582 §3.2 step 3, the way without a burst.
+        let bursts = by_partial_acks(config.recovery, self.loss.uses_sack) && !config.prr;
+        let most = bursts.then(|| window.flight().max(smss) + smss);
+        self.cwnd.leave(phase, most);
+        // This ACK has set the window; the next one may open it.
+        let grows = config.cwnd_rules.last_repair_ack_grows;
+        self.repair.settled = phase != Phase::Loss && !grows;
+        if phase.is_repairing() {
+            self.loss.rack.on_recovery_end();
+            self.cwnd.algorithm.on_recovery_end(scene.now, &mut self.cwnd.window);
+        }
+    }
+
+    /// Takes the cut back (RFC 4015 §3), and the opinion that anything is lost; which cut it was.
+    fn undo(&mut self, news: &News, scene: &Scene<'_>) -> Option<Prior> {
+        let prior = self.spurious.take_prior()?;
+        if self.repair.phase.is_repairing() {
+            self.loss.scoreboard.lose_nothing();
+            let disorder = self.loss.scoreboard.sacked() > 0;
+            self.end_repair(if disorder { Phase::Disorder } else { Phase::Open });
+        }
+        let burst = news.acked.min(self.cwnd.initial(scene.window.smss));
+        let resumed = self.pipe(scene.window, scene.config) + burst;
+        let how = scene.config.undo;
+        self.cwnd.take_back(&prior.window, prior.pipe, resumed, how);
+        // RFC 4015 §3.2 has counted what this ACK covers.
+        self.repair.settled = how == Undo::Rfc4015;
+        self.cwnd.algorithm.on_undo(scene.now, &mut self.cwnd.window);
+        Some(prior)
+    }
+
+    /// The peer echoes a mark: one cut for each window (RFC 3168 §6.1.2).
+    pub(super) fn on_mark_echo(&mut self, scene: &Scene<'_>) {
+        if self.repair.phase.is_at_ease() {
+            self.cut(Congestion::Mark, scene);
+            self.repair.begin_cwr(scene.window.nxt);
+            self.begin_reduction(scene.window.flight(), scene.config);
+        }
+    }
+
+    /// A tail loss probe made up for a loss, which calls for a cut, of half of the `flight` that
+    /// was out when the ACK came.
+    pub(super) fn on_loss_behind_probe(&mut self, flight: u64, scene: &Scene<'_>) {
+        if self.repair.phase.is_at_ease() {
+            self.cut_with(Congestion::Loss, flight, scene);
+            self.cwnd.fall_to_threshold();
+        }
+    }
+
+    /// The retransmission timer fired, maybe `repeatedly` (RFC 5681 §3.1, RFC 6298 §5.4 to 5.6).
+    pub(super) fn on_timeout(&mut self, repeatedly: bool, scene: &Scene<'_>) {
+        let (window, config) = (scene.window, scene.config);
+        let rules = config.cwnd_rules;
+        let again = self.repair.phase == Phase::Loss && repeatedly;
+        let is_cut = rules.timeout_keeps_cut && self.repair.is_cutting(window.una);
+        if !again && !is_cut {
+            // RFC 5681 §3.1: the threshold falls once for each loss, not at each retransmission of
+            // it.
+            self.cut(Congestion::Timeout, scene);
+        }
+        let is_new = window.una >= self.repair.recover;
+        self.spurious.on_timeout(config.frto && !again && is_new);
+        self.repair.begin_loss(window.nxt, Cause::Rto);
+        self.loss.on_timeout(scene);
+        // What may be on its way does not keep the head from leaving.
+        let beside = if rules.timeout_adds_to_pipe { self.pipe(window, config) } else { 0 };
+        self.cwnd.window.cwnd = beside + window.smss;
+    }
+
+    /// RACK's timer fired: what was not late enough may be by now.
+    pub(super) fn on_reorder_timer(&mut self, scene: &Scene<'_>) -> Reaction {
+        let next_look = self.detect(scene);
+        let began = self.loss.scoreboard.lost() > 0 && !self.repair.phase.is_repairing();
+        if began {
+            self.begin_recovery(&News::default(), scene);
+        }
+        Reaction { next_look, began, undone: None }
+    }
+
+    /// For proportional rate reduction RACK's timer counts as an ACK that delivered nothing, so
+    /// that what it finds lost leaves by and by, or as
+    /// [`rack_timer_delivers`](super::RfcConfig::rack_timer_delivers) has it; it maybe `began` the
+    /// repair.
+    pub(super) fn reduce_by_timer(&mut self, began: bool, scene: &Scene<'_>) {
+        if self.repair.phase == Phase::Recovery && scene.config.prr {
+            let delivers = scene.config.rack_timer_delivers;
+            if began || !delivers {
+                self.reduce(if delivers { scene.window.smss } else { 0 }, false, scene);
+            }
+        }
+    }
+
+    /// Lets the congestion algorithm, or recovery in its stead, set the window.
+    pub(super) fn steer(&mut self, news: &News, mut info: AckInfo, scene: &Scene<'_>) {
+        if self.cwnd.is_owned() {
+            return self.cwnd.algorithm.on_ack(&info, &mut self.cwnd.window);
+        }
+        let smss = scene.window.smss;
+        if news.acked > 0 && news.stood_for > 0 {
+            // DeliveredData of RFC 6937: what duplicates stood for has been counted, but one
+            // segment came.
+            let left = info.delivered_bytes.saturating_sub(news.stood_for);
+            info.delivered_bytes = left.max(smss.min(info.delivered_bytes));
+        }
+        let reducing = self.repair.phase.is_reducing();
+        if reducing && scene.config.prr {
+            if !self.loss.uses_sack && news.duplicate {
+                info.delivered_bytes += smss;
+            }
+            // RFC 9937 §6.2: an ACK that delivered nothing moves nothing.
+            if info.delivered_bytes > 0 {
+                let safe = news.acked > 0 && info.lost_bytes == 0;
+                self.reduce(info.delivered_bytes, safe, scene);
+            }
+        } else if !reducing && news.acked > 0 && !self.repair.settled {
+            if scene.config.cwnd_rules.growth_by_delivery {
+                // What was reported before has been counted.
+                info.acked_bytes = info.delivered_bytes;
+            }
+            self.cwnd.algorithm.on_ack(&info, &mut self.cwnd.window);
+        }
+    }
+
+    /// Proportional rate reduction after `delivered` octets.
+    fn reduce(&mut self, delivered: u64, safe: bool, scene: &Scene<'_>) {
+        self.cwnd.window.cwnd = self.repair.reduce(&PrrAck {
+            delivered,
+            pipe: self.pipe(scene.window, scene.config),
+            ssthresh: self.cwnd.window.ssthresh,
+            smss: scene.window.smss,
+            safe,
+            whole: scene.config.cwnd_rules.whole_segments,
+        });
+    }
+
+    /// Octets that fill the congestion window, of which `pipe` are in the network. Before a
+    /// repair, without Limited Transmit, what was reported as arrived still fills it.
+    pub(super) fn filled_of(&self, pipe: u64, window: &SendWindow, config: &RfcConfig) -> u64 {
+        let careful = !config.limited_transmit && !self.repair.phase.is_repairing();
+        if careful { self.loss.counted_flight(window, config) } else { pipe }
+    }
+
+    /// Whether the congestion window has room for `octets`.
+    pub(super) fn fits(&self, octets: u64, window: &SendWindow, config: &RfcConfig) -> bool {
+        let octets = if config.cwnd_rules.whole_segments { window.smss } else { octets };
+        let filled = self.filled_of(self.pipe(window, config), window, config);
+        filled + octets <= self.cwnd.window.cwnd
+    }
+
+    /// The place of the next segment that is lost and may leave again, and why it does.
+    pub(super) fn next_lost(
+        &mut self,
+        window: &SendWindow,
+        config: &RfcConfig,
+    ) -> Option<(usize, Cause)> {
+        if self.loss.scoreboard.waiting() == 0 || !self.repair.phase.is_repairing() {
+            return None;
+        }
+        let place = self.loss.scoreboard.next_waiting()?;
+        let sent = *self.loss.scoreboard.get(place);
+        if !self.repair.forced && !self.fits(sent.len(), window, config) {
+            self.cwnd.note_full(window.nxt);
+            return None;
+        }
+        Some((place, self.repair.take_cause(sent.lost)))
+    }
+
+    /// RFC 6675 §4 rules 3 and 4: with nothing lost and nothing new to send, what may be lost
+    /// goes out again below the highest report, and once in a recovery the last segment; its
+    /// place.
+    pub(super) fn next_doubtful(
+        &mut self,
+        window: &SendWindow,
+        config: &RfcConfig,
+    ) -> Option<usize> {
+        let by_blocks = self.loss.uses_sack && config.recovery == Recovery::Sack;
+        let recovers = self.repair.phase == Phase::Recovery;
+        if !by_blocks || !recovers || !self.fits(window.smss, window, config) {
+            return None;
+        }
+        match self.loss.scoreboard.first_doubtful() {
+            Some(place) => Some(place),
+            None if self.repair.rescued => None,
+            None => {
+                let last = self.loss.scoreboard.back().filter(|sent| !sent.sacked);
+                self.repair.rescued = last.is_some();
+                last.map(|_| self.loss.scoreboard.len() - 1)
+            }
+        }
+    }
+}

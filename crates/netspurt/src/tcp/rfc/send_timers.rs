@@ -1,0 +1,267 @@
+//! The timers of the sending half: when it has something to do by itself.
+
+use crate::clock::Clock;
+use crate::units::{Duration, Time};
+
+use super::super::timer::{Oldest, RetransmitTimer};
+use super::config::{Restart, RfcConfig};
+use super::recovery::NextLook;
+use super::scoreboard::Scoreboard;
+
+/// The retransmission timer, and the deadlines beside it; [`Time::NEVER`] where one does not run.
+#[derive(Debug)]
+pub(super) struct SendTimers {
+    pub(super) retransmission: RetransmitTimer,
+    /// Its timeouts in a row.
+    retries: u32,
+    /// What an ACK does to it.
+    restart: Restart,
+    tail_probe: Time,
+    /// RACK's reordering window.
+    reordering: Time,
+    super_fast: Time,
+    /// Zero-window probe, or a short segment held back too long.
+    persist: Time,
+    /// The next segment under pacing.
+    pace: Time,
+    /// How timers fire.
+    clock: Clock,
+    /// What RACK's timer allows beyond its window.
+    slack: Duration,
+}
+
+/// What fell due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    /// The pacer lets the next segment go.
+    Pace,
+    /// RACK looks again at what was not late enough.
+    Reordering,
+    /// A tail loss probe.
+    TailProbe,
+    /// A Super Fast Retransmit.
+    SuperFast,
+    /// A probe of the peer's window, or a short segment.
+    Persist,
+}
+
+impl SendTimers {
+    pub(super) fn new(config: &RfcConfig) -> Self {
+        Self {
+            retransmission: RetransmitTimer::new(config.rto.build(), config.clock),
+            retries: 0,
+            restart: config.restart,
+            tail_probe: Time::NEVER,
+            reordering: Time::NEVER,
+            super_fast: Time::NEVER,
+            persist: Time::NEVER,
+            pace: Time::NEVER,
+            clock: config.timer_clock,
+            slack: config.timer_slack,
+        }
+    }
+
+    /// The earliest instant at which something falls due.
+    #[inline]
+    pub(super) fn first(&self) -> Time {
+        let beside = self.tail_probe.min(self.reordering).min(self.super_fast);
+        self.retransmission.deadline().min(beside.min(self.persist).min(self.pace))
+    }
+
+    /// What is due at `now` beside the retransmission timer, one thing at a time.
+    pub(super) fn due(&self, now: Time) -> Option<Due> {
+        let order = [
+            (self.pace, Due::Pace),
+            (self.reordering, Due::Reordering),
+            (self.tail_probe, Due::TailProbe),
+            (self.super_fast, Due::SuperFast),
+            (self.persist, Due::Persist),
+        ];
+        order.into_iter().find(|(at, _)| *at <= now).map(|(_, due)| due)
+    }
+
+    /// Nothing falls due any more.
+    pub(super) fn stop(&mut self) {
+        self.retransmission.stop();
+        self.super_fast = Time::NEVER;
+        self.pace = Time::NEVER;
+        self.stop_reordering();
+        self.rest();
+    }
+
+    /// Nothing is to be sent: neither a probe of the tail nor one of the window is due.
+    #[inline]
+    pub(super) fn rest(&mut self) {
+        self.tail_probe = Time::NEVER;
+        self.persist = Time::NEVER;
+    }
+
+    /// Timeouts in a row.
+    #[inline]
+    pub(super) fn retries(&self) -> u32 {
+        self.retries
+    }
+
+    /// The peer is there: timeouts count anew.
+    #[inline]
+    pub(super) fn forget_retries(&mut self) {
+        self.retries = 0;
+    }
+
+    /// Arms the retransmission timer afresh (RFC 6298 §5.1, 5.6). Apart from what sends segments: with
+    /// most of them the timer runs.
+    #[inline(never)]
+    pub(super) fn arm(&mut self, scoreboard: &Scoreboard, now: Time) {
+        self.arm_from(now, scoreboard, now);
+    }
+
+    fn arm_from(&mut self, from: Time, scoreboard: &Scoreboard, now: Time) {
+        let sent = scoreboard.front().map_or(now, |oldest| oldest.at);
+        let oldest = Oldest { sent, flight_segs: scoreboard.len() as u64 };
+        self.retransmission.restart(now, from, oldest, self.clock);
+    }
+
+    /// The retransmission timer after an ACK of new data (RFC 6298 §5.2, 5.3); `all_sent` says
+    /// that no new data waits.
+    pub(super) fn restart(&mut self, scoreboard: &Scoreboard, all_sent: bool, now: Time) {
+        let Some(oldest) = scoreboard.front().map(|oldest| oldest.at) else {
+            return self.retransmission.stop();
+        };
+        let from_oldest = match self.restart {
+            Restart::OnAck => false,
+            Restart::PerSegment => true,
+            Restart::Rfc7765 => scoreboard.len() < 4 && all_sent,
+        };
+        self.arm_from(if from_oldest { oldest } else { now }, scoreboard, now);
+    }
+
+    /// The head left again by a Super Fast Retransmit: where each segment has a timer of its own,
+    /// that one runs from here.
+    pub(super) fn restart_for_head(&mut self, scoreboard: &Scoreboard, now: Time) {
+        if self.restart == Restart::PerSegment {
+            self.restart(scoreboard, false, now);
+        }
+    }
+
+    /// The retransmission timer fired, which may happen `most` times in a row; whether it may once
+    /// more.
+    pub(super) fn count_timeout(&mut self, most: u32) -> bool {
+        self.retries += 1;
+        self.retries <= most
+    }
+
+    /// A repair of all that is outstanding begins: neither the tail is probed nor RACK waited for.
+    pub(super) fn begin_repair(&mut self) {
+        self.stop_tail_probe();
+        self.stop_reordering();
+    }
+
+    /// RACK has looked for losses, and does so again.
+    pub(super) fn look_again(&mut self, next: NextLook, now: Time) {
+        match next {
+            NextLook::Unchanged => {}
+            NextLook::OnAck => self.stop_reordering(),
+            NextLook::After(wait) => {
+                self.reordering = self.clock.expiry(now, wait + self.slack);
+                // RFC 8985 §8: one of the two timers at a time.
+                self.stop_tail_probe();
+            }
+        }
+    }
+
+    /// RACK waits for nothing.
+    #[inline]
+    pub(super) fn stop_reordering(&mut self) {
+        self.reordering = Time::NEVER;
+    }
+
+    /// Whether RACK waits.
+    #[inline]
+    pub(super) fn awaits_reordering(&self) -> bool {
+        self.reordering < Time::NEVER
+    }
+
+    /// A tail loss probe is due after `wait`, and when the retransmission timer would fire at the
+    /// latest (RFC 8985 §7.2).
+    pub(super) fn arm_tail_probe(&mut self, wait: Duration, now: Time) {
+        self.tail_probe = self.clock.expiry(now, wait).min(self.retransmission.deadline());
+    }
+
+    /// No tail loss probe is due.
+    #[inline]
+    pub(super) fn stop_tail_probe(&mut self) {
+        self.tail_probe = Time::NEVER;
+    }
+
+    /// A Super Fast Retransmit is due after `wait`, or none is.
+    pub(super) fn arm_super_fast(&mut self, wait: Option<Duration>, now: Time) {
+        self.super_fast = wait.map_or(Time::NEVER, |wait| self.clock.expiry(now, wait));
+    }
+
+    /// Whether a Super Fast Retransmit is due some time.
+    #[inline]
+    pub(super) fn awaits_super_fast(&self) -> bool {
+        self.super_fast < Time::NEVER
+    }
+
+    /// The peer's window is probed after `wait`, unless it will be anyway.
+    pub(super) fn arm_persist(&mut self, wait: Duration, now: Time) {
+        self.persist = self.clock.expiry(now, wait);
+    }
+
+    /// The peer's window is not probed.
+    #[inline]
+    pub(super) fn stop_persist(&mut self) {
+        self.persist = Time::NEVER;
+    }
+
+    /// Whether the peer's window is probed some time.
+    #[inline]
+    pub(super) fn awaits_persist(&self) -> bool {
+        self.persist < Time::NEVER
+    }
+
+    /// The pacer lets the next segment go at `at`, or at once.
+    #[inline]
+    pub(super) fn pace(&mut self, at: Option<Time>) {
+        self.pace = at.unwrap_or(Time::NEVER);
+    }
+
+    /// Whether the pacer holds a segment back.
+    #[inline]
+    pub(super) fn awaits_pacer(&self) -> bool {
+        self.pace < Time::NEVER
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_what_falls_due_together_the_pacer_and_rack_come_before_probes() {
+        let now = Time::from_nanos(5);
+        let mut timers = SendTimers::new(&RfcConfig::rfc_2026());
+        assert_eq!((timers.first(), timers.due(now)), (Time::NEVER, None));
+        (timers.tail_probe, timers.reordering, timers.pace) = (now, now, now);
+        assert_eq!((timers.first(), timers.due(now)), (now, Some(Due::Pace)));
+        timers.pace(None);
+        assert_eq!(timers.due(now), Some(Due::Reordering));
+        timers.reordering = Time::from_nanos(6);
+        assert_eq!(timers.due(now), Some(Due::TailProbe));
+    }
+
+    /// RFC 8985 §8: only one of the two timers is armed.
+    #[test]
+    fn while_rack_waits_the_tail_is_not_probed() {
+        let (now, wait) = (Time::from_nanos(5), Duration::from_millis(1));
+        let mut timers = SendTimers::new(&RfcConfig::rfc_2026());
+        timers.arm_tail_probe(wait, now);
+        timers.look_again(NextLook::Unchanged, now);
+        assert_eq!(timers.due(now + wait), Some(Due::TailProbe));
+        timers.look_again(NextLook::After(wait), now);
+        assert_eq!(timers.due(now + wait), Some(Due::Reordering));
+        timers.look_again(NextLook::OnAck, now);
+        assert_eq!(timers.due(now + wait), None);
+    }
+}

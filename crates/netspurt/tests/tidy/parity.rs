@@ -1,0 +1,289 @@
+//! Only `ids.rs` computes with the bits of ids: nowhere else does arithmetic tell the two ends of a
+//! flow apart, or take the number of an id to pieces.
+//!
+//! An expression is about ids where its name ends in one of [`NAMES`], or where an id is made of it.
+//! What is asked of a thing with an id, its octets for example, has another name; the middle between
+//! two octets is a sum that is halved; and a number that becomes part of an address is masked by more
+//! than a bit. None of these is about ids.
+
+use std::path::Path;
+
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::{BinOp, Expr, Lit, Member, Token};
+
+use crate::source::{all, root};
+
+/// The last words of the names of ids, and of what holds one for each end, flow or node.
+const NAMES: &[&str] = &["dest", "end", "endpoint", "flow", "id", "node", "side"];
+
+/// Methods that hand the number of an id on, or count a list that has one entry for each.
+const NUMBERS: &[&str] =
+    &["bits", "clone", "expect", "index", "into", "len", "place", "try_into", "unwrap"];
+
+/// Functions that make an id of a number.
+const MAKERS: &[&str] = &["EndId::at", "FlowId", "TransmissionId::from_bits"];
+
+/// Whether the last word of a name is one of an id, or of several.
+fn names_id(name: &str) -> bool {
+    let word = name.rsplit('_').next().unwrap_or_default().to_lowercase();
+    NAMES.iter().any(|known| word == *known || word.strip_suffix('s') == Some(known))
+}
+
+/// The last two names of a path, as `a::b`.
+fn path_end(path: &syn::Path) -> String {
+    let names: Vec<String> = path.segments.iter().map(|part| part.ident.to_string()).collect();
+    names[names.len().saturating_sub(2)..].join("::")
+}
+
+/// Whether a function makes an id.
+fn is_maker(function: &Expr) -> bool {
+    let Expr::Path(path) = function else { return false };
+    let end = path_end(&path.path);
+    MAKERS.iter().any(|maker| end == *maker || end.ends_with(&format!("::{maker}")))
+}
+
+/// Whether a function only converts its argument.
+fn is_conversion(function: &Expr) -> bool {
+    let Expr::Path(path) = function else { return false };
+    let end = path_end(&path.path);
+    end.ends_with("::from") || end.ends_with("::try_from")
+}
+
+/// An integer that is written out, or its complement.
+fn literal(expr: &Expr) -> Option<u128> {
+    match expr {
+        Expr::Lit(lit) => match &lit.lit {
+            Lit::Int(int) => int.base10_parse().ok(),
+            _ => None,
+        },
+        Expr::Paren(inner) => literal(&inner.expr),
+        Expr::Unary(inner) => literal(&inner.expr),
+        _ => None,
+    }
+}
+
+/// Whether an expression is about ids, by its names.
+fn is_id(expr: &Expr) -> bool {
+    match expr {
+        Expr::Path(path) => {
+            path.path.segments.last().is_some_and(|last| names_id(&last.ident.to_string()))
+        }
+        Expr::Field(field) => match &field.member {
+            Member::Named(name) => names_id(&name.to_string()),
+            Member::Unnamed(_) => is_id(&field.base),
+        },
+        Expr::MethodCall(call) => {
+            NUMBERS.iter().any(|method| call.method == method) && is_id(&call.receiver)
+        }
+        Expr::Call(call) => {
+            is_maker(&call.func) || is_conversion(&call.func) && call.args.iter().any(is_id)
+        }
+        Expr::Index(index) => is_id(&index.expr),
+        Expr::Paren(inner) => is_id(&inner.expr),
+        Expr::Cast(inner) => is_id(&inner.expr),
+        Expr::Reference(inner) => is_id(&inner.expr),
+        Expr::Unary(inner) => is_id(&inner.expr),
+        Expr::Try(inner) => is_id(&inner.expr),
+        Expr::Binary(sum) => {
+            let written_out = literal(&sum.left).is_some() || literal(&sum.right).is_some();
+            written_out && (is_id(&sum.left) || is_id(&sum.right))
+        }
+        _ => false,
+    }
+}
+
+/// Whether an expression is the bare number of an id: its bits, or its only field.
+fn is_raw(id: &Expr) -> bool {
+    match id {
+        Expr::MethodCall(call) => call.method == "bits",
+        Expr::Field(field) => matches!(field.member, Member::Unnamed(_)),
+        Expr::Paren(inner) => is_raw(&inner.expr),
+        Expr::Cast(inner) => is_raw(&inner.expr),
+        _ => false,
+    }
+}
+
+/// Finds what takes ids to pieces.
+#[derive(Default)]
+struct Parity {
+    /// Whether an id is being made: then every number is about it.
+    makes_id: bool,
+    found: Vec<String>,
+}
+
+impl Parity {
+    /// What is wrong with a text.
+    fn of(text: &str) -> Vec<String> {
+        let mut parity = Parity::default();
+        parity.visit_file(&syn::parse_file(text).expect("a source"));
+        parity.found
+    }
+
+    fn note(&mut self, expr: &Expr, sign: &str) {
+        let line = expr.span().start().line;
+        self.found.push(format!("line {line} computes with the bits of an id (`{sign}`)"));
+    }
+
+    fn is_id(&self, expr: &Expr) -> bool {
+        self.makes_id && literal(expr).is_none() || is_id(expr)
+    }
+
+    /// The sign by which two operands make or take apart an id, if they do.
+    fn sign(&self, left: &Expr, op: BinOp, right: &Expr) -> Option<&'static str> {
+        use BinOp::{
+            BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Div, DivAssign, Mul,
+            MulAssign, Rem, RemAssign, Shl, ShlAssign, Shr, ShrAssign, Sub,
+        };
+        let by_two = self.is_id(left) && literal(right) == Some(2);
+        let doubled = by_two || literal(left) == Some(2) && self.is_id(right);
+        let masks = |id: &Expr, mask: &Expr| {
+            let one = literal(mask) == Some(1);
+            self.is_id(id) && (one || literal(mask).is_some() && is_raw(id))
+        };
+        let masked = masks(left, right) || masks(right, left);
+        let mirrored = literal(left) == Some(1) && self.is_id(right);
+        let (wrong, sign) = match op {
+            Sub(_) => (mirrored, "1 -"),
+            Rem(_) | RemAssign(_) => (by_two, "%"),
+            Div(_) | DivAssign(_) => (by_two, "/"),
+            Mul(_) | MulAssign(_) => (doubled, "*"),
+            BitAnd(_) | BitAndAssign(_) => (masked, "&"),
+            BitOr(_) | BitOrAssign(_) => (masked, "|"),
+            BitXor(_) | BitXorAssign(_) => (masked, "^"),
+            Shl(_) | ShlAssign(_) => (self.is_id(left), "<<"),
+            Shr(_) | ShrAssign(_) => (self.is_id(left), ">>"),
+            _ => (false, ""),
+        };
+        wrong.then_some(sign)
+    }
+}
+
+impl<'ast> Visit<'ast> for Parity {
+    fn visit_expr_binary(&mut self, binary: &'ast syn::ExprBinary) {
+        if let Some(sign) = self.sign(&binary.left, binary.op, &binary.right) {
+            self.note(&binary.left, sign);
+        }
+        visit::visit_expr_binary(self, binary);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        let halves = call.args.first().is_some_and(|by| literal(by) == Some(2));
+        if call.method == "is_multiple_of" && halves && self.is_id(&call.receiver) {
+            self.note(&call.receiver, "is_multiple_of");
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        let outside = self.makes_id;
+        self.makes_id |= is_maker(&call.func);
+        visit::visit_expr_call(self, call);
+        self.makes_id = outside;
+    }
+
+    /// What `x[i]` picks by a number is not that number.
+    fn visit_expr_index(&mut self, index: &'ast syn::ExprIndex) {
+        let outside = core::mem::take(&mut self.makes_id);
+        visit::visit_expr_index(self, index);
+        self.makes_id = outside;
+    }
+
+    /// Arguments of a macro, where they are expressions.
+    fn visit_macro(&mut self, called: &'ast syn::Macro) {
+        let arguments = Punctuated::<Expr, Token![,]>::parse_terminated;
+        for argument in arguments.parse2(called.tokens.clone()).into_iter().flatten() {
+            self.visit_expr(&argument);
+        }
+    }
+}
+
+/// The file that knows the bits.
+fn is_ids(file: &Path) -> bool {
+    file.ends_with("crates/netspurt/src/ids.rs")
+}
+
+#[test]
+fn one_file_computes_with_the_bits_of_ids() {
+    let check = |file: &Path, text: &str| if is_ids(file) { Vec::new() } else { Parity::of(text) };
+    all(&root().join("crates"), check);
+}
+
+#[test]
+fn the_file_of_ids_does_compute_with_their_bits() {
+    // Elsewhere a field without a name would stand behind the name of an id.
+    let text = crate::source::text_of("crates/netspurt/src/ids.rs").replace("self.0", "id.0");
+    let found = Parity::of(&text);
+    assert!(found.len() > 5, "{found:?}");
+}
+
+/// What is wrong with an expression.
+fn wrong(expr: &str) -> Vec<String> {
+    Parity::of(&format!("fn f() {{ {expr}; }}"))
+}
+
+#[test]
+fn each_way_into_the_bits_of_an_id_is_found() {
+    for bad in [
+        "end % 2",
+        "end / 2",
+        "self.ends.len() / 2",
+        "flow * 2 + 1",
+        "2 * flow.index()",
+        "usize::from(flow) * 2",
+        "u64::try_from(flow).unwrap() << 1",
+        "side ^ 1",
+        "side ^= 1",
+        "own_side ^ 1",
+        "1 - side",
+        "segment.dest & 1",
+        "dest[row] & 1",
+        "dest as usize & !1",
+        "(end as u64) << 40",
+        "id.bits() >> 40",
+        "id.bits() >> COUNT_BITS",
+        "id.0 >> 1",
+        "id.0 & 0xff",
+        "(id.bits() as u32) & 0xff",
+        "(node + 1) / 2",
+        "end.is_multiple_of(2)",
+        "EndId::at(n % 2)",
+        "EndId::at((n % 2) as u32)",
+        "ids::FlowId(n >> 1)",
+        "assert_eq!(sent, end ^ 1)",
+        "|end| end ^ 1",
+        "ends[end ^ 1]",
+    ] {
+        assert_eq!(wrong(bad).len(), 1, "{bad}");
+    }
+}
+
+#[test]
+fn other_arithmetic_is_left_alone() {
+    for good in [
+        "flow.bytes() / 2",
+        "flow.octets / 2",
+        "side.length >> 1",
+        "node_count * 2",
+        "(start + end) / 2",
+        "end - start",
+        "end - 1",
+        "end % period",
+        "end / 3",
+        "1 << node",
+        "(node + 1) & 0x00ff_ffff",
+        "0x0a00_0000 | node",
+        "weekend / 2",
+        "octets / 2",
+        "n % 2",
+        "Side::BOTH[n % 2].index()",
+        "flow.end(Side::BOTH[n % 2])",
+        "FlowId(n + 1)",
+        "FlowId(numbers[n / 2])",
+        "println!(\"{end} % 2\")",
+    ] {
+        assert_eq!(wrong(good), [""; 0], "{good}");
+    }
+}
