@@ -7,10 +7,10 @@ use super::Timeline;
 /// A frame's propagation delay by the instant at which its transmission starts. As in ns-2, a frame
 /// on its way keeps its delay.
 #[derive(Clone, Debug)]
-pub struct Delay(Kind);
+pub struct Delay(DelayKind);
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum DelayKind {
     Constant(Duration),
     Timeline { timeline: Timeline, cursor: usize },
 }
@@ -18,24 +18,24 @@ enum Kind {
 impl Delay {
     /// The same for every frame.
     pub fn constant(delay: Duration) -> Self {
-        Self(Kind::Constant(delay))
+        Self(DelayKind::Constant(delay))
     }
 
     /// The timeline's value.
     pub fn following(timeline: Timeline) -> Self {
-        Self(Kind::Timeline { timeline, cursor: 0 })
+        Self(DelayKind::Timeline { timeline, cursor: 0 })
     }
 
     /// Whether the delay is constant.
     pub(super) fn is_constant(&self) -> bool {
-        matches!(self.0, Kind::Constant(_))
+        matches!(self.0, DelayKind::Constant(_))
     }
 
     /// The least delay.
     pub(super) fn least(&self) -> Duration {
         match &self.0 {
-            Kind::Constant(delay) => *delay,
-            Kind::Timeline { timeline, .. } => timeline.least(),
+            DelayKind::Constant(delay) => *delay,
+            DelayKind::Timeline { timeline, .. } => timeline.least(),
         }
     }
 
@@ -43,8 +43,8 @@ impl Delay {
     /// `start`.
     pub(super) fn at(&mut self, start: Time) -> Duration {
         match &mut self.0 {
-            Kind::Constant(delay) => *delay,
-            Kind::Timeline { timeline, cursor } => timeline.value(start, cursor),
+            DelayKind::Constant(delay) => *delay,
+            DelayKind::Timeline { timeline, cursor } => timeline.value(start, cursor),
         }
     }
 }

@@ -5,8 +5,10 @@ use crate::stage::{Appointment, Frame};
 use crate::units::{Duration, Time};
 
 use super::backlog::Backlog;
+use super::count::LinkCount;
+use super::flight::Arrival;
 use super::line::Line;
-use super::{Arrival, LinkCount, Parcel, Transit};
+use super::transit::{Parcel, Transit};
 
 /// Instants this close count as one: whole nanoseconds lose a fraction at each idle line, so a
 /// departure and an arrival that coincide exactly may differ slightly here.

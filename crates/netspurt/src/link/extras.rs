@@ -5,8 +5,11 @@ use std::collections::VecDeque;
 use crate::stage::{Appointment, Frame};
 use crate::units::Time;
 
+use super::config::LinkConfig;
+use super::delay::Delay;
+use super::effects::Effects;
 use super::flight::{Arrival, Flight, Order, Overtaking};
-use super::{Delay, Effects, LinkConfig, Parcel, Transit};
+use super::transit::{Parcel, Transit};
 
 /// The features that make a line other than plain.
 #[derive(Debug)]

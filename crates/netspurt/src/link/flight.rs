@@ -7,7 +7,7 @@ use crate::ring::Ring;
 use crate::stage::Appointment;
 use crate::units::Time;
 
-use super::Parcel;
+use super::transit::Parcel;
 
 /// Whether a frame may arrive before one that left earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

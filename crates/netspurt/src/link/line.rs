@@ -4,10 +4,12 @@ use crate::event::{DropReason, What};
 use crate::stage::{Appointment, Frame};
 use crate::units::{Duration, Time};
 
+use super::config::LinkConfig;
+use super::count::LinkCount;
 use super::extras::Extras;
 use super::flight::{Arrival, Flight};
 use super::serializer::Serializer;
-use super::{LinkConfig, LinkCount, Parcel, Transit};
+use super::transit::{Parcel, Transit};
 
 /// A link direction without its queue.
 #[derive(Debug)]

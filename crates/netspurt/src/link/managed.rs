@@ -4,8 +4,10 @@ use crate::stage::{Appointment, Frame};
 use crate::units::Time;
 
 use super::aqm::{Desk, Discipline};
+use super::count::LinkCount;
+use super::flight::Arrival;
 use super::line::Line;
-use super::{LinkCount, Parcel, Transit};
+use super::transit::{Parcel, Transit};
 
 /// The line is never idle while a frame waits. At one instant the frame in transmission leaves, and
 /// the next transmission starts, before an arrival is judged.
@@ -38,12 +40,24 @@ impl Managed {
     }
 
     /// Starts every transmission due by `now`.
+    #[inline(never)]
     pub(super) fn settle<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
         while let Some((left, _)) = self.in_service.take_if(|(left, _)| *left <= now) {
             self.start(left, transit);
             self.line.note_queue(left, self.held(), transit);
         }
         self.line.lose(now, transit);
+    }
+
+    /// The next frame that has arrived by `now`.
+    #[inline(never)]
+    pub(super) fn take<F: Frame>(
+        &mut self,
+        now: Time,
+        transit: &mut Transit<F>,
+    ) -> Option<Arrival> {
+        self.settle(now, transit);
+        self.line.take(now)
     }
 
     /// Starts the next transmission on the idle line.
@@ -79,6 +93,7 @@ impl Managed {
 
     /// The next arrival, or the next departure for which a frame waits; such a departure precedes
     /// everything else at its instant.
+    #[inline(never)]
     pub(super) fn appointment(&self) -> Option<Appointment> {
         let waits = self.discipline.waiting().0 > 0;
         let first = |at| Appointment { at, since: Time::ZERO, by: (Time::ZERO, Time::ZERO) };

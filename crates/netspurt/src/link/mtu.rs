@@ -1,11 +1,7 @@
 //! The largest datagram that a link carries, and what happens to larger ones.
 
-use crate::event::DropReason;
-use crate::ip::{fragment_payload, fragments};
+use crate::ip::fragment_payload;
 use crate::segment::IPV4_HEADER_BYTES;
-use crate::stage::{Appointment, Frame};
-
-use super::{Link, Parcel, Transit};
 
 /// What a link does with a datagram that is too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +34,16 @@ impl Mtu {
         if bytes < Self::LEAST { None } else { Some(Self { bytes, too_big }) }
     }
 
+    /// Its octets.
+    pub(super) fn bytes(self) -> u32 {
+        self.bytes
+    }
+
+    /// What the link does with a datagram that is larger.
+    pub(super) fn too_big(self) -> TooBig {
+        self.too_big
+    }
+
     /// Whether a frame of `size` octets crosses in fragments.
     pub(super) fn cuts(self, size: u32) -> bool {
         self.too_big == TooBig::Fragment && size > self.bytes
@@ -53,43 +59,10 @@ impl Mtu {
     }
 }
 
-/// A link with a largest datagram.
-#[derive(Debug)]
-pub(super) struct Narrow {
-    mtu: Mtu,
-    pub(super) inner: Link,
-}
-
-impl Narrow {
-    pub(super) fn new(mtu: Mtu, inner: Link) -> Self {
-        Self { mtu, inner }
-    }
-
-    /// Passes on datagrams that fit, and the fragments of those that do not, one directly after the
-    /// other.
-    pub(super) fn offer<F: Frame>(
-        &mut self,
-        when: Appointment,
-        parcel: Parcel,
-        transit: &mut Transit<F>,
-    ) {
-        if parcel.size_bytes <= self.mtu.bytes {
-            return self.inner.offer(when, parcel, transit);
-        }
-        if self.mtu.too_big == TooBig::Drop {
-            return self.inner.line().refuse(when.at, DropReason::TooBig, parcel, transit);
-        }
-        let frame = transit.leave(parcel);
-        for part in fragments(frame, self.mtu.bytes) {
-            let parcel = transit.enter(part, parcel.home);
-            self.inner.offer(when, parcel, transit);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::DropReason;
     use crate::event::{Wanted, What};
     use crate::ids::TransmissionId;
     use crate::link::alone::Alone;

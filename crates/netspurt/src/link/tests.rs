@@ -5,6 +5,7 @@ use crate::ids::TransmissionId;
 use crate::rng::Stream;
 use crate::segment::Segment;
 use crate::units::Duration;
+use crate::units::{BitRate, Time};
 
 const ALL: Wanted =
     Wanted { seen: true, drops: true, queue: true, cwnd: true, rtt: true, rto: true };

@@ -10,7 +10,7 @@ use crate::segment::{
 };
 use crate::wire::{EchoPacket, Packet, PcapngWriter, cut, encode, encode_echo};
 
-use super::recorder::{FlowName, Names};
+use super::names::{FlowName, Names};
 use super::table::{Data, Table};
 
 /// 2000-01-01 00:00:00 UTC: the start of every simulated run, in captures.
@@ -63,13 +63,13 @@ struct Rows<'a> {
 }
 
 /// The columns of SACK options.
-struct Blocks<'a> {
+struct SeenBlocks<'a> {
     left: &'a [i64],
     right: &'a [i64],
 }
 
 /// The columns of a SYN's options.
-struct Syns<'a> {
+struct SeenSyns<'a> {
     mss: Optional<'a>,
     window_scale: Optional<'a>,
     sack_permitted: &'a [bool],
@@ -98,8 +98,8 @@ pub fn write_capture<W: Write>(
     out: W,
 ) -> Result<W, CaptureError> {
     let rows = Rows::of(seen.segments).ok_or(CaptureError::NotRecorded)?;
-    let blocks = Blocks::of(seen.sack_blocks).ok_or(CaptureError::NotRecorded)?;
-    let syns = Syns::of(seen.syns).ok_or(CaptureError::NotRecorded)?;
+    let blocks = SeenBlocks::of(seen.sack_blocks).ok_or(CaptureError::NotRecorded)?;
+    let syns = SeenSyns::of(seen.syns).ok_or(CaptureError::NotRecorded)?;
     let application = concat!("netspurt ", env!("CARGO_PKG_VERSION"));
     let mut file = PcapngWriter::new(out, &names.nodes[node as usize], application)?;
     let (mut whole, mut bytes, mut block, mut syn) = (Vec::new(), Vec::new(), 0, 0);
@@ -219,7 +219,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-impl<'a> Blocks<'a> {
+impl<'a> SeenBlocks<'a> {
     fn of(table: &'a Table) -> Option<Self> {
         Some(Self { left: numbers(table, "left")?, right: numbers(table, "right")? })
     }
@@ -235,7 +235,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-impl<'a> Syns<'a> {
+impl<'a> SeenSyns<'a> {
     fn of(table: &'a Table) -> Option<Self> {
         let Data::Bool(sack_permitted) = table.column("sack_permitted")? else { return None };
         let mss = Optional::of(table, "mss")?;

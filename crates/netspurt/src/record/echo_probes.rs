@@ -2,7 +2,7 @@
 
 use crate::units::{Duration, Time};
 
-use super::recorder::{Names, nanos};
+use super::names::{Names, nanos};
 use super::table::{Column, Data, Table};
 
 /// The outcome of a request to an echo host.

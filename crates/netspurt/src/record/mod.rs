@@ -4,6 +4,7 @@ mod capture;
 mod digest;
 mod echo_probes;
 mod judge;
+mod names;
 mod parquet;
 mod recorder;
 mod replay;
@@ -19,8 +20,9 @@ pub use capture::{CaptureError, SeenTables, flow_addresses, node_address, write_
 pub use digest::digest;
 pub use echo_probes::{EchoProbeSum, echo_probes_table};
 pub use judge::{Judge, Retransmissions, SenderVerdict};
+pub use names::{FlowName, LinkName, Names};
 pub use parquet::{TableError, read_table, read_table_bytes, write_table};
-pub use recorder::{FlowName, LinkName, Names, Recorder};
+pub use recorder::Recorder;
 pub use replay::{ReplayedAlgorithm, replay_table};
 pub use requests::requests_table;
 pub use shadow::shadows_table;

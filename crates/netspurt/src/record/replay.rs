@@ -6,7 +6,7 @@ use crate::delays::Delays;
 use crate::replay::TimerVerdict;
 use crate::units::Duration;
 
-use super::recorder::nanos;
+use super::names::nanos;
 use super::table::{Column, Data, Table};
 
 /// The results of an algorithm replayed on a recording.

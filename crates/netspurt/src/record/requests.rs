@@ -3,7 +3,7 @@
 use crate::app::Exchange;
 use crate::units::{Duration, Time};
 
-use super::recorder::{Names, nanos};
+use super::names::{Names, nanos};
 use super::table::{Column, Data, Table};
 
 /// The table `requests`: one row for each request of each flow, by number, ordered by time.

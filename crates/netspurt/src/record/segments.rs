@@ -5,7 +5,7 @@ use crate::ids::{EndId, Side, TransmissionId};
 use crate::observe::{AckKind, Acks, Sequence};
 use crate::segment::{Cause, Flags, Segment, SynOptions, Timestamps};
 
-use super::recorder::Names;
+use super::names::Names;
 use super::table::{Column, Data, Table};
 
 /// The kind of a segment, as observed at a node.

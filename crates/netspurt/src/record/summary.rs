@@ -3,7 +3,7 @@
 use crate::link::LinkCount;
 
 use super::judge::Retransmissions;
-use super::recorder::{LinkName, Names, nanos};
+use super::names::{LinkName, Names, nanos};
 use super::segments::CAUSES;
 use super::table::{Column, Data, Table};
 

@@ -9,7 +9,7 @@ use super::error::{Problem, ScenarioError};
 use super::form::{ReadError, read};
 use super::reword::reword;
 use super::spec::Spec;
-use super::tree::{Node, dotted, find, is_entry, keys, path_to};
+use super::tree::{TreeNode, dotted, find, is_entry, keys, path_to};
 use super::unknown_name::unknown_name;
 use crate::place::Place;
 
@@ -118,7 +118,7 @@ impl Document {
         let Ok(tree) = toml_edit::Document::parse(text) else {
             return self.syntax(text, &error.message, error.span.clone());
         };
-        let path = path_to(Node::Table(tree.as_table()), &span);
+        let path = path_to(TreeNode::Table(tree.as_table()), &span);
         let written = text.get(span.clone()).unwrap_or_default();
         let (message, fix) = if error.message.starts_with("wanted string") {
             (format!("wrong type: `{written}` is no word"), words(text, &span))
@@ -136,7 +136,7 @@ impl Document {
         let table = tree.as_ref().map(|tree| tree.as_table());
         let unknown_name = table.and_then(|table| unknown_name(table, &self.overrides, problem));
         let problem = unknown_name.as_ref().unwrap_or(problem);
-        let found = table.and_then(|table| find(Node::Table(table), &problem.path));
+        let found = table.and_then(|table| find(TreeNode::Table(table), &problem.path));
         let mut error = ScenarioError {
             message: problem.message.clone(),
             fix: problem.fix.clone(),
@@ -171,7 +171,7 @@ impl Document {
             .map(|path| path.iter().filter(|step| !is_entry(step)).cloned().collect())
             .collect();
         let missing = |path: &[String]| {
-            let found = file.and_then(|file| find(Node::Table(file), path));
+            let found = file.and_then(|file| find(TreeNode::Table(file), path));
             found.is_none_or(|found| !found.whole)
         };
         let set = |made: &dyn Fn(&[String], &[String]) -> bool| {

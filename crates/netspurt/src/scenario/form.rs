@@ -60,7 +60,7 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ReadError> {
     let table = DeTable::parse(text)
         .map_err(|error| ReadError { message: error.message().to_owned(), span: error.span() })?;
     let span = table.span();
-    T::deserialize(Node::of_text(DeValue::Table(table.into_inner()), span)?)
+    T::deserialize(FormNode::of_text(DeValue::Table(table.into_inner()), span)?)
 }
 
 /// Reads a table of values.
@@ -68,7 +68,7 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ReadError> {
 /// # Errors
 /// When it does not describe a `T`.
 pub(super) fn read_table<T: DeserializeOwned>(table: Table) -> Result<T, ReadError> {
-    T::deserialize(Node::of_value(Value::Table(table)))
+    T::deserialize(FormNode::of_value(Value::Table(table)))
 }
 
 /// Data as a table of values.
@@ -85,12 +85,12 @@ pub(super) fn write<T: Serialize>(data: &T) -> String {
 }
 
 /// A value and its place.
-struct Node {
-    kind: Kind,
+struct FormNode {
+    kind: FormKind,
     span: Span,
 }
 
-enum Kind {
+enum FormKind {
     Text(String),
     Integer(i64),
     /// An integer that does not fit into 64 bits with a sign.
@@ -98,26 +98,26 @@ enum Kind {
     Float(f64),
     Boolean(bool),
     Date,
-    List(Vec<Node>),
+    List(Vec<FormNode>),
     Table(Vec<Entry>),
 }
 
 struct Entry {
     key: String,
     key_span: Span,
-    node: Node,
+    node: FormNode,
 }
 
-impl Node {
+impl FormNode {
     fn of_text(value: DeValue<'_>, span: Range<usize>) -> Result<Self, ReadError> {
         let place = Some(span);
         let kind = match value {
-            DeValue::String(text) => Kind::Text(text.into_owned()),
+            DeValue::String(text) => FormKind::Text(text.into_owned()),
             DeValue::Integer(number) => {
                 let digits = i128::from_str_radix(number.as_str(), number.radix());
                 let number = digits
                     .map_err(|_| ReadError::new("integer number overflowed", place.clone()))?;
-                i64::try_from(number).map_or(Kind::Large(number), Kind::Integer)
+                i64::try_from(number).map_or(FormKind::Large(number), FormKind::Integer)
             }
             DeValue::Float(number) => {
                 let text = number.as_str();
@@ -125,25 +125,25 @@ impl Node {
                 let number = text.parse().ok().filter(finite).ok_or_else(|| {
                     ReadError::new("floating-point number overflowed", place.clone())
                 })?;
-                Kind::Float(number)
+                FormKind::Float(number)
             }
-            DeValue::Boolean(value) => Kind::Boolean(value),
-            DeValue::Datetime(_) => Kind::Date,
+            DeValue::Boolean(value) => FormKind::Boolean(value),
+            DeValue::Datetime(_) => FormKind::Date,
             DeValue::Array(list) => {
                 let node = |entry: toml::Spanned<DeValue<'_>>| {
                     let span = entry.span();
-                    Node::of_text(entry.into_inner(), span)
+                    FormNode::of_text(entry.into_inner(), span)
                 };
-                Kind::List(list.into_iter().map(node).collect::<Result<_, _>>()?)
+                FormKind::List(list.into_iter().map(node).collect::<Result<_, _>>()?)
             }
             DeValue::Table(table) => {
                 let mut entries = Vec::with_capacity(table.len());
                 for (key, value) in table {
                     let (key_span, span) = (Some(key.span()), value.span());
-                    let node = Node::of_text(value.into_inner(), span)?;
+                    let node = FormNode::of_text(value.into_inner(), span)?;
                     entries.push(Entry { key: key.into_inner().into_owned(), key_span, node });
                 }
-                Kind::Table(entries)
+                FormKind::Table(entries)
             }
         };
         Ok(Self { kind, span: place })
@@ -151,55 +151,57 @@ impl Node {
 
     fn of_value(value: Value) -> Self {
         let kind = match value {
-            Value::String(text) => Kind::Text(text),
-            Value::Integer(number) => Kind::Integer(number),
-            Value::Float(number) => Kind::Float(number),
-            Value::Boolean(value) => Kind::Boolean(value),
-            Value::Datetime(_) => Kind::Date,
-            Value::Array(list) => Kind::List(list.into_iter().map(Node::of_value).collect()),
+            Value::String(text) => FormKind::Text(text),
+            Value::Integer(number) => FormKind::Integer(number),
+            Value::Float(number) => FormKind::Float(number),
+            Value::Boolean(value) => FormKind::Boolean(value),
+            Value::Datetime(_) => FormKind::Date,
+            Value::Array(list) => {
+                FormKind::List(list.into_iter().map(FormNode::of_value).collect())
+            }
             Value::Table(table) => {
                 let entry =
                     |(key, value)| Entry { key, key_span: None, node: Self::of_value(value) };
-                Kind::Table(table.into_iter().map(entry).collect())
+                FormKind::Table(table.into_iter().map(entry).collect())
             }
         };
         Self { kind, span: None }
     }
 }
 
-impl Kind {
+impl FormKind {
     /// The error for such a value where `expected` is required.
     fn unexpected(&self, expected: &dyn Expected) -> ReadError {
         let large;
         let found = match self {
-            Kind::Text(text) => Unexpected::Str(text),
-            Kind::Integer(number) => Unexpected::Signed(*number),
-            Kind::Large(number) => {
+            FormKind::Text(text) => Unexpected::Str(text),
+            FormKind::Integer(number) => Unexpected::Signed(*number),
+            FormKind::Large(number) => {
                 large = format!("integer `{number}`");
                 Unexpected::Other(&large)
             }
-            Kind::Float(number) => Unexpected::Float(*number),
-            Kind::Boolean(value) => Unexpected::Bool(*value),
-            Kind::Date => Unexpected::Other("date"),
-            Kind::List(_) => Unexpected::Seq,
-            Kind::Table(_) => Unexpected::Map,
+            FormKind::Float(number) => Unexpected::Float(*number),
+            FormKind::Boolean(value) => Unexpected::Bool(*value),
+            FormKind::Date => Unexpected::Other("date"),
+            FormKind::List(_) => Unexpected::Seq,
+            FormKind::Table(_) => Unexpected::Map,
         };
         de::Error::invalid_type(found, expected)
     }
 }
 
-impl<'de> Deserializer<'de> for Node {
+impl<'de> Deserializer<'de> for FormNode {
     type Error = ReadError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let read = match self.kind {
-            Kind::Text(text) => visitor.visit_string(text),
-            Kind::Integer(number) => visitor.visit_i64(number),
-            Kind::Float(number) => visitor.visit_f64(number),
-            Kind::Boolean(value) => visitor.visit_bool(value),
-            Kind::List(list) => visitor.visit_seq(Entries(list.into_iter())),
-            Kind::Table(table) => visitor.visit_map(Fields::new(table)),
-            kind @ (Kind::Large(_) | Kind::Date) => Err(kind.unexpected(&visitor)),
+            FormKind::Text(text) => visitor.visit_string(text),
+            FormKind::Integer(number) => visitor.visit_i64(number),
+            FormKind::Float(number) => visitor.visit_f64(number),
+            FormKind::Boolean(value) => visitor.visit_bool(value),
+            FormKind::List(list) => visitor.visit_seq(Entries(list.into_iter())),
+            FormKind::Table(table) => visitor.visit_map(Fields::new(table)),
+            kind @ (FormKind::Large(_) | FormKind::Date) => Err(kind.unexpected(&visitor)),
         };
         read.map_err(|error| error.at(self.span))
     }
@@ -211,7 +213,7 @@ impl<'de> Deserializer<'de> for Node {
         visitor: V,
     ) -> Result<V::Value, ReadError> {
         let read = match self.kind {
-            Kind::Table(table) => visitor.visit_map(Fields::new(table)),
+            FormKind::Table(table) => visitor.visit_map(Fields::new(table)),
             kind => Err(kind.unexpected(&visitor)),
         };
         read.map_err(|error| error.at(self.span))
@@ -237,12 +239,12 @@ impl<'de> Deserializer<'de> for Node {
     ) -> Result<V::Value, ReadError> {
         let span = self.span.clone();
         let word = match self.kind {
-            Kind::Text(text) => Ok(Word { text, span: self.span, content: None }),
-            Kind::Table(mut table) if table.len() == 1 => {
+            FormKind::Text(text) => Ok(EnumWord { text, span: self.span, content: None }),
+            FormKind::Table(mut table) if table.len() == 1 => {
                 let Entry { key, key_span, node } = table.remove(0);
-                Ok(Word { text: key, span: key_span, content: Some(node) })
+                Ok(EnumWord { text: key, span: key_span, content: Some(node) })
             }
-            Kind::Table(table) => {
+            FormKind::Table(table) => {
                 let found =
                     if table.is_empty() { "found 0 elements" } else { "more than 1 element" };
                 Err(ReadError::new(&format!("wanted exactly 1 element, {found}"), self.span))
@@ -263,7 +265,7 @@ impl<'de> Deserializer<'de> for Node {
 struct Fields {
     entries: std::vec::IntoIter<Entry>,
     /// The value of the key that was read last.
-    value: Option<Node>,
+    value: Option<FormNode>,
 }
 
 impl Fields {
@@ -297,7 +299,7 @@ impl<'de> MapAccess<'de> for Fields {
 }
 
 /// The entries of a list, in their order.
-struct Entries(std::vec::IntoIter<Node>);
+struct Entries(std::vec::IntoIter<FormNode>);
 
 impl<'de> SeqAccess<'de> for Entries {
     type Error = ReadError;
@@ -315,14 +317,14 @@ impl<'de> SeqAccess<'de> for Entries {
 }
 
 /// One of the words that a scenario's `enum` allows.
-struct Word {
+struct EnumWord {
     text: String,
     span: Span,
     /// The value under it, if it is the key of a table.
-    content: Option<Node>,
+    content: Option<FormNode>,
 }
 
-impl<'de> EnumAccess<'de> for Word {
+impl<'de> EnumAccess<'de> for EnumWord {
     type Error = ReadError;
     type Variant = Content;
 
@@ -337,7 +339,7 @@ impl<'de> EnumAccess<'de> for Word {
 }
 
 /// The value under a word that stands alone: there is none.
-struct Content(Option<Node>);
+struct Content(Option<FormNode>);
 
 impl<'de> VariantAccess<'de> for Content {
     type Error = ReadError;

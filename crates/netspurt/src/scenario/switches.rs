@@ -16,7 +16,7 @@ use super::form::read;
 use super::profile::Profile;
 use super::reword::reword;
 use super::switch::TcpSpec;
-use super::tree::{Node, dotted, keys, path_to};
+use super::tree::{TreeNode, dotted, keys, path_to};
 
 /// A mistake in a profile or in switches set over it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ fn read_switches(switches: &[(&str, &str)]) -> Result<TcpSpec, SwitchError> {
     read(&text).map_err(|error| {
         let span: Range<usize> = error.span.unwrap_or(0..0);
         let tree = toml_edit::Document::parse(text.as_str()).expect("just written");
-        let path = path_to(Node::Table(tree.as_table()), &span);
+        let path = path_to(TreeNode::Table(tree.as_table()), &span);
         let written = text.get(span).unwrap_or_default();
         let (message, fix) = reword(&error.message, written);
         SwitchError { switch: last_that_made(switches, &path), message, fix }

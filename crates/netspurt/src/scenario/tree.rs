@@ -38,7 +38,7 @@ pub(super) fn keys(path: &str) -> Vec<String> {
 
 /// Something in a file that may contain other things.
 #[derive(Clone, Copy)]
-pub(super) enum Node<'a> {
+pub(super) enum TreeNode<'a> {
     Table(&'a Table),
     Item(&'a Item),
     Value(&'a Value),
@@ -52,22 +52,23 @@ struct Child<'a> {
     span: Option<Range<usize>>,
     /// Whether it is a value, and not a table of its own.
     value: bool,
-    node: Node<'a>,
+    node: TreeNode<'a>,
 }
 
-impl<'a> Node<'a> {
+impl<'a> TreeNode<'a> {
     fn children(self) -> Vec<Child<'a>> {
         match self {
-            Node::Table(table) | Node::Item(Item::Table(table)) => keyed(table),
-            Node::Item(Item::ArrayOfTables(list)) => {
+            TreeNode::Table(table) | TreeNode::Item(Item::Table(table)) => keyed(table),
+            TreeNode::Item(Item::ArrayOfTables(list)) => {
                 list.iter().enumerate().map(|(n, table)| Child::table(n, table)).collect()
             }
-            Node::Value(Value::InlineTable(table))
-            | Node::Item(Item::Value(Value::InlineTable(table))) => keyed(table),
-            Node::Value(Value::Array(list)) | Node::Item(Item::Value(Value::Array(list))) => {
+            TreeNode::Value(Value::InlineTable(table))
+            | TreeNode::Item(Item::Value(Value::InlineTable(table))) => keyed(table),
+            TreeNode::Value(Value::Array(list))
+            | TreeNode::Item(Item::Value(Value::Array(list))) => {
                 list.iter().enumerate().map(|(n, value)| Child::value(n, value)).collect()
             }
-            Node::Item(_) | Node::Value(_) => Vec::new(),
+            TreeNode::Item(_) | TreeNode::Value(_) => Vec::new(),
         }
     }
 }
@@ -75,12 +76,12 @@ impl<'a> Node<'a> {
 impl<'a> Child<'a> {
     fn table(place: usize, table: &'a Table) -> Self {
         let (step, span) = (entry(place), table.span());
-        Self { step, key: span.clone(), span, value: false, node: Node::Table(table) }
+        Self { step, key: span.clone(), span, value: false, node: TreeNode::Table(table) }
     }
 
     fn value(place: usize, value: &'a Value) -> Self {
         let (step, span) = (entry(place), value.span());
-        Self { step, key: span.clone(), span, value: true, node: Node::Value(value) }
+        Self { step, key: span.clone(), span, value: true, node: TreeNode::Value(value) }
     }
 }
 
@@ -90,13 +91,13 @@ fn keyed<'a>(table: &'a dyn TableLike) -> Vec<Child<'a>> {
         key: table.key(name).and_then(Key::span).or_else(|| item.span()),
         span: item.span(),
         value: item.is_value(),
-        node: Node::Item(item),
+        node: TreeNode::Item(item),
     };
     table.iter().map(child).collect()
 }
 
 /// The path to the innermost thing whose key or text holds `span`.
-pub(super) fn path_to(node: Node<'_>, span: &Range<usize>) -> Vec<String> {
+pub(super) fn path_to(node: TreeNode<'_>, span: &Range<usize>) -> Vec<String> {
     let holds = |outer: &Option<Range<usize>>| {
         outer.as_ref().is_some_and(|outer| outer.start <= span.start && span.end <= outer.end)
     };
@@ -122,7 +123,7 @@ pub(super) struct Found {
 
 /// The thing at `path`, or else the last existing one on the path. A step to an entry is skipped if
 /// there is no list: a value may apply to each entry alike.
-pub(super) fn find(node: Node<'_>, path: &[String]) -> Option<Found> {
+pub(super) fn find(node: TreeNode<'_>, path: &[String]) -> Option<Found> {
     let (first, rest) = path.split_first()?;
     let children = node.children();
     let Some(child) = children.into_iter().find(|child| child.step == *first) else {

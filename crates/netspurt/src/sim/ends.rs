@@ -10,7 +10,7 @@ use super::population::FlowEnds;
 
 /// One end of a flow and where it lives.
 #[derive(Debug)]
-pub(super) struct End<E> {
+pub(super) struct FlowEnd<E> {
     /// None once the flow is over.
     host: Option<E>,
     pub(super) flow: FlowId,
@@ -28,7 +28,7 @@ pub(super) struct End<E> {
 /// What is said where a host is missing.
 const GONE: &str = "a flow that is not over has both its hosts";
 
-impl<E> End<E> {
+impl<E> FlowEnd<E> {
     /// A host at the node `home` that nothing is entered for.
     fn new(flow: FlowId, (host, home): (E, u32), mortal: bool) -> Self {
         let appointed = (Time::NEVER, Time::ZERO);
@@ -59,7 +59,7 @@ impl<E> End<E> {
 pub(super) struct Ends<E> {
     slots: FlowSlots,
     /// Both ends of each slot's flow.
-    ends: Vec<End<E>>,
+    ends: Vec<FlowEnd<E>>,
 }
 
 impl<E> Ends<E> {
@@ -72,7 +72,7 @@ impl<E> Ends<E> {
     pub(super) fn admit(&mut self, flow: FlowId, ends: FlowEnds<E>, mortal: bool) -> [usize; 2] {
         self.slots.claim(flow);
         let places = self.places(flow);
-        let ends = ends.map(|end| End::new(flow, end, mortal));
+        let ends = ends.map(|end| FlowEnd::new(flow, end, mortal));
         if places[0] == self.ends.len() {
             self.ends.extend(ends);
         } else {
@@ -146,17 +146,17 @@ impl<E> Ends<E> {
 }
 
 impl<E> Index<usize> for Ends<E> {
-    type Output = End<E>;
+    type Output = FlowEnd<E>;
 
     #[inline]
-    fn index(&self, place: usize) -> &End<E> {
+    fn index(&self, place: usize) -> &FlowEnd<E> {
         &self.ends[place]
     }
 }
 
 impl<E> IndexMut<usize> for Ends<E> {
     #[inline]
-    fn index_mut(&mut self, place: usize) -> &mut End<E> {
+    fn index_mut(&mut self, place: usize) -> &mut FlowEnd<E> {
         &mut self.ends[place]
     }
 }

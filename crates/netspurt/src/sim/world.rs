@@ -6,7 +6,7 @@ use crate::link::{Link, LinkConfig, Parcel, Transit};
 use crate::stage::{Appointment, Frame, Host};
 use crate::units::Time;
 
-use super::ends::{End, Ends};
+use super::ends::{Ends, FlowEnd};
 use super::population::{FlowEnds, Population};
 use super::{EventQueue, Graph, Routes};
 
@@ -164,7 +164,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     /// waits for an instant.
     #[inline]
     fn retire_if_over(&mut self, place: usize) {
-        let End { flow, mortal, .. } = self.ends[place];
+        let FlowEnd { flow, mortal, .. } = self.ends[place];
         if mortal
             && self.transit.in_flight(flow) == 0
             && let Some(hosts) = self.ends.retire_if(flow, |host| host.next_wakeup().is_none())

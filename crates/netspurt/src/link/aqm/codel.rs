@@ -1,40 +1,13 @@
 //! Controlled delay (RFC 8289).
 
-use crate::link::{Parcel, QueueLimit};
+use crate::link::backlog::QueueLimit;
+use crate::link::transit::Parcel;
 use crate::stage::Frame;
 use crate::units::{Duration, Time};
 
-use super::{Desk, Fifo};
-
-/// The constants of CoDel (RFC 8289 §4.3, §4.4).
-///
-/// ```
-/// use netspurt::link::CoDelConfig;
-/// use netspurt::units::Duration;
-/// assert_eq!(CoDelConfig::default().target, Duration::from_millis(5));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CoDelConfig {
-    /// The standing delay that is tolerated.
-    pub target: Duration,
-    /// How long the delay must stay above the target before a drop; a worst-case round trip.
-    pub interval: Duration,
-    /// The limit of the queue.
-    pub limit: QueueLimit,
-    /// Whether to mark ECN-capable frames.
-    pub ecn: bool,
-}
-
-impl Default for CoDelConfig {
-    fn default() -> Self {
-        Self {
-            target: Duration::from_millis(5),
-            interval: Duration::from_millis(100),
-            limit: QueueLimit::Packets(1000),
-            ecn: false,
-        }
-    }
-}
+use super::config::CoDelConfig;
+use super::desk::Desk;
+use super::fifo::Fifo;
 
 /// The state that all queues of a link with CoDel share.
 #[derive(Clone, Copy, Debug)]

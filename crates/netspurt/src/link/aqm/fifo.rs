@@ -1,6 +1,6 @@
 //! A first-in, first-out queue of frames.
 
-use crate::link::Parcel;
+use crate::link::transit::Parcel;
 use crate::ring::Ring;
 use crate::units::Time;
 

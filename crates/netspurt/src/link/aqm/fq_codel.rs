@@ -3,53 +3,15 @@
 use std::collections::VecDeque;
 
 use crate::event::DropReason;
-use crate::link::{Parcel, QueueLimit};
+use crate::link::backlog::QueueLimit;
+use crate::link::transit::Parcel;
 use crate::stage::Frame;
-use crate::units::{Duration, Time};
+use crate::units::Time;
 
 use super::codel::{Algorithm, State};
-use super::{Desk, Fifo};
-
-/// The constants of FQ-CoDel (RFC 8290 §5.2).
-///
-/// ```
-/// use netspurt::link::FqCoDelConfig;
-/// assert_eq!(FqCoDelConfig::default().quantum_bytes, 1514);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FqCoDelConfig {
-    /// CoDel's target in each queue.
-    pub target: Duration,
-    /// CoDel's interval.
-    pub interval: Duration,
-    /// The limit for all queues together.
-    pub limit: QueueLimit,
-    /// The number of queues; at least one.
-    pub flows: u32,
-    /// Octets that a queue may send in its turn; at least one.
-    pub quantum_bytes: u32,
-    /// Whether to mark ECN-capable frames.
-    pub ecn: bool,
-    /// A delay beyond which every ECN-capable frame is marked; none by default.
-    pub ce_threshold: Option<Duration>,
-    /// The salt of the hash of flows (RFC 8290 §4.1.1).
-    pub salt: u64,
-}
-
-impl Default for FqCoDelConfig {
-    fn default() -> Self {
-        Self {
-            target: Duration::from_millis(5),
-            interval: Duration::from_millis(100),
-            limit: QueueLimit::Packets(10_240),
-            flows: 1024,
-            quantum_bytes: 1514,
-            ecn: true,
-            ce_threshold: None,
-            salt: 0,
-        }
-    }
-}
+use super::config::FqCoDelConfig;
+use super::desk::Desk;
+use super::fifo::Fifo;
 
 /// One queue.
 #[derive(Debug)]

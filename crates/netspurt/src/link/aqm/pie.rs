@@ -1,36 +1,10 @@
 //! Proportional integral controller enhanced (RFC 8033).
 
-use crate::link::QueueLimit;
-use crate::rng::Stream;
+use crate::link::backlog::QueueLimit;
 use crate::units::{Duration, Time};
 
-use super::Verdict;
-
-/// The constants of PIE (RFC 8033 §4, §5.1).
-#[derive(Clone, Debug)]
-pub struct PieConfig {
-    /// The target delay: QDELAY_REF.
-    pub target: Duration,
-    /// The interval between updates of the probability: T_UPDATE; above zero.
-    pub t_update: Duration,
-    /// Probability for each second of delay beyond the target.
-    pub alpha: f64,
-    /// Probability for each second by which the delay grew since the last update.
-    pub beta: f64,
-    /// How long a burst is not dropped: MAX_BURST.
-    pub max_burst: Duration,
-    /// The size of a typical frame, MEAN_PKTSIZE (1024 in RFC 8034): if at most two of these wait,
-    /// no frame is dropped or marked.
-    pub packet_bytes: u32,
-    /// The limit of the queue.
-    pub limit: QueueLimit,
-    /// Whether to mark ECN-capable frames.
-    pub ecn: bool,
-    /// The probability from which on frames are dropped and no longer marked.
-    pub mark_ecnth: f64,
-    /// The link's random stream.
-    pub stream: Stream,
-}
+use super::config::PieConfig;
+use super::desk::AqmVerdict;
 
 /// The state of PIE.
 ///
@@ -96,21 +70,21 @@ impl Pie {
 
     /// Judges an arrival while so many octets wait (RFC 8033 §4.1, §5.1). At one instant an update
     /// precedes an arrival.
-    pub(super) fn judge(&mut self, now: Time, waiting_bytes: u64) -> Verdict {
+    pub(super) fn judge(&mut self, now: Time, waiting_bytes: u64) -> AqmVerdict {
         while self.next_update <= now {
             self.tick(now);
         }
         let few = waiting_bytes <= 2 * u64::from(self.config.packet_bytes);
         let calm = self.delay_old < self.config.target / 2 && self.drop_prob < SAFE_PROB;
         if !self.burst_allowance.is_zero() || few || calm {
-            return Verdict::Pass;
+            return AqmVerdict::Pass;
         }
         if !self.config.stream.chance(self.drop_prob) {
-            Verdict::Pass
+            AqmVerdict::Pass
         } else if self.drop_prob < self.config.mark_ecnth {
-            Verdict::Signal
+            AqmVerdict::Signal
         } else {
-            Verdict::Drop
+            AqmVerdict::Drop
         }
     }
 
@@ -153,6 +127,7 @@ impl Pie {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::Stream;
 
     fn pie() -> Pie {
         Pie::new(PieConfig {
@@ -240,8 +215,8 @@ mod tests {
         let busy = || Pie { drop_prob: 1.0, delay: ms(60), delay_old: ms(60), ..pie() };
         // Ten updates use up the allowance; the update at 150 ms precedes the arrival at that
         // instant.
-        assert_eq!(busy().judge(at(149), 9000), Verdict::Pass);
-        assert_eq!(busy().judge(at(150), 9000), Verdict::Drop);
+        assert_eq!(busy().judge(at(149), 9000), AqmVerdict::Pass);
+        assert_eq!(busy().judge(at(150), 9000), AqmVerdict::Drop);
         // A calm queue restores the allowance.
         let mut calm = Pie { burst_allowance: ms(20), ..pie() };
         calm.update();
@@ -255,11 +230,11 @@ mod tests {
             let burst_allowance = Duration::ZERO;
             Pie { drop_prob: p, delay_old: old, burst_allowance, next_update: never, ..pie() }
         };
-        assert_eq!(spent(1.0, ms(60)).judge(at(1), 2048), Verdict::Pass);
-        assert_eq!(spent(1.0, ms(60)).judge(at(1), 2049), Verdict::Drop);
+        assert_eq!(spent(1.0, ms(60)).judge(at(1), 2048), AqmVerdict::Pass);
+        assert_eq!(spent(1.0, ms(60)).judge(at(1), 2049), AqmVerdict::Drop);
         let chosen = |p, old| {
             let mut pie = spent(p, old);
-            (0..10_000).filter(|_| pie.judge(at(1), 9000) != Verdict::Pass).count()
+            (0..10_000).filter(|_| pie.judge(at(1), 9000) != AqmVerdict::Pass).count()
         };
         assert_eq!(chosen(0.199, ms(7)), 0);
         // 2000 expected, standard deviation 40.
@@ -277,8 +252,8 @@ mod tests {
                 next_update: Time::NEVER,
                 ..pie()
             };
-            let all: Vec<Verdict> = (0..1000).map(|_| pie.judge(at(1), 9000)).collect();
-            [Verdict::Signal, Verdict::Drop].map(|kind| all.contains(&kind))
+            let all: Vec<AqmVerdict> = (0..1000).map(|_| pie.judge(at(1), 9000)).collect();
+            [AqmVerdict::Signal, AqmVerdict::Drop].map(|kind| all.contains(&kind))
         };
         assert_eq!(kinds(0.099), [true, false]);
         assert_eq!(kinds(0.1), [false, true]);

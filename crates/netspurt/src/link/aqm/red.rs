@@ -1,45 +1,10 @@
 //! Random early detection (Floyd and Jacobson 1993), with the gentle slope of Floyd (2000).
 
-use crate::link::QueueLimit;
-use crate::rng::Stream;
+use crate::link::backlog::QueueLimit;
 use crate::units::{Duration, Time};
 
-use super::Verdict;
-
-/// The unit in which RED measures its queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RedUnit {
-    /// Frames of any size.
-    Packets,
-    /// Octets; then larger frames are chosen with a higher probability.
-    Bytes,
-}
-
-/// The constants of RED (Floyd and Jacobson 1993, figure 2 and §4).
-#[derive(Clone, Debug)]
-pub struct RedConfig {
-    /// The limit of the queue.
-    pub limit: QueueLimit,
-    /// The unit of the thresholds and the average.
-    pub unit: RedUnit,
-    /// Below this average no frame is chosen.
-    pub min_th: u64,
-    /// From this average on, or with `gentle` from twice this, every frame is dropped.
-    pub max_th: u64,
-    /// The weight of the present queue in the average.
-    pub wq: f64,
-    /// The probability at an average of `max_th`.
-    pub max_p: f64,
-    /// Whether the probability rises from `max_p` to 1 between `max_th` and twice that.
-    pub gentle: bool,
-    /// The size of a typical frame. Idle time is counted in its transmission times; with octets,
-    /// probabilities are for frames of this size (the paper divides by the largest frame's).
-    pub packet_bytes: u32,
-    /// Whether to mark ECN-capable frames.
-    pub ecn: bool,
-    /// The link's random stream.
-    pub stream: Stream,
-}
+use super::config::{RedConfig, RedUnit};
+use super::desk::AqmVerdict;
 
 /// The state of RED. The averaged queue includes the frame in transmission, so it is empty when the
 /// line is idle.
@@ -76,7 +41,12 @@ impl Red {
     ///
     /// A frame above the upper threshold is dropped and not marked: RFC 3168 §7 allows marks only
     /// below the upper threshold.
-    pub(super) fn judge(&mut self, now: Time, size: u32, (packets, bytes): (u32, u64)) -> Verdict {
+    pub(super) fn judge(
+        &mut self,
+        now: Time,
+        size: u32,
+        (packets, bytes): (u32, u64),
+    ) -> AqmVerdict {
         let queue = match self.config.unit {
             RedUnit::Packets => u64::from(packets),
             RedUnit::Bytes => bytes,
@@ -84,16 +54,16 @@ impl Red {
         self.average(now, queue);
         let Some(pb) = self.probability(size) else {
             self.count = None;
-            return Verdict::Pass;
+            return AqmVerdict::Pass;
         };
         if pb >= 1.0 {
             self.count = Some(0);
-            return Verdict::Drop;
+            return AqmVerdict::Drop;
         }
         let count = self.count.map_or(0, |count| count + 1);
         let chosen = self.config.stream.chance(evenly(pb, count));
         self.count = Some(if chosen { 0 } else { count });
-        if chosen { Verdict::Signal } else { Verdict::Pass }
+        if chosen { AqmVerdict::Signal } else { AqmVerdict::Pass }
     }
 
     /// The average with one more reading. After an idle time the average is what it would be if as
@@ -156,6 +126,7 @@ fn power(mut base: f64, mut n: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::Stream;
 
     fn red(change: impl FnOnce(&mut RedConfig)) -> Red {
         let mut config = RedConfig {
@@ -238,7 +209,7 @@ mod tests {
         red.avg = 14.999_999_999;
         let verdicts = (0..100_000).map(|_| red.judge(Time::ZERO, 1000, (9, 9000)));
         let places: Vec<usize> =
-            (0..).zip(verdicts).filter(|v| v.1 == Verdict::Signal).map(|v| v.0).collect();
+            (0..).zip(verdicts).filter(|v| v.1 == AqmVerdict::Signal).map(|v| v.0).collect();
         let gaps: Vec<usize> = places.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert!(gaps.iter().all(|gap| (1..=10).contains(gap)), "{:?}", gaps.iter().max());
         let mean = places[places.len() - 1] as f64 / places.len() as f64;
@@ -259,9 +230,9 @@ mod tests {
     #[test]
     fn beyond_the_slope_everything_is_dropped_and_below_nothing_chosen() {
         let mut red = red(|config| config.wq = 1.0);
-        assert_eq!(red.judge(Time::ZERO, 1000, (4, 4000)), Verdict::Pass);
+        assert_eq!(red.judge(Time::ZERO, 1000, (4, 4000)), AqmVerdict::Pass);
         assert_eq!(red.count, None);
-        assert_eq!(red.judge(Time::ZERO, 1000, (30, 30_000)), Verdict::Drop);
+        assert_eq!(red.judge(Time::ZERO, 1000, (30, 30_000)), AqmVerdict::Drop);
         assert_eq!(red.count, Some(0));
     }
 }

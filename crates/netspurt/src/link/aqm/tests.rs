@@ -1,12 +1,15 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::event::DropReason;
 use crate::event::{Event, Wanted, What};
 use crate::ids::{EndId, TransmissionId};
+use crate::link::QueueLimit;
 use crate::link::alone::Alone;
 use crate::link::{Delay, Effects, Framing, Interpolation, LinkConfig, Order, Pick, Timeline};
 use crate::rng::Stream;
 use crate::segment::{Ecn, Segment};
+use crate::units::Time;
 use crate::units::{BitRate, Duration};
 
 fn ms(n: u64) -> Duration {

@@ -1,0 +1,172 @@
+//! Which algorithm manages a queue, and its constants.
+
+use crate::link::backlog::QueueLimit;
+use crate::rng::Stream;
+use crate::units::Duration;
+
+/// A queue's limit and its algorithm.
+///
+/// ```
+/// use netspurt::link::{CoDelConfig, Queue, QueueLimit};
+/// let plain = Queue::DropTail(QueueLimit::Packets(3));
+/// let managed = Queue::CoDel(CoDelConfig::default());
+/// assert_ne!(format!("{plain:?}"), format!("{managed:?}"));
+/// ```
+#[derive(Clone, Debug)]
+pub enum Queue {
+    /// A frame that finds no room is dropped.
+    DropTail(QueueLimit),
+    /// Random early detection (Floyd and Jacobson 1993).
+    Red(RedConfig),
+    /// Controlled delay (RFC 8289).
+    CoDel(CoDelConfig),
+    /// A queue for each flow, each with CoDel (RFC 8290).
+    FqCoDel(FqCoDelConfig),
+    /// Proportional integral controller enhanced (RFC 8033).
+    Pie(PieConfig),
+}
+
+impl Queue {
+    /// The limit of the queue.
+    pub(in crate::link) fn limit(&self) -> QueueLimit {
+        match self {
+            Queue::DropTail(limit) => *limit,
+            Queue::Red(config) => config.limit,
+            Queue::CoDel(config) => config.limit,
+            Queue::FqCoDel(config) => config.limit,
+            Queue::Pie(config) => config.limit,
+        }
+    }
+}
+
+/// The unit in which RED measures its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedUnit {
+    /// Frames of any size.
+    Packets,
+    /// Octets; then larger frames are chosen with a higher probability.
+    Bytes,
+}
+
+/// The constants of RED (Floyd and Jacobson 1993, figure 2 and §4).
+#[derive(Clone, Debug)]
+pub struct RedConfig {
+    /// The limit of the queue.
+    pub limit: QueueLimit,
+    /// The unit of the thresholds and the average.
+    pub unit: RedUnit,
+    /// Below this average no frame is chosen.
+    pub min_th: u64,
+    /// From this average on, or with `gentle` from twice this, every frame is dropped.
+    pub max_th: u64,
+    /// The weight of the present queue in the average.
+    pub wq: f64,
+    /// The probability at an average of `max_th`.
+    pub max_p: f64,
+    /// Whether the probability rises from `max_p` to 1 between `max_th` and twice that.
+    pub gentle: bool,
+    /// The size of a typical frame. Idle time is counted in its transmission times; with octets,
+    /// probabilities are for frames of this size (the paper divides by the largest frame's).
+    pub packet_bytes: u32,
+    /// Whether to mark ECN-capable frames.
+    pub ecn: bool,
+    /// The link's random stream.
+    pub stream: Stream,
+}
+
+/// The constants of CoDel (RFC 8289 §4.3, §4.4).
+///
+/// ```
+/// use netspurt::link::CoDelConfig;
+/// use netspurt::units::Duration;
+/// assert_eq!(CoDelConfig::default().target, Duration::from_millis(5));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoDelConfig {
+    /// The standing delay that is tolerated.
+    pub target: Duration,
+    /// How long the delay must stay above the target before a drop; a worst-case round trip.
+    pub interval: Duration,
+    /// The limit of the queue.
+    pub limit: QueueLimit,
+    /// Whether to mark ECN-capable frames.
+    pub ecn: bool,
+}
+
+impl Default for CoDelConfig {
+    fn default() -> Self {
+        Self {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            limit: QueueLimit::Packets(1000),
+            ecn: false,
+        }
+    }
+}
+
+/// The constants of FQ-CoDel (RFC 8290 §5.2).
+///
+/// ```
+/// use netspurt::link::FqCoDelConfig;
+/// assert_eq!(FqCoDelConfig::default().quantum_bytes, 1514);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FqCoDelConfig {
+    /// CoDel's target in each queue.
+    pub target: Duration,
+    /// CoDel's interval.
+    pub interval: Duration,
+    /// The limit for all queues together.
+    pub limit: QueueLimit,
+    /// The number of queues; at least one.
+    pub flows: u32,
+    /// Octets that a queue may send in its turn; at least one.
+    pub quantum_bytes: u32,
+    /// Whether to mark ECN-capable frames.
+    pub ecn: bool,
+    /// A delay beyond which every ECN-capable frame is marked; none by default.
+    pub ce_threshold: Option<Duration>,
+    /// The salt of the hash of flows (RFC 8290 §4.1.1).
+    pub salt: u64,
+}
+
+impl Default for FqCoDelConfig {
+    fn default() -> Self {
+        Self {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            limit: QueueLimit::Packets(10_240),
+            flows: 1024,
+            quantum_bytes: 1514,
+            ecn: true,
+            ce_threshold: None,
+            salt: 0,
+        }
+    }
+}
+
+/// The constants of PIE (RFC 8033 §4, §5.1).
+#[derive(Clone, Debug)]
+pub struct PieConfig {
+    /// The target delay: QDELAY_REF.
+    pub target: Duration,
+    /// The interval between updates of the probability: T_UPDATE; above zero.
+    pub t_update: Duration,
+    /// Probability for each second of delay beyond the target.
+    pub alpha: f64,
+    /// Probability for each second by which the delay grew since the last update.
+    pub beta: f64,
+    /// How long a burst is not dropped: MAX_BURST.
+    pub max_burst: Duration,
+    /// The size of a typical frame, MEAN_PKTSIZE (1024 in RFC 8034): if at most two of these wait,
+    /// no frame is dropped or marked.
+    pub packet_bytes: u32,
+    /// The limit of the queue.
+    pub limit: QueueLimit,
+    /// Whether to mark ECN-capable frames.
+    pub ecn: bool,
+    /// The probability from which on frames are dropped and no longer marked.
+    pub mark_ecnth: f64,
+    /// The link's random stream.
+    pub stream: Stream,
+}

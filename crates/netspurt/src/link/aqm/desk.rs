@@ -1,0 +1,55 @@
+//! What an algorithm may do to frames, and what it says of arrivals.
+
+use crate::event::DropReason;
+use crate::link::line::Line;
+use crate::link::transit::{Parcel, Transit};
+use crate::stage::Frame;
+use crate::units::Time;
+
+/// The transit, link and time at which an algorithm's decisions are carried out.
+pub(in crate::link) struct Desk<'a, F> {
+    pub(in crate::link) line: &'a mut Line,
+    pub(in crate::link) transit: &'a mut Transit<F>,
+}
+
+impl<F: Frame> Desk<'_, F> {
+    pub(in crate::link) fn drop(&mut self, at: Time, reason: DropReason, parcel: Parcel) {
+        self.line.refuse(at, reason, parcel, self.transit);
+    }
+
+    pub(in crate::link) fn mark(&mut self, at: Time, parcel: Parcel) {
+        self.line.mark(at, parcel, self.transit);
+    }
+
+    /// Whether the sender of `parcel` is ECN-capable.
+    pub(in crate::link) fn is_capable(&self, parcel: Parcel) -> bool {
+        self.transit.frame(parcel).ecn().is_capable()
+    }
+
+    /// Signals congestion through `parcel`: marks and returns it if `ecn` and its sender allow
+    /// that, or else drops it.
+    pub(in crate::link) fn signal(
+        &mut self,
+        at: Time,
+        parcel: Parcel,
+        ecn: bool,
+    ) -> Option<Parcel> {
+        if ecn && self.is_capable(parcel) {
+            self.mark(at, parcel);
+            return Some(parcel);
+        }
+        self.drop(at, DropReason::Aqm, parcel);
+        None
+    }
+}
+
+/// The verdict of an algorithm that judges arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::link) enum AqmVerdict {
+    /// Queue it.
+    Pass,
+    /// Signal congestion through it: a mark, or else a drop.
+    Signal,
+    /// Drop it, even if it is ECN-capable.
+    Drop,
+}

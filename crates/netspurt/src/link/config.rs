@@ -1,0 +1,54 @@
+//! The parameters of one direction of a link.
+
+use crate::units::{BitRate, Duration};
+
+use super::aqm::Queue;
+use super::delay::Delay;
+use super::effects::Effects;
+use super::flight::Order;
+use super::framing::Framing;
+use super::mtu::Mtu;
+use super::serializer::Serializer;
+
+/// The configuration of one direction of a link.
+#[derive(Clone, Debug)]
+pub struct LinkConfig {
+    /// The bit rate.
+    pub rate: BitRate,
+    /// The overhead of every datagram.
+    pub framing: Framing,
+    /// The propagation delay.
+    pub delay: Delay,
+    /// Whether a frame may overtake another.
+    pub order: Order,
+    /// The largest datagram that it carries, and what happens to larger ones; `None` for no limit.
+    pub mtu: Option<Mtu>,
+    /// The queue's limit and its algorithm.
+    pub queue: Queue,
+    /// Losses, duplicates and delayed frames; `None` for a clean link.
+    pub effects: Option<Effects>,
+}
+
+impl LinkConfig {
+    /// The largest frame that enters the queue when a datagram of `size` octets arrives: the
+    /// datagram itself, its first fragment, or the largest that is not too big; in octets.
+    pub fn largest_part(&self, size: u32) -> u32 {
+        self.mtu.map_or(size, |mtu| mtu.largest_part(size))
+    }
+
+    /// Whether a frame of `size` octets crosses it in fragments.
+    pub fn cuts(&self, size: u32) -> bool {
+        self.mtu.is_some_and(|mtu| mtu.cuts(size))
+    }
+
+    /// Whether an empty queue has room for a frame of `size` octets.
+    pub fn has_room_for(&self, size: u32) -> bool {
+        self.queue.limit().admits((0, 0), size)
+    }
+
+    /// The least time in which a frame of `size` octets crosses the link at any time of the run,
+    /// rounded down.
+    pub fn least_time(&self, size: u32) -> Duration {
+        Serializer::new(self.rate, self.framing).line_time(size).1 + self.delay.least()
+    }
+}

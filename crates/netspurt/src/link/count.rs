@@ -1,0 +1,29 @@
+//! Sums of one direction of a link.
+
+/// The sums of one direction of a link, in frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCount {
+    /// Frames whose transmission has ended, including lost ones.
+    pub carried: u64,
+    /// Their octets, without framing.
+    pub carried_bytes: u64,
+    /// Frames dropped because the queue was full, by its algorithm, or because they were too big.
+    pub dropped: u64,
+    /// Frames marked by the queue's algorithm instead of being dropped.
+    pub marked: u64,
+    /// Frames lost at the entry or on the way.
+    pub lost: u64,
+    /// The greatest length of the queue, including the frame in transmission.
+    pub queue_max: u32,
+}
+
+impl LinkCount {
+    /// The same sums, with `held` frames and octets subtracted from those carried.
+    pub(super) fn without(self, (packets, bytes): (u32, u64)) -> Self {
+        Self {
+            carried: self.carried - u64::from(packets),
+            carried_bytes: self.carried_bytes - bytes,
+            ..self
+        }
+    }
+}

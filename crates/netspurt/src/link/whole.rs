@@ -1,0 +1,186 @@
+//! One direction of a link, from the frames that enter to those that arrive.
+
+use crate::event::DropReason;
+use crate::ip::fragments;
+use crate::stage::{Appointment, Frame};
+use crate::units::Time;
+
+use super::aqm::{Discipline, Queue};
+use super::backlog::Backlog;
+use super::config::LinkConfig;
+use super::count::LinkCount;
+use super::drop_tail::DropTail;
+use super::flight::Arrival;
+use super::line::Line;
+use super::managed::Managed;
+use super::mtu::{Mtu, TooBig};
+use super::transit::{Parcel, Transit};
+
+/// One direction of a link.
+///
+/// ```
+/// use netspurt::event::Wanted;
+/// use netspurt::link::{Delay, Framing, Link, LinkConfig, Order, Queue, QueueLimit, Transit};
+/// use netspurt::segment::Segment;
+/// use netspurt::stage::Appointment;
+/// use netspurt::units::{BitRate, Duration, Time};
+///
+/// let mut modem = Link::new(0, LinkConfig {
+///     rate: BitRate::new(9600).unwrap(),
+///     framing: Framing::NONE,
+///     delay: Delay::constant(Duration::from_millis(150)),
+///     order: Order::Fifo,
+///     mtu: None,
+///     queue: Queue::DropTail(QueueLimit::Packets(3)),
+///     effects: None,
+/// });
+/// let mut transit = Transit::new(Wanted::default());
+/// let parcel = transit.enter(Segment { size_bytes: 1200, ..Segment::default() }, 0);
+/// modem.offer(Appointment::default(), parcel, &mut transit);
+/// let arrives = Time::from_nanos(1_150_000_000);
+/// assert_eq!(modem.appointment().unwrap().at, arrives);
+/// let arrival = modem.take(arrives, &mut transit).unwrap();
+/// assert_eq!(transit.leave(arrival.parcel).size_bytes, 1200);
+/// ```
+#[derive(Debug)]
+pub struct Link {
+    /// The largest datagram that goes in whole.
+    most_bytes: u32,
+    mtu: Option<Mtu>,
+    queued: Queued,
+}
+
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "drop-tail links, the usual ones, lie in line")]
+enum Queued {
+    DropTail(DropTail),
+    Managed(Box<Managed>),
+}
+
+impl Link {
+    /// The link direction numbered `index` in events.
+    pub fn new(index: u32, config: LinkConfig) -> Self {
+        let (mtu, queue) = (config.mtu, config.queue.clone());
+        let line = Line::new(index, config);
+        let managed = |line, discipline| Queued::Managed(Box::new(Managed::new(line, discipline)));
+        let queued = match queue {
+            Queue::DropTail(limit) => Queued::DropTail(DropTail::new(line, Backlog::new(limit))),
+            Queue::Red(config) => {
+                let discipline = Discipline::red(config, &line);
+                managed(line, discipline)
+            }
+            Queue::CoDel(config) => managed(line, Discipline::codel(config)),
+            Queue::FqCoDel(config) => managed(line, Discipline::fq_codel(config)),
+            Queue::Pie(config) => managed(line, Discipline::pie(config)),
+        };
+        Self { most_bytes: mtu.map_or(u32::MAX, Mtu::bytes), mtu, queued }
+    }
+
+    /// Its sums up to the last frame or [`settle`](Self::settle). Frames that are then queued or in
+    /// transmission are not counted as carried.
+    pub fn count(&self) -> LinkCount {
+        match &self.queued {
+            Queued::DropTail(link) => link.count(),
+            Queued::Managed(link) => link.count(),
+        }
+    }
+
+    /// When [`take`](Self::take) has something to do next.
+    #[inline]
+    pub fn appointment(&self) -> Option<Appointment> {
+        match &self.queued {
+            Queued::DropTail(link) => link.line.first(),
+            Queued::Managed(link) => link.appointment(),
+        }
+    }
+
+    /// Takes a frame at `when`.
+    #[inline]
+    pub fn offer<F: Frame>(&mut self, when: Appointment, parcel: Parcel, transit: &mut Transit<F>) {
+        if let Some(arrival) = self.take_in(when, parcel, transit) {
+            self.keep(arrival);
+        }
+    }
+
+    /// Takes a frame at `when`. If all that happens to the frame is known now, its arrival is
+    /// returned. The caller passes the arrival to [`keep`](Self::keep) or, if the link is
+    /// [`clear`](Self::is_clear), carries it out at once.
+    #[inline(always)]
+    pub fn take_in<F: Frame>(
+        &mut self,
+        when: Appointment,
+        parcel: Parcel,
+        transit: &mut Transit<F>,
+    ) -> Option<Arrival> {
+        if parcel.size_bytes > self.most_bytes {
+            self.take_in_too_big(when, parcel, transit);
+            return None;
+        }
+        match &mut self.queued {
+            Queued::DropTail(link) => link.take_in(when, parcel, transit),
+            Queued::Managed(link) => {
+                link.push(when.at, parcel, transit);
+                None
+            }
+        }
+    }
+
+    /// Takes the fragments of a frame that is larger than the link's limit, one right behind the
+    /// other, or drops it.
+    #[cold]
+    #[inline(never)]
+    fn take_in_too_big<F: Frame>(
+        &mut self,
+        when: Appointment,
+        parcel: Parcel,
+        transit: &mut Transit<F>,
+    ) {
+        if self.mtu.is_none_or(|mtu| mtu.too_big() == TooBig::Drop) {
+            return self.line().refuse(when.at, DropReason::TooBig, parcel, transit);
+        }
+        let frame = transit.leave(parcel);
+        for part in fragments(frame, self.most_bytes) {
+            let parcel = transit.enter(part, parcel.home);
+            self.offer(when, parcel, transit);
+        }
+    }
+
+    /// Whether no frame that [`keep`](Self::keep) took is on its way.
+    #[inline(always)]
+    pub fn is_clear(&self) -> bool {
+        matches!(&self.queued, Queued::DropTail(link) if link.line.is_clear())
+    }
+
+    /// Stores a frame until it arrives.
+    #[inline(always)]
+    pub fn keep(&mut self, arrival: Arrival) {
+        match &mut self.queued {
+            Queued::DropTail(link) => link.line.keep(arrival),
+            Queued::Managed(_) => unreachable!("an arrival that the link handed out"),
+        }
+    }
+
+    /// The next frame that has arrived by `now`.
+    #[inline]
+    pub fn take<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) -> Option<Arrival> {
+        match &mut self.queued {
+            Queued::DropTail(link) => link.line.take(now),
+            Queued::Managed(link) => link.take(now, transit),
+        }
+    }
+
+    /// Reports the queue's departures and the losses up to `now`.
+    pub fn settle<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
+        match &mut self.queued {
+            Queued::DropTail(link) => link.settle(now, transit),
+            Queued::Managed(link) => link.settle(now, transit),
+        }
+    }
+
+    fn line(&mut self) -> &mut Line {
+        match &mut self.queued {
+            Queued::DropTail(link) => &mut link.line,
+            Queued::Managed(link) => &mut link.line,
+        }
+    }
+}
