@@ -109,6 +109,11 @@ impl EndId {
         EndId(place)
     }
 
+    /// How many places such a list has for `flows` flows.
+    pub const fn places(flows: usize) -> usize {
+        2 * flows
+    }
+
     /// Its index in such a list.
     pub const fn place(self) -> u32 {
         self.0

@@ -153,7 +153,7 @@ impl Segments {
     pub(super) fn push(&mut self, t_ns: i64, node: u32, way: Way, frame: &Segment) {
         let all = &mut self.seen[node as usize];
         if all.is_empty() {
-            all.resize(2 * self.names.flows.len(), SeenSender::default());
+            all.resize(EndId::places(self.names.flows.len()), SeenSender::default());
         }
         let sender = frame.source();
         let (source, other) = (sender.index(), frame.dest.index());
