@@ -176,7 +176,7 @@ impl PyResults {
 
     /// Each node's name and its address in captures.
     fn nodes(&self) -> Vec<(&str, String)> {
-        let nodes = (0..).zip(&self.0.names().nodes);
+        let nodes = (0..).zip(self.0.names().nodes.iter());
         nodes.map(|(i, name)| (&**name, node_address(i).to_string())).collect()
     }
 
@@ -219,7 +219,7 @@ impl PyResults {
     /// Writes the packets that the node called `node` saw to a pcapng file.
     fn write_capture(&self, py: Python<'_>, node: &str, path: &str) -> PyResult<()> {
         let names = &self.0.names().nodes;
-        let node = (0..).zip(names).find(|(_, name)| *name == node);
+        let node = (0..).zip(names.iter()).find(|(_, name)| *name == node);
         let Some((node, _)) = node else { return Err(PyKeyError::new_err("no such node")) };
         py.detach(|| {
             let file = File::create_new(path).map_err(|e| file_error(path, e))?;
