@@ -13,7 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from netspurt import _core
 
-#: How probes followed each other: with one in flight, or at fixed intervals.
+#: The longest delay, and the longest recording: thirty years.
+_LONGEST_S = 1e9
+
+#: How probes followed each other: one in flight, or by the clock.
 Order = Literal["sequence", "causal"]
 
 
@@ -69,10 +72,12 @@ class Delays:
         """
         delays = np.asarray(rtt, dtype=np.float64)
         if delays.ndim != 1:
-            raise ValueError(f"rtt has the shape {delays.shape}: give one delay for each probe")
-        wrong = np.flatnonzero((delays < 0) | np.isinf(delays))
+            raise ValueError(f"rtt has the shape {delays.shape}: one delay a probe is asked for")
+        wrong = np.flatnonzero((delays < 0) | (delays > _LONGEST_S))
         if len(wrong):
-            raise ValueError(f"rtt[{wrong[0]}] is {delays[wrong[0]]:g} s: delays are 0 or more")
+            raise ValueError(
+                f"rtt[{wrong[0]}] is {delays[wrong[0]]:g} s: delays are from 0 to {_LONGEST_S:g} s"
+            )
         if every is not None:
             if sent is not None:
                 raise ValueError("`sent` and `every` both say when probes left: give one of them")
@@ -254,16 +259,28 @@ def _instants(sent: ArrayLike, count: int) -> NDArray[np.int64]:
     instants = np.asarray(sent, dtype=np.float64)
     if instants.shape != (count,):
         raise ValueError(f"`sent` has the shape {instants.shape}, and there are {count} delays")
-    if count and (not np.isfinite(instants).all() or (np.diff(instants) < 0).any()):
-        raise ValueError("`sent` is not in ascending order: sort the probes by time of sending")
-    return _nanoseconds(instants - instants[0] if count else instants)
+    if count == 0:
+        return _nanoseconds(instants)
+    since = instants - instants[0]
+    if not np.isfinite(since).all():
+        raise ValueError("`sent` has a time that is no number")
+    if (np.diff(instants) < 0).any():
+        raise ValueError("`sent` goes back in time: put the probes in the order of sending")
+    if since[-1] > _LONGEST_S:
+        raise ValueError(f"`sent` lasts {since[-1]:g} s: {_LONGEST_S:g} s are the most")
+    return _nanoseconds(since)
 
 
 def _octets(wire_bytes: ArrayLike, count: int) -> NDArray[np.uint32]:
     octets = np.asarray(wire_bytes)
     if octets.shape != (count,):
         raise ValueError(f"`wire_bytes` has the shape {octets.shape}, and there are {count} delays")
-    return octets.astype(np.uint32)
+    with np.errstate(invalid="ignore"):
+        whole = octets.astype(np.uint32)
+    if (whole != octets).any():
+        place = int(np.flatnonzero(whole != octets)[0])
+        raise ValueError(f"wire_bytes[{place}] is {octets[place]}: a whole number of octets")
+    return whole
 
 
 @dataclass(frozen=True)
@@ -331,14 +348,20 @@ def read_delays(
     Raises
     ------
     DelaysError
-        If the file is empty, has no known format, or has no delay.
+        When the file is empty, of no format that is known, or without a single delay.
+    ValueError
+        When the interval is no time, or a column is none.
     OSError
         If the file cannot be read.
     """
+    if interval is not None and not 0 < interval <= _LONGEST_S:
+        raise ValueError(f"interval = {interval}: seconds above zero")
     words = [
         (key, str(value).lower() if isinstance(value, bool) else str(value))
         for key, value in (columns or {}).items()
     ]
+    if (told := dict(words).get("one_way", "true")) not in ("true", "false"):
+        raise ValueError(f"one_way = {told!r}: true or false")
     found, malformed = _core.read_delays(
         os.fspath(path),
         Path(path).read_bytes(),

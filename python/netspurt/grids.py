@@ -105,13 +105,15 @@ def two_gain_axes(text: str) -> dict[str, list[float]] | None:
     """
     name, found = _axes(text)
     axes = {"falling": [15 / 16], "rising": [0.75], "g": [2.0]}
-    for axis in found:
-        key, _, _ = axis[0].partition("=")
-        if name != "mills" or key.strip() not in axes or len(axis) > _MOST_OF_AN_AXIS:
+    keys = [axis[0].partition("=")[0].strip() for axis in found]
+    if name != "mills" or len(set(keys)) < len(keys):
+        return None
+    for key, axis in zip(keys, found, strict=True):
+        if key not in axes or len(axis) > _MOST_OF_AN_AXIS:
             return None
         values = (axis[place].partition("=")[2].strip() for place in range(len(axis)))
         try:
-            axes[key.strip()] = [float(Fraction(value)) for value in values]
+            axes[key] = [float(Fraction(value)) for value in values]
         except (ValueError, ZeroDivisionError):
             return None
     return axes

@@ -183,14 +183,25 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     OSError
         If it cannot be read.
     """
-    path = Path(path)
+    return Scenario.parse(read_text(path), name=str(path))
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a scenario file.
+
+    Raises
+    ------
+    ScenarioError
+        When it is no text.
+    OSError
+        When it cannot be read.
+    """
     try:
-        text = path.read_text(encoding="utf-8")
+        return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise _core.ScenarioError(f"not a text file\n   --> {path}") from None
+        raise _core.ScenarioError(f"not a text file\n   --> {os.fspath(path)}") from None
     except OSError as error:
-        raise type(error)(f"{path} cannot be read: {error.strerror}") from error
-    return Scenario.parse(text, name=str(path))
+        raise type(error)(f"{os.fspath(path)} cannot be read: {error.strerror}") from error
 
 
 def new_scenario() -> Scenario:

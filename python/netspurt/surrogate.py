@@ -81,7 +81,12 @@ class Row:
             if not 0 <= getattr(self, what) <= MOST:
                 raise ValueError(f"{what} = {getattr(self, what)}: from 0 to {MOST}")
         if not 0 < self.mean < MOST:
-            raise ValueError(f"mean = {self.mean} s: it must be above zero and below 30 s")
+            raise ValueError(f"mean = {self.mean} s: above zero and below 30 s")
+        lengths = _flat(self.lengths)
+        if any(not 0 <= length <= MOST for length in lengths):
+            raise ValueError(f"lengths = {self.lengths}: whole numbers from 0 on")
+        if not 0 <= seed < 2**64:
+            raise ValueError(f"seed = {seed}: from 0 to 2^64 - 1")
         core = _core.surrogate(
             structure,
             seed,
@@ -91,7 +96,7 @@ class Row:
             cov=self.cov,
             lost=self.lost,
             burst=self.burst,
-            lengths=_flat(self.lengths),
+            lengths=lengths,
             line=[(octets, round(delay * 1e9)) for octets, delay in self.line],
             glitches=self.glitches,
         )

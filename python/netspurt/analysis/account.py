@@ -84,6 +84,12 @@ class Account:
         """The total less the times of losses and spurious retransmissions."""
         return self.total_s - self.lost_s - self.spurious_s
 
+    @property
+    def good_s_between(self) -> tuple[float, float]:
+        """What the good time may have been before parts and total were cut off, in seconds."""
+        parts = sum(count > 0 for count in (self.lost, self.spurious))
+        return self.good_s - _TENTH * parts, self.good_s + 1
+
     def implied(self, probes: int = 512) -> tuple[float, float]:
         """Return the mean in ms and the efficiency that follow from the total as printed.
 
@@ -114,9 +120,7 @@ def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
     {'efficiency': 'FACC: efficiency 0.61, good over total is 0.3715'}
     """
     mean, efficiency = row.implied(probes)
-    # The most that truncation may have taken from the parts and from the total.
-    least = row.good_s - _TENTH * ((row.lost_s > 0) + (row.spurious_s > 0))
-    most = row.good_s + 1
+    least, most = row.good_s_between
     wrong = {}
     if not least - _BIT < (row.mean_ms + 1) * probes / 1000 or row.mean_ms * probes / 1000 > most:
         wrong["total"] = (
@@ -126,7 +130,9 @@ def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
         )
     if not int(1000 * least / probes + _BIT) <= row.mean_ms <= 1000 * most / probes:
         wrong["mean"] = f"{row.name}: mean {row.mean_ms:g} ms, its good time gives {mean:.1f} ms"
-    if int(100 * efficiency + _BIT) != round(100 * row.efficiency):
+    # The total was cut off, too: the share grows with what it may have been.
+    low, high = int(100 * least / row.total_s + _BIT), 100 * most / (row.total_s + 1)
+    if not low <= round(100 * row.efficiency) <= high:
         wrong["efficiency"] = (
             f"{row.name}: efficiency {row.efficiency:g}, good over total is {efficiency:.4f}"
         )

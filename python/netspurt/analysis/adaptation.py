@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,9 +54,9 @@ def adaptations(octets: ArrayLike, delay_s: ArrayLike, timer_s: ArrayLike) -> li
     delay, timer = (np.asarray(values, dtype=float) for values in (delay_s, timer_s))
     if not lengths.shape == delay.shape == timer.shape:
         raise ValueError(f"shapes {lengths.shape}, {delay.shape}, {timer.shape}: not one (n,)")
-    changes = [int(place) + 1 for place in np.flatnonzero(np.diff(lengths))]
+    bounds = [*(int(place) + 1 for place in np.flatnonzero(np.diff(lengths))), len(lengths)]
     found = []
-    for start, end in zip(changes, [*changes[1:], len(lengths)], strict=True):
+    for start, end in itertools.pairwise(bounds):
         heard = np.isfinite(delay[start:end])
         with np.errstate(invalid="ignore"):
             short = np.flatnonzero(timer[start:end] < delay[start:end])

@@ -172,7 +172,12 @@ def _labels(cases: Columns, name: str, order: Mapping[str, Sequence[object]]) ->
         return [label_text(label) for label in order[name]]
     if name in cases and cases[name].dtype.kind in "iuU":
         return [label_text(value) for value in np.unique(np.ma.compressed(cases[name])).tolist()]
-    raise ValueError(f"nothing called {name!r} was varied: there are {', '.join(order)}")
+    raise ValueError(_not_varied(name, order))
+
+
+def _not_varied(name: str, order: Mapping[str, Sequence[object]]) -> str:
+    there = f"there are {', '.join(order)}" if order else "nothing was"
+    return f"nothing called {name!r} was varied: {there}"
 
 
 def _places(cases: Columns, name: str, labels: Sequence[str]) -> NDArray[np.intp]:
@@ -350,7 +355,7 @@ def compare(  # noqa: PLR0913 - each is a choice of its own
         If a name or a label does not exist, or it is not known which of less and more is better.
     """
     if axis not in order:
-        raise ValueError(f"nothing called {axis!r} was varied: there are {', '.join(order)}")
+        raise ValueError(_not_varied(axis, order))
     labels = _labels(cases, axis, order)
     baseline = labels[0] if baseline is None else _known(baseline, axis, labels)
     top, bottom = figure(cases, measure)

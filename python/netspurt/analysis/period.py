@@ -75,7 +75,8 @@ def find_period(
     tried = max(int((fastest - slowest) * lasts), 1)
     frequencies = np.linspace(slowest, fastest, _FINENESS * tried)
     power = _power(frequencies, times)
-    likely = -np.expm1(tried * np.log1p(-np.exp(-power)))
+    with np.errstate(divide="ignore"):
+        likely = -np.expm1(tried * np.log1p(-np.exp(-power)))
     best = float(likely.min())
     if best > chance:
         return None

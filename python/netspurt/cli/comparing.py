@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.options import Direction, seconds
+from netspurt.cli.options import Direction, span_of
 from netspurt.cli.output import columns, hint_at_replies, print_json
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ def compare(
     span: Annotated[
         float | None,
         typer.Option(
-            parser=seconds,
-            metavar="SECONDS",
-            help="Compare this many seconds; by default until one of the runs ends.",
+            parser=span_of,
+            metavar="TIME",
+            help="For so long, 12.5 or 200ms; by default as long as both runs go on.",
         ),
     ] = None,
     plot: Annotated[

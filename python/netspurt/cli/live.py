@@ -169,11 +169,11 @@ def exec_(
 def _for_programs(
     file: Path, settings: list[str], shim: str | None, ends: dict[str, str | None]
 ) -> Scenario:
-    """Read a scenario for programs, with the settings of the options."""
-    from netspurt.scenario import Scenario
+    """Read a scenario for programs, with what options say."""
+    from netspurt.scenario import Scenario, read_text
 
     values = dict(setting(text) for text in settings)
-    text = file.read_text(encoding="utf-8")
+    text = read_text(file)
     chosen = Scenario.for_programs(text, str(file), values=values, **ends)
     if shim is not None:
         values[f"flows.{chosen.programs_flow}.shim"] = json.dumps(shim)

@@ -146,5 +146,7 @@ def columns_of(texts: Sequence[str] | None) -> dict[str, str]:
             raise typer.BadParameter(
                 f"{text!r} is not WHAT=NAME, as in rtt=delay", param_hint="--column"
             )
+        if what.strip() in found:
+            raise typer.BadParameter(f"{what.strip()} is named twice", param_hint="--column")
         found[what.strip()] = name.strip()
     return found

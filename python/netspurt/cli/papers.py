@@ -66,6 +66,8 @@ def check(
     from netspurt.cli import paper_report
     from netspurt.papers import read_paper, shelf
 
+    if out is not None and (as_json or explain is not None):
+        raise ValueError("--out is for pictures, which --json and --explain draw none of")
     papers = [read_paper(k) for k in ([key] if key else shelf())]
     if explain is not None:
         paper_report.explain(papers, explain, as_json=as_json)

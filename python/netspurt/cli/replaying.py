@@ -85,8 +85,7 @@ def replay(
     from netspurt.timers import USUAL
 
     named = [*(estimators or USUAL), *([versus] if versus else [])]
-    if out is not None and out.exists() and not out.is_dir():
-        raise ValueError(f"{out} is a file: name a folder with --out")
+    _fit_together(out, versus, rfc889=rfc889)
     late = RFC889_LOST_AFTER if rfc889 and lost_after is None else lost_after
     read = How(read_as, interval, columns_of(column), late)
     replays, wrong = _replays(files, named, read, _How(order, clock, told, quiet=as_json))
@@ -97,6 +96,20 @@ def replay(
                 typer.echo(path)
     if wrong:
         raise typer.Exit(2)
+
+
+def _fit_together(out: Path | None, versus: str | None, *, rfc889: bool) -> None:
+    """Check that options can be kept to together.
+
+    Raises
+    ------
+    ValueError
+        When they cannot.
+    """
+    if out is not None and out.exists() and not out.is_dir():
+        raise ValueError(f"{out} is a file: --out names a folder")
+    if rfc889 and versus:
+        raise ValueError("--rfc889 and --versus print different tables: leave one of them out")
 
 
 def _tell(replays: list[Replay], versus: str | None, *, rfc889: bool, as_json: bool) -> None:
@@ -326,20 +339,21 @@ def _versus_lines(replays: list[Replay], reference: str) -> Iterator[str]:
                     told.verdict,
                 ]
             )
+    if not replays:
+        return
     lines = columns(rows, right=(3, 4, 5, 6))
     yield paint(next(lines), "dim")
     yield from lines
-    if replays:
-        yield ""
-        yield from wrapped(
+    yield ""
+    yield from wrapped(
+        [
             [
-                [
-                    f"Both figures are the timer's / {reference}'s; ahead is "
-                    "the difference of efficiencies in hundredths."
-                ]
-            ],
-            [width(100)],
-        )
+                f"Both figures are the timer's / {reference}'s; ahead is "
+                "the difference of efficiencies in hundredths."
+            ]
+        ],
+        [width(100)],
+    )
 
 
 def _as_data(of: Replay, versus: str | None = None) -> dict[str, Any]:

@@ -37,6 +37,10 @@ def table(
 
     opened = open_run(run)
     if name is None:
+        given = {"--flow": flow, "--direction": direction, "--from": start, "--to": end}
+        given |= {"--csv": as_csv or None, "--limit": limit}
+        for option in (option for option, value in given.items() if value is not None):
+            raise ValueError(f"{option} applies to one table: name it, as in `table {run} flows`")
         for each in opened.tables.values():
             typer.echo(f"{each.name}: {len(each)} rows of {', '.join(each)}")
         return
@@ -64,11 +68,12 @@ def _of(table: Table, wanted: dict[str, str | None]) -> Table:
     If the table has no such column, or the column has no such text.
         When the table has no such column, or the column no such text.
     """
-    from netspurt.plots.style import pick
-
     for column, text in wanted.items():
         if text is None:
             continue
+        # Plots are slow to import, and most tables are shown whole.
+        from netspurt.plots.style import pick
+
         if column not in table:
             raise ValueError(f"the table {table.name} has no {column}s: leave --{column} out")
         table = table.where(**{column: pick(table, column, text, column)})
@@ -83,10 +88,10 @@ def _during(table: Table, start: float | None, end: float | None) -> Table:
     ValueError
         If the table has no instants.
     """
-    from netspurt.plots.style import View
-
     if start is None and end is None:
         return table
+    from netspurt.plots.style import View
+
     if "t_ns" not in table:
         raise ValueError(f"the table {table.name} has no instants: leave --from and --to out")
     return View(start=start, end=end).clip(table)

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from netspurt.analysis import busy_against_quiet, contradictions, rate_band
 from netspurt.papers.bench import Bench
-from netspurt.papers.data import PaperError
 from netspurt.papers.registry import Measured, registered
 from netspurt.papers.tables import (
     LONGEST,
@@ -210,9 +209,7 @@ def account(bench: Bench, *, table: str, row: str, probes: str) -> Measured:
     (name,) = _names(row)
     printed = account_rows(bench.paper, table)[name].account
     mean, efficiency = printed.implied(int(probes))
-    parts = 0.1 * ((printed.lost_s > 0) + (printed.spurious_s > 0))
-    least = 1000 * (printed.good_s - parts) / int(probes)
-    most = 1000 * (printed.good_s + 1) / int(probes)
+    least, most = (1000 * good / int(probes) for good in printed.good_s_between)
     wrong = contradictions(printed, int(probes))
     rows = [
         ("total", f"{printed.total_s:g} s, cut off at whole seconds"),
@@ -507,11 +504,3 @@ def catalogue(bench: Bench, *, table: str) -> Measured:
 def sum_of(bench: Bench, *, terms: str) -> Measured:  # noqa: ARG001
     """Return the sum of some numbers."""
     return Measured(sum(float(term) for term in terms.split(",")))
-
-
-@registered
-def count_of(bench: Bench, *, table: str) -> Measured:
-    """Return how many rows a table has."""
-    if not (rows := bench.paper.rows(table)):
-        raise PaperError(f"{table} has no rows")
-    return Measured(len(rows))

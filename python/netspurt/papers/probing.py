@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.analysis import fit_lengths, rate_table
+from netspurt.analysis import fit_lengths
 from netspurt.papers.bench import Bench
 from netspurt.papers.registry import Measured, registered
-from netspurt.papers.tables import path_rows
-from netspurt.run import Run
 from netspurt.table import Table
 
 
@@ -19,29 +17,6 @@ def one_way(echo_probes: Table) -> NDArray[np.float64]:
     """Return half of each round trip, in seconds; NaN if there is none."""
     trips: Any = np.ma.asarray(echo_probes["rtt_ns"], dtype=float)
     return np.asarray(np.ma.filled(trips, np.nan)) / 2e9
-
-
-def _ends(run: Run, break_at: int | None) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    echo_probes = run.echo_probes
-    table = rate_table(
-        fit_lengths(echo_probes["size_bytes"], one_way(echo_probes), break_at=break_at)
-    )
-    return table.delay_s, table.rates_bps
-
-
-@registered
-def line_ends(bench: Bench, *, run: str, table: str, row: str) -> Measured:
-    """Return the ends of the lines fitted to the probes of a simulated path, in ms."""
-    path = path_rows(bench.paper, table)[row]
-    delays, rates = _ends(bench.run(run), 126 if len(path.lines) > 1 else None)
-    printed = [delay for line in path.lines for delay in line.delay_ms]
-    shown = [("printed", "probed")]
-    shown += [(f"{a:g} ms", f"{1e3 * b:.1f} ms") for a, b in zip(printed, delays, strict=True)]
-    shown += [
-        (f"{line.rate_bps:g} bit/s", f"{rate:.0f} bit/s")
-        for line, rate in zip(path.lines, rates, strict=True)
-    ]
-    return Measured([1e3 * delay for delay in delays], shown)
 
 
 @registered

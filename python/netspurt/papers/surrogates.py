@@ -18,7 +18,6 @@ from netspurt.delays import Delays
 from netspurt.papers.bench import Bench
 from netspurt.papers.recordings import Recordings, Setting, Variant, answered_ns
 from netspurt.papers.registry import Measured, registered
-from netspurt.papers.tables import account_rows
 
 
 def _recordings(bench: Bench) -> Recordings:
@@ -364,21 +363,3 @@ def time_constants(bench: Bench, *, algorithm: str) -> Measured:  # noqa: ARG001
         left = np.abs(waits[start : start + 2] - end)
         constants.append(float(1 / np.log(left[0] / left[1])))
     return Measured(constants, [("up", f"{constants[0]:.2f}"), ("down", f"{constants[1]:.2f}")])
-
-
-@registered
-def printed_setting_fits(bench: Bench, *, setting: str) -> Measured:
-    """Return for how many rows the printed efficiency is in the central 95 % of surrogates'."""
-    recordings = _recordings(bench)
-    inside = 0
-    table = [("run", "printed", "19 of 20 runs, all variants")]
-    for name, row in account_rows(bench.paper, bench.paper.surrogates["accounts"]).items():
-        found = [
-            recordings.setting(name, v, _setting(setting)).efficiency for v in recordings.variants
-        ]
-        low, high = np.quantile(np.concatenate(found), [0.025, 0.975])
-        fits = low - 0.01 <= row.account.efficiency <= high
-        inside += fits
-        if not fits:
-            table.append((name, f"{row.account.efficiency:g}", f"{low:.3f} to {high:.3f}"))
-    return Measured(inside, table)

@@ -83,7 +83,8 @@ def draw_cases(
         raise ValueError(f"no plot of kind {kind!r}: there are {', '.join(KINDS)}")
     if len(names) != 2 and (kind == "heat-map" or len(names) != 1):
         wanted = "two names" if kind == "heat-map" else "one name or two"
-        raise ValueError(f"a {kind} shows {wanted}, and not {len(names)}: {', '.join(names)}")
+        there = f"{len(names)}: {', '.join(names)}" if names else "0: name what makes groups"
+        raise ValueError(f"a {kind} shows {wanted}, and not {there}")
     figure, axes = new_figure()
     rows = list(dict.fromkeys(labels[0] for labels in figures))
     series = list(dict.fromkeys(labels[1] for labels in figures)) if len(names) == 2 else [""]

@@ -75,8 +75,9 @@ def draw_queue(axes: Axes, run: Tables, view: View) -> None:
         queues = _interesting(queues)
     queues = sorted((q for q in queues if len(q.t)), key=lambda q: -q.mean())[: len(_COLOURS)]
     if not queues:
-        raise ValueError("no queue held more than the packet in transmission")
-    # The fullest queue is first in the legend, and is drawn last, above the others.
+        when = "" if view.start is None and view.end is None else " in that time"
+        raise ValueError(f"no queue held more than the packet in transmission{when}")
+    # The fullest comes first, and is drawn last, above the others.
     for colour, queue in reversed(list(zip(_COLOURS, queues, strict=False))):
         _draw(axes, queue, colour)
     _draw_drops(axes, queues)

@@ -135,12 +135,14 @@ class SweepFolder:
 
     def _table(self, chunk: Chunk) -> Table:
         content = self._store.read(_file(chunk))
+        told = f"{self.where}/{_file(chunk)} is damaged: remove it, and sweep again"
         try:
-            return Table(_core.Table.parse("cases", content))
+            table = Table(_core.Table.parse("cases", content))
         except OSError as error:
-            raise SweepError(
-                f"{self.where}/{_file(chunk)} is damaged: remove it and sweep again ({error})"
-            ) from error
+            raise SweepError(f"{told} ({error})") from error
+        if not np.array_equal(table["case"], np.arange(chunk.first, chunk.first + chunk.count)):
+            raise SweepError(f"{told} (it holds other cases)")
+        return table
 
 
 def _file(chunk: Chunk) -> str:
@@ -183,6 +185,8 @@ def held(where: str | os.PathLike[str]) -> Iterator[None]:
         raise SweepError(
             f"another netspurt is writing to {where}: wait until it ends, or end it and try again"
         ) from None
+    except FileExistsError:
+        raise SweepError(f"{where} is a file: name a folder") from None
 
 
 def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int]) -> SweepFolder:
@@ -242,11 +246,30 @@ def _about(sweep: Sweep, chunk: int) -> dict[str, Any]:
     }
 
 
+#: What a manifest holds of a sweep.
+_HELD: dict[str, type] = {
+    "title": str,
+    "cases": int,
+    "chunk": int,
+    "names": list,
+    "labels": dict,
+    "seeds": int,
+    "paired": bool,
+    "fingerprint": str,
+}
+
+
 def _folder(store: Store, about: Any) -> SweepFolder:
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise SweepError(f"{store.where}/{MANIFEST} is damaged, or of another netspurt's format")
-    known = ("title", "cases", "chunk", "names", "labels", "seeds", "paired", "fingerprint")
-    lacking = [name for name in known if name not in about]
-    if lacking:
-        raise SweepError(f"{store.where}/{MANIFEST} is damaged: it lacks `{lacking[0]}`")
-    return SweepFolder(where=store.where, _store=store, **{name: about[name] for name in known})
+    for key, kind in _HELD.items():
+        if not isinstance(about.get(key), kind):
+            what = f"`{key}` is no {kind.__name__}" if key in about else f"it lacks `{key}`"
+            raise SweepError(f"{store.where}/{MANIFEST} is damaged: {what}")
+    for key in ("cases", "chunk", "seeds"):
+        if about[key] < 1:
+            raise SweepError(f"{store.where}/{MANIFEST} is damaged: `{key}` = {about[key]}")
+    labels = about["labels"]
+    if list(labels) != about["names"] or not all(isinstance(one, list) for one in labels.values()):
+        raise SweepError(f"{store.where}/{MANIFEST} is damaged: `labels` are not those of `names`")
+    return SweepFolder(where=store.where, _store=store, **{key: about[key] for key in _HELD})

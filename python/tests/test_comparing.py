@@ -1,0 +1,258 @@
+"""Two runs side by side: what they share, where they part, and why."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt.analysis.compare import (
+    LIMITED_TRANSMIT,
+    PARTIAL_ACK,
+    Seen,
+    compare,
+    events,
+    mechanisms,
+    opening,
+    why,
+)
+
+from conftest import Command
+
+
+def data(t_s: float, packet: int, nth: int = 1, cause: str = "") -> Seen:
+    """Return a segment of 100 octets that was sent."""
+    kind = "retransmission" if cause else "data"
+    return Seen(("out", "data", 100 * packet - 99, 100, nth), t_s, kind, cause, packet)
+
+
+def ack(t_s: float, packet: int, nth: int = 1) -> Seen:
+    """Return an ACK that came; the second and later ones of a number are duplicates."""
+    kind = "ack" if nth == 1 else "dupack"
+    return Seen(("in", "ack", 100 * packet + 1, 0, nth), t_s, kind, "", packet)
+
+
+START = [data(0.0, 1), data(0.0, 2), data(0.0, 3), data(0.0, 4), ack(1.0, 1)]
+
+
+def test_a_run_never_parts_from_itself() -> None:
+    told = compare(START, START)
+    assert (told.same, told.matched, told.only, told.parted) == (5, 5, (0, 0), (None, None))
+    assert told.differences_s.tolist() == told.all_differences_s.tolist() == [0.0] * 5
+    assert why(told, START, START) == ""
+
+
+def test_a_run_that_ends_parts_from_one_that_goes_on() -> None:
+    told = compare(START, [*START, data(1.5, 5)])
+    assert (told.same, told.only) == (5, (0, 1))
+    assert told.parted[0] is None
+    assert str(told.parted[1]) == "sends packet 5"
+
+
+def test_what_is_the_same_later_or_in_another_order_is_matched() -> None:
+    first = [data(0.0, 1), data(0.0, 2), ack(1.0, 1), ack(1.5, 2)]
+    second = [data(0.0, 1), ack(1.25, 1), data(1.25, 2), ack(1.5, 2)]
+    told = compare(first, second)
+    assert (told.same, told.matched, told.only) == (1, 4, (0, 0))
+    assert told.all_differences_s.tolist() == [0.0, 1.25, 0.25, 0.0]
+    assert told.differences_s.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_two_runs_in_either_order_tell_the_same(seed: int) -> None:
+    chance = random.Random(seed)
+    runs: list[list[Seen]] = []
+    for _ in range(2):
+        sent = sorted(chance.sample(range(1, 30), chance.randrange(1, 25)))
+        runs.append([data(chance.random(), packet) for packet in sent])
+    there, back = compare(*runs), compare(*reversed(runs))
+    assert (there.same, there.matched) == (back.same, back.matched)
+    assert there.only == back.only[::-1]
+    assert there.parted == back.parted[::-1]
+    assert sorted(there.all_differences_s) == pytest.approx(sorted(-back.all_differences_s))
+    for run, only in zip(runs, there.only, strict=True):
+        assert there.matched + only == len(run)
+    shared = {seen.key for seen in runs[0]} & {seen.key for seen in runs[1]}
+    assert there.matched == len(shared)
+    assert [seen.key for seen in runs[0][: there.same]] == [s.key for s in runs[1][: there.same]]
+
+
+def test_a_new_segment_on_a_duplicate_ack_is_limited_transmit_in_either_run() -> None:
+    plain = [*START, ack(1.1, 1, 2), ack(1.2, 1, 3)]
+    limited = [*START, ack(1.1, 1, 2), data(1.1, 5), ack(1.2, 1, 3)]
+    for pair in ((plain, limited), (limited, plain)):
+        assert why(compare(*pair), *pair) == LIMITED_TRANSMIT
+    # On the third it is no longer: RFC 3042 lets two go.
+    third = [*START, *(ack(1.0 + n / 10, 1, n) for n in (2, 3, 4))]
+    late = [*third, data(1.4, 5)]
+    assert why(compare(third, late), third, late) == ""
+
+
+def test_a_retransmission_that_only_one_makes_then_is_named_by_its_cause() -> None:
+    waits = [*START, ack(1.5, 2)]
+    again = [*START, data(1.4, 2, 2, "rto")]
+    told = why(compare(waits, again), waits, again)
+    assert told == "a retransmission (rto) that the other does not make then"
+
+
+def test_runs_that_part_at_an_ack_have_no_known_reason() -> None:
+    one, other = [*START, ack(1.5, 2)], [*START, ack(1.5, 3)]
+    assert why(compare(one, other), one, other) == ""
+
+
+@pytest.mark.parametrize(
+    ("cause", "named"),
+    [
+        ("rto", "timeout"),
+        ("go-back-n", "sent again in order, after a timeout"),
+        ("tlp", "tail loss probe (RFC 8985)"),
+        ("sfr", "Super Fast Retransmit"),
+        ("syn", "SYN sent again"),
+        ("sack-recovery", "retransmission (sack-recovery)"),
+        ("rack", "retransmission (rack)"),
+    ],
+)
+def test_each_cause_has_its_name_with_all_its_instants(cause: str, named: str) -> None:
+    run = [*START, data(2.0, 2, 2, cause), data(3.0, 2, 3, cause)]
+    assert mechanisms(run) == {named: [2.0, 3.0]}
+
+
+def test_a_fast_retransmit_on_a_new_ack_is_one_through_a_partial_ack() -> None:
+    copies = [ack(1.0 + n / 10, 1, n) for n in (2, 3, 4)]
+    run = [*START, *copies, data(1.4, 2, 2, "fast"), ack(2.0, 2), data(2.0, 3, 2, "fast")]
+    assert mechanisms(run) == {"retransmission (fast)": [1.4], PARTIAL_ACK: [2.0]}
+
+
+def test_limited_transmit_is_counted_on_the_first_two_copies_of_each_ack() -> None:
+    run = [*START]
+    for n, packet in ((2, 5), (3, 6), (4, 7)):
+        run += [ack(1.0 + n / 10, 1, n), data(1.0 + n / 10, packet)]
+    run += [ack(3.0, 4), data(3.0, 8), ack(3.1, 4, 2), data(3.1, 9)]
+    assert mechanisms(run) == {LIMITED_TRANSMIT: [1.2, 1.3, 3.1]}
+
+
+# Of runs.
+
+
+@pytest.fixture(scope="module")
+def both() -> tuple[ns.Run, ns.Run]:
+    """Start with four packets, without and with limited transmit."""
+    plain = ns.new_scenario().replace({"stop": "30 s", "flows.transfer.tcp.recovery": "reno"})
+    return plain.run(), plain.replace({"flows.transfer.tcp.limited_transmit": True}).run()
+
+
+@pytest.fixture
+def folders(both: tuple[ns.Run, ns.Run], tmp_path: Path) -> None:
+    for run, name in zip(both, ("plain", "limited"), strict=True):
+        run.save(tmp_path / name)
+
+
+def test_events_begin_with_the_first_data_and_each_has_a_key_of_its_own(
+    both: tuple[ns.Run, ns.Run],
+) -> None:
+    for run in both:
+        seen = events(run.segments, "transfer", "source")
+        assert (seen[0].t_s, str(seen[0])) == (0.0, "sends packet 1")
+        assert len({one.key for one in seen}) == len(seen)
+        assert [one.t_s for one in seen] == sorted(one.t_s for one in seen)
+        causes = [one.cause for one in seen if one.cause]
+        assert len(causes) == int(run.flows["retransmissions"][0])
+        at = np.array([one.at_s - one.t_s for one in seen])
+        assert np.ptp(at) == pytest.approx(0, abs=1e-9)
+    with pytest.raises(ValueError, match="nothing of flow transfer was seen at r9"):
+        events(both[0].segments, "transfer", "r9")
+
+
+def test_the_last_ack_before_a_senders_data_is_told_with_its_distance(
+    both: tuple[ns.Run, ns.Run],
+) -> None:
+    """A server that thinks for 300 ms acknowledges its request before it replies."""
+    assert opening(both[0].segments, "transfer", "source") is None, "its data is the first to leave"
+    values = {
+        "flows.transfer": {
+            "from": "source",
+            "to": "receiver",
+            "send": "200 B",
+            "app": {"reply": "2 kB", "requests": 1, "serve": "300 ms"},
+        },
+        "record.spy": ["receiver"],
+        "stop": "9 s",
+    }
+    run = ns.new_scenario().replace(values).run()
+    left = run.segments.where(way="out", node="receiver")
+    rows = list(zip(left.seconds(), left["len_bytes"].tolist(), left["kind"], strict=True))
+    first = next(t for t, octets, _ in rows if octets)
+    before = [t for t, octets, kind in rows if not octets and kind == "ack" and t < first]
+    gap = opening(run.segments, "transfer", "receiver")
+    assert gap == pytest.approx(first - before[-1])
+    assert 0.05 < first - before[-1] <= 0.3
+
+
+@pytest.mark.usefixtures("folders")
+def test_the_command_tells_where_two_runs_part_and_why(here: Command) -> None:
+    ran = here("compare", "plain", "limited")
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stdout.splitlines()
+    assert lines[0] == "flow transfer at source, from its first data segment on"
+    assert f"first divergence: {LIMITED_TRANSMIT}" in lines
+    heading, *rows = lines[lines.index("differences:") + 1 :]
+    assert heading.split()[-2:] == ["plain", "limited"]
+    counts = next(row for row in rows if LIMITED_TRANSMIT in row).split()
+    assert counts[-2] == "0"
+    assert int(counts[-1]) > 0
+    assert [line.partition(":")[0] for line in lines if line.startswith("retransmissions")] == [
+        "retransmissions in plain",
+        "retransmissions in limited",
+    ]
+    back = here("compare", "limited", "plain").stdout
+    assert f"first divergence: {LIMITED_TRANSMIT}" in back
+
+
+@pytest.mark.usefixtures("folders")
+def test_programs_get_every_event_in_order_with_both_its_times(here: Command) -> None:
+    told = json.loads(here("compare", "plain", "limited", "--json").stdout)
+    rows = told["events"]
+    firsts = [row["first_s"] if row["first_s"] is not None else row["second_s"] for row in rows]
+    assert firsts == sorted(firsts)
+    paired = [row for row in rows if None not in (row["first_s"], row["second_s"])]
+    assert len(paired) == told["matched"]
+    for row in paired:
+        assert row["difference_s"] == pytest.approx(row["second_s"] - row["first_s"])
+    assert sum(row["first_s"] is None for row in rows) == told["only"][1]
+    assert sum(row["second_s"] is None for row in rows) == told["only"][0]
+    differences = [row["difference_s"] for row in paired]
+    assert told["difference_s_median"] == pytest.approx(np.median(differences))
+    assert abs(told["difference_s_largest"]) == pytest.approx(np.abs(differences).max())
+    assert told["why"] == LIMITED_TRANSMIT
+
+
+@pytest.mark.usefixtures("folders")
+@pytest.mark.parametrize("span", ["1 s", "500ms", "12.5"])
+def test_a_span_leaves_out_what_comes_later(here: Command, span: str) -> None:
+    told = json.loads(here("compare", "plain", "limited", "--span", span, "--json").stdout)
+    most = {"1 s": 1.0, "500ms": 0.5, "12.5": 12.5}[span]
+    assert told["span_s"] == most
+    times = [t for row in told["events"] for t in (row["first_s"], row["second_s"])]
+    assert max(t for t in times if t is not None) <= most
+    if most < 5:
+        assert (told["parted"], told["only"]) == ([None, None], [0, 0])
+
+
+@pytest.mark.usefixtures("folders")
+def test_two_flows_are_not_compared_unasked(here: Command, tmp_path: Path) -> None:
+    text = """
+        stop = "5 s"
+        dumbbell = { pairs = 2, access = { rate = "9 Mbit/s" }, bottleneck = { rate = "1 Mbit/s" } }
+        flows = { a = { from = "west0", to = "east0" }, b = { from = "west1", to = "east1" } }
+        record = { spy = ["west0", "west1"] }
+    """
+    ns.Scenario.parse(text).run().save(tmp_path / "two")
+    for other, there in (("two", "a, b"), ("plain", "none")):
+        ran = here("compare", "two", other)
+        assert ran.returncode == 2
+        assert f"flows that both runs have: {there}; name one with --flow" in ran.stderr
+    assert "the runs never part" in here("compare", "two", "two", "--flow", "b").stdout

@@ -1,0 +1,227 @@
+"""Figures of a sweep's cases against closed forms: groups, means, Student's and Welch's spans."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from netspurt.analysis.cases import (
+    LESS,
+    MORE,
+    compare,
+    direction,
+    figure,
+    groups,
+    label_text,
+    measures,
+    summarise,
+)
+
+Columns = dict[str, NDArray[Any]]
+
+#: Quantiles of Student's distribution, 0.975, from a table.
+T = {1: 12.7062, 2: 4.3027, 3: 3.1824, 4: 2.7764, 7: 2.3646, 9: 2.2622}
+
+
+def cases(values: Mapping[str, Sequence[float]]) -> tuple[Columns, dict[str, list[str]]]:
+    """Return the columns of a sweep over one name, with a run of each number for each label."""
+    labels = [label for label, runs in values.items() for _ in runs]
+    repeats = [n + 1 for runs in values.values() for n in range(len(runs))]
+    columns = {
+        "case": np.arange(len(labels)),
+        "repeat": np.array(repeats),
+        "algorithm": np.array(labels),
+        "timeouts": np.array([v for runs in values.values() for v in runs], dtype=float),
+    }
+    return columns, {"algorithm": list(values)}
+
+
+def difference(values: Mapping[str, Sequence[float]], *, paired: bool) -> tuple[float, float, str]:
+    """Return the second label's difference to the first, its span to each side, and a verdict."""
+    columns, order = cases(values)
+    (row,) = compare(columns, "timeouts", "algorithm", order, paired=paired)
+    reach = row.difference.high - row.difference.value
+    assert row.difference.value - row.difference.low == pytest.approx(reach)
+    return row.difference.value, reach, row.verdict
+
+
+FIVE = [3.0, 5.0, 4.0, 8.0, 5.0]
+
+
+def test_the_mean_of_a_few_runs_has_at_least_students_span() -> None:
+    columns, order = cases({"a": FIVE})
+    (row,) = summarise(columns, "timeouts", ["algorithm"], order, (0, 50, 100))
+    assert (row.labels, row.cases, row.without) == (("a",), 5, 0)
+    assert (row.mean.value, row.median) == (5.0, 5.0)
+    assert row.percentiles == {0: 3.0, 50: 5.0, 100: 8.0}
+    # The standard deviation is √3.5.
+    span = T[4] * math.sqrt(3.5 / 5)
+    assert row.mean.high - row.mean.value == pytest.approx(span, rel=1e-4)
+
+
+def test_pairs_have_the_span_of_their_differences() -> None:
+    other = [value + off for value, off in zip(FIVE, (1.0, 1.2, 0.8, 1.1, 0.9), strict=True)]
+    value, reach, verdict = difference({"old": FIVE, "new": other}, paired=True)
+    assert value == pytest.approx(1.0)
+    assert reach == pytest.approx(T[4] * math.sqrt(0.025 / 5), rel=1e-4)
+    assert verdict == "worse"
+
+
+def test_groups_have_welchs_span() -> None:
+    """Variances of 1 and 4 over 5 and 5 runs: (1 + 4)² / (1 + 16) · 4 = 5.88 degrees."""
+    one = [9.0, 9.0, 10.0, 11.0, 11.0]
+    other = [8.0 + 2 * (value - 10) for value in one]
+    value, reach, _ = difference({"old": one, "new": other}, paired=False)
+    assert value == pytest.approx(-2.0)
+    # t(0.975; 5.88), between t(5) = 2.5706 and t(6) = 2.4469.
+    assert 2.4469 < reach / math.sqrt((1 + 4) / 5) < 2.5706
+
+
+@pytest.mark.parametrize("shift", [0.0, 100.0, -7.0])
+@pytest.mark.parametrize("paired", [True, False])
+def test_what_is_added_to_both_changes_no_difference(shift: float, paired: bool) -> None:
+    other = [5.0, 4.0, 6.0, 8.0, 3.0]
+    plain = difference({"old": FIVE, "new": other}, paired=paired)
+    moved = difference(
+        {"old": [v + shift for v in FIVE], "new": [v + shift for v in other]}, paired=paired
+    )
+    assert moved == pytest.approx(plain)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_a_verdict_turns_with_the_baseline_and_with_what_is_better(paired: bool) -> None:
+    columns, order = cases({"few": [1.0, 2.0, 1.0, 2.0], "many": [51.0, 52.0, 50.0, 52.0]})
+    told = {
+        (baseline, better): compare(
+            columns,
+            "timeouts",
+            "algorithm",
+            order,
+            paired=paired,
+            baseline=baseline,
+            better=better,
+        )[0]
+        for baseline in ("few", "many")
+        for better in ("less", "more")
+    }
+    assert {key: row.verdict for key, row in told.items()} == {
+        ("few", "less"): "worse",
+        ("few", "more"): "better",
+        ("many", "less"): "better",
+        ("many", "more"): "worse",
+    }
+    there, back = told["few", "less"].difference, told["many", "less"].difference
+    assert (back.value, back.low, back.high) == pytest.approx(
+        (-there.value, -there.high, -there.low)
+    )
+
+
+def test_a_ratio_is_that_of_the_sums_and_no_case_without_a_divisor_breaks_it() -> None:
+    columns = {
+        "case": np.arange(4),
+        "repeat": np.arange(4) + 1,
+        "dropped": np.array([1, 0, 3, 0]),
+        "sent": np.array([10, 20, 30, 0]),
+    }
+    (row,) = summarise(columns, "dropped / sent", [], {})
+    assert row.mean.value == pytest.approx(4 / 60)
+    assert row.median == pytest.approx(0.1), "of 0.1, 0 and 0.1: the last case sent nothing"
+    top, bottom = figure(columns, "dropped/sent")
+    assert (top.tolist(), bottom.tolist()) == ([1, 0, 3, 0], [10, 20, 30, 0])
+    assert figure(columns, "sent")[1].tolist() == [1.0] * 4
+
+
+def test_cases_without_the_measure_are_counted_and_left_out() -> None:
+    columns, order = cases({"a": FIVE, "b": FIVE})
+    gone = np.array([False, True, False, False, False] + [True] * 5)
+    columns["timeouts"] = np.ma.masked_array(columns["timeouts"], mask=gone)
+    a, b = summarise(columns, "timeouts", ["algorithm"], order)
+    assert (a.cases, a.without, a.mean.value) == (4, 1, 5.0)
+    assert (b.cases, b.without) == (0, 5)
+    assert math.isnan(b.mean.value)
+    assert math.isnan(b.median)
+    (row,) = compare(columns, "timeouts", "algorithm", order, paired=True)
+    assert (row.pairs, row.without, row.verdict) == (0, 10, "cannot tell")
+
+
+def test_groups_are_all_combinations_that_there_are_in_the_order_of_the_labels() -> None:
+    order: dict[str, list[str | int]] = {
+        "rate": ["1 Mbit/s", "10 Mbit/s", "2 Mbit/s"],
+        "window": [4, 1],
+    }
+    pairs = list(itertools.product(order["rate"], order["window"]))
+    columns = {
+        "case": np.arange(12),
+        "repeat": np.tile([1, 2], 6),
+        "rate": np.array([rate for rate, _ in pairs for _ in range(2)]),
+        "window": np.array([window for _, window in pairs for _ in range(2)]),
+    }
+    found = groups(columns, ["rate", "window"], order)
+    assert [labels for labels, _ in found] == [(str(rate), str(w)) for rate, w in pairs]
+    assert [rows.tolist() for _, rows in found] == [[n, n + 1] for n in range(0, 12, 2)]
+    by_window = groups(columns, ["window"], order)
+    assert [labels for labels, _ in by_window] == [("4",), ("1",)]
+    assert sorted(np.concatenate([rows for _, rows in by_window])) == list(range(12))
+    ((labels, rows),) = groups(columns, [], order)
+    assert (labels, rows.tolist()) == ((), list(range(12)))
+
+
+@pytest.mark.parametrize(
+    ("label", "text"),
+    [
+        (1, "1"),
+        (1.0, "1"),
+        (0.5, "0.5"),
+        (1e-9, "0.000000001"),
+        (1e21, "1000000000000000000000"),
+        (-2.5, "-2.5"),
+        ("1 Mbit/s", "1 Mbit/s"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_a_label_is_written_as_people_do_and_read_as_the_same(label: object, text: str) -> None:
+    assert label_text(label) == text
+    if isinstance(label, float):
+        assert float(text) == label
+
+
+def test_a_baseline_may_be_written_as_another_number() -> None:
+    columns, _ = cases({"0.5": FIVE, "2": FIVE})
+    columns["algorithm"] = columns["algorithm"].astype(float)
+    order = {"algorithm": [0.5, 2.0]}
+    for written in ("2", "2.0", "2e0"):
+        (row,) = compare(columns, "timeouts", "algorithm", order, paired=True, baseline=written)
+        assert (row.label, row.baseline) == ("0.5", "2")
+    with pytest.raises(ValueError, match=r"algorithm has no '3': there are 0\.5, 2"):
+        compare(columns, "timeouts", "algorithm", order, paired=True, baseline="3")
+
+
+def test_what_is_better_is_known_of_a_measure_or_said() -> None:
+    assert {direction(name, None) for name in LESS} == {-1}
+    assert {direction(name, None) for name in MORE} == {1}
+    assert not set(LESS) & set(MORE)
+    assert direction("dropped/sent", None) == -1
+    assert direction("timeouts", "more") == 1
+    with pytest.raises(ValueError, match="is less or more of 'sent' better"):
+        direction("sent", None)
+
+
+def test_only_numbers_are_measures_and_a_name_that_is_none_is_met_with_the_nearest() -> None:
+    columns, order = cases({"a": FIVE})
+    assert measures(columns) == ["case", "repeat", "timeouts"]
+    with pytest.raises(ValueError, match="no measure 'timeout': did you mean timeouts"):
+        summarise(columns, "timeout", [], order)
+    with pytest.raises(ValueError, match="no measure 'algorithm': there are case, repeat"):
+        summarise(columns, "algorithm", [], order)
+    with pytest.raises(ValueError, match="nothing called 'rate' was varied: there are algorithm"):
+        summarise(columns, "timeouts", ["rate"], order)
+    with pytest.raises(ValueError, match="nothing called 'rate' was varied: nothing was"):
+        compare(columns, "timeouts", "rate", {}, paired=True)
+    with pytest.raises(ValueError, match="algorithm is what is compared"):
+        compare(columns, "timeouts", "algorithm", order, paired=True, by=["algorithm"])

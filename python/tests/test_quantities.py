@@ -1,0 +1,247 @@
+"""Quantities, values and grids as people write them: what is printed is read back."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import netspurt as ns
+from netspurt.grids import expand, is_grid, number, size, two_gain_axes
+from netspurt.quantities import quantity, seconds
+from netspurt.scenario import as_toml
+
+#: What each unit of a quantity counts, and how much of it.
+UNITS = {
+    "ns": ("s", Fraction(1, 10**9)),
+    "us": ("s", Fraction(1, 10**6)),
+    "ms": ("s", Fraction(1, 1000)),
+    "s": ("s", Fraction(1)),
+    "min": ("s", Fraction(60)),
+    "h": ("s", Fraction(3600)),
+    "bit/s": ("bit/s", Fraction(1)),
+    "kbit/s": ("bit/s", Fraction(1000)),
+    "Mbit/s": ("bit/s", Fraction(10**6)),
+    "Gbit/s": ("bit/s", Fraction(10**9)),
+    "B": ("B", Fraction(1)),
+    "kB": ("B", Fraction(1000)),
+    "KiB": ("B", Fraction(1024)),
+    "MB": ("B", Fraction(10**6)),
+    "MiB": ("B", Fraction(1024**2)),
+}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@given(whole=st.integers(1, 999), space=st.sampled_from(["", " "]))
+@settings(max_examples=20, deadline=None)
+def test_a_quantity_is_its_number_times_its_unit(unit: str, whole: int, space: str) -> None:
+    kind, scale = UNITS[unit]
+    assert quantity(f"{whole}{space}{unit}") == (kind, float(whole * scale))
+
+
+@given(
+    whole=st.integers(0, 10**6),
+    decimals=st.integers(0, 10**9 - 1),
+    unit=st.sampled_from(["s", "ms", "us", "min"]),
+)
+@settings(max_examples=100, deadline=None)
+def test_a_time_keeps_whole_nanoseconds_and_refuses_parts_of_one(
+    whole: int, decimals: int, unit: str
+) -> None:
+    text = f"{whole}.{decimals:09d}".rstrip("0").rstrip(".")
+    exact = Fraction(text) * UNITS[unit][1] * 10**9
+    if exact.denominator == 1:
+        assert quantity(f"{text} {unit}") == ("s", int(exact) / 1e9)
+    else:
+        with pytest.raises(ValueError, match="is no quantity with a unit"):
+            quantity(f"{text} {unit}")
+
+
+@given(st.floats(1e-6, 1e6).map(lambda value: float(f"{value:.6g}")))
+@settings(max_examples=100, deadline=None)
+def test_a_number_alone_is_a_time_in_seconds(value: float) -> None:
+    assert seconds(repr(value)) == value
+    assert seconds(f"  {value!r} ") == value
+
+
+NO_QUANTITIES = "s;5 sec;-5 s;+5 s;5 s s;1h30min;0.1ns;5 m;1e3 s;5,5 s;5 KB;5 bps;∞ s;inf s;nan s"
+
+
+@pytest.mark.parametrize("text", ["", " ", "5\ns", "5 s\0", *NO_QUANTITIES.split(";")])
+def test_what_is_no_quantity_is_refused_with_its_text(text: str) -> None:
+    with pytest.raises(ValueError, match="is no quantity with a unit"):
+        quantity(text)
+    with pytest.raises(ValueError, match="is no quantity with a unit"):
+        seconds(text)
+
+
+@pytest.mark.parametrize("text", ["0", "0 s", "-1", "nan", "inf", "1e999", "3 packets", "9 kbit/s"])
+def test_a_time_is_above_zero_and_finite_and_a_time(text: str) -> None:
+    with pytest.raises(ValueError, match="is no time above zero"):
+        seconds(text)
+
+
+def test_both_signs_for_micro_are_read() -> None:
+    assert seconds("25 µs") == seconds("25us") == 25e-6
+
+
+# Values in scenarios.
+
+TOML: st.SearchStrategy[Any] = st.recursive(
+    st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(TOML)
+@settings(max_examples=100, deadline=None)
+def test_a_value_written_as_toml_is_read_back(value: Any) -> None:
+    read = tomllib.loads(f"x = {as_toml(value)}")["x"]
+    assert read == value
+    assert type(read) is type(value)
+
+
+def test_what_toml_does_not_hold_is_refused() -> None:
+    for value in (None, {1}, b"x", object()):
+        with pytest.raises(TypeError, match="a scenario holds no "):
+            as_toml(value)
+    with pytest.raises(TypeError, match="holds no NoneType"):
+        as_toml({"loss": [None]})
+
+
+@given(
+    rate=st.integers(1, 10**6),
+    delay=st.integers(0, 10**6),
+    packets=st.integers(1, 10**4),
+    seed=st.integers(0, 2**63 - 1),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_resolved_scenario_has_the_values_that_were_set_and_resolves_to_itself(
+    rate: int, delay: int, packets: int, seed: int
+) -> None:
+    values = {
+        "links.modem.rate": f"{rate} kbit/s",
+        "links.modem.delay": f"{delay} us",
+        "links.modem.queue": f"{packets} packets",
+        "seed": seed,
+    }
+    resolved = ns.new_scenario().replace(values).resolved()
+    modem = tomllib.loads(resolved)["links"]["modem"]
+    assert quantity(modem["rate"]) == ("bit/s", rate * 1e3)
+    assert quantity(modem["delay"]) == ("s", delay / 1e6)
+    assert quantity(modem["queue"]) == ("packets", float(packets))
+    assert ns.Scenario.parse(resolved).resolved() == resolved
+
+
+# Grids.
+
+STEPS = st.tuples(st.integers(0, 50), st.integers(1, 50), st.integers(2, 7))
+
+
+@given(g=STEPS, falling=STEPS)
+@settings(max_examples=100, deadline=None)
+def test_a_grid_is_every_combination_of_evenly_spaced_values(
+    g: tuple[int, int, int], falling: tuple[int, int, int]
+) -> None:
+    text = "mills:" + ",".join(
+        f"{key}={low}..{low + span}/{count}"
+        for key, (low, span, count) in (("g", g), ("falling", falling))
+    )
+    values = [
+        [low + Fraction(span * place, count - 1) for place in range(count)]
+        for low, span, count in (g, falling)
+    ]
+    wanted = [f"mills:g={number(a)},falling={number(b)}" for a, b in itertools.product(*values)]
+    assert list(expand(text)) == wanted
+    assert size(text) == len(wanted)
+    assert all(not is_grid(one) for one in wanted)
+
+
+@given(
+    low=st.integers(0, 10**6),
+    span=st.integers(1, 10**6),
+    count=st.integers(2, 9),
+    unit=st.sampled_from(["ns", "us", "ms", "s"]),
+)
+@settings(max_examples=100, deadline=None)
+def test_a_grid_of_times_has_the_ends_it_names_and_values_the_core_reads(
+    low: int, span: int, count: int, unit: str
+) -> None:
+    text = f"linux:rto_min={low}..{low + span}{unit}/{count}"
+    if span < (count - 1) and unit == "ns":
+        with pytest.raises(ValueError, match="steps below"):
+            size(text)
+        return
+    made = list(expand(text))
+    assert (made[0], made[-1]) == (
+        f"linux:rto_min={low}{unit}",
+        f"linux:rto_min={low + span}{unit}",
+    )
+    times = [quantity(one.partition("=")[2])[1] for one in made]
+    assert times == sorted(times)
+    even = [(low + span * place / (count - 1)) * float(UNITS[unit][1]) for place in range(count)]
+    assert times == pytest.approx(even, abs=1e-9)
+
+
+def test_a_grid_may_fall_and_a_constant_beside_it_stays_as_written() -> None:
+    assert list(expand("mills:g=2..1/3")) == ["mills:g=2", "mills:g=1.5", "mills:g=1"]
+    assert list(expand("mills:falling=7/8,g=1..2/2")) == [
+        "mills:falling=7/8,g=1",
+        "mills:falling=7/8,g=2",
+    ]
+    assert list(expand("rfc6298")) == ["rfc6298"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("mills:g=1..2", "'1..2' is no range: FROM..TO/COUNT, as in g=1.5..3/16"),
+        ("mills:g=1..2/1", "is no range"),
+        ("mills:g=1..2/x", "is no range"),
+        ("mills:g=..2/3", "is no range"),
+        ("mills:g=-1..2/3", "is no range"),
+        ("mills:g=1.2.3..4/3", "has an end that is no number"),
+        ("mills:max=1ms..2s/3", "goes from ms to s: use one unit"),
+        ("mills:g=1..1/2", "has steps below 1e-09: take fewer"),
+        ("linux:rto_min=1..2ns/3", "has steps below 1ns: take fewer"),
+    ],
+)
+def test_a_range_that_is_none_is_told_with_its_grid(text: str, says: str) -> None:
+    with pytest.raises(ValueError, match=f"^{text.replace('.', '[.]')}: ") as told:
+        size(text)
+    assert says in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "axes"),
+    [
+        ("mills:g=1..2/2", {"falling": [15 / 16], "rising": [0.75], "g": [1.0, 2.0]}),
+        ("mills:rising=0..1/3,g=3", {"falling": [15 / 16], "rising": [0, 0.5, 1], "g": [3.0]}),
+        ("mills:g=1..2/2,g=3..4/2", None),
+        ("mills:g=1..2/2,max=9s", None),
+        ("mills:g=1..2/2,falling=x", None),
+        ("mills:g=1..2/2,falling=1/0", None),
+        ("rfc6298:k=1..2/2", None),
+    ],
+)
+def test_only_grids_of_the_two_gain_filter_alone_run_side_by_side(
+    text: str, axes: dict[str, list[float]] | None
+) -> None:
+    assert two_gain_axes(text) == axes
+
+
+@given(st.fractions(0, 100))
+@settings(max_examples=100, deadline=None)
+def test_a_number_has_no_zeros_behind_it_and_is_right_to_its_last_digit(value: Fraction) -> None:
+    text = number(value)
+    assert abs(Fraction(text) - value) <= Fraction(1, 10**9)
+    assert "." not in text or text[-1] not in "0."

@@ -1,0 +1,211 @@
+"""Pictures of replays: each shows what was replayed, with its units, and within its bounds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+import netspurt as ns
+from netspurt.plots.replay import COLOURS, KINDS, draw
+from netspurt.timers import Replay
+
+SETTINGS = ["fixed:rto=70ms,max=1s", "fixed:rto=150ms,max=1s", "mills"]
+
+
+def delays(count: int = 200, seed: int = 1, scale: float = 1.0) -> NDArray[np.float64]:
+    rng = np.random.default_rng(seed)
+    rtt = scale * 0.05 * (1 + rng.exponential(0.3, count))
+    rtt[::23] = np.nan
+    return rtt
+
+
+@pytest.fixture(scope="module")
+def told() -> Replay:
+    return ns.replay(ns.Delays.of(delays(), every=0.5, name="folder/path.csv"), SETTINGS)
+
+
+def axes_of(replay: Replay, kind: str) -> Axes:
+    return draw(replay, kind).axes[0]
+
+
+def shown(axes: Axes) -> dict[str, Any]:
+    handles, names = axes.get_legend_handles_labels()
+    return dict(zip(names, handles, strict=True))
+
+
+def points(line: Line2D) -> list[tuple[float, float]]:
+    x, y = (np.asarray(values, dtype=float) for values in line.get_data())
+    return list(zip(x.tolist(), y.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_picture_names_its_recording_and_every_timer(told: Replay, kind: str) -> None:
+    axes = axes_of(told, kind)
+    assert axes.get_title(loc="left") == "path.csv"
+    names = {label.removesuffix(" (none seen)") for label in shown(axes)}
+    assert set(SETTINGS) <= names
+    assert axes.get_xlabel()
+    assert axes.get_ylabel()
+    legend = axes.get_legend()
+    assert legend is not None
+    assert len(legend.get_texts()) == len(names)
+
+
+def test_a_timeline_has_each_delay_each_timer_and_a_cross_for_each_spurious_one(
+    told: Replay,
+) -> None:
+    axes = axes_of(told, "timeline")
+    handles = shown(axes)
+    rtt, sent = told.delays.rtt_s, told.delays.sent_s
+    assert np.array_equal(handles["delay"].get_ydata(), rtt, equal_nan=True)
+    assert handles["delay"].get_xdata().tolist() == sent.tolist()
+    for algorithm in told.algorithms:
+        assert handles[algorithm.estimator].get_ydata().tolist() == algorithm.waits.tolist()
+    crosses = [line for line in axes.lines if line.get_marker() == "x" and len(points(line))]
+    marked = [len(points(line)) for line in crosses]
+    assert marked == [algorithm.spurious for algorithm in told.algorithms if algorithm.spurious]
+    colours = [line.get_color() for line in crosses]
+    assert colours == [handles[a.estimator].get_color() for a in told.algorithms if a.spurious]
+
+
+def test_losses_are_ticks_at_the_bottom_and_none_are_drawn_where_none_were(told: Replay) -> None:
+    axes = axes_of(told, "timeline")
+    ticks = points(shown(axes)["lost"])
+    assert [x for x, _ in ticks] == told.delays.sent_s[np.isnan(told.delays.rtt_s)].tolist()
+    assert {y for _, y in ticks} == {axes.get_ylim()[0]}
+    whole = ns.replay(ns.Delays.of([0.1, 0.2, 0.1], every=1.0), ["mills"])
+    assert "lost" not in shown(axes_of(whole, "timeline"))
+
+
+def test_without_times_of_sending_a_timeline_counts_probes(told: Replay) -> None:
+    assert axes_of(told, "timeline").get_xlabel() == "sent [s]"
+    unknown = ns.replay(ns.Delays.of(delays(30)), ["mills"])
+    axes = axes_of(unknown, "timeline")
+    assert axes.get_xlabel() == "probe"
+    assert shown(axes)["delay"].get_xdata().tolist() == list(range(30))
+
+
+@pytest.mark.parametrize(
+    ("scale", "label", "unit"),
+    [(1.0, "delay, timer [ms]", 1e-3), (40.0, "delay, timer [s]", 1.0)],
+)
+def test_a_timeline_counts_in_the_unit_that_fits(scale: float, label: str, unit: float) -> None:
+    made = ns.replay(ns.Delays.of(delays(scale=scale), every=10.0), ["mills"])
+    axes = axes_of(made, "timeline")
+    assert axes.get_ylabel() == label
+    assert axes.yaxis.get_major_formatter()(3 * unit, 0) == "3"
+    low, high = axes.get_ylim()
+    # The timers of 3 s before the first delay would stretch the axis: the first probe was lost.
+    assert made.algorithms[0].waits[:2].tolist() == [3.0, 3.0]
+    most = np.nanmax(np.concatenate([made.delays.rtt_s, made.algorithms[0].waits[2:]]))
+    assert [low, high] == pytest.approx([0.0, 1.05 * most])
+
+
+def test_delays_that_lie_far_apart_stand_on_a_logarithmic_axis() -> None:
+    rtt = delays()
+    rtt[100] = 30.0
+    made = ns.replay(ns.Delays.of(rtt, every=1.0), ["fixed:rto=70ms,max=1s"])
+    axes = axes_of(made, "timeline")
+    assert axes.get_yscale() == "log"
+    low, high = axes.get_ylim()
+    assert low < np.nanmin(rtt) < 30 < high
+    written = [axes.yaxis.get_major_formatter()(value, 0) for value in (2.0, 0.05, 2e-5)]
+    assert written == ["2 s", "50 ms", "20 µs"]
+
+
+def test_of_many_timers_six_are_drawn_and_it_is_told() -> None:
+    names = [f"fixed:rto={ms}ms,max=1s" for ms in range(60, 140, 8)]
+    many = ns.replay(ns.Delays.of(delays(), every=1.0), names)
+    for kind in ("timeline", "histogram", "scatter"):
+        axes = axes_of(many, kind)
+        drawn = [name for name in names if name in shown(axes)]
+        assert len(drawn) == len(COLOURS) == 6
+        assert axes.get_title(loc="right") == "6 of 10 timers drawn"
+        assert many.front()[0].estimator in drawn
+    axes = axes_of(many, "pareto")
+    assert axes.get_title(loc="right") == ""
+    assert len([label for label in shown(axes) if label.startswith("fixed")]) == 10
+
+
+def test_a_histogram_counts_every_delay_and_every_timer_once(told: Replay) -> None:
+    axes = axes_of(told, "histogram")
+    bars = sum(patch.get_height() for patch in axes.patches if hasattr(patch, "get_height"))
+    assert bars == told.delays.received
+    outlines: list[Any] = [patch for patch in axes.patches if not hasattr(patch, "get_height")]
+    assert len(outlines) == len(SETTINGS)
+    for outline, algorithm in zip(outlines, told.algorithms, strict=True):
+        x, y = outline.get_xy().T
+        tops = {left: y[:-1][(x[:-1] == left) & (x[1:] > left)] for left in np.unique(x)}
+        assert sum(top.max(initial=0) for top in tops.values()) == algorithm.probes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("delay, timer", "probes")
+
+
+def test_in_a_scatter_what_lies_below_the_diagonal_is_spurious(told: Replay) -> None:
+    handles = shown(axes_of(told, "scatter"))
+    known = ~np.isnan(told.delays.rtt_s)
+    diagonal = points(handles["timer = delay"])
+    assert [x for x, _ in diagonal] == [y for _, y in diagonal]
+    ends = np.nanmin(told.delays.rtt_s), np.nanmax(told.delays.rtt_s)
+    assert (diagonal[0][0], diagonal[-1][0]) == ends
+    for algorithm in told.algorithms:
+        placed = points(handles[algorithm.estimator])
+        assert len(placed) == known.sum()
+        assert sum(timer < delay for delay, timer in placed) == algorithm.spurious
+
+
+def errorbars(axes: Axes) -> dict[str, ErrorbarContainer]:
+    made = [c for c in axes.containers if isinstance(c, ErrorbarContainer)]
+    return {str(bar.get_label()): bar for bar in made}
+
+
+def test_a_front_has_each_timer_at_its_share_and_its_mean(told: Replay) -> None:
+    axes = axes_of(told, "pareto")
+    bars = errorbars(axes)
+    front = {algorithm.estimator for algorithm in told.front()}
+    seen = [a.spurious_share.value for a in told.algorithms if a.spurious]
+    for algorithm in told.algorithms:
+        label = algorithm.estimator + ("" if algorithm.spurious else " (none seen)")
+        ((x, y),) = points(bars[label].lines[0])
+        assert y == algorithm.timer.value
+        share = algorithm.spurious_share.value
+        assert x == (share if share else pytest.approx(min(seen) / 3)), "a logarithm has no zero"
+        filled = bars[label].lines[0].get_markerfacecolor() != "white"
+        assert filled == (algorithm.estimator in front)
+    assert axes.xaxis.get_major_formatter()(0.05, 0) == "5 %"
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+
+
+def test_a_front_is_drawn_where_no_timer_ever_was_too_short() -> None:
+    quiet = ns.replay(ns.Delays.of([0.1] * 50, every=1.0), ["mills", "linux"])
+    bars = errorbars(axes_of(quiet, "pareto"))
+    assert set(bars) == {"mills (none seen)", "linux (none seen)"}
+    places = [points(bar.lines[0])[0] for bar in bars.values()]
+    assert all(np.isfinite(place).all() and place[0] > 0 for place in places)
+
+
+@pytest.mark.parametrize("kind", ["histogram", "scatter"])
+def test_where_nothing_was_answered_there_is_nothing_to_draw(kind: str) -> None:
+    gone = ns.replay(ns.Delays.of([None] * 20, every=1.0, name="gone"), ["mills"])
+    with pytest.raises(ValueError, match="gone: no probe was answered, there is nothing to draw"):
+        draw(gone, kind)
+    assert len(points(shown(axes_of(gone, "timeline"))["lost"])) == 20
+
+
+def test_a_replay_writes_its_pictures_and_returns_their_names(told: Replay, tmp_path: Path) -> None:
+    for kind in KINDS:
+        file = tmp_path / f"{kind}.svg"
+        assert getattr(told.plot, kind)(file) == file
+        assert "<svg" in file.read_text()[:500]
+    with pytest.raises(ValueError, match="no picture of kind 'pie': there are timeline, histogram"):
+        draw(told, "pie")
+    with pytest.raises(ValueError, match=r"a\.gif: the name of a picture ends in"):
+        told.plot.pareto(tmp_path / "a.gif")
+    assert len(list(tmp_path.iterdir())) == len(KINDS)

@@ -1,0 +1,254 @@
+"""Run folders: whole or not there, named by what was asked for, and checked when they are read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import netspurt as ns
+from netspurt.run import check_free, leftovers, new_folder
+
+PROBED = """
+title = "Echo probes beside a transfer"
+stop = "3 s"
+seed = 9
+[record]
+spy = ["a", "b/c"]
+tables = ["rtt"]
+[links.path]
+between = ["a", "b/c"]
+rate = "1 Mbit/s"
+delay = "5 ms"
+loss = { packets = [4] }
+[flows.x]
+from = "a"
+to = "b/c"
+send = "3 segments"
+[echo_probes.p]
+from = "a"
+to = "b/c"
+lengths = { from = "40 B", to = "256 B", rule = "random" }
+count = 5
+"""
+
+
+@pytest.fixture(scope="module")
+def probed() -> ns.Run:
+    return ns.Scenario.parse(PROBED, "probed.toml").run()
+
+
+@pytest.fixture
+def folder(saved_run: Path, tmp_path: Path) -> Path:
+    """Return a run's folder that a test may spoil."""
+    return Path(shutil.copytree(saved_run, tmp_path / "r"))
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return read
+
+
+def rewrite(folder: Path, **changes: Any) -> None:
+    (folder / "run.json").write_text(json.dumps(manifest(folder) | changes))
+
+
+def test_the_manifest_lists_every_file_with_its_digest(saved_run: Path) -> None:
+    files = {file.name for file in saved_run.iterdir()} - {"run.json"}
+    listed = manifest(saved_run)["files"]
+    assert set(listed) == files
+    for name, digest in listed.items():
+        assert hashlib.sha256((saved_run / name).read_bytes()).hexdigest() == digest, name
+    tables = manifest(saved_run)["tables"]
+    assert {f"{name}.parquet" for name in tables} <= files
+    opened = ns.open_run(saved_run)
+    assert {name: len(table) for name, table in opened.tables.items()} == tables
+
+
+@pytest.mark.parametrize("name", ["flows.parquet", "segments.parquet", "scenario.toml"])
+def test_a_file_that_lost_a_byte_or_is_gone_is_named(folder: Path, name: str) -> None:
+    whole = (folder / name).read_bytes()
+    (folder / name).write_bytes(whole[:-1])
+    with pytest.raises(ns.RunError, match=f"{name} is damaged: it is not what the run wrote"):
+        ns.open_run(folder)
+    (folder / name).unlink()
+    with pytest.raises(ns.RunError, match="is damaged") as told:
+        ns.open_run(folder)
+    assert name in str(told.value)
+    (folder / name).write_bytes(whole)
+    assert ns.open_run(folder).folder == folder
+
+
+def test_any_bit_that_turns_is_noticed(folder: Path) -> None:
+    file = folder / "cwnd.parquet"
+    whole = file.read_bytes()
+    for place in range(0, len(whole), max(1, len(whole) // 20)):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(ns.RunError, match=r"cwnd\.parquet is damaged"):
+            ns.open_run(folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "run.json is damaged"),
+        ("null", "it holds no JSON object"),
+        ("[1]", "it holds no JSON object"),
+        ("{}", "in another format: run its scenario.toml again"),
+        ('{"format": "2"}', "in another format"),
+        ('{"format": 2}', "run.json is damaged: it lacks `netspurt`"),
+        ("[" * 100_000, "run.json is damaged"),
+    ],
+)
+def test_a_manifest_that_is_none_is_told(folder: Path, text: str, says: str) -> None:
+    (folder / "run.json").write_text(text)
+    with pytest.raises(ns.RunError) as told:
+        ns.open_run(folder)
+    assert says in str(told.value)
+    assert str(folder) in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "key", ["netspurt", "title", "source", "seed", "stop_ns", "digest", "flows_digest", "files"]
+)
+def test_every_key_of_a_manifest_must_be_there_and_of_its_kind(folder: Path, key: str) -> None:
+    rewrite(folder, **{key: [1.5]})
+    with pytest.raises(ns.RunError, match=f"run.json is damaged: `{key}` is no "):
+        ns.open_run(folder)
+    kept = {name: value for name, value in manifest(folder).items() if name != key}
+    (folder / "run.json").write_text(json.dumps(kept))
+    with pytest.raises(ns.RunError, match=f"run.json is damaged: it lacks `{key}`"):
+        ns.open_run(folder)
+
+
+@pytest.mark.parametrize("name", ["../flows", "/etc/passwd", "a b", ""])
+def test_no_table_is_read_from_elsewhere(folder: Path, name: str) -> None:
+    rewrite(folder, tables={name: 1})
+    with pytest.raises(ns.RunError, match="no table is called"):
+        ns.open_run(folder)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "\ud800"])
+def test_what_a_live_run_tells_is_read_back_or_said_to_be_damaged(folder: Path, text: str) -> None:
+    live = folder / "live.json"
+    live.write_text(text, encoding="utf-8", errors="surrogatepass")
+    digest = hashlib.sha256(live.read_bytes()).hexdigest()
+    rewrite(folder, files={**manifest(folder)["files"], "live.json": digest})
+    with pytest.raises(ns.RunError, match=r"live\.json is damaged"):
+        ns.open_run(folder)
+    live.write_text('{"valid": true}')
+    assert ns.open_run(folder).live == {"valid": True}
+    assert "s live, seed" in str(ns.open_run(folder))
+
+
+def test_an_opened_run_is_copied_and_not_saved_again(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ns.RunError, match=f"this run lies in {folder} already: copy that folder"):
+        ns.open_run(folder).save(tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+def test_nodes_are_captured_under_names_that_a_folder_can_hold(tmp_path: Path) -> None:
+    scenario = ns.Scenario.parse(PROBED).replace({"record.tables": ["segments"]})
+    folder = scenario.run().save(tmp_path / "r")
+    assert manifest(folder)["captures"] == {"a": "a.pcapng", "b/c": "b_c.pcapng"}
+    assert (folder / "b_c.pcapng").read_bytes()[:4] == b"\x0a\x0d\x0d\x0a", "a section header"
+
+
+def test_a_run_tells_of_its_flows_and_of_its_echo_probes(probed: ns.Run) -> None:
+    lines = str(probed).splitlines()
+    assert lines[0] == "Echo probes beside a transfer"
+    assert lines[1].startswith("3 s simulated, seed 9, digest ")
+    sent, again = (int(probed.flows[name].sum()) for name in ("sent", "retransmissions"))
+    assert lines[2].startswith(f"1 flow: {sent} sent, {again} retransmitted, timeouts: ")
+    lost = int(probed.echo_probes["lost"].sum())
+    assert lines[3] == f"{len(probed.echo_probes)} echo_probes: {lost} lost"
+    only = (
+        probed.scenario.partition("[flows")[0]
+        + "[echo_probes"
+        + (probed.scenario.partition("[echo_probes")[2])
+    )
+    alone = ns.Scenario.parse(only).run()
+    assert "flow" not in str(alone).partition("tables:")[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["segments", "sack_blocks", "syns", "cwnd", "rto", "queue", "drops"]
+)
+def test_a_table_that_was_not_recorded_says_what_to_add(probed: ns.Run, name: str) -> None:
+    add = "segments" if name in ("sack_blocks", "syns") else name
+    with pytest.raises(ns.RunError, match=f'add "{add}" to `tables` under') as told:
+        getattr(probed, name)
+    assert "only flows, " in str(told.value)
+
+
+def test_a_table_that_no_run_has_is_told_with_those_that_there_are(probed: ns.Run) -> None:
+    with pytest.raises(ns.RunError, match="there is no table 'window'; this run has flows, "):
+        probed.table("window")
+    with pytest.raises(ns.RunError, match=r"add `app = \{ reply ="):
+        _ = probed.requests
+
+
+# Making folders.
+
+
+def test_a_folder_appears_when_it_is_whole_and_leaves_nothing_when_it_fails(
+    tmp_path: Path,
+) -> None:
+    with new_folder(tmp_path / "above" / "r") as partial:
+        (partial / "file").write_text("x")
+        assert not (tmp_path / "above" / "r").exists()
+    assert (tmp_path / "above" / "r" / "file").read_text() == "x"
+    for error in (KeyboardInterrupt, RuntimeError):
+        with pytest.raises(error):
+            fill(tmp_path / "above" / "s", error)
+    assert os.listdir(tmp_path / "above") == ["r"]  # noqa: PTH208 - hidden files, too
+
+
+def fill(folder: Path, end: type[BaseException]) -> None:
+    with new_folder(folder) as partial:
+        (partial / "file").write_text("x")
+        raise end
+
+
+def test_an_error_of_the_disk_names_the_folder_that_was_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No space left") as told, new_folder(tmp_path / "r") as made:
+        raise OSError(28, "No space left on device", str(made / "flows.parquet"))
+    assert str(told.value) == f"{tmp_path / 'r' / 'flows.parquet'}: No space left on device"
+
+
+def test_a_folder_that_another_program_made_meanwhile_is_left_alone(tmp_path: Path) -> None:
+    theirs = tmp_path / "r" / "theirs"
+    with pytest.raises(FileExistsError, match="r exists already"), new_folder(tmp_path / "r"):
+        theirs.mkdir(parents=True)
+    assert [path.name for path in tmp_path.rglob("*")] == ["r", "theirs"]
+
+
+def test_a_link_that_leads_nowhere_is_something_of_that_name(tmp_path: Path) -> None:
+    (tmp_path / "r").symlink_to(tmp_path / "nothing")
+    with pytest.raises(FileExistsError, match="name another folder, or remove it"):
+        check_free(tmp_path / "r")
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=r"file/r cannot be made: .*name a folder elsewhere"):
+        check_free(tmp_path / "file" / "r")
+
+
+def test_what_killed_runs_left_is_listed_and_what_living_ones_make_is_not(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    dead = tmp_path / f".r.partial-{ended.pid}-0123abcd"
+    for name in (
+        dead.name,
+        f".r.partial-{os.getpid()}-0123abcd",
+        f".r.partial-{ended.pid}-0123abcX",
+        f"r.partial-{ended.pid}-0123abcd",
+        ".r.partial-99999999999999999999-0123abcd",
+    ):
+        (tmp_path / name).mkdir()
+    assert leftovers(tmp_path) == [dead]

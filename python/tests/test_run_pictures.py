@@ -1,0 +1,319 @@
+"""Pictures of runs, of two runs, and of sweeps: what is drawn, its units, and its bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+import netspurt as ns
+from netspurt.analysis import Interval
+from netspurt.plots import KINDS, View, draw
+from netspurt.plots.beside import Side, draw_beside
+from netspurt.plots.cases import draw_cases, in_ratios, legible, positions
+from netspurt.plots.style import RED, bytes_axis, new_figure
+
+LABELS = {
+    "time-sequence": "sequence number [kB]",
+    "cwnd": "window [kB]",
+    "rto": "timer, round trip [s]",
+    "queue": "queued or in transmission [packets]",
+}
+
+
+def axes_of(run: ns.Run, kind: str, view: View | None = None) -> Axes:
+    return draw(run, kind, view).axes[0]
+
+
+def shown(axes: Axes) -> dict[str, Any]:
+    handles, names = axes.get_legend_handles_labels()
+    return dict(zip(names, handles, strict=True))
+
+
+def x_of(handle: Any) -> NDArray[np.float64]:
+    return np.asarray(handle.get_xdata(), dtype=float)
+
+
+def y_of(handle: Any) -> NDArray[np.float64]:
+    return np.asarray(handle.get_ydata(), dtype=float)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_the_runs_title_units_and_a_legend(start_run: ns.Run, kind: str) -> None:
+    axes = axes_of(start_run, kind, View(end=20.0))
+    assert axes.get_title(loc="left") == start_run.title
+    assert axes.get_xlabel() == "time [s]"
+    assert axes.get_ylabel() == LABELS[kind]
+    legend = axes.get_legend()
+    assert legend is not None
+    assert {text.get_text() for text in legend.get_texts()} == set(shown(axes))
+    flow = {"time-sequence": "transfer at source", "queue": ""}.get(kind, "transfer")
+    assert axes.get_title(loc="right") == flow
+
+
+@pytest.mark.parametrize(("first", "last"), [(None, None), (3.0, None), (None, 7.0), (3.3, 17.7)])
+def test_the_states_of_a_span_are_those_in_force_in_it(
+    start_run: ns.Run, first: float | None, last: float | None
+) -> None:
+    states = start_run.cwnd
+    t, kept = View(start=first, end=last).during(states, 30.0)
+    first, last = first or 0.0, last or 30.0
+    assert t[0] >= first
+    assert t[-1] == last
+    assert (np.diff(t) >= 0).all()
+    every, values = states.seconds(), states["cwnd_bytes"]
+    for at in np.random.default_rng(1).uniform(max(first, every[0]), last, 200):
+        drawn = kept["cwnd_bytes"][np.searchsorted(t, at, side="right") - 1]
+        assert drawn == values[np.searchsorted(every, at, side="right") - 1], at
+
+
+@pytest.mark.parametrize(
+    ("most", "label", "five"),
+    [
+        (5.0, "x [B]", "5"),
+        (4999.0, "x [B]", "5"),
+        (5000.0, "x [kB]", "0.005"),
+        (5e6, "x [MB]", "5e-06"),
+        (5e9, "x [GB]", "5e-09"),
+    ],
+)
+def test_octets_are_counted_in_the_unit_that_fits(most: float, label: str, five: str) -> None:
+    _, axes = new_figure()
+    bytes_axis(axes, "x", most)
+    assert axes.get_ylabel() == label
+    assert axes.yaxis.get_major_formatter()(5, 0) == five
+
+
+@pytest.mark.parametrize(("first", "last"), [(0.0, 10.0), (10.0, 30.0)])
+def test_a_time_sequence_has_a_bar_for_each_segment_of_its_time(
+    start_run: ns.Run, first: float, last: float
+) -> None:
+    handles = shown(axes_of(start_run, "time-sequence", View(start=first, end=last)))
+    seen = start_run.segments.where(node="source")
+    inside = (seen.seconds() >= first) & (seen.seconds() <= last)
+    for kind, label in (("data", "sent"), ("retransmission", "retransmitted")):
+        own = seen.select(inside & (seen["kind"] == kind))
+        if not len(own):
+            assert label not in handles
+            continue
+        bars = handles[label]
+        assert isinstance(bars, LineCollection)
+        drawn = sorted((bar[0][0], bar[0][1], bar[1][1]) for bar in bars.get_segments())
+        ends = own["seq"] + own["len_bytes"]
+        assert drawn == sorted(zip(own.seconds(), own["seq"], ends, strict=True))
+    acks = y_of(handles["ACK"])
+    assert (np.diff(acks) >= 0).all(), "the line of ACKs climbs"
+
+
+def test_every_drop_is_a_cross_at_its_instant(start_run: ns.Run) -> None:
+    crosses = shown(axes_of(start_run, "time-sequence", View(end=40.0)))["dropped or lost"]
+    drops = start_run.drops.select(start_run.drops.seconds() <= 40.0)
+    assert x_of(crosses).tolist() == drops.seconds().tolist()
+
+
+def test_every_timeout_is_a_line_across_the_windows(start_run: ns.Run) -> None:
+    axes = axes_of(start_run, "cwnd", View(end=60.0))
+    lines = [line for line in axes.lines if to_hex(line.get_color()) == RED]
+    fired = start_run.rto.where(fired=True).seconds()
+    assert sorted(x_of(line)[0] for line in lines) == fired[fired <= 60.0].tolist()
+    assert sum(line.get_label() == "timeout" for line in lines) == (1 if lines else 0)
+    low, high = axes.get_ylim()
+    assert low == 0
+    assert high > y_of(shown(axes)["cwnd"]).max()
+
+
+def test_a_picture_of_timers_has_a_dot_for_each_sample(start_run: ns.Run) -> None:
+    axes = axes_of(start_run, "rto", View(start=5.0, end=50.0))
+    dots = shown(axes)["round-trip sample"]
+    rtt = start_run.rtt
+    own = rtt.select((rtt.seconds() >= 5.0) & (rtt.seconds() <= 50.0))
+    assert x_of(dots).tolist() == own.seconds().tolist()
+    assert y_of(dots).tolist() == own.seconds("rtt_ns").tolist()
+    assert axes.get_ylim()[0] == 0
+
+
+def test_a_queue_is_drawn_change_by_change_and_each_drop_at_its_length(start_run: ns.Run) -> None:
+    axes = axes_of(start_run, "queue", View(link="modem", end=30.0))
+    handles = shown(axes)
+    own = start_run.queue.where(link="modem", direction="forward")
+    own = own.select(own.seconds() <= 30.0)
+    line = handles["modem forward"]
+    assert y_of(line)[1:-1].tolist() == own["queue_packets"].tolist(), "after the empty beginning"
+    assert x_of(line)[1:-1].tolist() == own.seconds().tolist()
+    drops = start_run.drops.where(link="modem", link_direction="forward")
+    crosses = handles["dropped"]
+    assert x_of(crosses).tolist() == drops.seconds()[drops.seconds() <= 30.0].tolist()
+    assert set(y_of(crosses)) == {3.0}, "three buffers are full"
+    assert axes.get_ylim()[0] == 0
+
+
+REPLIES = """
+stop = "3 s"
+[record]
+spy = ["a", "b"]
+[links.path]
+between = ["a", "b"]
+rate = "1 Mbit/s"
+delay = "10 ms"
+[flows.pages]
+from = "a"
+to = "b"
+send = "200 B"
+app = { reply = "20 kB", requests = 2 }
+"""
+
+
+def test_the_replies_are_the_reverse_direction_seen_beside_who_sends_them() -> None:
+    run = ns.Scenario.parse(REPLIES).run()
+    reverse = View(direction="reverse")
+    assert axes_of(run, "time-sequence", reverse).get_title(loc="right") == "pages (reverse) at b"
+    assert axes_of(run, "cwnd", reverse).get_title(loc="right") == "pages (reverse)"
+    bars = shown(axes_of(run, "time-sequence", reverse))["sent"]
+    sent = run.segments.where(node="b", direction="reverse", kind="data")
+    assert len(bars.get_segments()) == len(sent)
+    with pytest.raises(ValueError, match="'up' is neither forward nor reverse"):
+        View(direction="up")
+
+
+# Two runs.
+
+
+def beside(start_run: ns.Run, parted: float | None) -> Figure:
+    sides = Side(start_run, "one", 0.0), Side(start_run, "other", 2.0)
+    return draw_beside(sides, View(flow="transfer", node="source"), 10.0, parted)
+
+
+def test_two_runs_stand_side_by_side_from_their_first_data_on(start_run: ns.Run) -> None:
+    figure = beside(start_run, 1.5)
+    one, other = figure.axes[:2]
+    assert [axes.get_title(loc="left") for axes in (one, other)] == ["one", "other"]
+    assert one.get_ylim() == other.get_ylim()
+    for axes, start in ((one, 0.0), (other, 2.0)):
+        assert axes.get_xlim() == pytest.approx((start - 0.2, start + 10.2))
+        texts = [text.get_text() for text in axes.get_xticklabels()]
+        places = [start + float(text) for text in texts]
+        assert places == pytest.approx(axes.get_xticks())
+        dotted = [line for line in axes.lines if line.get_linestyle() == ":"]
+        assert [x_of(line)[0] for line in dotted] == [start + 1.5]
+        assert axes.get_legend() is None
+    (legend,) = figure.legends
+    names = [text.get_text() for text in legend.get_texts()]
+    assert len(names) == len(set(names))
+    assert {"sent", "ACK"} <= set(names)
+
+
+def test_runs_that_never_part_have_no_line(start_run: ns.Run) -> None:
+    for axes in beside(start_run, None).axes[:2]:
+        assert not [line for line in axes.lines if line.get_linestyle() == ":"]
+
+
+# Sweeps.
+
+
+Figures = dict[tuple[str, ...], Interval]
+
+
+def interval(value: float, reach: float = 0.5) -> Interval:
+    return Interval(value, value - reach, value + reach, 0.95, 1)
+
+
+NAN = float("nan")
+
+
+def test_bars_are_as_high_as_their_figures_with_their_intervals() -> None:
+    figures: Figures = {
+        ("a",): interval(2.0),
+        ("b",): interval(5.0, 1.0),
+        ("c",): interval(4.0, NAN),
+    }
+    axes = draw_cases("bar", figures, ["algorithm"], "timeouts", "Title").axes[0]
+    assert [patch.get_height() for patch in axes.patches] == [2.0, 5.0, 4.0]  # type: ignore[attr-defined]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["a", "b", "c"]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("algorithm", "timeouts")
+    assert axes.get_title(loc="left") == "Title"
+    spans = [c for c in axes.collections if isinstance(c, LineCollection)]
+    ends = [tuple(span[:, 1].tolist()) for span in spans[0].get_segments()]
+    assert ends == [(1.5, 2.5), (4.0, 6.0), (4.0, 4.0)], (
+        "an interval that nobody knows has no width"
+    )
+    assert axes.get_legend() is None
+
+
+def test_bars_of_two_names_stand_beside_each_other_and_the_legend_has_the_second() -> None:
+    figures: Figures = {(a, b): interval(1.0) for a in ("x", "y") for b in ("p", "q", "r")}
+    del figures["y", "q"]
+    axes = draw_cases("bar", figures, ["one", "two"], "sent").axes[0]
+    legend = axes.get_legend()
+    assert legend is not None
+    assert legend.get_title().get_text() == "two"
+    assert [text.get_text() for text in legend.get_texts()] == ["p", "q", "r"]
+    places = sorted(patch.get_x() for patch in axes.patches)  # type: ignore[attr-defined]
+    assert len(set(np.round(places, 6))) == 6, "none hides another"
+    heights = [patch.get_height() for patch in axes.patches]  # type: ignore[attr-defined]
+    assert sum(np.isnan(heights)) == 1, "what is not there has no height"
+
+
+@pytest.mark.parametrize(
+    ("labels", "scale", "places"),
+    [
+        (["1 kbit/s", "10 kbit/s", "1 Mbit/s"], "log", [1e3, 1e4, 1e6]),
+        (["10 ms", "20 ms", "30 ms"], "linear", [0.01, 0.02, 0.03]),
+        (["sack", "reno", "tahoe"], "linear", [0.0, 1.0, 2.0]),
+        (["1", "10 ms", "2"], "linear", [0.0, 1.0, 2.0]),
+    ],
+)
+def test_a_line_has_its_points_at_their_quantities(
+    labels: list[str], scale: str, places: list[float]
+) -> None:
+    figures: Figures = {(label,): interval(float(n)) for n, label in enumerate(labels)}
+    axes = draw_cases("line", figures, ["name"], "sent").axes[0]
+    (line,) = axes.lines
+    assert x_of(line) == pytest.approx(places)
+    assert y_of(line).tolist() == [0.0, 1.0, 2.0]
+    assert axes.get_xscale() == scale
+    assert [text.get_text() for text in axes.get_xticklabels()] == labels
+
+
+def test_a_heat_map_has_a_cell_for_each_pair_and_leaves_out_what_is_not_there() -> None:
+    figures: Figures = {
+        (a, b): interval(n) for n, (a, b) in enumerate([("x", "p"), ("y", "p"), ("x", "q")])
+    }
+    axes = draw_cases("heat-map", figures, ["one", "two"], "sent", "Title").axes[0]
+    cells = {(int(t.get_position()[0]), int(t.get_position()[1])): t.get_text() for t in axes.texts}
+    assert cells == {(0, 0): "0\n±0.5", (1, 0): "1\n±0.5", (0, 1): "2\n±0.5"}
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("one", "two")
+    assert axes.get_title(loc="left") == "Title: sent"
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "says"),
+    [
+        ("pie", ["one"], "no picture of kind 'pie': there are bar, line, heat-map"),
+        ("heat-map", ["one"], "a heat-map shows two names, and not 1: one"),
+        ("bar", [], "a bar shows one name or two, and not 0: name what makes groups"),
+        ("line", ["a", "b", "c"], "a line shows one name or two, and not 3: a, b, c"),
+    ],
+)
+def test_a_kind_that_cannot_show_so_many_names_says_so(
+    kind: str, names: list[str], says: str
+) -> None:
+    with pytest.raises(ValueError, match=says):
+        draw_cases(kind, {("x",): interval(1.0)}, names, "sent")
+
+
+def test_labels_are_written_where_they_have_room() -> None:
+    labels = [f"{n} ms" for n in range(200)]
+    kept = legible(np.arange(200.0), labels)
+    assert kept[0] == 0
+    assert 5 < len(kept) < 60
+    assert kept == sorted(kept)
+    assert legible([3.0], ["alone"]) == [0]
+    assert positions(["1e3", "2e3"]) == [1000.0, 2000.0]
+    assert positions(["inf", "1"]) is None
+    assert not in_ratios([0.0, 1.0, 100.0]), "zero has no logarithm"

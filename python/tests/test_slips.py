@@ -1,0 +1,268 @@
+"""Mistakes on the command line: each gets one clear error that names the place and the fix."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from netspurt.cli.main import app
+
+from conftest import Command, refused
+
+LONELY = """
+[links.path]
+between = ["a", "b"]
+rate = "1 Mbit/s"
+delay = "5 ms"
+[flows.x]
+from = "a"
+to = "b"
+send = "4 segments"
+"""
+
+#: What each test finds in its folder.
+FILES = {
+    "good.toml": 'stop = "2 s"\n' + LONELY,
+    "swept.toml": 'stop = "2 s"\n' + LONELY + "[sweep]\nseeds = 3\n",
+    "torn.toml": 'stop = "2 s\n',
+    "twice.toml": 'stop = "2 s"\nstop = "3 s"\n',
+    "list.toml": 'stop = ["2 s"]\n' + LONELY,
+    "delays.csv": "seq,rtt_ms\n1,10\n2,20\n3,15\n",
+    "empty.csv": "",
+    "words.txt": "Dear Sir,\n",
+    "good.pkt": "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n",
+}
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "binary.toml").write_bytes(b"\x7fELF\xff\xfe")
+    (tmp_path / "folder").mkdir()
+
+
+@pytest.fixture
+def r(saved_run: Path, tmp_path: Path) -> None:
+    """Leave a run in `r`."""
+    shutil.copytree(saved_run, tmp_path / "r")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("run absent.toml", "absent.toml cannot be read: No such file"),
+        ("run folder", "folder cannot be read: Is a directory"),
+        ("run binary.toml", "not a text file\n   --> binary.toml"),
+        ("run torn.toml", "--> torn.toml:1:"),
+        ("run twice.toml", "--> twice.toml:2:"),
+        ("run list.toml", "--> list.toml:1:"),
+        ("run good.toml --set stop", "--set: 'stop' is not PATH=VALUE"),
+        ("run good.toml --set =3", "--set: '=3' is not PATH=VALUE"),
+        ("run good.toml --set links.path.delay=5", "write `5 ms` or `5 s`"),
+        ("run good.toml --set links.paht.delay=5ms", "did you mean `path`?"),
+        ("run good.toml --seed -1", "'-1' is not a whole number from 0 on"),
+        ("run good.toml --seed 1.5", "'1.5' is not a whole number from 0 on"),
+        ("run good.toml --seed 9223372036854775808", "from 0 to 2^63 - 1 at most"),
+        ("run good.toml --case 0", "good.toml has no [sweep]: add"),
+        ("run swept.toml", "`netspurt sweep swept.toml --out DIR` runs them"),
+        ("run swept.toml --case 3", "there is no case 3: swept.toml is a sweep of 3 cases"),
+        ("run good.toml --out folder", "folder exists already: name another folder"),
+        ("run good.toml --out words.txt/r", "words.txt/r cannot be made: words.txt"),
+        ("run", "Missing argument 'scenario'"),
+        ("new good.toml", "good.toml: File exists"),
+        ("new absent/x.toml", "absent/x.toml: No such file"),
+        ("rnu good.toml", "No such command 'rnu'"),
+        ("run good.toml --sed 1", "No such option: --sed"),
+        ("sweep good.toml --out s", "good.toml has no [sweep]: add `seeds = 10`"),
+        ("sweep absent.toml --out s", "absent.toml cannot be read"),
+        ("sweep swept.toml", "Missing option '--out'"),
+        ("sweep swept.toml --out s --threads x", "'x' is not a whole number from 0 on"),
+        ("sweep swept.toml --out s --engine steam", "'steam' is none of threads, ray"),
+        ("sweep swept.toml --out s --address localhost:1", "--address is of a Ray cluster: add"),
+        ("sweep swept.toml --out words.txt", "words.txt is a file: name a folder"),
+        ("sweep swept.toml --out folder/../words.txt/s", "words.txt/s: Not a directory"),
+        ("sweep status folder", "folder holds no sweep: `netspurt sweep FILE --out DIR`"),
+        ("live run good.toml", 'add `endpoint = "kernel"` to one'),
+        ("live run absent.toml", "absent.toml cannot be read"),
+        ("live run good.toml --budget soon", "'soon' is not a number of seconds, as 12.5 is"),
+        ("live exec absent.toml -- true", "absent.toml cannot be read"),
+        ("live exec binary.toml -- true", "not a text file\n   --> binary.toml"),
+        ("live exec torn.toml -- true", "--> torn.toml:1:"),
+        ("live exec good.toml --side c -- true", "`c`"),
+    ],
+)
+def test_a_scenario_that_cannot_be_used_is_named_and_nothing_is_made(
+    here: Command, tmp_path: Path, words: str, says: str
+) -> None:
+    before = set(tmp_path.rglob("*"))
+    refused(here(*words.split()), says)
+    assert set(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("plot absent", "absent is not a folder: `netspurt run SCENARIO --out DIR` makes one"),
+        ("plot folder", "folder holds no finished run"),
+        ("plot good.toml", "good.toml is a scenario, not a run: `netspurt run good.toml`"),
+        ("plot r --from nan", "'nan' is not a number of seconds"),
+        ("plot r --to inf", "'inf' is not a number of seconds"),
+        ("plot r --from 9 --to 5", "ends at 5 s, before its start, 9 s"),
+        ("plot r --direction up", "'up' is none of forward, reverse"),
+        ("plot r --flow x", "no flow 'x' in segments: there are transfer"),
+        ("plot r --node x", "no spied node 'x'"),
+        ("plot r --from 900", "nothing of flow transfer was seen at source in that time"),
+        ("plot r --direction reverse", "no data of flow transfer (reverse) was seen"),
+        ("plot r --kind cwnd --from 900", "flow transfer has no window in that time"),
+        ("plot r --kind cwnd --direction reverse", "flow transfer (reverse) has no window"),
+        ("plot r --kind rto --from 900", "flow transfer has no timer in that time"),
+        ("plot r --kind rto --node source", "--node does not apply to rto plots, but to time"),
+        ("plot r --kind queue --link x", "no link 'x' in queue: there are lan, t1, modem"),
+        ("plot r --kind queue --from 900", "no queue held more than the packet in transmission in"),
+        ("plot r --kind pie", "'pie' is none of time-sequence, cwnd, rto, queue, all"),
+        ("plot r --out absent/a.png", "absent/a.png cannot be written: No such file"),
+        ("plot r --out a", "a: the name of a picture ends in .png, .svg or .pdf"),
+        ("plot r --kind all --out a.png", "--kind all draws four pictures"),
+        ("table absent", "absent is not a folder"),
+        ("table r nothing", "no table 'nothing'; this run has flows, "),
+        ("table r echo_probes", "add `[echo_probes.NAME]` to its scenario"),
+        ("table r requests", "add `app = { reply ="),
+        ("table r cwnd --limit -1", "'-1' is not a whole number from 0 on"),
+        ("table r cwnd --from 9 --to 5", "ends at 5 s, before its start, 9 s"),
+        ("table r queue --flow transfer", "the table queue has no flows: leave --flow out"),
+        ("table r links --to 3", "the table links has no instants: leave --from and --to out"),
+        ("table r --limit 3", "--limit applies to one table: name it, as in `table r flows`"),
+        ("table r --csv", "--csv applies to one table"),
+        ("table r --flow transfer", "--flow applies to one table"),
+        ("table r --direction reverse", "--direction applies to one table"),
+        ("table r --from 0", "--from applies to one table"),
+        ("table r --to 0", "--to applies to one table"),
+        ("compare r absent", "absent is not a folder"),
+        ("compare r r --flow x", "the run has no flow x: there are transfer"),
+        ("compare r r --node x", "nothing of flow transfer was seen at x"),
+        ("compare r r --span x", "'x' is not a time above zero"),
+        ("compare r r --span -1", "'-1' is not a time above zero"),
+        ("compare r r --span 0", "'0' is not a time above zero"),
+        ("compare r r --plot a.gif", "a.gif: the name of a picture ends in"),
+        ("compare r", "Missing argument 'second'"),
+    ],
+)
+@pytest.mark.usefixtures("r")
+def test_a_run_that_cannot_be_shown_so_is_told_why(here: Command, words: str, says: str) -> None:
+    refused(here(*words.split()), says)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("delays absent", "absent: No such file"),
+        ("delays empty.csv", "empty.csv: the file is empty: record something first"),
+        ("delays words.txt", "words.txt:1: no recording of delays that is known here"),
+        ("delays folder", "folder: a folder without files: name a recording"),
+        ("delays delays.csv --format sundial", 'format = "sundial": there are ping, '),
+        ("delays delays.csv --column rtt", "'rtt' is not WHAT=NAME, as in rtt=delay"),
+        ("delays delays.csv --column rtt=", "'rtt=' is not WHAT=NAME"),
+        ("delays delays.csv --column rtt=x", "no column `x`: the columns are seq, rtt_ms"),
+        ("delays delays.csv --column rtt=3", "no column `3`: the columns are seq, rtt_ms"),
+        ("delays delays.csv --column x=seq", 'no key "x"; there are rtt, sent, received'),
+        ("delays delays.csv --column unit=ell", "`ell` is no unit: write s, ms, us or ns"),
+        ("delays delays.csv --column rtt=seq --column rtt=rtt_ms", "rtt is named twice"),
+        ("delays delays.csv --column one_way=maybe", "one_way = 'maybe': true or false"),
+        ("delays delays.csv --interval 0", "'0' is not a time above zero, as 24ms or 0.5 is"),
+        ("delays delays.csv --interval 3B", "'3B' is not a time above zero"),
+        ("delays delays.csv --lost-after -1", "'-1' is not a time above zero, as 30s or 0.5"),
+        ("delays", "Missing argument 'files'"),
+        ("replay delays.csv -e linux", "as in `--interval 1s`, or replay with `--order sequence`"),
+        ("replay delays.csv --versus linux", "does not say when its probes left"),
+        ("replay delays.csv --order random", "'random' is none of sequence, causal"),
+        ("replay delays.csv --clock sundial --order sequence", "`sundial` is no clock: write"),
+        ("replay delays.csv --rfc889 --versus linux", "leave one of them out"),
+        ("replay delays.csv --out words.txt", "words.txt is a file: --out names a folder"),
+        ("replay delays.csv --interval 1 -e linus", "did you mean `linux`?"),
+        ("replay delays.csv --interval 1 -e linux --versus linux", "there is no other timer"),
+        ("replay delays.csv --interval 1 -e mills:g=1..2/1", "FROM..TO/COUNT"),
+        ("replay delays.csv --interval 1 -e mills:g=1..2/2,g=3..4/2", "`g`"),
+        ("replay delays.csv --interval 1 -e words.txt:Timer", "no module `words.txt`"),
+        ("match absent delays.csv", "absent: No such file"),
+        ("match words.txt delays.csv", "neither pcap nor pcapng: is it whole?"),
+    ],
+)
+def test_a_recording_that_cannot_be_read_so_is_told_why(
+    here: Command, words: str, says: str
+) -> None:
+    refused(here(*words.split()), says)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("script folder", "folder: the folder contains no *.pkt file"),
+        ("script good.pkt --set rto.min", "'rto.min' is not PATH=VALUE"),
+        ("script good.pkt --prove --profile linux", "--set and --profile do not apply"),
+        ("papers show rfc1", "no paper 'rfc1': there are rfc2416, rfc889"),
+        ("papers check rfc1", "no paper 'rfc1'"),
+        ("papers check rfc2416 --explain iw1.t88", "did you mean rfc2416.iw1.t8"),
+        ("papers check rfc2416 --json --out p", "--out is for pictures"),
+        ("papers check --explain iw1.t8 --out p", "--out is for pictures"),
+        ("poll absent.toml", "absent.toml: No such file"),
+        ("poll torn.toml", "torn.toml: no TOML"),
+        ("poll good.toml", "good.toml: `stop` is no key: there are every"),
+        ("probe", "no host: name one, or an emulated line with --line"),
+        ("probe -4 -6 localhost", "-4 and -6 exclude each other"),
+        ("probe localhost --count few", "'few' is not a whole number from 0 on"),
+        ("probe localhost --for ever", "'ever' is not a time above zero"),
+        ("probe localhost --timeout 0", "'0' is not a time above zero"),
+        ("probe localhost --kind pigeon", "'pigeon' is none of icmp, udp, tcp"),
+        ("probe localhost --line 1Mbit/s,1ms", "--line makes its own host: leave HOST out"),
+        ("serve tea", "'tea' is none of echo, sink"),
+        ("doctor --jsn", "No such option: --jsn"),
+    ],
+)
+def test_what_else_cannot_be_done_is_told_with_the_way_out(
+    here: Command, tmp_path: Path, words: str, says: str
+) -> None:
+    before = set(tmp_path.rglob("*"))
+    refused(here(*words.split()), says)
+    assert set(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["absent.pkt", "binary.toml", "words.txt"])
+def test_a_script_that_is_none_has_its_line_and_its_error(here: Command, name: str) -> None:
+    ran = here("script", name)
+    assert ran.returncode == 2
+    assert ran.stdout.split()[:2] == ["wrong", Path(name).stem]
+    assert ran.stderr.count("error:") == 1
+    assert name in ran.stderr
+
+
+def test_every_command_has_a_help_that_explains_each_option(here: Command) -> None:
+    def commands(group: object, above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+        found = []
+        for name, command in getattr(group, "commands", {}).items():
+            found += commands(command, (*above, name)) or [(*above, name)]
+        return found
+
+    names = commands(get_command(app))
+    assert {("run",), ("sweep", "show"), ("papers", "check"), ("live", "exec")} <= set(names)
+    for words in names:
+        ran = here(*words, "--help")
+        assert (ran.returncode, ran.stderr) == (0, ""), words
+        options = ran.stdout.partition("Options:\n")[2].splitlines()
+        for above, below in zip(options, [*options[1:], ""], strict=True):
+            if above.startswith("  -"):
+                told = len(above.split("  ")) > 2 or below.startswith("   ")
+                assert told, f"{' '.join(words)}: {above} has no help"
+
+
+def test_the_schema_is_json_and_the_starting_point_is_a_scenario(
+    here: Command, tmp_path: Path
+) -> None:
+    assert json.loads(here("schema").stdout)["type"] == "object"
+    printed = here("new").stdout
+    assert here("new", "new.toml").stdout.startswith("wrote new.toml: edit it, then: netspurt run")
+    assert (tmp_path / "new.toml").read_text() == printed

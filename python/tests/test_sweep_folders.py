@@ -1,0 +1,269 @@
+"""Sweeps' folders: the order of cases, what is continued, and what a damaged folder says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt import _core
+from netspurt.sweep import Cases, Chunk, Sweep, SweepError, Tally, Threads, open_sweep, run_sweep
+from netspurt.sweep.store import open_store
+
+from conftest import Command, refused
+
+SMALL = """
+title = "Small"
+stop = "1 s"
+[links.path]
+between = ["a", "b"]
+rate = "1 Mbit/s"
+delay = "5 ms"
+loss = { probability = 0.1 }
+[flows.x]
+from = "a"
+to = "b"
+send = "9 segments"
+[sweep]
+seeds = 3
+[sweep.over]
+rate = { path = "links.path.rate", values = ["1 Mbit/s", "2 Mbit/s"] }
+window = { path = "flows.x.tcp.initial_window", values = ["1 segment", "2 segments"] }
+"""
+
+
+def small(text: str = SMALL) -> Sweep:
+    return Sweep.of(ns.Scenario.parse(text, "small.toml"))
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory: pytest.TempPathFactory) -> Cases:
+    return run_sweep(small(), tmp_path_factory.mktemp("small") / "s", chunk=5)[0].read()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a finished sweep that a test may spoil."""
+    run_sweep(small(), tmp_path / "s", chunk=5)
+    return tmp_path / "s"
+
+
+def test_the_last_name_turns_fastest_and_the_runs_of_a_case_stand_together(cases: Cases) -> None:
+    assert cases["case"].tolist() == list(range(12))
+    assert cases["repeat"].tolist() == [1, 2, 3] * 4
+    assert cases["rate"].tolist() == ["1 Mbit/s"] * 6 + ["2 Mbit/s"] * 6
+    assert cases["window"].tolist() == (["1 segment"] * 3 + ["2 segments"] * 3) * 2
+    assert cases.about.labels == {
+        "rate": ["1 Mbit/s", "2 Mbit/s"],
+        "window": ["1 segment", "2 segments"],
+    }
+
+
+def test_unpaired_runs_have_seeds_of_their_own(cases: Cases, tmp_path: Path) -> None:
+    assert len(set(cases["seed"].tolist())) == 3, "the n-th runs share theirs"
+    apart = small(SMALL.replace("seeds = 3", "seeds = 3\npaired = false"))
+    folder, _ = run_sweep(apart, tmp_path / "s")
+    assert len(set(folder.read()["seed"].tolist())) == 12
+    assert (folder.paired, folder.seeds) == (False, 3)
+
+
+def test_the_scenario_of_a_case_has_its_values(cases: Cases) -> None:
+    sweep = small()
+    for case in range(12):
+        text = sweep.scenario(case).resolved()
+        assert f'rate = "{cases["rate"][case]}"' in text
+        assert f'initial_window = "{cases["window"][case]}"' in text
+        assert sweep.scenario(case).seed == int(cases["seed"][case])
+    for wrong in (12, 10**6):
+        with pytest.raises(IndexError):
+            sweep.scenario(wrong)
+
+
+def test_every_file_holds_the_cases_that_its_name_says(folder: Path) -> None:
+    names = sorted(path.name for path in (folder / "cases").iterdir())
+    assert names == ["000000000.parquet", "000000005.parquet", "000000010.parquet"]
+    assert open_sweep(folder).chunks() == [Chunk(0, 5), Chunk(5, 5), Chunk(10, 2)]
+    (folder / "cases" / names[1]).unlink()
+    opened = open_sweep(folder)
+    assert opened.there() == [Chunk(0, 5), Chunk(10, 2)]
+    assert opened.read()["case"].tolist() == [0, 1, 2, 3, 4, 10, 11]
+    assert opened.tally().cases == 7
+
+
+def test_a_sweep_tells_its_progress_from_what_was_there_to_all(folder: Path) -> None:
+    (folder / "cases" / "000000005.parquet").unlink()
+    told: list[tuple[float, float]] = []
+    _, tally = run_sweep(small(), folder, progress=lambda *at: told.append(at))
+    assert told == [(12, 12)]
+    assert (tally.cases, tally.done) == (5, 5)
+
+
+class Interrupted(Threads):
+    """An engine that is interrupted after some chunks."""
+
+    def __init__(self, sweep: Sweep, after: int) -> None:
+        super().__init__(sweep, 1)
+        self.after, self.ended = after, False
+        made.append(self)
+
+    def as_completed(self) -> Iterator[tuple[Chunk, _core.Outcome]]:
+        for n, done in enumerate(super().as_completed()):
+            if n == self.after:
+                raise KeyboardInterrupt
+            yield done
+
+    def cancel(self) -> None:
+        super().cancel()
+        self.ended = True
+
+
+made: list[Interrupted] = []
+
+
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_an_interrupt_keeps_the_chunks_that_were_done_and_ends_the_engine(
+    tmp_path: Path, cases: Cases, after: int
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_sweep(small(), tmp_path / "s", chunk=4, engine=partial(Interrupted, after=after))
+    assert made.pop().ended
+    assert len(open_sweep(tmp_path / "s").there()) == after
+    if after == 0:
+        with pytest.raises(SweepError, match="s has no cases yet"):
+            open_sweep(tmp_path / "s").read()
+    run_sweep(small(), tmp_path / "s")
+    assert open_sweep(tmp_path / "s").read().digest() == cases.digest()
+
+
+def test_a_failed_case_stands_in_its_place_and_the_first_is_told(tmp_path: Path) -> None:
+    failing = SMALL.replace(
+        "[sweep.over]",
+        '[sweep.over]\nsize = { path = "flows.x.tcp.packet_size", values = ["900 B", "2000 B"] }',
+    )
+    sweep = small(failing.replace("delay =", 'queue = "1500 B"\ndelay ='))
+    folder, tally = run_sweep(sweep, tmp_path / "s", chunk=4)
+    read = folder.read()
+    wrong = read["size"] == "2000 B"
+    assert (read["status"] == "error").tolist() == wrong.tolist()
+    first = int(np.flatnonzero(wrong)[0])
+    assert tally.first_error is not None
+    assert tally.first_error[0] == first
+    assert tally.first_error[1] == str(read["why"][first]) != ""
+    assert (tally.done, tally.errors) == (int((~wrong).sum()), int(wrong.sum()))
+    assert set(read["why"][~wrong].tolist()) == {""}
+
+
+def test_a_tally_adds_chunks_in_any_order() -> None:
+    tally = Tally()
+    for first in ((7, "late"), None, (3, "early"), (9, "last")):
+        tally.add((b"", 2, 1, int(first is not None), first, 0.0))
+    assert (tally.done, tally.cut, tally.errors, tally.cases) == (8, 4, 3, 15)
+    assert tally.first_error == (3, "early")
+
+
+# Damaged and foreign folders.
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"format": 2}, "sweep.json is damaged, or of another netspurt's format"),
+        ({"cases": None}, "it lacks `cases`"),
+        ({"cases": "many"}, "`cases` is no int"),
+        ({"cases": 0}, "`cases` = 0"),
+        ({"chunk": 0}, "`chunk` = 0"),
+        ({"chunk": -5}, "`chunk` = -5"),
+        ({"chunk": 2.5}, "`chunk` is no int"),
+        ({"names": "rate"}, "`names` is no list"),
+        ({"names": ["rate"]}, "`labels` are not those of `names`"),
+        ({"labels": {"rate": [], "window": 3}}, "`labels` are not those of `names`"),
+        ({"title": 3}, "`title` is no str"),
+        ({"fingerprint": None}, "it lacks `fingerprint`"),
+    ],
+)
+def test_a_damaged_manifest_is_told_by_every_command(
+    here: Command, folder: Path, change: dict[str, Any], says: str
+) -> None:
+    manifest = folder / "sweep.json"
+    about = json.loads(manifest.read_text()) | change
+    manifest.write_text(json.dumps({k: v for k, v in about.items() if v is not None}))
+    for words in (("status", "s"), ("show", "s", "-m", "sent"), ("plot", "s", "-m", "sent")):
+        refused(here("sweep", *words), says)
+    with pytest.raises(SweepError, match="damaged"):
+        run_sweep(small(), folder)
+
+
+@pytest.mark.parametrize("text", ["", "[", "null", "[]", "\0"])
+def test_a_manifest_that_is_none_is_told(here: Command, folder: Path, text: str) -> None:
+    (folder / "sweep.json").write_text(text)
+    refused(here("sweep", "status", "s"), "sweep.json is damaged")
+
+
+def test_chunks_of_one_sweep_are_not_taken_for_those_of_another(folder: Path) -> None:
+    first, last = (folder / "cases" / f"{n:09}.parquet" for n in (0, 10))
+    last.write_bytes(first.read_bytes())
+    with pytest.raises(SweepError, match=r"000000010\.parquet is damaged: remove it"):
+        open_sweep(folder).read()
+
+
+def test_a_place_that_cannot_hold_a_sweep_is_told_and_nothing_is_said_to_be_kept(
+    here: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    (tmp_path / "file").touch()
+    for place in ("file", "file/s", "/proc/s"):
+        ran = here("sweep", "small.toml", "--out", place)
+        refused(ran, place)
+        assert "Finished cases are kept" not in ran.stderr
+
+
+def test_an_unknown_store_names_its_kind(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="nowhere"):
+        open_store("nowhere://bucket/s")
+    assert open_store(f"local://{tmp_path}").where == str(tmp_path)
+
+
+# What programs get.
+
+
+def test_programs_get_json_from_every_command(here: Command, folder: Path) -> None:
+    state = json.loads(here("sweep", "status", "s", "--json").stdout)
+    assert (state["cases"], state["done"], state["finished"]) == (12, 12, True)
+    assert (state["names"], state["seeds"], state["paired"]) == (["rate", "window"], 3, True)
+    known = json.loads(here("sweep", "show", "s", "--json").stdout)
+    assert known == here("sweep", "show", "s").stdout.split()
+    rows = json.loads(here("sweep", "show", "s", "-m", "sent", "--json").stdout)
+    read = open_sweep(folder).read()
+    for row in rows:
+        own = (read["rate"] == row["group"]["rate"]) & (read["window"] == row["group"]["window"])
+        assert (row["cases"], row["without"]) == (int(own.sum()), 0)
+        assert row["value"] == pytest.approx(read["sent"][own].mean())
+        assert row["low"] <= row["value"] <= row["high"]
+    told = json.loads(here("sweep", "compare", "s", "--axis", "window", "-m", "sent",
+                           "--better", "less", "--json").stdout)  # fmt: skip
+    assert [row["group"] for row in told] == [{"rate": "1 Mbit/s"}, {"rate": "2 Mbit/s"}]
+
+
+def test_a_percentile_and_a_group_are_those_asked_for(here: Command, folder: Path) -> None:
+    words = ("show", "s", "-m", "sent", "--by", "rate", "--percentile", "0", "--percentile", "100")
+    read = open_sweep(folder).read()
+    for row in json.loads(here("sweep", *words, "--json").stdout):
+        own = read["sent"][read["rate"] == row["group"]["rate"]]
+        assert row["percentiles"] == {"0": own.min(), "100": own.max()}
+    refused(here("sweep", "show", "s", "-m", "sent", "--percentile", "101"), "from 0 to 100")
+
+
+def test_cases_become_a_data_frame_and_a_column_that_is_not_there_is_told(cases: Cases) -> None:
+    frame = cases.to_polars()
+    assert frame.columns == list(cases)
+    assert frame["sent"].to_list() == cases["sent"].tolist()
+    with pytest.raises(KeyError, match="a sweep has no column 'snet'; it has case"):
+        cases["snet"]
+    assert repr(cases).startswith("<Cases: 12 of 12 from ")
+    assert len(cases) == 12

@@ -1,0 +1,237 @@
+"""Tables: selection, order, what does not exist, and their text, read back exactly."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt.table import Table, aligned
+
+from conftest import Command, refused
+
+#: Two flows that meet in one bottleneck, one of them a request with its reply.
+TWO = """
+stop = "4 s"
+seed = 3
+[record]
+spy = ["west0", "west1"]
+tables = ["segments", "cwnd", "rto", "rtt", "queue", "drops"]
+[dumbbell]
+pairs = 2
+access = { rate = "10 Mbit/s", delay = "1 ms" }
+bottleneck = { rate = "400 kbit/s", delay = "20 ms", queue = "5 packets" }
+[flows.bulk]
+from = "west0"
+to = "east0"
+send = "60 segments"
+[flows.pages]
+from = "west1"
+to = "east1"
+send = "300 B"
+app = { reply = "20 kB", requests = 3 }
+"""
+
+
+@pytest.fixture(scope="module")
+def two() -> ns.Run:
+    return ns.Scenario.parse(TWO, "two.toml").run()
+
+
+@pytest.fixture(scope="module")
+def saved(two: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return two.save(tmp_path_factory.mktemp("two") / "r")
+
+
+Show = Callable[..., list[dict[str, str]]]
+
+
+@pytest.fixture
+def rows(here: Command, saved: Path) -> Show:
+    """Return the rows that the command prints as CSV."""
+
+    def run(*words: object) -> list[dict[str, str]]:
+        ran = here("table", saved, *words, "--csv")
+        assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
+        return list(csv.DictReader(io.StringIO(ran.stdout)))
+
+    return run
+
+
+def as_written(table: Table, name: str) -> list[str]:
+    """Return a column's values as plain Python writes them, empty where there is none."""
+    column = table[name]
+    mask = np.ma.getmaskarray(column)
+    values = np.ma.getdata(column).tolist()
+    words = [str(v).lower() if isinstance(v, bool) else str(v) for v in values]
+    return ["" if gone else word for word, gone in zip(words, mask, strict=True)]
+
+
+def test_every_table_is_read_back_from_its_csv_exactly(two: ns.Run, rows: Show) -> None:
+    assert {"flows", "segments", "requests", "queue"} <= set(two.tables)
+    for name, table in two.tables.items():
+        printed = rows(name)
+        assert len(printed) == len(table), name
+        for column in table:
+            told = [row[column] for row in printed]
+            assert told == as_written(table, column), (name, column)
+
+
+def test_a_whole_number_of_any_size_keeps_all_its_digits(two: ns.Run, rows: Show) -> None:
+    ids = [int(row["id"]) for row in rows("segments")]
+    assert ids == two.segments["id"].tolist()
+    assert max(ids) > 2**32, "a float of 32 bits would not do"
+
+
+@pytest.mark.parametrize("flow", ["bulk", "pages"])
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+def test_flow_and_direction_select_just_their_rows(
+    two: ns.Run, rows: Show, flow: str, direction: str
+) -> None:
+    every = rows("segments")
+    chosen = rows("segments", "--flow", flow, "--direction", direction)
+    wanted = [row for row in every if (row["flow"], row["direction"]) == (flow, direction)]
+    assert chosen == wanted
+    assert len(chosen) == len(two.segments.where(flow=flow, direction=direction)) > 0
+    assert rows("segments", "--direction", direction, "--flow", flow) == chosen
+
+
+def test_times_are_inclusive_at_both_ends(rows: Show) -> None:
+    every = rows("cwnd")
+    low, high = int(every[5]["t_ns"]), int(every[20]["t_ns"])
+    span = ["--from", f"{low / 1e9:.9f}", "--to", f"{high / 1e9:.9f}"]
+    assert rows("cwnd", *span) == [row for row in every if low <= int(row["t_ns"]) <= high]
+    assert rows("cwnd", "--from", 5000) == []
+    before, after = rows("cwnd", "--to", 1), rows("cwnd", "--from", 1)
+    at_one = [row for row in every if int(row["t_ns"]) == 1_000_000_000]
+    assert len(before) + len(after) - len(at_one) == len(every)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 7, 10_000])
+def test_a_limit_keeps_the_first_rows_and_counts_the_others(
+    here: Command, saved: Path, rows: Show, limit: int
+) -> None:
+    every = rows("queue")
+    assert rows("queue", "--limit", limit) == every[:limit]
+    lines = here("table", saved, "queue", "--limit", limit).stdout.splitlines()
+    left = len(every) - limit
+    assert (lines[-1] == f"... {left} more rows") == (left > 0)
+    assert len(lines) == 1 + min(limit, len(every)) + (left > 0)
+
+
+def test_columns_of_text_stand_left_and_numbers_right(two: ns.Run) -> None:
+    head, *lines = aligned(two.queue.take(np.arange(40)))
+    for name in ("link", "queue_packets"):
+        at = head.index(name)
+        end = at + len(name)
+        for line in lines:
+            if name == "link":
+                assert line[at] != " ", "texts begin below their name"
+            else:
+                assert line[:end].rstrip() == line[:end], "numbers end below their name"
+
+
+def test_what_does_not_exist_is_a_dash_for_people_and_nothing_for_programs(
+    here: Command, saved: Path, rows: Show
+) -> None:
+    (bulk, *_) = rows("flows", "--flow", "bulk")
+    assert bulk["failure"] == ""
+    names, *lines = here("table", saved, "flows").stdout.splitlines()
+    assert lines[0].split()[names.split().index("failure")] == "-"
+
+
+def test_a_table_that_is_not_there_or_has_no_such_rows_is_told(here: Command, saved: Path) -> None:
+    refused(here("table", saved, "segments", "--flow", "x"), "there are bulk, pages")
+    refused(here("table", saved, "links", "--flow", "bulk"), "the table links has no flows")
+    refused(here("table", saved, "drops", "--direction", "up"), "none of forward, reverse")
+    listed = here("table", saved).stdout.splitlines()
+    names = {file.stem for file in saved.glob("*.parquet")}
+    assert {line.partition(":")[0] for line in listed} == names
+
+
+def test_a_table_without_rows_is_its_heading(here: Command, tmp_path: Path) -> None:
+    run = ns.Scenario.parse(TWO.replace('"5 packets"', '"unlimited"'), "two.toml").run()
+    folder = run.save(tmp_path / "empty")
+    assert here("table", folder, "drops", "--csv").stdout == ",".join(run.drops) + "\n"
+    assert here("table", folder, "drops").stdout.split() == list(run.drops)
+    refused(here("table", folder, "drops", "--flow", "bulk"), "the table drops is empty")
+    assert len(repr(run.drops).splitlines()) == 2
+    assert run.drops.to_polars().height == 0
+
+
+# In Python.
+
+
+def test_a_selection_of_a_selection_is_a_selection(two: ns.Run) -> None:
+    own = two.segments.where(flow="bulk", way="out")
+    late = own.select(own.seconds() > 1.0)
+    again = late.where(kind="retransmission")
+    direct = two.segments.where(flow="bulk", way="out", kind="retransmission")
+    kept = direct.select(direct.seconds() > 1.0)
+    for column in again:
+        assert np.ma.allequal(again[column], kept[column]), column
+    assert again.rows == len(again) == int((late["kind"] == "retransmission").sum())
+
+
+def test_rows_are_taken_in_the_order_asked_for_and_as_often(two: ns.Run) -> None:
+    numbers = np.array([5, 0, 5, 2])
+    taken = two.cwnd.take(numbers)
+    assert taken["t_ns"].tolist() == two.cwnd["t_ns"][numbers].tolist()
+    assert taken.take(np.array([3, 1]))["t_ns"].tolist() == two.cwnd["t_ns"][[2, 0]].tolist()
+    with pytest.raises(IndexError):
+        two.cwnd.take(np.array([len(two.cwnd)]))["t_ns"]
+
+
+def test_an_open_column_selects_all_and_an_unknown_value_nothing(two: ns.Run) -> None:
+    assert len(two.segments.where(flow=None, node=None)) == len(two.segments)
+    assert len(two.segments.where(flow="nobody")) == 0
+    with pytest.raises(KeyError, match="table segments has no column 'flwo'; it has t_ns, "):
+        two.segments.where(flwo="bulk")
+
+
+def test_columns_of_truth_values_and_numbers_are_selected_by_them(two: ns.Run) -> None:
+    fired = two.rto.where(fired=True)
+    assert len(fired) == int(two.rto["fired"].sum())
+    first = int(two.cwnd["t_ns"][0])
+    assert set(two.cwnd.where(t_ns=first)["t_ns"].tolist()) == {first}
+
+
+def test_seconds_are_nanoseconds_by_a_billion_and_no_number_where_nothing_is(two: ns.Run) -> None:
+    finished: Any = two.flows["finished_ns"]
+    seconds = two.flows.seconds("finished_ns")
+    assert np.isnan(seconds).tolist() == np.ma.getmaskarray(finished).tolist()
+    assert seconds[~np.isnan(seconds)] == pytest.approx(finished.compressed() / 1e9, abs=0)
+    assert two.cwnd.seconds().tolist() == [t / 1e9 for t in two.cwnd["t_ns"].tolist()]
+
+
+def test_a_table_is_a_mapping_of_its_columns_whose_length_is_its_rows(two: ns.Run) -> None:
+    table = two.queue
+    assert list(table) == list(table.keys()) == table.to_polars().columns
+    assert "t_ns" in table
+    assert "nothing" not in table
+    assert {len(column) for column in table.values()} == {len(table)}
+
+
+def test_a_data_frame_has_what_the_table_has(two: ns.Run) -> None:
+    for name in ("flows", "segments", "requests", "retransmissions"):
+        table = two.table(name)
+        frame = table.to_polars()
+        for column in table:
+            values: Any = table[column]
+            assert frame[column].to_list() == values.tolist(), (name, column)
+
+
+def test_a_table_shows_five_rows_and_says_how_many_there_are(two: ns.Run) -> None:
+    head, names, *shown = repr(two.segments).splitlines()
+    assert (
+        head == f"<Table segments: {len(two.segments)} rows of {len(list(two.segments))} columns>"
+    )
+    assert names.split() == list(two.segments)
+    assert len(shown) == 5
+    assert len(repr(two.flows).splitlines()) == 2 + len(two.flows)

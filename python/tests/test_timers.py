@@ -1,0 +1,327 @@
+"""Timers on recordings of a few probes, against tables made by hand."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import netspurt as ns
+from netspurt.analysis import Sums
+from netspurt.estimators import Sample
+from netspurt.timers import Algorithm, Replay, canonical, grid_front, save_records
+
+from conftest import Command, refused
+
+#: Five probes, one lost, ten seconds apart.
+FIVE = [0.5, 1.5, None, 0.9, 2.0]
+
+
+def on(delays: list[float | None], every: float = 10.0) -> ns.Delays:
+    return ns.Delays.of(delays, every=every, name="by-hand")
+
+
+def one(delays: ns.Delays, estimator: str, **how: object) -> Algorithm:
+    return ns.replay(delays, [estimator], **how).algorithms[0]  # type: ignore[arg-type]
+
+
+def test_a_fixed_timer_of_a_second_on_five_probes() -> None:
+    """Two answers, of 1.5 s and 2 s, come after it; the lost probe costs its second."""
+    told = one(on(FIVE), "fixed:rto=1s,max=1s")
+    assert (told.probes, told.answered, told.lost, told.spurious) == (5, 4, 1, 2)
+    assert told.waits.tolist() == [1.0] * 5
+    sums = Sums(good_s=told.good, lost_s=told.waited, spurious_s=told.spurious_time)
+    assert (sums.good_s, sums.lost_s, sums.spurious_s) == pytest.approx((4.9, 1.0, 3.5))
+    assert told.total == pytest.approx(sums.total_s)
+    assert told.efficiency == pytest.approx(sums.efficiency) == pytest.approx(4.9 / 9.4)
+    assert told.printed_efficiency == ".52", "0.5213, the rest cut off"
+    assert told.mean == pytest.approx(4.9 / 5), "over all probes, as RFC 889 has it"
+    answered = np.array([0.5, 1.5, 0.9, 2.0])
+    assert told.cov == pytest.approx(answered.std() / answered.mean())
+    # Of three timeouts two were bad, and the other one waited two thirds of the delay before it.
+    assert told.bad_share == pytest.approx(2 / 3)
+    assert told.waited_in_delays == pytest.approx(1.0 / 1.5, abs=1e-6)
+    assert told.waited_per_loss == 1.0
+
+
+def test_a_filter_that_forgets_is_twice_the_last_delay() -> None:
+    told = one(on(FIVE), "mills:falling=0,rising=0")
+    assert told.waits.tolist() == pytest.approx([3.0, 1.0, 3.0, 3.0, 1.8])
+    assert told.spurious == 2, "1.5 s after 1 s, 2 s after 1.8 s"
+    assert (told.waited, told.spurious_time) == pytest.approx((3.0, 3.5))
+    assert told.timer.value == pytest.approx((1.0 + 3.0 + 3.0 + 1.8) / 4), "the first knew nothing"
+
+
+def test_mills_filter_step_by_step() -> None:
+    """RFC 889: E becomes F E + (1 - F) R, with F 15/16 below E and 3/4 above; the timer is 2 E."""
+    delays = [0.4, 0.8, 0.2, 1.6]
+    estimate, waits = 0.4, [3.0]
+    for delay in delays[1:]:
+        waits.append(2 * estimate)
+        weight = 15 / 16 if delay < estimate else 3 / 4
+        estimate = weight * estimate + (1 - weight) * delay
+    assert one(on([*delays]), "mills").waits.tolist() == pytest.approx(waits, abs=1e-6)
+
+
+def test_replies_are_known_in_the_order_in_which_they_arrive() -> None:
+    """The first reply, of a second, overtakes nobody: it is there after those of probes 1 and 2."""
+    path = ns.Delays.of([1.0, 0.1, 0.1, 0.1, 0.1], every=0.4)
+    forgets = "mills:falling=0,rising=0"
+    causal = one(path, forgets, order="causal").waits
+    assert causal.tolist() == pytest.approx([3.0, 3.0, 0.2, 2.0, 0.2])
+    sequence = one(path, forgets, order="sequence").waits
+    assert sequence.tolist() == pytest.approx([3.0, 2.0, 0.2, 0.2, 0.2])
+
+
+@pytest.mark.parametrize(("told", "third"), [(False, 0.3), (True, 0.6)])
+def test_a_timer_that_hears_of_its_timeouts_is_doubled_until_the_next_answer(
+    told: bool, third: float
+) -> None:
+    """RFC 6298 §2: 1 s; 0.1 + 4 x 0.05; once more, or doubled (§5.5); 0.1 + 4 x 0.0375."""
+    waits = one(on([0.1, None, 0.1, 0.1]), "rfc6298:min=0s", told=told).waits
+    assert waits.tolist() == pytest.approx([1.0, 0.3, third, 0.25])
+
+
+@pytest.mark.parametrize(("told", "waits"), [(False, [0.3, 10.225]), (True, [0.6, 0.25])])
+def test_a_late_reply_is_a_sample_only_to_a_sender_with_time_stamps(
+    told: bool, waits: list[float]
+) -> None:
+    """Karn's rule (RFC 6298 §3) forbids the 9 s; else rttvar is 2.253125 s and srtt 1.2125 s."""
+    path = ns.Delays.of([0.1, 9.0, 0.1, 0.1], every=5.0)
+    found = one(path, "rfc6298:min=0s", told=told).waits
+    assert found[:2].tolist() == pytest.approx([1.0, 0.3])
+    assert found[2:].tolist() == pytest.approx(waits)
+
+
+@pytest.mark.parametrize("ticks", [1, 2, 4, 10])
+def test_a_clock_with_ticks_fires_at_the_tick_that_ends_the_timer(ticks: int) -> None:
+    tick_ms = 1000 // ticks
+    path = ns.Delays.of([0.1] * 9, every=0.77)
+    waits = one(path, "fixed:rto=1s,max=1s", clock=f"{tick_ms} ms").waits
+    sent_ms = np.rint(path.sent_s * 1e3).astype(int)
+    fires_ms = (sent_ms // tick_ms + ticks) * tick_ms
+    assert np.rint(waits * 1e3).tolist() == (fires_ms - sent_ms).tolist()
+
+
+def test_linux_fires_a_second_late_by_less_than_a_tick_of_its_wheel() -> None:
+    waits = one(ns.Delays.of([0.1] * 40, every=0.77), "fixed:rto=1s,max=1s", clock="linux-hz250")
+    assert (waits.waits > 1.0 - 1e-9).all()
+    assert (waits.waits <= 1.0 + 2 * 0.032).all(), "steps of 32 ms from a quarter of a second on"
+
+
+def test_percentiles_are_those_of_what_was_lost_and_of_what_was_short() -> None:
+    rng = np.random.default_rng(3)
+    rtt = np.where(rng.random(400) < 0.1, np.nan, 0.1 + rng.exponential(0.1, 400))
+    told = one(ns.Delays.of(rtt, every=1.0), "mills:g=1.2")
+    lost, percents = np.isnan(rtt), (0, 25, 50, 100)
+    short = (rtt - told.waits)[rtt > told.waits]
+    assert (told.lost, told.spurious) == (int(lost.sum()), len(short))
+    assert told.wait_percentiles(percents) == pytest.approx(
+        np.percentile(told.waits[lost], percents)
+    )
+    assert told.short_percentiles(percents) == pytest.approx(np.percentile(short, percents))
+    assert told.waited == pytest.approx(told.waits[lost].sum())
+    assert told.spurious_time == pytest.approx(rtt[rtt > told.waits].sum())
+
+
+def test_without_losses_or_spurious_retransmissions_there_are_no_percentiles() -> None:
+    told = one(on([0.1, 0.1, 0.1]), "fixed:rto=1s,max=1s")
+    assert np.isnan(told.wait_percentiles([50])).all()
+    assert np.isnan(told.short_percentiles([50])).all()
+    assert np.isnan(told.waited_per_loss)
+    assert (told.efficiency, told.printed_efficiency) == (1.0, "1")
+
+
+# Several timers.
+
+
+def mixed(count: int = 300, seed: int = 1) -> ns.Delays:
+    rng = np.random.default_rng(seed)
+    rtt = 0.05 * (1 + rng.exponential(0.4, count))
+    return ns.Delays.of(np.where(rng.random(count) < 0.05, np.nan, rtt), every=1.0)
+
+
+SETTINGS = [f"fixed:rto={ms}ms,max=1s" for ms in (60, 80, 80.5, 120, 200)] + ["mills", "linux"]
+
+
+def test_the_front_is_what_no_other_one_beats() -> None:
+    told = ns.replay(mixed(), SETTINGS)
+    pairs = {a.estimator: (a.spurious, a.timer.value) for a in told.algorithms}
+    beaten = {
+        name
+        for name, own in pairs.items()
+        if any(o[0] <= own[0] and o[1] <= own[1] and o != own for o in pairs.values())
+    }
+    front = [algorithm.estimator for algorithm in told.front()]
+    assert set(front) == set(pairs) - beaten
+    assert [pairs[name] for name in front] == sorted(pairs[name] for name in front)
+
+
+def test_differences_are_of_shares_and_mean_timers_and_turn_with_their_order() -> None:
+    told = ns.replay(mixed(), SETTINGS)
+    for a, b in itertools.combinations(told.algorithms, 2):
+        share, timer = told.difference(a, b)
+        assert share.value == pytest.approx((a.spurious - b.spurious) / a.answered)
+        assert timer.value == pytest.approx(a.timer.value - b.timer.value)
+        back = told.difference(b, a)
+        assert (back[0].value, back[1].sign) == pytest.approx((-share.value, -timer.sign))
+        ahead, behind = told.versus(a, b), told.versus(b, a)
+        turned = {"better": "worse", "worse": "better"}
+        assert behind.verdict == turned.get(ahead.verdict, ahead.verdict)
+        assert ahead.ahead.value == pytest.approx(a.efficiency - b.efficiency)
+
+
+def test_timers_that_are_equal_probe_by_probe_are_the_same() -> None:
+    told = ns.replay(mixed(), ["fixed:rto=1s,max=2s", "fixed:rto=1s,max=3s"])
+    found = told.versus(*told.algorithms)
+    assert (found.verdict, found.ahead.low, found.ahead.high) == ("same", 0.0, 0.0)
+
+
+def recommended(delays: ns.Delays, estimators: list[str]) -> str:
+    return " ".join(ns.replay(delays, estimators).recommendation())
+
+
+def test_what_is_recommended_follows_from_what_was_seen() -> None:
+    path = mixed(4000)
+    assert recommended(path, ["mills"]) == "", "one timer is preferred to nothing"
+    none = recommended(path, ["fixed:rto=51ms,max=1s", "fixed:rto=52ms,max=1s"])
+    assert "None of these suits the path: even fixed:rto=52ms,max=1s retransmits" in none
+    cheap = recommended(path, ["fixed:rto=150ms,max=1s", "fixed:rto=900ms,max=1s"])
+    assert "fixed:rto=900ms,max=1s has the fewest spurious retransmissions: none in" in cheap
+    assert "fixed:rto=150ms,max=1s would wait 750 ms less for a loss" in cheap
+    same = recommended(path, ["fixed:rto=700ms,max=1s", "fixed:rto=900ms,max=1s"])
+    assert "Of these fixed:rto=700ms,max=1s waits least, 700 ms on average: take it." in same
+    assert "longer than" not in same
+    assert "Only" not in same, "two hundred probes were lost"
+
+
+def test_one_way_delays_and_a_handful_of_losses_are_warned_of(tmp_path: Path) -> None:
+    file = tmp_path / "owd.csv"
+    file.write_text("rtt_ms\n" + "20\n" * 60)
+    (path,) = ns.read_delays(file, columns={"one_way": True}, interval=1.0)
+    said = recommended(path, ["mills", "linux"])
+    assert "No probe was lost, so the wait for a loss is estimated from the timers" in said
+    assert "These are one-way delays." in said
+
+
+class Steady:
+    """A second, whatever comes; it counts what it hears."""
+
+    def __init__(self) -> None:
+        self.heard = 0
+
+    def on_sample(self, _sample: Sample) -> None:
+        self.heard += 1
+
+    def on_timeout(self, now: float) -> None: ...
+
+    def rto(self) -> float:
+        return 1.0 + self.heard
+
+
+def test_a_class_is_made_afresh_and_an_object_goes_on_from_where_it_is() -> None:
+    path = on([0.5, 0.5, None])
+    assert ns.replay(path, [Steady]).algorithms[0].waits.tolist() == [1.0, 2.0, 3.0]
+    made = Steady()
+    for start in (1.0, 3.0):
+        waits = ns.replay(path, [made]).algorithms[0].waits
+        assert waits.tolist() == [start, start + 1, start + 2]
+
+
+def test_one_text_is_one_estimator_and_each_stands_once() -> None:
+    assert [a.estimator for a in ns.replay(on(FIVE), "mills").algorithms] == ["mills"]
+    twice = ns.replay(on(FIVE), ["mills", "mills:g=2", "linux:rto_min=200ms", "linux"])
+    assert [a.estimator for a in twice.algorithms] == ["mills", "linux"]
+    assert canonical("mills:g=2") == canonical("mills")
+    with pytest.raises(KeyError, match="'quic' was not replayed; there are mills, linux"):
+        twice["quic"]
+    with pytest.raises(ValueError, match="no estimator to replay: name one"):
+        ns.replay(on(FIVE), [])
+
+
+def test_a_file_with_one_recording_is_replayed_by_its_name_and_of_two_one_is_to_be_taken(
+    tmp_path: Path,
+) -> None:
+    paths = [ns.Delays.of([0.1, 0.2], every=1.0, name=name) for name in ("east", "west")]
+    replays = [ns.replay(path, ["mills"]) for path in paths]
+    single = save_records(replays[:1], tmp_path / "one.parquet")
+    double = save_records(replays, tmp_path / "two.parquet")
+    assert ns.replay(single, ["mills"]).delays.sent == 2
+    with pytest.raises(ns.ReplayError, match="holds 2 recordings") as told:
+        ns.replay(double, ["mills"])
+    assert "take one of `netspurt.read_delays(path)`" in str(told.value)
+    assert [one.name.rpartition(": ")[2] for one in ns.read_delays(double)] == ["east", "west"]
+
+
+# What is kept and printed.
+
+
+def column(replay: Replay, name: str) -> NDArray[np.generic]:
+    return np.ma.getdata(replay.records()[name])
+
+
+def test_the_table_of_a_replay_has_a_row_for_each_timer_and_probe(tmp_path: Path) -> None:
+    told = ns.replay(on(FIVE), ["fixed:rto=1s,max=1s", "mills"])
+    records = told.records()
+    assert len(records) == 10
+    assert records["verdict"][:5].tolist() == ["in-time", "spurious", "lost", "in-time", "spurious"]
+    waits = np.concatenate([algorithm.waits for algorithm in told.algorithms])
+    assert column(told, "wait_ns").tolist() == np.rint(waits * 1e9).tolist()
+    file = save_records([told], tmp_path / "replay.parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["replay.parquet"]
+    (again,) = ns.read_delays(file)
+    assert np.ma.allequal(again.rtt_ns, told.delays.rtt_ns)
+    assert again.sent_ns.tolist() == told.delays.sent_ns.tolist()
+
+
+CSV = "seq,sent_s,rtt_s\n" + "".join(
+    f"{n},{10 * n},{'' if delay is None else delay}\n" for n, delay in enumerate(FIVE)
+)
+
+
+def test_the_command_prints_a_line_of_rfc_889_with_all_digits_cut_off(
+    here: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "five.csv").write_text(CSV)
+    ran = here("replay", "five.csv", "-e", "fixed:rto=1s,max=1s", "--rfc889")
+    assert ran.returncode == 0, ran.stderr
+    heading, line = ran.stdout.splitlines()[-2:]
+    assert heading.split("  ")[-1].split() == ["eff"]
+    assert line.split() == ["fixed:rto=1s,max=1s", "9", "1", "1.0", "2", "3.5", "980", ".47", ".52"]
+
+
+def test_the_command_sets_each_timer_beside_the_reference(here: Command, tmp_path: Path) -> None:
+    (tmp_path / "five.csv").write_text(CSV)
+    words = ("replay", "five.csv", "-e", "fixed:rto=1s,max=1s", "--versus", "mills:rising=0")
+    heading, line, *_ = here(*words).stdout.splitlines()
+    assert heading.split()[:5] == ["recording", "order", "timer", "spurious", "efficiency"]
+    assert line.split()[:4] == ["five.csv", "causal", "fixed:rto=1s,max=1s", "2"]
+    assert line.endswith("cannot tell")
+    (told,) = json.loads(here(*words, "--json").stdout)
+    (against,) = told["versus"]
+    assert (against["first"], against["second"]) == ("fixed:rto=1s,max=1s", "mills:rising=0")
+    assert against["ahead"]["low"] <= 0 <= against["ahead"]["high"]
+    assert [one["estimator"] for one in told["estimators"]] == [against["first"], against["second"]]
+
+
+def test_of_a_large_grid_twelve_settings_of_the_front_are_shown(
+    here: Command, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(5)
+    rtts = 0.05 * (1 + rng.exponential(0.5, 500))
+    rows = "".join(f"{n},{n},{rtt}\n" for n, rtt in enumerate(rtts))
+    (tmp_path / "many.csv").write_text("seq,sent_s,rtt_s\n" + rows)
+    ran = here("replay", "many.csv", "-e", "mills:g=1..4/61,falling=0..1/11", "--json")
+    (told,) = json.loads(ran.stdout)
+    assert len(told["estimators"]) == 12
+    (path,) = ns.read_delays(tmp_path / "many.csv")
+    front, count = grid_front(path, "mills:g=1..4/61,falling=0..1/11")
+    assert (count, len(front) > 12) == (61 * 11, True)
+    names = [one["estimator"] for one in told["estimators"]]
+    assert (names[0], names[-1]) == (front[0], front[-1])
+    assert names == [name for name in front if name in names], "in the order of the front"
+    refused(here("replay", "many.csv", "-e", "mills:g=1..4/61", "--versus", "mils"), "`mills`")

@@ -1,0 +1,301 @@
+"""How claims are read and judged: each comparison, each verdict, and what makes no sense."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netspurt.papers import Judged, Paper, PaperError, Verdict, check, read_paper, registry, shelf
+from netspurt.papers.bench import Bench, NotRunError
+from netspurt.papers.check import comparison
+from netspurt.papers.registry import Measured
+
+ABOUT = """
+key = "memo"
+title = "A memo"
+authors = "N. N."
+published = "Memo 1, 1983"
+[runs.one]
+scenario = "one.toml"
+title = "A title of its own"
+set = { seed = 7 }
+[grids.both]
+scenario = "one.toml"
+[grids.both.over]
+seed = { path = "seed", values = [1, 2] }
+send = { path = "flows.x.send", values = ["1 segment", "3 segments", "2 segments"] }
+"""
+
+ONE = """
+stop = "1 s"
+[links.path]
+between = ["a", "b"]
+rate = "1 Mbit/s"
+delay = "5 ms"
+[flows.x]
+from = "a"
+to = "b"
+send = "4 segments"
+"""
+
+#: A claim that three is three.
+ROW = {
+    "id": "memo.three",
+    "group": "Numbers",
+    "says": "one and two make three",
+    "printed": "3",
+    "unit": "",
+    "measure": "sum_of",
+    "arguments": "terms=1,2",
+    "compare": "same",
+    "tolerance": "",
+    "corrected": "",
+    "evidence": "arithmetic",
+    "note": "",
+    "threshold": "",
+    "shape": "",
+}
+
+
+def memo(folder: Path, *changes: dict[str, str], without: str = "") -> Paper:
+    """Return a paper with a claim for each change of the row above."""
+    home = folder / "memo"
+    home.mkdir(exist_ok=True)
+    (home / "paper.toml").write_text(ABOUT)
+    (home / "one.toml").write_text(ONE)
+    names = [name for name in ROW if name != without]
+    with (home / "expected.csv").open("w", newline="") as file:
+        rows = csv.DictWriter(file, names, extrasaction="ignore")
+        rows.writeheader()
+        rows.writerows({**ROW, **change} for change in changes or ({},))
+    return read_paper("memo", folder)
+
+
+def judged(folder: Path, **change: str) -> Judged:
+    paper = memo(folder, change)
+    (one,) = check(Bench(paper), paper.claims)
+    return one
+
+
+@pytest.mark.parametrize(
+    ("compare", "printed", "tolerance", "agrees"),
+    [
+        ("same", "3", "", True),
+        ("same", "3.001", "1", False),
+        ("same", '"3"', "", False),
+        ("near", "2.5", "0.5", True),
+        ("near", "2.4", "0.5", False),
+        ("near", "3.5", "0.5", True),
+        ("within", "2.5", "0.2", True),
+        ("within", "2.5", "0.19", False),
+        ("within", "-3", "1.9", False),
+        ("at least", "3.5", "0.5", True),
+        ("at least", "3.5", "0.4", False),
+        ("at most", "2.5", "0.5", True),
+        ("at most", "2.5", "0.4", False),
+        ("above", "2.9", "", True),
+        ("above", "3", "1", False),
+        ("below", "3.1", "", True),
+        ("below", "3", "1", False),
+        ("far below", "30", "", True),
+        ("far below", "29", "9", False),
+    ],
+)
+def test_a_comparison_holds_up_to_its_bound_and_no_further(
+    tmp_path: Path, compare: str, printed: str, tolerance: str, agrees: bool
+) -> None:
+    found = judged(tmp_path, compare=compare, printed=printed, tolerance=tolerance)
+    assert found.verdict == (Verdict.REPRODUCED if agrees else Verdict.NOT_REPRODUCED)
+    assert found.measured == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [
+        ({}, Verdict.REPRODUCED),
+        ({"printed": "4"}, Verdict.NOT_REPRODUCED),
+        ({"printed": "4", "corrected": "3"}, Verdict.CONTRADICTION),
+        ({"printed": "4", "corrected": "5"}, Verdict.NOT_REPRODUCED),
+        ({"printed": "4", "shape": "above: 2"}, Verdict.SHAPE_ONLY),
+        ({"printed": "4", "shape": "above: 3"}, Verdict.NOT_REPRODUCED),
+        ({"printed": "4", "corrected": "3", "shape": "above: 2"}, Verdict.CONTRADICTION),
+        ({"printed": '"little"', "threshold": "3", "compare": "at most"}, Verdict.REPRODUCED),
+        ({"printed": '"little"', "threshold": "2", "compare": "at most"}, Verdict.NOT_REPRODUCED),
+        ({"measure": "", "note": "history"}, Verdict.NOT_CHECKABLE),
+    ],
+)
+def test_a_claim_has_the_verdict_that_follows(
+    tmp_path: Path, change: dict[str, str], verdict: Verdict
+) -> None:
+    found = judged(tmp_path, **change)
+    assert found.verdict == verdict
+    told = json.loads(json.dumps(found.as_dict()))
+    assert (told["id"], told["verdict"]) == ("memo.three", str(verdict))
+    ran = verdict is not Verdict.NOT_CHECKABLE
+    assert told["evidence"] == ("arithmetic" if ran else None)
+    assert told["measured"] == (3 if ran else None)
+
+
+@pytest.mark.parametrize(
+    ("measured", "printed", "agrees"),
+    [
+        ([1.0, 2.0], [1.0, 2.0], True),
+        ([1.0, 2.2], [1.0, 2.0], False),
+        ([1.0, 2.0], [1.0], False),
+        ([1.0], [1.0, 2.0], False),
+        ([1.0, 1.05], 1.0, True),
+        ([1.0, 1.2], 1.0, False),
+        (1.0, [1.0], True),
+        ([], [], True),
+    ],
+)
+def test_many_numbers_agree_if_each_does_with_its_counterpart(
+    measured: Any, printed: Any, agrees: bool
+) -> None:
+    assert comparison("near")(measured, printed, 0.1) == agrees
+
+
+def test_words_are_only_the_same_or_not() -> None:
+    assert comparison("same")("better", "better", 0)
+    assert not comparison("same")("better", "worse", 0)
+    for name in ("near", "at least", "below"):
+        with pytest.raises(PaperError, match="not a number: 'better'"):
+            comparison(name)("better", 1.0, 0)
+
+
+@pytest.mark.parametrize(
+    ("printed", "bands", "verdict"),
+    [
+        ("3", [(2.5, 3.0)], Verdict.REPRODUCED),
+        ("3", [(3.1, 4.0)], Verdict.NOT_REPRODUCED),
+        ("[3, 5]", [(3, 3), (4, 6)], Verdict.REPRODUCED),
+        ("[3, 5]", [(3, 3), (6, 7)], Verdict.NOT_REPRODUCED),
+        ("[3, 5]", [(3, 3)], Verdict.NOT_REPRODUCED),
+    ],
+)
+def test_printed_numbers_lie_in_their_bands_each_in_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: str, bands: Any, verdict: Verdict
+) -> None:
+    monkeypatch.setitem(registry._MEASURES, "banded", lambda _bench: Measured([9.0], bands=bands))
+    banded = {"measure": "banded", "arguments": "", "compare": "in band"}
+    found = judged(tmp_path, printed=printed, **banded)
+    assert found.verdict == verdict
+    assert found.as_dict()["bands"] == [list(band) for band in bands]
+
+
+def test_a_measure_without_bands_lies_in_none(tmp_path: Path) -> None:
+    with pytest.raises(PaperError, match="the measure has no bands to compare with"):
+        judged(tmp_path, compare="in band")
+
+
+def test_what_does_not_show_is_not_reproduced_and_what_cannot_run_is_not_attempted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(registry._MEASURES, "gone", lambda _bench: Measured(None, [("a", "b")]))
+    found = judged(tmp_path, measure="gone", arguments="", shape="above: 0")
+    assert (found.verdict, found.table) == (Verdict.NOT_REPRODUCED, [("a", "b")])
+
+    def refuses(_bench: Bench) -> Measured:
+        raise NotRunError("no namespaces")
+
+    monkeypatch.setitem(registry._MEASURES, "refuses", refuses)
+    found = judged(tmp_path, measure="refuses", arguments="", note="why")
+    assert (found.verdict, found.measured) == (Verdict.NOT_ATTEMPTED, None)
+    assert found.claim.note == "not run: no namespaces"
+    assert found.as_dict()["evidence"] is None
+
+
+# Rows that make no sense.
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"printed": "three"}, "expected.csv, memo.three: "),
+        ({"printed": ""}, "expected.csv, memo.three: "),
+        ({"tolerance": "much"}, "could not convert string to float: 'much'"),
+        ({"corrected": "{"}, "expected.csv, memo.three: "),
+        ({"evidence": "hearsay"}, "no kind of evidence: hearsay"),
+        ({"shape": "above 0"}, "write a comparison and a value, as in 'above: 0'"),
+        ({"shape": "above: x"}, "expected.csv, memo.three: "),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_named(
+    tmp_path: Path, change: dict[str, str], says: str
+) -> None:
+    with pytest.raises(PaperError, match=r"memo\.three") as told:
+        memo(tmp_path, change)
+    assert says in str(told.value)
+
+
+@pytest.mark.parametrize("name", ["printed", "arguments", "evidence", "tolerance", "note"])
+def test_a_column_that_lacks_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(PaperError, match=f"memo.three: '{name}'"):
+        memo(tmp_path, without=name)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"measure": "sum"}, "no measure 'sum': there are account, "),
+        ({"compare": "about"}, "no comparison 'about': there are same, near"),
+        ({"arguments": "terms=1 more=2"}, "memo.three: .*more"),
+        ({"arguments": ""}, "memo.three: .*terms"),
+        ({"measure": "catalogue", "arguments": "table=none.csv"}, "memo: no table 'none.csv' in"),
+        ({"measure": "first_drop", "arguments": "run=two"}, "memo: no run 'two' in paper.toml"),
+        ({"measure": "most_saved", "arguments": "grid=g"}, "memo: no grid 'g' in paper.toml"),
+    ],
+)
+def test_a_claim_that_cannot_be_judged_is_told(
+    tmp_path: Path, change: dict[str, str], says: str
+) -> None:
+    with pytest.raises(PaperError, match=says):
+        judged(tmp_path, **change)
+
+
+def test_a_paper_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
+    memo(tmp_path)
+    assert shelf(tmp_path) == ["memo"]
+    with pytest.raises(PaperError, match="no paper 'mem': there are memo"):
+        read_paper("mem", tmp_path)
+
+
+# Runs and grids.
+
+
+def test_a_run_has_its_settings_and_its_title_and_is_made_once(tmp_path: Path) -> None:
+    bench = Bench(memo(tmp_path))
+    said: list[str] = []
+    bench.announce = said.append
+    run = bench.run("one")
+    assert (run.title, run.seed) == ("A title of its own", 7)
+    assert bench.run("one") is run
+    assert said == ["running one"]
+
+
+def test_a_grid_is_every_combination_the_last_name_turning_fastest(tmp_path: Path) -> None:
+    bench = Bench(memo(tmp_path))
+    cases = bench.grid("both")
+    sends = ["1 segment", "3 segments", "2 segments"]
+    assert [case.values for case in cases] == [
+        {"seed": seed, "send": send} for seed in (1, 2) for send in sends
+    ]
+    assert [int(case.run.flows["sent"][0]) for case in cases] == [1, 3, 2] * 2
+    assert bench.grid("both") is cases
+
+
+def test_what_measures_share_is_made_once(tmp_path: Path) -> None:
+    bench, made = Bench(memo(tmp_path)), []
+    for _ in range(3):
+        bench.keep("list", lambda: made.append(1))
+    assert made == [1]
+
+
+def test_every_measure_serves_a_claim_and_says_what_it_measures() -> None:
+    used = {claim.measure for key in shelf() for claim in read_paper(key).claims} - {""}
+    assert used == set(registry._MEASURES)
+    assert all(measure.__doc__ for measure in registry._MEASURES.values())
