@@ -59,10 +59,12 @@ def fetch(row: str, block: int, pages: int, out: Path) -> tuple[np.ndarray, dict
         run = run_programs(
             scenario, out / f"{row}-{block}-{attempt}", command, server=server, budget=BUDGET
         )
-        live = run.live or {}
-        if live["valid"] and live["programs"]["status"] == 0:
+        live = run.live
+        assert live is not None
+        assert live.programs is not None
+        if live.valid and live.programs.status == 0:
             return measured(run.table("connections"), pages)
-        late = live["lateness"]["max_ns"] / 1e6
+        late = live.lateness.max_ns / 1e6
         print(f"{row}, run {block}: {late:.1f} ms late, once more", file=sys.stderr, flush=True)
     raise SystemExit(f"{row}: the machine was too late {ATTEMPTS} times")
 

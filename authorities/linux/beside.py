@@ -128,9 +128,10 @@ def live(group: str, seed: int, folder: Path) -> Run:
     """
     for attempt in range(TRIES):
         run = run_live(parse(group, "kernel", seed), folder / f"{group}-{attempt}", budget=BUDGET_S)
-        if (run.live or {})["valid"]:
+        assert run.live is not None
+        if run.live.valid:
             return run
-        late = (run.live or {})["lateness"]["max_ns"] / 1e6
+        late = run.live.lateness.max_ns / 1e6
         print(f"{group}: {late:.1f} ms late; again", file=sys.stderr)
     raise RuntimeError(f"{group}: the machine was too late {TRIES} times")
 

@@ -75,7 +75,9 @@ def over_line(
         run = run_programs(
             scenario, Path(folder) / "run", near, server=shlex.join(far) if far else None
         )
-        return int((run.live or {})["programs"]["status"])
+        assert run.live is not None
+        assert run.live.programs is not None
+        return run.live.programs.status
 
 
 def _direction(text: str) -> list[str]:

@@ -15,11 +15,13 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from netspurt import _core
-from netspurt.run import LIVE, Run, new_folder, open_run, write_manifest
+from netspurt.live_report import LiveReport
+from netspurt.run import LIVE, Run, new_folder, open_run
+from netspurt.typed import read
 
 if TYPE_CHECKING:
     from netspurt.scenario import Scenario
@@ -37,22 +39,70 @@ WIRES = ("veth", "tun")
 #: A function that takes the seconds that have passed and the seconds in all.
 Progress = Callable[[float, float], None]
 
-#: Files in the run folder during the run: the order, and the error.
-_ORDER = "order.json"
-_COMPLAINT = "complaint.txt"
-
-_PROGRAMS = f"""\
+#: The process: the order of a run comes from a file, with another one for complaints, or else from
+#: the standard input.
+_PROCESS = """\
 import sys
 from netspurt._core import live_work
+order, complaint = sys.argv[1:] or (None, sys.stderr.fileno())
 try:
-    live_work(sys.argv[1:])
+    live_work(order)
 except RuntimeError as error:
-    with open(sys.argv[2] + "/{_COMPLAINT}", "w", encoding="utf-8") as file:
+    with open(complaint, "w", encoding="utf-8") as file:
         file.write(str(error))
     sys.exit(2)
 """
 
-_PROCESS = "import sys; from netspurt._core import live_work; live_work(sys.argv[1:])"
+
+@dataclass(frozen=True)
+class ProgramsOrder:
+    """What runs at the two ends: a command with its arguments, and a line for the shell."""
+
+    command: list[str]
+    server: str | None
+
+
+@dataclass(frozen=True)
+class RunOrder:
+    """What the process of a live run is told.
+
+    Attributes
+    ----------
+    parent
+        The process with which it ends.
+    folder
+        The run folder, which is there.
+    source, scenario
+        Where the scenario came from, and the resolved scenario.
+    budget_ns, spin_ns
+        How late a delivery may be, and for how long before an appointment the driver does not
+        sleep.
+    wire, offload
+        What the hosts' wires are made of.
+    programs
+        What runs at the ends of the flow of programs, if the scenario has one.
+    """
+
+    parent: int
+    folder: str
+    source: str
+    scenario: str
+    budget_ns: int
+    spin_ns: int
+    wire: str
+    offload: bool
+    programs: ProgramsOrder | None = None
+
+    def text(self) -> str:
+        """Return it as JSON."""
+        return json.dumps(asdict(self))
+
+
+@dataclass(frozen=True)
+class _Passed:
+    """A line of the process: how many seconds have passed."""
+
+    passed_s: int
 
 
 class LiveError(RuntimeError, ValueError):
@@ -114,14 +164,9 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
             "no flow has a kernel's end: "
             'add `endpoint = "kernel"` to one, or run it with `netspurt run`'
         )
-    wiring = _wiring(wire, offload)
-    resolved, stop = scenario.resolved(), scenario.stop
+    order = _order(scenario, budget, spin, wire, offload)
     with new_folder(folder) as partial:
-        order = [str(os.getpid()), str(partial), str(round(budget * 1e9)), str(round(spin * 1e9))]
-        order += wiring
-        _work(order, resolved, lambda now: progress(now, stop) if progress else None)
-        told = json.loads((partial / LIVE).read_text(encoding="utf-8"))
-        write_manifest(partial, resolved, _about(scenario, told))
+        _work(replace(order, folder=str(partial)), scenario.stop, progress)
     return open_run(Path(folder))
 
 
@@ -138,9 +183,9 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
 ) -> Run:
     """Run programs at two nodes of a scenario and keep the run in a new folder.
 
-    They have this process's input, output and working directory. The first program's exit status is
-    `run.live["programs"]["status"]`. It is 124 if the scenario's `stop` ended it, and then
-    `stopped` is true.
+    They have this process's input, output and working directory. The first one's exit status is
+    `run.live.programs.status`: 124 where the scenario's `stop` ended it, and then `stopped`
+    is true.
 
     Parameters
     ----------
@@ -167,39 +212,49 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
         raise LiveError('no flow has `app = "programs"`')
     if not command:
         raise LiveError("no program to run")
-    wiring = _wiring(wire, offload)
-    resolved = scenario.resolved()
+    order = _order(scenario, budget, spin, wire, offload)
+    order = replace(order, programs=ProgramsOrder(list(command), server))
     with new_folder(folder) as partial:
-        order = partial / _ORDER
-        told = {"scenario": resolved, "command": list(command), "server": server}
-        order.write_text(json.dumps(told), encoding="utf-8")
-        spans = [str(round(span * 1e9)) for span in (budget, spin)]
-        words = [sys.executable, "-P", "-c", _PROGRAMS, str(os.getpid()), str(partial)]
-        process = subprocess.Popen([*words, *spans, f"order:{order}", *wiring])
+        _work_for_programs(replace(order, folder=str(partial)))
+        programs = LiveReport.load(partial / LIVE).programs
+        if programs is None or not programs.ran:
+            raise NotRunError(programs.status if programs else 125)
+    return open_run(Path(folder))
+
+
+def _order(scenario: Scenario, budget: float, spin: float, wire: str, offload: bool) -> RunOrder:
+    """Return the order of a run whose folder is not known yet."""
+    if wire not in WIRES:
+        raise LiveError(f"wire {wire!r} is neither {' nor '.join(WIRES)}")
+    return RunOrder(
+        parent=os.getpid(),
+        folder="",
+        source=scenario.name,
+        scenario=scenario.resolved(),
+        budget_ns=round(budget * 1e9),
+        spin_ns=round(spin * 1e9),
+        wire=wire,
+        offload=offload,
+    )
+
+
+def _work_for_programs(order: RunOrder) -> None:
+    """Have a process of its own do it; programs have the input and the output for themselves."""
+    with tempfile.TemporaryDirectory() as place:
+        told, complaint = Path(place) / "order.json", Path(place) / "complaint.txt"
+        told.write_text(order.text(), encoding="utf-8")
+        words = [sys.executable, "-P", "-c", _PROCESS, str(told), str(complaint)]
+        process = subprocess.Popen(words)
         try:
             status = _wait(process)
         finally:
             process.kill()
             process.wait()
-        complaint = partial / _COMPLAINT
         if status != 0:
             why = f"it ended with {status}"
             if complaint.exists():
                 why = complaint.read_text(encoding="utf-8")
-            raise LiveError(f"the live run failed: {why}")
-        order.unlink()
-        about = json.loads((partial / LIVE).read_text(encoding="utf-8"))
-        programs = about["programs"]
-        if not programs["ran"]:
-            raise NotRunError(programs["status"])
-        write_manifest(partial, resolved, _about(scenario, about))
-    return open_run(Path(folder))
-
-
-def _wiring(wire: str, offload: bool) -> list[str]:
-    if wire not in WIRES:
-        raise LiveError(f"wire {wire!r} is neither {' nor '.join(WIRES)}")
-    return [wire, *(["offload"] if offload else [])]
+            raise LiveError(f"no live run: {why}")
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:
@@ -214,30 +269,20 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
             signal.signal(key, handler)
 
 
-def _about(scenario: Scenario, told: dict[str, Any]) -> dict[str, Any]:
-    known = ("stop_ns", "digest", "flows_digest", "tables", "nodes", "flows")
-    return {
-        "netspurt": _core.__version__,
-        "title": scenario.title,
-        "source": scenario.name,
-        "seed": scenario.seed,
-        **{name: told[name] for name in known},
-        "captures": told.get("captures", {}),
-    }
-
-
-def _work(order: list[str], scenario: str, progress: Callable[[float], None]) -> None:
-    """Start a process for the run and wait for it."""
+def _work(order: RunOrder, stop: float, progress: Progress | None) -> None:
+    """Have a process of its own do it."""
     with tempfile.TemporaryFile("w+") as complaints:
-        words = [sys.executable, "-P", "-c", _PROCESS, *order]
+        words = [sys.executable, "-P", "-c", _PROCESS]
         process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True
         )
         try:
-            with contextlib.suppress(BrokenPipeError), process.stdin as order_book:  # type: ignore[union-attr]
-                order_book.write(scenario)
+            with contextlib.suppress(BrokenPipeError), process.stdin as told:  # type: ignore[union-attr]
+                told.write(order.text())
             for line in process.stdout or ():
-                progress(float(line))
+                passed = read(_Passed, json.loads(line)).passed_s
+                if progress is not None:
+                    progress(passed, stop)
             status = process.wait()
         finally:
             process.kill()
@@ -247,4 +292,4 @@ def _work(order: list[str], scenario: str, progress: Callable[[float], None]) ->
         if status != 0:
             complaints.seek(0)
             last = complaints.read().strip().splitlines()[-1:] or [f"it ended with {status}"]
-            raise LiveError(f"the live run failed: {last[0].removeprefix('RuntimeError: ')}")
+            raise LiveError(f"no live run: {last[0]}")

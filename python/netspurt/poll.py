@@ -26,8 +26,9 @@ import numpy as np
 from netspurt import _core
 from netspurt.delays import read_delays
 from netspurt.probe import Lengths, Plan, resolve, run
+from netspurt.probe_lines import CapturedLine, ReadyLine, read_as
 from netspurt.quantities import seconds
-from netspurt.worker import ProbeError, worker
+from netspurt.worker import CaptureTask, ProbeError, worker
 
 #: Seconds from one fetch of a site to the next.
 EVERY = 60.0
@@ -271,35 +272,40 @@ def _tcp_info(connection: socket.socket) -> dict[str, Any]:
     return told
 
 
+@dataclass
+class Capture:
+    """A capture that goes on, and once all is written how many packets it has."""
+
+    packets: int = 0
+
+
 @contextlib.contextmanager
-def capturing(peer: str, port: int, path: Path) -> Iterator[dict[str, Any]]:
-    """Capture the packets to and from an address and TCP port, or port 0 for all packets.
+def capturing(peer: str, port: int, path: Path) -> Iterator[Capture]:
+    """Capture what goes to and comes from an address and its port of TCP, 0 for all of them.
 
     Yields
     ------
-    dict
-        `packets` is set when all packets are written.
+    Capture
+        `packets` is known once all is written.
 
     Raises
     ------
     ProbeError
         If captures are not allowed on this machine.
     """
-    order = {
-        "parent": os.getpid(), "task": "capture", "address": peer, "port": port,
-        "out": str(path),
-    }  # fmt: skip
-    told: dict[str, Any] = {}
-    with worker(order) as process:
+    capture = Capture()
+    with worker(CaptureTask(peer, port, str(path))) as process:
         assert process.stdout is not None
         assert process.stdin is not None
-        process.stdout.readline()
+        ready = process.stdout.readline()
+        if ready:
+            read_as(ReadyLine, ready)
         try:
-            yield told
+            yield capture
         finally:
             process.stdin.close()
             for line in process.stdout:
-                told.update(json.loads(line))
+                capture.packets = read_as(CapturedLine, line).packets
 
 
 def one(
@@ -312,9 +318,10 @@ def one(
     """
     name = f"{site.name}-{number:05d}.pcapng"
     if captures:
-        with capturing(site.address or "", site.port, folder / name) as told:
+        with capturing(site.address or "", site.port, folder / name) as capture:
             row = fetch(site, catalogue.timeout)
-        row |= {"capture": name, **told, "tcp_rtt_s": handshake(folder / name, row)}
+        row |= {"capture": name, "packets": capture.packets}
+        row["tcp_rtt_s"] = handshake(folder / name, row)
     else:
         row = fetch(site, catalogue.timeout)
         row["tcp_rtt_s"] = row.get("min_rtt_s")

@@ -7,9 +7,7 @@ the process that started it. docs/probe.md describes the probe.
 from __future__ import annotations
 
 import contextlib
-import json
 import math
-import os
 import signal
 import socket
 import subprocess
@@ -24,10 +22,22 @@ import numpy as np
 
 from netspurt import _core
 from netspurt.analysis.glitches import Glitch, find_glitches
-from netspurt.analysis.lengths import Line, fit_lengths
+from netspurt.analysis.lengths import Line as LengthLine
+from netspurt.analysis.lengths import fit_lengths
 from netspurt.delays import Delays
 from netspurt.estimators import estimator as make_estimator
-from netspurt.worker import ProbeError, Row, worker
+from netspurt.probe_lines import (
+    ClockStepLine,
+    DuplicateLine,
+    EchoProbeLine,
+    EndLine,
+    HeaderLine,
+    HopLine,
+    LateLine,
+    Line,
+    read_line,
+)
+from netspurt.worker import EchoProbesTask, HopsTask, ProbeError, Target, Task, worker
 
 #: The give-up time of an echo probe in RFC 889, in seconds.
 TIMEOUT = 30.0
@@ -88,8 +98,8 @@ class Lengths:
             "from 28 to 65000, or bursts:8"
         )
 
-    def order(self) -> Row:
-        """Return the rule in the form that the process reads."""
+    def order(self) -> dict[str, Any]:
+        """Return them as the process reads them."""
         names = {"uniform": ("low", "high"), "fixed": ("octets",), "bursts": ("each",)}
         return {"rule": self.rule, **dict(zip(names.get(self.rule, ()), self.values, strict=True))}
 
@@ -149,14 +159,51 @@ class Plan:
     rotate_echo_probes: int | None = None
     rotate_span: float | None = None
 
-    def order(self, task: str = "echo_probes", **more: Any) -> Row:
-        """Return the order for the process.
+    def task(self) -> EchoProbesTask:
+        """Return what the process is told.
 
         Raises
         ------
         ProbeError
             If the host has no address, or the data file exists.
         """
+        pace: dict[str, Any] = {"rule": self.pace}
+        if self.gap is not None:
+            pace["gap_ns"] = round(self.gap * 1e9)
+        return EchoProbesTask(
+            target=self._target(),
+            count=self.count,
+            span_ns=_nanos(self.span),
+            timeout_ns=round(self.timeout * 1e9),
+            lengths=self.lengths.order(),
+            pace=pace,
+            seed=self.seed,
+            calibrate=self.calibrate,
+            out=self._out(),
+            rotate_echo_probes=self.rotate_echo_probes,
+            rotate_ns=_nanos(self.rotate_span),
+        )
+
+    def survey_task(self, most: int, echo_probes: int) -> HopsTask:
+        """Return what the process is told where it looks at hops.
+
+        Raises
+        ------
+        ProbeError
+            When the host has no address, or the data file is there already.
+        """
+        return HopsTask(
+            target=self._target(),
+            most=most,
+            count=echo_probes,
+            octets=self.lengths.values[0] if self.lengths.rule == "fixed" else 60,
+            timeout_ns=round(self.timeout * 1e9),
+            seed=self.seed,
+            calibrate=self.calibrate,
+            out=self._out(),
+        )
+
+    def _target(self) -> Target:
         address = resolve(self.host, self.family)
         port = PORTS[self.kind] if self.port is None else self.port
         least = 60 if ":" in address else 40
@@ -165,69 +212,26 @@ class Plan:
                 f"{self.lengths.values[0]} octets are too few for a probe of IPv"
                 f"{6 if least == 60 else 4}: headers and identification take {least}"
             )
-        out = _free(self.out, rotated=bool(self.rotate_echo_probes or self.rotate_span))
-        header = {
-            "netspurt": "probe",
-            "version": 1,
-            "made_by": f"netspurt {_core.__version__}",
-            "task": task,
-            "host": self.host,
-            "address": address,
-            "port": port,
-            "kind": self.kind,
-            "lengths": self.lengths.order(),
-            "seed": self.seed,
-            "count": self.count,
-            "pace": self.pace,
-            "gap_s": self.gap,
-            "timeout_s": self.timeout,
-            "kernel": f"{os.uname().sysname} {os.uname().release}",
-            "clocks": {
-                "raw_ns": "CLOCK_MONOTONIC_RAW, the program's",
-                "user_tx_ns, user_rx_ns": "CLOCK_REALTIME, the program's",
-                "kernel_tx_ns, kernel_rx_ns": "CLOCK_REALTIME, the kernel's",
-                "rtt_ns": "the round trip by the clock that `by` names; half of it is RFC 889's "
-                "delay in one direction",
-            },
-        }
-        return {
-            "parent": os.getpid(),
-            "task": task,
-            "header": header,
-            "address": address,
-            "port": port,
-            "kind": self.kind,
-            "count": self.count,
-            "span_ns": _nanos(self.span),
-            "timeout_ns": _nanos(self.timeout),
-            "lengths": self.lengths.order(),
-            "pace": self.pace,
-            "gap_ns": _nanos(self.gap),
-            "seed": self.seed,
-            "calibrate": self.calibrate,
-            "out": None if out is None else str(out),
-            "rotate_echo_probes": self.rotate_echo_probes,
-            "rotate_ns": _nanos(self.rotate_span),
-            **more,
-        }
+        return Target(self.host, address, port, self.kind)
+
+    def _out(self) -> str | None:
+        """Return the data file, which is not there."""
+        if self.out is None:
+            return None
+        rotated = bool(self.rotate_echo_probes or self.rotate_span)
+        out = self.out
+        first = out.with_name(f"{out.stem}-001{out.suffix}") if rotated else out
+        if first.exists():
+            raise ProbeError(f"{first} is there already: name another file with --out")
+        if not first.parent.is_dir():
+            raise ProbeError(
+                f"{first.parent} is no folder: make it, or name another file with --out"
+            )
+        return str(out)
 
 
 def _nanos(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds * 1e9)
-
-
-def _free(out: Path | None, *, rotated: bool) -> Path | None:
-    """Return the path of the data file, which must not exist."""
-    if out is None:
-        return None
-    first = out.with_name(f"{out.stem}-001{out.suffix}") if rotated else out
-    if first.exists():
-        raise ProbeError(f"{first} exists already: name another file with --out")
-    if not first.parent.is_dir():
-        raise ProbeError(
-            f"{first.parent} is not a folder: make it, or name another file with --out"
-        )
-    return out
 
 
 def resolve(host: str, family: int | None = None) -> str:
@@ -337,7 +341,7 @@ class Watch:
     """The state of a run while it goes on."""
 
     shadows: list[Shadow]
-    header: Row = field(default_factory=dict)
+    header: HeaderLine | None = None
     files: list[str] = field(default_factory=list)
     histogram: Histogram = field(default_factory=Histogram)
     echo_probes: int = 0
@@ -347,42 +351,41 @@ class Watch:
     clock_steps: int = 0
     end: str | None = None
     kept: list[str] = field(default_factory=list)
-    hops: dict[int, list[Row]] = field(default_factory=dict)
+    hops: dict[int, list[HopLine]] = field(default_factory=dict)
 
-    def take(self, row: Row, *, keep: bool) -> None:
-        """Add a line; without a data file the lines are kept here."""
-        if keep:
-            self.kept.append(json.dumps(row))
-        if "netspurt" in row:
-            self.header = self.header or row
-            self.files += [row["file"]] if "file" in row else []
-        elif "end" in row:
-            self.end = None if row["end"] == "continued" else row["end"]
-        elif "hop" in row:
-            self.hops.setdefault(row["hop"], []).append(row)
-        elif "echo_probe" in row:
-            self._echo_probe(row)
-        elif "late" in row:
-            self.late += 1
-        elif "duplicate" in row:
-            self.duplicates += 1
-        elif "clock_step_ns" in row:
-            self.clock_steps += 1
+    def take(self, line: Line) -> None:
+        """Take in a line."""
+        match line:
+            case HeaderLine():
+                self.header = self.header or line
+                self.files += [line.file] if line.file is not None else []
+            case EndLine():
+                self.end = None if line.end == "continued" else line.end
+            case HopLine():
+                self.hops.setdefault(line.hop, []).append(line)
+            case EchoProbeLine():
+                self._echo_probe(line)
+            case LateLine():
+                self.late += 1
+            case DuplicateLine():
+                self.duplicates += 1
+            case ClockStepLine():
+                self.clock_steps += 1
 
-    def _echo_probe(self, row: Row) -> None:
+    def _echo_probe(self, line: EchoProbeLine) -> None:
         self.echo_probes += 1
-        rtt = None if row.get("lost") else row["rtt_ns"] / 1e9
+        rtt = None if line.lost else line.rtt_ns / 1e9
         if rtt is not None:
             self.answered += 1
             self.histogram.add(rtt)
         for shadow in self.shadows:
-            shadow.over(rtt, row["raw_ns"] / 1e9, row["octets"])
+            shadow.over(rtt, line.raw_ns / 1e9, line.octets)
 
     def recording(self) -> Delays | None:
         """Return the run as recorded in the data files, with all parts joined."""
         parts = [Path(name).read_bytes() for name in self.files]
-        whole = b"".join(parts) if parts else ("\n".join(self.kept) + "\n").encode()
-        name = self.files[0] if self.files else self.header.get("host", "probe")
+        whole = b"".join(parts) if parts else "".join(self.kept).encode()
+        name = self.files[0] if self.files else self.header.host if self.header else "probe"
         if self.echo_probes == 0:
             return None
         found, _ = _core.read_delays(name, whole, format="probe", interval_ns=None, columns=None)
@@ -393,7 +396,7 @@ def run(
     plan: Plan,
     estimators: Sequence[str] = (),
     *,
-    on_row: Callable[[Row, Watch], None] | None = None,
+    on_line: Callable[[Line, Watch], None] | None = None,
 ) -> Watch:
     """Carry out a plan of echo probes.
 
@@ -402,9 +405,9 @@ def run(
     plan
         The plan.
     estimators
-        Estimators that run along, by name.
-    on_row
-        Called with each line of the data file and the state so far.
+        Algorithms that run along, by name.
+    on_line
+        Called with each line of the data file and with what is known then.
 
     Returns
     -------
@@ -416,7 +419,7 @@ def run(
     ProbeError
         If the machine does not allow it, or has no route to the host.
     """
-    return _follow(plan.order(), estimators, keep=plan.out is None, on_row=on_row)
+    return _follow(plan.task(), estimators, keep=plan.out is None, on_line=on_line)
 
 
 def survey(
@@ -424,7 +427,7 @@ def survey(
     *,
     most: int = 30,
     echo_probes: int = 5,
-    on_row: Callable[[Row, Watch], None] | None = None,
+    on_line: Callable[[Line, Watch], None] | None = None,
 ) -> Watch:
     """Probe each hop: echo probes with a hop limit of 1, then 2, up to the host.
 
@@ -436,7 +439,7 @@ def survey(
         The maximum number of hops.
     echo probes
         Echo probes for each hop.
-    on_row
+    on_line
         As for `run`.
 
     Raises
@@ -444,25 +447,26 @@ def survey(
     ProbeError
         If the machine does not allow it, or has no route to the host.
     """
-    octets = plan.lengths.values[0] if plan.lengths.rule == "fixed" else 60
-    order = plan.order("hops", most=most, count=echo_probes, octets=octets)
-    return _follow(order, (), keep=plan.out is None, on_row=on_row)
+    task = plan.survey_task(most, echo_probes)
+    return _follow(task, (), keep=plan.out is None, on_line=on_line)
 
 
 def _follow(
-    order: Row,
+    task: Task,
     estimators: Sequence[str],
     *,
     keep: bool,
-    on_row: Callable[[Row, Watch], None] | None,
+    on_line: Callable[[Line, Watch], None] | None,
 ) -> Watch:
     watch = Watch([Shadow(text) for text in estimators])
-    with worker(order) as process, _interrupts_close(process):
-        for line in process.stdout or ():
-            row = json.loads(line)
-            watch.take(row, keep=keep)
-            if on_row is not None:
-                on_row(row, watch)
+    with worker(task) as process, _interrupts_close(process):
+        for text in process.stdout or ():
+            line = read_line(text)
+            watch.take(line)
+            if keep:
+                watch.kept.append(text)
+            if on_line is not None:
+                on_line(line, watch)
     return watch
 
 
@@ -516,8 +520,8 @@ def hops_of(watch: Watch) -> list[Hop]:
     """Return the results of a survey, hop by hop."""
     hops, before = [], 0.0
     for number, found in sorted(watch.hops.items()):
-        rtts = [row["rtt_ns"] / 1e9 for row in found if "rtt_ns" in row]
-        names = tuple(dict.fromkeys(row["from"] for row in found if row.get("from")))
+        rtts = [line.rtt_ns / 1e9 for line in found if not line.lost]
+        names = tuple(dict.fromkeys(line.from_ for line in found if line.from_))
         least = min(rtts, default=math.nan)
         median = float(np.median(rtts)) if rtts else math.nan
         hops.append(Hop(number, names, len(found), len(rtts), least, median, least - before))
@@ -525,8 +529,8 @@ def hops_of(watch: Watch) -> list[Hop]:
     return hops
 
 
-def length_line(recording: Delays) -> Line | None:
-    """Return delay against length, or `None` if there are too few different lengths."""
+def length_line(recording: Delays) -> LengthLine | None:
+    """Return delay against length, or `None` where lengths are too few or too much alike."""
     octets = recording.wire_bytes.astype(float)
     rtt = np.where(recording.late_replies, np.nan, recording.rtt_s)
     try:
@@ -535,8 +539,8 @@ def length_line(recording: Delays) -> Line | None:
         return None
 
 
-def bursts(recording: Delays, line: Line | None) -> list[Glitch]:
-    """Return bursts of long delays, with the effect of length removed."""
+def bursts(recording: Delays, line: LengthLine | None) -> list[Glitch]:
+    """Return bursts of long delays, lengths allowed for."""
     rtt = recording.rtt_s
     if line is not None and line.slope_s > 0:
         expected = line.intercept_s + line.slope_s * recording.wire_bytes

@@ -17,23 +17,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from netspurt import _core
+from netspurt.live_report import LiveReport
 from netspurt.table import Table
+from netspurt.typed import TypedError, read
 
 if TYPE_CHECKING:
     from netspurt.plots import RunPlots
 
-MANIFEST = "run.json"
-SCENARIO = "scenario.toml"
-FORMAT = 2
+MANIFEST = _core.RUN_MANIFEST
+SCENARIO = _core.RUN_SCENARIO
+FORMAT = _core.RUN_FORMAT
 
 #: The tables that a run may have in addition to `flows` and `links`.
 RECORDED = ("segments", "sack_blocks", "syns", "cwnd", "rto", "rtt", "queue", "drops")
 
-#: The report of a live run in addition to its tables.
-LIVE = "live.json"
+#: What a live run tells beside its tables.
+LIVE = _core.RUN_LIVE
 
 
 class RunError(ValueError):
@@ -77,7 +79,7 @@ class Run:
     scenario: str
     tables: dict[str, Table]
     folder: Path | None = None
-    live: dict[str, Any] | None = None
+    live: LiveReport | None = None
     _results: _core.Results | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
@@ -231,39 +233,14 @@ class Run:
         if self._results is None:
             raise RunError(f"this run is already saved in {self.folder}: copy that folder")
         with new_folder(folder) as partial:
-            self._write(self._results, partial)
+            self._results.save(
+                str(partial),
+                title=self.title,
+                source=self.source,
+                seed=self.seed,
+                scenario=self.scenario,
+            )
         return Path(folder)
-
-    def _write(self, results: _core.Results, folder: Path) -> None:
-        for name in self.tables:
-            results.write_table(name, str(folder / f"{name}.parquet"))
-        captures = _file_names(results.captured())
-        for node, file in captures.items():
-            results.write_capture(node, str(folder / file))
-        about = {
-            "netspurt": self.version,
-            "title": self.title,
-            "source": self.source,
-            "seed": self.seed,
-            "stop_ns": self.stop_ns,
-            "digest": self.digest,
-            "flows_digest": self.flows_digest,
-            "tables": {name: len(table) for name, table in self.tables.items()},
-            "captures": captures,
-            "nodes": dict(results.nodes()),
-            "flows": {
-                flow: {"from": source, "to": sink} for flow, source, sink in results.sockets()
-            },
-        }
-        write_manifest(folder, self.scenario, about)
-
-
-def write_manifest(folder: Path, scenario: str, about: dict[str, Any]) -> None:
-    """Turn a folder of tables and captures into a run folder: add its scenario and `run.json`."""
-    _write_text(folder / SCENARIO, scenario)
-    files = {file.name: _sha256(file) for file in sorted(folder.iterdir())}
-    manifest = {"format": FORMAT, **about, "files": files}
-    _write_text(folder / MANIFEST, json.dumps(manifest, indent=2) + "\n")
 
 
 @contextmanager
@@ -334,21 +311,27 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
         raise RunError(f"{folder} is a scenario, not a run: `netspurt run {folder}` makes one")
     manifest = _manifest(folder)
     try:
-        for name in (SCENARIO, *(f"{table}.parquet" for table in manifest["tables"])):
-            if _sha256(folder / name) != manifest["files"].get(name):
-                raise RunError(f"{folder / name} is damaged: it differs from what the run wrote")
+        for name in (SCENARIO, *(f"{table}.parquet" for table in manifest.tables)):
+            if _sha256(folder / name) != manifest.files.get(name):
+                raise RunError(f"{folder / name} is damaged: it is not what the run wrote")
         tables = {
             name: Table(_core.Table.read(name, str(folder / f"{name}.parquet")))
-            for name in manifest["tables"]
+            for name in manifest.tables
         }
         scenario = (folder / SCENARIO).read_text(encoding="utf-8")
-        live = _read_live(folder) if LIVE in manifest["files"] else None
+        live = LiveReport.load(folder / LIVE) if LIVE in manifest.files else None
+    except TypedError as error:
+        raise RunError(f"{folder / LIVE} is damaged: {error}") from error
     except OSError as error:
         raise RunError(f"{folder} is damaged: {error}") from error
-    known = ("title", "source", "seed", "stop_ns", "digest", "flows_digest")
     return Run(
-        **{name: manifest[name] for name in known},
-        version=manifest["netspurt"],
+        title=manifest.title,
+        source=manifest.source,
+        seed=manifest.seed,
+        stop_ns=manifest.stop_ns,
+        digest=manifest.digest,
+        flows_digest=manifest.flows_digest,
+        version=manifest.netspurt,
         scenario=scenario,
         tables=tables,
         folder=folder,
@@ -356,35 +339,30 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
     )
 
 
-def _read_live(folder: Path) -> dict[str, Any]:
-    try:
-        live = json.loads((folder / LIVE).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise RunError(f"{folder / LIVE} is damaged: {error}") from error
-    if not isinstance(live, dict):
-        raise RunError(f"{folder / LIVE} is damaged: it holds no JSON object")
-    return live
+@dataclass(frozen=True)
+class Manifest:
+    """What `run.json` says: which run it is, what it has, and the SHA-256 of each file."""
+
+    format: int
+    netspurt: str
+    title: str
+    source: str
+    seed: int
+    stop_ns: int
+    digest: str
+    flows_digest: str
+    tables: dict[str, int]
+    files: dict[str, str]
+    captures: dict[str, str] = field(default_factory=dict)
+    nodes: dict[str, str] = field(default_factory=dict)
+    flows: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
-#: The contents of a manifest.
-_HELD: dict[str, type] = {
-    "netspurt": str,
-    "title": str,
-    "source": str,
-    "seed": int,
-    "stop_ns": int,
-    "digest": str,
-    "flows_digest": str,
-    "tables": dict,
-    "files": dict,
-}
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    """Return the contents of `run.json`, after checking that they are complete."""
+def _manifest(folder: Path) -> Manifest:
+    """Return what `run.json` says, with all that it must say."""
     file = folder / MANIFEST
     try:
-        manifest = json.loads(file.read_text(encoding="utf-8"))
+        told = json.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         what = "holds no finished run" if folder.is_dir() else "is not a folder"
         raise RunError(f"{folder} {what}: `netspurt run SCENARIO --out DIR` makes one") from None
@@ -392,22 +370,16 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise RunError(f"{folder} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise RunError(f"{file} is damaged: {error}") from error
-    if not isinstance(manifest, dict):
-        raise RunError(f"{file} is damaged: it holds no JSON object")
-    if manifest.get("format") != FORMAT:
+    if isinstance(told, dict) and told.get("format") != FORMAT:
         raise RunError(
-            f"{folder} was written by netspurt {manifest.get('netspurt')} in another format: "
+            f"{folder} was written by netspurt {told.get('netspurt')} in another format: "
             "run its scenario.toml again"
         )
-    for key, kind in _HELD.items():
-        if not isinstance(manifest.get(key), kind):
-            what = (
-                f"`{key}` is not a value of type {kind.__name__}"
-                if key in manifest
-                else f"it lacks `{key}`"
-            )
-            raise RunError(f"{file} is damaged: {what}")
-    strange = [name for name in manifest["tables"] if not name.isidentifier()]
+    try:
+        manifest = read(Manifest, told)
+    except TypedError as error:
+        raise RunError(f"{file} is damaged: {error}") from error
+    strange = [name for name in manifest.tables if not name.isidentifier()]
     if strange:
         raise RunError(f"{file} is damaged: no table is called {strange[0]!r}")
     return manifest
@@ -433,20 +405,3 @@ def _alive(process: int) -> bool:
     except (OSError, OverflowError):
         return True
     return True
-
-
-def _file_names(nodes: list[str]) -> dict[str, str]:
-    """Return a file name for each node's capture: the node's own, without separators."""
-    names: dict[str, str] = {}
-    for node in nodes:
-        plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in node).lstrip(".")
-        name = f"{plain or 'node'}.pcapng"
-        names[node] = name if name not in names.values() else f"{plain}-{len(names)}.pcapng"
-    return names
-
-
-def _write_text(path: Path, text: str) -> None:
-    with path.open("x", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())

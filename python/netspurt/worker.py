@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from typing import Any
 
-#: A line of a data file as data.
-Row = dict[str, Any]
-
-#: A keyboard interrupt is left to the program that the process serves.
+#: An interrupt from the keyboard is left to the program that the process serves.
 _PROCESS = """
 import signal, sys
 signal.signal(signal.SIGINT, lambda *_: None)
@@ -30,14 +29,80 @@ class ProbeError(RuntimeError, ValueError):
     """Probing is impossible: a wrong address, or a socket that the machine forbids."""
 
 
+@dataclass(frozen=True)
+class Target:
+    """Whom probes are sent to: its name, address and port, and the kind of probes."""
+
+    host: str
+    address: str
+    port: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class EchoProbesTask:
+    """Echo probes, one after the other; `netspurt.probe.Plan` has what each field means."""
+
+    target: Target
+    count: int | None
+    span_ns: int | None
+    timeout_ns: int
+    lengths: dict[str, Any]
+    pace: dict[str, Any]
+    seed: int
+    calibrate: int
+    out: str | None
+    rotate_echo_probes: int | None
+    rotate_ns: int | None
+    kind: str = "echo_probes"
+
+
+@dataclass(frozen=True)
+class HopsTask:
+    """Probes that live for one hop, then for two, up to `most`: `count` each, of `octets`."""
+
+    target: Target
+    most: int
+    count: int
+    octets: int
+    timeout_ns: int
+    seed: int
+    calibrate: int
+    out: str | None
+    kind: str = "hops"
+
+
+@dataclass(frozen=True)
+class ServeTask:
+    """A host that sends back what it gets (`echo`) or swallows it (`sink`)."""
+
+    service: str
+    address: str
+    port: int
+    kind: str = "serve"
+
+
+@dataclass(frozen=True)
+class CaptureTask:
+    """A capture of what crosses the device to a peer; port 0 stands for all of TCP's."""
+
+    address: str
+    port: int
+    out: str
+    kind: str = "capture"
+
+
+Task = EchoProbesTask | HopsTask | ServeTask | CaptureTask
+
+
 @contextlib.contextmanager
-def worker(order: Row) -> Iterator[subprocess.Popen[str]]:
-    """Start the process for an order; it ends when its input ends.
+def worker(task: Task) -> Iterator[subprocess.Popen[str]]:
+    """Start the process that does a task; it ends once its input does.
 
     Parameters
     ----------
-    order
-        The order.
+    task
+        What it is to do.
 
     Raises
     ------
@@ -57,6 +122,7 @@ def worker(order: Row) -> Iterator[subprocess.Popen[str]]:
         try:
             assert process.stdin is not None
             with contextlib.suppress(BrokenPipeError):
+                order = {"parent": os.getpid(), "task": asdict(task)}
                 process.stdin.write(json.dumps(order) + "\n")
                 process.stdin.flush()
             yield process

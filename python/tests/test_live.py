@@ -145,7 +145,7 @@ def test_requests_take_the_kernel_as_long_as_the_model(
     assert "requests  asked  complete      median" in ran.stdout
     model, real = ns.open_run(tmp_path / "model"), ns.open_run(tmp_path / "real")
     assert real.live is not None
-    assert real.live["packets"]["damaged"] == 0
+    assert real.live.packets.damaged == 0
     spans = [run.requests.seconds("complete_ns") for run in (model, real)]
     assert spans[1] == pytest.approx(spans[0], abs=15e-3)
     assert real.flows["flow"].tolist() == ["web", "web"]
@@ -340,8 +340,9 @@ def test_programs_run_across_a_scenario_without_flows(netspurt: Command, tmp_pat
     assert (ran.returncode, ran.stdout) == (3, "octets\n"), ran.stderr
     run = ns.open_run(tmp_path / "r")
     assert run.live is not None
-    assert run.live["programs"]["status"] == 3
-    assert run.live["programs"]["other_packets"] == 2
+    assert run.live.programs is not None
+    assert run.live.programs.status == 3
+    assert run.live.programs.other_packets == 2
     assert set(run.table("segments")["kind"]) == {"other"}
     assert not (tmp_path / "r" / "order.json").exists()
 

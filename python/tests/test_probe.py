@@ -29,6 +29,7 @@ from netspurt.probe import (
     run,
     survey,
 )
+from netspurt.probe_lines import EchoProbeLine, Line
 from netspurt.worker import ProbeError
 
 from conftest import NETSPURT, ROOT, Command, need
@@ -125,13 +126,13 @@ def test_a_live_timer_is_what_a_replay_makes_of_the_file(tmp_path: Path) -> None
 def test_each_echo_probe_is_a_line_and_the_histogram_counts_the_answers_at_any_moment() -> None:
     seen: list[tuple[int, int]] = []
 
-    def look(row: dict[str, Any], watch: Any) -> None:
-        if "echo_probe" in row:
+    def look(line: Line, watch: Any) -> None:
+        if isinstance(line, EchoProbeLine):
             seen.append((watch.answered, sum(watch.histogram.bins.values())))
 
     with echo() as port:
         plan = Plan("127.0.0.1", kind="udp", port=port, count=50, calibrate=0)
-        watch = run(plan, ["rfc6298"], on_row=look)
+        watch = run(plan, ["rfc6298"], on_line=look)
     assert seen == [(n, n) for n in range(1, 51)]
     assert watch.recording() is not None
 

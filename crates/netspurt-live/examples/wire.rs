@@ -26,7 +26,7 @@ use netspurt_live::kernel::{Apps, FlowSocket, open, sysctls};
 use netspurt_live::path::Path;
 use netspurt_live::run::watcher;
 use netspurt_live::sandbox::{HostPlan, KernelHost, PacketPort, RouteHints, Sandbox, Wire, Wiring};
-use netspurt_live::sys::{Batch, Outbox, Parcel};
+use netspurt_live::sys::{Batch, Outbox, OutgoingPacket};
 use netspurt_live::wall::WallClock;
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -152,11 +152,11 @@ fn forward(ports: &[PacketPort], seconds: u64) -> Outcome<u64> {
         for (from, to) in [(&ports[0], &ports[1]), (&ports[1], &ports[0])] {
             more |= from.receive(&mut batch)?;
             let skip = from.prefix_bytes();
-            let all: Vec<Parcel<'_>> = (0..batch.len())
+            let all: Vec<OutgoingPacket<'_>> = (0..batch.len())
                 .map(|index| batch.packet(index).bytes)
                 .map(|bytes| {
                     let (prefix, head) = bytes.split_at(skip.min(bytes.len()));
-                    Parcel { prefix, head, body: &[] }
+                    OutgoingPacket { prefix, head, body: &[] }
                 })
                 .collect();
             let mut sent = 0;
@@ -215,8 +215,8 @@ fn send_until(port: &PacketPort, over: &AtomicBool, sent: &AtomicU64) {
     let mut outbox = Outbox::default();
     while !over.load(Ordering::Relaxed) {
         for batch in packets.chunks_mut(50) {
-            let all: Vec<Parcel<'_>> =
-                batch.iter().map(|head| Parcel { prefix: &[], head, body: &[] }).collect();
+            let all: Vec<OutgoingPacket<'_>> =
+                batch.iter().map(|head| OutgoingPacket { prefix: &[], head, body: &[] }).collect();
             let mut gone = 0;
             while gone < all.len() && !over.load(Ordering::Relaxed) {
                 gone += port.send(&mut outbox, &all[gone..]).unwrap_or(0);

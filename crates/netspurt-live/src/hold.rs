@@ -43,7 +43,7 @@ pub struct Handle {
 
 /// The packets of one end.
 #[derive(Debug, Default)]
-struct Ring {
+struct HandleRing {
     /// The count of the first.
     first: u64,
     handles: VecDeque<Option<Handle>>,
@@ -56,7 +56,7 @@ pub struct Hold {
     /// Places in `packets` that are free, with rooms for what is short and for what is long.
     short: Vec<u32>,
     long: Vec<u32>,
-    rings: Vec<Ring>,
+    rings: Vec<HandleRing>,
     /// Whether a packet may leave more than once, as a copy or in fragments; then all are kept.
     pub keeps: bool,
     /// Room for a packet that is put together.
@@ -103,10 +103,10 @@ impl Hold {
         ring.handles.extend(parts.map(|part| Some(Handle { packet: place, part })));
     }
 
-    fn ring(&mut self, id: TransmissionId) -> &mut Ring {
+    fn ring(&mut self, id: TransmissionId) -> &mut HandleRing {
         let end = id.sender().index();
         if self.rings.len() <= end {
-            self.rings.resize_with(end + 1, Ring::default);
+            self.rings.resize_with(end + 1, HandleRing::default);
         }
         &mut self.rings[end]
     }

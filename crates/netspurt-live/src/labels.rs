@@ -14,7 +14,7 @@ use crate::offload::{Shape, header_bytes};
 
 /// What was seen of one end's packets.
 #[derive(Clone, Copy, Debug, Default)]
-struct End {
+struct LabelledEnd {
     isn: Option<u32>,
     /// How many.
     count: u64,
@@ -27,7 +27,7 @@ struct End {
 /// Labels packets.
 #[derive(Debug)]
 pub struct Labels {
-    ends: Vec<End>,
+    ends: Vec<LabelledEnd>,
     /// Packets that are no TCP segments of their flow.
     pub strange: u64,
     /// Segments that carry what nobody wrote there.
@@ -39,7 +39,7 @@ pub struct Labels {
 impl Labels {
     /// For a run with `ends` ends of flows.
     pub fn new(ends: usize) -> Self {
-        Self { ends: vec![End::default(); ends], strange: 0, damaged: 0, foreign: None }
+        Self { ends: vec![LabelledEnd::default(); ends], strange: 0, damaged: 0, foreign: None }
     }
 
     /// Does not check what the flows from `first` on carry.
@@ -178,7 +178,7 @@ fn relate(segment: &mut Segment, shift: u32) {
     }
 }
 
-impl End {
+impl LabelledEnd {
     /// The id of the next packet of this end, which is `from`.
     fn number(&mut self, from: EndId) -> TransmissionId {
         self.count += 1;

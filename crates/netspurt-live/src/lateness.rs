@@ -1,6 +1,7 @@
 //! The lateness of deliveries: wall-clock time less logical time.
 
 use netspurt::units::Duration;
+use serde::Serialize;
 
 /// How late deliveries were: quantiles, each the least lateness that so many do not exceed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +16,19 @@ pub struct Lateness {
     pub p999: Duration,
     /// The greatest.
     pub max: Duration,
+}
+
+/// The same as reports tell it: quantiles in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct QuantilesNs {
+    /// The median.
+    pub p50_ns: u64,
+    /// Of 99 in 100.
+    pub p99_ns: u64,
+    /// Of 999 in 1000.
+    pub p999_ns: u64,
+    /// The greatest.
+    pub max_ns: u64,
 }
 
 impl Lateness {
@@ -39,6 +53,16 @@ impl Lateness {
             p99: per_mille(990),
             p999: per_mille(999),
             max: per_mille(1000),
+        }
+    }
+
+    /// The quantiles in nanoseconds.
+    pub fn quantiles_ns(&self) -> QuantilesNs {
+        QuantilesNs {
+            p50_ns: self.p50.as_nanos(),
+            p99_ns: self.p99.as_nanos(),
+            p999_ns: self.p999.as_nanos(),
+            max_ns: self.max.as_nanos(),
         }
     }
 

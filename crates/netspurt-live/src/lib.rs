@@ -9,6 +9,7 @@ pub mod capability;
 pub mod content;
 pub mod drive;
 pub mod exec;
+pub mod folder;
 pub mod gate;
 pub mod hold;
 pub mod kernel;

@@ -9,7 +9,7 @@ use netspurt::segment::{Ecn, Segment};
 use crate::hold::{Handle, Hold};
 use crate::offload::{LONGEST_PREFIX, Shape};
 use crate::sandbox::PacketPort;
-use crate::sys::{BATCH, Outbox, Parcel};
+use crate::sys::{BATCH, Outbox, OutgoingPacket};
 
 /// Packets on their way out.
 #[derive(Default)]
@@ -115,10 +115,10 @@ impl Post {
 
     /// Sends what was packed: the segments that are gone, and how many of them were refused.
     pub fn send(&mut self, port: &PacketPort, hold: &Hold) -> (usize, u64) {
-        let parcels: Vec<Parcel<'_>> =
+        let parcels: Vec<OutgoingPacket<'_>> =
             self.letters
                 .iter()
-                .map(|letter| Parcel {
+                .map(|letter| OutgoingPacket {
                     prefix: &letter.prefix[..letter.prefix_bytes],
                     head: match &letter.head {
                         PacketHead::Held(handle) => hold.packet(*handle).octets(),

@@ -6,13 +6,12 @@ mod worker;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use worker::{Folder, start, start_programs};
+use worker::{Folder, PROGRAM, order, start, start_programs};
 
 const SCENARIO: &str = r#"
 stop = "20 s"
@@ -44,12 +43,12 @@ fn processes() -> Vec<PathBuf> {
 
 /// Runs that work for the folder of a test.
 fn runs_for(folder: &Folder) -> Vec<PathBuf> {
-    let named = folder.0.display().to_string();
+    let order = folder.0.join("order").display().to_string();
     let of = |path: &PathBuf| {
         let command = fs::read(path.join("cmdline")).unwrap_or_default();
         let words: Vec<_> = command.split(|octet| *octet == 0).collect();
         words.first().is_some_and(|word| word.ends_with(b"netspurt-live"))
-            && words.contains(&named.as_bytes())
+            && words.contains(&order.as_bytes())
     };
     processes().into_iter().filter(of).collect()
 }
@@ -97,17 +96,20 @@ fn a_killed_run_leaves_no_namespace_no_process_and_no_report() {
 fn a_run_ends_with_who_started_it() {
     for wait in [20, 60, 150, 300] {
         let folder = Folder::new();
-        let program = env!("CARGO_BIN_EXE_netspurt-live");
+        let mut told = order(SCENARIO, &folder.0);
+        told["parent"] = 0.into();
+        let place = folder.0.display();
+        fs::write(folder.0.join("told"), told.to_string()).unwrap();
         // The shell starts the run, tells that to end with it, and waits.
-        let line = format!("exec 3<&0; {program} $$ {} 1000000 0 <&3 & wait", folder.0.display());
+        let own = format!("sed \"s/.parent.:0/\\\"parent\\\":$$/\" {place}/told > {place}/order");
+        let line = format!("{own}; {PROGRAM} {place}/order & wait");
         let mut shell = Command::new("sh")
             .args(["-c", &line])
-            .stdin(Stdio::piped())
+            .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        shell.stdin.take().unwrap().write_all(SCENARIO.as_bytes()).unwrap();
         sleep(Duration::from_millis(wait));
         let runs = runs_for(&folder);
         let theirs = runs.iter().flat_map(|run| namespaces(run)).collect();

@@ -11,6 +11,9 @@ mod surrogate;
 mod sweep;
 mod table;
 
+use std::path::PathBuf;
+
+use netspurt::results;
 use netspurt::rto::EstimatorConfig;
 use netspurt::scenario::{STARTING_POINT, TAKEN, schema};
 use netspurt::units::{BitRate, ByteCount, Duration, PacketCount, SegmentCount};
@@ -56,10 +59,12 @@ fn capabilities() -> Vec<(&'static str, bool, String, &'static str)> {
     capability::all().into_iter().map(row).collect()
 }
 
-/// Runs as the process of a live run; see `netspurt.live`.
+/// Is a live run's own process, with its order in `file` or on the standard input; see
+/// `netspurt.live`.
 #[pyfunction]
-fn live_work(py: Python<'_>, arguments: Vec<String>) -> PyResult<()> {
-    py.detach(|| worker::work(arguments.into_iter())).map_err(PyRuntimeError::new_err)
+#[pyo3(signature = (file=None))]
+fn live_work(py: Python<'_>, file: Option<PathBuf>) -> PyResult<()> {
+    py.detach(|| worker::work(file.as_deref())).map_err(PyRuntimeError::new_err)
 }
 
 /// Runs as the process that probes, echoes or captures; see `netspurt.worker`.
@@ -72,6 +77,10 @@ fn probe_work(py: Python<'_>) -> PyResult<()> {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("STARTING_POINT", STARTING_POINT)?;
+    module.add("RUN_FORMAT", results::FORMAT)?;
+    module.add("RUN_MANIFEST", results::MANIFEST)?;
+    module.add("RUN_SCENARIO", results::SCENARIO)?;
+    module.add("RUN_LIVE", results::LIVE)?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("ScriptError", module.py().get_type::<ScriptError>())?;
     module.add("EstimatorError", module.py().get_type::<EstimatorError>())?;

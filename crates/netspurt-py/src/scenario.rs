@@ -1,16 +1,15 @@
 //! Scenarios, runs and their results.
 
-use std::fs::File;
-use std::io::BufWriter;
 use std::sync::Arc;
 
-use netspurt::record::{flow_addresses, node_address, write_table};
+use netspurt::results::{FolderWriter, Results, RunIdentity};
 use netspurt::scenario as core;
 use netspurt::units::Time;
-use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
+use netspurt_live::folder::DiskFolder;
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::errors::{file_error, scenario_error};
+use crate::errors::scenario_error;
 use crate::table::PyTable;
 
 /// A consistent scenario.
@@ -158,7 +157,7 @@ impl PySimulation {
 
 /// The results of a run.
 #[pyclass(frozen, name = "Results", module = "netspurt._core")]
-pub struct PyResults(Arc<core::Results>);
+pub struct PyResults(Arc<Results>);
 
 #[pymethods]
 impl PyResults {
@@ -166,26 +165,6 @@ impl PyResults {
     fn tables(&self) -> Vec<PyTable> {
         let count = self.0.tables().len();
         (0..count).map(|index| PyTable::of_run(self.0.clone(), index)).collect()
-    }
-
-    /// The names of the nodes to be captured.
-    fn captured(&self) -> Vec<&str> {
-        let names = &self.0.names().nodes;
-        self.0.captured().iter().map(|node| &*names[*node as usize]).collect()
-    }
-
-    /// Each node's name and its address in captures.
-    fn nodes(&self) -> Vec<(&str, String)> {
-        let nodes = (0..).zip(self.0.names().nodes.iter());
-        nodes.map(|(i, name)| (&**name, node_address(i).to_string())).collect()
-    }
-
-    /// Each flow's name, and the addresses and ports of its two ends in captures.
-    fn sockets(&self) -> Vec<(&str, String, String)> {
-        let names = self.0.names();
-        let flows = names.flows.iter().zip(flow_addresses(names));
-        let flows = flows.filter(|(flow, _)| !flow.echo_probes);
-        flows.map(|(flow, [from, to])| (&*flow.name, from.to_string(), to.to_string())).collect()
     }
 
     /// When the run ended.
@@ -204,28 +183,25 @@ impl PyResults {
         self.0.flows_digest()
     }
 
-    /// Writes the table called `name` to a Parquet file.
-    fn write_table(&self, py: Python<'_>, name: &str, path: &str) -> PyResult<()> {
-        let Some(table) = self.0.table(name) else {
-            return Err(PyKeyError::new_err(name.to_owned()));
+    /// Writes the run into a folder that is there.
+    #[pyo3(signature = (folder, *, title, source, seed, scenario))]
+    fn save(
+        &self,
+        py: Python<'_>,
+        folder: &str,
+        title: &str,
+        source: &str,
+        seed: u64,
+        scenario: &str,
+    ) -> PyResult<()> {
+        let write = || {
+            let mut out = FolderWriter::new(DiskFolder::at(folder));
+            out.tables(&self.0)?;
+            out.captures(&self.0)?;
+            let identity = RunIdentity { title, source, seed, scenario };
+            out.end(identity, &self.0.contents())
         };
-        py.detach(|| {
-            let file = File::create_new(path).map_err(|e| file_error(path, e))?;
-            write_table(table, BufWriter::new(&file)).map_err(|e| file_error(path, e))?;
-            file.sync_all().map_err(|e| file_error(path, e))
-        })
-    }
-
-    /// Writes the packets that the node called `node` saw to a pcapng file.
-    fn write_capture(&self, py: Python<'_>, node: &str, path: &str) -> PyResult<()> {
-        let names = &self.0.names().nodes;
-        let node = (0..).zip(names.iter()).find(|(_, name)| *name == node);
-        let Some((node, _)) = node else { return Err(PyKeyError::new_err("no such node")) };
-        py.detach(|| {
-            let file = File::create_new(path).map_err(|e| file_error(path, e))?;
-            let out = BufWriter::new(&file);
-            self.0.write_capture(node, out).map_err(|e| file_error(path, e))?;
-            file.sync_all().map_err(|e| file_error(path, e))
-        })
+        let failed = |error: std::io::Error| PyOSError::new_err(format!("{folder}/{error}"));
+        py.detach(write).map_err(failed)
     }
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::sync::Arc;
 
 use netspurt::record::{self as core, Data, read_table, read_table_bytes, write_table};
-use netspurt::scenario::Results;
+use netspurt::results::Results;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 

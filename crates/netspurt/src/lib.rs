@@ -16,6 +16,7 @@ pub mod place;
 pub mod ranges;
 pub mod record;
 pub mod replay;
+pub mod results;
 pub mod ring;
 pub mod rng;
 pub mod rto;

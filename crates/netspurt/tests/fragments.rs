@@ -1,7 +1,8 @@
 //! Scenarios with links that take no large datagrams.
 
 use netspurt::record::{Data, Table};
-use netspurt::scenario::{Results, Scenario};
+use netspurt::results::Results;
+use netspurt::scenario::Scenario;
 use proptest::prelude::*;
 
 /// A chain of three links; the second is as narrow as the test says.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from textwrap import fill
@@ -15,6 +16,7 @@ from netspurt.cli.output import number, paint, print_json, progress
 from netspurt.cli.running import RUNS, Case, describe, next_free, one_case, summary
 
 if TYPE_CHECKING:
+    from netspurt.live_report import EndReport, LiveReport
     from netspurt.run import Run
     from netspurt.scenario import Scenario
 
@@ -91,14 +93,15 @@ def run(
         result = run_live(
             chosen, folder, budget=budget, wire=wire.value, offload=offload, progress=update
         )
-    live = result.live or {}
+    live = result.live
+    assert live is not None
     if as_json:
-        print_json({**summary(result, folder), "live": live})
+        print_json({**summary(result, folder), "live": live.as_json()})
     else:
         describe(result, chosen, folder)
         for line in [*_idle(result), *verdict(live)]:
             typer.echo(line)
-    if not live.get("valid"):
+    if not live.valid:
         raise typer.Exit(1)
 
 
@@ -156,14 +159,16 @@ def exec_(
     except LiveError as error:
         typer.echo(f"netspurt: {error}", err=True)
         raise typer.Exit(error.status if isinstance(error, NotRunError) else 125) from None
-    live = result.live or {}
-    if live["programs"]["stopped"]:
+    live = result.live
+    assert live is not None
+    assert live.programs is not None
+    if live.programs.stopped:
         stop = f"{result.stop_ns / 1e9:g} s"
         typer.echo(f"netspurt: the scenario's stop, {stop}, ended the command", err=True)
     typer.echo(f"netspurt: {folder}", err=True)
-    for line in verdict({**live, "ends": []}):
+    for line in verdict(live, ends=False):
         typer.echo(f"netspurt: {line}", err=True)
-    raise typer.Exit(live["programs"]["status"])
+    raise typer.Exit(live.programs.status)
 
 
 def _for_programs(
@@ -190,38 +195,38 @@ def _idle(run: Run) -> list[str]:
     return [f"all flows finished after {finished.max():.3g} s; a live run lasts until `stop`"]
 
 
-def verdict(live: dict[str, Any]) -> list[str]:
-    """Return lines that describe how a live run went."""
-    late = live["lateness"]
-    spans = [f"{name} {_span(late[f'{key}_ns'])}" for name, key in _QUANTILES]
-    packets, again = live["packets"], live["replayed"]
+def verdict(live: LiveReport, *, ends: bool = True) -> list[str]:
+    """Return lines that tell how a live run went, and what its `ends` were given."""
+    late = live.lateness
+    spans = {"p50": late.p50_ns, "p99": late.p99_ns, "p99.9": late.p999_ns, "max": late.max_ns}
+    told = ", ".join(f"{name} {_span(nanos)}" for name, nanos in spans.items())
+    again, packets = live.replayed, asdict(live.packets)
     lines = [
-        f"lateness: {', '.join(spans)}, budget {_span(live['budget_ns'])}",
-        f"the same arrivals in virtual time: {number(again['drops'])} drops, "
-        + ("the same" if again["same"] else f"not the same ({number(again['drops_again'])})"),
+        f"lateness: {told}, budget {_span(live.budget_ns)}",
+        f"the same arrivals in virtual time: {number(again.drops)} drops, "
+        + ("the same" if again.same else f"not the same ({number(again.drops_again)})"),
     ]
     if any(packets.values()):
         lines.append(
             ", ".join(f"{number(count)} packets {what}" for what, count in packets.items())
         )
-    lines += [f"flow {told['flow']}: {told['failure']}" for told in live["failures"]]
-    seen: dict[str, str] = {}
-    for end in live["ends"]:
-        values = {**end["sysctls"], **{f"route {k}": v for k, v in end["route"].items()}}
-        values |= {**end["device"], **end["socket"]}
-        text = ", ".join(f"{name}={value}" for name, value in values.items() if value is not None)
-        who = f"{end['flow']}.{end['side']}"
-        seen[f"{end['profile']}: {text}"] = who
-    lines += [
-        fill(f"{who}, {text}", 110, subsequent_indent="  ", break_on_hyphens=False)
-        for text, who in seen.items()
-    ]
-    good = paint("valid", "green") if live["valid"] else paint("INVALID", "red")
-    lines.append(f"Linux {live['kernel']}, {live['back_end']}: {good}")
+    lines += [f"flow {one.flow}: {one.failure}" for one in live.failures]
+    lines += _given(live.ends) if ends else []
+    good = paint("valid", "green") if live.valid else paint("INVALID", "red")
+    lines.append(f"Linux {live.kernel}, {live.back_end}: {good}")
     return lines
 
 
-_QUANTILES = (("p50", "p50"), ("p99", "p99"), ("p99.9", "p999"), ("max", "max"))
+def _given(ends: list[EndReport]) -> list[str]:
+    """Return lines of what ends were given; ends alike have one line."""
+    seen: dict[str, str] = {}
+    for end in ends:
+        text = ", ".join(f"{name}={value}" for name, value in end.values().items())
+        seen[f"{end.profile}: {text}"] = f"{end.flow}.{end.side}"
+    return [
+        fill(f"{who}, {text}", 110, subsequent_indent="  ", break_on_hyphens=False)
+        for text, who in seen.items()
+    ]
 
 
 def _span(nanos: int) -> str:

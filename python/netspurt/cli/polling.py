@@ -121,12 +121,12 @@ def capture(
     from netspurt.poll import capturing
     from netspurt.probe import resolve
 
-    with capturing(resolve(peer), port, out) as told, suppress(KeyboardInterrupt):
+    with capturing(resolve(peer), port, out) as caught, suppress(KeyboardInterrupt):
         typer.echo(f"capturing into {out}")
         sys.stdout.flush()
         while True:
             time.sleep(3600)
-    typer.echo(f"{number(told.get('packets', 0))} packets")
+    typer.echo(f"{number(caught.packets)} packets")
 
 
 def match(

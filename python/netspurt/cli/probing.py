@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import sys
@@ -10,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,7 +21,7 @@ from netspurt.cli.output import columns, number, paint, print_json, rate, width,
 
 if TYPE_CHECKING:
     from netspurt.probe import Histogram, Hop, Plan, Watch
-    from netspurt.worker import Row
+    from netspurt.probe_lines import EchoProbeLine, HeaderLine, Line
 
 
 def probe(
@@ -120,7 +120,7 @@ def _echo_probes(plan: Plan, estimators: list[str], *, quiet: bool, as_json: boo
     from netspurt.probe import run
 
     with _shown(plan, quiet=quiet or as_json) as show:
-        watch = run(plan, estimators, on_row=show)
+        watch = run(plan, estimators, on_line=show)
     told = _told(watch, estimators)
     if as_json:
         print_json(told)
@@ -132,10 +132,10 @@ def _echo_probes(plan: Plan, estimators: list[str], *, quiet: bool, as_json: boo
 
 
 @contextmanager
-def _shown(plan: Plan, *, quiet: bool) -> Iterator[Callable[[Row, Watch], None]]:
-    """Show a run while it goes on: as a picture in a terminal, otherwise as lines."""
+def _shown(plan: Plan, *, quiet: bool) -> Iterator[Callable[[Line, Watch], None]]:
+    """Show a run while it goes on: as a picture in a terminal, else as lines."""
     if quiet:
-        yield lambda _row, _watch: None
+        yield lambda _line, _watch: None
     elif sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
         from rich.console import Console
         from rich.live import Live
@@ -144,18 +144,19 @@ def _shown(plan: Plan, *, quiet: bool) -> Iterator[Callable[[Row, Watch], None]]
         shown = 0.0
         with Live(console=Console(), auto_refresh=False, transient=True) as live:
 
-            def draw(row: Row, watch: Watch) -> None:
+            def draw(line: Line, watch: Watch) -> None:
                 nonlocal shown
-                trace.extend(_line(row))
-                if time.monotonic() - shown > 0.1 or "end" in row:
+                trace.extend(_shown_line(line))
+                if time.monotonic() - shown > 0.1 or watch.end is not None:
                     shown = time.monotonic()
                     live.update(_picture(plan, watch, trace), refresh=True)
 
             yield draw
     else:
 
-        def tell(row: Row, watch: Watch) -> None:
-            for text in _heading(watch) if "netspurt" in row and row["part"] == 1 else _line(row):
+        def tell(line: Line, watch: Watch) -> None:
+            first = line is watch.header
+            for text in _heading(watch.header) if first and watch.header else _shown_line(line):
                 typer.echo(text)
             # A reader of the output gets each echo probe as soon as it is over.
             sys.stdout.flush()
@@ -163,60 +164,69 @@ def _shown(plan: Plan, *, quiet: bool) -> Iterator[Callable[[Row, Watch], None]]
         yield tell
 
 
-def _heading(watch: Watch) -> Iterator[str]:
-    """Yield the facts known before the first echo probe."""
-    about = watch.header
-    path, noise = about["path"], about["noise"]
-    where = (
-        about["host"]
-        if about["host"] == about["address"]
-        else (f"{about['host']} ({about['address']})")
-    )
-    port = f" port {about['port']}" if about["port"] else ""
-    how = " ".join(str(part) for part in about["lengths"].values())
-    yield f"{where}{port}: {about['socket']}, lengths {how}, seed {about['seed']}"
-    by = f" by {path['device']}" if path["device"] else ""
-    over = f" over {path['gateway']}" if path["gateway"] else ""
-    yield f"from {path['source']}{by}{over}, MTU {path['mtu']}"
-    if noise and "kernel" in noise:
-        said = [
-            f"{name} p50 {_span(of['p50_ns'])}, p99 {_span(of['p99_ns'])}, "
-            f"max {_span(of['max_ns'])}"
-            for name, of in ((n, noise[n]) for n in ("kernel", "user"))
-            if of["count"]
-        ]
-        yield f"noise floor on loopback: {'; '.join(said)}"
-    elif noise:
-        yield f"noise floor: not known, {noise['failed']}"
-    if "file" in about:
-        yield about["file"]
+def _heading(about: HeaderLine) -> Iterator[str]:
+    """Yield what is known before the first echo probe."""
+    from netspurt.probe_lines import Noise, NoNoise
+
+    path = about.path
+    where = about.host if about.host == about.address else f"{about.host} ({about.address})"
+    port = f" port {about.port}" if about.port else ""
+    how = " ".join(str(part) for part in about.lengths.values())
+    yield f"{where}{port}: {about.socket}, lengths {how}, seed {about.seed}"
+    by = f" by {path.device}" if path.device else ""
+    over = f" over {path.gateway}" if path.gateway else ""
+    yield f"from {path.source}{by}{over}, MTU {path.mtu}"
+    match about.noise:
+        case Noise(_, user, kernel):
+            said = [
+                f"{name} p50 {_span(of.p50_ns)}, p99 {_span(of.p99_ns)}, max {_span(of.max_ns)}"
+                for name, of in (("kernel", kernel), ("user", user))
+                if of.count
+            ]
+            yield f"noise floor on loopback: {'; '.join(said)}"
+        case NoNoise(failed):
+            yield f"noise floor: not known, {failed}"
+    if about.file is not None:
+        yield about.file
 
 
-def _line(row: Row) -> list[str]:
-    """Return the line of an echo probe."""
-    if "echo_probe" in row:
-        head = f"{row['echo_probe']:>6}  {row['octets']:>5} B"
-        if row.get("lost"):
-            return [f"{head}  {paint('lost', 'red')}{', ' + row['why'] if 'why' in row else ''}"]
-        host = row["user_rtt_ns"] - row["rtt_ns"]
-        more = f"  host {_span(host)}" if row["by"] == "kernel" else "  by the program's stamps"
-        ttl = f"  ttl {row['ttl']}" if "ttl" in row else ""
-        return [f"{head}  {_span(row['rtt_ns']):>9}{ttl}{more}"]
-    for what in ("late", "duplicate"):
-        if what in row and "end" not in row:
-            return [f"{row[what]:>6}  {paint(what, 'yellow')}, after {_span(row['rtt_ns'])}"]
-    if "clock_step_ns" in row:
-        return [f"the machine's clock was set by {row['clock_step_ns'] / 1e9:+.6f} s"]
-    if "file" in row:
-        return [row["file"]]
-    return []
+def _shown_line(line: Line) -> list[str]:
+    """Return what is shown of a line of the data file."""
+    from netspurt import probe_lines as lines
+
+    match line:
+        case lines.EchoProbeLine():
+            shown = _outcome(line)
+        case lines.LateLine():
+            shown = f"{line.late:>6}  {paint('late', 'yellow')}, after {_span(line.rtt_ns)}"
+        case lines.DuplicateLine():
+            what = paint("duplicate", "yellow")
+            shown = f"{line.duplicate:>6}  {what}, after {_span(line.rtt_ns)}"
+        case lines.ClockStepLine():
+            shown = f"the machine's clock was set by {line.clock_step_ns / 1e9:+.6f} s"
+        case lines.HeaderLine(file=str(file)):
+            shown = file
+        case _:
+            return []
+    return [shown]
+
+
+def _outcome(line: EchoProbeLine) -> str:
+    """Return what became of an echo probe."""
+    head = f"{line.echo_probe:>6}  {line.octets:>5} B"
+    if line.lost:
+        return f"{head}  {paint('lost', 'red')}{', ' + line.why if line.why else ''}"
+    host = line.user_rtt_ns - line.rtt_ns
+    more = f"  host {_span(host)}" if line.by == "kernel" else "  by the program's stamps"
+    ttl = "" if line.ttl is None else f"  ttl {line.ttl}"
+    return f"{head}  {_span(line.rtt_ns):>9}{ttl}{more}"
 
 
 def _picture(plan: Plan, watch: Watch, trace: deque[str]) -> Any:
     """Return a terminal's picture: histogram, timers, the last echo probes."""
     from rich.text import Text
 
-    lines = list(_heading(watch))
+    lines = list(_heading(watch.header)) if watch.header else []
     of = f" of {plan.count}" if plan.count else ""
     lost = watch.echo_probes - watch.answered
     lines.append(
@@ -261,7 +271,7 @@ def _told(watch: Watch, estimators: list[str]) -> dict[str, Any]:
 
     recording = watch.recording()
     told: dict[str, Any] = {
-        "header": watch.header,
+        "header": asdict(watch.header) if watch.header else None,
         "files": watch.files,
         "end": watch.end,
         "echo_probes": watch.echo_probes,
@@ -394,16 +404,20 @@ def _table_row(algorithm: dict[str, Any]) -> list[str]:
 def _survey(plan: Plan, *, quiet: bool, as_json: bool) -> None:
     from netspurt.probe import hops_of, survey
 
-    def tell(row: Row, watch: Watch) -> None:
-        if "netspurt" in row and not quiet and not as_json:
-            for text in _heading(watch):
+    def tell(line: Line, watch: Watch) -> None:
+        if watch.header and line is watch.header and not quiet and not as_json:
+            for text in _heading(watch.header):
                 typer.echo(text)
 
-    watch = survey(plan, echo_probes=plan.count or 5, on_row=tell)
+    watch = survey(plan, echo_probes=plan.count or 5, on_line=tell)
     found = hops_of(watch)
     if as_json:
         print_json(
-            {"header": watch.header, "end": watch.end, "hops": [_hop_data(one) for one in found]}
+            {
+                "header": asdict(watch.header) if watch.header else None,
+                "end": watch.end,
+                "hops": [_hop_data(one) for one in found],
+            }
         )
     else:
         for text in _hop_table(found):
@@ -463,16 +477,12 @@ def serve(
 ) -> None:
     """Echo or discard all data received by UDP and TCP, until interrupted."""
     from netspurt.probe import resolve
-    from netspurt.worker import worker
+    from netspurt.probe_lines import ServingLine, read_as
+    from netspurt.worker import ServeTask, worker
 
-    order = {
-        "parent": os.getpid(), "task": "serve", "service": what, "port": port,
-        "address": resolve(address),
-    }  # fmt: skip
-    with worker(order) as process:
+    with worker(ServeTask(what, resolve(address), port)) as process:
         for text in process.stdout or ():
-            place = json.loads(text)["serving"]
-            typer.echo(f"{what} at {place}, UDP and TCP")
+            typer.echo(f"{what} at {read_as(ServingLine, text).serving}, UDP and TCP")
             sys.stdout.flush()
 
 

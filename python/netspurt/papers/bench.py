@@ -106,8 +106,8 @@ def _live_run(scenario: Scenario) -> Run | str:
                 run = run_live(scenario, Path(scratch) / str(attempt))
             except LiveError as error:
                 return str(error)
-            told = run.live or {}
-            if told["valid"]:
+            assert run.live is not None
+            if run.live.valid:
                 return run
-            late = told["lateness"]["max_ns"] / 1e6
+            late = run.live.lateness.max_ns / 1e6
     return f"the machine was too late {TRIES} times, at last by {late:.1f} ms"

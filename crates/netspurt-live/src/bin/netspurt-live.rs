@@ -1,14 +1,16 @@
-//! The process of a live run or, with the word `probe`, one that probes; for tests. `netspurt live
-//! run` and `netspurt probe` start equivalent processes.
+//! A live run's own process, or with the word `probe` one that probes: those of tests. `netspurt
+//! live run` and `netspurt probe` start ones that do the same. Another word names the file of a live
+//! run's order.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut words = std::env::args().skip(1).peekable();
-    let done = match words.peek().map(String::as_str) {
+    let word = std::env::args().nth(1);
+    let done = match word.as_deref() {
         Some("probe") => netspurt_live::probe::work(),
-        _ => netspurt_live::worker::work(words),
+        file => netspurt_live::worker::work(file.map(Path::new)),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,10 +3,13 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::sandbox::KernelHost;
 
 /// What is to be run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Programs {
     /// The program and its arguments, at the first end.
     pub command: Vec<String>,

@@ -2,15 +2,17 @@
 //!
 //! If the process is killed, the file contains whole lines, except perhaps the last.
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use netspurt::units::Duration;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::clock::{ClockReading, raw_ns};
+use super::lines::{
+    ClockStepLine, ContinuedLine, EchoProbeLine, ProbeHeader, ReplyFields, StampedBy, StrayLine,
+};
 
 /// An answer with its stamps.
 #[derive(Clone, Copy, Debug)]
@@ -26,13 +28,13 @@ pub(super) struct EchoReply {
 
 impl EchoReply {
     /// The round trip as the program saw it.
-    fn by_user(&self) -> u64 {
+    pub(super) fn by_user(&self) -> u64 {
         self.came.raw_ns.saturating_sub(self.left.raw_ns)
     }
 
     /// The round trip as the kernel saw it, where its stamps can be trusted: there, in order, not
     /// outside of the program's, and on a clock that nobody set meanwhile.
-    fn by_kernel(&self) -> Option<u64> {
+    pub(super) fn by_kernel(&self) -> Option<u64> {
         let span = self.kernel_came_ns?.checked_sub(self.kernel_left_ns?)?;
         // Steering, and the readings of two clocks.
         const APART_NS: u64 = 200_000;
@@ -40,23 +42,20 @@ impl EchoReply {
         (self.step_ns == 0 && span <= most).then_some(span)
     }
 
-    /// The fields of a line that every answer has.
-    fn put(&self, line: &mut String) {
-        let (rtt, by) = match self.by_kernel() {
-            Some(span) => (span, "kernel"),
-            None => (self.by_user(), "user"),
+    /// What a line tells of it.
+    fn fields(&self) -> ReplyFields {
+        let (rtt_ns, by) = match self.by_kernel() {
+            Some(span) => (span, StampedBy::Kernel),
+            None => (self.by_user(), StampedBy::User),
         };
-        let _ =
-            write!(line, ",\"rtt_ns\":{rtt},\"by\":\"{by}\",\"user_rtt_ns\":{}", self.by_user());
-        let _ = write!(line, ",\"user_rx_ns\":{}", self.came.unix_ns);
-        if let Some(ns) = self.kernel_came_ns {
-            let _ = write!(line, ",\"kernel_rx_ns\":{ns}");
-        }
-        if let Some(hops) = self.hops_left {
-            let _ = write!(line, ",\"ttl\":{hops}");
-        }
-        if self.step_ns != 0 {
-            let _ = write!(line, ",\"clock_step_ns\":{}", self.step_ns);
+        ReplyFields {
+            rtt_ns,
+            by,
+            user_rtt_ns: self.by_user(),
+            user_rx_ns: self.came.unix_ns,
+            kernel_rx_ns: self.kernel_came_ns,
+            ttl: self.hops_left,
+            clock_step_ns: self.step_ns,
         }
     }
 }
@@ -80,9 +79,21 @@ pub(super) struct EchoProbeRow<'a> {
     pub outcome: &'a ProbeOutcome,
 }
 
+/// Somebody who is told what becomes of echo probes.
+pub(super) trait Keep {
+    /// An echo probe is over; whether anybody still wants to know.
+    fn row(&mut self, row: &EchoProbeRow<'_>) -> io::Result<bool>;
+
+    /// An answer came to the echo probe `number` that is over: a late one, or a duplicate.
+    fn stray(&mut self, number: u64, late: bool, answer: &EchoReply) -> io::Result<()>;
+
+    /// The machine's clock was set before the echo probe `number` left.
+    fn step(&mut self, number: u64, step_ns: i64) -> io::Result<()>;
+}
+
 /// When a new file is begun.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rotation {
+pub(super) struct Rotation {
     /// After so many echo probes.
     pub echo_probes: Option<u64>,
     /// After so long.
@@ -96,10 +107,10 @@ impl Rotation {
 }
 
 /// The data files of a run, and whoever watches: both get the same lines.
-pub struct Book {
+pub(super) struct Book {
     /// The file without its number; `None` keeps nothing.
     path: Option<PathBuf>,
-    header: Value,
+    header: ProbeHeader,
     rotation: Rotation,
     watcher: Box<dyn Write>,
     file: Option<File>,
@@ -115,9 +126,9 @@ impl Book {
     ///
     /// # Errors
     /// When there is such a file, or it cannot be made.
-    pub fn begin(
+    pub(super) fn begin(
         path: Option<&Path>,
-        header: Value,
+        header: ProbeHeader,
         rotation: Rotation,
         watcher: Box<dyn Write>,
     ) -> io::Result<Self> {
@@ -151,14 +162,14 @@ impl Book {
     fn next_part(&mut self) -> io::Result<()> {
         self.part += 1;
         (self.rows, self.begun_ns) = (0, raw_ns());
-        self.header["part"] = self.part.into();
+        self.header.part = self.part;
         if let Some(name) = self.name(self.part) {
             let file = File::create_new(&name)
                 .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", name.display())))?;
             self.file = Some(file);
-            self.header["file"] = name.to_string_lossy().into();
+            self.header.file = Some(name.to_string_lossy().into_owned());
         }
-        self.line = format!("{}\n", self.header);
+        self.line = line(&self.header)?;
         self.put().map(|_| ())
     }
 
@@ -171,65 +182,70 @@ impl Book {
         Ok(told.is_ok())
     }
 
-    /// Keeps an echo probe; whether anybody still watches.
-    pub(super) fn row(&mut self, row: &EchoProbeRow<'_>) -> io::Result<bool> {
-        let long = self
-            .rotation
-            .span
-            .is_some_and(|span| raw_ns().saturating_sub(self.begun_ns) >= span.as_nanos());
-        if self.rotation.echo_probes.is_some_and(|most| self.rows >= most)
-            || (long && self.rows > 0)
-        {
-            let next = self.name(self.part + 1).map(|name| name.to_string_lossy().into_owned());
-            self.line = format!("{}\n", json!({ "end": "continued", "next": next }));
-            self.put()?;
-            self.next_part()?;
-        }
-        self.rows += 1;
-        let EchoProbeRow { number, octets, left, kernel_left_ns, outcome } = row;
-        let line = &mut self.line;
-        line.clear();
-        let _ = write!(
-            line,
-            "{{\"echo_probe\":{number},\"octets\":{octets},\"raw_ns\":{}",
-            left.raw_ns
-        );
-        let _ = write!(line, ",\"user_tx_ns\":{}", left.unix_ns);
-        if let Some(ns) = kernel_left_ns {
-            let _ = write!(line, ",\"kernel_tx_ns\":{ns}");
-        }
-        match outcome {
-            ProbeOutcome::Answered(answer) => answer.put(line),
-            ProbeOutcome::Lost => line.push_str(",\"lost\":true"),
-            ProbeOutcome::Failed(why) => {
-                let _ = write!(line, ",\"lost\":true,\"why\":{}", Value::from(why.as_str()));
-            }
-        }
-        line.push_str("}\n");
-        self.put()
-    }
-
-    /// Keeps an answer to an echo probe that is over: a late one, or a duplicate.
-    pub(super) fn stray(&mut self, number: u64, late: bool, answer: &EchoReply) -> io::Result<()> {
-        let what = if late { "late" } else { "duplicate" };
-        self.line = format!("{{\"{what}\":{number}");
-        answer.put(&mut self.line);
-        self.line.push_str("}\n");
-        self.put().map(|_| ())
-    }
-
-    /// Keeps that the machine's clock was set before the echo probe `number` left.
-    pub(super) fn step(&mut self, number: u64, step_ns: i64) -> io::Result<()> {
-        self.line = format!("{{\"clock_step_ns\":{step_ns},\"before\":{number}}}\n");
-        self.put().map(|_| ())
-    }
-
-    /// Keeps a line of any other kind.
+    /// Keeps a line; whether anybody still watches.
     ///
     /// # Errors
     /// When the file fails.
-    pub fn say(&mut self, what: &Value) -> io::Result<bool> {
-        self.line = format!("{what}\n");
+    pub(super) fn say(&mut self, what: &impl Serialize) -> io::Result<bool> {
+        self.line = line(what)?;
         self.put()
     }
+
+    /// Whether the next echo probe belongs into a new file.
+    fn is_full(&self) -> bool {
+        let long = |span: Duration| raw_ns().saturating_sub(self.begun_ns) >= span.as_nanos();
+        self.rotation.echo_probes.is_some_and(|most| self.rows >= most)
+            || (self.rows > 0 && self.rotation.span.is_some_and(long))
+    }
+}
+
+impl Keep for Book {
+    fn row(&mut self, row: &EchoProbeRow<'_>) -> io::Result<bool> {
+        if self.is_full() {
+            let next = self.name(self.part + 1).map(|name| name.to_string_lossy().into_owned());
+            self.say(&ContinuedLine { end: "continued", next })?;
+            self.next_part()?;
+        }
+        self.rows += 1;
+        self.say(&row.line())
+    }
+
+    fn stray(&mut self, number: u64, late: bool, answer: &EchoReply) -> io::Result<()> {
+        let reply = answer.fields();
+        let line = if late {
+            StrayLine::Late { late: number, reply }
+        } else {
+            StrayLine::Duplicate { duplicate: number, reply }
+        };
+        self.say(&line).map(|_| ())
+    }
+
+    fn step(&mut self, number: u64, clock_step_ns: i64) -> io::Result<()> {
+        self.say(&ClockStepLine { clock_step_ns, before: number }).map(|_| ())
+    }
+}
+
+impl EchoProbeRow<'_> {
+    fn line(&self) -> EchoProbeLine<'_> {
+        let (reply, why) = match self.outcome {
+            ProbeOutcome::Answered(answer) => (Some(answer.fields()), None),
+            ProbeOutcome::Lost => (None, None),
+            ProbeOutcome::Failed(why) => (None, Some(why.as_str())),
+        };
+        EchoProbeLine {
+            echo_probe: self.number,
+            octets: self.octets,
+            raw_ns: self.left.raw_ns,
+            user_tx_ns: self.left.unix_ns,
+            kernel_tx_ns: self.kernel_left_ns,
+            reply,
+            lost: reply.is_none(),
+            why,
+        }
+    }
+}
+
+/// A value of JSON in a line of its own.
+fn line(what: &impl Serialize) -> io::Result<String> {
+    Ok(serde_json::to_string(what)? + "\n")
 }

@@ -1,9 +1,10 @@
 //! Two clocks read at the same instant: the machine's time, and a clock that cannot be set.
 
 use rustix::time::{ClockId, clock_gettime};
+use serde::Serialize;
 
 /// What both clocks said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ClockReading {
     /// `CLOCK_MONOTONIC_RAW`, in nanoseconds: it has no steps and is not steered.
     pub raw_ns: u64,

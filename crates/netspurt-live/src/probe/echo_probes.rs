@@ -6,8 +6,9 @@ use std::os::fd::BorrowedFd;
 use netspurt::rng::Stream;
 use netspurt::units::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
+use serde::Deserialize;
 
-use super::book::{Book, EchoProbeRow, EchoReply, ProbeOutcome};
+use super::book::{EchoProbeRow, EchoReply, Keep, ProbeOutcome};
 use super::clock::{ClockReading, raw_ns, read};
 use super::gather::{EchoCounts, PastProbes};
 use super::lengths::{Draw, ProbeLengths};
@@ -16,14 +17,40 @@ use super::{ProbeError, tried};
 use crate::kernel::timespec;
 
 /// When the next probe leaves. None leaves before the last was answered or given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "rule", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Pace {
     /// At once, as RFC 889's did.
     Immediate,
     /// So long after the last one left.
-    Every(Duration),
+    Every {
+        /// In nanoseconds.
+        gap_ns: u64,
+    },
     /// The same on average, in steps of a Poisson process.
-    Poisson(Duration),
+    Poisson {
+        /// In nanoseconds.
+        gap_ns: u64,
+    },
+}
+
+impl Pace {
+    /// What orders call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Immediate => "immediate",
+            Self::Every { .. } => "every",
+            Self::Poisson { .. } => "poisson",
+        }
+    }
+
+    /// The time from one probe to the next, in nanoseconds.
+    pub const fn gap_ns(self) -> Option<u64> {
+        match self {
+            Self::Immediate => None,
+            Self::Every { gap_ns } | Self::Poisson { gap_ns } => Some(gap_ns),
+        }
+    }
 }
 
 /// What is to be done.
@@ -66,10 +93,10 @@ impl Until {
 ///
 /// # Errors
 /// When a socket or the book fails.
-pub fn run(
+pub(super) fn run(
     plan: &ProbingPlan,
     socket: &mut ProbeSocket,
-    book: &mut Book,
+    book: &mut dyn Keep,
     halt: Option<BorrowedFd<'_>>,
 ) -> Result<(Until, EchoCounts), ProbeError> {
     let pace = Stream::named(plan.seed, "probe/pace");
@@ -90,7 +117,7 @@ pub fn run(
 struct Probing<'a> {
     plan: &'a ProbingPlan,
     socket: &'a mut ProbeSocket,
-    book: &'a mut Book,
+    book: &'a mut dyn Keep,
     halt: Option<BorrowedFd<'a>>,
     pace: Stream,
     draw: Draw,
@@ -126,17 +153,17 @@ impl Probing<'_> {
             }
             next = match self.plan.pace {
                 Pace::Immediate => raw_ns(),
-                Pace::Every(gap) => next.saturating_add(gap.as_nanos()).max(raw_ns()),
-                Pace::Poisson(mean) => next.saturating_add(self.gap(mean)).max(raw_ns()),
+                Pace::Every { gap_ns } => next.saturating_add(gap_ns).max(raw_ns()),
+                Pace::Poisson { gap_ns } => next.saturating_add(self.gap(gap_ns)).max(raw_ns()),
             };
         }
     }
 
     /// A gap of a Poisson process, in nanoseconds.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-    fn gap(&mut self, mean: Duration) -> u64 {
+    fn gap(&mut self, mean_ns: u64) -> u64 {
         let share = -(1.0 - self.pace.uniform()).ln();
-        (mean.as_nanos() as f64 * share) as u64
+        (mean_ns as f64 * share) as u64
     }
 
     /// Waits, and takes what comes for echo probes that are over; whether to go on.

@@ -5,11 +5,11 @@ use std::os::fd::BorrowedFd;
 
 use netspurt::units::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
-use serde_json::{Value, json};
 
 use super::book::Book;
 use super::clock::{ClockReading, raw_ns, read};
 use super::echo_probes::{Until, returned};
+use super::lines::{HopAnswer, HopLine, StampedBy};
 use super::socket::{ProbeSocket, SeenReply};
 use super::{ProbeError, tried};
 use crate::kernel::timespec;
@@ -41,7 +41,7 @@ struct HopReply {
 ///
 /// # Errors
 /// When a socket or the book fails.
-pub fn survey(
+pub(super) fn survey(
     plan: &HopPlan,
     socket: &mut ProbeSocket,
     target: IpAddr,
@@ -57,7 +57,7 @@ pub fn survey(
             let Some(row) = echo_probe(plan, socket, target, hop, number, halt)? else {
                 return Ok(Until::Interrupted);
             };
-            ends |= row["last"] == true;
+            ends |= row.answer.as_ref().is_some_and(|answer| answer.last);
             book.say(&row).map_err(tried("the data file"))?;
         }
         if ends {
@@ -75,7 +75,7 @@ fn echo_probe(
     hop: u8,
     number: u64,
     halt: Option<BorrowedFd<'_>>,
-) -> Result<Option<Value>, ProbeError> {
+) -> Result<Option<HopLine>, ProbeError> {
     let key = socket.key(number, raw_ns());
     let octets = plan.octets.max(socket.least_octets());
     socket.prepare(key, number, octets);
@@ -104,25 +104,27 @@ fn echo_probe(
             return Ok(None);
         }
     };
-    let mut row =
-        json!({ "hop": hop, "echo_probe": number, "octets": octets, "raw_ns": left.raw_ns });
-    let Some(found) = found else {
-        row["lost"] = true.into();
-        return Ok(Some(row));
-    };
-    let user = found.came.raw_ns.saturating_sub(left.raw_ns);
-    let stamps = found.kernel_came_ns.zip(kernel_left_ns);
-    let kernel = stamps.and_then(|(came, left)| came.checked_sub(left));
-    let kernel = kernel.filter(|_| found.came.step_since(left) == 0);
-    row["rtt_ns"] = kernel.unwrap_or(user).into();
-    row["by"] = if kernel.is_some() { "kernel" } else { "user" }.into();
-    row["user_rtt_ns"] = user.into();
-    row["from"] = found.by.map(|by| by.to_string()).into();
-    row["last"] = found.last.into();
-    if let Some(why) = found.why {
-        row["why"] = why.into();
+    let answer = found.map(|found| found.seen_from(left, kernel_left_ns));
+    let (echo_probe, raw_ns, lost) = (number, left.raw_ns, answer.is_none());
+    Ok(Some(HopLine { hop, echo_probe, octets, raw_ns, lost, answer }))
+}
+
+impl HopReply {
+    /// What a line tells of it, by the probe's stamps of leaving.
+    fn seen_from(self, left: ClockReading, kernel_left_ns: Option<u64>) -> HopAnswer {
+        let user_rtt_ns = self.came.raw_ns.saturating_sub(left.raw_ns);
+        let stamps = self.kernel_came_ns.zip(kernel_left_ns);
+        let kernel = stamps.and_then(|(came, left)| came.checked_sub(left));
+        let kernel = kernel.filter(|_| self.came.step_since(left) == 0);
+        HopAnswer {
+            rtt_ns: kernel.unwrap_or(user_rtt_ns),
+            by: if kernel.is_some() { StampedBy::Kernel } else { StampedBy::User },
+            user_rtt_ns,
+            from: self.by,
+            last: self.last,
+            why: self.why,
+        }
     }
-    Ok(Some(row))
 }
 
 /// What an answer says of the hop.
@@ -144,5 +146,86 @@ fn answer(seen: SeenReply, own: u64, target: IpAddr) -> Option<HopReply> {
             Some(HopReply { by, last: !on_the_way, why, came, kernel_came_ns: unix_ns })
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: u64 = 77;
+
+    fn found(seen: SeenReply, target: &str) -> Option<(Option<String>, bool, Option<String>)> {
+        let reply = answer(seen, OWN, target.parse().unwrap())?;
+        Some((reply.by.map(|by| by.to_string()), reply.last, reply.why))
+    }
+
+    fn returned_by(by: &str, told: (u8, u8)) -> SeenReply {
+        SeenReply::Returned { key: Some(OWN), by: by.parse().ok(), told, unix_ns: None }
+    }
+
+    #[test]
+    fn a_hop_on_the_way_the_target_and_an_error_are_told_apart() {
+        const FAR: &str = "10.0.0.9";
+        let reply = |key| SeenReply::Reply { key, unix_ns: None, hops_left: None };
+        let own = |by: &str, last, why: Option<&str>| {
+            Some((Some(by.to_owned()), last, why.map(str::to_owned)))
+        };
+        for (what, seen, expected) in [
+            ("the target's answer", reply(OWN), own(FAR, true, None)),
+            ("another probe's answer", reply(OWN + 1), None),
+            ("the hop limit", returned_by("10.0.0.1", (11, 0)), own("10.0.0.1", false, None)),
+            ("a closed port of the target's", returned_by(FAR, (3, 3)), own(FAR, true, None)),
+            (
+                "a router that knows no way",
+                returned_by("10.0.0.1", (3, 1)),
+                own("10.0.0.1", true, Some("host unreachable")),
+            ),
+            (
+                "an error that quotes too little to tell whose it is",
+                SeenReply::Returned { key: None, by: None, told: (11, 0), unix_ns: None },
+                Some((None, false, None)),
+            ),
+            (
+                "another probe's error",
+                SeenReply::Returned { key: Some(1), by: None, told: (11, 0), unix_ns: None },
+                None,
+            ),
+            ("a stamp", SeenReply::Sent { unix_ns: 5 }, None),
+        ] {
+            assert_eq!(found(seen, FAR), expected, "{what}");
+        }
+        let six = |told| found(returned_by("fd00::1", told), "fd00::9").map(|found| found.1);
+        assert_eq!((six((3, 0)), six((1, 0))), (Some(false), Some(true)), "RFC 4443");
+    }
+
+    #[test]
+    fn a_hops_round_trip_is_the_kernels_unless_the_clock_was_set() {
+        let at = |ms: u64| ClockReading {
+            raw_ns: ms * 1_000_000,
+            unix_ns: 10_000_000_000 + ms * 1_000_000,
+        };
+        let reply = |came: ClockReading, kernel_came_ns| HopReply {
+            by: None,
+            last: false,
+            why: None,
+            came,
+            kernel_came_ns,
+        };
+        let set = ClockReading { unix_ns: at(20).unix_ns + 3_000_000_000, ..at(20) };
+        for (what, reply, left_ns, rtt_ns, by) in [
+            ("both stamps", reply(at(20), Some(900)), Some(100), 800, StampedBy::Kernel),
+            ("one stamp", reply(at(20), Some(900)), None, 10_000_000, StampedBy::User),
+            ("none", reply(at(20), None), Some(100), 10_000_000, StampedBy::User),
+            ("out of order", reply(at(20), Some(90)), Some(100), 10_000_000, StampedBy::User),
+            ("a clock that was set", reply(set, Some(900)), Some(100), 10_000_000, StampedBy::User),
+        ] {
+            let told = reply.seen_from(at(10), left_ns);
+            assert_eq!(
+                (told.rtt_ns, told.by, told.user_rtt_ns),
+                (rtt_ns, by, 10_000_000),
+                "{what}"
+            );
+        }
     }
 }

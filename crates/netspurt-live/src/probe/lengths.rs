@@ -1,22 +1,48 @@
 //! The lengths of probes.
 
 use netspurt::rng::Stream;
+use serde::{Deserialize, Serialize};
 
 /// A rule for the lengths of probes, in octets of the IP datagram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(tag = "rule", rename_all = "lowercase", deny_unknown_fields)]
 pub enum ProbeLengths {
     /// RFC 889 §2.1: drawn from 0 to 256, and what is too short for a probe made as long as the
     /// shortest one, 40 octets.
     Rfc889,
-    /// Drawn from the first to the second, both included.
-    Uniform(u16, u16),
+    /// Drawn from `low` to `high`, both included.
+    Uniform {
+        /// The shortest.
+        low: u16,
+        /// The longest.
+        high: u16,
+    },
     /// All the same.
-    Fixed(u16),
+    Fixed {
+        /// How long.
+        octets: u16,
+    },
     /// `each` of 40 octets, then as many of 256, and again.
     Bursts {
         /// How many follow each other.
         each: u32,
     },
+}
+
+impl ProbeLengths {
+    /// Whether there is any length, and why not.
+    ///
+    /// # Errors
+    /// What is wrong with the rule.
+    pub fn check(self) -> Result<(), String> {
+        match self {
+            Self::Uniform { low, high } if low > high => {
+                Err(format!("no length lies from {low} to {high} octets"))
+            }
+            Self::Bursts { each: 0 } => Err("a burst has one probe at least".to_owned()),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The longest probe of RFC 889.
@@ -52,10 +78,10 @@ impl Draw {
     pub fn draw(&mut self) -> u16 {
         let drawn = match self.rule {
             ProbeLengths::Rfc889 => self.between(0, LONGEST).max(SHORTEST),
-            ProbeLengths::Uniform(low, high) => self.between(low, high),
-            ProbeLengths::Fixed(octets) => octets,
+            ProbeLengths::Uniform { low, high } => self.between(low, high),
+            ProbeLengths::Fixed { octets } => octets,
             ProbeLengths::Bursts { each } => {
-                let long = self.drawn / u64::from(each.max(1)) % 2 == 1;
+                let long = self.drawn / u64::from(each) % 2 == 1;
                 if long { LONGEST } else { SHORTEST }
             }
         };
@@ -92,7 +118,7 @@ mod tests {
 
     #[test]
     fn uniform_lengths_reach_both_ends() {
-        let all = draws(ProbeLengths::Uniform(40, 43), 40, 1000);
+        let all = draws(ProbeLengths::Uniform { low: 40, high: 43 }, 40, 1000);
         for octets in 40..=43 {
             assert!(all.contains(&octets));
         }
@@ -102,7 +128,7 @@ mod tests {
     #[test]
     fn no_probe_is_shorter_than_its_headers() {
         assert!(draws(ProbeLengths::Rfc889, 60, 1000).iter().all(|octets| *octets >= 60));
-        assert_eq!(draws(ProbeLengths::Fixed(40), 60, 1), [60]);
+        assert_eq!(draws(ProbeLengths::Fixed { octets: 40 }, 60, 1), [60]);
     }
 
     #[test]

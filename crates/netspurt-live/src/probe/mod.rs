@@ -12,25 +12,24 @@ mod echo_probes;
 mod gather;
 mod hops;
 mod lengths;
+mod lines;
 mod noise;
 mod order;
 mod packet;
 mod route;
 mod settle;
 mod socket;
+#[cfg(test)]
+mod tests;
 
-pub use book::{Book, Rotation};
-pub use capture::capture;
 pub use clock::{ClockReading, read};
-pub use echo::{Service, serve};
-pub use echo_probes::{Pace, ProbingPlan, Until, run};
-pub use gather::EchoCounts;
-pub use hops::{HopPlan, survey};
+pub use echo::Service;
+pub use echo_probes::{Pace, Until};
 pub use lengths::{Draw, ProbeLengths};
-pub use noise::{Noise, measure};
-pub use order::work;
+pub use order::{
+    CaptureTask, EchoProbesTask, HopsTask, ProbeTarget, ProbingOrder, ProbingTask, ServeTask, work,
+};
 pub use packet::ProbeKind;
-pub use route::{RouteInfo, way};
 pub use socket::{ProbeSocket, SeenReply};
 
 use std::io;

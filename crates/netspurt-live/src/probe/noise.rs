@@ -1,17 +1,16 @@
 //! The noise of the instrument: round trips over loopback.
 
-use std::io::{self, Write};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use netspurt::units::Duration;
-use serde_json::{Value, json};
 
-use super::book::{Book, Rotation};
+use super::book::{EchoProbeRow, EchoReply, Keep, ProbeOutcome};
 use super::echo_probes::{Pace, ProbingPlan, run};
 use super::lengths::ProbeLengths;
+use super::lines::{NoiseReport, SpanCounts};
 use super::packet::ProbeKind;
 use super::socket::{ProbeSocket, closed_port};
 use super::{ProbeError, tried};
@@ -27,33 +26,42 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// As a value of JSON: quantiles in nanoseconds.
-    pub fn told(&self) -> Value {
-        let one = |spans: &Lateness| {
-            json!({
-                "count": spans.count,
-                "p50_ns": spans.p50.as_nanos(),
-                "p99_ns": spans.p99.as_nanos(),
-                "p999_ns": spans.p999.as_nanos(),
-                "max_ns": spans.max.as_nanos(),
-            })
-        };
-        json!({ "where": "loopback", "user": one(&self.user), "kernel": one(&self.kernel) })
+    /// As headers tell it.
+    pub(super) fn report(&self) -> NoiseReport {
+        let [user, kernel] = [&self.user, &self.kernel].map(SpanCounts::from);
+        NoiseReport::Measured { place: "loopback", user, kernel }
     }
 }
 
-/// What a book tells its watcher, kept.
-#[derive(Clone, Default)]
-struct BookLines(Arc<Mutex<Vec<u8>>>);
+/// The round trips of echo probes, by whose stamps they are.
+#[derive(Debug, Default)]
+struct RoundTrips {
+    user: Vec<Duration>,
+    kernel: Vec<Duration>,
+}
 
-impl Write for BookLines {
-    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(octets);
-        Ok(octets.len())
+impl Keep for RoundTrips {
+    fn row(&mut self, row: &EchoProbeRow<'_>) -> io::Result<bool> {
+        if let ProbeOutcome::Answered(answer) = row.outcome {
+            self.user.push(Duration::from_nanos(answer.by_user()));
+            self.kernel.extend(answer.by_kernel().map(Duration::from_nanos));
+        }
+        Ok(true)
     }
 
-    fn flush(&mut self) -> io::Result<()> {
+    /// What comes after its time is no measure of a host that waits for it.
+    fn stray(&mut self, _number: u64, _late: bool, _answer: &EchoReply) -> io::Result<()> {
         Ok(())
+    }
+
+    fn step(&mut self, _number: u64, _step_ns: i64) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl RoundTrips {
+    fn noise(self) -> Noise {
+        Noise { user: Lateness::of(self.user), kernel: Lateness::of(self.kernel) }
     }
 }
 
@@ -103,9 +111,7 @@ fn echo_until(echo: UdpSocket, done: &AtomicBool) {
 
 fn echo_probes(kind: ProbeKind, target: SocketAddr, count: u64) -> Result<Noise, ProbeError> {
     let mut socket = ProbeSocket::open(kind, target, 0x6e6f_6973)?;
-    let told = BookLines::default();
-    let mut book = Book::begin(None, json!({}), Rotation::default(), Box::new(told.clone()))
-        .map_err(tried("a book"))?;
+    let mut trips = RoundTrips::default();
     let plan = ProbingPlan {
         count: Some(count),
         span: Some(Duration::from_secs(2)),
@@ -114,19 +120,6 @@ fn echo_probes(kind: ProbeKind, target: SocketAddr, count: u64) -> Result<Noise,
         pace: Pace::Immediate,
         seed: 0,
     };
-    run(&plan, &mut socket, &mut book, None)?;
-    let lines = told.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let (mut user, mut kernel) = (Vec::new(), Vec::new());
-    for line in lines.split(|octet| *octet == b'\n') {
-        let Ok(row) = serde_json::from_slice::<Value>(line) else { continue };
-        if let Some(span) = row["user_rtt_ns"].as_u64() {
-            user.push(Duration::from_nanos(span));
-        }
-        if row["by"] == "kernel"
-            && let Some(span) = row["rtt_ns"].as_u64()
-        {
-            kernel.push(Duration::from_nanos(span));
-        }
-    }
-    Ok(Noise { user: Lateness::of(user), kernel: Lateness::of(kernel) })
+    run(&plan, &mut socket, &mut trips, None)?;
+    Ok(trips.noise())
 }

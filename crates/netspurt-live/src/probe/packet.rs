@@ -4,9 +4,11 @@ use std::net::IpAddr;
 
 use netspurt::segment::Flags;
 use netspurt::wire::TcpHead;
+use serde::{Deserialize, Serialize};
 
 /// The kinds of probes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ProbeKind {
     /// An ICMP echo (RFC 792, RFC 4443).
     Icmp,
@@ -20,20 +22,6 @@ pub enum ProbeKind {
 const CARRIED: u16 = 12;
 
 impl ProbeKind {
-    /// What users call it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Icmp => "icmp",
-            Self::Udp => "udp",
-            Self::Tcp => "tcp",
-        }
-    }
-
-    /// The kind that users call `name`.
-    pub fn by_name(name: &str) -> Option<Self> {
-        [Self::Icmp, Self::Udp, Self::Tcp].into_iter().find(|kind| kind.name() == name)
-    }
-
     /// Octets of the shortest probe: headers, and what tells one from another.
     ///
     /// ```

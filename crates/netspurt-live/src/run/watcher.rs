@@ -4,10 +4,14 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use netspurt::event::{CwndState, Event, RtoState, What};
 use netspurt::ids::EndId;
-use netspurt::record::{Names, Recorder};
+use netspurt::record::{FlowName, Recorder, flow_addresses};
+use netspurt::results::capture_files;
+use netspurt::scenario::{Network, NetworkEnd};
 use netspurt::segment::Segment;
 use netspurt::units::Time;
 use netspurt::wire::{EchoPacket, Packet, PcapngWriter, encode, encode_echo};
@@ -56,11 +60,57 @@ pub struct Watcher {
     pub(super) progress: Box<dyn FnMut(Time) -> bool>,
 }
 
-impl Watcher {
-    pub(super) fn addresses_of(names: &Names) -> Vec<[SocketAddr; 2]> {
-        netspurt::record::flow_addresses(names).collect()
-    }
+/// Octets of a capture that are written at once: few calls, and none that takes long.
+const CAPTURED_AT_ONCE: usize = 1 << 16;
 
+/// What writes a run of `network` down, its captures into `folder`.
+///
+/// # Errors
+/// When a capture cannot be made.
+pub fn watcher(
+    network: &Network,
+    folder: &Path,
+    sockets: Sockets,
+    progress: Box<dyn FnMut(Time) -> bool>,
+) -> io::Result<Watcher> {
+    let names = &network.names;
+    let ledgers = |(flow, pair): (&FlowName, &[(NetworkEnd, u32); 2])| {
+        let real = pair.iter().any(|(end, _)| !matches!(end, NetworkEnd::Model(_)));
+        [0, 1].map(|side: usize| {
+            let octets = match &pair[side].0 {
+                NetworkEnd::Kernel(end) => end.task.octets()[side],
+                _ => None,
+            };
+            (real && (side == 0 || flow.answers)).then(|| Ledger::new(octets))
+        })
+    };
+    let ledgers = names.flows.iter().zip(network.ends.as_chunks::<2>().0).flat_map(ledgers);
+    let mut captures = Vec::new();
+    let captured = network.captured();
+    let files = capture_files(captured.iter().map(|node| names.nodes[*node as usize].as_str()));
+    for (file, &node) in files.values().zip(captured) {
+        let out = BufWriter::with_capacity(CAPTURED_AT_ONCE, File::create_new(folder.join(file))?);
+        let application = concat!("netspurt ", env!("CARGO_PKG_VERSION"));
+        let file = PcapngWriter::new(out, &names.nodes[node as usize], application)?;
+        captures.push(Capture { node, file });
+    }
+    let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok(Watcher {
+        recorder: Recorder::new(names.clone()),
+        ledgers: ledgers.collect(),
+        captures,
+        began_unix_ns: u64::try_from(unix.as_nanos()).unwrap_or(0),
+        sockets,
+        addresses: flow_addresses(names).collect(),
+        answers: Vec::new(),
+        failure: None,
+        programs: None,
+        ends: None,
+        progress,
+    })
+}
+
+impl Watcher {
     fn ledger(&mut self, end: EndId) -> Option<&mut Ledger> {
         self.ledgers.get_mut(end.index())?.as_mut()
     }

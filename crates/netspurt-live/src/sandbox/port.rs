@@ -9,7 +9,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use super::wiring::{Wire, Wiring};
 use crate::offload::{LONGEST_PREFIX, Shape, VIRTIO_BYTES};
-use crate::sys::{self, Batch, Outbox, Parcel};
+use crate::sys::{self, Batch, Outbox, OutgoingPacket};
 
 /// Packets in and out of a device.
 #[derive(Debug)]
@@ -147,7 +147,7 @@ impl PacketPort {
     ///
     /// # Errors
     /// When it took none.
-    pub fn send(&self, outbox: &mut Outbox, packets: &[Parcel<'_>]) -> io::Result<usize> {
+    pub fn send(&self, outbox: &mut Outbox, packets: &[OutgoingPacket<'_>]) -> io::Result<usize> {
         match &self.end {
             PortEnd::Socket { socket, device } => outbox.send(socket.as_fd(), *device, packets),
             PortEnd::Tun { file, .. } => outbox.write(file.as_fd(), packets),

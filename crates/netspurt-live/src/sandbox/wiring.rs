@@ -1,7 +1,10 @@
 //! The kind of a host's device.
 
+use serde::{Deserialize, Serialize};
+
 /// The kind of devices that packets cross.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Wire {
     /// A pair of veth devices, and a socket of packets on the one that is here.
     #[default]

@@ -16,7 +16,7 @@ use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 pub use batch::{BATCH, Batch, Received};
-pub use outbox::{Outbox, Parcel};
+pub use outbox::{Outbox, OutgoingPacket};
 pub use stamped::{
     StampedDatagram, Trouble, only_icmp6, receive_stamped, set_ip_option, stamp_datagrams,
 };

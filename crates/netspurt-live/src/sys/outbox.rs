@@ -10,7 +10,7 @@ use super::device_address;
 
 /// A packet to be sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Parcel<'a> {
+pub struct OutgoingPacket<'a> {
     /// What the device wants before a packet; often nothing.
     pub prefix: &'a [u8],
     /// The packet, or its headers.
@@ -51,7 +51,7 @@ impl Outbox {
         &mut self,
         fd: BorrowedFd<'_>,
         device: u32,
-        parcels: &[Parcel<'_>],
+        parcels: &[OutgoingPacket<'_>],
     ) -> io::Result<usize> {
         self.stations.iter_mut().for_each(|to| to.sll_ifindex = device.cast_signed());
         self.places.clear();
@@ -88,7 +88,11 @@ impl Outbox {
     ///
     /// # Errors
     /// When it takes none.
-    pub fn write(&mut self, fd: BorrowedFd<'_>, parcels: &[Parcel<'_>]) -> io::Result<usize> {
+    pub fn write(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        parcels: &[OutgoingPacket<'_>],
+    ) -> io::Result<usize> {
         for (done, parcel) in parcels.iter().enumerate() {
             if parcel.prefix.is_empty() && parcel.body.is_empty() {
                 match rustix::io::write(fd, parcel.head) {
@@ -109,7 +113,7 @@ impl Outbox {
 }
 
 /// Where the pieces of a packet lie.
-fn pieces(parcel: &Parcel<'_>) -> [libc::iovec; PIECES] {
+fn pieces(parcel: &OutgoingPacket<'_>) -> [libc::iovec; PIECES] {
     [parcel.prefix, parcel.head, parcel.body].map(|piece| {
         let base = if piece.is_empty() { ptr::null() } else { piece.as_ptr() };
         libc::iovec { iov_base: base.cast_mut().cast(), iov_len: piece.len() }

@@ -3,7 +3,6 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::fs::{self, File};
-use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,7 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use netspurt::record::{Table, read_table};
 use serde_json::{Value, json};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_netspurt-live");
+/// The program of workers.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_netspurt-live");
 
 /// A folder that goes with the test.
 pub struct Folder(pub PathBuf);
@@ -48,23 +48,44 @@ impl Drop for Folder {
     }
 }
 
-/// A run that has been started; as the user numbered `user`, if given.
-pub fn start(scenario: &str, folder: &Path, user: Option<u32>) -> Child {
-    start_on(&[], scenario, folder, user)
+/// The order of a run of `scenario` whose files go to `folder`, by this process.
+pub fn order(scenario: &str, folder: &Path) -> Value {
+    json!({
+        "parent": std::process::id(),
+        "folder": folder,
+        "source": "a test",
+        "scenario": scenario,
+        "budget_ns": 10_000_000_000_u64,
+        "spin_ns": 0,
+        "wire": "veth",
+        "offload": false,
+        "programs": null,
+    })
 }
 
-/// The same with hosts' wires made of what `wiring` says.
-pub fn start_on(wiring: &[&str], scenario: &str, folder: &Path, user: Option<u32>) -> Child {
-    let mut command = Command::new(PROGRAM);
-    command.arg(std::process::id().to_string()).arg(folder).args(["10000000000", "0"]);
-    command.args(wiring);
+/// A run that has been started by an order; as the user numbered `user`, if given. The order's file
+/// lies in the run's folder, so that the process can be told from others by its argument.
+pub fn start_by(order: &Value, folder: &Path, user: Option<u32>) -> Child {
+    let file = folder.join("order");
+    fs::write(&file, order.to_string()).unwrap();
+    let mut run = Command::new(PROGRAM);
+    run.arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     if let Some(user) = user {
-        command.uid(user).gid(user);
+        run.uid(user).gid(user);
     }
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(scenario.as_bytes()).unwrap();
-    child
+    run.spawn().unwrap()
+}
+
+/// A run of `scenario` that has been started.
+pub fn start(scenario: &str, folder: &Path, user: Option<u32>) -> Child {
+    start_by(&order(scenario, folder), folder, user)
+}
+
+/// The same with hosts' wires made of what `wiring` says: a wire, and whether devices offload.
+pub fn start_on(wiring: (&str, bool), scenario: &str, folder: &Path, user: Option<u32>) -> Child {
+    let mut order = order(scenario, folder);
+    (order["wire"], order["offload"]) = (wiring.0.into(), wiring.1.into());
+    start_by(&order, folder, user)
 }
 
 /// A run of programs that has been started: `command` at the first end, `server` at the second.
@@ -75,16 +96,9 @@ pub fn start_programs(
     server: Option<&str>,
     user: Option<u32>,
 ) -> Child {
-    let order = folder.join("order.json");
-    let told = json!({ "scenario": scenario, "command": command, "server": server });
-    fs::write(&order, told.to_string()).unwrap();
-    let mut run = Command::new(PROGRAM);
-    run.arg(std::process::id().to_string()).arg(folder).args(["10000000000", "0"]);
-    run.arg(format!("order:{}", order.display()));
-    if let Some(user) = user {
-        run.uid(user).gid(user);
-    }
-    run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    let mut order = order(scenario, folder);
+    order["programs"] = json!({ "command": command, "server": server });
+    start_by(&order, folder, user)
 }
 
 /// Whether a program is there; said loudly where it is not.

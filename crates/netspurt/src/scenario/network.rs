@@ -94,6 +94,11 @@ impl Network {
             stop,
         }
     }
+
+    /// Nodes that have captures.
+    pub fn captured(&self) -> &[u32] {
+        if self.capture { &self.spied } else { &[] }
+    }
 }
 
 /// Both ends of the flow `id` of a live run, and their nodes.

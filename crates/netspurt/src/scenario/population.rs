@@ -4,6 +4,7 @@ use crate::app::{Client, Echo, EchoProbes, Endpoint, Exchange, FlowResult, Progr
 use crate::ids::{EndId, FlowId, Side, TransmissionId};
 use crate::ip::Reassembling;
 use crate::record::{EchoProbeSum, FlowSum, Judge, SenderVerdict};
+use crate::results::echo_probe_sums;
 use crate::segment::Segment;
 use crate::sim::{FlowEnds, Population};
 use crate::tcp::{Connection, TcpConfig};
@@ -148,7 +149,7 @@ impl ScenarioFlows {
     fn sum<E: Resident>(&mut self, flow: FlowId, ends: &[E; 2], verdicts: [SenderVerdict; 2]) {
         let [from, to] = ends;
         if let Some(prober) = from.prober() {
-            return self.sums.echo_probes.extend(sum_echo_probes(flow.0, prober));
+            return self.sums.echo_probes.extend(echo_probe_sums(flow.0, prober));
         }
         let (Some(source), Some(sink)) = (from.result(), to.result()) else { return };
         let [verdict, reverse] = verdicts;
@@ -198,25 +199,6 @@ impl<E: Resident> Population<Segment, E> for ScenarioFlows {
         let verdicts = self.judge.forget(flow);
         self.sum(flow, &ends, verdicts);
     }
-}
-
-/// The echo probes of the flow numbered `flow`, the one in flight included.
-fn sum_echo_probes(flow: u32, prober: &EchoProbes) -> Vec<EchoProbeSum> {
-    let waits = prober.in_flight().map(|(sent, size_bytes)| EchoProbeSum {
-        sent,
-        size_bytes,
-        ..EchoProbeSum::default()
-    });
-    let over = prober.done().iter().map(|echo_probe| EchoProbeSum {
-        sent: echo_probe.sent,
-        size_bytes: echo_probe.size_bytes,
-        rtt: echo_probe.rtt,
-        lost: echo_probe.rtt.is_none(),
-        late: echo_probe.late,
-        duplicates: echo_probe.duplicates,
-        ..EchoProbeSum::default()
-    });
-    (1..).zip(over.chain(waits)).map(|(number, sum)| EchoProbeSum { flow, number, ..sum }).collect()
 }
 
 /// The programs at the two ends of the flow `id`.

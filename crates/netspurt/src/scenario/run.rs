@@ -1,10 +1,8 @@
-//! A run of a scenario, and its results.
+//! A scenario in motion.
 
 use crate::event::Wanted;
-use crate::record::{
-    CaptureError, Names, Recorder, SeenTables, Table, digest, echo_probes_table, flows_table,
-    links_table, requests_table, retransmissions_table, shadows_table, write_capture,
-};
+use crate::record::Recorder;
+use crate::results::{EndedRun, Results};
 use crate::rto::EstimatorConfig;
 use crate::sim::Advance;
 use crate::units::{Duration, Time};
@@ -32,15 +30,6 @@ pub struct Simulation {
     spied: Vec<u32>,
     wanted: Wanted,
     shadows: Vec<EstimatorConfig>,
-}
-
-/// The tables of a run that has ended.
-#[derive(Clone, Debug)]
-pub struct Results {
-    tables: Vec<Table>,
-    names: Names,
-    captured: Vec<u32>,
-    stop: Time,
 }
 
 impl Simulation {
@@ -105,80 +94,21 @@ impl Simulation {
     pub fn finish(mut self) -> Results {
         self.world.settle();
         self.drain();
-        let names = self.recorder.names().clone();
         let NetResult { sums, spurious, links } = self.world.finish();
-        let mut tables = vec![
-            flows_table(&names, &sums.flows),
-            retransmissions_table(&names, &sums.flows),
-            links_table(&names, &links),
-        ];
-        if names.flows.iter().any(|flow| flow.echo_probes) {
-            tables.push(echo_probes_table(&names, &sums.echo_probes));
-        }
-        if names.flows.iter().any(|flow| flow.answers) {
-            tables.push(requests_table(&names, &sums.exchanges));
-        }
-        tables.extend(self.recorder.finish_wanted(&spurious, self.wanted));
-        if !self.shadows.is_empty() {
-            tables.push(shadows_table(&tables, &self.shadows));
-        }
-        let captured = if self.capture { self.spied } else { Vec::new() };
-        Results { tables, names, captured, stop: self.stop }
-    }
-}
-
-impl Results {
-    /// The tables of a run that was not simulated.
-    pub fn new(tables: Vec<Table>, names: Names, stop: Time) -> Self {
-        Self { tables, names, captured: Vec::new(), stop }
-    }
-
-    /// The tables: `flows` and `links` first, then those recorded.
-    pub fn tables(&self) -> &[Table] {
-        &self.tables
-    }
-
-    /// The table called `name`, if it was recorded.
-    pub fn table(&self, name: &str) -> Option<&Table> {
-        self.tables.iter().find(|table| table.name == name)
-    }
-
-    /// When the run ended.
-    pub fn stop(&self) -> Time {
-        self.stop
-    }
-
-    /// The names behind the numbers.
-    pub fn names(&self) -> &Names {
-        &self.names
-    }
-
-    /// The nodes whose segments are written as captures.
-    pub fn captured(&self) -> &[u32] {
-        &self.captured
-    }
-
-    /// Writes the packets that the node numbered `node` saw as a pcapng file.
-    ///
-    /// # Errors
-    /// When `out` fails, or segments were not recorded.
-    pub fn write_capture<W: std::io::Write>(&self, node: u32, out: W) -> Result<W, CaptureError> {
-        let table = |name| self.table(name).ok_or(CaptureError::NotRecorded);
-        let seen = SeenTables {
-            segments: table("segments")?,
-            sack_blocks: table("sack_blocks")?,
-            syns: table("syns")?,
+        let ended = EndedRun {
+            recorder: self.recorder,
+            wanted: self.wanted,
+            spurious,
+            sums: sums.flows,
+            links,
+            echo_probes: sums.echo_probes,
+            requests: sums.exchanges,
+            programs: None,
+            shadows: self.shadows,
+            more: Vec::new(),
+            captured: if self.capture { self.spied } else { Vec::new() },
+            stop: self.stop,
         };
-        write_capture(seen, &self.names, node, out)
-    }
-
-    /// The fingerprint of every table.
-    pub fn digest(&self) -> String {
-        digest(&self.tables)
-    }
-
-    /// The fingerprint of the flows' results, which does not depend on what was recorded.
-    pub fn flows_digest(&self) -> String {
-        digest(self.table("flows"))
+        ended.finish()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::ids::Direction;
 use crate::record::{Data, Table};
-use crate::scenario::Results;
+use crate::results::Results;
 
 /// A measure of a case.
 #[derive(Clone, Copy, Debug)]

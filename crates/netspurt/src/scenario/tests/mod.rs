@@ -5,6 +5,7 @@ mod sweeps;
 mod switches;
 
 use super::*;
+use crate::results::Results;
 use crate::units::Time;
 
 const CHAIN: &str = r#"
@@ -328,7 +329,7 @@ fn a_remedy_for_corruption_loss_can_be_compared() {
 }
 
 /// The value of the one flow in a column of `flows`, of whole numbers.
-fn number(results: &crate::scenario::Results, name: &str) -> i64 {
+fn number(results: &Results, name: &str) -> i64 {
     match results.table("flows").unwrap().column(name) {
         Some(crate::record::Data::OptionalI64(values)) => values[0].expect("a number"),
         Some(crate::record::Data::I64(values)) => values[0],

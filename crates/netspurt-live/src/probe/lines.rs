@@ -1,0 +1,264 @@
+//! The lines of a data file, and of what the process tells besides: each is an object of JSON.
+
+use std::net::{IpAddr, SocketAddr};
+
+use serde::Serialize;
+
+use super::clock::ClockReading;
+use super::lengths::ProbeLengths;
+use super::packet::ProbeKind;
+use crate::lateness::{Lateness, QuantilesNs};
+
+/// The version of this layout.
+pub(super) const VERSION: u32 = 1;
+
+/// The first line of a data file: all that is known before the first echo probe.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct ProbeHeader {
+    /// What tells the file from others.
+    pub netspurt: &'static str,
+    pub version: u32,
+    pub made_by: &'static str,
+    #[serde(flatten)]
+    pub asked: Asked,
+    pub kernel: String,
+    pub clocks: Clocks,
+    /// What probes leave from, in words.
+    pub socket: &'static str,
+    pub least_octets: u16,
+    pub noise: Option<NoiseReport>,
+    pub path: PathReport,
+    pub began: ClockReading,
+    /// Which file of the run it is, from 1.
+    pub part: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+/// What the order asked for.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Asked {
+    pub task: &'static str,
+    pub host: String,
+    pub address: IpAddr,
+    pub port: u16,
+    pub kind: ProbeKind,
+    pub lengths: ProbeLengths,
+    pub seed: u64,
+    pub count: Option<u64>,
+    pub pace: &'static str,
+    pub gap_s: Option<f64>,
+    pub timeout_s: f64,
+}
+
+/// What the clocks of the stamps are.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Clocks {
+    raw_ns: &'static str,
+    #[serde(rename = "user_tx_ns, user_rx_ns")]
+    user: &'static str,
+    #[serde(rename = "kernel_tx_ns, kernel_rx_ns")]
+    kernel: &'static str,
+    rtt_ns: &'static str,
+}
+
+/// The way to the target, as the machine knows it.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct PathReport {
+    pub source: IpAddr,
+    pub device: Option<String>,
+    pub gateway: Option<IpAddr>,
+    pub mtu: Option<u32>,
+    pub warmed: Warmed,
+}
+
+/// What came back for the probe that lived for one hop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub(super) enum Warmed {
+    Failed { failed: String },
+    Answered { answer: String, after_ns: u64 },
+    Silent { answer: () },
+}
+
+/// What round trips over loopback take.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub(super) enum NoiseReport {
+    Measured {
+        #[serde(rename = "where")]
+        place: &'static str,
+        user: SpanCounts,
+        kernel: SpanCounts,
+    },
+    Failed {
+        failed: String,
+    },
+}
+
+/// How many spans there were, and their quantiles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct SpanCounts {
+    pub count: u64,
+    #[serde(flatten)]
+    pub spans: QuantilesNs,
+}
+
+/// An echo probe that is over.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct EchoProbeLine<'a> {
+    pub echo_probe: u64,
+    pub octets: u16,
+    pub raw_ns: u64,
+    pub user_tx_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_tx_ns: Option<u64>,
+    #[serde(flatten)]
+    pub reply: Option<ReplyFields>,
+    #[serde(skip_serializing_if = "is_not")]
+    pub lost: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<&'a str>,
+}
+
+/// What every answer has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct ReplyFields {
+    pub rtt_ns: u64,
+    pub by: StampedBy,
+    pub user_rtt_ns: u64,
+    pub user_rx_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_rx_ns: Option<u64>,
+    /// What was left of its hop limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<u8>,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub clock_step_ns: i64,
+}
+
+/// Whose stamps a round trip is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum StampedBy {
+    Kernel,
+    User,
+}
+
+/// An answer to an echo probe that was over: the first one, late, or one more.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum StrayLine {
+    Late {
+        late: u64,
+        #[serde(flatten)]
+        reply: ReplyFields,
+    },
+    Duplicate {
+        duplicate: u64,
+        #[serde(flatten)]
+        reply: ReplyFields,
+    },
+}
+
+/// The machine's clock was set before an echo probe left.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct ClockStepLine {
+    pub clock_step_ns: i64,
+    pub before: u64,
+}
+
+/// A probe that lived for some hops.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct HopLine {
+    pub hop: u8,
+    pub echo_probe: u64,
+    pub octets: u16,
+    pub raw_ns: u64,
+    #[serde(skip_serializing_if = "is_not")]
+    pub lost: bool,
+    #[serde(flatten)]
+    pub answer: Option<HopAnswer>,
+}
+
+/// Who answered from there, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct HopAnswer {
+    pub rtt_ns: u64,
+    pub by: StampedBy,
+    pub user_rtt_ns: u64,
+    pub from: Option<IpAddr>,
+    /// Whether the way ends there.
+    pub last: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// The last line of a file that another one goes on with.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct ContinuedLine {
+    pub end: &'static str,
+    pub next: Option<String>,
+}
+
+/// The last line of all.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct EndLine {
+    pub end: &'static str,
+    #[serde(flatten)]
+    pub counts: Option<EndCounts>,
+}
+
+/// What came of a run of echo probes.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct EndCounts {
+    pub echo_probes: u64,
+    pub answered: u64,
+    pub late: u64,
+    pub duplicates: u64,
+    pub clock_steps: u64,
+    pub raw_ns: u64,
+}
+
+/// A host serves at this address now.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct ServingLine {
+    pub serving: SocketAddr,
+}
+
+/// Nothing is missed from now on.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct ReadyLine {
+    pub ready: bool,
+}
+
+/// A capture is over.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct CapturedLine {
+    pub packets: u64,
+}
+
+impl Clocks {
+    /// Those of this program.
+    pub(super) const OURS: Self = Self {
+        raw_ns: "CLOCK_MONOTONIC_RAW, the program's",
+        user: "CLOCK_REALTIME, the program's",
+        kernel: "CLOCK_REALTIME, the kernel's",
+        rtt_ns: "the round trip by the clock that `by` names; half of it is RFC 889's delay in one \
+                 direction",
+    };
+}
+
+impl From<&Lateness> for SpanCounts {
+    fn from(spans: &Lateness) -> Self {
+        Self { count: spans.count, spans: spans.quantiles_ns() }
+    }
+}
+
+fn is_not(value: &bool) -> bool {
+    !value
+}
+
+fn is_zero(value: &i64) -> bool {
+    *value == 0
+}

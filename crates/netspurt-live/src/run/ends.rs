@@ -1,0 +1,80 @@
+//! The ends of flows that are the kernel's: hosts, sockets and applications.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use netspurt::app::Task;
+use netspurt::ids::EndId;
+use netspurt::record::{Names, flow_addresses};
+use netspurt::scenario::{KernelEnd, Network, NetworkEnd};
+
+use super::error::LiveError;
+use super::watcher::Sockets;
+use crate::kernel::{Apps, FlowSocket, open, sysctls};
+use crate::sandbox::{HostPlan, KernelHost, RouteHints, Sandbox, Wiring};
+
+/// One end that is the kernel's, made.
+pub(super) struct Made {
+    pub(super) end: EndId,
+    pub(super) host: KernelHost,
+    pub(super) socket: Option<OwnedFd>,
+    pub(super) plan: HostPlan,
+    pub(super) asked: KernelEnd,
+}
+
+/// Hosts and sockets for the ends that are the kernel's.
+pub(super) fn make_ends(
+    sandbox: &mut Sandbox,
+    network: &Network,
+    wiring: Wiring,
+) -> Result<Vec<Made>, LiveError> {
+    let addresses: Vec<_> = flow_addresses(&network.names).collect();
+    let mut made = Vec::new();
+    for (end, (what, _)) in (0..).map(EndId::at).zip(&network.ends) {
+        let NetworkEnd::Kernel(asked) = what else { continue };
+        let (flow, side) = (end.flow().index(), end.side());
+        let (own, peer) = (addresses[flow][side.index()], addresses[flow][side.peer().index()]);
+        let plan = HostPlan {
+            address: Some(own.ip()),
+            peer: Some(peer.ip()),
+            mtu: asked.tcp.packet_bytes,
+            hints: RouteHints {
+                initial_window_segs: Some(asked.tcp.initial_window_segs),
+                quick_acks: asked.tcp.quick_acks,
+                // Of its own sockets it is said one by one.
+                congestion: None,
+            },
+            sysctls: sysctls(&asked.tcp),
+            wiring,
+        };
+        let host = sandbox.add_host(&plan)?;
+        let socket = host.within(|| open(&asked.tcp, own, asked.listens))?.map_err(|error| {
+            LiveError::Socket { flow: network.names.flows[flow].name.clone(), error }
+        })?;
+        made.push(Made { end, host, socket: Some(socket), plan, asked: *asked });
+    }
+    Ok(made)
+}
+
+/// The applications of the kernel's ends, and their sockets.
+pub(super) fn applications(made: &mut [Made], names: &Names) -> (Apps, Sockets) {
+    let addresses: Vec<_> = flow_addresses(names).collect();
+    let mut apps = Apps::default();
+    let mut sockets: Sockets = vec![None; 2 * addresses.len()];
+    for Made { end, socket, asked, .. } in made {
+        let Some(socket) = socket.take() else { continue };
+        let flow = end.flow().index();
+        let KernelEnd { tcp, task, listens, .. } = *asked;
+        let shared = FlowSocket::default();
+        if !listens || matches!(task, Task::Requests(_)) {
+            sockets[end.index()] = Some((Arc::clone(&shared), tcp.rack));
+        }
+        if listens {
+            apps.add_sink(*end, socket, shared, task);
+        } else {
+            let _ = shared.set(socket);
+            apps.add_source(*end, shared, addresses[flow][1], task);
+        }
+    }
+    (apps, sockets)
+}

@@ -1,0 +1,142 @@
+//! Gates, where packets of real hosts enter a path and leave it, and the timers at them.
+
+use netspurt::event::{Events, Wanted};
+use netspurt::segment::{Cause, Flags, Segment};
+use netspurt::shim::ShimConfig;
+use netspurt::stage::Stage;
+use netspurt::units::Time;
+use netspurt_live::gate::Gate;
+
+use super::common::{ack, data, ms};
+
+fn events() -> Events<Segment> {
+    Events::new(Wanted::default())
+}
+
+/// What a gate lets out by `until`, with its instants.
+fn out(gate: &mut Gate, until: Time) -> Vec<(Time, Segment)> {
+    let mut out = Vec::new();
+    while let Some(due) = gate.next_wakeup().filter(|due| *due <= until) {
+        match gate.pop(due, &mut events()) {
+            Some((at, _, segment)) => out.push((at, segment)),
+            None => assert_ne!(gate.next_wakeup(), Some(due), "it would wake for ever"),
+        }
+    }
+    out
+}
+
+/// A gate with a timer whose connection has opened with a round trip of 20 ms.
+fn opened(shim: &str) -> Gate {
+    let config = ShimConfig::parse(shim).unwrap();
+    let mut gate = Gate::with_shim(Some(&config));
+    gate.enter(ms(0), Segment { flags: Flags::SYN, len: 0, seq: 0, ..data(0) });
+    assert_eq!(out(&mut gate, ms(10)).len(), 1);
+    gate.push(ms(20), 0, ack(0, 1), &mut events());
+    assert_eq!(gate.take().count(), 1);
+    gate
+}
+
+#[test]
+fn packets_leave_a_gate_into_the_path_in_their_order_and_at_their_instants() {
+    let mut gate = Gate::default();
+    assert_eq!(gate.next_wakeup(), None);
+    gate.enter(ms(3), data(0));
+    gate.enter(ms(3), data(1));
+    gate.enter(ms(7), data(2));
+    assert_eq!(gate.next_wakeup(), Some(ms(3)));
+    assert_eq!(gate.pop(ms(2), &mut events()), None, "it is not there yet");
+    let left = out(&mut gate, ms(10));
+    assert_eq!(left, [(ms(3), data(0)), (ms(3), data(1)), (ms(7), data(2))]);
+    assert_eq!(gate.next_wakeup(), None);
+}
+
+#[test]
+fn what_reaches_a_gate_is_taken_once() {
+    let mut gate = Gate::default();
+    assert!(gate.is_empty());
+    gate.push(ms(5), 0, ack(0, 1), &mut events());
+    gate.push(ms(6), 0, ack(1, 1001), &mut events());
+    assert!(!gate.is_empty());
+    assert_eq!(gate.take().collect::<Vec<_>>(), [(ms(5), ack(0, 1)), (ms(6), ack(1, 1001))]);
+    assert!(gate.is_empty() && gate.take().next().is_none());
+    assert_eq!(gate.next_wakeup(), None, "it wakes for the host's packets alone");
+}
+
+#[test]
+fn a_gate_without_a_timer_sends_nothing_of_its_own() {
+    let mut gate = Gate::with_shim(None);
+    gate.enter(ms(0), data(0));
+    assert_eq!(out(&mut gate, ms(1_000_000)).len(), 1);
+    assert!(gate.retransmissions().is_empty());
+}
+
+/// RFC 6298 §2.2: three round trips of 20 ms.
+#[test]
+fn a_timer_at_the_edge_retransmits_what_is_not_acknowledged_when_its_time_is_up() {
+    let mut gate = opened("rfc6298:min=1ms");
+    gate.enter(ms(30), data(0));
+    let left = out(&mut gate, ms(100));
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert_eq!(left[0], (ms(30), data(0)));
+    let (at, copy) = left[1];
+    assert_eq!((at, copy.seq, copy.cause.get()), (ms(90), 1, Some(Cause::Shim)));
+    assert_ne!(copy.id, data(0).id, "a transmission of its own");
+    let told = gate.retransmissions();
+    assert_eq!((told.len(), told[0].at, told[0].armed, told[0].id), (1, ms(90), ms(30), copy.id));
+}
+
+#[test]
+fn an_acknowledgement_stops_the_timer_at_the_edge() {
+    let mut gate = opened("rfc6298:min=1ms");
+    gate.enter(ms(30), data(0));
+    assert_eq!(out(&mut gate, ms(50)).len(), 1);
+    gate.push(ms(50), 0, ack(1, 1001), &mut events());
+    assert_eq!(gate.take().count(), 1, "the host gets it all the same");
+    assert!(out(&mut gate, ms(10_000)).is_empty());
+    assert!(gate.retransmissions().is_empty());
+}
+
+/// RFC 6298 §5.5: each timeout doubles the timer.
+#[test]
+fn the_timer_at_the_edge_backs_off() {
+    let mut gate = opened("rfc6298:min=1ms");
+    gate.enter(ms(30), data(0));
+    let instants: Vec<Time> = out(&mut gate, ms(1000)).iter().map(|(at, _)| *at).collect();
+    assert_eq!(instants, [30, 90, 210, 450, 930].map(ms));
+    let factors: Vec<u32> = gate.retransmissions().iter().map(|again| again.backoff).collect();
+    assert_eq!(factors, [2, 4, 8, 16]);
+}
+
+#[test]
+fn what_the_host_sends_at_the_instant_of_a_timeout_goes_first() {
+    let mut gate = opened("rfc6298:min=1ms");
+    gate.enter(ms(30), data(0));
+    gate.enter(ms(90), data(1));
+    let left = out(&mut gate, ms(90));
+    let order: Vec<(Time, u32, bool)> =
+        left.iter().map(|(at, s)| (*at, s.seq, s.cause.get().is_some())).collect();
+    assert_eq!(order, [(ms(30), 1, false), (ms(90), 1001, false), (ms(90), 1, true)]);
+}
+
+#[test]
+fn a_timeout_before_the_hosts_next_packet_goes_before_it() {
+    let mut gate = opened("rfc6298:min=1ms");
+    gate.enter(ms(30), data(0));
+    gate.enter(ms(91), data(1));
+    // Asked late, it does all in the order of time.
+    let mut order = Vec::new();
+    while let Some((at, _, segment)) = gate.pop(ms(100), &mut events()) {
+        order.push((at, segment.seq));
+    }
+    assert_eq!(order, [(ms(30), 1), (ms(90), 1), (ms(91), 1001)]);
+}
+
+#[test]
+fn a_limit_of_retransmissions_leaves_the_rest_to_the_host() {
+    for limit in [0_u8, 1, 3] {
+        let mut gate = opened(&format!("rfc6298:min=1ms,retransmissions={limit}"));
+        gate.enter(ms(30), data(0));
+        let copies = out(&mut gate, ms(100_000)).len() - 1;
+        assert_eq!(copies, usize::from(limit));
+    }
+}

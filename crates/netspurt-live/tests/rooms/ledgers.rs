@@ -1,0 +1,120 @@
+//! A flow's sums from what is seen at its two ends.
+
+use netspurt::ids::EndId;
+use netspurt::segment::{Cause, Flags, Segment};
+use netspurt_live::run::Ledger;
+
+use super::common::{ack, data, ms};
+
+fn again(number: u64, cause: Cause) -> Segment {
+    Segment { cause: Some(cause).into(), ..data(number) }
+}
+
+#[test]
+fn each_cause_counts_as_what_it_is() {
+    for (cause, timeouts, fast) in [
+        (Cause::Rto, 1, 0),
+        (Cause::Syn, 1, 0),
+        (Cause::Fast, 0, 1),
+        (Cause::SackRecovery, 0, 1),
+        (Cause::Rack, 0, 1),
+        (Cause::GoBackN, 0, 0),
+        (Cause::Tlp, 0, 0),
+    ] {
+        let mut ledger = Ledger::new(None);
+        (0..4).for_each(|number| ledger.sent(&data(number)));
+        ledger.sent(&again(0, cause));
+        let sum = ledger.sum();
+        assert_eq!((sum.sent, sum.retransmissions), (5, 1), "{cause:?}");
+        assert_eq!((sum.timeouts, sum.fast_retransmits), (timeouts, fast), "{cause:?}");
+    }
+}
+
+#[test]
+fn a_repair_behind_the_recovery_point_is_another_one() {
+    let mut ledger = Ledger::new(None);
+    (0..4).for_each(|number| ledger.sent(&data(number)));
+    // The recovery point is the highest octet sent when the repair begins.
+    ledger.sent(&again(0, Cause::SackRecovery));
+    (4..8).for_each(|number| ledger.sent(&data(number)));
+    ledger.sent(&again(3, Cause::SackRecovery));
+    assert_eq!(ledger.sum().fast_retransmits, 1);
+    ledger.sent(&again(4, Cause::SackRecovery));
+    assert_eq!(ledger.sum().fast_retransmits, 2);
+    ledger.sent(&again(5, Cause::SackRecovery));
+    assert_eq!((ledger.sum().fast_retransmits, ledger.sum().retransmissions), (2, 4));
+}
+
+#[test]
+fn a_syn_and_a_fin_that_go_out_again_count_and_pure_acks_do_not() {
+    let mut ledger = Ledger::new(Some(1000));
+    let syn = Segment { flags: Flags::SYN, len: 0, seq: 0, ..data(0) };
+    ledger.sent(&syn);
+    ledger.sent(&Segment { cause: Some(Cause::Syn).into(), ..syn });
+    ledger.sent(&Segment { len: 0, ..data(0) });
+    ledger.sent(&data(0));
+    let fin = Segment { seq: 1001, len: 0, flags: Flags::FIN.with(Flags::ACK), ..data(0) };
+    ledger.sent(&fin);
+    ledger.sent(&Segment { cause: Some(Cause::Rto).into(), ..fin });
+    let sum = ledger.sum();
+    assert_eq!((sum.sent, sum.retransmissions, sum.timeouts), (1, 2, 2));
+}
+
+#[test]
+fn octets_are_delivered_once_and_in_order() {
+    let mut ledger = Ledger::new(None);
+    for (number, delivered, duplicates) in
+        [(0, 1000, 0), (2, 1000, 0), (2, 1000, 1), (1, 3000, 1), (0, 3000, 2), (3, 4000, 2)]
+    {
+        ledger.received(&data(number));
+        let sum = ledger.sum();
+        assert_eq!((sum.delivered_bytes, sum.duplicates), (delivered, duplicates), "{number}");
+    }
+    ledger.received(&Segment { len: 0, ..data(9) });
+    assert_eq!(ledger.sum().received, 6, "pure ACKs are no data");
+}
+
+#[test]
+fn a_flow_with_an_end_is_finished_once_and_never_acknowledged_beyond_it() {
+    let mut ledger = Ledger::new(Some(2000));
+    (0..2).for_each(|number| ledger.sent(&data(number)));
+    for (at, up_to, acked, finished) in [
+        (10, 1001, 1000, None),
+        (20, 1001, 1000, None),
+        // The FIN's place is acknowledged, too.
+        (30, 2002, 2000, Some(ms(30))),
+        (40, 2002, 2000, Some(ms(30))),
+        (50, 1001, 2000, Some(ms(30))),
+    ] {
+        ledger.answered(ms(at), &ack(at, up_to));
+        let sum = ledger.sum();
+        assert_eq!((sum.acked_bytes, sum.finished), (acked, finished), "at {at} ms");
+    }
+}
+
+#[test]
+fn what_acknowledges_nothing_is_no_answer() {
+    let mut ledger = Ledger::new(Some(1000));
+    ledger.answered(ms(1), &Segment { flags: Flags::RST, ..ack(0, 1001) });
+    assert_eq!((ledger.sum().acked_bytes, ledger.sum().finished), (0, None));
+    ledger.answered(ms(2), &Segment { dest: EndId::at(0), ..ack(1, 1001) });
+    assert_eq!(ledger.sum().finished, Some(ms(2)));
+}
+
+#[test]
+fn sequence_numbers_go_on_past_their_wrap() {
+    let mut ledger = Ledger::new(None);
+    let size = 60_000_u32;
+    let count = u32::MAX / size + 3;
+    for number in 0..count {
+        let seq = 1_u32.wrapping_add(number.wrapping_mul(size));
+        let len = u16::try_from(size).unwrap();
+        ledger.sent(&Segment { seq, len, ..data(0) });
+        ledger.received(&Segment { seq, len, ..data(0) });
+        ledger.answered(ms(1), &ack(0, seq.wrapping_add(size)));
+    }
+    let all = u64::from(count) * u64::from(size);
+    assert!(all > 1 << 32);
+    assert_eq!((ledger.sum().acked_bytes, ledger.sum().delivered_bytes), (all, all));
+    assert_eq!((ledger.sum().sent, ledger.sum().duplicates), (count.into(), 0));
+}

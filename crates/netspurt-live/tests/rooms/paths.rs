@@ -1,0 +1,256 @@
+//! The emulated path in virtual time: what arrives, what leaves, and the same again.
+
+use netspurt::event::{Event, Wanted};
+use netspurt::ids::{EndId, TransmissionId};
+use netspurt::record::{Recorder, Table};
+use netspurt::rng::Stream;
+use netspurt::scenario::{Network, Scenario};
+use netspurt::segment::{Ecn, Flags, Segment};
+use netspurt::units::{Duration, Time};
+use netspurt_live::drive::{PacketArrival, simultaneous};
+use netspurt_live::path::{Departure, Path};
+use netspurt_live::run::replay;
+use proptest::prelude::*;
+
+use super::common::{ack, data, ms, numbers, texts};
+
+/// A scenario of one flow of the kernel's over a link of 1 Mbit/s and 10 ms.
+fn network(link: &str, flow: &str) -> Network {
+    let text = format!(
+        r#"
+stop = "100 s"
+seed = 9
+[links]
+wire = {{ between = ["a", "b"], rate = "1 Mbit/s", delay = "10 ms", {link} }}
+[flows.transfer]
+from     = "a"
+to       = "b"
+endpoint = "kernel"
+profile  = "reno-2005"
+{flow}
+"#
+    );
+    Scenario::parse("here", &text).unwrap().network()
+}
+
+fn silent(_event: &Event<Segment>) {}
+
+/// What leaves a path when these packets enter it, up to 100 s.
+fn through(path: &mut Path, arrivals: &[(Time, Segment)]) -> Vec<Departure> {
+    let mut left = Vec::new();
+    for (at, segment) in arrivals {
+        path.enter(*at, *segment, &mut silent);
+        left.extend(path.departures());
+    }
+    path.advance(ms(100_000), &mut silent);
+    left.extend(path.departures());
+    path.settle(&mut silent);
+    left
+}
+
+#[test]
+fn a_packet_takes_its_transmission_and_the_delay() {
+    let mut path = Path::new(network("", ""));
+    let left = through(&mut path, &[(ms(1), data(0)), (ms(1), ack(0, 1))]);
+    // 1040 octets at 1 Mbit/s are 8.32 ms, 40 octets 0.32 ms.
+    let due = |left: &Departure| left.due.as_nanos() / 10_000;
+    assert_eq!(left.len(), 2);
+    assert_eq!((due(&left[0]), left[0].segment.dest), (1132, EndId::at(0)));
+    assert_eq!((due(&left[1]), left[1].segment.dest), (1932, EndId::at(1)));
+    assert_eq!(left[1].segment, data(0), "links change nothing in it");
+}
+
+#[test]
+fn time_never_goes_back() {
+    let mut path = Path::new(network("", ""));
+    assert_eq!((path.now(), path.next_wakeup()), (Time::ZERO, None));
+    path.enter(ms(5), data(0), &mut silent);
+    assert_eq!(path.now(), ms(5));
+    let next = path.next_wakeup().unwrap();
+    assert!(next > ms(5));
+    path.advance(ms(50), &mut silent);
+    assert_eq!((path.now(), path.next_wakeup()), (ms(50), None));
+}
+
+#[test]
+fn departures_are_told_once_and_in_the_order_of_time() {
+    let mut path = Path::new(network("", ""));
+    for number in 0..5 {
+        path.enter(ms(number), data(number), &mut silent);
+        path.enter(ms(number), ack(number, 1), &mut silent);
+    }
+    path.advance(ms(1000), &mut silent);
+    let left = path.departures();
+    assert_eq!(left.len(), 10);
+    assert!(left.is_sorted_by_key(|departure| departure.due));
+    assert!(path.departures().is_empty());
+    let mut reused = left;
+    path.depart(&mut reused);
+    assert!(reused.is_empty(), "what it held is gone");
+}
+
+#[test]
+fn a_full_queue_drops_and_links_count_it() {
+    let mut path = Path::new(network(r#"queue = "3 packets""#, ""));
+    let burst: Vec<_> = (0..10).map(|number| (ms(1), data(number))).collect();
+    let left = through(&mut path, &burst);
+    let counts = path.counts();
+    assert_eq!((left.len() as u64, counts[0].dropped), (counts[0].carried, 10 - counts[0].carried));
+    assert!(counts[0].dropped > 0 && counts[1].carried == 0);
+    assert!(left.windows(2).all(|two| two[0].segment.seq < two[1].segment.seq), "in their order");
+}
+
+#[test]
+fn a_link_that_loses_the_second_packet_delivers_the_others() {
+    let mut path = Path::new(network("loss = [{ nth = [2] }, \"none\"]", ""));
+    let left = through(&mut path, &[(ms(1), data(0)), (ms(2), data(1)), (ms(3), data(2))]);
+    let seqs: Vec<u32> = left.iter().map(|departure| departure.segment.seq).collect();
+    assert_eq!((seqs, path.counts()[0].lost), (vec![1, 2001], 1));
+}
+
+#[test]
+fn capable_packets_are_marked_by_a_managed_queue() {
+    let queue = r#"queue = { codel = { ecn = true, limit = "1000 packets" } }"#;
+    let mut path = Path::new(network(queue, ""));
+    let burst: Vec<_> =
+        (0..200).map(|n| (ms(1 + n), Segment { ecn: Ecn::ECT0, ..data(n) })).collect();
+    let left = through(&mut path, &burst);
+    let marked = left.iter().filter(|departure| departure.segment.ecn == Ecn::CE).count();
+    assert_eq!(left.len(), 200, "a mark stands for a drop");
+    assert!(marked > 0 && path.counts()[0].marked == marked as u64, "{marked}");
+}
+
+#[test]
+fn a_shim_at_the_edge_sends_again_what_the_link_lost() {
+    let shim = r#"shim = ["rfc6298:min=1ms", "off"]"#;
+    let mut path = Path::new(network("loss = [{ nth = [2] }, \"none\"]", shim));
+    let syn = Segment { flags: Flags::SYN, len: 0, seq: 0, size_bytes: 40, ..data(0) };
+    let answer = Segment { flags: Flags::SYN.with(Flags::ACK), ..ack(0, 1) };
+    let second = Segment { id: data(1).id, ..data(0) };
+    let left = through(&mut path, &[(ms(0), syn), (ms(11), answer), (ms(30), second)]);
+    let to_b: Vec<_> =
+        left.iter().filter(|departure| departure.segment.dest == EndId::at(1)).collect();
+    let again = path.retransmissions();
+    assert!(!again.is_empty(), "its copy crosses the link");
+    assert!(again.iter().all(|(end, copy)| *end == EndId::at(0) && copy.left == 1));
+    assert_eq!(to_b.len(), 1 + again.len(), "the SYN, and the copies");
+    assert_eq!(to_b[1].segment.id, again[0].1.id);
+    let verdict = path.judge().verdict(EndId::at(0)).retransmissions;
+    assert_eq!(verdict.sent.iter().sum::<u32>() as usize, again.len());
+    assert_eq!(
+        verdict.spurious.iter().sum::<u32>() as usize,
+        again.len() - 1,
+        "the first was needed"
+    );
+}
+
+/// Random packets of both ends that enter at random instants, some of them together.
+fn arrivals(seed: u64, count: u64) -> Vec<PacketArrival> {
+    let mut random = Stream::named(seed, "arrivals");
+    let (mut at, mut sent) = (Time::ZERO, [0_u64; 2]);
+    let mut all: Vec<PacketArrival> = Vec::new();
+    for _ in 0..count {
+        let end = usize::from(random.bits() % 3 == 0);
+        let together = all.last().is_some_and(|last| last.segment.source().index() == end);
+        if !together || random.bits() % 4 != 0 {
+            at = at + Duration::from_nanos(1 + random.bits() % 9_000_000);
+        }
+        let segment = match end {
+            0 => data(sent[0]),
+            _ => ack(sent[1], 1 + 1000 * (sent[0] / 2) as u32),
+        };
+        sent[end] += 1;
+        all.push(PacketArrival { at, stamped: at, segment });
+    }
+    all
+}
+
+/// The table `drops` of arrivals that enter as the driver lets them, the path being looked at after
+/// each turn of `turn`.
+fn drops_live(network: Network, arrivals: &[PacketArrival], turn: Duration, stop: Time) -> Table {
+    let mut recorder = Recorder::new(network.names.clone());
+    let mut path = Path::new(network);
+    let mut now = Time::ZERO;
+    for together in simultaneous(arrivals) {
+        let PacketArrival { at, segment, .. } = together[0];
+        while now + turn < at {
+            now = now + turn;
+            path.advance(now.max(path.now()), &mut |event| recorder.take(event));
+            path.departures();
+        }
+        let segments = together.iter().map(|arrival| arrival.segment);
+        path.enter_together(at, segment.source(), segments, &mut |event| recorder.take(event));
+    }
+    path.advance(stop, &mut |event| recorder.take(event));
+    path.settle(&mut |event| recorder.take(event));
+    let wanted = Wanted { drops: true, ..Wanted::default() };
+    recorder.finish_wanted(&[], wanted).find(|table| table.name == "drops").unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn the_same_arrivals_have_the_same_drops_however_often_the_path_is_looked_at(
+        seed in 0_u64..1000, turn_us in 50_u64..20_000
+    ) {
+        const LINK: &str = r#"queue = "6 packets", loss = { probability = 0.05 }"#;
+        const SHIM: &str = r#"shim = ["linux:rto_min=20ms", "off"]"#;
+        let (arrivals, stop) = (arrivals(seed, 300), ms(60_000));
+        let live = drops_live(network(LINK, SHIM), &arrivals, Duration::from_micros(turn_us), stop);
+        let again = replay(network(LINK, SHIM), &arrivals, stop);
+        prop_assert!(live.rows() > 0, "nothing was dropped: nothing is tried");
+        prop_assert_eq!(Some(&live), again.first());
+    }
+}
+
+#[test]
+fn other_arrivals_have_other_drops() {
+    const LINK: &str = r#"queue = "6 packets", loss = { probability = 0.05 }"#;
+    let tables = [7, 8].map(|seed| replay(network(LINK, ""), &arrivals(seed, 300), ms(60_000)));
+    assert_ne!(tables[0], tables[1]);
+    assert_eq!(tables[0].len(), 1, "drops alone");
+    let drops = &tables[0][0];
+    assert!(texts(drops, "flow").iter().all(|flow| flow == "transfer"));
+    assert!(texts(drops, "reason").contains(&"loss".to_owned()));
+    let at = numbers(drops, "t_ns");
+    assert!(at.is_sorted() && at.len() == drops.rows());
+}
+
+#[test]
+fn packets_of_one_end_at_one_instant_are_one_arrival() {
+    let arrival =
+        |at: u64, segment: Segment| PacketArrival { at: ms(at), stamped: ms(at), segment };
+    let all = [
+        arrival(1, data(0)),
+        arrival(1, data(1)),
+        arrival(1, ack(0, 1)),
+        arrival(2, data(2)),
+        arrival(3, data(3)),
+        arrival(3, data(4)),
+    ];
+    let runs: Vec<usize> = simultaneous(&all).map(<[_]>::len).collect();
+    assert_eq!(runs, [2, 1, 1, 2]);
+    assert_eq!(simultaneous(&[]).count(), 0);
+}
+
+#[test]
+fn a_narrow_link_cuts_a_packet_and_every_part_has_its_id() {
+    let mut path = Path::new(network(r#"mtu = "576 B""#, ""));
+    let left = through(&mut path, &[(ms(1), data(0))]);
+    assert_eq!(left.len(), 2, "1020 octets in parts of 552 at most");
+    assert!(left.iter().all(|departure| departure.segment.id == data(0).id));
+    let octets: u32 = left.iter().map(|part| u32::from(part.segment.size_bytes) - 20).sum();
+    assert_eq!(octets, 1020);
+    assert_eq!(left[0].segment.part.offset_bytes(), 0);
+    assert!(left[0].segment.part.more_follow() && !left[1].segment.part.more_follow());
+}
+
+#[test]
+fn a_duplicating_link_delivers_a_packet_twice() {
+    let mut path = Path::new(network(r#"duplicate = { probability = 1.0 }"#, ""));
+    let left = through(&mut path, &[(ms(1), data(0))]);
+    assert_eq!(left.len(), 2);
+    let ids: Vec<TransmissionId> = left.iter().map(|departure| departure.segment.id).collect();
+    assert_eq!(ids[0], ids[1], "the same transmission");
+}

@@ -1,0 +1,48 @@
+//! What the files of a run folder are called.
+
+use indexmap::IndexMap;
+
+/// The manifest: which run this is, what it has, and the SHA-256 of each other file.
+pub const MANIFEST: &str = "run.json";
+
+/// The resolved scenario.
+pub const SCENARIO: &str = "scenario.toml";
+
+/// What a live run tells beside its tables.
+pub const LIVE: &str = "live.json";
+
+/// The version of this layout, which the manifest tells.
+pub const FORMAT: u32 = 2;
+
+/// The file of the table called `name`.
+pub fn table_file(name: &str) -> String {
+    format!("{name}.parquet")
+}
+
+/// The file of each node's capture, by the node's name: the name itself, in which all but letters,
+/// digits, `-`, `_` and `.` became `_`. Names that are then alike are numbered.
+///
+/// ```
+/// use netspurt::results::capture_files;
+/// let files = capture_files(["a", "x/y", "x y"]);
+/// assert_eq!(files.values().collect::<Vec<_>>(), ["a.pcapng", "x_y.pcapng", "x_y-2.pcapng"]);
+/// ```
+pub fn capture_files<'a>(nodes: impl IntoIterator<Item = &'a str>) -> IndexMap<String, String> {
+    let mut files: IndexMap<String, String> = IndexMap::new();
+    for node in nodes {
+        let plain = plain(node);
+        let numbered = (files.len()..).map(|number| format!("{plain}-{number}.pcapng"));
+        let mut names = [format!("{plain}.pcapng")].into_iter().chain(numbered);
+        let free = names.find(|name| files.values().all(|taken| taken != name));
+        files.insert(node.to_owned(), free.expect("names do not run out"));
+    }
+    files
+}
+
+/// A node's name as a file may have it: without separators, and not hidden.
+fn plain(node: &str) -> String {
+    let kept = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    let plain: String = node.chars().map(kept).collect();
+    let plain = plain.trim_start_matches('.');
+    if plain.is_empty() { "node" } else { plain }.to_owned()
+}

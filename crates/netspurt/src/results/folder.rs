@@ -1,0 +1,193 @@
+//! A run's files, written into a folder that somebody else can open.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::record::write_table;
+
+use super::contents::RunContents;
+use super::files::{FORMAT, MANIFEST, SCENARIO, table_file};
+use super::run::Results;
+
+/// Where files can be made.
+pub trait Folder {
+    /// A file that is being written.
+    type File: Write + Send;
+
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// When it is there already, or cannot be made.
+    fn create(&mut self, name: &str) -> io::Result<Self::File>;
+
+    /// Ends a file: its octets are safe.
+    ///
+    /// # Errors
+    /// When they are not.
+    fn finish(&mut self, file: Self::File) -> io::Result<()>;
+}
+
+/// Which run it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunIdentity<'a> {
+    /// What the run shows, in a line.
+    pub title: &'a str,
+    /// Where the scenario came from.
+    pub source: &'a str,
+    /// What seeded its random draws.
+    pub seed: u64,
+    /// The resolved scenario, as TOML.
+    pub scenario: &'a str,
+}
+
+/// The manifest of a run folder.
+#[derive(Serialize)]
+struct Manifest<'a> {
+    format: u32,
+    /// The version that wrote it.
+    netspurt: &'static str,
+    title: &'a str,
+    source: &'a str,
+    seed: u64,
+    #[serde(flatten)]
+    contents: &'a RunContents,
+    /// SHA-256 in hexadecimal, by file.
+    files: BTreeMap<String, String>,
+}
+
+/// Writes a run's files, and notes the fingerprint of each.
+#[derive(Debug)]
+pub struct FolderWriter<F> {
+    folder: F,
+    files: BTreeMap<String, String>,
+}
+
+impl<F: Folder> FolderWriter<F> {
+    /// A writer of the files of `folder`.
+    pub fn new(folder: F) -> Self {
+        Self { folder, files: BTreeMap::new() }
+    }
+
+    /// Makes the file called `name`; `fill` writes it and gives it back.
+    ///
+    /// # Errors
+    /// When it cannot be written; the error names the file.
+    pub fn put(
+        &mut self,
+        name: &str,
+        fill: impl FnOnce(Hashed<F::File>) -> io::Result<Hashed<F::File>>,
+    ) -> io::Result<()> {
+        let written = || {
+            let out = Hashed { out: self.folder.create(name)?, hash: Sha256::new() };
+            let Hashed { out, hash } = fill(out)?;
+            self.folder.finish(out)?;
+            Ok(hex(hash))
+        };
+        let hash = written().map_err(|error| of_file(name, error))?;
+        self.files.insert(name.to_owned(), hash);
+        Ok(())
+    }
+
+    /// Notes a file that is there already, and whose octets these are.
+    ///
+    /// # Errors
+    /// When they cannot be read; the error names the file.
+    pub fn note(&mut self, name: &str, mut octets: impl Read) -> io::Result<()> {
+        let mut all = Hashed { out: io::sink(), hash: Sha256::new() };
+        io::copy(&mut octets, &mut all).map_err(|error| of_file(name, error))?;
+        self.files.insert(name.to_owned(), hex(all.hash));
+        Ok(())
+    }
+
+    /// Whether the file called `name` was written or noted.
+    pub fn has(&self, name: &str) -> bool {
+        self.files.contains_key(name)
+    }
+
+    /// Writes the tables.
+    ///
+    /// # Errors
+    /// When one cannot be written.
+    pub fn tables(&mut self, results: &Results) -> io::Result<()> {
+        for table in results.tables() {
+            self.put(&table_file(&table.name), |out| {
+                write_table(table, out).map_err(io::Error::other)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Writes the captures of a run that was simulated.
+    ///
+    /// # Errors
+    /// When one cannot be written, or segments were not recorded.
+    pub fn captures(&mut self, results: &Results) -> io::Result<()> {
+        for (node, file) in results.captured().iter().zip(results.captures().values()) {
+            self.put(file, |out| results.write_capture(*node, out).map_err(io::Error::other))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a file of JSON.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn json(&mut self, name: &str, value: &impl Serialize) -> io::Result<()> {
+        self.put(name, |mut out| {
+            serde_json::to_writer_pretty(&mut out, value)?;
+            out.write_all(b"\n")?;
+            Ok(out)
+        })
+    }
+
+    /// Writes the scenario, and behind all others the manifest.
+    ///
+    /// # Errors
+    /// When either cannot be written.
+    pub fn end(mut self, identity: RunIdentity<'_>, contents: &RunContents) -> io::Result<()> {
+        self.put(SCENARIO, |mut out| {
+            out.write_all(identity.scenario.as_bytes())?;
+            Ok(out)
+        })?;
+        let manifest = Manifest {
+            format: FORMAT,
+            netspurt: env!("CARGO_PKG_VERSION"),
+            title: identity.title,
+            source: identity.source,
+            seed: identity.seed,
+            contents,
+            files: std::mem::take(&mut self.files),
+        };
+        self.json(MANIFEST, &manifest)
+    }
+}
+
+/// A file with the fingerprint of what was written to it.
+#[derive(Debug)]
+pub struct Hashed<W> {
+    out: W,
+    hash: Sha256,
+}
+
+impl<W: Write> Write for Hashed<W> {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        let count = self.out.write(octets)?;
+        self.hash.update(&octets[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().map(|octet| format!("{octet:02x}")).collect()
+}
+
+fn of_file(name: &str, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{name}: {error}"))
+}

@@ -1,0 +1,163 @@
+//! From a run that has ended to its tables.
+
+use crate::app::{EchoProbes, Exchange};
+use crate::event::Wanted;
+use crate::ids::{EndId, FlowId, TransmissionId};
+use crate::link::LinkCount;
+use crate::record::{
+    CaptureError, EchoProbeSum, FlowName, FlowSum, Names, Recorder, SeenTables, Table, digest,
+    echo_probes_table, flows_table, links_table, requests_table, retransmissions_table,
+    shadows_table, write_capture,
+};
+use crate::rto::EstimatorConfig;
+use crate::units::Time;
+
+/// A run whose time is over: all that its tables are made from.
+#[derive(Debug)]
+pub struct EndedRun {
+    /// What was recorded on the way.
+    pub recorder: Recorder,
+    /// Which of the recorded tables are kept.
+    pub wanted: Wanted,
+    /// The spurious transmissions, in ascending order.
+    pub spurious: Vec<TransmissionId>,
+    /// What came of each sender, in the order of [`Names::senders`].
+    pub sums: Vec<(EndId, FlowSum)>,
+    /// What each direction of each link did, in the order of the names.
+    pub links: Vec<LinkCount>,
+    /// What came of echo probes.
+    pub echo_probes: Vec<EchoProbeSum>,
+    /// By the flow's number: its requests.
+    pub requests: Vec<(u32, Vec<Exchange>)>,
+    /// The first flow of programs, whose ports are their own; all flows from there on are theirs.
+    pub programs: Option<FlowId>,
+    /// Timers beside those of the senders.
+    pub shadows: Vec<EstimatorConfig>,
+    /// Tables of this kind of run alone, which stand behind all others.
+    pub more: Vec<Table>,
+    /// The nodes that have captures.
+    pub captured: Vec<u32>,
+    /// When the run ended.
+    pub stop: Time,
+}
+
+/// The tables of a run that has ended.
+#[derive(Clone, Debug)]
+pub struct Results {
+    tables: Vec<Table>,
+    names: Names,
+    programs: Option<FlowId>,
+    captured: Vec<u32>,
+    stop: Time,
+}
+
+impl EndedRun {
+    /// Its tables: `flows`, `retransmissions` and `links` first, then `echo_probes` and `requests`
+    /// where the run has such flows, then those recorded, `shadows`, and those of its kind.
+    pub fn finish(self) -> Results {
+        let names = self.recorder.names().clone();
+        let mut tables = vec![
+            flows_table(&names, &self.sums),
+            retransmissions_table(&names, &self.sums),
+            links_table(&names, &self.links),
+        ];
+        if names.flows.iter().any(|flow| flow.echo_probes) {
+            tables.push(echo_probes_table(&names, &self.echo_probes));
+        }
+        let own = self.programs.map_or(names.flows.len(), FlowId::index);
+        if names.flows[..own].iter().any(|flow| flow.answers) {
+            tables.push(requests_table(&names, &self.requests));
+        }
+        tables.extend(self.recorder.finish_wanted(&self.spurious, self.wanted));
+        if !self.shadows.is_empty() {
+            tables.push(shadows_table(&tables, &self.shadows));
+        }
+        tables.extend(self.more);
+        let Self { programs, captured, stop, .. } = self;
+        Results { tables, names, programs, captured, stop }
+    }
+}
+
+/// The echo probes of the flow numbered `flow`, the one in flight included.
+pub fn echo_probe_sums(flow: u32, prober: &EchoProbes) -> Vec<EchoProbeSum> {
+    let waits = prober.in_flight().map(|(sent, size_bytes)| EchoProbeSum {
+        sent,
+        size_bytes,
+        ..EchoProbeSum::default()
+    });
+    let over = prober.done().iter().map(|echo_probe| EchoProbeSum {
+        sent: echo_probe.sent,
+        size_bytes: echo_probe.size_bytes,
+        rtt: echo_probe.rtt,
+        lost: echo_probe.rtt.is_none(),
+        late: echo_probe.late,
+        duplicates: echo_probe.duplicates,
+        ..EchoProbeSum::default()
+    });
+    (1..).zip(over.chain(waits)).map(|(number, sum)| EchoProbeSum { flow, number, ..sum }).collect()
+}
+
+impl Results {
+    /// The tables, in their order.
+    pub fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
+    /// The table called `name`, if it was recorded.
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.name == name)
+    }
+
+    /// The same results without the table called `name`.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.tables.retain(|table| table.name != name);
+        self
+    }
+
+    /// When the run ended.
+    pub fn stop(&self) -> Time {
+        self.stop
+    }
+
+    /// The names behind the numbers.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The nodes that have captures.
+    pub fn captured(&self) -> &[u32] {
+        &self.captured
+    }
+
+    /// The flows whose addresses and ports are known from the scenario: those of TCP that are not
+    /// programs'.
+    pub(super) fn addressed_flows(&self) -> impl Iterator<Item = (usize, &FlowName)> {
+        let own = self.programs.map_or(self.names.flows.len(), FlowId::index);
+        self.names.flows.iter().enumerate().take(own).filter(|(_, flow)| !flow.echo_probes)
+    }
+
+    /// Writes what the node numbered `node` saw as a pcapng file.
+    ///
+    /// # Errors
+    /// When `out` fails, or segments were not recorded.
+    pub fn write_capture<W: std::io::Write>(&self, node: u32, out: W) -> Result<W, CaptureError> {
+        let table = |name| self.table(name).ok_or(CaptureError::NotRecorded);
+        let seen = SeenTables {
+            segments: table("segments")?,
+            sack_blocks: table("sack_blocks")?,
+            syns: table("syns")?,
+        };
+        write_capture(seen, &self.names, node, out)
+    }
+
+    /// The fingerprint of every table.
+    pub fn digest(&self) -> String {
+        digest(&self.tables)
+    }
+
+    /// The fingerprint of the flows' results, which does not depend on what was recorded.
+    pub fn flows_digest(&self) -> String {
+        digest(self.table("flows"))
+    }
+}

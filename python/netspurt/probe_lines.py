@@ -1,0 +1,256 @@
+"""The lines that the probing process writes: those of a data file, and what it tells besides."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from netspurt.typed import TypedError, read
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class SpanCounts:
+    """How many spans there were, and quantiles in nanoseconds."""
+
+    count: int
+    p50_ns: int
+    p99_ns: int
+    p999_ns: int
+    max_ns: int
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Round trips over loopback, by the program's stamps and by the kernel's."""
+
+    where: str
+    user: SpanCounts
+    kernel: SpanCounts
+
+
+@dataclass(frozen=True)
+class NoNoise:
+    """Why there were no round trips over loopback."""
+
+    failed: str
+
+
+@dataclass(frozen=True)
+class PathReport:
+    """The way to the target as the machine knows it, and what the first probe met."""
+
+    source: str
+    device: str | None
+    gateway: str | None
+    mtu: int | None
+    warmed: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Began:
+    """When a run began, by a clock that nobody sets and by the machine's, in nanoseconds."""
+
+    raw_ns: int
+    unix_ns: int
+
+
+@dataclass(frozen=True)
+class HeaderLine:
+    """The first line of a data file: all that is known before the first echo probe."""
+
+    netspurt: str
+    version: int
+    made_by: str
+    task: str
+    host: str
+    address: str
+    port: int
+    kind: str
+    lengths: dict[str, Any]
+    seed: int
+    count: int | None
+    pace: str
+    gap_s: float | None
+    timeout_s: float
+    kernel: str
+    clocks: dict[str, str]
+    socket: str
+    least_octets: int
+    noise: Noise | NoNoise | None
+    path: PathReport
+    began: Began
+    part: int
+    file: str | None = None
+
+
+@dataclass(frozen=True)
+class EchoProbeLine:
+    """An echo probe that is over. An answered one has both round trips.
+
+    Attributes
+    ----------
+    echo_probe, octets
+        Its number from 1, and its length.
+    raw_ns, user_tx_ns, kernel_tx_ns
+        When it left, by three clocks.
+    lost, why
+        Whether no answer came, and what came instead.
+    rtt_ns, by
+        The round trip, by the stamps of the kernel or of the program (`user`).
+    user_rtt_ns, user_rx_ns, kernel_rx_ns
+        The program's round trip, and when the answer came.
+    ttl
+        What was left of the answer's hop limit.
+    clock_step_ns
+        By how much the machine's clock was set meanwhile.
+    """
+
+    echo_probe: int
+    octets: int
+    raw_ns: int
+    user_tx_ns: int
+    kernel_tx_ns: int | None = None
+    lost: bool = False
+    why: str | None = None
+    rtt_ns: int = 0
+    by: str = ""
+    user_rtt_ns: int = 0
+    user_rx_ns: int = 0
+    kernel_rx_ns: int | None = None
+    ttl: int | None = None
+    clock_step_ns: int = 0
+
+
+@dataclass(frozen=True)
+class HopLine:
+    """A probe that lived for some hops, and who answered it."""
+
+    hop: int
+    echo_probe: int
+    octets: int
+    raw_ns: int
+    lost: bool = False
+    rtt_ns: int = 0
+    by: str = ""
+    user_rtt_ns: int = 0
+    from_: str | None = field(default=None, metadata={"key": "from"})
+    last: bool = False
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class _Stray:
+    rtt_ns: int
+    by: str
+    user_rtt_ns: int
+    user_rx_ns: int
+    kernel_rx_ns: int | None = None
+    ttl: int | None = None
+    clock_step_ns: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class LateLine(_Stray):
+    """The first answer to an echo probe that was given up."""
+
+    late: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class DuplicateLine(_Stray):
+    """A further answer to an echo probe."""
+
+    duplicate: int
+
+
+@dataclass(frozen=True)
+class ClockStepLine:
+    """By how much the machine's clock was set before an echo probe left."""
+
+    clock_step_ns: int
+    before: int
+
+
+@dataclass(frozen=True)
+class EndLine:
+    """The last line of a file: `complete`, `interrupted`, or `continued` in the file `next`."""
+
+    end: str
+    next: str | None = None
+    echo_probes: int = 0
+    answered: int = 0
+    late: int = 0
+    duplicates: int = 0
+    clock_steps: int = 0
+    raw_ns: int = 0
+
+
+@dataclass(frozen=True)
+class ServingLine:
+    """Where a host serves."""
+
+    serving: str
+
+
+@dataclass(frozen=True)
+class ReadyLine:
+    """Whether a capture misses nothing from now on."""
+
+    ready: bool
+
+
+@dataclass(frozen=True)
+class CapturedLine:
+    """How many packets a capture has."""
+
+    packets: int
+
+
+Line = HeaderLine | EchoProbeLine | HopLine | LateLine | DuplicateLine | ClockStepLine | EndLine
+
+#: The key that tells each kind of line, in the order in which they are looked for.
+_KINDS: dict[str, type[Any]] = {
+    "netspurt": HeaderLine,
+    "end": EndLine,
+    "hop": HopLine,
+    "echo_probe": EchoProbeLine,
+    "late": LateLine,
+    "duplicate": DuplicateLine,
+    "clock_step_ns": ClockStepLine,
+}
+
+
+def read_line(text: str) -> Line:
+    """Return a line of a data file.
+
+    Raises
+    ------
+    TypedError
+        When it is none.
+
+    Examples
+    --------
+    >>> read_line('{"clock_step_ns": -5, "before": 7}')
+    ClockStepLine(clock_step_ns=-5, before=7)
+    """
+    told = json.loads(text)
+    kinds = (kind for key, kind in _KINDS.items() if isinstance(told, dict) and key in told)
+    kind = next(kinds, None)
+    if kind is None:
+        raise TypedError(f"no line of a probe's: {text.strip()}")
+    line: Line = read(kind, told)
+    return line
+
+
+def read_as(kind: type[T], text: str) -> T:
+    """Return a line that is of a kind known beforehand.
+
+    Raises
+    ------
+    TypedError
+        When it is of another.
+    """
+    return read(kind, json.loads(text))

@@ -1,0 +1,107 @@
+"""JSON objects read as dataclasses: a key or a type that does not fit is an error that names it."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class TypedError(ValueError):
+    """JSON that does not have the keys and types that it should have."""
+
+
+def read(kind: type[T], value: object) -> T:
+    """Return a JSON value as a dataclass.
+
+    Parameters
+    ----------
+    kind
+        The dataclass. Its fields may be dataclasses, `list[...]`, `dict[str, ...]`, unions, `Any`,
+        and the types of JSON; a field with a default may be missing. A field whose key is no name
+        of Python's has it as `metadata={"key": ...}`.
+    value
+        What `json.loads` returned.
+
+    Raises
+    ------
+    TypedError
+        When a key is missing or unknown, or a value has another type.
+
+    Examples
+    --------
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Reply:
+    ...     rtt_ns: int
+    ...     by: str = "kernel"
+    >>> read(Reply, {"rtt_ns": 5})
+    Reply(rtt_ns=5, by='kernel')
+    >>> read(Reply, {"rtt_ns": "5"})
+    Traceback (most recent call last):
+    netspurt.typed.TypedError: `rtt_ns` is no int
+    """
+    found: T = _read(kind, value, "")
+    return found
+
+
+def _read(kind: Any, value: Any, key: str) -> Any:
+    if kind is Any:
+        return value
+    if dataclasses.is_dataclass(kind):
+        return _object(kind, value, key)
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return _one_of(arguments, value, key)
+    if origin is list:
+        return [_read(arguments[0], one, f"{key}[{n}]") for n, one in _each(value, list, key)]
+    if origin is dict:
+        pairs = _each(value, dict, key)
+        return {name: _read(arguments[1], one, _below(key, name)) for name, one in pairs}
+    # In JSON true is no number, and a whole number is one.
+    wanted = (int, float) if kind is float else kind
+    if not isinstance(value, wanted) or (isinstance(value, bool) and kind is not bool):
+        raise TypedError(f"`{key}` is no {kind.__name__}")
+    return value
+
+
+def _object(kind: Any, value: Any, key: str) -> Any:
+    if not isinstance(value, dict):
+        raise TypedError(f"`{key}` is no object" if key else "it holds no JSON object")
+    hints = typing.get_type_hints(kind)
+    fields = {field.metadata.get("key", field.name): field for field in dataclasses.fields(kind)}
+    for name in value:
+        if name not in fields:
+            raise TypedError(f"there is no key `{_below(key, name)}`")
+    for name, field in fields.items():
+        required = field.default is field.default_factory is dataclasses.MISSING
+        if required and name not in value:
+            raise TypedError(f"it lacks `{_below(key, name)}`")
+    named = ((fields[name].name, name, one) for name, one in value.items())
+    return kind(**{own: _read(hints[own], one, _below(key, name)) for own, name, one in named})
+
+
+def _one_of(kinds: tuple[Any, ...], value: Any, key: str) -> Any:
+    if value is None and type(None) in kinds:
+        return None
+    wrong: list[TypedError] = []
+    for kind in kinds:
+        if kind is type(None):
+            continue
+        try:
+            return _read(kind, value, key)
+        except TypedError as error:
+            wrong.append(error)
+    raise wrong[0]
+
+
+def _each(value: Any, kind: type[Any], key: str) -> Any:
+    if not isinstance(value, kind):
+        raise TypedError(f"`{key}` is no {kind.__name__}")
+    return value.items() if kind is dict else enumerate(value)
+
+
+def _below(key: str, name: str) -> str:
+    return f"{key}.{name}" if key else name

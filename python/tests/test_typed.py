@@ -1,0 +1,150 @@
+"""JSON objects as dataclasses: the process's lines, reports, and what is wrong with bad ones."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netspurt.live_report import LiveReport
+from netspurt.probe_lines import (
+    ClockStepLine,
+    DuplicateLine,
+    EchoProbeLine,
+    EndLine,
+    HopLine,
+    LateLine,
+    read_line,
+)
+from netspurt.typed import TypedError, read
+
+
+@dataclass(frozen=True)
+class Inner:
+    """Part of what is read."""
+
+    count: int
+    from_: str | None = field(default=None, metadata={"key": "from"})
+
+
+@dataclass(frozen=True)
+class Outer:
+    """What is read."""
+
+    name: str
+    share: float
+    on: bool
+    inner: Inner
+    parts: list[Inner] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    limit: int | None = None
+    anything: Any = None
+
+
+GOOD: dict[str, Any] = {"name": "a", "share": 1, "on": False, "inner": {"count": 3, "from": "b"}}
+
+
+def test_a_value_of_each_type_is_read_and_defaults_may_be_missing() -> None:
+    found = read(Outer, GOOD | {"parts": [{"count": 1}], "rows": {"x": 2}, "anything": [None]})
+    assert found.inner == Inner(3, "b")
+    assert (found.share, found.parts, found.rows) == (1, [Inner(1)], {"x": 2})
+    assert (found.limit, found.anything) == (None, [None])
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"name": None}, "`name` is no str"),
+        ({"share": "1"}, "`share` is no float"),
+        ({"share": True}, "`share` is no float"),
+        ({"on": 0}, "`on` is no bool"),
+        ({"inner": []}, "`inner` is no object"),
+        ({"inner": {}}, "it lacks `inner.count`"),
+        ({"inner": {"count": 1.5}}, "`inner.count` is no int"),
+        ({"inner": {"count": True}}, "`inner.count` is no int"),
+        ({"inner": {"count": 1, "from_": "b"}}, "there is no key `inner.from_`"),
+        ({"parts": {}}, "`parts` is no list"),
+        ({"parts": [{"count": 1}, 2]}, "`parts[1]` is no object"),
+        ({"rows": []}, "`rows` is no dict"),
+        ({"rows": {"x": "2"}}, "`rows.x` is no int"),
+        ({"limit": "none"}, "`limit` is no int"),
+        ({"nmae": "a"}, "there is no key `nmae`"),
+    ],
+)
+def test_a_key_or_type_that_does_not_fit_is_named(change: dict[str, Any], says: str) -> None:
+    with pytest.raises(TypedError) as caught:
+        read(Outer, GOOD | change)
+    assert str(caught.value) == says
+
+
+def test_a_missing_key_and_no_object_at_all_are_told() -> None:
+    with pytest.raises(TypedError, match="it lacks `on`"):
+        read(Outer, {key: value for key, value in GOOD.items() if key != "on"})
+    wrong: list[object] = [None, [], "text", 3]
+    for bad in wrong:
+        with pytest.raises(TypedError, match="it holds no JSON object"):
+            read(Outer, bad)
+
+
+REPLY = {"rtt_ns": 5, "by": "user", "user_rtt_ns": 5, "user_rx_ns": 9}
+
+
+@pytest.mark.parametrize(
+    ("told", "kind"),
+    [
+        (
+            {"echo_probe": 1, "octets": 40, "raw_ns": 1, "user_tx_ns": 2, "lost": True},
+            EchoProbeLine,
+        ),
+        ({"hop": 2, "echo_probe": 1, "octets": 60, "raw_ns": 1, "lost": True}, HopLine),
+        ({"late": 7, **REPLY}, LateLine),
+        ({"duplicate": 7, **REPLY, "clock_step_ns": 4}, DuplicateLine),
+        ({"clock_step_ns": -5, "before": 7}, ClockStepLine),
+        ({"end": "continued", "next": None}, EndLine),
+        ({"end": "complete", "late": 1, "duplicates": 2}, EndLine),
+    ],
+)
+def test_a_line_of_the_probe_is_of_the_kind_that_its_keys_tell(
+    told: dict[str, Any], kind: type[Any]
+) -> None:
+    line = read_line(json.dumps(told))
+    assert type(line) is kind
+    assert told.items() <= asdict(line).items()
+
+
+@pytest.mark.parametrize("bad", ["{}", "[]", "3", '{"lost": true}', '{"hop": 2}', '{"late": "7"}'])
+def test_a_line_that_is_none_is_an_error(bad: str) -> None:
+    with pytest.raises(TypedError):
+        read_line(bad)
+
+
+def report() -> dict[str, Any]:
+    end = {"flow": "f", "side": "from", "profile": "reno-2005", "sysctls": {"net.ipv4.x": "1"}}
+    end |= {"route": {"initcwnd": None, "quickack": 1}, "device": {"mtu": 1500}, "socket": {}}
+    late = {"deliveries": 1, "p50_ns": 1, "p99_ns": 1, "p999_ns": 1, "max_ns": 1}
+    packets = {"strange": 0, "damaged": 0, "missed": 0, "refused": 0}
+    return {
+        "valid": True, "back_end": "TUN", "wire": "tun", "offload": False, "kernel": "6",
+        "real_time": False, "budget_ns": 5, "lateness": late,
+        "replayed": {"drops": 1, "drops_again": 1, "same": True}, "packets": packets,
+        "ends": [end], "failures": [], "programs": None, "stop_ns": 3, "digest": "d",
+        "flows_digest": "f", "tables": {"flows": 1}, "captures": {}, "nodes": {}, "flows": {},
+    }  # fmt: skip
+
+
+def test_a_live_report_is_read_and_written_alike(tmp_path: Path) -> None:
+    file = tmp_path / "live.json"
+    file.write_text(json.dumps(report()))
+    found = LiveReport.load(file)
+    assert found.as_json() == report()
+    assert found.ends[0].values() == {"net.ipv4.x": "1", "route quickack": 1, "mtu": 1500}
+
+
+@pytest.mark.parametrize("bad", ["{", "[]", "{}", '{"valid": 1}'])
+def test_a_damaged_live_report_is_an_error(bad: str, tmp_path: Path) -> None:
+    (tmp_path / "live.json").write_text(bad)
+    with pytest.raises(TypedError):
+        LiveReport.load(tmp_path / "live.json")
