@@ -150,10 +150,10 @@ fn arrivals(seed: u64, count: u64) -> Vec<PacketArrival> {
     let (mut at, mut sent) = (Time::ZERO, [0_u64; 2]);
     let mut all: Vec<PacketArrival> = Vec::new();
     for _ in 0..count {
-        let end = usize::from(random.bits() % 3 == 0);
+        let end = usize::from(random.bits().is_multiple_of(3));
         let together = all.last().is_some_and(|last| last.segment.source().index() == end);
-        if !together || random.bits() % 4 != 0 {
-            at = at + Duration::from_nanos(1 + random.bits() % 9_000_000);
+        if !together || !random.bits().is_multiple_of(4) {
+            at += Duration::from_nanos(1 + random.bits() % 9_000_000);
         }
         let segment = match end {
             0 => data(sent[0]),
@@ -174,7 +174,7 @@ fn drops_live(network: Network, arrivals: &[PacketArrival], turn: Duration, stop
     for together in simultaneous(arrivals) {
         let PacketArrival { at, segment, .. } = together[0];
         while now + turn < at {
-            now = now + turn;
+            now += turn;
             path.advance(now.max(path.now()), &mut |event| recorder.take(event));
             path.departures();
         }
