@@ -135,21 +135,20 @@ def test_no_table_is_read_from_elsewhere(folder: Path, name: str) -> None:
         ns.open_run(folder)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "\ud800"])
-def test_what_a_live_run_tells_is_read_back_or_said_to_be_damaged(folder: Path, text: str) -> None:
+@pytest.mark.parametrize("text", ["{", "[]", "\ud800", '{"valid": true}'])
+def test_a_damaged_report_of_a_live_run_is_named(folder: Path, text: str) -> None:
     live = folder / "live.json"
     live.write_text(text, encoding="utf-8", errors="surrogatepass")
     digest = hashlib.sha256(live.read_bytes()).hexdigest()
     rewrite(folder, files={**manifest(folder)["files"], "live.json": digest})
     with pytest.raises(ns.RunError, match=r"live\.json is damaged"):
         ns.open_run(folder)
-    live.write_text('{"valid": true}')
-    assert ns.open_run(folder).live == {"valid": True}
-    assert "s live, seed" in str(ns.open_run(folder))
 
 
 def test_an_opened_run_is_copied_and_not_saved_again(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ns.RunError, match=f"this run lies in {folder} already: copy that folder"):
+    with pytest.raises(
+        ns.RunError, match=f"this run is already saved in {folder}: copy that folder"
+    ):
         ns.open_run(folder).save(tmp_path / "again")
     assert not (tmp_path / "again").exists()
 
