@@ -313,7 +313,7 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
     try:
         for name in (SCENARIO, *(f"{table}.parquet" for table in manifest.tables)):
             if _sha256(folder / name) != manifest.files.get(name):
-                raise RunError(f"{folder / name} is damaged: it is not what the run wrote")
+                raise RunError(f"{folder / name} is damaged: it differs from what the run wrote")
         tables = {
             name: Table(_core.Table.read(name, str(folder / f"{name}.parquet")))
             for name in manifest.tables

@@ -41,7 +41,7 @@ def read(kind: type[T], value: object) -> T:
     Reply(rtt_ns=5, by='kernel')
     >>> read(Reply, {"rtt_ns": "5"})
     Traceback (most recent call last):
-    netspurt.typed.TypedError: `rtt_ns` is no int
+    netspurt.typed.TypedError: `rtt_ns` is not a value of type int
     """
     found: T = _read(kind, value, "")
     return found
@@ -63,13 +63,13 @@ def _read(kind: Any, value: Any, key: str) -> Any:
     # In JSON true is no number, and a whole number is one.
     wanted = (int, float) if kind is float else kind
     if not isinstance(value, wanted) or (isinstance(value, bool) and kind is not bool):
-        raise TypedError(f"`{key}` is no {kind.__name__}")
+        raise TypedError(f"`{key}` is not a value of type {kind.__name__}")
     return value
 
 
 def _object(kind: Any, value: Any, key: str) -> Any:
     if not isinstance(value, dict):
-        raise TypedError(f"`{key}` is no object" if key else "it holds no JSON object")
+        raise TypedError(f"`{key}` is not an object" if key else "it holds no JSON object")
     hints = typing.get_type_hints(kind)
     fields = {field.metadata.get("key", field.name): field for field in dataclasses.fields(kind)}
     for name in value:
@@ -99,7 +99,7 @@ def _one_of(kinds: tuple[Any, ...], value: Any, key: str) -> Any:
 
 def _each(value: Any, kind: type[Any], key: str) -> Any:
     if not isinstance(value, kind):
-        raise TypedError(f"`{key}` is no {kind.__name__}")
+        raise TypedError(f"`{key}` is not a value of type {kind.__name__}")
     return value.items() if kind is dict else enumerate(value)
 
 

@@ -33,7 +33,9 @@ import select, sys, time
 worst, span = 0.0, 0.002
 print("ready", flush=True)
 began = time.monotonic()
-while not select.select([sys.stdin], [], [], span)[0]:
+over = False
+while not over:
+    over = bool(select.select([sys.stdin], [], [], span)[0])
     now = time.monotonic()
     worst = max(worst, now - began - span)
     began = now

@@ -166,7 +166,7 @@ def test_busy_runs_are_paired_with_their_quiet_ones_and_told_by_their_delays() -
     night, noon = rng.exponential(0.1, (2, 300))
     labels = label_by_delay({"night": night, "noon": noon + 0.1})
     assert labels == {"night": Load.QUIET, "noon": Load.BUSY}
-    with pytest.raises(ValueError, match="gone: no reply"):
+    with pytest.raises(ValueError, match="gone: without a reply"):
         label_by_delay({"gone": [np.nan]})
 
 

@@ -159,14 +159,14 @@ def test_an_interrupted_run_leaves_nothing_that_looks_whole(
 
 SAVING = """
 import os, sys, threading
-from netspurt import run
+from pathlib import Path
 from netspurt.cli import start
 
-def stuck(path, text):
+def stuck(path, target):
     print(os.getpid(), flush=True)
     threading.Event().wait()
 
-run._write_text = stuck
+Path.rename = stuck
 sys.argv = ["netspurt", "run", "mine.toml", "--out", "run"]
 start()
 """

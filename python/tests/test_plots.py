@@ -66,7 +66,7 @@ def test_a_run_draws_itself(start_run: ns.Run, tmp_path: Path) -> None:
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "b.svg").read_text()[:500]
     assert len(list(tmp_path.iterdir())) == 2
-    with pytest.raises(ValueError, match=r"c\.gif: .* ends in \.png, \.svg or \.pdf"):
+    with pytest.raises(ValueError, match=r"c\.gif: .* must end in \.png, \.svg or \.pdf"):
         start_run.plot.rto(tmp_path / "c.gif")
 
 

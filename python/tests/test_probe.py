@@ -234,13 +234,13 @@ def test_what_cannot_be_is_an_error_with_the_way_out(netspurt: Command, tmp_path
     (tmp_path / "there.jsonl").write_text("x")
     for words, said in (
         (("127.0.0.1", "--out", "there.jsonl"), "name another file"),
-        (("127.0.0.1", "--length", "39"), "40 are its headers"),
+        (("127.0.0.1", "--length", "39"), "headers and identification take 40"),
         (("127.0.0.1", "--length", "many"), "bursts:8"),
         (("127.0.0.1", "--out", "no/where.jsonl"), "no folder"),
         (("127.0.0.1", "--pace", "quick"), "200ms"),
         (("127.0.0.1", "-e", "rfc62"), "rfc62"),
         ((), "--line"),
-        (("--line", "56 kbit/s"), "no line"),
+        (("--line", "56 kbit/s"), "is not a line"),
         (("--line", "56 kbt/s, 20 ms"), "is not a bit rate"),
         (("no.such.host.invalid",), "no.such.host.invalid"),
     ):

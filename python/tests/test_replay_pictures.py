@@ -204,8 +204,8 @@ def test_a_replay_writes_its_pictures_and_returns_their_names(told: Replay, tmp_
         file = tmp_path / f"{kind}.svg"
         assert getattr(told.plot, kind)(file) == file
         assert "<svg" in file.read_text()[:500]
-    with pytest.raises(ValueError, match="no picture of kind 'pie': there are timeline, histogram"):
+    with pytest.raises(ValueError, match="no plot of kind 'pie': there are timeline, histogram"):
         draw(told, "pie")
-    with pytest.raises(ValueError, match=r"a\.gif: the name of a picture ends in"):
+    with pytest.raises(ValueError, match=r"a\.gif: the name of a plot's file must end in"):
         told.plot.pareto(tmp_path / "a.gif")
     assert len(list(tmp_path.iterdir())) == len(KINDS)

@@ -76,7 +76,7 @@ def test_the_manifest_lists_every_file_with_its_digest(saved_run: Path) -> None:
 def test_a_file_that_lost_a_byte_or_is_gone_is_named(folder: Path, name: str) -> None:
     whole = (folder / name).read_bytes()
     (folder / name).write_bytes(whole[:-1])
-    with pytest.raises(ns.RunError, match=f"{name} is damaged: it is not what the run wrote"):
+    with pytest.raises(ns.RunError, match=f"{name} is damaged: it differs from what the run wrote"):
         ns.open_run(folder)
     (folder / name).unlink()
     with pytest.raises(ns.RunError, match="is damaged") as told:
@@ -120,7 +120,7 @@ def test_a_manifest_that_is_none_is_told(folder: Path, text: str, says: str) -> 
 )
 def test_every_key_of_a_manifest_must_be_there_and_of_its_kind(folder: Path, key: str) -> None:
     rewrite(folder, **{key: [1.5]})
-    with pytest.raises(ns.RunError, match=f"run.json is damaged: `{key}` is no "):
+    with pytest.raises(ns.RunError, match=f"run.json is damaged: `{key}` is not a value of type "):
         ns.open_run(folder)
     kept = {name: value for name, value in manifest(folder).items() if name != key}
     (folder / "run.json").write_text(json.dumps(kept))

@@ -162,7 +162,7 @@ def test_a_run_that_cannot_be_shown_so_is_told_why(here: Command, words: str, sa
     [
         ("delays absent", "absent: No such file"),
         ("delays empty.csv", "empty.csv: the file is empty: record something first"),
-        ("delays words.txt", "words.txt:1: no recording of delays that is known here"),
+        ("delays words.txt", "words.txt:1: not a known format of recorded delays"),
         ("delays folder", "folder: the folder is empty: name a recording"),
         ("delays delays.csv --format sundial", 'format = "sundial": there are ping, '),
         ("delays delays.csv --column rtt", "'rtt' is not WHAT=NAME, as in rtt=delay"),

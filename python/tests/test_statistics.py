@@ -152,7 +152,7 @@ def test_a_difference_turns_its_sign_with_its_terms_and_forgets_what_both_share(
 
 @pytest.mark.parametrize("series", [[], [1.0]])
 def test_there_is_nothing_to_draw_from_one_probe(series: list[float]) -> None:
-    with pytest.raises(ValueError, match="nothing to draw from"):
+    with pytest.raises(ValueError, match="too few to resample"):
         block_bootstrap(series, mean)
 
 

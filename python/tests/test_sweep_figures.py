@@ -125,7 +125,7 @@ def test_any_column_of_names_or_whole_numbers_makes_groups() -> None:
         (("2",), 0.5),
         (("3",), 0.5),
     ]
-    with pytest.raises(ValueError, match="algorithm is what is compared"):
+    with pytest.raises(ValueError, match="algorithm is the compared axis"):
         compare(
             cases,
             "timeouts",
@@ -151,5 +151,5 @@ def test_a_measure_that_no_case_has_is_not_drawn(netspurt: Command, tmp_path: Pa
     netspurt("sweep", "x.toml", "--out", "s")
     drawn = netspurt("sweep", "plot", "s", "-m", "completion_ns_mean", "--by", "rate")
     assert drawn.returncode == 2
-    assert "no case has a completion_ns_mean" in drawn.stderr
+    assert "no case has the measure completion_ns_mean" in drawn.stderr
     assert not (tmp_path / "sweep.png").exists()

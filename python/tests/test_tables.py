@@ -149,7 +149,7 @@ def test_what_does_not_exist_is_a_dash_for_people_and_nothing_for_programs(
 def test_a_table_that_is_not_there_or_has_no_such_rows_is_told(here: Command, saved: Path) -> None:
     refused(here("table", saved, "segments", "--flow", "x"), "there are bulk, pages")
     refused(here("table", saved, "links", "--flow", "bulk"), "the table links has no flows")
-    refused(here("table", saved, "drops", "--direction", "up"), "none of forward, reverse")
+    refused(here("table", saved, "drops", "--direction", "up"), "not one of forward, reverse")
     listed = here("table", saved).stdout.splitlines()
     names = {file.stem for file in saved.glob("*.parquet")}
     assert {line.partition(":")[0] for line in listed} == names

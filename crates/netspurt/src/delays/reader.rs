@@ -136,7 +136,7 @@ fn alien(content: &str) -> RecordingError {
     let shown: String = first.chars().take(60).collect();
     let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
     RecordingError::new(
-        format!("no recording of delays that is known here; it begins with `{shown}`"),
+        format!("not a known format of recorded delays; it begins with `{shown}`"),
         format!("looked for {}; if it is one of these, say `--format NAME`; of a table, `--column rtt=NAME`", names.join(", ")),
     )
     .at(line)
