@@ -264,7 +264,11 @@ def _folder(store: Store, about: Any) -> SweepFolder:
         raise SweepError(f"{store.where}/{MANIFEST} is damaged, or of another netspurt's format")
     for key, kind in _HELD.items():
         if not isinstance(about.get(key), kind):
-            what = f"`{key}` is not a value of type {kind.__name__}" if key in about else f"it lacks `{key}`"
+            what = (
+                f"`{key}` is not a value of type {kind.__name__}"
+                if key in about
+                else f"it lacks `{key}`"
+            )
             raise SweepError(f"{store.where}/{MANIFEST} is damaged: {what}")
     for key in ("cases", "chunk", "seeds"):
         if about[key] < 1:
