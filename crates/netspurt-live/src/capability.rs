@@ -202,3 +202,61 @@ fn bpf() -> Capability {
         purpose: "nothing here needs it: the kernel's TCP is watched through TCP_INFO",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What each capability says where it is there, and a part of what it says where it is not.
+    const SAYS: [(&str, &[&str], &[&str]); 8] = [
+        ("kernel", &["Linux "], &[]),
+        (
+            "user and network namespaces",
+            &["a namespace could be made"],
+            &["switched off: sysctl ", "restricted: sysctl ", "refused by the kernel", "`unshare`"],
+        ),
+        ("ICMP sockets", &["raw", "by datagrams"], &["sysctl net.ipv4.ping_group_range"]),
+        ("raw sockets", &["allowed here"], &["; inside a namespace they are"]),
+        (
+            "packet sockets here",
+            &["allowed outside of a namespace"],
+            &["; inside a namespace they are"],
+        ),
+        ("TUN", &["/dev/net/tun opens"], &["/dev/net/tun"]),
+        ("real-time scheduling", &["SCHED_FIFO is allowed"], &["SCHED_FIFO: "]),
+        ("BPF", &["a map could be made"], &["os error", "built without it"]),
+    ];
+
+    #[test]
+    fn each_capability_says_what_was_found_or_what_is_missing() {
+        let all = all();
+        let names: Vec<&str> = all.iter().map(|capability| capability.name).collect();
+        assert_eq!(names, SAYS.map(|(name, ..)| name));
+        for (capability, (name, there, missing)) in all.iter().zip(SAYS) {
+            let Capability { available, found, purpose, .. } = capability;
+            let parts = if *available { there } else { missing };
+            assert!(parts.iter().any(|part| found.contains(part)), "{name}: {found}");
+            assert!(!purpose.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_same_attempts_find_the_same_and_leave_no_trace() {
+        assert_eq!(all(), all());
+    }
+
+    #[test]
+    fn a_device_node_that_does_not_open_is_told_with_the_reason() {
+        let missing = no_tun(&io::ErrorKind::NotFound.into());
+        assert!(missing.contains("is not there"), "{missing}");
+        assert!(missing.contains("this container no node"), "{missing}");
+        let busy = io::Error::from_raw_os_error(libc::EBUSY);
+        assert_eq!(no_tun(&busy), format!("{TUN_NODE}: {busy}"));
+        let denied = no_tun(&io::ErrorKind::PermissionDenied.into());
+        let told = match fs::metadata(TUN_NODE) {
+            Ok(node) => format!("{TUN_NODE} has mode {:o} and", node.mode() & 0o777),
+            Err(_) => format!("{TUN_NODE}: "),
+        };
+        assert!(denied.starts_with(&told), "{denied}");
+    }
+}

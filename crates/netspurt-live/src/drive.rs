@@ -364,3 +364,6 @@ fn write_whole(
         cut(&whole, start..start + size, out);
     }
 }
+
+#[cfg(test)]
+mod tests;

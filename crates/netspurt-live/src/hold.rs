@@ -193,6 +193,7 @@ mod tests {
     use netspurt::ids::EndId;
     use netspurt::segment::Segment;
     use netspurt::wire::{Packet, encode};
+    use proptest::prelude::*;
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixDatagram;
 
@@ -263,5 +264,67 @@ mod tests {
         let mut whole = Vec::new();
         hold.write(handle, &mut whole);
         assert_eq!(whole, packet(200));
+    }
+
+    #[test]
+    fn each_segment_of_a_large_packet_is_written_with_headers_of_its_own() {
+        let mut hold = Hold::default();
+        held(&mut hold, &[(2500, 3)]);
+        let mut carried = 0;
+        for (n, len) in [(0, 1000), (1, 1000), (2, 500)] {
+            let handle = hold.handle(id(n)).unwrap();
+            assert_eq!(u64::from(handle.part), n);
+            let mut out = b"ahead".to_vec();
+            hold.write(handle, &mut out);
+            assert_eq!(&out[..5], b"ahead", "what was there stays");
+            let mut own = out[5..].to_vec();
+            complete(&mut own);
+            let read = netspurt::wire::decode(&own, netspurt::wire::Checks::Whole).unwrap();
+            assert_eq!((read.payload.len(), read.segment.seq), (len, 2500 + carried));
+            carried += len as u32;
+        }
+    }
+
+    #[test]
+    fn ids_that_were_skipped_are_not_held() {
+        let mut hold = Hold::default();
+        let (near, far) = UnixDatagram::pair().unwrap();
+        far.set_nonblocking(true).unwrap();
+        let mut batch = Batch::new(2000);
+        for n in [0, 3] {
+            near.send(&packet(10 + n)).unwrap();
+            batch.read(far.as_fd()).unwrap();
+            hold.take(&mut batch, 0, 0, Shape::WHOLE, (id(n.into()), 1));
+        }
+        let held = [0, 1, 2, 3, 4].map(|n| hold.handle(id(n)).is_some());
+        assert_eq!(held, [true, false, false, true, false]);
+        hold.release(id(1));
+        hold.release(id(0));
+        assert!(hold.handle(id(3)).is_some(), "the gap goes with what was before it");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_released_first_every_packet_has_its_own_octets(
+            lengths in prop::collection::vec(1_u16..4000, 1..12),
+            order in prop::collection::vec(any::<prop::sample::Index>(), 0..24)
+        ) {
+            let mut hold = Hold::default();
+            let packets: Vec<(u16, usize)> = lengths.iter().map(|len| (*len, 1)).collect();
+            held(&mut hold, &packets);
+            let mut kept = vec![true; lengths.len()];
+            for index in order {
+                let n = index.index(lengths.len());
+                hold.release(id(n as u64));
+                kept[n] = false;
+                for (n, len) in lengths.iter().enumerate() {
+                    let found = hold.handle(id(n as u64));
+                    let octets = found.map(|handle| hold.packet(handle).octets().to_vec());
+                    prop_assert_eq!(octets, kept[n].then(|| packet(*len)));
+                }
+            }
+            let free = hold.short.len() + hold.long.len();
+            prop_assert_eq!(free, kept.iter().filter(|kept| !**kept).count());
+        }
     }
 }

@@ -148,3 +148,6 @@ impl Letter {
         Self { prefix, prefix_bytes, head, body, count }
     }
 }
+
+#[cfg(test)]
+mod tests;

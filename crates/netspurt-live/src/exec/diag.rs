@@ -111,4 +111,48 @@ mod tests {
             assert_eq!(info(&answer[..length]), None);
         }
     }
+
+    /// An answer of some kind with these attributes.
+    fn answer(kind: u16, attributes: &[(u16, &[u8])]) -> Vec<u8> {
+        let mut answer = vec![0; HEADER + ANSWER];
+        answer[4..6].copy_from_slice(&kind.to_ne_bytes());
+        for (kind, body) in attributes {
+            answer.extend((4 + body.len() as u16).to_ne_bytes());
+            answer.extend(kind.to_ne_bytes());
+            answer.extend(*body);
+            answer.resize(answer.len().next_multiple_of(4), 0);
+        }
+        answer
+    }
+
+    #[test]
+    fn the_state_is_found_among_other_attributes_and_in_no_error() {
+        let mut state = [0; 104];
+        state[1] = TcpInfo::LOSS;
+        state[80..84].copy_from_slice(&33_u32.to_ne_bytes());
+        for (what, answer, cwnd) in [
+            ("alone", answer(20, &[(2, &state)]), Some(33)),
+            ("the last", answer(20, &[(4, b"reno\0"), (8, &[0]), (2, &state)]), Some(33)),
+            ("not there", answer(20, &[(4, b"reno\0")]), None),
+            ("too short", answer(20, &[(2, &state[..83])]), None),
+            ("in another message", answer(2, &[(2, &state)]), None),
+        ] {
+            assert_eq!(info(&answer).map(|info| info.cwnd), cwnd, "{what}");
+        }
+        assert!(info(&answer(20, &[(2, &state)])).unwrap().in_loss());
+    }
+
+    #[test]
+    fn a_question_names_both_sockets_in_the_order_of_the_network() {
+        let (own, peer) = ("10.0.0.1:4000".parse().unwrap(), "10.0.0.2:80".parse().unwrap());
+        let octets = request(own, peer);
+        assert_eq!((octets.len(), &octets[..4]), (72, &72_u32.to_ne_bytes()[..]));
+        assert_eq!(octets[16..19], [2, 6, 2], "IPv4, TCP, and its information");
+        assert_eq!(octets[24..28], [0x0f, 0xa0, 0, 80]);
+        assert_eq!((&octets[28..32], &octets[44..48]), (&[10, 0, 0, 1][..], &[10, 0, 0, 2][..]));
+        assert_eq!(octets[64..], [0xff; 8], "no cookie");
+        let six = |socket: &str| socket.parse().unwrap();
+        let octets = request(six("[::1]:1"), six("[::2]:2"));
+        assert_eq!((octets.len(), octets[43], octets[59]), (72, 1, 2));
+    }
 }

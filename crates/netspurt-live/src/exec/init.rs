@@ -193,3 +193,23 @@ fn listens() -> bool {
     };
     any("tcp", "0A") || any("tcp6", "0A") || any("udp", "07") || any("udp6", "07")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_a_program_ended_is_told_in_one_number() {
+        for (what, code, status, ran) in [
+            ("it succeeded", Some(0), 0, true),
+            ("it failed", Some(3), 3, true),
+            ("a signal ended it", Some(128 + 9), 137, true),
+            ("nothing of that name", Some(NEVER | NOT_FOUND), 127, false),
+            ("nothing that may run", Some(NEVER | NOT_RUN), 126, false),
+            ("no namespaces", Some(NEVER | FAILED), 125, false),
+            ("init is gone", None, 125, false),
+        ] {
+            assert_eq!(Ended::told(code), Ended { status, ran, stopped: false }, "{what}");
+        }
+    }
+}

@@ -234,3 +234,46 @@ fn hosts_text(names: &Names, first: FlowId) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netspurt::record::FlowName;
+
+    /// A network of two nodes with these names.
+    fn names(nodes: [&str; 2]) -> Names {
+        let flow = FlowName {
+            name: "web".to_owned(),
+            from: 0,
+            to: 1,
+            smss: 1000,
+            echo_probes: false,
+            answers: false,
+            messages: [None; 2],
+            ipv6: false,
+        };
+        Names::new(nodes.map(str::to_owned).to_vec(), Vec::new(), vec![flow])
+    }
+
+    #[test]
+    fn programs_know_nodes_by_names_that_are_usual() {
+        for (node, known) in [
+            ("server", true),
+            ("www.example-1.org", true),
+            ("node_2", true),
+            ("-f", false),
+            ("two words", false),
+            ("evil\n10.0.0.9 bank", false),
+            ("caf\u{e9}", false),
+        ] {
+            let names = names(["client", node]);
+            let text = hosts_text(&names, FlowId(0));
+            let [from, to] = addresses(&names, FlowId(0));
+            let lines: Vec<&str> = text.lines().collect();
+            assert!(lines.contains(&format!("{from} client").as_str()), "{text}");
+            assert_eq!(lines.contains(&format!("{to} {node}").as_str()), known, "{node}");
+            assert!(!lines.contains(&"10.0.0.9 bank"), "{text}");
+            assert!(text.ends_with('\n'));
+        }
+    }
+}

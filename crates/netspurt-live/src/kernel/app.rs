@@ -438,3 +438,6 @@ impl Sink {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

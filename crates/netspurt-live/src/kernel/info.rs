@@ -106,4 +106,44 @@ mod tests {
         assert_eq!((info.rto, info.cwnd, info.timeouts), (Duration::from_millis(204), 10, 7));
         assert_eq!(TcpInfo::read(&octets[..80]), None);
     }
+
+    /// `struct tcp_info` of `linux/tcp.h`: octets by name.
+    #[test]
+    fn every_field_has_a_place_of_its_own() {
+        let words = [(8, 1000), (16, 2), (24, 3), (68, 4000), (72, 5000), (76, 6), (80, 7)];
+        let mut octets = [0; 104];
+        (octets[1], octets[2], octets[4]) = (4, 9, 8);
+        for (at, value) in words {
+            octets[at..at + 4].copy_from_slice(&u32::to_ne_bytes(value));
+        }
+        let expected = TcpInfo {
+            state: 4,
+            backoff: 8,
+            sack: false,
+            rack: false,
+            rto: Duration::from_millis(1),
+            smss: 2,
+            unacked: 3,
+            srtt: Duration::from_millis(4),
+            rttvar: Duration::from_millis(5),
+            ssthresh: 6,
+            cwnd: 7,
+            timeouts: 9,
+        };
+        assert_eq!(TcpInfo::read(&octets), Some(expected), "of a kernel before 6.7");
+        assert!(expected.in_loss() && !expected.in_recovery());
+        for options in [0, 1, 4, 0xfd] {
+            octets[5] = options;
+            assert!(!TcpInfo::read(&octets).unwrap().sack, "{options}: timestamps, scaling, ECN");
+        }
+    }
+
+    #[test]
+    fn whatever_is_shorter_than_its_last_field_tells_nothing() {
+        let octets = [0; 300];
+        for length in 0..84 {
+            assert_eq!(TcpInfo::read(&octets[..length]), None, "{length} octets");
+        }
+        assert!((84..300).all(|length| TcpInfo::read(&octets[..length]).is_some()));
+    }
 }

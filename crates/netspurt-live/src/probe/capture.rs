@@ -130,4 +130,31 @@ mod tests {
             let _ = is_of("[::1]:80".parse().unwrap(), &bytes);
         }
     }
+
+    #[test]
+    fn without_a_port_all_that_the_peer_sends_or_gets_counts() {
+        let packet = |from: [u8; 4], to: [u8; 4], protocol: u8| {
+            let mut packet = vec![0; 40];
+            (packet[0], packet[9]) = (0x45, protocol);
+            packet[12..16].copy_from_slice(&from);
+            packet[16..20].copy_from_slice(&to);
+            packet
+        };
+        let (here, there, other) = ([10, 0, 0, 1], [10, 0, 0, 2], [10, 0, 0, 3]);
+        for protocol in [1, 6, 17] {
+            for (from, to, counts) in
+                [(here, there, true), (there, here, true), (here, other, false)]
+            {
+                let packet = packet(from, to, protocol);
+                assert_eq!(is_of("10.0.0.2:0".parse().unwrap(), &packet), counts, "{protocol}");
+            }
+        }
+        // The port must be the peer's, not the other end's.
+        let mut answer = packet(there, here, 6);
+        answer[22..24].copy_from_slice(&80_u16.to_be_bytes());
+        assert!(!is_of("10.0.0.2:80".parse().unwrap(), &answer));
+        answer[20..24].rotate_left(2);
+        assert!(is_of("10.0.0.2:80".parse().unwrap(), &answer));
+        assert!(!is_of("10.0.0.2:80".parse().unwrap(), &answer[..30]), "its ports are cut off");
+    }
 }

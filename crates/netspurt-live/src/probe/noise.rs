@@ -123,3 +123,43 @@ fn echo_probes(kind: ProbeKind, target: SocketAddr, count: u64) -> Result<Noise,
     run(&plan, &mut socket, &mut trips, None)?;
     Ok(trips.noise())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::clock::ClockReading;
+
+    fn answer(user_ns: u64, kernel_ns: Option<u64>) -> EchoReply {
+        let at = |raw_ns| ClockReading { raw_ns, unix_ns: 1_000_000 + raw_ns };
+        EchoReply {
+            left: at(100),
+            came: at(100 + user_ns),
+            kernel_left_ns: Some(1_000_200),
+            kernel_came_ns: kernel_ns.map(|span| 1_000_200 + span),
+            hops_left: None,
+            step_ns: 0,
+        }
+    }
+
+    #[test]
+    fn only_answers_in_time_are_the_noise_of_the_instrument() {
+        let mut trips = RoundTrips::default();
+        let left = ClockReading { raw_ns: 100, unix_ns: 1_000_100 };
+        let outcomes = [
+            ProbeOutcome::Answered(answer(9000, Some(8000))),
+            ProbeOutcome::Answered(answer(5000, None)),
+            ProbeOutcome::Lost,
+            ProbeOutcome::Failed("no route".to_owned()),
+        ];
+        for (number, outcome) in (1..).zip(&outcomes) {
+            let row = EchoProbeRow { number, octets: 40, left, kernel_left_ns: None, outcome };
+            assert!(trips.row(&row).unwrap(), "it always goes on");
+        }
+        trips.stray(3, true, &answer(700_000, Some(600_000))).unwrap();
+        trips.step(4, 1_000_000).unwrap();
+        let noise = trips.noise();
+        assert_eq!((noise.user.count, noise.kernel.count), (2, 1));
+        assert_eq!(noise.user.max, Duration::from_nanos(9000));
+        assert_eq!(noise.kernel.max, Duration::from_nanos(8000));
+    }
+}

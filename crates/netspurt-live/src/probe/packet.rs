@@ -267,4 +267,89 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn an_echo_with_a_damaged_field_answers_nothing() {
+        for (six, reply_kind) in [(false, 0), (true, 129)] {
+            let mine = marks(ProbeKind::Icmp, six);
+            let mut reply = built(ProbeKind::Icmp, six, 100);
+            reply[0] = reply_kind;
+            assert_eq!(mine.answered(&reply, false, &[]), Some(0x1234_0000));
+            // The type, and each octet of the mark.
+            for place in [0, 8, 9, 10, 11] {
+                let mut damaged = reply.clone();
+                damaged[place] ^= 1;
+                assert_eq!(mine.answered(&damaged, false, &[]), None, "octet {place}");
+            }
+            for length in 0..20 {
+                assert_eq!(mine.answered(&reply[..length], false, &[]), None, "{length} octets");
+            }
+            assert_eq!(
+                mine.answered(&reply[..20], false, &[]),
+                Some(0x1234_0000),
+                "no more is needed"
+            );
+        }
+    }
+
+    #[test]
+    fn an_answer_is_found_behind_its_ip_header_and_its_options() {
+        let mine = marks(ProbeKind::Icmp, false);
+        let mut reply = built(ProbeKind::Icmp, false, 60);
+        reply[0] = 0;
+        for words in 5..=15_u8 {
+            let mut packet = vec![0; usize::from(words) * 4];
+            packet[0] = 0x40 | words;
+            packet.extend(&reply);
+            assert_eq!(mine.answered(&packet, true, &[]), Some(0x1234_0000), "{words} words");
+            packet[0] = 0x40 | (words - 1);
+            assert_eq!(mine.answered(&packet, true, &[]), None, "{words} words, said less");
+        }
+        assert_eq!(mine.answered(&[0x4f; 59], true, &[]), None, "a header longer than all");
+    }
+
+    #[test]
+    fn echoes_count_in_sixteen_bits_and_openings_have_their_key_for_a_number() {
+        for (number, counted) in [(0, [0, 0]), (0x1_0203, [2, 3]), (u64::MAX, [255, 255])] {
+            let mut out = Vec::new();
+            marks(ProbeKind::Icmp, false).build(1, number, 0, 60, &mut out);
+            assert_eq!((out[0], &out[4..6], &out[6..8]), (8, &[0, 7][..], &counted[..]));
+            marks(ProbeKind::Icmp, true).build(1, number, 0, 60, &mut out);
+            assert_eq!((out[0], &out[2..4]), (128, &[0, 0][..]), "the kernel sums ICMPv6 up");
+        }
+        let opening = built(ProbeKind::Tcp, true, 80);
+        assert_eq!(opening[..4], [0x13, 0x88, 0, 9], "from port 5000 to port 9");
+        assert_eq!((&opening[4..8], opening[13]), (&[0x12, 0x34, 0, 0][..], 2), "a SYN");
+        assert_eq!(checksum(&[&marks(ProbeKind::Tcp, true).pseudo_header(40), &opening]), 0);
+    }
+
+    #[test]
+    fn quoted_openings_are_told_by_port_and_number() {
+        let mine = marks(ProbeKind::Tcp, false);
+        let quoted = built(ProbeKind::Tcp, false, 40);
+        for (octets, ports, expected) in [
+            (&quoted[..], &[5000][..], Ok(Some(0x1234_0000))),
+            (&quoted[..8], &[4999, 5000], Ok(Some(0x1234_0000))),
+            (&quoted[..], &[4999], Err(())),
+            (&[], &[5000], Ok(None)),
+        ] {
+            assert_eq!(mine.returned(octets, ports), expected, "{} octets", octets.len());
+        }
+        let datagram = built(ProbeKind::Udp, false, 60);
+        let udp = marks(ProbeKind::Udp, false);
+        assert_eq!(udp.returned(&datagram, &[]), Ok(Some(0x1234_0000)));
+        assert_eq!(udp.returned(&datagram[..11], &[]), Ok(None), "the key is not all there");
+        let icmp = marks(ProbeKind::Icmp, false);
+        assert_eq!(icmp.returned(&[8, 0, 0], &[]), Ok(None), "nor is the identifier");
+    }
+
+    /// RFC 1071 §3: the sum of 00 01 f2 03 f4 f5 f6 f7 is ddf2 before it is complemented.
+    #[test]
+    fn the_checksum_is_that_of_the_rfcs_example() {
+        let octets = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+        assert_eq!(checksum(&[&octets]), !0xddf2);
+        assert_eq!(checksum(&[&octets[..4], &octets[4..]]), !0xddf2, "in parts");
+        assert_eq!(checksum(&[&[0xab]]), !0xab00, "an odd octet is the upper one");
+        assert_eq!(checksum(&[]), 0xffff);
+    }
 }

@@ -96,3 +96,65 @@ fn address(octets: &[u8]) -> Option<IpAddr> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_question_tells_its_length_its_family_and_the_address() {
+        for (target, family, octets) in [("10.1.2.3", 2, 4), ("2001:db8::7", 10, 16)] {
+            let target: IpAddr = target.parse().unwrap();
+            let message = question(target);
+            assert_eq!(message.len(), HEADERS + 4 + octets);
+            assert_eq!(message[..4], u32::try_from(message.len()).unwrap().to_ne_bytes());
+            assert_eq!(message[4..6], 26_u16.to_ne_bytes(), "RTM_GETROUTE");
+            assert_eq!(message[6..8], 1_u16.to_ne_bytes(), "NLM_F_REQUEST");
+            assert_eq!((message[16], usize::from(message[17])), (family, 8 * octets));
+            let [(kind, value)] = attributes(&message[HEADERS..])[..] else { panic!("one") };
+            assert_eq!((kind, address(value)), (libc::RTA_DST, Some(target)));
+        }
+    }
+
+    #[test]
+    fn attributes_end_at_one_that_is_not_whole() {
+        let two = [6, 0, 4, 0, 1, 2, 0, 0, 8, 0, 5, 0, 9, 9, 9, 9];
+        let all = [(4, &[1, 2][..]), (5, &[9; 4][..])];
+        assert_eq!(attributes(&two), all, "values are padded to four octets");
+        for (length, count) in [(16, 2), (15, 1), (12, 1), (11, 1), (7, 1), (6, 1), (5, 0), (0, 0)]
+        {
+            assert_eq!(attributes(&two[..length]), all[..count], "{length} octets");
+        }
+        for length in 0..4 {
+            assert!(attributes(&[length, 0, 1, 0, 0, 0, 0, 0]).is_empty(), "it would never end");
+        }
+    }
+
+    #[test]
+    fn addresses_have_four_octets_or_sixteen() {
+        for length in 0..20 {
+            let found = address(&vec![1; length]);
+            let expected = match length {
+                4 => "1.1.1.1".parse().ok(),
+                16 => "101:101:101:101:101:101:101:101".parse().ok(),
+                _ => None,
+            };
+            assert_eq!(found, expected, "{length} octets");
+        }
+    }
+
+    #[test]
+    fn loopback_is_reached_by_its_device_without_a_router() {
+        let found = way(Ipv4Addr::LOCALHOST.into()).unwrap();
+        assert_eq!(found, RouteInfo { device: Some("lo".to_owned()), gateway: None });
+    }
+
+    proptest! {
+        #[test]
+        fn attributes_of_any_octets_lie_within_them(octets: Vec<u8>) {
+            let carried: usize = attributes(&octets).iter().map(|(_, value)| 4 + value.len()).sum();
+            prop_assert!(carried <= octets.len());
+        }
+    }
+}

@@ -323,3 +323,141 @@ pub(super) fn closed_port(source: IpAddr) -> Result<(OwnedFd, u16), ProbeError> 
     let fd = held.pop().ok_or_else(|| ProbeError::Order("no ports".into()))?;
     Ok((fd, ports[held.len()]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::timespec;
+    use crate::sys::StampedDatagram;
+    use netspurt::units::Duration;
+    use rustix::event::{PollFd, PollFlags, poll};
+
+    const PORTS_HELD: [u16; 2] = [5000, 5001];
+
+    fn marks(kind: ProbeKind) -> Marks {
+        let [source, target] = ["10.0.0.1", "10.0.0.2"].map(|address| address.parse().unwrap());
+        Marks { kind, cookie: 0xfeed_beef, ident: 7, source, target, port: 9 }
+    }
+
+    fn datagram(bytes: &[u8], trouble: Option<Trouble>) -> StampedDatagram<'_> {
+        StampedDatagram { bytes, unix_ns: Some(11), hops_left: Some(60), trouble }
+    }
+
+    /// A probe with the key 77.
+    fn probe(kind: ProbeKind) -> Vec<u8> {
+        let mut octets = Vec::new();
+        marks(kind).build(77, 1, PORTS_HELD[1], 60, &mut octets);
+        octets
+    }
+
+    #[test]
+    fn what_a_message_means_depends_on_what_the_kernel_says_beside_it() {
+        let udp = probe(ProbeKind::Udp);
+        let by = "10.0.0.5".parse().ok();
+        let returned = |kind, code| Some(Trouble::Returned { by, kind, code });
+        let reply = SeenReply::Reply { key: 77, unix_ns: Some(11), hops_left: Some(60) };
+        let back = |key| SeenReply::Returned { key, by, told: (3, 1), unix_ns: Some(11) };
+        for (what, octets, trouble, expected) in [
+            ("an echo", &udp[..], None, Some(reply)),
+            ("an echo cut short", &udp[..11], None, None),
+            ("nothing", &[][..], None, None),
+            ("somebody else's octets", &[1; 40][..], None, None),
+            ("the last probe's stamp", &[][..], Some(Trouble::Sent(2)), {
+                Some(SeenReply::Sent { unix_ns: 11 })
+            }),
+            ("an earlier probe's stamp", &[][..], Some(Trouble::Sent(1)), None),
+            ("a probe that came back", &udp[..], returned(3, 1), Some(back(Some(77)))),
+            ("one quoted too briefly", &udp[..8], returned(3, 1), Some(back(None))),
+            ("the machine's own error", &udp[..], Some(Trouble::Local(1)), None),
+        ] {
+            let got = datagram(octets, trouble);
+            let seen = meant(&marks(ProbeKind::Udp), &[], false, 3, &got);
+            assert_eq!(seen, expected, "{what}");
+        }
+        let unstamped = StampedDatagram { unix_ns: None, ..datagram(&[], Some(Trouble::Sent(2))) };
+        assert_eq!(meant(&marks(ProbeKind::Udp), &[], false, 3, &unstamped), None);
+        let wrapped = datagram(&[], Some(Trouble::Sent(u32::MAX)));
+        let seen = meant(&marks(ProbeKind::Udp), &[], false, 0, &wrapped);
+        assert_eq!(seen, Some(SeenReply::Sent { unix_ns: 11 }), "counts of 32 bits wrap");
+    }
+
+    #[test]
+    fn an_error_about_another_programs_packets_is_none_of_ours() {
+        let trouble = Some(Trouble::Returned { by: None, kind: 11, code: 0 });
+        let mut echo = probe(ProbeKind::Icmp);
+        echo[5] ^= 1;
+        assert_eq!(meant(&marks(ProbeKind::Icmp), &[], false, 1, &datagram(&echo, trouble)), None);
+        let opening = probe(ProbeKind::Tcp);
+        for (ports, ours) in [(&PORTS_HELD[..], true), (&PORTS_HELD[..1], false), (&[], false)] {
+            let got = datagram(&opening, trouble);
+            let seen = meant(&marks(ProbeKind::Tcp), ports, false, 1, &got);
+            assert_eq!(seen.is_some(), ours, "{ports:?}");
+        }
+    }
+
+    #[test]
+    fn errors_that_repeat_what_befell_a_probe_are_told_from_those_of_the_socket() {
+        for (errno, of_a_probe) in [
+            (Errno::CONNREFUSED, true),
+            (Errno::HOSTUNREACH, true),
+            (Errno::MSGSIZE, true),
+            (Errno::INTR, true),
+            (Errno::NOTSOCK, false),
+            (Errno::NOMEM, false),
+        ] {
+            assert_eq!(is_of_a_probe(&errno.into()), of_a_probe, "{errno:?}");
+        }
+        assert!(!is_of_a_probe(&io::Error::other("without a number")));
+    }
+
+    /// What comes first besides stamps of what left; loopback may be busy.
+    fn first_answer(socket: &mut ProbeSocket) -> SeenReply {
+        loop {
+            match socket.take().unwrap() {
+                Some(SeenReply::Sent { .. }) => {}
+                Some(seen) => return seen,
+                None => {
+                    let mut fds = [PollFd::new(&*socket, PollFlags::IN)];
+                    let long = timespec(Duration::from_secs(60));
+                    assert_ne!(poll(&mut fds, Some(&long)), Ok(0), "nothing comes");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn datagrams_over_loopback_are_answered_and_come_back_from_a_closed_port() {
+        let echo = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let target = echo.local_addr().unwrap();
+        let mut socket = ProbeSocket::open(ProbeKind::Udp, target, 5).unwrap();
+        assert_eq!((socket.describe(), socket.least_octets()), ("UDP echo", 40));
+        assert_eq!(socket.source(), target.ip());
+        assert!(socket.mtu().is_some_and(|mtu| mtu >= 1500));
+        assert_eq!(socket.key(3, 900), 900, "keys are instants");
+        socket.set_hops(Some(9)).unwrap();
+        socket.prepare(900, 3, 64);
+        socket.send().unwrap();
+        let mut room = [0; 100];
+        let (length, from) = echo.recv_from(&mut room).unwrap();
+        assert_eq!(length, 64 - 28);
+        echo.send_to(&room[..length], from).unwrap();
+        let reply = first_answer(&mut socket);
+        assert!(matches!(reply, SeenReply::Reply { key: 900, .. }), "{reply:?}");
+        drop(echo);
+        socket.prepare(901, 4, 64);
+        socket.send().unwrap();
+        let returned = first_answer(&mut socket);
+        let SeenReply::Returned { key, by, told, .. } = returned else { panic!("{returned:?}") };
+        assert_eq!((key, by, told), (Some(901), Some(target.ip()), (3, 3)), "port unreachable");
+    }
+
+    #[test]
+    fn ports_that_are_held_are_apart_and_nothing_listens_there() {
+        let (held, ports) = hold_ports("127.0.0.1".parse().unwrap()).unwrap();
+        let apart: std::collections::BTreeSet<_> = ports.iter().collect();
+        assert_eq!((held.len(), apart.len(), apart.contains(&0)), (PORTS, PORTS, false));
+        let (_fd, port) = closed_port("127.0.0.1".parse().unwrap()).unwrap();
+        let refused = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+    }
+}

@@ -1,5 +1,8 @@
 //! What a live run tells of itself, and the tables that only live runs have.
 
+mod outcomes;
+mod watching;
+
 use std::collections::BTreeMap;
 
 use netspurt::ids::{EndId, TransmissionId};
@@ -171,6 +174,9 @@ fn column(table: &Table, name: &str) -> Vec<i64> {
         Some(Data::I64(values)) => values.clone(),
         Some(Data::U64(values)) => values.iter().map(|value| value.cast_signed()).collect(),
         Some(Data::Tag { codes, .. }) => codes.iter().map(|code| i64::from(*code)).collect(),
+        Some(Data::OptionalI64(values)) => values.iter().map(|value| value.unwrap_or(-1)).collect(),
+        Some(Data::U32(values)) => values.iter().map(|value| i64::from(*value)).collect(),
+        Some(Data::Bool(values)) => values.iter().map(|value| i64::from(*value)).collect(),
         _ => panic!("{name}"),
     }
 }

@@ -242,3 +242,65 @@ impl NetlinkMessage {
         self.octets
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The attributes of a message: kinds, and values without padding.
+    fn attributes(mut rest: &[u8]) -> Vec<(u16, Vec<u8>)> {
+        let mut all = Vec::new();
+        while let [a, b, c, d, ..] = *rest {
+            let length = usize::from(u16::from_ne_bytes([a, b]));
+            all.push((u16::from_ne_bytes([c, d]), rest[4..length].to_vec()));
+            rest = &rest[length.next_multiple_of(4)..];
+        }
+        all
+    }
+
+    #[test]
+    fn a_message_tells_its_length_its_number_and_its_attributes() {
+        let mut message = NetlinkMessage::new(16, CREATE, &link(7, 1));
+        message.put(3, &[1, 2, 3]);
+        message.text(4, "eth0");
+        message.put(5, &[]);
+        let octets = message.finish(99);
+        assert_eq!(octets[..4], u32::try_from(octets.len()).unwrap().to_ne_bytes());
+        assert_eq!(octets[4..6], 16_u16.to_ne_bytes());
+        assert_eq!(octets[8..12], 99_u32.to_ne_bytes());
+        let wanted = (libc::NLM_F_REQUEST | libc::NLM_F_ACK) as u16 | CREATE;
+        assert_eq!(octets[6..8], wanted.to_ne_bytes(), "an answer is asked for");
+        assert_eq!(octets[16..32], link(7, 1));
+        let expected = [(3, vec![1, 2, 3]), (4, b"eth0\0".to_vec()), (5, Vec::new())];
+        assert_eq!(attributes(&octets[32..]), expected);
+        assert!(octets.len().is_multiple_of(4));
+    }
+
+    #[test]
+    fn attributes_within_attributes_count_for_the_outer_length() {
+        let mut message = NetlinkMessage::new(16, 0, &[]);
+        message.nest(18, |message| {
+            message.text(1, "veth");
+            message.nest(2, |message| message.put(1, &[9; 5]));
+        });
+        message.put(7, &[8]);
+        let octets = message.finish(1);
+        let [(18, nested), (7, last)] = &attributes(&octets[16..])[..] else { panic!("two") };
+        assert_eq!(last, &[8]);
+        let [(1, name), (2, inner)] = &attributes(nested)[..] else { panic!("two within") };
+        assert_eq!((&name[..], attributes(inner)), (&b"veth\0"[..], vec![(1, vec![9; 5])]));
+    }
+
+    #[test]
+    fn addresses_are_told_with_all_their_bits() {
+        for (address, family, octets, bits) in
+            [("10.0.0.9", libc::AF_INET, 4, 32), ("fd00::9", libc::AF_INET6, 16, 128)]
+        {
+            let form = told(address.parse().unwrap());
+            assert_eq!((i32::from(form.family), form.octets.len(), form.bits), {
+                (family, octets, bits)
+            });
+            assert_eq!(form.octets.last(), Some(&9));
+        }
+    }
+}

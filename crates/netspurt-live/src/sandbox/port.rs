@@ -173,6 +173,24 @@ impl PacketPort {
     }
 }
 
+#[cfg(test)]
+impl PacketPort {
+    /// A port whose packets are datagrams of a pair, and the far end of that; `table` is what the
+    /// kernel counts of devices.
+    pub(crate) fn paired(
+        wiring: Wiring,
+        mtu: u16,
+        table: &str,
+    ) -> (Self, std::os::unix::net::UnixDatagram) {
+        let (near, far) = std::os::unix::net::UnixDatagram::pair().expect("a pair of sockets");
+        near.set_nonblocking(true).and(far.set_nonblocking(true)).expect("sockets do not wait");
+        let counts = rustix::fs::memfd_create("counts", rustix::fs::MemfdFlags::CLOEXEC);
+        let counts = File::from(counts.expect("a file in memory"));
+        counts.write_all_at(table.as_bytes(), 0).expect("room in memory");
+        (Self { wiring, end: PortEnd::Tun { file: near.into(), counts }, mtu }, far)
+    }
+}
+
 /// Packets that found a host's one device full, from the kernel's table of devices.
 fn dropped(counts: &File) -> io::Result<u32> {
     let mut text = [0; 4096];
@@ -190,5 +208,113 @@ impl AsFd for PacketPort {
             PortEnd::Socket { socket, .. } => socket.as_fd(),
             PortEnd::Tun { file, .. } => file.as_fd(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netspurt::segment::Segment;
+    use netspurt::wire::{Packet, encode};
+
+    const TUN: Wiring = Wiring { wire: Wire::Tun, offload: false };
+
+    fn packet(six: bool) -> Vec<u8> {
+        let ends = if six { ["[::1]:1", "[::2]:2"] } else { ["10.0.0.1:1", "10.0.0.2:2"] };
+        let [source, destination] = ends.map(|end| end.parse().unwrap());
+        let segment = Segment { len: 3000, ..Segment::default() };
+        let mut octets = Vec::new();
+        encode(&Packet { source, destination, ip_id: 1, segment, payload: None }, &mut octets);
+        octets
+    }
+
+    #[test]
+    fn what_stands_before_a_packet_depends_on_the_wire() {
+        let shape = Shape { segment_bytes: 1000, partial: true, foreign: false };
+        for (wire, offload, octets) in [
+            (Wire::Tun, false, 0),
+            (Wire::Veth, false, 0),
+            (Wire::Tun, true, 10),
+            (Wire::Veth, true, 24),
+        ] {
+            let (port, _far) = PacketPort::paired(Wiring { wire, offload }, 1500, "");
+            assert_eq!(port.prefix_bytes(), octets, "{wire:?}");
+            for (six, kind, headers) in [(false, [8, 0], 40), (true, [0x86, 0xdd], 60)] {
+                let packet = packet(six);
+                let mut prefix = [0; LONGEST_PREFIX];
+                assert_eq!(port.write_prefix(shape, &packet[..headers], &mut prefix), octets);
+                let received = [&prefix[..octets], &packet].concat();
+                let expected = if offload { shape } else { Shape::WHOLE };
+                assert_eq!(port.shape(&received), (expected, octets));
+                if octets == 24 {
+                    assert_eq!(prefix[10..16], sys::HOST_STATION);
+                    assert_ne!(prefix[16..22], sys::HOST_STATION);
+                    assert_eq!(prefix[22..24], kind, "IPv6: {six}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_packet_shorter_than_its_prefix_has_nothing_behind_it() {
+        let (port, _far) = PacketPort::paired(Wiring { offload: true, ..TUN }, 1500, "");
+        for length in 0..10 {
+            assert_eq!(port.shape(&vec![1; length]), (Shape::WHOLE, length));
+        }
+    }
+
+    #[test]
+    fn there_is_room_for_the_largest_packet_of_a_device() {
+        for (mtu, offload, least) in [(576, false, 576), (9000, false, 9000), (576, true, 65_535)] {
+            let (port, _far) = PacketPort::paired(Wiring { offload, ..TUN }, mtu, "");
+            assert!(port.room_bytes() >= least + port.prefix_bytes(), "{mtu}");
+        }
+    }
+
+    #[test]
+    fn packets_that_found_a_device_full_are_read_from_the_table_of_devices() {
+        const HEAD: &str = "Inter-|   Receive      |  Transmit\n face |bytes    packets\n";
+        for (row, missed) in [
+            ("  eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n", Some(12)),
+            ("    lo: 1 2 3 4 5 6 7 8 9 10 11 7 13\n  eth0: 0 0 0 0 0 0 0 0 0 0 0 0\n", Some(0)),
+            ("eth0:1 2 3 4 5 6 7 8 9 10 11 4294967295\n", Some(u32::MAX)),
+            ("  eth1: 1 2 3 4 5 6 7 8 9 10 11 12\n", None),
+            ("  eth0: 1 2 3 4 5 6 7 8 9 10 11\n", None),
+            ("  eth0: 1 2 3 4 5 6 7 8 9 10 11 many\n", None),
+            ("", None),
+        ] {
+            let (port, _far) = PacketPort::paired(TUN, 1500, &format!("{HEAD}{row}"));
+            assert_eq!(port.missed().ok(), missed, "{row}");
+        }
+    }
+
+    #[test]
+    fn packets_come_and_go_whole_and_nothing_that_waits_is_no_error() {
+        let (port, far) = PacketPort::paired(TUN, 5000, "");
+        port.stamp().unwrap();
+        let mut batch = Batch::new(port.room_bytes());
+        assert!(!port.receive(&mut batch).unwrap() && batch.is_empty());
+        for six in [false, true] {
+            far.send(&packet(six)).unwrap();
+        }
+        assert!(!port.receive(&mut batch).unwrap(), "no more may wait");
+        let got: Vec<_> = batch.received().map(|got| (got.unix_ns, got.bytes.to_vec())).collect();
+        assert_eq!(got, [(None, packet(false)), (None, packet(true))], "without stamps");
+        let whole = packet(false);
+        let (head, body) = whole.split_at(40);
+        let parcels = [
+            OutgoingPacket { prefix: &[], head: &whole, body: &[] },
+            OutgoingPacket { prefix: &[9; 10], head, body },
+        ];
+        assert_eq!(port.send(&mut Outbox::default(), &parcels).unwrap(), 2);
+        let mut room = vec![0; 5000];
+        let mut next = || {
+            let length = far.recv(&mut room).unwrap();
+            room[..length].to_vec()
+        };
+        assert_eq!(next(), whole);
+        assert_eq!(next(), [&[9; 10][..], &whole].concat());
+        drop(far);
+        assert!(port.send(&mut Outbox::default(), &parcels).is_err(), "nobody is there");
     }
 }

@@ -3,9 +3,9 @@
 use netspurt::event::{Events, Wanted};
 use netspurt::segment::{Cause, Flags, Segment};
 use netspurt::shim::ShimConfig;
-use netspurt::stage::Stage;
+use netspurt::stage::{Host, Stage};
 use netspurt::units::Time;
-use netspurt_live::gate::Gate;
+use netspurt_live::gate::{Gate, LiveHost};
 
 use super::common::{ack, data, ms};
 
@@ -139,4 +139,43 @@ fn a_limit_of_retransmissions_leaves_the_rest_to_the_host() {
         let copies = out(&mut gate, ms(100_000)).len() - 1;
         assert_eq!(copies, usize::from(limit));
     }
+}
+
+#[test]
+fn an_arrival_that_acknowledges_half_leaves_the_timer_for_the_rest() {
+    let mut gate = opened("rfc6298:min=1ms");
+    gate.enter(ms(30), data(0));
+    gate.enter(ms(31), data(1));
+    assert_eq!(out(&mut gate, ms(50)).len(), 2);
+    // RFC 6298 §5.3: an ACK of new data restarts the timer.
+    gate.push(ms(50), 0, ack(1, 1001), &mut events());
+    let left = out(&mut gate, ms(150));
+    let [(at, copy)] = left[..] else { panic!("one copy, not {left:?}") };
+    assert_eq!(copy.seq, 1001, "what is acknowledged is not sent again");
+    assert!(at > ms(91), "later than the timer of the first segment: {at:?}");
+}
+
+#[test]
+fn a_gate_asked_before_its_time_gives_nothing_and_forgets_nothing() {
+    let mut gate = opened("rfc6298:min=1ms");
+    gate.enter(ms(30), data(0));
+    assert_eq!(gate.next_wakeup(), Some(ms(30)));
+    for early in [0, 29] {
+        assert_eq!(gate.pop(ms(early), &mut events()), None);
+    }
+    assert_eq!(gate.pop(ms(30), &mut events()), Some((ms(30), 0, data(0))));
+    assert_eq!(gate.pop(ms(89), &mut events()), None, "the timer runs");
+    assert_eq!(gate.next_wakeup(), Some(ms(90)));
+    assert!(gate.retransmissions().is_empty());
+}
+
+#[test]
+fn fragments_reach_a_real_host_as_they_are() {
+    let mut host = LiveHost::Gate(Gate::default());
+    let fragment = Segment { size_bytes: 572, ..data(0) };
+    assert_eq!(host.gather(ms(1), fragment, &mut events()), Some(fragment));
+    host.push(ms(1), 0, fragment, &mut events());
+    assert_eq!((host.next_wakeup(), host.pop(ms(9), &mut events())), (None, None));
+    let LiveHost::Gate(mut gate) = host else { panic!("a gate") };
+    assert_eq!(gate.take().collect::<Vec<_>>(), [(ms(1), fragment)]);
 }

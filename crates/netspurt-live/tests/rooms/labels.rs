@@ -331,3 +331,105 @@ fn a_checksum_that_is_still_to_be_made_is_only_left_to_devices() {
     labels.read_all(HERE, (&bytes, partial), || None, &mut out);
     assert_eq!(out.len(), 1);
 }
+
+/// RFC 9293 §3.8.4: a keep-alive has the number before the next one, and no octets or one.
+#[test]
+fn a_keep_alive_without_octets_sends_nothing_again() {
+    let mut labels = opened(70, 80);
+    labels.read(HERE, &carrying(71, content::octets(0, 500)), || None).unwrap();
+    let before = Segment { seq: 570, ack: 81, flags: Flags::ACK, ..Segment::default() };
+    let never = || panic!("the kernel is asked about retransmissions alone");
+    let read = labels.read(HERE, &packet(before), never).unwrap();
+    assert_eq!((read.seq, read.len, read.cause.get()), (500, 0, None));
+    let probing = || Some(TcpInfo::default());
+    let read = labels.read(HERE, &carrying(570, content::octets(499, 1)), probing).unwrap();
+    assert_eq!((read.seq, read.cause.get()), (500, Some(Cause::Tlp)), "its octet was sent");
+    assert_eq!(labels.damaged, 0);
+}
+
+#[test]
+fn octets_are_counted_on_past_the_wrap_of_their_numbers() {
+    let isn = 12_345_u32;
+    let mut labels = opened(isn, 1);
+    let at = |octet: u64| {
+        let seq = isn.wrapping_add(1).wrapping_add((octet % (1 << 32)) as u32);
+        carrying(seq, content::octets(octet, 500))
+    };
+    for step in 0..10_u64 {
+        let octet = step << 30;
+        let read = labels.read(HERE, &at(octet), || None).unwrap();
+        assert_eq!((u64::from(read.seq), read.cause.get()), ((octet + 1) % (1 << 32), None));
+    }
+    assert_eq!(labels.damaged, 0, "contents depend on all 64 bits");
+    let again = labels.read(HERE, &at(8 << 30), || None).unwrap();
+    assert_eq!(again.cause.get(), Some(Cause::Rto));
+    // The same number two wraps ago carried other octets.
+    let old = carrying(isn.wrapping_add(1), content::octets(0, 500));
+    labels.read(HERE, &old, || None).unwrap();
+    assert_eq!(labels.damaged, 1);
+}
+
+#[test]
+fn a_syn_and_its_answer_that_go_out_again_need_no_kernel_to_tell_why() {
+    let mut labels = opened(900, u32::MAX);
+    let never = || panic!("a SYN has one cause");
+    let syn = Segment { seq: 900, flags: Flags::SYN, ..Segment::default() };
+    let flags = Flags::SYN.with(Flags::ACK);
+    let answer = Segment { seq: u32::MAX, ack: 901, flags, ..Segment::default() };
+    for number in 1..4 {
+        let read = labels.read(HERE, &packet(syn), never).unwrap();
+        assert_eq!((read.seq, read.cause.get()), (0, Some(Cause::Syn)));
+        assert_eq!(read.id.packet(), number, "a transmission of its own");
+        let read = labels.read(THERE, &back(answer), never).unwrap();
+        assert_eq!((read.seq, read.ack, read.cause.get()), (0, 1, Some(Cause::Syn)));
+    }
+}
+
+#[test]
+fn a_fin_goes_out_again_for_the_kernels_reason() {
+    let mut labels = opened(0, 0);
+    let fin = Segment { seq: 1, flags: Flags::FIN.with(Flags::ACK), ..Segment::default() };
+    assert_eq!(labels.read(HERE, &packet(fin), || None).unwrap().cause.get(), None);
+    let loss = TcpInfo { state: TcpInfo::LOSS, timeouts: 1, ..TcpInfo::default() };
+    let again = labels.read(HERE, &packet(fin), || Some(loss)).unwrap();
+    assert_eq!((again.cause.get(), again.id.packet()), (Some(Cause::Rto), 2));
+}
+
+#[test]
+fn a_reset_answers_in_relative_numbers_and_repeats_nothing() {
+    let mut labels = opened(500, 600);
+    labels.read(HERE, &carrying(501, content::octets(0, 100)), || None).unwrap();
+    let never = || panic!("a reset has no octets");
+    let flags = Flags::RST.with(Flags::ACK);
+    let reset = Segment { seq: 601, ack: 601, flags, ..Segment::default() };
+    let read = labels.read(THERE, &back(reset), never).unwrap();
+    assert_eq!((read.seq, read.ack, read.cause.get()), (1, 101, None));
+    assert_eq!(labels.on_the_wire(read).ack, 601);
+    // Without the flag the field means nothing, and stays as it is.
+    let bare = Segment { seq: 501, ack: 7, flags: Flags::RST, ..Segment::default() };
+    let read = labels.read(HERE, &packet(bare), never).unwrap();
+    assert_eq!((read.seq, read.ack), (1, labels.on_the_wire(read).ack));
+}
+
+#[test]
+fn an_answer_before_its_peers_first_packet_keeps_the_wires_numbers() {
+    let mut labels = Labels::new(2);
+    let early = Segment { seq: 10, ack: 5000, flags: Flags::ACK, ..Segment::default() };
+    assert_eq!(labels.read(THERE, &back(early), || None).unwrap().ack, 5000);
+    let syn = Segment { seq: 4999, flags: Flags::SYN, ..Segment::default() };
+    labels.read(HERE, &packet(syn), || None).unwrap();
+    assert_eq!(labels.read(THERE, &back(early), || None).unwrap().ack, 1);
+}
+
+#[test]
+fn packets_of_all_protocols_share_the_numbers_of_their_end() {
+    let mut labels = opened(0, 0);
+    let mut datagram = packet(Segment { len: 8, ..Segment::default() });
+    datagram[9] = 17;
+    let data = packet(Segment { seq: 1, flags: Flags::ACK, ..Segment::default() });
+    for number in [1, 3, 5] {
+        assert_eq!(labels.read(HERE, &data, || None).unwrap().id.packet(), number);
+        assert_eq!(labels.other(HERE, &datagram).unwrap().id.packet(), number + 1);
+    }
+    assert_eq!(labels.other(THERE, &datagram).unwrap().id.packet(), 1);
+}

@@ -3,6 +3,7 @@
 use netspurt::ids::EndId;
 use netspurt::segment::{Cause, Flags, Segment};
 use netspurt_live::run::Ledger;
+use proptest::prelude::*;
 
 use super::common::{ack, data, ms};
 
@@ -117,4 +118,82 @@ fn sequence_numbers_go_on_past_their_wrap() {
     assert!(all > 1 << 32);
     assert_eq!((ledger.sum().acked_bytes, ledger.sum().delivered_bytes), (all, all));
     assert_eq!((ledger.sum().sent, ledger.sum().duplicates), (count.into(), 0));
+}
+
+#[test]
+fn timers_beside_the_hosts_count_as_retransmissions_alone() {
+    let mut ledger = Ledger::new(None);
+    (0..3).for_each(|number| ledger.sent(&data(number)));
+    ledger.sent(&again(0, Cause::Shim));
+    ledger.sent(&again(1, Cause::Sfr));
+    let sum = ledger.sum();
+    assert_eq!((sum.retransmissions, sum.timeouts, sum.fast_retransmits), (2, 0, 0));
+}
+
+#[test]
+fn a_repair_may_begin_at_the_recovery_point_itself() {
+    let mut ledger = Ledger::new(None);
+    (0..2).for_each(|number| ledger.sent(&data(number)));
+    ledger.sent(&again(0, Cause::Fast));
+    ledger.sent(&data(2));
+    // The third segment begins where the first repair ended.
+    ledger.sent(&again(2, Cause::Fast));
+    assert_eq!(ledger.sum().fast_retransmits, 2);
+    // A timeout in between changes no recovery point.
+    ledger.sent(&again(0, Cause::Rto));
+    ledger.sent(&again(1, Cause::Fast));
+    assert_eq!((ledger.sum().fast_retransmits, ledger.sum().timeouts), (2, 1));
+}
+
+#[test]
+fn a_flow_of_no_octets_has_nothing_to_wait_for() {
+    let mut ledger = Ledger::new(None);
+    ledger.sent(&Segment { seq: 1, len: 0, flags: Flags::FIN.with(Flags::ACK), ..data(0) });
+    ledger.answered(ms(3), &ack(0, 1));
+    let sum = ledger.sum();
+    assert_eq!((sum.acked_bytes, sum.finished), (0, Some(ms(3))));
+    // Where it is known how much there is, a FIN changes nothing.
+    let mut ledger = Ledger::new(Some(5000));
+    ledger.sent(&Segment { flags: Flags::FIN.with(Flags::ACK), ..data(0) });
+    ledger.answered(ms(4), &ack(0, 1002));
+    assert_eq!((ledger.sum().acked_bytes, ledger.sum().finished), (1001, None));
+}
+
+proptest! {
+    #[test]
+    fn sums_of_arrivals_are_those_of_a_set_of_octets(
+        pieces in prop::collection::vec((0_u32..300, 1_u16..60), 1..80)
+    ) {
+        let mut ledger = Ledger::new(None);
+        let mut arrived = [false; 400];
+        let mut duplicates = 0;
+        for (from, len) in &pieces {
+            ledger.received(&Segment { seq: 1 + from, len: *len, ..data(0) });
+            let octets = &mut arrived[*from as usize..*from as usize + usize::from(*len)];
+            duplicates += u64::from(octets.iter().all(|octet| *octet));
+            octets.fill(true);
+        }
+        let delivered = arrived.iter().take_while(|octet| **octet).count() as u64;
+        let sum = ledger.sum();
+        prop_assert_eq!(sum.received, pieces.len() as u64);
+        prop_assert_eq!((sum.delivered_bytes, sum.duplicates), (delivered, duplicates));
+    }
+
+    #[test]
+    fn acknowledged_octets_never_grow_fewer_and_end_once(
+        acks in prop::collection::vec(1_u32..3000, 1..60), octets in 1_u64..2500
+    ) {
+        let mut ledger = Ledger::new(Some(octets));
+        let (mut highest, mut finished) = (1, None);
+        for (at, number) in acks.iter().enumerate() {
+            let now = ms(at as u64);
+            ledger.answered(now, &ack(at as u64, *number));
+            highest = highest.max(u64::from(*number));
+            if highest > octets {
+                finished.get_or_insert(now);
+            }
+            let sum = ledger.sum();
+            prop_assert_eq!((sum.acked_bytes, sum.finished), ((highest - 1).min(octets), finished));
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The emulated path in virtual time: what arrives, what leaves, and the same again.
 
 use netspurt::event::{Event, Wanted};
-use netspurt::ids::{EndId, TransmissionId};
+use netspurt::ids::{EndId, FlowId, Side, TransmissionId};
 use netspurt::record::{Recorder, Table};
 use netspurt::rng::Stream;
 use netspurt::scenario::{Network, Scenario};
@@ -253,4 +253,80 @@ fn a_duplicating_link_delivers_a_packet_twice() {
     assert_eq!(left.len(), 2);
     let ids: Vec<TransmissionId> = left.iter().map(|departure| departure.segment.id).collect();
     assert_eq!(ids[0], ids[1], "the same transmission");
+}
+
+/// A network of one flow between nodes `a` and `b`, with these lines.
+fn network_of(flow: &str) -> Network {
+    let text = format!(
+        r#"
+stop = "100 s"
+[links]
+wire = {{ between = ["a", "b"], rate = "1 Mbit/s", delay = "10 ms" }}
+[flows.transfer]
+from    = "a"
+to      = "b"
+{flow}
+"#
+    );
+    Scenario::parse("here", &text).unwrap().network()
+}
+
+#[test]
+fn a_program_of_the_simulators_answers_a_real_host() {
+    let flow = "endpoint = [\"kernel\", \"model\"]\nprofile = \"linux-6\"";
+    let mut path = Path::new(network_of(flow));
+    assert!(path.program(EndId::at(0)).is_none(), "a real host is no program");
+    assert!(path.program(EndId::at(1)).is_some());
+    let syn = Segment { flags: Flags::SYN, len: 0, seq: 0, size_bytes: 40, ..data(0) };
+    path.enter(ms(1), syn, &mut silent);
+    path.advance(ms(50), &mut silent);
+    let left = path.departures();
+    let [Departure { due, segment }] = left[..] else { panic!("one answer, not {left:?}") };
+    assert!(segment.flags.has(Flags::SYN) && segment.flags.has(Flags::ACK));
+    assert_eq!((segment.dest, segment.ack), (EndId::at(0), 1));
+    assert!(due > ms(21) && due < ms(30), "the delay in both directions: {due:?}");
+}
+
+#[test]
+#[should_panic(expected = "packets enter at gates")]
+fn no_packet_enters_at_a_program_of_the_simulators() {
+    let flow = "endpoint = [\"kernel\", \"model\"]\nprofile = \"linux-6\"";
+    Path::new(network_of(flow)).enter(ms(1), ack(0, 1), &mut silent);
+}
+
+#[test]
+fn packets_of_each_connection_of_programs_leave_with_their_flow() {
+    let flow = "app = \"programs\"\nendpoint = \"kernel\"\nprofile = \"linux-default\"";
+    let mut path = Path::new(network_of(flow));
+    let flows = [0, 5, 1].map(FlowId);
+    for (number, flow) in (0..).zip(flows) {
+        let [asks, answers] = Side::BOTH.map(|side| flow.end(side));
+        path.enter(ms(number), Segment { dest: answers, ..data(number) }, &mut silent);
+        path.enter(ms(number), Segment { dest: asks, ..ack(number, 1) }, &mut silent);
+    }
+    path.advance(ms(1000), &mut silent);
+    let left = path.departures();
+    for side in Side::BOTH {
+        let reached: Vec<FlowId> = left
+            .iter()
+            .filter(|departure| departure.segment.dest.side() == side)
+            .map(|departure| departure.segment.flow())
+            .collect();
+        assert_eq!(reached, flows, "in the order of entry, {side:?}");
+    }
+}
+
+#[test]
+fn replays_end_at_their_stop_or_their_last_arrival() {
+    const LINK: &str = r#"queue = "3 packets""#;
+    let burst: Vec<PacketArrival> = (0..10)
+        .map(|number| PacketArrival { at: ms(50), stamped: ms(1), segment: data(number) })
+        .collect();
+    let drops = |stop| replay(network(LINK, ""), &burst, stop)[0].clone();
+    let late = drops(ms(0));
+    assert!(late.rows() > 0);
+    assert_eq!(late, drops(ms(100)), "a stop before the last arrival is no stop");
+    assert!(numbers(&late, "t_ns").iter().all(|at| *at == Some(50_000_000)), "as they entered");
+    assert!(texts(&late, "reason").iter().all(|reason| reason == "queue-full"));
+    assert_eq!(replay(network(LINK, ""), &[], ms(100))[0].rows(), 0);
 }

@@ -1,0 +1,212 @@
+//! The results of runs whose packets are made here: what counts, what does not, and why.
+
+use netspurt::scenario::Scenario;
+use netspurt::segment::Flags;
+
+use super::*;
+use crate::drive::{Watch, simultaneous};
+use crate::kernel::FlowNotes;
+use crate::path::Path;
+use crate::run::LiveRun;
+use crate::run::outcome::Outcome;
+use crate::run::watcher::{Watcher, watcher};
+use crate::sandbox::Wiring;
+
+/// One transfer of the kernel's over a link whose queue is short.
+fn scenario() -> Scenario {
+    let text = r#"
+stop = "2 s"
+seed = 4
+[links]
+wire = { between = ["a", "b"], rate = "1 Mbit/s", delay = "10 ms", queue = "4 packets" }
+[flows.transfer]
+from     = "a"
+to       = "b"
+endpoint = "kernel"
+profile  = "reno-2005"
+send     = "8 kB"
+[record]
+tables  = ["drops"]
+capture = false
+"#;
+    Scenario::parse("here", text).unwrap()
+}
+
+/// Eight packets of 1000 octets together, those of which the queue has no room a second later, and
+/// an ACK of all.
+fn arrivals() -> Vec<PacketArrival> {
+    let arrival = |at: u64, number: u64, seq: u32, cause: Option<Cause>| {
+        let id = TransmissionId::of_packet(EndId::at(0), number);
+        let (dest, flags) = (EndId::at(1), Flags::ACK);
+        let segment = Segment {
+            id,
+            dest,
+            seq,
+            flags,
+            len: 1000,
+            size_bytes: 1040,
+            cause: cause.into(),
+            ..Segment::default()
+        };
+        PacketArrival { at: ms(at), stamped: ms(at), segment }
+    };
+    let first = (0..8).map(|number| arrival(1, number, 1 + 1000 * number as u32, None));
+    let again = (8..12).map(|number| {
+        arrival(500 + 20 * number, number, 1 + 1000 * (number as u32 - 4), Some(Cause::Rto))
+    });
+    let (id, dest) = (TransmissionId::of_packet(EndId::at(1), 0), EndId::at(0));
+    let answer =
+        Segment { id, dest, ack: 8001, flags: Flags::ACK, size_bytes: 40, ..Segment::default() };
+    let last = PacketArrival { at: ms(900), stamped: ms(900), segment: answer };
+    first.chain(again).chain([last]).collect()
+}
+
+/// The outcome of these arrivals; each delivery is `late` after it was due.
+fn outcome(late: Duration) -> (Outcome, Watcher) {
+    let network = scenario().network();
+    let (names, wanted, ends) = (network.names.clone(), network.wanted, network.ends.len());
+    let stop = network.stop;
+    let nowhere = std::path::Path::new("/");
+    let mut watcher = watcher(&network, nowhere, vec![None; ends], Box::new(|_| true)).unwrap();
+    let mut path = Path::new(network);
+    let mut log = Log { arrivals: arrivals(), ..Log::default() };
+    for together in simultaneous(&log.arrivals) {
+        let PacketArrival { at, segment, .. } = together[0];
+        let segments = together.iter().map(|arrival| arrival.segment);
+        let told = &mut |event: &_| watcher.event(event, None);
+        path.enter_together(at, segment.source(), segments, told);
+    }
+    for PacketArrival { segment, .. } in log.arrivals.iter().filter(|one| one.segment.len > 0) {
+        watcher.ledgers[0].as_mut().unwrap().sent(segment);
+    }
+    path.advance(stop, &mut |event| watcher.event(event, None));
+    for departure in path.departures() {
+        let (due, segment) = (departure.due, departure.segment);
+        watcher.delivered(due, &segment);
+        let (id, end) = (segment.id, segment.dest);
+        log.deliveries.push(PacketDelivery { id, end, due, actual: due + late });
+    }
+    path.settle(&mut |event| watcher.event(event, None));
+    let reader = FlowNotes { end: EndId::at(1), read_bytes: 8000, ..FlowNotes::default() };
+    let writer = FlowNotes { end: EndId::at(0), wrote: Some(ms(1)), ..FlowNotes::default() };
+    let outcome = Outcome {
+        path,
+        log,
+        notes: vec![writer, reader],
+        ends: Vec::new(),
+        names,
+        wanted,
+        shadows: Vec::new(),
+        captured: Vec::new(),
+        first: false,
+        programs: None,
+        wiring: Wiring::default(),
+    };
+    (outcome, watcher)
+}
+
+const BUDGET: Duration = Duration::from_millis(5);
+
+/// The run that this outcome ends as, changed beforehand.
+fn ended(late: Duration, change: impl FnOnce(&mut Outcome)) -> LiveRun {
+    let (mut outcome, watcher) = outcome(late);
+    change(&mut outcome);
+    outcome.finish(&scenario(), watcher, BUDGET).unwrap()
+}
+
+#[test]
+fn a_transfer_is_summed_up_from_its_packets_and_its_applications() {
+    let run = ended(Duration::ZERO, |_| {});
+    let flows = run.results.table("flows").unwrap();
+    for (name, value) in [
+        ("sent", 12),
+        ("retransmissions", 4),
+        ("timeouts", 4),
+        ("acked_bytes", 8000),
+        ("delivered_bytes", 8000),
+        ("received", 8),
+        ("duplicates", 0),
+        ("start_ns", 1_000_000),
+    ] {
+        assert_eq!(column(flows, name), [value], "{name}");
+    }
+    // 40 octets at 1 Mbit/s, and the delay.
+    assert_eq!(column(flows, "finished_ns"), [910_320_000]);
+    assert_eq!(run.results.table("drops").unwrap().rows(), 4);
+    assert_eq!(run.results.table("arrivals").unwrap().rows(), 13);
+    assert_eq!(run.results.table("deliveries").unwrap().rows(), 9);
+    assert!(run.results.table("shims").is_none() && run.results.table("connections").is_none());
+}
+
+#[test]
+fn a_run_counts_that_was_in_time_and_happens_again() {
+    let run = ended(BUDGET, |_| {});
+    let Replayed { drops, drops_again, same } = run.report.replayed;
+    assert_eq!((drops, drops_again, same), (4, 4, true));
+    assert!(run.report.valid, "the budget may be used up");
+    assert_eq!((run.report.lateness.deliveries, run.report.budget_ns), (9, 5_000_000));
+    assert_eq!(run.report.lateness.spans.max_ns, 5_000_000);
+    assert!(!run.report.real_time && run.report.programs.is_none());
+}
+
+#[test]
+fn a_run_does_not_count_whose_packets_were_late_or_missing_or_happen_otherwise() {
+    type Change = fn(&mut Outcome);
+    let late = BUDGET + Duration::from_nanos(1);
+    let all: [(&str, Duration, Change); 5] = [
+        ("one nanosecond too late", late, |_| {}),
+        ("a packet that a device refused", Duration::ZERO, |outcome| outcome.log.refused = 1),
+        ("a packet that found no room", Duration::ZERO, |outcome| outcome.log.missed = 1),
+        ("an arrival that nobody wrote down", Duration::ZERO, |outcome| {
+            outcome.log.arrivals.remove(0);
+        }),
+        ("an arrival at another instant", Duration::ZERO, |outcome| {
+            outcome.log.arrivals[7].at = ms(60);
+        }),
+    ];
+    for (what, late, change) in all {
+        assert!(!ended(late, change).report.valid, "{what}");
+    }
+}
+
+#[test]
+fn damage_and_failures_are_told_and_make_no_run_invalid() {
+    let run = ended(Duration::ZERO, |outcome| {
+        outcome.log.strange = 3;
+        outcome.log.damaged = 2;
+        outcome.notes[1].damaged = 5;
+        outcome.notes[0].failure = Some("reset".to_owned());
+    });
+    assert!(run.report.valid);
+    assert_eq!((run.report.packets.strange, run.report.packets.damaged), (3, 7));
+    let failure = FlowFailure { flow: "transfer".to_owned(), failure: "reset".to_owned() };
+    assert_eq!(run.report.failures, [failure]);
+}
+
+#[test]
+fn drops_are_compared_and_left_out_where_nobody_wants_them() {
+    let run = ended(Duration::ZERO, |outcome| outcome.wanted.drops = false);
+    assert!(run.results.table("drops").is_none());
+    assert_eq!((run.report.replayed.drops, run.report.valid), (4, true));
+}
+
+#[test]
+fn what_an_application_did_not_read_was_not_delivered() {
+    let run = ended(Duration::ZERO, |outcome| outcome.notes[1].read_bytes = 7000);
+    let flows = run.results.table("flows").unwrap();
+    assert_eq!(
+        (column(flows, "delivered_bytes"), column(flows, "received")),
+        (vec![7000], vec![8])
+    );
+    let run = ended(Duration::ZERO, |outcome| outcome.notes[0].finished = Some(ms(950)));
+    let finished = column(run.results.table("flows").unwrap(), "finished_ns");
+    assert_eq!(finished, [950_000_000], "who asked has finished when it has read");
+}
+
+#[test]
+fn a_capture_that_failed_is_the_runs_failure() {
+    let (outcome, mut watcher) = outcome(Duration::ZERO);
+    watcher.failure = Some(std::io::Error::other("the disk is full"));
+    let error = outcome.finish(&scenario(), watcher, BUDGET).unwrap_err();
+    assert_eq!(error.to_string(), "the disk is full");
+}

@@ -1,0 +1,273 @@
+//! What the observer of a run writes down of packets, and of what the kernel says.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use netspurt::event::{Event, Way, What};
+use netspurt::ids::Side;
+use netspurt::scenario::{Network, Scenario};
+use netspurt::segment::Flags;
+use netspurt::wire::{Checks, Packet, decode, encode};
+
+use super::*;
+use crate::content::octets;
+use crate::drive::Watch;
+use crate::kernel::{Poll, TcpInfo};
+use crate::labels::Labels;
+use crate::offload::Shape;
+use crate::run::watcher::{Sockets, Watcher, watcher};
+
+/// Flow 0 is a transfer of the kernel's, 1 has requests of the kernel's, 2 is the simulator's.
+fn network(record: &str) -> Network {
+    let text = format!(
+        r#"
+stop = "10 s"
+[links]
+wire = {{ between = ["a", "b"], rate = "1 Mbit/s", delay = "10 ms" }}
+[flows.bulk]
+from     = "a"
+to       = "b"
+endpoint = "kernel"
+profile  = "reno-2005"
+send     = "3 kB"
+[flows.web]
+from     = "a"
+to       = "b"
+endpoint = "kernel"
+profile  = "reno-2005"
+send     = "200 B"
+app      = {{ reply = "5 kB", requests = 2 }}
+[flows.model]
+from     = "a"
+to       = "b"
+[record]
+{record}
+"#
+    );
+    Scenario::parse("here", &text).unwrap().network()
+}
+
+const CAPTURES: &str = "spy = [\"b\"]";
+const NONE: &str = "capture = false";
+
+/// A folder of its own, which goes with the test.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("netspurt-watching-{}-{number}", std::process::id());
+        let place = std::env::temp_dir().join(name);
+        fs::create_dir(&place).unwrap();
+        Self(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// An observer whose ends `asked` have sockets that are not there yet.
+fn observer(asked: &[usize]) -> Watcher {
+    let mut sockets: Sockets = vec![None; 6];
+    asked.iter().for_each(|end| sockets[*end] = Some((OnceLock::new().into(), false)));
+    let place = Place::new();
+    watcher(&network(NONE), &place.0, sockets, Box::new(|_| true)).unwrap()
+}
+
+/// A packet between the sockets of a flow as the kernel sends it.
+fn packet(watcher: &Watcher, flow: usize, side: Side, segment: Segment) -> Vec<u8> {
+    let ends = watcher.addresses[flow];
+    let (source, destination) = (ends[side.index()], ends[side.peer().index()]);
+    let payload = Some(octets(u64::from(segment.seq.wrapping_sub(1)), segment.len.into()));
+    let mut bytes = Vec::new();
+    encode(&Packet { source, destination, ip_id: 1, segment, payload }, &mut bytes);
+    bytes
+}
+
+fn with(seq: u32, len: u16, flags: Flags) -> Segment {
+    Segment { seq, len, flags, ..Segment::default() }
+}
+
+/// The one table of that name.
+fn table(watcher: Watcher, name: &str) -> Table {
+    watcher.recorder.finish(&[]).into_iter().find(|table| table.name == name).unwrap()
+}
+
+#[test]
+fn ends_that_send_have_ledgers_where_the_kernel_has_a_part() {
+    let watcher = observer(&[]);
+    let kept: Vec<bool> = watcher.ledgers.iter().map(Option::is_some).collect();
+    assert_eq!(kept, [true, false, true, true, false, false]);
+    assert!(!watcher.captures());
+}
+
+#[test]
+fn what_hosts_send_is_in_the_ledgers_of_their_ends() {
+    let mut watcher = observer(&[]);
+    let mut labels = Labels::new(6);
+    let mut send = |watcher: &mut Watcher, end: u32, segment| {
+        let end = EndId::at(end);
+        let bytes = packet(watcher, end.flow().index(), end.side(), segment);
+        let mut out = Vec::new();
+        watcher.label(&mut labels, end, (&bytes, Shape::WHOLE), &mut out);
+        out[0]
+    };
+    send(&mut watcher, 0, with(0, 0, Flags::SYN));
+    for seq in [1, 501, 1] {
+        send(&mut watcher, 0, with(seq, 500, Flags::ACK));
+    }
+    let again = send(&mut watcher, 0, with(501, 500, Flags::ACK));
+    assert_eq!(again.cause.get(), Some(Cause::Rto), "there is no socket to ask");
+    send(&mut watcher, 1, with(900, 0, Flags::SYN.with(Flags::ACK)));
+    send(&mut watcher, 3, with(0, 0, Flags::SYN));
+    send(&mut watcher, 3, with(1, 700, Flags::ACK));
+    let sums = |end: usize| watcher.ledgers[end].as_ref().map(|ledger| ledger.sum());
+    assert_eq!(sums(0).map(|sum| (sum.sent, sum.retransmissions, sum.timeouts)), Some((4, 2, 2)));
+    assert_eq!(sums(2).map(|sum| sum.sent), Some(0));
+    assert_eq!(sums(3).map(|sum| sum.sent), Some(1), "who answers sends, too");
+}
+
+#[test]
+fn deliveries_are_arrivals_of_one_end_and_answers_of_the_other() {
+    let mut watcher = observer(&[0]);
+    let data = Segment { dest: EndId::at(1), ..with(1, 3000, Flags::ACK) };
+    watcher.delivered(ms(10), &data);
+    watcher.delivered(ms(11), &data);
+    let answer = Segment { dest: EndId::at(0), ack: 3001, ..with(1, 0, Flags::ACK) };
+    watcher.delivered(ms(30), &answer);
+    watcher.delivered(ms(40), &Segment { dest: EndId::at(5), ..answer });
+    let sum = watcher.ledgers[0].as_ref().unwrap().sum();
+    assert_eq!((sum.received, sum.duplicates, sum.delivered_bytes), (2, 1, 3000));
+    assert_eq!((sum.acked_bytes, sum.finished), (3000, Some(ms(30))), "its length is known");
+    assert_eq!(watcher.answers, [(ms(30), answer)], "only those to sockets that are asked");
+}
+
+#[test]
+fn round_trips_are_those_of_the_answers_in_the_order_of_time() {
+    let mut watcher = observer(&[0, 2]);
+    let arrival = |at: u64, end: u32, seq: u32| {
+        let segment = Segment { dest: EndId::at(end).peer(), ..with(seq, 100, Flags::ACK) };
+        PacketArrival { at: ms(at), stamped: ms(at), segment }
+    };
+    // What goes out again after its answer has come makes that no worse.
+    let arrivals = [arrival(1, 0, 1), arrival(2, 2, 1), arrival(3, 0, 101), arrival(28, 2, 1)];
+    // Handed over host by host.
+    for (at, end, ack) in [(25, 0, 101), (30, 0, 201), (26, 2, 101)] {
+        let answer = Segment { dest: EndId::at(end), ack, ..with(1, 0, Flags::ACK) };
+        watcher.delivered(ms(at), &answer);
+    }
+    watcher.timed(&arrivals);
+    let rtt = table(watcher, "rtt");
+    let in_ms = |name: &str| column(&rtt, name).iter().map(|ns| ns / 1_000_000).collect::<Vec<_>>();
+    assert_eq!((in_ms("t_ns"), in_ms("sent_ns")), (vec![25, 26, 30], vec![1, 2, 3]));
+    assert_eq!(in_ms("rtt_ns"), [24, 24, 27]);
+}
+
+/// A kernel's word on an end's connection.
+fn poll(at: u64, end: u32, info: TcpInfo) -> Poll {
+    Poll { at: ms(at), end: EndId::at(end), info }
+}
+
+#[test]
+fn what_the_kernel_says_in_segments_is_written_in_octets() {
+    let mut watcher = observer(&[0]);
+    let info = TcpInfo { smss: 1000, cwnd: 10, ssthresh: 7, unacked: 3, ..TcpInfo::default() };
+    let states = [0, 1, 2, TcpInfo::RECOVERY, TcpInfo::LOSS];
+    let polls: Vec<Poll> =
+        (1..).zip(states).map(|(at, state)| poll(at, 0, TcpInfo { state, ..info })).collect();
+    watcher.polled(&polls);
+    let cwnd = table(watcher, "cwnd");
+    assert_eq!(column(&cwnd, "cwnd_bytes"), [10_000; 5]);
+    assert_eq!(column(&cwnd, "ssthresh_bytes"), [7000; 5]);
+    assert_eq!(column(&cwnd, "flight_bytes"), [3000; 5]);
+    assert_eq!(column(&cwnd, "in_recovery"), [0, 0, 0, 1, 1]);
+}
+
+#[test]
+fn a_timer_has_fired_when_the_kernel_counts_another_timeout_of_that_end() {
+    let mut watcher = observer(&[0, 2]);
+    let info = |timeouts: u32, backoff: u8, srtt_ms: u64| TcpInfo {
+        timeouts,
+        backoff,
+        srtt: Duration::from_millis(srtt_ms),
+        rttvar: Duration::from_millis(5),
+        rto: Duration::from_millis(200),
+        ..TcpInfo::default()
+    };
+    watcher.polled(&[
+        poll(1, 0, info(0, 0, 0)),
+        poll(2, 0, info(1, 1, 20)),
+        poll(3, 2, info(1, 40, 20)),
+        poll(4, 0, info(1, 1, 20)),
+        // Where the kernel counts those of one repair, the count falls after it.
+        poll(5, 0, info(0, 0, 20)),
+        poll(6, 0, info(3, 3, 20)),
+    ]);
+    let rto = table(watcher, "rto");
+    assert_eq!(column(&rto, "fired"), [0, 1, 1, 0, 0, 1]);
+    assert_eq!(column(&rto, "backoff"), [1, 2, 1 << 31, 2, 1, 8].map(|factor: i64| factor));
+    let nothing = -1;
+    let ns = 20_000_000;
+    assert_eq!(column(&rto, "srtt_ns"), [nothing, ns, ns, ns, ns, ns], "no sample, no estimate");
+    assert_eq!(column(&rto, "rttvar_ns")[..2], [nothing, 5_000_000]);
+}
+
+#[test]
+fn packets_of_the_simulators_have_the_addresses_of_their_flow_and_its_octets() {
+    let mut watcher = observer(&[]);
+    for (end, seq, len) in [(4, 1, 900), (5, 501, 100), (4, 0, 0)] {
+        let end = EndId::at(end);
+        let id = TransmissionId::of_packet(end, 7);
+        let flags = if seq == 0 { Flags::SYN } else { Flags::ACK };
+        let segment = Segment { id, dest: end.peer(), ..with(seq, len, flags) };
+        let mut out = Vec::new();
+        watcher.encode(&segment, &mut out);
+        let read = decode(&out, Checks::Whole).unwrap();
+        let ends = watcher.addresses[2];
+        assert_eq!((read.source, read.destination), {
+            (ends[end.side().index()], ends[end.peer().side().index()])
+        });
+        assert_eq!(read.payload, octets(u64::from(seq.saturating_sub(1)), len.into()));
+        assert_eq!(read.segment.seq, seq);
+    }
+}
+
+#[test]
+fn a_capture_is_a_file_of_its_node_that_is_never_written_over() {
+    let place = Place::new();
+    let network = network(CAPTURES);
+    let make = || watcher(&network, &place.0, vec![None; 6], Box::new(|_| true));
+    let mut observer = make().unwrap();
+    assert!(observer.captures());
+    let segment = Segment { dest: EndId::at(1), ..with(1, 50, Flags::ACK) };
+    let bytes = packet(&observer, 0, Side::From, segment);
+    let [here, elsewhere] = [observer.captures[0].node, observer.captures[0].node ^ 1];
+    for (node, given) in [(here, Some(&bytes[..])), (elsewhere, Some(&bytes[..])), (here, None)] {
+        let what = What::Seen { node, way: Way::In, frame: segment };
+        observer.event(&Event { at: ms(5), what }, given);
+    }
+    assert!(observer.failure.is_none());
+    for capture in observer.captures {
+        capture.file.finish().unwrap().into_inner().unwrap();
+    }
+    let files: Vec<_> = place.0.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [file] = &files[..] else { panic!("one file, not {files:?}") };
+    let kept = fs::read(file).unwrap();
+    assert_eq!(kept.windows(bytes.len()).filter(|part| *part == bytes).count(), 1);
+    assert_eq!(make().err().unwrap().kind(), std::io::ErrorKind::AlreadyExists);
+}
+
+#[test]
+fn a_run_goes_on_while_its_owner_wants_it_to() {
+    let place = Place::new();
+    let progress = Box::new(|now| now < ms(50));
+    let mut watcher = watcher(&network(NONE), &place.0, vec![None; 6], progress).unwrap();
+    let goes_on = [0, 49, 50, 60].map(|at| watcher.goes_on(ms(at)));
+    assert_eq!(goes_on, [true, true, false, false]);
+}
