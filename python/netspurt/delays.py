@@ -223,12 +223,15 @@ class Delays:
         return self._core.sent_ns()
 
     def summary(self) -> dict[str, Any]:
-        """Return the name, the format, the counts, and quantiles of the delays.
+        """Return the name, the format, the counts, and statistics of the delays.
 
         Returns
         -------
         dict
-            `p1_ms`, `median_ms` and `p99_ms` [ms] are `None` if there is no delay.
+            The statistics, in milliseconds: `min_ms`, `mean_ms`, `max_ms`, `mdev_ms`, the
+            percentiles `p1_ms`, `median_ms`, `p90_ms`, `p95_ms` and `p99_ms`. They are `None` if
+            there is no delay. `mdev_ms` is the standard deviation of the population, as ping
+            prints it. Late replies count; duplicates do not.
 
         Examples
         --------
@@ -238,17 +241,31 @@ class Delays:
         (1, 42.0)
         """
         known = self.rtt_ns.compressed() / 1e6
-        names = ("p1_ms", "median_ms", "p99_ms")
-        quantiles = np.quantile(known, (0.01, 0.5, 0.99)) if len(known) else (None, None, None)
         about = ("name", "format", "measure", "order", "send_times", "sent", "received", "lost")
         more = ("late", "duplicates", "untimed")
         return {
             **{what: getattr(self, what) for what in (*about, *more)},
-            **{
-                name: None if value is None else float(value)
-                for name, value in zip(names, quantiles, strict=True)
-            },
+            **_statistics(known),
         }
+
+
+#: The percentiles of a summary, by their names.
+_PERCENTILES = {"p1_ms": 1, "median_ms": 50, "p90_ms": 90, "p95_ms": 95, "p99_ms": 99}
+
+
+def _statistics(known_ms: NDArray[np.float64]) -> dict[str, float | None]:
+    """Return the statistics of delays [ms], or `None` for each if there is no delay."""
+    names = ("min_ms", "mean_ms", "max_ms", "mdev_ms", *_PERCENTILES)
+    if not len(known_ms):
+        return dict.fromkeys(names)
+    values = (
+        known_ms.min(),
+        known_ms.mean(),
+        known_ms.max(),
+        known_ms.std(),
+        *np.percentile(known_ms, list(_PERCENTILES.values())),
+    )
+    return {name: float(value) for name, value in zip(names, values, strict=True)}
 
 
 def _nanoseconds(seconds: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -129,6 +129,29 @@ def test_the_table_keeps_within_the_terminal(
     lines = ran.output.splitlines()
     assert len(lines[0]) <= room
     assert [line.split()[0][-5:] for line in lines[1:3]] == ["b.csv", "y.csv"]
-    assert lines[1].endswith("12.35     1210")
-    assert "b.csv: read as columns" in ran.output
-    assert [len(line) for line in lines[:3]] == [len(lines[0])] * 3
+    heads = [n for n, line in enumerate(lines) if line.startswith(("recording", "delays"))]
+    assert len(heads) == 2
+    assert lines[heads[1] + 1].endswith("1210")
+    assert "read as columns" in ran.output
+    for head in heads:
+        assert [len(line) for line in lines[head : head + 3]] == [len(lines[head])] * 3
+        assert len(lines[head]) <= room
+
+
+def test_delays_are_summed_up_as_ping_does(tmp_path: Path) -> None:
+    """`ping` prints min/avg/max/mdev; mdev is the population's standard deviation (iputils)."""
+    file = tmp_path / "a.csv"
+    file.write_text("seq,rtt_ms\n1,10\n2,20\n3,*\n4,30\n5,40\n")
+    (told,) = json.loads(CliRunner().invoke(app, ["delays", str(file), "--json"]).stdout)
+    (one,) = told["recordings"]
+    keys = ("min_ms", "mean_ms", "max_ms", "mdev_ms", "median_ms", "p90_ms", "p95_ms", "p99_ms")
+    expected = [10, 25, 40, 125**0.5, 25, 37, 38.5, 39.7]
+    assert [one[key] for key in keys] == pytest.approx(expected)
+    lines = CliRunner().invoke(app, ["delays", str(file)]).output.splitlines()
+    place = next(n for n, line in enumerate(lines) if line.startswith("delays"))
+    assert lines[place].split()[1:6] == ["min", "ms", "mean", "max", "mdev"]
+    numbers = lines[place + 1].split()[1:]
+    assert numbers == ["10.00", "25.00", "40.00", "11.18", "25.00", "37.00", "38.50", "39.70"]
+    file.write_text("seq,rtt_ms\n1,*\n2,10\n")
+    (path,) = ns.read_delays(file)
+    assert path.lost_after(0.001).summary()["mdev_ms"] is None

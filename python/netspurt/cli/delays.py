@@ -15,7 +15,7 @@ from netspurt.cli.output import columns, complain, number, paint, print_json, wi
 from netspurt.cli.recordings import How, read_all
 
 if TYPE_CHECKING:
-    from netspurt.delays import Delays, Recordings
+    from netspurt.delays import Recordings
 
 #: The number of malformed lines of a file that are shown; all are counted.
 SHOWN = 5
@@ -50,26 +50,26 @@ def delays(
 
 
 _COUNTS = ("sent", "received", "lost", "late", "duplicates")
-_DELAYS = ("p1_ms", "median_ms", "p99_ms")
-HEADER = (
-    "recording",
-    "read as",
-    "sent",
-    "received",
-    "lost",
-    "late",
-    "dup",
-    "1 % ms",
-    "median ms",
-    "99 % ms",
-)
+COUNTS_HEADER = ("recording", "read as", "sent", "received", "lost", "late", "dup")
+#: The statistics of the delays, by the heads of their columns.
+_STATISTICS = {
+    "min ms": "min_ms",
+    "mean": "mean_ms",
+    "max": "max_ms",
+    "mdev": "mdev_ms",
+    "50 %": "median_ms",
+    "90 %": "p90_ms",
+    "95 %": "p95_ms",
+    "99 %": "p99_ms",
+}
 
 
 def _describe(readings: dict[str, Recordings | Exception]) -> None:
     found = [reading for reading in readings.values() if not isinstance(reading, Exception)]
-    recordings = [one for reading in found for one in reading]
-    for n, line in enumerate(_table(recordings)):
-        typer.echo(paint(line, "bold") if n == 0 else line)
+    summaries = [one.summary() for reading in found for one in reading]
+    for table in (_counts_table(summaries), _statistics_table(summaries)):
+        for n, line in enumerate(table):
+            typer.echo(paint(line, "bold") if n == 0 else line)
     for name, reading in readings.items():
         if isinstance(reading, Exception):
             complain(reading)
@@ -86,32 +86,51 @@ def _describe(readings: dict[str, Recordings | Exception]) -> None:
             typer.echo(f"{name}: {more} more malformed lines; --json lists all")
 
 
-def _table(recordings: list[Delays]) -> Iterator[str]:
-    """Yield the table's lines; if they are too wide, `read as` moves out of the table."""
-    if not recordings:
+def _counts_table(summaries: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the lines of the counts; if they are too wide, `read as` moves out of the table."""
+    if not summaries:
         return
-    rows = [list(HEADER), *map(_row, recordings)]
-    lines = list(columns(rows, right=range(2, len(HEADER))))
+    rows = [list(COUNTS_HEADER), *map(_counts_row, summaries)]
+    lines = list(columns(rows, right=range(2, len(COUNTS_HEADER))))
     read_as: list[str] = []
     if max(map(len, lines)) > width():
         names = _shorter([row[0] for row in rows[1:]])
         read_as = [f"{name}: read as {row[1]}" for name, row in zip(names, rows[1:], strict=True)]
         rows = [[name, *row[2:]] for name, row in zip(["recording", *names], rows, strict=True)]
-        lines = list(columns(rows, right=range(1, len(HEADER) - 1)))
-        surplus = max(0, max(map(len, lines)) - width())
-        room = max(len("recording"), max(len(row[0]) for row in rows) - surplus)
-        rows = [[_cut(row[0], room), *row[1:]] for row in rows]
-        lines = list(columns(rows, right=range(1, len(HEADER) - 1)))
+        lines = _fitted(rows)
     yield from lines
     for text in read_as:
         yield from _hanging(text)
 
 
-def _row(of: Delays) -> list[str]:
-    about = of.summary()
-    kind = "" if of.measure == "round-trip" else f", {of.measure}"
-    counts = [number(about[key]) for key in _COUNTS]
-    return [of.name, of.format + kind, *counts, *(_four_digits(about[key]) for key in _DELAYS)]
+def _statistics_table(summaries: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the lines of the statistics of the delays [ms], if any recording has a delay."""
+    if all(one["min_ms"] is None for one in summaries):
+        return
+    names = [one["name"] for one in summaries]
+    values = [[_four_digits(one[key]) for key in _STATISTICS.values()] for one in summaries]
+    header = ["delays", *_STATISTICS]
+    rows = [header, *([name, *row] for name, row in zip(names, values, strict=True))]
+    lines = list(columns(rows, right=range(1, len(header))))
+    if max(map(len, lines)) > width():
+        short = _shorter(names)
+        rows = [header, *([name, *row] for name, row in zip(short, values, strict=True))]
+        lines = _fitted(rows)
+    yield from lines
+
+
+def _fitted(rows: list[list[str]]) -> list[str]:
+    """Return rows as lines within the terminal's width, with the first column cut if need be."""
+    right = range(1, len(rows[0]))
+    surplus = max(0, max(map(len, columns(rows, right))) - width())
+    room = max(len(rows[0][0]), max(len(row[0]) for row in rows) - surplus)
+    return list(columns([[_cut(row[0], room), *row[1:]] for row in rows], right))
+
+
+def _counts_row(summary: dict[str, Any]) -> list[str]:
+    measure = summary["measure"]
+    kind = "" if measure == "round-trip" else f", {measure}"
+    return [summary["name"], summary["format"] + kind, *(number(summary[key]) for key in _COUNTS)]
 
 
 def _four_digits(ms: float | None) -> str:

@@ -1,6 +1,6 @@
 //! The meaning of a table's columns: by their names, by the shape of the rows, or as the user says.
 
-use super::instant::{instant, of_day};
+use super::instant::{instant, whole_instant};
 use super::reading::{Columns, RecordingError};
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal};
 
@@ -273,24 +273,32 @@ pub(super) fn by_shape(
     if columns.rtt.is_some() || columns.received.is_some() {
         return by_names(&names, columns).map(Some);
     }
+    let named = [&columns.sent, &columns.seq, &columns.lost, &columns.group];
+    if named.iter().any(|column| column.is_some()) {
+        return Err(RecordingError::new(
+            "the columns have no names, and `--column` does not say which one holds the delays",
+            "count its place from 1, as in `--column rtt=3`",
+        ));
+    }
     if rows.iter().any(|row| row.len() != first.len() || !row.iter().all(|cell| is_value(cell))) {
         return Ok(None);
     }
     let all = |at: usize, holds: fn(&str) -> bool| rows.iter().all(|row| holds(row[at]));
     let whole: fn(&str) -> bool = |cell| cell.bytes().all(|c| c.is_ascii_digit());
-    let big: fn(&str) -> bool = |cell| {
-        instant(cell).or(of_day(cell)).is_some()
-            || decimal(cell, 1).is_some_and(|(v, _)| v > 100_000_000)
-    };
-    let column = |at| Some(SourceColumn { at, unit: None });
+    let big: fn(&str) -> bool =
+        |cell| is_time(cell) || decimal(cell, 1).is_some_and(|(v, _)| v > 100_000_000);
+    let (unit, time_unit) =
+        (named_unit(columns.unit.as_ref())?, named_unit(columns.time_unit.as_ref())?);
+    let column = |at| Some(SourceColumn { at, unit });
+    let instants = |at| Some(SourceColumn { at, unit: time_unit });
     let plan = TablePlan { one_way: columns.one_way, ..TablePlan::default() };
     let paced = all(0, whole) && rows.len() > 1;
     Ok(match first.len() {
         1 => Some(TablePlan { rtt: column(0), paced, one_way: paced || plan.one_way, ..plan }),
-        2 if all(0, big) => Some(TablePlan { sent: column(0), rtt: column(1), ..plan }),
+        2 if all(0, big) => Some(TablePlan { sent: instants(0), rtt: column(1), ..plan }),
         2 if all(0, whole) => Some(TablePlan { seq: Some(0), rtt: column(1), ..plan }),
         3 if all(0, big) && all(1, whole) => {
-            Some(TablePlan { sent: column(0), seq: Some(1), rtt: column(2), ..plan })
+            Some(TablePlan { sent: instants(0), seq: Some(1), rtt: column(2), ..plan })
         }
         _ => None,
     })
@@ -301,13 +309,17 @@ pub(super) fn is_value(cell: &str) -> bool {
     let number = |cell: &str| {
         decimal(cell, 1).is_some_and(|(_, rest)| rest.is_empty() || unit_of(rest).is_some())
     };
-    let time = instant(cell).is_some() || of_day(cell).is_some_and(|(_, rest)| rest.is_empty());
-    number(cell) || is_missing(cell) || time
+    number(cell) || is_missing(cell) || is_time(cell) || cell.eq_ignore_ascii_case("true")
+}
+
+/// Whether a cell begins with an instant, or is a time of day.
+fn is_time(cell: &str) -> bool {
+    instant(cell).is_some() || whole_instant(cell).is_some()
 }
 
 /// Whether a cell stands for a missing value.
 pub(super) fn is_missing(cell: &str) -> bool {
-    const WORDS: [&str; 16] = [
+    const WORDS: [&str; 17] = [
         "",
         "*",
         "-",
@@ -324,6 +336,8 @@ pub(super) fn is_missing(cell: &str) -> bool {
         "request timed out",
         "no reply",
         "unreachable",
+        // pythonping and ping3 give `False` for a probe without an answer.
+        "false",
     ];
     WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }

@@ -19,6 +19,8 @@ pub enum Format {
     Probe,
     /// JSON of scamper.
     Scamper,
+    /// Data files of Flent.
+    Flent,
     /// JSON of iperf3.
     Iperf3,
     /// JSON with Linux's `tcp_info`: NDT7, tcp-info.
@@ -48,6 +50,7 @@ impl Format {
         Format::Atlas,
         Format::Probe,
         Format::Scamper,
+        Format::Flent,
         Format::Iperf3,
         Format::TcpInfo,
         Format::Ss,
@@ -69,6 +72,7 @@ impl Format {
             Format::Atlas => "atlas",
             Format::Probe => "probe",
             Format::Scamper => "scamper",
+            Format::Flent => "flent",
             Format::Iperf3 => "iperf3",
             Format::TcpInfo => "tcp-info",
             Format::Ss => "ss",

@@ -36,6 +36,38 @@ pub(super) fn instant(text: &str) -> Option<(i64, &str)> {
     Some((seconds.checked_mul(SECOND.cast_signed())?.checked_add(ns)?, rest))
 }
 
+/// The instant `Tue Oct 22 10:11:12 2024` as C's `ctime` writes it (also with a fraction of the
+/// second, and with `UTC` or `GMT` before the year), taken as UTC, in nanoseconds since 1970.
+pub(super) fn ctime(text: &str) -> Option<i64> {
+    const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let mut words = text.split_whitespace();
+    words.next().filter(|word| DAYS.contains(word))?;
+    let month = words.next()?;
+    let month = (1..).zip(MONTHS).find(|(_, name)| *name == month)?.0;
+    let (day, "") = integer(words.next()?).filter(|(day, _)| (1..=31).contains(day))? else {
+        return None;
+    };
+    let (clock, "") = of_day(words.next()?)? else { return None };
+    let year = words.next()?;
+    let year = if ["UTC", "GMT"].contains(&year) { words.next()? } else { year };
+    let (year, "") = integer(year).filter(|(year, _)| *year <= 9999)? else { return None };
+    if words.next().is_some() {
+        return None;
+    }
+    let days = days(year.cast_signed(), month, day.cast_signed());
+    days.checked_mul(DAY)?.checked_add(clock)
+}
+
+/// The instant, or the time of day, that a whole cell contains.
+pub(super) fn whole_instant(cell: &str) -> Option<i64> {
+    match instant(cell).or_else(|| of_day(cell)) {
+        Some((ns, rest)) => rest.is_empty().then_some(ns),
+        None => ctime(cell),
+    }
+}
+
 /// Nanoseconds in a day.
 pub(super) const DAY: i64 = 86_400 * SECOND.cast_signed();
 
@@ -80,5 +112,18 @@ mod tests {
         assert_eq!(instant("1970-01-01T00:00:00Z,x"), Some((0, ",x")));
         assert_eq!(instant("2024-02-29 12:00"), Some((1_709_208_000_000_000_000, "")));
         assert_eq!(instant("2024-13-01 12:00"), None);
+    }
+
+    #[test]
+    fn stamps_of_ctime_are_instants_with_and_without_a_fraction() {
+        // `date -u -d 'Tue Oct 22 10:11:12 2024' +%s`
+        let ns = 1_729_591_872_000_000_000;
+        assert_eq!(ctime("Tue Oct 22 10:11:12 2024"), Some(ns));
+        assert_eq!(ctime("Tue Oct 22 10:11:12.5 2024"), Some(ns + 500_000_000));
+        assert_eq!(ctime("Tue Oct 22 10:11:12 UTC 2024"), Some(ns));
+        assert_eq!(ctime("Thu Jan  1 00:00:01 1970"), Some(1_000_000_000));
+        for wrong in ["Tue Oct 22 10:11:12", "Tue Oct 32 10:11:12 2024", "Tue Oct 22 2024", "Tue"] {
+            assert_eq!(ctime(wrong), None, "{wrong}");
+        }
     }
 }

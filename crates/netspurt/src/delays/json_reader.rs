@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::format::Format;
 use super::json::values;
 use super::reading::{Hints, Reading, RecordingError};
-use super::{atlas, fping_json, iperf, irtt, probe, qlog, scamper, tcp_info};
+use super::{atlas, flent, fping_json, iperf, irtt, probe, qlog, scamper, tcp_info};
 
 /// The format of a value.
 fn format_of(value: &Value) -> Option<Format> {
@@ -19,6 +19,8 @@ fn format_of(value: &Value) -> Option<Format> {
         Some(Format::Atlas)
     } else if has("qlog_version") || has("qlog_format") || has("file_schema") {
         Some(Format::Qlog)
+    } else if flent::knows(value) {
+        Some(Format::Flent)
     } else if has("intervals") {
         Some(Format::Iperf3)
     } else if tcp_info::knows(value) {
@@ -51,7 +53,7 @@ pub(super) fn parse(
         return Err(match keys {
             Some(keys) => RecordingError::new(
                 format!("JSON of no tool that is known here; its keys are {keys}"),
-                "looked for irtt, RIPE Atlas, our own probe, qlog, iperf3, NDT7, tcp-info, scamper and fping",
+                "looked for irtt, RIPE Atlas, our own probe, qlog, Flent, iperf3, NDT7, tcp-info, scamper and fping",
             ),
             None => RecordingError::new("JSON that is cut off or broken", "is the file whole?")
                 .at(first),
@@ -62,6 +64,7 @@ pub(super) fn parse(
         Format::Atlas => atlas::parse,
         Format::Probe => probe::parse,
         Format::Qlog => qlog::parse,
+        Format::Flent => flent::parse,
         Format::Iperf3 => iperf::parse,
         Format::TcpInfo => tcp_info::parse,
         Format::Scamper => scamper::parse,

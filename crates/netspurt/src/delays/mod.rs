@@ -6,6 +6,7 @@
 
 mod atlas;
 mod columns;
+mod flent;
 mod format;
 mod fping;
 mod fping_json;
@@ -14,6 +15,7 @@ mod iperf;
 mod irtt;
 mod json;
 mod json_reader;
+mod opportunities;
 mod pairs;
 mod parquet;
 mod pcap;
@@ -33,6 +35,7 @@ mod table;
 mod tally;
 mod tcp_info;
 mod text;
+mod unpack;
 mod windows;
 
 pub use format::Format;

@@ -60,7 +60,11 @@ impl PingRun {
         }
         let ahead = raw.wrapping_sub(highest) % NUMBERS;
         let behind = NUMBERS - ahead;
-        if ahead < NUMBERS / 2 || behind > highest { highest + ahead } else { highest - behind }
+        if ahead < NUMBERS / 2 || behind > highest {
+            highest.saturating_add(ahead)
+        } else {
+            highest - behind
+        }
     }
 
     /// Whether a reply must belong to another run that began without a header: it repeats one of
@@ -100,7 +104,7 @@ impl PingRun {
         let number = self.unwrap(reply.number);
         let behind = self.highest.map_or(0, |highest| highest.saturating_sub(number));
         let soon = reply.nanos() < behind.saturating_mul(SHORTEST_INTERVAL);
-        if behind > NUMBERS / 4 && soon { number + NUMBERS } else { number }
+        if behind > NUMBERS / 4 && soon { number.saturating_add(NUMBERS) } else { number }
     }
 
     fn saw(&mut self, number: u64) {
@@ -176,10 +180,12 @@ impl PingRun {
         let counted = self.statistics.map(|(sent, _)| sent);
         let Some((lowest, highest)) = self.tally.ends() else {
             let first = u64::from(self.dialect == Dialect::Iputils);
-            return counted.filter(|sent| *sent > 0).map(|sent| (first, first + sent - 1));
+            return counted
+                .and_then(|sent| sent.checked_sub(1))
+                .map(|steps| (first, first.saturating_add(steps)));
         };
         let first = self.first(lowest, highest);
-        let end = counted.map_or(0, |sent| (first + sent).saturating_sub(1));
+        let end = counted.map_or(0, |sent| first.saturating_add(sent).saturating_sub(1));
         Some((first, highest.max(end)))
     }
 
@@ -236,7 +242,7 @@ impl PingRun {
             notes.push(reckoned(interval, whose));
         }
         if let (Some((sent, received)), Some((first, last))) = (self.statistics, range) {
-            let read = last - first + 1;
+            let read = (last - first).saturating_add(1);
             let answered = self.tally.received();
             if (read, answered) != (sent, received) {
                 notes.push(format!(
@@ -259,6 +265,18 @@ impl PingRun {
         let lowest = self.tally.ends().map_or(0, |(lowest, _)| lowest);
         if range.is_some_and(|(first, _)| first == lowest) && lowest > 1 {
             notes.push(format!("the log begins with number {lowest}"));
+        }
+        if let (Some((first, last)), Some(answered)) = (range, self.tally.first_answered()) {
+            if answered > first {
+                let lost = answered - first;
+                notes.push(format!("before the first answer: {lost} probes, counted as lost"));
+            }
+            if self.statistics.is_some() && self.tally.is_open(last) {
+                notes.push(
+                    "the last probe may have been in flight when ping stopped: counted as lost"
+                        .to_owned(),
+                );
+            }
         }
         let counted = [
             (self.corrupt, "replies had a wrong checksum: not counted, as in ping"),
@@ -283,7 +301,7 @@ impl PingRun {
 fn rounded(ns: u64) -> u64 {
     let to = |digits: u32| {
         let unit = 10_u64.pow(ns.checked_ilog10().unwrap_or(0).saturating_sub(digits - 1));
-        (ns + unit / 2) / unit * unit
+        ns.saturating_add(unit / 2) / unit * unit
     };
     if to(2).abs_diff(ns) <= ns / 50 { to(2) } else { to(3) }
 }

@@ -1,14 +1,17 @@
 //! Reads a file in the format of its contents.
 
 use std::collections::HashMap;
-use std::io::Read;
 
 use crate::wire::is_capture;
 
 use super::format::Format;
 use super::reading::{Columns, Hints, Reading, RecordingError};
 use super::series::Delays;
-use super::{fping, json, json_reader, parquet, pcap, ping, pingplotter, ss, table, text, windows};
+use super::unpack::{MOST, too_long, unpack};
+use super::{
+    fping, json, json_reader, opportunities, parquet, pcap, ping, pingplotter, ss, table, text,
+    windows,
+};
 
 /// Reads the file called `name` with the contents `bytes`, in the format that they have.
 ///
@@ -34,18 +37,15 @@ pub fn read_as(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, Recor
 }
 
 fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
-    let unpacked;
-    let bytes = match bytes {
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            unpacked = unpack(bytes)?;
-            &unpacked
-        }
-        [0x1f, 0x8b, ..] => {
-            return Err(RecordingError::new("the file is packed with gzip", "unpack it first"));
-        }
-        bytes => bytes,
-    };
+    let unpacked = unpack(bytes, MOST)?;
+    let bytes = unpacked.as_deref().unwrap_or(bytes);
     let (format, mut reading) = dispatch(name, bytes, hints)?;
+    if hints.columns != Columns::default() && !matches!(format, Format::Table | Format::Parquet) {
+        return Err(RecordingError::new(
+            format!("`--column` describes tables, and this was read as {}", format.name()),
+            "leave it out; if the file is a table, add `--format csv`",
+        ));
+    }
     reading.recordings.retain(|one| one.sent() > 0);
     let told = |one: &Delays| one.untimed == 0 || one.received() > one.untimed;
     if !reading.recordings.iter().any(told) {
@@ -53,23 +53,6 @@ fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, Recording
     }
     number(&mut reading);
     Ok(reading)
-}
-
-/// The most octets that a compressed file may contain.
-const MOST: u64 = 1 << 30;
-
-/// The bytes of a file that is packed with zstd (RFC 8878).
-fn unpack(packed: &[u8]) -> Result<Vec<u8>, RecordingError> {
-    let broken =
-        |error: String| RecordingError::new(format!("zstd: {error}"), "is the file whole?");
-    let reader = ruzstd::decoding::StreamingDecoder::new(packed);
-    let reader = reader.map_err(|error| broken(error.to_string()))?;
-    let mut bytes = Vec::new();
-    reader.take(MOST + 1).read_to_end(&mut bytes).map_err(|error| broken(error.to_string()))?;
-    if bytes.len() as u64 > MOST {
-        return Err(broken(format!("more than {MOST} octets")));
-    }
-    Ok(bytes)
 }
 
 /// Reads bytes in the format that the hints name or they show.
@@ -85,12 +68,19 @@ fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading)
         Some(Format::Pcap) => return Ok((Format::Pcap, pcap::parse(name, bytes, hints)?)),
         _ => {}
     }
+    if bytes.len() as u64 > MOST {
+        return Err(too_long("the text has", MOST));
+    }
     let content = text::decode(bytes);
     if content.trim().is_empty() {
         return Err(RecordingError::new("the file is empty", "record something first"));
     }
     if hints.format.is_none() && json::looks(&content) {
         return json_reader::parse(name, &content, hints);
+    }
+    let unexplained = hints.format.is_none() && hints.columns == Columns::default();
+    if unexplained && opportunities::knows(&content) {
+        return Err(opportunities::refusal());
     }
     let format = match hints.format {
         Some(format) => format,

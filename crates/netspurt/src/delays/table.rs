@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use crate::units::Duration;
 
 use super::columns::{SourceColumn, TablePlan, by_names, by_shape, is_missing, is_value, unit_of};
-use super::instant::{DAY, instant, of_day};
+use super::instant::{DAY, ctime, whole_instant};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer, lines};
@@ -45,15 +45,26 @@ fn cells(line: &str, separator: Option<char>) -> Vec<Cow<'_, str>> {
     cells
 }
 
-/// The words of a line, units with their numbers.
+/// The words of a line, units with their numbers and the five words of `ctime` together.
 fn words(line: &str) -> Vec<Cow<'_, str>> {
+    let words: Vec<&str> = line.split_whitespace().collect();
     let mut cells: Vec<Cow<'_, str>> = Vec::new();
-    for word in line.split_whitespace() {
+    let mut rest = &*words;
+    while let [word, behind @ ..] = rest {
+        if word.len() == 3
+            && let Some(stamp) = rest.get(..5).map(|five| five.join(" "))
+            && ctime(&stamp).is_some()
+        {
+            cells.push(Cow::from(stamp));
+            rest = &rest[5..];
+            continue;
+        }
+        rest = behind;
         match cells.last_mut() {
             Some(last) if unit_of(word).is_some() && decimal(last, 1).is_some_and(bare) => {
                 last.to_mut().push_str(word);
             }
-            _ => cells.push(Cow::from(word)),
+            _ => cells.push(Cow::from(*word)),
         }
     }
     cells
@@ -112,6 +123,11 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingErro
             Err(_) if commented || line != first => continue,
             plan => plan?,
         };
+        // The place of a column may be told by its number: a delay there is no name.
+        let delay = |name: &str| is_value(name) && !is_missing(name);
+        if plan.rtt.is_some_and(|column| delay(&names[column.at])) {
+            break;
+        }
         if plan.rtt.is_some() || plan.sent.is_some() && plan.received.is_some() {
             let (separator, width) = (mark, names.len());
             return Ok(Some(TextLayout { plan, separator, header: Some(number), width }));
@@ -416,8 +432,8 @@ fn delay(text: &str, column: SourceColumn) -> Result<Option<Duration>, &'static 
 
 /// A cell of instants; if the unit is unknown, the size of present-day numbers shows it.
 fn moment(text: &str, unit: Option<u64>) -> Option<i64> {
-    if let Some((ns, rest)) = instant(text).or_else(|| of_day(text)) {
-        return rest.is_empty().then_some(ns);
+    if let Some(ns) = whole_instant(text) {
+        return Some(ns);
     }
     let unit = unit.unwrap_or_else(|| match integer(text).map_or(0, |(whole, _)| whole) {
         100_000_000_000_000_000.. => 1,

@@ -64,6 +64,16 @@ impl Tally {
         self.slots.get(number).is_some_and(|slot| slot.answered)
     }
 
+    /// The lowest number that was answered.
+    pub fn first_answered(&self) -> Option<u64> {
+        self.slots.iter().find(|(_, slot)| slot.answered).map(|(number, _)| number)
+    }
+
+    /// Whether `number` was neither answered nor reported as missing.
+    pub fn is_open(&self, number: u64) -> bool {
+        self.slots.get(number).is_none_or(|slot| !slot.answered && !slot.given_up)
+    }
+
     /// The lowest and the highest number.
     pub fn ends(&self) -> Option<(u64, u64)> {
         self.slots.ends()

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::delays::{Format, Hints, read, read_as};
 
-const SAMPLES: [&str; 15] = [
+const SAMPLES: [&str; 17] = [
     "PING a (10.0.0.1) 56(84) bytes of data.\n[1700000000.02] 64 bytes from a: icmp_seq=65535 ttl=64 time=20.5 ms (DUP!)\nno answer yet for icmp_seq=2\n--- a ping statistics ---\n8 packets transmitted, 3 received, 62% packet loss, time 7ms\n",
     "PING a (10.0.0.1): 56 data bytes\n64 bytes from 10.0.0.1: seq=0 ttl=42 time<1 ms\nRequest timeout for icmp_seq 1\n",
     "Pinging ::1 with 32 bytes of data:\r\nReply from ::1: time<1ms \r\nRequest timed out.\r\n    Packets: Sent = 2, Received = 1, Lost = 1 (50% loss),\r\n",
@@ -20,6 +20,8 @@ const SAMPLES: [&str; 15] = [
     "Host Information\n1,,-\nSample Information\n2025-11-26 17:36:26Z,1.21,24.35\n",
     "timestamp;seq;rtt_ms;lost\n1700000000,1;20,5;0\n2023-11-14 22:13:21+01:00;65000;*;1\n",
     "1694477135.68\t1\t44.5\n1694477135.83\t2\t-1\n",
+    "Tue Oct 22 10:11:12 2024 20.5\nTue Oct 22 10:11:13.5 2024 False\n",
+    "{\"x_values\":[0.0,0.2],\"results\":{\"Ping (ms) ICMP\":[20.5,null],\"Ping (ms) UDP\":[1,2]},\"raw_values\":{\"Ping (ms) UDP\":[{\"seq\":1,\"t\":5.5,\"val\":7.5}]}}",
 ];
 
 /// Reads bytes in the format of their contents, and in every other one.
@@ -46,7 +48,7 @@ proptest! {
 
     #[test]
     fn random_bytes_are_no_panic(
-        head in prop::sample::select(vec![&b""[..], b"PAR1", b"\x0a\x0d\x0d\x0a", b"\xd4\xc3\xb2\xa1", b"\x28\xb5\x2f\xfd", b"\xff\xfe", b"{", b"PING "]),
+        head in prop::sample::select(vec![&b""[..], b"PAR1", b"\x0a\x0d\x0d\x0a", b"\xd4\xc3\xb2\xa1", b"\x28\xb5\x2f\xfd", b"\x1f\x8b\x08", b"\xff\xfe", b"{", b"PING "]),
         tail in prop::collection::vec(any::<u8>(), 0..400),
     ) {
         survives(&[head, &tail].concat());

@@ -181,3 +181,29 @@ fn snapshots_without_a_round_trip_are_told() {
     let lines: Vec<usize> = reading.malformed.iter().map(|one| one.line).collect();
     assert_eq!((reading.recordings[0].sent(), lines), (1, vec![4, 6]));
 }
+
+#[test]
+fn raw_values_of_flent_are_probes_and_averages_are_none() {
+    let text = r#"{"version":4,"metadata":{},"x_values":[0.0,0.2],
+        "results":{"Ping (ms) ICMP":[20,21],"Ping (ms) avg":[20,21],"TCP upload":[1,2]},
+        "raw_values":{"Ping (ms) ICMP":[{"seq":1,"t":1700000000.02,"val":20.0},
+            {"seq":2,"t":1700000001.021,"val":21.0},{"seq":4,"t":1700000003.5,"val":500}]}}"#;
+    let delays = one(text);
+    assert_eq!((&*delays.name, &*delays.format), ("x: Ping (ms) ICMP", "Flent"));
+    assert_eq!(counts(&delays)[..3], [4, 3, 1]);
+    assert_eq!(delays.send_times, SendTimeSource::Recorded);
+    let sent = delays.probes[3].sent.as_nanos();
+    assert!(sent.abs_diff(3_000_000_000) < 1000, "{sent}");
+}
+
+#[test]
+fn flent_without_raw_values_has_its_own_instants_and_null_is_lost() {
+    let text = r#"{"x_values":[0.0,0.2,0.4,0.6,0.8],
+        "results":{"Ping (ms) UDP EF":[null,20.5,null,21.5,null]}}"#;
+    let delays = one(text);
+    assert_eq!(counts(&delays)[..3], [3, 2, 1]);
+    assert_eq!(delays.probes[2].sent.as_nanos(), 400_000_000);
+    assert!(delays.notes.iter().any(|note| note.contains("interpolated")));
+    let error = read("x", br#"{"x_values":[0],"results":{"TCP upload":[1]}}"#).unwrap_err();
+    assert!(error.to_string().contains("it has TCP upload"), "{error}");
+}

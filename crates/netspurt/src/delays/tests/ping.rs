@@ -290,3 +290,36 @@ fn headers_and_titles_of_rarer_tools_begin_no_run_of_their_own() {
     let prose = reading(&format!("{HEADER}{}the PING of today\n{}", replies([1]), replies([2])));
     assert_eq!((prose.recordings.len(), prose.malformed[0].line), (1, 3));
 }
+
+#[test]
+fn numbers_at_the_end_of_their_range_are_no_panic() {
+    const MOST: u64 = u64::MAX;
+    let reply = |number| format!("64 bytes from a: icmp_seq={number} ttl=64 time=1.5 ms\n");
+    let counted = |sent: u64| {
+        format!("{sent} packets transmitted, 3 received, 0% packet loss, time {MOST}ms\n")
+    };
+    let header = "PING a (10.0.0.1) 56(84) bytes of data.\n";
+    for text in [
+        [reply(MOST), reply(5)].concat(),
+        [header, &reply(5), &counted(MOST)].concat(),
+        [header, &reply(1), &reply(2), &counted(2)].concat(),
+        [header, &counted(MOST)].concat(),
+        [reply(MOST), reply(0), counted(MOST)].concat(),
+    ] {
+        let _ = read("x", text.as_bytes());
+    }
+}
+
+#[test]
+fn losses_before_the_first_answer_and_a_probe_in_flight_at_the_end_are_told() {
+    let text = "PING a (10.0.0.1) 56(84) bytes of data.\n\
+                64 bytes from a: icmp_seq=4 ttl=64 time=1.5 ms\n\
+                --- a ping statistics ---\n5 packets transmitted, 1 received, 80% packet loss, time 4000ms\n";
+    let delays = one(text);
+    assert_eq!(counts(&delays)[..3], [5, 1, 4]);
+    for part in ["before the first answer: 3 probes", "in flight when ping stopped"] {
+        assert!(delays.notes.iter().any(|note| note.contains(part)), "{:?}", delays.notes);
+    }
+    let told = one(&text.replace("--- a", "no answer yet for icmp_seq=5\n--- a"));
+    assert!(!told.notes.iter().any(|note| note.contains("in flight")), "{:?}", told.notes);
+}

@@ -165,3 +165,73 @@ fn rows_that_repeat_a_number_are_duplicates_and_a_note_says_so() {
     assert_eq!(counts(&delays), [2, 2, 0, 0, 1]);
     assert!(delays.notes.iter().any(|note| note.contains("`--column group=NAME`")));
 }
+
+#[test]
+fn stamps_of_ctime_are_instants_in_every_kind_of_table() {
+    let (first, second) = ("Tue Oct 22 10:11:12 2024", "Tue Oct 22 10:11:12.5 2024");
+    for text in [
+        format!("time,rtt_ms\n{first},20\n{second},21\n"),
+        format!("{first},20\n{second},21\n"),
+        format!("{first} 20\n{second} 21\n"),
+        format!("time rtt_ms\n{first} 20\n{second} 21\n"),
+    ] {
+        let delays = one(&text);
+        assert_eq!(
+            (counts(&delays)[0], delays.send_times),
+            (2, SendTimeSource::Recorded),
+            "{text}"
+        );
+        assert_eq!(delays.probes[1].sent.as_nanos(), 500_000_000, "{text}");
+    }
+}
+
+#[test]
+fn a_first_row_of_data_is_no_header_even_if_places_are_named() {
+    let hints = |rtt: &str| {
+        let columns = Columns { rtt: Some(rtt.to_owned()), ..Columns::default() };
+        Hints { columns, ..Hints::default() }
+    };
+    for text in
+        ["Tue Oct 22 10:11:12 2024,a,20\nTue Oct 22 10:11:13 2024,a,21\n", "1,True,20\n2,True,21\n"]
+    {
+        let reading = read_as("x", text.as_bytes(), &hints("3")).unwrap();
+        assert_eq!((reading.recordings[0].sent(), reading.malformed.len()), (2, 0), "{text}");
+    }
+    let named = read_as("x", b"a,b\n1,20\n2,21\n", &hints("2")).unwrap();
+    assert_eq!((named.recordings[0].sent(), named.malformed.len()), (2, 0));
+}
+
+#[test]
+fn words_for_no_answer_are_losses() {
+    for word in ["False", "false", "None", "nan", "-", "timeout"] {
+        let delays = one(&format!("seq,rtt_ms\n1,20\n2,{word}\n"));
+        assert_eq!(counts(&delays)[..3], [2, 1, 1], "{word}");
+        assert_eq!(counts(&one(&format!("20.5\n{word}\n21.5\n")))[..3], [3, 2, 1], "{word}");
+    }
+}
+
+#[test]
+fn a_unit_applies_to_columns_without_names_and_columns_that_say_too_little_are_refused() {
+    let with = |columns: Columns| Hints { columns, ..Hints::default() };
+    let unit = with(Columns { unit: Some("s".into()), ..Columns::default() });
+    let reading = read_as("x", b"0.5\n0.25\n", &unit).unwrap();
+    assert_eq!(reading.recordings[0].probes[1].rtt.unwrap().as_nanos(), 250_000_000);
+    let sent = with(Columns { sent: Some("1".into()), ..Columns::default() });
+    let error = read_as("x", b"1700000000,20\n1700000001,21\n", &sent).unwrap_err().to_string();
+    assert!(error.contains("which one holds the delays"), "{error}");
+    let irtt = br#"{"round_trips":[{"seqno":1,"lost":"false","delay":{"rtt":7}}]}"#;
+    let error = read_as("x", irtt, &unit).unwrap_err().to_string();
+    assert!(error.contains("describes tables"), "{error}");
+}
+
+#[test]
+fn a_trace_of_mahimahi_is_no_list_of_delays() {
+    let trace: String = (0..40).map(|n| format!("{}\n", n / 2 * 3)).collect();
+    let error = read("x", trace.as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("Mahimahi") && error.contains("--column rtt=1"), "{error}");
+    let columns = Columns { rtt: Some("1".into()), ..Columns::default() };
+    let delays = read_as("x", trace.as_bytes(), &Hints { columns, ..Hints::default() }).unwrap();
+    assert_eq!(delays.recordings[0].sent(), 40);
+    assert_eq!(counts(&one(&format!("{trace}5\n")))[0], 41);
+    assert_eq!(counts(&one(&"20\n".repeat(40)))[0], 40);
+}

@@ -1,0 +1,128 @@
+//! The contents of files that are compressed with gzip or zstd.
+
+use std::io::Read;
+
+use flate2::bufread::MultiGzDecoder;
+use ruzstd::decoding::StreamingDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+
+use super::reading::RecordingError;
+
+/// The most octets of text, and the most that a compressed file may contain: 2 GiB.
+pub(super) const MOST: u64 = 1 << 31;
+
+/// The contents of a compressed file; `None` if the file is not compressed.
+///
+/// # Errors
+/// When it is damaged, or contains more than `most` octets.
+pub(super) fn unpack(bytes: &[u8], most: u64) -> Result<Option<Vec<u8>>, RecordingError> {
+    match bytes {
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => frames(bytes, most).map(Some),
+        [0x1f, 0x8b, ..] => {
+            let mut unpacked = Vec::new();
+            append("gzip", MultiGzDecoder::new(bytes), &mut unpacked, most)?;
+            Ok(Some(unpacked))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The contents of all frames of zstd, of which a file may have several (RFC 8878 §3).
+fn frames(mut packed: &[u8], most: u64) -> Result<Vec<u8>, RecordingError> {
+    let mut unpacked = Vec::new();
+    while !packed.is_empty() {
+        let skipped = match StreamingDecoder::new(&mut packed) {
+            Ok(frame) => {
+                append("zstd", frame, &mut unpacked, most)?;
+                0
+            }
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                length,
+                ..
+            })) => length as usize,
+            Err(error) => return Err(broken("zstd", error)),
+        };
+        packed = packed.get(skipped..).ok_or_else(|| broken("zstd", "cut off in a frame"))?;
+    }
+    Ok(unpacked)
+}
+
+/// Appends what `reader` gives, up to `most` octets in all.
+fn append(
+    tool: &str,
+    reader: impl Read,
+    unpacked: &mut Vec<u8>,
+    most: u64,
+) -> Result<(), RecordingError> {
+    let room = most - unpacked.len() as u64;
+    reader.take(room + 1).read_to_end(unpacked).map_err(|error| broken(tool, error))?;
+    match unpacked.len() as u64 > most {
+        true => Err(too_long(&format!("the file that {tool} compressed contains"), most)),
+        false => Ok(()),
+    }
+}
+
+fn broken(tool: &str, error: impl core::fmt::Display) -> RecordingError {
+    RecordingError::new(format!("{tool}: {error}"), "is the file whole?")
+}
+
+/// The error of a text, or of the contents of a file, beyond the limit.
+pub(super) fn too_long(what: &str, most: u64) -> RecordingError {
+    RecordingError::new(
+        format!("{what} more than {most} octets, the most that netspurt reads"),
+        "split it into several files",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use flate2::Compression;
+    use flate2::read::GzEncoder;
+
+    use super::*;
+
+    fn gzip(text: &str) -> Vec<u8> {
+        let mut packed = Vec::new();
+        GzEncoder::new(text.as_bytes(), Compression::fast()).read_to_end(&mut packed).unwrap();
+        packed
+    }
+
+    /// A frame with one raw block, of fewer than 256 octets (RFC 8878 §3.1.1).
+    fn zstd(text: &str) -> Vec<u8> {
+        let length = u8::try_from(text.len()).unwrap();
+        let header = [0x28, 0xb5, 0x2f, 0xfd, 0x20, length];
+        let block = (u32::from(length) << 3 | 1).to_le_bytes();
+        [&header, &block[..3], text.as_bytes()].concat()
+    }
+
+    #[test]
+    fn all_members_of_gzip_and_all_frames_of_zstd_are_read() {
+        let members = [gzip("one\n"), gzip("two\n")].concat();
+        assert_eq!(unpack(&members, MOST).unwrap().unwrap(), b"one\ntwo\n");
+        // RFC 8878 §3.1.2: a skippable frame holds no contents.
+        let skippable = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 9, 9, 9];
+        let frames = [zstd("one\n"), skippable.to_vec(), zstd("two\n")].concat();
+        assert_eq!(unpack(&frames, MOST).unwrap().unwrap(), b"one\ntwo\n");
+        assert_eq!(unpack(b"one\n", MOST), Ok(None));
+    }
+
+    #[test]
+    fn contents_beyond_the_limit_are_an_error_that_names_it() {
+        for packed in
+            [[gzip("12345"), gzip("67890")].concat(), [zstd("12345"), zstd("67890")].concat()]
+        {
+            assert_eq!(unpack(&packed, 10).unwrap().unwrap().len(), 10);
+            let error = unpack(&packed, 9).unwrap_err().to_string();
+            assert!(error.contains("more than 9 octets"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_is_an_error() {
+        for packed in [gzip("some text of some length\n"), zstd("some text\n")] {
+            assert!(unpack(&packed[..packed.len() - 9], MOST).is_err());
+        }
+        let skippable = [0x50, 0x2a, 0x4d, 0x18, 30, 0, 0, 0, 9];
+        assert!(unpack(&[zstd("one\n"), skippable.to_vec()].concat(), MOST).is_err());
+    }
+}
