@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from netspurt.typed import TypedError, read
+from netspurt.typed import parse, read
 
 
 @dataclass(frozen=True)
@@ -166,12 +165,7 @@ class LiveReport:
         OSError
             When it cannot be read.
         """
-        try:
-            return read(cls, json.loads(file.read_text(encoding="utf-8")))
-        except TypedError:
-            raise
-        except ValueError as error:
-            raise TypedError(str(error)) from error
+        return read(cls, parse(file.read_bytes()))
 
     def as_json(self) -> dict[str, Any]:
         """Return it as it stands in its file."""

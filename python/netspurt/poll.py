@@ -107,6 +107,8 @@ class Catalogue:
 
 _KEYS = {"every": "a time such as 60 s", "timeout": "a time such as 30 s", "pings": "a number"}
 _SITE_KEYS = ("url", "address", "ping")
+#: Files are called by sites' names, and file systems know names of 255 octets.
+_NAME_MOST = 200
 
 
 def read_catalogue(path: Path) -> Catalogue:
@@ -129,7 +131,9 @@ def read_catalogue(path: Path) -> Catalogue:
 
     try:
         told = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise CatalogueError(f"{path}: not TOML: it is nested too deeply") from None
+    except ValueError as error:
         raise CatalogueError(f"{path}: not TOML: {error}") from None
     for key in told:
         if key not in {*_KEYS, "sites"}:
@@ -159,8 +163,10 @@ def _time(value: Any, wrong: Callable[[str], CatalogueError]) -> float:
 
 def _site(name: str, about: Any, wrong: Callable[[str, str], CatalogueError]) -> Site:
     key = f"sites.{name}"
-    if not name.replace("-", "").replace("_", "").isalnum():
-        raise wrong(key, "cannot name files: use letters, digits, - and _")
+    if not name.replace("-", "").replace("_", "").isalnum() or len(name.encode()) > _NAME_MOST:
+        raise wrong(
+            key, f"cannot name files: use letters, digits, - and _, at most {_NAME_MOST} octets"
+        )
     if not isinstance(about, dict):
         raise wrong(key, f'is {about!r} and not a table: write [{key}] and url = "..." below it')
     for one in about:
@@ -173,6 +179,7 @@ def _site(name: str, about: Any, wrong: Callable[[str, str], CatalogueError]) ->
     try:
         parts = urlsplit(about["url"])
         good = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+        good = good and about["url"].isprintable()
     except ValueError:
         good = False
     if not good:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from netspurt.typed import TypedError, read
+from netspurt.typed import TypedError, parse, read
 
 T = TypeVar("T")
 
@@ -236,7 +235,7 @@ def read_line(text: str) -> Line:
     >>> read_line('{"clock_step_ns": -5, "before": 7}')
     ClockStepLine(clock_step_ns=-5, before=7)
     """
-    told = json.loads(text)
+    told = parse(text)
     kinds = (kind for key, kind in _KINDS.items() if isinstance(told, dict) and key in told)
     kind = next(kinds, None)
     if kind is None:
@@ -253,4 +252,4 @@ def read_as(kind: type[T], text: str) -> T:
     TypedError
         When it is of another.
     """
-    return read(kind, json.loads(text))
+    return read(kind, parse(text))

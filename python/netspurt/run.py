@@ -8,7 +8,6 @@ spied node. It appears under its name only when it is complete.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING
 from netspurt import _core
 from netspurt.live_report import LiveReport
 from netspurt.table import Table
-from netspurt.typed import TypedError, read
+from netspurt.typed import TypedError, parse, read
 
 if TYPE_CHECKING:
     from netspurt.plots import RunPlots
@@ -310,16 +309,25 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
     if folder.suffix == ".toml" and folder.is_file():
         raise RunError(f"{folder} is a scenario, not a run: `netspurt run {folder}` makes one")
     manifest = _manifest(folder)
+    for name in manifest.files:
+        _refuse_link(folder / name)
     try:
-        for name in (SCENARIO, *(f"{table}.parquet" for table in manifest.tables)):
+        reports = [LIVE] if LIVE in manifest.files else []
+        for name in (SCENARIO, *reports, *(f"{table}.parquet" for table in manifest.tables)):
             if _sha256(folder / name) != manifest.files.get(name):
                 raise RunError(f"{folder / name} is damaged: it differs from what the run wrote")
         tables = {
             name: Table(_core.Table.read(name, str(folder / f"{name}.parquet")))
             for name in manifest.tables
         }
+        for name, rows in manifest.tables.items():
+            if len(tables[name]) != rows:
+                raise RunError(
+                    f"{folder / MANIFEST} is damaged: `tables.{name}` = {rows}, and the file has "
+                    f"{len(tables[name])} rows"
+                )
         scenario = (folder / SCENARIO).read_text(encoding="utf-8")
-        live = LiveReport.load(folder / LIVE) if LIVE in manifest.files else None
+        live = LiveReport.load(folder / LIVE) if reports else None
     except TypedError as error:
         raise RunError(f"{folder / LIVE} is damaged: {error}") from error
     except OSError as error:
@@ -361,14 +369,15 @@ class Manifest:
 def _manifest(folder: Path) -> Manifest:
     """Return what `run.json` says, with all that it must say."""
     file = folder / MANIFEST
+    _refuse_link(file)
     try:
-        told = json.loads(file.read_text(encoding="utf-8"))
+        told = parse(file.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         what = "holds no finished run" if folder.is_dir() else "is not a folder"
         raise RunError(f"{folder} {what}: `netspurt run SCENARIO --out DIR` makes one") from None
     except OSError as error:
         raise RunError(f"{folder} cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
+    except TypedError as error:
         raise RunError(f"{file} is damaged: {error}") from error
     if isinstance(told, dict) and told.get("format") != FORMAT:
         raise RunError(
@@ -379,10 +388,25 @@ def _manifest(folder: Path) -> Manifest:
         manifest = read(Manifest, told)
     except TypedError as error:
         raise RunError(f"{file} is damaged: {error}") from error
+    for key in ("seed", "stop_ns"):
+        if getattr(manifest, key) < 0:
+            raise RunError(f"{file} is damaged: `{key}` is below zero")
     strange = [name for name in manifest.tables if not name.isidentifier()]
     if strange:
         raise RunError(f"{file} is damaged: no table is called {strange[0]!r}")
     return manifest
+
+
+def _refuse_link(path: Path) -> None:
+    """Check that a file of a run is no symbolic link, by which other files would be read.
+
+    Raises
+    ------
+    RunError
+        If it is one.
+    """
+    if path.is_symlink():
+        raise RunError(f"{path} is a symbolic link, which no run makes: put the file there")
 
 
 def _sha256(path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import types
 import typing
 from typing import Any, TypeVar
@@ -10,8 +11,28 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
+#: Whole numbers are those of 64 bits, with a sign or without: a greater one is no float, either.
+_LEAST, _MOST = -(2**63), 2**64 - 1
+
+
 class TypedError(ValueError):
     """JSON that does not have the keys and types that it should have."""
+
+
+def parse(text: str | bytes) -> Any:
+    """Return the value of a JSON text.
+
+    Raises
+    ------
+    TypedError
+        If it is no JSON, or nested too deeply to be read.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise TypedError("it is nested too deeply") from None
+    except ValueError as error:
+        raise TypedError(str(error)) from error
 
 
 def read(kind: type[T], value: object) -> T:
@@ -24,12 +45,12 @@ def read(kind: type[T], value: object) -> T:
         and the types of JSON; a field with a default may be missing. A field whose key is no name
         of Python's has it as `metadata={"key": ...}`.
     value
-        What `json.loads` returned.
+        What `parse` returned.
 
     Raises
     ------
     TypedError
-        When a key is missing or unknown, or a value has another type.
+        When a key is missing or unknown, or a value has another type or more than 64 bits.
 
     Examples
     --------
@@ -64,6 +85,8 @@ def _read(kind: Any, value: Any, key: str) -> Any:
     wanted = (int, float) if kind is float else kind
     if not isinstance(value, wanted) or (isinstance(value, bool) and kind is not bool):
         raise TypedError(f"`{key}` is not a value of type {kind.__name__}")
+    if isinstance(value, int) and not _LEAST <= value <= _MOST:
+        raise TypedError(f"`{key}` is a number of more than 64 bits")
     return value
 
 

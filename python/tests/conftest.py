@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 import signal
@@ -9,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,6 +94,15 @@ def refused(ran: subprocess.CompletedProcess[str], *says: str) -> None:
     assert ran.stderr.lower().count("error:") == 1, ran.stderr
     for words in says:
         assert words in ran.stderr, ran.stderr
+
+
+def rewrite_sweep(folder: Path, **changes: Any) -> None:
+    """Change keys of a sweep's manifest, and give it the checksum of its new text."""
+    file = folder / "sweep.json"
+    told = json.loads(file.read_text()) | changes | {"sha256": ""}
+    text = json.dumps(told, indent=2) + "\n"
+    told["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    file.write_text(json.dumps(told, indent=2) + "\n")
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +20,9 @@ import netspurt as ns
 from netspurt.sweep import Sweep, Threads, open_sweep, run_sweep
 
 from test_sweep import LOSSY
+
+# Here Ray is imported before the engine, which sets this for other programs.
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 
 ray: Any = pytest.importorskip(
     "ray", reason="Ray is not installed: pip install 'netspurt[cluster]'"
@@ -95,7 +100,7 @@ def sweep_while(out: Path, act: Callable[[], bool]) -> None:
     folder, _ = run_sweep(long_sweep(), out, chunk=25, engine=partial(Ray, task_s=0.2))
     thread.join()
     assert acted, "nothing was killed"
-    assert acted[0] < len(folder.chunks()), "killed when all was done"
+    assert acted[0] < len(list(folder.chunks())), "killed when all was done"
 
 
 def test_a_started_cluster_makes_the_same_files_as_threads(tmp_path: Path) -> None:
@@ -110,6 +115,42 @@ def test_a_started_cluster_makes_the_same_files_as_threads(tmp_path: Path) -> No
     assert len(contents[0]) == 18
     assert contents[0] == contents[1]
     assert not ray.is_initialized()
+
+
+def test_a_started_cluster_listens_on_loopback_only() -> None:
+    script = "import listening; listening.show()"
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    listeners = ran.stdout.split()
+    assert len(listeners) >= 4, "the driver, the servers of the node and a worker"
+    assert set(listeners) <= {"127.0.0.1", "::1"}
+
+
+def test_a_cluster_that_would_listen_elsewhere_is_not_used() -> None:
+    from netspurt.sweep.cluster import _check_loopback
+
+    class Elsewhere:
+        ended = False
+
+        class util:  # noqa: N801 - Ray's name
+            @staticmethod
+            def get_node_ip_address() -> str:
+                return "192.0.2.7"
+
+        def shutdown(self) -> None:
+            self.ended = True
+
+    elsewhere = Elsewhere()
+    with pytest.raises(ConnectionError, match=r"Ray would listen at 192\.0\.2\.7"):
+        _check_loopback(elsewhere)
+    assert elsewhere.ended
 
 
 def test_a_listed_sweep_travels_too(tmp_path: Path, two_nodes: Any) -> None:

@@ -16,6 +16,8 @@ import pytest
 import netspurt as ns
 from netspurt.run import check_free, leftovers, new_folder
 
+from conftest import Command, refused
+
 PROBED = """
 title = "Echo probes beside a transfer"
 stop = "3 s"
@@ -128,6 +130,22 @@ def test_every_key_of_a_manifest_must_be_there_and_of_its_kind(folder: Path, key
         ns.open_run(folder)
 
 
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"seed": -1}, "`seed` is below zero"),
+        ({"stop_ns": -5}, "`stop_ns` is below zero"),
+        ({"stop_ns": 10**400}, "`stop_ns` is a number of more than 64 bits"),
+        ({"tables": {"flows": 2**63}}, f"`tables.flows` = {2**63}, and the file has 1 rows"),
+    ],
+)
+def test_a_number_that_no_run_has_is_told_with_its_key(
+    here: Command, folder: Path, changes: dict[str, Any], says: str
+) -> None:
+    rewrite(folder, **changes)
+    refused(here("table", folder), f"{folder}/run.json is damaged: {says}")
+
+
 @pytest.mark.parametrize("name", ["../flows", "/etc/passwd", "a b", ""])
 def test_no_table_is_read_from_elsewhere(folder: Path, name: str) -> None:
     rewrite(folder, tables={name: 1})
@@ -135,7 +153,7 @@ def test_no_table_is_read_from_elsewhere(folder: Path, name: str) -> None:
         ns.open_run(folder)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "\ud800", '{"valid": true}'])
+@pytest.mark.parametrize("text", ["{", "[]", "\ud800", '{"valid": true}', "[" * 100_000])
 def test_a_damaged_report_of_a_live_run_is_named(folder: Path, text: str) -> None:
     live = folder / "live.json"
     live.write_text(text, encoding="utf-8", errors="surrogatepass")
@@ -143,6 +161,23 @@ def test_a_damaged_report_of_a_live_run_is_named(folder: Path, text: str) -> Non
     rewrite(folder, files={**manifest(folder)["files"], "live.json": digest})
     with pytest.raises(ns.RunError, match=r"live\.json is damaged"):
         ns.open_run(folder)
+    live.write_text(text + " ", encoding="utf-8", errors="surrogatepass")
+    with pytest.raises(ns.RunError, match=r"live\.json is damaged: it differs from what the run wrote"):
+        ns.open_run(folder)
+
+
+@pytest.mark.parametrize("name", ["run.json", "scenario.toml", "flows.parquet"])
+def test_a_symbolic_link_in_a_run_is_refused(
+    here: Command, folder: Path, tmp_path: Path, name: str
+) -> None:
+    (folder / name).rename(tmp_path / "elsewhere")
+    (folder / name).symlink_to(tmp_path / "elsewhere")
+    refused(here("table", folder), f"{folder / name} is a symbolic link")
+
+
+def test_a_run_behind_a_symbolic_link_is_opened(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(folder)
+    assert ns.open_run(tmp_path / "link").title == ns.open_run(folder).title
 
 
 def test_an_opened_run_is_copied_and_not_saved_again(folder: Path, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from netspurt.sweep.folder import held
 from netspurt.sweep.plan import TAKEN
 from netspurt.sweep.store import Folder, open_store
 
-from conftest import NETSPURT, ROOT, Command
+from conftest import NETSPURT, ROOT, Command, rewrite_sweep
 
 LOSSY = """
 title = "Lossy"
@@ -125,8 +125,7 @@ def test_the_folder_of_another_sweep_is_refused(tmp_path: Path) -> None:
 
 def test_a_sweep_begun_by_another_version_is_not_continued(tmp_path: Path) -> None:
     run_sweep(lossy(), tmp_path / "s")
-    manifest = tmp_path / "s" / "sweep.json"
-    manifest.write_text(manifest.read_text().replace(ns.__version__, "0.0.1"))
+    rewrite_sweep(tmp_path / "s", netspurt="0.0.1")
     with pytest.raises(SweepError, match=r"begun by netspurt 0\.0\.1"):
         run_sweep(lossy(), tmp_path / "s")
 
@@ -449,7 +448,7 @@ def test_a_sweep_that_is_killed_twenty_times_ends_as_an_undisturbed_one(tmp_path
         # Killed after some more chunks, and at some moment of the next one: a share of the time
         # that the whole takes would be spent before the first chunk on a machine that is busy.
         begun = len(list(folders[-1].glob("cases/*")))
-        until = begun + chance.randrange(len(whole.chunks()) - begun)
+        until = begun + chance.randrange(len(list(whole.chunks())) - begun)
         with subprocess.Popen(
             sweep_command(file, folders[-1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as process:
@@ -462,7 +461,7 @@ def test_a_sweep_that_is_killed_twenty_times_ends_as_an_undisturbed_one(tmp_path
         except SweepError:
             continue
         there = len(opened.there())
-        if there == len(opened.chunks()):
+        if there == len(list(opened.chunks())):
             round_ += 1
             folders.append(tmp_path / f"killed-{round_}")
         elif there:

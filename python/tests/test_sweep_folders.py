@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import random
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -16,7 +18,7 @@ from netspurt import _core
 from netspurt.sweep import Cases, Chunk, Sweep, SweepError, Tally, Threads, open_sweep, run_sweep
 from netspurt.sweep.store import open_store
 
-from conftest import Command, refused
+from conftest import Command, refused, rewrite_sweep
 
 SMALL = """
 title = "Small"
@@ -88,7 +90,7 @@ def test_the_scenario_of_a_case_has_its_values(cases: Cases) -> None:
 def test_every_file_holds_the_cases_that_its_name_says(folder: Path) -> None:
     names = sorted(path.name for path in (folder / "cases").iterdir())
     assert names == ["000000000.parquet", "000000005.parquet", "000000010.parquet"]
-    assert open_sweep(folder).chunks() == [Chunk(0, 5), Chunk(5, 5), Chunk(10, 2)]
+    assert list(open_sweep(folder).chunks()) == [Chunk(0, 5), Chunk(5, 5), Chunk(10, 2)]
     (folder / "cases" / names[1]).unlink()
     opened = open_sweep(folder)
     assert opened.there() == [Chunk(0, 5), Chunk(10, 2)]
@@ -173,7 +175,7 @@ def test_a_tally_adds_chunks_in_any_order() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"format": 2}, "sweep.json is damaged, or of another netspurt's format"),
+        ({"format": 1}, "sweep.json is damaged, or of another netspurt's format"),
         ({"cases": None}, "it lacks `cases`"),
         ({"cases": "many"}, "`cases` is not a value of type int"),
         ({"cases": 0}, "`cases` = 0"),
@@ -182,7 +184,12 @@ def test_a_tally_adds_chunks_in_any_order() -> None:
         ({"chunk": 2.5}, "`chunk` is not a value of type int"),
         ({"names": "rate"}, "`names` is not a value of type list"),
         ({"names": ["rate"]}, "`labels` are not those of `names`"),
-        ({"labels": {"rate": [], "window": 3}}, "`labels` are not those of `names`"),
+        ({"labels": {"rate": [], "window": 3}}, "`labels.window` is not a value of type list"),
+        ({"cases": 13}, "`cases` = 13 is no multiple of `seeds`"),
+        ({"cases": 10**400}, "`cases` is a number of more than 64 bits"),
+        ({"cases": 2**60}, f"`cases` = {2**60} is not from 1 to {2**53}"),
+        ({"title": "Great"}, "its checksum `sha256` is not that of its text"),
+        ({"more": 1}, "there is no key `more`"),
         ({"title": 3}, "`title` is not a value of type str"),
         ({"fingerprint": None}, "it lacks `fingerprint`"),
     ],
@@ -199,15 +206,87 @@ def test_a_damaged_manifest_is_told_by_every_command(
         run_sweep(small(), folder)
 
 
-@pytest.mark.parametrize("text", ["", "[", "null", "[]", "\0"])
+@pytest.mark.parametrize("text", ["", "[", "null", "[]", "\0", "[" * 100_000, "1" * 5000])
 def test_a_manifest_that_is_none_is_told(here: Command, folder: Path, text: str) -> None:
     (folder / "sweep.json").write_text(text)
     refused(here("sweep", "status", "s"), "sweep.json is damaged")
 
 
+@pytest.mark.parametrize("key", ["cases", "chunk"])
+def test_a_huge_count_in_a_manifest_costs_neither_time_nor_memory(
+    here: Command, folder: Path, key: str
+) -> None:
+    rewrite_sweep(folder, **{key: 3 * 2**50})
+    opened = open_sweep(folder)
+    first = next(opened.chunks())
+    assert first == Chunk(0, 5 if key == "cases" else 12)
+    if key == "cases":
+        assert opened.there() == [Chunk(0, 5), Chunk(5, 5), Chunk(10, 5)]
+    refused(here("sweep", "show", "s"), "parquet is damaged: remove it", "it holds other cases")
+    with pytest.raises(SweepError, match="damaged"):
+        run_sweep(small(), folder)
+
+
+def flipped(content: bytes, bit: int) -> bytes:
+    turned = bytearray(content)
+    turned[bit // 8] ^= 1 << bit % 8
+    return bytes(turned)
+
+
+def test_any_bit_that_turns_in_any_file_is_told_with_the_files_name(folder: Path) -> None:
+    files = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    assert len(files) == 9, "the manifest, the scenario and three chunks, four with checksums"
+    chance = random.Random(7)
+    for file, content in files.items():
+        for bit in chance.sample(range(8 * len(content)), 40):
+            file.write_bytes(flipped(content, bit))
+            with pytest.raises(SweepError) as told:
+                open_sweep(folder).read()
+            assert file.relative_to(folder).as_posix() in str(told.value), (file, bit)
+            assert "\n" not in str(told.value), (file, bit)
+        with pytest.raises(SweepError, match="damaged"):
+            run_sweep(small(), folder)
+        file.write_bytes(content)
+    assert open_sweep(folder).tally().done == 12
+
+
+def test_a_chunk_without_its_checksum_is_told_and_removed_it_runs_again(
+    here: Command, folder: Path, cases: Cases
+) -> None:
+    chunk = folder / "cases" / "000000005.parquet"
+    (folder / "checksums" / "cases" / "000000005.parquet.sha256").unlink()
+    says = "s/cases/000000005.parquet is damaged: remove it, and sweep again (there is no checksums"
+    for words in (("status", "s"), ("show", "s")):
+        refused(here("sweep", *words), says)
+    with pytest.raises(SweepError, match="there is no checksums"):
+        run_sweep(small(), folder)
+    chunk.unlink()
+    assert run_sweep(small(), folder)[1].done == 5
+    assert open_sweep(folder).read().digest() == cases.digest()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["sweep.json", "scenario.toml", "cases", "cases/000000000.parquet", "checksums/cases"],
+)
+def test_a_symbolic_link_in_a_sweep_is_refused(
+    here: Command, folder: Path, tmp_path: Path, name: str
+) -> None:
+    (folder / name).rename(tmp_path / "elsewhere")
+    (folder / name).symlink_to(tmp_path / "elsewhere")
+    refused(here("sweep", "show", "s"), f"s/{name} is a symbolic link")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(SweepError, match="is a symbolic link"):
+        run_sweep(small(), folder)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_chunks_of_one_sweep_are_not_taken_for_those_of_another(folder: Path) -> None:
     first, last = (folder / "cases" / f"{n:09}.parquet" for n in (0, 10))
     last.write_bytes(first.read_bytes())
+    digest = hashlib.sha256(first.read_bytes()).hexdigest()
+    checksum = folder / "checksums" / "cases" / "000000010.parquet.sha256"
+    checksum.write_text(f"{digest}  cases/000000010.parquet\n")
     with pytest.raises(SweepError, match=r"000000010\.parquet is damaged: remove it"):
         open_sweep(folder).read()
 

@@ -19,7 +19,7 @@ from netspurt.probe_lines import (
     LateLine,
     read_line,
 )
-from netspurt.typed import TypedError, read
+from netspurt.typed import TypedError, parse, read
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,13 @@ def test_a_value_of_each_type_is_read_and_defaults_may_be_missing() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
+        ({"share": 10**400}, "`share` is a number of more than 64 bits"),
+        ({"rows": {"x": -(2**63) - 1}}, "`rows.x` is a number of more than 64 bits"),
         ({"name": None}, "`name` is not a value of type str"),
         ({"share": "1"}, "`share` is not a value of type float"),
         ({"share": True}, "`share` is not a value of type float"),
         ({"on": 0}, "`on` is not a value of type bool"),
-        ({"inner": []}, "`inner` is not an object"),
+        ({"inner": []}, "`inner` is no object"),
         ({"inner": {}}, "it lacks `inner.count`"),
         ({"inner": {"count": 1.5}}, "`inner.count` is not a value of type int"),
         ({"inner": {"count": True}}, "`inner.count` is not a value of type int"),
@@ -78,6 +80,12 @@ def test_a_key_or_type_that_does_not_fit_is_named(change: dict[str, Any], says: 
     with pytest.raises(TypedError) as caught:
         read(Outer, GOOD | change)
     assert str(caught.value) == says
+
+
+@pytest.mark.parametrize("text", ["", "{", "\0", b"\xff", "[" * 100_000, "1" * 5000])
+def test_a_text_that_is_no_json_is_one_kind_of_error(text: str | bytes) -> None:
+    with pytest.raises(TypedError):
+        parse(text)
 
 
 def test_a_missing_key_and_no_object_at_all_are_told() -> None:

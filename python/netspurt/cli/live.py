@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt.cli.options import count, loaded, seconds, setting
-from netspurt.cli.output import number, paint, print_json, progress
+from netspurt.cli.output import complain, number, paint, print_json, progress
 from netspurt.cli.running import RUNS, Case, describe, next_free, one_case, summary
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def exec_(
     try:
         result = run_programs(chosen, folder, command, server=server, budget=budget, **wires)
     except LiveError as error:
-        typer.echo(f"netspurt: {error}", err=True)
+        complain(error)
         raise typer.Exit(error.status if isinstance(error, NotRunError) else 125) from None
     live = result.live
     assert live is not None

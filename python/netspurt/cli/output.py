@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import re
 import shutil
 import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
     from netspurt.run import Run
@@ -44,12 +46,67 @@ _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", 
 
 
 def paint(text: str, style: str, stream: Any = None) -> str:
-    """Return the text in a style, if the stream is a terminal."""
+    """Return the text in a style, if the stream is a terminal and `NO_COLOR` is not set."""
     stream = stream or sys.stdout
-    if not stream.isatty():
+    if not stream.isatty() or os.environ.get("NO_COLOR"):
         return text
     codes = ";".join(_STYLES[word] for word in style.split())
     return f"\x1b[{codes}m{text}\x1b[0m"
+
+
+#: The styles of `paint`, which pass, and what would steer a terminal: control characters other than
+#: tab and line feed, those that turn the direction of writing, and lone surrogates, which cannot be
+#: printed.
+_STEERING = re.compile(
+    r"(?P<style>\x1b\[(?:0|[12]|3[1-4])(?:;(?:[12]|3[1-4]))*m)"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def harmless(text: str) -> str:
+    """Return a text with visible escapes in hexadecimal for the characters that steer a terminal.
+
+    Styles of `paint` pass.
+    """
+    return _STEERING.sub(_visible, text)
+
+
+def _visible(found: re.Match[str]) -> str:
+    if found["style"]:
+        return found["style"]
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+class HarmlessStream:
+    """A text stream to which everything is written as `harmless` returns it."""
+
+    def __init__(self, raw: TextIO) -> None:
+        self.raw = raw
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        self.raw.write(harmless(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.raw, name)
+
+
+@contextmanager
+def harmless_output() -> Iterator[None]:
+    """Replace both outputs by harmless ones."""
+    kept = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (cast(TextIO, HarmlessStream(stream)) for stream in kept)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = kept
+
+
+def raw(stream: TextIO) -> TextIO:
+    """Return the stream below a harmless one, for pictures that move the cursor."""
+    return stream.raw if isinstance(stream, HarmlessStream) else stream
 
 
 def columns(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
@@ -115,10 +172,10 @@ def progress(what: str, unit: str = "") -> Iterator[Callable[[float, float], Non
         BarColumn(),
         TextColumn("{task.percentage:3.0f} %{task.fields[pace]}"),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=Console(file=raw(sys.stderr)),
         transient=True,
     )
-    task = bar.add_task(what, total=1.0, pace="")
+    task = bar.add_task(harmless(what), total=1.0, pace="")
     began = time.monotonic()
     first: list[float] = []
 

@@ -17,7 +17,17 @@ import typer
 from netspurt.cli import probe_options as opt
 from netspurt.cli.options import count as whole
 from netspurt.cli.options import one_of, span_of
-from netspurt.cli.output import columns, number, paint, print_json, rate, width, wrapped
+from netspurt.cli.output import (
+    columns,
+    harmless,
+    number,
+    paint,
+    print_json,
+    rate,
+    raw,
+    width,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from netspurt.probe import Histogram, Hop, Plan, Watch
@@ -142,7 +152,9 @@ def _shown(plan: Plan, *, quiet: bool) -> Iterator[Callable[[Line, Watch], None]
 
         trace: deque[str] = deque(maxlen=12)
         shown = 0.0
-        with Live(console=Console(), auto_refresh=False, transient=True) as live:
+        with Live(
+            console=Console(file=raw(sys.stdout)), auto_refresh=False, transient=True
+        ) as live:
 
             def draw(line: Line, watch: Watch) -> None:
                 nonlocal shown
@@ -235,7 +247,7 @@ def _picture(plan: Plan, watch: Watch, trace: deque[str]) -> Any:
     )
     lines += ["", *_bars(watch.histogram, 14), ""]
     lines += list(columns(_shadow_rows(watch), right=(1, 2, 3)))
-    return Text.from_ansi("\n".join([*lines, "", *trace]))
+    return Text.from_ansi(harmless("\n".join([*lines, "", *trace])))
 
 
 def _shadow_rows(watch: Watch) -> list[list[str]]:

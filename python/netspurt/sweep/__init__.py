@@ -7,8 +7,9 @@
 from netspurt.sweep.cases import Cases
 from netspurt.sweep.driver import SweepFailedError, run_sweep
 from netspurt.sweep.engines import Chunk, Engine, Threads
-from netspurt.sweep.folder import SweepError, SweepFolder, Tally, open_sweep
+from netspurt.sweep.folder import SweepFolder, Tally, open_sweep
 from netspurt.sweep.plan import Sweep
+from netspurt.sweep.store import SweepError
 
 __all__ = [
     "Cases",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import math
 import os
@@ -22,6 +23,10 @@ _RETRIES = 10
 _POLL_S = 0.1
 #: The time within which a cluster must answer, in seconds.
 _ANSWER_S = 10.0
+
+#: Ray's variable for whether a cluster has other machines. Without them it listens on loopback; on
+#: Linux there is no other way, since Ray replaces a loopback address by the machine's.
+_HAS_OTHER_MACHINES = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
 #: The sweeps that this worker has read, so that it reads each once.
 _known: dict[str, Sweep] = {}
@@ -49,7 +54,8 @@ class Ray:
         The sweep whose chunks are run.
     address
         The cluster's address; by default a cluster is started on this machine and ended with the
-        sweep. All its machines need this version of netspurt.
+        sweep. It listens on loopback only, since its ports run code. All machines of a cluster
+        need this version of netspurt.
     workers
         The number of parallel tasks; 0 for one per processor of the cluster.
     task_s
@@ -60,7 +66,7 @@ class Ray:
     ImportError
         If Ray is not installed.
     ConnectionError
-        If the address does not answer.
+        If the address does not answer, or if a started cluster does not listen on loopback.
     """
 
     def __init__(
@@ -73,6 +79,8 @@ class Ray:
     ) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        if not address:
+            os.environ.setdefault(_HAS_OTHER_MACHINES, "0")
         try:
             import ray
         except ImportError as missing:
@@ -85,6 +93,8 @@ class Ray:
             here: dict[str, Any] = {"num_cpus": workers or None, "include_dashboard": False}
             options = {"address": address} if address else here
             ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
+            if not address:
+                _check_loopback(ray)
         self.workers = workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         self._key = f"{sweep.fingerprint}-{os.getpid()}-{id(self)}"
         self._plan = ray.put(sweep)
@@ -132,6 +142,24 @@ class Ray:
         self._waiting.clear()
         if self._ours:
             self._ray.shutdown()
+
+
+def _check_loopback(ray: Any) -> None:
+    """End a cluster that listens beyond loopback, as one does if Ray was imported before.
+
+    Raises
+    ------
+    ConnectionError
+        If it does.
+    """
+    listens = ray.util.get_node_ip_address()
+    if not ipaddress.ip_address(listens).is_loopback:
+        ray.shutdown()
+        raise ConnectionError(
+            f"Ray would listen at {listens}, where others may run code: set "
+            f"{_HAS_OTHER_MACHINES}=0 before Ray is imported, or name the address of a cluster "
+            "that you protect"
+        )
 
 
 def _knock(address: str) -> None:

@@ -68,13 +68,16 @@ def run_sweep(
     Raises
     ------
     SweepError
-        If the folder holds something else, or another program runs a sweep into it.
+        If the folder holds something else or a damaged file, or another program runs a sweep into
+        it.
     SweepFailedError
         If it is strict and a case fails.
     """
     with held(out):
         folder = prepare(out, sweep, lambda: chunk or guess_chunk(sweep))
-        if strict and (failed := folder.tally().first_error) is not None:
+        # Counting reads what is there, so that no damaged chunk is taken for a finished one.
+        failed = folder.tally().first_error
+        if strict and failed is not None:
             raise SweepFailedError(_told(failed))
         return folder, _run(sweep, folder, engine, strict=strict, progress=progress)
 
@@ -89,13 +92,13 @@ def _run(
 ) -> Tally:
     """Run the chunks that a folder does not have."""
     there = set(folder.there())
-    missing = [one for one in folder.chunks() if one not in there]
+    missing = (one for one in folder.chunks() if one not in there)
+    kept = sum(one.count for one in there)
     tally = Tally()
-    if not missing:
+    if kept == folder.cases:
         return tally
     running = engine(sweep)
     running.prepare(folder.chunk)
-    kept = sum(one.count for one in there)
     try:
         for done, outcome in _completed(running, missing):
             if strict and outcome[4] is not None:

@@ -1,16 +1,19 @@
 """A sweep's folder: `sweep.json`, `scenario.toml`, and `cases/`, a Parquet file for each chunk.
 
 A chunk is finished when its file exists. Files appear under their names only when they are
-complete.
+complete. `sweep.json` holds its own SHA-256; `checksums/` has those of the other files, as lines
+that `sha256sum --check` reads.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,17 +22,18 @@ from netspurt import _core
 from netspurt.sweep.cases import Cases
 from netspurt.sweep.engines import Chunk
 from netspurt.sweep.plan import Label, Sweep
-from netspurt.sweep.store import BusyError, Folder, Store, open_store
+from netspurt.sweep.store import BusyError, Folder, Store, SweepError, open_store
 from netspurt.table import Table
+from netspurt.typed import TypedError, parse, read
 
 MANIFEST = "sweep.json"
 SCENARIO = "scenario.toml"
 CASES = "cases/"
-FORMAT = 1
+CHECKSUMS = "checksums/"
+FORMAT = 2
 
-
-class SweepError(ValueError):
-    """A folder cannot be used as requested: no sweep, another sweep, or an unfinished one."""
+#: No count in a manifest is greater.
+_COUNT_MOST = 2**53
 
 
 @dataclass
@@ -94,19 +98,23 @@ class SweepFolder:
     fingerprint: str
     _store: Store = field(repr=False)
 
-    def chunks(self) -> list[Chunk]:
-        """Return all chunks."""
-        starts = range(0, self.cases, self.chunk)
-        return [Chunk(first, min(self.chunk, self.cases - first)) for first in starts]
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield all chunks."""
+        for first in range(0, self.cases, self.chunk):
+            yield self._chunk(first)
+
+    def _chunk(self, first: int) -> Chunk:
+        return Chunk(first, min(self.chunk, self.cases - first))
 
     def there(self) -> list[Chunk]:
         """Return the finished chunks."""
-        names = set(self._store.names())
-        return [chunk for chunk in self.chunks() if _file(chunk) in names]
+        matches = (re.fullmatch(rf"{CASES}([0-9]+)\.parquet", name) for name in self._store.names())
+        starts = sorted(int(match[1]) for match in matches if match)
+        return [self._chunk(first) for first in starts if first in range(0, self.cases, self.chunk)]
 
     def write(self, chunk: Chunk, content: bytes) -> None:
         """Store the cases of a chunk."""
-        self._store.write(_file(chunk), content)
+        _write(self._store, _file(chunk), content)
 
     def tally(self) -> Tally:
         """Count how the stored cases ended, a file at a time."""
@@ -134,13 +142,16 @@ class SweepFolder:
         return Cases.of(tables, self)
 
     def _table(self, chunk: Chunk) -> Table:
-        content = self._store.read(_file(chunk))
+        content = _read(self._store, _file(chunk))
         told = f"{self.where}/{_file(chunk)} is damaged: remove it, and sweep again"
         try:
             table = Table(_core.Table.parse("cases", content))
         except OSError as error:
             raise SweepError(f"{told} ({error})") from error
-        if not np.array_equal(table["case"], np.arange(chunk.first, chunk.first + chunk.count)):
+        same = len(table) == chunk.count and np.array_equal(
+            table["case"], np.arange(chunk.first, chunk.first + chunk.count)
+        )
+        if not same:
             raise SweepError(f"{told} (it holds other cases)")
         return table
 
@@ -149,24 +160,52 @@ def _file(chunk: Chunk) -> str:
     return f"{CASES}{chunk.first:09}.parquet"
 
 
+def _checksum_file(name: str) -> str:
+    return f"{CHECKSUMS}{name}.sha256"
+
+
+def _checksum(name: str, content: bytes) -> bytes:
+    return f"{hashlib.sha256(content).hexdigest()}  {name}\n".encode()
+
+
+def _write(store: Store, name: str, content: bytes) -> None:
+    """Write a file; its checksum comes first, so that no file is ever without one."""
+    store.write(_checksum_file(name), _checksum(name, content))
+    store.write(name, content)
+
+
+def _read(store: Store, name: str) -> bytes:
+    """Return a file that is as the sweep wrote it.
+
+    Raises
+    ------
+    SweepError
+        If the file and its checksum do not agree.
+    """
+    content = store.read(name)
+    told = f"{store.where}/{name} is damaged: remove it, and sweep again"
+    try:
+        checksum = store.read(_checksum_file(name))
+    except FileNotFoundError:
+        raise SweepError(f"{told} (there is no {_checksum_file(name)})") from None
+    if checksum != _checksum(name, content):
+        raise SweepError(f"{told} (its checksum is not that of {_checksum_file(name)})")
+    return content
+
+
 def open_sweep(where: str | os.PathLike[str]) -> SweepFolder:
     """Open a sweep's folder, finished or not.
 
     Raises
     ------
     SweepError
-        If it holds no sweep.
+        If it holds no sweep, or a damaged one.
     """
     store = open_store(where)
-    try:
-        about = json.loads(store.read(MANIFEST))
-    except (FileNotFoundError, NotADirectoryError):
-        raise SweepError(
-            f"{where} holds no sweep: `netspurt sweep FILE --out DIR` makes one"
-        ) from None
-    except ValueError as error:
-        raise SweepError(f"{where}/{MANIFEST} is damaged: {error}") from error
-    return _folder(store, about)
+    folder = _folder(store, _manifest(store))
+    with suppress(FileNotFoundError):
+        _read(store, SCENARIO)
+    return folder
 
 
 @contextmanager
@@ -212,68 +251,118 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int
         folder = open_sweep(where)
         if folder.fingerprint != sweep.fingerprint:
             raise SweepError(f"{where} holds another sweep: name another folder, or remove it")
-        about = json.loads(store.read(MANIFEST))
-        if about["netspurt"] != _core.__version__:
+        begun_by = _manifest(store).netspurt
+        if begun_by != _core.__version__:
             raise SweepError(
-                f"{where} was begun by netspurt {about['netspurt']}, and this is "
+                f"{where} was begun by netspurt {begun_by}, and this is "
                 f"{_core.__version__}: continue with that version, or name another folder"
             )
+        if folder.cases != len(sweep):
+            raise _damaged(store, f"`cases` = {folder.cases}, and the sweep has {len(sweep)}")
     else:
         if names:
             raise SweepError(f"{where} holds something else: name another folder")
-        about = _about(sweep, chunk())
-        store.write(MANIFEST, (json.dumps(about, indent=2) + "\n").encode())
-        folder = _folder(store, about)
+        manifest = _manifest_of(sweep, chunk())
+        store.write(MANIFEST, _rendered(asdict(manifest)))
+        folder = _folder(store, manifest)
     if sweep.scenario_text and SCENARIO not in names:
-        store.write(SCENARIO, sweep.scenario_text.encode())
+        _write(store, SCENARIO, sweep.scenario_text.encode())
     if isinstance(store, Folder):
         store.clear_leftovers()
     return folder
 
 
-def _about(sweep: Sweep, chunk: int) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "netspurt": _core.__version__,
-        "title": sweep.title,
-        "fingerprint": sweep.fingerprint,
-        "cases": len(sweep),
-        "chunk": chunk,
-        "seeds": sweep.seeds,
-        "paired": sweep.paired,
-        "names": sweep.names,
-        "labels": sweep.labels,
-    }
+@dataclass(frozen=True)
+class Manifest:
+    """What `sweep.json` says; `sha256` is the checksum of its text with an empty `sha256`."""
+
+    format: int
+    netspurt: str
+    title: str
+    fingerprint: str
+    cases: int
+    chunk: int
+    seeds: int
+    paired: bool
+    names: list[str]
+    labels: dict[str, list[Label]]
+    sha256: str
 
 
-#: What a manifest holds of a sweep.
-_HELD: dict[str, type] = {
-    "title": str,
-    "cases": int,
-    "chunk": int,
-    "names": list,
-    "labels": dict,
-    "seeds": int,
-    "paired": bool,
-    "fingerprint": str,
-}
+def _manifest_of(sweep: Sweep, chunk: int) -> Manifest:
+    unsigned = Manifest(
+        format=FORMAT,
+        netspurt=_core.__version__,
+        title=sweep.title,
+        fingerprint=sweep.fingerprint,
+        cases=len(sweep),
+        chunk=chunk,
+        seeds=sweep.seeds,
+        paired=sweep.paired,
+        names=sweep.names,
+        labels=sweep.labels,
+        sha256="",
+    )
+    return replace(unsigned, sha256=_own_checksum(asdict(unsigned)))
 
 
-def _folder(store: Store, about: Any) -> SweepFolder:
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise SweepError(f"{store.where}/{MANIFEST} is damaged, or of another netspurt's format")
-    for key, kind in _HELD.items():
-        if not isinstance(about.get(key), kind):
-            what = (
-                f"`{key}` is not a value of type {kind.__name__}"
-                if key in about
-                else f"it lacks `{key}`"
+def _rendered(told: dict[str, Any]) -> bytes:
+    return (json.dumps(told, indent=2) + "\n").encode()
+
+
+def _own_checksum(told: dict[str, Any]) -> str:
+    return hashlib.sha256(_rendered({**told, "sha256": ""})).hexdigest()
+
+
+def _damaged(store: Store, why: str) -> SweepError:
+    return SweepError(f"{store.where}/{MANIFEST} is damaged: {why}")
+
+
+def _manifest(store: Store) -> Manifest:
+    """Return what `sweep.json` says, with all that it must say.
+
+    Raises
+    ------
+    SweepError
+        If there is none, or a damaged one.
+    """
+    try:
+        content = store.read(MANIFEST)
+    except (FileNotFoundError, NotADirectoryError):
+        raise SweepError(
+            f"{store.where} holds no sweep: `netspurt sweep FILE --out DIR` makes one"
+        ) from None
+    try:
+        told = parse(content)
+        if not isinstance(told, dict) or told.get("format") != FORMAT:
+            raise SweepError(
+                f"{store.where}/{MANIFEST} is damaged, or of another netspurt's format"
             )
-            raise SweepError(f"{store.where}/{MANIFEST} is damaged: {what}")
+        manifest = read(Manifest, told)
+    except TypedError as error:
+        raise _damaged(store, str(error)) from error
     for key in ("cases", "chunk", "seeds"):
-        if about[key] < 1:
-            raise SweepError(f"{store.where}/{MANIFEST} is damaged: `{key}` = {about[key]}")
-    labels = about["labels"]
-    if list(labels) != about["names"] or not all(isinstance(one, list) for one in labels.values()):
-        raise SweepError(f"{store.where}/{MANIFEST} is damaged: `labels` are not those of `names`")
-    return SweepFolder(where=store.where, _store=store, **{key: about[key] for key in _HELD})
+        if not 1 <= told[key] <= _COUNT_MOST:
+            raise _damaged(store, f"`{key}` = {told[key]} is not from 1 to {_COUNT_MOST}")
+    if manifest.cases % manifest.seeds:
+        raise _damaged(store, f"`cases` = {manifest.cases} is no multiple of `seeds`")
+    if list(manifest.labels) != manifest.names:
+        raise _damaged(store, "`labels` are not those of `names`")
+    if content != _rendered({**told, "sha256": _own_checksum(told)}):
+        raise _damaged(store, "its checksum `sha256` is not that of its text")
+    return manifest
+
+
+def _folder(store: Store, manifest: Manifest) -> SweepFolder:
+    return SweepFolder(
+        where=store.where,
+        title=manifest.title,
+        cases=manifest.cases,
+        chunk=manifest.chunk,
+        names=manifest.names,
+        labels=manifest.labels,
+        seeds=manifest.seeds,
+        paired=manifest.paired,
+        fingerprint=manifest.fingerprint,
+        _store=store,
+    )

@@ -35,6 +35,10 @@ class Store(Protocol):
         """
 
 
+class SweepError(ValueError):
+    """A folder cannot be used as requested: no sweep, another sweep, or an unfinished one."""
+
+
 class BusyError(Exception):
     """A store that another program is writing to."""
 
@@ -64,16 +68,25 @@ class Folder:
         """Yield all names, without partly written files."""
         for path in sorted(self._path.glob("**/*")):
             name = path.relative_to(self._path).as_posix()
+            _refuse_link(path)
             if path.is_file() and not name.startswith("."):
                 yield name
 
     def read(self, name: str) -> bytes:
         """Return a file."""
-        return (self._path / name).read_bytes()
+        return self._place(name).read_bytes()
+
+    def _place(self, name: str) -> Path:
+        """Return the path of a name, which no link leads out of the folder."""
+        path = self._path
+        for part in name.split("/"):
+            path /= part
+            _refuse_link(path)
+        return path
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file under another name, and rename it when it is on the disk."""
-        path = self._path / name
+        path = self._place(name)
         partial = self._path / f".{os.getpid()}-{uuid.uuid4().hex[:8]}.partial"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,6 +120,18 @@ class Folder:
         """Remove the files that killed programs have left; only with the lock held."""
         for partial in self._path.glob(".*.partial"):
             partial.unlink(missing_ok=True)
+
+
+def _refuse_link(path: Path) -> None:
+    """Check that a path in a sweep's folder is no symbolic link.
+
+    Raises
+    ------
+    SweepError
+        If it is one.
+    """
+    if path.is_symlink():
+        raise SweepError(f"{path} is a symbolic link, which no sweep makes: put the file there")
 
 
 def _sync_folder(path: Path) -> None:

@@ -21,11 +21,6 @@ const HEADERS: usize = 16 + 12;
 
 /// Asks the kernel for the way to `target`.
 ///
-/// ```
-/// let way = netspurt_live::probe::way("127.0.0.1".parse().unwrap()).unwrap();
-/// assert_eq!(way.gateway, None);
-/// ```
-///
 /// # Errors
 /// When it has none.
 pub fn way(target: IpAddr) -> io::Result<RouteInfo> {

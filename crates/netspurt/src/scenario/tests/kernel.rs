@@ -50,7 +50,7 @@ const MISTAKES: &[[&str; 3]] = &[
     [
         "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { rto = { max = \"3 s\" } }",
         "the kernel has no switch `rto.max`",
-        "only `min` be set; any other timer as a `shim`",
+        "takes only `min`; set any other timer as a `shim`",
     ],
     [
         "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { rto = { min = \"0 s\" } }",

@@ -1,0 +1,107 @@
+"""What reaches a terminal: no raw control characters, no unasked colours, and `error:`."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from netspurt.cli.output import HarmlessStream, harmless, paint
+
+from conftest import Command, refused
+
+#: It clears the screen, sets the title, rings, and turns the direction of writing.
+HOSTILE = "\x1b[2J\x1b]0;mine\x07\x9b5n\u202e\r\x00"
+VISIBLE = r"\x1b[2J\x1b]0;mine\x07\x9b5n\u202e\x0d\x00"
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_what_steers_a_terminal_becomes_visible() -> None:
+    assert harmless(HOSTILE) == VISIBLE
+    assert harmless("a\tb\n\u00e9 \u4e2d") == "a\tb\n\u00e9 \u4e2d"
+    assert harmless("\ud800") == r"\ud800"
+
+
+def test_styles_pass_and_nothing_else_that_begins_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for style in ("bold", "bold red", "dim", "green", "yellow", "blue"):
+        painted = paint("x", style, Terminal())
+        assert painted.startswith("\x1b[")
+        assert harmless(painted) == painted
+    for other in ("\x1b[5m", "\x1b[8m", "\x1b[31;8m", "\x1b[31", "\x1b[1000m"):
+        assert "\x1b" not in harmless(other), other
+
+
+def test_a_stream_writes_what_is_harmless() -> None:
+    stream = Terminal()
+    assert HarmlessStream(stream).write(HOSTILE) == len(HOSTILE)
+    assert stream.getvalue() == VISIBLE
+    assert HarmlessStream(stream).isatty()
+
+
+def test_no_colour_is_printed_where_no_color_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert paint("x", "bold red", Terminal()) == "x"
+    monkeypatch.setenv("NO_COLOR", "")
+    assert paint("x", "bold red", Terminal()) == "\x1b[1;31mx\x1b[0m"
+    assert paint("x", "bold red", io.StringIO()) == "x"
+
+
+def test_titles_and_errors_from_files_are_printed_harmless(
+    here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert here("new", "mine.toml").returncode == 0
+    text = (tmp_path / "mine.toml").read_text()
+    lines = [line for line in text.splitlines() if not line.startswith("title")]
+    title = 'title = "\\u001b[2Jtitle"'
+    (tmp_path / "mine.toml").write_text("\n".join([title, *lines]) + "\n")
+    # Without a terminal typer drops such sequences itself.
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    ran = here("run", "mine.toml")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith(r"\x1b[2Jtitle")
+    (tmp_path / "mine.toml").write_text('"\\u001b[2J" = 1\n')
+    ran = here("run", "mine.toml")
+    refused(ran)
+    assert "\x1b" not in ran.stdout + ran.stderr
+    refused(here("run", HOSTILE.replace("\x00", "")), VISIBLE.replace(r"\x00", ""))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run",),
+        ("run", "--nothing"),
+        ("nothing",),
+        ("run", "nothing.toml"),
+        ("sweep", "status", "nothing"),
+        ("replay", "nothing.csv"),
+        ("delays", "nothing.csv"),
+        ("plot", "nothing"),
+        ("papers", "show", "nothing"),
+    ],
+)
+def test_every_command_spells_its_error_in_one_way(here: Command, words: tuple[str, ...]) -> None:
+    ran = here(*words)
+    refused(ran)
+    assert [line for line in ran.stderr.splitlines() if line.startswith("error: ")], ran.stderr
+
+
+def test_the_help_tells_the_exit_statuses(here: Command) -> None:
+    ran = here("--help")
+    assert ran.returncode == 0
+    assert "Exit status: 0; 1 if a check failed" in ran.stdout
+
+
+def test_the_outputs_are_given_back(here: Command) -> None:
+    before = sys.stdout, sys.stderr
+    here("--version")
+    assert (sys.stdout, sys.stderr) == before
