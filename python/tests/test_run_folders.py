@@ -162,7 +162,9 @@ def test_a_damaged_report_of_a_live_run_is_named(folder: Path, text: str) -> Non
     with pytest.raises(ns.RunError, match=r"live\.json is damaged"):
         ns.open_run(folder)
     live.write_text(text + " ", encoding="utf-8", errors="surrogatepass")
-    with pytest.raises(ns.RunError, match=r"live\.json is damaged: it differs from what the run wrote"):
+    with pytest.raises(
+        ns.RunError, match=r"live\.json is damaged: it differs from what the run wrote"
+    ):
         ns.open_run(folder)
 
 
