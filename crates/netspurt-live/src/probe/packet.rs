@@ -319,7 +319,8 @@ mod tests {
         }
         let opening = built(ProbeKind::Tcp, true, 80);
         assert_eq!(opening[..4], [0x13, 0x88, 0, 9], "from port 5000 to port 9");
-        assert_eq!((&opening[4..8], opening[13]), (&[0x12, 0x34, 0, 0][..], 2), "a SYN");
+        assert_eq!(opening[4..8], [0x12, 0x34, 0, 0]);
+        assert_eq!(opening[13], 2, "a SYN");
         assert_eq!(checksum(&[&marks(ProbeKind::Tcp, true).pseudo_header(40), &opening]), 0);
     }
 

@@ -247,7 +247,8 @@ fn a_capture_is_a_file_of_its_node_that_is_never_written_over() {
     assert!(observer.captures());
     let segment = Segment { dest: EndId::at(1), ..with(1, 50, Flags::ACK) };
     let bytes = packet(&observer, 0, Side::From, segment);
-    let [here, elsewhere] = [observer.captures[0].node, observer.captures[0].node ^ 1];
+    let here = observer.captures[0].node;
+    let elsewhere = u32::from(here == 0);
     for (node, given) in [(here, Some(&bytes[..])), (elsewhere, Some(&bytes[..])), (here, None)] {
         let what = What::Seen { node, way: Way::In, frame: segment };
         observer.event(&Event { at: ms(5), what }, given);
