@@ -31,8 +31,8 @@ TRIES = 3
 SLEEPER = """
 import select, sys, time
 worst, span = 0.0, 0.002
-print("ready", flush=True)
 began = time.monotonic()
+print("ready", flush=True)
 over = False
 while not over:
     over = bool(select.select([sys.stdin], [], [], span)[0])

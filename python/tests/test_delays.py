@@ -92,7 +92,7 @@ def test_a_folder_is_read_file_by_file_and_what_is_no_recording_is_told(tmp_path
     ran = CliRunner().invoke(app, ["delays", str(tmp_path)])
     assert ran.exit_code == 0, ran.output
     assert "left out:" in ran.output
-    assert "notes.md:1: no recording" in ran.output
+    assert "notes.md:1: not a known format" in ran.output
     told = json.loads(CliRunner().invoke(app, ["delays", str(tmp_path), "--json"]).stdout)
     assert [Path(one["file"]).name for one in told] == ["a.csv", "c.csv"]
     (tmp_path / "a.csv").unlink()

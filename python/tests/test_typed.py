@@ -63,7 +63,7 @@ def test_a_value_of_each_type_is_read_and_defaults_may_be_missing() -> None:
         ({"share": "1"}, "`share` is not a value of type float"),
         ({"share": True}, "`share` is not a value of type float"),
         ({"on": 0}, "`on` is not a value of type bool"),
-        ({"inner": []}, "`inner` is no object"),
+        ({"inner": []}, "`inner` is not an object"),
         ({"inner": {}}, "it lacks `inner.count`"),
         ({"inner": {"count": 1.5}}, "`inner.count` is not a value of type int"),
         ({"inner": {"count": True}}, "`inner.count` is not a value of type int"),
