@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times netspurt, ns-2 and ns-3 on the workloads of this folder.
 
-    python3 bench/compare.py [--rounds N] [--workloads W1,W2,W3] [--peers ns2,ns3]
+    python3 bench/compare.py [--rounds N] [--workloads W1,...,W5] [--peers ns2,ns3]
 
 Programs take turns, all on one core, each as a whole process: start, set-up, run. A figure is the
 user and system time that the kernel charged to it. Ratios are taken round by round, so that a
@@ -25,6 +25,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 SIMULATE = ROOT / "target" / "release" / "examples" / "simulate"
+#: Workloads that measure memory; the peers do not have them.
+OURS_ALONE = {"W4", "W5"}
 NS3_LIBRARIES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
 
 
@@ -126,7 +128,8 @@ def main() -> None:
     build()
     with tempfile.TemporaryDirectory() as folder:
         for workload in chosen.workloads.split(","):
-            commands = programs(workload, set(chosen.peers.split(",")), Path(folder))
+            peers = set() if workload in OURS_ALONE else set(chosen.peers.split(","))
+            commands = programs(workload, peers, Path(folder))
             compare(workload, commands, chosen.rounds)
 
 

@@ -1,0 +1,28 @@
+//! Expressions of assertions: their limits, and that they are written as they are read.
+
+use super::*;
+
+#[test]
+fn expressions_that_would_exhaust_the_stack_are_refused() {
+    for (part, message) in [("1 + ", "too long"), ("(", "too deeply"), ("not ", "too deeply")] {
+        let error = wrong(&format!("0 %{{ assert {}1 }}%", part.repeat(100_000)));
+        assert!(error.message.contains(message), "{}", error.message);
+    }
+}
+
+#[test]
+fn an_expression_written_and_read_is_the_same() {
+    for text in [
+        "1 + 2 * 3 == 7",
+        "(1 + 2) * 3 == 9",
+        "1 - (2 - 3) < 4",
+        "not (tcpi_rto == 1 and 1) or -(1 + 2) > 3",
+        "(1 < 2) == True",
+        "not not 1",
+        "(not 1) == 0",
+    ] {
+        let script = parse(&format!("0 %{{ assert {text} }}%"));
+        let ScriptAction::Check(assertions) = &script.events[0].action else { panic!() };
+        assert_eq!(assertions[0].expression.to_string(), text);
+    }
+}
