@@ -19,7 +19,7 @@ pub enum Order {
 }
 
 /// A frame on its way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Arrival {
     /// When it arrives; when that was settled, which is the start of its transmission; and what
     /// caused the frame to enter the link.

@@ -7,7 +7,7 @@ use crate::stage::Frame;
 /// A frame on its way, as links handle it: its place in its [`Transit`], and the fields that links
 /// use each time. The owner of a parcel passes it on or takes it out of the transit, so there is
 /// only one parcel for each frame.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Parcel {
     place: u32,
     /// Octets of the frame.

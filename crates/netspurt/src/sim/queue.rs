@@ -112,11 +112,10 @@ impl EventQueue {
     /// Enters `number` for an instant that is not before that of the last popped entry.
     #[inline]
     pub fn push(&mut self, when: Appointment, number: u32) {
-        let node = Node { when, number, next: NONE };
-        let near = node.block() <= self.block + 1;
-        debug_assert!(node.block() >= self.block, "an appointment in the past");
-        let node = self.nodes.add(node);
-        if near {
+        let node = self.nodes.add(when, number);
+        let block = self.nodes.get(node).block();
+        debug_assert!(block >= self.block, "an appointment in the past");
+        if block <= self.block + 1 {
             self.place(node);
         } else {
             self.far.put(&mut self.nodes, node);
