@@ -45,12 +45,21 @@ const ENDLESS: u64 = 1 << 62;
 #[derive(Debug)]
 pub struct Endpoint {
     connection: Connection,
-    /// The data still to be written, and when.
+    /// The data that it writes, and when; none at the end that only listens.
     task: Option<Bulk>,
-    /// The data to be written some time after the connection is open, while it is not open yet.
-    paused: Option<Bulk>,
-    wrote: Option<Bulk>,
+    step: Step,
     finished: Option<Time>,
+}
+
+/// How far the application of an end that writes has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// It waits for the instant of its task.
+    Waits,
+    /// It waits until the connection is open.
+    Opens,
+    /// It has written its data.
+    Wrote,
 }
 
 impl Endpoint {
@@ -59,21 +68,30 @@ impl Endpoint {
         if task.is_none() {
             connection.listen();
         }
-        Self { connection, task, paused: None, wrote: None, finished: None }
+        Self { connection, task, step: Step::Waits, finished: None }
+    }
+
+    /// The task that is at `step`.
+    #[inline]
+    fn task_at(&self, step: Step) -> Option<Bulk> {
+        self.task.filter(|_| self.step == step)
     }
 
     /// Starts to wait if the connection has just opened.
     #[inline]
     fn pause_if_open(&mut self, now: Time) {
-        if self.paused.is_some() && self.connection.state() == TcpState::Established {
-            let (start, pause) = (|task: Bulk| now + task.pause, Duration::ZERO);
-            self.task = self.paused.take().map(|task| Bulk { start: start(task), pause, ..task });
+        if let Some(task) = self.task_at(Step::Opens)
+            && self.connection.state() == TcpState::Established
+        {
+            self.task = Some(Bulk { start: now + task.pause, pause: Duration::ZERO, ..task });
+            self.step = Step::Waits;
         }
     }
 
     /// Its results so far.
     pub fn result(&self) -> FlowResult {
-        FlowResult::of(&self.connection, self.wrote.map(|task| task.start), self.finished)
+        let wrote = self.task_at(Step::Wrote).map(|task| task.start);
+        FlowResult::of(&self.connection, wrote, self.finished)
     }
 }
 
@@ -84,11 +102,11 @@ impl Stage<Segment> for Endpoint {
     fn push(&mut self, now: Time, port: Port, segment: Segment, events: &mut Events<Segment>) {
         self.connection.push(now, port, segment, events);
         self.pause_if_open(now);
-        if self.wrote.is_some() && self.finished.is_none() && self.connection.unacknowledged() == 0
-        {
-            self.finished = Some(now);
-        }
-        if self.wrote.is_none() && self.connection.peer_closed() {
+        if self.task_at(Step::Wrote).is_some() {
+            if self.finished.is_none() && self.connection.unacknowledged() == 0 {
+                self.finished = Some(now);
+            }
+        } else if self.connection.peer_closed() {
             self.connection.close(now, events);
         }
     }
@@ -98,7 +116,7 @@ impl Stage<Segment> for Endpoint {
         if self.finished.is_some() && self.connection.only_lingers() {
             return None;
         }
-        let task = self.task.map(|task| task.start);
+        let task = self.task_at(Step::Waits).map(|task| task.start);
         match (task, self.connection.next_wakeup()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -107,14 +125,14 @@ impl Stage<Segment> for Endpoint {
 
     #[inline]
     fn pop(&mut self, now: Time, events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
-        if let Some(task) = self.task.take_if(|task| task.start <= now) {
+        if let Some(task) = self.task_at(Step::Waits).filter(|task| task.start <= now) {
             if !task.pause.is_zero() {
-                self.paused = Some(task);
+                self.step = Step::Opens;
                 self.connection.open(task.start, events);
                 self.pause_if_open(task.start);
                 return self.connection.pop(now, events);
             }
-            self.wrote = Some(task);
+            self.step = Step::Wrote;
             self.connection.write(task.start, task.octets.unwrap_or(ENDLESS), events);
             if task.octets.is_some() {
                 self.connection.close(task.start, events);

@@ -46,6 +46,13 @@ use crate::units::{Duration, Time};
 pub struct Reassembling<F, E> {
     inner: E,
     timer: Duration,
+    /// None before the first fragment, which most hosts never see.
+    waiting: Option<Box<Waiting<F>>>,
+}
+
+/// The datagrams that are not complete.
+#[derive(Debug)]
+struct Waiting<F> {
     /// By id.
     partial: BTreeMap<TransmissionId, Partial<F>>,
     /// The datagrams' deadlines, in order, with their ids. Those of complete datagrams remain in
@@ -71,7 +78,7 @@ impl<F: Frame, E> Reassembling<F, E> {
 
     /// The host of `inner`, which waits `timer` for the rest of a datagram.
     pub fn new(inner: E, timer: Duration) -> Self {
-        Self { inner, timer, partial: BTreeMap::new(), deadlines: VecDeque::new(), given_up: 0 }
+        Self { inner, timer, waiting: None }
     }
 
     /// The host that gets the datagrams.
@@ -81,15 +88,38 @@ impl<F: Frame, E> Reassembling<F, E> {
 
     /// Datagrams given up.
     pub fn given_up(&self) -> u64 {
-        self.given_up
+        self.waiting.as_ref().map_or(0, |waiting| waiting.given_up)
+    }
+
+    /// When the first datagram is given up.
+    fn deadline(&self) -> Option<Time> {
+        let (at, _) = self.waiting.as_ref()?.deadlines.front()?;
+        Some(*at)
+    }
+
+    fn give_up(&mut self, now: Time, events: &mut Events<F>) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.give_up(now, events);
+        }
     }
 
     /// Takes a fragment; returns the datagram if it is now complete.
     fn collect(&mut self, now: Time, fragment: F, events: &mut Events<F>) -> Option<F> {
+        let waiting = self.waiting.get_or_insert_with(|| Box::new(Waiting::new()));
         // A deadline at this instant has passed before the fragment is processed.
-        self.give_up(now, events);
+        waiting.give_up(now, events);
+        waiting.add(now + self.timer, fragment)
+    }
+}
+
+impl<F: Frame> Waiting<F> {
+    fn new() -> Self {
+        Self { partial: BTreeMap::new(), deadlines: VecDeque::new(), given_up: 0 }
+    }
+
+    /// Takes a fragment; if it is the first one of its datagram, that waits until `deadline`.
+    fn add(&mut self, deadline: Time, fragment: F) -> Option<F> {
         let id = fragment.id();
-        let deadline = now + self.timer;
         let partial = self.partial.entry(id).or_insert_with(|| {
             self.deadlines.push_back((deadline, id));
             Partial { deadline, frame: fragment, there: Vec::new(), end: None }
@@ -179,10 +209,9 @@ impl<F: Frame, E: Stage<F>> Stage<F> for Reassembling<F, E> {
 
     #[inline(never)]
     fn next_wakeup(&self) -> Option<Time> {
-        match (self.deadlines.front(), self.inner.next_wakeup()) {
-            (Some((at, _)), Some(other)) => Some(other.min(*at)),
-            (Some((at, _)), None) => Some(*at),
-            (None, other) => other,
+        match (self.deadline(), self.inner.next_wakeup()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
         }
     }
 

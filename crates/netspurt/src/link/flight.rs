@@ -56,6 +56,12 @@ impl Flight {
         self.frames.first().map(|next| next.when)
     }
 
+    /// The instant alone; [`Time::NEVER`] where there is none.
+    #[inline(always)]
+    pub(super) fn next_at(&self) -> Time {
+        self.frames.first().map_or(Time::NEVER, |next| next.when.at)
+    }
+
     /// The next frame, if it has arrived by `now`.
     #[inline(always)]
     pub(super) fn take(&mut self, now: Time) -> Option<Arrival> {

@@ -192,6 +192,15 @@ impl Line {
         }
     }
 
+    /// When that is; [`Time::NEVER`] where none does.
+    #[inline(always)]
+    pub(super) fn next_at(&self) -> Time {
+        match &self.extras {
+            None => self.flight.next_at(),
+            Some(extras) => extras.first(&self.flight).map_or(Time::NEVER, |next| next.at),
+        }
+    }
+
     /// The next frame, if it has arrived by `now`.
     #[inline(always)]
     pub(super) fn take(&mut self, now: Time) -> Option<Arrival> {

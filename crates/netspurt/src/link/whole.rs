@@ -94,6 +94,15 @@ impl Link {
         }
     }
 
+    /// The instant of that appointment; [`Time::NEVER`] where there is none.
+    #[inline]
+    pub fn next_at(&self) -> Time {
+        match &self.queued {
+            Queued::DropTail(link) => link.line.next_at(),
+            Queued::Managed(link) => link.appointment().map_or(Time::NEVER, |next| next.at),
+        }
+    }
+
     /// Takes a frame at `when`.
     #[inline]
     pub fn offer<F: Frame>(&mut self, when: Appointment, parcel: Parcel, transit: &mut Transit<F>) {

@@ -26,19 +26,30 @@ pub struct Retransmissions {
     pub spurious: [u32; Cause::ALL.len()],
 }
 
-/// The judge's state for what one endpoint sent.
+/// The judge's state for what one endpoint sent. It fits into one cache line: every segment of
+/// every connection comes by here.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 struct Evidence {
     arrived: Ranges,
     sequence: Sequence,
+    /// None before the first retransmission.
+    doubts: Option<Box<Doubts>>,
+    /// When the endpoint last sent or received.
+    last: Time,
+}
+
+const _: () = assert!(size_of::<Evidence>() == 64, "one cache line");
+
+/// What the judge knows of an endpoint's retransmissions.
+#[derive(Debug, Default)]
+struct Doubts {
     /// Retransmissions with octets that have not yet arrived in an earlier transmission, by their
     /// first octet and transmission.
     open: BTreeMap<(u64, TransmissionId), Open>,
     /// The octet after the highest in `open`.
     open_end: u64,
     verdict: SenderVerdict,
-    /// When the endpoint last sent or received.
-    last: Time,
 }
 
 #[derive(Debug)]
@@ -99,7 +110,7 @@ impl Judge {
     pub fn forget(&mut self, flow: FlowId) -> [SenderVerdict; 2] {
         let verdicts = Side::BOTH.map(|side| {
             let place = self.slots.place(flow.end(side));
-            std::mem::take(&mut self.senders[place]).verdict
+            std::mem::take(&mut self.senders[place]).verdict()
         });
         let slot = self.slots.leave(flow);
         self.slots.free(slot);
@@ -116,7 +127,7 @@ impl Judge {
     /// # Panics
     /// When the judge does not watch its flow.
     pub fn verdict(&self, end: EndId) -> SenderVerdict {
-        self.senders[self.slots.place(end)].verdict
+        self.senders[self.slots.place(end)].verdict()
     }
 
     /// `segment` left its source at `at`.
@@ -125,11 +136,7 @@ impl Judge {
         let place = self.slots.place(segment.source());
         let sender = &mut self.senders[place];
         if let Some(cause) = segment.cause.get() {
-            if cause == Cause::Rto && segment.len > 0 || cause == Cause::Syn {
-                let waited = &mut sender.verdict.waited;
-                *waited = *waited + at.saturating_since(sender.last);
-            }
-            sender.retransmitted(segment, cause, &mut self.spurious);
+            sender.retransmitted(at, segment, cause, &mut self.spurious);
         }
         sender.last = at;
     }
@@ -145,8 +152,10 @@ impl Judge {
         let place = self.slots.place(segment.source());
         let sender = &mut self.senders[place];
         let octets = sender.octets(segment);
-        if octets.0 < sender.open_end {
-            sender.settle(octets, segment.id, &mut self.spurious);
+        if let Some(doubts) = &mut sender.doubts
+            && octets.0 < doubts.open_end
+        {
+            doubts.settle(octets, segment.id, &mut self.spurious);
         }
         sender.arrived.insert(octets.0, octets.1);
     }
@@ -171,17 +180,28 @@ impl Evidence {
         (left, right)
     }
 
+    fn verdict(&self) -> SenderVerdict {
+        self.doubts.as_ref().map(|doubts| doubts.verdict).unwrap_or_default()
+    }
+
     #[cold]
     fn retransmitted(
         &mut self,
+        at: Time,
         segment: &Segment,
         cause: Cause,
         spurious: &mut Vec<TransmissionId>,
     ) {
         let (left, right) = self.octets(segment);
-        self.verdict.retransmissions.sent[cause as usize] += 1;
+        let doubts = self.doubts.get_or_insert_default();
+        if cause == Cause::Rto && segment.len > 0 || cause == Cause::Syn {
+            let waited = &mut doubts.verdict.waited;
+            *waited = *waited + at.saturating_since(self.last);
+        }
+        let verdict = &mut doubts.verdict.retransmissions;
+        verdict.sent[cause as usize] += 1;
         if self.arrived.holds(left, right) {
-            self.verdict.retransmissions.spurious[cause as usize] += 1;
+            verdict.spurious[cause as usize] += 1;
             return spurious.push(segment.id);
         }
         let mut missing = Ranges::default();
@@ -191,10 +211,12 @@ impl Evidence {
             missing.insert(at, next.0.clamp(at, right));
             at = next.1;
         }
-        self.open_end = self.open_end.max(right);
-        self.open.insert((left, segment.id), Open { missing, cause });
+        doubts.open_end = doubts.open_end.max(right);
+        doubts.open.insert((left, segment.id), Open { missing, cause });
     }
+}
 
+impl Doubts {
     /// An arrival decides about later retransmissions of the same octets.
     #[cold]
     fn settle(

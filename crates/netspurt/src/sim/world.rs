@@ -143,7 +143,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         world.find_feeders(&config.graph, pairs);
         for (flow, ends) in config.flows {
             for place in world.ends.admit(flow, ends, false) {
-                world.enter_end(place, (Time::ZERO, Time::ZERO));
+                let next = world.ends[place].host().next_wakeup();
+                world.enter_end(place, next, (Time::ZERO, Time::ZERO));
             }
         }
         world
@@ -157,7 +158,6 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         self.served += 1;
         let by = (at, Time::ZERO);
         self.emit(Appointment { at, since: Time::ZERO, by }, place);
-        self.enter_end(place, by);
     }
 
     /// Retires the flow of the end at `place` if it is over: nothing of it is in flight, and neither end
@@ -276,8 +276,10 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     /// When there is no such end.
     pub fn at_end<T>(&mut self, end: EndId, act: impl FnOnce(&mut E) -> T) -> T {
         let place = self.ends.place(end);
-        let done = act(self.ends[place].host_mut());
-        self.enter_end(place, (self.now, self.now));
+        let host = self.ends[place].host_mut();
+        let done = act(host);
+        let next = host.next_wakeup();
+        self.enter_end(place, next, (self.now, self.now));
         done
     }
 
@@ -313,6 +315,9 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
             let (node, observed) = (road.node, road.observed);
             let when = Appointment { by, ..arrival.when };
             self.arrive(when, arrival.parcel, node, observed);
+            if self.roads[index].link.next_at() > by.0 {
+                break;
+            }
         }
         self.enter_road(index, by);
     }
@@ -327,7 +332,6 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
             self.now = by.0;
             let when = Appointment { at: by.0, since: end.appointed.1, by };
             self.emit(when, place);
-            self.enter_end(place, by);
             self.retire_if_over(place);
         }
     }
@@ -353,18 +357,18 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
             host.push(at, 0, whole, &mut self.transit.events);
         }
         self.emit(when, place);
-        self.enter_end(place, when.by);
         self.retire_if_over(place);
     }
 
-    /// Passes on the frames that a host has ready.
+    /// Lets a host do what is due, passes on its frames, and enters its next wake-up in the queue.
     #[inline]
     fn emit(&mut self, when: Appointment, place: usize) {
         loop {
             let end = &mut self.ends[place];
             let node = end.home;
             let sent = end.host_mut().pop(when.at, &mut self.transit.events);
-            let Some((at, _, frame)) = sent else { break };
+            let next = end.host().next_wakeup();
+            let Some((at, _, frame)) = sent else { return self.enter_end(place, next, when.by) };
             self.population.left(at, &frame);
             if self.observed[node as usize] {
                 self.transit.events.report(at, What::Seen { node, way: Way::Out, frame });
@@ -372,6 +376,9 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
             let to = self.ends[self.ends.place(frame.dest())].home;
             let parcel = self.transit.enter(frame, to);
             self.forward(Appointment { at, ..when }, node, parcel);
+            if next.is_none_or(|next| next > when.at) {
+                return self.enter_end(place, next, when.by);
+            }
         }
     }
 
@@ -427,20 +434,21 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     #[inline]
     fn enter_road(&mut self, index: usize, by: (Time, Time)) {
         let road = &mut self.roads[index];
-        if let Some(mut next) = road.link.appointment()
-            && next.at < road.entered
+        let at = road.link.next_at();
+        if at < road.entered
+            && let Some(mut next) = road.link.appointment()
         {
-            road.entered = next.at;
+            road.entered = at;
             next.by = next.by.max(by);
             self.queue.push(next, index as u32);
         }
     }
 
-    /// Ensures that a host's next wake-up has an entry in the queue, as for links.
+    /// Ensures that a host's `next` wake-up has an entry in the queue, as for links.
     #[inline]
-    fn enter_end(&mut self, place: usize, by: (Time, Time)) {
+    fn enter_end(&mut self, place: usize, next: Option<Time>, by: (Time, Time)) {
+        let Some(at) = next else { return };
         let end = &mut self.ends[place];
-        let Some(at) = end.host().next_wakeup() else { return };
         if end.appointed.0 != at {
             end.appointed = (at, self.now);
         }
