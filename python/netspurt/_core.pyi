@@ -105,8 +105,10 @@ class Estimator:
 
 @final
 class Scenario:
-    def __new__(cls, name: str, text: str) -> Scenario: ...
-    def with_values(self, values: list[tuple[str, str]]) -> Scenario: ...
+    def __new__(cls, name: str, text: str, files: list[tuple[str, str]]) -> Scenario: ...
+    def with_values(
+        self, values: list[tuple[str, str]], files: list[tuple[str, str]]
+    ) -> Scenario: ...
     @property
     def name(self) -> str: ...
     @property
@@ -124,6 +126,7 @@ class Scenario:
     def for_programs(
         name: str,
         text: str,
+        files: list[tuple[str, str]],
         values: list[tuple[str, str]],
         ends: tuple[str | None, str | None],
     ) -> Scenario: ...

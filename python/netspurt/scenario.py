@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,12 @@ class Scenario:
         return f"<Scenario {self.title!r} from {self.name}, seed {self.seed}>"
 
     @classmethod
-    def parse(cls, text: str, name: str = "scenario") -> Scenario:
+    def parse(
+        cls, text: str, name: str = "scenario", folder: str | os.PathLike[str] | None = None
+    ) -> Scenario:
         """Read a scenario from text; errors call it `name`.
+
+        Files that its links follow are looked for in `folder`.
 
         Raises
         ------
@@ -49,10 +54,10 @@ class Scenario:
             If the text is not a scenario, or the scenario is inconsistent.
         """
         name = name.encode(errors="replace").decode()
-        return cls(_core.Scenario(name, _unbroken(text)))
+        return cls(_core.Scenario(name, _unbroken(text), _followed(text, folder)))
 
     @classmethod
-    def for_programs(
+    def for_programs(  # noqa: PLR0913 - each is a choice of its own
         cls,
         text: str,
         name: str = "scenario",
@@ -60,6 +65,7 @@ class Scenario:
         values: Mapping[str, str] | None = None,
         side: str | None = None,
         peer: str | None = None,
+        folder: str | os.PathLike[str] | None = None,
     ) -> Scenario:
         """Read a scenario's text for programs at two of its nodes.
 
@@ -74,6 +80,8 @@ class Scenario:
         side, peer
             The nodes; by default those of the flow with `app = "programs"`, or the two ends of the
             path.
+        folder
+            Where the files are that its links follow.
 
         Raises
         ------
@@ -82,7 +90,9 @@ class Scenario:
         """
         pairs = [(_unbroken(path), _unbroken(value)) for path, value in (values or {}).items()]
         name = name.encode(errors="replace").decode()
-        return cls(_core.Scenario.for_programs(name, _unbroken(text), pairs, (side, peer)))
+        files = _followed(text, folder)
+        ends = (side, peer)
+        return cls(_core.Scenario.for_programs(name, _unbroken(text), files, pairs, ends))
 
     @property
     def programs_flow(self) -> str | None:
@@ -129,7 +139,7 @@ class Scenario:
             If the result is inconsistent.
         """
         pairs = [(_unbroken(path), as_toml(value)) for path, value in values.items()]
-        return Scenario(self._core.with_values(pairs))
+        return Scenario(self._core.with_values(pairs, _named(values)))
 
     def set_text(self, values: Mapping[str, str]) -> Scenario:
         """Return the scenario with some values replaced, each given as TOML or as bare text.
@@ -140,7 +150,7 @@ class Scenario:
             If the result is inconsistent.
         """
         pairs = [(_unbroken(path), _unbroken(value)) for path, value in values.items()]
-        return Scenario(self._core.with_values(pairs))
+        return Scenario(self._core.with_values(pairs, _named(values)))
 
     def resolved(self) -> str:
         """Return the scenario as TOML with every default written out."""
@@ -183,7 +193,7 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     OSError
         If it cannot be read.
     """
-    return Scenario.parse(read_text(path), name=str(path))
+    return Scenario.parse(read_text(path), name=str(path), folder=Path(path).parent)
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -202,6 +212,41 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raise _core.ScenarioError(f"not a text file\n   --> {os.fspath(path)}") from None
     except OSError as error:
         raise type(error)(f"{os.fspath(path)} cannot be read: {error.strerror}") from error
+
+
+#: The key of a link that names a file with values of the link.
+_FOLLOWS = "follows"
+
+
+def _followed(text: str, folder: str | os.PathLike[str] | None) -> list[tuple[str, str]]:
+    """Return the names and texts of the files in `folder` that links follow."""
+    if folder is None or _FOLLOWS not in text:
+        return []
+    try:
+        names = set(_names(tomllib.loads(text)))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return []  # The core says what is wrong.
+    there = {name: Path(folder, name) for name in sorted(names)}
+    return [(name, read_text(path)) for name, path in there.items() if path.is_file()]
+
+
+def _names(value: Any) -> Iterator[str]:
+    """Return the names of files that are followed in or below a value."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key == _FOLLOWS and isinstance(inner, str):
+                yield inner
+            yield from _names(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _names(inner)
+
+
+def _named(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the names and texts of the files, in the working directory, that settings name."""
+    of_files = [value for path, value in values.items() if path.endswith(f".{_FOLLOWS}")]
+    names = {name.strip("\"'") for name in of_files if isinstance(name, str)}
+    return [(name, read_text(name)) for name in sorted(names) if Path(name).is_file()]
 
 
 def new_scenario() -> Scenario:

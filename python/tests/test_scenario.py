@@ -401,3 +401,19 @@ def test_a_run_folder_names_the_addresses_of_its_captures(
 def test_rows_of_a_link_are_those_of_both_its_directions(start_run: ns.Run) -> None:
     for table in (start_run.links, start_run.queue):
         assert set(table.where(link="t1")["direction"].tolist()) == {"forward", "reverse"}
+
+
+def test_a_link_follows_a_file_beside_the_scenario(tmp_path: Path) -> None:
+    moving = 'delay = { timeline = [["0 s", "10 ms"], ["5 s", "90 ms"]] }\n'
+    Path(tmp_path, "pass.toml").write_text(moving)
+    text = Path(ROOT, "papers", "rfc2416", "start.toml").read_text(encoding="utf-8")
+    of_a_link = re.search(r"^modem.*?(delay *= *\"150 ms\")", text, re.DOTALL | re.MULTILINE)
+    assert of_a_link is not None
+    text = text.replace(of_a_link[1], 'follows = "pass.toml"')
+    path = tmp_path / "x.toml"
+    path.write_text(text)
+    scenario = ns.load(path)
+    assert "90 ms" in scenario.resolved()
+    assert ns.Scenario.parse(scenario._core.text).resolved() == scenario.resolved()
+    with pytest.raises(ns.ScenarioError, match=r"`pass.toml` is not there"):
+        ns.Scenario.parse(text)

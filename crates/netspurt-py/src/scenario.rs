@@ -12,6 +12,9 @@ use pyo3::prelude::*;
 use crate::errors::scenario_error;
 use crate::table::PyTable;
 
+/// Names and texts of files.
+type NamedTexts = Vec<(String, String)>;
+
 /// A consistent scenario.
 #[pyclass(frozen, name = "Scenario", module = "netspurt._core")]
 pub struct PyScenario(core::Scenario);
@@ -28,10 +31,11 @@ impl PyScenario {
 
 #[pymethods]
 impl PyScenario {
-    /// Reads the text of a scenario; errors call it `name`.
+    /// Reads the text of a scenario; errors call it `name`. `files` are those that its links
+    /// follow: names and texts.
     #[new]
-    fn new(py: Python<'_>, name: &str, text: &str) -> PyResult<Self> {
-        core::Scenario::parse(name, text).map(Self).map_err(|e| scenario_error(py, &e))
+    fn new(py: Python<'_>, name: &str, text: &str, files: NamedTexts) -> PyResult<Self> {
+        core::Scenario::parse_with(name, text, files).map(Self).map_err(|e| scenario_error(py, &e))
     }
 
     /// Reads the text of a scenario for programs at two of its nodes.
@@ -40,21 +44,27 @@ impl PyScenario {
         py: Python<'_>,
         name: &str,
         text: &str,
+        files: NamedTexts,
         values: Vec<(String, String)>,
         ends: (Option<String>, Option<String>),
     ) -> PyResult<Self> {
         let pairs: Vec<(&str, &str)> = values.iter().map(|(k, v)| (&**k, &**v)).collect();
         let ends = [ends.0.as_deref(), ends.1.as_deref()];
-        core::Scenario::for_programs(name, text, &pairs, ends)
+        core::Scenario::for_programs(name, text, files, &pairs, ends)
             .map(Self)
             .map_err(|e| scenario_error(py, &e))
     }
 
     /// The same with values set over it: dotted paths and TOML, or bare text.
     #[pyo3(name = "with_values")]
-    fn with(&self, py: Python<'_>, values: Vec<(String, String)>) -> PyResult<Self> {
+    fn with(
+        &self,
+        py: Python<'_>,
+        values: Vec<(String, String)>,
+        files: NamedTexts,
+    ) -> PyResult<Self> {
         let pairs: Vec<(&str, &str)> = values.iter().map(|(k, v)| (&**k, &**v)).collect();
-        self.0.with(&pairs).map(Self).map_err(|e| scenario_error(py, &e))
+        self.0.with_files(&pairs, files).map(Self).map_err(|e| scenario_error(py, &e))
     }
 
     /// The name for errors.

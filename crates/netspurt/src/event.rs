@@ -30,6 +30,8 @@ pub enum DropReason {
     /// Fragments of it were missing at its destination when the reassembly timer fired. The frame
     /// is the datagram; its size is that of the parts that had arrived, with one header.
     Reassembly,
+    /// A handover: the link was dead, its queue was flushed, or the old path kept what it carried.
+    Handover,
 }
 
 /// The retransmission timer's state after it changed.

@@ -31,5 +31,6 @@ pub mod stage;
 pub mod surrogate;
 pub mod sweep;
 pub mod tcp;
+pub mod timeline;
 pub mod units;
 pub mod wire;

@@ -21,13 +21,14 @@ fn plan() -> EchoProbePlan {
 /// 64 kbit/s, so that an octet takes 125 µs, and 20 ms.
 fn line(effects: Option<Effects>) -> LinkConfig {
     LinkConfig {
-        rate: BitRate::new(64_000).unwrap(),
+        rate: BitRate::new(64_000).unwrap().into(),
         framing: Framing::NONE,
         delay: Delay::constant(Duration::from_millis(20)),
         order: Order::Overtaking,
         mtu: None,
         queue: Queue::DropTail(QueueLimit::Unlimited),
         effects,
+        handovers: Vec::new(),
     }
 }
 

@@ -179,10 +179,10 @@ def _for_programs(
 
     values = dict(setting(text) for text in settings)
     text = read_text(file)
-    chosen = Scenario.for_programs(text, str(file), values=values, **ends)
+    chosen = Scenario.for_programs(text, str(file), values=values, folder=file.parent, **ends)
     if shim is not None:
         values[f"flows.{chosen.programs_flow}.shim"] = json.dumps(shim)
-        chosen = Scenario.for_programs(text, str(file), values=values, **ends)
+        chosen = Scenario.for_programs(text, str(file), values=values, folder=file.parent, **ends)
     return chosen
 
 

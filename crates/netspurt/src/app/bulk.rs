@@ -47,13 +47,13 @@ pub struct Endpoint {
     connection: Connection,
     /// The data that it writes, and when; none at the end that only listens.
     task: Option<Bulk>,
-    step: Step,
+    step: BulkStep,
     finished: Option<Time>,
 }
 
 /// How far the application of an end that writes has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum BulkStep {
     /// It waits for the instant of its task.
     Waits,
     /// It waits until the connection is open.
@@ -68,29 +68,29 @@ impl Endpoint {
         if task.is_none() {
             connection.listen();
         }
-        Self { connection, task, step: Step::Waits, finished: None }
+        Self { connection, task, step: BulkStep::Waits, finished: None }
     }
 
     /// The task that is at `step`.
     #[inline]
-    fn task_at(&self, step: Step) -> Option<Bulk> {
+    fn task_at(&self, step: BulkStep) -> Option<Bulk> {
         self.task.filter(|_| self.step == step)
     }
 
     /// Starts to wait if the connection has just opened.
     #[inline]
     fn pause_if_open(&mut self, now: Time) {
-        if let Some(task) = self.task_at(Step::Opens)
+        if let Some(task) = self.task_at(BulkStep::Opens)
             && self.connection.state() == TcpState::Established
         {
             self.task = Some(Bulk { start: now + task.pause, pause: Duration::ZERO, ..task });
-            self.step = Step::Waits;
+            self.step = BulkStep::Waits;
         }
     }
 
     /// Its results so far.
     pub fn result(&self) -> FlowResult {
-        let wrote = self.task_at(Step::Wrote).map(|task| task.start);
+        let wrote = self.task_at(BulkStep::Wrote).map(|task| task.start);
         FlowResult::of(&self.connection, wrote, self.finished)
     }
 }
@@ -102,7 +102,7 @@ impl Stage<Segment> for Endpoint {
     fn push(&mut self, now: Time, port: Port, segment: Segment, events: &mut Events<Segment>) {
         self.connection.push(now, port, segment, events);
         self.pause_if_open(now);
-        if self.task_at(Step::Wrote).is_some() {
+        if self.task_at(BulkStep::Wrote).is_some() {
             if self.finished.is_none() && self.connection.unacknowledged() == 0 {
                 self.finished = Some(now);
             }
@@ -116,7 +116,7 @@ impl Stage<Segment> for Endpoint {
         if self.finished.is_some() && self.connection.only_lingers() {
             return None;
         }
-        let task = self.task_at(Step::Waits).map(|task| task.start);
+        let task = self.task_at(BulkStep::Waits).map(|task| task.start);
         match (task, self.connection.next_wakeup()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -125,14 +125,14 @@ impl Stage<Segment> for Endpoint {
 
     #[inline]
     fn pop(&mut self, now: Time, events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
-        if let Some(task) = self.task_at(Step::Waits).filter(|task| task.start <= now) {
+        if let Some(task) = self.task_at(BulkStep::Waits).filter(|task| task.start <= now) {
             if !task.pause.is_zero() {
-                self.step = Step::Opens;
+                self.step = BulkStep::Opens;
                 self.connection.open(task.start, events);
                 self.pause_if_open(task.start);
                 return self.connection.pop(now, events);
             }
-            self.step = Step::Wrote;
+            self.step = BulkStep::Wrote;
             self.connection.write(task.start, task.octets.unwrap_or(ENDLESS), events);
             if task.octets.is_some() {
                 self.connection.close(task.start, events);

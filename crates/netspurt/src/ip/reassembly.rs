@@ -47,12 +47,12 @@ pub struct Reassembling<F, E> {
     inner: E,
     timer: Duration,
     /// None before the first fragment, which most hosts never see.
-    waiting: Option<Box<Waiting<F>>>,
+    waiting: Option<Box<PartialDatagrams<F>>>,
 }
 
 /// The datagrams that are not complete.
 #[derive(Debug)]
-struct Waiting<F> {
+struct PartialDatagrams<F> {
     /// By id.
     partial: BTreeMap<TransmissionId, Partial<F>>,
     /// The datagrams' deadlines, in order, with their ids. Those of complete datagrams remain in
@@ -105,14 +105,14 @@ impl<F: Frame, E> Reassembling<F, E> {
 
     /// Takes a fragment; returns the datagram if it is now complete.
     fn collect(&mut self, now: Time, fragment: F, events: &mut Events<F>) -> Option<F> {
-        let waiting = self.waiting.get_or_insert_with(|| Box::new(Waiting::new()));
+        let waiting = self.waiting.get_or_insert_with(|| Box::new(PartialDatagrams::new()));
         // A deadline at this instant has passed before the fragment is processed.
         waiting.give_up(now, events);
         waiting.add(now + self.timer, fragment)
     }
 }
 
-impl<F: Frame> Waiting<F> {
+impl<F: Frame> PartialDatagrams<F> {
     fn new() -> Self {
         Self { partial: BTreeMap::new(), deadlines: VecDeque::new(), given_up: 0 }
     }

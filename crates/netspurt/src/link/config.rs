@@ -1,20 +1,22 @@
 //! The parameters of one direction of a link.
 
-use crate::units::{BitRate, Duration};
+use crate::units::Duration;
 
 use super::aqm::Queue;
 use super::delay::Delay;
 use super::effects::Effects;
 use super::flight::Order;
 use super::framing::Framing;
+use super::handover::Handover;
 use super::mtu::Mtu;
+use super::rate::Rate;
 use super::serializer::Serializer;
 
 /// The configuration of one direction of a link.
 #[derive(Clone, Debug)]
 pub struct LinkConfig {
     /// The bit rate.
-    pub rate: BitRate,
+    pub rate: Rate,
     /// The overhead of every datagram.
     pub framing: Framing,
     /// The propagation delay.
@@ -27,6 +29,9 @@ pub struct LinkConfig {
     pub queue: Queue,
     /// Losses, duplicates and delayed frames; `None` for a clean link.
     pub effects: Option<Effects>,
+    /// The instants at which another path takes over, in their order; one begins when the one before
+    /// it is over.
+    pub handovers: Vec<Handover>,
 }
 
 impl LinkConfig {
@@ -46,9 +51,17 @@ impl LinkConfig {
         self.queue.limit().admits((0, 0), size)
     }
 
+    /// The rate, with the times in which handovers leave nothing to transmit.
+    pub(super) fn rate_with_silence(&self) -> Rate {
+        let dead = |this: &Handover| (!this.dead.is_zero()).then_some((this.at, this.dead));
+        let dead: Vec<_> = self.handovers.iter().filter_map(dead).collect();
+        self.rate.clone().silent(&dead)
+    }
+
     /// The least time in which a frame of `size` octets crosses the link at any time of the run,
     /// rounded down.
     pub fn least_time(&self, size: u32) -> Duration {
-        Serializer::new(self.rate, self.framing).line_time(size).1 + self.delay.least()
+        let fastest = Rate::Constant(self.rate.greatest());
+        Serializer::new(&fastest, self.framing).line_time(size).1 + self.delay.least()
     }
 }

@@ -1,8 +1,7 @@
 //! Propagation delay: constant, or following a timeline.
 
+use crate::timeline::Timeline;
 use crate::units::{Duration, Time};
-
-use super::Timeline;
 
 /// A frame's propagation delay by the instant at which its transmission starts. As in ns-2, a frame
 /// on its way keeps its delay.
@@ -12,7 +11,7 @@ pub struct Delay(DelayKind);
 #[derive(Clone, Debug)]
 enum DelayKind {
     Constant(Duration),
-    Timeline { timeline: Timeline, cursor: usize },
+    Timeline { timeline: Timeline<Duration>, cursor: usize },
 }
 
 impl Delay {
@@ -22,7 +21,7 @@ impl Delay {
     }
 
     /// The timeline's value.
-    pub fn following(timeline: Timeline) -> Self {
+    pub fn following(timeline: Timeline<Duration>) -> Self {
         Self(DelayKind::Timeline { timeline, cursor: 0 })
     }
 
@@ -35,7 +34,15 @@ impl Delay {
     pub(super) fn least(&self) -> Duration {
         match &self.0 {
             DelayKind::Constant(delay) => *delay,
-            DelayKind::Timeline { timeline, .. } => timeline.least(),
+            DelayKind::Timeline { timeline, .. } => timeline.least().unwrap_or_default(),
+        }
+    }
+
+    /// The delay of a frame that leaves at `start`, however far ahead that is.
+    pub(super) fn ahead(&self, start: Time) -> Duration {
+        match &self.0 {
+            DelayKind::Constant(delay) => *delay,
+            DelayKind::Timeline { timeline, cursor } => timeline.value(start, &mut cursor.clone()),
         }
     }
 

@@ -91,6 +91,13 @@ impl DropTail {
             return None;
         }
         let span = self.line.transmit(now, size);
+        if !self.line.is_plain()
+            && let Some(at) = self.line.flush(now, span.1, parcel)
+        {
+            self.backlog.add(at, size);
+            self.line.note_queue(now, self.backlog.held(), transit);
+            return None;
+        }
         self.backlog.add(span.1, size);
         self.line.note_queue(now, self.backlog.held(), transit);
         if self.line.is_plain() {

@@ -6,15 +6,17 @@ use std::sync::Arc;
 use crate::rng::Stream;
 use crate::segment::Packetization;
 use crate::stage::Frame;
-use crate::units::Duration;
+use crate::timeline::Timeline;
+use crate::units::{Duration, Time};
 
 /// Selects the frames of an effect. A frame is selected if any of the rules selects it.
 ///
 /// ```
 /// use netspurt::link::Pick;
 /// use netspurt::segment::Segment;
+/// use netspurt::units::Time;
 /// let mut lost = Pick::default().nth(vec![2]);
-/// let picked: Vec<bool> = (0..3).map(|_| lost.picks(&Segment::default())).collect();
+/// let picked: Vec<bool> = (0..3).map(|_| lost.picks(Time::ZERO, &Segment::default())).collect();
 /// assert_eq!(picked, [false, true, false]);
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -29,8 +31,34 @@ pub struct Pick {
     full_bytes: Vec<(u64, u16)>,
     /// By destination endpoint: octets of each message, where a flow has messages.
     messages: Messages,
-    random: Option<(f64, Stream)>,
+    random: Option<(Chance, Stream)>,
     bursts: Option<Bursts>,
+}
+
+/// The probability with which a frame is selected.
+#[derive(Clone, Debug)]
+pub enum Chance {
+    /// The same for each frame.
+    Frame(f64),
+    /// The same, but changing with time; the cursor starts at 0.
+    FrameOverTime(Timeline<f64>, usize),
+    /// That any of its bits is hit, at this bit-error rate.
+    Bits(f64),
+    /// The same, but changing with time.
+    BitsOverTime(Timeline<f64>, usize),
+}
+
+impl Chance {
+    /// The probability for a frame of `size` octets at `now`; instants ascend.
+    fn of(&mut self, now: Time, size: u32) -> f64 {
+        let any_bit = |rate: f64| 1.0 - (1.0 - rate).powf(8.0 * f64::from(size));
+        match self {
+            Self::Frame(p) => *p,
+            Self::FrameOverTime(timeline, cursor) => timeline.value(now, cursor),
+            Self::Bits(rate) => any_bit(*rate),
+            Self::BitsOverTime(timeline, cursor) => any_bit(timeline.value(now, cursor)),
+        }
+    }
 }
 
 /// By destination endpoint: octets of each of a flow's messages, where it has any.
@@ -66,10 +94,10 @@ impl Pick {
         self
     }
 
-    /// Selects each frame with probability `p`, with draws from `stream`.
+    /// Selects each frame with probability `chance`, with draws from `stream`.
     #[must_use]
-    pub fn random(mut self, p: f64, stream: Stream) -> Self {
-        self.random = Some((p, stream));
+    pub fn random(mut self, chance: Chance, stream: Stream) -> Self {
+        self.random = Some((chance, stream));
         self
     }
 
@@ -81,9 +109,9 @@ impl Pick {
         self
     }
 
-    /// Whether the next frame, `frame`, is selected. Every rule makes its draws even if another
+    /// Whether the next frame, `frame`, is selected at `now`. Every rule makes its draws even if another
     /// rule has selected the frame, so that rules do not disturb each other.
-    pub fn picks(&mut self, frame: &impl Frame) -> bool {
+    pub fn picks(&mut self, now: Time, frame: &impl Frame) -> bool {
         self.seen += 1;
         let mut picked = false;
         if self.nth.last() == Some(&self.seen) {
@@ -97,8 +125,8 @@ impl Pick {
                 picked = true;
             }
         }
-        if let Some((p, stream)) = &mut self.random {
-            picked |= stream.chance(*p);
+        if let Some((chance, stream)) = &mut self.random {
+            picked |= stream.chance(chance.of(now, frame.size_bytes()));
         }
         if let Some(bursts) = &mut self.bursts {
             picked |= bursts.step();
@@ -166,16 +194,17 @@ impl Effects {
         }
     }
 
-    pub(super) fn lost_at_entry(&mut self, frame: &impl Frame) -> bool {
-        self.loss_at_entry.as_mut().is_some_and(|pick| pick.picks(frame))
+    pub(super) fn lost_at_entry(&mut self, now: Time, frame: &impl Frame) -> bool {
+        self.loss_at_entry.as_mut().is_some_and(|pick| pick.picks(now, frame))
     }
 
-    pub(super) fn on_the_way(&mut self, frame: &impl Frame) -> Fate {
+    /// The fate of a frame whose transmission ends at `now`.
+    pub(super) fn on_the_way(&mut self, now: Time, frame: &impl Frame) -> Fate {
         let span = |effect: &mut Option<(Pick, Duration)>| {
-            effect.as_mut().and_then(|(pick, span)| pick.picks(frame).then_some(*span))
+            effect.as_mut().and_then(|(pick, span)| pick.picks(now, frame).then_some(*span))
         };
         Fate {
-            lost: self.loss.as_mut().is_some_and(|pick| pick.picks(frame)),
+            lost: self.loss.as_mut().is_some_and(|pick| pick.picks(now, frame)),
             held: span(&mut self.reorder).unwrap_or_default(),
             copied: span(&mut self.duplicate),
         }
@@ -197,11 +226,11 @@ mod tests {
             ..<_>::default()
         };
         let mut lost = Pick::default().packets(vec![3, 30]);
-        let picked = |frame: &Segment, lost: &mut Pick| lost.picks(frame);
+        let picked = |frame: &Segment, lost: &mut Pick| lost.picks(Time::ZERO, frame);
         let sent = [packet(1, 1, 1000), packet(1, 2, 1000), packet(1, 3, 100), packet(1, 3, 100)];
         assert_eq!(sent.map(|frame| picked(&frame, &mut lost)), [false, false, true, false]);
         // Each flow has its own packet size.
         let other = Segment { dest: EndId::at(3), seq: 1 + 29 * 50, len: 50, ..Segment::default() };
-        assert!(lost.picks(&other));
+        assert!(lost.picks(Time::ZERO, &other));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::event::DropReason;
 use crate::stage::{Appointment, Frame};
 use crate::units::Time;
 
@@ -9,6 +10,7 @@ use super::config::LinkConfig;
 use super::delay::Delay;
 use super::effects::Effects;
 use super::flight::{Arrival, Flight, Order, Overtaking};
+use super::handover::Handovers;
 use super::transit::{Parcel, Transit};
 
 /// The features that make a line other than plain.
@@ -18,33 +20,72 @@ pub(super) struct Extras {
     /// The frames on their way, if they may overtake each other.
     overtaking: Option<Overtaking>,
     effects: Effects,
-    /// The frames that will be lost on the way, in order, with the ends of their transmissions.
-    doomed: VecDeque<(Time, Parcel)>,
+    handovers: Handovers,
+    /// The frames that will be lost, in the order of time.
+    doomed: VecDeque<Doomed>,
+}
+
+/// A frame that will be lost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Doomed {
+    /// When.
+    pub(super) at: Time,
+    /// How.
+    pub(super) end: End,
+    /// The frame.
+    pub(super) parcel: Parcel,
+}
+
+/// How a frame is lost behind the entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// On the way, at the end of its transmission.
+    OnTheWay,
+    /// On the way, when a handover ended the old path.
+    OldPath,
+    /// In the queue, when a handover flushed it.
+    Flushed,
 }
 
 impl Extras {
     /// The extras of a link; `None` if it has none.
     pub(super) fn of(config: LinkConfig) -> Option<Self> {
         let fifo = config.order == Order::Fifo;
-        if fifo && config.effects.is_none() && config.delay.is_constant() {
+        let steady = config.delay.is_constant() && config.handovers.is_empty();
+        if fifo && config.effects.is_none() && steady {
             return None;
         }
         Some(Self {
             delay: config.delay,
             overtaking: (!fifo).then(Overtaking::default),
             effects: config.effects.unwrap_or_default(),
+            handovers: Handovers::new(config.handovers),
             doomed: VecDeque::new(),
         })
     }
 
-    /// Whether `frame` is lost before the queue.
-    pub(super) fn lost_at_entry(&mut self, frame: &impl Frame) -> bool {
-        self.effects.lost_at_entry(frame)
+    /// Why `frame` is lost before the queue at `now`, if it is. The effects make their draws for
+    /// frames that a handover drops, too.
+    pub(super) fn lost_at_entry(&mut self, now: Time, frame: &impl Frame) -> Option<DropReason> {
+        let lost = self.effects.lost_at_entry(now, frame).then_some(DropReason::Loss);
+        if self.handovers.refuses(now) { Some(DropReason::Handover) } else { lost }
     }
 
-    /// Removes the next frame that was lost on the way by `now`, with its instant.
-    pub(super) fn next_lost(&mut self, now: Time) -> Option<(Time, Parcel)> {
-        self.doomed.front().filter(|(at, _)| *at <= now)?;
+    /// When a frame that came at `now`, and whose transmission would end at `end`, is dropped from
+    /// the queue.
+    pub(super) fn flushes(&self, now: Time, end: Time) -> Option<Time> {
+        if self.handovers.is_empty() { None } else { self.handovers.flushes(now, end) }
+    }
+
+    /// `parcel` will be lost at `at`.
+    pub(super) fn doom(&mut self, at: Time, end: End, parcel: Parcel) {
+        let place = self.doomed.partition_point(|earlier| earlier.at <= at);
+        self.doomed.insert(place, Doomed { at, end, parcel });
+    }
+
+    /// Removes the next frame that was lost by `now`.
+    pub(super) fn next_lost(&mut self, now: Time) -> Option<Doomed> {
+        self.doomed.front().filter(|doomed| doomed.at <= now)?;
         self.doomed.pop_front()
     }
 
@@ -59,11 +100,22 @@ impl Extras {
         transit: &mut Transit<F>,
     ) {
         arrival.when.at = depart + self.delay.at(arrival.when.since);
-        let fate = self.effects.on_the_way(transit.frame(arrival.parcel));
+        let fate = self.effects.on_the_way(depart, transit.frame(arrival.parcel));
         if fate.lost {
-            return self.doomed.push_back((depart, arrival.parcel));
+            return self.doom(depart, End::OnTheWay, arrival.parcel);
         }
         arrival.when.at += fate.held;
+        let change = self.handovers.change(depart, arrival.when.at);
+        if let Some(opens) = change.copied {
+            let mut copy = arrival;
+            copy.when.at = opens + self.delay.ahead(opens);
+            copy.parcel = transit.copy(arrival.parcel);
+            self.add(copy, flight);
+        }
+        if let Some(at) = change.dropped {
+            return self.doom(at, End::OldPath, arrival.parcel);
+        }
+        arrival.when.at += change.held;
         self.add(arrival, flight);
         if let Some(after) = fate.copied {
             arrival.when.at += after;

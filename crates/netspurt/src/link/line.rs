@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::config::LinkConfig;
 use super::count::LinkCount;
-use super::extras::Extras;
+use super::extras::{Doomed, End, Extras};
 use super::flight::{Arrival, Flight};
 use super::serializer::Serializer;
 use super::transit::{Parcel, Transit};
@@ -27,7 +27,7 @@ pub(super) struct Line {
 impl Line {
     pub(super) fn new(index: u32, config: LinkConfig) -> Self {
         Self {
-            serializer: Serializer::new(config.rate, config.framing),
+            serializer: Serializer::new(&config.rate_with_silence(), config.framing),
             delay: config.delay.least(),
             flight: Flight::default(),
             extras: Extras::of(config).map(Box::new),
@@ -68,18 +68,38 @@ impl Line {
     ) -> bool {
         self.lose(now, transit);
         let frame = transit.frame(parcel);
-        let lost = self.extras.as_mut().is_some_and(|extras| extras.lost_at_entry(frame));
-        if lost {
-            self.refuse(now, DropReason::Loss, parcel, transit);
+        let lost = self.extras.as_mut().and_then(|extras| extras.lost_at_entry(now, frame));
+        if let Some(reason) = lost {
+            self.refuse(now, reason, parcel, transit);
         }
-        lost
+        lost.is_some()
     }
 
-    /// Counts and reports the losses on the way up to `now`, each at the end of its transmission.
+    /// Counts and reports the losses on the way and in handovers up to `now`.
     pub(super) fn lose<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
-        while let Some((at, parcel)) = self.extras.as_mut().and_then(|own| own.next_lost(now)) {
-            self.refuse(at, DropReason::Loss, parcel, transit);
+        while let Some(doomed) = self.extras.as_mut().and_then(|own| own.next_lost(now)) {
+            let Doomed { at, end, parcel } = doomed;
+            let reason = match end {
+                End::OnTheWay => DropReason::Loss,
+                End::OldPath | End::Flushed => DropReason::Handover,
+            };
+            if end == End::Flushed {
+                self.count.carried -= 1;
+                self.count.carried_bytes -= u64::from(parcel.size_bytes);
+            }
+            self.refuse(at, reason, parcel, transit);
         }
+    }
+
+    /// When a frame that came at `now`, and whose transmission would end at `end`, is dropped from
+    /// the queue; then the transmitter is free at that instant.
+    #[inline(never)]
+    pub(super) fn flush(&mut self, now: Time, end: Time, parcel: Parcel) -> Option<Time> {
+        let extras = self.extras.as_mut()?;
+        let at = extras.flushes(now, end)?;
+        extras.doom(at, End::Flushed, parcel);
+        self.serializer.flush(at);
+        Some(at)
     }
 
     /// Counts and reports a frame that is lost or dropped.

@@ -16,11 +16,12 @@ mod effects;
 mod extras;
 mod flight;
 mod framing;
+mod handover;
 mod line;
 mod managed;
 mod mtu;
+mod rate;
 mod serializer;
-mod timeline;
 mod transit;
 mod whole;
 
@@ -29,15 +30,18 @@ pub use backlog::QueueLimit;
 pub use config::LinkConfig;
 pub use count::LinkCount;
 pub use delay::Delay;
-pub use effects::{Effects, Messages, Pick};
+pub use effects::{Chance, Effects, Messages, Pick};
 pub use flight::{Arrival, Order};
 pub use framing::Framing;
+pub use handover::{ArrivalFate, FlightFate, Handover, QueueFate};
 pub use mtu::{Mtu, TooBig};
-pub use timeline::{Interpolation, Timeline, TimelineError};
+pub use rate::Rate;
 pub use transit::{Parcel, Transit};
 pub use whole::Link;
 
 #[cfg(test)]
 mod alone;
+#[cfg(test)]
+mod moving_tests;
 #[cfg(test)]
 mod tests;

@@ -78,12 +78,14 @@ mod tests {
 
     /// 8 kbit/s: an octet takes a millisecond.
     fn link(mtu: Option<Mtu>, queue: QueueLimit, effects: Option<Effects>) -> Alone {
-        let rate = BitRate::new(8000).unwrap();
+        let rate = BitRate::new(8000).unwrap().into();
         let delay = Delay::constant(Duration::ZERO);
         let (order, queue) = (Order::Fifo, Queue::DropTail(queue));
         let framing = Framing::NONE;
         let wanted = Wanted { drops: true, ..Wanted::default() };
-        Alone::new(3, LinkConfig { rate, framing, delay, order, mtu, queue, effects }, wanted)
+        let handovers = Vec::new();
+        let config = LinkConfig { rate, framing, delay, order, mtu, queue, effects, handovers };
+        Alone::new(3, config, wanted)
     }
 
     fn takes(bytes: u32, too_big: TooBig) -> Option<Mtu> {

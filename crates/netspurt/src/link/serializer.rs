@@ -1,8 +1,10 @@
-//! Transmission times without the loss of a fraction of a nanosecond.
+//! LineInstant times without the loss of a fraction of a nanosecond.
 
 use crate::units::{BitRate, Duration, Time};
 
 use super::Framing;
+use super::rate::Rate;
+use crate::timeline::{LineInstant, Rates};
 
 /// The transmitter of one direction: the instant at which it is free, with its fraction.
 ///
@@ -16,21 +18,37 @@ pub(super) struct Serializer {
     rest: u64,
     /// The last result: octets, whole nanoseconds, remainder.
     last: (u32, Duration, u64),
+    /// The rates that follow each other, where the rate changes; `bits_per_second` is then the one
+    /// of the last frame's start.
+    moving: Option<Box<MovingRate>>,
+}
+
+#[derive(Debug)]
+struct MovingRate {
+    rates: Rates,
+    cursor: usize,
 }
 
 const NANOS: u128 = 1_000_000_000;
 
 impl Serializer {
-    pub(super) fn new(rate: BitRate, framing: Framing) -> Self {
+    pub(super) fn new(rate: &Rate, framing: Framing) -> Self {
         let mut this = Self {
-            bits_per_second: rate.bits_per_second().unwrap_or(0),
+            bits_per_second: 0,
             framing,
             free_at: Time::ZERO,
             rest: 0,
             last: (u32::MAX, Duration::ZERO, 0),
+            moving: rate.rates().map(|rates| Box::new(MovingRate { rates, cursor: 0 })),
         };
-        this.last = this.line_time(0);
+        this.set_rate(rate.first());
         this
+    }
+
+    fn set_rate(&mut self, rate: BitRate) {
+        self.bits_per_second = rate.bits_per_second().unwrap_or(0);
+        self.last = (u32::MAX, Duration::ZERO, 0);
+        self.last = self.line_time(0);
     }
 
     /// Transmits `size` octets that are ready at `now`: the start and the end of the transmission.
@@ -39,6 +57,9 @@ impl Serializer {
         if now > self.free_at {
             self.free_at = now;
             self.rest = 0;
+        }
+        if self.moving.is_some() {
+            return self.transmit_moving(size);
         }
         let start = self.free_at;
         self.last = self.line_time(size);
@@ -50,6 +71,29 @@ impl Serializer {
             self.free_at += Duration::from_nanos(1);
         }
         (start, self.free_at)
+    }
+
+    /// The same at a rate that changes, from the instant at which the transmitter is free.
+    #[cold]
+    #[inline(never)]
+    fn transmit_moving(&mut self, size: u32) -> (Time, Time) {
+        let Some(MovingRate { rates, cursor }) = self.moving.as_deref_mut() else {
+            return (self.free_at, self.free_at);
+        };
+        let (start, rate) = rates.begin(self.free_at, cursor);
+        let rest = if start > self.free_at { 0 } else { self.rest };
+        let bits = self.framing.line_bits(size);
+        let end = rates.transmit(LineInstant { at: start, rest }, bits, cursor);
+        (self.free_at, self.rest) = (end.at, end.rest);
+        if rate.bits_per_second().unwrap_or(0) != self.bits_per_second {
+            self.set_rate(rate);
+        }
+        (start, end.at)
+    }
+
+    /// What it was to transmit from `at` on is gone: it is free then.
+    pub(super) fn flush(&mut self, at: Time) {
+        (self.free_at, self.rest) = (at, 0);
     }
 
     /// The transmission time of `size` octets: octets, whole nanoseconds, remainder.
@@ -74,7 +118,7 @@ mod tests {
     #[test]
     fn a_busy_line_loses_no_fraction() {
         // 1000 octets at 9600 bit/s take 833 333 333 1/3 ns.
-        let mut modem = Serializer::new(BitRate::new(9600).unwrap(), Framing::NONE);
+        let mut modem = Serializer::new(&BitRate::new(9600).unwrap().into(), Framing::NONE);
         let ends: Vec<u64> =
             (0..3).map(|_| modem.transmit(Time::ZERO, 1000).1.as_nanos()).collect();
         assert_eq!(ends, [833_333_333, 1_666_666_666, 2_500_000_000]);
@@ -82,7 +126,7 @@ mod tests {
 
     #[test]
     fn an_idle_line_starts_afresh() {
-        let mut modem = Serializer::new(BitRate::new(9600).unwrap(), Framing::NONE);
+        let mut modem = Serializer::new(&BitRate::new(9600).unwrap().into(), Framing::NONE);
         modem.transmit(Time::ZERO, 1000);
         let now = Time::from_nanos(5_000_000_000);
         let (start, end) = modem.transmit(now, 1000);
@@ -91,7 +135,7 @@ mod tests {
 
     #[test]
     fn an_unlimited_rate_takes_no_time() {
-        let mut line = Serializer::new(BitRate::UNLIMITED, Framing::NONE);
+        let mut line = Serializer::new(&BitRate::UNLIMITED.into(), Framing::NONE);
         assert_eq!(line.transmit(Time::from_nanos(7), 1500).1, Time::from_nanos(7));
     }
 }

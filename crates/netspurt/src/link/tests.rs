@@ -4,8 +4,8 @@ use crate::event::{DropReason, Event, Wanted, What};
 use crate::ids::TransmissionId;
 use crate::rng::Stream;
 use crate::segment::Segment;
-use crate::units::Duration;
-use crate::units::{BitRate, Time};
+use crate::timeline::{Interpolation, Timeline};
+use crate::units::{BitRate, Duration, Time};
 
 const ALL: Wanted =
     Wanted { seen: true, drops: true, queue: true, cwnd: true, rtt: true, rto: true };
@@ -21,13 +21,14 @@ fn at(n: u64) -> Time {
 /// 8 kbit/s, so that a frame of 1000 octets takes a second; no delay; three frames.
 fn modem() -> LinkConfig {
     LinkConfig {
-        rate: BitRate::new(8000).unwrap(),
+        rate: BitRate::new(8000).unwrap().into(),
         framing: Framing::NONE,
         delay: Delay::constant(Duration::ZERO),
         order: Order::Fifo,
         mtu: None,
         queue: Queue::DropTail(QueueLimit::Packets(3)),
         effects: None,
+        handovers: Vec::new(),
     }
 }
 
@@ -96,7 +97,7 @@ fn of_a_departure_and_an_arrival_at_one_instant_the_one_settled_first_is_first()
 
 #[test]
 fn a_line_that_takes_no_time_holds_nothing() {
-    let config = LinkConfig { rate: BitRate::UNLIMITED, ..modem() };
+    let config = LinkConfig { rate: BitRate::UNLIMITED.into(), ..modem() };
     let mut link = Alone::new(0, config, ALL);
     for id in 0..9 {
         link.offer((at(5), at(1)), frame(id));
@@ -168,7 +169,8 @@ fn a_packet_named_twice_loses_two_transmissions() {
     let mut pick = Pick::default().packets(vec![3, 3]);
     let third = Segment { seq: 1921, len: 960, ..Segment::default() };
     let other = Segment { seq: 961, len: 960, ..Segment::default() };
-    let picked: Vec<bool> = [third, other, third, third].iter().map(|f| pick.picks(f)).collect();
+    let picked: Vec<bool> =
+        [third, other, third, third].iter().map(|f| pick.picks(Time::ZERO, f)).collect();
     assert_eq!(picked, [true, false, true, false]);
 }
 
@@ -187,14 +189,14 @@ fn copies_and_detours_arrive_when_they_say() {
 #[test]
 fn random_losses_come_at_their_rate_and_in_bursts_of_their_length() {
     let n = 200_000;
-    let mut even = Pick::default().random(0.02, Stream::named(1, "even"));
-    let lost = (0..n).filter(|_| even.picks(&frame(0))).count();
+    let mut even = Pick::default().random(Chance::Frame(0.02), Stream::named(1, "even"));
+    let lost = (0..n).filter(|_| even.picks(Time::ZERO, &frame(0))).count();
     // 4000 expected, standard deviation 63.
     assert!((3750..4250).contains(&lost), "{lost}");
 
     // Stationary share of the bad state 0.01 / (0.01 + 0.25) = 1/26; mean stay 4 frames.
     let mut bursts = Pick::default().bursts([0.01, 0.25, 0.0, 1.0], Stream::named(1, "bursts"));
-    let picks: Vec<bool> = (0..n).map(|_| bursts.picks(&frame(0))).collect();
+    let picks: Vec<bool> = (0..n).map(|_| bursts.picks(Time::ZERO, &frame(0))).collect();
     let lost = picks.iter().filter(|p| **p).count();
     let runs = picks.windows(2).filter(|w| !w[0] && w[1]).count();
     assert!((6900..8500).contains(&lost), "{lost}");

@@ -26,13 +26,14 @@ use super::transit::{Parcel, Transit};
 /// use netspurt::units::{BitRate, Duration, Time};
 ///
 /// let mut modem = Link::new(0, LinkConfig {
-///     rate: BitRate::new(9600).unwrap(),
+///     rate: BitRate::new(9600).unwrap().into(),
 ///     framing: Framing::NONE,
 ///     delay: Delay::constant(Duration::from_millis(150)),
 ///     order: Order::Fifo,
 ///     mtu: None,
 ///     queue: Queue::DropTail(QueueLimit::Packets(3)),
 ///     effects: None,
+///     handovers: Vec::new(),
 /// });
 /// let mut transit = Transit::new(Wanted::default());
 /// let parcel = transit.enter(Segment { size_bytes: 1200, ..Segment::default() }, 0);

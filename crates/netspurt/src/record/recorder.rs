@@ -14,7 +14,7 @@ use super::table::{Column, Data, Table};
 const LINK_DIRECTIONS: [&str; 3] = [Direction::NAMES[0], Direction::NAMES[1], ""];
 
 /// The reasons of drops, in the order of [`DropReason`]'s codes.
-const REASONS: [&str; 5] = ["queue-full", "loss", "aqm", "too-big", "reassembly"];
+const REASONS: [&str; 6] = ["queue-full", "loss", "aqm", "too-big", "reassembly", "handover"];
 
 /// Makes the tables of a run from its events.
 ///

@@ -6,6 +6,7 @@ use core::ops::Range;
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
 use super::error::{Problem, ScenarioError};
+use super::followed::{self, Files};
 use super::form::{ReadError, read};
 use super::reword::reword;
 use super::spec::Spec;
@@ -20,13 +21,22 @@ pub(super) struct Document {
     text: String,
     /// Dotted path, and the value as TOML.
     overrides: Vec<(String, String)>,
+    /// The files that its links may follow.
+    files: Files,
     /// Whether the table `[sweep]` is used.
     sweeps: bool,
 }
 
 impl Document {
     pub(super) fn new(name: &str, text: &str) -> Self {
-        Self { name: name.to_owned(), text: text.to_owned(), overrides: Vec::new(), sweeps: true }
+        let (overrides, files) = (Vec::new(), Files::new());
+        Self { name: name.to_owned(), text: text.to_owned(), overrides, files, sweeps: true }
+    }
+
+    /// The same with these files, which links may follow, by name.
+    pub(super) fn with_files(mut self, files: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.files.extend(files);
+        self
     }
 
     pub(super) fn name(&self) -> &str {
@@ -74,7 +84,8 @@ impl Document {
 
     /// The text with the settings applied.
     pub(super) fn whole(&self) -> Result<String, ScenarioError> {
-        if self.overrides.is_empty() && self.sweeps {
+        let follows = self.text.contains(followed::KEY);
+        if self.overrides.is_empty() && self.sweeps && !follows {
             return Ok(self.text.clone());
         }
         self.merged()
@@ -92,6 +103,7 @@ impl Document {
             set_over(document.as_table_mut(), path, value)
                 .map_err(|problem| self.blame(&problem))?;
         }
+        followed::fill_in(&mut document, &self.files).map_err(|problem| self.blame(&problem))?;
         Ok(document.to_string())
     }
 

@@ -1,16 +1,18 @@
 //! From the links of a scenario to the links of a world.
 
 use crate::link::{
-    Delay, Effects, Framing, Interpolation, LinkConfig, Mtu, Order, Pick, Timeline, TimelineError,
-    TooBig,
+    ArrivalFate, Chance, Delay, Effects, FlightFate, Framing, Handover, LinkConfig, Mtu, Order,
+    Pick, Queue, QueueFate, Rate, TooBig,
 };
-use crate::units::{Duration, Time};
+use crate::timeline::{Interpolation, Rates, Timeline, TimelineError};
+use crate::units::{BitRate, Duration, Time};
 
 use super::error::Problem;
 use super::link_place::LinkPlace;
 use super::link_spec::{
-    BetweenWord, BurstTable, DuplicateTable, FramingTable, FramingWord, LinkSpec, LossPlace,
-    LossTable, NoneWord, OrderWord, ReorderTable, TimelineSpec, TooBigWord,
+    ArrivalFateWord, BetweenWord, BurstTable, DirectionWord, DuplicateTable, FlightFateWord,
+    FramingTable, FramingWord, LinkSpec, LossPlace, LossTable, NoneWord, OrderWord,
+    ProbabilityTable, QueueFateWord, RateTable, ReorderTable, TimelineSpec, TooBigWord,
 };
 use super::number::{Ordinal, Probability};
 use super::quantity::WordOr;
@@ -29,13 +31,14 @@ fn one_way(spec: &LinkSpec, name: &LinkPlace<'_>, way: usize) -> Result<LinkConf
         OrderWord::Overtaking => Order::Overtaking,
     };
     Ok(LinkConfig {
-        rate: *spec.rate.each()[way],
+        rate: rate(spec.rate.each()[way], name)?,
         framing: framing(spec.framing.each()[way], name)?,
         delay: delay(spec.delay.each()[way], name)?,
         order,
         mtu: mtu(spec, name, way)?,
         queue: queue(spec.queue.each()[way], name, way)?,
         effects: effects(spec, order, name, way)?,
+        handovers: handovers(spec, name, way)?,
     })
 }
 
@@ -92,24 +95,89 @@ fn delay(spec: &WordOr<Duration, TimelineSpec>, name: &LinkPlace<'_>) -> Result<
     };
     let points =
         table.timeline.iter().map(|[instant, delay]| (Time::ZERO + *instant, *delay)).collect();
-    let between = match table.between {
+    let timeline = Timeline::new(points, interpolation(table.between));
+    let like = "as in [[\"0 s\", \"20 ms\"], [\"15 s\", \"40 ms\"]]";
+    timeline.map(Delay::following).map_err(|error| misplaced(error, &["delay"], like, name))
+}
+
+fn rate(spec: &WordOr<BitRate, RateTable>, name: &LinkPlace<'_>) -> Result<Rate, Problem> {
+    let table = match spec {
+        WordOr::Word(constant) => return Ok(Rate::Constant(*constant)),
+        WordOr::Table(table) => table,
+    };
+    let points = table.timeline.iter().map(|(instant, rate)| (Time::ZERO + *instant, *rate));
+    let like = "as in [[\"0 s\", \"20 Mbit/s\"], [\"15 s\", \"50 Mbit/s\"]]";
+    let rates = Rates::new(points.collect());
+    rates.map(Rate::Following).map_err(|error| misplaced(error, &["rate"], like, name))
+}
+
+/// The problem of a timeline under the key whose parts are `keys`.
+fn misplaced(error: TimelineError, keys: &[&str], like: &str, name: &LinkPlace<'_>) -> Problem {
+    let mut problem = name.problem(keys[0], error.to_string());
+    problem.path.extend(keys[1..].iter().map(|key| (*key).to_owned()));
+    problem.path.push("timeline".to_owned());
+    match error {
+        TimelineError::Empty => problem.fix(like),
+        TimelineError::Unordered(nth) => {
+            problem.path.push(entry(nth - 1));
+            problem.fix("points in order of time")
+        }
+    }
+}
+
+fn interpolation(word: BetweenWord) -> Interpolation {
+    match word {
         BetweenWord::Step => Interpolation::Step,
         BetweenWord::Linear => Interpolation::Linear,
-    };
-    let timeline = Timeline::new(points, between);
-    timeline.map(Delay::following).map_err(|error| {
-        let mut problem = name.problem("delay", error.to_string());
-        problem.path.push("timeline".to_owned());
-        match error {
-            TimelineError::Empty => {
-                problem.fix("as in [[\"0 s\", \"20 ms\"], [\"15 s\", \"40 ms\"]]")
-            }
-            TimelineError::Unordered(nth) => {
-                problem.path.push(entry(nth - 1));
-                problem.fix("points in order of time")
-            }
+    }
+}
+
+/// The handovers of one direction.
+fn handovers(spec: &LinkSpec, name: &LinkPlace<'_>, way: usize) -> Result<Vec<Handover>, Problem> {
+    let mut all: Vec<Handover> = Vec::new();
+    for (number, table) in spec.handovers.iter().enumerate() {
+        let problem = |key: &str, message: String| {
+            let mut problem = Problem::at([], message);
+            let place = ["handovers".to_owned(), entry(number), key.to_owned()];
+            problem.path = [name.path, &place].concat();
+            problem
+        };
+        if table.direction == DirectionWord::ALONE[1 - way] {
+            continue;
         }
-    })
+        let at = Time::ZERO + table.at;
+        if let Some(before) = all.last().filter(|before| at < before.at + before.dead) {
+            let until = before.at + before.dead - Time::ZERO;
+            let message = format!("the handover before it is over at {until}");
+            return Err(problem("at", message).fix("handovers one behind the other"));
+        }
+        let queue = match table.queue {
+            QueueFateWord::Keep => QueueFate::Keep,
+            QueueFateWord::Flush => QueueFate::Flush,
+        };
+        if queue == QueueFate::Flush
+            && !matches!(self::queue(spec.queue.each()[way], name, way)?, Queue::DropTail(_))
+        {
+            let message = "a queue with an algorithm is not flushed".to_owned();
+            return Err(problem("queue", message).fix("`queue = \"keep\"`, or a drop-tail queue"));
+        }
+        if table.in_flight == FlightFateWord::Copy && *spec.order.each()[way] == OrderWord::Fifo {
+            let message = "by two paths packets come out of order".to_owned();
+            return Err(problem("in_flight", message).fix("add `order = \"overtaking\"`"));
+        }
+        let arrivals = match table.arrivals {
+            ArrivalFateWord::Queue => ArrivalFate::Queue,
+            ArrivalFateWord::Drop => ArrivalFate::Drop,
+        };
+        let in_flight = match table.in_flight {
+            FlightFateWord::Pass => FlightFate::Pass,
+            FlightFateWord::Drop => FlightFate::Drop,
+            FlightFateWord::Hold => FlightFate::Hold,
+            FlightFateWord::Copy => FlightFate::Copy,
+        };
+        all.push(Handover { at, dead: table.dead, queue, arrivals, in_flight });
+    }
+    Ok(all)
 }
 
 fn effects(
@@ -155,23 +223,47 @@ fn some<T>(spec: &WordOr<NoneWord, T>) -> Option<&T> {
 }
 
 fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Problem> {
-    let LossTable { packets, nth, probability, bursts, at: _ } = table;
-    let bursts = match bursts {
-        None if packets.is_empty() && nth.is_empty() && probability.is_none() => {
-            return Err(nothing_picked("loss", name));
+    let LossTable { packets, nth, probability, bit_error_rate, bursts, at: _ } = table;
+    let chance = match (probability, bit_error_rate) {
+        (Some(_), Some(_)) => {
+            let problem =
+                name.problem("loss", "`probability` and `bit_error_rate` exclude each other");
+            return Err(problem.fix("give one of them"));
         }
-        None => None,
-        Some(bursts) => Some(probabilities(bursts)),
+        (Some(WordOr::Word(p)), None) => Some(Chance::Frame(p.0)),
+        (None, Some(WordOr::Word(p))) => Some(Chance::Bits(p.0)),
+        (Some(WordOr::Table(table)), None) => {
+            Some(Chance::FrameOverTime(probability_over_time(table, "probability", name)?, 0))
+        }
+        (None, Some(WordOr::Table(table))) => {
+            Some(Chance::BitsOverTime(probability_over_time(table, "bit_error_rate", name)?, 0))
+        }
+        (None, None) => None,
     };
-    let all = match (bursts, probability) {
-        // Bursts alone are a rule as well.
-        (Some(_), None) if packets.is_empty() && nth.is_empty() => Pick::default(),
-        _ => pick("loss", packets, nth, *probability, name, way)?,
-    };
-    Ok(match bursts {
-        Some(bursts) => all.bursts(bursts, name.stream(way, "loss-bursts")),
-        None => all,
-    })
+    // Bursts alone are a rule as well.
+    if packets.is_empty() && nth.is_empty() && chance.is_none() && bursts.is_none() {
+        return Err(nothing_picked("loss", name));
+    }
+    let numbers = |places: &[Ordinal]| places.iter().map(|place| place.0).collect();
+    let mut all = Pick::default().packets(numbers(packets)).nth(numbers(nth));
+    if let Some(chance) = chance {
+        all = all.random(chance, name.stream(way, "loss"));
+    }
+    if let Some(bursts) = bursts {
+        all = all.bursts(probabilities(bursts), name.stream(way, "loss-bursts"));
+    }
+    Ok(all)
+}
+
+fn probability_over_time(
+    table: &ProbabilityTable,
+    key: &str,
+    name: &LinkPlace<'_>,
+) -> Result<Timeline<f64>, Problem> {
+    let points = table.timeline.iter().map(|(instant, p)| (Time::ZERO + *instant, p.0)).collect();
+    let timeline = Timeline::new(points, interpolation(table.between));
+    let like = "as in [[\"0 s\", 0.2], [\"60 s\", 0]]";
+    timeline.map_err(|error| misplaced(error, &["loss", key], like, name))
 }
 
 fn probabilities(table: &BurstTable) -> [f64; 4] {
@@ -199,6 +291,6 @@ fn pick(
     let pick = Pick::default().packets(numbers(packets)).nth(numbers(nth));
     Ok(match probability {
         None => pick,
-        Some(Probability(p)) => pick.random(p, name.stream(way, effect)),
+        Some(Probability(p)) => pick.random(Chance::Frame(p), name.stream(way, effect)),
     })
 }

@@ -16,8 +16,8 @@ pub struct LinkSpec {
     /// The two nodes that it joins; forward is from the first to the second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<[String; 2]>,
-    /// The bit rate.
-    pub rate: BothWays<BitRate>,
+    /// The bit rate: one, or a timeline.
+    pub rate: BothWays<WordOr<BitRate, RateTable>>,
     /// The propagation delay: a time, or a timeline.
     #[serde(default = "no_delay")]
     pub delay: BothWays<WordOr<Duration, TimelineSpec>>,
@@ -45,6 +45,12 @@ pub struct LinkSpec {
     /// Packets that travel longer than the others; needs `order = "overtaking"`.
     #[serde(default)]
     pub reorder: BothWays<WordOr<NoneWord, ReorderTable>>,
+    /// The instants at which another path takes over, in the order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handovers: Vec<HandoverTable>,
+    /// A file with `delay`, `rate`, `loss` or `handovers` of this link, which then has none itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<String>,
 }
 
 fn no_delay() -> BothWays<WordOr<Duration, TimelineSpec>> {
@@ -89,6 +95,105 @@ pub struct TimelineSpec {
     /// The rule between two points: the earlier one's delay, or a straight line.
     #[serde(default)]
     pub between: BetweenWord,
+}
+
+/// A bit rate that changes in steps. The bits that are left of the packet in transmission leave at
+/// the new rate.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateTable {
+    /// Points: `[instant, rate]`, in order of time; each rate holds up to the next point.
+    pub timeline: Vec<(Duration, BitRate)>,
+}
+
+/// A probability that changes with time.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProbabilityTable {
+    /// Points: `[instant, probability]`, in order of time.
+    pub timeline: Vec<(Duration, Probability)>,
+    /// The rule between two points: the earlier one's value, or a straight line.
+    #[serde(default)]
+    pub between: BetweenWord,
+}
+
+/// An instant at which another path takes over.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HandoverTable {
+    /// When the old path ends.
+    pub at: Duration,
+    /// How long nothing is transmitted from then on.
+    #[serde(default)]
+    pub dead: Duration,
+    /// What becomes of the packets that are queued or in transmission.
+    #[serde(default)]
+    pub queue: QueueFateWord,
+    /// What becomes of packets that come while the link is dead.
+    #[serde(default)]
+    pub arrivals: ArrivalFateWord,
+    /// What becomes of packets on their way.
+    #[serde(default)]
+    pub in_flight: FlightFateWord,
+    /// Which direction of the link hands over.
+    #[serde(default)]
+    pub direction: DirectionWord,
+}
+
+/// What becomes of a queue at a handover.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueFateWord {
+    /// It stays.
+    #[default]
+    Keep,
+    /// All of it is dropped, with the packet in transmission; drop-tail queues only.
+    Flush,
+}
+
+/// What becomes of packets that come while a link is dead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArrivalFateWord {
+    /// They wait in the queue.
+    #[default]
+    Queue,
+    /// They are dropped.
+    Drop,
+}
+
+/// What becomes of packets on their way at a handover.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlightFateWord {
+    /// They arrive by the old path.
+    #[default]
+    Pass,
+    /// They are dropped.
+    Drop,
+    /// They stop for the dead time.
+    Hold,
+    /// They arrive by the old path, and a copy leaves by the new one when it opens; needs
+    /// `order = "overtaking"`.
+    Copy,
+}
+
+/// The directions of a link that something concerns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DirectionWord {
+    /// Both.
+    #[default]
+    Both,
+    /// From the first node to the second.
+    Forward,
+    /// From the second node to the first.
+    Reverse,
+}
+
+impl DirectionWord {
+    /// Only forward, and only in reverse.
+    pub(super) const ALONE: [Self; 2] = [Self::Forward, Self::Reverse];
 }
 
 /// The rule between two points of a timeline.
@@ -163,9 +268,12 @@ pub struct LossTable {
     /// By number in the order of arrival at this direction of the link, from 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nth: Vec<Ordinal>,
-    /// Each with this probability.
+    /// Each with this probability: one, or a timeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub probability: Option<Probability>,
+    pub probability: Option<WordOr<Probability, ProbabilityTable>>,
+    /// Each of which a bit is hit, at this rate of errors per bit: one, or a timeline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bit_error_rate: Option<WordOr<Probability, ProbabilityTable>>,
     /// In bursts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bursts: Option<BurstTable>,

@@ -11,6 +11,7 @@ mod echo_probes_spec;
 mod error;
 mod flow_plan;
 mod flow_spec;
+mod followed;
 mod form;
 mod kernel;
 mod kernel_config;

@@ -14,15 +14,39 @@ impl Scenario {
         Self::read(Document::new(name, text))
     }
 
+    /// The same with the files that its links follow, by name.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_with(
+        name: &str,
+        text: &str,
+        files: Vec<(String, String)>,
+    ) -> Result<Self, ScenarioError> {
+        Self::read(Document::new(name, text).with_files(files))
+    }
+
     /// The same with values set over it: dotted paths, and values as TOML or as bare text.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
     pub fn with(&self, values: &[(&str, &str)]) -> Result<Self, ScenarioError> {
+        self.with_files(values, Vec::new())
+    }
+
+    /// The same, and with more files that links follow.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn with_files(
+        &self,
+        values: &[(&str, &str)],
+        files: Vec<(String, String)>,
+    ) -> Result<Self, ScenarioError> {
         let document = values
             .iter()
             .fold(self.document.clone(), |document, (path, value)| document.with(path, value));
-        Self::read(document)
+        Self::read(document.with_files(files))
     }
 
     fn read(document: Document) -> Result<Self, ScenarioError> {

@@ -11,7 +11,7 @@ const NAME: &str = "programs";
 
 impl Scenario {
     /// Reads the text of a scenario for programs at two of its nodes, with `values` set over it as
-    /// in [`with`](Self::with).
+    /// in [`with`](Self::with), and with the `files` that its links follow.
     ///
     /// If it has no flow of programs, one with the kernel's defaults is added. Its nodes are
     /// `ends`; those left out are the two ends of the path, if there are exactly two.
@@ -22,11 +22,11 @@ impl Scenario {
     /// stop = "1 min"
     /// links.wire = { between = ["home", "away"], rate = "5 Mbit/s", delay = "10 ms" }
     /// "#;
-    /// let scenario = Scenario::for_programs("here", text, &[], [None, None]).unwrap();
+    /// let scenario = Scenario::for_programs("here", text, vec![], &[], [None, None]).unwrap();
     /// assert_eq!(scenario.programs_flow(), Some("programs"));
     /// let shim = [("flows.programs.shim", "sfr")];
-    /// assert!(Scenario::for_programs("here", text, &shim, [None, Some("home")]).is_ok());
-    /// assert!(Scenario::for_programs("here", text, &[], [Some("hom"), None]).is_err());
+    /// assert!(Scenario::for_programs("here", text, vec![], &shim, [None, Some("home")]).is_ok());
+    /// assert!(Scenario::for_programs("here", text, vec![], &[], [Some("hom"), None]).is_err());
     /// ```
     ///
     /// # Errors
@@ -34,10 +34,11 @@ impl Scenario {
     pub fn for_programs(
         name: &str,
         text: &str,
+        files: Vec<(String, String)>,
         values: &[(&str, &str)],
         ends: [Option<&str>; 2],
     ) -> Result<Self, ScenarioError> {
-        let mut document = Document::new(name, text).without_sweep();
+        let mut document = Document::new(name, text).with_files(files).without_sweep();
         // Settings of a flow that does not exist yet must wait for it.
         let (own, others): (Vec<_>, Vec<_>) =
             values.iter().partition(|(path, _)| path.starts_with(&format!("flows.{NAME}.")));

@@ -59,13 +59,14 @@ fn world<P: Population<Segment, Echo>>(
     graph.add_link(0, 1);
     graph.add_link(1, 0);
     let link = LinkConfig {
-        rate: BitRate::UNLIMITED,
+        rate: BitRate::UNLIMITED.into(),
         framing: Framing::NONE,
         delay: Delay::constant(delay),
         order: Order::Fifo,
         mtu: None,
         queue: Queue::DropTail(QueueLimit::Unlimited),
         effects: None,
+        handovers: Vec::new(),
     };
     World::new(WorldConfig {
         routes: Routes::shortest(&graph),

@@ -6,9 +6,10 @@ use crate::event::{Event, Wanted, What};
 use crate::ids::{EndId, TransmissionId};
 use crate::link::QueueLimit;
 use crate::link::alone::Alone;
-use crate::link::{Delay, Effects, Framing, Interpolation, LinkConfig, Order, Pick, Timeline};
+use crate::link::{Chance, Delay, Effects, Framing, LinkConfig, Order, Pick};
 use crate::rng::Stream;
 use crate::segment::{Ecn, Segment};
+use crate::timeline::{Interpolation, Timeline};
 use crate::units::Time;
 use crate::units::{BitRate, Duration};
 
@@ -23,13 +24,14 @@ fn at_us(n: u64) -> Time {
 /// 8 Mbit/s, so that a frame of 1000 octets takes a millisecond; no propagation delay.
 fn line(queue: Queue) -> LinkConfig {
     LinkConfig {
-        rate: BitRate::new(8_000_000).unwrap(),
+        rate: BitRate::new(8_000_000).unwrap().into(),
         framing: Framing::NONE,
         delay: Delay::constant(Duration::ZERO),
         order: Order::Fifo,
         mtu: None,
         queue,
         effects: None,
+        handovers: Vec::new(),
     }
 }
 
@@ -371,7 +373,7 @@ fn limits() -> impl Strategy<Value = QueueLimit> {
 /// A link with all effects that a queue must not disturb.
 fn busy(queue: Queue, order: Order) -> LinkConfig {
     let points = vec![(at_us(0), ms(20)), (at_us(40_000), ms(3)), (at_us(90_000), ms(30))];
-    let pick = |name| Pick::default().random(0.1, Stream::named(3, name));
+    let pick = |name| Pick::default().random(Chance::Frame(0.1), Stream::named(3, name));
     LinkConfig {
         delay: Delay::following(Timeline::new(points, Interpolation::Linear).unwrap()),
         framing: Framing { overhead_bytes: 7, bits_per_octet: 9 },

@@ -137,7 +137,7 @@ fn programs_have_their_flows_behind_all_others() {
 fn nodes_of_programs_are_the_ends_of_the_links_or_told() {
     let wires = "stop = \"1 s\"\n[path]\nnodes = [\"a\", \"b\", \"c\"]\nlinks = [{ rate = \"1 Mbit/s\" }, { rate = \"1 Mbit/s\" }]";
     let ends = |side, peer| {
-        let scenario = Scenario::for_programs("x", wires, &[], [side, peer]);
+        let scenario = Scenario::for_programs("x", wires, vec![], &[], [side, peer]);
         scenario.map(|scenario| {
             let Names { nodes, flows, .. } = scenario.network().names;
             [flows[0].from, flows[0].to].map(|node| nodes[node as usize].clone())

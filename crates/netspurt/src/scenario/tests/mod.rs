@@ -1,4 +1,5 @@
 mod kernel;
+mod moves;
 mod requests;
 mod slips;
 mod sweeps;

@@ -14,7 +14,7 @@ fn an_unknown_key_is_shown_where_it_stands_with_the_nearest_known_one() {
 }
 
 /// A replacement in the text, and what the error and its fix say.
-type Slip = [&'static str; 4];
+pub(super) type Slip = [&'static str; 4];
 
 const SLIPS: &[Slip] = &[
     ["\"9600 bit/s\"", "9600", "`9600` has no unit", "write `9600 bit/s`"],
@@ -86,6 +86,14 @@ const SLIPS_OF_ALGORITHMS: &[Slip] = &[
 
 const SLIPS_OF_SIZE: &[Slip] = &[
     ["delay = \"150 ms\"", "delay = { timeline = [] }", "at least one point", "as in [["],
+    ["\"9600 bit/s\"", "{ timeline = [] }", "at least one point", "as in [["],
+    [
+        "\"9600 bit/s\"",
+        "{ timeline = [[\"2 s\", \"1 kbit/s\"], [\"1 s\", \"2 kbit/s\"]] }",
+        "point 2 of the timeline lies before",
+        "in order of time",
+    ],
+    ["\"9600 bit/s\"", "{ timeline = [[\"2 s\", \"1 s\"]] }", "`1 s` is not a bit rate", "kbit/s"],
     ["stop = \"10 s\"", "stop = \"99999999999 h\"", "not a time", "at most `99999 h`"],
     ["stop = \"10 s\"", "stop = \"10 s\"\nseed = -1", "out of range", "from 0 to 2^63 - 1"],
     ["to   = \"c\"", "to   = \"c\"\ncount = 4294967296", "out of range", "from 1 to 100000"],
@@ -128,7 +136,7 @@ const SLIPS_OF_MTU: &[Slip] = &[
 #[test]
 fn each_slip_names_the_key_the_value_and_the_fix() {
     for [from, to, message, fix] in
-        SLIPS.iter().chain(SLIPS_OF_SIZE).chain(SLIPS_OF_ALGORITHMS).chain(SLIPS_OF_MTU)
+        [SLIPS, SLIPS_OF_SIZE, SLIPS_OF_ALGORITHMS, SLIPS_OF_MTU, super::moves::SLIPS].concat()
     {
         let error = slip(from, to);
         assert!(error.message.contains(message), "{to}: {error}");

@@ -1,0 +1,211 @@
+//! Links whose rate, losses or path change while frames are there.
+
+use super::alone::Alone;
+use super::*;
+use crate::event::{DropReason, Wanted, What};
+use crate::ids::TransmissionId;
+use crate::rng::Stream;
+use crate::segment::Segment;
+use crate::timeline::{Interpolation, Rates, Timeline};
+use crate::units::{BitRate, Duration, Time};
+use proptest::prelude::*;
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+fn at(n: u64) -> Time {
+    Time::ZERO + ms(n)
+}
+
+fn rate(bits: u64) -> BitRate {
+    BitRate::new(bits).unwrap()
+}
+
+/// 8 kbit/s, so that a frame of 1000 octets takes a second; a second of delay.
+fn slow() -> LinkConfig {
+    LinkConfig {
+        rate: rate(8000).into(),
+        framing: Framing::NONE,
+        delay: Delay::constant(ms(1000)),
+        order: Order::Fifo,
+        mtu: None,
+        queue: Queue::DropTail(QueueLimit::Packets(10)),
+        effects: None,
+        handovers: Vec::new(),
+    }
+}
+
+fn frame(id: u64) -> Segment {
+    Segment { id: TransmissionId::from_bits(id), size_bytes: 1000, ..Segment::default() }
+}
+
+/// What became of frames that came at these milliseconds: arrivals and drops, each with its
+/// millisecond and the frame's number; and the sums.
+type Fates = (Vec<(u64, u64)>, Vec<(u64, u64)>, LinkCount);
+
+fn fates(config: LinkConfig, times: &[u64]) -> Fates {
+    let mut link = Alone::new(0, config, Wanted { drops: true, ..Wanted::default() });
+    let mut arrived = Vec::new();
+    let drain = |link: &mut Alone, now, arrived: &mut Vec<_>| {
+        while let Some((t, f)) = link.pop(now) {
+            arrived.push((t.as_nanos() / 1_000_000, f.id.bits()));
+        }
+    };
+    for (id, &time) in (0..).zip(times) {
+        drain(&mut link, at(time), &mut arrived);
+        link.push(at(time), frame(id));
+    }
+    drain(&mut link, Time::NEVER, &mut arrived);
+    let (events, count) = link.finish();
+    let dropped = |what: What<Segment>| match what {
+        What::Dropped { reason: DropReason::Handover, frame, .. } => Some(frame.id.bits()),
+        _ => None,
+    };
+    let dropped = events
+        .into_iter()
+        .filter_map(|event| Some((event.at.as_nanos() / 1_000_000, dropped(event.what)?)));
+    (arrived, dropped.collect(), count)
+}
+
+fn handover(dead: u64) -> Handover {
+    Handover {
+        at: at(1500),
+        dead: ms(dead),
+        queue: QueueFate::Keep,
+        arrivals: ArrivalFate::Queue,
+        in_flight: FlightFate::Pass,
+    }
+}
+
+fn with(handover: Handover) -> LinkConfig {
+    LinkConfig { handovers: vec![handover], ..slow() }
+}
+
+#[test]
+fn a_rate_step_counts_for_the_frame_in_transmission() {
+    let rates = Rates::new(vec![(at(0), rate(8000)), (at(1500), rate(16_000))]).unwrap();
+    let config = LinkConfig { rate: Rate::Following(rates), ..slow() };
+    let (arrived, _, _) = fates(config, &[0, 0, 0]);
+    // Half of the second frame takes 500 ms, the other half 250 ms.
+    assert_eq!(arrived, [(2000, 0), (2750, 1), (3250, 2)]);
+}
+
+#[test]
+fn a_dead_link_stops_in_the_middle_of_a_frame_and_goes_on() {
+    let (arrived, dropped, count) = fates(with(handover(3000)), &[0, 0, 0, 2000]);
+    assert_eq!(arrived, [(2000, 0), (6000, 1), (7000, 2), (8000, 3)]);
+    assert!(dropped.is_empty());
+    assert_eq!((count.carried, count.dropped), (4, 0));
+}
+
+#[test]
+fn what_comes_while_a_link_is_dead_may_be_dropped() {
+    let dropping = Handover { arrivals: ArrivalFate::Drop, ..handover(3000) };
+    let (arrived, dropped, count) = fates(with(dropping), &[0, 1500, 4499, 4500]);
+    assert_eq!((arrived, dropped), (vec![(2000, 0), (6500, 3)], vec![(1500, 1), (4499, 2)]));
+    assert_eq!((count.carried, count.dropped), (2, 2));
+}
+
+#[test]
+fn a_flushed_queue_is_dropped_with_the_frame_in_transmission() {
+    let flushing = Handover { queue: QueueFate::Flush, ..handover(0) };
+    let (arrived, dropped, count) = fates(with(flushing), &[0, 0, 0, 1400, 1500, 1600]);
+    assert_eq!(arrived, [(2000, 0), (3500, 4), (4500, 5)]);
+    assert_eq!(dropped, [(1500, 1), (1500, 2), (1500, 3)]);
+    assert_eq!((count.carried, count.carried_bytes, count.dropped), (3, 3000, 3));
+}
+
+#[test]
+fn a_flushed_queue_has_room_again_at_once() {
+    let flushing = Handover { queue: QueueFate::Flush, ..handover(0) };
+    let queue = Queue::DropTail(QueueLimit::Packets(2));
+    let config = LinkConfig { queue, ..with(flushing) };
+    let (arrived, dropped, _) = fates(config, &[0, 0, 1500, 1500]);
+    assert_eq!((arrived, dropped), (vec![(2000, 0), (3500, 2), (4500, 3)], vec![(1500, 1)]));
+}
+
+/// At 1500 ms the first frame is on its way, from 1000 to 2000 ms.
+#[test]
+fn frames_on_their_way_pass_stop_get_lost_or_are_doubled() {
+    let over = |this| LinkConfig { order: Order::Overtaking, ..with(this) };
+    let fate = |in_flight| fates(over(Handover { in_flight, ..handover(500) }), &[0]);
+    assert_eq!(fate(FlightFate::Pass).0, [(2000, 0)]);
+    assert_eq!(fate(FlightFate::Hold).0, [(2500, 0)]);
+    assert_eq!(fate(FlightFate::Copy).0, [(2000, 0), (3000, 0)]);
+    let (arrived, dropped, count) = fate(FlightFate::Drop);
+    assert_eq!((arrived, dropped, count.carried), (vec![], vec![(1500, 0)], 1));
+}
+
+#[test]
+fn the_new_path_has_a_delay_of_its_own() {
+    let points = vec![(at(0), ms(1000)), (at(1500), ms(100))];
+    let delay = Delay::following(Timeline::new(points, Interpolation::Step).unwrap());
+    let copying = Handover { in_flight: FlightFate::Copy, ..handover(0) };
+    let config = LinkConfig { delay, order: Order::Overtaking, ..with(copying) };
+    assert_eq!(fates(config, &[0]).0, [(1600, 0), (2000, 0)]);
+}
+
+#[test]
+fn a_probability_over_time_and_one_by_bits_lose_what_they_say() {
+    let fade = vec![(at(0), 1.0), (at(1000), 0.0)];
+    let fade = Timeline::new(fade, Interpolation::Linear).unwrap();
+    let mut pick = Pick::default().random(Chance::FrameOverTime(fade, 0), Stream::named(1, "fade"));
+    let n = 100_000;
+    let lost = (0..n).filter(|i| pick.picks(Time::from_nanos(i * 20_000), &frame(0))).count();
+    // A half over the first second, nothing over the other: 25 000, standard deviation 91.
+    assert!((24_600..25_400).contains(&lost), "{lost}");
+    // 1 - (1 - 1e-5)^8000 = 0.0769.
+    let mut bits = Pick::default().random(Chance::Bits(1e-5), Stream::named(1, "bits"));
+    let lost = (0..n).filter(|_| bits.picks(Time::ZERO, &frame(0))).count();
+    assert!((7300..8050).contains(&lost), "{lost}");
+}
+
+proptest! {
+    /// Whatever handovers and rates there are: each frame arrives once, or a copy more, or is
+    /// dropped, and the sums say so.
+    #[test]
+    fn no_frame_is_forgotten(
+        steps in prop::collection::vec((1_u64..2000, 1000_u64..1_000_000), 1..6),
+        handovers in prop::collection::vec((1_u64..2000, 0_u64..1000, 0_usize..2, 0_usize..2, 0_usize..4), 0..5),
+        mut times in prop::collection::vec(0_u64..8000, 1..60),
+    ) {
+        times.sort_unstable();
+        let mut instant = 0;
+        let points = steps.into_iter().map(|(span, bits)| {
+            let point = (at(instant), rate(bits));
+            instant += span;
+            point
+        });
+        let rates = Rates::new(points.collect()).unwrap();
+        let mut end = 0;
+        let all: Vec<Handover> = handovers.iter().map(|&(after, dead, queue, arrivals, flight)| {
+            let from = end + after;
+            end = from + dead;
+            Handover {
+                at: at(from),
+                dead: ms(dead),
+                queue: [QueueFate::Keep, QueueFate::Flush][queue],
+                arrivals: [ArrivalFate::Queue, ArrivalFate::Drop][arrivals],
+                in_flight: [FlightFate::Pass, FlightFate::Drop, FlightFate::Hold, FlightFate::Copy]
+                    [flight],
+            }
+        }).collect();
+        let doubles = all.iter().any(|this| this.in_flight == FlightFate::Copy);
+        let queue = Queue::DropTail(QueueLimit::Unlimited);
+        let order = if doubles { Order::Overtaking } else { Order::Fifo };
+        let rate = Rate::Following(rates);
+        let config = LinkConfig { rate, handovers: all, queue, order, ..slow() };
+        let (arrived, dropped, count) = fates(config, &times);
+        prop_assert!(arrived.is_sorted_by_key(|(ms, _)| *ms));
+        prop_assert_eq!(count.dropped, dropped.len() as u64);
+        for id in 0..times.len() as u64 {
+            let copies = arrived.iter().filter(|(_, of)| *of == id).count();
+            let drops = dropped.iter().filter(|(_, of)| *of == id).count();
+            prop_assert!(copies + drops >= 1, "frame {id} is gone");
+            prop_assert!(copies + drops == 1 || doubles, "frame {id} came {copies} times");
+        }
+        let flushed = times.len() as u64 - count.carried;
+        prop_assert!(flushed <= count.dropped);
+    }
+}

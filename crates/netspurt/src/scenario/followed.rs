@@ -1,0 +1,87 @@
+//! Files that links follow: their values take the place of the key that names the file.
+
+use std::collections::BTreeMap;
+
+use toml_edit::{DocumentMut, Item, TableLike, Value};
+
+use super::error::Problem;
+use super::tree::entry;
+
+/// The texts of the files that links may follow, by name.
+pub(super) type Files = BTreeMap<String, String>;
+
+/// The key that names a file.
+pub(super) const KEY: &str = "follows";
+
+/// What a file may say of a link.
+const KEYS: [&str; 4] = ["delay", "rate", "loss", "handovers"];
+
+/// Puts the values of the files in place of their names.
+pub(super) fn fill_in(document: &mut DocumentMut, files: &Files) -> Result<(), Problem> {
+    let links = document.get_mut("links").and_then(Item::as_table_like_mut);
+    for (name, link) in links.into_iter().flat_map(|links| links.iter_mut()) {
+        let path = ["links".to_owned(), name.to_string()];
+        follow(link.as_table_like_mut(), &path, files)?;
+    }
+    let dumbbell = document.get_mut("dumbbell").and_then(Item::as_table_like_mut);
+    for (name, link) in dumbbell.into_iter().flat_map(|links| links.iter_mut()) {
+        let path = ["dumbbell".to_owned(), name.to_string()];
+        follow(link.as_table_like_mut(), &path, files)?;
+    }
+    let path = document.get_mut("path").and_then(Item::as_table_like_mut);
+    let below = |number: usize| ["path".to_owned(), "links".to_owned(), entry(number)];
+    match path.and_then(|path| path.get_mut("links")) {
+        Some(Item::Value(Value::Array(links))) => {
+            for (number, link) in links.iter_mut().enumerate() {
+                let link = link.as_inline_table_mut().map(|link| link as &mut dyn TableLike);
+                follow(link, &below(number), files)?;
+            }
+        }
+        Some(Item::ArrayOfTables(links)) => {
+            for (number, link) in links.iter_mut().enumerate() {
+                follow(Some(link), &below(number), files)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The same for the link at `path`, if it is a table.
+fn follow(link: Option<&mut dyn TableLike>, path: &[String], files: &Files) -> Result<(), Problem> {
+    let Some(link) = link else { return Ok(()) };
+    let Some(file) = link.get(KEY).and_then(Item::as_str).map(str::to_owned) else {
+        return Ok(());
+    };
+    let problem = |message: String| {
+        let mut problem = Problem::at([], message);
+        problem.path = [path, &[KEY.to_owned()]].concat();
+        problem
+    };
+    let Some(text) = files.get(&file) else {
+        return Err(problem(format!("the file `{file}` is not there"))
+            .fix("a file beside the scenario's, which is read from a file, too"));
+    };
+    let values: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
+        let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
+        problem(format!("line {line} of `{file}` is not TOML: {}", error.message()))
+    })?;
+    for (key, item) in values.into_table() {
+        if !KEYS.contains(&&*key) {
+            return Err(problem(format!("`{file}` has a key `{key}`"))
+                .fix("`delay`, `rate`, `loss` and `handovers` alone"));
+        }
+        if link.contains_key(&key) {
+            return Err(problem(format!(
+                "the link has a `{key}` of its own, and `{file}` has one"
+            ))
+            .fix("one of them"));
+        }
+        let Ok(value) = item.into_value() else {
+            return Err(problem(format!("`{key}` of `{file}` is no value")));
+        };
+        link.insert(&key, Item::Value(value));
+    }
+    link.remove(KEY);
+    Ok(())
+}

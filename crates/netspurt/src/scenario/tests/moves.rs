@@ -1,0 +1,78 @@
+//! Links whose values follow timelines and files.
+
+use super::slips::Slip;
+use super::*;
+
+/// Mistakes in losses over time and in handovers.
+pub(super) const SLIPS: &[Slip] = &[
+    [
+        "\"3 packets\"",
+        "\"3 packets\", loss = { probability = { timeline = [[\"0 s\", 2]] } }",
+        "2 is not a probability",
+        "0 to 1",
+    ],
+    [
+        "\"3 packets\"",
+        "\"3 packets\", loss = { probability = { timeline = [] } }",
+        "at least one point",
+        "as in [[\"0 s\", 0.2]",
+    ],
+    [
+        "\"3 packets\"",
+        "\"3 packets\", loss = { probability = 0.1, bit_error_rate = 1e-6 }",
+        "exclude each other",
+        "one of them",
+    ],
+    [
+        "\"3 packets\"",
+        "\"3 packets\", handovers = [{ at = \"1 s\", dead = \"2 s\" }, { at = \"2 s\" }]",
+        "the handover before it is over at 3 s",
+        "one behind the other",
+    ],
+    [
+        "\"3 packets\"",
+        "{ codel = {} }, handovers = [{ at = \"1 s\", queue = \"flush\" }]",
+        "with an algorithm is not flushed",
+        "drop-tail",
+    ],
+    [
+        "\"3 packets\"",
+        "\"3 packets\", handovers = [{ at = \"1 s\", in_flight = \"copy\" }]",
+        "out of order",
+        "order = \"overtaking\"",
+    ],
+    [
+        "\"3 packets\"",
+        "\"3 packets\", handovers = [{ at = \"1 s\", in_flight = \"lose\" }]",
+        "`lose` is not known here",
+        "pass, drop, hold, copy",
+    ],
+];
+
+#[test]
+fn a_link_has_the_values_of_the_file_that_it_follows() {
+    let text = CHAIN.replace("delay = \"150 ms\"", "follows = \"pass.toml\"");
+    let with = |pass: &str| {
+        Scenario::parse_with("x.toml", &text, vec![("pass.toml".to_owned(), pass.to_owned())])
+    };
+    let moving =
+        with("delay = { timeline = [[\"0 s\", \"9 ms\"]] }\n[[handovers]]\nat = \"1 s\"\n");
+    let moving = moving.unwrap();
+    assert!(!moving.text().contains("follows"), "{}", moving.text());
+    assert!(moving.resolved().contains("9 ms"), "{}", moving.resolved());
+    // A copy elsewhere needs no file.
+    assert_eq!(Scenario::parse("y", &moving.text()).unwrap().resolved(), moving.resolved());
+    for (pass, message) in [
+        ("dealy = \"9 ms\"", "has a key `dealy`"),
+        ("queue = \"9 packets\"", "has a key `queue`"),
+        ("rate = \"1 bit/s\"", "a `rate` of its own"),
+        ("delay = ", "line 1 of `pass.toml` is not TOML"),
+        ("delay = \"9 m\"", "`9 m`"),
+    ] {
+        let error = with(pass).unwrap_err();
+        assert!(error.message.contains(message), "{pass}: {error}");
+        assert!(error.place.is_some(), "{pass}: {error}");
+    }
+    let alone = Scenario::parse("x.toml", &text).unwrap_err();
+    assert!(alone.message.contains("`pass.toml` is not there"), "{alone}");
+}

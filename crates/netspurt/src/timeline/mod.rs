@@ -1,0 +1,180 @@
+//! What changes while a run goes on: values at instants, with a rule for the time between them.
+//!
+//! Delays, rates and probabilities of loss follow timelines. Links read them; orbits and recordings
+//! write them.
+
+mod rates;
+
+pub use rates::{LineInstant, Rates};
+
+use crate::units::{Duration, Time};
+
+/// The rule between two points of a timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interpolation {
+    /// The earlier point's value.
+    Step,
+    /// A straight line; two points at one instant make a jump.
+    Linear,
+}
+
+/// A mistake in the points of a timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TimelineError {
+    /// There are no points.
+    #[error("a timeline needs at least one point")]
+    Empty,
+    /// An instant is before its predecessor's.
+    #[error("point {0} of the timeline lies before the point in front of it")]
+    Unordered(usize),
+}
+
+/// A value that may move along a straight line.
+pub trait Moving: Copy + PartialOrd {
+    /// This value moved towards `other` by the share `part / whole`.
+    #[must_use]
+    fn towards(self, other: Self, part: Duration, whole: Duration) -> Self;
+}
+
+impl Moving for Duration {
+    /// Rounded down towards the earlier value.
+    fn towards(self, other: Self, part: Duration, whole: Duration) -> Self {
+        let share = |span: Duration| {
+            let product = u128::from(span.as_nanos()) * u128::from(part.as_nanos());
+            let nanos = product / u128::from(whole.as_nanos());
+            Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
+        };
+        if other >= self { self + share(other - self) } else { self - share(self - other) }
+    }
+}
+
+impl Moving for f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a probability needs no more than 53 bits")]
+    fn towards(self, other: Self, part: Duration, whole: Duration) -> Self {
+        self + (other - self) * (part.as_nanos() as f64 / whole.as_nanos() as f64)
+    }
+}
+
+/// Values at instants, with a rule for the time between them. Before the first point its value
+/// holds, and after the last point that one's.
+///
+/// ```
+/// use netspurt::timeline::{Interpolation, Timeline};
+/// use netspurt::units::{Duration, Time};
+/// let ms = Duration::from_millis;
+/// let at = |s| Time::ZERO + Duration::from_secs(s);
+/// let handover = Timeline::new(vec![(at(0), ms(20)), (at(15), ms(40))], Interpolation::Step);
+/// assert_eq!(handover.unwrap().value(at(14), &mut 0), ms(20));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timeline<T> {
+    points: Vec<(Time, T)>,
+    between: Interpolation,
+}
+
+impl<T: Moving> Timeline<T> {
+    /// A timeline through `points`.
+    ///
+    /// # Errors
+    /// When there are no points, or their instants fall.
+    pub fn new(points: Vec<(Time, T)>, between: Interpolation) -> Result<Self, TimelineError> {
+        in_order(&points)?;
+        Ok(Self { points, between })
+    }
+
+    /// The least value; none of points that cannot be compared.
+    pub fn least(&self) -> Option<T> {
+        let values = self.points.iter().map(|(_, value)| *value);
+        values.reduce(|least, value| if value < least { value } else { least })
+    }
+
+    /// The value at `now`. `cursor` stores the position between calls, whose instants must ascend;
+    /// it starts at 0.
+    pub fn value(&self, now: Time, cursor: &mut usize) -> T {
+        while self.points.get(*cursor + 1).is_some_and(|next| next.0 <= now) {
+            *cursor += 1;
+        }
+        let (from, value) = self.points[*cursor];
+        match (self.between, self.points.get(*cursor + 1)) {
+            (Interpolation::Linear, Some(&(to, next))) if now > from => {
+                value.towards(next, now - from, to - from)
+            }
+            _ => value,
+        }
+    }
+}
+
+/// Whether there are points, and in the order of time.
+fn in_order<T>(points: &[(Time, T)]) -> Result<(), TimelineError> {
+    if points.is_empty() {
+        return Err(TimelineError::Empty);
+    }
+    match points.windows(2).position(|pair| pair[1].0 < pair[0].0) {
+        Some(earlier) => Err(TimelineError::Unordered(earlier + 2)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(values: &[(u64, u64)]) -> Vec<(Time, Duration)> {
+        let ms = Duration::from_millis;
+        values.iter().map(|&(t, d)| (Time::ZERO + ms(t), ms(d))).collect()
+    }
+
+    fn read(timeline: &Timeline<Duration>, at_ms: u64) -> u64 {
+        timeline.value(Time::ZERO + Duration::from_millis(at_ms), &mut 0).as_nanos()
+    }
+
+    #[test]
+    fn a_step_holds_the_earlier_value_until_the_next_instant() {
+        let t = Timeline::new(points(&[(10, 5), (20, 9)]), Interpolation::Step).unwrap();
+        let ms = 1_000_000;
+        assert_eq!([0, 10, 19, 20, 99].map(|at| read(&t, at) / ms), [5, 5, 5, 9, 9]);
+        assert_eq!(t.least(), Some(Duration::from_millis(5)));
+    }
+
+    #[test]
+    fn a_line_is_straight_up_and_down_and_may_jump() {
+        let rows = [(0, 10), (10, 20), (10, 40), (20, 30)];
+        let t = Timeline::new(points(&rows), Interpolation::Linear).unwrap();
+        let ms = 1_000_000;
+        assert_eq!([0, 5, 10, 15, 20, 30].map(|at| read(&t, at) / ms), [10, 15, 40, 35, 30, 30]);
+    }
+
+    #[test]
+    fn a_probability_moves_along_a_line() {
+        let at = |s| Time::ZERO + Duration::from_secs(s);
+        let fade = Timeline::new(vec![(at(0), 0.2), (at(10), 0.0)], Interpolation::Linear).unwrap();
+        let mut cursor = 0;
+        let read = [0, 5, 10, 20].map(|s| fade.value(at(s), &mut cursor));
+        assert_eq!(read, [0.2, 0.1, 0.0, 0.0]);
+    }
+
+    /// Over a day, read at odd instants, a line stays exact to the nanosecond.
+    #[test]
+    fn a_curve_of_a_day_is_exact_to_the_nanosecond() {
+        let at = |s| Time::ZERO + Duration::from_secs(s);
+        let delay = |s: u64| Duration::from_nanos(200_000_000 + (s * 7_919) % 100_003);
+        let points = (0..=86_400).map(|s| (at(s), delay(s))).collect();
+        let curve = Timeline::new(points, Interpolation::Linear).unwrap();
+        let mut cursor = 0;
+        for s in (0..86_400).step_by(97) {
+            let part = 123_456_789_u64 + s;
+            let (a, b) = (i128::from(delay(s).as_nanos()), i128::from(delay(s + 1).as_nanos()));
+            let moved = ((b - a).abs() * i128::from(part) / 1_000_000_000) * (b - a).signum();
+            let read = curve.value(at(s) + Duration::from_nanos(part), &mut cursor);
+            assert_eq!(i128::from(read.as_nanos()), a + moved, "{s}");
+        }
+    }
+
+    #[test]
+    fn points_must_exist_and_not_fall_back() {
+        let none = Timeline::<Duration>::new(vec![], Interpolation::Step);
+        assert_eq!(none.unwrap_err(), TimelineError::Empty);
+        let back = Timeline::new(points(&[(5, 1), (9, 1), (8, 1)]), Interpolation::Step);
+        assert_eq!(back.unwrap_err(), TimelineError::Unordered(3));
+    }
+}

@@ -1,0 +1,233 @@
+//! A bit rate that changes in steps, and the time that bits take on it.
+
+use crate::units::{BitRate, Duration, Time};
+
+use super::{TimelineError, in_order};
+
+const NANOS: u128 = 1_000_000_000;
+
+/// A bit rate that changes in steps, with times in which nothing is transmitted. A change counts
+/// for the frame in transmission, too: its remaining bits leave at the new rate.
+///
+/// ```
+/// use netspurt::timeline::{Rates, LineInstant};
+/// use netspurt::units::{BitRate, Duration, Time};
+/// let at = |ms| Time::ZERO + Duration::from_millis(ms);
+/// let rate = |bits| BitRate::new(bits).unwrap();
+/// let rates = Rates::new(vec![(at(0), rate(1_000_000)), (at(10), rate(500_000))]).unwrap();
+/// // Half of the 12 000 bits leave in 6 ms before the change, the others in 12 ms behind it.
+/// let start = LineInstant { at: at(4), rest: 0 };
+/// assert_eq!(rates.transmit(start, 12_000, &mut 0).at, at(22));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rates {
+    /// Bits per second from each instant on; zero is silence.
+    steps: Vec<(Time, u64)>,
+}
+
+/// Bits per second that stand for no limit.
+const UNLIMITED: u64 = u64::MAX;
+
+/// An instant of a transmitter. The exact one is `at` and `rest / rate` nanoseconds, where the rate
+/// is the one that holds at `at`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineInstant {
+    /// The whole nanosecond.
+    pub at: Time,
+    /// What is left over.
+    pub rest: u64,
+}
+
+impl Rates {
+    /// The rates from these instants on; before the first instant its rate holds.
+    ///
+    /// # Errors
+    /// When there are none, or their instants fall.
+    pub fn new(points: Vec<(Time, BitRate)>) -> Result<Self, TimelineError> {
+        in_order(&points)?;
+        Ok(Self { steps: points.into_iter().map(|(at, rate)| (at, number(rate))).collect() })
+    }
+
+    /// One rate that never changes.
+    pub fn constant(rate: BitRate) -> Self {
+        Self { steps: vec![(Time::ZERO, number(rate))] }
+    }
+
+    /// The same, but nothing is transmitted from each of these instants for its span. Spans may
+    /// overlap.
+    #[must_use]
+    pub fn silent(mut self, spans: &[(Time, Duration)]) -> Self {
+        for &(from, span) in spans.iter().filter(|(_, span)| !span.is_zero()) {
+            let to = from + span;
+            let after = self.bits(to, &mut 0);
+            let behind = self.steps.partition_point(|(at, _)| *at <= to);
+            let first = self.steps.partition_point(|(at, _)| *at < from);
+            self.steps.splice(first..behind, [(from, 0), (to, after)]);
+            if first == 0 {
+                // What held before the first instant goes on to hold there.
+                self.steps.insert(0, (Time::ZERO, after));
+            }
+        }
+        self
+    }
+
+    /// Bits per second at `now`; `cursor` as for a timeline.
+    fn bits(&self, now: Time, cursor: &mut usize) -> u64 {
+        while self.steps.get(*cursor + 1).is_some_and(|next| next.0 <= now) {
+            *cursor += 1;
+        }
+        self.steps[*cursor].1
+    }
+
+    /// The first instant from `now` on at which something is transmitted, and the rate then.
+    /// `cursor` as for a timeline.
+    pub fn begin(&self, now: Time, cursor: &mut usize) -> (Time, BitRate) {
+        let mut at = now;
+        while self.bits(at, cursor) == 0
+            && let Some(next) = self.steps.get(*cursor + 1)
+        {
+            at = next.0;
+        }
+        let bits = self.steps[*cursor].1;
+        (at, BitRate::new(bits).filter(|_| bits != UNLIMITED).unwrap_or(BitRate::UNLIMITED))
+    }
+
+    /// The greatest rate.
+    pub fn greatest(&self) -> BitRate {
+        match self.steps.iter().map(|(_, rate)| *rate).max() {
+            Some(bits) if bits != UNLIMITED => BitRate::new(bits).unwrap_or(BitRate::UNLIMITED),
+            _ => BitRate::UNLIMITED,
+        }
+    }
+
+    /// Transmits `bits` from `start` on: the end. `cursor` as for a timeline, by the instants of
+    /// starts.
+    pub fn transmit(&self, start: LineInstant, bits: u64, cursor: &mut usize) -> LineInstant {
+        let mut at = start.at;
+        self.bits(at, cursor);
+        // In bits of a billionth: what is left of the nanosecond at the start has been used.
+        let mut left = u128::from(bits) * NANOS + u128::from(start.rest);
+        let mut place = *cursor;
+        while left > 0 {
+            let rate = self.steps[place].1;
+            let until = self.steps.get(place + 1).map(|next| next.0);
+            if rate == UNLIMITED {
+                break;
+            }
+            let fits = |until: Time| u128::from(rate) * u128::from((until - at).as_nanos());
+            match until.map(|until| (until, fits(until))) {
+                Some((until, fit)) if fit <= left => {
+                    (left, at) = (left - fit, until);
+                    place += 1;
+                }
+                _ if rate == 0 => return LineInstant { at: Time::NEVER, rest: 0 },
+                _ => {
+                    let rate = u128::from(rate);
+                    let rest = u64::try_from(left % rate).unwrap_or(0);
+                    return LineInstant { at: at + whole(left / rate), rest };
+                }
+            }
+        }
+        LineInstant { at, rest: 0 }
+    }
+}
+
+fn number(rate: BitRate) -> u64 {
+    rate.bits_per_second().unwrap_or(UNLIMITED)
+}
+
+fn whole(nanos: u128) -> Duration {
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    fn rates(points: &[(u64, u64)]) -> Rates {
+        let point = |&(ms, bits): &(u64, u64)| (at(ms), BitRate::new(bits).unwrap());
+        Rates::new(points.iter().map(point).collect()).unwrap()
+    }
+
+    fn from(ms: u64) -> LineInstant {
+        LineInstant { at: at(ms), rest: 0 }
+    }
+
+    #[test]
+    fn what_is_silent_transmits_nothing() {
+        let silent = rates(&[(0, 1_000_000)]).silent(&[(at(10), Duration::from_millis(5))]);
+        let ends = |start, bits| silent.transmit(from(start), bits, &mut 0).at;
+        assert_eq!([ends(0, 4000), ends(8, 4000), ends(12, 1000)], [at(4), at(17), at(16)]);
+        // Ends exactly where the silence begins, and where it ends.
+        assert_eq!([ends(6, 4000), ends(15, 1000)], [at(10), at(16)]);
+        let begins = |ms| silent.begin(at(ms), &mut 0).0;
+        assert_eq!([9, 10, 14, 15].map(begins), [9, 15, 15, 15].map(at));
+        let overlapping = [(at(0), Duration::from_millis(4)), (at(2), Duration::from_millis(4))];
+        let late = rates(&[(0, 1_000_000)]).silent(&overlapping);
+        assert_eq!(late.transmit(from(0), 1000, &mut 0).at, at(7));
+    }
+
+    #[test]
+    fn an_unlimited_rate_takes_no_time_once_it_holds() {
+        let points = vec![(at(0), BitRate::new(1000).unwrap()), (at(5), BitRate::UNLIMITED)];
+        let rates = Rates::new(points).unwrap();
+        assert_eq!(rates.transmit(from(0), 4, &mut 0).at, at(4));
+        assert_eq!(rates.transmit(from(0), 4000, &mut 0).at, at(5));
+    }
+
+    proptest! {
+        /// One rate in many steps is that rate; frames one behind the other take the time of their
+        /// bits together.
+        #[test]
+        fn steps_of_one_rate_change_nothing(
+            rate in 1_u64..10_000_000_000,
+            steps in prop::collection::vec(0_u64..50, 1..20),
+            frames in prop::collection::vec(1_u64..20_000, 1..20),
+        ) {
+            let mut instants: Vec<u64> = steps;
+            instants.sort_unstable();
+            let points: Vec<_> = instants.iter().map(|ms| (*ms, rate)).collect();
+            let (many, mut cursor) = (rates(&points), 0);
+            let mut now = LineInstant::default();
+            for bits in &frames {
+                now = many.transmit(now, *bits, &mut cursor);
+            }
+            let bits = u128::from(frames.iter().sum::<u64>()) * NANOS;
+            prop_assert_eq!(u128::from(now.at.as_nanos()), bits / u128::from(rate));
+            prop_assert_eq!(u128::from(now.rest), bits % u128::from(rate));
+        }
+
+        /// What a transmission takes equals the integral of the rate, step by step.
+        #[test]
+        fn a_transmission_ends_when_the_integral_of_the_rate_has_its_bits(
+            steps in prop::collection::vec((1_u64..30, 1_u64..1_000_000), 1..10),
+            bits in 1_u64..100_000,
+            start in 0_u64..100,
+        ) {
+            let mut points = vec![];
+            let mut instant = 0;
+            for (span, rate) in steps {
+                points.push((instant, rate));
+                instant += span;
+            }
+            let end = rates(&points).transmit(from(start), bits, &mut 0);
+            let integral = |until: Time| -> u128 {
+                let mut sum = 0;
+                for (place, &(ms, rate)) in points.iter().enumerate() {
+                    let from = at(ms).max(at(start));
+                    let to = points.get(place + 1).map_or(until, |next| at(next.0).min(until));
+                    sum += u128::from(to.saturating_since(from).as_nanos()) * u128::from(rate);
+                }
+                sum
+            };
+            let wanted = u128::from(bits) * NANOS;
+            prop_assert!(integral(end.at) <= wanted);
+            prop_assert!(integral(end.at + Duration::from_nanos(1)) > wanted);
+        }
+    }
+}
