@@ -1,0 +1,72 @@
+"""Links made from recordings of delays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt import timelines
+
+#: Two hosts and a link that follows a file; a probe leaves one second after the other's answer.
+SCENARIO = """
+stop = "{stop} s"
+[links]
+wire = {{ between = ["a", "b"], rate = "unlimited", follows = "moves.toml" }}
+[echo_probes.p]
+from = "a"
+to = "b"
+lengths = ["40 B"]
+count = {count}
+timeout = "800 ms"
+gap = "{gap} ms"
+"""
+
+
+def _probed(moves: timelines.Moves, folder: Path, count: int, gap: int) -> ns.Run:
+    """Probe a link that follows the moves."""
+    Path(folder, "moves.toml").write_text(moves.to_toml(), encoding="utf-8")
+    text = SCENARIO.format(stop=2 * count + 10, count=count, gap=gap)
+    return ns.Scenario.parse(text, folder=folder).run()
+
+
+def test_probes_over_a_link_made_from_a_recording_see_its_delays(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    recorded = np.round(rng.uniform(0.02, 0.3, 60), 6)
+    # Echo probes leave a gap after an answer, so the recording has their instants.
+    sent = np.concatenate(([0.0], np.cumsum(recorded + 0.5)[:-1]))
+    moves = timelines.follow(ns.Delays.of(recorded, sent=sent))
+    table = _probed(moves, tmp_path, len(recorded), 500).echo_probes
+    np.testing.assert_allclose(table["rtt_ns"], recorded * 1e9, atol=2)
+
+
+def test_lost_probes_in_a_row_are_an_outage_and_others_a_probability() -> None:
+    rtt = [0.04, 0.05, None, None, None, 0.06, None, 0.06, 0.08, None, None]
+    moves = timelines.follow(ns.Delays.of(rtt, every=1.0))
+    assert moves.outages == [timelines.Outage(2.0, 3.0), timelines.Outage(9.0, 1.0)]
+    # One of six probes outside of the outages; both directions together lose as many.
+    assert (1 - moves.loss) ** 2 == pytest.approx(5 / 6)
+    np.testing.assert_allclose(moves.at_s, [0, 1, 5, 8])
+    np.testing.assert_allclose(moves.delay_s, [0.02, 0.025, 0.03, 0.04])
+    assert len(timelines.follow(ns.Delays.of(rtt, every=1.0), outage=3).outages) == 1
+
+
+def test_no_probe_passes_in_an_outage(tmp_path: Path) -> None:
+    rtt = [0.1] * 5 + [None] * 6 + [0.1] * 5
+    moves = timelines.follow(ns.Delays.of(rtt, every=1.0))
+    table = _probed(moves, tmp_path, 16, 900).echo_probes
+    sent_s = table["t_ns"] / 1e9
+    np.testing.assert_array_equal(~table["lost"], (sent_s < 4.95) | (sent_s >= 11))
+
+
+def test_what_makes_no_link_is_refused_with_the_reason() -> None:
+    for recording, why in [
+        (ns.Delays.of([0.1, 0.2]), "does not say when"),
+        (ns.Delays.of([None, None], every=1.0), "no probe of it came back"),
+    ]:
+        with pytest.raises(ValueError, match=why):
+            timelines.follow(recording)
+    with pytest.raises(ValueError, match="1 lost probe"):
+        timelines.follow(ns.Delays.of([0.1], every=1.0), outage=0)
