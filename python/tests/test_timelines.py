@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -70,3 +71,54 @@ def test_what_makes_no_link_is_refused_with_the_reason() -> None:
             timelines.follow(recording)
     with pytest.raises(ValueError, match="1 lost probe"):
         timelines.follow(ns.Delays.of([0.1], every=1.0), outage=0)
+
+
+def test_a_table_becomes_what_a_link_follows(tmp_path: Path) -> None:
+    path = tmp_path / "pass.csv"
+    path.write_text("t_s,rtt_ms,rate_mbps,loss\n0,40,10,0\n15,60.5,2.5,0.01\n")
+    timeline = timelines.read_timeline(path)
+    assert timeline.delay == [(0, 20_000_000), (15_000_000_000, 30_250_000)]
+    assert timeline.rate == [(0, 10_000_000), (15_000_000_000, 2_500_000)]
+    text = timeline.to_toml("linear")
+    assert '["15 s", "30250 us"]' in text
+    assert 'between = "linear"' in text
+    Path(tmp_path, "moves.toml").write_text(text)
+    scenario = SCENARIO.format(stop=30, count=2, gap=16_000).replace('rate = "unlimited", ', "")
+    resolved = ns.Scenario.parse(scenario, folder=tmp_path).resolved()
+    assert '["15 s", "2.5 Mbit/s"]' in resolved
+
+
+def test_series_of_round_trips_and_traces_of_opportunities_are_told_apart(tmp_path: Path) -> None:
+    series, trace = tmp_path / "series", tmp_path / "trace"
+    series.write_text("0,50000001\n100000000,52000000\n")
+    trace.write_text("1\n1\n3\n7\n")
+    assert timelines.read_timeline(series).delay == [(0, 25_000_000), (100_000_000, 26_000_000)]
+    read = timelines.read_timeline(trace)
+    assert read.opportunities == [1_000_000, 1_000_000, 3_000_000, 7_000_000]
+    assert 'opportunities = ["1 ms", "1 ms", "3 ms", "7 ms"]' in read.to_toml()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "is empty"),
+        ("t_s,delay_ms\n", "a heading and no points"),
+        ("t_s,delay_ms\n1,2\n0,2\n", "line 3: it lies before"),
+        ("t_s,delay_ms\n1,nan\n", "line 2: 'nan' is no number"),
+        ("t_s,delay_ms\n1,-2\n", "line 2: a value below zero"),
+        ("t_s,delay_ms\n1,2,3\n", "3 cells, and 2"),
+        ("t_s,dealy_ms\n1,2\n", "no column 'dealy_ms'"),
+        ("delay_ms,t_s\n1,2\n", "the first column holds instants"),
+        ("t_s,delay_ms,rtt_ms\n1,2,3\n", "one column of delays"),
+        ("t_s,loss\n1,2\n", "2 is not a probability"),
+        ("t_s,rate_bps\n1,0\n", "an outage is an entry of `handovers`"),
+        ("5\n4\n", "line 2: it lies before"),
+        ("5\nx\n", "line 2: 'x' is no millisecond"),
+        ("0\n", "rounds take no time"),
+    ],
+)
+def test_what_is_no_timeline_names_the_line(tmp_path: Path, text: str, why: str) -> None:
+    path = tmp_path / "x"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=re.escape(why)):
+        timelines.read_timeline(path)

@@ -1,6 +1,6 @@
-//! The rate of a link: constant, or following a timeline.
+//! The rate of a link: constant, following a timeline, or at given instants.
 
-use crate::timeline::Rates;
+use crate::timeline::{Opportunities, Opportunity, Rates};
 use crate::units::{BitRate, Duration, Time};
 
 /// How fast a link transmits.
@@ -10,6 +10,27 @@ pub enum Rate {
     Constant(BitRate),
     /// By rates that follow each other.
     Following(Rates),
+    /// At given instants, some octets at each.
+    AtInstants(Opportunities),
+}
+
+/// A rate that is not constant, and how far a transmitter has come.
+#[derive(Debug)]
+pub(super) enum MovingRate {
+    /// Rates that follow each other.
+    Following {
+        /// The rates.
+        rates: Rates,
+        /// The position of the last start.
+        cursor: usize,
+    },
+    /// Given instants.
+    AtInstants {
+        /// The instants.
+        list: Opportunities,
+        /// The one that was used last.
+        slot: Opportunity,
+    },
 }
 
 impl Rate {
@@ -18,18 +39,21 @@ impl Rate {
         match self {
             Self::Constant(rate) => *rate,
             Self::Following(rates) => rates.greatest(),
+            Self::AtInstants(_) => BitRate::UNLIMITED,
         }
     }
 
-    /// The same, but nothing is transmitted from each of these instants for its span.
+    /// The same, but nothing is transmitted from each of these instants for its span. Opportunities
+    /// in these spans are used all the same.
     pub(super) fn silent(self, spans: &[(Time, Duration)]) -> Self {
         if spans.is_empty() {
             return self;
         }
-        Self::Following(match self {
-            Self::Constant(rate) => Rates::constant(rate).silent(spans),
-            Self::Following(rates) => rates.silent(spans),
-        })
+        match self {
+            Self::Constant(rate) => Self::Following(Rates::constant(rate).silent(spans)),
+            Self::Following(rates) => Self::Following(rates.silent(spans)),
+            Self::AtInstants(_) => self,
+        }
     }
 
     /// The rate of the first transmission.
@@ -37,14 +61,20 @@ impl Rate {
         match self {
             Self::Constant(rate) => *rate,
             Self::Following(rates) => rates.begin(Time::ZERO, &mut 0).1,
+            Self::AtInstants(_) => BitRate::UNLIMITED,
         }
     }
 
-    /// The rates that follow each other, if it changes.
-    pub(super) fn rates(&self) -> Option<Rates> {
+    /// The rate at the start of a run, if it is not constant.
+    pub(super) fn moving(&self) -> Option<MovingRate> {
         match self {
             Self::Constant(_) => None,
-            Self::Following(rates) => Some(rates.clone()),
+            Self::Following(rates) => {
+                Some(MovingRate::Following { rates: rates.clone(), cursor: 0 })
+            }
+            Self::AtInstants(list) => {
+                Some(MovingRate::AtInstants { list: list.clone(), slot: Opportunity::default() })
+            }
         }
     }
 }

@@ -3,8 +3,8 @@
 use crate::units::{BitRate, Duration, Time};
 
 use super::Framing;
-use super::rate::Rate;
-use crate::timeline::{LineInstant, Rates};
+use super::rate::{MovingRate, Rate};
+use crate::timeline::LineInstant;
 
 /// The transmitter of one direction: the instant at which it is free, with its fraction.
 ///
@@ -23,12 +23,6 @@ pub(super) struct Serializer {
     moving: Option<Box<MovingRate>>,
 }
 
-#[derive(Debug)]
-struct MovingRate {
-    rates: Rates,
-    cursor: usize,
-}
-
 const NANOS: u128 = 1_000_000_000;
 
 impl Serializer {
@@ -39,7 +33,7 @@ impl Serializer {
             free_at: Time::ZERO,
             rest: 0,
             last: (u32::MAX, Duration::ZERO, 0),
-            moving: rate.rates().map(|rates| Box::new(MovingRate { rates, cursor: 0 })),
+            moving: rate.moving().map(Box::new),
         };
         this.set_rate(rate.first());
         this
@@ -54,12 +48,12 @@ impl Serializer {
     /// Transmits `size` octets that are ready at `now`: the start and the end of the transmission.
     #[inline]
     pub(super) fn transmit(&mut self, now: Time, size: u32) -> (Time, Time) {
+        if self.moving.is_some() {
+            return self.transmit_moving(now, size);
+        }
         if now > self.free_at {
             self.free_at = now;
             self.rest = 0;
-        }
-        if self.moving.is_some() {
-            return self.transmit_moving(size);
         }
         let start = self.free_at;
         self.last = self.line_time(size);
@@ -73,22 +67,30 @@ impl Serializer {
         (start, self.free_at)
     }
 
-    /// The same at a rate that changes, from the instant at which the transmitter is free.
+    /// The same at a rate that is not constant.
     #[cold]
     #[inline(never)]
-    fn transmit_moving(&mut self, size: u32) -> (Time, Time) {
-        let Some(MovingRate { rates, cursor }) = self.moving.as_deref_mut() else {
-            return (self.free_at, self.free_at);
-        };
-        let (start, rate) = rates.begin(self.free_at, cursor);
-        let rest = if start > self.free_at { 0 } else { self.rest };
-        let bits = self.framing.line_bits(size);
-        let end = rates.transmit(LineInstant { at: start, rest }, bits, cursor);
-        (self.free_at, self.rest) = (end.at, end.rest);
-        if rate.bits_per_second().unwrap_or(0) != self.bits_per_second {
-            self.set_rate(rate);
+    fn transmit_moving(&mut self, now: Time, size: u32) -> (Time, Time) {
+        match self.moving.as_deref_mut() {
+            None => (now, now),
+            Some(MovingRate::AtInstants { list, slot }) => {
+                let (start, end) = list.deliver(now, size, slot);
+                self.free_at = end;
+                (start, end)
+            }
+            Some(MovingRate::Following { rates, cursor }) => {
+                let free = if now > self.free_at { (now, 0) } else { (self.free_at, self.rest) };
+                let (start, rate) = rates.begin(free.0, cursor);
+                let rest = if start > free.0 { 0 } else { free.1 };
+                let bits = self.framing.line_bits(size);
+                let end = rates.transmit(LineInstant { at: start, rest }, bits, cursor);
+                (self.free_at, self.rest) = (end.at, end.rest);
+                if rate.bits_per_second().unwrap_or(0) != self.bits_per_second {
+                    self.set_rate(rate);
+                }
+                (start, end.at)
+            }
         }
-        (start, end.at)
     }
 
     /// What it was to transmit from `at` on is gone: it is free then.

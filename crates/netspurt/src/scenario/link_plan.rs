@@ -4,8 +4,10 @@ use crate::link::{
     ArrivalFate, Chance, Delay, Effects, FlightFate, Framing, Handover, LinkConfig, Mtu, Order,
     Pick, Queue, QueueFate, Rate, TooBig,
 };
-use crate::timeline::{Interpolation, Rates, Timeline, TimelineError};
-use crate::units::{BitRate, Duration, Time};
+use crate::timeline::{
+    Interpolation, Opportunities, OpportunitiesError, Rates, Timeline, TimelineError,
+};
+use crate::units::{BitRate, ByteCount, Duration, Time};
 
 use super::error::Problem;
 use super::link_place::LinkPlace;
@@ -105,10 +107,38 @@ fn rate(spec: &WordOr<BitRate, RateTable>, name: &LinkPlace<'_>) -> Result<Rate,
         WordOr::Word(constant) => return Ok(Rate::Constant(*constant)),
         WordOr::Table(table) => table,
     };
-    let points = table.timeline.iter().map(|(instant, rate)| (Time::ZERO + *instant, *rate));
-    let like = "as in [[\"0 s\", \"20 Mbit/s\"], [\"15 s\", \"50 Mbit/s\"]]";
-    let rates = Rates::new(points.collect());
-    rates.map(Rate::Following).map_err(|error| misplaced(error, &["rate"], like, name))
+    match (&table.timeline, &table.opportunities) {
+        (Some(points), None) if table.octets.is_none() => {
+            let points = points.iter().map(|(instant, rate)| (Time::ZERO + *instant, *rate));
+            let like = "as in [[\"0 s\", \"20 Mbit/s\"], [\"15 s\", \"50 Mbit/s\"]]";
+            let rates = Rates::new(points.collect());
+            rates.map(Rate::Following).map_err(|error| misplaced(error, &["rate"], like, name))
+        }
+        (None, Some(instants)) => opportunities(instants, table.octets, name),
+        _ => Err(name
+            .problem("rate", "a rate has either a `timeline` or `opportunities`")
+            .fix("`octets` belongs to `opportunities`")),
+    }
+}
+
+/// Octets of an opportunity where nothing is said, as Mahimahi has them.
+const OPPORTUNITY: u64 = 1500;
+
+fn opportunities(
+    instants: &[Duration],
+    octets: Option<ByteCount>,
+    name: &LinkPlace<'_>,
+) -> Result<Rate, Problem> {
+    let instants: Vec<Time> = instants.iter().map(|instant| Time::ZERO + *instant).collect();
+    let octets = u32::try_from(octets.map_or(OPPORTUNITY, |octets| octets.0)).unwrap_or(u32::MAX);
+    Opportunities::new(&instants, octets).map(Rate::AtInstants).map_err(|error| {
+        let mut problem = name.problem("rate", error.to_string());
+        problem.path.push("opportunities".to_owned());
+        if let OpportunitiesError::Unordered(nth) = error {
+            problem.path.push(entry(nth - 1));
+        }
+        problem.fix("as in [\"1 ms\", \"2 ms\", \"8 ms\"]")
+    })
 }
 
 /// The problem of a timeline under the key whose parts are `keys`.
@@ -150,6 +180,12 @@ fn handovers(spec: &LinkSpec, name: &LinkPlace<'_>, way: usize) -> Result<Vec<Ha
             let until = before.at + before.dead - Time::ZERO;
             let message = format!("the handover before it is over at {until}");
             return Err(problem("at", message).fix("handovers one behind the other"));
+        }
+        let at_instants =
+            matches!(spec.rate.each()[way], WordOr::Table(table) if table.opportunities.is_some());
+        if at_instants && !(table.dead.is_zero() && table.queue == QueueFateWord::Keep) {
+            let message = "a link of opportunities transmits at its instants alone".to_owned();
+            return Err(problem("at", message).fix("leave `dead` and `queue` out"));
         }
         let queue = match table.queue {
             QueueFateWord::Keep => QueueFate::Keep,

@@ -97,13 +97,21 @@ pub struct TimelineSpec {
     pub between: BetweenWord,
 }
 
-/// A bit rate that changes in steps. The bits that are left of the packet in transmission leave at
-/// the new rate.
+/// A rate that is not constant: either a timeline, or opportunities.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateTable {
-    /// Points: `[instant, rate]`, in order of time; each rate holds up to the next point.
-    pub timeline: Vec<(Duration, BitRate)>,
+    /// Points: `[instant, rate]`, in order of time; each rate holds up to the next point. The bits
+    /// that are left of the packet in transmission leave at the new rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Vec<(Duration, BitRate)>>,
+    /// Instants at each of which some octets are delivered, in order of time; behind the last one
+    /// the list begins again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opportunities: Option<Vec<Duration>>,
+    /// Octets of each opportunity: 1500 by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub octets: Option<ByteCount>,
 }
 
 /// A probability that changes with time.

@@ -3,8 +3,10 @@
 //! Delays, rates and probabilities of loss follow timelines. Links read them; orbits and recordings
 //! write them.
 
+mod opportunities;
 mod rates;
 
+pub use opportunities::{Opportunities, OpportunitiesError, Opportunity};
 pub use rates::{LineInstant, Rates};
 
 use crate::units::{Duration, Time};

@@ -5,6 +5,20 @@ use super::*;
 
 /// Mistakes in losses over time and in handovers.
 pub(super) const SLIPS: &[Slip] = &[
+    ["\"9600 bit/s\"", "{ opportunities = [] }", "a last instant above zero", "as in [\"1 ms\""],
+    [
+        "\"9600 bit/s\"",
+        "{ opportunities = [\"2 ms\", \"1 ms\"] }",
+        "opportunity 2 lies before",
+        "as in",
+    ],
+    ["\"9600 bit/s\"", "{ octets = \"9 B\" }", "either a `timeline` or", "`opportunities`"],
+    [
+        "\"9600 bit/s\"",
+        "{ opportunities = [\"1 ms\"] }, handovers = [{ at = \"1 s\", dead = \"1 s\" }]",
+        "transmits at its instants alone",
+        "leave `dead` and `queue` out",
+    ],
     [
         "\"3 packets\"",
         "\"3 packets\", loss = { probability = { timeline = [[\"0 s\", 2]] } }",

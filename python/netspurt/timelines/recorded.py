@@ -9,15 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.delays import Delays
+from netspurt.timelines.files import MOST_POINTS
+from netspurt.timelines.written import plain, seconds
 
 #: Lost probes in a row that are taken for an outage of the path, and not for single losses.
 OUTAGE = 2
-
-#: The most points of a timeline.
-MOST_POINTS = 200_000
-
-#: Units of time and their nanoseconds, the longest first.
-_UNITS = (("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1000), ("ns", 1))
 
 
 @dataclass(frozen=True)
@@ -63,11 +59,11 @@ class Moves:
     def to_toml(self) -> str:
         """Return the file that a link of a scenario follows."""
         points = ", ".join(
-            f'["{_seconds(at)}", "{_seconds(delay)}"]'
+            f'["{seconds(at)}", "{seconds(delay)}"]'
             for at, delay in zip(self.at_s, self.delay_s, strict=True)
         )
         lines = [
-            f"# From {_plain(self.name)}: {len(self.at_s)} delays, {len(self.outages)} outages.",
+            f"# From {plain(self.name)}: {len(self.at_s)} delays, {len(self.outages)} outages.",
             "# Each direction has half of the measured round trip: a round trip does not tell how",
             "# much of it either direction took, nor which of them lost a probe.",
             f'delay = {{ timeline = [{points}], between = "step" }}',
@@ -75,7 +71,7 @@ class Moves:
         if self.loss > 0:
             lines.append(f"loss  = {{ probability = {self.loss:.6g} }}")
         for outage in self.outages:
-            at, dead = _seconds(outage.at_s), _seconds(outage.dead_s)
+            at, dead = seconds(outage.at_s), seconds(outage.dead_s)
             lines += [
                 "[[handovers]]",
                 f'at = "{at}"',
@@ -158,16 +154,3 @@ def _points(
     """Return the points without those that repeat the delay before them."""
     changes = np.concatenate(([True], np.diff(delay) != 0))
     return at[changes], delay[changes]
-
-
-def _seconds(seconds: float) -> str:
-    """Return a time as scenarios write it, to the nanosecond."""
-    nanos = round(float(seconds) * 1e9)
-    whole = ((unit, size) for unit, size in _UNITS if nanos % size == 0)
-    unit, size = next(whole)
-    return f"{nanos // size} {unit}"
-
-
-def _plain(name: str) -> str:
-    """Return a name on one line, without control characters."""
-    return "".join(c if c.isprintable() else "?" for c in name)

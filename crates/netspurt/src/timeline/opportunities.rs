@@ -1,0 +1,177 @@
+//! A link that transmits at given instants, a number of octets at each.
+
+use crate::units::{Duration, Time};
+
+/// Instants at each of which a link may deliver some octets, over and over. This is how Mahimahi
+/// replays the rate of a cellular link (Netravali and others, 2015).
+///
+/// An opportunity that comes while nothing waits is gone. One opportunity delivers several small
+/// packets, and a large packet takes several opportunities. A packet that comes at the very instant
+/// of an opportunity comes too late for it.
+///
+/// ```
+/// use netspurt::timeline::{Opportunities, Opportunity};
+/// use netspurt::units::{Duration, Time};
+/// let at = |ms| Time::ZERO + Duration::from_millis(ms);
+/// let link = Opportunities::new(&[at(2), at(3), at(10)], 1500).unwrap();
+/// let mut slot = Opportunity::default();
+/// assert_eq!(link.deliver(at(0), 2000, &mut slot), (at(2), at(3)));
+/// // The second delivery of 1500 octets has 1000 left.
+/// assert_eq!(link.deliver(at(1), 1000, &mut slot), (at(3), at(3)));
+/// // The list begins again behind its last instant.
+/// assert_eq!(link.deliver(at(10), 1000, &mut slot), (at(12), at(12)));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opportunities {
+    /// Since the start of a round, ascending; the last one is the length of a round.
+    instants: Vec<Duration>,
+    octets: u32,
+}
+
+/// An opportunity that was used, and what is left of it. By default none was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Opportunity {
+    /// Its number from 1 over all rounds; zero before the first use.
+    number: u64,
+    left: u32,
+}
+
+/// A mistake in a list of opportunities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OpportunitiesError {
+    /// There are none, or the last one is at the start, so that rounds take no time.
+    #[error("opportunities need a last instant above zero")]
+    NoRound,
+    /// An instant is before its predecessor's.
+    #[error("opportunity {0} lies before the one in front of it")]
+    Unordered(usize),
+    /// Each delivers nothing.
+    #[error("opportunities deliver at least one octet")]
+    Nothing,
+}
+
+impl Opportunities {
+    /// Opportunities at these instants, each for `octets`.
+    ///
+    /// # Errors
+    /// When there are none, their instants fall, the last one is zero, or they deliver nothing.
+    pub fn new(instants: &[Time], octets: u32) -> Result<Self, OpportunitiesError> {
+        if instants.last().is_none_or(|last| *last == Time::ZERO) {
+            return Err(OpportunitiesError::NoRound);
+        }
+        if let Some(earlier) = instants.windows(2).position(|pair| pair[1] < pair[0]) {
+            return Err(OpportunitiesError::Unordered(earlier + 2));
+        }
+        if octets == 0 {
+            return Err(OpportunitiesError::Nothing);
+        }
+        Ok(Self { instants: instants.iter().map(|at| *at - Time::ZERO).collect(), octets })
+    }
+
+    /// Delivers `size` octets that came at `now`, behind those that came before: the first and the
+    /// last opportunity that they use.
+    pub fn deliver(&self, now: Time, size: u32, slot: &mut Opportunity) -> (Time, Time) {
+        if slot.number == 0 || slot.left == 0 || self.at(slot.number) <= now {
+            self.take_next(now, slot);
+        }
+        let first = self.at(slot.number);
+        let mut rest = size;
+        loop {
+            let part = rest.min(slot.left);
+            slot.left -= part;
+            rest -= part;
+            if rest == 0 {
+                return (first, self.at(slot.number));
+            }
+            slot.number += 1;
+            slot.left = self.octets;
+        }
+    }
+
+    /// The first opportunity behind `slot` and behind `now`.
+    fn take_next(&self, now: Time, slot: &mut Opportunity) {
+        let count = self.instants.len() as u64;
+        let round = self.instants[self.instants.len() - 1].as_nanos();
+        let (rounds, since) = (now.as_nanos() / round, now.as_nanos() % round);
+        let gone = self.instants.partition_point(|at| at.as_nanos() <= since) as u64;
+        *slot = Opportunity {
+            number: (rounds * count + gone + 1).max(slot.number + 1),
+            left: self.octets,
+        };
+    }
+
+    /// The instant of the opportunity `number`, from 1.
+    fn at(&self, number: u64) -> Time {
+        let count = self.instants.len() as u64;
+        let (rounds, place) = ((number - 1) / count, ((number - 1) % count) as usize);
+        let round = self.instants[self.instants.len() - 1].as_nanos();
+        let nanos = round.saturating_mul(rounds).saturating_add(self.instants[place].as_nanos());
+        Time::from_nanos(nanos)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn what_cannot_be_a_list_is_refused() {
+        let refused = |instants: &[Time], octets| Opportunities::new(instants, octets).unwrap_err();
+        assert_eq!(refused(&[], 1500), OpportunitiesError::NoRound);
+        assert_eq!(refused(&[at(0)], 1500), OpportunitiesError::NoRound);
+        assert_eq!(refused(&[at(3), at(2)], 1500), OpportunitiesError::Unordered(2));
+        assert_eq!(refused(&[at(3)], 0), OpportunitiesError::Nothing);
+    }
+
+    /// The format's definition, opportunity by opportunity: at each, what waits is delivered, up to
+    /// so many octets; what came at that instant waits for the next.
+    fn by_the_definition(list: &[u64], octets: u32, packets: &[(u64, u32)]) -> Vec<u64> {
+        let round = list[list.len() - 1];
+        let mut delivered = Vec::new();
+        let (mut next, mut part) = (0, 0);
+        for rounds in 0.. {
+            for instant in list.iter().map(|at| at + rounds * round) {
+                let mut left = octets;
+                while next < packets.len() && packets[next].0 < instant && left > 0 {
+                    let size = packets[next].1;
+                    let taken = left.min(size - part);
+                    (left, part) = (left - taken, part + taken);
+                    if part == size {
+                        delivered.push(instant);
+                        (next, part) = (next + 1, 0);
+                    }
+                }
+                if next == packets.len() {
+                    return delivered;
+                }
+            }
+        }
+        unreachable!("rounds go on")
+    }
+
+    proptest! {
+        #[test]
+        fn each_packet_is_delivered_when_the_definition_delivers_it(
+            mut list in prop::collection::vec(0_u64..40, 1..30),
+            mut packets in prop::collection::vec((0_u64..200, 1_u32..4000), 1..60),
+            octets in 1_u32..3000,
+        ) {
+            list.sort_unstable();
+            list.push(list[list.len() - 1] + 1);
+            packets.sort_unstable_by_key(|(ms, _)| *ms);
+            let instants: Vec<Time> = list.iter().map(|ms| at(*ms)).collect();
+            let link = Opportunities::new(&instants, octets).unwrap();
+            let mut slot = Opportunity::default();
+            let delivered: Vec<u64> = packets
+                .iter()
+                .map(|(ms, size)| link.deliver(at(*ms), *size, &mut slot).1.as_nanos() / 1_000_000)
+                .collect();
+            prop_assert_eq!(delivered, by_the_definition(&list, octets, &packets));
+        }
+    }
+}

@@ -1,0 +1,258 @@
+"""Timelines in the formats of other tools: CSV, Hypatia's series, and Mahimahi's traces."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from netspurt.timelines.written import nanoseconds, plain
+
+#: The most points of a timeline.
+MOST_POINTS = 200_000
+
+#: The latest instant and the longest delay, in nanoseconds: thirty years.
+_LATEST_NS = 10**18
+
+#: The instants' column of a CSV file, and nanoseconds of its unit.
+_INSTANTS = {"t_s": 1_000_000_000, "t_ms": 1_000_000, "t_us": 1000, "t_ns": 1}
+
+#: Columns of delays of one direction and of round trips, and nanoseconds of their units. Half of a
+#: round trip is the delay of a direction.
+_DELAYS = {f"delay_{unit}": size for unit, size in (("s", 10**9), ("ms", 10**6), ("ns", 1))}
+_ROUND_TRIPS = {f"rtt_{unit}": size for unit, size in (("s", 10**9), ("ms", 10**6), ("ns", 1))}
+
+#: Columns of rates, and bits per second of their units.
+_RATES = {"rate_bps": 1, "rate_kbps": 1000, "rate_mbps": 1_000_000}
+
+#: The column of probabilities of loss.
+_LOSS = "loss"
+
+_Number = TypeVar("_Number", int, float)
+_Value = TypeVar("_Value")
+
+_KNOWN = (*_INSTANTS, *_DELAYS, *_ROUND_TRIPS, *_RATES, _LOSS)
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What a link follows; instants and delays in nanoseconds.
+
+    Attributes
+    ----------
+    name
+        Where it comes from.
+    delay
+        Instants, and the delay of a direction from each on.
+    rate
+        Instants, and bits per second from each on.
+    loss
+        Instants, and the probability of loss from each on.
+    opportunities
+        Instants at which 1500 octets are delivered; behind the last one they begin again.
+    """
+
+    name: str
+    delay: Sequence[tuple[int, int]] = ()
+    rate: Sequence[tuple[int, int]] = ()
+    loss: Sequence[tuple[int, float]] = ()
+    opportunities: Sequence[int] = ()
+
+    def to_toml(self, between: str = "step") -> str:
+        """Return the file that a link of a scenario follows.
+
+        Parameters
+        ----------
+        between
+            The rule between two points of delays and of probabilities: `step` or `linear`.
+        """
+        rule = f'between = "{between}"'
+        lines = [f"# From {plain(self.name)}."]
+        if self.delay:
+            points = _pairs(self.delay, lambda span: f'"{nanoseconds(span)}"')
+            lines.append(f"delay = {{ timeline = [{points}], {rule} }}")
+        if self.rate:
+            points = _pairs(self.rate, lambda bits: f'"{bits} bit/s"')
+            lines.append(f"rate  = {{ timeline = [{points}] }}")
+        if self.opportunities:
+            instants = ", ".join(f'"{nanoseconds(at)}"' for at in self.opportunities)
+            lines.append(f"rate  = {{ opportunities = [{instants}] }}")
+        if self.loss:
+            points = _pairs(self.loss, lambda p: f"{p:.9g}")
+            lines.append(f"loss  = {{ probability = {{ timeline = [{points}], {rule} }} }}")
+        return "\n".join(lines) + "\n"
+
+
+def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -> Timeline:
+    """Read a timeline from a file of another tool.
+
+    Parameters
+    ----------
+    path
+        The file.
+    format_
+        `csv`, a table with a heading, whose first column holds instants; `hypatia`, rows of an
+        instant and a round trip in nanoseconds, without a heading; `mahimahi`, a millisecond on
+        each line, at which 1500 octets are delivered. By default the file's first line tells.
+
+    Raises
+    ------
+    ValueError
+        If it is none of these; the message names the line and the fix.
+    OSError
+        If it cannot be read.
+    """
+    name = os.fspath(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{name} is not a text file") from None
+    lines = [line for line in enumerate(text.splitlines(), 1) if line[1].strip()]
+    if not lines:
+        raise ValueError(f"{name} is empty")
+    if len(lines) > MOST_POINTS:
+        raise ValueError(f"{name} has {len(lines)} lines, and a timeline {MOST_POINTS} points")
+    readers: dict[str, Callable[[str, list[tuple[int, str]]], Timeline]] = {
+        "csv": _of_csv,
+        "hypatia": _of_hypatia,
+        "mahimahi": _of_mahimahi,
+    }
+    chosen = format_ or _format_of(lines[0][1])
+    if chosen not in readers:
+        raise ValueError(f"`{chosen}` is no format of timelines: {', '.join(readers)}")
+    return readers[chosen](name, lines)
+
+
+def _format_of(first: str) -> str:
+    """Return the format that a first line tells."""
+    if first.strip().isdigit():
+        return "mahimahi"
+    cells = first.split(",")
+    return "hypatia" if all(_is_number(cell) for cell in cells) else "csv"
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        return math.isfinite(float(cell))
+    except ValueError:
+        return False
+
+
+def _of_mahimahi(name: str, lines: list[tuple[int, str]]) -> Timeline:
+    instants: list[int] = []
+    for number, line in lines:
+        if not line.strip().isdigit():
+            raise ValueError(f"{name}, line {number}: {line.strip()!r} is no millisecond")
+        instants.append(_within(name, number, int(line) * 1_000_000))
+        _ascends(name, number, instants)
+    if instants[-1] == 0:
+        raise ValueError(f"{name}: the last opportunity is at 0 ms, so rounds take no time")
+    return Timeline(name, opportunities=instants)
+
+
+def _of_hypatia(name: str, lines: list[tuple[int, str]]) -> Timeline:
+    rows = _rows(name, lines, 2)
+    points = [(at, round(rtt / 2)) for at, rtt in _points(name, rows, 0, 1, 1, 1)]
+    return Timeline(name, delay=points)
+
+
+def _of_csv(name: str, lines: list[tuple[int, str]]) -> Timeline:
+    heading = [cell.strip() for cell in next(csv.reader(io.StringIO(lines[0][1])))]
+    known = f"known are {', '.join(_KNOWN)}"
+    for column in heading:
+        if column not in _KNOWN:
+            raise ValueError(f"{name}, line {lines[0][0]}: no column {column!r}; {known}")
+    if heading[0] not in _INSTANTS:
+        raise ValueError(f"{name}: the first column holds instants: {', '.join(_INSTANTS)}")
+    kinds = [_kind(column) for column in heading[1:]]
+    if not kinds or len(set(kinds)) < len(kinds):
+        raise ValueError(f"{name}: one column of delays, of rates or of loss each; {known}")
+    rows = _rows(name, lines[1:], len(heading))
+    unit = _INSTANTS[heading[0]]
+    found: dict[str, list[tuple[int, float]]] = {}
+    for place, column in enumerate(heading[1:], 1):
+        size = {**_DELAYS, **_ROUND_TRIPS, **_RATES, _LOSS: 1}[column]
+        points = _points(name, rows, 0, unit, place, size)
+        if column in _ROUND_TRIPS:
+            points = [(at, span / 2) for at, span in points]
+        found[_kind(column)] = points
+    for (number, _), (_, p) in zip(rows, found.get("loss", []), strict=False):
+        if p > 1:
+            raise ValueError(f"{name}, line {number}: {p:g} is not a probability")
+    for (number, _), (_, bits) in zip(rows, found.get("rate", []), strict=False):
+        if bits < 1:
+            raise ValueError(
+                f"{name}, line {number}: no rate below 1 bit/s; an outage is an entry of "
+                "`handovers`"
+            )
+    whole = {kind: [(at, round(value)) for at, value in points] for kind, points in found.items()}
+    return Timeline(name, whole.get("delay", []), whole.get("rate", []), found.get("loss", []))
+
+
+def _kind(column: str) -> str:
+    """Return what a column of values holds."""
+    if column in _RATES:
+        return "rate"
+    return "loss" if column == _LOSS else "delay"
+
+
+def _rows(name: str, lines: list[tuple[int, str]], width: int) -> list[tuple[int, list[float]]]:
+    """Return the numbers of each line, with its number."""
+    rows = []
+    for number, line in lines:
+        cells = next(csv.reader(io.StringIO(line)))
+        if len(cells) != width:
+            raise ValueError(
+                f"{name}, line {number}: {len(cells)} cells, and {width} are asked for"
+            )
+        wrong = [cell for cell in cells if not _is_number(cell)]
+        if wrong:
+            raise ValueError(f"{name}, line {number}: {wrong[0]!r} is no number")
+        rows.append((number, [float(cell) for cell in cells]))
+    if not rows:
+        raise ValueError(f"{name} has a heading and no points")
+    return rows
+
+
+def _points(  # noqa: PLR0913 - each is a choice of its own
+    name: str,
+    rows: list[tuple[int, list[float]]],
+    at: int,
+    at_size: int,
+    place: int,
+    size: int,
+) -> list[tuple[int, float]]:
+    """Return the instants [ns] and the values of a column."""
+    instants: list[int] = []
+    points = []
+    for number, row in rows:
+        instants.append(_within(name, number, round(row[at] * at_size)))
+        _ascends(name, number, instants)
+        _within(name, number, row[place] * size)
+        points.append((instants[-1], row[place] * size))
+    return points
+
+
+def _within(name: str, number: int, value: _Number) -> _Number:
+    """Return the value, or raise an error if no scenario has it."""
+    if not 0 <= value <= _LATEST_NS:
+        raise ValueError(f"{name}, line {number}: a value below zero or beyond thirty years")
+    return value
+
+
+def _ascends(name: str, number: int, instants: Sequence[int]) -> None:
+    if len(instants) > 1 and instants[-1] < instants[-2]:
+        raise ValueError(f"{name}, line {number}: it lies before the line in front of it")
+
+
+def _pairs(points: Sequence[tuple[int, _Value]], value: Callable[[_Value], str]) -> str:
+    def each() -> Iterator[str]:
+        for at, of in points:
+            yield f'["{nanoseconds(at)}", {value(of)}]'
+
+    return ", ".join(each())
