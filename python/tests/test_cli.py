@@ -222,19 +222,22 @@ def test_an_interrupt_at_any_moment_prints_no_traceback(netspurt: Command, tmp_p
         assert process.returncode in {130, -signal.SIGINT}
 
 
+#: A run of a second, and progress that is shown after a tenth of that.
+WATCHED = """
+import sys
+from netspurt.cli import output, start
+
+output.QUIET_S = 0.1
+sys.argv = ["netspurt", "run", "mine.toml", "--set", "stop=3000000 s", "--set", "record.tables=[]"]
+start()
+"""
+
+
 def test_progress_is_shown_to_a_person_and_to_nobody_else(
     netspurt: Command, tmp_path: Path
 ) -> None:
     netspurt("new", "mine.toml")
-    words = [
-        str(NETSPURT),
-        "run",
-        "mine.toml",
-        "--set",
-        "stop=9000000 s",
-        "--set",
-        "record.tables=[]",
-    ]
+    words = [sys.executable, "-c", WATCHED]
     here, there = pty.openpty()
     try:
         with subprocess.Popen(words, cwd=tmp_path, stderr=there, stdout=subprocess.DEVNULL) as run:
