@@ -48,9 +48,9 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> str:
     return folder.read().digest()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def two_nodes() -> Iterator[Any]:
-    """Two nodes on this machine; the driver is with the first."""
+    """Two nodes on this machine; the driver is with the first. The last test kills the second."""
     from ray.cluster_utils import Cluster
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -153,6 +153,16 @@ def test_a_cluster_that_would_listen_elsewhere_is_not_used() -> None:
     assert elsewhere.ended
 
 
+def test_an_address_where_nobody_is_is_told_at_once(tmp_path: Path) -> None:
+    from netspurt.sweep.cluster import Ray
+
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+        with pytest.raises(ConnectionError, match=f"no Ray cluster answers at {address}"):
+            run_sweep(long_sweep(), tmp_path / "s", engine=partial(Ray, address=address))
+
+
 def test_a_listed_sweep_travels_too(tmp_path: Path, two_nodes: Any) -> None:
     from netspurt.sweep.cluster import Ray
 
@@ -189,13 +199,3 @@ def test_a_node_that_is_killed_costs_nothing(tmp_path: Path, two_nodes: Any, wan
 
     sweep_while(tmp_path / "s", kill)
     assert open_sweep(tmp_path / "s").read().digest() == wanted
-
-
-def test_an_address_where_nobody_is_is_told_at_once(tmp_path: Path) -> None:
-    from netspurt.sweep.cluster import Ray
-
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{closed.getsockname()[1]}"
-        with pytest.raises(ConnectionError, match=f"no Ray cluster answers at {address}"):
-            run_sweep(long_sweep(), tmp_path / "s", engine=partial(Ray, address=address))
