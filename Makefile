@@ -14,6 +14,9 @@ TEST   := .venv/.test
 # Only modules that are imported are compiled, when they are.
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-compile
 
+# Without byte code every process would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test setup clean lint rust-lint python-lint rust-tests python-tests
 
 run: setup

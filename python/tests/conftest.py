@@ -31,34 +31,31 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def netspurt(tmp_path: Path) -> Command:
-    """Run the command in an empty folder."""
+def process(tmp_path: Path) -> Command:
+    """Run the command in a process of its own and an empty folder.
 
-    def run(
-        *words: object, columns: int = 120, **options: object
-    ) -> subprocess.CompletedProcess[str]:
-        settings: dict[str, object] = {"cwd": tmp_path, "timeout": 120, **options}
-        environment = {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"}
-        return subprocess.run(  # type: ignore[call-overload, no-any-return]
+    For what needs one: signals, limits, the outputs of other programs, the order of both outputs.
+    """
+
+    def run(*words: object, columns: int = 120) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
             [NETSPURT, *map(str, words)],
+            cwd=tmp_path,
+            timeout=120,
             capture_output=True,
             text=True,
             check=False,
-            env=environment,
-            **settings,
+            env={**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"},
         )
 
     return run
 
 
 @pytest.fixture
-def here(
+def netspurt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
-    """Run the command in this process and an empty folder: a hundredth of the time of `netspurt`.
-
-    Not for what a process of its own is needed for: signals, limits, the order of both outputs.
-    """
+    """Run the command in this process and an empty folder: a hundredth of the time of `process`."""
     from netspurt.cli.main import main
 
     monkeypatch.chdir(tmp_path)
@@ -81,6 +78,12 @@ def here(
         return subprocess.CompletedProcess(list(map(str, words)), status, out, err)
 
     return run
+
+
+@pytest.fixture
+def here(netspurt: Command) -> Command:
+    """Return the same under another name."""
+    return netspurt
 
 
 #: The signals that the command handles in its own way.

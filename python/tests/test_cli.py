@@ -203,6 +203,34 @@ start()
 """
 
 
+IMPORTS = """
+import sys
+from netspurt.cli import start
+
+sys.argv[1:] = sys.argv[1].split()
+try:
+    start()
+finally:
+    print("imported", *sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "slow"),
+    [
+        ("papers list", {"matplotlib", "scipy"}),
+        ("replay data/ping.txt", {"matplotlib", "scipy.stats"}),
+        ("table --help", {"numpy"}),
+    ],
+)
+def test_a_command_imports_nothing_slow_that_it_does_not_use(words: str, slow: set[str]) -> None:
+    command = [sys.executable, "-c", IMPORTS, words]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    imported = ran.stdout.splitlines()[-1].split()
+    assert imported[0] == "imported"
+    assert slow & set(imported) == set()
+
+
 def test_an_interrupt_at_any_moment_prints_no_traceback(netspurt: Command, tmp_path: Path) -> None:
     netspurt("new", "mine.toml")
     for delay in (0.005, 0.02, 0.04, 0.08, 0.12, 0.2):
@@ -222,19 +250,22 @@ def test_an_interrupt_at_any_moment_prints_no_traceback(netspurt: Command, tmp_p
         assert process.returncode in {130, -signal.SIGINT}
 
 
+#: A run of a second, and progress that is shown after a tenth of that.
+WATCHED = """
+import sys
+from netspurt.cli import output, start
+
+output.QUIET_S = 0.1
+sys.argv = ["netspurt", "run", "mine.toml", "--set", "stop=1000000 s", "--set", "record.tables=[]"]
+start()
+"""
+
+
 def test_progress_is_shown_to_a_person_and_to_nobody_else(
     netspurt: Command, tmp_path: Path
 ) -> None:
     netspurt("new", "mine.toml")
-    words = [
-        str(NETSPURT),
-        "run",
-        "mine.toml",
-        "--set",
-        "stop=9000000 s",
-        "--set",
-        "record.tables=[]",
-    ]
+    words = [sys.executable, "-c", WATCHED]
     here, there = pty.openpty()
     try:
         with subprocess.Popen(words, cwd=tmp_path, stderr=there, stdout=subprocess.DEVNULL) as run:

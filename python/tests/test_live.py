@@ -331,12 +331,12 @@ sys.exit(3)
 
 @namespaces
 @real_time
-def test_programs_run_across_a_scenario_without_flows(netspurt: Command, tmp_path: Path) -> None:
+def test_programs_run_across_a_scenario_without_flows(process: Command, tmp_path: Path) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     (tmp_path / "echo.py").write_text(ECHO)
     (tmp_path / "ask.py").write_text(ASK)
     words = ["--out", "r", "--budget", 10, "--server", f"{sys.executable} echo.py"]
-    ran = netspurt("live", "exec", "path.toml", *words, "--", sys.executable, "ask.py")
+    ran = process("live", "exec", "path.toml", *words, "--", sys.executable, "ask.py")
     assert (ran.returncode, ran.stdout) == (3, "octets\n"), ran.stderr
     run = ns.open_run(tmp_path / "r")
     assert run.live is not None
@@ -349,26 +349,26 @@ def test_programs_run_across_a_scenario_without_flows(netspurt: Command, tmp_pat
 
 @namespaces
 def test_a_command_that_is_not_there_has_the_status_of_such(
-    netspurt: Command, tmp_path: Path
+    process: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "path.toml").write_text(PATH)
-    ran = netspurt("live", "exec", "path.toml", "--out", "r", "--", "no-such-program")
+    ran = process("live", "exec", "path.toml", "--out", "r", "--", "no-such-program")
     assert ran.returncode == 127
     assert "no-such-program" in ran.stderr
     assert "valid" not in ran.stderr
     assert not (tmp_path / "r").exists()
     words = ["--out", "s", "--server", "exit 3", "--", "true"]
-    ran = netspurt("live", "exec", "path.toml", *words)
+    ran = process("live", "exec", "path.toml", *words)
     assert ran.returncode == 125
     assert "the server does not run" in ran.stderr
     assert not (tmp_path / "s").exists()
 
 
 @namespaces
-def test_a_command_that_the_stop_ended_is_told(netspurt: Command, tmp_path: Path) -> None:
+def test_a_command_that_the_stop_ended_is_told(process: Command, tmp_path: Path) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     words = ["--set", "stop='1 s'", "--", "sleep", "60"]
-    ran = netspurt("live", "exec", "path.toml", "--out", "r", *words)
+    ran = process("live", "exec", "path.toml", "--out", "r", *words)
     assert ran.returncode == 124
     assert "the scenario's stop, 1 s, ended the command" in ran.stderr
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
 import tracemalloc
 from pathlib import Path
 
@@ -16,17 +15,11 @@ from netspurt.analysis.replayed import poisson_interval
 from netspurt.grids import expand, size, two_gain_axes
 from netspurt.timers import USUAL, grid_front, save_records
 
-from conftest import NETSPURT, ROOT
+from conftest import ROOT, Command
 
 DATA = ROOT / "data"
 SHARED = ROOT.parent / "shared" / "delays"
 RECORDINGS = ("ping.txt", "fping-C.txt", "irtt.json", "atlas-ping.jsonl")
-
-
-def run(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(NETSPURT), *words], cwd=cwd, capture_output=True, text=True, check=False
-    )
 
 
 def steady(n: int = 400, rtt: float = 0.05) -> ns.Delays:
@@ -34,8 +27,10 @@ def steady(n: int = 400, rtt: float = 0.05) -> ns.Delays:
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_our_recordings_are_replayed_and_drawn(name: str, tmp_path: Path) -> None:
-    ran = run("replay", str(DATA / name), "--json", "--out", str(tmp_path))
+def test_our_recordings_are_replayed_and_drawn(
+    netspurt: Command, name: str, tmp_path: Path
+) -> None:
+    ran = netspurt("replay", str(DATA / name), "--json", "--out", str(tmp_path))
     assert ran.returncode == 0, ran.stderr
     for told in json.loads(ran.stdout):
         assert told["sent"] == told["received"] + told["lost"]
@@ -50,9 +45,9 @@ def test_our_recordings_are_replayed_and_drawn(name: str, tmp_path: Path) -> Non
     assert all(picture.stat().st_size > 10_000 for picture in pictures)
 
 
-def test_a_bundle_is_replayed_elsewhere_to_the_same_sums(tmp_path: Path) -> None:
-    before = run("replay", str(DATA / "irtt.json"), "--json", "--out", str(tmp_path))
-    after = run("replay", str(tmp_path / "replay.parquet"), "--json")
+def test_a_bundle_is_replayed_elsewhere_to_the_same_sums(netspurt: Command, tmp_path: Path) -> None:
+    before = netspurt("replay", str(DATA / "irtt.json"), "--json", "--out", str(tmp_path))
+    after = netspurt("replay", str(tmp_path / "replay.parquet"), "--json")
     (ours,), (theirs,) = json.loads(before.stdout), json.loads(after.stdout)
     assert ours["estimators"] == theirs["estimators"]
     assert (ours["sent"], ours["lost"], ours["order"]) == (
@@ -62,9 +57,9 @@ def test_a_bundle_is_replayed_elsewhere_to_the_same_sums(tmp_path: Path) -> None
     )
 
 
-def test_one_bad_file_leaves_the_others(tmp_path: Path) -> None:
+def test_one_bad_file_leaves_the_others(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing of the kind\n")
-    ran = run("replay", "notes.txt", str(DATA / "ping.txt"), "no-such-file", cwd=tmp_path)
+    ran = netspurt("replay", "notes.txt", str(DATA / "ping.txt"), "no-such-file")
     assert ran.returncode == 2
     assert "240 probes" in ran.stdout
     assert "notes.txt:1: not a known format of recorded delays" in ran.stderr
@@ -82,26 +77,30 @@ def test_one_bad_file_leaves_the_others(tmp_path: Path) -> None:
         ("nowhere.py:Timer", "no file `nowhere.py`"),
     ],
 )
-def test_a_wrong_estimator_is_told_with_its_fix(estimator: str, told: str) -> None:
-    ran = run("replay", str(DATA / "ping.txt"), "-e", estimator)
+def test_a_wrong_estimator_is_told_with_its_fix(
+    netspurt: Command, estimator: str, told: str
+) -> None:
+    ran = netspurt("replay", str(DATA / "ping.txt"), "-e", estimator)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert told in ran.stderr
     assert "Traceback" not in ran.stderr
 
 
-def test_smoothed_round_trips_are_not_replayed(tmp_path: Path) -> None:
+def test_smoothed_round_trips_are_not_replayed(netspurt: Command, tmp_path: Path) -> None:
     log = "".join(
         "ESTAB 0 0 10.0.0.1:5000 10.0.0.2:80\n"
         f"\t cubic wscale:7,7 rto:204 rtt:{40 + n}.5/2 mss:1448 cwnd:10 minrtt:38\n"
         for n in range(5)
     )
     (tmp_path / "ss.txt").write_text(log)
-    ran = run("replay", "ss.txt", cwd=tmp_path)
+    ran = netspurt("replay", "ss.txt")
     assert ran.returncode == 2
     assert "a filter's output and not samples" in ran.stderr
 
 
-def test_an_estimator_in_python_is_replayed_beside_the_others(tmp_path: Path) -> None:
+def test_an_estimator_in_python_is_replayed_beside_the_others(
+    netspurt: Command, tmp_path: Path
+) -> None:
     (tmp_path / "double.py").write_text(
         "class Double:\n"
         "    def __init__(self, start=3.0):\n"
@@ -114,7 +113,7 @@ def test_an_estimator_in_python_is_replayed_beside_the_others(tmp_path: Path) ->
         "        return self.timer\n"
     )
     words = ["-e", "double.py:Double", "-e", "mills:falling=0,rising=0"]
-    ran = run("replay", str(DATA / "irtt.json"), *words, "--json", cwd=tmp_path)
+    ran = netspurt("replay", str(DATA / "irtt.json"), *words, "--json")
     ours, theirs = json.loads(ran.stdout)[0]["estimators"]
     assert ours["estimator"] == "double.py:Double"
     # A filter that forgets at once is twice the last delay.

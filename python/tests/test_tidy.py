@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -278,3 +279,9 @@ def test_a_claims_id_is_found() -> None:
     key = next((ROOT / "papers").iterdir()).name
     assert claim_ids(f"the claim {key}.thing")
     assert claim_ids(f"not {key}.toml, nor {key}/thing.") == []
+
+
+def test_no_requirement_brings_a_second_version_of_syn_into_the_extension() -> None:
+    locked = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
+    (half,) = (package for package in locked if package["name"] == "half")
+    assert "zerocopy" not in half["dependencies"], "cargo update -p half --precise 2.4.1"

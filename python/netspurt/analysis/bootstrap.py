@@ -205,7 +205,7 @@ class Resamples:
 
     def _prewhitened(self, statistic: Statistic, level: float) -> float:
         """Return the half width of the interval if the correlation decays at one rate."""
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
         parts = self._parts(statistic)
         n, scatter = len(parts), float(np.sum(parts**2))
@@ -221,7 +221,7 @@ class Resamples:
         level_of_rest = max(covariance[0] + 2 * weights @ covariance[1:], 0.1 * covariance[0])
         variance = n * float(level_of_rest) / (1 - kept) ** 2
         alone = scatter / variance * n if variance > 0 else float(n)
-        return float(t.ppf((1 + level) / 2, max(alone - 1, 2.0))) * float(np.sqrt(variance))
+        return float(stdtrit(max(alone - 1, 2.0), (1 + level) / 2)) * float(np.sqrt(variance))
 
     def _parts(self, statistic: Statistic) -> Floats:
         """Return the influence of each probe, or bin of probes, on a statistic, shape (n,)."""
@@ -237,11 +237,11 @@ class Resamples:
 
     def stretch(self, level: float) -> float:
         """Return how much wider an interval from few blocks is than one from many."""
-        from scipy.stats import norm, t
+        from scipy.special import ndtri, stdtrit
 
         blocks = max(self.sums[-1] / self.length, 3.0)
         quantile = (1 + level) / 2
-        return float(t.ppf(quantile, blocks - 1) / norm.ppf(quantile))
+        return float(stdtrit(blocks - 1, quantile) / ndtri(quantile))
 
 
 def block_bootstrap(

@@ -244,7 +244,7 @@ def _reach(spreads: Sequence[Floats]) -> float:
     NaN if two repeats are equal: their spread is then zero, as it is for two throws of a coin in
     every other case, and says nothing.
     """
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     squares = np.array([np.var(one, ddof=1) / len(one) for one in spreads])
     free = np.array([len(one) - 1 for one in spreads])
@@ -252,7 +252,7 @@ def _reach(spreads: Sequence[Floats]) -> float:
     scale = max(float(np.max(np.abs(one))) for one in spreads)
     if not whole > (1e-12 * scale) ** 2:
         return 0.0 if free.min() > 1 else np.nan
-    return float(t.ppf(0.975, whole**2 / np.sum(squares**2 / free)) * np.sqrt(whole))
+    return float(stdtrit(whole**2 / np.sum(squares**2 / free), 0.975) * np.sqrt(whole))
 
 
 def _widened(value: float, low: float, high: float, spreads: Sequence[Floats]) -> Interval:

@@ -54,9 +54,9 @@ class Line:
 
     def slope_between(self, level: float = 0.95) -> tuple[float, float]:
         """Return the ends of the slope's interval at a level, in seconds an octet."""
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
-        reach = float(t.ppf((1 + level) / 2, self.probes - 2)) * self.slope_error_s
+        reach = float(stdtrit(self.probes - 2, (1 + level) / 2)) * self.slope_error_s
         return self.slope_s - reach, self.slope_s + reach
 
     def rate_between(self, level: float = 0.95) -> tuple[float, float]:

@@ -87,15 +87,16 @@ def poisson_interval(count: int, level: float = 0.95) -> tuple[float, float]:
     >>> [round(end, 3) for end in poisson_interval(0)], [round(e, 3) for e in poisson_interval(4)]
     ([0.0, 3.689], [1.09, 10.242])
     """
-    from scipy.stats import chi2
+    from scipy.special import gammaincinv
 
     tail = (1 - level) / 2
-    low = float(chi2.ppf(tail, 2 * count)) / 2 if count else 0.0
-    return low, float(chi2.ppf(1 - tail, 2 * count + 2)) / 2
+    low = float(gammaincinv(count, tail)) if count else 0.0
+    return low, float(gammaincinv(count + 1, 1 - tail))
 
 
 def could_be_chance(one: int, other: int) -> bool:
     """Whether a fair coin would divide these probes so unevenly in one case of twenty (McNemar)."""
-    from scipy.stats import binomtest
+    from scipy.special import bdtr
 
-    return one + other == 0 or bool(binomtest(one, one + other).pvalue > 0.05)
+    # Both tails of the coin's distribution are equal.
+    return one == other or bool(2 * bdtr(min(one, other), one + other, 0.5) > 0.05)

@@ -24,7 +24,6 @@ from netspurt.cli.output import (
 from netspurt.papers import Claim, Judged, Paper, PaperError, Verdict, check, read_paper, shelf
 from netspurt.papers.bench import Bench
 from netspurt.papers.data import Value
-from netspurt.plots import View, draw, save
 from netspurt.scenario import as_toml
 
 
@@ -102,6 +101,8 @@ def _judge(paper: Paper) -> tuple[Bench, list[Judged]]:
 
 
 def _draw(paper: Paper, bench: Bench, folder: Path) -> list[Path]:
+    from netspurt.plots import View, draw, save
+
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for picture in paper.pictures:
