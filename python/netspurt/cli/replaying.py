@@ -423,14 +423,18 @@ def _known(value: float) -> float | None:
 
 
 def _save(replays: list[Replay], out: Path) -> Iterator[Path]:
+    from netspurt.plots.files import save
+    from netspurt.plots.replay import draw
     from netspurt.timers import save_records
 
     out.mkdir(parents=True, exist_ok=True)
     yield save_records(replays, out / "replay.parquet")
     for place, one in enumerate(replays, start=1):
         for kind in _PLOTS:
-            name = f"replay-{kind}.png" if len(replays) == 1 else f"replay-{place}-{kind}.png"
-            yield getattr(one.plot, kind)(out / name)
+            name = f"replay-{kind}" if len(replays) == 1 else f"replay-{place}-{kind}"
+            files = [out / f"{name}{ending}" for ending in (".png", ".svg")]
+            save(draw(one, kind), files)
+            yield from files
 
 
 def _grouped(count: int) -> str:
