@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from netspurt import _core
 from netspurt.live_report import LiveReport
+from netspurt.markup import html_lines
 from netspurt.stored import is_sealed, new_folder, refuse_link, replace_file, sealed
 from netspurt.table import Table
 from netspurt.typed import TypedError, parse, read
@@ -81,15 +82,19 @@ class Run:
     _results: _core.Results | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
+        return "\n".join([self.title or self.source, *self._lines()])
+
+    def _lines(self) -> list[str]:
         how = "simulated" if self.live is None else "live"
-        return "\n".join(
-            [
-                self.title or self.source,
-                f"{self.stop_ns / 1e9:g} s {how}, seed {self.seed}, digest {self.digest[:16]}",
-                *self._summary(),
-                "tables: " + ", ".join(f"{name} {len(t)}" for name, t in self.tables.items()),
-            ]
-        )
+        return [
+            f"{self.stop_ns / 1e9:g} s {how}, seed {self.seed}, digest {self.digest[:16]}",
+            *self._summary(),
+            "tables: " + ", ".join(f"{name} {len(t)}" for name, t in self.tables.items()),
+        ]
+
+    def _repr_html_(self) -> str:
+        text = html_lines(self.title or self.source, self._lines())
+        return text + (self.flows._repr_html_() if len(self.flows) else "")
 
     def _summary(self) -> Iterator[str]:
         """Yield a line for the flows and one for the echo probes, if there are any."""

@@ -17,10 +17,11 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 
 from netspurt import _core
+from netspurt.markup import html_lines
 from netspurt.stored import is_sealed, sealed
 from netspurt.sweep.cases import Cases
 from netspurt.sweep.engines import Chunk
-from netspurt.sweep.plan import Label, Sweep
+from netspurt.sweep.plan import Label, Sweep, html_axes
 from netspurt.sweep.store import BusyError, Folder, Store, SweepError, open_store
 from netspurt.table import Table
 from netspurt.typed import TypedError, parse, read
@@ -96,6 +97,11 @@ class SweepFolder:
     paired: bool
     fingerprint: str
     _store: Store = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        there = sum(one.count for one in self.there())
+        told = f"{there:,} of {self.cases:,} cases have ended, kept in {self.where}"
+        return html_lines(self.title or self.where, [told]) + html_axes(self.labels)
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield all chunks."""
