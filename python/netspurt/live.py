@@ -231,6 +231,8 @@ def _order(scenario: Scenario, budget: float, spin: float, wire: str, offload: b
     """Return the order of a run whose folder is not known yet."""
     if wire not in WIRES:
         raise LiveError(f"wire {wire!r} is neither {' nor '.join(WIRES)}")
+    if not (0 <= budget <= 1e6 and 0 <= spin <= 1e6):
+        raise LiveError("budget and spin are seconds from 0 to a million")
     return RunOrder(
         parent=os.getpid(),
         folder="",

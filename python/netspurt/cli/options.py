@@ -40,6 +40,13 @@ def _seconds(text: str) -> float:
     return float(text)
 
 
+def _lateness(text: str) -> float:
+    if not 0 <= _seconds(text) <= 1e6:
+        raise ValueError
+    return float(text)
+
+
+lateness = _reader("a number of seconds from 0 to a million, such as 0.005", _lateness)
 seconds = _reader("a number of seconds, such as 12.5", _seconds)
 count = _reader("a whole number, 0 or more", _count)
 
