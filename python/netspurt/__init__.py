@@ -6,7 +6,7 @@
 7
 
 `load` reads a scenario file, `Scenario.replace` sets values over it, `Scenario.run` runs it, and
-`open_run` opens a run that was saved.
+`open_run` opens a run that was saved. `run_live` runs it on the kernel's TCP.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from netspurt.delays import Delays, read_delays
     from netspurt.estimators import check_estimator, estimator
+    from netspurt.live import LiveError, run_live
     from netspurt.run import Run, RunError, open_run
     from netspurt.scenario import Scenario, load, new_scenario
     from netspurt.surrogate import Row
@@ -38,6 +39,7 @@ __all__ = [
     "DelaysError",
     "Estimator",
     "EstimatorError",
+    "LiveError",
     "Replay",
     "ReplayError",
     "Row",
@@ -56,6 +58,7 @@ __all__ = [
     "open_sweep",
     "read_delays",
     "replay",
+    "run_live",
     "run_sweep",
 ]
 
@@ -69,6 +72,7 @@ _LATER = {
     "ReplayError": "_core",
     "Estimator": "_core",
     "EstimatorError": "_core",
+    "LiveError": "live",
     "Row": "surrogate",
     "Run": "run",
     "RunError": "run",
@@ -83,6 +87,7 @@ _LATER = {
     "new_scenario": "scenario",
     "open_run": "run",
     "open_sweep": "sweep",
+    "run_live": "live",
     "run_sweep": "sweep",
     "read_delays": "delays",
     "replay": "timers",

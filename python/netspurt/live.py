@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netspurt.live_report import LiveReport
-from netspurt.run import LIVE, Run, new_folder, open_run
+from netspurt.run import LIVE, Run, open_run, seal
+from netspurt.stored import new_folder
 from netspurt.typed import read
 
 if TYPE_CHECKING:
@@ -39,16 +40,18 @@ WIRES = ("veth", "tun")
 #: A function that takes the seconds that have passed and the seconds in all.
 Progress = Callable[[float, float], None]
 
-#: The process: the order of a run comes from a file, with another one for complaints, or else from
-#: the standard input.
+#: The process: the order of a run comes from an open file, with another one for complaints, which
+#: no program inherits, or else from the standard input.
 _PROCESS = """\
-import sys
+import os, sys
 from netspurt._core import live_work
-order, complaint = sys.argv[1:] or (None, sys.stderr.fileno())
+numbers = [int(number) for number in sys.argv[1:]]
+for number in numbers:
+    os.set_inheritable(number, False)
 try:
-    live_work(order)
+    live_work(f"/proc/self/fd/{numbers[0]}" if numbers else None)
 except RuntimeError as error:
-    with open(complaint, "w", encoding="utf-8") as file:
+    with open(numbers[1] if numbers else sys.stderr.fileno(), "w", encoding="utf-8") as file:
         file.write(str(error))
     sys.exit(2)
 """
@@ -167,6 +170,7 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     order = _order(scenario, budget, spin, wire, offload)
     with new_folder(folder) as partial:
         _work(replace(order, folder=str(partial)), scenario.stop, progress)
+        seal(partial)
     return open_run(Path(folder))
 
 
@@ -219,6 +223,7 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
         programs = LiveReport.load(partial / LIVE).programs
         if programs is None or not programs.ran:
             raise NotRunError(programs.status if programs else 125)
+        seal(partial)
     return open_run(Path(folder))
 
 
@@ -226,6 +231,8 @@ def _order(scenario: Scenario, budget: float, spin: float, wire: str, offload: b
     """Return the order of a run whose folder is not known yet."""
     if wire not in WIRES:
         raise LiveError(f"wire {wire!r} is neither {' nor '.join(WIRES)}")
+    if not (0 <= budget <= 1e6 and 0 <= spin <= 1e6):
+        raise LiveError("budget and spin are seconds from 0 to a million")
     return RunOrder(
         parent=os.getpid(),
         folder="",
@@ -240,20 +247,21 @@ def _order(scenario: Scenario, budget: float, spin: float, wire: str, offload: b
 
 def _work_for_programs(order: RunOrder) -> None:
     """Have a process of its own do it; programs have the input and the output for themselves."""
-    with tempfile.TemporaryDirectory() as place:
-        told, complaint = Path(place) / "order.json", Path(place) / "complaint.txt"
-        told.write_text(order.text(), encoding="utf-8")
-        words = [sys.executable, "-P", "-c", _PROCESS, str(told), str(complaint)]
-        process = subprocess.Popen(words)
+    # Files without names: nothing is left of them if this process is killed.
+    with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile("w+") as complaint:
+        told.write(order.text())
+        told.flush()
+        numbers = told.fileno(), complaint.fileno()
+        words = [sys.executable, "-P", "-c", _PROCESS, *map(str, numbers)]
+        process = subprocess.Popen(words, pass_fds=numbers)
         try:
             status = _wait(process)
         finally:
             process.kill()
             process.wait()
         if status != 0:
-            why = f"it ended with {status}"
-            if complaint.exists():
-                why = complaint.read_text(encoding="utf-8")
+            complaint.seek(0)
+            why = complaint.read() or f"it ended with {status}"
             raise LiveError(f"no live run: {why}")
 
 

@@ -1,6 +1,7 @@
 """Runs, in memory and in folders.
 
-A run folder holds `run.json` (version, seed, fingerprints, contents, the SHA-256 of each file),
+A run folder holds `run.json` (version, seed, fingerprints, contents, the SHA-256 of each file and
+of itself),
 `scenario.toml` (the resolved scenario), a Parquet file for each table, and a pcapng file for each
 spied node. It appears under its name only when it is complete.
 """
@@ -8,18 +9,17 @@ spied node. It appears under its name only when it is complete.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-import re
-import shutil
-import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netspurt import _core
 from netspurt.live_report import LiveReport
+from netspurt.markup import html_lines
+from netspurt.stored import is_sealed, new_folder, refuse_link, replace_file, sealed
 from netspurt.table import Table
 from netspurt.typed import TypedError, parse, read
 
@@ -82,15 +82,19 @@ class Run:
     _results: _core.Results | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
+        return "\n".join([self.title or self.source, *self._lines()])
+
+    def _lines(self) -> list[str]:
         how = "simulated" if self.live is None else "live"
-        return "\n".join(
-            [
-                self.title or self.source,
-                f"{self.stop_ns / 1e9:g} s {how}, seed {self.seed}, digest {self.digest[:16]}",
-                *self._summary(),
-                "tables: " + ", ".join(f"{name} {len(t)}" for name, t in self.tables.items()),
-            ]
-        )
+        return [
+            f"{self.stop_ns / 1e9:g} s {how}, seed {self.seed}, digest {self.digest[:16]}",
+            *self._summary(),
+            "tables: " + ", ".join(f"{name} {len(t)}" for name, t in self.tables.items()),
+        ]
+
+    def _repr_html_(self) -> str:
+        text = html_lines(self.title or self.source, self._lines())
+        return text + (self.flows._repr_html_() if len(self.flows) else "")
 
     def _summary(self) -> Iterator[str]:
         """Yield a line for the flows and one for the echo probes, if there are any."""
@@ -239,62 +243,8 @@ class Run:
                 seed=self.seed,
                 scenario=self.scenario,
             )
+            seal(partial)
         return Path(folder)
-
-
-@contextmanager
-def new_folder(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """Provide a folder to fill, which appears under its name when it is complete.
-
-    Raises
-    ------
-    FileExistsError
-        If something of that name exists.
-    OSError
-        If the folder cannot be written; then nothing of it is left.
-    """
-    folder = check_free(folder)
-    unique = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    partial = folder.with_name(f".{folder.name}.partial-{unique}")
-    try:
-        partial.mkdir()
-    except OSError as error:
-        raise type(error)(f"{folder} cannot be made: {error.strerror}") from error
-    try:
-        yield partial
-        check_free(folder)
-        partial.rename(folder)
-    except OSError as error:
-        shutil.rmtree(partial, ignore_errors=True)
-        # Name the requested folder in the error: the partial one is removed.
-        told = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        raise type(error)(told.replace(str(partial), str(folder))) from error
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
-
-
-def check_free(folder: str | os.PathLike[str]) -> Path:
-    """Return the path of a folder to be made, and make its parents.
-
-    Raises
-    ------
-    FileExistsError
-        If something of that name exists.
-    OSError
-        If its parent cannot be written.
-    """
-    folder = Path(folder)
-    if folder.exists() or folder.is_symlink():
-        raise FileExistsError(f"{folder} exists already: name another folder, or remove it")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        why = f"{error.filename}: {error.strerror}"
-        raise type(error)(f"{folder} cannot be made: {why}: name a folder elsewhere") from error
-    if not os.access(folder.parent, os.W_OK | os.X_OK):
-        raise PermissionError(f"{folder.parent} cannot be written: name a folder elsewhere")
-    return folder
 
 
 def open_run(folder: str | os.PathLike[str]) -> Run:
@@ -309,13 +259,8 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
     if folder.suffix == ".toml" and folder.is_file():
         raise RunError(f"{folder} is a scenario, not a run: `netspurt run {folder}` makes one")
     manifest = _manifest(folder)
-    for name in manifest.files:
-        _refuse_link(folder / name)
     try:
-        reports = [LIVE] if LIVE in manifest.files else []
-        for name in (SCENARIO, *reports, *(f"{table}.parquet" for table in manifest.tables)):
-            if _sha256(folder / name) != manifest.files.get(name):
-                raise RunError(f"{folder / name} is damaged: it differs from what the run wrote")
+        _check_files(folder, manifest)
         tables = {
             name: Table(_core.Table.read(name, str(folder / f"{name}.parquet")))
             for name in manifest.tables
@@ -327,7 +272,7 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
                     f"{len(tables[name])} rows"
                 )
         scenario = (folder / SCENARIO).read_text(encoding="utf-8")
-        live = LiveReport.load(folder / LIVE) if reports else None
+        live = LiveReport.load(folder / LIVE) if LIVE in manifest.files else None
     except TypedError as error:
         raise RunError(f"{folder / LIVE} is damaged: {error}") from error
     except OSError as error:
@@ -364,14 +309,39 @@ class Manifest:
     captures: dict[str, str] = field(default_factory=dict)
     nodes: dict[str, str] = field(default_factory=dict)
     flows: dict[str, dict[str, str]] = field(default_factory=dict)
+    sha256: str = ""
+
+
+def seal(folder: Path) -> None:
+    """Have `run.json` hold its own checksum, as the last thing written into a run's folder."""
+    file = folder / MANIFEST
+    replace_file(file, sealed(json.loads(file.read_bytes())), folder / f".{MANIFEST}.partial")
+
+
+def _check_files(folder: Path, manifest: Manifest) -> None:
+    """Check every file of a run, captures too, against the checksums in its manifest.
+
+    Raises
+    ------
+    RunError
+        If one is damaged or a symbolic link, or if a table or the scenario has no checksum.
+    OSError
+        If one cannot be read.
+    """
+    read = [SCENARIO, *(f"{table}.parquet" for table in manifest.tables)]
+    for name in dict.fromkeys([*read, *manifest.files]):
+        refuse_link(folder / name, "run", RunError)
+        if _sha256(folder / name) != manifest.files.get(name):
+            raise RunError(f"{folder / name} is damaged: it differs from what the run wrote")
 
 
 def _manifest(folder: Path) -> Manifest:
     """Return what `run.json` says, with all that it must say."""
     file = folder / MANIFEST
-    _refuse_link(file)
+    refuse_link(file, "run", RunError)
     try:
-        told = parse(file.read_bytes())
+        content = file.read_bytes()
+        told = parse(content)
     except (FileNotFoundError, NotADirectoryError):
         what = "holds no finished run" if folder.is_dir() else "is not a folder"
         raise RunError(f"{folder} {what}: `netspurt run SCENARIO --out DIR` makes one") from None
@@ -394,38 +364,11 @@ def _manifest(folder: Path) -> Manifest:
     strange = [name for name in manifest.tables if not name.isidentifier()]
     if strange:
         raise RunError(f"{file} is damaged: no table is called {strange[0]!r}")
+    if not is_sealed(content):
+        raise RunError(f"{file} is damaged: its checksum `sha256` is not that of its text")
     return manifest
-
-
-def _refuse_link(path: Path) -> None:
-    """Check that a file of a run is no symbolic link, by which other files would be read.
-
-    Raises
-    ------
-    RunError
-        If it is one.
-    """
-    if path.is_symlink():
-        raise RunError(f"{path} is a symbolic link, which no run makes: put the file there")
 
 
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def leftovers(folder: Path) -> list[Path]:
-    """Return the partial folders that killed runs have left in a folder."""
-    named = re.compile(r"\..+\.partial-(\d+)-[0-9a-f]{8}")
-    found = [(path, named.fullmatch(path.name)) for path in folder.glob(".*.partial-*")]
-    return sorted(path for path, match in found if match and not _alive(int(match[1])))
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True

@@ -11,9 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt import _core
+from netspurt.markup import html_lines, html_table
 
 if TYPE_CHECKING:
     import polars as pl
+    import pyarrow as pa
+
+
+def pyarrow() -> ModuleType:
+    """Return the package pyarrow.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed; the message says how to install it.
+    """
+    try:
+        import pyarrow
+    except ImportError as missing:
+        raise ImportError("Arrow needs pyarrow: pip install 'netspurt[arrow]'") from missing
+    library: ModuleType = pyarrow
+    return library
 
 
 def polars() -> ModuleType:
@@ -43,6 +61,8 @@ class _Column:
 class Table(Mapping[str, NDArray[Any]]):
     """A table of a run, as numpy columns.
 
+    pandas, polars, duckdb and all else that reads Arrow take it as it is if pyarrow is
+    installed: `pandas.DataFrame.from_arrow(table)`.
     `table["rtt_ns"]` is a column: whole numbers, booleans, or texts. If some values do not exist,
     such as the end of an endless flow, it is a masked array. Names end in the unit; `seconds`
     returns a column that ends in `_ns` as floats.
@@ -104,6 +124,20 @@ class Table(Mapping[str, NDArray[Any]]):
         head = f"<Table {self.name}: {self.rows} rows of {len(list(self))} columns>"
         return "\n".join([head, *aligned(self.take(np.arange(min(self.rows, _HEAD))))])
 
+    def _repr_html_(self) -> str:
+        shown = self.take(np.arange(min(self.rows, _HEAD_HTML)))
+        right = [n for n, name in enumerate(self) if self._column(name).texts is None]
+        more = f", of which {_HEAD_HTML} are shown" if self.rows > _HEAD_HTML else ""
+        return html_lines(f"{self.name}: {self.rows:,} rows{more}") + html_table(
+            list(self), shown.texts(), right
+        )
+
+    def __array__(self, dtype: object = None, copy: object = None) -> NDArray[Any]:
+        raise TypeError(
+            "a table is no array: take a column, as in table['flow'], or a data frame, as in "
+            "pandas.DataFrame.from_arrow(table) or table.to_polars()"
+        )
+
     def texts(self) -> Iterator[tuple[str, ...]]:
         """Yield the rows as texts; empty if a value does not exist."""
         columns = []
@@ -153,6 +187,26 @@ class Table(Mapping[str, NDArray[Any]]):
         """Return the rows with these numbers, counted from 0, in that order."""
         return Table(self._core, rows if self._rows is None else self._rows[rows])
 
+    def to_arrow(self) -> pa.Table:
+        """Return the table as one of Arrow's; needs `pip install 'netspurt[arrow]'`."""
+        library = pyarrow()
+        return library.table({name: self._arrow_column(library, name) for name in self})
+
+    def _arrow_column(self, library: ModuleType, name: str) -> Any:
+        column = self._column(name)
+        if column.texts is None:
+            gone = None if column.valid is None else ~column.valid
+            return library.array(column.values, mask=gone)
+        # A text may occur twice, as a link's name does for its two directions.
+        texts = list(dict.fromkeys(column.texts))
+        places = np.array([texts.index(text) for text in column.texts], dtype=np.int32)
+        rows = places[column.values] if texts else np.zeros(0, dtype=np.int32)
+        return library.DictionaryArray.from_arrays(rows, library.array(texts, library.string()))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the table as a stream of Arrow's, for pandas, polars, duckdb and others."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def to_polars(self) -> pl.DataFrame:
         """Return the table as a polars data frame; needs `pip install 'netspurt[polars]'`."""
         library = polars()
@@ -172,8 +226,9 @@ class Table(Mapping[str, NDArray[Any]]):
         return frame
 
 
-#: The number of rows of a table that are shown when it is printed.
+#: The number of rows of a table that are shown when it is printed, and in a notebook.
 _HEAD = 5
+_HEAD_HTML = 10
 
 
 def _text(value: Any) -> str:

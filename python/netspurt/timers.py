@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from netspurt import _core
 from netspurt._core import ReplayError
 from netspurt.analysis.bootstrap import Floats, Interval, Resamples
+from netspurt.analysis.notebook import html_replay
 from netspurt.analysis.replayed import (
     could_be_chance,
     efficiency,
@@ -159,6 +160,9 @@ class Replay:
     algorithms: list[Algorithm]
     block: int
     _resamples: Resamples = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        return html_replay(self)
 
     def __getitem__(self, estimator: str) -> Algorithm:
         """Return the results of an algorithm by its text.
@@ -566,7 +570,7 @@ def _listed(names: list[str]) -> str:
 
 def _spurious_words(algorithm: Algorithm) -> str:
     if algorithm.spurious == 0:
-        return f"none in {algorithm.answered:,} answers".replace(",", " ")
+        return f"none in {algorithm.answered:,} answers"
     return (
         f"one spurious retransmission in {round(algorithm.answered / algorithm.spurious)} answers"
     )

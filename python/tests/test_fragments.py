@@ -140,7 +140,8 @@ def test_the_command_tells_of_echo_probes(netspurt: Command, tmp_path: Path) -> 
 
 
 def test_a_picture_of_sequence_numbers_is_of_a_flow(narrow: ns.Run, tmp_path: Path) -> None:
-    assert narrow.plot.time_sequence(tmp_path / "picture.png").exists()
+    narrow.plot.time_sequence(tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").exists()
     segments = narrow.segments
     assert {"bulk", "probe"} == set(segments["flow"].tolist())
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -228,6 +229,35 @@ def test_an_interrupted_live_run_leaves_nothing(tmp_path: Path) -> None:
             os.kill(run.pid, kind)
             assert run.wait(20) != 0
         assert sorted(path.name for path in tmp_path.iterdir()) == ["short.toml"]
+
+
+@namespaces
+@pytest.mark.parametrize("words", [("run",), ("exec",)])
+def test_what_killed_live_runs_leave_is_gone_after_the_next_start(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "short.toml").write_text(SHORT)
+    (tmp_path / "tmp").mkdir()
+    settings: dict[str, Any] = {
+        "cwd": tmp_path,
+        "env": {**os.environ, "TMPDIR": str(tmp_path / "tmp")},
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+    }
+    command = [str(NETSPURT), "live", *words, "short.toml", "--set", "stop=60 s", "--out", "r"]
+    command += ["--", "sleep", "60"] if words == ("exec",) else []
+    for delay_s in (0.0, 0.02, 0.1, 0.5, None):
+        with subprocess.Popen(command, **settings) as run:
+            deadline = time.monotonic() + 60
+            while not list(tmp_path.glob(f".r.partial-*-{run.pid}-*")):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            time.sleep(delay_s or 0.0)
+            run.terminate() if delay_s is None else run.kill()
+        left = len(list(tmp_path.glob(".r.partial-*")))
+        assert left == (delay_s is not None), "that of the killed run, and no other"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["short.toml", "tmp"]
+    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 def test_two_runs_are_aligned_segment_by_segment(netspurt: Command, tmp_path: Path) -> None:

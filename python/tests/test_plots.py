@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import struct
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import netspurt as ns
+from netspurt import plots
 from netspurt.plots import KINDS, View, draw
 
 
@@ -61,13 +66,105 @@ def test_what_cannot_be_drawn_says_why(start_run: ns.Run) -> None:
 
 
 def test_a_run_draws_itself(start_run: ns.Run, tmp_path: Path) -> None:
-    assert start_run.plot.time_sequence(tmp_path / "a.png") == tmp_path / "a.png"
+    assert isinstance(start_run.plot.time_sequence(tmp_path / "a.png"), Figure)
+    assert isinstance(start_run.plot.time_sequence(), Figure)
     start_run.plot.cwnd(tmp_path / "b.svg", View(end=20.0))
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "b.svg").read_text()[:500]
     assert len(list(tmp_path.iterdir())) == 2
     with pytest.raises(ValueError, match=r"c\.gif: .* must end in \.png, \.svg or \.pdf"):
         start_run.plot.rto(tmp_path / "c.gif")
+
+
+def figure_functions() -> list[Any]:
+    """Return all public functions and methods of plots that return a figure."""
+    found = []
+    for file in sorted(Path(plots.__file__).parent.glob("*.py")):
+        module = importlib.import_module(f"netspurt.plots.{file.stem}".removesuffix(".__init__"))
+        own = [
+            one
+            for one in vars(module).values()
+            if getattr(one, "__module__", "") == module.__name__
+        ]
+        classes = [one for one in own if isinstance(one, type)]
+        methods = [method for one in classes for method in vars(one).values()]
+        found += [
+            one
+            for one in [*own, *methods]
+            if inspect.isfunction(one)
+            and not one.__name__.startswith("_")
+            and one.__annotations__.get("return") == "Figure"
+            and one.__name__ not in ("saved", "root_figure")
+        ]
+    return found
+
+
+def test_every_plot_that_returns_a_figure_takes_an_axes_and_a_size() -> None:
+    functions = figure_functions()
+    assert len(functions) >= 12
+    for one in functions:
+        parameters = inspect.signature(one).parameters
+        for name in ("ax", "size"):
+            assert parameters[name].default is None, f"{one.__qualname__}({name})"
+            assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_plot_is_drawn_into_an_axes_of_the_callers(start_run: ns.Run, kind: str) -> None:
+    figure = Figure(figsize=(4, 3))
+    left, right = figure.subplots(1, 2)
+    assert draw(start_run, kind, ax=right) is figure
+    assert right.has_data()
+    assert not left.has_data()
+    assert " ".join(right.get_title(loc="left").split()) == start_run.title
+    inner = figure.add_subfigure(figure.add_gridspec()[0]).add_subplot()
+    assert draw(start_run, kind, ax=inner) is figure
+    with pytest.raises(ValueError, match="size is that of a new figure"):
+        draw(start_run, kind, ax=right, size=(3, 2))
+
+
+def test_a_size_is_in_inches(start_run: ns.Run, tmp_path: Path) -> None:
+    figure = start_run.plot.cwnd(tmp_path / "a.png", size=(4, 3))
+    assert figure.get_size_inches().tolist() == [4, 3]
+    width, height = struct.unpack(">II", (tmp_path / "a.png").read_bytes()[16:24])
+    assert (width, height) == (600, 450)
+
+
+def test_ssthresh_without_bound_does_not_stretch_the_axis() -> None:
+    run = ns.new_scenario().replace({"flows.transfer.profile": "rfc-2026", "stop": "60 s"}).run()
+    assert int(run.cwnd["ssthresh_bytes"].max()) > 2**40
+    later = run.cwnd["ssthresh_bytes"][run.cwnd["ssthresh_bytes"] < 2**40]
+    most = max(int(run.cwnd[f"{name}_bytes"].max()) for name in ("cwnd", "flight"))
+    axes = draw(run, "cwnd").axes[0]
+    assert axes.get_ylim()[1] == pytest.approx(1.15 * max(most, later.max() / 1.15 * 1.1), rel=0.01)
+    assert axes.get_ylabel() == "cwnd, ssthresh, in flight [kB]"
+
+
+def test_timers_that_differ_by_tens_have_a_logarithmic_axis(start_run: ns.Run) -> None:
+    assert draw(start_run, "rto").axes[0].get_yscale() == "linear"
+    values = {
+        "flows.transfer.tcp.rto.min": "50 s",
+        "links.modem.rate": "9 Mbit/s",
+        "stop": "60 s",
+        "flows.transfer.send": "60 segments",
+    }
+    axes = draw(ns.new_scenario().replace(values).run(), "rto").axes[0]
+    assert axes.get_yscale() == "log"
+    assert axes.get_ylim()[0] > 0.05
+    assert axes.yaxis.get_major_formatter()(0.5) == "500 ms"
+
+
+def test_short_timers_are_in_milliseconds() -> None:
+    values = {"links.modem.rate": "9 Mbit/s", "flows.transfer.tcp.rto.initial": "300 ms"}
+    values |= {
+        "flows.transfer.profile": "rfc-2026",
+        "stop": "9 s",
+        "flows.transfer.tcp.rto.min": "9 ms",
+        "links.modem.delay": "5 ms",
+        "links.t1.rate": "9 Mbit/s",
+    }
+    axes = draw(ns.new_scenario().replace(values).run(), "rto").axes[0]
+    assert axes.get_ylabel() == "timer, round trip [ms]"
 
 
 def test_the_same_run_draws_the_same_svg(start_run: ns.Run, tmp_path: Path) -> None:

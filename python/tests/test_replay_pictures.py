@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
@@ -134,6 +135,18 @@ def test_of_many_timers_six_are_drawn_and_it_is_told() -> None:
     assert len([label for label in shown(axes) if label.startswith("fixed")]) == 10
 
 
+def test_of_a_thousand_timers_a_front_names_few() -> None:
+    names = [f"fixed:rto={us}us,max=1s" for us in range(60_000, 160_000, 500)]
+    many = ns.replay(ns.Delays.of(delays(), every=1.0), names)
+    labels = shown(axes_of(many, "pareto"))
+    named = [label for label in labels if label.startswith("fixed")]
+    assert 1 <= len(named) <= 20
+    assert {label.removesuffix(" (none seen)") for label in named} <= {
+        one.estimator for one in many.front()
+    }
+    assert f"{200 - len(named)} others" in labels
+
+
 def test_a_histogram_counts_every_delay_and_every_timer_once(told: Replay) -> None:
     axes = axes_of(told, "histogram")
     bars = sum(patch.get_height() for patch in axes.patches if hasattr(patch, "get_height"))
@@ -199,10 +212,13 @@ def test_where_nothing_was_answered_there_is_nothing_to_draw(kind: str) -> None:
     assert len(points(shown(axes_of(gone, "timeline"))["lost"])) == 20
 
 
-def test_a_replay_writes_its_pictures_and_returns_their_names(told: Replay, tmp_path: Path) -> None:
+def test_a_replay_returns_its_pictures_and_writes_them(told: Replay, tmp_path: Path) -> None:
     for kind in KINDS:
         file = tmp_path / f"{kind}.svg"
-        assert getattr(told.plot, kind)(file) == file
+        assert getattr(told.plot, kind)(file).axes[0].has_data()
+        assert file.exists()
+        axes = Figure().add_subplot()
+        assert getattr(told.plot, kind)(ax=axes) is axes.figure
         assert "<svg" in file.read_text()[:500]
     with pytest.raises(ValueError, match="no plot of kind 'pie': there are timeline, histogram"):
         draw(told, "pie")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import netspurt as ns
-from netspurt.run import check_free, leftovers, new_folder
+from netspurt.stored import check_free, leftovers, new_folder, sealed
 
 from conftest import Command, refused
 
@@ -59,7 +59,8 @@ def manifest(folder: Path) -> dict[str, Any]:
 
 
 def rewrite(folder: Path, **changes: Any) -> None:
-    (folder / "run.json").write_text(json.dumps(manifest(folder) | changes))
+    """Change keys of a manifest, and give it the checksum of its new text."""
+    (folder / "run.json").write_bytes(sealed(manifest(folder) | changes))
 
 
 def test_the_manifest_lists_every_file_with_its_digest(saved_run: Path) -> None:
@@ -88,13 +89,37 @@ def test_a_file_that_lost_a_byte_or_is_gone_is_named(folder: Path, name: str) ->
     assert ns.open_run(folder).folder == folder
 
 
+def flip(file: Path, bit: int) -> None:
+    octets = bytearray(file.read_bytes())
+    octets[bit // 8] ^= 1 << bit % 8
+    file.write_bytes(octets)
+
+
 def test_any_bit_that_turns_is_noticed(folder: Path) -> None:
-    file = folder / "cwnd.parquet"
-    whole = file.read_bytes()
-    for place in range(0, len(whole), max(1, len(whole) // 20)):
-        file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-        with pytest.raises(ns.RunError, match=r"cwnd\.parquet is damaged"):
+    for file in sorted(folder.iterdir()):
+        size = 8 * file.stat().st_size
+        for bit in range(0, size, max(1, size // 23)):
+            flip(file, bit)
+            with pytest.raises(ns.RunError, match=r"is damaged|in another format") as told:
+                ns.open_run(folder)
+            assert file.name in str(told.value) or "another format" in str(told.value)
+            flip(file, bit)
+    assert ns.open_run(folder).folder == folder
+
+
+def test_any_bit_of_a_manifest_that_turns_is_noticed(folder: Path) -> None:
+    # The manifest is cut short, so that each of its bits can be tried.
+    for name in set(manifest(folder)["files"]) - {"scenario.toml", "flows.parquet"}:
+        (folder / name).unlink()
+    kept = {name: manifest(folder)["files"][name] for name in ("scenario.toml", "flows.parquet")}
+    rewrite(folder, files=kept, tables={"flows": 1}, captures={}, nodes={}, flows={})
+    ns.open_run(folder)
+    file = folder / "run.json"
+    for bit in range(0, 8 * file.stat().st_size, 5):
+        flip(file, bit)
+        with pytest.raises(ns.RunError):
             ns.open_run(folder)
+        flip(file, bit)
 
 
 @pytest.mark.parametrize(
@@ -275,16 +300,47 @@ def test_a_link_that_leads_nowhere_is_something_of_that_name(tmp_path: Path) -> 
         check_free(tmp_path / "file" / "r")
 
 
-def test_what_killed_runs_left_is_listed_and_what_living_ones_make_is_not(tmp_path: Path) -> None:
+def ended_process() -> int:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    dead = tmp_path / f".r.partial-{ended.pid}-0123abcd"
-    for name in (
-        dead.name,
-        f".r.partial-{os.getpid()}-0123abcd",
-        f".r.partial-{ended.pid}-0123abcX",
-        f"r.partial-{ended.pid}-0123abcd",
-        ".r.partial-99999999999999999999-0123abcd",
-    ):
-        (tmp_path / name).mkdir()
-    assert leftovers(tmp_path) == [dead]
+    return ended.pid
+
+
+def test_what_killed_runs_left_is_removed_and_what_living_ones_make_is_not(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "r") as partial:
+        machine = partial.name.split("-")[1]
+        dead = ended_process()
+        left = tmp_path / f".s.partial-{machine}-{dead}-0123abcd"
+        others = [
+            f".r.partial-{machine}-{os.getpid()}-0123abcd",
+            f".r.partial-{machine}-{dead}-0123abcX",
+            f"r.partial-{machine}-{dead}-0123abcd",
+            f".r.partial-ffffffff-{dead}-0123abcd",
+            f".r.partial-{machine}-99999999999999999999-0123abcd",
+        ]
+        for name in (left.name, *others):
+            (tmp_path / name).mkdir()
+        (left / "flows.parquet").touch()
+        assert leftovers(tmp_path) == [left]
+        with new_folder(tmp_path / "t"):
+            pass
+        assert {path.name for path in tmp_path.iterdir()} == {partial.name, "t", *others}
+
+
+def test_what_a_process_of_another_namespace_makes_is_held_by_its_lock(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "r") as partial:
+        # Its number there is that of no process here.
+        shown = partial.with_name(partial.name.replace(str(os.getpid()), str(ended_process())))
+        partial.rename(shown)
+        assert leftovers(tmp_path) == []
+        shown.rename(partial)
+
+
+def test_no_link_among_what_is_left_over_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    with new_folder(tmp_path / "r") as partial:
+        link = tmp_path / partial.name.replace(str(os.getpid()), str(ended_process()))
+    link.symlink_to(tmp_path / "precious")
+    with new_folder(tmp_path / "s"):
+        pass
+    assert (tmp_path / "precious").is_dir()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from typing import Any
 
 import numpy as np
@@ -13,15 +15,17 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import netspurt as ns
+from netspurt import _core
 from netspurt.analysis import Interval
 from netspurt.plots import KINDS, View, draw
 from netspurt.plots.beside import Side, draw_beside
 from netspurt.plots.cases import draw_cases, in_ratios, legible, positions
+from netspurt.plots.measures import in_words
 from netspurt.plots.style import RED, bytes_axis, new_figure
 
 LABELS = {
     "time-sequence": "sequence number [kB]",
-    "cwnd": "window [kB]",
+    "cwnd": "cwnd, ssthresh, in flight [kB]",
     "rto": "timer, round trip [s]",
     "queue": "queued or in transmission [packets]",
 }
@@ -288,7 +292,7 @@ def test_a_heat_map_has_a_cell_for_each_pair_and_leaves_out_what_is_not_there() 
     cells = {(int(t.get_position()[0]), int(t.get_position()[1])): t.get_text() for t in axes.texts}
     assert cells == {(0, 0): "0\n±0.5", (1, 0): "1\n±0.5", (0, 1): "2\n±0.5"}
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("one", "two")
-    assert axes.get_title(loc="left") == "Title: sent"
+    assert axes.get_title(loc="left") == "Title: packets sent"
 
 
 @pytest.mark.parametrize(
@@ -317,3 +321,71 @@ def test_labels_are_written_where_they_have_room() -> None:
     assert positions(["1e3", "2e3"]) == [1000.0, 2000.0]
     assert positions(["inf", "1"]) is None
     assert not in_ratios([0.0, 1.0, 100.0]), "zero has no logarithm"
+
+
+def test_a_measure_is_in_words_and_in_a_unit_that_fits() -> None:
+    figures: Figures = {("a",): interval(2.5e8, 1e7), ("b",): interval(1e8, 1e7)}
+    for measure, label, height in (
+        ("completion_ns_mean", "mean completion time [ms]", 250.0),
+        ("goodput_bps", "goodput [Mbit/s]", 250.0),
+        ("carried_bytes", "carried [MB]", 250.0),
+        ("waited_ns/flows", "waited for timeouts / flows [ms]", 250.0),
+        ("acked_bytes/carried_bytes", "acknowledged / carried", 2.5e8),
+    ):
+        axes = draw_cases("bar", figures, ["algorithm"], measure).axes[0]
+        assert axes.get_ylabel() == label
+        assert axes.patches[0].get_height() == pytest.approx(height)  # type: ignore[attr-defined]
+
+
+def test_every_column_of_a_sweep_has_words() -> None:
+    for column in _core.SWEEP_COLUMNS:
+        words, _, unit = in_words(column)
+        assert "_" not in words
+        assert bool(unit) == bool(re.search("_(ns|bytes|bps|packets)(_|$)", column)), column
+
+
+def test_a_thousand_labels_are_thinned_or_refused() -> None:
+    many: Figures = {(f"{n} ms",): interval(float(n)) for n in range(1000)}
+    for kind in ("bar", "line"):
+        ticks = draw_cases(kind, many, ["delay"], "sent").axes[0].get_xticklabels()
+        assert 5 < len(ticks) < 100
+        assert ticks[0].get_text() == "0 ms"
+    square: Figures = {(f"{a}", f"{b}"): interval(1.0) for a in range(200) for b in range(200)}
+    axes = draw_cases("heat-map", square, ["a", "b"], "sent").axes[0]
+    assert [t.get_text() for t in axes.get_yticklabels()][:3] == ["0", "5", "10"]
+    assert 5 < len(axes.get_xticklabels()) < 100
+    for kind in ("bar", "line"):
+        with pytest.raises(ValueError, match=r"b has 200 labels, and a .* draw a heat-map"):
+            draw_cases(kind, square, ["a", "b"], "sent")
+
+
+def test_sweeps_are_drawn_into_an_axes_of_the_callers() -> None:
+    figures: Figures = {(a, b): interval(1.0) for a in "xy" for b in "pq"}
+    for kind in ("bar", "line", "heat-map"):
+        axes = Figure().add_subplot()
+        assert draw_cases(kind, figures, ["a", "b"], "sent", ax=axes) is axes.figure
+        assert axes.has_data()
+
+
+def test_two_runs_are_drawn_into_two_axes_of_the_callers(start_run: ns.Run) -> None:
+    sides = (Side(start_run, "one", 0.0), Side(start_run, "two", 0.0))
+    both = Figure().subplots(1, 2)
+    where = View(flow="transfer", node="source")
+    assert draw_beside(sides, where, 10.0, None, ax=both) is both[0].figure
+    assert all(axes.has_data() for axes in both)
+    with pytest.raises(ValueError, match="needs 2 axes, and ax has 1"):
+        draw_beside(sides, where, 10.0, None, ax=both[:1])
+    assert draw_beside(sides, where, 10.0, None, size=(8, 3)).get_size_inches().tolist() == [8, 3]
+
+
+def test_a_long_title_leaves_room_for_what_stands_at_its_right(start_run: ns.Run) -> None:
+    long = dataclasses.replace(start_run, title="A transfer over a line of 9600 bit/s " * 4)
+    axes = axes_of(long, "rto")
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in (axes._left_title, axes._right_title)]  # type: ignore[attr-defined]
+    inside = figure.bbox
+    assert not boxes[0].overlaps(boxes[1]) or boxes[0].y0 > boxes[1].y0
+    assert all(box.x0 >= 0 and box.x1 <= inside.x1 for box in boxes)
+    assert axes.get_title(loc="left").count("\n") >= 2

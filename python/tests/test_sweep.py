@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
@@ -27,12 +28,12 @@ from netspurt.sweep import (
     open_sweep,
     run_sweep,
 )
-from netspurt.sweep.driver import seconds_a_case
+from netspurt.sweep.driver import guess_chunk, seconds_a_case
 from netspurt.sweep.folder import held
 from netspurt.sweep.plan import TAKEN
 from netspurt.sweep.store import Folder, open_store
 
-from conftest import NETSPURT, ROOT, Command, rewrite_sweep
+from conftest import NETSPURT, ROOT, Command, refused, rewrite_sweep
 
 LOSSY = """
 title = "Lossy"
@@ -269,6 +270,61 @@ def test_a_case_without_end_is_not_waited_for_to_guess_how_long_cases_take() -> 
     began = time.process_time()
     assert seconds_a_case(Sweep.of(ns.Scenario.parse(endless, "x.toml"))) >= 0.9
     assert time.process_time() - began < 20
+
+
+def test_default_chunks_depend_on_the_sweep_and_not_on_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sweep(stop: str, seeds: int = 5000) -> Sweep:
+        text = LOSSY.replace('stop = "20 s"', f'stop = "{stop}"')
+        text = text.replace('send = "100 segments"\n', "").replace("seeds = 20", f"seeds = {seeds}")
+        return Sweep.of(ns.Scenario.parse(text, "x.toml"))
+
+    chunks = [guess_chunk(sweep(stop)) for stop in ("2 s", "20 s", "200 s", "900000000 s")]
+    assert chunks == sorted(chunks, reverse=True)
+    assert len(set(chunks)) == 4
+    assert chunks[-1] >= 1
+    ticks = itertools.count()
+    monkeypatch.setattr(time, "monotonic", lambda: 1000.0 * next(ticks))
+    assert [guess_chunk(sweep(stop)) for stop in ("2 s", "20 s")] == chunks[:2]
+    folder, _ = run_sweep(sweep("2 s", 20), tmp_path / "s")
+    assert folder.chunk == guess_chunk(sweep("2 s", 20)) == 4
+
+
+def test_a_case_that_cannot_be_built_does_not_prevent_a_guess() -> None:
+    assert guess_chunk(Sweep.of(ns.Scenario.parse(FAILING, "x.toml"))) >= 1
+
+
+@pytest.mark.parametrize(
+    ("path", "axis"),
+    [
+        ("links.path.rate", "rate"),
+        ("flows.x.tcp.initial_window", "window"),
+        ('links . "path" . rate', "rate"),
+        ("stop", "which"),
+        ("links.path.queue.codel.target", "which"),
+    ],
+)
+def test_a_value_that_an_axis_sets_over_is_refused(
+    here: Command, tmp_path: Path, path: str, axis: str
+) -> None:
+    sets = 'which = { sets = { a = { stop = "9 s" }, b = { "links.path.queue" = "9 packets" } } }'
+    value = "1 ms" if "queue" in path else "1 Mbit/s" if "rate" in path else "3 segments"
+    given = f"--set={path}={'1 s' if path == 'stop' else value}"
+    (tmp_path / "x.toml").write_text(
+        (LOSSY + sets + "\n").replace('queue = "10 packets"', "queue = { codel = {} }")
+    )
+    for words in (("run", "x.toml", "--case", 3), ("sweep", "x.toml", "--out", "s")):
+        refused(here(*words, given), f"the axis `{axis}` of the sweep sets it over")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["x.toml"]
+
+
+def test_a_value_beside_the_axes_is_set_in_every_case(here: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(LOSSY)
+    beside = ("--set", "links.path.delay=500 ms", "--seed", 4)
+    assert here("run", "x.toml", "--case", 3, *beside, "--out", "r").returncode == 0
+    text = ns.open_run(tmp_path / "r").scenario
+    assert "500 ms" in text
 
 
 # What it says.

@@ -15,6 +15,7 @@ from netspurt.cli.output import columns, paint, print_json
 
 #: Optional Python packages and their purposes.
 _EXTRAS = {
+    "pyarrow": "tables in pandas and duckdb: pip install 'netspurt[arrow]'",
     "polars": "tables as data frames: pip install 'netspurt[polars]'",
 }
 

@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.options import count, loaded, seconds, setting
+from netspurt.cli.options import count, lateness, loaded, setting
 from netspurt.cli.output import complain, number, paint, print_json, progress
 from netspurt.cli.running import RUNS, Case, describe, next_free, one_case, summary
+from netspurt.cli.words import App
 
 if TYPE_CHECKING:
     from netspurt.live_report import EndReport, LiveReport
     from netspurt.run import Run
     from netspurt.scenario import Scenario
 
-app = typer.Typer(
-    help="Run the kernel's TCP on emulated links, in namespaces of its own.",
-    no_args_is_help=True,
-)
+app = App(help="Run the kernel's TCP on emulated links, in namespaces of its own.")
 
 
 class Wire(StrEnum):
@@ -46,7 +44,7 @@ Values = Annotated[
 ]
 Budget = Annotated[
     float,
-    typer.Option(parser=seconds, metavar="SECONDS", help="The maximum lateness of a valid run."),
+    typer.Option(parser=lateness, metavar="SECONDS", help="The maximum lateness of a valid run."),
 ]
 Wires = Annotated[Wire, typer.Option(help="The devices of the hosts; tun needs /dev/net/tun.")]
 Offload = Annotated[

@@ -27,18 +27,16 @@ from netspurt.cli.live import app as live_app
 from netspurt.cli.output import complain, harmless_output
 from netspurt.cli.papers import app as papers_app
 from netspurt.cli.sweeping import app as sweep_app
+from netspurt.cli.words import App
 
-app = typer.Typer(
+app = App(
     name="netspurt",
     help="When should a transport send again, and what does it cost to be wrong?",
     epilog="Exit status: 0; 1 if a check failed, a run does not count or a strict sweep met an "
     "error; 2 if the input is wrong; 130 after an interrupt, 143 after SIGTERM. `netspurt live "
     "exec` has its command's.\n\n"
     "`netspurt --install-completion` installs the shell's completion of commands and names.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -57,25 +55,40 @@ def _root(
     del version
 
 
-app.command("run")(running.run)
-app.command("replay")(replaying.replay)
-app.command("script")(scripts.script)
-app.command("new")(running.new)
-app.command("schema")(running.schema)
-app.command("plot")(plotting.plot)
-app.command("table")(tables.table)
-app.command("probe")(probing.probe)
-app.command("serve")(probing.serve)
-app.command("push")(probing.push)
-app.command("poll")(polling.poll)
-app.command("capture")(polling.capture)
-app.command("match")(polling.match)
-app.command("delays")(delays.delays)
-app.command("doctor")(doctor.doctor)
-app.command("compare")(comparing.compare)
-app.add_typer(live_app, name="live")
-app.add_typer(sweep_app, name="sweep")
-app.add_typer(papers_app, name="papers")
+#: The commands, by what one wants to do.
+_COMMANDS: dict[str, dict[str, Any]] = {
+    "Simulate and look": {
+        "new": running.new,
+        "run": running.run,
+        "sweep": sweep_app,
+        "plot": plotting.plot,
+        "table": tables.table,
+        "compare": comparing.compare,
+    },
+    "Choose a timer for recorded delays": {"delays": delays.delays, "replay": replaying.replay},
+    "Use real paths and the kernel's TCP": {
+        "live": live_app,
+        "probe": probing.probe,
+        "serve": probing.serve,
+        "push": probing.push,
+        "poll": polling.poll,
+        "capture": polling.capture,
+        "match": polling.match,
+    },
+    "Check": {
+        "papers": papers_app,
+        "script": scripts.script,
+        "doctor": doctor.doctor,
+        "schema": running.schema,
+    },
+}
+
+for _panel, _commands in _COMMANDS.items():
+    for _name, _command in _commands.items():
+        if isinstance(_command, App):
+            app.add_typer(_command, name=_name, rich_help_panel=_panel)
+        else:
+            app.command(_name, rich_help_panel=_panel)(_command)
 
 
 def main() -> None:
@@ -92,7 +105,7 @@ def main() -> None:
 
 def _run() -> None:
     try:
-        status = app(standalone_mode=False)
+        status = app(prog_name="netspurt", standalone_mode=False)
     except _USAGE_ERROR as error:
         _complain_of_usage(error)
         sys.exit(error.exit_code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,6 +40,13 @@ def _seconds(text: str) -> float:
     return float(text)
 
 
+def _lateness(text: str) -> float:
+    if not 0 <= _seconds(text) <= 1e6:
+        raise ValueError
+    return float(text)
+
+
+lateness = _reader("a number of seconds from 0 to a million, such as 0.005", _lateness)
 seconds = _reader("a number of seconds, such as 12.5", _seconds)
 count = _reader("a whole number, 0 or more", _count)
 
@@ -85,14 +93,49 @@ def setting(text: str) -> tuple[str, str]:
 
 
 def loaded(scenario: Path, values: Sequence[str] | None, seed: int | None = None) -> Scenario:
-    """Return the scenario of a file, with `--set` and `--seed` applied."""
+    """Return the scenario of a file, with `--set` and `--seed` applied.
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be read, or an axis of its `[sweep]` sets over what a `--set` does.
+    """
     from netspurt.scenario import load
 
     over = dict(setting(text) for text in values or [])
     if seed is not None:
         over["seed"] = str(seed)
     chosen = load(scenario)
-    return chosen.set_text(over) if over else chosen
+    if not over:
+        return chosen
+    chosen = chosen.set_text(over)
+    axes = _axes(chosen)
+    for path in over:
+        for name, varied in axes.items():
+            if any(_keys(path)[: len(_keys(own))] == _keys(own) for own in varied):
+                raise ValueError(
+                    f"--set {path}: the axis `{name}` of the sweep sets it over: leave this --set "
+                    f"out, or change the axis, as in --set sweep.over.{name}=..."
+                )
+    return chosen
+
+
+def _keys(path: str) -> list[str]:
+    return [key.strip().strip('"') for key in path.split(".")]
+
+
+def _axes(scenario: Scenario) -> dict[str, set[str]]:
+    """Return the paths that each axis of a scenario's sweep varies, by the axis' name."""
+    over = tomllib.loads(scenario.resolved()).get("sweep", {}).get("over", {})
+    found: dict[str, set[str]] = {}
+    for name, axis in over.items():
+        path = axis.get("path", [])
+        sets = axis.get("sets", {}).values()
+        found[name] = {
+            *([path] if isinstance(path, str) else path),
+            *(p for one in sets for p in one),
+        }
+    return found
 
 
 def _span(text: str) -> float:

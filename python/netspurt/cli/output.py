@@ -140,7 +140,7 @@ def wrapped(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[st
 def number(value: float, digits: int = 4) -> str:
     """Return a number with grouped digits."""
     if float(value).is_integer() and abs(value) < 1e15:
-        return f"{int(value):,}".replace(",", " ")
+        return f"{int(value):,}"
     return f"{value:.{digits}g}"
 
 

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Reproduce published experiments, number by number.")
+from netspurt.cli.words import App
+
+app = App(help="Reproduce published experiments, number by number.")
 
 RUNS = Path("runs") / "papers"
 

@@ -158,7 +158,7 @@ def _matches(found: list[Matched]) -> list[str]:
         [
             one.client,
             one.server,
-            *(str(n) for n in (one.segments, one.paired, one.only_first, one.only_second)),
+            *(number(n) for n in (one.segments, one.paired, one.only_first, one.only_second)),
             _span(one.out_s),
             _span(one.back_s),
         ]

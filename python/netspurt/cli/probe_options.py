@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from netspurt.cli import completing
 from netspurt.cli.options import count as whole
 from netspurt.cli.options import one_of, span_of
 
@@ -90,6 +91,7 @@ Estimators = Annotated[
         "-e",
         metavar="NAME[:KEY=VALUE,...]",
         help="A timer that runs along. May be repeated.",
+        autocompletion=completing.estimators,
     ),
 ]
 

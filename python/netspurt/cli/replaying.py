@@ -12,8 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt import _core
+from netspurt.cli import completing
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of, one_of
-from netspurt.cli.output import columns, complain, paint, print_json, progress, width, wrapped
+from netspurt.cli.output import (
+    columns,
+    complain,
+    number,
+    paint,
+    print_json,
+    progress,
+    width,
+    wrapped,
+)
 from netspurt.cli.recordings import How, read_all
 
 if TYPE_CHECKING:
@@ -28,6 +38,25 @@ _EPILOG = (
     "mills:g=3 or linux:rto_min=50ms. A range makes a grid: mills:g=1.5..3/16."
 )
 
+Estimators = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--estimator",
+        "-e",
+        metavar="NAME[:KEY=VALUE,...]",
+        help=f"A timer. {_EPILOG}",
+        autocompletion=completing.estimators,
+    ),
+]
+Reference = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Compare the efficiency of each timer with this one's.",
+        autocompletion=completing.estimators,
+    ),
+]
+
 
 def replay(
     files: Annotated[
@@ -36,12 +65,7 @@ def replay(
             help="Recordings, or folders of them: see `netspurt delays`.", show_default=False
         ),
     ],
-    estimators: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--estimator", "-e", metavar="NAME[:KEY=VALUE,...]", help=f"A timer. {_EPILOG}"
-        ),
-    ] = None,
+    estimators: Estimators = None,
     order: Annotated[
         str | None,
         typer.Option(
@@ -75,10 +99,7 @@ def replay(
             help="Print rows like RFC 889's table; replies later than 30s count as lost.",
         ),
     ] = False,
-    versus: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Compare the efficiency of each timer with this one's."),
-    ] = None,
+    versus: Reference = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
 ) -> None:
     """Replay retransmission timers on recorded delays, and recommend one."""
@@ -332,7 +353,7 @@ def _versus_lines(replays: list[Replay], reference: str) -> Iterator[str]:
                     Path(of.delays.name).name,
                     of.order,
                     algorithm.estimator,
-                    f"{algorithm.spurious:,} / {other.spurious:,}",
+                    f"{number(algorithm.spurious)} / {number(other.spurious)}",
                     f"{algorithm.efficiency:.3f} / {other.efficiency:.3f}",
                     f"{100 * told.ahead.value:+.2f}",
                     f"{100 * told.ahead.low:+.2f} .. {100 * told.ahead.high:+.2f}",
@@ -423,18 +444,22 @@ def _known(value: float) -> float | None:
 
 
 def _save(replays: list[Replay], out: Path) -> Iterator[Path]:
+    from netspurt.plots.files import save
+    from netspurt.plots.replay import draw
     from netspurt.timers import save_records
 
     out.mkdir(parents=True, exist_ok=True)
     yield save_records(replays, out / "replay.parquet")
     for place, one in enumerate(replays, start=1):
         for kind in _PLOTS:
-            name = f"replay-{kind}.png" if len(replays) == 1 else f"replay-{place}-{kind}.png"
-            yield getattr(one.plot, kind)(out / name)
+            name = f"replay-{kind}" if len(replays) == 1 else f"replay-{place}-{kind}"
+            files = [out / f"{name}{ending}" for ending in (".png", ".svg")]
+            save(draw(one, kind), files)
+            yield from files
 
 
 def _grouped(count: int) -> str:
-    return f"{count:,}"
+    return number(count)
 
 
 def _count(count: int, what: str) -> str:

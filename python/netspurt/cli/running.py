@@ -49,7 +49,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Run a scenario and save the results."""
-    from netspurt.run import check_free, leftovers
+    from netspurt.stored import check_free
 
     whole = f"`netspurt sweep {scenario.name} --out DIR` runs all of them"
     chosen = one_case(loaded(scenario, set_, seed), case, whole)
@@ -57,8 +57,6 @@ def run(
     with progress(f"running {scenario.name}") as update:
         result = chosen.run(update)
     result.save(folder)
-    for left in leftovers(folder.parent):
-        typer.echo(f"{left} was left by a killed run and can be removed", err=True)
     if as_json:
         print_json(summary(result, folder))
     else:

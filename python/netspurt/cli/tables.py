@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from netspurt.cli import completing
 from netspurt.cli.options import Direction, From, To, count
+from netspurt.cli.output import number
 
 if TYPE_CHECKING:
     from netspurt.table import Table
@@ -18,7 +20,12 @@ if TYPE_CHECKING:
 def table(
     run: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
     name: Annotated[
-        str | None, typer.Argument(help="The table; by default list all.", show_default=False)
+        str | None,
+        typer.Argument(
+            help="The table; by default list all.",
+            show_default=False,
+            autocompletion=completing.tables,
+        ),
     ] = None,
     flow: Annotated[str | None, typer.Option(help="Only rows of this flow.")] = None,
     direction: Direction = None,
@@ -42,7 +49,7 @@ def table(
         for option in (option for option, value in given.items() if value is not None):
             raise ValueError(f"{option} applies to one table: name it, as in `table {run} flows`")
         for each in opened.tables.values():
-            typer.echo(f"{each.name}: {len(each)} rows of {', '.join(each)}")
+            typer.echo(f"{each.name}: {number(len(each))} rows of {', '.join(each)}")
         return
     chosen = _of(opened.table(name), {"flow": flow, "direction": direction})
     chosen = _during(chosen, start, end)
@@ -57,7 +64,7 @@ def table(
     for line in aligned(chosen):
         typer.echo(line)
     if left_out:
-        typer.echo(f"... {left_out} more rows")
+        typer.echo(f"... {number(left_out)} more rows")
 
 
 def _of(table: Table, wanted: dict[str, str | None]) -> Table:
@@ -65,7 +72,7 @@ def _of(table: Table, wanted: dict[str, str | None]) -> Table:
 
     Raises
     ------
-    If the table has no such column, or the column has no such text.
+    ValueError
         When the table has no such column, or the column no such text.
     """
     for column, text in wanted.items():

@@ -6,19 +6,18 @@ saves the plots of a run.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from netspurt.plots.cwnd import draw_cwnd
+from netspurt.plots.files import ENDINGS, File, save, saved
 from netspurt.plots.queue import draw_queue
 from netspurt.plots.rto import draw_rto
-from netspurt.plots.style import SETTINGS, View, new_figure
+from netspurt.plots.style import SETTINGS, Size, View, new_figure, set_title
 from netspurt.plots.time_sequence import draw_time_sequence
 from netspurt.table import Table
 
@@ -59,11 +58,15 @@ OPTIONS = {
     "queue": ("link",),
 }
 
-#: The endings of image files.
-ENDINGS = (".png", ".svg", ".pdf")
 
-
-def draw(tables: Tables, kind: str, view: View | None = None) -> Figure:
+def draw(
+    tables: Tables,
+    kind: str,
+    view: View | None = None,
+    *,
+    ax: Axes | None = None,
+    size: Size | None = None,
+) -> Figure:
     """Return a figure of one kind.
 
     Parameters
@@ -72,8 +75,12 @@ def draw(tables: Tables, kind: str, view: View | None = None) -> Figure:
         A run, or anything with the same tables.
     kind
         One of `KINDS`.
-    The part to show.
+    view
         What to show of it.
+    ax
+        An axes of the caller's to draw into; its figure is returned.
+    size
+        The width and height of a new figure in inches.
 
     Raises
     ------
@@ -87,67 +94,63 @@ def draw(tables: Tables, kind: str, view: View | None = None) -> Figure:
         if getattr(view, given) is not None and given not in OPTIONS[kind]:
             fitting = " and ".join(kind for kind, takes in OPTIONS.items() if given in takes)
             raise ValueError(f"--{given} does not apply to {kind} plots, but to {fitting}")
-    figure, axes = new_figure()
-    KINDS[kind](axes, tables, view)
-    axes.set_title(tables.title, loc="left")
+    figure, axes = new_figure(ax, size)
+    with rc_context(SETTINGS):
+        KINDS[kind](axes, tables, view)
+        set_title(axes, tables.title)
     return figure
-
-
-def save(figure: Figure, files: Iterable[Path]) -> None:
-    """Write a figure to files; the ending of each names its format.
-
-    A file appears under its name only when it is complete.
-
-    Raises
-    ------
-    ValueError
-        If a name does not end in a known ending.
-    """
-    files = list(files)
-    for file in files:
-        if file.suffix not in ENDINGS:
-            raise ValueError(f"{file.name}: the name of a plot's file must end in {_endings()}")
-    for file in files:
-        partial = file.with_name(f".{file.stem}.partial-{os.getpid()}{file.suffix}")
-        try:
-            metadata = {"Date": None} if file.suffix == ".svg" else {}
-            with rc_context(SETTINGS):
-                figure.savefig(partial, metadata=metadata)
-            partial.replace(file)
-        except OSError as error:
-            partial.unlink(missing_ok=True)
-            raise type(error)(f"{file} cannot be written: {error.strerror or error}") from error
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
-
-
-def _endings() -> str:
-    return f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
 
 
 @dataclass(frozen=True)
 class RunPlots:
-    """The plots of a run: each writes a file, .png, .svg or .pdf, and returns its path."""
+    """The plots of a run, as figures; with a file, .png, .svg or .pdf, they are written, too.
+
+    `view` is what to show, `ax` an axes of the caller's to draw into, and `size` the width and
+    height of a new figure in inches.
+    """
 
     run: Tables
 
-    def time_sequence(self, file: str | os.PathLike[str], view: View | None = None) -> Path:
+    def time_sequence(
+        self,
+        file: File = None,
+        view: View | None = None,
+        *,
+        ax: Axes | None = None,
+        size: Size | None = None,
+    ) -> Figure:
         """Draw sequence numbers over time, observed at the sender."""
-        return self._save("time-sequence", file, view)
+        return saved(draw(self.run, "time-sequence", view, ax=ax, size=size), file)
 
-    def cwnd(self, file: str | os.PathLike[str], view: View | None = None) -> Path:
+    def cwnd(
+        self,
+        file: File = None,
+        view: View | None = None,
+        *,
+        ax: Axes | None = None,
+        size: Size | None = None,
+    ) -> Figure:
         """Draw the congestion window, ssthresh and the flight size."""
-        return self._save("cwnd", file, view)
+        return saved(draw(self.run, "cwnd", view, ax=ax, size=size), file)
 
-    def rto(self, file: str | os.PathLike[str], view: View | None = None) -> Path:
+    def rto(
+        self,
+        file: File = None,
+        view: View | None = None,
+        *,
+        ax: Axes | None = None,
+        size: Size | None = None,
+    ) -> Figure:
         """Draw round-trip samples and the retransmission timer."""
-        return self._save("rto", file, view)
+        return saved(draw(self.run, "rto", view, ax=ax, size=size), file)
 
-    def queue(self, file: str | os.PathLike[str], view: View | None = None) -> Path:
+    def queue(
+        self,
+        file: File = None,
+        view: View | None = None,
+        *,
+        ax: Axes | None = None,
+        size: Size | None = None,
+    ) -> Figure:
         """Draw queue lengths and drops."""
-        return self._save("queue", file, view)
-
-    def _save(self, kind: str, file: str | os.PathLike[str], view: View | None) -> Path:
-        save(draw(self.run, kind, view), [Path(file)])
-        return Path(file)
+        return saved(draw(self.run, "queue", view, ax=ax, size=size), file)

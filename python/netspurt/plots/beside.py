@@ -9,7 +9,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from netspurt.plots.style import GREY, SETTINGS, View
+from netspurt.plots.style import GREY, SETTINGS, Size, View, new_figures, set_title
 from netspurt.plots.time_sequence import draw_time_sequence
 
 if TYPE_CHECKING:
@@ -40,8 +40,14 @@ class Side:
     start_s: float
 
 
-def draw_beside(
-    sides: tuple[Side, Side], where: View, span_s: float, parted_s: float | None
+def draw_beside(  # noqa: PLR0913 - what to draw, and where
+    sides: tuple[Side, Side],
+    where: View,
+    span_s: float,
+    parted_s: float | None,
+    *,
+    ax: Sequence[Axes] | None = None,
+    size: Size | None = None,
 ) -> Figure:
     """Draw two runs on equal axes, both from the first data segment on.
 
@@ -55,14 +61,17 @@ def draw_beside(
         The duration shown, in seconds.
     parted_s
         When the runs first differ, shown as a dotted line in both; `None` if they never differ.
+    ax
+        Two axes of the caller's to draw into; their figure is returned.
+    size
+        The width and height of a new figure in inches.
     """
+    figure, both = new_figures(2, ax, size, (14, 6.5))
     with rc_context(SETTINGS):
-        figure = Figure(figsize=(14, 6.5), layout="constrained")
-        both = figure.subplots(1, 2, sharey=True)
         for axes, side in zip(both, sides, strict=True):
             end = side.start_s + span_s
             draw_time_sequence(axes, side.run, replace(where, start=side.start_s, end=end))
-            axes.set_title(side.name, loc="left")
+            set_title(axes, side.name)
             axes.tick_params(labelleft=True)
             _from_data(axes, side.start_s, span_s)
             if parted_s is not None:
@@ -87,7 +96,7 @@ def _from_data(axes: Axes, start_s: float, span_s: float) -> None:
     ticks = [tick for tick in MaxNLocator(nbins=8).tick_values(0, span_s) if 0 <= tick <= span_s]
     axes.set_xlim(start_s - 0.02 * span_s, start_s + 1.02 * span_s)
     axes.set_xticks([start_s + tick for tick in ticks], [f"{tick:g}" for tick in ticks])
-    axes.set_xlabel("time since the first data segment (s)")
+    axes.set_xlabel("time since the first data segment [s]")
 
 
 def _part(axes: Axes, at_s: float) -> None:

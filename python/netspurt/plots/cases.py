@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from netspurt.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, legend, new_figure
+from netspurt.plots.measures import fitting_unit, in_words
+from netspurt.plots.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SETTINGS,
+    SKY,
+    Size,
+    legend,
+    new_figure,
+    set_title,
+)
 from netspurt.quantities import quantity
 
 if TYPE_CHECKING:
@@ -25,6 +40,9 @@ Figures = Mapping[tuple[str, ...], "Interval"]
 
 #: The number of characters of labels that fit side by side.
 _ROOM = 80
+#: How many characters of a slanted label stand side by side; how many labels fit above each other.
+_SLANTED = 4
+_LINES = 40
 
 KINDS = ("bar", "line", "heat-map")
 
@@ -56,8 +74,15 @@ def _number(label: str) -> tuple[str, float]:
     return "", value
 
 
-def draw_cases(
-    kind: str, figures: Figures, names: Sequence[str], measure: str, title: str = ""
+def draw_cases(  # noqa: PLR0913 - what to draw, and where
+    kind: str,
+    figures: Figures,
+    names: Sequence[str],
+    measure: str,
+    title: str = "",
+    *,
+    ax: Axes | None = None,
+    size: Size | None = None,
 ) -> Figure:
     """Return a figure of one kind.
 
@@ -70,14 +95,18 @@ def draw_cases(
     names
         The names of the labels: one or two; a heat-map needs two.
     measure
-        The label of the figures.
+        The column, or the ratio of two, that the figures are of: the plot has it in words.
     title
         The heading.
+    ax
+        An axes of the caller's to draw into; its figure is returned.
+    size
+        The width and height of a new figure in inches.
 
     Raises
     ------
     ValueError
-        If there is no such kind, or it cannot show this number of names.
+        If there is no such kind, or it cannot show this number of names, or of series.
     """
     if kind not in KINDS:
         raise ValueError(f"no plot of kind {kind!r}: there are {', '.join(KINDS)}")
@@ -85,22 +114,51 @@ def draw_cases(
         wanted = "two names" if kind == "heat-map" else "one name or two"
         there = f"{len(names)}: {', '.join(names)}" if names else "0: name what makes groups"
         raise ValueError(f"a {kind} shows {wanted}, and not {there}")
-    figure, axes = new_figure()
     rows = list(dict.fromkeys(labels[0] for labels in figures))
     series = list(dict.fromkeys(labels[1] for labels in figures)) if len(names) == 2 else [""]
-    {"bar": _bars, "line": _lines, "heat-map": _heat}[kind](axes, figures, rows, series)
-    if sum(map(len, rows)) > _ROOM:
-        axes.tick_params(axis="x", labelrotation=25)
-    axes.set_xlabel(names[0])
-    axes.set_ylabel(names[1] if kind == "heat-map" else measure)
-    axes.set_title(
-        f"{title}: {measure}" if title and kind == "heat-map" else title or measure, loc="left"
-    )
-    if kind != "heat-map":
-        legend(axes)
-        if axes.get_legend() is not None:
-            axes.get_legend().set_title(names[1] if len(names) == 2 else "")  # type: ignore[union-attr]
+    if kind != "heat-map" and len(series) > _SERIES:
+        raise ValueError(
+            f"{names[1]} has {len(series)} labels, and a {kind} shows at most {_SERIES} of the "
+            "second name: draw a heat-map, or exchange the two names"
+        )
+    figures, label = _in_unit(figures, measure)
+    figure, axes = new_figure(ax, size)
+    with rc_context(SETTINGS):
+        {"bar": _bars, "line": _lines, "heat-map": _heat}[kind](axes, figures, rows, series)
+        axes.set_xlabel(names[0])
+        axes.set_ylabel(names[1] if kind == "heat-map" else label)
+        whole = f"{title}: {label}" if title and kind == "heat-map" else title or label
+        set_title(axes, whole)
+        if kind != "heat-map":
+            legend(axes, title=names[1] if len(names) == 2 else None)
     return figure
+
+
+#: The most series of bars or lines, twice the number of colours.
+_SERIES = 2 * len(COLOURS)
+
+
+def _in_unit(figures: Figures, measure: str) -> tuple[Figures, str]:
+    """Return figures in a unit that suits the largest, and the measure in words with that unit."""
+    words, factor, unit = in_words(measure)
+    known = [abs(one.value) for one in figures.values() if np.isfinite(one.value)]
+    size, unit = fitting_unit(unit, factor * max(known, default=0.0))
+    scaled = {labels: one.scaled(factor / size) for labels, one in figures.items()}
+    return scaled, f"{words} [{unit}]" if unit else words
+
+
+def _name(axes: Axes, which: Literal["x", "y"], labels: Sequence[str]) -> None:
+    """Write labels at whole numbers of an axis, as many as can be read."""
+    at = np.arange(float(len(labels)))
+    long = which == "x" and sum(map(len, labels)) > _ROOM
+    if which == "y":
+        shown = list(range(0, len(labels), -(-len(labels) // _LINES)))
+    else:
+        # Slanted, a label needs the width of a few characters only.
+        shown = legible(at, [label[:_SLANTED] for label in labels] if long else labels)
+    axes.set(**{f"{which}ticks": shown, f"{which}ticklabels": [labels[n] for n in shown]})
+    if long:
+        axes.tick_params(axis="x", labelrotation=25)
 
 
 def _series(figures: Figures, rows: Sequence[str], label: str) -> list[Interval | None]:
@@ -122,9 +180,11 @@ def _bars(axes: Axes, figures: Figures, rows: list[str], series: list[str]) -> N
         values, reach = _bounds(_series(figures, rows, label))
         at = np.arange(len(rows)) + (n - (len(series) - 1) / 2) * width
         colour = COLOURS[n % len(COLOURS)]
-        axes.bar(at, values, width * 0.92, color=colour, alpha=0.75, label=label or None)
+        hatch = "//" if n >= len(COLOURS) else None
+        style: Any = {"color": colour, "alpha": 0.75, "hatch": hatch, "edgecolor": "white"}
+        axes.bar(at, values, width * 0.92, linewidth=0, label=label or None, **style)
         axes.errorbar(at, values, yerr=reach, fmt="none", ecolor=BLACK, capsize=3, linewidth=1)
-    axes.set_xticks(range(len(rows)), rows)
+    _name(axes, "x", rows)
 
 
 def _lines(axes: Axes, figures: Figures, rows: list[str], series: list[str]) -> None:
@@ -136,7 +196,9 @@ def _lines(axes: Axes, figures: Figures, rows: list[str], series: list[str]) -> 
         axes.fill_between(
             at, values - reach[0], values + reach[1], color=colour, alpha=0.2, linewidth=0
         )
-        axes.plot(at, values, color=colour, marker="o", markersize=4, label=label or None)
+        dashes = "--" if n >= len(COLOURS) else "-"
+        style: Any = {"color": colour, "linestyle": dashes, "marker": "o", "markersize": 4}
+        axes.plot(at, values, label=label or None, **style)
     if ratios := numbers is not None and in_ratios(numbers):
         axes.set_xscale("log")
     shown = legible(np.log(at) if ratios else at, rows)
@@ -186,15 +248,15 @@ def _heat(axes: Axes, figures: Figures, rows: list[str], series: list[str]) -> N
     )
     image = axes.imshow(table, origin="lower", aspect="auto", cmap="cividis")
     axes.grid(visible=False)
-    axes.set_xticks(range(len(rows)), rows)
-    axes.set_yticks(range(len(series)), series)
+    _name(axes, "x", rows)
+    _name(axes, "y", series)
     middle = (np.nanmin(table) + np.nanmax(table)) / 2
     if table.size <= 150:
         for (y, x), value in np.ndenumerate(table):
             cell = figures.get((rows[x], series[y]))
             if cell is not None and np.isfinite(value):
                 half = (cell.high - cell.low) / 2
-                told = f"{value:.3g}" + (f"\n±{half:.2g}" if np.isfinite(half) else "")
+                told = f"{value:.3g}" + (f"\n±{half:.2g}" if half > 0 else "")
                 colour = "white" if value < middle else "black"
                 axes.text(x, y, told, ha="center", va="center", fontsize=8, color=colour)
     axes.figure.colorbar(image, ax=axes)

@@ -42,7 +42,15 @@ def draw_cwnd(axes: Axes, run: Tables, view: View) -> None:
     flight, cwnd, ssthresh = (states[f"{c}_bytes"] for c in ("flight", "cwnd", "ssthresh"))
     axes.fill_between(t, flight, step="post", color=SKY, alpha=0.25, label="in flight")
     top = 1.15 * max(float(cwnd.max()), float(flight.max()))
-    steps(axes, t, ssthresh, color=ORANGE, linewidth=1.2, linestyle="--", label="ssthresh")
+    steps(
+        axes,
+        t,
+        np.minimum(ssthresh, 10 * top),
+        color=ORANGE,
+        linewidth=1.2,
+        linestyle="--",
+        label="ssthresh",
+    )
     steps(axes, t, cwnd, color=BLUE, linewidth=1.6, label="cwnd")
     starts = np.flatnonzero(np.diff(states["in_recovery"].astype(np.int8), prepend=0) == 1)
     if len(starts):
@@ -53,9 +61,10 @@ def draw_cwnd(axes: Axes, run: Tables, view: View) -> None:
     fired = view.clip(timers).seconds()
     for n, at in enumerate(fired[fired <= end]):
         axes.axvline(at, color=RED, linewidth=0.9, label="timeout" if n == 0 else None)
-    # ssthresh may start at the receiver's window, far above all later values.
-    axes.set_ylim(0, min(top * 1.6, max(top, 1.1 * float(ssthresh.max()))))
-    bytes_axis(axes, "window", axes.get_ylim()[1])
+    # ssthresh may begin at the receiver's window or without bound: it comes down from above then.
+    near = ssthresh[ssthresh <= 1.6 * top]
+    axes.set_ylim(0, max(top, 1.1 * float(near.max(initial=0))))
+    bytes_axis(axes, "cwnd, ssthresh, in flight", axes.get_ylim()[1])
     axes.set_title(view.titled(flow), loc="right", fontsize=9)
     legend(axes)
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 from numpy.typing import NDArray
 
+from netspurt.plots.files import File, saved
 from netspurt.plots.style import (
     BLACK,
     BLUE,
@@ -21,9 +21,14 @@ from netspurt.plots.style import (
     GREY,
     ORANGE,
     PURPLE,
+    SETTINGS,
     SKY,
+    Size,
     legend,
+    logarithmic,
     new_figure,
+    seconds_axis,
+    set_title,
 )
 
 if TYPE_CHECKING:
@@ -113,10 +118,8 @@ def draw_timeline(axes: Axes, replay: Judged) -> None:
     axes.plot([], [], linestyle="none", marker="x", color=GREY, label="spurious retransmission")
     # Timers before the first known delay would stretch the axis.
     start = min(len(rtt) - 1, 1 + int(np.argmax(~np.isnan(rtt))))
-    _seconds_axis(
-        axes,
-        "delay, timer",
-        np.concatenate([rtt, *(algorithm.waits[start:] for algorithm in algorithms)]),
+    seconds_axis(
+        axes, "delay, timer", [rtt, *(algorithm.waits[start:] for algorithm in algorithms)]
     )
     lost = np.isnan(rtt)
     if lost.any():
@@ -142,7 +145,7 @@ def draw_histogram(axes: Axes, replay: Judged) -> None:
             algorithm.waits, bins=bins, histtype="step", color=colour, label=algorithm.estimator
         )
     axes.set_yscale("log")
-    _logarithmic(axes, "x")
+    logarithmic(axes, "x")
     axes.set_xlabel("delay, timer")
     axes.set_ylabel("probes")
 
@@ -164,8 +167,8 @@ def draw_scatter(axes: Axes, replay: Judged) -> None:
     most = float(np.max(rtt[known]))
     least = float(np.min(rtt[known]))
     axes.plot([least, most], [least, most], color=GREY, linestyle="--", label="timer = delay")
-    _logarithmic(axes, "x")
-    _logarithmic(axes, "y")
+    logarithmic(axes, "x")
+    logarithmic(axes, "y")
     axes.set_xlabel("delay")
     axes.set_ylabel("timer")
 
@@ -178,11 +181,18 @@ def draw_pareto(axes: Axes, replay: Judged) -> None:
     # left edge.
     seen = [share.value for share in shares if share.value > 0] or [shares[0].high]
     least = min(seen) / 3
+    named = _named(replay)
     for place, algorithm in enumerate(replay.algorithms):
         share, timer = algorithm.spurious_share, algorithm.timer
         x, low, high = (max(end, least) for end in (share.value, share.low, share.high))
-        colour = COLOURS[place % len(COLOURS)]
-        shape: Any = {"color": colour, "marker": "o" if algorithm in front else "s", "capsize": 2}
+        known = algorithm in named
+        colour = COLOURS[place % len(COLOURS)] if known else GREY
+        shape: Any = {
+            "color": colour,
+            "zorder": 2 if known else 1.5,
+            "marker": "o" if algorithm in front else "s",
+            "capsize": 2,
+        }
         axes.errorbar(
             x,
             timer.value,
@@ -190,24 +200,38 @@ def draw_pareto(axes: Axes, replay: Judged) -> None:
             yerr=[[max(timer.value - timer.low, 0)], [max(timer.high - timer.value, 0)]],
             linestyle="none",
             markerfacecolor=colour if algorithm in front else "white",
-            label=algorithm.estimator + ("" if share.value > 0 else " (none seen)"),
+            label=algorithm.estimator + ("" if share.value > 0 else " (none seen)")
+            if known
+            else None,
             **shape,
         )
     xs = [max(algorithm.spurious_share.value, least) for algorithm in front]
     axes.step(
         xs, [algorithm.timer.value for algorithm in front], where="post", color=GREY, linewidth=1
     )
-    _logarithmic(axes, "x", _percent)
+    logarithmic(axes, "x", _percent)
     axes.set_xlabel("answers that were retransmitted spuriously")
-    _logarithmic(axes, "y")
+    logarithmic(axes, "y")
     axes.set_ylabel("mean timer")
     axes.plot(
         [], [], linestyle="none", marker="o", color=GREY, label="filled: no other one beats it"
     )
+    if others := len(replay.algorithms) - len(named):
+        shape = {"marker": "s", "color": GREY, "markerfacecolor": "white"}
+        axes.plot([], [], linestyle="none", label=f"{others} others", **shape)
 
 
-#: A logarithmic axis with a smaller range than this has no marks at 1, 2 and 5.
-_SHORT = 6
+#: The most timers that the legend of a front names.
+_NAMED = 20
+
+
+def _named(replay: Judged) -> list[JudgedBy]:
+    """Return the timers that are named: all, or of many those of the front, evenly spaced."""
+    if len(replay.algorithms) <= _NAMED:
+        return list(replay.algorithms)
+    front = list(replay.front())
+    return front[:: -(-len(front) // _NAMED)]
+
 
 #: Kinds of plots by name.
 KINDS: dict[str, Callable[[Axes, Judged], None]] = {
@@ -218,8 +242,19 @@ KINDS: dict[str, Callable[[Axes, Judged], None]] = {
 }
 
 
-def draw(replay: Judged, kind: str) -> Figure:
+def draw(replay: Judged, kind: str, *, ax: Axes | None = None, size: Size | None = None) -> Figure:
     """Return a figure of one kind.
+
+    Parameters
+    ----------
+    replay
+        What was replayed.
+    kind
+        One of `KINDS`.
+    ax
+        An axes of the caller's to draw into; its figure is returned.
+    size
+        The width and height of a new figure in inches.
 
     Raises
     ------
@@ -228,13 +263,14 @@ def draw(replay: Judged, kind: str) -> Figure:
     """
     if kind not in KINDS:
         raise ValueError(f"no plot of kind {kind!r}: there are {', '.join(KINDS)}")
-    figure, axes = new_figure()
-    KINDS[kind](axes, replay)
-    axes.set_title(Path(replay.delays.name).name, loc="left")
-    if kind != "pareto" and len(replay.algorithms) > len(COLOURS):
-        told = f"{len(COLOURS)} of {len(replay.algorithms)} timers drawn"
-        axes.set_title(told, loc="right", fontsize=9)
-    legend(axes)
+    figure, axes = new_figure(ax, size)
+    with rc_context(SETTINGS):
+        KINDS[kind](axes, replay)
+        if kind != "pareto" and len(replay.algorithms) > len(COLOURS):
+            told = f"{len(COLOURS)} of {len(replay.algorithms)} timers drawn"
+            axes.set_title(told, loc="right")
+        set_title(axes, Path(replay.delays.name).name)
+        legend(axes)
     return figure
 
 
@@ -251,73 +287,43 @@ def _drawn(replay: Judged) -> list[JudgedBy]:
     return [algorithm for algorithm in replay.algorithms if algorithm in chosen]
 
 
-def _logarithmic(
-    axes: Axes, which: Literal["x", "y"], told: Callable[[float, float], str] | None = None
-) -> None:
-    """Make an axis logarithmic, with marks at 1, 2 and 5, and at more if its range is small.
-
-    Its numbers are times, unless `told` formats them.
-    """
-    axes.set(**{f"{which}scale": "log"})
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    low, high = sorted(axis.get_view_interval())
-    short = low > 0 and high / low < _SHORT
-    axis.set_major_locator(MaxNLocator(5) if short else LogLocator(subs=(1.0, 2.0, 5.0)))
-    axis.set_major_formatter(FuncFormatter(told or _brief))
-    axis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
-
-
-def _brief(seconds: float, _place: float = 0) -> str:
-    if seconds >= 1:
-        return f"{seconds:g} s"
-    return f"{seconds * 1e3:g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:g} µs"
-
-
 def _percent(share: float, _place: float = 0) -> str:
     return f"{100 * share:g} %"
 
 
-def _seconds_axis(axes: Axes, what: str, values: Floats) -> None:
-    """Label the y axis in ms or s; use a logarithmic scale if values differ by large factors."""
-    known = values[np.isfinite(values) & (values > 0)]
-    if not len(known):
-        return
-    typical, most = float(np.median(known)), float(np.max(known))
-    if most > 20 * typical:
-        _logarithmic(axes, "y")
-        axes.set_ylim(0.8 * float(np.min(known)), 1.3 * most)
-        axes.set_ylabel(what)
-        return
-    scale, unit = (1.0, "s") if most >= 2 else (1e-3, "ms")
-    axes.set_ylim(0, 1.05 * most)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value / scale:g}"))
-    axes.set_ylabel(f"{what} [{unit}]")
-
-
 @dataclass(frozen=True)
 class ReplayPlots:
-    """The plots of a replay: each writes a file, .png, .svg or .pdf, and returns its path."""
+    """The plots of a replay, as figures; with a file, .png, .svg or .pdf, they are written, too.
+
+    `ax` is an axes of the caller's to draw into, `size` the width and height of a new figure in
+    inches.
+    """
 
     replay: Judged
 
-    def timeline(self, file: str | os.PathLike[str]) -> Path:
+    def timeline(
+        self, file: File = None, *, ax: Axes | None = None, size: Size | None = None
+    ) -> Figure:
         """Draw delays and timers over time."""
-        return self._save("timeline", file)
+        return self._drawn("timeline", file, ax, size)
 
-    def histogram(self, file: str | os.PathLike[str]) -> Path:
+    def histogram(
+        self, file: File = None, *, ax: Axes | None = None, size: Size | None = None
+    ) -> Figure:
         """Draw the distributions of delays and timers."""
-        return self._save("histogram", file)
+        return self._drawn("histogram", file, ax, size)
 
-    def scatter(self, file: str | os.PathLike[str]) -> Path:
+    def scatter(
+        self, file: File = None, *, ax: Axes | None = None, size: Size | None = None
+    ) -> Figure:
         """Draw the timer of each probe against its delay."""
-        return self._save("scatter", file)
+        return self._drawn("scatter", file, ax, size)
 
-    def pareto(self, file: str | os.PathLike[str]) -> Path:
+    def pareto(
+        self, file: File = None, *, ax: Axes | None = None, size: Size | None = None
+    ) -> Figure:
         """Draw spurious retransmissions against the mean timer."""
-        return self._save("pareto", file)
+        return self._drawn("pareto", file, ax, size)
 
-    def _save(self, kind: str, file: str | os.PathLike[str]) -> Path:
-        from netspurt.plots import save
-
-        save(draw(self.replay, kind), [Path(file)])
-        return Path(file)
+    def _drawn(self, kind: str, file: File, ax: Axes | None, size: Size | None) -> Figure:
+        return saved(draw(self.replay, kind, ax=ax, size=size), file)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from netspurt.plots.style import BLUE, GREY, RED, View, flow_end, legend, pick, steps
+from netspurt.plots.style import BLUE, GREY, RED, View, flow_end, legend, pick, seconds_axis, steps
 
 if TYPE_CHECKING:
     from netspurt.plots import Tables
@@ -36,7 +36,7 @@ def draw_rto(axes: Axes, run: Tables, view: View) -> None:
         before = np.maximum(np.searchsorted(own.seconds(), fired) - 1, 0)
         marks: Any = {"linestyle": "none", "marker": "v", "markersize": 7, "color": RED}
         axes.plot(fired, own.seconds("rto_ns")[before], label="timeout", **marks)
-    axes.set_ylim(bottom=0)
-    axes.set_ylabel("timer, round trip [s]")
+    drawn = [samples.seconds("rtt_ns"), states.seconds("srtt_ns"), states.seconds("rto_ns")]
+    seconds_axis(axes, "timer, round trip", drawn)
     axes.set_title(view.titled(flow), loc="right", fontsize=9)
     legend(axes)

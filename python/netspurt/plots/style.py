@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -9,9 +11,10 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 from numpy.typing import NDArray
 
+from netspurt.plots.measures import fitting_unit
 from netspurt.table import Table
 
 if TYPE_CHECKING:
@@ -107,15 +110,74 @@ class View:
         return since, states.take(rows)
 
 
-def new_figure() -> tuple[Figure, Axes]:
-    """Return a figure with one axes in the house style."""
-    with rc_context(SETTINGS):
-        figure = Figure(figsize=(10, 6), dpi=150, layout="constrained")
-        axes = figure.add_subplot()
-    axes.grid(visible=True, color="#ececec", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.set_xlabel("time [s]")
-    return figure, axes
+#: The width and height of a figure, in inches.
+Size = tuple[float, float]
+
+
+def new_figure(
+    ax: Axes | None = None, size: Size | None = None, usual: Size = (10, 6)
+) -> tuple[Figure, Axes]:
+    """Return a figure with one axes in the house style, or the axes given and its figure.
+
+    Parameters
+    ----------
+    ax
+        An axes of the caller's, into which to draw.
+    size
+        The width and height of a new figure in inches.
+    usual
+        The size if none is given.
+
+    Raises
+    ------
+    ValueError
+        If both are given: the figure of an axes has its size already.
+    """
+    if ax is None:
+        with rc_context(SETTINGS):
+            figure = Figure(figsize=size or usual, dpi=150, layout="constrained")
+            ax = figure.add_subplot()
+    else:
+        _check_size(size)
+        figure = root_figure(ax)
+    ax.grid(visible=True, color="#ececec", linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.set_xlabel("time [s]")
+    return figure, ax
+
+
+def _check_size(size: Size | None) -> None:
+    if size is not None:
+        raise ValueError("size is that of a new figure: leave it out, or leave ax out")
+
+
+def new_figures(
+    count: int, ax: Sequence[Axes] | None, size: Size | None, usual: Size
+) -> tuple[Figure, Sequence[Axes]]:
+    """Return a figure with axes side by side that share their y axis, or those given.
+
+    Raises
+    ------
+    ValueError
+        If axes and a size are given, or another number of axes.
+    """
+    if ax is None:
+        with rc_context(SETTINGS):
+            figure = Figure(figsize=size or usual, dpi=150, layout="constrained")
+            return figure, list(figure.subplots(1, count, sharey=True))
+    _check_size(size)
+    ax = list(ax)
+    if len(ax) != count:
+        raise ValueError(f"this plot needs {count} axes, and ax has {len(ax)}")
+    return root_figure(ax[0]), ax
+
+
+def root_figure(ax: Axes) -> Figure:
+    """Return the figure that an axes belongs to, around all sub-figures."""
+    figure = ax.get_figure(root=True)
+    if not isinstance(figure, Figure):
+        raise ValueError("ax belongs to no figure")
+    return figure
 
 
 def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
@@ -163,16 +225,96 @@ def bytes_axis(axes: Axes, what: str, most: float) -> None:
     axes.set_ylabel(f"{what} [{unit}]")
 
 
+#: Times whose medians or greatest differ by more than this factor have a logarithmic axis.
+_TENS = 20
+
+#: A logarithmic axis with a smaller range than this has no marks at 1, 2 and 5.
+_SHORT = 6
+
+
+def seconds_axis(axes: Axes, what: str, series: Sequence[NDArray[np.float64]]) -> None:
+    """Label the y axis in s, ms or µs; use a logarithmic scale if times differ by tens.
+
+    Parameters
+    ----------
+    axes
+        The axes, whose y axis has values in seconds.
+    what
+        The name of the values.
+    series
+        The values of each thing drawn.
+    """
+    known = [values[np.isfinite(values) & (values > 0)] for values in series]
+    known = [values for values in known if len(values)]
+    if not known:
+        return
+    typical = min(float(np.median(values)) for values in known)
+    least, most = (float(end([end(values) for values in known])) for end in (min, max))
+    if most > _TENS * typical:
+        logarithmic(axes, "y")
+        axes.set_ylim(0.8 * least, 1.3 * most)
+        axes.set_ylabel(what)
+        return
+    scale, unit = fitting_unit("s", most)
+    axes.set_ylim(0, 1.05 * most)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value / scale:g}"))
+    axes.set_ylabel(f"{what} [{unit}]")
+
+
+def logarithmic(
+    axes: Axes, which: Literal["x", "y"], told: Callable[[float, float], str] | None = None
+) -> None:
+    """Make an axis logarithmic, with marks at 1, 2 and 5, and at more if its range is small.
+
+    Its numbers are times, unless `told` formats them.
+    """
+    axes.set(**{f"{which}scale": "log"})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = sorted(axis.get_view_interval())
+    short = low > 0 and high / low < _SHORT
+    axis.set_major_locator(MaxNLocator(5) if short else LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(told or _brief))
+    axis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
+
+
+def _brief(seconds: float, _place: float = 0) -> str:
+    if seconds >= 1:
+        return f"{seconds:g} s"
+    return f"{seconds * 1e3:g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:g} µs"
+
+
 def steps(axes: Axes, t: NDArray[np.float64], y: NDArray[np.float64], **style: Any) -> None:
     """Draw a value that holds until the next one, as steps."""
     axes.step(t, y, where="post", **style)
 
 
-def legend(axes: Axes, *, corner: Literal["upper left", "lower right"] | None = None) -> None:
+#: About how wide a character of a title is, and one of the smaller text at its right [inch].
+_TITLE_IN = 0.11
+_ASIDE_IN = 0.08
+
+
+def set_title(axes: Axes, title: str) -> None:
+    """Set the title, in several lines if it is long, also if it would meet the one at the right."""
+    aside = axes.get_title(loc="right")
+    room = axes.get_position().width * root_figure(axes).get_figwidth()
+    if len(title) * _TITLE_IN + len(aside) * _ASIDE_IN > room:
+        title = textwrap.fill(title, max(20, int(room / _TITLE_IN)))
+        # The text at the right stands beside the last line: it gets one that is empty.
+        title += "\n" if aside else ""
+    axes.set_title(title, loc="left")
+    axes.set_title(aside, loc="right", fontsize=9, fontweight="normal")
+
+
+def legend(
+    axes: Axes,
+    *,
+    corner: Literal["upper left", "lower right"] | None = None,
+    title: str | None = None,
+) -> None:
     """Put the legend where it hides nothing: outside the data, or in an empty corner."""
     if not axes.get_legend_handles_labels()[0]:
         return
     if corner is None:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, title=title)
     else:
-        axes.legend(loc=corner, frameon=True, framealpha=1.0)
+        axes.legend(loc=corner, frameon=True, framealpha=1.0, title=title)

@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.table import Table, polars
+from netspurt.markup import html_lines, html_table
+from netspurt.table import Table, polars, pyarrow
 
 if TYPE_CHECKING:
     import polars as pl
+    import pyarrow as pa
 
     from netspurt.sweep.folder import SweepFolder
+
+
+#: The number of cases that are shown in a notebook.
+_HEAD = 10
 
 
 class Cases(Mapping[str, NDArray[Any]]):
@@ -48,6 +54,28 @@ class Cases(Mapping[str, NDArray[Any]]):
 
     def __repr__(self) -> str:
         return f"<Cases: {len(self)} of {self.about.cases} from {self.about.where}>"
+
+    def _repr_html_(self) -> str:
+        shown = [column[:_HEAD].astype(str) for column in self.values()]
+        rows = zip(*(np.ma.filled(column, "") for column in shown), strict=True)
+        right = [n for n, column in enumerate(self.values()) if column.dtype.kind in "iuf"]
+        told = f"{len(self):,} of {self.about.cases:,} cases from {self.about.where}"
+        return html_lines(told) + html_table(list(self), [list(row) for row in rows], right)
+
+    def __array__(self, dtype: object = None, copy: object = None) -> NDArray[Any]:
+        raise TypeError(
+            "cases are no array: take a column, as in cases['sent'], or a data frame, as in "
+            "pandas.DataFrame.from_arrow(cases) or cases.to_polars()"
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """Return the cases as a table of Arrow's; needs `pip install 'netspurt[arrow]'`."""
+        library = pyarrow()
+        return library.table({name: library.array(column) for name, column in self.items()})
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the cases as a stream of Arrow's, for pandas, polars, duckdb and others."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def digest(self) -> str:
         """Return the SHA-256 of all columns; it does not depend on engine or interruptions."""

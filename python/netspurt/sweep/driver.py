@@ -11,17 +11,23 @@ from netspurt import _core
 from netspurt.sweep.engines import Chunk, Engine, Threads
 from netspurt.sweep.folder import SweepFolder, Tally, held, prepare
 from netspurt.sweep.plan import Sweep
+from netspurt.table import Table
 
 #: A function that takes the number of finished cases and the number in all.
 Progress = Callable[[float, float], None]
 
-#: A chunk should take this many seconds: then little is lost, and there are few files.
-CHUNK_S = 0.25
+#: A chunk should have about this many wake-ups, a quarter of a second's work on a machine of 2024:
+#: then little is lost, and there are few files.
+_CHUNK_EVENTS = 1_000_000
+#: What reading and building a case costs, in wake-ups; and no more than this many are tried of one.
+_CASE_EVENTS = 1000
+_TRIED_EVENTS = 250_000
 #: There are at least this many chunks, so that all threads end at about the same time; and at most
 #: this many cases per chunk.
 _CHUNKS = 32
 _MOST = 5000
-#: Cases are timed for this many seconds, and the first is not waited for longer than that.
+#: For an engine's tasks, cases are timed for this many seconds, and the first is waited for no
+#: longer than that.
 _TIMED_S = 0.2
 _FIRST_S = 1.0
 
@@ -53,7 +59,7 @@ def run_sweep(
         A function that makes the engine, if there are cases to run; by default threads of this
         process, one per core. `functools.partial(Threads, threads=1)` uses one thread.
     chunk
-        How many cases a file has, for a new folder; by default the cases of a quarter of a second.
+        How many cases a file has, for a new folder; by default `guess_chunk(sweep)`.
     strict
         Whether the sweep stops at the first case with an error, also at one that the folder already
         has.
@@ -129,11 +135,31 @@ def _told(first_error: tuple[int, str]) -> str:
 
 
 def guess_chunk(sweep: Sweep) -> int:
-    """Return how many cases a chunk should have, from the time of a few cases."""
+    """Return how many cases a chunk should have, from the wake-ups of a few cases.
+
+    Wake-ups are counted and not timed, so that the files of a sweep are the same on all machines.
+    """
     cases = len(sweep)
-    seconds = seconds_a_case(sweep)
-    wanted = int(CHUNK_S / max(seconds, 1e-6))
+    tried = [_cost(sweep, case) for case in _few(cases)]
+    wanted = _CHUNK_EVENTS * len(tried) // sum(tried)
     return max(1, min(wanted, _MOST, -(-cases // _CHUNKS)))
+
+
+def _few(cases: int) -> Iterable[int]:
+    """Return a few different cases, spread over all."""
+    return dict.fromkeys((0, cases // 3, 2 * cases // 3, cases - 1))
+
+
+def _cost(sweep: Sweep, case: int) -> int:
+    """Return what a case costs, in wake-ups; for a long one this is a lower bound."""
+    try:
+        alone = Sweep.listed([({}, sweep.scenario(case))], events=_TRIED_EVENTS)
+    except ValueError:
+        return _CASE_EVENTS
+    content, done, cut, *_ = alone.run_chunk(0, 1)
+    if not done:
+        return _CASE_EVENTS + (_TRIED_EVENTS if cut else 0)
+    return _CASE_EVENTS + int(Table(_core.Table.parse("cases", content))["events"][0])
 
 
 def seconds_a_case(sweep: Sweep) -> float:
@@ -141,9 +167,8 @@ def seconds_a_case(sweep: Sweep) -> float:
 
     Long cases are not waited for; for them the result is a lower bound.
     """
-    cases = len(sweep)
     timed = _core.SweepEngine(sweep._core, 1)
-    for case in dict.fromkeys((0, cases // 3, 2 * cases // 3, cases - 1)):
+    for case in _few(len(sweep)):
         timed.submit(case, 1)
     began = time.monotonic()
     spent, count = 0.0, 0

@@ -8,20 +8,20 @@ that `sha256sum --check` reads.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
 from netspurt import _core
+from netspurt.markup import html_lines
+from netspurt.stored import is_sealed, sealed
 from netspurt.sweep.cases import Cases
 from netspurt.sweep.engines import Chunk
-from netspurt.sweep.plan import Label, Sweep
+from netspurt.sweep.plan import Label, Sweep, html_axes
 from netspurt.sweep.store import BusyError, Folder, Store, SweepError, open_store
 from netspurt.table import Table
 from netspurt.typed import TypedError, parse, read
@@ -97,6 +97,11 @@ class SweepFolder:
     paired: bool
     fingerprint: str
     _store: Store = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        there = sum(one.count for one in self.there())
+        told = f"{there:,} of {self.cases:,} cases have ended, kept in {self.where}"
+        return html_lines(self.title or self.where, [told]) + html_axes(self.labels)
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield all chunks."""
@@ -263,7 +268,7 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int
         if names:
             raise SweepError(f"{where} holds something else: name another folder")
         manifest = _manifest_of(sweep, chunk())
-        store.write(MANIFEST, _rendered(asdict(manifest)))
+        store.write(MANIFEST, sealed(asdict(manifest)))
         folder = _folder(store, manifest)
     if sweep.scenario_text and SCENARIO not in names:
         _write(store, SCENARIO, sweep.scenario_text.encode())
@@ -290,7 +295,7 @@ class Manifest:
 
 
 def _manifest_of(sweep: Sweep, chunk: int) -> Manifest:
-    unsigned = Manifest(
+    return Manifest(
         format=FORMAT,
         netspurt=_core.__version__,
         title=sweep.title,
@@ -303,15 +308,6 @@ def _manifest_of(sweep: Sweep, chunk: int) -> Manifest:
         labels=sweep.labels,
         sha256="",
     )
-    return replace(unsigned, sha256=_own_checksum(asdict(unsigned)))
-
-
-def _rendered(told: dict[str, Any]) -> bytes:
-    return (json.dumps(told, indent=2) + "\n").encode()
-
-
-def _own_checksum(told: dict[str, Any]) -> str:
-    return hashlib.sha256(_rendered({**told, "sha256": ""})).hexdigest()
 
 
 def _damaged(store: Store, why: str) -> SweepError:
@@ -348,7 +344,7 @@ def _manifest(store: Store) -> Manifest:
         raise _damaged(store, f"`cases` = {manifest.cases} is no multiple of `seeds`")
     if list(manifest.labels) != manifest.names:
         raise _damaged(store, "`labels` are not those of `names`")
-    if content != _rendered({**told, "sha256": _own_checksum(told)}):
+    if not is_sealed(content):
         raise _damaged(store, "its checksum `sha256` is not that of its text")
     return manifest
 

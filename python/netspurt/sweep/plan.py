@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from netspurt import _core
+from netspurt.markup import html_lines, html_table
 from netspurt.scenario import Scenario
 
 #: The label of a point on an axis.
@@ -49,6 +50,13 @@ class Sweep:
 
     def __repr__(self) -> str:
         return f"<Sweep of {len(self)} cases over {', '.join(self.names) or 'seeds'}>"
+
+    def _repr_html_(self) -> str:
+        return html_lines(self.title or "a sweep", [self._told()]) + html_axes(self.labels)
+
+    def _told(self) -> str:
+        pairing = "paired" if self.paired else "not paired"
+        return f"{len(self):,} cases: {self.seeds} runs each, {pairing}"
 
     @classmethod
     def of(cls, scenario: Scenario) -> Sweep:
@@ -173,6 +181,20 @@ class Sweep:
     def run_chunk(self, first: int, count: int) -> _core.Outcome:
         """Run consecutive cases on this thread."""
         return self._core.run_chunk(first, count)
+
+
+def html_axes(labels: Mapping[str, list[Label]]) -> str:
+    """Return the axes of a sweep with their labels, of long axes the first and the last."""
+    rows = []
+    for name, own in labels.items():
+        few = [str(label) for label in own]
+        shown = few if len(few) <= _LABELS else [*few[: _LABELS - 2], "...", few[-1]]
+        rows.append([name, str(len(own)), ", ".join(shown)])
+    return html_table(["axis", "labels", ""], rows, [1]) if rows else ""
+
+
+#: The most labels of an axis that are shown.
+_LABELS = 12
 
 
 def _of_text(text: str, name: str) -> Sweep:

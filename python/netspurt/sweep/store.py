@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import uuid
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
+
+from netspurt.stored import locked, refuse_link, replace_file
 
 
 class Store(Protocol):
@@ -68,7 +69,7 @@ class Folder:
         """Yield all names, without partly written files."""
         for path in sorted(self._path.glob("**/*")):
             name = path.relative_to(self._path).as_posix()
-            _refuse_link(path)
+            refuse_link(path, "sweep", SweepError)
             if path.is_file() and not name.startswith("."):
                 yield name
 
@@ -81,7 +82,7 @@ class Folder:
         path = self._path
         for part in name.split("/"):
             path /= part
-            _refuse_link(path)
+            refuse_link(path, "sweep", SweepError)
         return path
 
     def write(self, name: str, content: bytes) -> None:
@@ -90,19 +91,10 @@ class Folder:
         partial = self._path / f".{os.getpid()}-{uuid.uuid4().hex[:8]}.partial"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with partial.open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(path)
-            _sync_folder(path.parent)
+            replace_file(path, content, partial)
         except OSError as error:
-            partial.unlink(missing_ok=True)
             # The error of a full disk does not name a file.
             raise OSError(error.errno, error.strerror, str(path)) from error
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -110,7 +102,7 @@ class Folder:
         self._path.mkdir(parents=True, exist_ok=True)
         folder = os.open(self._path, os.O_RDONLY)
         try:
-            if not _locked(folder):
+            if not locked(folder):
                 raise BusyError
             yield
         finally:
@@ -120,38 +112,6 @@ class Folder:
         """Remove the files that killed programs have left; only with the lock held."""
         for partial in self._path.glob(".*.partial"):
             partial.unlink(missing_ok=True)
-
-
-def _refuse_link(path: Path) -> None:
-    """Check that a path in a sweep's folder is no symbolic link.
-
-    Raises
-    ------
-    SweepError
-        If it is one.
-    """
-    if path.is_symlink():
-        raise SweepError(f"{path} is a symbolic link, which no sweep makes: put the file there")
-
-
-def _sync_folder(path: Path) -> None:
-    """Make a rename durable against a loss of power."""
-    opened = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
-
-
-def _locked(folder: int) -> bool:
-    """Return whether the lock was free; file systems without locks cannot tell."""
-    import fcntl
-
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        return error.errno not in (errno.EWOULDBLOCK, errno.EACCES)
-    return True
 
 
 class Remote:

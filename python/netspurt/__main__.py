@@ -1,0 +1,5 @@
+"""`python -m netspurt` is the command."""
+
+from netspurt.cli import start
+
+start()

@@ -1,0 +1,58 @@
+"""What the shell completes: estimators, and the names that a run's or a sweep's folder holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+
+#: A folder's manifest is read up to this size.
+_LARGEST = 1 << 24
+
+
+def estimators(incomplete: str) -> list[str]:
+    """Return the names of estimators that begin so, the usual ones first."""
+    from netspurt import _core
+    from netspurt.timers import USUAL
+
+    names = dict.fromkeys([*USUAL, *_core.ALGORITHMS])
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def tables(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the tables of the run that was named, as far as one was."""
+    return _begin(_manifest(ctx, "run", "run.json").get("tables"), incomplete)
+
+
+def axes(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the axes of the sweep that was named."""
+    return _begin(_manifest(ctx, "folder", "sweep.json").get("names"), incomplete)
+
+
+def labels(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the labels of the axis that was named."""
+    told = _manifest(ctx, "folder", "sweep.json").get("labels")
+    own = told.get(ctx.params.get("axis")) if isinstance(told, dict) else None
+    return _begin(own, incomplete)
+
+
+def _begin(names: Any, incomplete: str) -> list[str]:
+    told = [str(name) for name in names] if isinstance(names, list | dict) else []
+    return [name for name in told if name.startswith(incomplete)]
+
+
+def _manifest(ctx: typer.Context, argument: str, name: str) -> dict[str, Any]:
+    """Return the manifest of the folder that is an argument of the command.
+
+    It is empty if there is none, since the shell shows no errors. Behind an option that lacks its
+    value the arguments are in `args`.
+    """
+    folder = ctx.params.get(argument) or next(iter(ctx.args), "")
+    try:
+        file = Path(str(folder)) / name
+        told = json.loads(file.read_bytes()) if file.stat().st_size < _LARGEST else None
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}

@@ -1,0 +1,102 @@
+"""Commands and groups of commands whose help is in whole sentences and plain names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import typer
+from typer.core import TyperArgument, TyperCommand, TyperGroup
+
+#: The most columns that a help takes.
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+#: What stands for a value whose option names no better word, by its type.
+_PLACEHOLDERS = (("Path", "PATH"), ("int", "N"), ("float", "NUMBER"), ("str", "NAME"))
+
+
+class Command(TyperCommand):
+    """A command."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for one in self.params:
+            _name(one)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's
+        """Return the words of the usage line: arguments in capitals, optional ones in brackets."""
+        pieces = [self.options_metavar or ""]
+        for one in self.params:
+            if isinstance(one, TyperArgument):
+                more = "..." if one.nargs != 1 and not str(one.metavar).endswith("...") else ""
+                pieces.append(f"{one.metavar}{more}" if one.required else f"[{one.metavar}]{more}")
+        return pieces
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options, without the types that Python has for them."""
+        kinds: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for one in self.get_params(ctx):
+            record = one.get_help_record(ctx)
+            if record is not None:
+                kind = "Arguments" if isinstance(one, TyperArgument) else "Options"
+                name = re.sub(r" <([^<>]*[|][^<>]*)>$", r" \1", record[0])
+                kinds[kind].append((re.sub(r" <[^<>]*>$", "", name), record[1]))
+        for kind, rows in kinds.items():
+            if rows:
+                with formatter.section(kind):
+                    formatter.write_dl(rows)
+
+
+def _name(one: Any) -> None:
+    """Give a parameter a word that stands for its value, if it has none."""
+    if one.metavar is not None:
+        return
+    if isinstance(one, TyperArgument):
+        one.metavar = one.name.upper()
+    elif not one.is_flag and not one.type_descriptor.is_choice:
+        kind = one.bare_type()
+        one.metavar = next((word for name, word in _PLACEHOLDERS if name in kind), "VALUE")
+
+
+class Group(TyperGroup):
+    """A group of commands, listed by what one wants to do, each with its first sentence."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands, in sections by their panels."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command: Any = self.get_command(ctx, name)
+            if not command.hidden:
+                panel = command.rich_help_panel
+                told = first_sentence(command.short_help or command.help or "")
+                panels.setdefault(panel if isinstance(panel, str) else "Commands", [])
+                panels[panel if isinstance(panel, str) else "Commands"].append((name, told))
+        longest = max((len(name) for rows in panels.values() for name, _ in rows), default=0)
+        for panel, rows in panels.items():
+            with formatter.section(panel):
+                formatter.write_dl([(name.ljust(longest), told) for name, told in rows])
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a text, in one line.
+
+    Examples
+    --------
+    >>> first_sentence("Play scripts by name. Exit with 0.")
+    'Play scripts by name.'
+    """
+    line = " ".join(text.split("\n\n", maxsplit=1)[0].split())
+    return re.split(r"(?<=[.?!]) (?=[A-Z])", line, maxsplit=1)[0]
+
+
+class App(typer.Typer):
+    """A group whose commands are of these kinds."""
+
+    def __init__(self, **options: Any) -> None:
+        context = {"context_settings": CONTEXT, "rich_markup_mode": None, "cls": Group}
+        super().__init__(**{**context, "no_args_is_help": True, **options})
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:
+        """Return a decorator that adds a command."""
+        return super().command(name, **{"cls": Command, **options})

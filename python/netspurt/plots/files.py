@@ -1,0 +1,64 @@
+"""Files of plots."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from netspurt.plots.style import SETTINGS
+
+#: The endings of image files.
+ENDINGS = (".png", ".svg", ".pdf")
+
+#: Where a plot is written; `None` if it is only returned.
+File = str | os.PathLike[str] | None
+
+
+def save(figure: Figure, files: Iterable[Path]) -> None:
+    """Write a figure to files; the ending of each names its format.
+
+    A file appears under its name only when it is complete.
+
+    Raises
+    ------
+    ValueError
+        If a name does not end in a known ending.
+    """
+    files = list(files)
+    for file in files:
+        if file.suffix not in ENDINGS:
+            raise ValueError(f"{file.name}: the name of a plot's file must end in {_endings()}")
+    for file in files:
+        partial = file.with_name(f".{file.stem}.partial-{os.getpid()}{file.suffix}")
+        try:
+            metadata = {"Date": None} if file.suffix == ".svg" else {}
+            with rc_context(SETTINGS):
+                figure.savefig(partial, metadata=metadata)
+            partial.replace(file)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            raise type(error)(f"{file} cannot be written: {error.strerror or error}") from error
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+def _endings() -> str:
+    return f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+
+
+def saved(figure: Figure, file: File) -> Figure:
+    """Return a figure, which is written first if there is a file.
+
+    Raises
+    ------
+    ValueError
+        If the file's name does not end in a known ending.
+    """
+    if file is not None:
+        save(figure, [Path(file)])
+    return figure

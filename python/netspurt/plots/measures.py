@@ -1,0 +1,95 @@
+"""The measures of sweeps in words and SI units, for the axes of plots."""
+
+from __future__ import annotations
+
+import re
+
+#: What a column counts or measures, where its name does not say it in words.
+_WORDS = {
+    "events": "wake-ups of the simulation",
+    "finished": "flows that finished",
+    "sent": "packets sent",
+    "spurious": "spurious retransmissions",
+    "undone": "reductions of cwnd undone",
+    "received": "packets received",
+    "duplicates": "duplicates received",
+    "acked_bytes": "acknowledged",
+    "delivered_bytes": "delivered",
+    "waited_ns": "waited for timeouts",
+    "completion_ns": "completion time",
+    "fairness": "Jain's index of fairness",
+    "carried": "packets carried",
+    "carried_bytes": "carried",
+    "dropped": "packets dropped",
+    "lost": "packets lost",
+    "marked": "packets marked",
+    "queue_packets": "queue",
+    "echo_probe_rtt_ns": "round trip of echo probes",
+    "requests_complete": "requests completed",
+    "request_ns": "time to the whole reply",
+}
+
+#: Units by the endings of names, each with the factor to the unit.
+_UNITS = {
+    "ns": (1e-9, "s"),
+    "bytes": (1.0, "B"),
+    "bps": (1.0, "bit/s"),
+    "packets": (1.0, "packets"),
+    "segs": (1.0, "segments"),
+}
+
+#: Units that have prefixes, and the prefixes.
+_PREFIXED = {
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
+    "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
+}
+
+
+def fitting_unit(unit: str, most: float) -> tuple[float, str]:
+    """Return the unit with a prefix that suits the largest value, and its size in the plain unit.
+
+    Examples
+    --------
+    >>> fitting_unit("s", 0.25), fitting_unit("bit/s", 2.5e6), fitting_unit("packets", 9)
+    ((0.001, 'ms'), (1000000.0, 'Mbit/s'), (1.0, 'packets'))
+    """
+    sizes = _PREFIXED.get(unit, ((1.0, unit),))
+    return next(((size, name) for size, name in sizes if most >= 2 * size), sizes[-1])
+
+
+def in_words(measure: str) -> tuple[str, float, str]:
+    """Return a measure's name in words, the factor of its figures, and their unit.
+
+    Parameters
+    ----------
+    measure
+        A column of a sweep, or a ratio of two.
+
+    Examples
+    --------
+    >>> in_words("completion_ns_mean")
+    ('mean completion time', 1e-09, 's')
+    >>> in_words("queue_packets_max"), in_words("dropped/sent")
+    (('longest queue', 1.0, 'packets'), ('packets dropped / packets sent', 1.0, ''))
+    >>> in_words("goodput_bps"), in_words("cause_rack")
+    (('goodput', 1.0, 'bit/s'), ('cause rack', 1.0, ''))
+    """
+    over, slash, under = measure.partition("/")
+    if not slash:
+        return _column(measure)
+    (what, scale, unit), (per, other, others) = _column(over), _column(under)
+    if unit == others:
+        return f"{what} / {per}", scale / other, ""
+    units = f"{unit}/{others}" if others else unit
+    return f"{what} / {per}", scale / other, units if unit else f"1/{others}"
+
+
+def _column(name: str) -> tuple[str, float, str]:
+    plain = re.sub("_(mean|max)$", "", name)
+    statistic = name.removeprefix(plain).removeprefix("_")
+    stem, _, end = plain.rpartition("_")
+    scale, unit = _UNITS.get(end, (1.0, "")) if stem else (1.0, "")
+    words = _WORDS.get(plain, (stem if unit else plain).replace("_", " "))
+    of_most = "longest" if unit in ("s", "packets") else "largest"
+    return f"{ {'mean': 'mean ', 'max': of_most + ' '}.get(statistic, '') }{words}", scale, unit

@@ -1,0 +1,213 @@
+"""Files that outlive the process: folders that appear when they are whole, and their checksums.
+
+A folder is filled under a hidden name, which holds the machine and the process that fill it. What
+a killed process has left is removed when the next folder is made beside it.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+#: The key under which JSON holds the SHA-256 of its own text, in which the key's value is empty.
+SEAL = "sha256"
+
+
+def sealed(told: Mapping[str, Any]) -> bytes:
+    """Return an object as JSON that holds its own checksum.
+
+    Examples
+    --------
+    >>> is_sealed(sealed({"seed": 1}))
+    True
+    >>> is_sealed(sealed({"seed": 1}).replace(b"1", b"3"))
+    False
+    """
+    checksum = hashlib.sha256(_rendered({**told, SEAL: ""})).hexdigest()
+    return _rendered({**told, SEAL: checksum})
+
+
+def is_sealed(content: bytes) -> bool:
+    """Return whether JSON is, octet by octet, what `sealed` returned."""
+    return content == sealed(json.loads(content))
+
+
+def _rendered(told: Mapping[str, Any]) -> bytes:
+    return (json.dumps(told, indent=2) + "\n").encode()
+
+
+def refuse_link(path: Path, what: str, error: type[ValueError]) -> None:
+    """Check that a path within a stored folder is no symbolic link to files elsewhere.
+
+    Parameters
+    ----------
+    path
+        The path.
+    what
+        What is stored there: `run` or `sweep`.
+    error
+        The error to raise if it is a link.
+    """
+    if path.is_symlink():
+        raise error(f"{path} is a symbolic link, which no {what} makes: put the file there")
+
+
+def sync_folder(path: Path) -> None:
+    """Make the renaming of a folder's files durable against a loss of power."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def replace_file(path: Path, content: bytes, partial: Path) -> None:
+    """Write a file under the name `partial`, and rename it to `path` when it is on the disk."""
+    try:
+        with partial.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def locked(opened: int) -> bool:
+    """Return whether the lock of an open folder was free, and is ours now.
+
+    File systems without locks cannot tell, and then it counts as free.
+    """
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in (errno.EWOULDBLOCK, errno.EACCES)
+    return True
+
+
+@contextmanager
+def new_folder(folder: str | os.PathLike[str]) -> Iterator[Path]:
+    """Provide a folder to fill, which appears under its name when it is complete.
+
+    What killed processes of this machine have left beside it is removed first.
+
+    Raises
+    ------
+    FileExistsError
+        If something of that name exists.
+    OSError
+        If the folder cannot be written; then nothing of it is left.
+    """
+    folder = check_free(folder)
+    remove_leftovers(folder.parent)
+    unique = f"{_machine()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    partial = folder.with_name(f".{folder.name}.partial-{unique}")
+    try:
+        partial.mkdir()
+    except OSError as error:
+        raise type(error)(f"{folder} cannot be made: {error.strerror}") from error
+    try:
+        with _held(partial):
+            yield partial
+            check_free(folder)
+            partial.rename(folder)
+    except OSError as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        # Name the requested folder in the error: the partial one is removed.
+        told = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        raise type(error)(told.replace(str(partial), str(folder))) from error
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Hold a folder's lock, so that no other process takes it for one that is left over."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        locked(opened)
+        yield
+    finally:
+        os.close(opened)
+
+
+def check_free(folder: str | os.PathLike[str]) -> Path:
+    """Return the path of a folder to be made, and make its parents.
+
+    Raises
+    ------
+    FileExistsError
+        If something of that name exists.
+    OSError
+        If its parent cannot be written.
+    """
+    folder = Path(folder)
+    if folder.exists() or folder.is_symlink():
+        raise FileExistsError(f"{folder} exists already: name another folder, or remove it")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = f"{error.filename}: {error.strerror}"
+        raise type(error)(f"{folder} cannot be made: {why}: name a folder elsewhere") from error
+    if not os.access(folder.parent, os.W_OK | os.X_OK):
+        raise PermissionError(f"{folder.parent} cannot be written: name a folder elsewhere")
+    return folder
+
+
+def _machine() -> str:
+    """Return eight digits that stand for this machine among those that share a file system."""
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+
+
+def leftovers(folder: Path) -> list[Path]:
+    """Return the partial folders that killed processes of this machine have left in a folder.
+
+    Their process is gone, and nobody holds their lock: a process in another namespace may have any
+    number here.
+    """
+    named = re.compile(rf"\..+\.partial-{_machine()}-(\d+)-[0-9a-f]{{8}}")
+    found = [(path, named.fullmatch(path.name)) for path in folder.glob(".*.partial-*")]
+    dead = sorted(path for path, match in found if match and not _alive(int(match[1])))
+    return [path for path in dead if path.is_dir() and not path.is_symlink() and _is_free(path)]
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes have left in a folder."""
+    for path in leftovers(folder):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_free(folder: Path) -> bool:
+    """Return whether nobody holds the folder's lock; one that cannot be opened is let alone."""
+    try:
+        opened = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return locked(opened)
+    finally:
+        os.close(opened)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True

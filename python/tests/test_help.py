@@ -1,0 +1,133 @@
+"""The help of every command, and what the shell completes."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import netspurt as ns
+from netspurt.cli.main import app
+from netspurt.sweep import Sweep, run_sweep
+
+from conftest import NETSPURT, Command, refused
+
+
+def every_command(group: Any, name: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield name
+    for word, command in getattr(group, "commands", {}).items():
+        yield from every_command(command, (*name, word))
+
+
+COMMANDS = list(every_command(typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_the_help_of_every_command_is_in_whole_sentences_and_plain_names(
+    here: Command, words: tuple[str, ...]
+) -> None:
+    ran = here(*words, "--help", columns=100)
+    assert ran.returncode == 0
+    head, _, body = ran.stdout.partition("\n")
+    assert not re.search(r"<[a-zA-Z\[]|[{]", ran.stdout), ran.stdout
+    assert "...\n" not in body.replace("-- COMMAND...\n", ""), "a sentence was cut"
+    assert re.fullmatch(r"Usage: netspurt[a-z ]* \[OPTIONS\].*", head)
+    told = body.lstrip("\n").partition("\n\n")[0]
+    assert told.strip().endswith((".", "?")), told
+
+
+def test_every_option_and_argument_says_what_it_is() -> None:
+    for words in COMMANDS:
+        command: Any = typer.main.get_command(app)
+        for word in words:
+            command = command.commands[word]
+        for one in command.params:
+            assert one.help, (words, one.name)
+            assert one.help.rstrip().endswith("."), (words, one.name, one.help)
+
+
+def test_the_help_is_grouped_by_what_one_wants_to_do(here: Command) -> None:
+    text = here("--help").stdout
+    groups = re.findall(r"^([A-Z].*):$", text, re.MULTILINE)
+    assert groups[1:] == [
+        "Simulate and look",
+        "Choose a timer for recorded delays",
+        "Use real paths and the kernel's TCP",
+        "Check",
+    ]
+    for words in COMMANDS:
+        if len(words) == 1:
+            assert len(re.findall(rf"^  {words[0]} +[A-Z]", text, re.MULTILINE)) == 1, words
+
+
+KERNELS = """
+stop = "3 s"
+links = { wire = { between = ["a", "b"], rate = "2 Mbit/s" } }
+flows = { x = { from = "a", to = "b", endpoint = "kernel", profile = "reno-2005" } }
+"""
+
+
+@pytest.mark.parametrize("budget", ["-1", "1e300", "nan", "x"])
+@pytest.mark.parametrize("words", [("run", "x.toml"), ("exec", "x.toml", "--", "true")])
+def test_a_budget_that_is_none_is_told_by_its_option(
+    here: Command, words: tuple[str, ...], budget: str
+) -> None:
+    ran = here("live", words[0], "--budget", budget, *words[1:])
+    refused(ran, "'--budget'", f"'{budget}' is not a number of seconds from 0 to a million")
+    assert "order" not in ran.stderr
+    with pytest.raises(ns.LiveError, match="seconds from 0 to a million"):
+        ns.run_live(ns.Scenario.parse(KERNELS), "r", budget=-1)
+
+
+def completed(folder: Path, *words: str) -> list[str]:
+    """Return what bash is offered for the last word."""
+    environment = {
+        **os.environ,
+        "_NETSPURT_COMPLETE": "complete_bash",
+        "COMP_WORDS": " ".join(["netspurt", *words]),
+        "COMP_CWORD": str(len(words)),
+    }
+    ran = subprocess.run(
+        [NETSPURT], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert ran.stderr == ""
+    return ran.stdout.split()
+
+
+def test_the_shell_completes_estimators_tables_axes_and_labels(tmp_path: Path) -> None:
+    window = {"path": "flows.transfer.tcp.initial_window", "values": ["1 segment", "4 segments"]}
+    base = ns.new_scenario().replace({"stop": "2 s"})
+    run_sweep(Sweep.of(base.replace({"sweep": {"over": {"window": window}}})), tmp_path / "s")
+    base.run().save(tmp_path / "r")
+    assert completed(tmp_path, "replay", "-e", "mi") == ["mills", "mills-single"]
+    assert "linux" in completed(tmp_path, "probe", "-e", "l")
+    assert completed(tmp_path, "table", "r", "s") == ["segments", "sack_blocks", "syns"]
+    assert completed(tmp_path, "sweep", "show", "s", "--by", "w") == ["window"]
+    assert completed(tmp_path, "sweep", "compare", "s", "--axis", "") == ["window"]
+    (tmp_path / "s" / "sweep.json").write_text("[")
+    assert completed(tmp_path, "sweep", "show", "s", "--by", "w") == []
+    assert completed(tmp_path, "table", "nothing", "s") == []
+
+
+def test_the_package_is_the_command_as_well(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "netspurt", "--version"]
+    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ran.stdout == f"netspurt {ns.__version__}\n"
+
+
+def test_thousands_are_written_in_one_way(here: Command, tmp_path: Path) -> None:
+    here("new", "x.toml")
+    assert re.search(r"\b1,\d{3} packet-hops", here("run", "x.toml", "--out", "r").stdout)
+    rtts = "\n".join(f"{n},{40 + n % 7}" for n in range(1500))
+    (tmp_path / "d.csv").write_text("sent_s,rtt_ms\n" + rtts + "\n")
+    for words in (("delays", "d.csv"), ("replay", "d.csv")):
+        out = here(*words).stdout
+        assert "1,500" in out
+        assert "1 500" not in out
