@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from netspurt.cli import paths, surrogates
+from netspurt.cli.groups import defaulting_to
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of
 from netspurt.cli.output import columns, complain, number, paint, print_json, width
 from netspurt.cli.recordings import How, read_all
@@ -17,10 +19,19 @@ from netspurt.cli.recordings import How, read_all
 if TYPE_CHECKING:
     from netspurt.delays import Recordings
 
+app = typer.Typer(
+    # A word that is no command is a file to show.
+    cls=defaulting_to("show"),
+    help="Show the contents of recorded delays: netspurt delays FILE... A recording is a file of "
+    "ping or of another tool. netspurt delays FILE --help lists the options of that; the commands "
+    "below show more.",
+)
+
 #: The number of malformed lines of a file that are shown; all are counted.
 SHOWN = 5
 
 
+@app.command("show", hidden=True)
 def delays(
     files: Annotated[
         list[Path],
@@ -165,3 +176,9 @@ def _summary(name: str, reading: Recordings | Exception) -> Any:
         "recordings": [{**one.summary(), "notes": one.notes} for one in reading],
         "malformed": [vars(one) for one in reading.malformed],
     }
+
+
+app.command("report")(paths.report)
+app.command("lengths")(paths.lengths)
+app.command("bursts")(paths.bursts)
+app.command("surrogate")(surrogates.surrogate)
