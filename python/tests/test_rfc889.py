@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import netspurt as ns
+from netspurt import _core
 from netspurt.analysis import fit_lengths, rate_table
 from netspurt.papers import PaperError, Verdict, check, read_paper
 from netspurt.papers.bench import Bench
@@ -275,3 +276,36 @@ def test_the_command_writes_the_path_of_a_row_and_tells_its_error(
     refused(here("papers", "path", "rfc889", "UCL"), "ucl.toml exists")
     refused(here("papers", "path", "rfc889", "MIT"), "no row 'MIT'")
     refused(here("papers", "path", "rfc2416", "UCL"), "no table of delay against length")
+
+
+def test_heeding_length_on_the_multiplexer_costs_only_what_its_shorter_timer_costs() -> None:
+    """Its waits do not depend on length; VALIDATION.md has the figures of ten seeds."""
+    names = ["mills", "mills:by_length=true", "mills:by_length=true,g=2.05"]
+    sums = np.zeros((3, 2))
+    scenario = read_paper("rfc889").scenario("stat-mux")
+    for seed in range(1, 6):
+        echo_probes = scenario.replace({"seed": seed}).run().echo_probes
+        rtt = echo_probes.seconds("rtt_ns")
+        path = ns.Delays.of(rtt, wire_bytes=echo_probes["size_bytes"])
+        for place, name in enumerate(names):
+            replayed = _core.replay(path._core, name, order="sequence")
+            timer = replayed.wait_ns().mean() / 1e9
+            sums[place] += [replayed.account()["spurious"], timer]
+    (plain, timer), (heeding, shorter), (level, equal) = (sums / 5).tolist()
+    assert heeding > plain
+    assert shorter / timer == pytest.approx(0.977, abs=0.004)
+    assert equal / timer == pytest.approx(1, abs=0.003)
+    assert level == pytest.approx(plain, rel=0.04)
+
+
+def test_foe_is_shape_only_because_its_row_does_not_say_how_delays_followed_each_other(
+    verdicts: dict[str, dict[str, object]],
+) -> None:
+    measured = verdicts["s32.foe-acceptable"]["measured"]
+    assert isinstance(measured, list)
+    independent, glitches, levels, queue = measured[:4]
+    assert independent == pytest.approx(0.87, abs=0.03)
+    assert 0.9 < glitches < levels < queue
+    page = (ROOT / "papers" / "rfc889" / "README.md").read_text()
+    for value in (independent, glitches, levels, queue):
+        assert f"{value:.3f}".removeprefix("0") in page
