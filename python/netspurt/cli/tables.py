@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from netspurt.cli import crossing
 from netspurt.cli.options import Direction, From, To, count
+from netspurt.cli.output import columns
 
 if TYPE_CHECKING:
     from netspurt.table import Table
@@ -18,7 +21,11 @@ if TYPE_CHECKING:
 def table(
     run: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
     name: Annotated[
-        str | None, typer.Argument(help="The table; by default list all.", show_default=False)
+        str | None,
+        typer.Argument(
+            help="The table, or crossings: when round trips exceeded the RTO. By default list all.",
+            show_default=False,
+        ),
     ] = None,
     flow: Annotated[str | None, typer.Option(help="Only rows of this flow.")] = None,
     direction: Direction = None,
@@ -44,6 +51,10 @@ def table(
         for each in opened.tables.values():
             typer.echo(f"{each.name}: {len(each)} rows of {', '.join(each)}")
         return
+    if name == crossing.NAME:
+        found = crossing.crossings_of(opened, flow, direction, start, end)
+        _print_texts(crossing.COLUMNS, crossing.rows_of(found), limit, as_csv=as_csv)
+        return
     chosen = _of(opened.table(name), {"flow": flow, "direction": direction})
     chosen = _during(chosen, start, end)
     shown = len(chosen) if limit is None else min(limit, len(chosen))
@@ -58,6 +69,22 @@ def table(
         typer.echo(line)
     if left_out:
         typer.echo(f"... {left_out} more rows")
+
+
+def _print_texts(
+    names: Sequence[str], rows: list[tuple[str, ...]], limit: int | None, *, as_csv: bool
+) -> None:
+    """Print a table that no file of the run holds; all its columns are right-aligned."""
+    shown = rows[:limit]
+    if as_csv:
+        out = csv.writer(sys.stdout, lineterminator="\n")
+        out.writerows([names, *shown])
+        return
+    cells = [[cell or "-" for cell in row] for row in shown]
+    for line in columns([names, *cells], right=range(len(names))):
+        typer.echo(line)
+    if len(shown) < len(rows):
+        typer.echo(f"... {len(rows) - len(shown)} more rows")
 
 
 def _of(table: Table, wanted: dict[str, str | None]) -> Table:
