@@ -309,3 +309,12 @@ def test_foe_is_shape_only_because_its_row_does_not_say_how_delays_followed_each
     page = (ROOT / "papers" / "rfc889" / "README.md").read_text()
     for value in (independent, glitches, levels, queue):
         assert f"{value:.3f}".removeprefix("0") in page
+
+
+@pytest.mark.parametrize("key", ["rfc889", "rfc2416"])
+def test_a_paper_s_claims_are_shown_to_programs(here: Command, key: str) -> None:
+    ran = here("papers", "show", key, "--json")
+    told = json.loads(ran.stdout)
+    assert len(told["claims"]) == len(read_paper(key).claims)
+    shaped = {claim["id"] for claim in told["claims"] if claim["shape"] is not None}
+    assert shaped == {claim.id for claim in read_paper(key).claims if claim.shape is not None}

@@ -31,8 +31,8 @@ def rows() -> list[Row]:
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
         if re.fullmatch(r"[MTGSJ]\d+", cells[0]):
             name, _, commands, shows = cells
-            quoted = [tuple(re.findall(r"`([^`]+)`", cell)) for cell in (commands, shows)]
-            found.append(Row(name, *quoted, kernel=commands.endswith("(kernel)")))
+            run, shown = (tuple(re.findall(r"`([^`]+)`", cell)) for cell in (commands, shows))
+            found.append(Row(name, run, shown, kernel=commands.endswith("(kernel)")))
     return found
 
 
@@ -69,7 +69,7 @@ def test_a_row_s_commands_show_what_the_list_says(here: Command, tmp_path: Path,
         assert program == "netspurt"
         ran = here(*words)
         assert ran.returncode == 0, f"$ {command}\n{ran.stdout}{ran.stderr}"
-        printed += ran.stdout
+        printed += ran.stdout + ran.stderr
     for shown in row.shows:
         assert plain(shown) in plain(printed), f"{row.commands}\n{printed}"
 
