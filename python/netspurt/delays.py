@@ -118,6 +118,50 @@ class Delays:
             raise ValueError(f"lost_after({seconds}): give seconds above zero, such as 30")
         return Delays(self._core.lost_after(round(seconds * 1e9)))
 
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the probes as CSV, which `read_delays` reads as the same recording.
+
+        Notes, late marks and duplicates are left out. The file appears only when it is complete.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Examples
+        --------
+        >>> import netspurt as ns, tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = ns.Delays.of([0.1, None], wire_bytes=[40, 256]).save(f"{folder}/two.csv")
+        ...     (back,) = ns.read_delays(file)
+        >>> back.order, back.lost, back.wire_bytes.tolist()
+        ('sequence', 1, [40, 256])
+        """
+        path = Path(path)
+        partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+        times = self.send_times != "unknown"
+        head = [
+            "order",
+            "measure",
+            "probe",
+            *(["sent_ns"] if times else []),
+            "rtt_ns",
+            "size_bytes",
+        ]
+        rtts = ("" if rtt is np.ma.masked else str(rtt) for rtt in self.rtt_ns)
+        each = [self.number.tolist(), *([self.sent_ns.tolist()] if times else []), rtts]
+        rows = zip(*each, self.wire_bytes.tolist(), strict=True)
+        try:
+            with partial.open("w", encoding="utf-8", newline="\n") as file:
+                print(*head, sep=",", file=file)
+                for row in rows:
+                    print(self.order, self.measure, *row, sep=",", file=file)
+            partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+        return path
+
     @property
     def name(self) -> str:
         """The name: the file, and the path within it if there are several."""

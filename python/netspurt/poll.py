@@ -476,6 +476,64 @@ def match(first: Path, second: Path) -> list[Matched]:
     return [_matched(group) for group in groups.values()]
 
 
+@dataclass(frozen=True)
+class CutCapture:
+    """A capture that ends in the middle of a record.
+
+    Attributes
+    ----------
+    records
+        The complete records before it, with the blocks that hold no packet in pcapng.
+    octets, of
+        The octets of the last record that are there, and how many it should have.
+    """
+
+    records: int
+    octets: int
+    of: int
+
+
+#: The first octets of a pcap file, by the order of its octets.
+_PCAP = {
+    b"\xd4\xc3\xb2\xa1": "<",
+    b"\x4d\x3c\xb2\xa1": "<",
+    b"\xa1\xb2\xc3\xd4": ">",
+    b"\xa1\xb2\x3c\x4d": ">",
+}
+_PCAPNG = b"\x0a\x0d\x0d\x0a"
+
+
+def cut_off(file: Path) -> CutCapture | None:
+    """Return where a capture ends in the middle of a record; `None` if it does not.
+
+    Files of neither pcap nor pcapng, such as compressed ones, are not examined.
+    """
+    data = file.read_bytes()
+    if data[:4] == _PCAPNG:
+        at, head = 0, 12
+    elif data[:4] in _PCAP:
+        at, head = 24, 16
+    else:
+        return None
+    order = _PCAP.get(data[:4], "<")
+    records = 0
+    while at < len(data):
+        left = len(data) - at
+        length = head
+        if left >= head and head == 16:
+            length = head + int(struct.unpack_from(order + "I", data, at + 8)[0])
+        elif left >= head:
+            # The order of octets is that of the section, whose header names it.
+            if data[at : at + 4] == _PCAPNG:
+                order = "<" if data[at + 8 : at + 12] == b"\x4d\x3c\x2b\x1a" else ">"
+            length = max(head, int(struct.unpack_from(order + "I", data, at + 4)[0]))
+        if length > left:
+            return CutCapture(records, left, length)
+        at += length
+        records += 1
+    return None
+
+
 def _matched(group: list[tuple[str, str, int, int, bool, int, int]]) -> Matched:
     # The initiator is the client; if the capture does not show the handshake, the first sender is.
     client, server = next((pair for pair in group if pair[4]), group[0])[:2]

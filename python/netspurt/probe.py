@@ -367,6 +367,7 @@ class Watch:
                 self._echo_probe(line)
             case LateLine():
                 self.late += 1
+                self.histogram.add(line.rtt_ns / 1e9)
             case DuplicateLine():
                 self.duplicates += 1
             case ClockStepLine():
@@ -529,6 +530,10 @@ def hops_of(watch: Watch) -> list[Hop]:
     return hops
 
 
+#: A delay above this many times the typical one is long.
+USUAL_TIMES = 3.0
+
+
 def length_line(recording: Delays) -> LengthLine | None:
     """Return delay against length, or `None` where lengths are too few or too much alike."""
     octets = recording.wire_bytes.astype(float)
@@ -539,14 +544,16 @@ def length_line(recording: Delays) -> LengthLine | None:
         return None
 
 
-def bursts(recording: Delays, line: LengthLine | None) -> list[Glitch]:
-    """Return bursts of long delays, lengths allowed for."""
+def bursts(
+    recording: Delays, line: LengthLine | None, *, times: float = USUAL_TIMES
+) -> list[Glitch]:
+    """Return bursts of delays above `times` the typical one, lengths allowed for."""
     rtt = recording.rtt_s
     if line is not None and line.slope_s > 0:
         expected = line.intercept_s + line.slope_s * recording.wire_bytes
         if np.all(expected > 0):
             rtt = rtt / expected * float(np.median(expected))
-    return find_glitches(rtt)
+    return find_glitches(rtt, times=times)
 
 
 def stamp_name(host: str) -> Path:

@@ -12,6 +12,9 @@ from netspurt.delays import Delays
 #: How the delays of a surrogate follow each other.
 Structure = Literal["independent", "glitches", "levels", "queue"]
 
+#: Lengths in octets: one; the bounds of random ones; or two runs, each a length and a number.
+Lengths = int | tuple[int, int] | tuple[tuple[int, int], tuple[int, int]]
+
 
 @dataclass(frozen=True)
 class Row:
@@ -52,7 +55,7 @@ class Row:
     probes: int = 512
     lost: int = 0
     burst: int = 1
-    lengths: int | tuple[int, int] | tuple[tuple[int, int], tuple[int, int]] = 40
+    lengths: Lengths = 40
     line: Sequence[tuple[int, float]] = ()
     glitches: int = 3
     name: str = "row"

@@ -287,11 +287,25 @@ def test_the_command_prints_a_line_of_rfc_889_with_all_digits_cut_off(
     here: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "five.csv").write_text(CSV)
-    ran = here("replay", "five.csv", "-e", "fixed:rto=1s,max=1s", "--rfc889")
+    words = ("replay", "five.csv", "-e", "fixed:rto=1s,max=1s", "--rfc889")
+    ran = here(*words, "--column", "one_way=true")
     assert ran.returncode == 0, ran.stderr
-    heading, line = ran.stdout.splitlines()[-2:]
+    heading, line, scale = ran.stdout.splitlines()[-3:]
     assert heading.split("  ")[-1].split() == ["eff"]
     assert line.split() == ["fixed:rto=1s,max=1s", "9", "1", "1.0", "2", "3.5", "980", ".47", ".52"]
+    assert scale == "one-way delays and timers, as recorded"
+
+
+def test_round_trips_are_halved_for_rfc_889_s_table_and_said_to_be(
+    here: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "five.csv").write_text(CSV)
+    words = ("replay", "five.csv", "-e", "fixed:rto=1s,max=1s", "--rfc889")
+    _, line, *scale = here(*words).stdout.splitlines()[-4:]
+    assert line.split() == ["fixed:rto=1s,max=1s", "4", "1", "0.5", "2", "1.7", "490", ".47", ".52"]
+    assert " ".join(scale).startswith("one-way delays and timers, half of the round trips")
+    (told,) = json.loads(here(*words, "--json").stdout)
+    assert told["estimators"][0]["mean_s"] == pytest.approx(0.98), "the round trips stay"
 
 
 def test_the_command_sets_each_timer_beside_the_reference(here: Command, tmp_path: Path) -> None:

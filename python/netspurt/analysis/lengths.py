@@ -137,8 +137,7 @@ def fit_lengths(
 def _line(x: NDArray[np.float64], y: NDArray[np.float64], which: str) -> Line:
     if len(x) < _LEAST or np.ptp(x) == 0:
         raise ValueError(
-            f"{which}: {len(np.unique(x))} of them in {len(x)} probes, too few for a line; "
-            "break_at=None fits one line to all"
+            f"{which}: {len(np.unique(x))} of them in {len(x)} probes, too few for a line"
         )
     slope, intercept = np.polyfit(x, y, 1)
     off = y - (intercept + slope * x)

@@ -10,17 +10,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from netspurt.cli import paths, surrogates
+from netspurt.cli.groups import defaulting_to
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of
 from netspurt.cli.output import columns, complain, number, paint, print_json, width
 from netspurt.cli.recordings import How, read_all
+from netspurt.cli.timelining import write_recorded
+from netspurt.cli.words import App
 
 if TYPE_CHECKING:
     from netspurt.delays import Recordings
+
+app = App(
+    # A word that is no command is a file to show.
+    cls=defaulting_to("show"),
+    help="Show the contents of recorded delays: netspurt delays FILE... A recording is a file of "
+    "ping or of another tool. netspurt delays FILE --help lists the options of that; the commands "
+    "below show more.",
+)
 
 #: The number of malformed lines of a file that are shown; all are counted.
 SHOWN = 5
 
 
+@app.command("show", hidden=True)
 def delays(
     files: Annotated[
         list[Path],
@@ -37,11 +50,17 @@ def delays(
     interval: Interval = None,
     column: Column = None,
     lost_after: LostAfter = None,
+    timeline: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT", help="Write a file that a link follows to see these delays."),
+    ] = None,
 ) -> None:
     """Show the contents of recorded delays: probes, losses, delays, and malformed lines."""
     how = How(format_, interval, columns_of(column), lost_after)
     readings = {str(file): reading for file, reading in read_all(files, how)}
-    if as_json:
+    if timeline is not None:
+        write_recorded(readings.values(), timeline)
+    elif as_json:
         print_json([_summary(name, reading) for name, reading in readings.items()])
     else:
         _describe(readings)
@@ -165,3 +184,9 @@ def _summary(name: str, reading: Recordings | Exception) -> Any:
         "recordings": [{**one.summary(), "notes": one.notes} for one in reading],
         "malformed": [vars(one) for one in reading.malformed],
     }
+
+
+app.command("report")(paths.report)
+app.command("lengths")(paths.lengths)
+app.command("bursts")(paths.bursts)
+app.command("surrogate")(surrogates.surrogate)

@@ -22,6 +22,7 @@ from netspurt.cli import (
     running,
     scripts,
     tables,
+    timelining,
 )
 from netspurt.cli.live import app as live_app
 from netspurt.cli.output import complain, harmless_output
@@ -65,7 +66,11 @@ _COMMANDS: dict[str, dict[str, Any]] = {
         "table": tables.table,
         "compare": comparing.compare,
     },
-    "Choose a timer for recorded delays": {"delays": delays.delays, "replay": replaying.replay},
+    "Choose a timer for recorded delays": {
+        "delays": delays.app,
+        "replay": replaying.replay,
+        "timeline": timelining.timeline,
+    },
     "Use real paths and the kernel's TCP": {
         "live": live_app,
         "probe": probing.probe,

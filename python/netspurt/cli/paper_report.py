@@ -43,7 +43,14 @@ def show(key: str, *, as_json: bool) -> None:
     """Print the claims of a paper."""
     paper = read_paper(key)
     if as_json:
-        rows = [{**vars(c), "arguments": dict(c.arguments)} for c in paper.claims]
+        rows = [
+            {
+                **vars(claim),
+                "arguments": dict(claim.arguments),
+                "shape": None if claim.shape is None else vars(claim.shape),
+            }
+            for claim in paper.claims
+        ]
         print_json({"key": paper.key, "title": paper.title, "claims": rows})
         return
     typer.echo(paint(paper.title, "bold"))

@@ -78,3 +78,32 @@ def check(
     else:
         for paper in papers:
             paper_report.check_for_people(paper, out or RUNS / paper.key)
+
+
+def _rows(ctx: typer.Context, incomplete: str) -> list[str]:
+    from netspurt.cli.paper_paths import rows_of
+
+    return [name for name in rows_of(ctx.params["key"]) if name.startswith(incomplete)]
+
+
+@app.command("path")
+def path(
+    key: Annotated[
+        str, typer.Argument(help="The paper.", show_default=False, autocompletion=_keys)
+    ],
+    row: Annotated[
+        str,
+        typer.Argument(
+            help="A row of its table of delay against length.",
+            show_default=False,
+            autocompletion=_rows,
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="The scenario; by default the row's name.")
+    ] = None,
+) -> None:
+    """Write a scenario whose probes give the line ends of a printed row, as far as links can."""
+    from netspurt.cli.paper_paths import write_path
+
+    write_path(key, row, out)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from netspurt.cli.crossing import crossing_lines, crossings_of
 from netspurt.cli.options import Direction, From, To, one_of
 from netspurt.cli.output import hint_at_replies
 
@@ -56,5 +58,8 @@ def plot(
         save(figure, files)
         for file in files:
             typer.echo(file)
+        if each == "rto":
+            for line in crossing_lines(crossings_of(opened, flow, direction, start, end)):
+                print(line, file=sys.stderr)
     if flow is None and direction is None:
         hint_at_replies(opened)

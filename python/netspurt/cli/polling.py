@@ -13,7 +13,7 @@ import typer
 
 from netspurt.cli.options import count as whole
 from netspurt.cli.options import span_of
-from netspurt.cli.output import columns, number, paint, print_json
+from netspurt.cli.output import columns, complain, number, paint, print_json
 
 if TYPE_CHECKING:
     from netspurt.poll import Matched
@@ -137,9 +137,21 @@ def match(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Match the connections of two captures, segment by segment. Exit with 1 if none match."""
+    from netspurt.poll import cut_off
     from netspurt.poll import match as run
 
     found = run(first, second)
+    for file in (first, second):
+        cut = cut_off(file)
+        if cut is not None:
+            complain(
+                ValueError(
+                    f"{file} ends in the middle of a record: it has {number(cut.octets)} of its "
+                    f"{number(cut.of)} octets, after {number(cut.records)} complete records; what "
+                    "came later is counted as seen at the other point only"
+                ),
+                "warning:",
+            )
     if as_json:
         print_json([{**vars(one), "out_s": _known(one.out_s), "back_s": _known(one.back_s)}
                     for one in found])  # fmt: skip

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt.cli import probe_options as opt
+from netspurt.cli.one_way import HEADING, caption, share_of
 from netspurt.cli.options import count as whole
 from netspurt.cli.options import one_of, span_of
 from netspurt.cli.output import (
@@ -28,9 +29,10 @@ from netspurt.cli.output import (
     width,
     wrapped,
 )
+from netspurt.cli.path_report import bars, burst_lines, delay_line, length_text, path_data, span
 
 if TYPE_CHECKING:
-    from netspurt.probe import Histogram, Hop, Plan, Watch
+    from netspurt.probe import Hop, Plan, Watch
     from netspurt.probe_lines import EchoProbeLine, HeaderLine, Line
 
 
@@ -191,7 +193,7 @@ def _heading(about: HeaderLine) -> Iterator[str]:
     match about.noise:
         case Noise(_, user, kernel):
             said = [
-                f"{name} p50 {_span(of.p50_ns)}, p99 {_span(of.p99_ns)}, max {_span(of.max_ns)}"
+                f"{name} p50 {span(of.p50_ns)}, p99 {span(of.p99_ns)}, max {span(of.max_ns)}"
                 for name, of in (("kernel", kernel), ("user", user))
                 if of.count
             ]
@@ -210,10 +212,10 @@ def _shown_line(line: Line) -> list[str]:
         case lines.EchoProbeLine():
             shown = _outcome(line)
         case lines.LateLine():
-            shown = f"{line.late:>6}  {paint('late', 'yellow')}, after {_span(line.rtt_ns)}"
+            shown = f"{line.late:>6}  {paint('late', 'yellow')}, after {span(line.rtt_ns)}"
         case lines.DuplicateLine():
             what = paint("duplicate", "yellow")
-            shown = f"{line.duplicate:>6}  {what}, after {_span(line.rtt_ns)}"
+            shown = f"{line.duplicate:>6}  {what}, after {span(line.rtt_ns)}"
         case lines.ClockStepLine():
             shown = f"the machine's clock was set by {line.clock_step_ns / 1e9:+.6f} s"
         case lines.HeaderLine(file=str(file)):
@@ -229,9 +231,9 @@ def _outcome(line: EchoProbeLine) -> str:
     if line.lost:
         return f"{head}  {paint('lost', 'red')}{', ' + line.why if line.why else ''}"
     host = line.user_rtt_ns - line.rtt_ns
-    more = f"  host {_span(host)}" if line.by == "kernel" else "  by the program's stamps"
+    more = f"  host {span(host)}" if line.by == "kernel" else "  by the program's stamps"
     ttl = "" if line.ttl is None else f"  ttl {line.ttl}"
-    return f"{head}  {_span(line.rtt_ns):>9}{ttl}{more}"
+    return f"{head}  {span(line.rtt_ns):>9}{ttl}{more}"
 
 
 def _picture(plan: Plan, watch: Watch, trace: deque[str]) -> Any:
@@ -245,7 +247,7 @@ def _picture(plan: Plan, watch: Watch, trace: deque[str]) -> Any:
         f"{watch.echo_probes}{of} echo probes, {lost} lost, {watch.late} late, "
         f"{watch.duplicates} duplicates"
     )
-    lines += ["", *_bars(watch.histogram, 14), ""]
+    lines += ["", *bars(watch.histogram, 14), ""]
     lines += list(columns(_shadow_rows(watch), right=(1, 2, 3)))
     return Text.from_ansi(harmless("\n".join([*lines, "", *trace])))
 
@@ -254,33 +256,12 @@ def _shadow_rows(watch: Watch) -> list[list[str]]:
     rows = [["timer", "now", "spurious", "efficiency"]]
     for one in watch.shadows:
         share = "-" if math.isnan(one.efficiency) else f"{one.efficiency:.3f}"
-        rows.append([one.name, _span(one.timer * 1e9), str(one.spurious), share])
+        rows.append([one.name, span(one.timer * 1e9), str(one.spurious), share])
     return rows
-
-
-def _bars(histogram: Histogram, most: int = 20) -> Iterator[str]:
-    """Yield a histogram as lines; if there are many bins, neighbours are merged."""
-    spans = histogram.spans()
-    if not spans:
-        return
-    # With few answers many bins would be mostly empty.
-    most = min(most, 2 + 2 * math.isqrt(sum(n for _, _, n in spans)))
-    step = math.ceil(len(spans) / most)
-    merged = [
-        (part[0][0], part[-1][1], sum(n for _, _, n in part))
-        for part in (spans[at : at + step] for at in range(0, len(spans), step))
-    ]
-    top = max(n for _, _, n in merged)
-    room = max(10, width(100) - 34)
-    for low, high, n in merged:
-        bar = "█" * round(room * n / top) if n else ""
-        yield f"{_span(low * 1e9):>9} - {_span(high * 1e9):<9} {n:>7} {bar}".rstrip()
 
 
 def _told(watch: Watch, estimators: list[str]) -> dict[str, Any]:
     """Return the results of a run."""
-    from netspurt.probe import bursts, length_line
-
     recording = watch.recording()
     told: dict[str, Any] = {
         "header": asdict(watch.header) if watch.header else None,
@@ -292,56 +273,18 @@ def _told(watch: Watch, estimators: list[str]) -> dict[str, Any]:
         "late": watch.late,
         "duplicates": watch.duplicates,
         "clock_steps": watch.clock_steps,
-        "histogram": [
-            {"from_s": low, "to_s": high, "count": n}
-            for low, high, n in watch.histogram.spans()
-            if n
-        ],
+        "histogram": [],
         "delay": None,
         "line": None,
         "bursts": [],
         "estimators": [],
     }
-    if recording is None or recording.received == 0:
+    if recording is None:
         return told
-    summary = recording.summary()
-    told["delay"] = {key: summary[key] for key in ("p1_ms", "median_ms", "p99_ms")}
-    told["delay"]["one_way_median_ms"] = summary["median_ms"] / 2
-    line = length_line(recording)
-    if line is not None:
-        told["line"] = {
-            "rate_bps": _finite(line.rate_bps),
-            "rate_bps_between": [_finite(end) for end in line.rate_between()],
-            "intercept_ms": line.intercept_s * 1e3,
-            "us_per_octet": line.slope_s * 1e6,
-            "us_per_octet_between": [end * 1e6 for end in line.slope_between()],
-            "residual_ms": line.residual_s * 1e3,
-        }
-    told["bursts"] = [
-        {"first": int(recording.number[one.start]), "last": int(recording.number[one.end - 1]),
-         "peak_ms": one.peak_s * 1e3, "times": one.times}
-        for one in bursts(recording, line)
-    ]  # fmt: skip
-    told["estimators"] = _algorithms(recording, estimators)
+    told |= path_data(recording)
+    if recording.received:
+        told["estimators"] = _algorithms(recording, estimators)
     return told
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _each_way(line: dict[str, Any]) -> str:
-    """Return the rate that follows from a line of delay on length, and its interval."""
-    # A probe crosses the path twice.
-    best, low, high = (
-        None if bps is None else rate(2 * bps)
-        for bps in (line["rate_bps"], *line["rate_bps_between"])
-    )
-    if low is None:
-        return "rate unknown"
-    if best is None or high is None:
-        return f"{low} or more each way"
-    return f"{best} each way ({low} to {high})"
 
 
 def _algorithms(recording: Any, estimators: list[str]) -> list[dict[str, Any]]:
@@ -367,47 +310,33 @@ def _summary(watch: Watch, told: dict[str, Any]) -> Iterator[str]:
     delay = told["delay"]
     if delay is None:
         return
-    yield (
-        f"round trip {_ms(delay['median_ms'])} median, {_ms(delay['p1_ms'])} - "
-        f"{_ms(delay['p99_ms'])} (1-99 %); half of it, one way as RFC 889 has it, "
-        f"{_ms(delay['one_way_median_ms'])}"
-    )
+    yield delay_line(told, "round-trip")
     yield ""
-    yield from _bars(watch.histogram)
+    yield from bars(watch.histogram)
     yield ""
     if told["line"] is not None:
-        line = told["line"]
-        low, high = line["us_per_octet_between"]
-        yield (
-            f"delay on length: {_ms(line['intercept_ms'])} and {line['us_per_octet']:.4g} us an "
-            f"octet ({low:.4g} to {high:.4g}), {_each_way(line)}, "
-            f"{_ms(line['residual_ms'])} about the line"
-        )
-    for one in told["bursts"][:5]:
-        yield (
-            f"a burst of long delays, echo probes {one['first']} to {one['last']}: up to "
-            f"{one['times']:.1f} times the usual"
-        )
-    if len(told["bursts"]) > 5:
-        yield f"{len(told['bursts']) - 5} more bursts"
+        yield length_text(told["line"], "round-trip")
+    yield from burst_lines(told["bursts"], most=5)
     yield from _table(told["estimators"])
 
 
 def _table(algorithms: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield RFC 889's table row for each timer."""
-    heading = ["", "total s", "lost", "time s", "rtx", "time s", "mean ms", "CoV", "eff"]
-    yield from columns([heading, *map(_table_row, algorithms)], right=range(1, 9))
+    """Yield RFC 889's table row for each timer, in one-way times."""
+    measure = "round-trip"
+    rows = [_table_row(algorithm, share_of(measure)) for algorithm in algorithms]
+    yield from columns([HEADING, *rows], right=range(1, 9))
+    yield from wrapped([[caption(measure)]], [width(100)])
 
 
-def _table_row(algorithm: dict[str, Any]) -> list[str]:
+def _table_row(algorithm: dict[str, Any], share: float) -> list[str]:
     return [
         algorithm["estimator"],
-        f"{algorithm['total_s']:.1f}",
+        f"{share * algorithm['total_s']:.1f}",
         str(algorithm["lost"]),
-        f"{algorithm['waited_s']:.1f}",
+        f"{share * algorithm['waited_s']:.1f}",
         str(algorithm["spurious"]),
-        f"{algorithm['spurious_s']:.1f}",
-        f"{algorithm['mean_s'] * 1000:.4g}",
+        f"{share * algorithm['spurious_s']:.1f}",
+        f"{share * algorithm['mean_s'] * 1000:.4g}",
         "-" if algorithm["cov"] is None else f"{algorithm['cov']:.2f}".removeprefix("0"),
         algorithm["efficiency_printed"],
     ]
@@ -457,7 +386,7 @@ def _hop_table(found: list[Hop]) -> Iterator[str]:
     rows = [["hop", "who", "answered", "least", "median", "adds"]]
     for one in found:
         spans = (
-            [_span(value * 1e9) for value in (one.least, one.median, max(one.adds, 0.0))]
+            [span(value * 1e9) for value in (one.least, one.median, max(one.adds, 0.0))]
             if one.answered
             else ["-"] * 3
         )
@@ -519,15 +448,3 @@ def push(
         f"{rate(told['rate_bps'])}; {number(told['returned'])} came back, "
         f"the last after {told['total_s']:.3f} s"
     )
-
-
-def _ms(milliseconds: float) -> str:
-    return _span(milliseconds * 1e6)
-
-
-def _span(nanos: float) -> str:
-    """Return a time with a suitable unit."""
-    for scale, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
-        if abs(nanos) >= scale:
-            return f"{nanos / scale:.4g} {unit}"
-    return f"{nanos:.0f} ns"

@@ -13,6 +13,8 @@ import typer
 
 from netspurt import _core
 from netspurt.cli import completing
+from netspurt.cli.adapting import Adaptation, tell_adaptations
+from netspurt.cli.one_way import HEADING, Rfc889, caption, share_of
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of, one_of
 from netspurt.cli.output import (
     columns,
@@ -92,25 +94,23 @@ def replay(
         Path | None,
         typer.Option(help="A folder for pictures and for replay.parquet with all numbers."),
     ] = None,
-    rfc889: Annotated[
-        bool,
-        typer.Option(
-            "--rfc889",
-            help="Print rows like RFC 889's table; replies later than 30s count as lost.",
-        ),
-    ] = False,
+    rfc889: Rfc889 = False,
     versus: Reference = None,
+    adaptation: Adaptation = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
 ) -> None:
     """Replay retransmission timers on recorded delays, and recommend one."""
     from netspurt.timers import USUAL
 
     named = [*(estimators or USUAL), *([versus] if versus else [])]
-    _fit_together(out, versus, rfc889=rfc889)
+    _fit_together(out, versus, rfc889=rfc889, adaptation=adaptation)
     late = RFC889_LOST_AFTER if rfc889 and lost_after is None else lost_after
     read = How(read_as, interval, columns_of(column), late)
     replays, wrong = _replays(files, named, read, _How(order, clock, told, quiet=as_json))
-    _tell(replays, versus, rfc889=rfc889, as_json=as_json)
+    if adaptation:
+        tell_adaptations(replays, as_json=as_json)
+    else:
+        _tell(replays, versus, rfc889=rfc889, as_json=as_json)
     if out is not None and replays:
         for path in _save(replays, out):
             if not as_json:
@@ -119,7 +119,7 @@ def replay(
         raise typer.Exit(2)
 
 
-def _fit_together(out: Path | None, versus: str | None, *, rfc889: bool) -> None:
+def _fit_together(out: Path | None, versus: str | None, *, rfc889: bool, adaptation: bool) -> None:
     """Check that options can be kept to together.
 
     Raises
@@ -131,6 +131,9 @@ def _fit_together(out: Path | None, versus: str | None, *, rfc889: bool) -> None
         raise ValueError(f"{out} is a file: --out names a folder")
     if rfc889 and versus:
         raise ValueError("--rfc889 and --versus print different tables: leave one of them out")
+    if adaptation and (rfc889 or versus):
+        other = "--rfc889" if rfc889 else "--versus"
+        raise ValueError(f"--adaptation and {other} print different tables: leave one of them out")
 
 
 def _tell(replays: list[Replay], versus: str | None, *, rfc889: bool, as_json: bool) -> None:
@@ -307,19 +310,22 @@ def _rfc889_lines(of: Replay) -> Iterator[str]:
     yield from wrapped([[_head(of.delays)]], [width(120)])
     for note in of.delays.notes:
         yield from wrapped([[paint(note, "dim")]], [width(120)])
-    heading = ["", "total s", "lost", "time s", "rtx", "time s", "mean ms", "CoV", "eff"]
-    yield from columns([heading, *map(_rfc889_row, of.algorithms)], right=range(1, 9))
+    share = share_of(of.delays.measure)
+    rows = [_rfc889_row(algorithm, share) for algorithm in of.algorithms]
+    yield from columns([HEADING, *rows], right=range(1, 9))
+    yield from wrapped([[paint(caption(of.delays.measure), "dim")]], [width(100)])
 
 
-def _rfc889_row(algorithm: Algorithm) -> list[str]:
+def _rfc889_row(algorithm: Algorithm, share: float) -> list[str]:
+    """Return a row of times that are this share of the recorded ones."""
     return [
         algorithm.estimator,
-        str(math.floor(algorithm.total)),
+        str(math.floor(share * algorithm.total)),
         str(algorithm.lost),
-        f"{math.floor(algorithm.waited * 10) / 10:.1f}",
+        f"{math.floor(share * algorithm.waited * 10) / 10:.1f}",
         str(algorithm.spurious),
-        f"{math.floor(algorithm.spurious_time * 10) / 10:.1f}",
-        str(math.floor(algorithm.mean * 1000)),
+        f"{math.floor(share * algorithm.spurious_time * 10) / 10:.1f}",
+        str(math.floor(share * algorithm.mean * 1000)),
         f"{algorithm.cov:.2f}".removeprefix("0"),
         algorithm.printed_efficiency,
     ]

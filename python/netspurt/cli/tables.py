@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netspurt.cli import completing
+from netspurt.cli import completing, crossing
 from netspurt.cli.options import Direction, From, To, count
-from netspurt.cli.output import number
+from netspurt.cli.output import columns, number
 
 if TYPE_CHECKING:
     from netspurt.table import Table
@@ -22,7 +23,7 @@ def table(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="The table; by default list all.",
+            help="The table, or crossings: when round trips exceeded the RTO. By default list all.",
             show_default=False,
             autocompletion=completing.tables,
         ),
@@ -51,6 +52,10 @@ def table(
         for each in opened.tables.values():
             typer.echo(f"{each.name}: {number(len(each))} rows of {', '.join(each)}")
         return
+    if name == crossing.NAME:
+        found = crossing.crossings_of(opened, flow, direction, start, end)
+        _print_texts(crossing.COLUMNS, crossing.rows_of(found), limit, as_csv=as_csv)
+        return
     chosen = _of(opened.table(name), {"flow": flow, "direction": direction})
     chosen = _during(chosen, start, end)
     shown = len(chosen) if limit is None else min(limit, len(chosen))
@@ -65,6 +70,22 @@ def table(
         typer.echo(line)
     if left_out:
         typer.echo(f"... {number(left_out)} more rows")
+
+
+def _print_texts(
+    names: Sequence[str], rows: list[tuple[str, ...]], limit: int | None, *, as_csv: bool
+) -> None:
+    """Print a table that no file of the run holds; all its columns are right-aligned."""
+    shown = rows[:limit]
+    if as_csv:
+        out = csv.writer(sys.stdout, lineterminator="\n")
+        out.writerows([names, *shown])
+        return
+    cells = [[cell or "-" for cell in row] for row in shown]
+    for line in columns([names, *cells], right=range(len(names))):
+        typer.echo(line)
+    if len(shown) < len(rows):
+        typer.echo(f"... {len(rows) - len(shown)} more rows")
 
 
 def _of(table: Table, wanted: dict[str, str | None]) -> Table:

@@ -21,7 +21,7 @@ from netspurt.papers.tables import (
     path_of,
     path_rows,
 )
-from netspurt.surrogate import Row, Structure
+from netspurt.surrogate import Lengths, Row, Structure
 
 #: Weights F1 for lower samples and F2 for higher ones, factor G.
 Setting = tuple[float, float, float]
@@ -79,25 +79,45 @@ class Recordings:
         if (name, variant) not in self._made:
             row = self.rows[name]
             seeds = range(1, self.seeds + 1)
-            self._made[name, variant] = [self._make(row, variant, seed) for seed in seeds]
+            fitted = self.fitted(row, variant.burst)
+            self._made[name, variant] = [
+                fitted.surrogate(variant.structure, seed=seed) for seed in seeds
+            ]
         return self._made[name, variant]
 
-    def _make(self, row: AccountRow, variant: Variant, seed: int) -> Delays:
-        octets = row.run.octets
-        line = [] if octets else path_of(row, self._paths, self._hosts).points()
-        fitted = Row(
+    def fitted(self, row: AccountRow, burst: int = 1, lengths: Lengths | None = None) -> Row:
+        """Return what a surrogate of a printed row must fit.
+
+        Parameters
+        ----------
+        row
+            The printed row.
+        burst
+            How many losses come together.
+        lengths
+            The lengths of the probes; by default those of the row's run. Where they are mixed, the
+            delay depends on them as on the path's printed line.
+
+        Raises
+        ------
+        PaperError
+            If no line is printed for the path.
+        """
+        octets = lengths or row.run.octets or (SHORTEST, LONGEST)
+        mixed = not isinstance(octets, int)
+        line = path_of(row, self._paths, self._hosts).points() if mixed else []
+        return Row(
             name=row.key,
             mean=row.mean_answered_ms(self.probes) / 1e3,
             cov=row.account.cov,
             probes=self.probes,
             lost=row.account.lost,
-            burst=variant.burst,
-            lengths=octets or (SHORTEST, LONGEST),
+            burst=burst,
+            lengths=octets,
             line=line,
             # The filter behind the table has a timer that is too short about twice per glitch.
             glitches=max(row.account.spurious // 2, 1),
         )
-        return fitted.surrogate(variant.structure, seed=seed)
 
     def replayed(
         self,

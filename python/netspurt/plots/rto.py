@@ -7,14 +7,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from netspurt.plots.style import BLUE, GREY, RED, View, flow_end, legend, pick, seconds_axis, steps
+from netspurt.plots.style import (
+    BLUE,
+    GREY,
+    PURPLE,
+    RED,
+    View,
+    flow_end,
+    legend,
+    pick,
+    seconds_axis,
+    steps,
+)
 
 if TYPE_CHECKING:
     from netspurt.plots import Tables
 
 
 def draw_rto(axes: Axes, run: Tables, view: View) -> None:
-    """Draw round-trip samples, their smoothed mean, the timer, and its timeouts.
+    """Draw round-trip samples, their smoothed mean, its deviation, the timer, and its timeouts.
 
     A timeout is marked at the value of the timer that fired; after it the timer is backed off.
     """
@@ -29,6 +40,7 @@ def draw_rto(axes: Axes, run: Tables, view: View) -> None:
     dots: Any = {"linestyle": "none", "marker": "o", "markersize": 3, "color": GREY}
     axes.plot(samples.seconds(), samples.seconds("rtt_ns"), label="round-trip sample", **dots)
     steps(axes, t, states.seconds("srtt_ns"), color=BLUE, linewidth=1.4, label="srtt")
+    steps(axes, t, states.seconds("rttvar_ns"), color=PURPLE, linewidth=1.1, label="rttvar")
     steps(axes, t, states.seconds("rto_ns"), color=RED, linewidth=1.4, label="rto")
     fired = view.clip(own.where(fired=True)).seconds()
     fired = fired[fired <= end]

@@ -1,0 +1,109 @@
+"""When a round trip grew longer than the retransmission timer, and what followed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Rows(Protocol):
+    """A table of a run."""
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Return a column."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    def seconds(self, name: str = "t_ns") -> Floats:
+        """Return a column of nanoseconds in seconds."""
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """An instant at which a round trip exceeded the RTO. Times are in seconds.
+
+    Attributes
+    ----------
+    t
+        The instant.
+    rto
+        The RTO that was exceeded.
+    timeout
+        Whether the timer fired. If not, an ACK had restarted it meanwhile.
+    retransmitted
+        When the sender retransmitted because of it; `None` if it did not, or if it is not known.
+    packet
+        The packet that was retransmitted.
+    spurious
+        Whether that packet had arrived.
+    """
+
+    t: float
+    rto: float
+    timeout: bool
+    retransmitted: float | None = None
+    packet: int | None = None
+    spurious: bool | None = None
+
+
+def crossings(rto: Rows, rtt: Rows, retransmissions: Rows | None = None) -> list[Crossing]:
+    """Return when round trips exceeded the RTO, in order of time.
+
+    Parameters
+    ----------
+    rto, rtt
+        The tables of a direction of a flow. The round trip of a packet that a timeout
+        retransmitted has no sample; its instant is that of the timeout.
+    retransmissions
+        The retransmissions among `segments` that left the sender; `None` if not recorded.
+
+    Examples
+    --------
+    >>> class Rows(dict):
+    ...     def seconds(self, name="t_ns"):
+    ...         return self[name] / 1e9
+    >>> fired = Rows(t_ns=np.array([0, 3e9]), rto_ns=np.array([2e9, 4e9]), fired=np.array([0, 1]))
+    >>> crossings(fired, Rows(t_ns=np.array([]), sent_ns=np.array([]), rtt_ns=np.array([])))
+    [Crossing(t=3.0, rto=2.0, timeout=True, retransmitted=None, packet=None, spurious=None)]
+    """
+    times, values = rto.seconds(), rto.seconds("rto_ns")
+    fired = np.flatnonzero(np.asarray(rto["fired"], dtype=bool)).tolist()
+    found = [
+        _followed(float(times[row]), float(values[max(row - 1, 0)]), retransmissions)
+        for row in fired
+    ]
+    seen = {crossing.t for crossing in found}
+    ends = np.append(times[1:], np.inf)
+    for sent, back in zip(rtt.seconds("sent_ns"), rtt.seconds(), strict=True):
+        # The first instant at which the packet's age is above the value that holds then.
+        late = np.maximum(times, sent + values)
+        during = np.flatnonzero((late < np.minimum(ends, back)) & (ends > sent))
+        if len(during):
+            at = float(late[during[0]])
+            if not any(sent <= t <= back for t in seen):
+                found.append(Crossing(at, float(values[during[0]]), timeout=False))
+    return sorted(found, key=lambda crossing: crossing.t)
+
+
+def _followed(t: float, rto: float, retransmissions: Rows | None) -> Crossing:
+    """Return a timeout with the first retransmission from its instant on."""
+    if retransmissions is None:
+        return Crossing(t, rto, timeout=True)
+    after = np.flatnonzero(retransmissions.seconds() >= t)
+    if not len(after):
+        return Crossing(t, rto, timeout=True)
+    row = after[0]
+    return Crossing(
+        t,
+        rto,
+        timeout=True,
+        retransmitted=float(retransmissions.seconds()[row]),
+        packet=int(retransmissions["packet"][row]),
+        spurious=bool(retransmissions["spurious"][row]),
+    )

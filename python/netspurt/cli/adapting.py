@@ -1,0 +1,121 @@
+"""How many samples timers need to follow changes of the packets' length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netspurt.cli.output import columns, number, paint, print_json, width, wrapped
+
+if TYPE_CHECKING:
+    from netspurt.analysis import Adaptation as Followed
+    from netspurt.timers import Replay
+
+Adaptation = Annotated[
+    bool,
+    typer.Option(
+        "--adaptation",
+        help="Print how many samples each timer needs to exceed the delays of a new length; for "
+        "probes in bursts of two lengths.",
+    ),
+]
+
+#: Shorter runs of one length on average are no bursts.
+_LEAST = 2
+
+
+def tell_adaptations(replays: list[Replay], *, as_json: bool) -> None:
+    """Print for each timer how many samples of a new length it saw until it exceeded their delays.
+
+    Raises
+    ------
+    ValueError
+        If a recording has no lengths, or they do not come in bursts.
+    """
+    found = [(of, _changes(of)) for of in replays]
+    if as_json:
+        print_json([_data(of, changes) for of, changes in found])
+        return
+    for place, (of, changes) in enumerate(found):
+        for line in [*([""] if place else []), *_lines(of, changes)]:
+            typer.echo(line)
+
+
+def _changes(of: Replay) -> dict[str, list[Followed]]:
+    """Return by estimator how it followed each change of length."""
+    from netspurt.analysis import adaptations
+
+    octets = of.delays.wire_bytes
+    if not octets.all():
+        raise ValueError(f"{of.delays.name}: the lengths of probes are not known")
+    found = {
+        one.estimator: adaptations(octets, of.delays.rtt_s, one.waits) for one in of.algorithms
+    }
+    changes = len(next(iter(found.values())))
+    if changes == 0:
+        raise ValueError(
+            f"{of.delays.name}: all probes are of one length: record with --length bursts:8"
+        )
+    if len(octets) < _LEAST * (changes + 1):
+        raise ValueError(
+            f"{of.delays.name}: the length changes from probe to probe: record with --length "
+            "bursts:8"
+        )
+    return found
+
+
+def _data(of: Replay, changes: dict[str, list[Followed]]) -> dict[str, Any]:
+    numbers = of.delays.number
+    return {
+        "recording": of.delays.name,
+        "estimators": [
+            {
+                "estimator": name,
+                "changes": [
+                    {
+                        "first_probe": int(numbers[one.start]),
+                        "from_octets": one.octets[0],
+                        "to_octets": one.octets[1],
+                        "samples": one.samples,
+                    }
+                    for one in found
+                ],
+            }
+            for name, found in changes.items()
+        ],
+    }
+
+
+def _lines(of: Replay, changes: dict[str, list[Followed]]) -> Iterator[str]:
+    pairs = sorted({one.octets for found in changes.values() for one in found})
+    yield paint(
+        f"{of.delays.name}: samples until the timer exceeds the delays of a new length", "bold"
+    )
+    counts = [sum(one.octets == pair for one in next(iter(changes.values()))) for pair in pairs]
+    heads = [f"{a} to {b} B, {number(n)} times" for (a, b), n in zip(pairs, counts, strict=True)]
+    rows = [["", *heads]]
+    rows += [
+        [name, *(_cell([one.samples for one in found if one.octets == pair]) for pair in pairs)]
+        for name, found in changes.items()
+    ]
+    lines = columns(rows, right=range(1, len(rows[0])))
+    yield paint(next(lines), "dim")
+    yield from lines
+    note = (
+        "The median, and the range in brackets. 0: the timer was above all of them at once; never: "
+        "below the last of them."
+    )
+    yield from wrapped([[paint(note, "dim")]], [width(100)])
+
+
+def _cell(samples: list[int | None]) -> str:
+    """Return the median and the range of some counts; those that never ended are the greatest."""
+    ordered = sorted(samples, key=lambda n: (n is None, n))
+    low, middle, high = (_word(ordered[place]) for place in (0, (len(ordered) - 1) // 2, -1))
+    return middle if low == high else f"{middle} ({low} .. {high})"
+
+
+def _word(samples: int | None) -> str:
+    return "never" if samples is None else str(samples)

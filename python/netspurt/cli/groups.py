@@ -1,0 +1,20 @@
+"""Groups of commands with a default command, for words that name none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netspurt.cli.words import Group
+
+
+def defaulting_to(default: str) -> type[Group]:
+    """Return a class of groups in which a first word that is no command belongs to `default`."""
+
+    class Defaulting(Group):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            words = {*self.commands, "-h", "--help"}
+            if args[0] not in words if args else not self.no_args_is_help:
+                args = [default, *args]
+            return super().parse_args(ctx, args)
+
+    return Defaulting

@@ -1,0 +1,34 @@
+"""RFC 889's scale: its delays and timers are one-way, half of the round trip (§2.1)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Rfc889 = Annotated[
+    bool,
+    typer.Option(
+        "--rfc889",
+        help="Print rows like RFC 889's table, in one-way times; replies later than 30s count as "
+        "lost.",
+    ),
+]
+
+#: The columns of a row of RFC 889's second table.
+HEADING = ("", "total s", "lost", "time s", "rtx", "time s", "mean ms", "CoV", "eff")
+
+
+def share_of(measure: str) -> float:
+    """Return what RFC 889 takes of a recorded delay: half of a round trip, all of a one-way one."""
+    return 1.0 if measure == "one-way" else 0.5
+
+
+def caption(measure: str) -> str:
+    """Return what the times of RFC 889's table are, for a recording of round trips or of halves."""
+    if measure == "one-way":
+        return "one-way delays and timers, as recorded"
+    return (
+        "one-way delays and timers, half of the round trips, as in RFC 889 §2.1; twice these "
+        "times, or --json, are the round trips"
+    )

@@ -1,0 +1,61 @@
+"""`netspurt papers path`: a simulated path for a printed row of delay against length."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from netspurt.cli.output import wrapped
+
+if TYPE_CHECKING:
+    from netspurt.papers.tables import PathRow
+
+#: A path counts as a row's if each of its line ends is within this part.
+_CLOSE = 0.05
+
+
+def rows_of(key: str) -> dict[str, PathRow]:
+    """Return the rows of a paper's table of delay against length, by name.
+
+    Raises
+    ------
+    ValueError
+        If the paper has no such table.
+    """
+    from netspurt.papers import read_paper
+    from netspurt.papers.tables import path_rows
+
+    paper = read_paper(key)
+    if not paper.surrogates:
+        raise ValueError(f"{key} has no table of delay against length")
+    return path_rows(paper, paper.surrogates["lines"])
+
+
+def write_path(key: str, row: str, out: Path | None) -> None:
+    """Write the scenario of a row's path, and say how close its line ends are.
+
+    Raises
+    ------
+    ValueError
+        If there is no such row, or the file exists.
+    """
+    from netspurt.papers.paths import path_for, scenario_text
+
+    rows = rows_of(key)
+    if row not in rows:
+        raise ValueError(f"no row {row!r}: there are {', '.join(rows)}")
+    file = out or Path(f"{row.lower()}.toml")
+    if file.exists():
+        raise ValueError(f"{file} exists: name another file with --out")
+    path = path_for(rows[row])
+    file.write_text(scenario_text(path), encoding="utf-8")
+    off = f"{100 * path.error:.1f} %"
+    close = f"{file}: line ends fitted to {row}'s within {off}"
+    far = (
+        f"{file}: the nearest that links come to {row}: line ends off by up to {off}. Its step "
+        "between one packet and several is too large for fragments; VALIDATION.md says why"
+    )
+    for line in wrapped([[close if path.error <= _CLOSE else far]], [100]):
+        typer.echo(line)

@@ -1,0 +1,162 @@
+"""The results of probing a path: delays, their histogram, delay against length, bursts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from netspurt.cli.one_way import share_of
+from netspurt.cli.output import rate, width
+
+if TYPE_CHECKING:
+    from netspurt.analysis import Glitch, Line
+    from netspurt.delays import Delays
+    from netspurt.probe import Histogram
+
+
+def path_data(recording: Delays, *, times: float = 3.0) -> dict[str, Any]:
+    """Return a recording's delays, histogram, line of delay on length and bursts, for programs."""
+    from netspurt.probe import bursts, length_line
+
+    spans = histogram_of(recording).spans()
+    told: dict[str, Any] = {
+        "histogram": [{"from_s": low, "to_s": high, "count": n} for low, high, n in spans if n],
+        "delay": None,
+        "line": None,
+        "bursts": [],
+    }
+    if recording.received == 0:
+        return told
+    summary = recording.summary()
+    told["delay"] = {key: summary[key] for key in ("p1_ms", "median_ms", "p99_ms")}
+    if summary["median_ms"] is not None:
+        told["delay"]["one_way_median_ms"] = summary["median_ms"] * share_of(recording.measure)
+    line = length_line(recording)
+    told["line"] = None if line is None else line_data(line)
+    told["bursts"] = [burst_data(recording, one) for one in bursts(recording, line, times=times)]
+    return told
+
+
+def line_data(line: Line) -> dict[str, Any]:
+    """Return a line of delay on length; `rate_bps` is that of its slope."""
+    return {
+        "shortest": line.shortest,
+        "longest": line.longest,
+        "probes": line.probes,
+        "rate_bps": _finite(line.rate_bps),
+        "rate_bps_between": [_finite(end) for end in line.rate_between()],
+        "intercept_ms": line.intercept_s * 1e3,
+        "us_per_octet": line.slope_s * 1e6,
+        "us_per_octet_between": [end * 1e6 for end in line.slope_between()],
+        "residual_ms": line.residual_s * 1e3,
+    }
+
+
+def burst_data(recording: Delays, burst: Glitch) -> dict[str, Any]:
+    """Return a burst of long delays: the numbers of its ends, and its longest delay."""
+    return {
+        "first": int(recording.number[burst.start]),
+        "last": int(recording.number[burst.end - 1]),
+        "peak_ms": burst.peak_s * 1e3,
+        "times": burst.times,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def delay_line(told: dict[str, Any], measure: str) -> str:
+    """Return the statistics of the delays in a sentence."""
+    delay = told["delay"]
+    one_way = measure == "one-way"
+    text = f"{'one-way delay' if one_way else 'round trip'} {ms(delay['median_ms'])} median, "
+    text += f"{ms(delay['p1_ms'])} - {ms(delay['p99_ms'])} (1-99 %)"
+    half = f"; half of it, one way as RFC 889 has it, {ms(delay['one_way_median_ms'])}"
+    return text if one_way else text + half
+
+
+def length_text(line: dict[str, Any], measure: str) -> str:
+    """Return a line of delay on length in a sentence."""
+    low, high = line["us_per_octet_between"]
+    return (
+        f"delay on length: {ms(line['intercept_ms'])} and {line['us_per_octet']:.4g} us an "
+        f"octet ({low:.4g} to {high:.4g}), {each_way(line, measure)}, "
+        f"{ms(line['residual_ms'])} about the line"
+    )
+
+
+def each_way(line: dict[str, Any], measure: str) -> str:
+    """Return the rate that follows from a line of delay on length, and its interval."""
+    # A probe crosses the path twice in a round trip.
+    crossed = 1 / share_of(measure)
+    best, low, high = (
+        None if bps is None else rate(crossed * bps)
+        for bps in (line["rate_bps"], *line["rate_bps_between"])
+    )
+    if low is None:
+        return "rate unknown"
+    if best is None or high is None:
+        return f"{low} or more each way"
+    return f"{best} each way ({low} to {high})"
+
+
+def burst_lines(bursts: list[dict[str, Any]], most: int | None = None) -> Iterator[str]:
+    """Yield a sentence for each burst of long delays, or for the first `most` of them."""
+    for one in bursts[:most]:
+        probes = (
+            f"probe {one['first']}"
+            if one["first"] == one["last"]
+            else f"probes {one['first']} to {one['last']}"
+        )
+        yield (
+            f"a burst of long delays, {probes}: up to {ms(one['peak_ms'])}, {one['times']:.1f} "
+            "times the usual"
+        )
+    if most is not None and len(bursts) > most:
+        yield f"{len(bursts) - most} more bursts: `netspurt delays report` lists all"
+
+
+def histogram_of(recording: Delays) -> Histogram:
+    """Return the histogram of all delays, as the probe shows it."""
+    from netspurt.probe import Histogram
+
+    histogram = Histogram()
+    for rtt in recording.rtt_s[~np.isnan(recording.rtt_s)].tolist():
+        histogram.add(rtt)
+    return histogram
+
+
+def bars(histogram: Histogram, most: int = 20) -> Iterator[str]:
+    """Yield a histogram as lines; if there are many bins, neighbours are merged."""
+    spans = histogram.spans()
+    if not spans:
+        return
+    # With few answers many bins would be mostly empty.
+    most = min(most, 2 + 2 * math.isqrt(sum(n for _, _, n in spans)))
+    step = math.ceil(len(spans) / most)
+    merged = [
+        (part[0][0], part[-1][1], sum(n for _, _, n in part))
+        for part in (spans[at : at + step] for at in range(0, len(spans), step))
+    ]
+    top = max(n for _, _, n in merged)
+    room = max(10, width(100) - 34)
+    for low, high, n in merged:
+        bar = "█" * round(room * n / top) if n else ""
+        yield f"{span(low * 1e9):>9} - {span(high * 1e9):<9} {n:>7} {bar}".rstrip()
+
+
+def ms(milliseconds: float) -> str:
+    """Return a time with a suitable unit."""
+    return span(milliseconds * 1e6)
+
+
+def span(nanos: float) -> str:
+    """Return a time with a suitable unit."""
+    for scale, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+        if abs(nanos) >= scale:
+            return f"{nanos / scale:.4g} {unit}"
+    return f"{nanos:.0f} ns"

@@ -1,0 +1,411 @@
+"""`netspurt delays report`, `lengths` and `bursts`: what recordings say about their paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netspurt.cli import path_report as report_of
+from netspurt.cli.one_way import share_of
+from netspurt.cli.options import Column, Interval, LostAfter, columns_of
+from netspurt.cli.output import columns, complain, number, paint, print_json, rate, width, wrapped
+from netspurt.cli.recordings import How, read_all
+
+if TYPE_CHECKING:
+    from netspurt.analysis import Fit, Period
+    from netspurt.delays import Delays
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Recordings, or folders of them: see `netspurt delays`.", show_default=False
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
+Format = Annotated[
+    str | None, typer.Option("--format", metavar="NAME", help="Read the files as this format.")
+]
+Times = Annotated[
+    float,
+    typer.Option(min=1.1, metavar="X", help="A delay above X times the typical one is long."),
+]
+Chance = Annotated[
+    float,
+    typer.Option(
+        min=1e-9,
+        max=0.5,
+        metavar="P",
+        help="The share of random arrivals that may be taken for periodic.",
+    ),
+]
+
+#: The shortest, last short and longest lengths of RFC 889's first table, in octets.
+_MEMO = (40, 125, 256)
+#: Two lines are worth a note if they leave less than this part of one line's scatter.
+_WORTH = 0.8
+
+
+def _each(
+    files: list[Path], how: How, about: Callable[[Delays], tuple[Any, list[str]]], *, as_json: bool
+) -> None:
+    """Print what `about` says of each recording, for programs or for people.
+
+    Raises
+    ------
+    typer.Exit
+        With 2, after all recordings, if one of them was wrong.
+    """
+    told, wrong, first = [], False, True
+    for _, reading in read_all(files, how):
+        if isinstance(reading, Exception):
+            complain(reading)
+            wrong = True
+            continue
+        for recording in reading:
+            try:
+                data, lines = about(recording)
+            except ValueError as error:
+                complain(ValueError(f"{recording.name}: {error}"))
+                wrong = True
+                continue
+            told.append(data)
+            for line in () if as_json else ([] if first else [""]) + lines:
+                typer.echo(line)
+            first = False
+    if as_json:
+        print_json(told)
+    if wrong:
+        raise typer.Exit(2)
+
+
+def report(
+    files: Files,
+    times: Times = 3.0,
+    chance: Chance = 0.01,
+    format_: Format = None,
+    interval: Interval = None,
+    column: Column = None,
+    lost_after: LostAfter = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the histogram, delay against length, every burst of long delays, and their period.
+
+    The same file gives the same text, byte for byte.
+    """
+    how = How(format_, interval, columns_of(column), lost_after)
+
+    def about(recording: Delays) -> tuple[Any, list[str]]:
+        data = _head_data(recording) | report_of.path_data(recording, times=times)
+        data["period"] = _period_data(recording, times, chance)
+        return data, list(_report_lines(recording, data))
+
+    _each(files, how, about, as_json=as_json)
+
+
+def _head_data(recording: Delays) -> dict[str, Any]:
+    keys = ("name", "format", "measure", "order", "send_times")
+    counts = ("sent", "received", "lost", "late", "duplicates")
+    return {key: getattr(recording, key) for key in (*keys, *counts)} | {"notes": recording.notes}
+
+
+def _report_lines(recording: Delays, data: dict[str, Any]) -> Iterator[str]:
+    yield from _heading(recording)
+    if data["delay"] is None or data["delay"]["median_ms"] is None:
+        return
+    yield from _folded(report_of.delay_line(data, recording.measure))
+    yield ""
+    yield from report_of.bars(report_of.histogram_of(recording))
+    yield ""
+    if data["line"] is not None:
+        yield from _folded(report_of.length_text(data["line"], recording.measure))
+    yield from (
+        report_of.burst_lines(data["bursts"]) if data["bursts"] else ["no bursts of long delays"]
+    )
+    yield from _period_lines(data["period"])
+
+
+def _folded(text: str) -> Iterator[str]:
+    """Yield a sentence as lines."""
+    return wrapped([[text]], [width(100)])
+
+
+def _heading(recording: Delays) -> Iterator[str]:
+    counts = (
+        (recording.sent, "probes"),
+        (recording.received, "answered"),
+        (recording.lost, "lost"),
+        (recording.late, "late"),
+        (recording.duplicates, "duplicates"),
+    )
+    text = ", ".join(f"{number(count)} {what}" for count, what in counts)
+    read_as = f" · read as {recording.format}" if recording.format else ""
+    yield from _folded(paint(f"{recording.name}: {text}{read_as}", "bold"))
+    for note in recording.notes:
+        yield from _folded(paint(note, "dim"))
+
+
+def bursts(
+    files: Files,
+    times: Times = 3.0,
+    chance: Chance = 0.01,
+    format_: Format = None,
+    interval: Interval = None,
+    column: Column = None,
+    lost_after: LostAfter = None,
+    as_json: AsJson = False,
+) -> None:
+    """List every burst of long delays, and test whether they come at regular intervals.
+
+    The typical delay is the median of the hundred probes around; lengths are allowed for.
+    """
+    how = How(format_, interval, columns_of(column), lost_after)
+
+    def about(recording: Delays) -> tuple[Any, list[str]]:
+        found = _bursts(recording, times)
+        period = _period_data(recording, times, chance)
+        data = _head_data(recording) | {"bursts": found, "period": period}
+        return data, [
+            *_heading(recording),
+            *(_burst_table(found) if found else ["no bursts of long delays"]),
+            *_period_lines(period),
+        ]
+
+    _each(files, how, about, as_json=as_json)
+
+
+def _bursts(recording: Delays, times: float) -> list[dict[str, Any]]:
+    from netspurt.probe import bursts as bursts_of
+    from netspurt.probe import length_line
+
+    found = bursts_of(recording, length_line(recording), times=times)
+    starts = recording.sent_s
+    return [
+        {"start_s": None if _untimed(recording) else float(starts[one.start])}
+        | report_of.burst_data(recording, one)
+        for one in found
+    ]
+
+
+def _untimed(recording: Delays) -> bool:
+    return recording.send_times == "unknown"
+
+
+def _burst_table(found: list[dict[str, Any]]) -> Iterator[str]:
+    rows = [["at", "first probe", "last", "up to", "times the usual"]]
+    rows += [
+        [
+            "-" if one["start_s"] is None else f"{one['start_s']:.3f} s",
+            str(one["first"]),
+            str(one["last"]),
+            report_of.ms(one["peak_ms"]),
+            f"{one['times']:.1f}",
+        ]
+        for one in found
+    ]
+    lines = columns(rows, right=range(5))
+    yield paint(next(lines), "dim")
+    yield from lines
+
+
+def _period_data(recording: Delays, times: float, chance: float) -> dict[str, Any]:
+    """Return the best period of the bursts, its significance, and whether that is enough."""
+    from netspurt.analysis import find_period
+    from netspurt.probe import bursts as bursts_of
+    from netspurt.probe import length_line
+
+    found = bursts_of(recording, length_line(recording), times=times)
+    untimed = _untimed(recording)
+    instants = [float(one.start if untimed else recording.sent_s[one.start]) for one in found]
+    # A period that chance explains is told, too, with its significance.
+    best: Period | None = find_period(instants, chance=1 - 1e-12)
+    return {
+        "events": len(found),
+        "unit": "probes" if untimed else "s",
+        "least_chance": chance,
+        "found": best is not None and best.chance <= chance,
+        "period": None if best is None else best.period_s,
+        "chance": None if best is None else best.chance,
+        "strength": None if best is None else best.strength,
+    }
+
+
+def _period_lines(period: dict[str, Any]) -> Iterator[str]:
+    if period["period"] is None:
+        if period["events"]:
+            told = "1 burst is" if period["events"] == 1 else f"{period['events']} bursts are"
+            yield f"{told} too few to look for a period"
+        return
+    unit = " probes" if period["unit"] == "probes" else " s"
+    span = f"{period['period']:.4g}{unit}"
+    chance = f"by chance alone with a probability {_chance(period)}"
+    if period["found"]:
+        text = f"the bursts come every {span}, {chance}; strength {period['strength']:.2f}"
+    else:
+        text = f"no period: the best of {period['events']} bursts is {span}, {chance}"
+    yield from _folded(text)
+
+
+def _chance(period: dict[str, Any]) -> str:
+    chance = period["chance"]
+    return f"of {chance:.2g}" if chance >= 1e-9 else "below 1e-9"
+
+
+def _break(text: Any) -> Any:
+    if not isinstance(text, str) or text in ("find", "none"):
+        return text
+    if not text.isdigit() or not 1 <= int(text) <= 65_535:
+        raise typer.BadParameter(f"{text!r} is not a number of octets, find or none")
+    return text
+
+
+def lengths(
+    files: Files,
+    break_: Annotated[
+        str,
+        typer.Option(
+            "--break",
+            parser=_break,
+            metavar="OCTETS",
+            help="The first length of a second line: 126, as in RFC 889, or find; none for one "
+            "line.",
+        ),
+    ] = "none",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A picture, .png, .svg or .pdf: a point a probe, and the lines."),
+    ] = None,
+    format_: Format = None,
+    interval: Interval = None,
+    column: Column = None,
+    lost_after: LostAfter = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit delay on length, with one line or two, and draw a point for each answered probe."""
+    how = How(format_, interval, columns_of(column), lost_after)
+    drawn: list[Path] = []
+
+    def about(recording: Delays) -> tuple[Any, list[str]]:
+        fit, points = _fit(recording, break_)
+        data = _head_data(recording) | {
+            "points": points,
+            "break_octets": fit.break_octets,
+            "lines": [report_of.line_data(line) for line in fit.lines],
+            "memo": _memo(fit, recording.measure),
+        }
+        lines = [*_heading(recording), *_length_lines(recording, fit, data)]
+        if out is not None:
+            drawn.append(_draw(recording, fit, out, drawn))
+            lines.append(str(drawn[-1]))
+        return data, lines
+
+    _each(files, how, about, as_json=as_json)
+
+
+def _fit(recording: Delays, break_: str) -> tuple[Fit, int]:
+    """Return the lines, and the number of probes with a delay and a length.
+
+    Raises
+    ------
+    ValueError
+        If the lengths are unknown or too much alike.
+    """
+    import numpy as np
+
+    from netspurt.analysis import fit_lengths
+
+    octets = recording.wire_bytes.astype(float)
+    known = (octets > 0) & np.isfinite(recording.rtt_s)
+    if not known.any():
+        raise ValueError("no answered probe has a known length: there is nothing to fit")
+    at: Any = {"none": None, "find": "find"}.get(break_, break_)
+    at = int(at) if isinstance(at, str) and at.isdigit() else at
+    rtt = np.where(known & ~recording.late_replies, recording.rtt_s, np.nan)
+    try:
+        return fit_lengths(octets, rtt, break_at=at), int(known.sum())
+    except ValueError as error:
+        hint = "" if at is None else "; --break none fits one line to all"
+        raise ValueError(f"{error}{hint}") from None
+
+
+def _memo(fit: Fit, measure: str) -> dict[str, Any] | None:
+    """Return the row of RFC 889's first table, one-way, if the lengths are the memo's."""
+    from netspurt.analysis import rate_table
+
+    shortest, last, longest = _MEMO
+    lengths_fit = fit.lines[0].shortest >= shortest and fit.lines[-1].longest <= longest
+    if not lengths_fit or fit.break_octets not in (None, last + 1):
+        return None
+    table = rate_table(fit, shortest=shortest, last=last, longest=longest)
+    share = share_of(measure)
+    return {
+        "octets": list(table.octets),
+        "delay_ms": [share * delay * 1e3 for delay in table.delay_s],
+        "rate_bps": [None if r == float("inf") else r / share for r in table.rates_bps],
+    }
+
+
+def _length_lines(recording: Delays, fit: Fit, data: dict[str, Any]) -> Iterator[str]:
+    rows = [["length", "probes", "at zero", "us an octet", "rate each way", "about it"]]
+    for line, told in zip(fit.lines, data["lines"], strict=True):
+        rows.append(
+            [
+                f"{line.shortest} to {line.longest} B",
+                number(line.probes),
+                report_of.ms(told["intercept_ms"]),
+                f"{told['us_per_octet']:.4g}",
+                report_of.each_way(told, recording.measure).replace(" each way", ""),
+                report_of.ms(told["residual_ms"]),
+            ]
+        )
+    yield ""
+    lines = columns(rows, right=(1, 2, 3, 5))
+    yield paint(next(lines), "dim")
+    yield from lines
+    if data["memo"] is not None:
+        yield from _folded(f"as in RFC 889, one way: {_memo_text(data['memo'])}")
+    yield from _two_lines(recording, fit)
+
+
+def _memo_text(memo: dict[str, Any]) -> str:
+    parts = []
+    for place, bps in enumerate(memo["rate_bps"]):
+        ends = slice(2 * place, 2 * place + 2)
+        (a, b), (here, there) = memo["octets"][ends], memo["delay_ms"][ends]
+        parts.append(
+            f"{report_of.ms(here)} at {a} B, {report_of.ms(there)} at {b} B, "
+            f"{'no rate' if bps is None else rate(bps)}"
+        )
+    return "; ".join(parts)
+
+
+def _two_lines(recording: Delays, fit: Fit) -> Iterator[str]:
+    """Say if two lines fit much better than the one that was drawn."""
+    if len(fit.lines) > 1:
+        return
+    try:
+        two, _ = _fit(recording, "find")
+    except ValueError:
+        return
+    squares = [
+        sum(line.probes * line.residual_s**2 for line in which.lines) for which in (fit, two)
+    ]
+    if squares[1] < _WORTH**2 * squares[0]:
+        part = 100 * (1 - (squares[1] / squares[0]) ** 0.5)
+        yield (
+            f"two lines with a break at {two.break_octets} B leave {part:.0f} % less scatter: "
+            f"--break {two.break_octets}"
+        )
+
+
+def _draw(recording: Delays, fit: Fit, out: Path, drawn: list[Path]) -> Path:
+    from netspurt.plots import save
+    from netspurt.plots.lengths import draw_lengths
+
+    what = "one-way delay" if recording.measure == "one-way" else "round trip"
+    # The picture of each further recording gets a number.
+    file = out.with_name(f"{out.stem}-{len(drawn) + 1}{out.suffix}") if drawn else out
+    save(draw_lengths(recording, fit.lines, what=what), [file])
+    return file

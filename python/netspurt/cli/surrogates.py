@@ -1,0 +1,186 @@
+"""`netspurt delays surrogate`: recordings made up to fit a printed row, or a mean and a spread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from netspurt.cli.options import count, one_of, span_of
+from netspurt.cli.output import columns, paint, print_json, width, wrapped
+from netspurt.cli.path_report import ms
+
+if TYPE_CHECKING:
+    from netspurt.delays import Delays
+    from netspurt.papers.tables import AccountRow
+    from netspurt.surrogate import Lengths, Row
+
+#: The paper whose rows are fitted.
+_PAPER = "rfc889"
+_STRUCTURES = ("independent", "glitches", "levels", "queue")
+
+
+Structured = Annotated[
+    str,
+    typer.Option(
+        parser=one_of(_STRUCTURES),
+        metavar="NAME",
+        help="How delays follow each other: independent, glitches (bursts that die away), "
+        "levels (that hold for a while) or queue (whose load comes and goes).",
+        autocompletion=lambda: [*_STRUCTURES],
+    ),
+]
+Mean = Annotated[
+    float | None,
+    typer.Option(
+        parser=span_of, metavar="TIME", help="The mean one-way delay, if there is no ROW."
+    ),
+]
+Spread = Annotated[
+    float | None,
+    typer.Option(metavar="X", help="The standard deviation over the mean, if there is no ROW."),
+]
+Length = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULE", help="Octets of each probe: 64, rfc889, uniform:40-256 or bursts:8."
+    ),
+]
+
+
+def _rows(incomplete: str) -> list[str]:
+    return [name for name in _recordings().rows if name.startswith(incomplete)]
+
+
+def _recordings() -> Any:
+    from netspurt.papers import read_paper
+    from netspurt.papers.recordings import Recordings
+
+    return Recordings(read_paper(_PAPER))
+
+
+def surrogate(
+    row: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[ROW]",
+            help="A row of RFC 889's second table, such as UCL-1, 'ISIA *' or NTA:UCL; or omit it "
+            "and give --mean and --cov.",
+            show_default=False,
+            autocompletion=_rows,
+        ),
+    ] = None,
+    structure: Structured = "glitches",
+    seed: Annotated[int, typer.Option(parser=count, metavar="N", help="The seed.")] = 1,
+    mean: Mean = None,
+    cov: Spread = None,
+    lost: Annotated[
+        int | None, typer.Option(parser=count, metavar="N", help="How many probes are lost.")
+    ] = None,
+    burst: Annotated[
+        int, typer.Option(parser=count, metavar="N", help="How many losses come together.")
+    ] = 1,
+    probes: Annotated[
+        int | None, typer.Option(parser=count, metavar="N", help="How many probes; 512.")
+    ] = None,
+    glitches: Annotated[
+        int | None, typer.Option(parser=count, metavar="N", help="How many bursts of long delays.")
+    ] = None,
+    length: Length = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The CSV file; by default NAME-STRUCTURE-SEED.csv.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """Make up a recording with a given mean, spread and number of losses, and write it as CSV.
+
+    The same command gives the same file on every machine.
+    """
+    lengths = None if length is None else _lengths(length)
+    fitted, printed = _fitted(row, mean, cov, lengths)
+    given: dict[str, Any] = {"lost": lost, "probes": probes, "glitches": glitches, "burst": burst}
+    fitted = replace(fitted, **{key: value for key, value in given.items() if value is not None})
+    made = fitted.surrogate(structure, seed=seed)  # type: ignore[arg-type]
+    file = made.save(out or _file(fitted.name, structure, seed))
+    if as_json:
+        print_json({"file": str(file), "notes": made.notes} | _told(made, fitted))
+        return
+    for line in _lines(made, fitted, printed):
+        typer.echo(line)
+    typer.echo(f"one-way delays, as RFC 889 has them: {file}")
+
+
+def _file(name: str, structure: str, seed: int) -> Path:
+    safe = "".join(c if c.isalnum() or c in ".-" else "_" for c in name)
+    return Path(f"{safe}-{structure}-{seed}.csv")
+
+
+def _fitted(
+    row: str | None, mean: float | None, cov: float | None, lengths: Lengths | None
+) -> tuple[Row, AccountRow | None]:
+    """Return what to fit, and the printed row if there is one.
+
+    Raises
+    ------
+    ValueError
+        If there is neither, or both, or no such row.
+    """
+    from netspurt.surrogate import Row
+
+    if row is None:
+        if mean is None or cov is None:
+            raise ValueError(
+                "no ROW: name one of RFC 889's second table, such as UCL-1, or give --mean "
+                "and --cov"
+            )
+        return Row(mean=mean, cov=cov, lengths=lengths or 40, name="surrogate"), None
+    if mean is not None or cov is not None:
+        raise ValueError(f"{row} has a mean and a CoV: leave --mean and --cov out, or the row")
+    recordings = _recordings()
+    known = recordings.rows.get(row.replace("_", " "))
+    if known is None:
+        raise ValueError(f"no row {row!r}: there are {', '.join(recordings.rows)}")
+    return recordings.fitted(known, lengths=lengths), known
+
+
+def _lengths(text: str) -> Lengths:
+    """Return the lengths of a rule as `Row` has them."""
+    from netspurt.probe import Lengths as Rule
+
+    rule = Rule.of(text)
+    if rule.rule == "fixed":
+        return rule.values[0]
+    if rule.rule == "bursts":
+        (each,) = rule.values
+        return ((40, each), (256, each))
+    return (40, 256) if rule.rule == "rfc889" else (rule.values[0], rule.values[1])
+
+
+def _told(made: Delays, fitted: Row) -> dict[str, Any]:
+    known = made.rtt_s[~np.isnan(made.rtt_s)]
+    return {
+        "probes": made.sent,
+        "lost": made.lost,
+        "mean_ms": float(known.mean() * 1e3),
+        "cov": float(known.std() / known.mean()),
+        "asked": {"mean_ms": fitted.mean * 1e3, "cov": fitted.cov, "lost": fitted.lost},
+    }
+
+
+def _lines(made: Delays, fitted: Row, printed: AccountRow | None) -> Iterator[str]:
+    told = _told(made, fitted)
+    asked = told["asked"]
+    rows = [
+        ["", "asked for" if printed is None else f"row {printed.key}", "made"],
+        ["probes", "", str(told["probes"])],
+        ["lost", str(asked["lost"]), str(told["lost"])],
+        ["mean of the answered", ms(asked["mean_ms"]), ms(told["mean_ms"])],
+        ["CoV", f"{asked['cov']:.2f}", f"{told['cov']:.2f}"],
+    ]
+    yield from columns(rows, right=(1, 2))
+    for note in made.notes:
+        yield from wrapped([[paint(note, "dim")]], [width(100)])

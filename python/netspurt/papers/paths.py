@@ -1,0 +1,183 @@
+"""Scenarios of simulated paths whose probes give the line ends of a printed row.
+
+A row with one line is a serial line. A row with two is a net that cuts long datagrams: a slower
+access line on which a packet's fragments follow each other, and a backbone whose frames have an
+overhead, so that each further fragment costs time. Rates, overhead and delay are those with the
+least relative error of any of the four line ends; nothing else is fitted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from netspurt.papers.tables import LAST_SHORT, LONGEST, SHORTEST, PathRow
+
+Floats = NDArray[np.float64]
+
+#: IPv4's header, in octets, and the unit of a fragment's length.
+_HEADER, _UNIT = 20, 8
+#: Where a net may cut, in octets: with the last one 256 octets are two fragments, not three.
+_MTUS = (125, 132, 140)
+#: The least delay per octet on the backbone [s]: 10 Mbit/s.
+_LEAST = 8e-7
+#: The largest overhead of a frame, in octets.
+_OVERHEAD = 60_000
+
+
+@dataclass(frozen=True)
+class Path:
+    """A simulated path for a printed row. Times are one-way, in seconds.
+
+    Attributes
+    ----------
+    row
+        The printed row.
+    delay
+        The propagation delay.
+    access
+        The delay per octet on the access line at the sender's side; zero with one line.
+    backbone
+        The delay per octet on the line that both have.
+    frame
+        The time that the overhead of a frame on the backbone takes.
+    mtu
+        The largest packet of the access line; `None` with one line.
+    error
+        The largest relative error of a line end that is expected, without the scatter of lengths.
+    """
+
+    row: PathRow
+    delay: float
+    access: float
+    backbone: float
+    frame: float
+    mtu: int | None
+    error: float
+
+
+def path_for(row: PathRow) -> Path:
+    """Return the path whose probes give a row's line ends best."""
+    if len(row.lines) == 1:
+        here, there = (end / 1e3 for end in row.lines[0].delay_ms)
+        slope = (there - here) / (LONGEST - SHORTEST)
+        return Path(row, here - SHORTEST * slope, 0.0, slope, 0.0, None, 0.0)
+    return min((_cut_at(row, mtu) for mtu in _MTUS), key=lambda path: path.error)
+
+
+def fragments(octets: int, mtu: int) -> list[int]:
+    """Return the lengths of the packets into which a link with an `mtu` cuts a datagram.
+
+    Examples
+    --------
+    >>> fragments(125, 125), fragments(126, 125), fragments(256, 125), fragments(256, 140)
+    ([125], [124, 22], [124, 124, 48], [140, 136])
+    """
+    if octets <= mtu:
+        return [octets]
+    most = (mtu - _HEADER) // _UNIT * _UNIT
+    left = octets - _HEADER
+    return [min(most, left - at) + _HEADER for at in range(0, left, most)]
+
+
+def _cut_at(row: PathRow, mtu: int) -> Path:
+    """Return the best path with an `mtu`, by a linear program.
+
+    A datagram in fragments takes the first one's time on the access line and all of them on the
+    backbone, as long as the backbone is not faster than the access line.
+    """
+    ends = np.array([end / 1e3 for line in row.lines for end in line.delay_ms])
+    lengths = np.arange(SHORTEST, LONGEST + 1)
+    cut = [fragments(int(octets), mtu) for octets in lengths]
+    # Columns: delay, access, backbone, frame.
+    times = np.array([[1.0, parts[0], sum(parts), len(parts)] for parts in cut])
+    # Lengths are uniform from 0 and raised to 40, so that a sixth of them are 40.
+    weights = np.where(lengths == SHORTEST, SHORTEST + 1.0, 1.0)
+    short = lengths <= LAST_SHORT
+    model = np.vstack(
+        [
+            _line_ends(lengths[short], weights[short], (SHORTEST, LAST_SHORT)) @ times[short],
+            _line_ends(lengths[~short], weights[~short], (LAST_SHORT, LONGEST)) @ times[~short],
+        ]
+    )
+    relative = model / ends[:, np.newaxis]
+    error = np.full((len(ends), 1), -1.0)
+    bounds_of_error = np.vstack([np.hstack([relative, error]), np.hstack([-relative, error])])
+    longest = float(max(parts[0] for parts in cut if len(parts) > 1))
+    # The next fragment is there when the backbone is ready for it.
+    no_waiting = [0.0, longest, -longest, -1.0, 0.0]
+    framed = [0.0, 0.0, -_OVERHEAD, 1.0, 0.0]
+    solved = linprog(
+        c=[0, 0, 0, 0, 1],
+        A_ub=np.vstack([bounds_of_error, no_waiting, framed]),
+        b_ub=np.concatenate([np.ones(4), -np.ones(4), np.zeros(2)]),
+        bounds=[(0, None), (_LEAST, None), (_LEAST, None), (0, None), (0, None)],
+    )
+    delay, access, backbone, frame, worst = np.asarray(solved.x, dtype=float).tolist()
+    return Path(row, delay, access, backbone, frame, mtu, worst)
+
+
+def _line_ends(lengths: NDArray[np.int64], weights: Floats, ends: tuple[int, int]) -> Floats:
+    """Return the matrix that gives a regression line's values at two lengths from the delays."""
+    x = np.column_stack([np.ones(len(lengths)), lengths])
+    weighted = x.T * weights
+    at = np.array([[1.0, end] for end in ends])
+    return np.asarray(at @ np.linalg.solve(weighted @ x, weighted))
+
+
+def scenario_text(path: Path) -> str:
+    """Return the scenario of a path: 4096 probes of random lengths, one in flight."""
+    row = path.row
+    about = f"# {row.name} of RFC 889's first table"
+    if path.mtu is None:
+        links = [f'line = {{ between = ["dcn1", "host"], {_rate(path.backbone)}, {_delay(path)} }}']
+        about += ": one line, one rate."
+    else:
+        links = _two_lines(path)
+        about += (
+            f": a net that cuts datagrams above {path.mtu} octets.\n"
+            "# Each further fragment costs a frame on the backbone. Rates, delay and overhead are\n"
+            "# fitted to the row's line ends, which are off by "
+            f"{100 * path.error:.1f} % at most by design."
+        )
+    shown = "\n".join(links)
+    return f"""{about}
+title = "RFC 889: a path as to {row.name}"
+stop  = "12 h"
+
+[links]
+{shown}
+
+[echo_probes.probe]
+from    = "dcn1"
+to      = "host"
+lengths = {{ from = "40 B", to = "256 B", step = "1 B", rule = "random" }}
+count   = 4096
+
+[record]
+tables  = ["rtt"]
+capture = false
+"""
+
+
+def _two_lines(path: Path) -> list[str]:
+    """Return an access line at each end, which cuts and is fast inwards, and the backbone."""
+    access, backbone = (_rate(slope) for slope in (path.access, path.backbone))
+    slow, fast = access.partition(" = ")[2], '"10 Gbit/s"'
+    framing = f'framing = {{ overhead = "{round(path.frame / path.backbone)} B" }}'
+    return [
+        f'near = {{ between = ["dcn1", "west"], rate = [{slow}, {fast}], mtu = "{path.mtu} B" }}',
+        f'net  = {{ between = ["west", "east"], {backbone}, {_delay(path)}, {framing} }}',
+        f'far  = {{ between = ["east", "host"], rate = [{fast}, {slow}], mtu = "{path.mtu} B" }}',
+    ]
+
+
+def _rate(slope: float) -> str:
+    return f'rate = "{round(8 / slope)} bit/s"'
+
+
+def _delay(path: Path) -> str:
+    return f'delay = "{1e3 * path.delay:.6g} ms"'

@@ -1,0 +1,83 @@
+"""When round trips exceed the RTO: told, tabled and drawn."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt.analysis.crossings import Crossing, crossings
+from netspurt.plots import draw
+
+from conftest import ROOT, Command
+
+
+@pytest.fixture(scope="module")
+def early(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run the scenario of the early timeout."""
+    run = ns.load(ROOT / "scenarios" / "early-timeout.toml").run()
+    return run.save(tmp_path_factory.mktemp("early") / "run")
+
+
+class Rows(dict[str, "np.ndarray"]):
+    """A table of a few rows, whose times are in seconds."""
+
+    def seconds(self, name: str = "t_ns") -> np.ndarray:
+        return self[name].astype(float)
+
+
+def test_a_sample_crosses_at_the_first_instant_at_which_its_age_exceeds_the_timer() -> None:
+    """By hand: sent at 1, back at 3.5; the RTO is 2 s until 2, then 1.2 s until 4."""
+    rto = Rows(
+        t_ns=np.array([0.0, 2.0, 4.0]),
+        rto_ns=np.array([2.0, 1.2, 3.0]),
+        fired=np.array([False, False, False]),
+    )
+    rtt = Rows(t_ns=np.array([3.5]), sent_ns=np.array([1.0]), rtt_ns=np.array([2.5]))
+    (found,) = crossings(rto, rtt)
+    assert found == Crossing(found.t, 1.2, timeout=False)
+    assert found.t == pytest.approx(2.2)
+    quick = Rows(t_ns=np.array([2.1]), sent_ns=np.array([1.0]), rtt_ns=np.array([1.1]))
+    assert crossings(rto, quick) == []
+
+
+def test_the_instant_at_which_rtt_exceeds_rto_is_told_and_the_flagged_retransmission_follows(
+    here: Command, early: Path
+) -> None:
+    """Times of the timeouts as in VALIDATION.md, where ns-2 has 8.95 and 11.35 s."""
+    rows = list(csv.DictReader(io.StringIO(here("table", early, "crossings", "--csv").stdout)))
+    fired = [row for row in rows if row["timeout"] == "true"]
+    assert [round(int(row["t_ns"]) / 1e9, 3) for row in fired] == [8.954, 11.346]
+    assert [row["spurious"] for row in fired] == ["true", "false"]
+    for row in fired:
+        assert int(row["retransmitted_ns"]) >= int(row["t_ns"])
+    told = here("plot", early, "--kind", "rto")
+    assert told.returncode == 0, told.stderr
+    assert (
+        "8.953997 s: the round trip exceeds the RTO of 0.908 s; timeout, packet 361" in told.stderr
+    )
+    assert "(spurious)" in told.stderr
+    assert here("table", early, "crossings", "--from", "9", "--limit", "1").stdout.count("\n") == 2
+
+
+def test_a_clock_of_half_a_second_has_no_crossing_and_no_retransmission(
+    here: Command, tmp_path: Path
+) -> None:
+    scenario = ns.load(ROOT / "scenarios" / "early-timeout.toml")
+    slow = scenario.replace({"flows.transfer.tcp.clock": {"tick": "500 ms"}})
+    folder = slow.run().save(tmp_path / "slow")
+    rows = here("table", folder, "crossings", "--csv").stdout.splitlines()[1:]
+    assert [row for row in rows if ",true," in row] == []
+
+
+def test_the_picture_shows_the_deviation_beside_the_timer(early: Path) -> None:
+    run = ns.open_run(early)
+    (axes,) = draw(run, "rto").axes
+    drawn = {line.get_label(): np.asarray(line.get_ydata()) for line in axes.lines}
+    assert {"srtt", "rttvar", "rto", "timeout"} <= set(drawn)
+    rttvar = run.table("rto").where(direction="forward").seconds("rttvar_ns")
+    assert np.nanmax(drawn["rttvar"]) == np.nanmax(rttvar) == 0.29

@@ -1,0 +1,66 @@
+"""Captures of two points, matched; and a capture that was cut off."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import pytest
+
+import netspurt as ns
+from netspurt.poll import CutCapture, cut_off
+
+from conftest import Command
+
+
+@pytest.fixture(scope="module")
+def two_points(start: ns.Scenario, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Simulate a transfer and capture it beside the sender and beside the receiver."""
+    run = start.replace({"record.capture": True})
+    return run.run().save(tmp_path_factory.mktemp("points") / "run")
+
+
+def test_both_halves_of_a_transfer_pair_up_on_sequence_numbers(
+    here: Command, two_points: Path
+) -> None:
+    near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
+    ran = here("match", near, far, "--json")
+    (told,) = json.loads(ran.stdout)
+    assert ran.stderr == "", "whole captures are no reason for a warning"
+    assert told["paired"] > 50
+    assert told["only_second"] == 0
+    assert told["only_first"] >= 1, "what the queue dropped was seen beside the sender only"
+    assert told["out_s"] > 1
+
+
+def test_a_capture_that_ends_in_a_record_is_matched_up_to_there_with_a_warning(
+    here: Command, two_points: Path, tmp_path: Path
+) -> None:
+    near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
+    whole = far.read_bytes()
+    cut = tmp_path / "cut.pcapng"
+    cut.write_bytes(whole[: len(whole) * 2 // 3 - 1])
+    found = cut_off(cut)
+    assert found is not None
+    assert 0 < found.octets < found.of
+    assert cut_off(far) is None
+    ran = here("match", near, cut)
+    assert ran.returncode == 0
+    assert f"warning: {cut} ends in the middle of a record: it has" in " ".join(ran.stderr.split())
+    assert "at both" in ran.stdout
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_pcap_records_are_counted_in_either_order_of_octets(order: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.pcap"
+    header = struct.pack(order + "IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
+    record = struct.pack(order + "IIII", 1, 0, 40, 1500) + bytes(40)
+    file.write_bytes(header + record * 3)
+    assert cut_off(file) is None
+    file.write_bytes(header + record * 2 + record[:-1])
+    assert cut_off(file) == CutCapture(records=2, octets=55, of=56)
+    file.write_bytes(header + record + record[:10])
+    assert cut_off(file) == CutCapture(records=1, octets=10, of=16)
+    file.write_bytes(b"not a capture")
+    assert cut_off(file) is None

@@ -1,0 +1,91 @@
+"""The list of rows in VALIDATION.md: every command of it that needs no kernel is run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, Command
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the list: its commands, and the texts that they print or the test that covers it."""
+
+    name: str
+    commands: tuple[str, ...]
+    shows: tuple[str, ...]
+    kernel: bool
+
+
+def rows() -> list[Row]:
+    """Read the list."""
+    text = (ROOT / "VALIDATION.md").read_text()
+    section = text.partition("## Rows of the papers")[2].partition("\n## ")[0]
+    found = []
+    for line in section.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        if re.fullmatch(r"[MTGSJ]\d+", cells[0]):
+            name, _, commands, shows = cells
+            run, shown = (tuple(re.findall(r"`([^`]+)`", cell)) for cell in (commands, shows))
+            found.append(Row(name, run, shown, kernel=commands.endswith("(kernel)")))
+    return found
+
+
+ROWS = rows()
+
+
+def numbered(letter: str, *numbers: int) -> set[str]:
+    return {f"{letter}{number}" for number in numbers}
+
+
+def test_the_list_has_every_row_once() -> None:
+    wanted = (
+        numbered("M", *range(1, 34))
+        | numbered("T", *range(1, 17))
+        | numbered("G", 10, 11, 13, 14, 15, 19, 20, 25)
+        | numbered("S", 1, 2, 3, 4, 13, 14, 15, 16, 20, 22, 23, 26)
+        | numbered("J", 1, 10)
+    )
+    assert sorted(row.name for row in ROWS) == sorted(wanted)
+    assert all(row.commands and row.shows for row in ROWS)
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if not row.kernel], ids=lambda row: row.name)
+def test_a_row_s_commands_show_what_the_list_says(here: Command, tmp_path: Path, row: Row) -> None:
+    for folder in ("crates", "data", "papers", "scenarios"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    printed = ""
+    for command in row.commands:
+        program, *words = shlex.split(command)
+        assert program == "netspurt"
+        ran = here(*words)
+        assert ran.returncode == 0, f"$ {command}\n{ran.stdout}{ran.stderr}"
+        printed += ran.stdout + ran.stderr
+    for shown in row.shows:
+        assert plain(shown) in plain(printed), f"{row.commands}\n{printed}"
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.kernel], ids=lambda row: row.name)
+def test_a_row_that_needs_the_kernel_names_a_test_that_is_there(here: Command, row: Row) -> None:
+    file, test = row.shows
+    folder = ROOT / ("python/tests" if file.endswith(".py") else "crates/netspurt-live/tests")
+    assert re.search(rf"^(def|fn) {test}\(", (folder / file).read_text(), re.MULTILINE)
+    for command in row.commands:
+        program, *words = shlex.split(command)
+        assert program == "netspurt"
+        known = [word for word in words if re.fullmatch(r"[a-z]+", word)][
+            : 1 + (words[0] == "live")
+        ]
+        assert here(*known, "--help").returncode == 0
+        options = [word for word in words if word.startswith("--") and word != "--"]
+        told = here(*known, "--help").stdout if known != ["papers"] else "--explain"
+        assert [option for option in options if option not in told] == []
