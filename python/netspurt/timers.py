@@ -32,7 +32,7 @@ from netspurt.analysis.replayed import resamples as drawn_again
 from netspurt.delays import Delays, read_delays
 from netspurt.estimators import EstimatorLike
 from netspurt.estimators import estimator as make_estimator
-from netspurt.grids import expand, number, size, two_gain_axes
+from netspurt.grids import expand, ratio, size, two_gain_axes
 from netspurt.table import Table
 
 if TYPE_CHECKING:
@@ -427,7 +427,7 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
     if axes is not None and clock == "exact" and not told:
         found, count = _core.two_gain_front(delays._core, **axes, order=order)
         texts = [
-            f"mills:falling={number(f)},rising={number(r)},g={number(g)}" for f, r, g, *_ in found
+            f"mills:falling={ratio(f)},rising={ratio(r)},g={ratio(g)}" for f, r, g, *_ in found
         ]
         return [str(_core.Estimator(text)) for text in texts], count
     count = size(grid)
