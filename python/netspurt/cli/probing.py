@@ -345,7 +345,7 @@ def _each_way(line: dict[str, Any]) -> str:
 
 
 def _algorithms(recording: Any, estimators: list[str]) -> list[dict[str, Any]]:
-    from netspurt.cli.replaying import algorithm_data
+    from netspurt.cli.replay_report import algorithm_data
     from netspurt.timers import replay
 
     return [
