@@ -126,8 +126,9 @@ def linux_commands(floor_s: float) -> list[str]:
     if abs(floor_s - 0.2) < 1e-9:
         return ["200 ms is Linux's own rto_min: there is nothing to set."]
     us = number(Fraction(floor_s) * 10**6, 0)
+    ms = number(Fraction(floor_s) * 1000, 3)
     said = [
-        f"By route: `ip route change ROUTE rto_min {span(floor_s)}`. For all connections, since "
+        f"By route: `ip route change ROUTE rto_min {ms}ms`. For all connections, since "
         f"Linux 6.11: `sysctl -w net.ipv4.tcp_rto_min_us={us}`."
     ]
     if _BPF[0] <= floor_s <= _BPF[1]:
