@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         ScenarioError,
         __version__,
     )
+    from netspurt.advice import Advice, Price, advise
     from netspurt.delays import Delays, read_delays
     from netspurt.estimators import check_estimator, estimator
     from netspurt.live import LiveError, run_live
@@ -34,12 +35,14 @@ if TYPE_CHECKING:
     from netspurt.timers import Replay, replay
 
 __all__ = [
+    "Advice",
     "Cases",
     "Delays",
     "DelaysError",
     "Estimator",
     "EstimatorError",
     "LiveError",
+    "Price",
     "Replay",
     "ReplayError",
     "Row",
@@ -50,6 +53,7 @@ __all__ = [
     "Sweep",
     "Table",
     "__version__",
+    "advise",
     "check_estimator",
     "estimator",
     "load",
@@ -65,6 +69,9 @@ __all__ = [
 #: These names are imported when they are first used, so that the shell's completion does not wait
 #: for numpy and an interrupt does not either.
 _LATER = {
+    "Advice": "advice",
+    "Price": "advice",
+    "advise": "advice",
     "Cases": "sweep",
     "Delays": "delays",
     "DelaysError": "_core",

@@ -266,6 +266,44 @@ class Delays:
         """When each left, in whole nanoseconds since the recording began, shape (n,)."""
         return self._core.sent_ns()
 
+    def loss_runs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the first place and the length of each run of losses, shape (k,) each.
+
+        Examples
+        --------
+        >>> import netspurt as ns
+        >>> first, length = ns.Delays.of([0.1, None, None, 0.1, None]).loss_runs()
+        >>> first.tolist(), length.tolist()
+        ([1, 4], [2, 1])
+        """
+        lost = np.isnan(self.rtt_s).astype(np.int8)
+        steps = np.diff(np.concatenate([[0], lost, [0]]))
+        first, end = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
+        return first, end - first
+
+    def loss_words(self) -> list[str]:
+        """Return a sentence on the lengths of the runs of losses, or none without losses."""
+        first, length = self.loss_runs()
+        if len(length) < 1 or length.sum() < 2:
+            return []
+        longest = int(np.argmax(length))
+        if len(length) == 1:
+            return [f"all {length[0]:,} losses in one run{self._since(int(first[0]))}"]
+        single = int(np.sum(length == 1))
+        if single == len(length):
+            return ["no two losses in a row"]
+        said = (
+            f"losses come in {len(length):,} runs, {single:,} of them of one probe; the longest: "
+        )
+        return [f"{said}{length[longest]:,} probes{self._since(int(first[longest]))}"]
+
+    def _since(self, place: int) -> str:
+        """Say when a probe left, from the beginning of the recording."""
+        if self.send_times == "unknown":
+            return f", from probe {place + 1:,} on"
+        seconds = round(float(self.sent_s[place]))
+        return f", {seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02} after the beginning"
+
     def summary(self) -> dict[str, Any]:
         """Return the name, the format, the counts, and statistics of the delays.
 

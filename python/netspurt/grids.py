@@ -6,14 +6,21 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
-#: A range: `1.5..3/16` is sixteen values from 1.5 to 3; a unit follows the numbers.
-_RANGE = re.compile(r"^\s*([\d.]+?)\s*([a-zµ]*)\s*\.\.\s*([\d.]+?)\s*([a-zµ]*)\s*/\s*(\d+)\s*$")
+from netspurt import _core
+
+#: A range: `1.5..3/16` is sixteen values from 1.5 to 3. A unit follows the numbers; an end may be a
+#: fraction.
+_END = r"([\d.]+?(?:/\d+)?)\s*([a-zµ]*)"
+_RANGE = re.compile(rf"^\s*{_END}\s*\.\.\s*{_END}\s*/\s*(\d+)\s*$")
 
 #: The decimals of the values of a range: times are whole nanoseconds.
 _DECIMALS = {"ms": 6, "us": 3, "µs": 3, "ns": 0}
 _MOST_DECIMALS = 9
+#: The digits of a ratio, and of either number of a fraction.
+_DIGITS = 9
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,9 @@ class Axis:
         The ends.
     steps
         The number of steps between them.
+    kind
+        How values are written: `whole` numbers, `ratio` (exact, as a fraction if need be) or
+        `decimal`.
     """
 
     key: str
@@ -35,6 +45,7 @@ class Axis:
     low: Fraction
     high: Fraction
     steps: int
+    kind: str = "decimal"
 
     def __len__(self) -> int:
         """Return how many values there are."""
@@ -43,7 +54,9 @@ class Axis:
     def __getitem__(self, place: int) -> str:
         """Return a value with its key."""
         value = self.low + (self.high - self.low) * place / max(self.steps, 1)
-        decimals = _DECIMALS.get(self.unit, _MOST_DECIMALS)
+        if self.kind == "ratio":
+            return f"{self.key}={ratio(value)}"
+        decimals = 0 if self.kind == "whole" else _DECIMALS.get(self.unit, _MOST_DECIMALS)
         return f"{self.key}={number(value, decimals)}{self.unit}"
 
 
@@ -51,7 +64,8 @@ def expand(text: str) -> Iterator[str]:
     """Yield the estimators that a text describes.
 
     A value may be a range, `FROM..TO/COUNT`, with both ends included. Several ranges make all
-    combinations.
+    combinations. Values between the ends are written so that they are read again: ratios as
+    fractions where decimals do not suffice, times to the nanosecond, counts as whole numbers.
 
     Raises
     ------
@@ -64,6 +78,8 @@ def expand(text: str) -> Iterator[str]:
     ['mills:g=1.5', 'mills:g=2', 'mills:g=2.5']
     >>> list(expand("rfc6298:min=0..200ms/3"))
     ['rfc6298:min=0ms', 'rfc6298:min=100ms', 'rfc6298:min=200ms']
+    >>> list(expand("mills:g=1..3/4"))
+    ['mills:g=1', 'mills:g=5/3', 'mills:g=7/3', 'mills:g=3']
     """
     if not is_grid(text):
         yield text
@@ -156,15 +172,52 @@ def _axis(setting: str, text: str) -> Axis | _One:
         raise ValueError(f"{text}: {value!r} goes from {unit} to {last_unit}: use one unit")
     try:
         low, high = Fraction(first), Fraction(last)
-    except ValueError:
+    except (ValueError, ZeroDivisionError):
         raise ValueError(f"{text}: {value!r} has an end that is not a number") from None
-    steps = int(count) - 1
-    finest = Fraction(1, 10 ** _DECIMALS.get(last_unit, _MOST_DECIMALS))
+    steps, kind = int(count) - 1, _kind(text.partition(":")[0], key.strip(), last_unit)
+    decimals = 0 if kind == "whole" else _DECIMALS.get(last_unit, _MOST_DECIMALS)
+    finest = Fraction(1, 10**decimals)
     if abs(high - low) < steps * finest:
         raise ValueError(
             f"{text}: {value!r} has steps below {float(finest):g}{last_unit}: take fewer"
         )
-    return Axis(key, last_unit, low, high, steps)
+    return Axis(key, last_unit, low, high, steps, kind)
+
+
+def _kind(name: str, key: str, unit: str) -> str:
+    """Return how the values of a constant are written, as the core reads them.
+
+    Constants of estimators in Python, and keys that do not exist, are decimal numbers.
+    """
+    if unit or name not in _core.ALGORITHMS:
+        return "decimal"
+    if key not in dict(_core.Estimator(name).settings):
+        return "decimal"
+    try:
+        _core.Estimator(f"{name}:{key}=3/2")
+    except _core.EstimatorError as error:
+        if "whole number" in str(error):
+            return "whole"
+    return "ratio"
+
+
+def ratio(value: Fraction | float) -> str:
+    """Return a ratio as text that the core reads as the same value, or as the nearest it can.
+
+    Examples
+    --------
+    >>> ratio(1.5), ratio(Fraction(5, 3)), ratio(5 / 3), ratio(0.875), ratio(1234.56789012)
+    ('1.5', '5/3', '5/3', '0.875', '1234.56789')
+    """
+    exact = Fraction(value)
+    near = exact.limit_denominator(10 ** (_DIGITS - 3))
+    if isinstance(value, float) and float(near) == value:
+        exact = near
+    whole = len(str(int(exact))) if exact >= 1 else 0
+    short = number(exact, max(_DIGITS - whole, 0))
+    if Fraction(short) == exact or max(exact.numerator, exact.denominator) >= 10**_DIGITS:
+        return short
+    return f"{exact.numerator}/{exact.denominator}"
 
 
 def number(value: Fraction | float, decimals: int = _MOST_DECIMALS) -> str:
@@ -175,5 +228,6 @@ def number(value: Fraction | float, decimals: int = _MOST_DECIMALS) -> str:
     >>> number(2.0), number(Fraction(1, 3))
     ('2', '0.333333333')
     """
-    text = f"{float(value):.{decimals}f}"
+    scaled = round(Fraction(value) * 10**decimals)
+    text = f"{Decimal(scaled).scaleb(-decimals):f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -22,34 +22,33 @@ from netspurt._core import ReplayError
 from netspurt.analysis.bootstrap import Floats, Interval, Resamples
 from netspurt.analysis.notebook import html_replay
 from netspurt.analysis.replayed import (
+    bounded,
     could_be_chance,
     efficiency,
     is_spurious,
+    learnt,
     mean_timer,
-    poisson_interval,
+    share_interval,
     spurious_share,
+    timer_interval,
+    waited_in_delays,
 )
 from netspurt.analysis.replayed import resamples as drawn_again
 from netspurt.delays import Delays, read_delays
 from netspurt.estimators import EstimatorLike
 from netspurt.estimators import estimator as make_estimator
-from netspurt.grids import expand, number, size, two_gain_axes
+from netspurt.grids import expand, ratio, size, two_gain_axes
 from netspurt.table import Table
 
 if TYPE_CHECKING:
+    from netspurt.advice import Price
     from netspurt.plots.replay import ReplayPlots
 
 #: The estimators that are replayed if none is named.
 USUAL = ("rfc6298", "rfc6298:min=0s", "linux", "quic", "mills", "mills-single")
 
-#: A timer with a larger share of spurious retransmissions is not proposed as the faster one.
-TOLERABLE = 0.01
-#: Above this share of spurious retransmissions no timer is recommended.
-UNSUITABLE = 0.05
 #: With this many spurious retransmissions their rate is known to a factor of two.
 SEEN = 10
-#: With fewer answers than this nothing is recommended.
-ENOUGH = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +61,13 @@ class Algorithm:
         The algorithm, with the constants that differ from the published ones.
     probes, answered, lost, spurious
         The number of probes, and their outcomes.
+    lost_before
+        Those lost that left before any delay was known. Their waits are the initial timer's.
     good, waited, spurious_time
-        RFC 889's sums: all delays; the waits for lost probes; once more the delays of the probes
-        that were retransmitted spuriously.
+        RFC 889's sums: all delays; the waits for lost probes without `lost_before`; once more the
+        delays of the probes that were retransmitted spuriously.
+    waited_before
+        The waits for `lost_before`, which no other sum contains.
     mean, cov, efficiency
         RFC 889's figures: the mean delay over all probes, the spread of the delays, `good` over all
         three sums.
@@ -80,9 +83,11 @@ class Algorithm:
     probes: int
     answered: int
     lost: int
+    lost_before: int
     spurious: int
     good: float
     waited: float
+    waited_before: float
     spurious_time: float
     mean: float
     cov: float
@@ -94,18 +99,26 @@ class Algorithm:
     _core: _core.Replayed = field(repr=False)
 
     @property
+    def order(self) -> str:
+        """The order of the replay: `sequence` or `causal`."""
+        return self._core.order
+
+    @property
     def total(self) -> float:
         """RFC 889's total time."""
         return self.good + self.waited + self.spurious_time
 
     @property
     def waited_per_loss(self) -> float:
-        """The mean wait for lost probes; NaN without any."""
-        return self.waited / self.lost if self.lost else math.nan
+        """The mean wait for lost probes without `lost_before`; NaN without any."""
+        counted = self.lost - self.lost_before
+        return self.waited / counted if counted else math.nan
 
     @property
     def printed_efficiency(self) -> str:
         """The efficiency as RFC 889 prints it: two digits, truncated."""
+        if not math.isfinite(self.efficiency):
+            return "-"
         hundredths = math.floor(self.efficiency * 100 + 1e-9)
         return "1" if hundredths >= 100 else f".{hundredths:02d}"
 
@@ -115,9 +128,9 @@ class Algorithm:
         return self._core.wait_ns() / 1e9
 
     def wait_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
-        """Return percentiles of the waits for lost probes; NaN without any."""
-        lost = np.isnan(self._core_delays.rtt_s)
-        return _percentiles(self.waits[lost], percents)
+        """Return percentiles of the waits for lost probes, without `lost_before`; else NaN."""
+        counted = np.isnan(self._core_delays.rtt_s) & learnt(self._core_delays, self._core.order)
+        return _percentiles(self.waits[counted], percents)
 
     def short_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
         """Return percentiles of delay less timer for spurious timers; NaN without any."""
@@ -151,6 +164,10 @@ class Replay:
         The results of each algorithm, in the order given.
     block
         Probes per block of the resamples for the intervals.
+    resamples
+        The sums of all algorithms, resampled; `netspurt.analysis.replayed.Tally` reads them.
+    seed
+        The seed of the resamples.
     """
 
     delays: Delays
@@ -159,10 +176,12 @@ class Replay:
     told: bool
     algorithms: list[Algorithm]
     block: int
-    _resamples: Resamples = field(repr=False)
+    resamples: Resamples = field(repr=False)
 
     def _repr_html_(self) -> str:
         return html_replay(self)
+
+    seed: int = 1
 
     def __getitem__(self, estimator: str) -> Algorithm:
         """Return the results of an algorithm by its text.
@@ -187,13 +206,14 @@ class Replay:
         """
         a, b = (self.algorithms.index(algorithm) for algorithm in (first, second))
 
-        share = self._resamples.interval(lambda s: spurious_share(s, a) - spurious_share(s, b))
+        share = self.resamples.interval(lambda s: spurious_share(s, a) - spurious_share(s, b))
+        share = bounded(share, -1.0, 1.0)
         ones, others = (is_spurious(self.delays, algorithm.waits) for algorithm in (first, second))
         only = (int(np.sum(ones & ~others)), int(np.sum(others & ~ones)))
         if share.sign and could_be_chance(*only):
             ends = (min(share.low, 0.0), max(share.high, 0.0))
             share = Interval(share.value, *ends, share.level, share.block)
-        return share, self._resamples.interval(lambda s: mean_timer(s, a) - mean_timer(s, b))
+        return share, self.resamples.interval(lambda s: mean_timer(s, a) - mean_timer(s, b))
 
     def versus(self, first: Algorithm, second: Algorithm) -> Versus:
         """Return whether an algorithm is more efficient than another, by RFC 889's measure.
@@ -205,13 +225,13 @@ class Replay:
         zero.
         """
         a, b = (self.algorithms.index(algorithm) for algorithm in (first, second))
-        ahead = self._resamples.interval(lambda s: efficiency(s, a) - efficiency(s, b))
+        ahead = self.resamples.interval(lambda s: efficiency(s, a) - efficiency(s, b))
         if _same_waits(first, second):
             ahead = Interval(0.0, 0.0, 0.0, ahead.level, ahead.block)
         elif ahead.sign and not self._is_seen(first, second, ahead.sign):
             ends = (min(ahead.low, 0.0), max(ahead.high, 0.0))
             ahead = Interval(ahead.value, *ends, ahead.level, ahead.block)
-        return Versus(first, second, ahead)
+        return Versus(first, second, bounded(ahead, -1.0, 1.0))
 
     def _is_seen(self, first: Algorithm, second: Algorithm, sign: int) -> bool:
         """Return whether there are enough observations for a verdict."""
@@ -245,9 +265,33 @@ class Replay:
 
     __repr__ = __str__
 
-    def recommendation(self) -> list[str]:
-        """Return a recommendation of an algorithm, and what the data cannot show."""
-        return _recommend(self)
+    def again(self, estimators: Iterable[str]) -> Replay:
+        """Return the replay of these estimators on the same probes beside those that it has."""
+        core = {algorithm.estimator: algorithm._core for algorithm in self.algorithms}
+        for estimator in estimators:
+            one = self._one(estimator)
+            core.setdefault(one.estimator, one)
+        return _assembled(self.delays, list(core.values()), self.clock, self.told, self.seed)
+
+    def waits_of(self, estimator: str) -> NDArray[np.float64]:
+        """Return the timers that an estimator arms for each probe, shape (probes,)."""
+        waits: NDArray[np.float64] = self._one(estimator).wait_ns() / 1e9
+        return waits
+
+    def _one(self, estimator: str) -> _core.Replayed:
+        return _replay(self.delays, estimator, order=self.order, clock=self.clock, told=self.told)
+
+    def recommendation(self, price: Price | None = None) -> list[str]:
+        """Return sentences: which algorithm costs least, how sure that is, how to deploy it.
+
+        Parameters
+        ----------
+        price
+            What a spurious retransmission costs; see `netspurt.advice.Price`.
+        """
+        from netspurt.advice import advise
+
+        return advise([self], price).sentences()
 
     def records(self) -> Table:
         """Return the table `replay`: a row for each algorithm and probe."""
@@ -346,11 +390,22 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
         core.setdefault(one.estimator, one)
     if not core:
         raise ValueError("no estimator to replay: name one, as in `rfc6298`")
-    replayed = list(core.values())
+    return _assembled(delays, list(core.values()), clock, told, seed)
+
+
+def _assembled(
+    delays: Delays,
+    replayed: list[_core.Replayed],
+    clock: str,
+    told: bool,
+    seed: int,
+) -> Replay:
+    """Return the results of some algorithms on a recording, with their intervals."""
     waits = [one.wait_ns() / 1e9 for one in replayed]
-    resamples, block = drawn_again(delays, waits, replayed[0].order, seed)
+    order = replayed[0].order
+    resamples, block = drawn_again(delays, waits, order, seed)
     algorithms = [_algorithm(one, place, delays, resamples) for place, one in enumerate(replayed)]
-    return Replay(delays, replayed[0].order, clock, told, algorithms, block, resamples)
+    return Replay(delays, order, clock, told, algorithms, block, resamples, seed)
 
 
 def _only(path: str | os.PathLike[str]) -> Delays:
@@ -377,6 +432,25 @@ def canonical(estimator: str) -> str:
     return str(made) if isinstance(made, _core.Estimator) else estimator
 
 
+def figures(
+    delays: Delays,
+    estimator: str,
+    *,
+    order: str | None = None,
+    clock: str = "exact",
+    told: bool = False,
+) -> Algorithm:
+    """Return the results of one estimator without intervals, which take most of a replay's time.
+
+    Raises
+    ------
+    ReplayError, EstimatorError
+        As for `replay`.
+    """
+    core = _replay(delays, estimator, order=order, clock=clock, told=told)
+    return _algorithm(core, 0, delays, None)
+
+
 def _replay(
     delays: Delays,
     estimator: str | EstimatorLike | type,
@@ -395,7 +469,7 @@ def _replay(
 
 
 def grid_front(  # noqa: PLR0913 - each is a choice of its own
-    delays: Delays,
+    delays: Delays | Sequence[Delays],
     grid: str,
     *,
     order: str | None = None,
@@ -412,7 +486,7 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
     Parameters
     ----------
     delays
-        The recording.
+        The recording, or several: their sums are added up.
     grid
         An estimator with ranges, such as `mills:g=1.5..3/16`.
     order, clock, told
@@ -427,19 +501,21 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
     >>> grid_front(path, "mills:g=1..3/5")
     (['mills:g=5/2', 'mills:g=3/2', 'mills:g=1'], 5)
     """
+    paths = [delays] if isinstance(delays, Delays) else [*delays]
     axes = two_gain_axes(grid)
-    if axes is not None and clock == "exact" and not told:
-        found, count = _core.two_gain_front(delays._core, **axes, order=order)
+    if axes is not None and clock == "exact" and not told and len(paths) == 1:
+        found, count = _core.two_gain_front(paths[0]._core, **axes, order=order)
         texts = [
-            f"mills:falling={number(f)},rising={number(r)},g={number(g)}" for f, r, g, *_ in found
+            f"mills:falling={ratio(f)},rising={ratio(r)},g={ratio(g)}" for f, r, g, *_ in found
         ]
         return [str(_core.Estimator(text)) for text in texts], count
     count = size(grid)
     kept: list[tuple[float, float, str]] = []
     for tried, text in enumerate(expand(grid), start=1):
-        replayed = _replay(delays, text, order=order, clock=clock, told=told)
-        sums, name = replayed.account(), replayed.estimator
-        new = (sums["spurious"], sums["timers_ns"], name)
+        cores = [_replay(path, text, order=order, clock=clock, told=told) for path in paths]
+        sums = [core.account() for core in cores]
+        shorts, timers = (sum(one[what] for one in sums) for what in ("spurious", "timers_ns"))
+        new = (shorts, timers, cores[0].estimator)
         if not any(old[0] <= new[0] and old[1] <= new[1] for old in kept):
             kept = [old for old in kept if old[0] < new[0] or old[1] < new[1]] + [new]
         if progress is not None:
@@ -454,125 +530,35 @@ def records(replays: Iterable[Replay]) -> Table:
     )
 
 
-def _algorithm(core: _core.Replayed, place: int, delays: Delays, resamples: Resamples) -> Algorithm:
-    sums = core.account()
+def _algorithm(
+    core: _core.Replayed, place: int, delays: Delays, resamples: Resamples | None
+) -> Algorithm:
+    sums, waits, lost = core.account(), core.wait_ns() / 1e9, np.isnan(delays.rtt_s)
+    knew = learnt(delays, core.order)
+    before, counted = lost & ~knew, lost & knew
+    good, spurious_time = sums["good_ns"] / 1e9, sums["spurious_ns"] / 1e9
+    waited = float(waits[counted].sum())
+    total = good + waited + spurious_time
     spurious, answered = int(sums["spurious"]), delays.received - delays.untimed
-    share = resamples.interval(lambda s: spurious_share(s, place))
-    # With no or one spurious retransmission a resample underestimates the uncertainty, so the
-    # interval is no narrower than Garwood's (1936) for a count.
-    low, high = poisson_interval(spurious)
-    ends = (
-        (max(min(share.low, low / answered), 0.0), max(share.high, high / answered))
-        if answered
-        else (math.nan, math.nan)
-    )
     return Algorithm(
         estimator=core.estimator,
         probes=int(sums["probes"]),
         answered=answered,
         lost=int(sums["lost"]),
+        lost_before=int(before.sum()),
         spurious=spurious,
-        good=sums["good_ns"] / 1e9,
-        waited=sums["waited_ns"] / 1e9,
-        spurious_time=sums["spurious_ns"] / 1e9,
+        good=good,
+        waited=waited,
+        waited_before=float(waits[before].sum()),
+        spurious_time=spurious_time,
         mean=sums["mean_ns"] / 1e9,
         cov=sums["cov"],
-        efficiency=sums["efficiency"],
+        efficiency=good / total if total else math.nan,
         bad_share=sums["bad_share"],
-        waited_in_delays=sums["waited_in_delays"],
-        spurious_share=Interval(share.value, *ends, share.level, share.block),
-        timer=resamples.interval(lambda s: mean_timer(s, place)),
+        waited_in_delays=waited_in_delays(delays, waits),
+        spurious_share=share_interval(resamples, place, spurious, answered),
+        timer=timer_interval(resamples, place, waits[knew]),
         _core=core,
-    )
-
-
-def _recommend(of: Replay) -> list[str]:
-    algorithms = of.algorithms
-    if len(algorithms) < 2:
-        return []
-    answered = algorithms[0].answered
-    if answered < ENOUGH:
-        return [
-            f"{answered} answered probes are too few to prefer one timer to another: {ENOUGH} are "
-            "the least."
-        ]
-    fewest = min(algorithms, key=lambda algorithm: (algorithm.spurious, algorithm.timer.value))
-    alike = [
-        algorithm
-        for algorithm in algorithms
-        if algorithm is fewest
-        or (
-            of.difference(algorithm, fewest)[0].sign == 0
-            and of.versus(algorithm, fewest).ahead.sign >= 0
-        )
-    ]
-    safe = min(alike, key=lambda algorithm: algorithm.timer.value)
-    said = []
-    if len(alike) > 1:
-        names = _listed([algorithm.estimator for algorithm in alike])
-        said.append(f"{names} are not measurably worse in spurious retransmissions than the best.")
-    else:
-        said.append(
-            f"{safe.estimator} has the fewest spurious retransmissions: {_spurious_words(safe)}."
-        )
-    if safe.spurious > UNSUITABLE * answered:
-        said.append(
-            f"None of these suits the path: even {safe.estimator} retransmits spuriously for "
-            f"{100 * safe.spurious / answered:.0f} % of the answers."
-        )
-        return said + _caveats(of)
-    quick = min(
-        (algorithm for algorithm in algorithms if algorithm.spurious <= TOLERABLE * answered),
-        key=lambda algorithm: algorithm.timer.value,
-        default=safe,
-    )
-    gain = of.difference(quick, safe)[1]
-    if quick is safe or gain.sign >= 0:
-        said.append(
-            f"Of these {safe.estimator} waits least, {_ms(safe.timer.value)} on average: take it."
-            if len(alike) > 1
-            else f"Of those with less than one spurious retransmission in {round(1 / TOLERABLE)} "
-            f"answers {safe.estimator} waits least: take it."
-        )
-    else:
-        said.append(
-            f"{quick.estimator} would wait {_ms(-gain.value)} less for a loss than "
-            f"{safe.estimator} ({_ms(quick.timer.value)}, not {_ms(safe.timer.value)}), and pays "
-            f"{_spurious_words(quick)}. If a retransmission is cheap, take {quick.estimator}; "
-            f"otherwise {safe.estimator}."
-        )
-    return said + _caveats(of)
-
-
-def _caveats(of: Replay) -> list[str]:
-    """Return further facts to know before a timer is chosen."""
-    said, lost, answered = [], of.algorithms[0].lost, of.algorithms[0].answered
-    if min(algorithm.spurious for algorithm in of.algorithms) < SEEN:
-        said.append(
-            f"Spells of long delays rarer than one in {round(answered / 3):,} answers may be "
-            "missing here; a short timer would suffer first."
-        )
-    if lost < 10:
-        count = {0: "No probe was", 1: "Only one probe was"}.get(lost, f"Only {lost} probes were")
-        said.append(
-            f"{count} lost, so the wait for a loss is estimated from the timers of all probes."
-        )
-    if of.delays.measure == "one-way":
-        said.append(
-            "These are one-way delays. A sender's round trips, and so its timer, must be longer."
-        )
-    return said
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _spurious_words(algorithm: Algorithm) -> str:
-    if algorithm.spurious == 0:
-        return f"none in {algorithm.answered:,} answers"
-    return (
-        f"one spurious retransmission in {round(algorithm.answered / algorithm.spurious)} answers"
     )
 
 

@@ -28,7 +28,7 @@ from netspurt.analysis import (
     paired_difference,
     rate_band,
 )
-from netspurt.analysis.bootstrap import RESAMPLES
+from netspurt.analysis.bootstrap import RESAMPLES, stretch
 from netspurt.analysis.replayed import could_be_chance, poisson_interval
 
 Floats = NDArray[np.float64]
@@ -116,9 +116,9 @@ def test_the_same_seed_draws_the_same_and_another_one_does_not() -> None:
 def test_few_blocks_widen_an_interval_by_students_distribution() -> None:
     # From a table: t(0.975; 2) = 4.302653, t(0.975; 9) = 2.262157, z(0.975) = 1.959964.
     series = remembering(30, 0.0, 1)
-    assert Resamples(series, length=10).stretch(0.95) == pytest.approx(4.302653 / 1.959964)
-    assert Resamples(series, length=3).stretch(0.95) == pytest.approx(2.262157 / 1.959964)
-    assert Resamples(series, length=30).stretch(0.95) == pytest.approx(4.302653 / 1.959964)
+    assert stretch([Resamples(series, length=10)], 0.95) == pytest.approx(4.302653 / 1.959964)
+    assert stretch([Resamples(series, length=3)], 0.95) == pytest.approx(2.262157 / 1.959964)
+    assert stretch([Resamples(series, length=30)], 0.95) == pytest.approx(4.302653 / 1.959964)
 
 
 def test_an_interval_is_the_same_to_both_sides_and_wider_at_a_higher_level() -> None:

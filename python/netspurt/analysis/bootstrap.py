@@ -7,7 +7,8 @@ autocorrelation (Politis and White 2004, corrected by Patton, Politis and White 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -159,7 +160,7 @@ class Resamples:
         if n < 2:
             raise ValueError(f"{n} probes: too few to resample")
         self.length = length or max(block_length(row) for row in data)
-        self._memory = length != 1 if memory is None else memory
+        self.memory = length != 1 if memory is None else memory
         if not 1 <= self.length <= n:
             raise ValueError(f"length = {length}: it must be from 1 to {n}, the number of probes")
         rows = np.concatenate([data, np.ones((1, n))]).T
@@ -189,21 +190,9 @@ class Resamples:
         level
             The interval's probability.
         """
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = float(statistic(self.sums[:, np.newaxis])[0])
-            values = statistic(self.resampled)
-        values = values[np.isfinite(values)]
-        if len(values) < RESAMPLES // 2:
-            return Interval(value, np.nan, np.nan, level, self.length)
-        tail = (1 - level) / 2
-        low, high = np.quantile(values, [tail, 1 - tail])
-        below, above = value - float(low), float(high) - value
-        reach = max(below, above, 0.0) * self.stretch(level)
-        if reach > 0 and self._memory:
-            reach = max(reach, self._prewhitened(statistic, level))
-        return Interval(value, value - reach, value + reach, level, self.length)
+        return joint_interval([self], lambda sums: statistic(sums[0]), level)
 
-    def _prewhitened(self, statistic: Statistic, level: float) -> float:
+    def prewhitened(self, statistic: Statistic, level: float) -> float:
         """Return the half width of the interval if the correlation decays at one rate."""
         from scipy.special import stdtrit
 
@@ -235,13 +224,56 @@ class Resamples:
         centred: Floats = parts - parts.mean()
         return centred
 
-    def stretch(self, level: float) -> float:
-        """Return how much wider an interval from few blocks is than one from many."""
-        from scipy.special import ndtri, stdtrit
 
-        blocks = max(self.sums[-1] / self.length, 3.0)
-        quantile = (1 + level) / 2
-        return float(stdtrit(blocks - 1, quantile) / ndtri(quantile))
+#: As `Statistic`, of the sums of several recordings.
+JointStatistic = Callable[[Sequence[Floats]], Floats]
+
+
+def joint_interval(
+    parts: Sequence[Resamples], statistic: JointStatistic, level: float = 0.95
+) -> Interval:
+    """Return a statistic of several recordings with its interval, as `Resamples.interval` has it.
+
+    Blocks are drawn within each recording, so the interval is that of these recordings and says
+    nothing about others.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = float(statistic([part.sums[:, np.newaxis] for part in parts])[0])
+        values = statistic([part.resampled for part in parts])
+    length = max(part.length for part in parts)
+    values = values[np.isfinite(values)]
+    if len(values) < RESAMPLES // 2:
+        return Interval(value, np.nan, np.nan, level, length)
+    tail = (1 - level) / 2
+    low, high = np.quantile(values, [tail, 1 - tail])
+    below, above = value - float(low), float(high) - value
+    reach = max(below, above, 0.0) * stretch(parts, level)
+    if reach > 0 and any(part.memory for part in parts):
+        squares = (_alone(parts, place, statistic, level) ** 2 for place in range(len(parts)))
+        reach = max(reach, math.sqrt(sum(squares)))
+    return Interval(value, value - reach, value + reach, level, length)
+
+
+def _alone(
+    parts: Sequence[Resamples], place: int, statistic: JointStatistic, level: float
+) -> float:
+    """Return the half width that one recording causes while the others keep their sums."""
+    kept = [part.sums[:, np.newaxis] for part in parts]
+
+    def moved(sums: Floats) -> Floats:
+        wide = [np.broadcast_to(one, (len(one), sums.shape[1])) for one in kept]
+        return statistic([*wide[:place], sums, *wide[place + 1 :]])
+
+    return parts[place].prewhitened(moved, level)
+
+
+def stretch(parts: Sequence[Resamples], level: float) -> float:
+    """Return how much wider an interval from few blocks is than one from many."""
+    from scipy.special import ndtri, stdtrit
+
+    blocks = max(sum(part.sums[-1] / part.length for part in parts), 3.0)
+    quantile = (1 + level) / 2
+    return float(stdtrit(blocks - 1, quantile) / ndtri(quantile))
 
 
 def block_bootstrap(

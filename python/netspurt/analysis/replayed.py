@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.analysis.bootstrap import BINS, Floats, Resamples, block_length
+from netspurt.analysis.bootstrap import BINS, Floats, Interval, Resamples, block_length
 from netspurt.delays import Delays
 
 
@@ -27,10 +30,11 @@ def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tup
     step = -(-len(rtt) // BINS)
     lost = np.isnan(rtt)
     good = np.where(lost, 0.0, rtt)
-    learnt = _learnt(delays, order)
-    columns = [learnt, ~lost, good]
+    knew = learnt(delays, order)
+    counted = lost & knew
+    columns = [knew, ~lost, good, counted]
     for one, flag in zip(waits, flags, strict=True):
-        columns += [flag, learnt * one, flag * good, lost * one]
+        columns += [flag, knew * one, flag * good, counted * one]
     edges = np.arange(0, len(rtt), step)
     binned = np.stack([np.add.reduceat(column.astype(float), edges) for column in columns])
     if binned.shape[1] == 1:
@@ -39,25 +43,64 @@ def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tup
     return drawn, length
 
 
-def _learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
+def learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
     """Return which probes left when at least one delay was known; all, if none ever was."""
     rtt = delays.rtt_s
     known = np.flatnonzero(~np.isnan(rtt))
-    learnt = np.ones(len(rtt), dtype=np.bool_)
+    knew = np.ones(len(rtt), dtype=np.bool_)
     if not len(known):
-        return learnt
+        return knew
     if order == "sequence":
-        learnt[: known[0] + 1] = False
+        knew[: known[0] + 1] = False
     else:
-        learnt = delays.sent_s >= np.min(delays.sent_s[known] + rtt[known])
-    return learnt if learnt.any() else ~learnt
+        knew = delays.sent_s >= np.min(delays.sent_s[known] + rtt[known])
+    return knew if knew.any() else ~knew
 
 
-#: Sums that all algorithms share: probes that left with a delay known, answers, delays.
-_SHARED = 3
+#: Sums that all algorithms share: probes that left with a delay known, answers, delays, losses of
+#: probes that left with a delay known.
+_SHARED = 4
 #: Sums of each algorithm: spurious retransmissions, timers, delays of spurious retransmissions,
-#: waits for lost probes.
+#: waits for those losses.
 _OWN = 4
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The sums of an algorithm over probes, or arrays of resampled ones.
+
+    Attributes
+    ----------
+    learnt, answers, lost
+        Probes that left with a delay known; answers; losses among the first.
+    spurious
+        Spurious retransmissions.
+    timers, waited
+        The sum of the timers of the probes of `learnt`, and of those of `lost` [s].
+    """
+
+    learnt: Floats
+    answers: Floats
+    lost: Floats
+    spurious: Floats
+    timers: Floats
+    waited: Floats
+
+    @classmethod
+    def of(cls, sums: Floats, algorithm: int) -> Tally:
+        """Return the sums of an algorithm in `resamples`."""
+        own = _SHARED + _OWN * algorithm
+        return cls(sums[0], sums[1], sums[3], sums[own], sums[own + 1], sums[own + 3])
+
+    @classmethod
+    def between(cls, delays: Delays, waits: Floats, order: str, first: int, end: int) -> Tally:
+        """Return the sums over the probes from `first` on and before `end`."""
+        part = slice(first, end)
+        lost, knew = np.isnan(delays.rtt_s)[part], learnt(delays, order)[part]
+        spurious, timers = is_spurious(delays, waits)[part], waits[part]
+        counts = (knew.sum(), (~lost).sum(), (lost & knew).sum(), spurious.sum())
+        sums = (timers[knew].sum(), timers[lost & knew].sum())
+        return cls(*(np.asarray(one, dtype=float) for one in (*counts, *sums)))
 
 
 def spurious_share(sums: Floats, algorithm: int) -> Floats:
@@ -73,7 +116,11 @@ def mean_timer(sums: Floats, algorithm: int) -> Floats:
 
 
 def efficiency(sums: Floats, algorithm: int) -> Floats:
-    """Return RFC 889's efficiency: delays over the sum of delays, waits and spurious delays."""
+    """Return RFC 889's efficiency: delays over the sum of delays, waits and spurious delays.
+
+    Losses of probes that left before any delay was known are left out: their waits are the initial
+    timer's and say nothing about the path.
+    """
     spurious, waited = sums[_SHARED + _OWN * algorithm + 2], sums[_SHARED + _OWN * algorithm + 3]
     share: Floats = sums[2] / (sums[2] + spurious + waited)
     return share
@@ -94,9 +141,61 @@ def poisson_interval(count: int, level: float = 0.95) -> tuple[float, float]:
     return low, float(gammaincinv(count + 1, 1 - tail))
 
 
+def bounded(interval: Interval, low: float, high: float) -> Interval:
+    """Return an interval without the part that cannot be: below `low` or above `high`."""
+    # A mean of equal values may differ from them in its last bit.
+    ends = (
+        min(float(np.clip(interval.low, low, high)), interval.value),
+        max(float(np.clip(interval.high, low, high)), interval.value),
+    )
+    return Interval(interval.value, *ends, interval.level, interval.block)
+
+
 def could_be_chance(one: int, other: int) -> bool:
     """Whether a fair coin would divide these probes so unevenly in one case of twenty (McNemar)."""
     from scipy.special import bdtr
 
     # Both tails of the coin's distribution are equal.
     return one == other or bool(2 * bdtr(min(one, other), one + other, 0.5) > 0.05)
+
+
+def timer_interval(resamples: Resamples | None, place: int, waits: Floats) -> Interval:
+    """Return the mean of the timers."""
+    if resamples is None:
+        return _alone(float(waits.mean()))
+    mean = resamples.interval(lambda s: mean_timer(s, place))
+    return bounded(mean, float(waits.min()), float(waits.max()))
+
+
+def _alone(value: float) -> Interval:
+    """Return a figure without its interval."""
+    return Interval(value, math.nan, math.nan, 0.95, 1)
+
+
+def share_interval(
+    resamples: Resamples | None, place: int, spurious: int, answered: int
+) -> Interval:
+    """Return the spurious retransmissions per answer.
+
+    With no or one spurious retransmission a resample underestimates the uncertainty, so the
+    interval is no narrower than Garwood's (1936) for a count.
+    """
+    if resamples is None:
+        return _alone(spurious / answered if answered else math.nan)
+    share = resamples.interval(lambda s: spurious_share(s, place))
+    if not answered:
+        return Interval(share.value, math.nan, math.nan, share.level, share.block)
+    low, high = (end / answered for end in poisson_interval(spurious))
+    ends = (min(share.low, low), max(share.high, high)) if math.isfinite(share.low) else (low, high)
+    return bounded(Interval(share.value, *ends, share.level, share.block), 0.0, 1.0)
+
+
+def waited_in_delays(delays: Delays, waits: Floats) -> float:
+    """Return the mean, over losses after an answer, of the wait over the last delay; else NaN."""
+    rtt = delays.rtt_s
+    places = np.where(np.isnan(rtt), -1, np.arange(len(rtt)))
+    last = np.maximum.accumulate(places)
+    counted = np.isnan(rtt) & (last >= 0)
+    behind = rtt[last[counted]]
+    shares = waits[counted][behind > 0] / behind[behind > 0]
+    return float(shares.mean()) if len(shares) else math.nan

@@ -94,7 +94,7 @@ def _describe(readings: dict[str, Recordings | Exception]) -> None:
             complain(reading)
             continue
         for recording in reading:
-            for note in recording.notes:
+            for note in [*recording.notes, *recording.loss_words()]:
                 for line in _hanging(f"{recording.name}: {note}"):
                     typer.echo(line)
         for one in reading.malformed[:SHOWN]:
@@ -181,7 +181,10 @@ def _summary(name: str, reading: Recordings | Exception) -> Any:
         return {"file": name, "error": str(reading)}
     return {
         "file": name,
-        "recordings": [{**one.summary(), "notes": one.notes} for one in reading],
+        "recordings": [
+            {**one.summary(), "loss_runs": one.loss_runs()[1].tolist(), "notes": one.notes}
+            for one in reading
+        ],
         "malformed": [vars(one) for one in reading.malformed],
     }
 

@@ -288,7 +288,7 @@ def _told(watch: Watch, estimators: list[str]) -> dict[str, Any]:
 
 
 def _algorithms(recording: Any, estimators: list[str]) -> list[dict[str, Any]]:
-    from netspurt.cli.replaying import algorithm_data
+    from netspurt.cli.replay_report import algorithm_data
     from netspurt.timers import replay
 
     return [

@@ -2,124 +2,104 @@
 
 from __future__ import annotations
 
-import math
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from netspurt import _core
-from netspurt.cli import completing
+from netspurt.cli import replay_options as option
 from netspurt.cli.adapting import Adaptation, tell_adaptations
-from netspurt.cli.one_way import HEADING, Rfc889, caption, share_of
-from netspurt.cli.options import Column, Interval, LostAfter, columns_of, one_of
-from netspurt.cli.output import (
-    columns,
-    complain,
-    number,
-    paint,
-    print_json,
-    progress,
-    width,
-    wrapped,
-)
+from netspurt.cli.one_way import Rfc889
+from netspurt.cli.options import Column, Interval, LostAfter, columns_of
+from netspurt.cli.output import complain, print_json, progress
 from netspurt.cli.recordings import How, read_all
+from netspurt.cli.replay_report import (
+    as_data,
+    count,
+    lines,
+    pooled_lines,
+    rfc889_lines,
+    rfc889_settings,
+    setting_data,
+    settings_lines,
+    versus_lines,
+)
 
 if TYPE_CHECKING:
-    from netspurt.analysis.bootstrap import Interval as Bounds
+    from netspurt.advice import Price
     from netspurt.delays import Delays, Malformed
-    from netspurt.timers import Algorithm, Replay, Versus
+    from netspurt.timers import Algorithm, Replay
 
-_ORDERS = ("sequence", "causal")
 _PLOTS = ("timeline", "histogram", "scatter", "pareto")
-_EPILOG = (
-    "An estimator is a name with the constants that differ from the published ones, as in "
-    "mills:g=3 or linux:rto_min=50ms. A range makes a grid: mills:g=1.5..3/16."
-)
-
-Estimators = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--estimator",
-        "-e",
-        metavar="NAME[:KEY=VALUE,...]",
-        help=f"A timer. {_EPILOG}",
-        autocompletion=completing.estimators,
-    ),
-]
-Reference = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Compare the efficiency of each timer with this one's.",
-        autocompletion=completing.estimators,
-    ),
-]
 
 
 def replay(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Recordings, or folders of them: see `netspurt delays`.", show_default=False
-        ),
-    ],
-    estimators: Estimators = None,
-    order: Annotated[
-        str | None,
-        typer.Option(
-            parser=one_of(_ORDERS),
-            metavar="ORDER",
-            help="sequence: one probe in flight, as in RFC 889. causal: in the order of the "
-            "replies' arrival. The default follows the recording.",
-        ),
-    ] = None,
-    clock: Annotated[
-        str, typer.Option(help="The host's clock: exact, linux-hz250, or a tick such as '10 ms'.")
-    ] = "exact",
-    told: Annotated[
-        bool,
-        typer.Option("--told", help="Tell the timers of their timeouts, so that they back off."),
-    ] = False,
-    read_as: Annotated[
-        str | None, typer.Option("--format", help="Read the files as this format.")
-    ] = None,
+    files: option.Files,
+    estimators: option.Estimators = None,
+    order: option.Order = None,
+    clock: option.Clock = "exact",
+    told: option.Told = False,
+    read_as: option.ReadAs = None,
     interval: Interval = None,
     column: Column = None,
     lost_after: LostAfter = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="A folder for pictures and for replay.parquet with all numbers."),
-    ] = None,
+    cost: option.Cost = None,
+    loss: option.Loss = None,
+    tune: option.Tune = False,
+    pool: option.Pool = False,
+    every: option.Every = False,
+    out: option.Out = None,
+    pictures: option.Pictures = None,
     rfc889: Rfc889 = False,
-    versus: Reference = None,
+    versus: option.Versus = None,
     adaptation: Adaptation = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
 ) -> None:
     """Replay retransmission timers on recorded delays, and recommend one."""
+    from netspurt.advice import Price
     from netspurt.timers import USUAL
 
     named = [*(estimators or USUAL), *([versus] if versus else [])]
-    _fit_together(out, versus, rfc889=rfc889, adaptation=adaptation)
     late = RFC889_LOST_AFTER if rfc889 and lost_after is None else lost_after
     read = How(read_as, interval, columns_of(column), late)
-    replays, wrong = _replays(files, named, read, _How(order, clock, told, quiet=as_json))
-    if adaptation:
-        tell_adaptations(replays, as_json=as_json)
+    how = _How(order, clock, told, quiet=as_json)
+    show = _Show(Price(cost, loss), tune, pool, every, rfc889, versus, adaptation, as_json)
+    _fit_together(out, pictures, show)
+    delays, wrong = _recordings(files, read, how)
+    if every:
+        _tell_settings(delays, named, how, show)
+        replays: list[Replay] = []
     else:
-        _tell(replays, versus, rfc889=rfc889, as_json=as_json)
+        replays, refused = _replays(delays, named, how, pool=pool)
+        wrong = wrong or refused
+        _tell(replays, show)
     if out is not None and replays:
-        for path in _save(replays, out):
+        for path in _save(replays, out, pictures or ["png", "svg"]):
             if not as_json:
                 typer.echo(path)
     if wrong:
         raise typer.Exit(2)
 
 
-def _fit_together(out: Path | None, versus: str | None, *, rfc889: bool, adaptation: bool) -> None:
+@dataclass(frozen=True)
+class _Show:
+    """What is printed."""
+
+    price: Price
+    tune: bool
+    pool: bool
+    every: bool
+    rfc889: bool
+    versus: str | None
+    adaptation: bool
+    as_json: bool
+
+
+def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> None:
     """Check that options can be kept to together.
 
     Raises
@@ -129,20 +109,20 @@ def _fit_together(out: Path | None, versus: str | None, *, rfc889: bool, adaptat
     """
     if out is not None and out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file: --out names a folder")
-    if rfc889 and versus:
+    if pictures and out is None:
+        raise ValueError("--pictures names the kind of the pictures of --out: name a folder")
+    if show.rfc889 and show.versus:
         raise ValueError("--rfc889 and --versus print different tables: leave one of them out")
-    if adaptation and (rfc889 or versus):
-        other = "--rfc889" if rfc889 else "--versus"
+    if show.adaptation and (show.rfc889 or show.versus or show.pool or show.every):
+        others = {"--rfc889": show.rfc889, "--versus": show.versus, "--pool": show.pool}
+        other = next((name for name, given in others.items() if given), "--all")
         raise ValueError(f"--adaptation and {other} print different tables: leave one of them out")
-
-
-def _tell(replays: list[Replay], versus: str | None, *, rfc889: bool, as_json: bool) -> None:
-    if as_json:
-        print_json([_as_data(judged, versus) for judged in replays])
-        return
-    lines = _versus_lines(replays, versus) if versus else _report(replays, rfc889=rfc889)
-    for line in lines:
-        typer.echo(line)
+    if show.pool and (show.versus or (show.rfc889 and not show.every)):
+        other = "--versus" if show.versus else "--rfc889 without --all"
+        raise ValueError(f"{other} is a table for each recording: leave --pool out")
+    if show.every and (show.versus or out):
+        other = "--versus" if show.versus else "--out"
+        raise ValueError(f"--all prints every setting without intervals: leave {other} out")
 
 
 #: In RFC 889 §2 a probe is lost half a minute after it left [s].
@@ -159,35 +139,105 @@ class _How:
     quiet: bool
 
 
+def _recordings(files: list[Path], read: How, how: _How) -> tuple[list[Delays], bool]:
+    """Return all recordings, and whether any file had an error, which is reported."""
+    found: list[Delays] = []
+    wrong = False
+    for file, reading in read_all(files, read):
+        if isinstance(reading, Exception):
+            complain(reading)
+            wrong = True
+            continue
+        for line in () if how.quiet else _left_out(file, reading.malformed):
+            typer.echo(line, err=True)
+        found += reading
+    return found, wrong
+
+
 def _replays(
-    files: list[Path], named: list[str], read: How, how: _How
+    delays: list[Delays], named: list[str], how: _How, *, pool: bool
 ) -> tuple[list[Replay], bool]:
     """Return replays of all recordings, and whether any had an error, which is reported."""
     from netspurt.timers import replay as run
 
     replays, wrong = [], False
-    for file, found in read_all(files, read):
-        if isinstance(found, Exception):
-            complain(found)
+    together = _algorithms(delays, named, how) if pool and delays else []
+    for one in delays:
+        try:
+            algorithms = together or _algorithms([one], named, how)
+            replays.append(run(one, algorithms, order=how.order, clock=how.clock, told=how.told))
+        except _core.ReplayError as error:
+            complain(error)
             wrong = True
-            continue
-        said = list(_left_out(file, found.malformed))
-        for one in found:
-            try:
-                algorithms, notes = _algorithms(one, named, how)
-                replays.append(
-                    run(one, algorithms, order=how.order, clock=how.clock, told=how.told)
-                )
-            except _core.ReplayError as error:
-                complain(error)
-                wrong = True
-                continue
-            except Exception as error:
-                raise _of_an_estimator(error) from error
-            said += notes
-        for line in () if how.quiet else said:
-            typer.echo(line, err=True)
+        except Exception as error:
+            raise _of_an_estimator(error) from error
     return replays, wrong
+
+
+def _tell(replays: list[Replay], show: _Show) -> None:
+    from netspurt.advice import advise
+
+    if show.adaptation:
+        tell_adaptations(replays, as_json=show.as_json)
+        return
+    if show.pool and replays:
+        advice = advise(replays, show.price, tune=show.tune)
+        if show.as_json:
+            print_json({"recordings": [of.delays.name for of in replays], "advice": advice.data()})
+        else:
+            _echo(pooled_lines(advice))
+        return
+    if show.as_json:
+        told = [(of, advise([of], show.price, tune=show.tune)) for of in replays]
+        print_json([as_data(of, advice, show.versus) for of, advice in told])
+        return
+    if show.versus:
+        _echo(versus_lines(replays, show.versus))
+        return
+    for place, of in enumerate(replays):
+        if place:
+            typer.echo("")
+        _echo(rfc889_lines(of) if show.rfc889 else lines(advise([of], show.price, tune=show.tune)))
+
+
+def _echo(text: Iterator[str]) -> None:
+    for line in text:
+        typer.echo(line)
+
+
+def _tell_settings(delays: list[Delays], named: list[str], how: _How, show: _Show) -> None:
+    """Print every setting of all estimators: for all recordings together, or for each."""
+    groups = [delays] if show.pool or show.rfc889 else [[one] for one in delays]
+    if show.as_json:
+        settings = (_settings(group, named, how, show.price) for group in groups if group)
+        print_json([setting_data(*one) for group in settings for one in group])
+        return
+    for place, group in enumerate(group for group in groups if group):
+        if place:
+            typer.echo("")
+        if not show.rfc889:
+            for one in group:
+                typer.echo(f"{one.name}: {count(one.sent, 'probe')}")
+        report = rfc889_settings if show.rfc889 else settings_lines
+        _echo(report(group, _settings(group, named, how, show.price)))
+
+
+def _settings(
+    delays: Sequence[Delays], named: list[str], how: _How, price: Price
+) -> Iterator[tuple[list[Algorithm], float]]:
+    """Yield the results of each setting on all recordings, and its cost per probe [s]."""
+    from netspurt.advice.weighing import cost_of
+    from netspurt.grids import expand, size
+    from netspurt.timers import figures
+
+    every, done = sum(map(size, named)), 0
+    with progress("settings", "timers") as tell:
+        for text in (one for grid in named for one in expand(grid)):
+            ways = {"order": how.order, "clock": how.clock, "told": how.told}
+            told = [figures(one, text, **ways) for one in delays]  # type: ignore[arg-type]
+            yield told, cost_of(delays, told, price)
+            done += 1
+            tell(done, every)
 
 
 def _of_an_estimator(error: Exception) -> Exception:
@@ -200,13 +250,6 @@ def _of_an_estimator(error: Exception) -> Exception:
     return ValueError(f"{place}{type(error).__name__}: {error} ({'; '.join(notes)})")
 
 
-def _report(replays: list[Replay], *, rfc889: bool) -> Iterator[str]:
-    for place, judged in enumerate(replays):
-        if place:
-            yield ""
-        yield from _rfc889_lines(judged) if rfc889 else _lines(judged)
-
-
 def _left_out(file: Path, malformed: list[Malformed]) -> Iterator[str]:
     """Yield messages on malformed lines."""
     for bad in malformed[:_SHOWN]:
@@ -216,25 +259,27 @@ def _left_out(file: Path, malformed: list[Malformed]) -> Iterator[str]:
         yield f"{file}: {more} more lines left out; `netspurt delays --json` lists all"
 
 
-def _algorithms(delays: Delays, named: list[str], how: _How) -> tuple[list[str], list[str]]:
-    """Return the estimators to show (for grids only the front) and notes on the grids."""
+def _algorithms(delays: list[Delays], named: list[str], how: _How) -> list[str]:
+    """Return the estimators to show: of grids the front, on which a note is printed."""
     from netspurt.grids import is_grid
     from netspurt.timers import grid_front
 
-    algorithms, notes = [], []
+    algorithms = []
     for text in named:
         if not is_grid(text):
             algorithms.append(text)
             continue
         with progress(text, "timers") as tell:
-            front, count = grid_front(
+            front, number = grid_front(
                 delays, text, order=how.order, clock=how.clock, told=how.told, progress=tell
             )
         shown = _spread(front, _MOST_OF_A_GRID)
         algorithms += shown
-        note = f"{text}: {_count(count, 'setting')}, {len(front)} that no other one beats"
-        notes.append(note + (f", {len(shown)} of these shown" if len(shown) < len(front) else ""))
-    return algorithms, notes
+        note = f"{text}: {count(number, 'setting')}, {len(front)} that no other one beats"
+        note += f", {len(shown)} of these shown" if len(shown) < len(front) else ""
+        if not how.quiet:
+            typer.echo(f"{note}; --all shows every one", err=True)
+    return algorithms
 
 
 #: The number of settings of a grid that are shown.
@@ -252,204 +297,7 @@ def _spread(items: list[str], most: int) -> list[str]:
 _SHOWN = 5
 
 
-def _lines(of: Replay) -> Iterator[str]:
-    yield from wrapped([[_head(of.delays)]], [width(120)])
-    for note in of.delays.notes:
-        yield from wrapped([[paint(note, "dim")]], [width(120)])
-    order = "order of arrival" if of.order == "causal" else "one probe in flight"
-    backoff = "backoff" if of.told else "no backoff"
-    yield paint(f"replies in {order}; {of.clock} clock; {backoff}", "dim")
-    yield ""
-    heading = ["", "spurious", "95 % interval", "mean timer", "waited per loss", "efficiency"]
-    rows = [heading, *(_row(algorithm) for algorithm in of.algorithms)]
-    lines = columns(rows, right=(1, 2, 3, 4, 5))
-    yield paint(next(lines), "dim")
-    yield from lines
-    said = of.recommendation()
-    if said:
-        yield ""
-        yield from wrapped([[" ".join(said)]], [width(100)])
-
-
-def _head(delays: Delays) -> str:
-    import numpy as np
-
-    share = f" ({100 * delays.lost / delays.sent:.2f} %)" if delays.lost else ""
-    text = f"{delays.name}: {_count(delays.sent, 'probe')}, {_grouped(delays.received)} answered, "
-    text += f"{_grouped(delays.lost)} lost{share}"
-    if delays.late:
-        text += f", {_grouped(delays.late)} late"
-    if delays.duplicates:
-        text += f", {_grouped(delays.duplicates)} duplicates"
-    rtt = delays.rtt_s[~np.isnan(delays.rtt_s)]
-    if len(rtt):
-        low, middle, high = np.percentile(rtt, [1, 50, 99])
-        text += f" · {_span(middle)} median, {_span(low)}-{_span(high)} (1-99 %)"
-    return text + (f" · read as {delays.format}" if delays.format else "")
-
-
-def _row(algorithm: Algorithm) -> list[str]:
-    ends = algorithm.spurious_share
-    counts = (
-        f"{_plain(ends.low * algorithm.answered)} .. {_plain(ends.high * algorithm.answered)}"
-        if math.isfinite(ends.low)
-        else "-"
-    )
-    return [
-        algorithm.estimator,
-        _grouped(algorithm.spurious),
-        counts,
-        _span(algorithm.timer.value),
-        _span(algorithm.waited_per_loss),
-        f"{algorithm.efficiency:.3f}",
-    ]
-
-
-def _rfc889_lines(of: Replay) -> Iterator[str]:
-    """Yield the rows of RFC 889's table: s, 0.1 s and ms, and two digits, all truncated."""
-    yield from wrapped([[_head(of.delays)]], [width(120)])
-    for note in of.delays.notes:
-        yield from wrapped([[paint(note, "dim")]], [width(120)])
-    share = share_of(of.delays.measure)
-    rows = [_rfc889_row(algorithm, share) for algorithm in of.algorithms]
-    yield from columns([HEADING, *rows], right=range(1, 9))
-    yield from wrapped([[paint(caption(of.delays.measure), "dim")]], [width(100)])
-
-
-def _rfc889_row(algorithm: Algorithm, share: float) -> list[str]:
-    """Return a row of times that are this share of the recorded ones."""
-    return [
-        algorithm.estimator,
-        str(math.floor(share * algorithm.total)),
-        str(algorithm.lost),
-        f"{math.floor(share * algorithm.waited * 10) / 10:.1f}",
-        str(algorithm.spurious),
-        f"{math.floor(share * algorithm.spurious_time * 10) / 10:.1f}",
-        str(math.floor(share * algorithm.mean * 1000)),
-        f"{algorithm.cov:.2f}".removeprefix("0"),
-        algorithm.printed_efficiency,
-    ]
-
-
-def _versus(of: Replay, reference: str) -> list[Versus]:
-    """Return the comparison of each algorithm with the reference.
-
-    Raises
-    ------
-    ValueError
-        If there is no other algorithm.
-    """
-    from netspurt.timers import canonical
-
-    other = of[canonical(reference)]
-    told = [of.versus(algorithm, other) for algorithm in of.algorithms if algorithm is not other]
-    if not told:
-        raise ValueError(f"--versus {reference}: there is no other timer to compare with it")
-    return told
-
-
-def _versus_lines(replays: list[Replay], reference: str) -> Iterator[str]:
-    """Yield for each recording whether each algorithm is more efficient than the reference."""
-    rows = [["recording", "order", "timer", "spurious", "efficiency", "ahead", "95 % interval", ""]]
-    for of in replays:
-        for told in _versus(of, reference):
-            algorithm, other = told.first, told.second
-            rows.append(
-                [
-                    Path(of.delays.name).name,
-                    of.order,
-                    algorithm.estimator,
-                    f"{number(algorithm.spurious)} / {number(other.spurious)}",
-                    f"{algorithm.efficiency:.3f} / {other.efficiency:.3f}",
-                    f"{100 * told.ahead.value:+.2f}",
-                    f"{100 * told.ahead.low:+.2f} .. {100 * told.ahead.high:+.2f}",
-                    told.verdict,
-                ]
-            )
-    if not replays:
-        return
-    lines = columns(rows, right=(3, 4, 5, 6))
-    yield paint(next(lines), "dim")
-    yield from lines
-    yield ""
-    yield from wrapped(
-        [
-            [
-                f"Both figures are the timer's / {reference}'s; ahead is "
-                "the difference of efficiencies in hundredths."
-            ]
-        ],
-        [width(100)],
-    )
-
-
-def _as_data(of: Replay, versus: str | None = None) -> dict[str, Any]:
-    it = of.delays
-    against = _versus(of, versus) if versus else []
-    return {
-        "recording": it.name,
-        "format": it.format,
-        "measure": it.measure,
-        "send_times": it.send_times,
-        "notes": it.notes,
-        "order": of.order,
-        "clock": of.clock,
-        "told": of.told,
-        "sent": it.sent,
-        "received": it.received,
-        "lost": it.lost,
-        "late": it.late,
-        "duplicates": it.duplicates,
-        "block": of.block,
-        "estimators": [algorithm_data(algorithm) for algorithm in of.algorithms],
-        "front": [algorithm.estimator for algorithm in of.front()],
-        "recommendation": of.recommendation(),
-        "versus": [
-            {
-                "first": told.first.estimator,
-                "second": told.second.estimator,
-                "ahead": _interval(told.ahead),
-                "verdict": told.verdict,
-            }
-            for told in against
-        ],
-    }
-
-
-def algorithm_data(algorithm: Algorithm) -> dict[str, Any]:
-    """Return all numbers of an algorithm."""
-    percents = (50, 90, 99, 100)
-    waits, short = algorithm.wait_percentiles(percents), algorithm.short_percentiles(percents)
-    return {
-        "estimator": algorithm.estimator,
-        "spurious": algorithm.spurious,
-        "spurious_share": _interval(algorithm.spurious_share),
-        "mean_timer_s": _interval(algorithm.timer),
-        "good_s": algorithm.good,
-        "waited_s": algorithm.waited,
-        "waited_per_loss_s": _known(algorithm.waited_per_loss),
-        "waited_in_delays": _known(algorithm.waited_in_delays),
-        "spurious_s": algorithm.spurious_time,
-        "total_s": algorithm.total,
-        "mean_s": algorithm.mean,
-        "cov": _known(algorithm.cov),
-        "efficiency": _known(algorithm.efficiency),
-        "efficiency_printed": algorithm.printed_efficiency,
-        "bad_share": _known(algorithm.bad_share),
-        "waited_percentiles_s": {f"p{p}": _known(v) for p, v in zip(percents, waits, strict=True)},
-        "short_percentiles_s": {f"p{p}": _known(v) for p, v in zip(percents, short, strict=True)},
-    }
-
-
-def _interval(of: Bounds) -> dict[str, float | None]:
-    return {"value": _known(of.value), "low": _known(of.low), "high": _known(of.high)}
-
-
-def _known(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
-
-
-def _save(replays: list[Replay], out: Path) -> Iterator[Path]:
+def _save(replays: list[Replay], out: Path, kinds: list[str]) -> Iterator[Path]:
     from netspurt.plots.files import save
     from netspurt.plots.replay import draw
     from netspurt.timers import save_records
@@ -457,28 +305,10 @@ def _save(replays: list[Replay], out: Path) -> Iterator[Path]:
     out.mkdir(parents=True, exist_ok=True)
     yield save_records(replays, out / "replay.parquet")
     for place, one in enumerate(replays, start=1):
-        for kind in _PLOTS:
-            name = f"replay-{kind}" if len(replays) == 1 else f"replay-{place}-{kind}"
-            files = [out / f"{name}{ending}" for ending in (".png", ".svg")]
-            save(draw(one, kind), files)
+        which = "replay" if len(replays) == 1 else f"replay-{place}"
+        for plot in _PLOTS:
+            if plot in ("histogram", "scatter") and not one.algorithms[0].answered:
+                continue  # There is nothing to draw.
+            files = [out / f"{which}-{plot}.{kind}" for kind in kinds]
+            save(draw(one, plot), files)
             yield from files
-
-
-def _grouped(count: int) -> str:
-    return number(count)
-
-
-def _count(count: int, what: str) -> str:
-    return f"{_grouped(count)} {what}{'' if count == 1 else 's'}"
-
-
-def _plain(value: float) -> str:
-    return f"{value:.0f}" if value >= 9.95 or float(value).is_integer() else f"{value:.1f}"
-
-
-def _span(seconds: float) -> str:
-    if not math.isfinite(seconds):
-        return "-"
-    if seconds >= 1:
-        return f"{seconds:.3g} s" if seconds < 1000 else f"{seconds:.0f} s"
-    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} µs"

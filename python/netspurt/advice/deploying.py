@@ -1,0 +1,154 @@
+"""What a timer lacks before it may be deployed, and how Linux and QUIC stacks are told of it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from netspurt import _core
+from netspurt.estimators import EstimatorError, estimator
+from netspurt.grids import number
+
+#: RFC 6298 §2.5 allows a maximum of at least this.
+LONGEST = "60s"
+#: The least and greatest floor that BPF may set [s]: two jiffies at 250 Hz, and Linux's own.
+_BPF = (0.008, 0.2)
+
+
+def shortcomings(text: str) -> list[str]:
+    """Return what a timer lacks: backoff, a least or a greatest timer.
+
+    QUIC's timer has a least one by `max_ack_delay`, and connections end at their idle timeout. The
+    bounds of a Python estimator count if it has the attribute `bounds`.
+
+    Examples
+    --------
+    >>> shortcomings("mills"), shortcomings("linux"), shortcomings("rfc6298:min=0s")
+    (['backoff', 'a least timer', 'a greatest timer'], [], ['a least timer'])
+    """
+    try:
+        made = estimator(text)
+    except EstimatorError:
+        return []  # An object from Python, which its text does not make again.
+    lacks = []
+    for at in range(3):
+        made.on_sample(_core.Sample(0.1, at=float(at)))
+    before = made.rto()
+    made.on_timeout(4.0)
+    if not made.rto() > 1.2 * before:
+        lacks.append("backoff")
+    low, high = getattr(made, "bounds", None) or (1.0, 1.0)
+    if getattr(made, "algorithm", None) in ("quic", "fixed"):
+        low = high = 1.0
+    if low == 0:
+        lacks.append("a least timer")
+    if math.isinf(high):
+        lacks.append("a greatest timer")
+    return lacks
+
+
+def with_settings(text: str, **settings: str) -> str:
+    """Return the text of an algorithm of the core with further constants.
+
+    Examples
+    --------
+    >>> with_settings("mills:g=3", karn="true", min="40ms")
+    'mills:g=3,min=40ms,karn=true'
+    """
+    name, _, given = text.partition(":")
+    pairs = dict(one.split("=", 1) for one in given.split(",")) if given else {}
+    settled = ",".join(f"{key}={value}" for key, value in {**pairs, **settings}.items())
+    return str(_core.Estimator(f"{name}:{settled}"))
+
+
+def can_be_completed(text: str) -> bool:
+    """Return whether keys of its own give a timer what it lacks.
+
+    Examples
+    --------
+    >>> can_be_completed("mills"), can_be_completed("cocoa")
+    (True, False)
+    """
+    settings = lacking(text, "1s")
+    return bool(settings) and not shortcomings(with_settings(text, **settings))
+
+
+def lacking(text: str, least: str) -> dict[str, str]:
+    """Return settings for what a timer of the core lacks, with this least timer.
+
+    Examples
+    --------
+    >>> lacking("mills", "30ms")
+    {'karn': 'true', 'min': '30ms', 'max': '60s'}
+    >>> lacking("rfc6298", "30ms"), lacking("rfc6298:min=0s", "30ms")
+    ({}, {'min': '30ms'})
+    """
+    if text.partition(":")[0] not in _core.ALGORITHMS:
+        return {}
+    keys, lacks = dict(_core.Estimator(text).settings), shortcomings(text)
+    found: dict[str, str] = {}
+    if "backoff" in lacks:
+        found |= {"karn": "true"} if "karn" in keys else {"max": LONGEST}
+    if "a least timer" in lacks:
+        found["min"] = least
+    if "a greatest timer" in lacks:
+        found["max"] = LONGEST
+    return {key: value for key, value in found.items() if key in keys}
+
+
+def span(seconds: float) -> str:
+    """Return a time as the value of a key, with two digits.
+
+    Examples
+    --------
+    >>> span(0.0372), span(1.24), span(0.00041)
+    ('37ms', '1.2s', '0.41ms')
+    """
+    digits = 1 - math.floor(math.log10(seconds))
+    rounded = round(Fraction(seconds), digits)
+    return f"{number(rounded)}s" if rounded >= 1 else f"{number(rounded * 1000, 6)}ms"
+
+
+def floor_of(text: str) -> float:
+    """Return Linux's `rto_min` of a `linux` timer [s].
+
+    Examples
+    --------
+    >>> floor_of("linux:rto_min=30ms"), floor_of("linux")
+    (0.03, 0.2)
+    """
+    made = _core.Estimator(text)
+    return float(made.bounds[0])
+
+
+def linux_commands(floor_s: float) -> list[str]:
+    """Return how Linux is told its least variation, a sentence each."""
+    if abs(floor_s - 0.2) < 1e-9:
+        return ["200 ms is Linux's own rto_min: there is nothing to set."]
+    us = number(Fraction(floor_s) * 10**6, 0)
+    ms = number(Fraction(floor_s) * 1000, 3)
+    said = [
+        f"By route: `ip route change ROUTE rto_min {ms}ms`. For all connections, since "
+        f"Linux 6.11: `sysctl -w net.ipv4.tcp_rto_min_us={us}`."
+    ]
+    if _BPF[0] <= floor_s <= _BPF[1]:
+        said.append(f"From a BPF program: bpf_setsockopt TCP_BPF_RTO_MIN, {us} µs.")
+    said.append(
+        "Linux adds rto_min to srtt: the timer is srtt + rttvar, and rttvar is at least rto_min."
+    )
+    if floor_s < 0.2:
+        said.append(
+            "A receiver may delay an ACK by 40 ms (Linux) or up to 200 ms, which a recording of "
+            "echoes does not show: keep rto_min above that, or lower it at Linux receivers with "
+            "TCP_BPF_DELACK_MAX."
+        )
+    return said
+
+
+def quic_words(text: str) -> list[str]:
+    """Return how a QUIC stack is told of a `quic` timer, a sentence each."""
+    delay = dict(_core.Estimator(text).settings)["max_ack_delay"]
+    return [
+        "QUIC stacks compute this probe timeout as it is (RFC 9002 §6.2). What can be set are its "
+        f"{delay}: max_ack_delay, which receivers announce (RFC 9000 §18.2)."
+    ]

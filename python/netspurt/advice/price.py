@@ -1,0 +1,57 @@
+"""What a spurious retransmission costs, and how often packets are lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from netspurt.delays import Delays
+
+#: After a spurious timeout a sender begins again with one segment; slow start needs five round
+#: trips to reach a cwnd of 32 segments (RFC 5681 §3.1, without Eifel or F-RTO).
+ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class Price:
+    """How spurious retransmissions are weighed against waiting.
+
+    Attributes
+    ----------
+    spurious_s
+        The seconds of waiting that one spurious retransmission is worth; `None` for `ROUNDS` median
+        delays of each recording.
+    loss
+        The share of packets that are lost, from 0 to 1; `None` for the share that was recorded.
+
+    Raises
+    ------
+    ValueError
+        If a number is outside its range.
+
+    Examples
+    --------
+    >>> from netspurt.delays import Delays
+    >>> path = Delays.of([0.040, 0.042, None, 0.044], every=1.0)
+    >>> round(Price().of(path), 3), Price(0.1).of(path)
+    (0.21, 0.1)
+    """
+
+    spurious_s: float | None = None
+    loss: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.spurious_s is not None and not 0 <= self.spurious_s <= 1e6:
+            raise ValueError(
+                f"the price of a spurious retransmission is {self.spurious_s} s: give 0 to 1e6 s"
+            )
+        if self.loss is not None and not 0 <= self.loss <= 1:
+            raise ValueError(f"the share of lost packets is {self.loss}: give 0 to 1")
+
+    def of(self, delays: Delays) -> float:
+        """Return the price of a spurious retransmission on a recording [s]; NaN without answers."""
+        if self.spurious_s is not None:
+            return self.spurious_s
+        known = delays.rtt_s[~np.isnan(delays.rtt_s)]
+        return ROUNDS * float(np.median(known)) if len(known) else float("nan")

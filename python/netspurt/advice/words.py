@@ -1,0 +1,277 @@
+"""An advice in words."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from netspurt.advice.deploying import floor_of, linux_commands, quic_words, shortcomings
+from netspurt.advice.price import ROUNDS
+from netspurt.advice.weighing import parts
+from netspurt.analysis.bootstrap import Interval
+from netspurt.analysis.replayed import Tally
+
+if TYPE_CHECKING:
+    from netspurt.advice.advising import Advice
+
+#: With this many spurious retransmissions their rate is known to a factor of two.
+SEEN = 10
+#: With fewer losses than this their number is hardly known.
+FEW_LOSSES = 10
+#: The probes to which costs in words refer.
+THOUSAND = 1000
+
+
+def paragraphs(advice: Advice) -> list[str]:
+    """Return the advice: what to take and why, how it was tried, what is unknown, how to deploy."""
+    if advice.weighing is None:
+        answered = sum(of.algorithms[0].answered for of in advice.replays)
+        return [
+            f"{answered} answered {'probe is' if answered == 1 else 'probes are'} too few to "
+            "prefer one timer to another: 50 are the least."
+        ]
+    if len(advice.asked) < 2 and not advice.tuned:
+        return []
+    said = [
+        " ".join([*_choice(advice), *_bare(advice), *_others(advice)]),
+        " ".join([_priced(advice), *_break_even(advice)]),
+        " ".join(_tried(advice)),
+        " ".join(_caveats(advice)),
+        " ".join(_deploy(advice)),
+    ]
+    return [one for one in said if one]
+
+
+def _choice(advice: Advice) -> list[str]:
+    if not advice.pick:
+        return ["None of these has bounds and backoff, so none can be recommended as it is."]
+    if advice.suits:
+        return [f"Take {advice.pick}: {_bill(advice, advice.pick)}."]
+    return [
+        f"None of these suits: even {advice.least}, the cheapest, retransmits spuriously for "
+        f"{_share(advice, advice.least)} of the answers. Try {advice.pick}, with constants "
+        f"computed from these delays: {_bill(advice, advice.pick)}."
+    ]
+
+
+def _bill(advice: Advice, estimator: str) -> str:
+    one = advice.cost(estimator)
+    if one.count:
+        often = f"one spurious retransmission in {_grouped(one.answers / one.count)} answers"
+    else:
+        often = f"no spurious retransmission in {_grouped(one.answers)} answers"
+    return f"it costs {_per_thousand(one.total)} per 1,000 probes, with {often}"
+
+
+def _share(advice: Advice, estimator: str) -> str:
+    one = advice.cost(estimator)
+    return f"{100 * one.count / one.answers:.2g} %"
+
+
+def _bare(advice: Advice) -> list[str]:
+    """Say why the cheapest timer is not the one to take."""
+    lacks = shortcomings(advice.least)
+    if not lacks or advice.least == advice.pick:
+        return []
+    if len(lacks) == 3:
+        lacks = ["backoff", "bounds"]
+    names = _listed([f"no {one.removeprefix('a ')}" for one in lacks])
+    return [f"{advice.least} has {names}, so it is not recommended as it is."]
+
+
+def _others(advice: Advice) -> list[str]:
+    others = [name for name in advice.alike if name != advice.pick]
+    if not others:
+        return (
+            []
+            if not advice.pick
+            else ["Every other timer costs measurably more."]
+            * (len(advice.asked) > 1 and advice.suits)
+        )
+    verb = "cannot be told apart from it" if advice.pick else "cannot be told apart"
+    costs = [f"{name} ({_ms(1000 * advice.cost(name).total.value)})" for name in others]
+    return [f"{_listed(costs)} {verb} on these probes."]
+
+
+def _priced(advice: Advice) -> str:
+    price = advice.price
+    if price.spurious_s is not None:
+        worth = f"as {_ms(price.spurious_s)} of waiting"
+    else:
+        values = [price.of(of.delays) for of in advice.replays]
+        median = f"{ROUNDS} median delays: slow start needs as many to reach 32 segments"
+        worth = (
+            f"as {_ms(values[0])} of waiting ({median}; --cost sets another price)"
+            if len(values) == 1
+            else f"as {median} ({_ms(min(values))} to {_ms(max(values))}; --cost sets another)"
+        )
+    at = "the recorded share of losses" if price.loss is None else f"{100 * price.loss:g} % losses"
+    return f"Cost is waiting, at {at}; one spurious retransmission counts {worth}."
+
+
+def _break_even(advice: Advice) -> list[str]:
+    """Say between which prices the timer stays the cheapest."""
+    if not advice.pick or advice.weighing is None or len(advice.replays) > 1:
+        return []
+    price = advice.price.of(advice.replays[0].delays)
+    if not price > 0:
+        return []
+    lines = {name: _line(advice, place) for place, name in enumerate(advice.weighing.names)}
+    rivals = {
+        name: line
+        for name, line in lines.items()
+        if (name in advice.asked or name in advice.alike) and name != advice.pick
+    }
+    waiting, spurious = lines[advice.pick]
+    below, above = (0.0, ""), (math.inf, "")
+    for name, (theirs, more) in rivals.items():
+        if more == spurious:
+            continue
+        at = (waiting - theirs) / (more - spurious)
+        if more > spurious and at > below[0]:
+            below = (at, name)
+        if more < spurious and at < above[0]:
+            above = (at, name)
+    if not below[0] < 1 < above[0]:
+        return []
+    said = []
+    if below[1]:
+        said.append(f"below {_ms(below[0] * price)} {below[1]} is cheaper")
+    if above[1]:
+        said.append(f"above {_ms(above[0] * price)} {above[1]}")
+    return [f"The price decides: {', '.join(said)}."] if said else []
+
+
+def _line(advice: Advice, place: int) -> tuple[float, float]:
+    """Return waiting, and spurious retransmissions at the price, of an algorithm per probe [s]."""
+    weighing = advice.weighing
+    assert weighing is not None, "there is a pick"
+    tallies = [Tally.of(of.resamples.sums, place) for of in weighing.replays]
+    waiting, spurious = parts(tallies, weighing.terms)
+    return float(waiting[0]), float(spurious[0])
+
+
+def _tried(advice: Advice) -> list[str]:
+    """Say what is chosen without a part of the data, and how that does on the part."""
+    lessons = advice.lessons
+    if not lessons or not advice.pick:
+        return []
+    if len(advice.replays) == 1:
+        return [_halves(advice)] if len(lessons) == 2 else []
+    chosen = {lesson.choice for lesson in lessons}
+    regret = sum(lesson.cost - lesson.least for lesson in lessons)
+    least = sum(lesson.least for lesson in lessons)
+    same = sum(lesson.choice == advice.pick for lesson in lessons)
+    said = f"Chosen on all recordings but one and judged on that one, {len(lessons)} times: "
+    said += (
+        f"it is always {advice.pick}"
+        if chosen == {advice.pick}
+        else f"it is {advice.pick} {same} times"
+    )
+    if least > 0:
+        said += f", and costs {100 * regret / least:.2g} % more than each recording's own best"
+    worst = max(lessons, key=lambda lesson: lesson.cost - lesson.least)
+    if worst.cost > 1.5 * worst.least:
+        of = advice.replays[worst.part]
+        said += (
+            f"; worst on {of.delays.name}, where {worst.best} costs "
+            f"{_ms(1000 * worst.least)}, not {_ms(1000 * worst.cost)}"
+        )
+    return [said + "."]
+
+
+def _halves(advice: Advice) -> str:
+    # A lesson's part is the one that it is judged on.
+    second, first = sorted(advice.lessons, key=lambda lesson: -lesson.part)
+    if first.choice == second.choice:
+        it = "it" if first.choice == advice.pick else first.choice
+        costs = f"{_ms(1000 * second.cost)} on the second and {_ms(1000 * first.cost)} on the first"
+        return (
+            f"Learnt on one half, judged on the other: both halves choose {it}; it costs {costs}."
+        )
+    told = []
+    for lesson, (half, there) in ((second, ("first", "second")), (first, ("second", "first"))):
+        said = f"the {half} half chooses {lesson.choice}, which costs "
+        said += f"{_ms(1000 * lesson.cost)} on the {there}"
+        if lesson.best != lesson.choice and lesson.cost > 1.05 * lesson.least:
+            said += f" ({lesson.best}: {_ms(1000 * lesson.least)})"
+        told.append(said)
+    return (
+        f"Learnt on one half, judged on the other: {'; '.join(told)}. The halves disagree: a "
+        "longer recording would tell."
+    )
+
+
+def _caveats(advice: Advice) -> list[str]:
+    """Return further facts to know before a timer is chosen."""
+    said = []
+    algorithms = advice.replays[0].algorithms
+    answered = sum(of.algorithms[0].answered for of in advice.replays)
+    asked = [n for n, one in enumerate(algorithms) if one.estimator in advice.asked]
+    fewest = min(sum(of.algorithms[n].spurious for of in advice.replays) for n in asked)
+    if fewest < SEEN:
+        said.append(
+            f"Spells of long delays rarer than one in {_grouped(answered / 3)} answers may be "
+            "missing here; a short timer would suffer first."
+        )
+    lost = sum(of.algorithms[0].lost - of.algorithms[0].lost_before for of in advice.replays)
+    if lost < FEW_LOSSES and advice.price.loss is None:
+        count = {0: "No probe was", 1: "Only one probe was"}.get(lost, f"Only {lost} probes were")
+        said.append(
+            f"{count} lost; half a loss is added. Under load more are: --loss sets the share."
+        )
+    if any(of.delays.measure == "one-way" for of in advice.replays):
+        said.append(
+            "These are one-way delays. A sender's round trips, and so its timer, must be longer."
+        )
+    return said
+
+
+def _deploy(advice: Advice) -> list[str]:
+    """Say how to deploy the timer: in Linux by rto_min, in QUIC by max_ack_delay."""
+    if not advice.linux:
+        return []
+    name = advice.pick.partition(":")[0]
+    linux = advice.pick if name == "linux" else advice.linux
+    said = []
+    if name == "quic":
+        said += quic_words(advice.pick)
+    if name != "linux":
+        own = "TCP on Linux" if name == "quic" else "No stack ships this timer as it is; Linux"
+        said.append(
+            f"{own} has its own estimator, whose one constant is rto_min. Best here is {linux}: "
+            f"{_bill(advice, linux)}."
+        )
+    said += linux_commands(floor_of(linux))
+    if name == "linux" and advice.linux != advice.pick and advice.suits:
+        cheaper = advice.cost(advice.linux)
+        if cheaper.total.value < advice.cost(advice.pick).total.value:
+            commands = linux_commands(floor_of(advice.linux))[0]
+            said.append(
+                f"{advice.linux}, computed from these delays, would cost "
+                f"{_per_thousand(cheaper.total)}. {commands}"
+            )
+    return [f"To deploy: {said[0]}", *said[1:]]
+
+
+def _per_thousand(of: Interval) -> str:
+    value, low, high = (_ms(THOUSAND * one) for one in (of.value, of.low, of.high))
+    return f"{value} ({low} .. {high})"
+
+
+def _ms(seconds: float) -> str:
+    if not math.isfinite(seconds):
+        return "-"
+    if seconds >= 10:
+        return f"{seconds:.0f} s" if seconds >= 100 else f"{seconds:.1f} s"
+    if seconds >= 1:
+        return f"{seconds:.2g} s"
+    return f"{seconds * 1e3:.0f} ms" if seconds >= 0.01 else f"{seconds * 1e3:.2g} ms"
+
+
+def _grouped(count: float) -> str:
+    return f"{round(count):,}"
+
+
+def _listed(names: list[str], last: str = "and") -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"

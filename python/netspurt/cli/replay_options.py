@@ -1,0 +1,146 @@
+"""The options of `netspurt replay`."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from netspurt import quantities
+from netspurt.cli import completing
+from netspurt.cli.options import one_of
+
+_ORDERS = ("sequence", "causal")
+_KINDS = ("png", "svg", "pdf")
+_EPILOG = (
+    "An estimator is a name with the constants that differ from the published ones, as in "
+    "mills:g=3 or linux:rto_min=50ms. A range makes a grid: mills:g=1.5..3/16."
+)
+
+
+def _price(text: object) -> object:
+    """Read a price: a number of milliseconds, or a time with its unit."""
+    if not isinstance(text, str):
+        return text
+    try:
+        seconds = float(text) / 1e3
+    except ValueError:
+        try:
+            seconds = quantities.seconds(text)
+        except ValueError:
+            seconds = math.nan
+    if not 0 <= seconds <= 1e6:
+        raise typer.BadParameter(f"{text!r} is no price: give milliseconds of waiting, such as 200")
+    return seconds
+
+
+def _share(text: object) -> object:
+    """Read a share: 0.01 or 1%."""
+    if not isinstance(text, str):
+        return text
+    number = text.strip()
+    try:
+        share = float(number.removesuffix("%")) / (100 if number.endswith("%") else 1)
+    except ValueError:
+        share = math.nan
+    if not 0 <= share <= 1:
+        raise typer.BadParameter(f"{text!r} is not a share of packets, such as 1% or 0.01")
+    return share
+
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Recordings, or folders of them: see `netspurt delays`.", show_default=False
+    ),
+]
+Estimators = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--estimator",
+        "-e",
+        metavar="NAME[:KEY=VALUE,...]",
+        help=f"A timer. {_EPILOG}",
+        autocompletion=completing.estimators,
+    ),
+]
+Order = Annotated[
+    str | None,
+    typer.Option(
+        parser=one_of(_ORDERS),
+        metavar="ORDER",
+        help="sequence: one probe in flight, as in RFC 889. causal: in the order of the "
+        "replies' arrival. The default follows the recording.",
+    ),
+]
+Clock = Annotated[
+    str, typer.Option(help="The host's clock: exact, linux-hz250, or a tick such as '10 ms'.")
+]
+Told = Annotated[
+    bool, typer.Option("--told", help="Tell the timers of their timeouts, so that they back off.")
+]
+ReadAs = Annotated[str | None, typer.Option("--format", help="Read the files as this format.")]
+Cost = Annotated[
+    float | None,
+    typer.Option(
+        "--cost",
+        parser=_price,
+        metavar="MS",
+        help="The milliseconds of waiting that one spurious retransmission is worth. By default "
+        "five median delays: after a spurious timeout slow start needs five round trips to reach "
+        "32 segments again.",
+    ),
+]
+Loss = Annotated[
+    float | None,
+    typer.Option(
+        "--loss",
+        parser=_share,
+        metavar="SHARE",
+        help="The share of packets that you expect to be lost, 1% or 0.01; the default is the "
+        "recorded one.",
+    ),
+]
+Tune = Annotated[
+    bool,
+    typer.Option(
+        "--tune",
+        help="Compute constants from the recording, and recommend one of these if it costs less. "
+        "Without this it is done if no timer suits.",
+    ),
+]
+Pool = Annotated[
+    bool, typer.Option("--pool", help="Recommend one timer for all recordings together.")
+]
+Every = Annotated[
+    bool,
+    typer.Option(
+        "--all",
+        help="Print every setting of the grids, and name the best; with --rfc889 a table for each "
+        "setting, with a row a recording.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="A folder for pictures and for replay.parquet with all numbers."),
+]
+Pictures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pictures",
+        parser=one_of(_KINDS),
+        metavar="KIND",
+        help="The kind of the pictures of --out: png, svg or pdf; by default png and svg. May be "
+        "repeated.",
+    ),
+]
+Versus = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Compare the efficiency of each timer with this one's.",
+        autocompletion=completing.estimators,
+    ),
+]

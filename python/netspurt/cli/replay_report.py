@@ -1,0 +1,407 @@
+"""What `netspurt replay` prints: tables of timers, comparisons, RFC 889's rows, and JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netspurt.cli.one_way import HEADING, caption, share_of
+from netspurt.cli.output import columns, number, paint, width, wrapped
+
+if TYPE_CHECKING:
+    from netspurt.advice import Advice
+    from netspurt.analysis.bootstrap import Interval as Bounds
+    from netspurt.delays import Delays
+    from netspurt.timers import Algorithm, Replay, Versus
+
+#: The heads of the columns of timers; costs are per 1,000 probes.
+_HEADS = ("", "spurious", "95 % interval", "timer", "per loss", "efficiency", "cost", "95 %")
+_PERCENTS = (50, 90, 99, 100)
+
+
+def lines(advice: Advice) -> Iterator[str]:
+    """Yield the report on a recording."""
+    of = advice.replays[0]
+    yield from about(of.delays)
+    order = "order of arrival" if of.order == "causal" else "one probe in flight"
+    backoff = "backoff" if of.told else "no backoff"
+    yield paint(f"replies in {order}; {of.clock} clock; {backoff}", "dim")
+    yield ""
+    yield from _table([row(one, advice) for one in of.algorithms if _shown(one, advice)])
+    yield from _before(of)
+    yield from _waits(of, advice)
+    for text in advice.paragraphs():
+        yield ""
+        yield from wrapped([[text]], [width(100)])
+
+
+def pooled_lines(advice: Advice) -> Iterator[str]:
+    """Yield the report on several recordings together."""
+    for of in advice.replays:
+        yield from wrapped([[head(of.delays)]], [width(120)])
+    yield ""
+    heads = ("all recordings", "spurious", "answers", "timer", "cost", "95 %", "best on")
+    rows = [list(heads)]
+    best = [min(_alone(advice, of), key=lambda pair: pair[1])[0] for of in advice.replays]
+    for one in advice.weighing.costs if advice.weighing else ():
+        if one.estimator not in _mentioned(advice):
+            continue
+        timer = sum(of[one.estimator].timer.value * len(of.delays) for of in advice.replays)
+        timer /= sum(len(of.delays) for of in advice.replays)
+        wins = sum(name == one.estimator for name in best)
+        ends = [grouped(one.count), grouped(one.answers), span(timer), *_cost(one.total)]
+        rows.append([one.estimator, *ends, f"{wins} of {len(best)}"])
+    if advice.weighing:
+        yield from _table_of(rows)
+    for text in advice.paragraphs():
+        yield ""
+        yield from wrapped([[text]], [width(100)])
+
+
+def _alone(advice: Advice, of: Replay) -> Iterator[tuple[str, float]]:
+    """Yield the costs of the timers that are shown on one recording alone."""
+    from netspurt.advice.weighing import Terms, cost
+    from netspurt.analysis.replayed import Tally
+
+    for place, one in enumerate(of.algorithms):
+        if one.estimator in _mentioned(advice):
+            total = cost([Tally.of(of.resamples.sums, place)], [Terms.of(of, advice.price)])
+            yield one.estimator, float(total[0])
+
+
+def _mentioned(advice: Advice) -> set[str]:
+    """Return the timers to show: those asked for and those that the advice names."""
+    return {*advice.asked, *advice.alike, advice.pick, advice.linux}
+
+
+def _shown(algorithm: Algorithm, advice: Advice) -> bool:
+    return algorithm.estimator in _mentioned(advice)
+
+
+def about(delays: Delays) -> Iterator[str]:
+    """Yield what a recording holds, with notes."""
+    yield from wrapped([[head(delays)]], [width(120)])
+    for note in [*delays.notes, *delays.loss_words()]:
+        yield from wrapped([[paint(note, "dim")]], [width(120)])
+
+
+def head(delays: Delays) -> str:
+    """Return a recording's name, counts and delays."""
+    import numpy as np
+
+    share = f" ({100 * delays.lost / delays.sent:.2f} %)" if delays.lost else ""
+    text = f"{delays.name}: {count(delays.sent, 'probe')}, {grouped(delays.received)} answered, "
+    text += f"{grouped(delays.lost)} lost{share}"
+    if delays.late:
+        text += f", {grouped(delays.late)} late"
+    if delays.duplicates:
+        text += f", {grouped(delays.duplicates)} duplicates"
+    rtt = delays.rtt_s[~np.isnan(delays.rtt_s)]
+    if len(rtt):
+        low, middle, high = np.percentile(rtt, [1, 50, 99])
+        text += f" · {span(middle)} median, {span(low)}-{span(high)} (1-99 %)"
+    return text + (f" · read as {delays.format}" if delays.format else "")
+
+
+def row(algorithm: Algorithm, advice: Advice | None = None, cost: str = "-") -> list[str]:
+    """Return the cells of a timer."""
+    ends = algorithm.spurious_share
+    counts = (
+        f"{_plain(ends.low * algorithm.answered)} .. {_plain(ends.high * algorithm.answered)}"
+        if math.isfinite(ends.low)
+        else "-"
+    )
+    weighed = advice is not None and advice.weighing is not None
+    return [
+        algorithm.estimator,
+        grouped(algorithm.spurious),
+        counts,
+        span(algorithm.timer.value),
+        span(algorithm.waited_per_loss),
+        f"{algorithm.efficiency:.3f}" if math.isfinite(algorithm.efficiency) else "-",
+        *(_cost(advice.cost(algorithm.estimator).total) if advice and weighed else (cost, "-")),
+    ]
+
+
+def _cost(of: Bounds) -> tuple[str, str]:
+    """Return a cost per 1,000 probes and its interval."""
+    return span(1000 * of.value), f"{span(1000 * of.low)} .. {span(1000 * of.high)}"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield rows of timers; columns in which no timer has a figure are left out."""
+    kept = [n for n in range(len(_HEADS)) if any(one[n] != "-" for one in rows)]
+    yield from _table_of([[one[n] for n in kept] for one in (_HEADS, *rows)])
+
+
+def _table_of(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    text = columns(rows, right=range(1, len(rows[0])))
+    yield paint(next(text), "dim")
+    yield from text
+
+
+def settings_lines(
+    delays: Sequence[Delays], settings: Iterable[tuple[list[Algorithm], float]]
+) -> Iterator[str]:
+    """Yield a row for each setting of a grid, without intervals, and the one that costs least."""
+    rows, best = [], ("", math.inf)
+    for algorithms, cost in settings:
+        best = min(best, (algorithms[0].estimator, cost), key=lambda one: one[1])
+        rows.append(_setting(algorithms, cost))
+    heads = ["setting", "spurious", "timer", "per loss", "efficiency", "cost"]
+    yield from _table_of([heads, *rows])
+    over = f"all {len(delays)} recordings" if len(delays) > 1 else "these probes"
+    if best[0]:
+        yield f"best: {best[0]}, {span(1000 * best[1])} per 1,000 probes on {over}"
+
+
+def _setting(algorithms: list[Algorithm], cost: float) -> list[str]:
+    """Return the cells of a setting: sums over all recordings."""
+    lost = sum(one.lost - one.lost_before for one in algorithms)
+    probes = sum(one.probes for one in algorithms)
+    waited, good = (sum(getattr(one, what) for one in algorithms) for what in ("waited", "good"))
+    total = sum(one.total for one in algorithms)
+    return [
+        algorithms[0].estimator,
+        grouped(sum(one.spurious for one in algorithms)),
+        span(sum(one.timer.value * one.probes for one in algorithms) / probes),
+        span(waited / lost if lost else math.nan),
+        f"{good / total:.3f}" if total else "-",
+        span(1000 * cost),
+    ]
+
+
+def _before(of: Replay) -> Iterator[str]:
+    """Say which losses no timer's account contains."""
+    lost = of.algorithms[0].lost_before
+    if not lost:
+        return
+    waits = {one.waited_before for one in of.algorithms}
+    told = span(min(waits)) if len(waits) == 1 else f"{span(min(waits))} to {span(max(waits))}"
+    text = (
+        f"{count(lost, 'probe')} lost before the first answer: the waits of the initial timers, "
+        f"{told}, are in no figure here."
+    )
+    yield from wrapped([[paint(text, "dim")]], [width(100)])
+
+
+def _waits(of: Replay, advice: Advice) -> Iterator[str]:
+    """Yield the percentiles of the waits for losses, and by how much spurious timers were short."""
+    shown = [one for one in of.algorithms if _shown(one, advice)]
+    waited = shown[0].lost > shown[0].lost_before
+    short = any(one.spurious for one in shown)
+    if not waited and not short:
+        return
+    heads = [""]
+    heads += ["waits 50 %", "90 %", "99 %", "longest"] if waited else []
+    heads += ["short by 50 %", "90 %", "99 %", "most"] if short else []
+    rows = [heads]
+    for one in shown:
+        cells = [*one.wait_percentiles(_PERCENTS)] if waited else []
+        cells += [*one.short_percentiles(_PERCENTS)] if short else []
+        rows.append([one.estimator, *map(span, cells)])
+    yield ""
+    yield from _table_of(rows)
+
+
+def rfc889_lines(of: Replay) -> Iterator[str]:
+    """Yield the rows of RFC 889's table: s, 0.1 s and ms, and two digits, all truncated."""
+    yield from about(of.delays)
+    share = share_of(of.delays.measure)
+    rows = [rfc889_row(algorithm, share) for algorithm in of.algorithms]
+    yield from columns([HEADING, *rows], right=range(1, 9))
+    yield from wrapped([[paint(caption(of.delays.measure), "dim")]], [width(100)])
+
+
+def rfc889_row(algorithm: Algorithm, share: float, name: str = "") -> list[str]:
+    """Return a row of RFC 889's table, of times that are this share of the recorded ones."""
+    return [
+        name or algorithm.estimator,
+        str(math.floor(share * algorithm.total)),
+        str(algorithm.lost),
+        f"{math.floor(share * algorithm.waited * 10) / 10:.1f}",
+        str(algorithm.spurious),
+        f"{math.floor(share * algorithm.spurious_time * 10) / 10:.1f}",
+        str(math.floor(share * algorithm.mean * 1000)),
+        f"{algorithm.cov:.2f}".removeprefix("0") if math.isfinite(algorithm.cov) else "-",
+        algorithm.printed_efficiency,
+    ]
+
+
+def rfc889_settings(
+    delays: Sequence[Delays], settings: Iterable[tuple[list[Algorithm], float]]
+) -> Iterator[str]:
+    """Yield one of RFC 889's tables for each setting, with a row a recording, and the best one."""
+    best = ("", -1.0)
+    for algorithms, _ in settings:
+        name = algorithms[0].estimator
+        rows = [
+            rfc889_row(one, share_of(path.measure), Path(path.name).name)
+            for path, one in zip(delays, algorithms, strict=True)
+        ]
+        good, total = (sum(getattr(one, what) for one in algorithms) for what in ("good", "total"))
+        share = good / total if total else math.nan
+        if share > best[1]:
+            best = (name, share)
+        table = [[name, *HEADING[1:]], *rows]
+        yield from _table_of(table)
+        yield f"efficiency over all: {share:.3f}" if len(rows) > 1 else ""
+        if len(rows) > 1:
+            yield ""
+    if best[0]:
+        yield f"best: {best[0]}, with an efficiency of {best[1]:.3f}"
+
+
+def versus(of: Replay, reference: str) -> list[Versus]:
+    """Return the comparison of each algorithm with the reference.
+
+    Raises
+    ------
+    ValueError
+        If there is no other algorithm.
+    """
+    from netspurt.timers import canonical
+
+    other = of[canonical(reference)]
+    told = [of.versus(algorithm, other) for algorithm in of.algorithms if algorithm is not other]
+    if not told:
+        raise ValueError(f"--versus {reference}: there is no other timer to compare with it")
+    return told
+
+
+def versus_lines(replays: list[Replay], reference: str) -> Iterator[str]:
+    """Yield for each recording whether each algorithm is more efficient than the reference."""
+    rows = [["recording", "order", "timer", "spurious", "efficiency", "ahead", "95 % interval", ""]]
+    for of in replays:
+        for told in versus(of, reference):
+            algorithm, other = told.first, told.second
+            rows.append(
+                [
+                    Path(of.delays.name).name,
+                    of.order,
+                    algorithm.estimator,
+                    f"{number(algorithm.spurious)} / {number(other.spurious)}",
+                    f"{algorithm.efficiency:.3f} / {other.efficiency:.3f}",
+                    f"{100 * told.ahead.value:+.2f}",
+                    f"{100 * told.ahead.low:+.2f} .. {100 * told.ahead.high:+.2f}",
+                    told.verdict,
+                ]
+            )
+    if not replays:
+        return
+    text = columns(rows, right=(3, 4, 5, 6))
+    yield paint(next(text), "dim")
+    yield from text
+    yield ""
+    told_of = (
+        f"Both figures are the timer's / {reference}'s; ahead is "
+        "the difference of efficiencies in hundredths."
+    )
+    yield from wrapped([[told_of]], [width(100)])
+
+
+def as_data(of: Replay, advice: Advice | None, reference: str | None = None) -> dict[str, Any]:
+    """Return all numbers of a replay."""
+    it = of.delays
+    against = versus(of, reference) if reference else []
+    return {
+        "recording": it.name,
+        "format": it.format,
+        "measure": it.measure,
+        "send_times": it.send_times,
+        "notes": it.notes,
+        "order": of.order,
+        "clock": of.clock,
+        "told": of.told,
+        "sent": it.sent,
+        "received": it.received,
+        "lost": it.lost,
+        "late": it.late,
+        "duplicates": it.duplicates,
+        "loss_runs": [int(length) for length in it.loss_runs()[1]],
+        "block": of.block,
+        "estimators": [algorithm_data(algorithm) for algorithm in of.algorithms],
+        "front": [algorithm.estimator for algorithm in of.front()],
+        "recommendation": advice.sentences() if advice else [],
+        "advice": advice.data() if advice else None,
+        "versus": [
+            {
+                "first": told.first.estimator,
+                "second": told.second.estimator,
+                "ahead": _interval(told.ahead),
+                "verdict": told.verdict,
+            }
+            for told in against
+        ],
+    }
+
+
+def setting_data(algorithms: list[Algorithm], cost: float) -> dict[str, Any]:
+    """Return all numbers of a setting that was replayed on some recordings."""
+    return {
+        "estimator": algorithms[0].estimator,
+        "cost_s": _known(cost),
+        "recordings": [algorithm_data(algorithm) for algorithm in algorithms],
+    }
+
+
+def algorithm_data(algorithm: Algorithm) -> dict[str, Any]:
+    """Return all numbers of an algorithm."""
+    percents = (50, 90, 99, 100)
+    waits, short = algorithm.wait_percentiles(percents), algorithm.short_percentiles(percents)
+    return {
+        "estimator": algorithm.estimator,
+        "spurious": algorithm.spurious,
+        "spurious_share": _interval(algorithm.spurious_share),
+        "mean_timer_s": _interval(algorithm.timer),
+        "good_s": algorithm.good,
+        "waited_s": algorithm.waited,
+        "lost_before": algorithm.lost_before,
+        "waited_before_s": algorithm.waited_before,
+        "waited_per_loss_s": _known(algorithm.waited_per_loss),
+        "waited_in_delays": _known(algorithm.waited_in_delays),
+        "spurious_s": algorithm.spurious_time,
+        "total_s": algorithm.total,
+        "mean_s": algorithm.mean,
+        "cov": _known(algorithm.cov),
+        "efficiency": _known(algorithm.efficiency),
+        "efficiency_printed": algorithm.printed_efficiency,
+        "bad_share": _known(algorithm.bad_share),
+        "waited_percentiles_s": {f"p{p}": _known(v) for p, v in zip(percents, waits, strict=True)},
+        "short_percentiles_s": {f"p{p}": _known(v) for p, v in zip(percents, short, strict=True)},
+    }
+
+
+def _interval(of: Bounds) -> dict[str, float | None]:
+    return {"value": _known(of.value), "low": _known(of.low), "high": _known(of.high)}
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def grouped(value: int) -> str:
+    """Return a count with grouped digits."""
+    return number(value)
+
+
+def count(value: int, what: str) -> str:
+    """Return a count with its noun."""
+    return f"{grouped(value)} {what}{'' if value == 1 else 's'}"
+
+
+def _plain(value: float) -> str:
+    return f"{value:.0f}" if value >= 9.95 or float(value).is_integer() else f"{value:.1f}"
+
+
+def span(seconds: float) -> str:
+    """Return a time with three digits and a fitting unit."""
+    if not math.isfinite(seconds):
+        return "-"
+    if seconds >= 1:
+        return f"{seconds:.3g} s" if seconds < 1000 else f"{seconds:,.0f} s"
+    if seconds == 0:
+        return "0 s"
+    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} µs"

@@ -1,0 +1,431 @@
+"""Which timer is recommended, against what is known of made-up paths."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import netspurt as ns
+from netspurt import _core
+from netspurt.advice import Advice, Price, advise
+from netspurt.advice.deploying import lacking, linux_commands, shortcomings, span
+from netspurt.advice.weighing import Terms, Weighing, cost, cost_of
+from netspurt.analysis.bootstrap import Interval
+from netspurt.analysis.replayed import Tally, bounded
+from netspurt.timers import USUAL, figures
+
+from conftest import Command, refused
+
+Floats = NDArray[np.float64]
+
+
+def path_of(rtt: Floats | list[float | None], name: str = "path", every: float = 1.0) -> ns.Delays:
+    return ns.Delays.of(rtt, every=every, name=name)
+
+
+def rare(count: int = 3000, spikes: int = 30, lost: int = 60, seed: int = 1) -> ns.Delays:
+    """Return delays of 50 ms with spikes of 150 ms, and losses."""
+    rng = np.random.default_rng(seed)
+    rtt = rng.normal(0.05, 0.0005, count)
+    rtt[rng.choice(np.arange(10, count), spikes, replace=False)] = 0.15
+    rtt[rng.choice(np.arange(10, count), lost, replace=False)] = np.nan
+    return path_of(rtt)
+
+
+def advice_on(path: ns.Delays, estimators: list[str], price: Price | None = None) -> Advice:
+    return advise([ns.replay(path, estimators)], price)
+
+
+FIXED = ["fixed:rto=100ms,max=60s", "fixed:rto=300ms,max=60s"]
+
+
+# Costs.
+
+
+def test_the_cost_is_waiting_and_spurious_retransmissions_at_their_price() -> None:
+    """By hand: 2 of 10 lost, half a loss more; 300 ms each; one of 8 answers came too late."""
+    rtt = [0.1, 0.1, 0.5, None, 0.1, 0.1, None, 0.1, 0.1, 0.1]
+    told = ns.replay(path_of(rtt), ["fixed:rto=300ms,max=60s"])
+    share = 2.5 / 10.5
+    by_hand = share * 0.3 + (1 - share) * 0.2 * 1 / 8
+    (one,) = Weighing([told], Price(0.2)).costs
+    assert one.total.value == pytest.approx(by_hand)
+    assert (one.waiting, one.spurious) == pytest.approx((share * 0.3, (1 - share) * 0.2 / 8))
+    (one,) = Weighing([told], Price(0.2, loss=0.1)).costs
+    assert one.total.value == pytest.approx(0.1 * 0.3 + 0.9 * 0.2 / 8)
+    light = figures(told.delays, "fixed:rto=300ms,max=60s")
+    assert cost_of([told.delays], [light], Price(0.2, loss=0.1)) == pytest.approx(one.total.value)
+
+
+def test_the_default_price_is_five_median_delays() -> None:
+    path = rare()
+    assert Price().of(path) == pytest.approx(5 * np.nanmedian(path.rtt_s))
+    for wrong in ({"spurious_s": -1.0}, {"spurious_s": math.nan}, {"loss": 1.5}):
+        with pytest.raises(ValueError, match="give 0 to"):
+            Price(**wrong)
+
+
+def test_costs_of_several_recordings_are_weighed_by_their_probes() -> None:
+    paths = [rare(1000, 10, 20, seed) for seed in (1, 2)] + [rare(3000, 0, 60, 3)]
+    replays = [ns.replay(path, FIXED) for path in paths]
+    price = Price(0.4)
+    together = Weighing(replays, price).costs
+    for place, one in enumerate(together):
+        alone = [Weighing([of], price).costs[place].total.value for of in replays]
+        assert one.total.value == pytest.approx(np.average(alone, weights=[1000, 1000, 3000]))
+    with pytest.raises(ValueError, match="different estimators"):
+        Weighing([replays[0], ns.replay(paths[1], ["mills"])], price)
+
+
+def test_an_interval_of_the_cost_covers_the_cost_of_the_process() -> None:
+    """Spikes come at random, in one probe of a hundred: the true cost is known."""
+    price, covered = Price(0.25, loss=0.02), 0
+    true = 0.02 * 0.1 + 0.98 * 0.25 * 0.01
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        rtt = np.where(rng.random(800) < 0.01, 0.15, 0.05)
+        (one,) = Weighing([ns.replay(path_of(rtt), FIXED[:1])], price).costs
+        covered += one.total.low <= true <= one.total.high
+    assert covered >= 54, "of 60 at 95 %"
+
+
+def test_a_pair_is_told_apart_by_the_same_probes() -> None:
+    """The longer timer costs 4 ms more per probe, the shorter one 30 spikes of 3000."""
+    told = ns.replay(rare(), FIXED)
+    short, long = 0, 1
+    dear = Weighing([told], Price(5.0))
+    assert dear.difference(short, long).sign == 1, "a spurious retransmission costs 5 s"
+    assert dear.alike(long) == [long]
+    cheap = Weighing([told], Price(0.0))
+    assert cheap.difference(short, long).sign == -1, "it costs nothing"
+    assert cheap.difference(short, long).value == -cheap.difference(long, short).value
+    even = Weighing([told], Price(0.4))
+    assert even.difference(short, long).sign == 0
+    assert even.alike(long) == [short, long]
+
+
+def test_a_longer_timer_cannot_have_missed_what_the_shorter_one_did_not() -> None:
+    told = ns.replay(rare(spikes=0), FIXED)
+    longer = Weighing([told], Price(1.0)).difference(1, 0)
+    assert longer.high == pytest.approx(longer.value, rel=1e-6), "it can be no worse than this"
+    assert longer.low < longer.value - 3 / 3000, "but a rare spell may punish the shorter one"
+
+
+# Recommendations.
+
+
+def test_the_price_turns_the_recommendation() -> None:
+    path = rare()
+    assert advice_on(path, FIXED, Price(0.001)).pick == FIXED[0]
+    assert advice_on(path, FIXED, Price(5.0)).pick == FIXED[1]
+    (_, priced, *_) = advice_on(path, FIXED, Price(5.0)).paragraphs()
+    below = re.search(r"below (\d+) ms fixed:rto=100ms", priced)
+    assert below is not None, priced
+    even = 0.001 * float(below[1])
+    costs = Weighing([ns.replay(path, FIXED)], Price(even)).costs
+    assert costs[0].total.value == pytest.approx(costs[1].total.value, rel=0.01)
+
+
+def test_a_timer_that_suits_is_not_condemned_with_those_that_do_not() -> None:
+    """A tenth of the answers takes three times as long: mills is never short, others are."""
+    rng = np.random.default_rng(5)
+    rtt = np.where(np.arange(900) % 10 == 7, 0.095, 0.05 + rng.uniform(0, 0.002, 900))
+    told = advice_on(path_of(rtt), ["rfc6298:min=0s", "linux", "fixed:rto=60ms,max=60s"])
+    assert told.suits
+    assert told.pick == "linux"
+    assert "None of these suits" not in str(told)
+
+
+def test_where_nothing_suits_constants_are_computed_from_the_delays() -> None:
+    """A third of the answers takes 2 s, at random: only a timer above 2 s suits."""
+    rng = np.random.default_rng(6)
+    slow = rng.random(1200) < 0.3
+    for scale in (1.0, 3.0):
+        rtt = scale * np.where(slow, 2.0, 0.05) * rng.uniform(0.99, 1.01, 1200)
+        told = advice_on(path_of(rtt, every=10.0), FIXED)
+        assert not told.suits
+        assert str(told).startswith("None of these suits: even ")
+        assert told.pick in {*told.tuned, *told.alike}
+        picked = ns.replay(told.replays[0].delays, [told.pick]).algorithms[0]
+        assert picked.spurious <= 0.01 * picked.answered
+        assert picked.timer.value < 4 * scale * 2.0, "from these delays, not from a table"
+        assert [lesson.choice for lesson in told.lessons], "it is tried on halves"
+
+
+def test_a_choice_is_learnt_on_one_half_and_judged_on_the_other() -> None:
+    """The first half is calm, the second has spikes that a short timer meets."""
+    rng = np.random.default_rng(7)
+    rtt = rng.normal(0.05, 0.0005, 2000)
+    rtt[1000::12] = 0.15
+    rtt[5::40] = np.nan
+    told = advice_on(path_of(rtt), FIXED, Price(1.0))
+    first, second = sorted(told.lessons, key=lambda lesson: lesson.part)
+    assert (second.choice, second.best) == (FIXED[0], FIXED[1]), "learnt in the calm"
+    assert second.cost > second.least
+    assert first.choice == FIXED[1]
+    assert "The halves disagree" in str(told)
+    halves = [path_of(rtt[:1000]), path_of(rtt[1000:])]
+    price = Price(1.0, loss=Terms.of(told.replays[0], Price(1.0)).loss)
+    there = cost_of(halves[1:], [figures(halves[1], FIXED[0])], price)
+    assert second.cost == pytest.approx(there, rel=0.02)
+
+
+@pytest.mark.parametrize("bare", ["mills", "mills-single", "rfc793", "fixed", "cocoa"])
+def test_a_timer_without_bounds_or_backoff_is_never_taken_as_it_is(bare: str) -> None:
+    assert shortcomings(bare)
+    told = advice_on(rare(), [bare, "rfc6298:min=0s"])
+    assert told.pick not in (bare, "rfc6298:min=0s")
+    assert told.pick == "" or not shortcomings(told.pick)
+    for name in ("linux", "quic", "rfc6298", "freebsd", "sctp"):
+        assert shortcomings(name) == []
+
+
+def test_what_a_timer_lacks_is_added_by_keys_of_its_own() -> None:
+    for name in _core.ALGORITHMS:
+        added = lacking(name, "40ms")
+        assert set(added) <= set(dict(_core.Estimator(name).settings))
+    told = advice_on(rare(), ["mills", "mills:g=1"])
+    assert re.fullmatch(r"mills:.*min=\d.*max=60s,karn=true", told.pick)
+    low, high = _core.Estimator(told.pick).bounds
+    assert (low > 0, high) == (True, 60.0)
+
+
+def test_a_recommended_timer_says_how_to_deploy_it() -> None:
+    linux = str(advice_on(rare(), ["rfc6298", "linux:rto_min=40ms"]))
+    assert "rto_min 40ms`" in linux
+    assert "net.ipv4.tcp_rto_min_us=40000" in linux
+    assert "TCP_BPF_RTO_MIN, 40000 µs" in linux
+    assert "TCP_BPF_DELACK_MAX" in linux
+    quic = str(advice_on(rare(), ["rfc6298", "quic"]))
+    assert "max_ack_delay, which receivers announce" in quic
+    assert "TCP on Linux has its own estimator" in quic
+    assert linux_commands(0.2) == ["200 ms is Linux's own rto_min: there is nothing to set."]
+    assert "BPF" not in " ".join(linux_commands(5.0)), "the kernel refuses more than 200 ms there"
+
+
+@given(st.floats(1e-6, 1e3))
+def test_a_computed_constant_is_a_time_that_the_core_reads(seconds: float) -> None:
+    assert _core.Estimator(f"linux:rto_min={span(seconds)},rto_max=1h").bounds[0] == pytest.approx(
+        seconds, rel=0.051
+    )
+
+
+def test_of_several_recordings_one_timer_is_taken_and_tried_without_each() -> None:
+    paths = [rare(1000, 10, 20, seed) for seed in range(4)]
+    told = advise([ns.replay(path, FIXED) for path in paths], Price(5.0))
+    assert told.pick == FIXED[1]
+    assert [lesson.part for lesson in told.lessons] == [0, 1, 2, 3]
+    assert "4 times: it is always fixed:rto=300ms,max=60s" in str(told)
+    assert len(told.replays) == 4
+
+
+# No figure is impossible.
+
+
+def recordings() -> st.SearchStrategy[ns.Delays]:
+    delay = st.one_of(st.none(), st.sampled_from([0.0, 1e-6, 0.05, 0.05, 0.05, 3.0, 40.0]))
+    shapes = st.one_of(
+        st.lists(delay, min_size=1, max_size=3),
+        st.lists(delay, min_size=4, max_size=80),
+        st.integers(1, 200).map(lambda n: [None] * n),
+        st.integers(1, 200).map(lambda n: [0.05] * n),
+        st.integers(0, 90).map(lambda n: [None] * n + [0.05] * 60),
+        st.integers(0, 90).map(lambda n: [None] * n + [0.05] + [None] * (90 - n)),
+    )
+    orders = st.sampled_from(["sequence", "causal"])
+    return st.builds(
+        lambda rtt, order, every: ns.Delays.of(rtt, every=every, order=order),
+        shapes,
+        orders,
+        st.sampled_from([0.01, 1.0, 60.0]),
+    )
+
+
+def inside(of: Interval, low: float, high: float) -> bool:
+    if not math.isfinite(of.low):
+        return not math.isfinite(of.value) or low <= of.value <= high
+    return low <= of.low <= of.value <= of.high <= high
+
+
+@settings(max_examples=120, deadline=None)
+@given(recordings(), st.booleans(), st.sampled_from([None, 0.0, 0.3]))
+def test_no_figure_is_impossible(path: ns.Delays, told: bool, price: float | None) -> None:
+    of = ns.replay(path, USUAL, told=told)
+    for one in of.algorithms:
+        assert 0 <= one.spurious <= one.answered
+        assert inside(one.spurious_share, 0.0, 1.0)
+        ends = float(one.waits.min()) * (1 - 1e-12), float(one.waits.max()) * (1 + 1e-12)
+        assert inside(one.timer, *ends)
+        assert not one.efficiency < 0
+        assert not one.efficiency > 1
+        assert min(one.good, one.waited, one.waited_before, one.spurious_time, one.mean) >= 0
+        for share in (one.bad_share, one.cov, one.waited_in_delays, one.waited_per_loss):
+            assert not share < 0
+        assert not one.bad_share > 1
+        assert 0 <= one.lost_before <= one.lost
+        assert one.printed_efficiency in {"-", "1", *(f".{n:02d}" for n in range(100))}
+    for one in of.algorithms[1:]:
+        ahead = of.versus(one, of.algorithms[0]).ahead
+        assert inside(ahead, -1.0, 1.0)
+        assert inside(of.difference(one, of.algorithms[0])[0], -1.0, 1.0)
+    advice = advise([of], Price(price))
+    for cost_ in advice.weighing.costs if advice.weighing else ():
+        assert inside(cost_.total, 0.0, math.inf)
+        assert 0 <= cost_.count <= cost_.answers
+    assert all(one.cost >= one.least >= 0 for one in advice.lessons)
+    assert "nan" not in str(advice)
+    json.dumps(advice.data(), allow_nan=False)
+
+
+def test_a_figure_outside_its_bounds_is_cut() -> None:
+    wide = Interval(0.5, -0.2, 1.7, 0.95, 1)
+    assert (bounded(wide, 0, 1).low, bounded(wide, 0, 1).high) == (0.0, 1.0)
+    last_bit = Interval(1.0000000000000002, 1.0, 1.0, 0.95, 1)
+    assert inside(bounded(last_bit, 0.0, 1.0), 0.0, 1.1)
+
+
+# Losses before the first answer.
+
+
+@pytest.mark.parametrize("order", ["sequence", "causal"])
+def test_losses_before_the_first_answer_do_not_swamp_the_efficiency(order: str) -> None:
+    rng = np.random.default_rng(8)
+    rtt = np.where(rng.random(60) < 0.1, np.nan, 0.05 + rng.exponential(0.01, 60))
+    rtt[0] = 0.05
+    led = np.concatenate([np.full(90, np.nan), rtt])
+    alone = ns.replay(path_of(rtt), USUAL, order=order)
+    after = ns.replay(path_of(led), USUAL, order=order)
+    for a, b in zip(alone.algorithms, after.algorithms, strict=True):
+        assert (b.lost, b.lost_before) == (a.lost + 90, 90)
+        assert b.waited == pytest.approx(a.waited)
+        assert b.efficiency == pytest.approx(a.efficiency)
+        assert b.waited_before == pytest.approx(90 * b.waits[0])
+        assert b.waited_in_delays == pytest.approx(a.waited_in_delays)
+    costs = [Weighing([of], Price(0.3)).costs for of in (alone, after)]
+    for one, other in zip(*costs, strict=True):
+        assert one.total.value == pytest.approx(other.total.value)
+
+
+# The command.
+
+
+def write(path: ns.Delays, file: Path) -> None:
+    rows = ("" if math.isnan(rtt) else f"{rtt:.9f}" for rtt in path.rtt_s)
+    file.write_text("seq,sent_s,rtt_s\n" + "".join(f"{n},{n},{r}\n" for n, r in enumerate(rows)))
+
+
+def test_the_command_takes_a_price_in_milliseconds_and_a_share_of_losses(
+    here: Command, tmp_path: Path
+) -> None:
+    write(rare(), tmp_path / "a.csv")
+    words = ("replay", "a.csv", "-e", FIXED[0], "-e", FIXED[1], "--json")
+    for more, pick, price in (
+        (("--cost", "1"), FIXED[0], 0.001),
+        (("--cost", "5000"), FIXED[1], 5.0),
+        (("--cost", "5s"), FIXED[1], 5.0),
+        (("--cost", "400", "--loss", "20%"), FIXED[0], 0.4),
+        (("--cost", "400", "--loss", "0.0001"), FIXED[1], 0.4),
+    ):
+        ran = here(*words, *more)
+        assert ran.returncode == 0, ran.stderr
+        (told,) = json.loads(ran.stdout)
+        assert told["advice"]["take"] == pick, more
+        assert told["advice"]["price_s"] == [price]
+    refused(here("replay", "a.csv", "--cost", "-1"), "give milliseconds of waiting")
+    refused(here("replay", "a.csv", "--loss", "30"), "not a share of packets, such as 1%")
+
+
+def test_the_command_tells_the_losses_their_runs_and_the_waits(
+    here: Command, tmp_path: Path
+) -> None:
+    rtt = np.full(4000, 0.05)
+    rtt[:30] = rtt[100] = rtt[3700:3712] = np.nan
+    write(path_of(rtt), tmp_path / "a.csv")
+    ran = here("replay", "a.csv")
+    assert "losses come in 3 runs, 1 of them of one probe; the longest: 30 probes" in ran.stdout
+    assert "30 probes lost before the first answer" in ran.stdout
+    heads = next(line for line in ran.stdout.splitlines() if "waits 50 %" in line)
+    assert heads.split() == ["waits", "50", "%", "90", "%", "99", "%", "longest"]
+    assert "longest: 30 probes, 0:00:00 after the beginning" in here("delays", "a.csv").stdout
+    (told,) = json.loads(here("delays", "a.csv", "--json").stdout)
+    assert told["recordings"][0]["loss_runs"] == [30, 1, 12]
+
+
+def test_every_setting_of_a_grid_is_printed_and_the_best_one_named(
+    here: Command, tmp_path: Path
+) -> None:
+    for name, seed in (("a", 1), ("b", 2)):
+        write(rare(400, 4, 8, seed), tmp_path / f"{name}.csv")
+    grid = ("-e", "mills:g=1..3/4,falling=7/8..15/16/2")
+    ran = here("replay", "a.csv", "b.csv", *grid, "--all", "--pool", "--cost", "100")
+    rows = [line.split() for line in ran.stdout.splitlines() if line.startswith("mills")]
+    assert len(rows) == 8
+    best = re.search(r"^best: (\S+), .* on all 2 recordings$", ran.stdout, re.MULTILINE)
+    assert best is not None, ran.stdout
+    told = json.loads(
+        here("replay", "a.csv", "b.csv", *grid, "--all", "--pool", "--json", "--cost", "100").stdout
+    )
+    assert [one["estimator"] for one in told] == [row[0] for row in rows]
+    assert min(told, key=lambda one: one["cost_s"])["estimator"] == best[1]
+    assert [len(one["recordings"]) for one in told] == [2] * 8
+
+
+def test_a_table_of_rfc_889_for_each_setting_has_a_row_a_run(here: Command, tmp_path: Path) -> None:
+    for name, seed in (("a", 1), ("b", 2), ("c", 3)):
+        write(rare(400, 40, 8, seed), tmp_path / f"{name}.csv")
+    files = ("a.csv", "b.csv", "c.csv")
+    ran = here("replay", *files, "-e", "mills:g=1..4/4", "--all", "--rfc889")
+    tables = ran.stdout.split("\n\n")
+    assert [table.split()[0] for table in tables[:-1]] == [
+        "mills:g=1",
+        "mills",
+        "mills:g=3",
+        "mills:g=4",
+    ]
+    shares = {}
+    for table in tables[:-1]:
+        head, *rows, share = table.splitlines()
+        assert [row.split()[0] for row in rows] == [*files]
+        shares[head.split()[0]] = float(share.rpartition(" ")[2])
+    best = max(shares, key=shares.__getitem__)
+    assert tables[-1].startswith(f"best: {best}, with an efficiency of {shares[best]:.3f}")
+
+
+def test_pictures_are_vectors_on_request(here: Command, tmp_path: Path) -> None:
+    write(rare(300, 3, 3), tmp_path / "a.csv")
+    words = ("replay", "a.csv", "-e", "mills", "--out", "out")
+    ran = here(*words, "--pictures", "svg", "--pictures", "pdf")
+    assert ran.returncode == 0, ran.stderr
+    kinds = ("timeline", "histogram", "scatter", "pareto")
+    names = {f"replay-{kind}.{end}" for kind in kinds for end in ("svg", "pdf")}
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {*names, "replay.parquet"}
+    assert (tmp_path / "out" / "replay-pareto.pdf").read_bytes().startswith(b"%PDF")
+    refused(here(*words, "--pictures", "gif"), "'gif' is not one of png, svg, pdf")
+    refused(here("replay", "a.csv", "--pictures", "svg"), "name a folder")
+
+
+def test_a_recording_without_answers_leaves_its_empty_pictures_out(
+    here: Command, tmp_path: Path
+) -> None:
+    write(path_of([None] * 20 + [0.1]).lost_after(0.01), tmp_path / "a.csv")
+    ran = here("replay", "a.csv", "-e", "mills", "--out", "out", "--lost-after", "10ms")
+    assert "Traceback" not in ran.stderr
+
+
+def test_resampled_tallies_are_those_of_the_recording() -> None:
+    told = ns.replay(rare(), FIXED)
+    for place, one in enumerate(told.algorithms):
+        whole = Tally.between(told.delays, one.waits, one.order, 0, len(told.delays))
+        summed = Tally.of(told.resamples.sums, place)
+        for key, value in vars(whole).items():
+            assert float(getattr(summed, key)) == pytest.approx(float(value)), key
+        terms = [Terms.of(told, Price(0.2))]
+        assert cost([whole], terms) == pytest.approx(cost([summed], terms))

@@ -1,0 +1,78 @@
+"""Recordings of other people, which lie beside the repository with a table of what each holds."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import netspurt as ns
+from netspurt.timers import USUAL
+
+from conftest import ROOT
+
+#: The folder, beside the repository or where the environment says.
+FOLDER = Path(os.environ.get("NETSPURT_DELAYS", ROOT.parent / "shared" / "delays"))
+
+
+def rows() -> dict[str, tuple[int, ...] | None]:
+    """Return runs, probes, received, lost and duplicates of each file; `None` for a dash."""
+    table = FOLDER / "README.md"
+    if not table.is_file():
+        return {}
+    found: dict[str, tuple[int, ...] | None] = {}
+    lines = table.read_text().partition("## Files")[2].splitlines()
+    for line in [one for one in lines if one.startswith("| ")][1:]:
+        cells = [cell.strip() for cell in line.split("|")]
+        counts = cells[9:14]
+        known = all(cell.isdigit() for cell in counts)
+        found[cells[1]] = tuple(map(int, counts)) if known else None
+    return found
+
+
+@pytest.fixture
+def table() -> dict[str, tuple[int, ...] | None]:
+    if not rows():
+        pytest.skip(f"no recordings of other people in {FOLDER}: set NETSPURT_DELAYS")
+    return rows()
+
+
+def test_every_file_has_the_counts_of_the_table(table: dict[str, tuple[int, ...] | None]) -> None:
+    wrong = []
+    for name, expected in table.items():
+        try:
+            found = ns.read_delays(FOLDER / name)
+        except ns.DelaysError as error:
+            # A summary without samples, and traceroutes, are refused with the reason.
+            if not {"summary", "traceroutes"} & set(str(error).replace(",", " ").split()):
+                wrong.append(f"{name}: {error}")
+            continue
+        sums = (
+            sum(getattr(one, what) for one in found)
+            for what in ("sent", "received", "lost", "duplicates")
+        )
+        counted = (len(found), *sums)
+        if counted != expected:
+            wrong.append(f"{name}: {counted}, not {expected}")
+    assert wrong == []
+    assert len(table) > 20
+
+
+def test_every_file_that_can_be_replayed_gets_an_advice(
+    table: dict[str, tuple[int, ...] | None],
+) -> None:
+    advised = 0
+    for name, expected in table.items():
+        if expected is None or name == "pingparsing__ping.txt" or expected[2] == 0:
+            continue
+        for path in ns.read_delays(FOLDER / name):
+            try:
+                told = ns.advise([ns.replay(path, USUAL)])
+            except ns.ReplayError:
+                continue  # Smoothed values, and results without single delays.
+            assert "nan" not in str(told), name
+            advised += told.weighing is not None
+            picked = told.pick in {*told.asked, *told.alike, *told.tuned}
+            assert picked == (told.weighing is not None), name
+    assert advised >= 8

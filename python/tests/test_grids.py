@@ -1,0 +1,99 @@
+"""Grids write no value that the core refuses, and lose none on the way into text and back."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt import _core
+from netspurt.grids import expand, ratio, size
+from netspurt.timers import grid_front
+
+#: Every key of every algorithm, with its default.
+KEYS = [
+    (name, key, default)
+    for name in _core.ALGORITHMS
+    for key, default in dict(_core.Estimator(name).settings).items()
+    if default[0].isdigit()
+]
+
+
+def ends(default: str, rng: np.random.Generator) -> tuple[Fraction, Fraction, str]:
+    """Return the ends of a range about a default, and its unit."""
+    digits = default.rstrip("µsmnuh")
+    middle, unit = Fraction(digits), default[len(digits) :]
+    low, high = sorted(Fraction(int(rng.integers(1, 1000)), 1000) for _ in range(2))
+    if "/" in digits or (not unit and middle <= 1):
+        return low, high, ""
+    return middle * low, middle * (1 + high), unit
+
+
+@pytest.mark.parametrize(("name", "key", "default"), KEYS)
+def test_every_value_between_the_ends_is_read(name: str, key: str, default: str) -> None:
+    rng = np.random.default_rng(sum(map(ord, name + key)))
+    tried = 0
+    for _ in range(40):
+        low, high, unit = ends(default, rng)
+        first, last = (f"{float(end):.6f}" for end in (low, high))
+        count = int(rng.integers(2, 14))
+        text = f"{name}:{key}={first}{unit}..{last}{unit}/{count}"
+        try:
+            _core.Estimator(f"{name}:{key}={first}{unit}")
+            _core.Estimator(f"{name}:{key}={last}{unit}")
+            made = list(expand(text))
+        except (_core.EstimatorError, ValueError):
+            continue  # The ends, or the steps, are no values of this key.
+        tried += 1
+        assert len(made) == count
+        for place, one in enumerate(made):
+            told = dict(_core.Estimator(one).settings)[key]
+            if unit:
+                continue
+            exact = Fraction(first) + (Fraction(last) - Fraction(first)) * place / (count - 1)
+            finest = Fraction(1, 2) if told.isdigit() else Fraction(1, 10**6)
+            assert abs(Fraction(told) - exact) <= finest, text
+    assert tried or _is_count(name, key), f"{name}:{key} was never tried"
+
+
+def _is_count(name: str, key: str) -> bool:
+    """Return whether a key takes whole numbers, which ends with six decimals are not."""
+    try:
+        _core.Estimator(f"{name}:{key}=3/2")
+    except _core.EstimatorError as error:
+        return "whole number" in str(error) or "cannot be" in str(error)
+    return False
+
+
+def test_thirds_and_ninths_come_back_as_they_were() -> None:
+    assert list(expand("mills:g=1..3/4")) == [
+        "mills:g=1",
+        "mills:g=5/3",
+        "mills:g=7/3",
+        "mills:g=3",
+    ]
+    assert list(expand("rfc6298:k=1..10/4")) == [f"rfc6298:k={k}" for k in (1, 4, 7, 10)]
+    assert list(expand("mills:falling=7/8..15/16/3"))[1] == "mills:falling=0.90625"
+    with pytest.raises(ValueError, match="steps below 1: take fewer"):
+        size("rfc6298:k=1..3/4")
+
+
+@pytest.mark.parametrize(
+    "grid", ["mills:g=1..3/4", "mills:falling=1/9..8/9/8,g=1..7/10", "mills:g=10..100/7"]
+)
+def test_the_front_of_a_grid_of_thirds_is_made_of_estimators(grid: str) -> None:
+    path = ns.Delays.of(np.random.default_rng(1).exponential(0.1, 300), every=1.0)
+    front, count = grid_front(path, grid)
+    assert count == size(grid)
+    whole = {str(_core.Estimator(text)) for text in expand(grid)}
+    assert set(front) <= whole
+
+
+def test_a_ratio_is_as_near_as_nine_digits_allow() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(2000):
+        value = float(10.0 ** rng.uniform(-6, 8))
+        told = dict(_core.Estimator(f"mills:g={ratio(value)}").settings)["g"]
+        assert float(Fraction(told)) == pytest.approx(value, rel=1e-7, abs=1e-9)
