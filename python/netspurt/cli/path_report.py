@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from netspurt.cli.one_way import share_of
 from netspurt.cli.output import rate, width
 
@@ -125,7 +123,7 @@ def histogram_of(recording: Delays) -> Histogram:
     from netspurt.probe import Histogram
 
     histogram = Histogram()
-    for rtt in recording.rtt_s[~np.isnan(recording.rtt_s)].tolist():
+    for rtt in (recording.rtt_ns.compressed() / 1e9).tolist():
         histogram.add(rtt)
     return histogram
 
