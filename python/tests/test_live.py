@@ -81,6 +81,35 @@ def test_hosts_may_be_wired_otherwise_and_it_is_told(
 
 
 @namespaces
+@real_time
+def test_a_run_ends_when_its_flows_have_ended(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "short.toml").write_text(SHORT)
+    began = time.monotonic()
+    words = ["--set", "stop=300 s", "--budget", 10]
+    ran = netspurt("live", "run", "short.toml", "--out", "r", *words)
+    assert ran.returncode == 0, ran.stderr
+    assert time.monotonic() - began < 100
+    run = ns.open_run(tmp_path / "r")
+    assert run.flows["acked_bytes"][0] == 200_000
+    assert run.flows.seconds("finished_ns")[0] < run.stop_ns / 1e9 < 5
+    assert "and with them the run; `stop` is 300 s" in ran.stdout
+
+
+@namespaces
+@real_time
+def test_a_receive_buffer_bounds_the_kernels_window(tmp_path: Path) -> None:
+    """The window of 24 kB grew to 36.8 kB: Linux sets its limit anew for full segments."""
+    tcp = {"receive_buffer": "24 kB"}
+    values = {"stop": "20 s", "flows.transfer.profile": "linux-default", "flows.transfer.tcp": tcp}
+    run = run_live(ns.Scenario.parse(SHORT).replace(values), tmp_path / "r")
+    seen = run.segments
+    acks = (seen["node"] == "a") & (seen["kind"] == "ack")
+    windows = set(seen["window"][acks].tolist())
+    assert len(windows) > 1, "it grows up to the limit"
+    assert 20_000 < max(windows) <= 24_000, windows
+
+
+@namespaces
 def test_a_run_that_was_too_late_is_told_and_counts_for_nothing(
     netspurt: Command, tmp_path: Path
 ) -> None:

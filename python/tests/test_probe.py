@@ -57,6 +57,52 @@ def inside(script: str, folder: Path, timeout: float = 120) -> subprocess.Comple
     )
 
 
+@namespaces
+def test_a_service_beyond_loopback_is_warned_of(tmp_path: Path) -> None:
+    """The datagram that two echo hosts send each other goes out; descriptors may run out."""
+    script = """
+import socket, subprocess, sys, time
+from pathlib import Path
+def serve(address, *more):
+    words = ["netspurt", "serve", "echo", "--port", "0", "--address", address]
+    started = subprocess.Popen([*more, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+    line = started.stdout.readline()
+    at = line.split(" at ")[1].split(",")[0].rsplit(":", 1)
+    return started, (at[0], int(at[1]))
+one, a = serve("127.0.0.1")
+two, b = serve("0.0.0.0")
+# A datagram to one of them that claims to come from the other.
+datagram = (8 + 4).to_bytes(2, "big")
+raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP)
+raw.bind(("127.0.0.1", 0))
+head = b[1].to_bytes(2, "big") + a[1].to_bytes(2, "big") + datagram + bytes(2)
+raw.sendto(head + b"loop", ("127.0.0.1", 0))
+def received():
+    rows = Path("/proc/net/snmp").read_text().splitlines()
+    names, values = (row.split()[1:] for row in rows if row.startswith("Udp:"))
+    return int(dict(zip(names, values))["InDatagrams"])
+before, now = -1, 0
+while now != before:
+    time.sleep(0.5)
+    before, now = now, received()
+print("datagrams", now)
+for process in (one, two):
+    process.terminate()
+    process.wait()
+print("first", one.stderr.read())
+print("second", two.stderr.read())
+"""
+    (tmp_path / "loop.py").write_text(script)
+    ran = inside(f"{sys.executable} loop.py", tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    count = int(ran.stdout.split("datagrams ")[1].split()[0])
+    assert 1000 <= count < 5000, "there and back, until one is not answered"
+    first, second = ran.stdout.split("first ")[1].split("second ")
+    assert not first.strip()
+    assert "warning: 0.0.0.0 is not a loopback address" in second
+
+
 def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 

@@ -265,7 +265,7 @@ fn transfer(case: &Case, hosts: Vec<KernelHost>, ends: &[KernelEnd]) -> Outcome<
     let ports = hosts.into_iter().map(|host| host.port).collect();
     let (clock, over) = (WallClock::start(), AtomicBool::new(false));
     let (carried, notes) = thread::scope(|scope| {
-        let apps = scope.spawn(|| apps.run(clock, &over));
+        let apps = scope.spawn(|| apps.run(clock, &over, &AtomicBool::new(false)));
         let carried = carry(case, clock, ports);
         over.store(true, Ordering::Relaxed);
         (carried, apps.join())

@@ -4,6 +4,8 @@
 use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use netspurt::event::{Event, What};
@@ -115,7 +117,12 @@ pub struct Driver {
     programs: Option<FlowId>,
     /// Ends a wait when there is something to read.
     wake: Option<OwnedFd>,
+    /// Whether the hosts have nothing more to send.
+    quiet: Option<Arc<AtomicBool>>,
 }
+
+/// How often the driver looks whether the hosts have nothing more to send.
+const LOOK: Duration = Duration::from_millis(20);
 
 impl Driver {
     /// A driver of `path`, whose gates are at `ports`. With `keeps` a packet may leave more than
@@ -136,7 +143,15 @@ impl Driver {
             spin: Duration::ZERO,
             programs: None,
             wake: None,
+            quiet: None,
         }
+    }
+
+    /// Ends as soon as `quiet` is set and nothing is on the path or due on it.
+    #[must_use]
+    pub fn ending_with(mut self, quiet: Arc<AtomicBool>) -> Self {
+        self.quiet = Some(quiet);
+        self
     }
 
     /// Lets packets leave more than once, as copies or in fragments.
@@ -162,7 +177,7 @@ impl Driver {
         self
     }
 
-    /// Runs until `stop`, or until `watch` has enough; the path as it is then, and what was
+    /// Runs until `stop`, or until `watch` has enough, or nothing more can happen; the path as it is then, and what was
     /// kept.
     ///
     /// # Errors
@@ -172,10 +187,13 @@ impl Driver {
         self.ports.iter().try_for_each(|(_, port)| port.stamp())?;
         loop {
             let now = self.clock.now().min(stop);
+            // Asked before the ports are read: what hosts sent before they were quiet is there.
+            let quiet = self.quiet.as_ref().is_some_and(|quiet| quiet.load(Ordering::Relaxed));
             let more = self.read(watch)?;
+            let over = quiet && !more && self.came.is_empty();
             self.advance(now, watch);
             self.deliver(watch);
-            if now >= stop || !watch.goes_on(now) {
+            if now >= stop || !watch.goes_on(now) || over && self.path.next_wakeup().is_none() {
                 break;
             }
             if !more {
@@ -296,7 +314,10 @@ impl Driver {
 
     /// Waits for a packet, or for the next thing due on the path.
     fn wait(&self, stop: Time) {
-        let next = self.path.next_wakeup().unwrap_or(stop).min(stop);
+        let mut next = self.path.next_wakeup().unwrap_or(stop).min(stop);
+        if self.quiet.is_some() {
+            next = next.min(self.clock.now() + LOOK);
+        }
         let left = next.saturating_since(self.clock.now());
         let sleep = Duration::from_nanos(left.as_nanos().saturating_sub(self.spin.as_nanos()));
         let mut fds: Vec<PollFd<'_>> =

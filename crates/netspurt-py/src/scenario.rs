@@ -154,7 +154,7 @@ impl PySimulation {
         while !py.detach(|| run.advance_towards(Time::from_nanos(t_ns))) {
             py.check_signals()?;
         }
-        Ok(())
+        run.overfull().map_or(Ok(()), |told| Err(PyValueError::new_err(told)))
     }
 
     /// Ends the run now.

@@ -82,6 +82,13 @@ pub trait Host<F: Frame>: Stage<F> {
         let _ = (now, events);
         Some(frame)
     }
+
+    /// Does what precedes an arrival at `now` that was settled at `since`, where both fall on one
+    /// instant but for the fractions of nanoseconds that idle lines lose. The arrival's push follows.
+    #[inline]
+    fn precede(&mut self, now: Time, since: Time, events: &mut Events<F>) {
+        let _ = (now, since, events);
+    }
 }
 
 impl Frame for crate::segment::Segment {

@@ -97,7 +97,7 @@ def run(
         print_json({**summary(result, folder), "live": live.as_json()})
     else:
         describe(result, chosen, folder)
-        for line in [*_idle(result), *verdict(live)]:
+        for line in [*_early(result, chosen.stop), *verdict(live)]:
             typer.echo(line)
     if not live.valid:
         raise typer.Exit(1)
@@ -184,13 +184,12 @@ def _for_programs(
     return chosen
 
 
-def _idle(run: Run) -> list[str]:
-    """Return a line if all flows finished long before the run's end."""
-    finished = run.flows.seconds("finished_ns")
-    stop_s = run.stop_ns / 1e9
-    if not len(finished) or not finished.max() < stop_s / 2:
+def _early(run: Run, stop_s: float) -> list[str]:
+    """Return a line if the run ended before `stop` because its flows had ended."""
+    ended_s = run.stop_ns / 1e9
+    if ended_s >= stop_s:
         return []
-    return [f"all flows finished after {finished.max():.3g} s; a live run lasts until `stop`"]
+    return [f"all flows ended by {ended_s:.3g} s, and with them the run; `stop` is {stop_s:g} s"]
 
 
 def verdict(live: LiveReport, *, ends: bool = True) -> list[str]:

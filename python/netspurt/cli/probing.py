@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -421,7 +422,14 @@ def serve(
     from netspurt.probe_lines import ServingLine, read_as
     from netspurt.worker import ServeTask, worker
 
-    with worker(ServeTask(what, resolve(address), port)) as process:
+    at = resolve(address)
+    if not ip_address(at).is_loopback:
+        told = (
+            f"warning: {at} is not a loopback address: whoever reaches it can use this {what}, and "
+            "sources of datagrams can be forged"
+        )
+        typer.echo(told, err=True)
+    with worker(ServeTask(what, at, port)) as process:
         for text in process.stdout or ():
             typer.echo(f"{what} at {read_as(ServingLine, text).serving}, UDP and TCP")
             sys.stdout.flush()

@@ -15,6 +15,7 @@ use rustix::net::sockopt::socket_error;
 use rustix::net::{SendFlags, Shutdown, SocketFlags, accept_with, connect, send, shutdown};
 
 use super::TcpInfo;
+use super::socket::clamp;
 use crate::content;
 use crate::wall::WallClock;
 
@@ -71,6 +72,8 @@ struct ContentSource {
     asking: Option<Asking>,
     stage: AppStage,
     written: u64,
+    /// Octets that the window may have.
+    clamp: Option<u32>,
     notes: FlowNotes,
     last: Option<TcpInfo>,
 }
@@ -94,6 +97,8 @@ struct Sink {
     left: u64,
     written: u64,
     over: bool,
+    /// Octets that the window may have.
+    clamp: Option<u32>,
     notes: FlowNotes,
     last: Option<TcpInfo>,
 }
@@ -107,7 +112,25 @@ impl Apps {
             Task::Requests(plan) => Some(Asking::new(plan)),
         };
         let (stage, written, last) = (AppStage::Waits, 0, None);
-        self.sources.push(ContentSource { socket, to, task, asking, stage, written, notes, last });
+        self.sources.push(ContentSource {
+            socket,
+            to,
+            task,
+            asking,
+            stage,
+            written,
+            clamp: None,
+            notes,
+            last,
+        });
+    }
+
+    /// Keeps the window that `end` announces at `bytes` at the most.
+    pub fn clamp(&mut self, end: EndId, bytes: u32) {
+        let sources = self.sources.iter_mut().filter(|source| source.notes.end == end);
+        sources.for_each(|source| source.clamp = Some(bytes));
+        let sinks = self.sinks.iter_mut().filter(|sink| sink.notes.end == end);
+        sinks.for_each(|sink| sink.clamp = Some(bytes));
     }
 
     /// Adds the application of `end` that reads what comes to `listener`, and
@@ -125,13 +148,20 @@ impl Apps {
             left: 0,
             written: 0,
             over: false,
+            clamp: None,
             notes,
             last: None,
         });
     }
 
-    /// Runs them until `stop` is set; what they saw, and what the kernel said on the way.
-    pub fn run(mut self, clock: WallClock, stop: &AtomicBool) -> (Vec<FlowNotes>, Vec<Poll>) {
+    /// Runs them until `stop` is set; what they saw, and what the kernel said on the way. Sets `over`
+    /// when every connection has ended: no host of theirs sends anything any more.
+    pub fn run(
+        mut self,
+        clock: WallClock,
+        stop: &AtomicBool,
+        over: &AtomicBool,
+    ) -> (Vec<FlowNotes>, Vec<Poll>) {
         let mut told = Vec::new();
         let mut next = Time::ZERO;
         let mut room = vec![0; content::LONGEST];
@@ -142,6 +172,7 @@ impl Apps {
             if now >= next {
                 self.ask(now, &mut told);
                 next = now + EVERY;
+                over.fetch_or(self.are_over(), Ordering::Relaxed);
             }
             self.wait(clock, next);
         }
@@ -166,6 +197,19 @@ impl Apps {
                 told.push(Poll { at: now, end, info });
             }
         }
+    }
+
+    /// Whether every connection has ended. An end that listens has nothing to wait for once the
+    /// end that was to open the connection has failed.
+    fn are_over(&self) -> bool {
+        let sources = || self.sources.iter().filter(|source| source.is_over());
+        sources().count() == self.sources.len()
+            && self.sinks.iter().all(|sink| {
+                let opener = sink.notes.end.peer();
+                let failed = |source: &ContentSource| source.notes.failure.is_some();
+                let given_up = sources().any(|own| own.notes.end == opener && failed(own));
+                sink.is_over() || sink.accepted.get().is_none() && given_up
+            })
     }
 
     /// Waits until there is something to do, or `until`.
@@ -198,8 +242,17 @@ enum Read {
     Failed(io::Error),
 }
 
-/// Reads once, and checks it.
-fn read(socket: BorrowedFd<'_>, notes: &mut FlowNotes, room: &mut [u8]) -> Read {
+/// Reads once, and checks it; the window stays within `limit`.
+fn read(
+    socket: BorrowedFd<'_>,
+    limit: Option<u32>,
+    notes: &mut FlowNotes,
+    room: &mut [u8],
+) -> Read {
+    if let Some(bytes) = limit {
+        // A connection that has ended has no window.
+        let _ = clamp(socket, bytes);
+    }
     match rustix::io::read(socket, &mut *room) {
         Ok(0) => Read::End,
         Ok(count) => {
@@ -245,6 +298,11 @@ fn write(
 impl ContentSource {
     fn open(&self) -> BorrowedFd<'_> {
         self.socket.get().expect("who opens has a socket").as_fd()
+    }
+
+    /// Whether it has done its task, and its connection has ended.
+    fn is_over(&self) -> bool {
+        self.stage == AppStage::Done && TcpInfo::is_closed(self.open())
     }
 
     /// When it does something of its own accord.
@@ -337,7 +395,7 @@ impl ContentSource {
     fn read(&mut self, now: Time, room: &mut [u8]) -> AppStage {
         loop {
             let socket = self.socket.get().expect("who opens has a socket");
-            match read(socket.as_fd(), &mut self.notes, room) {
+            match read(socket.as_fd(), self.clamp, &mut self.notes, room) {
                 Read::Octets => {}
                 Read::Nothing => return AppStage::Reads,
                 Read::End => return self.fail("closed before the reply was complete"),
@@ -377,6 +435,11 @@ impl Sink {
         self.accepted.get().unwrap_or(&self.listener).as_fd()
     }
 
+    /// Whether the other side has closed, and its connection has ended.
+    fn is_over(&self) -> bool {
+        self.over && TcpInfo::is_closed(self.open())
+    }
+
     /// When it does something of its own accord.
     fn due(&self) -> Option<Time> {
         self.answering.as_ref().filter(|_| self.left == 0 && !self.over)?.next()
@@ -395,7 +458,7 @@ impl Sink {
             }
         }
         while let Some(socket) = self.accepted.get().filter(|_| !self.over) {
-            match read(socket.as_fd(), &mut self.notes, room) {
+            match read(socket.as_fd(), self.clamp, &mut self.notes, room) {
                 Read::Octets => {}
                 Read::Nothing => break,
                 Read::End => return self.end(None),

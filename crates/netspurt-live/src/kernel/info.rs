@@ -63,6 +63,16 @@ impl TcpInfo {
             .ok_or_else(|| io::Error::other("TCP_INFO is shorter than it ever was"))
     }
 
+    /// Whether nothing more comes of the connection of a socket: it was never open, failed, or is
+    /// closed in both directions, and all is acknowledged. What TIME-WAIT waits for is no more the
+    /// socket's.
+    pub fn is_closed(socket: BorrowedFd<'_>) -> bool {
+        const TCP_CLOSE: u8 = 7;
+        let mut octets = [0; 256];
+        let read = sys::read_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut octets);
+        read.is_ok_and(|length| length > 0) && octets[0] == TCP_CLOSE
+    }
+
     /// The parts of a `struct tcp_info`, whose layout only ever grows.
     pub(crate) fn read(octets: &[u8]) -> Option<Self> {
         let word = |at: usize| {

@@ -30,7 +30,8 @@ pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
         ("tcp_syn_retries", number(6)),
         ("tcp_synack_retries", number(5)),
         ("tcp_retries2", number(15)),
-        ("tcp_moderate_rcvbuf", flag(tcp.window_scaling)),
+        // A buffer that is asked for keeps its size.
+        ("tcp_moderate_rcvbuf", flag(tcp.window_scaling && tcp.receive_buffer_bytes.is_none())),
         ("tcp_rmem", receive_memory(tcp)),
         ("tcp_wmem", "4096 16384 4194304".to_owned()),
         // Microseconds; younger than the others.
@@ -41,9 +42,11 @@ pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
     all
 }
 
-/// The least, the first and the largest buffer. Half of one, or a little more, is window.
+/// The least, the first and the largest buffer. Half of one, or more, is window; how much more
+/// depends on the packets. [`clamp`](super::socket::clamp) limits the window.
 fn receive_memory(tcp: &KernelTcp) -> String {
-    const LARGEST: u32 = 6_291_456;
-    let first = tcp.receive_buffer_bytes.map_or(131_072, |bytes| bytes.saturating_mul(2));
-    format!("4096 {first} {}", LARGEST.max(first))
+    match tcp.receive_buffer_bytes.map(|bytes| bytes.saturating_mul(2)) {
+        Some(fixed) => format!("4096 {fixed} {fixed}"),
+        None => "4096 131072 6291456".to_owned(),
+    }
 }

@@ -2,13 +2,32 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use netspurt::scenario::KernelTcp;
 use rustix::net::sockopt::{set_socket_reuseaddr, set_tcp_congestion, set_tcp_nodelay};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with};
 
 use crate::sys;
+
+/// Limits the window that a socket announces to `bytes`.
+///
+/// Linux sets the limit anew when the first full segment tells it how much of its buffer octets of
+/// payload take, so it is set again after each reading.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn clamp(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
+    let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+    sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
+}
+
+/// The limit before anything has been read: the first full segment lets the window grow by two
+/// segments before the limit is set again.
+fn at_first(bytes: u32, smss: u16) -> u32 {
+    let grows = 2 * u32::from(smss);
+    bytes.saturating_sub(grows).max(grows.min(bytes))
+}
 
 /// Opens a socket in the calling thread's namespace, bound to `address`; one that `listens` for a
 /// connection does so.
@@ -29,6 +48,9 @@ pub fn open(tcp: &KernelTcp, address: SocketAddr, listens: bool) -> io::Result<O
     if !tcp.window_scaling {
         // What 16 bits can say; the kernel doubles the number for its own needs.
         sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, 65_535)?;
+    }
+    if let Some(bytes) = tcp.receive_buffer_bytes {
+        clamp(socket.as_fd(), at_first(bytes, tcp.smss()))?;
     }
     bind(&socket, &address)?;
     if listens {

@@ -1,8 +1,12 @@
 //! A host that echoes all data (RFC 862), or discards it (RFC 863).
 
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -19,6 +23,22 @@ pub enum Service {
 /// Octets that a connection may hold at a time.
 const ROOM: usize = 1 << 16;
 
+/// Connections that are served at a time; further ones are closed.
+const STREAMS: usize = 128;
+
+/// How long a connection may be silent.
+const SILENCE: Duration = Duration::from_secs(600);
+
+/// How long to wait where the machine lacks descriptors or threads.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How many times datagrams of the same octets are answered at one address. The next one is not, and
+/// counting begins anew, so that a datagram that two echo hosts send each other goes out.
+const ANSWERS: u32 = 1000;
+
+/// Datagrams that are told apart.
+const TOLD_APART: usize = 1 << 16;
+
 /// Serves UDP and TCP at `address`, for ever; `ready` is told the address once both are there.
 ///
 /// # Errors
@@ -34,21 +54,72 @@ pub fn serve(
     ready(address)?;
     thread::scope(|scope| {
         scope.spawn(|| serve_datagrams(service, &datagrams));
+        let served = Arc::new(());
         loop {
-            // A connection that fails is its client's business.
-            let Ok((stream, _)) = listener.accept() else { continue };
-            thread::spawn(move || serve_stream(service, stream));
+            match listener.accept() {
+                Ok((stream, _)) => serve_apart(service, stream, &served),
+                // No descriptor is free, or the connection failed: that is its client's business.
+                Err(_) => thread::sleep(PAUSE),
+            }
         }
     })
 }
 
+/// Serves a connection on a thread of its own, or closes it where too many are served.
+fn serve_apart(service: Service, stream: TcpStream, served: &Arc<()>) {
+    if Arc::strong_count(served) > STREAMS {
+        return;
+    }
+    let one = Arc::clone(served);
+    let serve = move || {
+        serve_stream(service, stream);
+        drop(one);
+    };
+    // Without a thread the connection is closed, too.
+    if thread::Builder::new().spawn(serve).is_err() {
+        thread::sleep(PAUSE);
+    }
+}
+
 fn serve_datagrams(service: Service, socket: &UdpSocket) {
     let mut room = vec![0; ROOM];
+    let mut answered = Answered::default();
     loop {
-        if let (Ok((length, from)), Service::Echo) = (socket.recv_from(&mut room), service) {
-            // What is lost is lost.
-            let _ = socket.send_to(&room[..length], from);
+        match (socket.recv_from(&mut room), service) {
+            (Ok((length, from)), Service::Echo) if answered.may(&room[..length], from) => {
+                // What is lost is lost.
+                let _ = socket.send_to(&room[..length], from);
+            }
+            (Ok(_), _) => {}
+            (Err(_), _) => thread::sleep(PAUSE),
         }
+    }
+}
+
+/// How many times each datagram was answered.
+#[derive(Default)]
+struct Answered {
+    /// By the octets and the address they came from.
+    counts: HashMap<u64, u32>,
+    keys: RandomState,
+}
+
+impl Answered {
+    /// Whether to answer `octets` from an address, and counts them.
+    fn may(&mut self, octets: &[u8], from: SocketAddr) -> bool {
+        if self.counts.len() >= TOLD_APART {
+            self.counts.retain(|_, count| *count > 1);
+        }
+        if self.counts.len() >= TOLD_APART {
+            self.counts.clear();
+        }
+        let count = self.counts.entry(self.keys.hash_one((octets, from))).or_default();
+        *count += 1;
+        let answers = *count <= ANSWERS;
+        if !answers {
+            *count = 0;
+        }
+        answers
     }
 }
 
@@ -56,9 +127,68 @@ fn serve_stream(service: Service, mut stream: TcpStream) {
     let mut room = vec![0; ROOM];
     // What was echoed leaves at once, as it came.
     let _ = stream.set_nodelay(true);
+    let waits = [stream.set_read_timeout(Some(SILENCE)), stream.set_write_timeout(Some(SILENCE))];
+    if waits.iter().any(Result::is_err) {
+        return;
+    }
     while let Ok(length @ 1..) = stream.read(&mut room) {
         if service == Service::Echo && stream.write_all(&room[..length]).is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_datagram_that_two_echo_hosts_send_each_other_goes_out() {
+        let (one, other) = ("192.0.2.1:7".parse().unwrap(), "192.0.2.2:7".parse().unwrap());
+        let mut answered = Answered::default();
+        let bounces = (0..).take_while(|_| answered.may(b"ping", one)).count();
+        assert_eq!(bounces, ANSWERS as usize);
+        assert!(answered.may(b"ping", one), "one is not answered, the next one is");
+        let distinct = (0..10_000_u32).all(|n| answered.may(&n.to_be_bytes(), one));
+        assert!(distinct && answered.may(b"ping", other));
+    }
+
+    #[test]
+    fn loops_are_told_among_any_number_of_other_datagrams() {
+        let from = "192.0.2.1:9000".parse().unwrap();
+        let mut answered = Answered::default();
+        let bounces = (0_u64..)
+            .take_while(|n| {
+                let others = (0..1000).all(|m| answered.may(&(n * 1000 + m).to_be_bytes(), from));
+                assert!(others && answered.counts.len() <= TOLD_APART);
+                answered.may(b"loop", from)
+            })
+            .count();
+        assert_eq!(bounces, ANSWERS as usize);
+    }
+
+    #[test]
+    fn connections_beyond_the_most_are_closed_and_others_go_on() {
+        let (tell, told) = std::sync::mpsc::channel();
+        let at = "127.0.0.1:0".parse().unwrap();
+        thread::spawn(move || {
+            serve(Service::Echo, at, |at| tell.send(at).map_err(io::Error::other))
+        });
+        let at = told.recv().unwrap();
+        let echoes = |stream: &mut TcpStream| {
+            let mut back = [0];
+            stream.write_all(b"x").is_ok() && stream.read(&mut back).is_ok_and(|n| n == 1)
+        };
+        let mut open: Vec<TcpStream> =
+            (0..STREAMS).map(|_| TcpStream::connect(at).unwrap()).collect();
+        assert!(open.iter_mut().all(echoes));
+        assert!(!echoes(&mut TcpStream::connect(at).unwrap()));
+        assert!(open.iter_mut().all(echoes));
+        open.clear();
+        let free = (0..200).any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            echoes(&mut TcpStream::connect(at).unwrap())
+        });
+        assert!(free, "others take the places of those that ended");
     }
 }

@@ -75,6 +75,9 @@ pub(super) fn applications(made: &mut [Made], names: &Names) -> (Apps, Sockets) 
             let _ = shared.set(socket);
             apps.add_source(*end, shared, addresses[flow][1], task);
         }
+        if let Some(bytes) = tcp.receive_buffer_bytes {
+            apps.clamp(*end, bytes);
+        }
     }
     (apps, sockets)
 }

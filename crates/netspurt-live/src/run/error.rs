@@ -24,6 +24,9 @@ pub enum LiveError {
     /// The flow of programs without any, or programs without that flow.
     #[error("{0}")]
     Programs(&'static str),
+    /// More rows than `record.rows` allows.
+    #[error("{0}")]
+    Overfull(String),
     /// Nothing here is the kernel's.
     #[error("no flow has an end of the kernel's: add `endpoint = \"kernel\"` to one")]
     NothingReal,

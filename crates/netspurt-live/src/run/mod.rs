@@ -12,11 +12,12 @@ mod trips;
 mod watcher;
 
 use std::path::Path as FilePath;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use netspurt::ids::Side;
-use netspurt::scenario::{Network, NetworkEnd, Scenario};
+use netspurt::scenario::{Network, NetworkEnd, Scenario, too_many_rows};
 use netspurt::units::{Duration, Time};
 
 pub use error::LiveError;
@@ -96,9 +97,12 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
         driver = driver.with_programs(first, running.ended()?);
         watcher.ends = Some(ProgramsEnding::new(running.ended()?));
     }
-    let over = AtomicBool::new(false);
+    let (over, quiet) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
+    if programs_first.is_none() {
+        driver = driver.ending_with(Arc::clone(&quiet));
+    }
     let (driven, (notes, polls)) = thread::scope(|scope| {
-        let apps = scope.spawn(|| apps.run(clock, &over));
+        let apps = scope.spawn(|| apps.run(clock, &over, &quiet));
         let ends = SetOnDrop(&over);
         let driven = driver.run(stop, &mut watcher);
         drop(ends);
@@ -106,6 +110,9 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     });
     let status = running.map(|running| running.end());
     let (path, log) = driven?;
+    if let Some(most) = watcher.overfull() {
+        return Err(LiveError::Overfull(too_many_rows(most, path.now())));
+    }
     watcher.polled(&polls);
     watcher.timed(&log.arrivals);
     let said = watcher.programs.as_mut().map(|programs| std::mem::take(&mut programs.polls));

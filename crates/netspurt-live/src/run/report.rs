@@ -16,8 +16,8 @@ use crate::sandbox::{HostPlan, Wire, Wiring};
 /// All that is told. Times are in nanoseconds.
 #[derive(Clone, Debug, Serialize)]
 pub struct LiveReport {
-    /// Whether the run counts: nothing was too late, no packet went missing here, and the same
-    /// arrivals had the same drops again.
+    /// Whether the run counts: nothing was too late, no packet went missing or was damaged here, and
+    /// the same arrivals had the same drops again.
     pub valid: bool,
     /// What hosts' wires were made of, for people.
     pub back_end: String,
@@ -107,9 +107,9 @@ impl PacketCounts {
         }
     }
 
-    /// Whether every packet got through this machine.
+    /// Whether every packet got through this machine, as it was.
     pub fn all_carried(&self) -> bool {
-        self.missed == 0 && self.refused == 0
+        self.missed == 0 && self.refused == 0 && self.damaged == 0
     }
 }
 
@@ -165,6 +165,9 @@ pub struct SocketReport {
     /// Octets of its receive buffer.
     #[serde(rename = "SO_RCVBUF", skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<u32>,
+    /// The most octets of window that it announces.
+    #[serde(rename = "TCP_WINDOW_CLAMP", skip_serializing_if = "Option::is_none")]
+    pub window_clamp: Option<u32>,
 }
 
 /// A connection that ended with an error.
@@ -214,6 +217,7 @@ impl EndReport {
                 congestion: Some(tcp.congestion),
                 nodelay: Some(u8::from(!tcp.nagle)),
                 receive_buffer: (!tcp.window_scaling).then_some(65_535),
+                window_clamp: tcp.receive_buffer_bytes,
             },
         }
     }

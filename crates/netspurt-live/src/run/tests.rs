@@ -111,11 +111,16 @@ fn programs_are_told_with_how_they_ended() {
 
 #[test]
 fn an_end_is_told_by_the_kernels_names_and_without_what_it_was_not_given() {
-    let socket =
-        SocketReport { congestion: Some("reno"), nodelay: Some(0), receive_buffer: Some(65_535) };
+    let socket = SocketReport {
+        congestion: Some("reno"),
+        nodelay: Some(0),
+        receive_buffer: Some(65_535),
+        window_clamp: Some(24_000),
+    };
     let route = RouteReport { initcwnd: Some(3), quickack: 1, congctl: None };
     let told = serde_json::to_value(end_report(route, socket)).unwrap();
-    let options = json!({ "TCP_CONGESTION": "reno", "TCP_NODELAY": 0, "SO_RCVBUF": 65_535 });
+    let options = json!({ "TCP_CONGESTION": "reno", "TCP_NODELAY": 0, "SO_RCVBUF": 65_535,
+                          "TCP_WINDOW_CLAMP": 24_000 });
     assert_eq!(told["socket"], options);
     assert_eq!(told["route"], json!({ "initcwnd": 3, "quickack": 1 }));
     assert_eq!(told["sysctls"], json!({ "net.ipv4.tcp_sack": "0" }));
@@ -126,10 +131,11 @@ fn an_end_is_told_by_the_kernels_names_and_without_what_it_was_not_given() {
 }
 
 #[test]
-fn a_run_whose_packets_went_missing_here_does_not_count() {
+fn a_run_whose_packets_went_missing_or_were_damaged_here_does_not_count() {
     for (packets, carried) in [
         (PacketCounts::default(), true),
-        (PacketCounts { strange: 5, damaged: 5, ..PacketCounts::default() }, true),
+        (PacketCounts { strange: 5, ..PacketCounts::default() }, true),
+        (PacketCounts { damaged: 1, ..PacketCounts::default() }, false),
         (PacketCounts { missed: 1, ..PacketCounts::default() }, false),
         (PacketCounts { refused: 1, ..PacketCounts::default() }, false),
     ] {

@@ -58,6 +58,8 @@ pub struct Watcher {
     /// When it is over for them.
     pub(super) ends: Option<ProgramsEnding>,
     pub(super) progress: Box<dyn FnMut(Time) -> bool>,
+    /// Rows that may be recorded.
+    most_rows: Option<u64>,
 }
 
 /// Octets of a capture that are written at once: few calls, and none that takes long.
@@ -107,10 +109,16 @@ pub fn watcher(
         programs: None,
         ends: None,
         progress,
+        most_rows: network.most_rows,
     })
 }
 
 impl Watcher {
+    /// The bound on rows, if more are recorded.
+    pub(super) fn overfull(&self) -> Option<u64> {
+        self.most_rows.filter(|most| self.recorder.rows() > *most)
+    }
+
     fn ledger(&mut self, end: EndId) -> Option<&mut Ledger> {
         self.ledgers.get_mut(end.index())?.as_mut()
     }
@@ -248,6 +256,6 @@ impl Watch for Watcher {
             programs.tell_time(now);
         }
         let over = self.ends.as_mut().is_some_and(|ends| ends.over(now));
-        !over && (self.progress)(now)
+        !over && self.overfull().is_none() && (self.progress)(now)
     }
 }

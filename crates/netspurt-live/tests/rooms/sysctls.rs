@@ -84,7 +84,10 @@ fn a_switch_changes_its_value_and_no_other() {
         (KernelTcp { frto: false, ..base }, &["tcp_frto"]),
         (KernelTcp { dup_thresh: 7, ..base }, &["tcp_reordering"]),
         (KernelTcp { rto_min: Duration::from_millis(50), ..base }, &["tcp_rto_min_us"]),
-        (KernelTcp { receive_buffer_bytes: Some(30_000), ..base }, &["tcp_rmem"]),
+        (
+            KernelTcp { receive_buffer_bytes: Some(30_000), ..base },
+            &["tcp_moderate_rcvbuf", "tcp_rmem"],
+        ),
         (
             KernelTcp { window_scaling: false, ..base },
             &["tcp_moderate_rcvbuf", "tcp_window_scaling"],
@@ -100,11 +103,11 @@ fn a_switch_changes_its_value_and_no_other() {
 }
 
 #[test]
-fn the_receive_buffer_is_twice_the_window_and_no_larger_than_it_may_grow() {
+fn a_receive_buffer_that_is_asked_for_is_twice_the_window_and_never_grows() {
     let base = KernelTcp::of(KernelProfile::Reno2005);
     for (asked, expected) in [
         (None, "4096 131072 6291456"),
-        (Some(8192), "4096 16384 6291456"),
+        (Some(8192), "4096 16384 16384"),
         (Some(4_000_000), "4096 8000000 8000000"),
         (Some(u32::MAX), "4096 4294967295 4294967295"),
     ] {

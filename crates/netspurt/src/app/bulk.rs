@@ -95,7 +95,12 @@ impl Endpoint {
     }
 }
 
-impl Host<Segment> for Endpoint {}
+impl Host<Segment> for Endpoint {
+    #[inline]
+    fn precede(&mut self, now: Time, since: Time, events: &mut Events<Segment>) {
+        self.connection.precede(now, since, events);
+    }
+}
 
 impl Stage<Segment> for Endpoint {
     #[inline]

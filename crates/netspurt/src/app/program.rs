@@ -43,7 +43,13 @@ impl Program {
     }
 }
 
-impl Host<Segment> for Program {}
+impl Host<Segment> for Program {
+    fn precede(&mut self, now: Time, since: Time, events: &mut Events<Segment>) {
+        if let Self::Tcp(end) = self {
+            end.precede(now, since, events);
+        }
+    }
+}
 
 impl Stage<Segment> for Program {
     fn push(&mut self, now: Time, port: Port, segment: Segment, events: &mut Events<Segment>) {

@@ -4,15 +4,29 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::Field;
 use bytes::Bytes;
 
+use crate::guard::guarded;
+
 use super::columns::by_names;
 use super::reading::{Hints, Reading, RecordingError};
 use super::table::TableRows;
 
+/// Rows that a recording may have. A few octets of Parquet can stand for any number of equal rows.
+const MOST_ROWS: i64 = 1 << 24;
+
 /// Reads the recordings of a Parquet file.
 ///
 /// # Errors
-/// When the file is broken, or no column holds delays.
+/// When the file is broken or has more than [`MOST_ROWS`] rows, or no column holds delays.
 pub(super) fn parse(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
+    guarded(|| read(name, bytes, hints)).unwrap_or_else(|| {
+        Err(RecordingError::new(
+            "the Parquet file is damaged: its octets contradict each other",
+            "fetch or make it again",
+        ))
+    })
+}
+
+fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
     let broken = |error: ::parquet::errors::ParquetError| {
         RecordingError::new(
             format!("the Parquet file: {error}"),
@@ -20,6 +34,13 @@ pub(super) fn parse(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, 
         )
     };
     let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(broken)?;
+    let count = file.metadata().file_metadata().num_rows();
+    if count > MOST_ROWS {
+        return Err(RecordingError::new(
+            format!("the Parquet file has {count} rows, and a recording at most {MOST_ROWS}"),
+            "divide it into several files",
+        ));
+    }
     let schema = file.metadata().file_metadata().schema_descr_ptr();
     let names: Vec<String> =
         schema.root_schema().get_fields().iter().map(|field| field.name().to_owned()).collect();

@@ -149,6 +149,11 @@ impl<F: Frame> PartialDatagrams<F> {
         }
     }
 
+    /// A whole datagram, whether it came whole or `frame` is the last of its fragments.
+    fn take_in(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
+        if frame.part().is_whole() { Some(frame) } else { self.collect(now, frame, events) }
+    }
+
     /// Removes deadlines of complete datagrams from the front.
     fn tidy(&mut self) {
         while let Some((at, id)) = self.deadlines.front()
@@ -192,9 +197,13 @@ impl<F: Frame> Partial<F> {
     }
 }
 
-impl<F: Frame, E: Stage<F>> Host<F> for Reassembling<F, E> {
+impl<F: Frame, E: Host<F>> Host<F> for Reassembling<F, E> {
     fn gather(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
-        if frame.part().is_whole() { Some(frame) } else { self.collect(now, frame, events) }
+        self.take_in(now, frame, events)
+    }
+
+    fn precede(&mut self, now: Time, since: Time, events: &mut Events<F>) {
+        self.inner.precede(now, since, events);
     }
 }
 
@@ -202,7 +211,7 @@ impl<F: Frame, E: Stage<F>> Host<F> for Reassembling<F, E> {
 impl<F: Frame, E: Stage<F>> Stage<F> for Reassembling<F, E> {
     #[inline(never)]
     fn push(&mut self, now: Time, port: Port, frame: F, events: &mut Events<F>) {
-        if let Some(whole) = self.gather(now, frame, events) {
+        if let Some(whole) = self.take_in(now, frame, events) {
             self.inner.push(now, port, whole, events);
         }
     }

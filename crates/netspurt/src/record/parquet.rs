@@ -14,6 +14,8 @@ use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::{ColumnPath, Type, TypePtr};
 use indexmap::IndexSet;
 
+use crate::guard::guarded;
+
 use super::table::{Column, Data, Table};
 
 /// Why a table could not be written or read.
@@ -22,10 +24,19 @@ pub enum TableError {
     /// The file could not be written or read, or is not a Parquet file.
     #[error(transparent)]
     Parquet(#[from] ParquetError),
+    /// The decoder failed at what the file says.
+    #[error("the Parquet file is damaged: its octets contradict each other")]
+    Damaged,
+    /// It has more values than a table may have.
+    #[error("the Parquet file has {0} rows; its table may have {MOST_VALUES} values at most")]
+    TooLong(i64),
     /// The column has a kind that our tables do not use.
     #[error("column `{0}` is of a kind that netspurt does not write")]
     Foreign(String),
 }
+
+/// Values that a table may have: 16 GiB of whole numbers.
+const MOST_VALUES: usize = 1 << 31;
 
 /// Rows written at a time.
 const ROWS: usize = 1 << 20;
@@ -169,7 +180,16 @@ fn spread<T>(values: Vec<T>, levels: Vec<i16>) -> Vec<Option<T>> {
 /// # Errors
 /// When `file` is not such a file.
 pub fn read_table<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Table, TableError> {
+    guarded(|| read_columns(name, file)).unwrap_or(Err(TableError::Damaged))
+}
+
+fn read_columns<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Table, TableError> {
     let file = SerializedFileReader::new(file)?;
+    let count = file.metadata().file_metadata().num_rows();
+    let most = MOST_VALUES / file.metadata().file_metadata().schema_descr().num_columns().max(1);
+    if usize::try_from(count).is_ok_and(|count| count > most) {
+        return Err(TableError::TooLong(count));
+    }
     let schema = file.metadata().file_metadata().schema_descr_ptr();
     let columns = schema
         .columns()

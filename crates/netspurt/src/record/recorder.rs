@@ -100,6 +100,19 @@ impl Recorder {
         &self.names
     }
 
+    /// Rows in all its tables so far.
+    pub fn rows(&self) -> u64 {
+        let rows = [
+            self.cwnd.t_ns.len(),
+            self.rto.t_ns.len(),
+            self.rtt.t_ns.len(),
+            self.queue.t_ns.len(),
+            self.drops.t_ns.len(),
+            self.segments.rows(),
+        ];
+        rows.into_iter().sum::<usize>() as u64
+    }
+
     /// Adds an event.
     #[inline]
     pub fn take(&mut self, event: &Event<Segment>) {

@@ -149,6 +149,11 @@ impl Segments {
         }
     }
 
+    /// Rows of its three tables so far.
+    pub(super) fn rows(&self) -> usize {
+        self.t_ns.len() + self.blocks.t_ns.len() + self.syns.t_ns.len()
+    }
+
     #[inline]
     pub(super) fn push(&mut self, t_ns: i64, node: u32, way: Way, frame: &Segment) {
         let all = &mut self.seen[node as usize];

@@ -58,8 +58,8 @@ impl EstimatorConfig {
         Self::parse_on(text, Clock::EXACT)
     }
 
-    /// The same of a host whose timers fire by `timer_clock`: an algorithm that counts in its host's
-    /// unit counts in jiffies or ticks of this clock, unless the text says otherwise.
+    /// The same of a host whose timers fire by `timer_clock`: the algorithm's unit or granularity is
+    /// the jiffy or the tick of this clock, unless the text says otherwise.
     ///
     /// ```
     /// use netspurt::clock::Clock;
@@ -105,12 +105,27 @@ impl EstimatorConfig {
         Ok((config, given))
     }
 
-    /// The same algorithm on a host whose timers fire by `timer_clock`.
-    fn on(mut self, timer_clock: Clock) -> Self {
-        match &mut self {
-            Self::Linux(linux) => linux.jiffy = timer_clock.jiffy().unwrap_or(linux.jiffy),
-            Self::Ns2(ns2) => ns2.tick = timer_clock.ticks().map_or(ns2.tick, |(tick, _)| tick),
-            _ => {}
+    /// The same algorithm on a host whose timers fire by `timer_clock`: its unit, or its G of
+    /// RFC 6298 §2.3, is the jiffy or the tick of that clock, if it has such a key.
+    ///
+    /// ```
+    /// use netspurt::clock::Clock;
+    /// use netspurt::rto::EstimatorConfig;
+    /// use netspurt::units::Duration;
+    /// let coarse = Clock::ticking(Duration::from_millis(500), Duration::ZERO).unwrap();
+    /// let timer = EstimatorConfig::named("rfc6298").unwrap().on(coarse);
+    /// assert_eq!(timer.to_string(), "rfc6298:granularity=500ms");
+    /// ```
+    #[must_use]
+    pub fn on(mut self, timer_clock: Clock) -> Self {
+        let jiffy = timer_clock.jiffy().map(|jiffy| (jiffy, ["jiffy"].as_slice()));
+        let tick = timer_clock.ticks().map(|(tick, _)| (tick, ["tick", "granularity"].as_slice()));
+        if let Some((unit, names)) = jiffy.or(tick) {
+            for (key, mut constant) in self.keys_mut().keys() {
+                if names.contains(&key) {
+                    constant.set_span(unit);
+                }
+            }
         }
         self
     }

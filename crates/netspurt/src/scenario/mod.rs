@@ -52,7 +52,7 @@ pub use axis::{Axis, Label, Point, TAKEN};
 pub use error::ScenarioError;
 pub use kernel_config::{KernelProfile, KernelTcp};
 pub use network::{KernelEnd, Network, NetworkEnd, ProgramsEnd};
-pub use run::Simulation;
+pub use run::{Simulation, too_many_rows};
 use spec::Spec;
 pub use sweep::{Budget, Combination, Sweep};
 pub use switch_page::{profiles_table, switches_table};

@@ -71,6 +71,8 @@ pub struct Network {
     pub wanted: Wanted,
     /// Whether captures are written.
     pub capture: bool,
+    /// The most rows that all recorded tables may have together.
+    pub most_rows: Option<u64>,
     /// Timers beside those of the senders.
     pub shadows: Vec<EstimatorConfig>,
     /// When the run ends.
@@ -90,6 +92,7 @@ impl Network {
             spied: plan.spied,
             wanted: plan.wanted,
             capture: plan.capture && plan.wanted.seen,
+            most_rows: plan.most_rows,
             shadows: plan.shadows,
             stop,
         }

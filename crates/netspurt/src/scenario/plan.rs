@@ -42,6 +42,8 @@ pub(super) struct Plan {
     pub(super) spied: Vec<u32>,
     pub(super) wanted: Wanted,
     pub(super) capture: bool,
+    /// The most rows that all recorded tables may have together.
+    pub(super) most_rows: Option<u64>,
     /// Shadow timers.
     pub(super) shadows: Vec<EstimatorConfig>,
 }
@@ -101,6 +103,7 @@ impl Plan {
             wanted: wanted(&spec.record.tables),
             shadows: shadows(&spec.record)?,
             capture: spec.record.capture,
+            most_rows: spec.record.rows,
             nodes: nodes.into_iter().collect(),
         })
     }

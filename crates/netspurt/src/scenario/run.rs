@@ -29,7 +29,16 @@ pub struct Simulation {
     capture: bool,
     spied: Vec<u32>,
     wanted: Wanted,
+    most_rows: Option<u64>,
     shadows: Vec<EstimatorConfig>,
+}
+
+/// What to tell of a run that has recorded more than `most` rows at `now`.
+pub fn too_many_rows(most: u64, now: Time) -> String {
+    format!(
+        "record.rows: more than {most} rows were recorded by {now}; raise the bound, record fewer \
+         tables (`record.tables`), or spy on fewer nodes (`record.spy`)"
+    )
 }
 
 impl Simulation {
@@ -41,6 +50,7 @@ impl Simulation {
             capture: plan.capture && plan.wanted.seen,
             spied: plan.spied.clone(),
             wanted: plan.wanted,
+            most_rows: plan.most_rows,
             shadows: plan.shadows.clone(),
             world: Net::new(plan),
         }
@@ -66,6 +76,12 @@ impl Simulation {
         self.world.next_wakeup()
     }
 
+    /// What to tell if more rows are recorded than `record.rows` allows. Such a run goes no further.
+    pub fn overfull(&self) -> Option<String> {
+        let most = self.most_rows.filter(|most| self.recorder.rows() > *most)?;
+        Some(too_many_rows(most, self.now()))
+    }
+
     /// Runs until `until`, or to the end if that comes first.
     pub fn advance_to(&mut self, until: Time) {
         while !self.advance_towards(until) {}
@@ -81,7 +97,7 @@ impl Simulation {
     pub fn advance_within(&mut self, until: Time, most: u64) -> bool {
         let advance = self.world.advance_within(until.min(self.stop), most);
         self.drain();
-        advance == Advance::Reached
+        advance == Advance::Reached || self.overfull().is_some()
     }
 
     fn drain(&mut self) {

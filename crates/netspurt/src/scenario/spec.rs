@@ -138,6 +138,9 @@ pub struct RecordSpec {
     /// Whether to write a pcapng file for each spied node.
     #[serde(default = "yes")]
     pub capture: bool,
+    /// The most rows that all recorded tables may have together: a bound on the run's memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
     /// Timers that get each sample of `rtt` but do not influence the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shadows: Vec<String>,
@@ -149,7 +152,7 @@ fn yes() -> bool {
 
 impl Default for RecordSpec {
     fn default() -> Self {
-        Self { spy: None, tables: TableName::all(), capture: true, shadows: Vec::new() }
+        Self { spy: None, tables: TableName::all(), capture: true, rows: None, shadows: Vec::new() }
     }
 }
 

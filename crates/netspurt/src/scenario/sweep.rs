@@ -82,6 +82,7 @@ impl Combination {
         spec.record.tables.clear();
         spec.record.shadows.clear();
         spec.record.capture = false;
+        spec.record.rows = None;
         let text = form::write(&spec);
         Self { fingerprint: short_hash(&[text.as_bytes()]), spec }
     }

@@ -354,6 +354,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         let host = self.ends[place].host_mut();
         if let Some(whole) = host.gather(at, frame, &mut self.transit.events) {
             self.population.reached(at, &whole);
+            host.precede(at, when.since, &mut self.transit.events);
             host.push(at, 0, whole, &mut self.transit.events);
         }
         self.emit(when, place);

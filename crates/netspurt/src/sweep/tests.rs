@@ -1,7 +1,7 @@
 //! Properties of a sweep that do not depend on the engine.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::*;
 use crate::record::{Data, Table, digest, read_table_bytes};
@@ -266,4 +266,37 @@ fn the_reverse_direction_of_a_flow_is_part_of_it() {
     let bits = 8e9 * 80_000.0 / value("completion_ns_max").unwrap();
     assert!((value("goodput_bps").unwrap() / bits - 1.0).abs() < 0.05);
     assert!(value("request_ns_mean") <= value("request_ns_max"));
+}
+
+/// A queue's algorithm that has a million updates to make between two packets: the budget ends the case
+/// all the same, and soon.
+#[test]
+fn the_budget_holds_inside_a_storm_of_updates() {
+    let text = r#"
+        stop = "1 h"
+        [links.wire]
+        between = ["a", "b"]
+        rate = "100 kbit/s"
+        delay = "10 ms"
+        queue = { pie = { t_update = "1 ns", target = "15 ms" } }
+        [flows.x]
+        from = "a"
+        to = "b"
+        profile = "rfc-2026"
+        send = "unlimited"
+        [sweep]
+        seeds = 1
+        time = "1 s"
+        [sweep.over]
+        window = { path = "flows.x.tcp.receive_window", values = ["60 kB"] }
+    "#;
+    let sweep = Scenario::parse("x.toml", text).unwrap_or_else(|e| panic!("{e}")).sweep().unwrap();
+    // Each look at this clock takes 10 ms.
+    let looks = AtomicU64::new(0);
+    let clock: Stopwatch =
+        Arc::new(move || Duration::from_millis(10) * looks.fetch_add(1, Ordering::Relaxed));
+    let one = Chunk { first: 0, count: 1 };
+    let done = run_chunk(&sweep, one, &clock, &AtomicBool::new(false)).unwrap();
+    assert_eq!((done.counts.cut, done.counts.errors), (1, 0), "{:?}", done.counts);
+    assert!(done.busy < Duration::from_millis(1100), "{}", done.busy);
 }

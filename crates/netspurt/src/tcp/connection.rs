@@ -68,8 +68,17 @@ impl Flavour {
     /// The earliest instant at which something falls due by itself.
     fn next_deadline(&self) -> Time {
         match self {
-            Self::Ns(pair) => pair.sender.tx.timer.deadline().min(pair.receiver.deadline()),
+            Self::Ns(pair) => pair.sender.tx.timer.deadline().min(pair.receiver.wakeup()),
             Self::Rfc(tcb) => tcb.next_deadline(),
+        }
+    }
+
+    /// The logical time of what falls due at `due`.
+    #[inline]
+    fn time_of(&self, due: Time) -> Time {
+        match self {
+            Self::Ns(pair) if pair.receiver.wakeup() == due => pair.receiver.deadline(),
+            _ => due,
         }
     }
 }
@@ -137,6 +146,21 @@ impl Connection {
     /// Ends the connection at once, with a reset to the peer.
     pub fn abort(&mut self, now: Time, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, cx| tcb.abort(cx));
+    }
+
+    /// Sends a held ACK whose hold ends just before an arrival at `now` that was settled at `since`;
+    /// see [`Host::precede`](crate::stage::Host::precede).
+    #[inline]
+    pub fn precede(&mut self, now: Time, since: Time, events: &mut Events<Segment>) {
+        if let Flavour::Ns(pair) = &self.flavour
+            && pair.receiver.ends_before(now, since)
+        {
+            self.step(now, events, |flavour, cx| {
+                if let Flavour::Ns(pair) = flavour {
+                    pair.end_hold(cx);
+                }
+            });
+        }
     }
 
     /// Whether short segments wait for the ACK of what is outstanding (RFC 896).
@@ -207,7 +231,7 @@ impl Connection {
     /// Octets written and not yet acknowledged.
     pub fn unacknowledged(&self) -> u64 {
         match &self.flavour {
-            Flavour::Ns(pair) => pair.sender.tx.end - pair.sender.tx.una,
+            Flavour::Ns(pair) => pair.sender.tx.end.saturating_sub(pair.sender.tx.una),
             Flavour::Rfc(tcb) => tcb.sender().window.unacknowledged(),
         }
     }
@@ -288,12 +312,16 @@ impl NsPair {
     }
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
-        if self.receiver.deadline() <= self.sender.tx.timer.deadline() {
-            let what = self.receiver.on_deadline();
-            self.acknowledge(&what, cx);
+        if self.receiver.wakeup() <= self.sender.tx.timer.deadline() {
+            self.end_hold(cx);
         } else {
             self.sender.on_timeout(cx);
         }
+    }
+
+    fn end_hold(&mut self, cx: &mut Context<'_>) {
+        let what = self.receiver.on_deadline();
+        self.acknowledge(&what, cx);
     }
 
     #[inline]
@@ -328,10 +356,10 @@ impl Stage<Segment> for Connection {
     #[inline]
     fn pop(&mut self, now: Time, events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
         while self.outbox.is_empty() {
-            let at = self.due;
-            if at > now {
+            if self.due > now {
                 return None;
             }
+            let at = self.flavour.time_of(self.due);
             self.step(at, events, |flavour, cx| match flavour {
                 Flavour::Ns(pair) => pair.on_deadline(cx),
                 Flavour::Rfc(tcb) => tcb.on_deadline(cx),

@@ -113,7 +113,12 @@ impl Transmitter {
     /// everything was acknowledged (RFC 6298 §5.1).
     pub(super) fn send(&mut self, seq: u64, cause: Option<Cause>, cx: &mut Context<'_>) {
         let all_acked = !self.outstanding();
-        let len = self.smss.min(self.end - seq);
+        // ns-2 counts whole packets and does not ask whether there are data: a fast retransmit with
+        // everything acknowledged is a full packet beyond them.
+        let len = match self.end.saturating_sub(seq) {
+            0 => self.smss,
+            left => left.min(self.smss),
+        };
         let cause = if seq < self.max { cause } else { None };
         if seq >= self.max {
             self.max = seq + len;

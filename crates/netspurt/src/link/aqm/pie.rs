@@ -88,19 +88,21 @@ impl Pie {
         }
     }
 
-    /// Makes the update that is due, or skips the updates up to `now` that would change nothing.
+    /// Makes the update that is due. If it leaves probability and delay as they are, so do all
+    /// up to `now`, and they are made at once: each takes its time from the burst allowance, or
+    /// sets it as this one does.
     fn tick(&mut self, now: Time) {
-        let at_rest = self.drop_prob == 0.0
-            && self.delay.is_zero()
-            && self.delay_old.is_zero()
-            && self.burst_allowance == self.config.max_burst;
-        if at_rest {
-            let missed = (now - self.next_update).whole(self.config.t_update);
-            self.next_update += self.config.t_update * missed;
-        } else {
-            self.update();
+        let every = self.config.t_update;
+        let before = (self.drop_prob, self.delay_old);
+        self.update();
+        self.next_update += every;
+        if before == (self.drop_prob, self.delay_old) {
+            let missed = now.saturating_since(self.next_update).whole(every);
+            if self.burst_allowance < self.config.max_burst {
+                self.burst_allowance = self.burst_allowance - every * missed;
+            }
+            self.next_update += every * missed;
         }
-        self.next_update += self.config.t_update;
     }
 
     /// RFC 8033 §4.2 and §4.4.

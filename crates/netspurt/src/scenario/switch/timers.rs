@@ -38,6 +38,7 @@ pub const SWITCHES: &[Switch] = &[
             read: |c: &RfcConfig| Some(clock_value(c.timer_clock)),
             write: |c, value| {
                 c.timer_clock = clock(value)?;
+                c.rto = c.rto.on(c.timer_clock);
                 Ok(())
             },
         }),

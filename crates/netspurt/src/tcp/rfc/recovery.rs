@@ -146,7 +146,8 @@ impl LossRecovery {
             return self.leave(scene);
         }
         if self.loss.on_partial_ack() {
-            self.repair.on_partial_ack();
+            // Proportional rate reduction says when the next hole is filled (RFC 9937 §6.2).
+            self.repair.on_partial_ack(!scene.config.prr);
         }
     }
 

@@ -122,10 +122,10 @@ impl Repair {
         core::mem::replace(&mut self.phase, next)
     }
 
-    /// A partial ACK: the next hole starts where it points, and is sent whatever the window says
-    /// (RFC 6582 §3.2 step 3).
-    pub(super) fn on_partial_ack(&mut self) {
-        self.forced = true;
+    /// A partial ACK: the next hole starts where it points, and is maybe sent `at_once`, whatever the
+    /// window says (RFC 6582 §3.2 step 3).
+    pub(super) fn on_partial_ack(&mut self, at_once: bool) {
+        self.forced |= at_once;
         self.partial_seen = true;
     }
 
@@ -162,7 +162,7 @@ mod tests {
         let mut repair = Repair::default();
         repair.begin_recovery(9000);
         assert!(!repair.keeps_timer(3000, true));
-        repair.on_partial_ack();
+        repair.on_partial_ack(true);
         assert!(repair.keeps_timer(3000, true) && !repair.keeps_timer(3000, false));
         assert!(!repair.keeps_timer(9000, true), "not for a full ACK");
     }

@@ -1,0 +1,74 @@
+"""Send frames through a token bucket of the kernel, in a network namespace of this process.
+
+Run as ``unshare -Urn python kernel_queue.py``. The input is one JSON object: `rate_bps`, the most
+frames that `wait`, octets of a frame, and the `times` in seconds at which frames are sent. The
+output is one JSON object: the numbers of the frames that `arrived`, from 0, and by how much the
+latest one was sent `late`, in seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+#: For local experiments (IEEE 802): nothing else uses it.
+ETHERTYPE = 0x88B5
+SENDER, RECEIVER = "near", "far"
+
+
+def run(*words: str) -> None:
+    """Run a command that must succeed."""
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(words)}: {done.stderr.strip()}")
+
+
+def wire(rate_bps: int, wait: int, frame: int) -> tuple[socket.socket, socket.socket]:
+    """Return sockets at both ends of a wire with a token bucket of one frame at its entry."""
+    run("ip", "link", "add", SENDER, "type", "veth", "peer", "name", RECEIVER)
+    for device in (SENDER, RECEIVER):
+        silent = Path(f"/proc/sys/net/ipv6/conf/{device}/disable_ipv6")
+        if silent.exists():
+            silent.write_text("1")
+        run("ip", "link", "set", device, "up")
+    bucket = ["rate", f"{rate_bps}bit", "burst", str(frame), "limit", str(frame * (wait + 1))]
+    run("tc", "qdisc", "add", "dev", SENDER, "root", "handle", "1:", "tbf", *bucket)
+    run("tc", "qdisc", "add", "dev", SENDER, "parent", "1:1", "pfifo", "limit", str(wait))
+    ends = []
+    for device in (SENDER, RECEIVER):
+        end = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE))
+        end.bind((device, ETHERTYPE))
+        ends.append(end)
+    return ends[0], ends[1]
+
+
+def main() -> None:
+    """Send what the input asks for, and print what arrived."""
+    asked = json.load(sys.stdin)
+    near, far = wire(asked["rate_bps"], asked["wait"], asked["frame"])
+    head = b"\xff" * 6 + b"\x02" + b"\x00" * 5 + ETHERTYPE.to_bytes(2, "big")
+    began, late = time.monotonic() + 0.2, 0.0
+    for number, at in enumerate(asked["times"]):
+        time.sleep(max(0.0, began + at - time.monotonic()))
+        late = max(late, time.monotonic() - began - at)
+        body = number.to_bytes(2, "big")
+        try:
+            near.send(head + body.ljust(asked["frame"] - len(head), b"\x00"))
+        except OSError:
+            # The kernel tells a sender of raw frames that its queue is full.
+            continue
+    empty_s = (asked["wait"] + 1) * asked["frame"] * 8 / asked["rate_bps"]
+    until, arrived = time.monotonic() + empty_s + 0.3, []
+    while (left := until - time.monotonic()) > 0:
+        if select.select([far], [], [], left)[0]:
+            arrived.append(int.from_bytes(far.recv(2048)[14:16], "big"))
+    print(json.dumps({"arrived": arrived, "late": late}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Bounds on what a run, a file or a peer may take, each told when it is hit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pytest
+
+import netspurt as ns
+from netspurt import DelaysError, _core
+
+from conftest import Command
+
+LONG = """
+stop = "60 s"
+links = { wire = { between = ["a", "b"], rate = "10 Mbit/s", delay = "10 ms" } }
+[flows.x]
+from = "a"
+to = "b"
+profile = "rfc-2026"
+"""
+
+
+def bounded(rows: int) -> ns.Scenario:
+    return ns.Scenario.parse(LONG + f"[record]\nrows = {rows}\n")
+
+
+def test_a_run_that_records_more_rows_than_allowed_ends_and_says_so() -> None:
+    with pytest.raises(ValueError, match=r"record\.rows: more than 5000 rows .*record\.spy"):
+        bounded(5000).run()
+    whole = bounded(10**9).run()
+    recorded = {"segments", "sack_blocks", "syns", "cwnd", "rto", "rtt", "queue", "drops"}
+    rows = sum(len(getattr(whole, name)["t_ns"]) for name in recorded & set(whole.tables))
+    assert rows > 5000
+    with pytest.raises(ValueError, match=f"more than {rows // 2} rows"):
+        bounded(rows // 2).run()
+    assert bounded(rows).run().digest == whole.digest
+
+
+def test_the_command_tells_the_bound_in_a_line(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(LONG)
+    ran = netspurt("run", "long.toml", "--set", "record.rows=100", "--out", "r")
+    assert ran.returncode == 2, ran.stderr
+    assert ran.stderr.startswith("error: record.rows: more than 100 rows were recorded by 0.")
+    assert not (tmp_path / "r").exists()
+
+
+def parquet(path: Path, rows: int, **options: object) -> bytes:
+    sent = pa.array([n * 10**9 for n in range(rows)])
+    rtt = pa.array([(n * 7919) % 10**8 + 10**6 for n in range(rows)])
+    note = pa.array([f"x{n % 7}" for n in range(rows)])
+    pq.write_table(pa.table({"sent_ns": sent, "rtt_ns": rtt, "note": note}), path, **options)
+    return path.read_bytes()
+
+
+def test_a_panic_in_a_decoder_is_a_damaged_file(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A few of a hundred damaged files make the decoder panic."""
+    file, dice, told = tmp_path / "damaged.parquet", Random(4), set()
+    for options in (
+        {"compression": "snappy"},
+        {
+            "compression": "none",
+            "use_dictionary": False,
+            "column_encoding": {
+                "sent_ns": "DELTA_BINARY_PACKED",
+                "rtt_ns": "DELTA_BINARY_PACKED",
+                "note": "DELTA_BYTE_ARRAY",
+            },
+        },
+    ):
+        whole = parquet(file, 200, **options)
+        for _ in range(1500):
+            octets = bytearray(whole)
+            octets[dice.randrange(4, len(whole) - 8)] ^= 1 << dice.randrange(8)
+            file.write_bytes(octets)
+            try:
+                ns.read_delays(file)
+            except DelaysError as error:
+                told.add(str(error).partition("Parquet file")[2][:40])
+    assert any("is damaged" in text for text in told), told
+    assert "panicked" not in capfd.readouterr().err
+
+
+def test_a_table_whose_octets_contradict_each_other_is_damaged(tmp_path: Path) -> None:
+    whole, dice = parquet(tmp_path / "t.parquet", 200, use_dictionary=False), Random(5)
+    for _ in range(1000):
+        octets = bytearray(whole)
+        octets[dice.randrange(4, len(whole) - 8)] ^= 1 << dice.randrange(8)
+        try:
+            _core.Table.parse("t", bytes(octets))
+        except (ValueError, OSError):
+            continue
+
+
+def test_a_small_file_of_many_rows_is_refused_with_the_limit(tmp_path: Path) -> None:
+    """Sixteen million equal rows are a few thousand octets."""
+    path = tmp_path / "bomb.parquet"
+    delays = pa.array([10**7]).take(pa.array([0] * (1 << 20)))
+    with pq.ParquetWriter(path, pa.schema([("rtt_ns", pa.int64())])) as out:
+        for _ in range(17):
+            out.write_table(pa.table({"rtt_ns": delays}))
+    assert path.stat().st_size < 100_000
+    with pytest.raises(DelaysError, match=r"has 17825792 rows, and a recording at most 16777216"):
+        ns.read_delays(path)

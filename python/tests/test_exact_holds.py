@@ -1,0 +1,66 @@
+"""The order of a hold's end and a packet's arrival, beside the same run in exact arithmetic.
+
+At 1.5 Mbit/s an octet takes 5333 1/3 ns. Three times as slow, with all times three times as long,
+it takes 16000 ns: every instant is a whole number of nanoseconds, and no fraction is lost.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ns2_cases import Row, cases, drive, first_difference, rows_of, scenario_of
+
+#: By how much the exact run is slower.
+SLOWER = 3
+
+#: Rates at which an octet takes whole nanoseconds when they are divided by `SLOWER`.
+FAST = {"10e6": 15_000_000, "100e6": 60_000_000, "1e9": 600_000_000}
+
+SLOW = 1_500_000
+
+#: How long before the start the clock last ticked, in ticks, so that no sample ends at a tick.
+PHASE = 0.555880716
+
+
+def held(case: dict[str, Any]) -> dict[str, Any]:
+    """Return a case with holds of 0.2 s at rates that `SLOWER` makes exact."""
+    links = [link.split(",") for link in case["links"].split()]
+    links = [[str(FAST.get(rate, SLOW)), *rest] for rate, *rest in links]
+    return {**drive.CASE, **case, "links": _joined(links), "delayed_ack": 0.2}
+
+
+def slower(case: dict[str, Any], times: int) -> dict[str, Any]:
+    """Return a case in which everything takes so many times as long."""
+    links = [link.split(",") for link in case["links"].split()]
+    links = [
+        [str(int(rate) // times), repr(float(delay) * times), limit] for rate, delay, limit in links
+    ]
+    steps = [step.split(",") for step in case["delays"].split()]
+    steps = [
+        [f"{float(at) * times:.9f}", a, b, f"{float(to) * times:.9f}"] for at, a, b, to in steps
+    ]
+    spans = ("tick", "minrto", "maxrto", "delayed_ack", "stop")
+    longer = {name: case[name] * times for name in spans}
+    return {**case, **longer, "links": _joined(links), "delays": _joined(steps)}
+
+
+def rows(case: dict[str, Any], times: int) -> list[Row]:
+    """Return what the sender does in a run `times` as slow, in the times of the fast one."""
+    tick_ns = round(case["tick"] * 1e9)
+    scenario = scenario_of(slower(case, times)).replace(
+        {
+            "flows.x.tcp.rto.initial": f"{3 * times} s",
+            "flows.x.tcp.clock.phase": f"{round(PHASE * tick_ns) * times} ns",
+        }
+    )
+    return [row._replace(us=round(row.us / times)) for row in rows_of(scenario.run())]
+
+
+def _joined(parts: list[list[str]]) -> str:
+    return " ".join(",".join(part) for part in parts)
+
+
+def test_a_hold_ends_before_or_after_an_arrival_as_in_exact_arithmetic() -> None:
+    for number, case in enumerate(map(held, cases.draw(11, 160))):
+        difference = first_difference(rows(case, 1), rows(case, SLOWER))
+        assert difference is None, (number, case, difference)

@@ -1,0 +1,74 @@
+"""The granularity of a host's clocks: what samples read, and the floor of the timer."""
+
+from __future__ import annotations
+
+import pytest
+
+import netspurt as ns
+
+MS = 10**6
+
+#: Algorithms that count in ticks, or have a G of RFC 6298 §2.3; the others know no unit.
+WITH_UNIT = ("rfc6298", "bsd44", "jacobson88", "sctp", "ns3", "datacenter", "experts", "eifel")
+OTHERS = (
+    "linux",
+    "rfc793",
+    "freebsd",
+    "solaris",
+    "smoltcp",
+    "cocoa",
+    "peak-hopper",
+    "mills",
+    "quic",
+)
+
+
+def run_of(estimator: str, tick: str, one_way: str = "364.58 ms") -> ns.Scenario:
+    """Return a flow over a round trip of 730 ms at a host whose clocks have that tick."""
+    clock = f'{{ tick = "{tick}", phase = "0 s" }}'
+    return ns.Scenario.parse(
+        f"""
+        stop = "100 s"
+        links = {{ wire = {{ between = ["a", "b"], rate = "100 Mbit/s", delay = "{one_way}" }} }}
+        [flows.x]
+        from = "a"
+        to = "b"
+        profile = "rfc-2026"
+        send = "300 segments"
+        [flows.x.tcp]
+        clock = {clock}
+        timer_clock = {clock}
+        timestamps = false
+        initial_window = "2 segments"
+        receive_buffer = "4380 B"
+        acks = "every segment"
+        rto = {{ estimator = "{estimator}" }}
+        """
+    )
+
+
+@pytest.mark.parametrize("estimator", WITH_UNIT + OTHERS)
+def test_a_round_trip_of_730_ms_reads_so_at_1_ms_and_as_a_multiple_of_500_ms(
+    estimator: str,
+) -> None:
+    for tick, allowed in (("1 ms", {729, 730}), ("500 ms", {500, 1000})):
+        sampled = run_of(estimator, tick).run().rtt.where(direction="forward")
+        read = {reading // MS for reading in sampled["rtt_ns"].tolist()}
+        assert read <= allowed, (estimator, tick, read)
+        assert len(sampled["rtt_ns"]) > 20
+
+
+@pytest.mark.parametrize("estimator", ["rfc6298", "ns3"])
+def test_the_least_distance_between_mean_and_timer_follows_the_tick(estimator: str) -> None:
+    """RFC 6298 §2.3: RTO = SRTT + max(G, K * RTTVAR); here each sample reads one second."""
+    for tick, least_ms in (("1 ms", 1), ("500 ms", 500)):
+        scenario = run_of(estimator, tick, "499.99 ms").replace({"flows.x.tcp.rto.min": "0 s"})
+        last = scenario.run().rto.where(direction="forward")
+        distance = int(last["rto_ns"][-1]) - int(last["srtt_ns"][-1])
+        assert least_ms * MS <= distance < (least_ms + 20) * MS, (tick, distance)
+
+
+def test_a_constant_in_the_text_stands_against_the_clock() -> None:
+    scenario = run_of("rfc6298:granularity=10ms", "500 ms")
+    assert 'estimator = "rfc6298:granularity=10ms"' in scenario.resolved()
+    assert 'estimator = "rfc6298"' in run_of("rfc6298", "500 ms").resolved()

@@ -1,0 +1,54 @@
+"""A third duplicate with everything acknowledged and `bugfix` off.
+
+ns-2 then sends a full packet beyond the data.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from ns2_cases import Row, drive, first_difference, rows_of, scenario_of
+
+BASE = {
+    **drive.CASE,
+    "bugfix": 0,
+    "links": "10e6,0.001,1000 1000000,0.05,100",
+    "minrto": 0,
+    "window": 8,
+    "stop": 20.0,
+}
+
+#: Nine packets; the delay rises, they are sent again, and the copies bring duplicate ACKs.
+RENO = {**BASE, "recovery": "reno", "packets": 9, "initial_window": 2, "delays": "0.106,1,2,0.735"}
+
+NEWRENO = {
+    **BASE,
+    "recovery": "newreno",
+    "packets": 25,
+    "initial_window": 5,
+    "delays": "0.344,2,1,0.515",
+}
+
+#: Where the packet beyond the data is lost: it is the 18th of the sender's.
+LOST = {**RENO, "drops": "1,2,18"}
+
+#: The end of ns-2.35's answer to `RENO`.
+ANSWER = [
+    Row(2515608, "dupack", 9, 11),
+    Row(2523608, "dupack", 9, 11),
+    Row(2523608, "send", 10, 11),
+    Row(2531608, "dupack", 9, 11),
+    Row(3319760, "ack", 10, 80),
+]
+
+
+def test_the_third_duplicate_sends_a_full_packet_beyond_the_data() -> None:
+    ours = rows_of(scenario_of(RENO).run())
+    assert first_difference(ours[-len(ANSWER) :], ANSWER) is None, ours[-len(ANSWER) :]
+
+
+@pytest.mark.parametrize("case", [RENO, NEWRENO, LOST], ids=["reno", "newreno", "lost"])
+def test_it_is_ns2s_packet_for_packet(case: dict[str, object]) -> None:
+    if not drive.available():
+        pytest.skip("ns-2 is not installed: the cases are not asked of it")
+    assert first_difference(rows_of(scenario_of(case).run()), drive.run(case)) is None

@@ -1,0 +1,43 @@
+"""Several losses in a window without SACK: when Linux fills the next hole."""
+
+from __future__ import annotations
+
+import netspurt as ns
+
+SCENARIO = """
+stop = "3 s"
+[links.wire]
+between = ["a", "b"]
+rate = "6 Mbit/s"
+delay = "20 ms"
+queue = "60 packets"
+loss = [{ packets = [30, 31, 32, 33, 34] }, "none"]
+[flows.x]
+from = "a"
+to = "b"
+profile = "linux-6"
+send = "207 segments"
+pause = "200 ms"
+tcp = { congestion = "reno", sack = false, recovery = "newreno", acks = "every segment", \
+receive_buffer = "2 MB" }
+"""
+
+
+def test_the_hole_behind_a_partial_ack_waits_for_its_share_of_the_rate_reduction() -> None:
+    """As on Linux 6.18.44: nothing leaves on the first partial ACK, packet 31 on the next ACK."""
+    run = ns.Scenario.parse(SCENARIO).run()
+    seen = run.segments
+    own = seen["node"] == "a"
+    rows = list(
+        zip(
+            seen["t_ns"][own].tolist(),
+            seen["kind"][own].tolist(),
+            seen["packet"][own].tolist(),
+            strict=True,
+        )
+    )
+    first = next(n for n, row in enumerate(rows) if row[1:] == ("ack", 30))
+    behind = rows[first + 1 : first + 4]
+    assert [row[1:] for row in behind[:2]] == [("dupack", 30), ("retransmission", 31)], behind
+    assert behind[1][0] == behind[0][0] > rows[first][0]
+    assert run.flows["retransmissions"].tolist() == [5]
