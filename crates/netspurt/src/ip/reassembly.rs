@@ -110,6 +110,11 @@ impl<F: Frame, E> Reassembling<F, E> {
         waiting.give_up(now, events);
         waiting.add(now + self.timer, fragment)
     }
+
+    /// A whole datagram, whether it came whole or `frame` is the last of its fragments.
+    fn take_in(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
+        if frame.part().is_whole() { Some(frame) } else { self.collect(now, frame, events) }
+    }
 }
 
 impl<F: Frame> PartialDatagrams<F> {
@@ -147,11 +152,6 @@ impl<F: Frame> PartialDatagrams<F> {
             }
             self.tidy();
         }
-    }
-
-    /// A whole datagram, whether it came whole or `frame` is the last of its fragments.
-    fn take_in(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
-        if frame.part().is_whole() { Some(frame) } else { self.collect(now, frame, events) }
     }
 
     /// Removes deadlines of complete datagrams from the front.
