@@ -417,6 +417,10 @@ class Recordings(list[Delays]):
         self.malformed = malformed
 
 
+#: How RRDtool's files begin.
+_RRD = b"RRD\0"
+
+
 def read_delays(
     path: str | os.PathLike[str],
     *,
@@ -461,9 +465,16 @@ def read_delays(
     ]
     if (told := dict(words).get("one_way", "true")) not in ("true", "false"):
         raise ValueError(f"one_way = {told!r}: true or false")
+    name, content = os.fspath(path), Path(path).read_bytes()
+    if content[:4] == _RRD:
+        raise ValueError(
+            f"{name}: a file of RRDtool, such as SmokePing's, holds means of rounds and not the "
+            "delays of single probes: write the median out with `rrdtool xport` as CSV and read "
+            "that with `--column rtt=NAME --column unit=s`, or record with ping"
+        )
     found, malformed = _core.read_delays(
-        os.fspath(path),
-        Path(path).read_bytes(),
+        name,
+        content,
         format=format,
         interval_ns=None if interval is None else round(interval * 1e9),
         columns=words or None,

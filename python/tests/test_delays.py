@@ -155,3 +155,15 @@ def test_delays_are_summed_up_as_ping_does(tmp_path: Path) -> None:
     file.write_text("seq,rtt_ms\n1,*\n2,10\n")
     (path,) = ns.read_delays(file)
     assert path.lost_after(0.001).summary()["mdev_ms"] is None
+
+
+def test_a_file_of_rrdtool_says_what_to_do_instead_and_that_reads(tmp_path: Path) -> None:
+    (tmp_path / "path.rrd").write_bytes(b"RRD\x000003\0" + bytes(500))
+    with pytest.raises(ValueError, match=r"rrdtool xport.* as CSV .*--column rtt=NAME"):
+        ns.read_delays(tmp_path / "path.rrd")
+    # As `rrdtool xport` writes it, given a format for CSV.
+    lines = ['"time","median"', "1700000000,1.2e-02", "1700000300,1.3e-02", "1700000600,NaN"]
+    (tmp_path / "path.csv").write_text("\n".join(lines) + "\n")
+    (found,) = ns.read_delays(tmp_path / "path.csv", columns={"rtt": "median", "unit": "s"})
+    assert found.rtt_s[:2].tolist() == [0.012, 0.013]
+    assert (found.sent, found.lost) == (3, 1)

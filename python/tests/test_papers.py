@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 
+import netspurt as ns
+from netspurt.cli.paper_report import _command
 from netspurt.live import LiveError
 from netspurt.papers import PaperError, Verdict, check, read_paper, shelf
 from netspurt.papers.bench import Bench
@@ -251,3 +254,18 @@ def test_each_picture_is_titled_after_its_run() -> None:
         "iw1": "RFC 2416: a start with one packet",
         "iw4": "RFC 2416: a start with four packets",
     }
+
+
+def test_the_commands_that_explain_prints_run_and_give_the_runs_of_the_paper(
+    here: Command, tmp_path: Path
+) -> None:
+    paper = read_paper("rfc2416")
+    bench = Bench(paper)
+    simulated = [name for name in paper.runs if bench.scenario(name).kernel_flow is None]
+    for n, name in enumerate(simulated[:3]):
+        program, *words = shlex.split(_command(paper, name))
+        assert program == "netspurt"
+        assert here(*words, "--out", f"r{n}").returncode == 0, name
+        assert ns.open_run(tmp_path / f"r{n}").digest == bench.run(name).digest, name
+    live = next(name for name in paper.runs if name not in simulated)
+    assert shlex.split(_command(paper, live))[:3] == ["netspurt", "live", "run"]

@@ -121,7 +121,7 @@ def test_a_limit_keeps_the_first_rows_and_counts_the_others(
     assert rows("queue", "--limit", limit) == every[:limit]
     lines = here("table", saved, "queue", "--limit", limit).stdout.splitlines()
     left = len(every) - limit
-    assert (lines[-1] == f"... {left} more rows") == (left > 0)
+    assert (lines[-1] == f"... {left:,} more rows") == (left > 0)
     assert len(lines) == 1 + min(limit, len(every)) + (left > 0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
@@ -300,8 +301,10 @@ def _explained(judged: Judged) -> list[tuple[str, str]]:
 def _command(paper: Paper, run: str) -> str:
     """Return the command that repeats a run."""
     about = paper.runs[run]
-    values = "".join(f" --set '{k}={as_toml(v)}'" for k, v in about.get("set", {}).items())
+    values = [f"{k}={as_toml(v)}" for k, v in about.get("set", {}).items()]
     file = paper.folder / about["scenario"]
     if file.is_relative_to(Path.cwd()):
         file = file.relative_to(Path.cwd())
-    return f"netspurt run {file}{values}"
+    kernels = Bench(paper).scenario(run).kernel_flow
+    words = ["netspurt", *(["live"] if kernels else []), "run", str(file)]
+    return shlex.join([*words, *(word for value in values for word in ("--set", value))])

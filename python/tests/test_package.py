@@ -1,0 +1,44 @@
+"""The source distribution: what it has to hold, and what its links lead to."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import subprocess
+import tomllib
+from pathlib import PurePath
+
+import pytest
+
+from conftest import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+#: What only the repository needs.
+LEFT_OUT = {".ci", ".gitignore", ".github"}
+
+
+def test_every_tracked_file_is_in_the_source_distribution() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no repository")
+    ran = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    patterns = [one["path"] for one in PROJECT["tool"]["maturin"]["include"]]
+    # maturin itself takes the crates, the package, the licences and the lock.
+    patterns += ["crates/*", "python/netspurt/*", "LICENSE-*", "Cargo.lock", "papers", "scenarios"]
+    for name in ran.stdout.splitlines():
+        if PurePath(name).parts[0] not in LEFT_OUT:
+            held = [p for p in patterns if fnmatch.fnmatch(name, p.replace("**/*", "*"))]
+            assert held, f"{name} is not in the source distribution"
+
+
+def test_the_links_of_the_readme_lead_to_files_of_the_source_distribution() -> None:
+    links = re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text())
+    assert len(links) > 10
+    for link in links:
+        assert link.startswith("https://") or (ROOT / link).is_file(), link
+
+
+def test_the_metadata_has_links() -> None:
+    urls = PROJECT["project"]["urls"]
+    assert urls
+    assert all(url.startswith("https://") for url in urls.values())
