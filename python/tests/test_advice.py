@@ -218,6 +218,18 @@ def test_a_computed_constant_is_a_time_that_the_core_reads(seconds: float) -> No
     )
 
 
+def test_what_is_learnt_on_one_half_does_not_know_the_other() -> None:
+    """Only the second half has delays of 9 s: no constant learnt on the first comes near them."""
+    rng = np.random.default_rng(9)
+    rtt = rng.uniform(0.04, 0.06, 800)
+    rtt[400:] = np.where(rng.random(400) < 0.3, 9.0, rtt[400:])
+    told = advise([ns.replay(path_of(rtt, every=30.0), FIXED)], tune=True)
+    second = max(told.lessons, key=lambda lesson: lesson.part)
+    settings_of = dict(_core.Estimator(second.choice).settings)
+    assert all(settings_of.get(key, "1ms").endswith("ms") for key in ("min", "rto_min"))
+    assert any(re.search(r"min=\d+(\.\d+)?s", text) for text in told.tuned), "the whole knows them"
+
+
 def test_of_several_recordings_one_timer_is_taken_and_tried_without_each() -> None:
     paths = [rare(1000, 10, 20, seed) for seed in range(4)]
     told = advise([ns.replay(path, FIXED) for path in paths], Price(5.0))

@@ -12,6 +12,7 @@ import numpy as np
 from netspurt import _core
 from netspurt.advice.deploying import LONGEST, lacking, span, with_settings
 from netspurt.advice.weighing import Terms, cost, prudent
+from netspurt.analysis.bootstrap import Floats
 from netspurt.analysis.replayed import Tally, learnt
 
 if TYPE_CHECKING:
@@ -57,6 +58,11 @@ class Lessons:
     def everything(self) -> list[int]:
         """Return the numbers of all parts."""
         return [*range(len(self.parts))]
+
+    def delays(self, place: int) -> Floats:
+        """Return the delays of a part [s]; NaN if lost."""
+        part = self.parts[place]
+        return self.replays[part.place].delays.rtt_s[part.first : part.end]
 
     def prudent(self, text: str, places: Sequence[int]) -> float:
         """Return the cost per probe [s] on some parts that their counts let be at worst."""
@@ -105,9 +111,12 @@ def _parts(replays: Sequence[Replay]) -> list[_Part]:
     return halves if enough else whole
 
 
-def floors(replays: Sequence[Replay]) -> list[str]:
-    """Return least timers to try, from above the longest delay to half the shortest one."""
-    rtt = np.concatenate([of.delays.rtt_s for of in replays])
+def floors(lessons: Lessons, places: Sequence[int]) -> list[str]:
+    """Return least timers to try: from above the longest delay of some parts to half the shortest.
+
+    Other parts are not looked at: what is learnt must not know them.
+    """
+    rtt = np.concatenate([lessons.delays(place) for place in places])
     known = rtt[np.isfinite(rtt) & (rtt > 0)]
     if not len(known):
         return ["1s"]
@@ -122,13 +131,13 @@ Learn = Callable[[Lessons, Sequence[int]], list[str]]
 
 def linux_floor(lessons: Lessons, places: Sequence[int]) -> str:
     """Return Linux's timer with the `rto_min` that costs least at worst on some parts."""
-    tried = ["linux", *(f"linux:rto_min={least}" for least in floors(lessons.replays))]
+    tried = ["linux", *(f"linux:rto_min={least}" for least in floors(lessons, places))]
     return lessons.best(map(_named, tried), places)
 
 
 def completed(lessons: Lessons, places: Sequence[int], text: str) -> str:
     """Return a timer with bounds and backoff, with the least timer that costs least at worst."""
-    tried = [with_settings(text, **lacking(text, least)) for least in floors(lessons.replays)]
+    tried = [with_settings(text, **lacking(text, least)) for least in floors(lessons, places)]
     return lessons.best(tried, places)
 
 
@@ -137,7 +146,7 @@ def rfc6298_constants(lessons: Lessons, places: Sequence[int]) -> str:
     best = "rfc6298"
     for _ in range(2):
         best = lessons.best(
-            [best, *(with_settings(best, min=least) for least in floors(lessons.replays))], places
+            [best, *(with_settings(best, min=least) for least in floors(lessons, places))], places
         )
         best = lessons.best([best, *(with_settings(best, k=k) for k in _K)], places)
     return best
@@ -148,13 +157,13 @@ def mills_constants(lessons: Lessons, places: Sequence[int]) -> str:
     best = completed(lessons, places, "mills")
     best = lessons.best([best, *(with_settings(best, g=g) for g in _G)], places)
     return lessons.best(
-        [best, *(with_settings(best, min=least) for least in floors(lessons.replays))], places
+        [best, *(with_settings(best, min=least) for least in floors(lessons, places))], places
     )
 
 
 def quic_delay(lessons: Lessons, places: Sequence[int]) -> str:
     """Return QUIC's timer with the `max_ack_delay` that costs least at worst on some parts."""
-    tried = ["quic", *(f"quic:max_ack_delay={least}" for least in floors(lessons.replays))]
+    tried = ["quic", *(f"quic:max_ack_delay={least}" for least in floors(lessons, places))]
     return lessons.best(map(_named, tried), places)
 
 
