@@ -73,6 +73,11 @@ impl Cause {
 pub struct CauseCode(u8);
 
 impl CauseCode {
+    /// The cause of a code of a table, if it stands for one.
+    pub fn of(code: u8) -> Option<Cause> {
+        Self(code).get()
+    }
+
     /// The cause, if there is one.
     pub fn get(self) -> Option<Cause> {
         Cause::ALL.get(usize::from(self.0).wrapping_sub(1)).copied()

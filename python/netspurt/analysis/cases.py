@@ -26,6 +26,19 @@ Columns = Mapping[str, NDArray[np.generic]]
 #: At most this many sums are resampled.
 _MOST = 4000
 
+#: The causes of retransmissions, as measures are named after them.
+_CAUSES = (
+    "fast",
+    "sack_recovery",
+    "rack",
+    "rto",
+    "tlp",
+    "sfr",
+    "go_back_n",
+    "syn",
+    "shim",
+)
+
 #: Measures for which less is better, and for which more is.
 LESS = (
     "retransmissions",
@@ -43,6 +56,7 @@ LESS = (
     "echo_probe_rtt_ns_mean",
     "request_ns_mean",
     "request_ns_max",
+    *(f"{what}_{cause}" for what in ("retransmissions", "spurious") for cause in _CAUSES),
 )
 MORE = (
     "goodput_bps",

@@ -175,6 +175,8 @@ pub struct Effects {
     pub duplicate: Option<(Pick, Duration)>,
     /// Is delayed by this time.
     pub reorder: Option<(Pick, Duration)>,
+    /// Is delayed by this time where it has more octets than that.
+    pub long: Option<(u32, Duration)>,
 }
 
 /// The fate of a frame on its way.
@@ -187,7 +189,7 @@ pub(super) struct Fate {
 impl Effects {
     /// Sets the message lengths of flows, for effects that select packets by number.
     pub fn know_messages(&mut self, messages: &Messages) {
-        let Self { loss_at_entry, loss, duplicate, reorder } = self;
+        let Self { loss_at_entry, loss, duplicate, reorder, long: _ } = self;
         let spans = [duplicate, reorder].into_iter().flatten().map(|(pick, _)| pick);
         for pick in loss_at_entry.iter_mut().chain(loss).chain(spans) {
             pick.messages = Arc::clone(messages);
@@ -203,9 +205,11 @@ impl Effects {
         let span = |effect: &mut Option<(Pick, Duration)>| {
             effect.as_mut().and_then(|(pick, span)| pick.picks(now, frame).then_some(*span))
         };
+        let long = self.long.filter(|(octets, _)| frame.size_bytes() > *octets);
+        let longer = long.map_or(Duration::ZERO, |(_, by)| by);
         Fate {
             lost: self.loss.as_mut().is_some_and(|pick| pick.picks(now, frame)),
-            held: span(&mut self.reorder).unwrap_or_default(),
+            held: span(&mut self.reorder).unwrap_or_default() + longer,
             copied: span(&mut self.duplicate),
         }
     }

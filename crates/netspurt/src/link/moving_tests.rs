@@ -147,6 +147,13 @@ fn the_new_path_has_a_delay_of_its_own() {
 }
 
 #[test]
+fn long_frames_travel_longer_and_keep_the_order() {
+    let long = |octets| Effects { long: Some((octets, ms(500))), ..Effects::default() };
+    let arrived = |octets| fates(LinkConfig { effects: Some(long(octets)), ..slow() }, &[0]).0;
+    assert_eq!((arrived(1000), arrived(999)), (vec![(2000, 0)], vec![(2500, 0)]));
+}
+
+#[test]
 fn a_probability_over_time_and_one_by_bits_lose_what_they_say() {
     let fade = vec![(at(0), 1.0), (at(1000), 0.0)];
     let fade = Timeline::new(fade, Interpolation::Linear).unwrap();

@@ -41,7 +41,7 @@ impl From<&Value> for Label {
 }
 
 /// The columns that every sweep's table has; an axis cannot have such a name.
-pub const TAKEN: [&str; 35] = [
+pub const TAKEN: [&str; 53] = [
     "case",
     "scenario",
     "seed",
@@ -77,6 +77,24 @@ pub const TAKEN: [&str; 35] = [
     "requests_complete",
     "request_ns_mean",
     "request_ns_max",
+    "retransmissions_fast",
+    "retransmissions_sack_recovery",
+    "retransmissions_rack",
+    "retransmissions_rto",
+    "retransmissions_tlp",
+    "retransmissions_sfr",
+    "retransmissions_go_back_n",
+    "retransmissions_syn",
+    "retransmissions_shim",
+    "spurious_fast",
+    "spurious_sack_recovery",
+    "spurious_rack",
+    "spurious_rto",
+    "spurious_tlp",
+    "spurious_sfr",
+    "spurious_go_back_n",
+    "spurious_syn",
+    "spurious_shim",
 ];
 
 /// One axis of a sweep.

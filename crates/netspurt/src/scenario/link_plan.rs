@@ -13,7 +13,7 @@ use super::error::Problem;
 use super::link_place::LinkPlace;
 use super::link_spec::{
     ArrivalFateWord, BetweenWord, BurstTable, DirectionWord, DuplicateTable, FlightFateWord,
-    FramingTable, FramingWord, LinkSpec, LossPlace, LossTable, NoneWord, OrderWord,
+    FramingTable, FramingWord, LinkSpec, LongTable, LossPlace, LossTable, NoneWord, OrderWord,
     ProbabilityTable, QueueFateWord, RateTable, ReorderTable, TimelineSpec, TooBigWord,
 };
 use super::number::{Ordinal, Probability};
@@ -246,6 +246,10 @@ fn effects(
         }
         let pick = pick("reorder", packets, nth, *probability, name, way)?;
         effects.reorder = Some((pick, *by));
+        any = true;
+    }
+    if let Some(LongTable { above, by }) = some(spec.long.each()[way]) {
+        effects.long = Some((u32::try_from(above.0).unwrap_or(u32::MAX), *by));
         any = true;
     }
     Ok(any.then_some(effects))

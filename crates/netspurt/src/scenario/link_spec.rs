@@ -45,6 +45,9 @@ pub struct LinkSpec {
     /// Packets that travel longer than the others; needs `order = "overtaking"`.
     #[serde(default)]
     pub reorder: BothWays<WordOr<NoneWord, ReorderTable>>,
+    /// Longer packets travel longer.
+    #[serde(default)]
+    pub long: BothWays<WordOr<NoneWord, LongTable>>,
     /// The instants at which another path takes over, in the order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handovers: Vec<HandoverTable>,
@@ -341,6 +344,16 @@ pub struct DuplicateTable {
     /// How much later the copy arrives.
     #[serde(default)]
     pub after: Duration,
+}
+
+/// Packets above a length, and how much longer they travel.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LongTable {
+    /// The longest packet that does not.
+    pub above: ByteCount,
+    /// The additional delay.
+    pub by: Duration,
 }
 
 /// Which packets are delayed.

@@ -3,6 +3,7 @@
 use crate::ids::Direction;
 use crate::record::{Data, Table};
 use crate::results::Results;
+use crate::segment::{Cause, CauseCode};
 
 /// A measure of a case.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +23,7 @@ const fn fraction(name: &'static str) -> CaseMeasure {
 }
 
 /// The measures, in the order of their columns.
-pub const MEASURES: [CaseMeasure; 29] = [
+pub const MEASURES: [CaseMeasure; 47] = [
     whole("events"),
     whole("flows"),
     whole("finished"),
@@ -52,7 +53,28 @@ pub const MEASURES: [CaseMeasure; 29] = [
     whole("requests_complete"),
     whole("request_ns_mean"),
     whole("request_ns_max"),
+    whole("retransmissions_fast"),
+    whole("retransmissions_sack_recovery"),
+    whole("retransmissions_rack"),
+    whole("retransmissions_rto"),
+    whole("retransmissions_tlp"),
+    whole("retransmissions_sfr"),
+    whole("retransmissions_go_back_n"),
+    whole("retransmissions_syn"),
+    whole("retransmissions_shim"),
+    whole("spurious_fast"),
+    whole("spurious_sack_recovery"),
+    whole("spurious_rack"),
+    whole("spurious_rto"),
+    whole("spurious_tlp"),
+    whole("spurious_sfr"),
+    whole("spurious_go_back_n"),
+    whole("spurious_syn"),
+    whole("spurious_shim"),
 ];
+
+/// How many measures precede those by cause, which are in the order of [`Cause::ALL`].
+const BEFORE_CAUSES: usize = MEASURES.len() - 2 * Cause::ALL.len();
 
 /// The value of each measure; `None` if there is none, such as the end of endless flows.
 pub type Measured = [Option<f64>; MEASURES.len()];
@@ -68,7 +90,8 @@ pub fn measure(results: &Results, events: u64) -> Measured {
     let goodputs = goodputs(&flows, &reverse, results.stop().as_nanos() as f64);
     let finished = spans.iter().flatten().count() as f64;
     let rtts = echo_probes.values("rtt_ns");
-    [
+    let mut measured = [None; MEASURES.len()];
+    let sums: [Option<f64>; BEFORE_CAUSES] = [
         Some(events as f64),
         Some(spans.len() as f64),
         Some(finished),
@@ -98,7 +121,11 @@ pub fn measure(results: &Results, events: u64) -> Measured {
         Some(requests.iter().flatten().count() as f64),
         mean(&requests).map(f64::round),
         requests.iter().flatten().copied().reduce(f64::max),
-    ]
+    ];
+    measured[..BEFORE_CAUSES].copy_from_slice(&sums);
+    let causes = MaybeTable::of(results, "retransmissions");
+    measured[BEFORE_CAUSES..].copy_from_slice(&causes.by_cause().map(Some));
+    measured
 }
 
 /// A table that may not exist.
@@ -116,6 +143,21 @@ impl<'a> MaybeTable<'a> {
             return Vec::new();
         };
         codes.iter().map(|code| *code == Direction::Reverse as u8).collect()
+    }
+
+    /// The sums of `sent` for each cause, and behind them those of `spurious`.
+    fn by_cause(&self) -> [f64; 2 * Cause::ALL.len()] {
+        let mut sums = [0.0; 2 * Cause::ALL.len()];
+        let Some(Data::Tag { codes, .. }) = self.0.and_then(|table| table.column("cause")) else {
+            return sums;
+        };
+        for (first, column) in [(0, "sent"), (Cause::ALL.len(), "spurious")] {
+            for (code, count) in codes.iter().zip(self.values(column)) {
+                let Some(cause) = CauseCode::of(*code) else { continue };
+                sums[first + cause as usize] += count.unwrap_or(0.0);
+            }
+        }
+        sums
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
@@ -173,6 +215,15 @@ fn mean(values: &[Option<f64>]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn measures_by_cause_are_named_after_the_causes_in_their_order() {
+        let names: Vec<&str> = MEASURES[BEFORE_CAUSES..].iter().map(|this| this.name).collect();
+        let of = |kind: &str| {
+            Cause::ALL.map(|cause| format!("{kind}_{}", cause.name().replace('-', "_")))
+        };
+        assert_eq!(names, [of("retransmissions"), of("spurious")].concat());
+    }
 
     #[test]
     fn fairness_is_one_among_equals_and_a_share_where_one_has_all() {

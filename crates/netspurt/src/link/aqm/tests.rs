@@ -383,6 +383,7 @@ fn busy(queue: Queue, order: Order) -> LinkConfig {
             loss: Some(pick("way")),
             duplicate: Some((pick("copy"), ms(2))),
             reorder: (order == Order::Overtaking).then(|| (pick("detour"), ms(9))),
+            long: Some((700, ms(1))),
         }),
         ..line(queue)
     }
