@@ -97,7 +97,7 @@ print("second", two.stderr.read())
     ran = inside(f"{sys.executable} loop.py", tmp_path)
     assert ran.returncode == 0, ran.stderr
     count = int(ran.stdout.split("datagrams ")[1].split()[0])
-    assert 1000 <= count < 5000, "there and back, until one is not answered"
+    assert 1000 <= count < 5000, "in both directions, until one is not answered"
     first, second = ran.stdout.split("first ")[1].split("second ")
     assert not first.strip()
     assert "warning: 0.0.0.0 is not a loopback address" in second

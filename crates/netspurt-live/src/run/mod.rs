@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use netspurt::ids::Side;
-use netspurt::scenario::{Network, NetworkEnd, Scenario, too_many_rows};
+use netspurt::scenario::{Network, NetworkEnd, Scenario};
 use netspurt::units::{Duration, Time};
 
 pub use error::LiveError;
@@ -93,12 +93,11 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     }
     let mut driver =
         Driver::new(clock, Path::new(network), ports, ends).keeping_packets(keeps).spinning(spin);
+    let (over, quiet) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
     if let (Some(first), Some(running)) = (programs_first, &running) {
         driver = driver.with_programs(first, running.ended()?);
         watcher.ends = Some(ProgramsEnding::new(running.ended()?));
-    }
-    let (over, quiet) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
-    if programs_first.is_none() {
+    } else {
         driver = driver.ending_with(Arc::clone(&quiet));
     }
     let (driven, (notes, polls)) = thread::scope(|scope| {
@@ -110,9 +109,6 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     });
     let status = running.map(|running| running.end());
     let (path, log) = driven?;
-    if let Some(most) = watcher.overfull() {
-        return Err(LiveError::Overfull(too_many_rows(most, path.now())));
-    }
     watcher.polled(&polls);
     watcher.timed(&log.arrivals);
     let said = watcher.programs.as_mut().map(|programs| std::mem::take(&mut programs.polls));

@@ -8,7 +8,7 @@ use netspurt::ids::{EndId, FlowId, Side};
 use netspurt::record::{EchoProbeSum, FlowSum, Names, Retransmissions, SenderVerdict, Table};
 use netspurt::results::{EndedRun, Results, echo_probe_sums};
 use netspurt::rto::EstimatorConfig;
-use netspurt::scenario::{Network, Scenario};
+use netspurt::scenario::{Network, Scenario, too_many_rows};
 use netspurt::segment::Cause;
 use netspurt::units::{Duration, Time};
 
@@ -79,6 +79,9 @@ impl Outcome {
         mut watcher: Watcher,
         budget: Duration,
     ) -> Result<LiveRun, LiveError> {
+        if let Some(most) = watcher.overfull() {
+            return Err(LiveError::Overfull(too_many_rows(most, self.path.now())));
+        }
         self.tell_what_entered(&mut watcher);
         let sums = self.sums(&watcher);
         let more = log_tables(&self.names, &self.log)
