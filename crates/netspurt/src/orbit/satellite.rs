@@ -4,8 +4,12 @@ use sgp4::{Constants, MinutesSinceEpoch, Orbit, WGS72};
 
 use super::{EARTH_KM, Elements, OrbitError, Utc, Vector};
 
-/// A satellite that follows its elements by SGP4, in the mode that agrees with the program of the
-/// US Air Force Space Command (AFSPC): WGS-72 and its sidereal time.
+/// A satellite that follows its elements by SGP4, with the constants of the program of the US Air
+/// Force Space Command (AFSPC): WGS-72, and its sidereal time.
+///
+/// Where the Moon and the Sun move the node of an orbit of less than 11.5° through zero, that
+/// program turns the perigee by a jump, of about a kilometre in the set 23599 of the verification.
+/// The published states are without the jump (Vallado et al. 2006), and so is this.
 ///
 /// ```
 /// use netspurt::orbit::{Heights, Satellite};
@@ -79,7 +83,7 @@ impl Satellite {
     /// Its position `minutes` after the epoch as SGP4 computes it, inside the Earth or not.
     pub(super) fn state(&self, minutes: f64) -> Option<Vector> {
         let since = MinutesSinceEpoch(minutes);
-        let state = self.constants.propagate_afspc_compatibility_mode(since).ok()?;
+        let state = self.constants.propagate(since).ok()?;
         Some(Vector(state.position)).filter(|position| position.length().is_finite())
     }
 

@@ -239,6 +239,9 @@ mod bad_input {
 
     #[test]
     fn an_orbit_inside_the_earth_is_refused() {
+        let (text, _) = VERIFICATION[7];
+        let error = read_elements(text, "low.tle").unwrap_err().to_string();
+        assert!(error.contains("inside the Earth") && error.contains("low.tle:2:1"), "{error}");
         let low = Heights { apogee: 300.0, perigee: -20.0, ..Heights::default() };
         let error = low.elements("low").unwrap_err().to_string();
         assert!(error.contains("inside the Earth") && error.contains("20 km below"), "{error}");
@@ -344,9 +347,10 @@ mod messages {
 /// Element sets and states [min after the epoch, km] of the verification of SGP4: Vallado,
 /// Crawford, Hujsak, Kelso, Revisiting Spacetrack Report #3, AIAA 2006-6753, `SGP4-VER.TLE` and
 /// `tcppver.out`. Low and eccentric, low and circular, half-day resonance, synchronous with the
-/// Lyddane branch, sun-synchronous, synchronous in the equator. `python/tests/test_orbit.py`
+/// Lyddane branch, sun-synchronous, synchronous in the equator; a node that passes zero between
+/// both states, and an orbit whose perigee is inside the Earth. `python/tests/test_orbit.py`
 /// compares all states, where the files are installed.
-const VERIFICATION: [(&str, [(f64, [f64; 3]); 2]); 6] = [
+const VERIFICATION: [(&str, [(f64, [f64; 3]); 2]); 8] = [
     (
         "1 00005U 58002B   00179.78495062  .00000023  00000-0  28098-4 0  4753\n\
          2 00005  34.2682 348.7242 1859667 331.7664  19.3264 10.82419157413667\n",
@@ -395,16 +399,31 @@ const VERIFICATION: [(&str, [(f64, [f64; 3]); 2]); 6] = [
             (1440.0, [42119.96263499, -1925.77567263, -0.19827433]),
         ],
     ),
+    (
+        "1 23599U 95029B   06171.76535463  .00085586  12891-6  12956-2 0  2905\n\
+         2 23599   6.9327   0.2849 5782022 274.4436  25.2425  4.47796565123555\n",
+        [
+            (400.0, [7008.51470263, 20725.47471227, 2520.56064289]),
+            (460.0, [-2184.71515444, 24261.21671601, 2950.08142825]),
+        ],
+    ),
+    (
+        "1 28872U 05037B   05333.02012661  .25992681  00000-0  24476-3 0  1534\n\
+         2 28872  96.4736 157.9986 0303955 244.0492 110.6523 16.46015938 10708\n",
+        [
+            (5.0, [-5799.24256134, 2589.14811119, 2011.54515100]),
+            (50.0, [5548.43325922, -2480.16469245, -1979.24314527]),
+        ],
+    ),
 ];
 
 #[test]
 fn positions_are_those_of_the_verification_of_sgp4_within_a_centimetre() {
     for (text, states) in VERIFICATION {
-        let elements = read_elements(text, "SGP4-VER.TLE").unwrap().remove(0);
-        let satellite = Satellite::new(elements).unwrap();
+        let (elements, _) = tle::read_any_tle(text, "SGP4-VER.TLE").unwrap().remove(0);
+        let satellite = Satellite::unchecked(elements).unwrap();
         for (minutes, wanted) in states {
-            let at = satellite.elements().epoch.after(minutes * 60.0);
-            let off = (satellite.position(at).unwrap() - Vector(wanted)).length();
+            let off = (satellite.state(minutes).unwrap() - Vector(wanted)).length();
             assert!(off < 1e-5, "{off} km after {minutes} min\n{text}");
         }
     }

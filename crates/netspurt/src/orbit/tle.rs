@@ -33,6 +33,17 @@ const BLANK: [&[usize]; 2] = [&[1, 8, 17, 32, 43, 52, 61, 63], &[1, 7, 16, 25, 3
 /// assert!(error.to_string().contains("ours.tle:3:69"));
 /// ```
 pub fn read_tle(text: &str, file: &str) -> Result<Vec<Elements>, OrbitError> {
+    let around_the_earth = |(set, span): (Elements, Range<usize>)| {
+        set.checked().map_err(|error| error.at(file, text, &span))
+    };
+    read_any_tle(text, file)?.into_iter().map(around_the_earth).collect()
+}
+
+/// The same, with orbits inside the Earth, and the bytes of each set's second line.
+pub(super) fn read_any_tle(
+    text: &str,
+    file: &str,
+) -> Result<Vec<(Elements, Range<usize>)>, OrbitError> {
     let mut found = Vec::new();
     let mut name = "";
     let mut lines = lines(text).peekable();
@@ -55,7 +66,8 @@ pub fn read_tle(text: &str, file: &str) -> Result<Vec<Elements>, OrbitError> {
             return Err(placed(error, first.span()));
         };
         let set = TleSet([first, second]);
-        found.push(set.elements(name).map_err(|(error, span)| placed(error, span))?);
+        let elements = set.elements(name).map_err(|(error, span)| placed(error, span))?;
+        found.push((elements, second.span()));
         name = "";
     }
     if found.is_empty() {
@@ -107,7 +119,7 @@ impl TleSet<'_> {
             return Err(self.wrong(0, 62..63, "elements of this type are not for SGP4", fix));
         }
         let eccentricity = self.after_point(1, 26..33, "the eccentricity")?;
-        let elements = Elements {
+        Ok(Elements {
             name: if name.is_empty() { catalogue } else { name }.to_owned(),
             catalogue: catalogue.to_owned(),
             epoch: self.epoch()?,
@@ -118,8 +130,7 @@ impl TleSet<'_> {
             anomaly: self.number(1, 43..51, "the mean anomaly")?,
             revolutions: self.number(1, 52..63, "the mean motion")?,
             drag: self.drag()?,
-        };
-        elements.checked().map_err(|error| (error, self.0[1].span()))
+        })
     }
 
     /// Checks lengths, separators and checksums.
