@@ -19,12 +19,14 @@ if TYPE_CHECKING:
         DelaysError,
         Estimator,
         EstimatorError,
+        OrbitError,
         ReplayError,
         ScenarioError,
         __version__,
     )
     from netspurt.delays import Delays, read_delays
     from netspurt.estimators import check_estimator, estimator
+    from netspurt.orbit import OrbitPath
     from netspurt.run import Run, RunError, open_run
     from netspurt.scenario import Scenario, load, new_scenario
     from netspurt.surrogate import Row
@@ -38,6 +40,8 @@ __all__ = [
     "DelaysError",
     "Estimator",
     "EstimatorError",
+    "OrbitError",
+    "OrbitPath",
     "Replay",
     "ReplayError",
     "Row",
@@ -69,6 +73,8 @@ _LATER = {
     "ReplayError": "_core",
     "Estimator": "_core",
     "EstimatorError": "_core",
+    "OrbitError": "_core",
+    "OrbitPath": "orbit",
     "Row": "surrogate",
     "Run": "run",
     "RunError": "run",

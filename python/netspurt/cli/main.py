@@ -24,6 +24,7 @@ from netspurt.cli import (
     tables,
 )
 from netspurt.cli.live import app as live_app
+from netspurt.cli.orbits import app as orbit_app
 from netspurt.cli.output import complain, harmless_output
 from netspurt.cli.papers import app as papers_app
 from netspurt.cli.sweeping import app as sweep_app
@@ -74,6 +75,7 @@ app.command("delays")(delays.delays)
 app.command("doctor")(doctor.doctor)
 app.command("compare")(comparing.compare)
 app.add_typer(live_app, name="live")
+app.add_typer(orbit_app, name="orbit")
 app.add_typer(sweep_app, name="sweep")
 app.add_typer(papers_app, name="papers")
 
