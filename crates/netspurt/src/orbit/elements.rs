@@ -70,7 +70,7 @@ impl Default for Heights {
 }
 
 impl Heights {
-    /// Mean elements with these heights and no drag. The mean motion is that of Kepler's third law
+    /// Mean elements with these heights and no drag. The mean motion is Kepler's
     /// for half the sum of apogee and perigee, which is how catalogues compute the heights that
     /// they print.
     ///
