@@ -20,6 +20,9 @@ pub struct OrbitError {
     pub place: Option<Place>,
 }
 
+/// An error, and the bytes that are to blame.
+pub(super) type Blamed = (OrbitError, Range<usize>);
+
 impl OrbitError {
     /// An error without a place.
     pub(super) fn new(message: impl Into<String>, fix: impl Into<String>) -> Self {

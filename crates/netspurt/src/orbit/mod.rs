@@ -14,6 +14,7 @@ mod error;
 mod omm;
 mod passes;
 mod path;
+mod read;
 mod satellite;
 mod station;
 #[cfg(test)]
@@ -29,20 +30,9 @@ pub use error::OrbitError;
 pub use omm::read_omm;
 pub use passes::{Pass, Search};
 pub use path::{OrbitPath, PathState};
+pub use read::read_elements;
 pub use satellite::Satellite;
 pub use station::{GeoRelay, GroundSite, Station};
 pub use tle::read_tle;
 pub use utc::Utc;
-pub use vector::Vector;
-
-/// The radius of the equator [km], which is also that of the sphere that blocks sight.
-pub const EARTH_KM: f64 = 6378.137;
-
-/// The element sets of a text: orbit mean-elements messages in key-value notation, or sets in two
-/// lines, each with or without a line with its name in front.
-///
-/// # Errors
-/// As [`read_omm`] and [`read_tle`] have them.
-pub fn read_elements(text: &str, file: &str) -> Result<Vec<Elements>, OrbitError> {
-    if omm::is_omm(text) { read_omm(text, file) } else { read_tle(text, file) }
-}
+pub use vector::{EARTH_KM, Vector};

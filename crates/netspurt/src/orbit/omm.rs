@@ -4,6 +4,7 @@
 
 use core::ops::Range;
 
+use super::error::Blamed;
 use super::{Elements, OrbitError, Utc};
 
 /// The key with which a message begins.
@@ -36,7 +37,7 @@ pub(super) fn is_omm(text: &str) -> bool {
 /// assert_eq!(read_omm(text, "ours.omm").unwrap()[0].inclination, 51.6);
 /// ```
 pub fn read_omm(text: &str, file: &str) -> Result<Vec<Elements>, OrbitError> {
-    let mut messages: Vec<Vec<Entry<'_>>> = Vec::new();
+    let mut messages: Vec<Vec<OmmEntry<'_>>> = Vec::new();
     for entry in entries(text) {
         if entry.key == BEGIN {
             messages.push(Vec::new());
@@ -51,7 +52,7 @@ pub fn read_omm(text: &str, file: &str) -> Result<Vec<Elements>, OrbitError> {
         }
         message.push(entry);
     }
-    let read = |entries: Vec<Entry<'_>>| {
+    let read = |entries: Vec<OmmEntry<'_>>| {
         let span = entries.first().map_or(0..0, |entry| entry.span.clone());
         let message = Message { entries, span };
         message.elements().map_err(|(error, span)| error.at(file, text, &span))
@@ -60,14 +61,14 @@ pub fn read_omm(text: &str, file: &str) -> Result<Vec<Elements>, OrbitError> {
 }
 
 /// A line `KEY = VALUE`.
-struct Entry<'a> {
+struct OmmEntry<'a> {
     key: &'a str,
     value: &'a str,
     /// The bytes of the line.
     span: Range<usize>,
 }
 
-fn entries(text: &str) -> impl Iterator<Item = Entry<'_>> {
+fn entries(text: &str) -> impl Iterator<Item = OmmEntry<'_>> {
     let mut start = 0;
     let each = text.split_inclusive('\n').map(move |line| {
         let span = start..start + line.trim_end().len();
@@ -77,14 +78,12 @@ fn entries(text: &str) -> impl Iterator<Item = Entry<'_>> {
     each.filter(|(line, _)| !line.is_empty()).map(|(line, span)| {
         let (key, value) = line.split_once('=').unwrap_or(("COMMENT", line));
         let value = value.split('[').next().unwrap_or_default();
-        Entry { key: key.trim(), value: value.trim(), span }
+        OmmEntry { key: key.trim(), value: value.trim(), span }
     })
 }
 
-type Blamed = (OrbitError, Range<usize>);
-
 struct Message<'a> {
-    entries: Vec<Entry<'a>>,
+    entries: Vec<OmmEntry<'a>>,
     /// The bytes of its first line.
     span: Range<usize>,
 }
@@ -119,11 +118,11 @@ impl Message<'_> {
         elements.checked().map_err(|error| (error, self.span.clone()))
     }
 
-    fn find(&self, key: &str) -> Option<&Entry<'_>> {
+    fn find(&self, key: &str) -> Option<&OmmEntry<'_>> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    fn entry(&self, key: &str) -> Result<&Entry<'_>, Blamed> {
+    fn entry(&self, key: &str) -> Result<&OmmEntry<'_>, Blamed> {
         let missing = || {
             let error = OrbitError::new(format!("this message has no {key}"), "SGP4 needs it");
             (error, self.span.clone())

@@ -6,6 +6,7 @@
 use core::ops::Range;
 use core::str::FromStr;
 
+use super::error::Blamed;
 use super::{Elements, OrbitError, Utc};
 
 /// The length of each line, with its checksum.
@@ -99,9 +100,6 @@ fn lines(text: &str) -> impl Iterator<Item = TleLine<'_>> {
     });
     each.filter(|line| !line.text.is_empty() && !line.text.starts_with('#'))
 }
-
-/// An error, and the bytes that are to blame.
-type Blamed = (OrbitError, Range<usize>);
 
 /// The two lines of a set.
 struct TleSet<'a>([TleLine<'a>; 2]);

@@ -2,6 +2,9 @@
 
 use core::ops::{Add, Mul, Sub};
 
+/// The radius of the equator [km], which is also that of the sphere that blocks sight.
+pub const EARTH_KM: f64 = 6378.137;
+
 /// A position or a direction in the frame of SGP4: true equator and mean equinox (TEME) of date,
 /// origin in the centre of the Earth, kilometres.
 #[derive(Clone, Copy, Debug, PartialEq)]
