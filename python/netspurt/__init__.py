@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         DelaysError,
         Estimator,
         EstimatorError,
+        OrbitError,
         ReplayError,
         ScenarioError,
         __version__,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from netspurt.delays import Delays, read_delays
     from netspurt.estimators import check_estimator, estimator
     from netspurt.live import LiveError, run_live
+    from netspurt.orbit import OrbitPath
     from netspurt.run import Run, RunError, open_run
     from netspurt.scenario import Scenario, load, new_scenario
     from netspurt.surrogate import Row
@@ -42,6 +44,8 @@ __all__ = [
     "Estimator",
     "EstimatorError",
     "LiveError",
+    "OrbitError",
+    "OrbitPath",
     "Price",
     "Replay",
     "ReplayError",
@@ -80,6 +84,8 @@ _LATER = {
     "Estimator": "_core",
     "EstimatorError": "_core",
     "LiveError": "live",
+    "OrbitError": "_core",
+    "OrbitPath": "orbit",
     "Row": "surrogate",
     "Run": "run",
     "RunError": "run",

@@ -74,6 +74,28 @@ pub fn delays_error(py: Python<'_>, error: &netspurt::delays::RecordingError) ->
 
 create_exception!(
     netspurt,
+    OrbitError,
+    PyValueError,
+    "A mistake in elements, a station or a span; `message`, `fix`, `file`, `line`, `column` tell."
+);
+
+/// A mistake in an orbit, with its parts as attributes.
+pub fn orbit_error(py: Python<'_>, error: &netspurt::orbit::OrbitError) -> PyErr {
+    let raised = OrbitError::new_err(error.to_string());
+    let instance = raised.value(py);
+    let place = error.place.as_ref();
+    let set = || -> PyResult<()> {
+        instance.setattr("message", &error.message)?;
+        instance.setattr("fix", &error.fix)?;
+        instance.setattr("file", &error.file)?;
+        instance.setattr("line", place.map(|place| place.line))?;
+        instance.setattr("column", place.map(|place| place.column))
+    };
+    set().map_or_else(|failed| failed, |()| raised)
+}
+
+create_exception!(
+    netspurt,
     EstimatorError,
     PyValueError,
     "A mistake in a timer; `algorithm`, `key`, `value`, `message` and `fix` tell."

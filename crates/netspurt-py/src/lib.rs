@@ -4,6 +4,7 @@ mod array;
 mod delays;
 mod errors;
 mod estimator;
+mod orbit;
 mod replay;
 mod scenario;
 mod script;
@@ -96,6 +97,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyTable>()?;
     module.add_class::<PyScript>()?;
     module.add_class::<Played>()?;
+    orbit::register(module)?;
     module.add("ReplayError", module.py().get_type::<ReplayError>())?;
     module.add("DelaysError", module.py().get_type::<DelaysError>())?;
     module.add_class::<PyDelays>()?;

@@ -13,6 +13,7 @@ pub mod ids;
 pub mod ip;
 pub mod link;
 pub mod observe;
+pub mod orbit;
 pub mod place;
 pub mod ranges;
 pub mod record;

@@ -25,6 +25,7 @@ from netspurt.cli import (
     timelining,
 )
 from netspurt.cli.live import app as live_app
+from netspurt.cli.orbits import app as orbit_app
 from netspurt.cli.output import complain, harmless_output
 from netspurt.cli.papers import app as papers_app
 from netspurt.cli.sweeping import app as sweep_app
@@ -69,8 +70,8 @@ _COMMANDS: dict[str, dict[str, Any]] = {
     "Choose a timer for recorded delays": {
         "delays": delays.app,
         "replay": replaying.replay,
-        "timeline": timelining.timeline,
     },
+    "Make links that move": {"orbit": orbit_app, "timeline": timelining.timeline},
     "Use real paths and the kernel's TCP": {
         "live": live_app,
         "probe": probing.probe,

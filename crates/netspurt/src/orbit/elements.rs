@@ -1,0 +1,142 @@
+//! The elements of an orbit.
+
+use super::{EARTH_KM, OrbitError, Utc};
+
+/// The Earth's pull [km³/s²], as WGS-72 has it and SGP4 uses it.
+const PULL: f64 = 398_600.8;
+
+/// Mean elements as SGP4 takes them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Elements {
+    /// The satellite's name, or its number if it has none.
+    pub name: String,
+    /// The catalogue number as written; empty if there is none.
+    pub catalogue: String,
+    /// When the elements hold.
+    pub epoch: Utc,
+    /// The angle between the equator and the plane of the orbit [°].
+    pub inclination: f64,
+    /// The right ascension of the ascending node [°].
+    pub node: f64,
+    /// The eccentricity, from 0 to below 1.
+    pub eccentricity: f64,
+    /// The angle from the ascending node to the perigee [°].
+    pub argument: f64,
+    /// The mean anomaly [°].
+    pub anomaly: f64,
+    /// Revolutions a day, in Kozai's convention.
+    pub revolutions: f64,
+    /// Drag, B* [1 / Earth radius].
+    pub drag: f64,
+}
+
+/// An orbit by its heights. What a printed apogee and perigee leave open is zero.
+///
+/// ```
+/// use netspurt::orbit::Heights;
+/// let orbit = Heights { apogee: 400.0, perigee: 384.0, inclination: 51.6, ..Heights::default() };
+/// assert!((orbit.elements("ISS").unwrap().revolutions - 15.58).abs() < 0.01);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heights {
+    /// The greatest height over the equator's radius [km].
+    pub apogee: f64,
+    /// The least height over the equator's radius [km].
+    pub perigee: f64,
+    /// The angle between the equator and the plane of the orbit [°].
+    pub inclination: f64,
+    /// The right ascension of the ascending node [°].
+    pub node: f64,
+    /// The angle from the ascending node to the perigee [°].
+    pub argument: f64,
+    /// The mean anomaly at the epoch [°].
+    pub anomaly: f64,
+    /// When it holds.
+    pub epoch: Utc,
+}
+
+impl Default for Heights {
+    fn default() -> Self {
+        Self {
+            apogee: 0.0,
+            perigee: 0.0,
+            inclination: 0.0,
+            node: 0.0,
+            argument: 0.0,
+            anomaly: 0.0,
+            epoch: Utc::from_nanos(0),
+        }
+    }
+}
+
+impl Heights {
+    /// Mean elements with these heights and no drag. The mean motion is Kepler's
+    /// for half the sum of apogee and perigee, which is how catalogues compute the heights that
+    /// they print.
+    ///
+    /// # Errors
+    /// When the perigee is above the apogee, the perigee is inside the Earth, or an angle or a
+    /// height is not a number.
+    pub fn elements(&self, name: &str) -> Result<Elements, OrbitError> {
+        let Heights { apogee, perigee, inclination, node, argument, anomaly, epoch } = *self;
+        if ![apogee, perigee, inclination, node, argument, anomaly].iter().all(|x| x.is_finite()) {
+            return Err(OrbitError::new("an orbit's heights and angles are numbers", ""));
+        }
+        if perigee > apogee {
+            let message = format!("the perigee of {perigee} km is above the apogee of {apogee} km");
+            return Err(OrbitError::new(message, "exchange them"));
+        }
+        let axis = EARTH_KM + f64::midpoint(apogee, perigee);
+        let elements = Elements {
+            name: name.to_owned(),
+            catalogue: String::new(),
+            epoch,
+            inclination,
+            node,
+            eccentricity: (apogee - perigee) / 2.0 / axis,
+            argument,
+            anomaly,
+            revolutions: 86_400.0 / core::f64::consts::TAU * (PULL / axis / axis / axis).sqrt(),
+            drag: 0.0,
+        };
+        elements.checked()
+    }
+}
+
+impl Elements {
+    /// Greatest and least height [km] over the equator's radius, as catalogues compute them.
+    pub fn heights(&self) -> (f64, f64) {
+        let rate = self.revolutions * core::f64::consts::TAU / 86_400.0;
+        let axis = libm::cbrt(PULL / rate / rate);
+        let height = |sign: f64| axis * (1.0 + sign * self.eccentricity) - EARTH_KM;
+        (height(1.0), height(-1.0))
+    }
+
+    /// The same elements.
+    ///
+    /// # Errors
+    /// When they describe no orbit around the Earth, or one that touches it.
+    pub(super) fn checked(self) -> Result<Self, OrbitError> {
+        let wrong = |message: String, fix: &str| Err(OrbitError::new(message, fix));
+        let name = &self.name;
+        if !(self.revolutions > 0.0 && self.revolutions < 100.0) {
+            let message = format!("{name} turns {} times a day", self.revolutions);
+            return wrong(message, "a mean motion above 0 and below 17.1 revolutions a day");
+        }
+        if !(0.0..1.0).contains(&self.eccentricity) {
+            let message = format!("{name} has the eccentricity {}", self.eccentricity);
+            return wrong(message, "from 0 to below 1");
+        }
+        if !(0.0..=180.0).contains(&self.inclination) {
+            let message = format!("{name} has the inclination {}°", self.inclination);
+            return wrong(message, "from 0 to 180 degrees");
+        }
+        let (_, perigee) = self.heights();
+        if perigee < 0.0 {
+            let message = format!("the orbit of {name} is inside the Earth: its perigee is");
+            let message = format!("{message} {:.0} km below the equator's radius", -perigee);
+            return wrong(message, "heights are over 6378.137 km, not from the Earth's centre");
+        }
+        Ok(self)
+    }
+}

@@ -1,0 +1,38 @@
+//! Orbits: where satellites are, when a path over them has line of sight, and how long it is.
+//!
+//! Elements come as texts ([`read_elements`]) or from apogee, perigee and inclination
+//! ([`Heights`]). SGP4 propagates them (the crate `sgp4`; Hoots and Roehrich 1980, Vallado et al.
+//! 2006). Every position is in one frame, true equator and mean equinox of date. The Earth is a
+//! sphere of 6378.137 km where it blocks sight, and the ellipsoid WGS-84 under a site. Left out are
+//! refraction, polar motion, the difference of UTC and UT1, and the motion of stations while a
+//! signal travels. What is computed here becomes a timeline before a simulation begins; the
+//! simulator does not use this room.
+
+mod delays;
+mod elements;
+mod error;
+mod omm;
+mod passes;
+mod path;
+mod read;
+mod satellite;
+mod station;
+#[cfg(test)]
+mod tests;
+mod text;
+mod tle;
+mod utc;
+mod vector;
+
+pub use delays::{PathDelay, path_delays};
+pub use elements::{Elements, Heights};
+pub use error::OrbitError;
+pub use omm::read_omm;
+pub use passes::{Pass, Search};
+pub use path::{OrbitPath, PathState};
+pub use read::read_elements;
+pub use satellite::Satellite;
+pub use station::{GeoRelay, GroundSite, Station};
+pub use tle::read_tle;
+pub use utc::Utc;
+pub use vector::{EARTH_KM, Vector};

@@ -1,0 +1,139 @@
+//! Element sets as orbit mean-elements messages (OMM, CCSDS 502.0) in key-value notation.
+//!
+//! The notations in JSON, XML and CSV are not supported.
+
+use core::ops::Range;
+
+use super::error::Blamed;
+use super::{Elements, OrbitError, Utc};
+
+/// The key with which a message begins.
+const BEGIN: &str = "CCSDS_OMM_VERS";
+/// Keys whose value must be one that SGP4's elements have.
+const ONLY: [(&str, &[&str]); 4] = [
+    ("MEAN_ELEMENT_THEORY", &["SGP4", "SGP/SGP4", "SGP"]),
+    ("REF_FRAME", &["TEME", "TEMEOFDATE"]),
+    ("TIME_SYSTEM", &["UTC"]),
+    ("CENTER_NAME", &["EARTH"]),
+];
+
+/// Whether a text looks like an OMM in key-value notation.
+pub(super) fn is_omm(text: &str) -> bool {
+    entries(text).next().is_some_and(|entry| entry.key == BEGIN)
+}
+
+/// The element sets of the messages in a text. Keys that SGP4 does not need are skipped, and so are
+/// comments and units in brackets.
+///
+/// # Errors
+/// When a key is missing or given twice, a value is not a number, or elements are not for SGP4; the
+/// error names the line.
+///
+/// ```
+/// use netspurt::orbit::read_omm;
+/// let text = "CCSDS_OMM_VERS = 2.0\nOBJECT_NAME = OURS\nEPOCH = 1999-07-01T00:00:00\n\
+///     MEAN_MOTION = 15.5 [rev/day]\nECCENTRICITY = 0.001\nINCLINATION = 51.6\n\
+///     RA_OF_ASC_NODE = 88\nARG_OF_PERICENTER = 10\nMEAN_ANOMALY = 20\nBSTAR = 0\n";
+/// assert_eq!(read_omm(text, "ours.omm").unwrap()[0].inclination, 51.6);
+/// ```
+pub fn read_omm(text: &str, file: &str) -> Result<Vec<Elements>, OrbitError> {
+    let mut messages: Vec<Vec<OmmEntry<'_>>> = Vec::new();
+    for entry in entries(text) {
+        if entry.key == BEGIN {
+            messages.push(Vec::new());
+        }
+        let Some(message) = messages.last_mut() else {
+            let error = OrbitError::new("a message begins with CCSDS_OMM_VERS", "add that line");
+            return Err(error.at(file, text, &entry.span));
+        };
+        if message.iter().any(|earlier| earlier.key == entry.key && entry.key != "COMMENT") {
+            let error = OrbitError::new(format!("{} is given twice", entry.key), "keep one");
+            return Err(error.at(file, text, &entry.span));
+        }
+        message.push(entry);
+    }
+    let read = |entries: Vec<OmmEntry<'_>>| {
+        let span = entries.first().map_or(0..0, |entry| entry.span.clone());
+        let message = Message { entries, span };
+        message.elements().map_err(|(error, span)| error.at(file, text, &span))
+    };
+    messages.into_iter().map(read).collect()
+}
+
+/// A line `KEY = VALUE`.
+struct OmmEntry<'a> {
+    key: &'a str,
+    value: &'a str,
+    /// The bytes of the line.
+    span: Range<usize>,
+}
+
+fn entries(text: &str) -> impl Iterator<Item = OmmEntry<'_>> {
+    let mut start = 0;
+    let each = text.split_inclusive('\n').map(move |line| {
+        let span = start..start + line.trim_end().len();
+        start += line.len();
+        (line.trim(), span)
+    });
+    each.filter(|(line, _)| !line.is_empty()).map(|(line, span)| {
+        let (key, value) = line.split_once('=').unwrap_or(("COMMENT", line));
+        let value = value.split('[').next().unwrap_or_default();
+        OmmEntry { key: key.trim(), value: value.trim(), span }
+    })
+}
+
+struct Message<'a> {
+    entries: Vec<OmmEntry<'a>>,
+    /// The bytes of its first line.
+    span: Range<usize>,
+}
+
+impl Message<'_> {
+    fn elements(&self) -> Result<Elements, Blamed> {
+        for (key, allowed) in ONLY {
+            if let Some(entry) = self.find(key)
+                && !allowed.contains(&entry.value)
+            {
+                let error =
+                    OrbitError::new(format!("{key} is {}", entry.value), allowed.join(", "));
+                return Err((error, entry.span.clone()));
+            }
+        }
+        let epoch = self.entry("EPOCH")?;
+        let at: Utc = epoch.value.parse().map_err(|error| (error, epoch.span.clone()))?;
+        let catalogue = self.find("NORAD_CAT_ID").map_or("", |entry| entry.value);
+        let name = self.find("OBJECT_NAME").map_or(catalogue, |entry| entry.value);
+        let elements = Elements {
+            name: name.to_owned(),
+            catalogue: catalogue.to_owned(),
+            epoch: at,
+            inclination: self.number("INCLINATION")?,
+            node: self.number("RA_OF_ASC_NODE")?,
+            eccentricity: self.number("ECCENTRICITY")?,
+            argument: self.number("ARG_OF_PERICENTER")?,
+            anomaly: self.number("MEAN_ANOMALY")?,
+            revolutions: self.number("MEAN_MOTION")?,
+            drag: self.number("BSTAR")?,
+        };
+        elements.checked().map_err(|error| (error, self.span.clone()))
+    }
+
+    fn find(&self, key: &str) -> Option<&OmmEntry<'_>> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    fn entry(&self, key: &str) -> Result<&OmmEntry<'_>, Blamed> {
+        let missing = || {
+            let error = OrbitError::new(format!("this message has no {key}"), "SGP4 needs it");
+            (error, self.span.clone())
+        };
+        self.find(key).ok_or_else(missing)
+    }
+
+    fn number(&self, key: &str) -> Result<f64, Blamed> {
+        let entry = self.entry(key)?;
+        let number = entry.value.parse::<f64>().ok().filter(|value| value.is_finite());
+        let error = || OrbitError::new(format!("{key} is not a number"), "");
+        number.ok_or_else(|| (error(), entry.span.clone()))
+    }
+}

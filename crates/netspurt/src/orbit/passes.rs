@@ -1,0 +1,215 @@
+//! Passes: when a path has line of sight, from when to when, and how its length changes.
+
+use super::{OrbitError, OrbitPath, PathState, Utc};
+
+/// A time in which a path has line of sight without a break.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pass {
+    /// Its first instant with line of sight, within 1 ms.
+    pub rise: Utc,
+    /// Its last instant with line of sight, within 1 ms.
+    pub set: Utc,
+    /// Whether it begins before the span and ends after it; what is outside is not counted.
+    pub cut: [bool; 2],
+    /// The least and the greatest length of the path in it [km].
+    pub km: [f64; 2],
+}
+
+impl Pass {
+    /// Whether all of it is within the span.
+    pub fn whole(&self) -> bool {
+        self.cut == [false; 2]
+    }
+
+    /// How long it lasts [s].
+    pub fn seconds(&self) -> f64 {
+        self.set.since(self.rise)
+    }
+
+    /// The least and the greatest time that a signal needs [s].
+    pub fn delays(&self) -> [f64; 2] {
+        self.km.map(|km| PathState { km, clearance: 0.0 }.seconds())
+    }
+}
+
+/// A span of time, and how finely it is looked at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Search {
+    /// Its start.
+    pub from: Utc,
+    /// Its end.
+    pub to: Utc,
+    /// The distance of the instants at which the path is looked at [ns]. Between them the search
+    /// follows each local extreme of the clearance, so that a shorter pass is found as long as the
+    /// clearance has one extreme in a step.
+    pub step: i64,
+}
+
+/// How precisely rise and set are found [ns].
+const PRECISION: i64 = 1_000_000;
+/// The most instants at which a path is looked at.
+const MOST: i64 = 20_000_000;
+
+type Seen = (Utc, PathState);
+
+impl Search {
+    /// The passes of a path, in order of time.
+    ///
+    /// # Errors
+    /// When the span is empty or has more than twenty million steps, or a satellite decays in it.
+    pub fn passes(&self, path: &OrbitPath) -> Result<Vec<Pass>, OrbitError> {
+        let seen = self.look(path)?;
+        let mut passes = Vec::new();
+        let mut rise = seen[0].1.clear().then_some(self.from);
+        for pair in seen.windows(2) {
+            let (before, after) = (pair[0], pair[1]);
+            match (before.1.clear(), after.1.clear()) {
+                (false, true) => rise = Some(edge(path, after.0, before.0)?),
+                (true, false) => {
+                    let start = rise.take().unwrap_or(self.from);
+                    passes.push(self.pass(path, start, edge(path, before.0, after.0)?)?);
+                }
+                _ => {}
+            }
+        }
+        if let Some(start) = rise {
+            passes.push(self.pass(path, start, self.to)?);
+        }
+        Ok(passes)
+    }
+
+    /// The path at every step, and at each extreme of its clearance that lies between two steps on
+    /// the other side of zero.
+    fn look(&self, path: &OrbitPath) -> Result<Vec<Seen>, OrbitError> {
+        let steps = instants(self.from, self.to, self.step)?;
+        let look = |at: Utc| path.at(at).map(|state| (at, state));
+        let seen = steps.into_iter().map(look).collect::<Result<Vec<Seen>, _>>()?;
+        let mut all = Vec::with_capacity(seen.len());
+        for (n, here) in seen.iter().enumerate() {
+            let next = seen.get(n + 1);
+            let around = n.checked_sub(1).map(|last| seen[last]).zip(next.copied());
+            let found = match around {
+                Some((last, next)) => other_side(path, last, *here, next)?,
+                None => None,
+            };
+            match found {
+                Some(found) if found.0 < here.0 => all.extend([found, *here]),
+                Some(found) => all.extend([*here, found]),
+                None => all.push(*here),
+            }
+        }
+        Ok(all)
+    }
+
+    fn pass(&self, path: &OrbitPath, rise: Utc, set: Utc) -> Result<Pass, OrbitError> {
+        let length = set.as_nanos() - rise.as_nanos();
+        let step = self.step.min(length / 16).max(1);
+        let steps = instants(rise, set.max(rise.after_nanos(1)), step)?;
+        let km = |at: Utc| path.at(at).map(|state| state.km);
+        let lengths = steps.iter().map(|at| km(*at)).collect::<Result<Vec<f64>, _>>()?;
+        let extreme = |sign: f64| -> Result<f64, OrbitError> {
+            let order =
+                |a: &usize, b: &usize| (sign * lengths[*a]).total_cmp(&(sign * lengths[*b]));
+            let best = (0..lengths.len()).max_by(order).unwrap_or(0);
+            let (from, to) =
+                (steps[best.saturating_sub(1)], steps[(best + 1).min(steps.len() - 1)]);
+            let found = peak(from, to, |at| km(at).map(|km| sign * km))?;
+            Ok(sign * (sign * lengths[best]).max(found.1))
+        };
+        Ok(Pass {
+            rise,
+            set,
+            cut: [rise == self.from, set == self.to],
+            km: [extreme(-1.0)?, extreme(1.0)?],
+        })
+    }
+}
+
+/// The instants from `from` to `to` at a distance of `step` nanoseconds, and `to`.
+///
+/// # Errors
+/// When they are none, or more than twenty million.
+pub(super) fn instants(from: Utc, to: Utc, step: i64) -> Result<Vec<Utc>, OrbitError> {
+    let span = to.as_nanos().saturating_sub(from.as_nanos());
+    if span <= 0 {
+        let message = format!("the span from {from} to {to} is empty");
+        return Err(OrbitError::new(message, "its end comes after its start"));
+    }
+    if step <= 0 || span / step > MOST {
+        let message = format!("{:.6} s in steps of {:.6} s", seconds(span), seconds(step));
+        return Err(OrbitError::new(message, "at most twenty million steps, each above zero"));
+    }
+    let inner = (0..=(span - 1) / step).map(|n| from.after_nanos(n * step));
+    Ok(inner.chain([to]).collect())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for a message")]
+fn seconds(ns: i64) -> f64 {
+    ns as f64 / 1e9
+}
+
+/// The last instant with line of sight between one that has it and one that has not.
+fn edge(path: &OrbitPath, mut clear: Utc, mut blocked: Utc) -> Result<Utc, OrbitError> {
+    while (clear.as_nanos() - blocked.as_nanos()).abs() > PRECISION {
+        let middle = middle(clear, blocked);
+        if path.at(middle)?.clear() {
+            clear = middle;
+        } else {
+            blocked = middle;
+        }
+    }
+    Ok(clear)
+}
+
+fn middle(a: Utc, b: Utc) -> Utc {
+    a.after_nanos((b.as_nanos() - a.as_nanos()) / 2)
+}
+
+/// Where the clearance is on the other side of zero between three instants on the same side, the
+/// middle of which is nearest to zero.
+fn other_side(
+    path: &OrbitPath,
+    last: Seen,
+    here: Seen,
+    next: Seen,
+) -> Result<Option<Seen>, OrbitError> {
+    let clear = here.1.clear();
+    if last.1.clear() != clear || next.1.clear() != clear {
+        return Ok(None);
+    }
+    // The clearance rises towards zero from below, and falls towards it from above.
+    let sign = if clear { -1.0 } else { 1.0 };
+    let height = |seen: Seen| sign * seen.1.clearance;
+    if height(here) < height(last) || height(here) < height(next) {
+        return Ok(None);
+    }
+    let (at, _) = peak(last.0, next.0, |at| path.at(at).map(|state| sign * state.clearance))?;
+    let found = (at, path.at(at)?);
+    Ok((found.1.clear() != clear).then_some(found))
+}
+
+/// The instant between two, and the value there, at which `value` has its peak, by golden sections.
+fn peak(
+    from: Utc,
+    to: Utc,
+    value: impl Fn(Utc) -> Result<f64, OrbitError>,
+) -> Result<(Utc, f64), OrbitError> {
+    let (mut low, mut high) = (0.0, to.since(from));
+    let look = |seconds: f64| value(from.after(seconds));
+    let share = 0.618_033_988_749_894_9;
+    let (mut left, mut right) = (high * (1.0 - share), high * share);
+    let (mut at_left, mut at_right) = (look(left)?, look(right)?);
+    while high - low > 1e-4 {
+        if at_left >= at_right {
+            (high, right, at_right) = (right, left, at_left);
+            left = high - (high - low) * share;
+            at_left = look(left)?;
+        } else {
+            (low, left, at_left) = (left, right, at_right);
+            right = low + (high - low) * share;
+            at_right = look(right)?;
+        }
+    }
+    let at = f64::midpoint(low, high);
+    Ok((from.after(at), look(at)?))
+}

@@ -1,0 +1,55 @@
+//! Vectors of three numbers, in kilometres.
+
+use core::ops::{Add, Mul, Sub};
+
+/// The radius of the equator [km], which is also that of the sphere that blocks sight.
+pub const EARTH_KM: f64 = 6378.137;
+
+/// A position or a direction in the frame of SGP4: true equator and mean equinox (TEME) of date,
+/// origin in the centre of the Earth, kilometres.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Vector(pub [f64; 3]);
+
+impl Vector {
+    /// The scalar product.
+    pub fn dot(self, other: Vector) -> f64 {
+        self.0[0] * other.0[0] + self.0[1] * other.0[1] + self.0[2] * other.0[2]
+    }
+
+    /// The length.
+    pub fn length(self) -> f64 {
+        self.dot(self).sqrt()
+    }
+
+    /// The same, turned about the Earth's axis by `angle` [rad], eastwards.
+    #[must_use]
+    pub fn turned(self, angle: f64) -> Vector {
+        let (sin, cos) = libm::sincos(angle);
+        let [x, y, z] = self.0;
+        Vector([cos * x - sin * y, sin * x + cos * y, z])
+    }
+}
+
+impl Add for Vector {
+    type Output = Vector;
+
+    fn add(self, other: Vector) -> Vector {
+        Vector([self.0[0] + other.0[0], self.0[1] + other.0[1], self.0[2] + other.0[2]])
+    }
+}
+
+impl Sub for Vector {
+    type Output = Vector;
+
+    fn sub(self, other: Vector) -> Vector {
+        self + other * -1.0
+    }
+}
+
+impl Mul<f64> for Vector {
+    type Output = Vector;
+
+    fn mul(self, by: f64) -> Vector {
+        Vector(self.0.map(|part| part * by))
+    }
+}

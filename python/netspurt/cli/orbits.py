@@ -1,0 +1,358 @@
+"""`netspurt orbit`: passes of satellites, and the delays of paths over them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netspurt.cli.options import span_of
+from netspurt.cli.output import columns, number, paint, print_json
+from netspurt.cli.words import App
+
+if TYPE_CHECKING:
+    from netspurt.orbit import Fit, OrbitPath, Pass, PathDelays
+
+_STATIONS = (
+    "A STATION is a site, as 32.5007,-106.6086 (degrees north and east; a third number is its "
+    "height in metres); a relay that stands still, as geo:-174.17 (degrees east; two more numbers "
+    "are its inclination and node); an orbit, as "
+    "apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01 (km, km, degrees, UTC; more keys: "
+    "node, argument, anomaly, name); or a file with element sets (TLE, or OMM in key-value "
+    "notation), as FILE#NAME if it has several."
+)
+
+app = App(
+    help="Find when satellites can be reached, and how long a signal takes.",
+    epilog=_STATIONS,
+)
+
+Satellite = Annotated[
+    str, typer.Argument(metavar="ELEMENTS", help="The satellite: a STATION.", show_default=False)
+]
+Source = Annotated[str, typer.Option("--from", metavar="STATION", help="Where the path begins.")]
+Via = Annotated[
+    list[str] | None,
+    typer.Option(metavar="STATION", help="A station on the way. May be repeated, in order."),
+]
+To = Annotated[
+    str | None,
+    typer.Option(metavar="STATION", help="Where the path ends; by default at the satellite."),
+]
+Start = Annotated[
+    str | None,
+    typer.Option(
+        metavar="UTC",
+        help="The start, as 1999-07-01 or 1999-07-01T12:00:00Z; by default the satellite's epoch.",
+    ),
+]
+Hours = Annotated[float, typer.Option(help="How many hours to search.")]
+Elevation = Annotated[
+    float, typer.Option(metavar="DEGREES", help="The least elevation over a site's horizon.")
+]
+Margin = Annotated[
+    float, typer.Option(metavar="KM", help="An atmosphere that blocks sight in space.")
+]
+AtLeast = Annotated[
+    float,
+    typer.Option(
+        "--at-least",
+        parser=span_of,
+        metavar="TIME",
+        help="The least and the most variable pass last at least so long.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
+
+
+@app.command("passes", epilog=_STATIONS)
+def passes(
+    satellite: Satellite,
+    source: Source,
+    via: Via = None,
+    to: To = None,
+    start: Start = None,
+    hours: Hours = 24.0,
+    elevation: Elevation = 0.0,
+    margin: Margin = 0.0,
+    at_least: AtLeast = "5min",  # type: ignore[assignment]
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print as CSV.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the passes of a path over a satellite, and the delays in each."""
+    from netspurt.orbit import extreme_passes
+
+    _only_one(as_csv, as_json)
+    path = _path([source, *(via or []), satellite, *([to] if to else [])], elevation, margin)
+    begin = _start(path, satellite_at=1 + len(via or []), start=start)
+    found = path.passes(begin, hours)
+    chosen = extreme_passes(found, at_least=at_least)
+    numbers = None if chosen is None else [found.index(one) + 1 for one in chosen]
+    notes = path.notes(begin, hours)
+    if as_json:
+        least, most = numbers or (None, None)
+        print_json(
+            {
+                "path": path.name,
+                "notes": notes,
+                "passes": [_as_json(n, one) for n, one in enumerate(found, 1)],
+                "least_variable": least,
+                "most_variable": most,
+            }
+        )
+    elif as_csv:
+        out = csv.DictWriter(sys.stdout, _FIELDS, lineterminator="\n")
+        out.writeheader()
+        out.writerows(_as_json(n, one) for n, one in enumerate(found, 1))
+    else:
+        _describe(path.name, found, hours)
+        if numbers and chosen:
+            (least, most), (low, high) = numbers, chosen
+            typer.echo(
+                f"least variable: pass {least}, {_ms(low.swing)} ms; most variable: pass {most}, "
+                f"{_ms(high.swing)} ms (of whole passes of {number(at_least)} s or more)"
+            )
+    _say(notes, aside=as_json or as_csv)
+
+
+@app.command("delays", epilog=_STATIONS)
+def delays(
+    satellite: Satellite,
+    source: Source,
+    via: Via = None,
+    to: To = None,
+    start: Start = None,
+    hours: Hours = 24.0,
+    chosen: Annotated[
+        str | None,
+        typer.Option(
+            "--pass",
+            metavar="PASS",
+            help="Its number in `orbit passes`, or least or most (variable); by default the only "
+            "one.",
+        ),
+    ] = None,
+    step: Annotated[
+        float, typer.Option(parser=span_of, metavar="TIME", help="The time between two points.")
+    ] = "1s",  # type: ignore[assignment]
+    degree: Annotated[
+        int | None,
+        typer.Option(
+            "--fit",
+            metavar="DEGREE",
+            help="The degree of the polynomial that is fitted; by default the lowest one within "
+            "0.1 % of the delay.",
+        ),
+    ] = None,
+    elevation: Elevation = 0.0,
+    margin: Margin = 0.0,
+    at_least: AtLeast = "5min",  # type: ignore[assignment]
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the points: FILE.csv, or FILE.toml with the `delay` of a scenario's link.",
+        ),
+    ] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the points as CSV.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the delay in one pass, and write it as a link's timeline."""
+    _only_one(as_csv, as_json)
+    if out is not None and out.suffix not in (".csv", ".toml"):
+        raise typer.BadParameter(
+            f"{str(out)!r} ends neither in .csv nor in .toml", param_hint="--out"
+        )
+    path = _path([source, *(via or []), satellite, *([to] if to else [])], elevation, margin)
+    begin = _start(path, satellite_at=1 + len(via or []), start=start)
+    nth, one = _chosen(path.passes(begin, hours), chosen, at_least)
+    points = path.delays(one.rise_ns, one.set_ns, step)
+    heading = f"{path.name}: pass {nth}, {one.rise} to {one.set}"
+    if out is not None:
+        out.write_text(_csv(points) if out.suffix == ".csv" else _toml(points, heading))
+    if as_csv:
+        sys.stdout.write(_csv(points))
+    elif as_json:
+        print_json({"path": path.name, **_as_json(nth, one), **_points(points, degree)})
+    else:
+        typer.echo(paint(heading, "bold"))
+        for line in columns(_rows(one, points.fit(degree))):
+            typer.echo(line)
+    if out is not None:
+        print(f"wrote {out}: {len(points.t_ns)} points", file=sys.stderr)
+    _say(path.notes(begin, hours), aside=True)
+
+
+_FIELDS = (
+    "pass",
+    "rise",
+    "set",
+    "duration_s",
+    "cut",
+    "distance_km_min",
+    "distance_km_max",
+    "delay_s_min",
+    "delay_s_max",
+    "swing_s",
+)
+
+
+def _as_json(nth: int, one: Pass) -> dict[str, Any]:
+    values = (
+        nth,
+        one.rise,
+        one.set,
+        round(one.duration, 3),
+        not one.whole,
+        round(one.km[0], 6),
+        round(one.km[1], 6),
+        round(one.delay[0], 9),
+        round(one.delay[1], 9),
+        round(one.swing, 9),
+    )
+    return dict(zip(_FIELDS, values, strict=True))
+
+
+def _describe(name: str, found: list[Pass], hours: float) -> None:
+    many = f"{len(found)} pass{'' if len(found) == 1 else 'es'}"
+    typer.echo(paint(f"{name}: {many} in {number(hours)} h", "bold"))
+    if not found:
+        return
+    header = ("pass", "rise", "set", "lasts s", "least ms", "most ms", "swing ms", "")
+    rows = [
+        (
+            str(nth),
+            one.rise,
+            one.set,
+            f"{one.duration:.0f}",
+            _ms(one.delay[0]),
+            _ms(one.delay[1]),
+            _ms(one.swing),
+            _cut(one),
+        )
+        for nth, one in enumerate(found, 1)
+    ]
+    for line in columns([header, *rows], right=[0, 3, 4, 5, 6]):
+        typer.echo(line)
+
+
+def _cut(one: Pass) -> str:
+    """Return where the span that was searched cuts a pass off."""
+    words = {
+        (True, False): " begins earlier",
+        (False, True): " ends later",
+        (True, True): " begins earlier, ends later",
+    }
+    return words.get(one.cut, "")
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.3f}"
+
+
+def _rows(one: Pass, fit: Fit) -> list[tuple[str, str]]:
+    """Return what there is to say of a pass, as rows of a word and a text."""
+    low, high = (f"{km:,.0f}".replace(",", " ") for km in one.km)
+    off = f"{fit.residual * 1e3:.3g} ms, {fit.share * 100:.2g} % of the delay"
+    powers = ("", " t", *(f" t^{n}" for n in range(2, fit.degree + 1)))
+    terms = [f"{c:+.9g}{power}" for c, power in zip(fit.coefficients, powers, strict=True)]
+    return [
+        ("lasts", f"{one.duration:.3f} s{_cut(one)}"),
+        ("distance", f"{low} to {high} km"),
+        ("delay", f"{_ms(one.delay[0])} to {_ms(one.delay[1])} ms, swing {_ms(one.swing)} ms"),
+        ("fit", f"degree {fit.degree}, off by {off} at most; t [s] from the rise on:"),
+        ("", f"{' '.join(terms).removeprefix('+')} s"),
+    ]
+
+
+def _points(points: PathDelays, degree: int | None) -> dict[str, Any]:
+    fit = points.fit(degree)
+    return {
+        "fit": {**vars(fit), "degree": fit.degree},
+        "t_s": [ns / 1e9 for ns in points.t_ns.tolist()],
+        "distance_km": points.km.tolist(),
+        "delay_s": [ns / 1e9 for ns in points.delay_ns.tolist()],
+    }
+
+
+def _csv(points: PathDelays) -> str:
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    out.writerow(("t_s", "distance_km", "delay_s"))
+    columns_ = (points.t_ns.tolist(), points.km.tolist(), points.delay_ns.tolist())
+    for t, km, delay in zip(*columns_, strict=True):
+        out.writerow((f"{t / 1e9:.9g}", f"{km:.6f}", f"{delay / 1e9:.9f}"))
+    return text.getvalue()
+
+
+def _toml(points: PathDelays, heading: str) -> str:
+    timeline = points.timeline()
+    rows = "".join(f"  {json.dumps(point)},\n" for point in timeline["timeline"])
+    between = json.dumps(timeline["between"])
+    return f"# {heading}\ndelay = {{ between = {between}, timeline = [\n{rows}] }}\n"
+
+
+def _path(stations: list[str], elevation: float, margin: float) -> OrbitPath:
+    from netspurt.orbit import OrbitPath
+
+    return OrbitPath(stations, elevation=elevation, margin_km=margin)
+
+
+def _start(path: OrbitPath, satellite_at: int, start: str | None) -> int:
+    """Return the start of the span [ns since 1970].
+
+    Raises
+    ------
+    ValueError
+        If none is given and the satellite has no epoch.
+    """
+    from netspurt import _core
+
+    if start is not None:
+        return _core.utc(start)
+    epoch = path.stations[satellite_at].epoch_ns
+    if epoch is None:
+        name = path.stations[satellite_at].name
+        raise ValueError(f"{name} has no epoch: say when, with --start 1999-07-01")
+    return epoch
+
+
+def _chosen(found: list[Pass], word: str | None, at_least: float) -> tuple[int, Pass]:
+    """Return the number and the pass that `--pass` names.
+
+    Raises
+    ------
+    ValueError
+        If there is no such pass.
+    """
+    from netspurt.orbit import extreme_passes
+
+    if not found:
+        raise ValueError("the path has no line of sight in this span: take a longer one")
+    if word in ("least", "most"):
+        extremes = extreme_passes(found, at_least=at_least)
+        if extremes is None:
+            raise ValueError(f"no whole pass lasts {number(at_least)} s: name one by its number")
+        one = extremes[word == "most"]
+        return found.index(one) + 1, one
+    if word is None and len(found) == 1:
+        return 1, found[0]
+    if word is None or not word.isdecimal() or not 1 <= int(word) <= len(found):
+        named = "" if word is None else f"--pass {word}: "
+        raise ValueError(f"{named}there are passes 1 to {len(found)}; name one, or least, or most")
+    return int(word), found[int(word) - 1]
+
+
+def _only_one(as_csv: bool, as_json: bool) -> None:
+    if as_csv and as_json:
+        raise ValueError("--csv and --json both say how to print: give one of them")
+
+
+def _say(notes: list[str], *, aside: bool) -> None:
+    for note in notes:
+        print(f"{paint('note:', 'yellow')} {note}", file=sys.stderr if aside else sys.stdout)

@@ -1,0 +1,369 @@
+"""Orbits: line of sight over satellites, passes, and the delay of a path over time.
+
+>>> from netspurt.orbit import OrbitPath
+>>> ours = "apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01"
+>>> path = OrbitPath(["32.5007,-106.6086", "geo:-174.17", ours])
+>>> passes = path.passes("1999-07-01", hours=24)
+>>> len(passes), round(passes[3].swing * 1e3, 1)
+(15, 28.5)
+
+The results are an input of a simulation, never a part of it: `PathDelays.timeline` is the `delay`
+of a scenario's link.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt import _core
+
+#: An instant of UTC: `1999-07-01T00:00:00Z`, `1999-07-01`, or nanoseconds since 1970.
+Instant = str | int
+
+#: A pass shorter than this [s] is not called the least or the most variable one.
+SHORTEST_S = 300.0
+
+#: The residual of a fit as a share of the delay, if none is given.
+WITHIN = 0.001
+
+#: The highest degree of a polynomial that is tried.
+_HIGHEST_DEGREE = 20
+
+
+def read_satellites(file: str | os.PathLike[str]) -> list[_core.OrbitStation]:
+    """Return the satellites of a file with element sets.
+
+    Parameters
+    ----------
+    file
+        Sets in two lines (TLE), with or without lines of names, or orbit mean-elements messages
+        (OMM) in key-value notation. OMM in JSON, XML and CSV is not supported.
+
+    Raises
+    ------
+    netspurt.OrbitError
+        If a set is damaged, with its line and column, or describes an orbit inside the Earth.
+    OSError
+        If the file cannot be read.
+    """
+    text = Path(file).read_text(encoding="utf-8", errors="replace")
+    return _core.orbit_satellites(text, str(file))
+
+
+def read_station(text: str, *, elevation: float = 0.0) -> _core.OrbitStation:
+    """Return the station of a text.
+
+    Parameters
+    ----------
+    text
+        A site, ``"32.5007,-106.6086"`` or ``"32.5007,-106.6086,1500"`` (degrees north and east,
+        metres); a relay that stands still, ``"geo:-174.17"``, or ``"geo:-174.17,1.25,88"`` with
+        inclination and node [degrees]; an orbit,
+        ``"apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01"`` [km, km, degrees, UTC], with
+        ``node``, ``argument``, ``anomaly`` [degrees] and ``name``; or a file with element sets,
+        ``"FILE#NAME"`` if it has several. NAME is a satellite's name or its catalogue number.
+    elevation
+        The least elevation over a site's horizon at which it sees [degrees].
+
+    Raises
+    ------
+    netspurt.OrbitError
+        If the text or the file has a mistake.
+    ValueError
+        If a file has several satellites and the text names none of them.
+    OSError
+        If the file cannot be read.
+    """
+    station = _core.orbit_station(text, elevation)
+    if station is not None:
+        return station
+    file, _, name = (text, "", "") if Path(text).exists() else text.partition("#")
+    if not Path(file).exists():
+        raise ValueError(
+            f"{text!r} is no station: give LATITUDE,LONGITUDE, geo:LONGITUDE, apogee=KM,perigee=KM,"
+            "inclination=DEGREES,epoch=UTC, or a file with element sets"
+        )
+    satellites = read_satellites(file)
+    found = [one for one in satellites if name in ("", one.name, one.catalogue)]
+    if len(found) != 1:
+        names = ", ".join(one.name for one in (found or satellites)[:8])
+        has = f"{file} has {len(satellites)} satellites"
+        raise ValueError(f"{has}: choose one with {file}#NAME, such as {names}")
+    return found[0]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A time in which a path has line of sight without a break.
+
+    Attributes
+    ----------
+    rise_ns, set_ns
+        Its first and its last instant [ns since 1970], within 1 ms.
+    cut
+        Whether the span that was searched cuts its beginning and its end off.
+    km
+        The least and the greatest length of the path [km].
+    delay
+        The least and the greatest one-way delay [s].
+    """
+
+    rise_ns: int
+    set_ns: int
+    cut: tuple[bool, bool]
+    km: tuple[float, float]
+    delay: tuple[float, float]
+
+    @property
+    def rise(self) -> str:
+        """Its first instant in text form."""
+        return _core.utc_text(self.rise_ns)
+
+    @property
+    def set(self) -> str:
+        """Its last instant in text form."""
+        return _core.utc_text(self.set_ns)
+
+    @property
+    def duration(self) -> float:
+        """How long it lasts [s]."""
+        return (self.set_ns - self.rise_ns) / 1e9
+
+    @property
+    def swing(self) -> float:
+        """The greatest delay less the least [s], one way."""
+        return self.delay[1] - self.delay[0]
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of it is within the span."""
+        return not any(self.cut)
+
+
+def extreme_passes(
+    passes: Sequence[Pass], *, at_least: float = SHORTEST_S
+) -> tuple[Pass, Pass] | None:
+    """Return the least and the most variable pass, by the swing of the delay.
+
+    Parameters
+    ----------
+    passes
+        Passes of one path.
+    at_least
+        Passes shorter than this [s], and those that the span cuts, do not count.
+
+    Returns
+    -------
+    tuple or None
+        `None` if no pass counts.
+    """
+    counted = [one for one in passes if one.whole and one.duration >= at_least]
+    if not counted:
+        return None
+    return min(counted, key=lambda one: one.swing), max(counted, key=lambda one: one.swing)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A polynomial of time that fits delays.
+
+    Attributes
+    ----------
+    coefficients
+        For the powers of the time [s] from 0 on; the delay is in seconds.
+    residual
+        The greatest difference of the polynomial and a delay [s].
+    share
+        The greatest difference as a share of the delay there.
+    """
+
+    coefficients: tuple[float, ...]
+    residual: float
+    share: float
+
+    @property
+    def degree(self) -> int:
+        """The degree of the polynomial."""
+        return len(self.coefficients) - 1
+
+
+class PathDelays:
+    """The delay of a path over time.
+
+    Attributes
+    ----------
+    t_ns
+        Instants from the first one on [ns], shape (n,), int64.
+    km
+        The length of the path [km], shape (n,), float64.
+    delay_ns
+        The one-way delay [ns], shape (n,), uint64.
+    start_ns
+        The first instant [ns since 1970].
+    """
+
+    def __init__(
+        self, at_ns: NDArray[np.int64], km: NDArray[np.float64], delay_ns: NDArray[np.uint64]
+    ) -> None:
+        self.start_ns = int(at_ns[0])
+        self.t_ns = at_ns - at_ns[0]
+        self.km = km
+        self.delay_ns = delay_ns
+
+    def fit(self, degree: int | None = None, *, within: float = WITHIN) -> Fit:
+        """Return a polynomial that fits the delays by least squares.
+
+        Parameters
+        ----------
+        degree
+            Its degree; by default the lowest one whose residual is `within` the bound.
+        within
+            The bound of the residual, as a share of the delay.
+
+        Raises
+        ------
+        ValueError
+            If no degree up to 20 fits, or there are too few delays for the degree.
+        """
+        if degree is not None and not 0 <= degree < len(self.t_ns):
+            raise ValueError(f"degree {degree}: from 0 to {len(self.t_ns) - 1}, one for each delay")
+        highest = min(_HIGHEST_DEGREE, len(self.t_ns) - 1)
+        for tried in range(highest + 1) if degree is None else [degree]:
+            fitted = self._fitted(tried)
+            if degree is not None or fitted.share <= within:
+                return fitted
+        raise ValueError(
+            f"no polynomial up to degree {highest} is within {within:.2%} of the delay"
+        )
+
+    def _fitted(self, degree: int) -> Fit:
+        t, delay = self.t_ns / 1e9, self.delay_ns / 1e9
+        found = np.polynomial.Polynomial.fit(t, delay, degree).convert().coef
+        # Coefficients of zero at the end are dropped. What is stated is the residual of these very
+        # coefficients, with their rounding.
+        coefficients = [*found.tolist(), *[0.0] * degree][: degree + 1]
+        off = np.abs(np.polynomial.polynomial.polyval(t, coefficients) - delay)
+        return Fit(tuple(coefficients), float(off.max()), float((off / delay).max()))
+
+    def timeline(self) -> dict[str, Any]:
+        """Return the delays as the `delay` of a scenario's link, with straight lines between them.
+
+        Examples
+        --------
+        >>> from netspurt.orbit import OrbitPath
+        >>> path = OrbitPath(["0,10", "geo:10"])
+        >>> path.delays("2026-01-01", "2026-01-01T00:00:01Z").timeline()["timeline"]
+        [['0 s', '119.369357 ms'], ['1 s', '119.369357 ms']]
+        """
+        times = [_decimal(ns, 9, "s") for ns in self.t_ns.tolist()]
+        delays = [_decimal(ns, 6, "ms") for ns in self.delay_ns.tolist()]
+        points = [list(point) for point in zip(times, delays, strict=True)]
+        return {"between": "linear", "timeline": points}
+
+
+def _decimal(ns: int, digits: int, unit: str) -> str:
+    """Return nanoseconds exactly, in a unit of ten to the power of `digits` nanoseconds."""
+    whole, rest = divmod(ns, 10**digits)
+    fraction = f"{rest:0{digits}d}".rstrip("0")
+    return f"{whole}.{fraction} {unit}" if fraction else f"{whole} {unit}"
+
+
+class OrbitPath:
+    """A one-way path over several stations.
+
+    Parameters
+    ----------
+    stations
+        Its stations in order, as texts of `read_station` or as stations.
+    elevation
+        The least elevation over the horizon of each site among the texts [degrees].
+    margin_km
+        The height of an atmosphere that blocks sight between two stations in space [km]. The Earth
+        under it is a sphere of 6378.137 km.
+
+    Raises
+    ------
+    netspurt.OrbitError
+        If it is no path, or a station has a mistake.
+    """
+
+    def __init__(
+        self,
+        stations: Sequence[str | _core.OrbitStation],
+        *,
+        elevation: float = 0.0,
+        margin_km: float = 0.0,
+    ) -> None:
+        self.stations = [
+            read_station(one, elevation=elevation) if isinstance(one, str) else one
+            for one in stations
+        ]
+        self._core = _core.OrbitPath(self.stations, margin_km)
+
+    @property
+    def name(self) -> str:
+        """The names of its stations."""
+        return " - ".join(self._core.names)
+
+    def passes(self, start: Instant, hours: float = 24.0, *, step: float = 10.0) -> list[Pass]:
+        """Return when it has line of sight.
+
+        Parameters
+        ----------
+        start
+            The start of the span.
+        hours
+            Its length.
+        step
+            How often the path is looked at [s]. Shorter passes are found too, as long as the
+            clearance of the worst leg has one peak in a step.
+
+        Raises
+        ------
+        netspurt.OrbitError
+            If a satellite decays in the span, or the span is empty.
+        """
+        begin = _nanoseconds(start)
+        found = self._core.passes(begin, begin + _whole(hours * 3600e9), _whole(step * 1e9))
+        return [Pass(*parts) for parts in found]
+
+    def delays(self, start: Instant, end: Instant, step: float = 1.0) -> PathDelays:
+        """Return its delay every `step` seconds of a span, and at the end.
+
+        Raises
+        ------
+        netspurt.OrbitError
+            If it has no line of sight at one of the instants, a satellite has decayed, or the span
+            is empty.
+        """
+        begin, last = _nanoseconds(start), _nanoseconds(end)
+        return PathDelays(*self._core.delays(begin, last, _whole(step * 1e9)))
+
+    def notes(self, start: Instant, hours: float = 24.0) -> list[str]:
+        """Return what to know about results in a span: elements whose epoch is far from it."""
+        begin = _nanoseconds(start)
+        return self._core.notes(begin, begin + _whole(hours * 3600e9))
+
+
+def _nanoseconds(instant: Instant) -> int:
+    return instant if isinstance(instant, int) else _core.utc(instant)
+
+
+def _whole(ns: float) -> int:
+    """Return a span as whole nanoseconds.
+
+    Raises
+    ------
+    ValueError
+        If it is not above zero, or longer than a hundred years.
+    """
+    if not 0 < ns < 3.2e18:
+        raise ValueError(f"a span of {ns / 1e9:g} s: it must be above zero, and below a century")
+    return round(ns)
