@@ -288,7 +288,7 @@ fn the_budget_holds_inside_a_storm_of_updates() {
         seeds = 1
         time = "1 s"
         [sweep.over]
-        window = { path = "flows.x.tcp.receive_window", values = ["60 segments"] }
+        window = { path = "flows.x.tcp.receive_buffer", values = ["60 kB"] }
     "#;
     let sweep = Scenario::parse("x.toml", text).unwrap_or_else(|e| panic!("{e}")).sweep().unwrap();
     // Each look at this clock takes 10 ms.
