@@ -1,9 +1,10 @@
 """Scenarios of simulated paths whose probes give the line ends of a printed row.
 
 A row with one line is a serial line. A row with two is a net that cuts long datagrams: a slower
-access line on which a packet's fragments follow each other, and a backbone whose frames have an
-overhead, so that each further fragment costs time. Rates, overhead and delay are those with the
-least relative error of any of the four line ends; nothing else is fitted.
+access line on which a packet's fragments follow each other, a backbone whose frames have an
+overhead, so that each further fragment costs time, and a wait of every datagram above 125 octets,
+as a net has that reserves buffers for messages of several packets. Rates, overhead, wait and delay
+are those with the least relative error of any of the four line ends; nothing else is fitted.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ class Path:
         The delay per octet on the line that both have.
     frame
         The time that the overhead of a frame on the backbone takes.
+    wait
+        How much longer a datagram above 125 octets takes.
     mtu
         The largest packet of the access line; `None` with one line.
     error
@@ -55,6 +58,7 @@ class Path:
     access: float
     backbone: float
     frame: float
+    wait: float
     mtu: int | None
     error: float
 
@@ -64,7 +68,7 @@ def path_for(row: PathRow) -> Path:
     if len(row.lines) == 1:
         here, there = (end / 1e3 for end in row.lines[0].delay_ms)
         slope = (there - here) / (LONGEST - SHORTEST)
-        return Path(row, here - SHORTEST * slope, 0.0, slope, 0.0, None, 0.0)
+        return Path(row, here - SHORTEST * slope, 0.0, slope, 0.0, 0.0, None, 0.0)
     return min((_cut_at(row, mtu) for mtu in _MTUS), key=lambda path: path.error)
 
 
@@ -92,8 +96,9 @@ def _cut_at(row: PathRow, mtu: int) -> Path:
     ends = np.array([end / 1e3 for line in row.lines for end in line.delay_ms])
     lengths = np.arange(SHORTEST, LONGEST + 1)
     cut = [fragments(int(octets), mtu) for octets in lengths]
-    # Columns: delay, access, backbone, frame.
-    times = np.array([[1.0, parts[0], sum(parts), len(parts)] for parts in cut])
+    # Columns: delay, access, backbone, frame, wait.
+    times = np.array([[1.0, parts[0], sum(parts), len(parts), 0.0] for parts in cut])
+    times[:, 4] = lengths > LAST_SHORT
     # Lengths are uniform from 0 and raised to 40, so that a sixth of them are 40.
     weights = np.where(lengths == SHORTEST, SHORTEST + 1.0, 1.0)
     short = lengths <= LAST_SHORT
@@ -108,16 +113,16 @@ def _cut_at(row: PathRow, mtu: int) -> Path:
     bounds_of_error = np.vstack([np.hstack([relative, error]), np.hstack([-relative, error])])
     longest = float(max(parts[0] for parts in cut if len(parts) > 1))
     # The next fragment is there when the backbone is ready for it.
-    no_waiting = [0.0, longest, -longest, -1.0, 0.0]
-    framed = [0.0, 0.0, -_OVERHEAD, 1.0, 0.0]
+    no_waiting = [0.0, longest, -longest, -1.0, 0.0, 0.0]
+    framed = [0.0, 0.0, -_OVERHEAD, 1.0, 0.0, 0.0]
     solved = linprog(
-        c=[0, 0, 0, 0, 1],
+        c=[0, 0, 0, 0, 0, 1],
         A_ub=np.vstack([bounds_of_error, no_waiting, framed]),
         b_ub=np.concatenate([np.ones(4), -np.ones(4), np.zeros(2)]),
-        bounds=[(0, None), (_LEAST, None), (_LEAST, None), (0, None), (0, None)],
+        bounds=[(0, None), (_LEAST, None), (_LEAST, None), (0, None), (0, None), (0, None)],
     )
-    delay, access, backbone, frame, worst = np.asarray(solved.x, dtype=float).tolist()
-    return Path(row, delay, access, backbone, frame, mtu, worst)
+    delay, access, backbone, frame, wait, worst = np.asarray(solved.x, dtype=float).tolist()
+    return Path(row, delay, access, backbone, frame, wait, mtu, worst)
 
 
 def _line_ends(lengths: NDArray[np.int64], weights: Floats, ends: tuple[int, int]) -> Floats:
@@ -167,11 +172,22 @@ def _two_lines(path: Path) -> list[str]:
     """Return an access line at each end, which cuts and is fast inwards, and the backbone."""
     access, backbone = (_rate(slope) for slope in (path.access, path.backbone))
     slow, fast = access.partition(" = ")[2], '"10 Gbit/s"'
+    if path.wait > 0:
+        # A datagram waits before it is cut, at either end.
+        long = f'{{ above = "{LAST_SHORT} B", by = "{1e3 * path.wait:.6g} ms" }}'
+        near, far = "source", "sink"
+        waits = [
+            f'send = {{ between = ["dcn1", "source"], rate = {fast}, long = [{long}, "none"] }}',
+            f'take = {{ between = ["sink", "host"], rate = {fast}, long = ["none", {long}] }}',
+        ]
+    else:
+        near, far, waits = "dcn1", "host", []
     framing = f'framing = {{ overhead = "{round(path.frame / path.backbone)} B" }}'
     return [
-        f'near = {{ between = ["dcn1", "west"], rate = [{slow}, {fast}], mtu = "{path.mtu} B" }}',
+        *waits,
+        f'near = {{ between = ["{near}", "west"], rate = [{slow}, {fast}], mtu = "{path.mtu} B" }}',
         f'net  = {{ between = ["west", "east"], {backbone}, {_delay(path)}, {framing} }}',
-        f'far  = {{ between = ["east", "host"], rate = [{fast}, {slow}], mtu = "{path.mtu} B" }}',
+        f'far  = {{ between = ["east", "{far}"], rate = [{fast}, {slow}], mtu = "{path.mtu} B" }}',
     ]
 
 
