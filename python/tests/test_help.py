@@ -59,6 +59,7 @@ def test_the_help_is_grouped_by_what_one_wants_to_do(here: Command) -> None:
     assert groups[1:] == [
         "Simulate and look",
         "Choose a timer for recorded delays",
+        "Make links that move",
         "Use real paths and the kernel's TCP",
         "Check",
     ]
