@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import netspurt as ns
-from netspurt.grids import expand, is_grid, number, size, two_gain_axes
+from netspurt.grids import expand, is_grid, number, ratio, size, two_gain_axes
 from netspurt.quantities import quantity, seconds
 from netspurt.scenario import as_toml
 
@@ -160,7 +160,7 @@ def test_a_grid_is_every_combination_of_evenly_spaced_values(
         [low + Fraction(span * place, count - 1) for place in range(count)]
         for low, span, count in (g, falling)
     ]
-    wanted = [f"mills:g={number(a)},falling={number(b)}" for a, b in itertools.product(*values)]
+    wanted = [f"mills:g={ratio(a)},falling={ratio(b)}" for a, b in itertools.product(*values)]
     assert list(expand(text)) == wanted
     assert size(text) == len(wanted)
     assert all(not is_grid(one) for one in wanted)

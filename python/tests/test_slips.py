@@ -73,7 +73,7 @@ def r(saved_run: Path, tmp_path: Path) -> None:
         ("run swept.toml --case 3", "there is no case 3: swept.toml is a sweep of 3 cases"),
         ("run good.toml --out folder", "folder exists already: name another folder"),
         ("run good.toml --out words.txt/r", "words.txt/r cannot be made: words.txt"),
-        ("run", "Missing argument 'scenario'"),
+        ("run", "Missing argument 'SCENARIO'"),
         ("new good.toml", "good.toml: File exists"),
         ("new absent/x.toml", "absent/x.toml: No such file"),
         ("rnu good.toml", "No such command 'rnu'"),
@@ -149,7 +149,7 @@ def test_a_scenario_that_cannot_be_used_is_named_and_nothing_is_made(
         ("compare r r --span -1", "'-1' is not a time above zero"),
         ("compare r r --span 0", "'0' is not a time above zero"),
         ("compare r r --plot a.gif", "a.gif: the name of a plot's file must end in"),
-        ("compare r", "Missing argument 'second'"),
+        ("compare r", "Missing argument 'SECOND'"),
     ],
 )
 @pytest.mark.usefixtures("r")
@@ -176,7 +176,7 @@ def test_a_run_that_cannot_be_shown_so_is_told_why(here: Command, words: str, sa
         ("delays delays.csv --interval 0", "'0' is not a time above zero"),
         ("delays delays.csv --interval 3B", "'3B' is not a time above zero"),
         ("delays delays.csv --lost-after -1", "'-1' is not a time above zero"),
-        ("delays", "Missing argument 'files'"),
+        ("delays", "Missing argument 'FILES'"),
         ("replay delays.csv -e linux", "as in `--interval 1s`, or replay with `--order sequence`"),
         ("replay delays.csv --versus linux", "does not say when its probes left"),
         ("replay delays.csv --order random", "'random' is not one of sequence, causal"),

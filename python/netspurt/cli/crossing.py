@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 if TYPE_CHECKING:
     from netspurt.analysis.crossings import Crossing
@@ -40,7 +39,7 @@ def crossings_of(
         sent = segments.where(node=sender[0], way="out", kind="retransmission", **own)
     found = crossings(rto.where(**own), rtt.where(**own), sent)
     view = View(start=start, end=end)
-    low, high = view.start or -np.inf, np.inf if view.end is None else view.end
+    low, high = view.start or -math.inf, math.inf if view.end is None else view.end
     return [one for one in found if low <= one.t <= high]
 
 

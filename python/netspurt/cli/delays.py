@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 app = App(
     # A word that is no command is a file to show.
     cls=defaulting_to("show"),
-    help="Show the contents of recorded delays: netspurt delays FILE... A recording is a file of "
-    "ping or of another tool. netspurt delays FILE --help lists the options of that; the commands "
-    "below show more.",
+    no_args_is_help=False,
+    help="Show the contents of recorded delays, as in netspurt delays FILE. A recording is a file "
+    "of ping or of another tool. netspurt delays FILE --help lists the options of that; the "
+    "commands below show more.",
 )
 
 #: The number of malformed lines of a file that are shown; all are counted.

@@ -6,10 +6,19 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from netspurt.plots.style import BLUE, GREY, ORANGE, RED, legend, new_figure
+from netspurt.plots.style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    RED,
+    Size,
+    legend,
+    new_figure,
+)
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +58,14 @@ class LengthLine(Protocol):
         """Return the delay at a length, in seconds."""
 
 
-def draw_lengths(recording: Recording, lines: Sequence[LengthLine], *, what: str) -> Figure:
+def draw_lengths(
+    recording: Recording,
+    lines: Sequence[LengthLine],
+    *,
+    what: str,
+    ax: Axes | None = None,
+    size: Size | None = None,
+) -> Figure:
     """Return a figure with a point for each answered probe of known length, and the lines.
 
     Parameters
@@ -60,10 +76,14 @@ def draw_lengths(recording: Recording, lines: Sequence[LengthLine], *, what: str
         The fitted lines, whose delays are those of `recording`.
     what
         The words for the delay at its axis.
+    ax
+        The axes to draw into; by default those of a new figure.
+    size
+        The width and the height of a new figure, in inches.
     """
     known = ~np.isnan(recording.rtt_s) & (recording.wire_bytes > 0)
     late = known & recording.late_replies
-    figure, axes = new_figure()
+    figure, axes = new_figure(ax, size)
     most = float(np.max(recording.rtt_s[known], initial=0.0))
     scale, unit = (1.0, "s") if most >= 2 else (1e-3, "ms")
 
@@ -74,7 +94,7 @@ def draw_lengths(recording: Recording, lines: Sequence[LengthLine], *, what: str
     for shown, colour, label in ((in_time, GREY, "probes"), (late, ORANGE, "late answers")):
         if shown.any():
             dots: Any = {"linestyle": "none", "marker": ".", "markersize": 4, "color": colour}
-            count = f"{shown.sum():,}".replace(",", " ")
+            count = f"{shown.sum():,}"
             axes.plot(
                 recording.wire_bytes[shown],
                 drawn(recording.rtt_s[shown]),
