@@ -292,13 +292,14 @@ class Delays:
         """When each left, in whole nanoseconds since the recording began, shape (n,)."""
         return self._core.sent_ns()
 
-    def _left(self) -> list[int] | list[str]:
+    def _left(self) -> list[Any]:
         """Return when each left: nanoseconds, since 1970 if known, or a local time as text."""
         if self._core.began is None:
-            return self.sent_ns.tolist()
+            return list(self.sent_ns.tolist())
         began_ns, local = self._core.began
         left = self.sent_ns + began_ns
-        return np.datetime_as_string(left.astype("M8[ns]")).tolist() if local else left.tolist()
+        texts = np.datetime_as_string(left.astype("M8[ns]")) if local else left
+        return list(texts.tolist())
 
     def loss_runs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the first place and the length of each run of losses, shape (k,) each.

@@ -512,6 +512,10 @@ fn delay(text: &str, column: SourceColumn) -> Result<Option<Duration>, &'static 
         word => unit_of(word).ok_or("no delay")?,
     };
     let (ns, _) = decimal(text, unit).ok_or("no delay")?;
+    // A number without a unit that is so large is an instant.
+    if column.unit.is_none() && ns > DAY {
+        return Err("a delay of more than a day");
+    }
     Ok(u64::try_from(ns).ok().map(Duration::from_nanos))
 }
 

@@ -44,3 +44,22 @@ fn times_without_a_zone_are_local() {
     assert_eq!(began(text), Some((1_729_591_872_000_000_000, true)));
     assert_eq!(began(&text.replace("12,1", "12Z,1")), Some((1_729_591_872_000_000_000, false)));
 }
+
+#[test]
+fn stamps_of_fping_in_words_are_no_part_of_the_target() {
+    let lines = |first: &str, second: &str| {
+        format!(
+            "[{first}] a : [0], 64 bytes, 12.3 ms (12.3 avg, 0% loss)\n\
+                 [{second}] a : [1], timed out (12.3 avg, 50% loss)\n"
+        )
+    };
+    for (first, second, local) in [
+        ("2024-10-22T10:11:12+0000", "2024-10-22T10:11:13+0000", false),
+        ("2024-10-22 10:11:12", "2024-10-22 10:11:13", true),
+    ] {
+        let delays = one(&lines(first, second));
+        assert_eq!((delays.sent(), delays.lost()), (2, 1), "{first}");
+        let began = delays.began.map(|began| (began.unix_ns, began.local));
+        assert_eq!(began, Some((1_729_591_871_987_700_000, local)), "{first}");
+    }
+}

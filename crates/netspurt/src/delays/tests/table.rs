@@ -264,3 +264,10 @@ fn words_for_the_outcome_are_those_of_many_tools() {
         one("TimeStamp,ResponseTime\n2024-10-22T10:11:12Z,12\n2024-10-22T10:11:13Z,TimedOut\n");
     assert_eq!(counts(&cells)[..3], [2, 1, 1]);
 }
+
+#[test]
+fn a_column_of_instants_is_not_taken_for_delays() {
+    let text = "Time,average_response_ms\n1729591872000,12.3\n1729591873000,13\n";
+    let error = read("x", text.as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("a delay of more than a day"), "{error}");
+}
