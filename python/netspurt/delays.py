@@ -121,7 +121,8 @@ class Delays:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the probes as CSV, which `read_delays` reads as the same recording.
 
-        Notes, late marks and duplicates are left out. The file appears only when it is complete.
+        The instant at which it began is kept; notes, late marks and duplicates are left out. The
+        file appears only when it is complete.
 
         Parameters
         ----------
@@ -140,16 +141,17 @@ class Delays:
         path = Path(path)
         partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
         times = self.send_times != "unknown"
+        sent_ns = "sent" if self.began_is_local else "sent_ns"
         head = [
             "order",
             "measure",
             "probe",
-            *(["sent_ns"] if times else []),
+            *([sent_ns] if times else []),
             "rtt_ns",
             "size_bytes",
         ]
         rtts = ("" if rtt is np.ma.masked else str(rtt) for rtt in self.rtt_ns)
-        each = [self.number.tolist(), *([self.sent_ns.tolist()] if times else []), rtts]
+        each = [self.number.tolist(), *([self._left()] if times else []), rtts]
         rows = zip(*each, self.wire_bytes.tolist(), strict=True)
         try:
             with partial.open("w", encoding="utf-8", newline="\n") as file:
@@ -186,6 +188,30 @@ class Delays:
     def send_times(self) -> str:
         """Where the times of sending come from: `recorded`, `reckoned` or `unknown`."""
         return self._core.send_times
+
+    @property
+    def began(self) -> float | None:
+        r"""When the first probe left, in seconds since 1970, UTC; `None` if the file does not tell.
+
+        If `began_is_local` holds, the file has local times without a zone, and this is such a time
+        taken as if it were UTC.
+
+        Examples
+        --------
+        >>> import netspurt as ns, tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "a.csv")
+        ...     _ = file.write_text("timestamp,rtt_ms\n2024-10-22T10:11:12Z,20\n")
+        ...     (path,) = ns.read_delays(file)
+        >>> path.began, path.began_is_local
+        (1729591872.0, False)
+        """
+        return None if self._core.began is None else self._core.began[0] / 1e9
+
+    @property
+    def began_is_local(self) -> bool:
+        """Whether `began` is a local time, without a zone in the file."""
+        return self._core.began is not None and self._core.began[1]
 
     @property
     def sent(self) -> int:
@@ -266,6 +292,15 @@ class Delays:
         """When each left, in whole nanoseconds since the recording began, shape (n,)."""
         return self._core.sent_ns()
 
+    def _left(self) -> list[Any]:
+        """Return when each left: nanoseconds, since 1970 if known, or a local time as text."""
+        if self._core.began is None:
+            return list(self.sent_ns.tolist())
+        began_ns, local = self._core.began
+        left = self.sent_ns + began_ns
+        texts = np.datetime_as_string(left.astype("M8[ns]")) if local else left
+        return list(texts.tolist())
+
     def loss_runs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the first place and the length of each run of losses, shape (k,) each.
 
@@ -323,8 +358,8 @@ class Delays:
         (1, 42.0)
         """
         known = self.rtt_ns.compressed() / 1e6
-        about = ("name", "format", "measure", "order", "send_times", "sent", "received", "lost")
-        more = ("late", "duplicates", "untimed")
+        about = ("name", "format", "measure", "order", "send_times", "began", "began_is_local")
+        more = ("sent", "received", "lost", "late", "duplicates", "untimed")
         return {
             **{what: getattr(self, what) for what in (*about, *more)},
             **_statistics(known),
@@ -440,8 +475,8 @@ def read_delays(
         Seconds from one probe to the next, if the file does not have the times of sending.
     columns
         The columns of a table: `rtt`, `sent`, `received`, `seq`, `lost`, `group`, `unit`,
-        `time_unit`, each with the column's name or its place counted from 1; `one_way` with a truth
-        value.
+        `time_unit`, each with the column's name or its place counted from 1; `dates`, `dmy` or
+        `mdy`, for dates such as 10/11/2024; `one_way` with a truth value.
 
     Returns
     -------

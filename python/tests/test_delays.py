@@ -167,3 +167,58 @@ def test_a_file_of_rrdtool_says_what_to_do_instead_and_that_reads(tmp_path: Path
     (found,) = ns.read_delays(tmp_path / "path.csv", columns={"rtt": "median", "unit": "s"})
     assert found.rtt_s[:2].tolist() == [0.012, 0.013]
     assert (found.sent, found.lost) == (3, 1)
+
+
+def test_files_that_are_left_out_say_once_what_may_help(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("rtt_ms\n1\n2\n")
+    for name in ("LICENSE", "README", "NOTICE"):
+        (tmp_path / name).write_text(f"Dear {name},\nnothing of this is a delay.\n")
+    ran = CliRunner().invoke(app, ["delays", str(tmp_path)])
+    assert ran.exit_code == 0, ran.output
+    assert ran.output.count("left out:") == 3
+    assert ran.output.count("not a known format") == 3
+    assert ran.output.count("looked for ping") == 1
+
+
+def test_a_beginning_is_read_saved_and_told_with_the_times_of_losses(tmp_path: Path) -> None:
+    rows = "".join(
+        f"{10 + n // 3600}:{n // 60 % 60:02}:{n % 60:02},"
+        f"{'TimedOut' if 2400 <= n < 2412 or n == 7 else 900 if n == 2500 else 20 + n % 7}\n"
+        for n in range(3700)
+    )
+    file = tmp_path / "a.csv"
+    file.write_text("date,time,rtt\n" + "".join(f"22.10.2024,{row}\n" for row in rows.split()))
+    (delays,) = ns.read_delays(file)
+    assert (delays.began, delays.began_is_local) == (1729591200.0, True)
+    (back,) = ns.read_delays(delays.save(tmp_path / "b.csv"))
+    assert (back.began, back.began_is_local) == (delays.began, True)
+    assert back.sent_ns.tolist() == delays.sent_ns.tolist()
+    for command in ("delays", "replay"):
+        ran = CliRunner().invoke(app, [command, str(file)])
+        assert ran.exit_code == 0, ran.output
+        text = " ".join(ran.output.split())
+        assert "began 2024-10-22 10:00:00 local time, ended 11:01:39" in text
+        assert "losses: 12 of 13 from 10:40 to 10:50" in text
+        assert "longest delay, 900 ms, at 10:41:40" in text
+
+
+def test_a_beginning_in_utc_stays_with_what_is_saved(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("timestamp,rtt_ms\n2024-10-22T10:11:12.000000001Z,20\n1729591873,*\n")
+    (delays,) = ns.read_delays(file)
+    (back,) = ns.read_delays(delays.save(tmp_path / "b.csv"))
+    assert (back.began, back.began_is_local) == (delays.began, False)
+    assert back.sent_ns.tolist() == delays.sent_ns.tolist() == [0, 999_999_999]
+    ran = CliRunner().invoke(app, ["delays", str(file)])
+    text = " ".join(ran.output.split())
+    assert "began 2024-10-22 10:11:12 UTC, ended 10:11:13" in text
+    assert "the loss at 10:11:13; longest delay, 20 ms, at 10:11:12" in text
+
+
+def test_dates_that_allow_two_readings_are_an_error_with_the_option(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("timestamp,rtt_ms\n10/11/2024 10:11:12,20\n")
+    ran = CliRunner().invoke(app, ["delays", str(file)])
+    assert (ran.exit_code, "--column dates=dmy" in ran.output) == (2, True)
+    ran = CliRunner().invoke(app, ["delays", str(file), "--column", "dates=dmy"])
+    assert "began 2024-11-10 10:11:12 local time" in " ".join(ran.output.split())

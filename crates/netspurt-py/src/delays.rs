@@ -103,6 +103,13 @@ impl PyDelays {
         }
     }
 
+    /// When its first probe left: nanoseconds since 1970, and whether that is a local time without
+    /// a zone; `None` if the file does not tell.
+    #[getter]
+    fn began(&self) -> Option<(i64, bool)> {
+        self.0.began.map(|began| (began.unix_ns, began.local))
+    }
+
     /// The number of probes sent, answered, lost, late, answered without a known delay, and of
     /// duplicate replies.
     #[getter]
@@ -208,12 +215,14 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
             "group" => &mut columns.group,
             "unit" => &mut columns.unit,
             "time_unit" => &mut columns.time_unit,
+            "dates" => &mut columns.dates,
             "one_way" => {
                 columns.one_way = name == "true";
                 continue;
             }
             _ => {
-                let known = "rtt, sent, received, seq, lost, group, unit, time_unit, one_way";
+                let known = "rtt, sent, received, seq, lost, group, unit, time_unit, dates, \
+                             one_way";
                 let told = format!("columns: no key {key:?}; there are {known}");
                 return Err(PyValueError::new_err(told));
             }

@@ -85,6 +85,8 @@ _STATISTICS = {
 
 
 def _describe(readings: dict[str, Recordings | Exception]) -> None:
+    from netspurt.analysis.time_of_day import day_words
+
     found = [reading for reading in readings.values() if not isinstance(reading, Exception)]
     summaries = [one.summary() for reading in found for one in reading]
     for table in (_counts_table(summaries), _statistics_table(summaries)):
@@ -95,7 +97,7 @@ def _describe(readings: dict[str, Recordings | Exception]) -> None:
             complain(reading)
             continue
         for recording in reading:
-            for note in [*recording.notes, *recording.loss_words()]:
+            for note in [*day_words(recording), *recording.notes, *recording.loss_words()]:
                 for line in _hanging(f"{recording.name}: {note}"):
                     typer.echo(line)
         for one in reading.malformed[:SHOWN]:

@@ -174,8 +174,8 @@ Column = Annotated[
         "--column",
         metavar="WHAT=NAME",
         help="Name a column of a table, as in --column rtt=delay, by its name or its number from "
-        "1: rtt, sent, received, seq, lost, group; or set a unit: unit=us, time_unit=s. May be "
-        "repeated.",
+        "1: rtt, sent, received, seq, lost, group; or set a unit: unit=us, time_unit=s; or "
+        "say which of 10/11/2024 is the day: dates=dmy or dates=mdy. May be repeated.",
     ),
 ]
 

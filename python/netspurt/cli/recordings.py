@@ -74,6 +74,7 @@ def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings
     A folder may contain other files. They are reported, and are an error only if no file of the
     folder is a recording.
     """
+    said: set[str] = set()
     for path in paths:
         try:
             files = files_of(path)
@@ -87,12 +88,20 @@ def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings
         for file in files:
             found = _read(file, how)
             if isinstance(found, _core.DelaysError):
-                complain(found, "left out:")
+                complain(_once(found, said), "left out:")
                 continue
             read += not isinstance(found, Exception)
             yield file, found
         if not read:
             yield path, ValueError(f"{path}: none of its {len(files)} files is a recording")
+
+
+def _once(error: _core.DelaysError, said: set[str]) -> Exception:
+    """Return an error without what may help if that is in `said`, to which it is added."""
+    if error.fix not in said:
+        said.add(error.fix)
+        return error
+    return ValueError(str(error).removesuffix(f": {error.fix}"))
 
 
 def _read(file: Path, how: How) -> Recordings | Exception:

@@ -82,8 +82,10 @@ def _shown(algorithm: Algorithm, advice: Advice) -> bool:
 
 def about(delays: Delays) -> Iterator[str]:
     """Yield what a recording holds, with notes."""
+    from netspurt.analysis.time_of_day import day_words
+
     yield from wrapped([[head(delays)]], [width(120)])
-    for note in [*delays.notes, *delays.loss_words()]:
+    for note in [*day_words(delays), *delays.notes, *delays.loss_words()]:
         yield from wrapped([[paint(note, "dim")]], [width(120)])
 
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::units::{Duration, Time};
 
+use super::began::Began;
 use super::json::{Item, float, label, whole};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::MOST_MISSING;
@@ -47,6 +48,9 @@ pub(super) fn parse(
             let start = whole(&item["timestamp"]).unwrap_or(0);
             let mut delays = Delays::new(key, "RIPE Atlas");
             delays.send_times = SendTimeSource::Recorded;
+            let unix_ns = start.saturating_mul(SECOND);
+            delays.began =
+                i64::try_from(unix_ns).ok().and_then(|unix_ns| Began::of(unix_ns, false));
             AtlasPath { delays, start, bursts: 0, contradictions: 0 }
         };
         if item["type"] == "ping" {

@@ -1,6 +1,8 @@
 //! The meaning of a table's columns: by their names, by the shape of the rows, or as the user says.
 
-use super::instant::{instant, whole_instant};
+use super::date::{DateOrder, clock_of, looks, whole_date};
+use super::instant::instant;
+use super::outcome::says_lost;
 use super::reading::{Columns, RecordingError};
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal};
 
@@ -16,6 +18,10 @@ pub(super) struct SourceColumn {
 pub(super) struct TablePlan {
     pub rtt: Option<SourceColumn>,
     pub sent: Option<SourceColumn>,
+    /// The date of a time of day in `sent`.
+    pub date: Option<usize>,
+    /// Whether the day or the month comes first in dates of numbers, where these do not tell.
+    pub dates: Option<DateOrder>,
     pub received: Option<SourceColumn>,
     /// The delay of a reply that came after the give-up time.
     pub late: Option<SourceColumn>,
@@ -92,6 +98,9 @@ const SENT: &[&str] = &[
     "departure",
     "time",
 ];
+/// A date, and the time of day beside it.
+const DATE: &[&str] = &["date", "day", "datum"];
+const CLOCK: &[&str] = &["time", "time_of_day", "clock", "clock_time", "uhrzeit"];
 const RECEIVED: &[&str] = &[
     "sub_time",
     "recv_time",
@@ -130,7 +139,7 @@ const SEQ: &[&str] = &[
 const LOST: &[&str] = &["lost", "is_lost", "loss", "timeout", "timed_out", "dropped", "no_reply"];
 const ANSWERED: &[&str] =
     &["success", "ok", "received", "answered", "replied", "status", "outcome"];
-const GROUP: &[&str] = &["recording", "flow", "target", "host", "destination", "dst"];
+const GROUP: &[&str] = &["recording", "flow", "target", "host", "destination", "dst", "address"];
 
 /// The nanoseconds of the unit that a lower-case word names.
 pub(super) fn unit_of(word: &str) -> Option<u64> {
@@ -187,7 +196,8 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
             let at = match said {
                 Some(said) => Some(place(names, said)?),
                 None => known.iter().find_map(|name| {
-                    let named = |at: &usize| split_names[*at].0 == *name && !taken.contains(at);
+                    let named =
+                        |at: &usize| same_word(&split_names[*at].0, name) && !taken.contains(at);
                     (0..names.len()).find(named)
                 }),
             };
@@ -203,7 +213,9 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let duplicates = find(None, &["duplicates"])?;
     let size = find(None, &["size_bytes", "bytes", "size"])?;
     let rtt = find(columns.rtt.as_ref(), RTT)?;
-    let sent = find(columns.sent.as_ref(), SENT)?;
+    // A date beside a time of day; without the latter it is the time of sending itself.
+    let date = find(None, if has_clock(&split_names, rtt) { DATE } else { &[] })?;
+    let sent = find(columns.sent.as_ref(), if date.is_some() { CLOCK } else { SENT })?;
     let mut received = find(columns.received.as_ref(), RECEIVED)?;
     if let (None, Some(_), None) = (rtt, sent, received) {
         // With a column of delays it is a truth value, without one an instant.
@@ -213,9 +225,7 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let estimator = find(None, &["estimator"])?;
     let order = find(None, &["order"])?;
     let measure = find(None, &["measure"])?;
-    let unused = |at: &usize| !taken.contains(at) && names[*at].parse::<usize>().is_err();
-    let unused = (0..names.len()).filter(unused).map(|at| names[at].clone());
-    let unused: Vec<String> = unused.filter(|name| !name.is_empty()).collect();
+    let unused = ignored(names, &taken);
     let has = |name: &str| split_names.iter().any(|(base, _)| base == name);
     let one_way = ["one_way_delay", "owd", "pub_time"].iter().any(|name| has(name));
     let (unit, time_unit) =
@@ -226,6 +236,8 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     Ok(TablePlan {
         rtt: with(rtt, unit),
         sent: with(sent, time_unit),
+        date: date.map(|column| column.at),
+        dates: named_dates(columns.dates.as_ref())?,
         received: with(received, time_unit),
         late: late.filter(|late| late.unit.is_some()),
         seq: seq.map(|column| column.at),
@@ -245,6 +257,32 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
         echo_probes: has("size_bytes") && has("late") && has("rtt"),
         paced: false,
     })
+}
+
+/// Whether a column other than that of the delays is named as one of times of day.
+fn has_clock(names: &[(String, Option<u64>)], rtt: Option<SourceColumn>) -> bool {
+    let clock = |at: usize| CLOCK.contains(&&*names[at].0);
+    rtt.is_some_and(|rtt| !clock(rtt.at)) && (0..names.len()).any(clock)
+}
+
+/// The names of columns that are not taken; numbers are no names.
+fn ignored(names: &[String], taken: &[usize]) -> Vec<String> {
+    let unused = |at: &usize| !taken.contains(at) && names[*at].parse::<usize>().is_err();
+    let unused = (0..names.len()).filter(unused).map(|at| names[at].clone());
+    unused.filter(|name| !name.is_empty()).collect()
+}
+
+/// Whether two names are one, as `responsetime` and `response_time` are.
+fn same_word(name: &str, known: &str) -> bool {
+    name == known || known.contains('_') && name == known.replace('_', "")
+}
+
+/// The order of day and month that a user names.
+fn named_dates(text: Option<&String>) -> Result<Option<DateOrder>, RecordingError> {
+    let Some(text) = text else { return Ok(None) };
+    let fix = "write `dmy`, as in 22/10/2024, or `mdy`, as in 10/22/2024";
+    let unknown = || RecordingError::new(format!("`{text}` is no order of dates"), fix);
+    DateOrder::by_name(text).map(Some).ok_or_else(unknown)
 }
 
 /// The place of a column that a user names, or counts from 1.
@@ -291,12 +329,21 @@ pub(super) fn by_shape(
         (named_unit(columns.unit.as_ref())?, named_unit(columns.time_unit.as_ref())?);
     let column = |at| Some(SourceColumn { at, unit });
     let instants = |at| Some(SourceColumn { at, unit: time_unit });
-    let plan = TablePlan { one_way: columns.one_way, ..TablePlan::default() };
+    let dates = named_dates(columns.dates.as_ref())?;
+    let plan = TablePlan { one_way: columns.one_way, dates, ..TablePlan::default() };
+    let dated = first.len() > 2
+        && all(0, |cell| whole_date(cell, Some(DateOrder::DayFirst)).is_some())
+        && all(1, |cell| clock_of(cell).is_some());
     let paced = all(0, whole) && rows.len() > 1;
     Ok(match first.len() {
         1 => Some(TablePlan { rtt: column(0), paced, one_way: paced || plan.one_way, ..plan }),
         2 if all(0, big) => Some(TablePlan { sent: instants(0), rtt: column(1), ..plan }),
         2 if all(0, whole) => Some(TablePlan { seq: Some(0), rtt: column(1), ..plan }),
+        3 if dated => Some(TablePlan { date: Some(0), sent: instants(1), rtt: column(2), ..plan }),
+        4 if dated && all(2, whole) => {
+            let (date, sent, seq) = (Some(0), instants(1), Some(2));
+            Some(TablePlan { date, sent, seq, rtt: column(3), ..plan })
+        }
         3 if all(0, big) && all(1, whole) => {
             Some(TablePlan { sent: instants(0), seq: Some(1), rtt: column(2), ..plan })
         }
@@ -309,12 +356,14 @@ pub(super) fn is_value(cell: &str) -> bool {
     let number = |cell: &str| {
         decimal(cell, 1).is_some_and(|(_, rest)| rest.is_empty() || unit_of(rest).is_some())
     };
-    number(cell) || is_missing(cell) || is_time(cell) || cell.eq_ignore_ascii_case("true")
+    // Longer cells are titles.
+    let missing = is_missing(cell) && cell.len() <= 20;
+    number(cell) || missing || is_time(cell) || cell.eq_ignore_ascii_case("true")
 }
 
 /// Whether a cell begins with an instant, or is a time of day.
 fn is_time(cell: &str) -> bool {
-    instant(cell).is_some() || whole_instant(cell).is_some()
+    instant(cell).is_some() || looks(cell)
 }
 
 /// Whether a cell stands for a missing value.
@@ -339,5 +388,5 @@ pub(super) fn is_missing(cell: &str) -> bool {
         // pythonping and ping3 give `False` for a probe without an answer.
         "false",
     ];
-    WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word))
+    WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word)) || says_lost(cell)
 }

@@ -9,6 +9,10 @@ pub enum Format {
     WindowsPing,
     /// Text of fping.
     Fping,
+    /// Text of nping with ICMP echoes.
+    Nping,
+    /// Text of programs that time the opening of connections: tcping, httping, paping, psping.
+    Tcping,
     /// JSON of fping.
     FpingJson,
     /// JSON of irtt.
@@ -45,6 +49,8 @@ impl Format {
         Format::Ping,
         Format::WindowsPing,
         Format::Fping,
+        Format::Nping,
+        Format::Tcping,
         Format::FpingJson,
         Format::Irtt,
         Format::Atlas,
@@ -67,6 +73,8 @@ impl Format {
             Format::Ping => "ping",
             Format::WindowsPing => "windows-ping",
             Format::Fping => "fping",
+            Format::Nping => "nping",
+            Format::Tcping => "tcping",
             Format::FpingJson => "fping-json",
             Format::Irtt => "irtt",
             Format::Atlas => "atlas",
@@ -82,6 +90,16 @@ impl Format {
             Format::Parquet => "parquet",
             Format::Pcap => "pcap",
         }
+    }
+
+    /// What to do about a file whose format is not recognised.
+    pub fn hint() -> String {
+        let names: Vec<&str> = Self::ALL.iter().map(|format| format.name()).collect();
+        format!(
+            "looked for {}; if it is one of these, say `--format NAME`; of a table, \
+             `--column rtt=NAME`",
+            names.join(", ")
+        )
     }
 
     /// The format with this name.

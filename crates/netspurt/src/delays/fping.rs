@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 
 use crate::units::Duration;
 
-use super::ping_line::stamp;
+use super::ping_line::{has_local_stamp, stamp};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MILLISECOND, decimal, in_ms, integer, lines};
@@ -206,7 +206,9 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                 if ended && begins {
                     *run += 1;
                 }
-                tell(targets.entry((target, *run)).or_default(), target, told, stamp);
+                let state = targets.entry((target, *run)).or_default();
+                state.tally.local |= stamp.is_some() && has_local_stamp(whole);
+                tell(state, target, told, stamp);
                 continue;
             }
         };

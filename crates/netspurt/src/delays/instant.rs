@@ -3,7 +3,7 @@
 use super::text::{SECOND, decimal, integer};
 
 /// Days from 1970-01-01 to a date of the Gregorian calendar.
-fn days(year: i64, month: i64, day: i64) -> i64 {
+pub(super) fn days(year: i64, month: i64, day: i64) -> i64 {
     // Years begin in March, so that a leap day is the last day.
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -82,7 +82,7 @@ pub(super) fn of_day(text: &str) -> Option<(i64, &str)> {
 }
 
 /// Seconds east of Greenwich.
-fn zone(text: &str) -> Option<(i64, &str)> {
+pub(super) fn zone(text: &str) -> Option<(i64, &str)> {
     if let Some(rest) = text.strip_prefix('Z') {
         return Some((0, rest));
     }

@@ -3,6 +3,7 @@
 use crate::units::Duration;
 
 use super::Delays;
+use super::began::Began;
 use super::json::{Item, label, whole};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
@@ -61,6 +62,10 @@ pub(super) fn parse(
         let range = tally.ends().map(|(_, last)| (0, last.max(count.saturating_sub(1))));
         let interval = whole(&config["params"]["interval"]).map(Duration::from_nanos);
         tally.finish(&mut delays, range, hints.interval.or(interval))?;
+        let first = delays.probes.first().map(|probe| probe.number);
+        let wall = trips.iter().find(|trip| whole(&trip["seqno"]) == first && first.is_some());
+        let wall = wall.and_then(|trip| trip["timestamps"]["client"]["send"]["wall"].as_i64());
+        delays.began = wall.and_then(|wall| Began::of(wall, false));
         delays.duplicates = whole(&stats["duplicates"]).unwrap_or(0);
         remark(&mut delays, stats);
         reading.recordings.push(delays);

@@ -5,7 +5,9 @@
 //! their line numbers.
 
 mod atlas;
+mod began;
 mod columns;
+mod date;
 mod flent;
 mod format;
 mod fping;
@@ -15,7 +17,9 @@ mod iperf;
 mod irtt;
 mod json;
 mod json_reader;
+mod nping;
 mod opportunities;
+mod outcome;
 mod pairs;
 mod parquet;
 mod pcap;
@@ -34,10 +38,12 @@ mod ss;
 mod table;
 mod tally;
 mod tcp_info;
+mod tcping;
 mod text;
 mod unpack;
 mod windows;
 
+pub use began::Began;
 pub use format::Format;
 pub use pairs::{Pair, pair};
 pub use reader::{read, read_as};

@@ -14,6 +14,7 @@ use crate::wire::{
     CaptureFault, CaptureReader, CapturedEcho, Checks, Decoded, decode, decode_echo,
 };
 
+use super::began::Began;
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::{Delays, Probe, SendTimeSource};
@@ -65,6 +66,8 @@ impl Trips {
         let mut delays = Delays::new(name, "capture (TCP)");
         delays.send_times = SendTimeSource::Recorded;
         let start = self.samples.iter().map(|(sent, ..)| *sent).min().unwrap_or(Time::ZERO);
+        let unix_ns = i64::try_from(start.as_nanos()).ok();
+        delays.began = unix_ns.and_then(|unix_ns| Began::of(unix_ns, false));
         let mut latest = Duration::ZERO;
         for (number, (sent, rtt, wire_bytes)) in (0..).zip(self.samples) {
             latest = sent.saturating_since(start).max(latest);

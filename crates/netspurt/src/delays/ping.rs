@@ -2,7 +2,7 @@
 
 use crate::units::{Duration, Time};
 
-use super::ping_line::{Dialect, Header, PingLine, Reply, read, stamp};
+use super::ping_line::{Dialect, Header, PingLine, Reply, has_local_stamp, read, stamp};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::{MOST_MISSING, Tally};
 use super::text::{MILLISECOND, integer, lines};
@@ -366,6 +366,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                     end(&mut run, &mut runs);
                 }
                 run.reply(run.place(&reply), &reply, stamp);
+                run.tally.local |= stamp.is_some() && has_local_stamp(whole);
             }
             PingLine::Sent { number, given_up } => {
                 if run.statistics.is_some() {

@@ -2,6 +2,7 @@
 //! which the last is the target.
 
 use super::Delays;
+use super::date::has_zone;
 use super::instant::instant;
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
@@ -46,6 +47,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                 continue;
             }
         }
+        tally.local |= !row.split(',').next().is_some_and(has_zone);
         if cell != "N/A" {
             tally.sent(number).set_sent(Some(stamp));
             number += 1;

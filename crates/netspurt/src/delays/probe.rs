@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::units::Duration;
 
+use super::began::Began;
 use super::json::{Item, label, whole};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
@@ -30,6 +31,8 @@ struct ProbeRun {
     /// Delays measured by the program's stamps.
     by_user: u64,
     clock_steps: u64,
+    /// Both clocks at the beginning: the one of the stamps, and the time since 1970.
+    clocks: Option<(i64, i64)>,
     /// Errors that came instead of answers, and how often.
     failed: BTreeMap<String, u64>,
 }
@@ -59,7 +62,7 @@ pub(super) fn parse(
                     if let Some(run) = other.take() {
                         run.finish(name, hints, reading)?;
                     }
-                    *other = Some(ProbeRun { part, ..ProbeRun::default() });
+                    *other = Some(ProbeRun { part, clocks: clocks(item), ..ProbeRun::default() });
                 }
             }
             continue;
@@ -74,6 +77,12 @@ pub(super) fn parse(
         run.end = Some(format!("cut off in the middle of line {line}: read up to there"));
     }
     run.finish(name, hints, reading)
+}
+
+/// The readings of both clocks in a header.
+fn clocks(header: &Value) -> Option<(i64, i64)> {
+    let began = &header["began"];
+    Some((began["raw_ns"].as_i64()?, began["unix_ns"].as_i64()?))
 }
 
 impl ProbeRun {
@@ -157,7 +166,11 @@ impl ProbeRun {
             let mut delays = Delays::new(name, "netspurt probe");
             delays.order = ProbeOrder::Sequence;
             // Hops share one series of numbers.
+            let first = tally.first_sent_ns();
             tally.finish(&mut delays, Some(range), hints.interval)?;
+            delays.began = self.clocks.zip(first).and_then(|((raw, unix), first)| {
+                Began::of(unix.saturating_add(first.saturating_sub(raw)), false)
+            });
             delays.notes.extend(notes.iter().cloned());
             reading.recordings.push(delays);
         }

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::units::{Duration, Time};
 
+use super::began::Began;
 use super::json::{Item, float, label};
 use super::reading::{Hints, Reading, RecordingError};
 use super::text::{MICROSECOND, MILLISECOND, float_span};
@@ -139,6 +140,7 @@ impl Trace {
             samples.iter().map(|one| (sent(one), one.1)).collect();
         order.sort_by_key(|(sent, _)| *sent);
         let (start, _) = *order.first()?;
+        delays.began = Began::of(start, false);
         let probe = |(number, (sent, rtt)): (u64, (i64, Duration))| {
             Probe::answered(number, Time::from_nanos(sent.abs_diff(start)), rtt)
         };

@@ -9,8 +9,8 @@ use super::reading::{Columns, Hints, Reading, RecordingError};
 use super::series::Delays;
 use super::unpack::{MOST, too_long, unpack};
 use super::{
-    fping, json, json_reader, opportunities, parquet, pcap, ping, pingplotter, ss, table, text,
-    windows,
+    fping, json, json_reader, nping, opportunities, parquet, pcap, ping, pingplotter, ss, table,
+    tcping, text, windows,
 };
 
 /// Reads the file called `name` with the contents `bytes`, in the format that they have.
@@ -90,6 +90,8 @@ fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading)
         Format::Ping => ping::parse(name, &content, hints)?,
         Format::WindowsPing => windows::parse(name, &content, hints)?,
         Format::Fping => fping::parse(name, &content, hints)?,
+        Format::Nping => nping::parse(name, &content, hints)?,
+        Format::Tcping => tcping::parse(name, &content, hints)?,
         Format::Ss => ss::parse(name, &content, hints)?,
         Format::PingPlotter => pingplotter::parse(name, &content, hints)?,
         Format::Table => table::parse(name, &content, hints)?,
@@ -107,7 +109,11 @@ fn detect(content: &str, hints: &Hints) -> Option<Format> {
         return Some(Format::Table);
     }
     let known = text::lines(content).find_map(|(_, line)| {
-        if ping::knows(line) {
+        if nping::knows(line) {
+            Some(Format::Nping)
+        } else if tcping::knows(line) {
+            Some(Format::Tcping)
+        } else if ping::knows(line) {
             Some(Format::Ping)
         } else if fping::knows(line) {
             Some(Format::Fping)
@@ -120,16 +126,14 @@ fn detect(content: &str, hints: &Hints) -> Option<Format> {
     known.or_else(|| table::knows(content, hints).then_some(Format::Table))
 }
 
+/// What is said of a file that looks like nothing known.
+const ALIEN: &str = "not a known format of recorded delays";
+
 /// The error of a file that looks like nothing known.
 fn alien(content: &str) -> RecordingError {
     let (line, first) = text::lines(content).find(|(_, line)| !line.is_empty()).unwrap_or((1, ""));
     let shown: String = first.chars().take(60).collect();
-    let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-    RecordingError::new(
-        format!("not a known format of recorded delays; it begins with `{shown}`"),
-        format!("looked for {}; if it is one of these, say `--format NAME`; of a table, `--column rtt=NAME`", names.join(", ")),
-    )
-    .at(line)
+    RecordingError::new(format!("{ALIEN}; it begins with `{shown}`"), Format::hint()).at(line)
 }
 
 /// The error of a file without delays.

@@ -43,6 +43,8 @@ pub struct Columns {
     pub unit: Option<String>,
     /// Unit of the times of sending and receiving.
     pub time_unit: Option<String>,
+    /// Whether the day or the month comes first in dates such as 10/11/2024: `dmy` or `mdy`.
+    pub dates: Option<String>,
     /// Whether the delays are one-way.
     pub one_way: bool,
 }

@@ -2,6 +2,8 @@
 
 use crate::units::{Duration, Time};
 
+use super::began::Began;
+
 /// The kind of a recording's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
@@ -82,6 +84,8 @@ pub struct Delays {
     pub order: ProbeOrder,
     /// The source of the times of sending.
     pub send_times: SendTimeSource,
+    /// When its first probe left, if the file tells.
+    pub began: Option<Began>,
     /// The probes, in the order of sending.
     pub probes: Vec<Probe>,
     /// The number of probes that were answered without a recorded delay: they are not among
@@ -110,6 +114,7 @@ impl Delays {
             measure: Measure::RoundTrip,
             order: ProbeOrder::Causal,
             send_times: SendTimeSource::Unknown,
+            began: None,
             probes: Vec::new(),
             untimed: 0,
             duplicates: 0,

@@ -2,6 +2,7 @@
 
 use crate::units::{Duration, Time};
 
+use super::began::Began;
 use super::{Delays, Measure, Probe, SendTimeSource};
 
 /// A kernel's report at one instant.
@@ -31,6 +32,9 @@ pub(super) fn series(
         (false, None) => SendTimeSource::Unknown,
     };
     let start = reports.iter().filter_map(|report| report.at_ns).min().unwrap_or(0);
+    if stamped {
+        delays.began = Began::of(start, false);
+    }
     let step = interval.map_or(1, Duration::as_nanos);
     let mut latest = 0;
     for (number, report) in (0_u64..).zip(reports) {

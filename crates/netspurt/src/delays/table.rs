@@ -7,7 +7,9 @@ use indexmap::IndexMap;
 use crate::units::Duration;
 
 use super::columns::{SourceColumn, TablePlan, by_names, by_shape, is_missing, is_value, unit_of};
-use super::instant::{DAY, ctime, whole_instant};
+use super::date::{DateOrder, Evidence, evidence, has_zone, is_year_last, whole_date, written};
+use super::instant::{DAY, ctime};
+use super::outcome;
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer, lines};
@@ -63,6 +65,12 @@ fn words(line: &str) -> Vec<Cow<'_, str>> {
         match cells.last_mut() {
             Some(last) if unit_of(word).is_some() && decimal(last, 1).is_some_and(bare) => {
                 last.to_mut().push_str(word);
+            }
+            // `10:11:12 AM`
+            Some(last) if matches!(*word, "AM" | "PM" | "am" | "pm") && last.contains(':') => {
+                let last = last.to_mut();
+                last.push(' ');
+                last.push_str(word);
             }
             _ => cells.push(Cow::from(*word)),
         }
@@ -159,7 +167,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             "name it, or count its place from 1, as in `--column rtt=3`",
         ));
     };
-    let mut rows = TableRows::new(layout.plan);
+    let mut rows =
+        TableRows::new(TablePlan { dates: order_of_dates(text, &layout)?, ..layout.plan });
     for (number, line) in lines(text) {
         let ordinary = line.trim().is_empty() || line.starts_with('#');
         if ordinary || layout.header == Some(number) {
@@ -187,6 +196,51 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     rows.finish(name, format, hints)
 }
 
+/// Whether the day or the month comes first in the dates of a table; `None` if each date tells.
+///
+/// # Errors
+/// When the dates contradict each other, or none of them tells.
+fn order_of_dates(text: &str, layout: &TextLayout) -> Result<Option<DateOrder>, RecordingError> {
+    const FIX: &str = "say `--column dates=dmy` (22/10/2024) or `--column dates=mdy` (10/22/2024)";
+    let plan = &layout.plan;
+    if plan.dates.is_some() {
+        return Ok(plan.dates);
+    }
+    let places = [plan.date, plan.sent.map(|one| one.at), plan.received.map(|one| one.at)];
+    let (mut known, mut either) = (None, None);
+    let mut dated = false;
+    for (row, (number, line)) in lines(text).enumerate() {
+        if row > SHOWN && !dated {
+            return Ok(None);
+        }
+        let cells = cells(line, layout.separator);
+        for cell in places.iter().flatten().filter_map(|at| cells.get(*at)) {
+            dated |= is_year_last(cell);
+            match (evidence(cell), known) {
+                (Some(Evidence::Only(order)), None) => known = Some(order),
+                (Some(Evidence::Only(order)), Some(other)) if order != other => {
+                    let told = format!(
+                        "the date `{cell}` has day and month in another order than those above it"
+                    );
+                    return Err(RecordingError::new(told, "write dates as 2024-10-22").at(number));
+                }
+                (Some(Evidence::Either), _) => {
+                    either.get_or_insert_with(|| (number, cell.clone().into_owned()));
+                }
+                _ => {}
+            }
+        }
+    }
+    match (known, either) {
+        (None, Some((line, cell))) => Err(RecordingError::new(
+            format!("the date `{cell}`, and all others, allow two readings, by day and by month"),
+            FIX,
+        )
+        .at(line)),
+        _ => Ok(known),
+    }
+}
+
 /// The recordings of consecutive rows.
 pub(super) struct TableRows {
     pub plan: TablePlan,
@@ -196,6 +250,42 @@ pub(super) struct TableRows {
     waiting: u64,
     /// Whether a delay had no unit, neither in its column's name nor in its cell.
     assumed: bool,
+}
+
+impl TablePlan {
+    /// The instant, or the time of day, in a column.
+    fn time<'a>(
+        &self,
+        cell: &impl Fn(usize) -> Option<&'a str>,
+        column: Option<SourceColumn>,
+    ) -> Result<Option<i64>, &'static str> {
+        let Some(column) = column else { return Ok(None) };
+        let text = cell(column.at).ok_or("too few columns")?;
+        if is_missing(text) {
+            return Ok(None);
+        }
+        moment(text, column.unit, self.dates).map(Some).ok_or("no instant")
+    }
+
+    /// The time of sending `sent` with the date of its own column, and whether it is local.
+    fn dated<'a>(
+        &self,
+        mut sent: Option<i64>,
+        cell: &impl Fn(usize) -> Option<&'a str>,
+    ) -> Result<(Option<i64>, bool), &'static str> {
+        let there = |at: Option<usize>| at.and_then(cell).unwrap_or("");
+        let (date, clock) = (there(self.date), there(self.sent.map(|column| column.at)));
+        if let (false, Some(of_day)) = (date.is_empty(), sent) {
+            sent = Some(match whole_date(date, self.dates) {
+                Some(midnight) if of_day.abs() <= DAY => midnight.saturating_add(of_day),
+                Some(_) => of_day,
+                None => written(date, self.dates).ok_or("no date")?,
+            });
+        }
+        let stamps = [date, clock];
+        let timed = stamps.iter().any(|text| text.contains(':'));
+        Ok((sent, timed && !stamps.iter().any(|text| has_zone(text))))
+    }
 }
 
 /// The rows of one recording.
@@ -236,15 +326,9 @@ impl TableRows {
     fn take<'a>(&mut self, cell: &impl Fn(usize) -> Option<&'a str>) -> Result<(), &'static str> {
         let plan = &self.plan;
         let there = |at: Option<usize>| at.and_then(cell);
-        let time = |column: Option<SourceColumn>| -> Result<Option<i64>, &'static str> {
-            let Some(column) = column else { return Ok(None) };
-            let text = cell(column.at).ok_or("too few columns")?;
-            if is_missing(text) {
-                return Ok(None);
-            }
-            moment(text, column.unit).map(Some).ok_or("no instant")
-        };
+        let time = |column: Option<SourceColumn>| plan.time(cell, column);
         let (sent, received) = (time(plan.sent)?, time(plan.received)?);
+        let (sent, local) = plan.dated(sent, cell)?;
         let mut rtt = match (plan.rtt, sent, received) {
             (Some(column), ..) => delay(cell(column.at).ok_or("too few columns")?, column)?,
             (None, Some(sent), Some(received)) => {
@@ -256,8 +340,8 @@ impl TableRows {
             self.assumed |= cell(at).is_some_and(|text| decimal(text, 1).is_some_and(bare));
         }
         let lost = match (there(plan.lost), there(plan.answered)) {
-            (Some(text), _) => truth(text).ok_or("neither lost nor received")?,
-            (None, Some(text)) => match success(text, plan.coded) {
+            (Some(text), _) => outcome::lost(text).ok_or("neither lost nor received")?,
+            (None, Some(text)) => match outcome::success(text, plan.coded) {
                 Some(answered) => !answered,
                 // A code without a known meaning.
                 None if plan.coded && whole(text).is_some() => rtt.is_none(),
@@ -294,6 +378,7 @@ impl TableRows {
         }
         group.order = group.order.or(order.flatten());
         group.measure = group.measure.or(measure.flatten());
+        group.tally.local |= local;
         group.row(number, rtt, !lost, late.is_some(), size.unwrap_or(0), sent);
         group.duplicates += duplicates;
         Ok(())
@@ -427,12 +512,16 @@ fn delay(text: &str, column: SourceColumn) -> Result<Option<Duration>, &'static 
         word => unit_of(word).ok_or("no delay")?,
     };
     let (ns, _) = decimal(text, unit).ok_or("no delay")?;
+    // A number without a unit that is so large is an instant.
+    if column.unit.is_none() && ns > DAY {
+        return Err("a delay of more than a day");
+    }
     Ok(u64::try_from(ns).ok().map(Duration::from_nanos))
 }
 
 /// A cell of instants; if the unit is unknown, the size of present-day numbers shows it.
-fn moment(text: &str, unit: Option<u64>) -> Option<i64> {
-    if let Some(ns) = whole_instant(text) {
+fn moment(text: &str, unit: Option<u64>, dates: Option<DateOrder>) -> Option<i64> {
+    if let Some(ns) = written(text, dates) {
         return Some(ns);
     }
     let unit = unit.unwrap_or_else(|| match integer(text).map_or(0, |(whole, _)| whole) {
@@ -453,29 +542,4 @@ fn whole(text: &str) -> Option<u64> {
 /// Whether nothing follows a number.
 fn bare((_, rest): (i64, &str)) -> bool {
     rest.trim().is_empty()
-}
-
-/// Whether a probe was answered, by a truth value, a count, an instant, or a word for the outcome.
-/// Numbers that are codes decide nothing.
-fn success(text: &str, coded: bool) -> Option<bool> {
-    if let Some((value, "")) = decimal(text, 1) {
-        return (!coded).then_some(value > 0);
-    }
-    match &*text.to_lowercase() {
-        "true" | "yes" | "y" | "t" | "ok" | "success" | "succeeded" | "received" | "reply"
-        | "up" | "alive" | "answered" => Some(true),
-        "false" | "no" | "n" | "f" | "timeout" | "timed out" | "timed_out" | "lost" | "loss"
-        | "error" | "failed" | "failure" | "fail" | "unreachable" | "down" | "" | "*" | "-" => {
-            Some(false)
-        }
-        _ => None,
-    }
-}
-
-fn truth(text: &str) -> Option<bool> {
-    match &*text.to_lowercase() {
-        "1" | "true" | "yes" | "y" | "t" | "lost" | "timeout" => Some(true),
-        "0" | "false" | "no" | "n" | "f" | "" | "ok" | "received" => Some(false),
-        _ => None,
-    }
 }

@@ -2,6 +2,7 @@
 
 use crate::units::{Duration, Time};
 
+use super::began::Began;
 use super::reading::RecordingError;
 use super::slots::{ProbeSlot, Slots};
 use super::{Delays, Probe, SendTimeSource};
@@ -15,6 +16,8 @@ pub(super) struct Tally {
     slots: Slots,
     /// Further replies to probes.
     duplicates: u64,
+    /// Whether the times of sending are local times without a zone.
+    pub local: bool,
 }
 
 impl Tally {
@@ -57,6 +60,11 @@ impl Tally {
         let delays = || self.slots.values().filter_map(ProbeSlot::rtt);
         let sum: u128 = delays().map(|rtt| u128::from(rtt.as_nanos())).sum();
         u64::try_from(sum / (delays().count() as u128).max(1)).unwrap_or(u64::MAX)
+    }
+
+    /// When the first probe left that has a time of sending, on the recording's clock.
+    pub fn first_sent_ns(&self) -> Option<i64> {
+        self.slots.iter().find_map(|(_, slot)| slot.sent_ns())
     }
 
     /// Whether `number` was answered.
@@ -140,6 +148,7 @@ impl Tally {
                 "{reckoned} probes have no time of sending: reckoned from those beside them"
             ));
         }
+        delays.began = order.start.and_then(|start| Began::of(start, self.local));
         order.remark(delays);
         Ok(())
     }

@@ -1,9 +1,13 @@
 //! The rules that readers follow, one recording at a time.
 
+mod attempts;
+mod began;
 mod capture;
+mod dates;
 mod fping;
 mod hostile;
 mod json;
+mod nping;
 mod pairs;
 mod ping;
 mod probe;

@@ -235,3 +235,39 @@ fn a_trace_of_mahimahi_is_no_list_of_delays() {
     assert_eq!(counts(&one(&format!("{trace}5\n")))[0], 41);
     assert_eq!(counts(&one(&"20\n".repeat(40)))[0], 40);
 }
+
+#[test]
+fn words_for_the_outcome_are_those_of_many_tools() {
+    let text =
+        "\"Source\",\"Address\",\"Latency\",\"Status\"\n\"A\",\"8.8.8.8\",\"12\",\"Success\"\n";
+    for word in [
+        "TimedOut",
+        "DestinationHostUnreachable",
+        "TtlExpired",
+        "TimeExceeded",
+        "DestinationProhibited",
+        "Request timed out.",
+        "ICMP Host Unreachable",
+        "General failure.",
+        "no-reply",
+        "No response",
+        "HardwareError",
+        "offline",
+    ] {
+        let reading = reading(&format!("{text}\"A\",\"8.8.8.8\",\"0\",\"{word}\"\n"));
+        assert!(reading.malformed.is_empty(), "{:?}", reading.malformed);
+        assert_eq!(counts(&reading.recordings[0])[..3], [2, 1, 1], "{word}");
+    }
+    let table = reading(&format!("{text}\"A\",\"8.8.8.8\",\"0\",\"purple\"\n"));
+    assert_eq!(table.malformed.len(), 1, "a word that is not known is told");
+    let cells =
+        one("TimeStamp,ResponseTime\n2024-10-22T10:11:12Z,12\n2024-10-22T10:11:13Z,TimedOut\n");
+    assert_eq!(counts(&cells)[..3], [2, 1, 1]);
+}
+
+#[test]
+fn a_column_of_instants_is_not_taken_for_delays() {
+    let text = "Time,average_response_ms\n1729591872000,12.3\n1729591873000,13\n";
+    let error = read("x", text.as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("a delay of more than a day"), "{error}");
+}

@@ -1,0 +1,28 @@
+//! When a recording began, by the clock of the machine that made it.
+
+/// The instant at which the first probe of a recording left.
+///
+/// ```
+/// use netspurt::delays::read;
+/// let text = b"timestamp,rtt_ms\n2024-10-22T10:11:12Z,20\n2024-10-22T10:11:13Z,21\n";
+/// let began = read("a.csv", text).unwrap().recordings[0].began.unwrap();
+/// assert_eq!((began.unix_ns, began.local), (1_729_591_872_000_000_000, false));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Began {
+    /// In nanoseconds since 1970, UTC; of a local time, as if it were UTC.
+    pub unix_ns: i64,
+    /// Whether the file gives a time without a zone.
+    pub local: bool,
+}
+
+impl Began {
+    /// The earliest instant that is taken for one of the calendar, 1990-01-01: clocks that count
+    /// from the start of a machine or of a program stay below it.
+    const EARLIEST_NS: i64 = 631_152_000_000_000_000;
+
+    /// The instant `unix_ns`, if it is one of the calendar.
+    pub(super) fn of(unix_ns: i64, local: bool) -> Option<Self> {
+        (unix_ns >= Self::EARLIEST_NS).then_some(Self { unix_ns, local })
+    }
+}

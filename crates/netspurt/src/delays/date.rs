@@ -1,0 +1,201 @@
+//! Dates with the year last, as spreadsheets and many tools write them: `22.10.2024`, `10/22/2024`;
+//! and the time of day after them, of 24 or of 12 hours.
+
+use super::instant::{DAY, days, whole_instant, zone};
+use super::text::{SECOND, decimal, integer};
+
+/// Whether the day or the month comes first in dates of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DateOrder {
+    DayFirst,
+    MonthFirst,
+}
+
+impl DateOrder {
+    /// The order with this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        match &*name.to_lowercase() {
+            "dmy" => Some(DateOrder::DayFirst),
+            "mdy" => Some(DateOrder::MonthFirst),
+            _ => None,
+        }
+    }
+}
+
+/// A date as written: two numbers, of which one is the day, and the year.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct YearLast {
+    numbers: [u64; 2],
+    year: u64,
+    dotted: bool,
+}
+
+/// What a cell shows of the order of day and month.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Evidence {
+    /// The cell is a date in this order and in no other.
+    Only(DateOrder),
+    /// It is a date in both orders, and not the same one.
+    Either,
+}
+
+impl YearLast {
+    /// The date at the beginning of a text, and what follows it.
+    fn read(text: &str) -> Option<(Self, &str)> {
+        let (first, rest) = integer(text).filter(|(number, _)| (1..=31).contains(number))?;
+        let mark = rest.chars().next().filter(|mark| matches!(mark, '.' | '/' | '-'))?;
+        let (second, rest) = integer(&rest[1..]).filter(|(number, _)| (1..=31).contains(number))?;
+        let digits = rest.strip_prefix(mark)?;
+        let (year, rest) = integer(digits)?;
+        let dotted = mark == '.';
+        // Years of two digits are of our century; with slashes they may come first.
+        let year = match digits.len() - rest.len() {
+            4 => year,
+            2 if dotted => 2000 + year,
+            _ => return None,
+        };
+        let one = Self { numbers: [first, second], year, dotted };
+        one.numbers.iter().any(|number| *number <= 12).then_some((one, rest))
+    }
+
+    fn evidence(self) -> Option<Evidence> {
+        match self.numbers {
+            [first, _] if first > 12 => Some(Evidence::Only(DateOrder::DayFirst)),
+            [_, second] if second > 12 => Some(Evidence::Only(DateOrder::MonthFirst)),
+            // No country writes the month first with dots.
+            _ if self.dotted => Some(Evidence::Only(DateOrder::DayFirst)),
+            [first, second] if first == second => None,
+            _ => Some(Evidence::Either),
+        }
+    }
+
+    /// Its midnight in nanoseconds since 1970; of two possible ones that of `order`.
+    fn midnight(self, order: Option<DateOrder>) -> Option<i64> {
+        let order = match self.evidence() {
+            Some(Evidence::Only(order)) => order,
+            Some(Evidence::Either) => order?,
+            None => DateOrder::DayFirst,
+        };
+        let [day, month] = match (order, self.numbers) {
+            (DateOrder::DayFirst, numbers) => numbers,
+            (DateOrder::MonthFirst, [month, day]) => [day, month],
+        };
+        let whole = |number: u64| i64::try_from(number).ok();
+        days(whole(self.year)?, whole(month)?, whole(day)?).checked_mul(DAY)
+    }
+}
+
+/// What a cell that begins with a date shows of the order of day and month.
+pub(super) fn evidence(cell: &str) -> Option<Evidence> {
+    YearLast::read(cell)?.0.evidence()
+}
+
+/// Whether a cell begins with a date that has the year last.
+pub(super) fn is_year_last(cell: &str) -> bool {
+    YearLast::read(cell).is_some()
+}
+
+/// The midnight at which the date begins that a whole cell contains, in nanoseconds since 1970.
+pub(super) fn whole_date(cell: &str, order: Option<DateOrder>) -> Option<i64> {
+    if let Some((date, "")) = YearLast::read(cell) {
+        return date.midnight(order);
+    }
+    // `2024-10-22`
+    let first = (cell.len() == 10).then(|| format!("{cell} 00:00"))?;
+    whole_instant(&first)
+}
+
+/// The instant, or the time of day, that a whole cell contains, in nanoseconds since 1970 or since
+/// midnight; a time without a zone counts as UTC.
+pub(super) fn written(cell: &str, order: Option<DateOrder>) -> Option<i64> {
+    if let Some(known) = whole_instant(cell) {
+        return Some(known);
+    }
+    if let Some((date, rest)) = YearLast::read(cell) {
+        let clock = rest.strip_prefix(',').unwrap_or(rest).strip_prefix([' ', 'T'])?;
+        return date.midnight(order)?.checked_add(clock_of(clock.trim_start())?);
+    }
+    clock_of(cell)
+}
+
+/// Whether a cell is an instant, a date or a time of day, in either order of day and month.
+pub(super) fn looks(cell: &str) -> bool {
+    let order = Some(DateOrder::DayFirst);
+    written(cell, order).is_some() || whole_date(cell, order).is_some()
+}
+
+/// The time of day `10:11`, `10:11:12.5` or `10:11:12 PM` that a whole text contains, less its
+/// zone, in nanoseconds since midnight.
+pub(super) fn clock_of(text: &str) -> Option<i64> {
+    let (hours, rest) = integer(text).filter(|(hours, _)| *hours < 24)?;
+    let (minutes, rest) = integer(rest.strip_prefix(':')?).filter(|(minutes, _)| *minutes < 60)?;
+    let (ns, rest) = match rest.strip_prefix(':') {
+        Some(seconds) => decimal(seconds, SECOND).filter(|(ns, _)| *ns <= MINUTE)?,
+        None => (0, rest),
+    };
+    let half = rest.trim_start();
+    let (hours, rest) = match half.get(..2).map(str::to_ascii_uppercase).as_deref() {
+        Some("AM") if (1..=12).contains(&hours) => (hours % 12, &half[2..]),
+        Some("PM") if (1..=12).contains(&hours) => (hours % 12 + 12, &half[2..]),
+        _ => (hours, rest),
+    };
+    let east = match rest.trim_start() {
+        "" | "UTC" | "GMT" => 0,
+        rest => zone(rest).filter(|(_, rest)| rest.is_empty())?.0,
+    };
+    let minutes = i64::try_from(hours * 60 + minutes).ok()?;
+    Some(minutes * MINUTE + ns - east * SECOND.cast_signed())
+}
+
+/// Nanoseconds in a minute.
+const MINUTE: i64 = 60 * SECOND.cast_signed();
+
+/// Whether a cell with a time of day tells its zone.
+pub(super) fn has_zone(cell: &str) -> bool {
+    let Some((_, clock)) = cell.split_once(':') else { return false };
+    clock.contains(['+', '-', 'Z']) || ["UTC", "GMT"].iter().any(|zone| clock.contains(zone))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `date -u -d '2024-10-22 10:11:12' +%s`
+    const NS: i64 = 1_729_591_872_000_000_000;
+
+    #[test]
+    fn a_date_with_the_year_last_is_read_if_its_numbers_tell_day_from_month() {
+        for text in [
+            "22.10.2024 10:11:12",
+            "22.10.24 10:11:12",
+            "22/10/2024 10:11:12",
+            "22-10-2024T10:11:12",
+            "10/22/2024 10:11:12 AM",
+            "10/22/2024, 10:11:12 am",
+            "22.10.2024 10:11:12 UTC",
+            "22.10.2024 12:11:12+02:00",
+        ] {
+            assert_eq!(written(text, None), Some(NS), "{text}");
+        }
+        let half_day = 12 * 60 * MINUTE;
+        assert_eq!(written("10/22/2024 10:11:12 PM", None), Some(NS + half_day));
+        assert_eq!(clock_of("12:00:01 AM"), Some(SECOND.cast_signed()));
+        assert_eq!(clock_of("12:00:01 PM"), Some(half_day + SECOND.cast_signed()));
+        for wrong in ["13:00:01 PM", "22/22/2024 10:11:12", "32.1.2024 10:11", "1/2/24 10:11"] {
+            assert_eq!(written(wrong, Some(DateOrder::DayFirst)), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_date_that_both_orders_allow_needs_the_order() {
+        let text = "10/11/2024 00:00";
+        assert_eq!((written(text, None), evidence(text)), (None, Some(Evidence::Either)));
+        // `date -u -d 2024-11-10 +%s`, and of 2024-10-11
+        let at = |order| written(text, Some(order)).map(|ns| ns / SECOND.cast_signed());
+        assert_eq!(at(DateOrder::DayFirst), Some(1_731_196_800));
+        assert_eq!(at(DateOrder::MonthFirst), Some(1_728_604_800));
+        assert_eq!(evidence("10.11.2024"), Some(Evidence::Only(DateOrder::DayFirst)));
+        assert_eq!(evidence("10/10/2024"), None);
+        assert!(written("10/10/2024 00:00", None).is_some());
+    }
+}

@@ -1,0 +1,90 @@
+//! Words for the outcome of a probe, in the cells of tables.
+
+use super::text::decimal;
+
+/// A word in lower case without blanks, lines and points, so that `TimedOut`, `timed_out` and
+/// `Timed out` are one word.
+fn compact(text: &str) -> String {
+    text.chars()
+        .filter(|c| !matches!(c, ' ' | '_' | '-' | '.'))
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// Whether a word says that no reply came. These are words of .NET's `IPStatus`, which PowerShell's
+/// `Test-Connection` prints, of Windows's and Linux's ping, of fping and of monitoring tools.
+pub(super) fn says_lost(text: &str) -> bool {
+    const PARTS: [&str; 14] = [
+        "timedout",
+        "timeout",
+        "unreachable",
+        "ttlexpired",
+        "expiredintransit",
+        "exceeded",
+        "prohibited",
+        "filtered",
+        "noreply",
+        "noresponse",
+        "noanswer",
+        "noroute",
+        "unreached",
+        "unanswered",
+    ];
+    let word = compact(text);
+    word.len() <= LONGEST && PARTS.iter().any(|part| word.contains(part))
+}
+
+/// The most letters of an outcome: longer cells are other text.
+const LONGEST: usize = 48;
+
+/// Whether a probe was answered, by a truth value, a count, an instant, or a word for the outcome.
+/// Numbers that are codes decide nothing.
+pub(super) fn success(text: &str, coded: bool) -> Option<bool> {
+    if let Some((value, "")) = decimal(text, 1) {
+        return (!coded).then_some(value > 0);
+    }
+    match &*compact(text) {
+        "true" | "yes" | "y" | "t" | "ok" | "success" | "successful" | "succeeded" | "received"
+        | "reply" | "echoreply" | "replied" | "up" | "alive" | "answered" | "responded"
+        | "reachable" | "online" | "open" | "connected" | "pass" | "passed" => Some(true),
+        "false"
+        | "no"
+        | "n"
+        | "f"
+        | "lost"
+        | "loss"
+        | "dropped"
+        | "error"
+        | "failed"
+        | "failure"
+        | "fail"
+        | "down"
+        | "offline"
+        | "generalfailure"
+        | "hardwareerror"
+        | "icmperror"
+        | "noresources"
+        | "badoption"
+        | "badroute"
+        | "baddestination"
+        | "badheader"
+        | "packettoobig"
+        | "parameterproblem"
+        | "sourcequench"
+        | "unrecognizednextheader"
+        | "destinationscopemismatch"
+        | "unknown"
+        | ""
+        | "*" => Some(false),
+        _ => says_lost(text).then_some(false),
+    }
+}
+
+/// Whether a probe was lost, by the cell of a column of losses.
+pub(super) fn lost(text: &str) -> Option<bool> {
+    match &*compact(text) {
+        "1" | "true" | "yes" | "y" | "t" | "lost" => Some(true),
+        "0" | "false" | "no" | "n" | "f" | "" => Some(false),
+        _ => success(text, true).map(|answered| !answered),
+    }
+}

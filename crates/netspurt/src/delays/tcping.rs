@@ -1,0 +1,155 @@
+//! Programs that time the opening of TCP connections: tcping by several authors, httping, paping
+//! and psping.
+
+use crate::units::Duration;
+
+use super::Delays;
+use super::ping::reckoned;
+use super::reading::{Hints, Malformed, Reading, RecordingError};
+use super::tally::Tally;
+use super::text::{MILLISECOND, decimal, integer, lines};
+
+/// The meaning of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ConnectLine {
+    /// A connection was opened: its number if the line has one, and the delay.
+    Opened(Option<u64>, Duration),
+    /// No answer came.
+    Failed(Option<u64>),
+    /// The port is closed: an answer came, and no connection.
+    Refused,
+    Ordinary,
+    Broken,
+    Foreign,
+}
+
+/// How a line about a connection begins.
+const CONNECTED: [&str; 4] = ["Connected to ", "connected to ", "Ping tcp://", "Probing "];
+
+/// Parts of lines about connections that were not opened.
+const FAILED: [&str; 6] =
+    ["No response", "no response", "No reply from", "timed out", "timeout", "could not connect"];
+
+fn read(line: &str) -> ConnectLine {
+    let text = line.trim();
+    let replied = text.starts_with("Reply from ") && text.contains(" on port ");
+    let numbered = text.starts_with("seq ") && text.contains("tcp response");
+    let probed = text.starts_with("Connecting to ") && text.contains(": from ");
+    let begins = CONNECTED.iter().any(|start| text.starts_with(start));
+    let failed = FAILED.iter().any(|part| text.contains(part));
+    let named = text.starts_with("seq ") || text.starts_with("No reply from ");
+    let about = begins || text.starts_with("Connecting to ") || named;
+    // `Ping tcp://8.8.8.8:443` is a title, as is `Connecting to 8.8.8.8 on TCP 443:`.
+    if failed && (about || text == "Connection timed out") {
+        return ConnectLine::Failed(number(text));
+    }
+    if text.contains("refused") || text.contains("Port is closed") || text.contains("[closed]") {
+        return ConnectLine::Refused;
+    }
+    if replied
+        || numbered
+        || probed
+        || begins && ["time", "connected"].iter().any(|w| text.contains(w))
+    {
+        return delay(text)
+            .map_or(ConnectLine::Broken, |rtt| ConnectLine::Opened(number(text), rtt));
+    }
+    if is_ordinary(text) { ConnectLine::Ordinary } else { ConnectLine::Foreign }
+}
+
+/// The number of a probe: `seq=1`, `seq 1:` or `TCP_conn=1`.
+fn number(text: &str) -> Option<u64> {
+    let after = ["seq=", "TCP_conn=", "seq "].iter().find_map(|key| text.split_once(key));
+    Some(integer(after?.1)?.0)
+}
+
+/// The delay in milliseconds: after `time=`, or the last number with its unit.
+fn delay(text: &str) -> Option<Duration> {
+    let value = match text.split_once("time=") {
+        Some((_, value)) => value.trim_start(),
+        None => {
+            let before = text.strip_suffix("ms")?.trim_end();
+            &before[before.rfind(' ')? + 1..]
+        }
+    };
+    let (ns, rest) = decimal(value, MILLISECOND)?;
+    let whole = rest.is_empty() || rest.trim_start().starts_with("ms");
+    whole.then(|| u64::try_from(ns).ok().map(Duration::from_nanos)).flatten()
+}
+
+fn is_ordinary(text: &str) -> bool {
+    const PARTS: [&str; 12] = [
+        "--- ",
+        "statistics",
+        " sent,",
+        "probes",
+        "inimum",
+        "aximum",
+        "min/avg/max",
+        "approximate",
+        "pproximate",
+        "successful",
+        "TCPing",
+        "attempts",
+    ];
+    const STARTS: [&str; 6] = ["PING ", "TCPinging", "Pinging", "Was ", "Ping ", "Connecting to "];
+    text.is_empty()
+        || PARTS.iter().any(|part| text.contains(part))
+        || STARTS.iter().any(|start| text.starts_with(start))
+}
+
+/// Whether such a program writes this line, a title or one about an opened connection.
+pub(super) fn knows(line: &str) -> bool {
+    // httping's title, which is like ping's: `PING a.example:80 (/):`
+    let title = line.starts_with("PING ") && line.contains(" (/");
+    title || matches!(read(line), ConnectLine::Opened(..))
+}
+
+/// Reads the connections of `text`.
+///
+/// # Errors
+/// When more numbers are missing than the limit allows.
+pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
+    let mut reading = Reading::default();
+    let mut tally = Tally::default();
+    let (mut next, mut refused) = (0, 0_u64);
+    for (number, line) in lines(text) {
+        match read(line) {
+            ConnectLine::Opened(told, rtt) => {
+                let place = told.unwrap_or(next);
+                tally.reply(place, Some(rtt), 0);
+                next = place.saturating_add(1);
+            }
+            ConnectLine::Failed(told) => {
+                let place = told.unwrap_or(next);
+                tally.sent(place).given_up = true;
+                next = place.saturating_add(1);
+            }
+            ConnectLine::Refused => refused += 1,
+            ConnectLine::Ordinary => {}
+            ConnectLine::Broken => {
+                reading.malformed.push(Malformed::new(number, line, "no delay in the line"));
+            }
+            ConnectLine::Foreign => {
+                let why = "nothing that programs like tcping write";
+                reading.malformed.push(Malformed::new(number, line, why));
+            }
+        }
+    }
+    let mut delays = Delays::new(name, "connects (tcping)");
+    let interval = hints.interval.unwrap_or(Duration::from_secs(1));
+    let whose = if hints.interval.is_some() { "as given" } else { "the usual one" };
+    delays.notes.push(reckoned(interval, whose));
+    delays.notes.push(
+        "delays of opening a connection: the kernel sends a lost SYN again, so a loss may show as \
+         a delay of a second or more"
+            .into(),
+    );
+    if refused > 0 {
+        delays.notes.push(format!("{refused} connections were refused: left out"));
+    }
+    let range = tally.ends();
+    tally.finish(&mut delays, range, Some(interval))?;
+    reading.recordings.push(delays);
+    Ok(reading)
+}

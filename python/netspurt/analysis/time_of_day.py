@@ -1,0 +1,111 @@
+"""When a recording was made, and at what time of day its losses and longest delays were."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from netspurt.delays import Delays
+
+#: A day, and an hour [s].
+_DAY, _HOUR = 86_400, 3600
+
+#: The number of answers from which on the longest hundredth of the delays is counted by its times.
+_MANY = 300
+
+
+def day_words(delays: Delays) -> list[str]:
+    """Return when a recording began and ended, and when its losses and longest delays were.
+
+    Parameters
+    ----------
+    delays
+        The recording.
+
+    Returns
+    -------
+    list of str
+        At most two sentences; none if the file does not tell when it was made.
+
+    Examples
+    --------
+    >>> import netspurt as ns
+    >>> from netspurt.analysis.time_of_day import day_words
+    >>> day_words(ns.Delays.of([0.1, None]))
+    []
+    """
+    if delays.began is None or not len(delays):
+        return []
+    times = _Times(delays)
+    said = [part for part in (times.losses(), times.longest()) if part]
+    return [times.whole(), *(["; ".join(said)] if said else [])]
+
+
+class _Times:
+    """The instants of a recording, as words."""
+
+    def __init__(self, delays: Delays) -> None:
+        self.delays = delays
+        self.start = datetime.fromtimestamp(delays.began or 0.0, UTC)
+        self.lasts = float(delays.sent_s[-1])
+        self.end = self._at(self.lasts)
+        self.days = self.start.date() != self.end.date()
+
+    def _at(self, seconds: float) -> datetime:
+        return self.start + timedelta(seconds=float(seconds))
+
+    def _clock(self, seconds: float) -> str:
+        """Return when a probe left, with the date if the recording has several."""
+        return f"{self._at(seconds):{'%Y-%m-%d %H:%M:%S' if self.days else '%H:%M:%S'}}"
+
+    def whole(self) -> str:
+        """Return the beginning and the end, the instants at which the first and last probe left."""
+        zone = "local time" if self.delays.began_is_local else "UTC"
+        return f"began {self.start:%Y-%m-%d %H:%M:%S} {zone}, ended {self._clock(self.lasts)}"
+
+    def losses(self) -> str:
+        """Return when most losses were."""
+        left = self.delays.sent_s[np.isnan(self.delays.rtt_s)]
+        if not len(left):
+            return ""
+        if len(left) == 1:
+            return f"the loss at {self._clock(left[0])}"
+        if (most := self._most(left)) is None:
+            return f"losses from {self._clock(left[0])} to {self._clock(left[-1])}"
+        return f"losses: {most}"
+
+    def longest(self) -> str:
+        """Return when the longest delay was, and most of the longest hundredth."""
+        rtt, left = self.delays.rtt_s, self.delays.sent_s
+        answered = np.flatnonzero(~np.isnan(rtt))
+        if not len(answered):
+            return ""
+        first = answered[np.argmax(rtt[answered])]
+        said = f"longest delay, {rtt[first] * 1e3:.4g} ms, at {self._clock(left[first])}"
+        if len(answered) < _MANY:
+            return said
+        longest = answered[np.argsort(-rtt[answered], kind="stable")[: len(answered) // 100]]
+        most = self._most(left[longest])
+        return said if most is None else f"{said}; the longest 1 % of delays: {most}"
+
+    def _most(self, left: NDArray[np.float64]) -> str | None:
+        """Return the part of the day with most of these instants; `None` for short recordings."""
+        width = next((w for w, least in _WIDTHS if self.lasts >= least), None)
+        if width is None or len(left) < 2:
+            return None
+        midnight = self.start.replace(hour=0, minute=0, second=0, microsecond=0)
+        of_day = ((self.start - midnight).total_seconds() + left) % _DAY
+        parts, counts = np.unique(of_day // width, return_counts=True)
+        start, count = int(parts[np.argmax(counts)]) * width, int(counts.max())
+        ends = [f"{at // _HOUR:02}:{at // 60 % 60:02}" for at in (start, start + width)]
+        every = " of any day" if self.lasts > _DAY else ""
+        return f"{count:,} of {len(left):,} from {ends[0]} to {ends[1]}{every}"
+
+
+#: Parts of a day [s], each with the shortest recording that is divided into them [s].
+_WIDTHS = ((_HOUR, 6 * _HOUR), (600, _HOUR), (60, 600))
