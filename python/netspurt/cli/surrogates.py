@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from netspurt.cli.options import count, one_of, span_of
@@ -161,7 +160,7 @@ def _lengths(text: str) -> Lengths:
 
 
 def _told(made: Delays, fitted: Row) -> dict[str, Any]:
-    known = made.rtt_s[~np.isnan(made.rtt_s)]
+    known = made.rtt_ns.compressed() / 1e9
     return {
         "probes": made.sent,
         "lost": made.lost,

@@ -32,7 +32,7 @@ struct YearLast {
 
 /// What a cell shows of the order of day and month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Evidence {
+pub(super) enum DateOrderEvidence {
     /// The cell is a date in this order and in no other.
     Only(DateOrder),
     /// It is a date in both orders, and not the same one.
@@ -58,22 +58,22 @@ impl YearLast {
         one.numbers.iter().any(|number| *number <= 12).then_some((one, rest))
     }
 
-    fn evidence(self) -> Option<Evidence> {
+    fn evidence(self) -> Option<DateOrderEvidence> {
         match self.numbers {
-            [first, _] if first > 12 => Some(Evidence::Only(DateOrder::DayFirst)),
-            [_, second] if second > 12 => Some(Evidence::Only(DateOrder::MonthFirst)),
+            [first, _] if first > 12 => Some(DateOrderEvidence::Only(DateOrder::DayFirst)),
+            [_, second] if second > 12 => Some(DateOrderEvidence::Only(DateOrder::MonthFirst)),
             // No country writes the month first with dots.
-            _ if self.dotted => Some(Evidence::Only(DateOrder::DayFirst)),
+            _ if self.dotted => Some(DateOrderEvidence::Only(DateOrder::DayFirst)),
             [first, second] if first == second => None,
-            _ => Some(Evidence::Either),
+            _ => Some(DateOrderEvidence::Either),
         }
     }
 
     /// Its midnight in nanoseconds since 1970; of two possible ones that of `order`.
     fn midnight(self, order: Option<DateOrder>) -> Option<i64> {
         let order = match self.evidence() {
-            Some(Evidence::Only(order)) => order,
-            Some(Evidence::Either) => order?,
+            Some(DateOrderEvidence::Only(order)) => order,
+            Some(DateOrderEvidence::Either) => order?,
             None => DateOrder::DayFirst,
         };
         let [day, month] = match (order, self.numbers) {
@@ -86,7 +86,7 @@ impl YearLast {
 }
 
 /// What a cell that begins with a date shows of the order of day and month.
-pub(super) fn evidence(cell: &str) -> Option<Evidence> {
+pub(super) fn evidence(cell: &str) -> Option<DateOrderEvidence> {
     YearLast::read(cell)?.0.evidence()
 }
 
@@ -189,12 +189,12 @@ mod tests {
     #[test]
     fn a_date_that_both_orders_allow_needs_the_order() {
         let text = "10/11/2024 00:00";
-        assert_eq!((written(text, None), evidence(text)), (None, Some(Evidence::Either)));
+        assert_eq!((written(text, None), evidence(text)), (None, Some(DateOrderEvidence::Either)));
         // `date -u -d 2024-11-10 +%s`, and of 2024-10-11
         let at = |order| written(text, Some(order)).map(|ns| ns / SECOND.cast_signed());
         assert_eq!(at(DateOrder::DayFirst), Some(1_731_196_800));
         assert_eq!(at(DateOrder::MonthFirst), Some(1_728_604_800));
-        assert_eq!(evidence("10.11.2024"), Some(Evidence::Only(DateOrder::DayFirst)));
+        assert_eq!(evidence("10.11.2024"), Some(DateOrderEvidence::Only(DateOrder::DayFirst)));
         assert_eq!(evidence("10/10/2024"), None);
         assert!(written("10/10/2024 00:00", None).is_some());
     }

@@ -13,7 +13,7 @@ use super::text::{SECOND, decimal, integer, lines};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NpingLine<'a> {
     /// A request left, or its reply came.
-    Echo(Echo<'a>),
+    Echo(NpingEcho<'a>),
     /// Another message, such as an ICMP error: the request that it answers is not told.
     Other,
     /// A packet of TCP, UDP or ARP.
@@ -25,7 +25,7 @@ enum NpingLine<'a> {
 
 /// An ICMP echo request, or a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Echo<'a> {
+struct NpingEcho<'a> {
     reply: bool,
     /// When, in nanoseconds since nping began.
     at: i64,
@@ -84,18 +84,18 @@ fn read(line: &str) -> NpingLine<'_> {
         );
     };
     let bytes = value("iplen=").and_then(|bytes| u32::try_from(bytes).ok());
-    NpingLine::Echo(Echo { reply: !sent, at, target, number, wire_bytes: bytes.unwrap_or(0) })
+    NpingLine::Echo(NpingEcho { reply: !sent, at, target, number, wire_bytes: bytes.unwrap_or(0) })
 }
 
 /// The requests to one address, by their numbers.
 #[derive(Debug, Default)]
-struct Target {
+struct NpingTarget {
     tally: Tally,
     highest: u64,
 }
 
-impl Target {
-    fn take(&mut self, echo: Echo<'_>) {
+impl NpingTarget {
+    fn take(&mut self, echo: NpingEcho<'_>) {
         const NUMBERS: u64 = 1 << 16;
         // The number nearest to the last request's (RFC 792: it has 16 bits).
         let ahead = echo.number.wrapping_sub(self.highest) % NUMBERS;
@@ -124,7 +124,7 @@ impl Target {
 /// When the packets are not ICMP echoes.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
-    let mut targets: IndexMap<&str, Target> = IndexMap::new();
+    let mut targets: IndexMap<&str, NpingTarget> = IndexMap::new();
     let (mut errors, mut unpaired) = (0_u64, None);
     for (number, line) in lines(text) {
         let why = match read(line) {

@@ -7,7 +7,9 @@ use indexmap::IndexMap;
 use crate::units::Duration;
 
 use super::columns::{SourceColumn, TablePlan, by_names, by_shape, is_missing, is_value, unit_of};
-use super::date::{DateOrder, Evidence, evidence, has_zone, is_year_last, whole_date, written};
+use super::date::{
+    DateOrder, DateOrderEvidence, evidence, has_zone, is_year_last, whole_date, written,
+};
 use super::instant::{DAY, ctime};
 use super::outcome;
 use super::reading::{Hints, Malformed, Reading, RecordingError};
@@ -217,14 +219,14 @@ fn order_of_dates(text: &str, layout: &TextLayout) -> Result<Option<DateOrder>, 
         for cell in places.iter().flatten().filter_map(|at| cells.get(*at)) {
             dated |= is_year_last(cell);
             match (evidence(cell), known) {
-                (Some(Evidence::Only(order)), None) => known = Some(order),
-                (Some(Evidence::Only(order)), Some(other)) if order != other => {
+                (Some(DateOrderEvidence::Only(order)), None) => known = Some(order),
+                (Some(DateOrderEvidence::Only(order)), Some(other)) if order != other => {
                     let told = format!(
                         "the date `{cell}` has day and month in another order than those above it"
                     );
                     return Err(RecordingError::new(told, "write dates as 2024-10-22").at(number));
                 }
-                (Some(Evidence::Either), _) => {
+                (Some(DateOrderEvidence::Either), _) => {
                     either.get_or_insert_with(|| (number, cell.clone().into_owned()));
                 }
                 _ => {}

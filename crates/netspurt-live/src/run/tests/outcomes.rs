@@ -179,7 +179,7 @@ fn damaged_packets_are_added_up_and_make_a_run_invalid() {
 }
 
 #[test]
-fn strangers_and_failures_are_told_and_make_no_run_invalid() {
+fn unknown_packets_and_failures_are_told_and_make_no_run_invalid() {
     let run = ended(Duration::ZERO, |outcome| {
         outcome.log.strange = 3;
         outcome.notes[0].failure = Some("reset".to_owned());
