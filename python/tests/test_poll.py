@@ -31,8 +31,6 @@ SERVER = """
 import sys, http.server
 from pathlib import Path
 from netspurt.poll import capturing
-
-from lateness import real_time
 class Page(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)
