@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
@@ -314,6 +314,9 @@ def summarise(
             each = top[has] / bottom[has]
         each = each[np.isfinite(each)]
         mean = _interval(_by_repeat(cases, has, top, bottom))
+        if len(each) and each.min() >= 0:
+            # A mean of values that are not negative is not negative.
+            mean = replace(mean, low=float(np.maximum(mean.low, 0.0)))
         found.append(
             Summary(
                 labels,
