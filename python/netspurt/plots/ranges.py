@@ -11,8 +11,16 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from netspurt.plots.cases import COLOURS
-from netspurt.plots.style import BLACK, BLUE, ORANGE, SETTINGS, legend, new_figure, set_title
+from netspurt.plots.style import (
+    BLACK,
+    BLUE,
+    ORANGE,
+    SERIES,
+    SETTINGS,
+    legend,
+    new_figure,
+    set_title,
+)
 
 Floats = NDArray[np.float64]
 
@@ -74,7 +82,7 @@ def draw_ranges(
                 means - np.array([one.least for one in ranges]),
                 np.array([one.most for one in ranges]) - means,
             ]
-            bars: Any = {"color": COLOURS[n % len(COLOURS)], "alpha": 0.8, "label": name}
+            bars: Any = {"color": SERIES[n % len(SERIES)], "alpha": 0.8, "label": name}
             axes.bar(at, means, width * 0.9, linewidth=0, **bars)
             axes.errorbar(at, means, yerr=reach, fmt="none", ecolor=BLACK, capsize=2, linewidth=1)
         axes.set_xticks(np.arange(len(groups)), groups)
