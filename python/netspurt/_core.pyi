@@ -187,8 +187,7 @@ class Sweep:
         case: int,
         busy_ns: int,
         *,
-        tables: list[Table],
-        stop_ns: int,
+        counts: tuple[list[Table], int] | None,
         late: str | None,
         error: str | None,
     ) -> Outcome: ...

@@ -148,27 +148,27 @@ impl PySweep {
         self.0.kernel().is_some()
     }
 
-    /// The chunk of a case that ran live: with its tables if the run counts, and otherwise with the
-    /// reason why it does not, or why there was none.
-    #[pyo3(signature = (case, busy_ns, *, tables, stop_ns, late, error))]
+    /// The chunk of a case that ran live: with its tables and its end if the run counts, and
+    /// otherwise with the reason why it does not, or why there was none.
+    #[pyo3(signature = (case, busy_ns, *, counts, late, error))]
     fn live_chunk<'py>(
         &self,
         py: Python<'py>,
         case: u64,
         busy_ns: u64,
-        tables: Vec<Py<PyTable>>,
-        stop_ns: u64,
+        counts: Option<(Vec<Py<PyTable>>, u64)>,
         late: Option<String>,
         error: Option<String>,
     ) -> ChunkOutcome<'py> {
-        let end = match (late, error) {
-            (_, Some(error)) => LiveEnd::Error(error),
-            (Some(late), None) => LiveEnd::Late(late),
-            (None, None) => LiveEnd::Counts(EndedCase {
+        let counts = counts.as_ref();
+        let end = match (counts, late, error) {
+            (Some((tables, stop_ns)), ..) => LiveEnd::Counts(EndedCase {
                 tables: tables.iter().map(|table| table.get().table()).collect(),
-                stop: Time::from_nanos(stop_ns),
+                stop: Time::from_nanos(*stop_ns),
                 events: None,
             }),
+            (None, Some(late), _) => LiveEnd::Late(late),
+            (None, None, error) => LiveEnd::Error(error.unwrap_or_default()),
         };
         outcome(py, live_chunk(&self.0, case, end, Duration::from_nanos(busy_ns)))
     }

@@ -112,15 +112,20 @@ class Live:
         began = time.monotonic_ns()
         nothing = scenario.replace({"record.tables": [], "record.capture": False})
         try:
-            late, tables, stop_ns = self._counting(nothing)
+            late, counts = self._counting(nothing)
         except LiveError as error:
             return self._outcome(case, began, error=" ".join(str(error).split()))
         if late:
             return self._outcome(case, began, late=late)
-        return self._outcome(case, began, tables=tables, stop_ns=stop_ns)
+        return self._outcome(case, began, counts=counts)
 
-    def _counting(self, scenario: Scenario) -> tuple[str, list[_core.Table], int]:
-        """Run a scenario until a run counts; return why the last one does not, its tables, its end.
+    def _counting(self, scenario: Scenario) -> tuple[str, tuple[list[_core.Table], int]]:
+        """Run a scenario until a run counts.
+
+        Returns
+        -------
+        str, tuple
+            Why the last run does not count, if so; its tables, and when it ended in nanoseconds.
 
         Raises
         ------
@@ -134,23 +139,21 @@ class Live:
             late = run.live.why_not()
             if not late:
                 break
-        return late, [table._core for table in run.tables.values()], run.stop_ns
+        return late, ([table._core for table in run.tables.values()], run.stop_ns)
 
     def _outcome(
         self,
         case: int,
         began: int,
         *,
-        tables: list[_core.Table] | None = None,
-        stop_ns: int = 0,
+        counts: tuple[list[_core.Table], int] | None = None,
         late: str | None = None,
         error: str | None = None,
     ) -> _core.Outcome:
         return self._sweep._core.live_chunk(
             case,
             time.monotonic_ns() - began,
-            tables=tables or [],
-            stop_ns=stop_ns,
+            counts=counts,
             late=late,
             error=error,
         )
