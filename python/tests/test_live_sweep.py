@@ -25,7 +25,7 @@ stop = "20 s"
 between = ["a", "b"]
 rate = "5 Mbit/s"
 delay = "10 ms"
-loss = { nth = [8] }
+loss = [{ nth = [8] }, "none"]
 [flows.x]
 from = "a"
 to = "b"
