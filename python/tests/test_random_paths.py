@@ -58,10 +58,23 @@ def test_random_paths_give_one_row_with_an_interval_for_each_sender(
 ) -> None:
     ran = here("sweep", "show", swept, "-m", "completion_ns_mean", "--json")
     rows = json.loads(ran.stdout)
+    assert "draw = true" not in here("sweep", "show", swept, "-m", "completion_ns_mean").stdout
     assert [row["group"] for row in rows] == [{"sender": "linux-6"}, {"sender": "rfc-2026"}]
     for row in rows:
         assert row["cases"] == 60
         assert 0 < row["high"] - row["low"] < row["value"]
+
+
+def test_a_row_for_each_path_is_answered_with_the_way_to_one_row(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    paths = ", ".join(f'"{ms} ms"' for ms in range(10, 22))
+    axis = f'over.path = {{ path = "links.path.delay", values = [{paths}] }}'
+    text = f"{PATHS.partition('[sweep]')[0]}[sweep]\n{axis}\n"
+    run_sweep(Sweep.of(ns.Scenario.parse(text)), tmp_path / "rows")
+    told = netspurt("sweep", "show", "rows", "-m", "sent").stdout
+    assert "12 groups of one run each have no interval" in told
+    assert "`draw = true` and the sweep `seeds = 12`" in told
 
 
 def test_a_case_of_random_paths_is_the_run_of_its_scenario(swept: Path) -> None:
