@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -281,7 +280,7 @@ def _ms(seconds: float) -> str:
 
 def _rows(one: Pass, fit: Fit) -> list[tuple[str, str]]:
     """Return what there is to say of a pass, as rows of a word and a text."""
-    low, high = (f"{km:,.0f}".replace(",", " ") for km in one.km)
+    low, high = (number(round(km)) for km in one.km)
     off = f"{fit.residual * 1e3:.3g} ms, {fit.share * 100:.2g} % of the delay"
     powers = ("", " t", *(f" t^{n}" for n in range(2, fit.degree + 1)))
     terms = [f"{c:+.9g}{power}" for c, power in zip(fit.coefficients, powers, strict=True)]
@@ -315,15 +314,14 @@ def _csv(points: PathDelays) -> str:
 
 
 def _toml(points: PathDelays, heading: str, loss: dict[str, Any] | None) -> str:
-    text = f"# {heading}\ndelay = {_timeline(points.timeline())}\n"
+    from netspurt.timelines import Timeline
+
+    delay = list(zip(points.t_ns.tolist(), points.delay_ns.tolist(), strict=True))
+    text = Timeline(heading, delay).to_toml("linear")
     if loss is not None:
-        text += f"loss = {{ bit_error_rate = {_timeline(loss)} }}\n"
+        rows = ", ".join(json.dumps(point) for point in loss["timeline"])
+        text += f'loss = {{ bit_error_rate = {{ timeline = [{rows}], between = "linear" }} }}\n'
     return text
-
-
-def _timeline(timeline: dict[str, Any]) -> str:
-    rows = "".join(f"  {json.dumps(point)},\n" for point in timeline["timeline"])
-    return f"{{ between = {json.dumps(timeline['between'])}, timeline = [\n{rows}] }}"
 
 
 def _path(stations: list[str], elevation: float, margin: float) -> OrbitPath:

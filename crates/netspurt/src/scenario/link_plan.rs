@@ -240,7 +240,7 @@ fn effects(
             Some(WordOr::Word(p)) => Some(Chance::Frame(p.0)),
             Some(WordOr::Table(table)) => {
                 let keys = ["duplicate", "probability"];
-                Some(Chance::FrameOverTime(probability_over_time(table, keys, name)?, 0))
+                Some(Chance::FrameOverTime(probability_over_time(table, keys, name)?))
             }
         };
         let pick = pick("duplicate", packets, nth, chance, name, way)?;
@@ -273,30 +273,28 @@ fn some<T>(spec: &WordOr<NoneWord, T>) -> Option<&T> {
 
 fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Problem> {
     let LossTable { packets, nth, probability, bit_error_rate, bursts, at: _ } = table;
-    let chance = match (probability, bit_error_rate) {
-        (Some(_), Some(_)) => {
-            let problem =
-                name.problem("loss", "`probability` and `bit_error_rate` exclude each other");
-            return Err(problem.fix("give one of them"));
-        }
-        (Some(WordOr::Word(p)), None) => Some(Chance::Frame(p.0)),
-        (None, Some(WordOr::Word(p))) => Some(Chance::Bits(p.0)),
-        (Some(WordOr::Table(table)), None) => Some(Chance::FrameOverTime(
-            probability_over_time(table, ["loss", "probability"], name)?,
-            0,
-        )),
-        (None, Some(WordOr::Table(table))) => Some(Chance::BitsOverTime(
-            probability_over_time(table, ["loss", "bit_error_rate"], name)?,
-            0,
-        )),
-        (None, None) => None,
-    };
+    let chance =
+        match (probability, bit_error_rate) {
+            (Some(_), Some(_)) => {
+                let problem =
+                    name.problem("loss", "`probability` and `bit_error_rate` exclude each other");
+                return Err(problem.fix("give one of them"));
+            }
+            (Some(WordOr::Word(p)), None) => Some(Chance::Frame(p.0)),
+            (None, Some(WordOr::Word(p))) => Some(Chance::Bits(p.0)),
+            (Some(WordOr::Table(table)), None) => Some(Chance::FrameOverTime(
+                probability_over_time(table, ["loss", "probability"], name)?,
+            )),
+            (None, Some(WordOr::Table(table))) => Some(Chance::BitsOverTime(
+                probability_over_time(table, ["loss", "bit_error_rate"], name)?,
+            )),
+            (None, None) => None,
+        };
     // Bursts alone are a rule as well.
     if packets.is_empty() && nth.is_empty() && chance.is_none() && bursts.is_none() {
         return Err(nothing_picked("loss", name));
     }
-    let numbers = |places: &[Ordinal]| places.iter().map(|place| place.0).collect();
-    let mut all = Pick::default().packets(numbers(packets)).nth(numbers(nth));
+    let mut all = numbered(packets, nth);
     if let Some(chance) = chance {
         all = all.random(chance, name.stream(way, "loss"));
     }
@@ -332,6 +330,12 @@ fn nothing_picked(effect: &str, name: &LinkPlace<'_>) -> Problem {
     problem.fix("give `packets`, `nth` or `probability`, or write \"none\"")
 }
 
+/// Selects frames by their numbers alone.
+fn numbered(packets: &[Ordinal], nth: &[Ordinal]) -> Pick {
+    let numbers = |places: &[Ordinal]| places.iter().map(|place| place.0).collect();
+    Pick::default().packets(numbers(packets)).nth(numbers(nth))
+}
+
 fn pick(
     effect: &str,
     packets: &[Ordinal],
@@ -343,8 +347,7 @@ fn pick(
     if packets.is_empty() && nth.is_empty() && chance.is_none() {
         return Err(nothing_picked(effect, name));
     }
-    let numbers = |places: &[Ordinal]| places.iter().map(|place| place.0).collect();
-    let pick = Pick::default().packets(numbers(packets)).nth(numbers(nth));
+    let pick = numbered(packets, nth);
     Ok(match chance {
         None => pick,
         Some(chance) => pick.random(chance, name.stream(way, effect)),
