@@ -153,6 +153,23 @@ class Scenario:
         pairs = [(_unbroken(path), _unbroken(value)) for path, value in values.items()]
         return Scenario(self._core.with_values(pairs, _named(values)))
 
+    def alone(self) -> Scenario:
+        """Return the scenario without its `[sweep]`: a single run of the values in the file."""
+        return Scenario(self._core.alone())
+
+    def moves(self, link: str) -> str:
+        """Return what a link does in a run, as the text of a file that links follow.
+
+        The text has the link's delay, rate and handovers, as far as they change. What `slots` draw
+        is drawn with the scenario's seed.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such link, or nothing of it changes.
+        """
+        return self._core.moves(link)
+
     def resolved(self) -> str:
         """Return the scenario as TOML with every default written out."""
         return self._core.resolved()

@@ -226,3 +226,21 @@ fn random_losses_come_at_their_rate_and_in_bursts_of_their_length() {
     let mean = lost as f64 / runs as f64;
     assert!((3.7..4.3).contains(&mean), "{mean}");
 }
+
+#[test]
+fn bursts_by_time_last_as_long_whatever_the_rate_of_frames() {
+    // Bad for 20 ms of 420 ms, seen every 2 ms and every 10 ms: either way 1 of 21 frames is lost,
+    // and a frame behind a lost one is lost with 1/21 + 20/21 (1 - 0.05 - 0.0025)^steps.
+    for (gap_ms, again) in [(2_u64, 0.9026), (10, 0.6031)] {
+        let chances = [0.0025, 0.05, 0.0, 1.0];
+        let mut bursts = Pick::default()
+            .bursts(chances, Stream::named(1, "bursts"))
+            .by_time(Duration::from_millis(1));
+        let at = |n: u64| Time::ZERO + Duration::from_millis(n * gap_ms);
+        let picks: Vec<bool> = (0..200_000).map(|n| bursts.picks(at(n), &frame(0))).collect();
+        let lost = picks.iter().filter(|p| **p).count() as f64;
+        let both = picks.windows(2).filter(|w| w[0] && w[1]).count() as f64;
+        assert!((lost / 200_000.0 - 1.0 / 21.0).abs() < 0.004, "{lost}");
+        assert!((both / lost - again).abs() < 0.02, "{both} of {lost}");
+    }
+}
