@@ -28,12 +28,15 @@ setup: $(USE)
 $(USE): $(FILES) | $(BIN)/python
 	@echo 'building the extension and installing it into .venv: a minute or more'
 	$(PIP) --editable .
+	@rm -f $(TEST)
 	touch $@
 
+# For tests the extension is linked from what Rust's tests have compiled, with its checks of overflow.
 $(TEST): $(FILES) | $(BIN)/python
 	@echo 'building the extension and installing it into .venv, with what tests need'
-	$(PIP) --editable '.[test,cluster]'
-	touch $(USE) $@
+	$(PIP) --config-settings 'build-args=--profile dev --strip false' --editable '.[test,cluster]'
+	@rm -f $(USE)
+	touch $@
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -41,11 +44,9 @@ $(BIN)/python:
 	@command -v cargo >/dev/null || { echo 'netspurt needs cargo: https://rustup.rs' >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 
-# The extension is linked on one core: what Rust's tests and lints need is built beside it.
-test:
-	@$(MAKE) --no-print-directory -j2 $(TEST) rust-lint
+# Rust's tests come first: the extension's compiler settings would have them compiled again.
+test: rust-lint rust-tests
 	@$(MAKE) --no-print-directory python-lint
-	@$(MAKE) --no-print-directory rust-tests
 	@$(MAKE) --no-print-directory python-tests
 
 lint: rust-lint python-lint

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt import _core
+from netspurt.quantities import exactly
 
 #: An instant of UTC: `1999-07-01T00:00:00Z`, `1999-07-01`, or nanoseconds since 1970.
 Instant = str | int
@@ -205,14 +206,11 @@ class PathDelays:
         The length of the path [km], shape (n,), float64.
     delay_ns
         The one-way delay [ns], shape (n,), uint64.
-    start_ns
-        The first instant [ns since 1970].
     """
 
     def __init__(
         self, at_ns: NDArray[np.int64], km: NDArray[np.float64], delay_ns: NDArray[np.uint64]
     ) -> None:
-        self.start_ns = int(at_ns[0])
         self.t_ns = at_ns - at_ns[0]
         self.km = km
         self.delay_ns = delay_ns
@@ -262,17 +260,10 @@ class PathDelays:
         >>> path.delays("2026-01-01", "2026-01-01T00:00:01Z").timeline()["timeline"]
         [['0 s', '119.369357 ms'], ['1 s', '119.369357 ms']]
         """
-        times = [_decimal(ns, 9, "s") for ns in self.t_ns.tolist()]
-        delays = [_decimal(ns, 6, "ms") for ns in self.delay_ns.tolist()]
+        times = [exactly(ns) for ns in self.t_ns.tolist()]
+        delays = [exactly(ns, "ms") for ns in self.delay_ns.tolist()]
         points = [list(point) for point in zip(times, delays, strict=True)]
         return {"between": "linear", "timeline": points}
-
-
-def _decimal(ns: int, digits: int, unit: str) -> str:
-    """Return nanoseconds exactly, in a unit of ten to the power of `digits` nanoseconds."""
-    whole, rest = divmod(ns, 10**digits)
-    fraction = f"{rest:0{digits}d}".rstrip("0")
-    return f"{whole}.{fraction} {unit}" if fraction else f"{whole} {unit}"
 
 
 class OrbitPath:

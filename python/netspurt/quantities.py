@@ -56,3 +56,29 @@ def seconds(text: str) -> float:
     if unit != "s" or not (0 < value < math.inf):
         raise ValueError(f"{text!r} is not a time above zero")
     return value
+
+
+def exactly(ns: int, unit: str = "s") -> str:
+    """Return a time of whole nanoseconds as scenarios write it, exactly.
+
+    Parameters
+    ----------
+    ns
+        The time [ns].
+    unit
+        The unit of the text: `s`, `ms`, `us` or `ns`.
+
+    Examples
+    --------
+    >>> exactly(15_000_000_000), exactly(119_369_357, "ms")
+    ('15 s', '119.369357 ms')
+    """
+    digits = {"s": 9, "ms": 6, "us": 3, "ns": 0}[unit]
+    whole, rest = divmod(ns, 10**digits)
+    fraction = f"{rest:0{digits}d}".rstrip("0") if rest else ""
+    return f"{whole}.{fraction} {unit}" if fraction else f"{whole} {unit}"
+
+
+def known(value: float) -> float | None:
+    """Return a value, or none for one that is not a number: JSON has no NaN."""
+    return float(value) if math.isfinite(value) else None

@@ -10,6 +10,7 @@ from typing import Any
 
 from netspurt import _core
 from netspurt.run import Run
+from netspurt.shipped import resolve
 
 #: A function that takes the seconds simulated so far and the seconds in all.
 Progress = Callable[[float, float], None]
@@ -184,16 +185,31 @@ class Scenario:
 
 
 def load(path: str | os.PathLike[str]) -> Scenario:
-    """Read a scenario file.
+    """Read a scenario file, or a scenario that comes with netspurt, by its name.
 
     Raises
     ------
     ScenarioError
         If it is not a scenario, or is inconsistent.
+    UnknownScenarioError
+        If it is neither a file nor such a name.
     OSError
         If it cannot be read.
+
+    Examples
+    --------
+    >>> import netspurt as ns
+    >>> ns.load("rfc2416").seed
+    1
     """
+    path = resolve(path)
     return Scenario.parse(read_text(path), name=str(path), folder=Path(path).parent)
+
+
+def cases(scenario: Scenario) -> int | None:
+    """Return how many cases the `[sweep]` of a scenario has; `None` if it has none."""
+    sweep = _core.Sweep.of(scenario._core)
+    return None if sweep is None else len(sweep)
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -223,11 +239,22 @@ def _followed(text: str, folder: str | os.PathLike[str] | None) -> list[tuple[st
     if folder is None or _FOLLOWS not in text:
         return []
     try:
-        names = set(_names(tomllib.loads(text)))
+        names = followed_names(text)
     except (tomllib.TOMLDecodeError, RecursionError):
         return []  # The core says what is wrong.
-    there = {name: Path(folder, name) for name in sorted(names)}
+    there = {name: Path(folder, name) for name in names}
     return [(name, read_text(path)) for name, path in there.items() if path.is_file()]
+
+
+def followed_names(text: str) -> list[str]:
+    """Return the names of the files that links of a scenario's text follow, sorted.
+
+    Raises
+    ------
+    TOMLDecodeError
+        If the text is not TOML.
+    """
+    return sorted(set(_names(tomllib.loads(text))))
 
 
 def _names(value: Any) -> Iterator[str]:

@@ -22,6 +22,7 @@ from netspurt._core import ReplayError
 from netspurt.analysis.bootstrap import Floats, Interval, Resamples
 from netspurt.analysis.notebook import html_replay
 from netspurt.analysis.replayed import (
+    SEEN,
     bounded,
     could_be_chance,
     efficiency,
@@ -46,9 +47,6 @@ if TYPE_CHECKING:
 
 #: The estimators that are replayed if none is named.
 USUAL = ("rfc6298", "rfc6298:min=0s", "linux", "quic", "mills", "mills-single")
-
-#: With this many spurious retransmissions their rate is known to a factor of two.
-SEEN = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,10 +176,10 @@ class Replay:
     block: int
     resamples: Resamples = field(repr=False)
 
+    seed: int = 1
+
     def _repr_html_(self) -> str:
         return html_replay(self)
-
-    seed: int = 1
 
     def __getitem__(self, estimator: str) -> Algorithm:
         """Return the results of an algorithm by its text.
@@ -282,7 +280,7 @@ class Replay:
         return _replay(self.delays, estimator, order=self.order, clock=self.clock, told=self.told)
 
     def recommendation(self, price: Price | None = None) -> list[str]:
-        """Return sentences: which algorithm costs least, how sure that is, how to deploy it.
+        """Return paragraphs: which algorithm costs least, how sure that is, how to deploy it.
 
         Parameters
         ----------
@@ -291,7 +289,7 @@ class Replay:
         """
         from netspurt.advice import advise
 
-        return advise([self], price).sentences()
+        return advise([self], price).paragraphs()
 
     def records(self) -> Table:
         """Return the table `replay`: a row for each algorithm and probe."""

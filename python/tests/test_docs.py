@@ -37,7 +37,7 @@ def matches(shown: str, printed: str) -> bool:
 
 
 #: What starts no other program needs no process of its own.
-ALONE = {"compare", "delays", "new", "plot", "replay", "run", "script", "table"}
+ALONE = {"compare", "delays", "new", "plot", "replay", "run", "scenarios", "script", "table"}
 
 
 def printed(command: str, netspurt: Command, folder: Path) -> str:

@@ -199,7 +199,7 @@ def test_algorithms_that_rare_events_cannot_part_are_not_parted() -> None:
     assert told.difference(mills, fixed)[1].sign == -1
     alike = "cannot be told apart"
     assert alike in told.recommendation()[0], "nothing was lost, so waiting costs nothing"
-    assert alike not in ns.advise([told], ns.Price(loss=0.1)).sentences()[0]
+    assert alike not in ns.advise([told], ns.Price(loss=0.1)).paragraphs()[0]
     assert fixed.spurious_share.high == pytest.approx(poisson_interval(0)[1] / 3000)
 
 

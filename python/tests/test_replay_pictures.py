@@ -14,7 +14,8 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 import netspurt as ns
-from netspurt.plots.replay import COLOURS, KINDS, draw
+from netspurt.plots.replay import KINDS, draw
+from netspurt.plots.style import SERIES
 from netspurt.timers import Replay
 
 SETTINGS = ["fixed:rto=70ms,max=1s", "fixed:rto=150ms,max=1s", "mills"]
@@ -127,7 +128,7 @@ def test_of_many_timers_six_are_drawn_and_it_is_told() -> None:
     for kind in ("timeline", "histogram", "scatter"):
         axes = axes_of(many, kind)
         drawn = [name for name in names if name in shown(axes)]
-        assert len(drawn) == len(COLOURS) == 6
+        assert len(drawn) == len(SERIES) == 6
         assert axes.get_title(loc="right") == "6 of 10 timers drawn"
         assert many.front()[0].estimator in drawn
     axes = axes_of(many, "pareto")

@@ -4,7 +4,7 @@
 mod worker;
 
 use netspurt::record::{Data, Table};
-use worker::{Folder, finish, start};
+use worker::{Folder, finish, real_time, start};
 
 const RFC2416: &str = include_str!("../../../python/netspurt/shelf/scenarios/live/rfc2416.toml");
 const MEASURED: &str = include_str!("../../../authorities/linux/rfc2416-acks.csv");
@@ -57,48 +57,52 @@ fn measured(window: &str) -> Vec<(String, i64, f64)> {
 
 #[test]
 fn rfc_2416_on_the_kernel_takes_the_times_that_were_measured() {
-    let runs = [("1", 7), ("4", 4)].map(|(window, lost)| {
-        let folder = Folder::new();
-        let text = RFC2416.replace("\"4 segments\"", &format!("\"{window} segments\""));
-        (window, lost, start(&text, &folder.0, None), folder)
-    });
-    for (window, lost, child, folder) in runs {
-        let Some(()) = finish(child) else { return };
-        let segments = folder.table("segments");
-        let sent = seen(&segments, "source", "out");
-        let first = sent.iter().find(|row| row.1 == "data").unwrap().0;
-        let acks = seen(&segments, "source", "in");
-        let acks: Vec<_> =
-            acks.iter().filter(|row| row.1.ends_with("ack") && row.0 > first).collect();
-        let expected = measured(window);
-        assert!(expected.len() >= 6 && acks.len() >= expected.len());
-        for ((kind, packet, at), got) in expected.iter().zip(&acks) {
-            assert_eq!((&got.1, got.2), (kind, *packet), "window {window}, {at} s");
-            let off = got.0 - first - at;
-            assert!(off.abs() <= 0.005, "window {window}: {kind} {packet} is {off:+.4} s off");
+    real_time(|| {
+        let runs = [("1", 7), ("4", 4)].map(|(window, lost)| {
+            let folder = Folder::new();
+            let text = RFC2416.replace("\"4 segments\"", &format!("\"{window} segments\""));
+            (window, lost, start(&text, &folder.0, None), folder)
+        });
+        for (window, lost, child, folder) in runs {
+            let Some(()) = finish(child) else { return };
+            let segments = folder.table("segments");
+            let sent = seen(&segments, "source", "out");
+            let first = sent.iter().find(|row| row.1 == "data").unwrap().0;
+            let acks = seen(&segments, "source", "in");
+            let acks: Vec<_> =
+                acks.iter().filter(|row| row.1.ends_with("ack") && row.0 > first).collect();
+            let expected = measured(window);
+            assert!(expected.len() >= 6 && acks.len() >= expected.len());
+            for ((kind, packet, at), got) in expected.iter().zip(&acks) {
+                assert_eq!((&got.1, got.2), (kind, *packet), "window {window}, {at} s");
+                let off = got.0 - first - at;
+                assert!(off.abs() <= 0.005, "window {window}: {kind} {packet} is {off:+.4} s off");
+            }
+            let drops = folder.table("drops");
+            assert_eq!(numbers(&drops, "packet")[0], lost, "window {window}");
+            let retransmitted = sent.iter().find(|row| row.1 == "retransmission").unwrap();
+            assert_eq!(retransmitted.2, lost, "window {window}");
         }
-        let drops = folder.table("drops");
-        assert_eq!(numbers(&drops, "packet")[0], lost, "window {window}");
-        let retransmitted = sent.iter().find(|row| row.1 == "retransmission").unwrap();
-        assert_eq!(retransmitted.2, lost, "window {window}");
-    }
+    });
 }
 
 #[test]
 fn what_really_arrived_has_the_same_drops_again_in_virtual_time() {
-    let folder = Folder::new();
-    let Some(()) = finish(start(LOSSY, &folder.0, None)) else { return };
-    let report = folder.report();
-    assert!(report["replayed"]["drops"].as_u64().unwrap() >= 3, "{report:#}");
-    assert_eq!(report["replayed"]["same"], true);
-    assert_eq!(report["packets"]["strange"], 0, "checksums are whole, and no stray packets");
-    let flows = folder.table("flows");
-    assert_eq!(numbers(&flows, "delivered_bytes"), [300_000]);
-    assert_eq!(numbers(&flows, "acked_bytes"), [300_000]);
-    let lost = numbers(&folder.table("links"), "lost").iter().sum::<i64>()
-        + numbers(&folder.table("links"), "dropped").iter().sum::<i64>();
-    let retransmitted: i64 = numbers(&folder.table("retransmissions"), "sent").iter().sum();
-    assert!(retransmitted >= lost, "what was lost was sent again: {retransmitted} for {lost}");
+    real_time(|| {
+        let folder = Folder::new();
+        let Some(()) = finish(start(LOSSY, &folder.0, None)) else { return };
+        let report = folder.report();
+        assert!(report["replayed"]["drops"].as_u64().unwrap() >= 3, "{report:#}");
+        assert_eq!(report["replayed"]["same"], true);
+        assert_eq!(report["packets"]["strange"], 0, "checksums are whole, and no stray packets");
+        let flows = folder.table("flows");
+        assert_eq!(numbers(&flows, "delivered_bytes"), [300_000]);
+        assert_eq!(numbers(&flows, "acked_bytes"), [300_000]);
+        let lost = numbers(&folder.table("links"), "lost").iter().sum::<i64>()
+            + numbers(&folder.table("links"), "dropped").iter().sum::<i64>();
+        let retransmitted: i64 = numbers(&folder.table("retransmissions"), "sent").iter().sum();
+        assert!(retransmitted >= lost, "what was lost was sent again: {retransmitted} for {lost}");
+    });
 }
 
 #[test]
@@ -173,56 +177,64 @@ fn every_octet_arrives_between(ends: &str, family: &str) {
 
 #[test]
 fn the_model_sends_every_octet_to_the_kernel_over_a_rough_link() {
-    for family in ["ipv4", "ipv6"] {
-        every_octet_arrives_between(r#"["model", "kernel"]"#, family);
-    }
+    real_time(|| {
+        for family in ["ipv4", "ipv6"] {
+            every_octet_arrives_between(r#"["model", "kernel"]"#, family);
+        }
+    });
 }
 
 #[test]
 fn the_kernel_sends_every_octet_to_the_model_over_a_rough_link() {
-    for family in ["ipv4", "ipv6"] {
-        every_octet_arrives_between(r#"["kernel", "model"]"#, family);
-    }
+    real_time(|| {
+        for family in ["ipv4", "ipv6"] {
+            every_octet_arrives_between(r#"["kernel", "model"]"#, family);
+        }
+    });
 }
 
 #[test]
 fn two_kernels_speak_ipv6_and_captures_have_its_packets() {
-    let folder = Folder::new();
-    let text = LOSSY.replace("endpoint =", "family = \"ipv6\"\nendpoint =");
-    let Some(()) = finish(start(&text, &folder.0, None)) else { return };
-    let report = folder.report();
-    assert_eq!(
-        (&report["replayed"]["same"], &report["packets"]["strange"]),
-        (&true.into(), &0.into())
-    );
-    assert_eq!(numbers(&folder.table("flows"), "delivered_bytes"), [300_000]);
-    let segments = folder.table("segments");
-    let Some(Data::U16(lengths)) = segments.column("len_bytes") else { panic!() };
-    let largest = lengths.iter().max().copied();
-    assert_eq!(largest, Some(1500 - 60 - 12), "two headers, one with time stamps");
-    let capture = std::fs::read(folder.0.join("a.pcapng")).unwrap();
-    let source: [u8; 16] = "2001:db8::1".parse::<std::net::Ipv6Addr>().unwrap().octets();
-    let packets = capture.windows(16).filter(|octets| *octets == source).count();
-    assert!(packets > 300_000 / 1428, "{packets}");
+    real_time(|| {
+        let folder = Folder::new();
+        let text = LOSSY.replace("endpoint =", "family = \"ipv6\"\nendpoint =");
+        let Some(()) = finish(start(&text, &folder.0, None)) else { return };
+        let report = folder.report();
+        assert_eq!(
+            (&report["replayed"]["same"], &report["packets"]["strange"]),
+            (&true.into(), &0.into())
+        );
+        assert_eq!(numbers(&folder.table("flows"), "delivered_bytes"), [300_000]);
+        let segments = folder.table("segments");
+        let Some(Data::U16(lengths)) = segments.column("len_bytes") else { panic!() };
+        let largest = lengths.iter().max().copied();
+        assert_eq!(largest, Some(1500 - 60 - 12), "two headers, one with time stamps");
+        let capture = std::fs::read(folder.0.join("a.pcapng")).unwrap();
+        let source: [u8; 16] = "2001:db8::1".parse::<std::net::Ipv6Addr>().unwrap().octets();
+        let packets = capture.windows(16).filter(|octets| *octets == source).count();
+        assert!(packets > 300_000 / 1428, "{packets}");
+    });
 }
 
 /// Linux's own algorithm, told what its packets tell, stays beside the kernel's timer.
 #[test]
 fn timers_run_in_the_shadow_of_the_kernels() {
-    let folder = Folder::new();
-    let algorithms = "shadows = [\"linux:jiffy=4ms\", \"fixed:rto=50ms\"]";
-    let text = LOSSY.replace("spy = [\"a\", \"b\"]", algorithms);
-    let Some(()) = finish(start(&text, &folder.0, None)) else { return };
-    let shadows = folder.table("shadows");
-    let (algorithms, rto) = (texts(&shadows, "estimator"), numbers(&shadows, "rto_ns"));
-    assert!(algorithms.len() > 200, "{}", algorithms.len());
-    let Some(Data::OptionalI64(kernel)) = shadows.column("sender_rto_ns") else { panic!() };
-    let rows = algorithms.iter().zip(rto).zip(kernel);
-    let mut off: Vec<i64> = rows
-        .filter(|((algorithm, _), kernel)| algorithm.starts_with("linux") && kernel.is_some())
-        .map(|((_, rto), kernel)| (rto - kernel.unwrap()).abs() / 1_000_000)
-        .collect();
-    off.sort_unstable();
-    // The kernel is asked each 10 ms, and its timer follows a queue that fills within a few.
-    assert!(off[off.len() / 2] <= 8, "median {} ms of {}", off[off.len() / 2], off.len());
+    real_time(|| {
+        let folder = Folder::new();
+        let algorithms = "shadows = [\"linux:jiffy=4ms\", \"fixed:rto=50ms\"]";
+        let text = LOSSY.replace("spy = [\"a\", \"b\"]", algorithms);
+        let Some(()) = finish(start(&text, &folder.0, None)) else { return };
+        let shadows = folder.table("shadows");
+        let (algorithms, rto) = (texts(&shadows, "estimator"), numbers(&shadows, "rto_ns"));
+        assert!(algorithms.len() > 200, "{}", algorithms.len());
+        let Some(Data::OptionalI64(kernel)) = shadows.column("sender_rto_ns") else { panic!() };
+        let rows = algorithms.iter().zip(rto).zip(kernel);
+        let mut off: Vec<i64> = rows
+            .filter(|((algorithm, _), kernel)| algorithm.starts_with("linux") && kernel.is_some())
+            .map(|((_, rto), kernel)| (rto - kernel.unwrap()).abs() / 1_000_000)
+            .collect();
+        off.sort_unstable();
+        // The kernel is asked each 10 ms, and its timer follows a queue that fills within a few.
+        assert!(off[off.len() / 2] <= 8, "median {} ms of {}", off[off.len() / 2], off.len());
+    });
 }

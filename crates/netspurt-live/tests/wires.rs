@@ -12,7 +12,7 @@ use netspurt::wire::{Packet, encode};
 use netspurt_live::labels::Labels;
 use netspurt_live::offload::{SegmentRun, Shape, complete, header_bytes};
 use netspurt_live::path::{Departure, Path};
-use worker::{Folder, finish, start_on};
+use worker::{Folder, finish, real_time, start_on};
 
 const LOSSY: &str = r#"
 stop = "4 s"
@@ -27,9 +27,6 @@ profile  = "linux-default"
 send     = "1500 kB"
 "#;
 
-/// Deliveries this late, one in a hundred, slow the kernel's TCP down.
-const LATE_NS: u64 = 2_000_000;
-
 fn sum(table: &Table, name: &str) -> i64 {
     let Some(Data::I64(values)) = table.column(name) else { panic!("{name}") };
     values.iter().sum()
@@ -37,30 +34,29 @@ fn sum(table: &Table, name: &str) -> i64 {
 
 /// A run over these wires loses what links lose, and delivers all the same.
 fn a_lossy_run(wiring: (&str, bool), user: Option<u32>) {
-    let folder = Folder::new();
-    let started = std::panic::catch_unwind(|| start_on(wiring, LOSSY, &folder.0, user));
-    let Ok(child) = started else {
-        return eprintln!("SKIPPED: user {user:?} may not read the program");
-    };
-    let Some(()) = finish(child) else { return };
-    let report = folder.report();
-    assert_eq!(report["wire"], wiring.0);
-    assert_eq!(report["offload"], wiring.1);
-    assert_eq!(report["replayed"]["same"], true, "{report:#}");
-    assert!(report["replayed"]["drops"].as_u64().unwrap() >= 5, "{report:#}");
-    for what in ["strange", "damaged", "missed", "refused"] {
-        assert_eq!(report["packets"][what], 0, "{what}: {report:#}");
-    }
-    let delivered = sum(&folder.table("flows"), "delivered_bytes");
-    if delivered < 1_500_000 && report["lateness"]["p99_ns"].as_u64().unwrap() > LATE_NS {
-        return eprintln!("SKIPPED: the machine was too late for the transfer to end");
-    }
-    assert_eq!(delivered, 1_500_000, "{report:#}");
-    let largest = match folder.table("segments").column("size_bytes") {
-        Some(Data::U16(sizes)) => sizes.iter().copied().max().unwrap(),
-        _ => panic!("sizes"),
-    };
-    assert_eq!(largest, 1500, "links carry segments, whatever the kernel hands down");
+    real_time(|| {
+        let folder = Folder::new();
+        let started = std::panic::catch_unwind(|| start_on(wiring, LOSSY, &folder.0, user));
+        let Ok(child) = started else {
+            return eprintln!("SKIPPED: user {user:?} may not read the program");
+        };
+        let Some(()) = finish(child) else { return };
+        let report = folder.report();
+        assert_eq!(report["wire"], wiring.0);
+        assert_eq!(report["offload"], wiring.1);
+        assert_eq!(report["replayed"]["same"], true, "{report:#}");
+        assert!(report["replayed"]["drops"].as_u64().unwrap() >= 5, "{report:#}");
+        for what in ["strange", "damaged", "missed", "refused"] {
+            assert_eq!(report["packets"][what], 0, "{what}: {report:#}");
+        }
+        let delivered = sum(&folder.table("flows"), "delivered_bytes");
+        assert_eq!(delivered, 1_500_000, "{report:#}");
+        let largest = match folder.table("segments").column("size_bytes") {
+            Some(Data::U16(sizes)) => sizes.iter().copied().max().unwrap(),
+            _ => panic!("sizes"),
+        };
+        assert_eq!(largest, 1500, "links carry segments, whatever the kernel hands down");
+    });
 }
 
 #[test]
@@ -91,23 +87,25 @@ fn an_ordinary_user_has_offload_and_where_the_node_allows_it_tun() {
 
 #[test]
 fn a_capture_of_a_run_with_offload_has_whole_checksums() {
-    let folder = Folder::new();
-    let Some(()) = finish(start_on(("veth", true), LOSSY, &folder.0, None)) else { return };
-    let file = std::fs::read(folder.0.join("a.pcapng")).unwrap();
-    let (mut at, mut count) = (0, 0);
-    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
-    while at < file.len() {
-        // An enhanced packet block.
-        if word(at) == 6 {
-            let packet = &file[at + 28..at + 28 + word(at + 20)];
-            let read = netspurt::wire::decode(packet, netspurt::wire::Checks::Whole);
-            assert!(read.is_ok(), "packet {count}: {read:?}");
-            count += 1;
+    real_time(|| {
+        let folder = Folder::new();
+        let Some(()) = finish(start_on(("veth", true), LOSSY, &folder.0, None)) else { return };
+        let file = std::fs::read(folder.0.join("a.pcapng")).unwrap();
+        let (mut at, mut count) = (0, 0);
+        let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
+        while at < file.len() {
+            // An enhanced packet block.
+            if word(at) == 6 {
+                let packet = &file[at + 28..at + 28 + word(at + 20)];
+                let read = netspurt::wire::decode(packet, netspurt::wire::Checks::Whole);
+                assert!(read.is_ok(), "packet {count}: {read:?}");
+                count += 1;
+            }
+            at += word(at + 4);
         }
-        at += word(at + 4);
-    }
-    // On a machine that is late the run may stop before its data is through.
-    assert!(count > 100, "{count} packets");
+        // On a machine that is late the run may stop before its data is through.
+        assert!(count > 100, "{count} packets");
+    });
 }
 
 /// A packet of `len` octets of content behind what came `before`, as TCP hands it to a device.

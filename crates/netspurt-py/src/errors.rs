@@ -6,6 +6,31 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
+use netspurt::place::Place;
+
+/// An exception with attributes that tell the parts of its mistake.
+fn with_parts(
+    py: Python<'_>,
+    raised: PyErr,
+    set: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<()>,
+) -> PyErr {
+    match set(raised.value(py)) {
+        Ok(()) => raised,
+        Err(failed) => failed,
+    }
+}
+
+fn said(instance: &Bound<'_, PyAny>, message: &str, fix: &str, file: &str) -> PyResult<()> {
+    instance.setattr("message", message)?;
+    instance.setattr("fix", fix)?;
+    instance.setattr("file", file)
+}
+
+fn placed(instance: &Bound<'_, PyAny>, place: Option<&Place>) -> PyResult<()> {
+    instance.setattr("line", place.map(|place| place.line))?;
+    instance.setattr("column", place.map(|place| place.column))
+}
+
 create_exception!(
     netspurt,
     ScenarioError,
@@ -16,18 +41,12 @@ create_exception!(
 /// A scenario's mistake, with its parts as attributes.
 pub fn scenario_error(py: Python<'_>, error: &netspurt::scenario::ScenarioError) -> PyErr {
     let raised = ScenarioError::new_err(error.to_string());
-    let instance = raised.value(py);
-    let place = error.place.as_ref();
-    let set = || -> PyResult<()> {
-        instance.setattr("message", &error.message)?;
-        instance.setattr("fix", &error.fix)?;
-        instance.setattr("file", &error.file)?;
+    with_parts(py, raised, |instance| {
+        said(instance, &error.message, &error.fix, &error.file)?;
         instance.setattr("key", &error.key)?;
         instance.setattr("value", &error.value)?;
-        instance.setattr("line", place.map(|place| place.line))?;
-        instance.setattr("column", place.map(|place| place.column))
-    };
-    set().map_or_else(|failed| failed, |()| raised)
+        placed(instance, error.place.as_ref())
+    })
 }
 
 create_exception!(
@@ -40,16 +59,10 @@ create_exception!(
 /// A script's mistake, with its parts as attributes.
 pub fn script_error(py: Python<'_>, error: &netspurt::script::ScriptError) -> PyErr {
     let raised = ScriptError::new_err(error.to_string());
-    let instance = raised.value(py);
-    let place = error.place.as_ref();
-    let set = || -> PyResult<()> {
-        instance.setattr("message", &error.message)?;
-        instance.setattr("fix", &error.fix)?;
-        instance.setattr("file", &error.file)?;
-        instance.setattr("line", place.map(|place| place.line))?;
-        instance.setattr("column", place.map(|place| place.column))
-    };
-    set().map_or_else(|failed| failed, |()| raised)
+    with_parts(py, raised, |instance| {
+        said(instance, &error.message, &error.fix, &error.file)?;
+        placed(instance, error.place.as_ref())
+    })
 }
 
 create_exception!(
@@ -62,14 +75,10 @@ create_exception!(
 /// What is wrong with a file of delays, with its parts as attributes.
 pub fn delays_error(py: Python<'_>, error: &netspurt::delays::RecordingError) -> PyErr {
     let raised = DelaysError::new_err(error.to_string());
-    let instance = raised.value(py);
-    let set = || -> PyResult<()> {
-        instance.setattr("message", &error.message)?;
-        instance.setattr("fix", &error.fix)?;
-        instance.setattr("file", &error.file)?;
+    with_parts(py, raised, |instance| {
+        said(instance, &error.message, &error.fix, &error.file)?;
         instance.setattr("line", error.line)
-    };
-    set().map_or_else(|failed| failed, |()| raised)
+    })
 }
 
 create_exception!(
@@ -82,16 +91,10 @@ create_exception!(
 /// A mistake in an orbit, with its parts as attributes.
 pub fn orbit_error(py: Python<'_>, error: &netspurt::orbit::OrbitError) -> PyErr {
     let raised = OrbitError::new_err(error.to_string());
-    let instance = raised.value(py);
-    let place = error.place.as_ref();
-    let set = || -> PyResult<()> {
-        instance.setattr("message", &error.message)?;
-        instance.setattr("fix", &error.fix)?;
-        instance.setattr("file", &error.file)?;
-        instance.setattr("line", place.map(|place| place.line))?;
-        instance.setattr("column", place.map(|place| place.column))
-    };
-    set().map_or_else(|failed| failed, |()| raised)
+    with_parts(py, raised, |instance| {
+        said(instance, &error.message, &error.fix, &error.file)?;
+        placed(instance, error.place.as_ref())
+    })
 }
 
 create_exception!(
@@ -104,15 +107,13 @@ create_exception!(
 /// A timer's mistake, with its parts as attributes.
 pub fn estimator_error(py: Python<'_>, error: &netspurt::rto::EstimatorError) -> PyErr {
     let raised = EstimatorError::new_err(error.to_string());
-    let instance = raised.value(py);
-    let set = || -> PyResult<()> {
+    with_parts(py, raised, |instance| {
         instance.setattr("algorithm", &error.algorithm)?;
         instance.setattr("key", &error.key)?;
         instance.setattr("value", &error.value)?;
         instance.setattr("message", &error.message)?;
         instance.setattr("fix", &error.fix)
-    };
-    set().map_or_else(|failed| failed, |()| raised)
+    })
 }
 
 create_exception!(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from netspurt.advice.learning import Judged, Lessons, completed, constants, judg
 from netspurt.advice.price import Price
 from netspurt.advice.weighing import Cost, Weighing
 from netspurt.advice.words import paragraphs
-from netspurt.analysis.bootstrap import Interval
+from netspurt.quantities import known
 
 if TYPE_CHECKING:
     from netspurt.timers import Replay
@@ -83,10 +82,6 @@ class Advice:
         """Return the advice in words."""
         return paragraphs(self)
 
-    def sentences(self) -> list[str]:
-        """Return the paragraphs of the advice."""
-        return self.paragraphs()
-
     def __str__(self) -> str:
         return "\n\n".join(self.paragraphs())
 
@@ -95,7 +90,7 @@ class Advice:
     def data(self) -> dict[str, Any]:
         """Return all figures; times are in seconds, costs per probe."""
         found: dict[str, Any] = {
-            "price_s": [_known(self.price.of(of.delays)) for of in self.replays],
+            "price_s": [known(self.price.of(of.delays)) for of in self.replays],
             "loss": self.price.loss,
             "take": self.pick or None,
             "least": self.least or None,
@@ -110,23 +105,15 @@ class Advice:
             found["costs"].append(
                 {
                     "estimator": one.estimator,
-                    "cost_s": _ends(one.total),
-                    "waiting_s": _known(one.waiting),
-                    "spurious_s": _known(one.spurious),
+                    "cost_s": one.total.data(),
+                    "waiting_s": known(one.waiting),
+                    "spurious_s": known(one.spurious),
                     "spurious": one.count,
                     "answers": one.answers,
                     "lacks": shortcomings(one.estimator),
                 }
             )
         return found
-
-
-def _ends(of: Interval) -> dict[str, float | None]:
-    return {"value": _known(of.value), "low": _known(of.low), "high": _known(of.high)}
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool = False) -> Advice:

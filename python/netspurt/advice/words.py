@@ -9,13 +9,11 @@ from netspurt.advice.deploying import floor_of, linux_commands, quic_words, shor
 from netspurt.advice.price import ROUNDS
 from netspurt.advice.weighing import parts
 from netspurt.analysis.bootstrap import Interval
-from netspurt.analysis.replayed import Tally
+from netspurt.analysis.replayed import SEEN, Tally
 
 if TYPE_CHECKING:
     from netspurt.advice.advising import Advice
 
-#: With this many spurious retransmissions their rate is known to a factor of two.
-SEEN = 10
 #: With fewer losses than this their number is hardly known.
 FEW_LOSSES = 10
 #: The probes to which costs in words refer.

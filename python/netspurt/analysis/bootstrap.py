@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from netspurt.quantities import known
+
 Floats = NDArray[np.float64]
 #: A function from sums, shape (columns + 1, resamples), to a figure for each resample.
 Statistic = Callable[[Floats], Floats]
@@ -57,6 +59,10 @@ class Interval:
         """Return it in another unit, by a factor above zero."""
         ends = (self.value * factor, self.low * factor, self.high * factor)
         return Interval(*ends, self.level, self.block)
+
+    def data(self) -> dict[str, float | None]:
+        """Return the figure and the ends; none where there is no number."""
+        return {"value": known(self.value), "low": known(self.low), "high": known(self.high)}
 
     @property
     def sign(self) -> int:

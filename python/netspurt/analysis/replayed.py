@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from netspurt.analysis.bootstrap import BINS, Floats, Interval, Resamples, block_length
 from netspurt.delays import Delays
 
+#: With this many spurious retransmissions their rate is known to a factor of two.
+SEEN = 10
+
 
 def is_spurious(delays: Delays, waits: Floats) -> NDArray[np.bool_]:
     """Return which probes were answered after their timers, shape (n,)."""

@@ -1,4 +1,4 @@
-"""What the shell completes: estimators, and the names that a run's or a sweep's folder holds."""
+"""What the shell completes: estimators, scenarios, and the names that folders hold."""
 
 from __future__ import annotations
 
@@ -19,6 +19,31 @@ def estimators(incomplete: str) -> list[str]:
 
     names = dict.fromkeys([*USUAL, *_core.ALGORITHMS])
     return [name for name in names if name.startswith(incomplete)]
+
+
+def shipped(incomplete: str) -> list[str]:
+    """Return the names of the scenarios that come with netspurt and begin so."""
+    from netspurt.shipped import names
+
+    return _begin(names(), incomplete)
+
+
+def scenarios(incomplete: str) -> list[str]:
+    """Return the folders and the scenario files that begin so, and scenarios by their names."""
+    folder, _, begun = incomplete.rpartition("/")
+    try:
+        there = sorted(Path(folder or ("/" if incomplete.startswith("/") else ".")).iterdir())
+    except OSError:
+        there = []
+    before = incomplete.removesuffix(begun)
+    files = [
+        f"{before}{path.name}{'/' if path.is_dir() else ''}"
+        for path in there
+        if path.name.startswith(begun)
+        and (begun or not path.name.startswith("."))
+        and (path.suffix == ".toml" or path.is_dir())
+    ]
+    return [*files, *shipped(incomplete)]
 
 
 def tables(ctx: typer.Context, incomplete: str) -> list[str]:

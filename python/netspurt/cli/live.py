@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.options import count, lateness, loaded, setting
+from netspurt.cli.options import ScenarioFile, count, lateness, loaded, setting
 from netspurt.cli.output import complain, number, paint, print_json, progress
 from netspurt.cli.running import RUNS, Case, describe, next_free, one_case, summary
 from netspurt.cli.words import App
@@ -60,7 +60,7 @@ def _root() -> None:
 
 @app.command()
 def run(
-    scenario: Annotated[Path, typer.Argument(help="A scenario file.", show_default=False)],
+    scenario: ScenarioFile,
     out: Out = None,
     seed: Annotated[
         int | None,
@@ -82,7 +82,9 @@ def run(
 ) -> None:
     """Run a scenario in real time. Exit with 1 if the run does not count."""
     from netspurt.live import run_live
+    from netspurt.shipped import resolve
 
+    scenario = resolve(scenario, live=True)
     chosen = one_case(loaded(scenario, set_, seed), case, "`netspurt live run` runs only one")
     if shadow:
         chosen = chosen.replace({"record.shadows": shadow})
@@ -128,7 +130,7 @@ Shim = Annotated[
 
 @app.command(name="exec")
 def exec_(
-    scenario: Annotated[Path, typer.Argument(help="A scenario file; it needs no flow.")],
+    scenario: ScenarioFile,
     command: Annotated[
         list[str],
         typer.Argument(metavar="-- COMMAND...", help="The program and its arguments."),
@@ -145,10 +147,12 @@ def exec_(
 ) -> None:
     """Run programs across the path. Exit with the command's status, or 125 if nothing ran.
 
-    The report on the run goes to standard error.
+    The scenario needs no flow. The report on the run goes to standard error.
     """
     from netspurt.live import LiveError, NotRunError, run_programs
+    from netspurt.shipped import resolve
 
+    scenario = resolve(scenario, live=True)
     chosen = _for_programs(scenario, set_ or [], shim, {"side": side, "peer": peer})
     folder = out or next_free(RUNS, f"{scenario.stem}-exec")
     wires: dict[str, Any] = {"wire": wire.value, "offload": offload}

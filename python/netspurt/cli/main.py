@@ -21,6 +21,7 @@ from netspurt.cli import (
     replaying,
     running,
     scripts,
+    shipped,
     tables,
     timelining,
 )
@@ -61,6 +62,7 @@ def _root(
 _COMMANDS: dict[str, dict[str, Any]] = {
     "Simulate and look": {
         "new": running.new,
+        "scenarios": shipped.scenarios,
         "run": running.run,
         "sweep": sweep_app,
         "plot": plotting.plot,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt import quantities
+from netspurt.cli import completing
 
 if TYPE_CHECKING:
     from netspurt.scenario import Scenario
@@ -92,8 +93,20 @@ def setting(text: str) -> tuple[str, str]:
     return path.strip(), value.strip()
 
 
+#: The argument of a command that takes a scenario.
+ScenarioFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SCENARIO",
+        help="A scenario file, or the name of a scenario that comes with netspurt.",
+        show_default=False,
+        autocompletion=completing.scenarios,
+    ),
+]
+
+
 def loaded(scenario: Path, values: Sequence[str] | None, seed: int | None = None) -> Scenario:
-    """Return the scenario of a file, with `--set` and `--seed` applied.
+    """Return a scenario, with `--set` and `--seed` applied.
 
     Raises
     ------

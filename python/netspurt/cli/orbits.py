@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -257,7 +256,7 @@ def _ms(seconds: float) -> str:
 
 def _rows(one: Pass, fit: Fit) -> list[tuple[str, str]]:
     """Return what there is to say of a pass, as rows of a word and a text."""
-    low, high = (f"{km:,.0f}".replace(",", " ") for km in one.km)
+    low, high = (number(round(km)) for km in one.km)
     off = f"{fit.residual * 1e3:.3g} ms, {fit.share * 100:.2g} % of the delay"
     powers = ("", " t", *(f" t^{n}" for n in range(2, fit.degree + 1)))
     terms = [f"{c:+.9g}{power}" for c, power in zip(fit.coefficients, powers, strict=True)]
@@ -291,10 +290,10 @@ def _csv(points: PathDelays) -> str:
 
 
 def _toml(points: PathDelays, heading: str) -> str:
-    timeline = points.timeline()
-    rows = "".join(f"  {json.dumps(point)},\n" for point in timeline["timeline"])
-    between = json.dumps(timeline["between"])
-    return f"# {heading}\ndelay = {{ between = {between}, timeline = [\n{rows}] }}\n"
+    from netspurt.timelines import Timeline
+
+    delay = list(zip(points.t_ns.tolist(), points.delay_ns.tolist(), strict=True))
+    return Timeline(heading, delay).to_toml("linear")
 
 
 def _path(stations: list[str], elevation: float, margin: float) -> OrbitPath:

@@ -78,14 +78,14 @@ def _claim_lines(paper: Paper) -> Iterator[str]:
         yield from wrapped([("", judged)], (ids, room))
 
 
-def check_for_programs(papers: list[Paper]) -> None:
+def check_for_programs(papers: list[Paper], study: Path | None = None) -> None:
     """Judge papers and print the verdicts as JSON."""
-    print_json([judged.as_dict() for paper in papers for judged in _judge(paper)[1]])
+    print_json([judged.as_dict() for paper in papers for judged in _judge(paper, study)[1]])
 
 
-def check_for_people(paper: Paper, folder: Path) -> None:
+def check_for_people(paper: Paper, folder: Path, study: Path | None = None) -> None:
     """Judge a paper, draw its pictures and print the verdicts as a table."""
-    bench, verdicts = _judge(paper)
+    bench, verdicts = _judge(paper, study)
     for line in _report(paper, verdicts):
         typer.echo(line)
     for n, file in enumerate(_draw(paper, bench, folder)):
@@ -94,10 +94,10 @@ def check_for_people(paper: Paper, folder: Path) -> None:
     typer.echo(f"  the IDs:       netspurt papers show {paper.key}\n")
 
 
-def _judge(paper: Paper) -> tuple[Bench, list[Judged]]:
+def _judge(paper: Paper, study: Path | None) -> tuple[Bench, list[Judged]]:
     with progress(f"checking {paper.key}") as update:
         done = 0
-        bench = Bench(paper)
+        bench = Bench(paper, study=study)
 
         def announce(_: str) -> None:
             nonlocal done
@@ -109,14 +109,19 @@ def _judge(paper: Paper) -> tuple[Bench, list[Judged]]:
 
 
 def _draw(paper: Paper, bench: Bench, folder: Path) -> list[Path]:
+    from netspurt.papers.figures import figure
     from netspurt.plots import View, draw, save
 
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for picture in paper.pictures:
-        view = View(**picture.get("view", {}))
         file = folder / f"{picture['file']}.png"
-        save(draw(bench.run(picture["run"]), picture["kind"], view), [file])
+        if "figure" in picture:
+            drawn = figure(picture["figure"])(bench, **picture.get("arguments", {}))
+        else:
+            view = View(**picture.get("view", {}))
+            drawn = draw(bench.run(picture["run"]), picture["kind"], view)
+        save(drawn, [file])
         files.append(file)
     return files
 
@@ -227,10 +232,12 @@ def _shown(value: Value, unit: str) -> str:
     return f"{value:.3f} s" if unit == "s" else f"{number(round(value, 3), 10)} {unit}".rstrip()
 
 
-def explain(papers: list[Paper], claim_id: str, *, as_json: bool) -> None:
+def explain(
+    papers: list[Paper], claim_id: str, *, as_json: bool, study: Path | None = None
+) -> None:
     """Print how a claim got its verdict."""
     paper, claim = _find(papers, claim_id)
-    (judged,) = check(Bench(paper), [claim])
+    (judged,) = check(Bench(paper, study=study), [claim])
     named = [name for names in claim.arguments.values() for name in names.split(",")]
     runs = {run: _command(paper, run) for run in named if run in paper.runs}
     if as_json:
@@ -301,10 +308,12 @@ def _explained(judged: Judged) -> list[tuple[str, str]]:
 def _command(paper: Paper, run: str) -> str:
     """Return the command that repeats a run."""
     about = paper.runs[run]
-    values = [f"{k}={as_toml(v)}" for k, v in about.get("set", {}).items()]
-    file = paper.folder / about["scenario"]
-    if file.is_relative_to(Path.cwd()):
-        file = file.relative_to(Path.cwd())
+    folder = paper.folder
+    if folder.is_relative_to(Path.cwd()):
+        folder = folder.relative_to(Path.cwd())
+    placed = paper.placed(about.get("set", {}), folder)
+    values = [f"{k}={as_toml(v)}" for k, v in placed.items()]
+    file = folder / about["scenario"]
     kernels = Bench(paper).scenario(run).kernel_flow
     words = ["netspurt", *(["live"] if kernels else []), "run", str(file)]
     return shlex.join([*words, *(word for value in values for word in ("--set", value))])

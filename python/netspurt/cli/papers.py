@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from netspurt.cli.options import count
 from netspurt.cli.words import App
 
 app = App(help="Reproduce published experiments, number by number.")
@@ -63,6 +64,10 @@ def check(
     out: Annotated[
         Path | None, typer.Option(help="The folder for pictures; by default runs/papers/KEY.")
     ] = None,
+    study: Annotated[
+        Path | None,
+        typer.Option(help="Take a paper's transfers from the folder of `netspurt papers study`."),
+    ] = None,
 ) -> None:
     """Run a paper's experiments and judge every claim."""
     from netspurt.cli import paper_report
@@ -70,14 +75,16 @@ def check(
 
     if out is not None and (as_json or explain is not None):
         raise ValueError("--out is for pictures, which --json and --explain draw none of")
+    if study is not None and key is None and explain is None:
+        raise ValueError("--study is of one paper: name its key")
     papers = [read_paper(k) for k in ([key] if key else shelf())]
     if explain is not None:
-        paper_report.explain(papers, explain, as_json=as_json)
+        paper_report.explain(papers, explain, as_json=as_json, study=study)
     elif as_json:
-        paper_report.check_for_programs(papers)
+        paper_report.check_for_programs(papers, study)
     else:
         for paper in papers:
-            paper_report.check_for_people(paper, out or RUNS / paper.key)
+            paper_report.check_for_people(paper, out or RUNS / paper.key, study)
 
 
 def _rows(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -107,3 +114,35 @@ def path(
     from netspurt.cli.paper_paths import write_path
 
     write_path(key, row, out)
+
+
+@app.command("curves")
+def curves(
+    key: Annotated[
+        str, typer.Argument(help="The paper.", show_default=False, autocompletion=_keys)
+    ],
+    out: Annotated[Path | None, typer.Option(help="The folder; by default curves/KEY.")] = None,
+) -> None:
+    """Compute the contacts of a paper's satellites and write the delays that links follow."""
+    from netspurt.cli.paper_study import write_curves
+
+    write_curves(key, out)
+
+
+@app.command("study")
+def study(
+    key: Annotated[
+        str, typer.Argument(help="The paper.", show_default=False, autocompletion=_keys)
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The folder, new or unfinished; by default runs/papers/KEY/study."),
+    ] = None,
+    threads: Annotated[
+        int, typer.Option(parser=count, metavar="N", help="Threads; 0 for one per core.")
+    ] = 0,
+) -> None:
+    """Run all transfers of a paper's study; `check` takes them with `--study`, else a few."""
+    from netspurt.cli.paper_study import run_study
+
+    run_study(key, out, threads)

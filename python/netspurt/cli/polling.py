@@ -14,6 +14,7 @@ import typer
 from netspurt.cli.options import count as whole
 from netspurt.cli.options import span_of
 from netspurt.cli.output import columns, complain, number, paint, print_json
+from netspurt.quantities import known
 
 if TYPE_CHECKING:
     from netspurt.poll import Matched
@@ -153,7 +154,7 @@ def match(
                 "warning:",
             )
     if as_json:
-        print_json([{**vars(one), "out_s": _known(one.out_s), "back_s": _known(one.back_s)}
+        print_json([{**vars(one), "out_s": known(one.out_s), "back_s": known(one.back_s)}
                     for one in found])  # fmt: skip
     else:
         for text in _matches(found):
@@ -177,10 +178,6 @@ def _matches(found: list[Matched]) -> list[str]:
         for one in found
     ]
     return list(columns(lines, right=range(2, 8)))
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _span(seconds: float | None) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from netspurt.cli.one_way import HEADING, caption, share_of
 from netspurt.cli.output import columns, number, paint, width, wrapped
+from netspurt.quantities import known
 
 if TYPE_CHECKING:
     from netspurt.advice import Advice
@@ -326,13 +327,13 @@ def as_data(of: Replay, advice: Advice | None, reference: str | None = None) -> 
         "block": of.block,
         "estimators": [algorithm_data(algorithm) for algorithm in of.algorithms],
         "front": [algorithm.estimator for algorithm in of.front()],
-        "recommendation": advice.sentences() if advice else [],
+        "recommendation": advice.paragraphs() if advice else [],
         "advice": advice.data() if advice else None,
         "versus": [
             {
                 "first": told.first.estimator,
                 "second": told.second.estimator,
-                "ahead": _interval(told.ahead),
+                "ahead": told.ahead.data(),
                 "verdict": told.verdict,
             }
             for told in against
@@ -344,7 +345,7 @@ def setting_data(algorithms: list[Algorithm], cost: float) -> dict[str, Any]:
     """Return all numbers of a setting that was replayed on some recordings."""
     return {
         "estimator": algorithms[0].estimator,
-        "cost_s": _known(cost),
+        "cost_s": known(cost),
         "recordings": [algorithm_data(algorithm) for algorithm in algorithms],
     }
 
@@ -356,32 +357,24 @@ def algorithm_data(algorithm: Algorithm) -> dict[str, Any]:
     return {
         "estimator": algorithm.estimator,
         "spurious": algorithm.spurious,
-        "spurious_share": _interval(algorithm.spurious_share),
-        "mean_timer_s": _interval(algorithm.timer),
+        "spurious_share": algorithm.spurious_share.data(),
+        "mean_timer_s": algorithm.timer.data(),
         "good_s": algorithm.good,
         "waited_s": algorithm.waited,
         "lost_before": algorithm.lost_before,
         "waited_before_s": algorithm.waited_before,
-        "waited_per_loss_s": _known(algorithm.waited_per_loss),
-        "waited_in_delays": _known(algorithm.waited_in_delays),
+        "waited_per_loss_s": known(algorithm.waited_per_loss),
+        "waited_in_delays": known(algorithm.waited_in_delays),
         "spurious_s": algorithm.spurious_time,
         "total_s": algorithm.total,
         "mean_s": algorithm.mean,
-        "cov": _known(algorithm.cov),
-        "efficiency": _known(algorithm.efficiency),
+        "cov": known(algorithm.cov),
+        "efficiency": known(algorithm.efficiency),
         "efficiency_printed": algorithm.printed_efficiency,
-        "bad_share": _known(algorithm.bad_share),
-        "waited_percentiles_s": {f"p{p}": _known(v) for p, v in zip(percents, waits, strict=True)},
-        "short_percentiles_s": {f"p{p}": _known(v) for p, v in zip(percents, short, strict=True)},
+        "bad_share": known(algorithm.bad_share),
+        "waited_percentiles_s": {f"p{p}": known(v) for p, v in zip(percents, waits, strict=True)},
+        "short_percentiles_s": {f"p{p}": known(v) for p, v in zip(percents, short, strict=True)},
     }
-
-
-def _interval(of: Bounds) -> dict[str, float | None]:
-    return {"value": _known(of.value), "low": _known(of.low), "high": _known(of.high)}
-
-
-def _known(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def grouped(value: int) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt import _core
-from netspurt.cli.options import count, loaded
+from netspurt.cli.options import ScenarioFile, count, loaded
 from netspurt.cli.output import columns, number, paint, print_json, progress, rate
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ Case = Annotated[
 
 
 def run(
-    scenario: Annotated[Path, typer.Argument(help="A scenario file.", show_default=False)],
+    scenario: ScenarioFile,
     out: Annotated[
         Path | None,
         typer.Option(help="The run folder to make; by default a new one under runs/."),

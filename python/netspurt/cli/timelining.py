@@ -48,13 +48,13 @@ def timeline(
         typer.echo(text, nl=False)
         return
     out.write_text(text, encoding="utf-8")
-    counts = {
-        "delay": len(read.delay),
-        "rate": len(read.rate),
-        "loss": len(read.loss),
-        "opportunities": len(read.opportunities),
+    series = {
+        "delay": read.delay,
+        "rate": read.rate,
+        "loss": read.loss if not isinstance(read.loss, float) else (),
+        "opportunities": read.opportunities,
     }
-    told = ", ".join(f"{what} {number(count)}" for what, count in counts.items() if count)
+    told = ", ".join(f"{what} {number(len(of))}" for what, of in series.items() if of)
     typer.echo(f"{out}: points of {told}")
     _tell_use(out)
 
@@ -74,11 +74,11 @@ def write_recorded(readings: Iterable[Recordings | Exception], out: Path) -> Non
         raise ValueError(
             f"--timeline takes one recording, and there are {len(found)}: name one file"
         )
-    moves = follow(found[0])
-    out.write_text(moves.to_toml(), encoding="utf-8")
+    read = follow(found[0])
+    out.write_text(read.to_toml(), encoding="utf-8")
     typer.echo(
-        f"{out}: {number(len(moves.at_s))} delays of one direction, half of each round trip; "
-        f"{number(len(moves.outages))} outages; loss {moves.loss:.2%} in each direction besides"
+        f"{out}: {number(len(read.delay))} delays of one direction, half of each round trip; "
+        f"{number(len(read.outages))} outages; loss {read.loss:.2%} in each direction besides"
     )
     _tell_use(out)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from netspurt.live import LiveError, run_live
 from netspurt.papers.data import Paper
+from netspurt.papers.study import Study, Transfers
 from netspurt.run import Run
 from netspurt.scenario import Scenario
 
@@ -40,6 +41,8 @@ class Bench:
     paper: Paper
     #: A function that is called with a few words before each run.
     announce: Callable[[str], None] = lambda _: None
+    #: The folder of the paper's whole study; without it a few transfers are run.
+    study: Path | None = None
     _runs: dict[str, Run] = field(default_factory=dict)
     _grids: dict[str, list[Case]] = field(default_factory=dict)
     _scenarios: dict[str, Scenario] = field(default_factory=dict)
@@ -88,6 +91,54 @@ class Bench:
                 Case(values, scenario.run()) for values, scenario in self.paper.grid(name)
             ]
         return self._grids[name]
+
+    def transfers(self, contact: str) -> Transfers:
+        """Return the transfers of a contact: all of the whole study's, or else a few."""
+        study = self.of_study
+        whole, about = self.study, study.contacts[contact]
+
+        def make() -> Transfers:
+            if whole is not None:
+                return study.read(whole, about)
+            self.announce(f"transfers of {contact}")
+            return study.quickly(study.sweep(about, whole=False))
+
+        return self.keep(f"transfers of {contact}", make)
+
+    def varied(
+        self,
+        contact: str,
+        study: Study,
+        values: Mapping[str, Any] | None = None,
+        *,
+        static: bool = False,
+    ) -> Transfers:
+        """Return a few transfers of a contact with other values of its scenario.
+
+        Parameters
+        ----------
+        contact
+            The contact.
+        study
+            The study, with the sizes, the clocks and the number of starts.
+        values
+            Values of the scenario by their dotted paths.
+        static
+            Whether the delay is the contact's mean delay all the time.
+        """
+        name = f"{contact}, {study.sizes}, {study.clocks}, {study.quick}, {static}, {values}"
+
+        def make() -> Transfers:
+            self.announce(f"transfers of {name}")
+            one = study.contacts[contact]
+            return study.quickly(study.sweep(one, whole=False, static=static, values=values))
+
+        return self.keep(name, make)
+
+    @property
+    def of_study(self) -> Study:
+        """The paper's study."""
+        return self.keep("study", lambda: Study.of(self.paper))
 
     def keep(self, name: str, make: Callable[[], T]) -> T:
         """Return a shared result of measures by its name; it is computed once."""

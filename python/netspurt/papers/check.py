@@ -8,7 +8,16 @@ from enum import StrEnum
 from typing import Any
 
 # Imported because they register measures.
-from netspurt.papers import measures, printed_tables, probing, surrogates  # noqa: F401
+from netspurt.papers import (  # noqa: F401
+    measures,
+    over_contacts,
+    over_runs,
+    over_starts,
+    printed_tables,
+    probing,
+    stop_and_wait,
+    surrogates,
+)
 from netspurt.papers.bench import Bench, NotRunError
 from netspurt.papers.data import Claim, PaperError, Value
 from netspurt.papers.registry import Band, Measured, measure

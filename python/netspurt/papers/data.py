@@ -95,6 +95,8 @@ class Paper:
     grids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     surrogates: Mapping[str, Any] = field(default_factory=dict)
     pictures: list[Mapping[str, Any]] = field(default_factory=list)
+    contacts: Mapping[str, Any] = field(default_factory=dict)
+    study: Mapping[str, Any] = field(default_factory=dict)
 
     def rows(self, file: str) -> list[dict[str, str]]:
         """Return the rows of a table of the paper.
@@ -130,7 +132,15 @@ class Paper:
             yield case, self._scenario(grid["scenario"], dict(zip(paths, values, strict=True)))
 
     def _scenario(self, file: str, values: Mapping[str, Any]) -> Scenario:
-        return load(self.folder / file).replace(values)
+        return load(self.folder / file).replace(self.placed(values))
+
+    def placed(self, values: Mapping[str, Any], beside: Path | None = None) -> dict[str, Any]:
+        """Return values of a scenario, with the files that links follow in the paper's folder."""
+        folder = beside or self.folder
+        return {
+            path: str(folder / value) if path.endswith(".follows") else value
+            for path, value in values.items()
+        }
 
 
 def shelf(folder: Path = SHELF) -> list[str]:
@@ -163,6 +173,8 @@ def read_paper(key: str, folder: Path = SHELF) -> Paper:
         grids=about.get("grids", {}),
         surrogates=about.get("surrogates", {}),
         pictures=about.get("pictures", []),
+        contacts=about.get("contacts", {}),
+        study=about.get("study", {}),
     )
 
 

@@ -15,13 +15,8 @@ from numpy.typing import NDArray
 from netspurt.plots.measures import fitting_unit, in_words
 from netspurt.plots.style import (
     BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
+    SERIES,
     SETTINGS,
-    SKY,
     Size,
     legend,
     new_figure,
@@ -32,8 +27,6 @@ from netspurt.quantities import quantity
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
 
-#: The colours of series, in order.
-COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK, GREY)
 
 #: Figures by labels of one name or of two; the first name is along the x axis.
 Figures = Mapping[tuple[str, ...], "Interval"]
@@ -135,7 +128,7 @@ def draw_cases(  # noqa: PLR0913 - what to draw, and where
 
 
 #: The most series of bars or lines, twice the number of colours.
-_SERIES = 2 * len(COLOURS)
+_SERIES = 2 * len(SERIES)
 
 
 def _in_unit(figures: Figures, measure: str) -> tuple[Figures, str]:
@@ -179,8 +172,8 @@ def _bars(axes: Axes, figures: Figures, rows: list[str], series: list[str]) -> N
     for n, label in enumerate(series):
         values, reach = _bounds(_series(figures, rows, label))
         at = np.arange(len(rows)) + (n - (len(series) - 1) / 2) * width
-        colour = COLOURS[n % len(COLOURS)]
-        hatch = "//" if n >= len(COLOURS) else None
+        colour = SERIES[n % len(SERIES)]
+        hatch = "//" if n >= len(SERIES) else None
         style: Any = {"color": colour, "alpha": 0.75, "hatch": hatch, "edgecolor": "white"}
         axes.bar(at, values, width * 0.92, linewidth=0, label=label or None, **style)
         axes.errorbar(at, values, yerr=reach, fmt="none", ecolor=BLACK, capsize=3, linewidth=1)
@@ -192,11 +185,11 @@ def _lines(axes: Axes, figures: Figures, rows: list[str], series: list[str]) -> 
     at = np.arange(len(rows), dtype=float) if numbers is None else np.array(numbers)
     for n, label in enumerate(series):
         values, reach = _bounds(_series(figures, rows, label))
-        colour = COLOURS[n % len(COLOURS)]
+        colour = SERIES[n % len(SERIES)]
         axes.fill_between(
             at, values - reach[0], values + reach[1], color=colour, alpha=0.2, linewidth=0
         )
-        dashes = "--" if n >= len(COLOURS) else "-"
+        dashes = "--" if n >= len(SERIES) else "-"
         style: Any = {"color": colour, "linestyle": dashes, "marker": "o", "markersize": 4}
         axes.plot(at, values, label=label or None, **style)
     if ratios := numbers is not None and in_ratios(numbers):

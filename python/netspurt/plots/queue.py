@@ -11,13 +11,8 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from netspurt.plots.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    PURPLE,
     RED,
-    SKY,
+    SERIES,
     View,
     legend,
     pick,
@@ -28,7 +23,6 @@ from netspurt.table import Table
 if TYPE_CHECKING:
     from netspurt.plots import Tables
 
-_COLOURS = [BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK]
 
 #: A queue without drops is shown if it held more packets than this.
 _FEW = 5
@@ -73,12 +67,12 @@ def draw_queue(axes: Axes, run: Tables, view: View) -> None:
     queues = [_queue(run, view, states, way, end) for way, states in ways.items()]
     if link is None:
         queues = _interesting(queues)
-    queues = sorted((q for q in queues if len(q.t)), key=lambda q: -q.mean())[: len(_COLOURS)]
+    queues = sorted((q for q in queues if len(q.t)), key=lambda q: -q.mean())[: len(SERIES)]
     if not queues:
         when = "" if view.start is None and view.end is None else " in that time"
         raise ValueError(f"no queue held more than the packet in transmission{when}")
     # The fullest comes first, and is drawn last, above the others.
-    for colour, queue in reversed(list(zip(_COLOURS, queues, strict=False))):
+    for colour, queue in reversed(list(zip(SERIES, queues, strict=False))):
         _draw(axes, queue, colour)
     _draw_drops(axes, queues)
     axes.set_ylim(bottom=0)

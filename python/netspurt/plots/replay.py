@@ -16,13 +16,9 @@ from numpy.typing import NDArray
 from netspurt.plots.files import File, saved
 from netspurt.plots.style import (
     BLACK,
-    BLUE,
-    GREEN,
     GREY,
-    ORANGE,
-    PURPLE,
+    SERIES,
     SETTINGS,
-    SKY,
     Size,
     legend,
     logarithmic,
@@ -34,8 +30,6 @@ from netspurt.plots.style import (
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
 
-#: The colours of algorithms, in order.
-COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK)
 
 Floats = NDArray[np.float64]
 
@@ -107,7 +101,7 @@ def draw_timeline(axes: Axes, replay: Judged) -> None:
     dots: Any = {"linestyle": "none", "marker": ".", "markersize": 3, "rasterized": True}
     axes.plot(t, rtt, color=GREY, label="delay", **dots)
     algorithms = _drawn(replay)
-    for algorithm, colour in zip(algorithms, COLOURS, strict=False):
+    for algorithm, colour in zip(algorithms, SERIES, strict=False):
         axes.step(
             t, algorithm.waits, where="post", color=colour, linewidth=1.1, label=algorithm.estimator
         )
@@ -140,7 +134,7 @@ def draw_histogram(axes: Axes, replay: Judged) -> None:
     low, high = max(float(everything.min()), 1e-6), max(float(everything.max()), 2e-6)
     bins = np.geomspace(low, high * 1.001, 80).tolist()
     axes.hist(known, bins=bins, color=GREY, alpha=0.6, label="delays")
-    for algorithm, colour in zip(algorithms, COLOURS, strict=False):
+    for algorithm, colour in zip(algorithms, SERIES, strict=False):
         axes.hist(
             algorithm.waits, bins=bins, histtype="step", color=colour, label=algorithm.estimator
         )
@@ -159,7 +153,7 @@ def draw_scatter(axes: Axes, replay: Judged) -> None:
     known = ~np.isnan(rtt)
     if not known.any():
         raise ValueError(f"{replay.delays.name}: no probe was answered, there is nothing to draw")
-    for algorithm, colour in zip(_drawn(replay), COLOURS, strict=False):
+    for algorithm, colour in zip(_drawn(replay), SERIES, strict=False):
         dots: Any = {"linestyle": "none", "marker": ".", "markersize": 3, "rasterized": True}
         axes.plot(
             rtt[known], algorithm.waits[known], color=colour, label=algorithm.estimator, **dots
@@ -186,7 +180,7 @@ def draw_pareto(axes: Axes, replay: Judged) -> None:
         share, timer = algorithm.spurious_share, algorithm.timer
         x, low, high = (max(end, least) for end in (share.value, share.low, share.high))
         known = algorithm in named
-        colour = COLOURS[place % len(COLOURS)] if known else GREY
+        colour = SERIES[place % len(SERIES)] if known else GREY
         shape: Any = {
             "color": colour,
             "zorder": 2 if known else 1.5,
@@ -266,8 +260,8 @@ def draw(replay: Judged, kind: str, *, ax: Axes | None = None, size: Size | None
     figure, axes = new_figure(ax, size)
     with rc_context(SETTINGS):
         KINDS[kind](axes, replay)
-        if kind != "pareto" and len(replay.algorithms) > len(COLOURS):
-            told = f"{len(COLOURS)} of {len(replay.algorithms)} timers drawn"
+        if kind != "pareto" and len(replay.algorithms) > len(SERIES):
+            told = f"{len(SERIES)} of {len(replay.algorithms)} timers drawn"
             axes.set_title(told, loc="right")
         set_title(axes, Path(replay.delays.name).name)
         legend(axes)
@@ -276,14 +270,14 @@ def draw(replay: Judged, kind: str, *, ax: Axes | None = None, size: Size | None
 
 def _drawn(replay: Judged) -> list[JudgedBy]:
     """Return the estimators to draw, at most one for each colour, those of the front first."""
-    if len(replay.algorithms) <= len(COLOURS):
+    if len(replay.algorithms) <= len(SERIES):
         return list(replay.algorithms)
     front = list(replay.front())
-    step = max(1, -(-len(front) // len(COLOURS)))
+    step = max(1, -(-len(front) // len(SERIES)))
     chosen = [
         *front[::step],
         *(algorithm for algorithm in replay.algorithms if algorithm not in front),
-    ][: len(COLOURS)]
+    ][: len(SERIES)]
     return [algorithm for algorithm in replay.algorithms if algorithm in chosen]
 
 

@@ -33,6 +33,9 @@ RED = "#d32f2f"
 SKY = "#56b4e9"
 GREY = "#9a9a9a"
 
+#: The colours of series, in order.
+SERIES = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK)
+
 #: Settings of matplotlib while figures are made and written; the salt makes SVGs reproducible.
 SETTINGS: dict[Any, Any] = {
     "axes.spines.right": False,

@@ -1,6 +1,7 @@
 """Files that links follow: from recordings of delays, and from the formats of other tools."""
 
-from netspurt.timelines.files import Timeline, read_timeline
-from netspurt.timelines.recorded import OUTAGE, Moves, Outage, follow
+from netspurt.timelines.files import read_timeline
+from netspurt.timelines.recorded import OUTAGE, follow
+from netspurt.timelines.timeline import Outage, Timeline
 
-__all__ = ["OUTAGE", "Moves", "Outage", "Timeline", "follow", "read_timeline"]
+__all__ = ["OUTAGE", "Outage", "Timeline", "follow", "read_timeline"]

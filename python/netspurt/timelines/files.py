@@ -6,15 +6,11 @@ import csv
 import io
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from netspurt.timelines.written import nanoseconds, plain
-
-#: The most points of a timeline.
-MOST_POINTS = 200_000
+from netspurt.timelines.timeline import MOST_POINTS, Timeline
 
 #: The latest instant and the longest delay, in nanoseconds: thirty years.
 _LATEST_NS = 10**18
@@ -33,59 +29,12 @@ _RATES = {"rate_bps": 1, "rate_kbps": 1000, "rate_mbps": 1_000_000}
 #: The column of probabilities of loss.
 _LOSS = "loss"
 
+#: Columns that `netspurt orbit delays --csv` writes besides, and no link has.
+_UNUSED = ("distance_km",)
+
 _Number = TypeVar("_Number", int, float)
-_Value = TypeVar("_Value")
 
 _KNOWN = (*_INSTANTS, *_DELAYS, *_ROUND_TRIPS, *_RATES, _LOSS)
-
-
-@dataclass(frozen=True)
-class Timeline:
-    """What a link follows; instants and delays in nanoseconds.
-
-    Attributes
-    ----------
-    name
-        Where it comes from.
-    delay
-        Instants, and the delay of a direction from each on.
-    rate
-        Instants, and bits per second from each on.
-    loss
-        Instants, and the probability of loss from each on.
-    opportunities
-        Instants at which 1500 octets are delivered; behind the last one they begin again.
-    """
-
-    name: str
-    delay: Sequence[tuple[int, int]] = ()
-    rate: Sequence[tuple[int, int]] = ()
-    loss: Sequence[tuple[int, float]] = ()
-    opportunities: Sequence[int] = ()
-
-    def to_toml(self, between: str = "step") -> str:
-        """Return the file that a link of a scenario follows.
-
-        Parameters
-        ----------
-        between
-            The rule between two points of delays and of probabilities: `step` or `linear`.
-        """
-        rule = f'between = "{between}"'
-        lines = [f"# From {plain(self.name)}."]
-        if self.delay:
-            points = _pairs(self.delay, lambda span: f'"{nanoseconds(span)}"')
-            lines.append(f"delay = {{ timeline = [{points}], {rule} }}")
-        if self.rate:
-            points = _pairs(self.rate, lambda bits: f'"{bits} bit/s"')
-            lines.append(f"rate  = {{ timeline = [{points}] }}")
-        if self.opportunities:
-            instants = ", ".join(f'"{nanoseconds(at)}"' for at in self.opportunities)
-            lines.append(f"rate  = {{ opportunities = [{instants}] }}")
-        if self.loss:
-            points = _pairs(self.loss, lambda p: f"{p:.9g}")
-            lines.append(f"loss  = {{ probability = {{ timeline = [{points}], {rule} }} }}")
-        return "\n".join(lines) + "\n"
 
 
 def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -> Timeline:
@@ -165,17 +114,18 @@ def _of_csv(name: str, lines: list[tuple[int, str]]) -> Timeline:
     heading = [cell.strip() for cell in next(csv.reader(io.StringIO(lines[0][1])))]
     known = f"known are {', '.join(_KNOWN)}"
     for column in heading:
-        if column not in _KNOWN:
+        if column not in (*_KNOWN, *_UNUSED):
             raise ValueError(f"{name}, line {lines[0][0]}: no column {column!r}; {known}")
     if heading[0] not in _INSTANTS:
         raise ValueError(f"{name}: the first column holds instants: {', '.join(_INSTANTS)}")
-    kinds = [_kind(column) for column in heading[1:]]
+    used = [(n, column) for n, column in enumerate(heading) if n and column not in _UNUSED]
+    kinds = [_kind(column) for _, column in used]
     if not kinds or len(set(kinds)) < len(kinds):
         raise ValueError(f"{name}: one column of delays, of rates or of loss each; {known}")
     rows = _rows(name, lines[1:], len(heading))
     unit = _INSTANTS[heading[0]]
     found: dict[str, list[tuple[int, float]]] = {}
-    for place, column in enumerate(heading[1:], 1):
+    for place, column in used:
         size = {**_DELAYS, **_ROUND_TRIPS, **_RATES, _LOSS: 1}[column]
         points = _points(name, rows, 0, unit, place, size)
         if column in _ROUND_TRIPS:
@@ -248,11 +198,3 @@ def _within(name: str, number: int, value: _Number) -> _Number:
 def _ascends(name: str, number: int, instants: Sequence[int]) -> None:
     if len(instants) > 1 and instants[-1] < instants[-2]:
         raise ValueError(f"{name}, line {number}: it lies before the line in front of it")
-
-
-def _pairs(points: Sequence[tuple[int, _Value]], value: Callable[[_Value], str]) -> str:
-    def each() -> Iterator[str]:
-        for at, of in points:
-            yield f'["{nanoseconds(at)}", {value(of)}]'
-
-    return ", ".join(each())

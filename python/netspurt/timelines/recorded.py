@@ -3,86 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.delays import Delays
-from netspurt.timelines.files import MOST_POINTS
-from netspurt.timelines.written import plain, seconds
+from netspurt.timelines.timeline import MOST_POINTS, Outage, Timeline
+
+#: What a file says of round trips.
+_HALVES = (
+    "Each direction has half of the measured round trip: a round trip does not tell how much of it",
+    "either direction took, nor which of them lost a probe.",
+)
 
 #: Lost probes in a row that are taken for an outage of the path, and not for single losses.
 OUTAGE = 2
 
 
-@dataclass(frozen=True)
-class Outage:
-    """A time in which no probe came back.
-
-    Attributes
-    ----------
-    at_s
-        When the first of its probes was sent, in seconds since the recording began.
-    dead_s
-        The seconds from then to the sending of the next probe that came back.
-    """
-
-    at_s: float
-    dead_s: float
-
-
-@dataclass(frozen=True)
-class Moves:
-    """What a link does so that probes over it see the delays of a recording.
-
-    Attributes
-    ----------
-    name
-        The name of the recording.
-    at_s
-        The instants, in seconds since the recording began, shape (n,).
-    delay_s
-        The delay of one direction from each instant on, in seconds, shape (n,).
-    outages
-        The times in which nothing came back.
-    loss
-        The probability with which either direction loses a packet outside of outages.
-    """
-
-    name: str
-    at_s: NDArray[np.float64]
-    delay_s: NDArray[np.float64]
-    outages: list[Outage]
-    loss: float
-
-    def to_toml(self) -> str:
-        """Return the file that a link of a scenario follows."""
-        points = ", ".join(
-            f'["{seconds(at)}", "{seconds(delay)}"]'
-            for at, delay in zip(self.at_s, self.delay_s, strict=True)
-        )
-        lines = [
-            f"# From {plain(self.name)}: {len(self.at_s)} delays, {len(self.outages)} outages.",
-            "# Each direction has half of the measured round trip: a round trip does not tell how",
-            "# much of it either direction took, nor which of them lost a probe.",
-            f'delay = {{ timeline = [{points}], between = "step" }}',
-        ]
-        if self.loss > 0:
-            lines.append(f"loss  = {{ probability = {self.loss:.6g} }}")
-        for outage in self.outages:
-            at, dead = seconds(outage.at_s), seconds(outage.dead_s)
-            lines += [
-                "[[handovers]]",
-                f'at = "{at}"',
-                f'dead = "{dead}"',
-                'arrivals = "drop"',
-                'in_flight = "drop"',
-            ]
-        return "\n".join(lines) + "\n"
-
-
-def follow(recording: Delays, *, outage: int = OUTAGE) -> Moves:
+def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     """Return what a link does so that probes over it see a recording again.
 
     The delay of a direction is half of the round trip, and holds from the sending of its probe to
@@ -127,7 +65,12 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Moves:
     share = 1 - answered[outside].mean() if outside.any() else 0.0
     ways = half  # A round trip passes two directions, a one-way delay one.
     loss = 1 - math.pow(1 - share, 1 / ways)
-    return Moves(recording.name, *_points(at[answered], delay[answered]), outages, float(loss))
+    points = _points(at[answered], delay[answered])
+    found = f"{len(points)} delays, {len(outages)} outages."
+    remarks = [found, *_HALVES] if half > 1 else [found]
+    return Timeline(
+        recording.name, delay=points, loss=float(loss), outages=outages, remarks=remarks
+    )
 
 
 def _outages(
@@ -144,13 +87,15 @@ def _outages(
         # Behind the last probe the recording does not say when the path was back.
         end = at[behind] if behind < len(at) else at[-1]
         if end > at[first]:
-            outages.append(Outage(float(at[first]), float(end - at[first])))
+            outages.append(Outage(_ns(at[first]), _ns(end) - _ns(at[first])))
     return outages, inside
 
 
-def _points(
-    at: NDArray[np.float64], delay: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the points without those that repeat the delay before them."""
+def _points(at: NDArray[np.float64], delay: NDArray[np.float64]) -> list[tuple[int, int]]:
+    """Return the points [ns] without those that repeat the delay before them."""
     changes = np.concatenate(([True], np.diff(delay) != 0))
-    return at[changes], delay[changes]
+    return [(_ns(t), _ns(of)) for t, of in zip(at[changes], delay[changes], strict=True)]
+
+
+def _ns(seconds: float) -> int:
+    return round(float(seconds) * 1e9)

@@ -4,9 +4,12 @@
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use netspurt::record::{Table, read_table};
 use serde_json::{Value, json};
@@ -99,6 +102,45 @@ pub fn start_programs(
     let mut order = order(scenario, folder);
     order["programs"] = json!({ "command": command, "server": server });
     start_by(&order, folder, user)
+}
+
+/// How late a sleeper may wake before a failure says nothing.
+const ALLOWED: Duration = Duration::from_millis(1);
+/// How often a test of real time is tried.
+const TRIES: usize = 5;
+
+/// Runs a test that is right only while the machine is in time. Beside it a thread sleeps in short
+/// spans. When the test fails and the sleeper overslept, the test is tried again; when that happens
+/// each time, it is skipped, said loudly. A failure on a machine that was in time is a failure.
+pub fn real_time(test: impl Fn()) {
+    let mut worst = Duration::ZERO;
+    for _ in 0..TRIES {
+        let over = AtomicBool::new(false);
+        let (result, late) = thread::scope(|scope| {
+            let sleeper = scope.spawn(|| oversleep(&over));
+            let result = catch_unwind(AssertUnwindSafe(&test));
+            over.store(true, Ordering::Relaxed);
+            (result, sleeper.join().unwrap())
+        });
+        match result {
+            Ok(()) => return,
+            Err(failure) if late <= ALLOWED => resume_unwind(failure),
+            Err(_) => worst = worst.max(late),
+        }
+    }
+    eprintln!("SKIPPED: the machine was too late {TRIES} times, by up to {worst:?}");
+}
+
+/// By how much this machine's sleep was too long at worst until `over`.
+#[allow(clippy::disallowed_methods, reason = "the test asks how late the machine is")]
+fn oversleep(over: &AtomicBool) -> Duration {
+    let (span, mut worst) = (Duration::from_millis(2), Duration::ZERO);
+    while !over.load(Ordering::Relaxed) {
+        let began = Instant::now();
+        thread::sleep(span);
+        worst = worst.max(began.elapsed().saturating_sub(span));
+    }
+    worst
 }
 
 /// Whether a program is there; said loudly where it is not.

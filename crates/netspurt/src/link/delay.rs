@@ -11,7 +11,7 @@ pub struct Delay(DelayKind);
 #[derive(Clone, Debug)]
 enum DelayKind {
     Constant(Duration),
-    Timeline { timeline: Timeline<Duration>, cursor: usize },
+    Following(Timeline<Duration>),
 }
 
 impl Delay {
@@ -22,7 +22,7 @@ impl Delay {
 
     /// The timeline's value.
     pub fn following(timeline: Timeline<Duration>) -> Self {
-        Self(DelayKind::Timeline { timeline, cursor: 0 })
+        Self(DelayKind::Following(timeline))
     }
 
     /// Whether the delay is constant.
@@ -34,7 +34,7 @@ impl Delay {
     pub(super) fn least(&self) -> Duration {
         match &self.0 {
             DelayKind::Constant(delay) => *delay,
-            DelayKind::Timeline { timeline, .. } => timeline.least().unwrap_or_default(),
+            DelayKind::Following(timeline) => timeline.least().unwrap_or_default(),
         }
     }
 
@@ -42,7 +42,7 @@ impl Delay {
     pub(super) fn ahead(&self, start: Time) -> Duration {
         match &self.0 {
             DelayKind::Constant(delay) => *delay,
-            DelayKind::Timeline { timeline, cursor } => timeline.value(start, &mut cursor.clone()),
+            DelayKind::Following(timeline) => timeline.ahead(start),
         }
     }
 
@@ -51,7 +51,7 @@ impl Delay {
     pub(super) fn at(&mut self, start: Time) -> Duration {
         match &mut self.0 {
             DelayKind::Constant(delay) => *delay,
-            DelayKind::Timeline { timeline, cursor } => timeline.value(start, cursor),
+            DelayKind::Following(timeline) => timeline.value(start),
         }
     }
 }

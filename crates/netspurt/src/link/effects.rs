@@ -40,12 +40,12 @@ pub struct Pick {
 pub enum Chance {
     /// The same for each frame.
     Frame(f64),
-    /// The same, but changing with time; the cursor starts at 0.
-    FrameOverTime(Timeline<f64>, usize),
+    /// The same, but changing with time.
+    FrameOverTime(Timeline<f64>),
     /// That any of its bits is hit, at this bit-error rate.
     Bits(f64),
     /// The same, but changing with time.
-    BitsOverTime(Timeline<f64>, usize),
+    BitsOverTime(Timeline<f64>),
 }
 
 impl Chance {
@@ -54,9 +54,9 @@ impl Chance {
         let any_bit = |rate: f64| 1.0 - (1.0 - rate).powf(8.0 * f64::from(size));
         match self {
             Self::Frame(p) => *p,
-            Self::FrameOverTime(timeline, cursor) => timeline.value(now, cursor),
+            Self::FrameOverTime(timeline) => timeline.value(now),
             Self::Bits(rate) => any_bit(*rate),
-            Self::BitsOverTime(timeline, cursor) => any_bit(timeline.value(now, cursor)),
+            Self::BitsOverTime(timeline) => any_bit(timeline.value(now)),
         }
     }
 }

@@ -116,6 +116,15 @@ fn a_flushed_queue_is_dropped_with_the_frame_in_transmission() {
     assert_eq!((count.carried, count.carried_bytes, count.dropped), (3, 3000, 3));
 }
 
+/// What was flushed would have left behind the dead period; what comes next still waits for its end.
+#[test]
+fn a_flush_does_not_end_a_dead_period() {
+    let flushing = Handover { queue: QueueFate::Flush, ..handover(3000) };
+    let (arrived, dropped, _) = fates(with(flushing), &[0, 0, 1400, 1600, 4400]);
+    assert_eq!(arrived, [(2000, 0), (6500, 3), (7500, 4)]);
+    assert_eq!(dropped, [(1500, 1), (1500, 2)]);
+}
+
 #[test]
 fn a_flushed_queue_has_room_again_at_once() {
     let flushing = Handover { queue: QueueFate::Flush, ..handover(0) };
@@ -157,7 +166,7 @@ fn long_frames_travel_longer_and_keep_the_order() {
 fn a_probability_over_time_and_one_by_bits_lose_what_they_say() {
     let fade = vec![(at(0), 1.0), (at(1000), 0.0)];
     let fade = Timeline::new(fade, Interpolation::Linear).unwrap();
-    let mut pick = Pick::default().random(Chance::FrameOverTime(fade, 0), Stream::named(1, "fade"));
+    let mut pick = Pick::default().random(Chance::FrameOverTime(fade), Stream::named(1, "fade"));
     let n = 100_000;
     let lost = (0..n).filter(|i| pick.picks(Time::from_nanos(i * 20_000), &frame(0))).count();
     // A half over the first second, nothing over the other: 25 000, standard deviation 91.

@@ -1,7 +1,9 @@
 //! The rate of a link: constant, following a timeline, or at given instants.
 
-use crate::timeline::{Opportunities, Opportunity, Rates};
+use crate::timeline::{LineInstant, Opportunities, Rates};
 use crate::units::{BitRate, Duration, Time};
+
+use super::Framing;
 
 /// How fast a link transmits.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,23 +16,41 @@ pub enum Rate {
     AtInstants(Opportunities),
 }
 
-/// A rate that is not constant, and how far a transmitter has come.
+/// A rate that is not constant, as a transmitter uses it.
 #[derive(Debug)]
 pub(super) enum MovingRate {
     /// Rates that follow each other.
-    Following {
-        /// The rates.
-        rates: Rates,
-        /// The position of the last start.
-        cursor: usize,
-    },
+    Following(Rates),
     /// Given instants.
-    AtInstants {
-        /// The instants.
-        list: Opportunities,
-        /// The one that was used last.
-        slot: Opportunity,
-    },
+    AtInstants(Opportunities),
+}
+
+impl MovingRate {
+    /// Transmits a frame of `size` octets that is ready at `now`, on a line that is free at `free`:
+    /// the start, the end, and the rate at the start.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn transmit(
+        &mut self,
+        now: Time,
+        free: LineInstant,
+        size: u32,
+        framing: Framing,
+    ) -> (Time, LineInstant, BitRate) {
+        match self {
+            Self::AtInstants(list) => {
+                let (start, at) = list.deliver(now, size);
+                (start, LineInstant { at, rest: 0 }, BitRate::UNLIMITED)
+            }
+            Self::Following(rates) => {
+                let ready = if now > free.at { LineInstant { at: now, rest: 0 } } else { free };
+                let (at, rate) = rates.begin(ready.at);
+                let rest = if at > ready.at { 0 } else { ready.rest };
+                let end = rates.transmit(LineInstant { at, rest }, framing.line_bits(size));
+                (at, end, rate)
+            }
+        }
+    }
 }
 
 impl Rate {
@@ -60,7 +80,7 @@ impl Rate {
     pub(super) fn first(&self) -> BitRate {
         match self {
             Self::Constant(rate) => *rate,
-            Self::Following(rates) => rates.begin(Time::ZERO, &mut 0).1,
+            Self::Following(rates) => rates.clone().begin(Time::ZERO).1,
             Self::AtInstants(_) => BitRate::UNLIMITED,
         }
     }
@@ -69,12 +89,8 @@ impl Rate {
     pub(super) fn moving(&self) -> Option<MovingRate> {
         match self {
             Self::Constant(_) => None,
-            Self::Following(rates) => {
-                Some(MovingRate::Following { rates: rates.clone(), cursor: 0 })
-            }
-            Self::AtInstants(list) => {
-                Some(MovingRate::AtInstants { list: list.clone(), slot: Opportunity::default() })
-            }
+            Self::Following(rates) => Some(MovingRate::Following(rates.clone())),
+            Self::AtInstants(list) => Some(MovingRate::AtInstants(list.clone())),
         }
     }
 }

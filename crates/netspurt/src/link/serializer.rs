@@ -1,4 +1,4 @@
-//! LineInstant times without the loss of a fraction of a nanosecond.
+//! Transmission times without the loss of a fraction of a nanosecond.
 
 use crate::units::{BitRate, Duration, Time};
 
@@ -48,8 +48,14 @@ impl Serializer {
     /// Transmits `size` octets that are ready at `now`: the start and the end of the transmission.
     #[inline]
     pub(super) fn transmit(&mut self, now: Time, size: u32) -> (Time, Time) {
-        if self.moving.is_some() {
-            return self.transmit_moving(now, size);
+        if let Some(moving) = &mut self.moving {
+            let free = LineInstant { at: self.free_at, rest: self.rest };
+            let (start, end, rate) = moving.transmit(now, free, size, self.framing);
+            (self.free_at, self.rest) = (end.at, end.rest);
+            if rate.bits_per_second().unwrap_or(0) != self.bits_per_second {
+                self.set_rate(rate);
+            }
+            return (start, end.at);
         }
         if now > self.free_at {
             self.free_at = now;
@@ -65,32 +71,6 @@ impl Serializer {
             self.free_at += Duration::from_nanos(1);
         }
         (start, self.free_at)
-    }
-
-    /// The same at a rate that is not constant.
-    #[cold]
-    #[inline(never)]
-    fn transmit_moving(&mut self, now: Time, size: u32) -> (Time, Time) {
-        match self.moving.as_deref_mut() {
-            None => (now, now),
-            Some(MovingRate::AtInstants { list, slot }) => {
-                let (start, end) = list.deliver(now, size, slot);
-                self.free_at = end;
-                (start, end)
-            }
-            Some(MovingRate::Following { rates, cursor }) => {
-                let free = if now > self.free_at { (now, 0) } else { (self.free_at, self.rest) };
-                let (start, rate) = rates.begin(free.0, cursor);
-                let rest = if start > free.0 { 0 } else { free.1 };
-                let bits = self.framing.line_bits(size);
-                let end = rates.transmit(LineInstant { at: start, rest }, bits, cursor);
-                (self.free_at, self.rest) = (end.at, end.rest);
-                if rate.bits_per_second().unwrap_or(0) != self.bits_per_second {
-                    self.set_rate(rate);
-                }
-                (start, end.at)
-            }
-        }
     }
 
     /// What it was to transmit from `at` on is gone: it is free then.

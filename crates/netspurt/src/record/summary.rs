@@ -38,6 +38,8 @@ pub struct FlowSum {
     pub delivered_bytes: u64,
     /// Cuts of the window that were undone.
     pub undone: u64,
+    /// Times the receive window held back data that cwnd allowed, in ns-2's senders.
+    pub window_limited: Option<u64>,
     /// The verdict on its retransmissions.
     pub verdict: Retransmissions,
     /// The sum over timeouts of the time in which it had neither sent nor received.
@@ -75,6 +77,7 @@ impl FlowSum {
             duplicates: sink.received.duplicates,
             delivered_bytes: sink.received.delivered_bytes,
             undone: source.sent.undone,
+            window_limited: source.sent.window_limited,
             times: source.times,
             failure: source.failure,
             ..Self::default()
@@ -106,6 +109,8 @@ pub fn flows_table(names: &Names, sums: &[(EndId, FlowSum)]) -> Table {
         let nanos = |times| of(&times).as_nanos().cast_signed();
         Data::OptionalI64(sums_of().map(|sum| sum.times.map(nanos)).collect())
     };
+    let limits =
+        Data::OptionalI64(sums_of().map(|sum| sum.window_limited.map(u64::cast_signed)).collect());
     let failures = sums_of().map(|sum| failure_code(sum.failure)).collect();
     let senders: Vec<EndId> = sums.iter().map(|(end, _)| *end).collect();
     let columns = [
@@ -131,6 +136,7 @@ pub fn flows_table(names: &Names, sums: &[(EndId, FlowSum)]) -> Table {
         ("cwnd_limited_ns", span(|times| times.cwnd_limited)),
         ("rwnd_limited_ns", span(|times| times.rwnd_limited)),
         ("paced_ns", span(|times| times.paced)),
+        ("window_limited", limits),
         ("failure", Data::Tag { codes: failures, texts: &FAILURES }),
     ];
     let columns = columns.map(|(name, data)| Column::new(name, data));

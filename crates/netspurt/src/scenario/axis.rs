@@ -41,7 +41,7 @@ impl From<&Value> for Label {
 }
 
 /// The columns that every sweep's table has; an axis cannot have such a name.
-pub const TAKEN: [&str; 53] = [
+pub const TAKEN: [&str; 54] = [
     "case",
     "scenario",
     "seed",
@@ -62,6 +62,7 @@ pub const TAKEN: [&str; 53] = [
     "acked_bytes",
     "delivered_bytes",
     "waited_ns",
+    "window_limited",
     "completion_ns_mean",
     "completion_ns_max",
     "goodput_bps",

@@ -273,10 +273,10 @@ fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Pro
         (Some(WordOr::Word(p)), None) => Some(Chance::Frame(p.0)),
         (None, Some(WordOr::Word(p))) => Some(Chance::Bits(p.0)),
         (Some(WordOr::Table(table)), None) => {
-            Some(Chance::FrameOverTime(probability_over_time(table, "probability", name)?, 0))
+            Some(Chance::FrameOverTime(probability_over_time(table, "probability", name)?))
         }
         (None, Some(WordOr::Table(table))) => {
-            Some(Chance::BitsOverTime(probability_over_time(table, "bit_error_rate", name)?, 0))
+            Some(Chance::BitsOverTime(probability_over_time(table, "bit_error_rate", name)?))
         }
         (None, None) => None,
     };
@@ -284,8 +284,7 @@ fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Pro
     if packets.is_empty() && nth.is_empty() && chance.is_none() && bursts.is_none() {
         return Err(nothing_picked("loss", name));
     }
-    let numbers = |places: &[Ordinal]| places.iter().map(|place| place.0).collect();
-    let mut all = Pick::default().packets(numbers(packets)).nth(numbers(nth));
+    let mut all = numbered(packets, nth);
     if let Some(chance) = chance {
         all = all.random(chance, name.stream(way, "loss"));
     }
@@ -316,6 +315,12 @@ fn nothing_picked(effect: &str, name: &LinkPlace<'_>) -> Problem {
     problem.fix("give `packets`, `nth` or `probability`, or write \"none\"")
 }
 
+/// Selects frames by their numbers alone.
+fn numbered(packets: &[Ordinal], nth: &[Ordinal]) -> Pick {
+    let numbers = |places: &[Ordinal]| places.iter().map(|place| place.0).collect();
+    Pick::default().packets(numbers(packets)).nth(numbers(nth))
+}
+
 fn pick(
     effect: &str,
     packets: &[Ordinal],
@@ -327,8 +332,7 @@ fn pick(
     if packets.is_empty() && nth.is_empty() && probability.is_none() {
         return Err(nothing_picked(effect, name));
     }
-    let numbers = |places: &[Ordinal]| places.iter().map(|place| place.0).collect();
-    let pick = Pick::default().packets(numbers(packets)).nth(numbers(nth));
+    let pick = numbered(packets, nth);
     Ok(match probability {
         None => pick,
         Some(Probability(p)) => pick.random(Chance::Frame(p), name.stream(way, effect)),

@@ -23,7 +23,7 @@ const fn fraction(name: &'static str) -> CaseMeasure {
 }
 
 /// The measures, in the order of their columns.
-pub const MEASURES: [CaseMeasure; 47] = [
+pub const MEASURES: [CaseMeasure; 48] = [
     whole("events"),
     whole("flows"),
     whole("finished"),
@@ -38,6 +38,7 @@ pub const MEASURES: [CaseMeasure; 47] = [
     whole("acked_bytes"),
     whole("delivered_bytes"),
     whole("waited_ns"),
+    whole("window_limited"),
     whole("completion_ns_mean"),
     whole("completion_ns_max"),
     fraction("goodput_bps"),
@@ -106,6 +107,7 @@ pub fn measure(results: &Results, events: u64) -> Measured {
         flows.sum("acked_bytes"),
         flows.sum("delivered_bytes"),
         flows.sum("waited_ns"),
+        flows.values("window_limited").into_iter().flatten().reduce(|a, b| a + b),
         mean(&spans).map(f64::round),
         spans.iter().flatten().copied().reduce(f64::max),
         (!goodputs.is_empty()).then(|| goodputs.iter().sum()),

@@ -28,9 +28,20 @@ pub struct SendCount {
     pub probes: u64,
     /// Cuts taken back because what led to them proved spurious.
     pub undone: u64,
+    /// Times the receive window held back data that cwnd allowed, in ns-2's senders; `None` in
+    /// others, which measure that time.
+    pub window_limited: Option<u64>,
 }
 
-packed!(SendCount { data_segments, retransmissions, timeouts, fast_retransmits, probes, undone });
+packed!(SendCount {
+    data_segments,
+    retransmissions,
+    timeouts,
+    fast_retransmits,
+    probes,
+    undone,
+    window_limited
+});
 
 /// The sending half's sequence space (RFC 9293 §3.3.1), counted in octets with the SYN at 0.
 #[derive(Debug)]

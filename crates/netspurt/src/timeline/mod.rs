@@ -6,7 +6,7 @@
 mod opportunities;
 mod rates;
 
-pub use opportunities::{Opportunities, OpportunitiesError, Opportunity};
+pub use opportunities::{Opportunities, OpportunitiesError};
 pub use rates::{LineInstant, Rates};
 
 use crate::units::{Duration, Time};
@@ -58,20 +58,24 @@ impl Moving for f64 {
 }
 
 /// Values at instants, with a rule for the time between them. Before the first point its value
-/// holds, and after the last point that one's.
+/// holds, and after the last point that one's. It remembers its place, so that reading it in the
+/// order of time is fast.
 ///
 /// ```
 /// use netspurt::timeline::{Interpolation, Timeline};
 /// use netspurt::units::{Duration, Time};
 /// let ms = Duration::from_millis;
 /// let at = |s| Time::ZERO + Duration::from_secs(s);
-/// let handover = Timeline::new(vec![(at(0), ms(20)), (at(15), ms(40))], Interpolation::Step);
-/// assert_eq!(handover.unwrap().value(at(14), &mut 0), ms(20));
+/// let points = vec![(at(0), ms(20)), (at(15), ms(40))];
+/// let mut handover = Timeline::new(points, Interpolation::Step).unwrap();
+/// assert_eq!([at(14), at(15)].map(|now| handover.value(now)), [ms(20), ms(40)]);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeline<T> {
     points: Vec<(Time, T)>,
     between: Interpolation,
+    /// The point that was read last.
+    place: usize,
 }
 
 impl<T: Moving> Timeline<T> {
@@ -81,7 +85,7 @@ impl<T: Moving> Timeline<T> {
     /// When there are no points, or their instants fall.
     pub fn new(points: Vec<(Time, T)>, between: Interpolation) -> Result<Self, TimelineError> {
         in_order(&points)?;
-        Ok(Self { points, between })
+        Ok(Self { points, between, place: 0 })
     }
 
     /// The least value; none of points that cannot be compared.
@@ -90,20 +94,38 @@ impl<T: Moving> Timeline<T> {
         values.reduce(|least, value| if value < least { value } else { least })
     }
 
-    /// The value at `now`. `cursor` stores the position between calls, whose instants must ascend;
-    /// it starts at 0.
-    pub fn value(&self, now: Time, cursor: &mut usize) -> T {
-        while self.points.get(*cursor + 1).is_some_and(|next| next.0 <= now) {
-            *cursor += 1;
-        }
-        let (from, value) = self.points[*cursor];
-        match (self.between, self.points.get(*cursor + 1)) {
+    /// The value at `now`.
+    pub fn value(&mut self, now: Time) -> T {
+        self.place = place(&self.points, now, self.place);
+        self.value_behind(self.place, now)
+    }
+
+    /// The same, for an instant far ahead of the next ones: the place is kept.
+    pub fn ahead(&self, now: Time) -> T {
+        self.value_behind(place(&self.points, now, self.place), now)
+    }
+
+    /// The value at `now`, of which the last point is this one.
+    fn value_behind(&self, place: usize, now: Time) -> T {
+        let (from, value) = self.points[place];
+        match (self.between, self.points.get(place + 1)) {
             (Interpolation::Linear, Some(&(to, next))) if now > from => {
                 value.towards(next, now - from, to - from)
             }
             _ => value,
         }
     }
+}
+
+/// The last point up to `now`, or the first one. It is looked for from `place` on, which is near.
+fn place<T>(points: &[(Time, T)], now: Time, mut place: usize) -> usize {
+    if points[place].0 > now {
+        place = points.partition_point(|point| point.0 <= now).saturating_sub(1);
+    }
+    while points.get(place + 1).is_some_and(|next| next.0 <= now) {
+        place += 1;
+    }
+    place
 }
 
 /// Whether there are points, and in the order of time.
@@ -127,7 +149,7 @@ mod tests {
     }
 
     fn read(timeline: &Timeline<Duration>, at_ms: u64) -> u64 {
-        timeline.value(Time::ZERO + Duration::from_millis(at_ms), &mut 0).as_nanos()
+        timeline.ahead(Time::ZERO + Duration::from_millis(at_ms)).as_nanos()
     }
 
     #[test]
@@ -149,10 +171,10 @@ mod tests {
     #[test]
     fn a_probability_moves_along_a_line() {
         let at = |s| Time::ZERO + Duration::from_secs(s);
-        let fade = Timeline::new(vec![(at(0), 0.2), (at(10), 0.0)], Interpolation::Linear).unwrap();
-        let mut cursor = 0;
-        let read = [0, 5, 10, 20].map(|s| fade.value(at(s), &mut cursor));
-        assert_eq!(read, [0.2, 0.1, 0.0, 0.0]);
+        let mut fade =
+            Timeline::new(vec![(at(0), 0.2), (at(10), 0.0)], Interpolation::Linear).unwrap();
+        let read = [0, 5, 10, 20, 5, 0].map(|s| fade.value(at(s)));
+        assert_eq!(read, [0.2, 0.1, 0.0, 0.0, 0.1, 0.2], "back in time, too");
     }
 
     /// Over a day, read at odd instants, a line stays exact to the nanosecond.
@@ -161,13 +183,12 @@ mod tests {
         let at = |s| Time::ZERO + Duration::from_secs(s);
         let delay = |s: u64| Duration::from_nanos(200_000_000 + (s * 7_919) % 100_003);
         let points = (0..=86_400).map(|s| (at(s), delay(s))).collect();
-        let curve = Timeline::new(points, Interpolation::Linear).unwrap();
-        let mut cursor = 0;
+        let mut curve = Timeline::new(points, Interpolation::Linear).unwrap();
         for s in (0..86_400).step_by(97) {
             let part = 123_456_789_u64 + s;
             let (a, b) = (i128::from(delay(s).as_nanos()), i128::from(delay(s + 1).as_nanos()));
             let moved = ((b - a).abs() * i128::from(part) / 1_000_000_000) * (b - a).signum();
-            let read = curve.value(at(s) + Duration::from_nanos(part), &mut cursor);
+            let read = curve.value(at(s) + Duration::from_nanos(part));
             assert_eq!(i128::from(read.as_nanos()), a + moved, "{s}");
         }
     }

@@ -10,29 +10,24 @@ use crate::units::{Duration, Time};
 /// of an opportunity comes too late for it.
 ///
 /// ```
-/// use netspurt::timeline::{Opportunities, Opportunity};
+/// use netspurt::timeline::Opportunities;
 /// use netspurt::units::{Duration, Time};
 /// let at = |ms| Time::ZERO + Duration::from_millis(ms);
-/// let link = Opportunities::new(&[at(2), at(3), at(10)], 1500).unwrap();
-/// let mut slot = Opportunity::default();
-/// assert_eq!(link.deliver(at(0), 2000, &mut slot), (at(2), at(3)));
+/// let mut link = Opportunities::new(&[at(2), at(3), at(10)], 1500).unwrap();
+/// assert_eq!(link.deliver(at(0), 2000), (at(2), at(3)));
 /// // The second delivery of 1500 octets has 1000 left.
-/// assert_eq!(link.deliver(at(1), 1000, &mut slot), (at(3), at(3)));
+/// assert_eq!(link.deliver(at(1), 1000), (at(3), at(3)));
 /// // The list begins again behind its last instant.
-/// assert_eq!(link.deliver(at(10), 1000, &mut slot), (at(12), at(12)));
+/// assert_eq!(link.deliver(at(10), 1000), (at(12), at(12)));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opportunities {
     /// Since the start of a round, ascending; the last one is the length of a round.
     instants: Vec<Duration>,
     octets: u32,
-}
-
-/// An opportunity that was used, and what is left of it. By default none was.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Opportunity {
-    /// Its number from 1 over all rounds; zero before the first use.
-    number: u64,
+    /// The number, from 1 over all rounds, of the opportunity that was used last; at first zero.
+    used: u64,
+    /// The octets that it has left.
     left: u32,
 }
 
@@ -65,39 +60,42 @@ impl Opportunities {
         if octets == 0 {
             return Err(OpportunitiesError::Nothing);
         }
-        Ok(Self { instants: instants.iter().map(|at| *at - Time::ZERO).collect(), octets })
+        Ok(Self {
+            instants: instants.iter().map(|at| *at - Time::ZERO).collect(),
+            octets,
+            used: 0,
+            left: 0,
+        })
     }
 
     /// Delivers `size` octets that came at `now`, behind those that came before: the first and the
     /// last opportunity that they use.
-    pub fn deliver(&self, now: Time, size: u32, slot: &mut Opportunity) -> (Time, Time) {
-        if slot.number == 0 || slot.left == 0 || self.at(slot.number) <= now {
-            self.take_next(now, slot);
+    pub fn deliver(&mut self, now: Time, size: u32) -> (Time, Time) {
+        if self.used == 0 || self.left == 0 || self.at(self.used) <= now {
+            self.take_next(now);
         }
-        let first = self.at(slot.number);
+        let first = self.at(self.used);
         let mut rest = size;
         loop {
-            let part = rest.min(slot.left);
-            slot.left -= part;
+            let part = rest.min(self.left);
+            self.left -= part;
             rest -= part;
             if rest == 0 {
-                return (first, self.at(slot.number));
+                return (first, self.at(self.used));
             }
-            slot.number += 1;
-            slot.left = self.octets;
+            self.used += 1;
+            self.left = self.octets;
         }
     }
 
-    /// The first opportunity behind `slot` and behind `now`.
-    fn take_next(&self, now: Time, slot: &mut Opportunity) {
+    /// Uses the first opportunity that is behind the one used last, and behind `now`.
+    fn take_next(&mut self, now: Time) {
         let count = self.instants.len() as u64;
         let round = self.instants[self.instants.len() - 1].as_nanos();
         let (rounds, since) = (now.as_nanos() / round, now.as_nanos() % round);
         let gone = self.instants.partition_point(|at| at.as_nanos() <= since) as u64;
-        *slot = Opportunity {
-            number: (rounds * count + gone + 1).max(slot.number + 1),
-            left: self.octets,
-        };
+        self.used = (rounds * count + gone + 1).max(self.used + 1);
+        self.left = self.octets;
     }
 
     /// The instant of the opportunity `number`, from 1.
@@ -165,11 +163,10 @@ mod tests {
             list.push(list[list.len() - 1] + 1);
             packets.sort_unstable_by_key(|(ms, _)| *ms);
             let instants: Vec<Time> = list.iter().map(|ms| at(*ms)).collect();
-            let link = Opportunities::new(&instants, octets).unwrap();
-            let mut slot = Opportunity::default();
+            let mut link = Opportunities::new(&instants, octets).unwrap();
             let delivered: Vec<u64> = packets
                 .iter()
-                .map(|(ms, size)| link.deliver(at(*ms), *size, &mut slot).1.as_nanos() / 1_000_000)
+                .map(|(ms, size)| link.deliver(at(*ms), *size).1.as_nanos() / 1_000_000)
                 .collect();
             prop_assert_eq!(delivered, by_the_definition(&list, octets, &packets));
         }

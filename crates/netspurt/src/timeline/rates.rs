@@ -2,7 +2,7 @@
 
 use crate::units::{BitRate, Duration, Time};
 
-use super::{TimelineError, in_order};
+use super::{TimelineError, in_order, place};
 
 const NANOS: u128 = 1_000_000_000;
 
@@ -14,15 +14,17 @@ const NANOS: u128 = 1_000_000_000;
 /// use netspurt::units::{BitRate, Duration, Time};
 /// let at = |ms| Time::ZERO + Duration::from_millis(ms);
 /// let rate = |bits| BitRate::new(bits).unwrap();
-/// let rates = Rates::new(vec![(at(0), rate(1_000_000)), (at(10), rate(500_000))]).unwrap();
+/// let mut rates = Rates::new(vec![(at(0), rate(1_000_000)), (at(10), rate(500_000))]).unwrap();
 /// // Half of the 12 000 bits leave in 6 ms before the change, the others in 12 ms behind it.
 /// let start = LineInstant { at: at(4), rest: 0 };
-/// assert_eq!(rates.transmit(start, 12_000, &mut 0).at, at(22));
+/// assert_eq!(rates.transmit(start, 12_000).at, at(22));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rates {
     /// Bits per second from each instant on; zero is silence.
     steps: Vec<(Time, u64)>,
+    /// The step of the last start.
+    place: usize,
 }
 
 /// Bits per second that stand for no limit.
@@ -45,12 +47,15 @@ impl Rates {
     /// When there are none, or their instants fall.
     pub fn new(points: Vec<(Time, BitRate)>) -> Result<Self, TimelineError> {
         in_order(&points)?;
-        Ok(Self { steps: points.into_iter().map(|(at, rate)| (at, number(rate))).collect() })
+        Ok(Self {
+            steps: points.into_iter().map(|(at, rate)| (at, number(rate))).collect(),
+            place: 0,
+        })
     }
 
     /// One rate that never changes.
     pub fn constant(rate: BitRate) -> Self {
-        Self { steps: vec![(Time::ZERO, number(rate))] }
+        Self { steps: vec![(Time::ZERO, number(rate))], place: 0 }
     }
 
     /// The same, but nothing is transmitted from each of these instants for its span. Spans may
@@ -59,7 +64,7 @@ impl Rates {
     pub fn silent(mut self, spans: &[(Time, Duration)]) -> Self {
         for &(from, span) in spans.iter().filter(|(_, span)| !span.is_zero()) {
             let to = from + span;
-            let after = self.bits(to, &mut 0);
+            let after = self.steps[place(&self.steps, to, 0)].1;
             let behind = self.steps.partition_point(|(at, _)| *at <= to);
             let first = self.steps.partition_point(|(at, _)| *at < from);
             self.steps.splice(first..behind, [(from, 0), (to, after)]);
@@ -71,24 +76,17 @@ impl Rates {
         self
     }
 
-    /// Bits per second at `now`; `cursor` as for a timeline.
-    fn bits(&self, now: Time, cursor: &mut usize) -> u64 {
-        while self.steps.get(*cursor + 1).is_some_and(|next| next.0 <= now) {
-            *cursor += 1;
-        }
-        self.steps[*cursor].1
-    }
-
     /// The first instant from `now` on at which something is transmitted, and the rate then.
-    /// `cursor` as for a timeline.
-    pub fn begin(&self, now: Time, cursor: &mut usize) -> (Time, BitRate) {
+    pub fn begin(&mut self, now: Time) -> (Time, BitRate) {
         let mut at = now;
-        while self.bits(at, cursor) == 0
-            && let Some(next) = self.steps.get(*cursor + 1)
+        self.place = place(&self.steps, at, self.place);
+        while self.steps[self.place].1 == 0
+            && let Some(next) = self.steps.get(self.place + 1)
         {
             at = next.0;
+            self.place = place(&self.steps, at, self.place);
         }
-        let bits = self.steps[*cursor].1;
+        let bits = self.steps[self.place].1;
         (at, BitRate::new(bits).filter(|_| bits != UNLIMITED).unwrap_or(BitRate::UNLIMITED))
     }
 
@@ -100,14 +98,13 @@ impl Rates {
         }
     }
 
-    /// Transmits `bits` from `start` on: the end. `cursor` as for a timeline, by the instants of
-    /// starts.
-    pub fn transmit(&self, start: LineInstant, bits: u64, cursor: &mut usize) -> LineInstant {
+    /// Transmits `bits` from `start` on: the end.
+    pub fn transmit(&mut self, start: LineInstant, bits: u64) -> LineInstant {
         let mut at = start.at;
-        self.bits(at, cursor);
+        self.place = place(&self.steps, at, self.place);
         // In bits of a billionth: what is left of the nanosecond at the start has been used.
         let mut left = u128::from(bits) * NANOS + u128::from(start.rest);
-        let mut place = *cursor;
+        let mut place = self.place;
         while left > 0 {
             let rate = self.steps[place].1;
             let until = self.steps.get(place + 1).map(|next| next.0);
@@ -161,23 +158,23 @@ mod tests {
     #[test]
     fn what_is_silent_transmits_nothing() {
         let silent = rates(&[(0, 1_000_000)]).silent(&[(at(10), Duration::from_millis(5))]);
-        let ends = |start, bits| silent.transmit(from(start), bits, &mut 0).at;
+        let ends = |start, bits| silent.clone().transmit(from(start), bits).at;
         assert_eq!([ends(0, 4000), ends(8, 4000), ends(12, 1000)], [at(4), at(17), at(16)]);
         // Ends exactly where the silence begins, and where it ends.
         assert_eq!([ends(6, 4000), ends(15, 1000)], [at(10), at(16)]);
-        let begins = |ms| silent.begin(at(ms), &mut 0).0;
+        let begins = |ms| silent.clone().begin(at(ms)).0;
         assert_eq!([9, 10, 14, 15].map(begins), [9, 15, 15, 15].map(at));
         let overlapping = [(at(0), Duration::from_millis(4)), (at(2), Duration::from_millis(4))];
-        let late = rates(&[(0, 1_000_000)]).silent(&overlapping);
-        assert_eq!(late.transmit(from(0), 1000, &mut 0).at, at(7));
+        let mut late = rates(&[(0, 1_000_000)]).silent(&overlapping);
+        assert_eq!(late.transmit(from(0), 1000).at, at(7));
     }
 
     #[test]
     fn an_unlimited_rate_takes_no_time_once_it_holds() {
         let points = vec![(at(0), BitRate::new(1000).unwrap()), (at(5), BitRate::UNLIMITED)];
-        let rates = Rates::new(points).unwrap();
-        assert_eq!(rates.transmit(from(0), 4, &mut 0).at, at(4));
-        assert_eq!(rates.transmit(from(0), 4000, &mut 0).at, at(5));
+        let mut rates = Rates::new(points).unwrap();
+        assert_eq!(rates.transmit(from(0), 4).at, at(4));
+        assert_eq!(rates.transmit(from(0), 4000).at, at(5));
     }
 
     proptest! {
@@ -192,10 +189,10 @@ mod tests {
             let mut instants: Vec<u64> = steps;
             instants.sort_unstable();
             let points: Vec<_> = instants.iter().map(|ms| (*ms, rate)).collect();
-            let (many, mut cursor) = (rates(&points), 0);
+            let mut many = rates(&points);
             let mut now = LineInstant::default();
             for bits in &frames {
-                now = many.transmit(now, *bits, &mut cursor);
+                now = many.transmit(now, *bits);
             }
             let bits = u128::from(frames.iter().sum::<u64>()) * NANOS;
             prop_assert_eq!(u128::from(now.at.as_nanos()), bits / u128::from(rate));
@@ -215,7 +212,7 @@ mod tests {
                 points.push((instant, rate));
                 instant += span;
             }
-            let end = rates(&points).transmit(from(start), bits, &mut 0);
+            let end = rates(&points).transmit(from(start), bits);
             let integral = |until: Time| -> u128 {
                 let mut sum = 0;
                 for (place, &(ms, rate)) in points.iter().enumerate() {

@@ -73,7 +73,8 @@ pub(super) struct NsSender {
 
 impl NsSender {
     pub(super) fn new(config: &NsConfig) -> Self {
-        let tx = Transmitter::new(config);
+        let mut tx = Transmitter::new(config);
+        tx.count.window_limited = Some(0);
         let first = tx.una + tx.smss();
         Self {
             variant: config.variant,
@@ -104,6 +105,7 @@ impl NsSender {
             self.tx.timer.report(false, cx);
         }
         self.send_step(cx);
+        self.count_window_limit();
         self.report(cx);
     }
 
@@ -121,6 +123,7 @@ impl NsSender {
             NsVariant::Sack => self.sack_ack(&ack, cx),
             NsVariant::Fack => self.fack_ack(&ack, cx),
         }
+        self.count_window_limit();
         self.report(cx);
     }
 
@@ -288,6 +291,15 @@ impl NsSender {
             NsVariant::Tahoe | NsVariant::Reno | NsVariant::NewReno => {
                 self.send_in_window(u64::MAX, cx);
             }
+        }
+    }
+
+    /// Counts an event that leaves data waiting at the edge of the receive window while cwnd allows more.
+    fn count_window_limit(&mut self) {
+        let allowed = whole(self.cwnd_segs) + self.inflation_segs;
+        let beyond = allowed > u64::from(self.receive_window_segs);
+        if beyond && self.tx.nxt < self.tx.end && !self.in_receive_window(self.tx.nxt) {
+            *self.tx.count.window_limited.get_or_insert(0) += 1;
         }
     }
 

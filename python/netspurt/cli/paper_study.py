@@ -1,0 +1,64 @@
+"""`netspurt papers curves` and `netspurt papers study`: what a paper's runs are made of."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import typer
+
+from netspurt.cli.output import columns, progress
+from netspurt.papers import read_paper
+from netspurt.papers.contacts import EARTH_KM, Curve, contacts, write
+from netspurt.papers.study import Study
+
+
+def write_curves(key: str, out: Path | None) -> None:
+    """Compute the contacts of a paper, write what links follow, and print a table of them."""
+    paper = read_paper(key)
+    folder = out or Path("curves") / key
+    made = write(paper, folder)
+    heading = (
+        "contact",
+        "satellite",
+        "lasts s",
+        "points",
+        "least ms",
+        "most ms",
+        "swing ms",
+        "steps s",
+    )
+    rows: list[tuple[str, ...]] = [heading]
+    for name, contact in contacts(paper).items():
+        rows.append((name, contact.satellite, *_cells(made[name])))
+    for line in columns(rows, right=(2, 3, 4, 5, 6)):
+        typer.echo(line)
+    typer.echo(f"one way, over an Earth of {EARTH_KM} km; wrote {len(made)} files to {folder}/")
+
+
+def _cells(curve: Curve) -> tuple[str, ...]:
+    low, high = float(curve.delay_ns.min()) / 1e6, float(curve.delay_ns.max()) / 1e6
+    steps = ", ".join(f"{t:.1f}" for t, _ in curve.jumps())
+    numbers = (f"{value:.2f}" for value in (low, high, high - low))
+    return f"{curve.lasts:.1f}", str(len(curve.t_ns)), *numbers, steps or "none"
+
+
+def run_study(key: str, out: Path | None, threads: int) -> None:
+    """Run all transfers of a paper's study."""
+    study = Study.of(read_paper(key))
+    folder = out or Path("runs") / "papers" / key / "study"
+    began, cpu = time.monotonic(), time.process_time()
+    try:
+        with progress(f"study of {key}", unit="transfers") as update:
+            carried = study.whole(folder, update, threads)
+    except KeyboardInterrupt:
+        told = "Stopped. Finished transfers are kept; run the command again to continue."
+        typer.echo(told, err=True)
+        raise
+    spent, cpu = time.monotonic() - began, time.process_time() - cpu
+    count = sum(len(study.read(folder, one)) for one in study.contacts.values())
+    typer.echo(
+        f"{count:,} transfers, {carried / 1e6:,.0f} million packets carried by links, in {folder}/"
+    )
+    typer.echo(f"{spent:.0f} s, {cpu:.0f} s of processors")
+    typer.echo(f"verdicts: netspurt papers check {key} --study {folder}")

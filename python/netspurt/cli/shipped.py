@@ -1,0 +1,110 @@
+"""`netspurt scenarios`: the scenarios that come with netspurt."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netspurt.cli import completing
+from netspurt.cli.output import columns, number, paint, print_json
+
+if TYPE_CHECKING:
+    from netspurt.scenario import Scenario
+
+
+def scenarios(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="A scenario to print; by default all are listed.",
+            show_default=False,
+            autocompletion=completing.shipped,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write the scenario to this file, and beside it the files that its links follow.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+) -> None:
+    """List the scenarios that come with netspurt, or print one to copy it."""
+    if name is None:
+        if out is not None:
+            raise typer.BadParameter("name the scenario to write", param_hint="--out")
+        _list(as_json=as_json)
+    elif as_json:
+        raise typer.BadParameter("only the list is printed as JSON", param_hint="--json")
+    else:
+        _copy(name, out)
+
+
+def _list(*, as_json: bool) -> None:
+    from netspurt.scenario import load
+    from netspurt.shipped import names
+
+    rows = [_row(name, load(name)) for name in names()]
+    if as_json:
+        print_json(rows)
+        return
+    cells = [
+        (row["name"], row["command"], number(row["cases"]) if row["cases"] else "", row["title"])
+        for row in rows
+    ]
+    head, *lines = columns([("scenario", "netspurt", "cases", "title"), *cells], right=[2])
+    typer.echo(paint(head, "bold"))
+    typer.echo("\n".join(lines))
+
+
+def _row(name: str, scenario: Scenario) -> dict[str, Any]:
+    """Return what the list says of a scenario; `cases` is `None` if it does not sweep."""
+    from netspurt.scenario import cases
+
+    swept = cases(scenario)
+    if scenario.programs_flow is not None:
+        command = "live exec"
+    elif scenario.kernel_flow is not None:
+        command = "live run"
+    else:
+        command = "run" if swept is None else "sweep"
+    return {"name": name, "command": command, "cases": swept, "title": scenario.title}
+
+
+def _copy(name: str, out: Path | None) -> None:
+    """Print a scenario, or write it with the files that its links follow.
+
+    Raises
+    ------
+    UnknownScenarioError
+        If none has the name.
+    FileExistsError
+        If one of the files to write exists.
+    """
+    from netspurt.scenario import followed_names, read_text
+    from netspurt.shipped import file_of
+
+    file = file_of(name)
+    text = read_text(file)
+    followed = followed_names(text)
+    if out is None:
+        typer.echo(text, nl=False)
+        if followed:
+            told = f"Its links follow {', '.join(followed)}: `--out FILE` writes all of them."
+            print(told, file=sys.stderr)
+        return
+    copies = {out: text} | {out.parent / one: read_text(file.parent / one) for one in followed}
+    for copy in copies:
+        if copy.exists():
+            raise FileExistsError(f"{copy} exists: name another file")
+    for copy, content in copies.items():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with copy.open("x", encoding="utf-8") as written:
+            written.write(content)
+    typer.echo("\n".join(f"wrote {copy}" for copy in copies))

@@ -1,0 +1,154 @@
+"""Figures of papers from our own runs; a paper's `[[pictures]]` name them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.analysis.crossings import crossings
+from netspurt.papers.bench import Bench
+from netspurt.papers.contacts import Contact, Curve, contacts, stored
+from netspurt.papers.data import PaperError
+from netspurt.papers.over_contacts import as_delays
+from netspurt.papers.over_starts import single_relay, throughputs
+from netspurt.papers.traces import at_sender
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from netspurt.plots.ranges import Range
+
+Floats = NDArray[np.float64]
+
+#: How many instants of a contact a figure shows.
+_POINTS = 600
+
+
+def figure(name: str) -> Callable[..., Figure]:
+    """Return the function that draws a figure from a bench.
+
+    Raises
+    ------
+    PaperError
+        If there is none of that name.
+    """
+    if name not in _FIGURES:
+        raise PaperError(f"no figure {name!r}: there are {', '.join(_FIGURES)}")
+    return _FIGURES[name]
+
+
+def _unloaded(bench: Bench, contact: Contact, delays: Floats) -> Floats:
+    """Return round trips without queues [ms] from the delays of the moving link [s]."""
+    return 2e3 * (delays + bench.of_study.fixed_delay(contact))
+
+
+def _times(curve: Curve) -> Floats:
+    """Return instants all over a contact [s], with both sides of each step."""
+    sides = [(t - 1e-9, t) for t, _ in curve.jumps()]
+    even = np.linspace(0.0, curve.lasts, _POINTS)
+    return np.sort(np.concatenate([even, np.array(sides).ravel()]))
+
+
+def round_trips(bench: Bench, *, contact: str = "") -> Figure:
+    """Draw the unloaded round trip of each contact with a single relay, with its fit; or of one."""
+    from netspurt.plots.ranges import Panel, draw_panels
+
+    panels = []
+    for name in [contact] if contact else single_relay(bench):
+        one = contacts(bench.paper)[name]
+        curve = stored(bench.paper, one)
+        t = _times(curve)
+        fit = None
+        if not contact:
+            found = np.array(as_delays(curve).fit(within=0.01).coefficients)
+            fit = _unloaded(bench, one, np.polynomial.polynomial.polyval(t, found))
+        trips = _unloaded(bench, one, curve.at(t))
+        panels.append(Panel(f"{name}  {one.satellite}", t / 60, trips, fit))
+    title = f"{contact}: unloaded round trip" if contact else "Unloaded round trips"
+    return draw_panels(panels, title=title, label="round trip [ms]", beneath="time [min]")
+
+
+def _ranges(bench: Bench, names: list[str], size: int, clock: str) -> list[Range]:
+    from netspurt.plots.ranges import Range
+
+    return [Range.of(throughputs(bench, name, size, clock) / 1e6) for name in names]
+
+
+def by_size(bench: Bench, *, clock: str) -> Figure:
+    """Draw throughput by contact and size, from the least to the most over the starts."""
+    from netspurt.plots.ranges import draw_ranges
+
+    names = single_relay(bench)
+    sizes = bench.of_study.sizes
+    series = {f"{size:,} segments": _ranges(bench, names, size, clock) for size in sizes}
+    title = f"Throughput by contact and size, clock of {clock}"
+    return _shown(draw_ranges, bench, names, series, title)
+
+
+def by_clock(bench: Bench, *, size: int) -> Figure:
+    """Draw throughput by contact and clock, from the least to the most over the starts."""
+    from netspurt.plots.ranges import draw_ranges
+
+    names = single_relay(bench)
+    clocks = bench.of_study.clocks
+    series = {f"clock of {clock}": _ranges(bench, names, size, clock) for clock in clocks}
+    return _shown(draw_ranges, bench, names, series, f"Throughput of {size:,} segments by clock")
+
+
+def _shown(
+    draw: Callable[..., Figure], bench: Bench, names: list[str], series: Any, title: str
+) -> Figure:
+    starts = "all starts" if bench.study is not None else f"about {bench.of_study.quick} starts"
+    label = "throughput [Mbit/s]"
+    beneath = f"contact; marks from the least to the most of {starts}"
+    return draw(names, series, title=title, label=label, beneath=beneath)
+
+
+def one_by_size(bench: Bench, *, contact: str) -> Figure:
+    """Draw the throughput of a contact by size and clock, from the least to the most."""
+    from netspurt.plots.ranges import draw_ranges
+
+    study = bench.of_study
+    groups = [f"{size:,} segments" for size in study.sizes]
+    series = {
+        f"clock of {clock}": [_ranges(bench, [contact], size, clock)[0] for size in study.sizes]
+        for clock in study.clocks
+    }
+    starts = "all starts" if bench.study is not None else f"about {study.quick} starts"
+    return draw_ranges(
+        groups,
+        series,
+        title=f"{contact}: throughput by size",
+        label="throughput [Mbit/s]",
+        beneath=f"size; marks from the least to the most of {starts}",
+    )
+
+
+def timer(bench: Bench, *, run: str, before: float, after: float) -> Figure:
+    """Draw round trips and the timer around the first instant at which a round trip exceeds it."""
+    from netspurt.plots import View, draw
+    from netspurt.plots.style import BLACK, legend
+
+    made = bench.run(run)
+    sent = at_sender(made).where(way="out", kind="retransmission")
+    found = crossings(made.rto, made.rtt, sent)
+    if not found:
+        raise PaperError(f"{run}: no round trip exceeds the timer")
+    at = found[0].t
+    drawn = draw(made, "rto", View(start=at - before, end=at + after))
+    (axes,) = drawn.axes
+    axes.axvline(at, color=BLACK, linewidth=1, linestyle=":", label=f"RTT > RTO\nat {at:.2f} s")
+    legend(axes)
+    return drawn
+
+
+_FIGURES: dict[str, Callable[..., Figure]] = {
+    "round-trips": round_trips,
+    "by-size": by_size,
+    "by-clock": by_clock,
+    "one-by-size": one_by_size,
+    "timer": timer,
+}

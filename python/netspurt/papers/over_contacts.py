@@ -1,0 +1,223 @@
+"""Measures of contacts: their orbits, and the delay over time."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from netspurt.orbit import SHORTEST_S, OrbitPath, PathDelays
+from netspurt.papers.bench import Bench
+from netspurt.papers.contacts import (
+    EARTH_KM,
+    SYNCHRONOUS_KM,
+    Contact,
+    Curve,
+    contacts,
+    day_of_passes,
+    elements,
+    stations,
+    stored,
+)
+from netspurt.papers.registry import Measured, registered
+from netspurt.papers.traces import configuration
+from netspurt.quantities import quantity
+
+#: The speed of light [km/s].
+LIGHT_KM_S = 299792.458
+#: SGP4's orbits leave the heights of their elements by so much [km].
+_WIDER_KM = 20.0
+
+
+def _curves(bench: Bench, *, handoffs: bool = False) -> dict[str, tuple[Contact, Curve]]:
+    """Return the contacts with their stored delays; those with handoffs if wanted."""
+    found = contacts(bench.paper)
+    return {
+        name: (one, stored(bench.paper, one))
+        for name, one in found.items()
+        if handoffs or one.variability != "handoff"
+    }
+
+
+def bounds_km(apogee: float, perigee: float) -> tuple[float, float]:
+    """Return the least and the greatest distance [km] of a satellite from a synchronous relay.
+
+    The least one is in the line with the Earth's centre, the greatest one grazes the Earth.
+    """
+    high, low = EARTH_KM + apogee, EARTH_KM + perigee
+    if low <= EARTH_KM:
+        raise ValueError("an orbit inside the Earth")
+    graze = [np.sqrt(radius**2 - EARTH_KM**2) for radius in (SYNCHRONOUS_KM, high)]
+    return SYNCHRONOUS_KM - high, float(sum(graze))
+
+
+@registered
+def heights(bench: Bench, *, contact: str) -> Measured:
+    """Return apogee and perigee of a contact's orbit, if its delays are possible for it."""
+    one, curve = _curves(bench)[contact]
+    orbit = elements(bench.paper, one.satellite)
+    least, most = bounds_km(orbit["apogee"], orbit["perigee"])
+    seen = [end * LIGHT_KM_S / 1e9 for end in (curve.delay_ns.min(), curve.delay_ns.max())]
+    possible = least - _WIDER_KM <= seen[0] and seen[1] <= most + _WIDER_KM
+    rows = [
+        ("", "least", "most"),
+        ("possible", f"{least:,.0f} km", f"{most:,.0f} km"),
+        ("this contact", f"{seen[0]:,.0f} km", f"{seen[1]:,.0f} km"),
+        ("swing of round trips", "", f"{2e3 * (seen[1] - seen[0]) / LIGHT_KM_S:.1f} ms"),
+    ]
+    return Measured([orbit["apogee"], orbit["perigee"]] if possible else None, rows)
+
+
+@registered
+def in_their_bands(bench: Bench, *, leo: str, meo: str) -> Measured:
+    """Return how many contacts have both printed heights in the band of their kind of orbit."""
+    bands = {"LEO": leo, "MEO": meo}
+    rows = [("contact", "heights", "band", "in it")]
+    count = 0
+    for name, (one, _) in _curves(bench).items():
+        assert one.printed_km is not None
+        low, high = (float(end) for end in bands[one.band].split(","))
+        inside = all(low <= height <= high for height in one.printed_km)
+        count += inside
+        shown = ", ".join(f"{height:g} km" for height in one.printed_km)
+        rows.append((name, shown, f"{one.band} {low:g} to {high:g} km", "yes" if inside else "no"))
+    return Measured(count, rows)
+
+
+@registered
+def number_of_contacts(bench: Bench) -> Measured:
+    """Return how many contacts there are without handoffs, and with them."""
+    return Measured([float(len(_curves(bench))), float(len(_curves(bench, handoffs=True)))])
+
+
+@registered
+def contacts_of_a_day(bench: Bench) -> Measured:
+    """Return the most and the fewest contacts of a satellite on the day."""
+    counts = {}
+    for one, _ in _curves(bench).values():
+        if one.satellite not in counts:
+            counts[one.satellite] = len(day_of_passes(bench.paper, one))
+    rows = [("satellite", "contacts"), *((name, str(n)) for name, n in counts.items())]
+    return Measured([float(max(counts.values())), float(min(counts.values()))], rows)
+
+
+@registered
+def chosen_contacts(bench: Bench) -> Measured:
+    """Return how many contacts a satellite has, if these are its least and most variable ones.
+
+    The first number is that of satellites with several passes, the second of those with one.
+    """
+    per = Counter(one.satellite for one, _ in _curves(bench).values())
+    rows = [("contact", "whole passes", "their swings", "its swing")]
+    several: set[int] = set()
+    single: set[int] = set()
+    right = True
+    for name, (one, curve) in _curves(bench).items():
+        passes = day_of_passes(bench.paper, one)
+        whole = [p for p in passes if p.whole and p.duration >= SHORTEST_S] or passes
+        swings = [1e3 * p.swing for p in whole]
+        own = float(np.ptp(curve.delay_ns)) / 1e6
+        wanted = {"least": min(swings), "most": max(swings), "only": swings[0]}[one.variability]
+        # The stored points lie some seconds apart, so that they miss the very least delay.
+        right = right and abs(own - wanted) < 0.01 * wanted
+        (several if len(passes) > 1 else single).add(per[one.satellite])
+        shown = f"{min(swings):.2f} to {max(swings):.2f} ms"
+        rows.append((name, str(len(whole)), shown, f"{own:.2f} ms"))
+    found = [float(n) for n in (*several, *single)]
+    return Measured(found if right and len(found) == 2 else None, rows)
+
+
+@registered
+def speed_of_signals(bench: Bench, *, contact: str) -> Measured:
+    """Return length over delay on the path of a contact [km/s]."""
+    one = contacts(bench.paper)[contact]
+    texts = stations(bench.paper)
+    path = OrbitPath([texts[name] for name in one.paths[0]])
+    first = day_of_passes(bench.paper, one)[0]
+    delays = path.delays(first.rise_ns, first.set_ns, 60.0)
+    speeds = delays.km / (delays.delay_ns / 1e9)
+    rows = [("instants", str(len(speeds))), ("least", f"{speeds.min():.3f} km/s")]
+    rows.append(("most", f"{speeds.max():.3f} km/s"))
+    return Measured(round(float(np.median(speeds)), 3), rows)
+
+
+@registered
+def fit_residual(bench: Bench, *, within: str) -> Measured:
+    """Return the greatest residual of polynomials of time, as a share of the delay."""
+    rows = [("contact", "degree", "off by at most", "of the delay")]
+    worst = 0.0
+    for name, (_, curve) in _curves(bench).items():
+        fitted = as_delays(curve).fit(within=float(within))
+        worst = max(worst, fitted.share)
+        rows.append(
+            (name, str(fitted.degree), f"{1e3 * fitted.residual:.3f} ms", f"{fitted.share:.3%}")
+        )
+    return Measured(worst, rows)
+
+
+def as_delays(curve: Curve) -> PathDelays:
+    """Return a stored delay as that of a path, which can be fitted."""
+    delay = curve.delay_ns.astype(np.uint64)
+    return PathDelays(curve.t_ns, np.asarray(delay * (LIGHT_KM_S / 1e9)), delay)
+
+
+@registered
+def step_at(bench: Bench, *, contact: str, way: str) -> Measured:
+    """Return when the delay of a contact steps up or down [s]."""
+    _, curve = _curves(bench, handoffs=True)[contact]
+    rows = [("at", "round trip changes by")]
+    rows += [(f"{t:.1f} s", f"{2e3 * by:+.1f} ms") for t, by in curve.jumps()]
+    found = [t for t, by in curve.jumps() if (by > 0) == (way == "up")]
+    return Measured(found[0] if len(found) == 1 else None, rows)
+
+
+@registered
+def levels(bench: Bench, *, contact: str) -> Measured:
+    """Return the round trip over a double hop over that before it."""
+    _, curve = _curves(bench, handoffs=True)[contact]
+    up, down = (t for t, _ in curve.jumps())
+    before, between = (
+        2 * float(np.mean(curve.at(np.linspace(start, end, 100))))
+        for start, end in ((0.0, up - 1), (up + 1, down - 1))
+    )
+    rows = [("before", f"{before:.3f} s"), ("double hop", f"{between:.3f} s")]
+    return Measured(between / before, rows)
+
+
+@registered
+def perfect_handoffs(bench: Bench, *, run: str, link: str) -> Measured:
+    """Return packets lost, packets duplicated and dead time [s] at a run's handoffs.
+
+    The run must be one of stop-and-wait without retransmissions, so that a duplicate is the link's.
+    """
+    made = bench.run(run)
+    _, curve = _curves(bench, handoffs=True)[bench.paper.runs[run]["contact"]]
+    lost = float(made.links.where(link=link)["lost"].sum())
+    drops = made.drops["reason"].tolist()
+    lost += drops.count("handover") + drops.count("loss")
+    came = made.segments.where(node=str(made.flows["to"][0]), way="in", kind="data")
+    double = float(len(came) - len(set(came["packet"].tolist())))
+    trips = made.rtt.seconds("rtt_ns").max()
+    # Each packet answers the one before it: without dead time no gap exceeds a round trip.
+    gaps = float(np.diff(came.seconds()).max())
+    dead = max(0.0, gaps - trips)
+    rows = [
+        ("longest gap between arrivals", f"{gaps:.4f} s"),
+        ("longest round trip", f"{trips:.4f} s"),
+        ("greatest one-way delay", f"{float(curve.delay_ns.max()) / 1e9:.4f} s"),
+    ]
+    return Measured([lost, double, round(dead, 3)], rows)
+
+
+@registered
+def link_rate_and_delay(bench: Bench, *, run: str) -> Measured:
+    """Return the number of links of a run, and the rate of the slowest one [bit/s]."""
+    links = bench.run(run).links
+    settings = configuration(bench.run(run))["links"]
+    rows = [("link", "between", "rate", "delay", "queue")]
+    for name, about in settings.items():
+        delay = about["delay"] if isinstance(about["delay"], str) else "a timeline"
+        queue = about["queue"]
+        rows.append((name, " - ".join(about["between"]), about["rate"], delay, queue))
+    rates = [quantity(about["rate"])[1] for about in settings.values()]
+    return Measured([float(len(set(links["link"].tolist()))), min(rates)], rows)

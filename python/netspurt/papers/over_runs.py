@@ -1,0 +1,200 @@
+"""Measures of single transfers beside a ticking timer, from the tables of their runs."""
+
+from __future__ import annotations
+
+from functools import reduce
+from math import gcd
+
+import numpy as np
+
+from netspurt.analysis.crossings import crossings
+from netspurt.papers.bench import Bench
+from netspurt.papers.registry import Measured, registered
+from netspurt.papers.traces import at_sender, configuration
+from netspurt.quantities import quantity
+from netspurt.run import Run
+
+
+def _start(run: Run) -> float:
+    return float(run.flows.seconds("start_ns")[0])
+
+
+def _end(run: Run) -> float:
+    return float(run.flows.seconds("finished_ns")[0])
+
+
+@registered
+def largest_packet(bench: Bench, *, run: str) -> Measured:
+    """Return the size of the largest packet of a run [octets]."""
+    return Measured(int(at_sender(bench.run(run))["size_bytes"].max()))
+
+
+@registered
+def sender_of(bench: Bench, *, run: str) -> Measured:
+    """Return the sender's recovery, if it repaired losses that way."""
+    made = bench.run(run)
+    flow = next(iter(configuration(made)["flows"].values()))
+    causes = made.table("retransmissions")
+    rows = [("cause", "retransmissions")]
+    rows += [(str(c), str(n)) for c, n in zip(causes["cause"], causes["sent"], strict=True)]
+    used = "sack-recovery" in causes["cause"].tolist()
+    return Measured(str(flow["tcp"]["recovery"]).upper() if used else None, rows)
+
+
+@registered
+def ticks_read(bench: Bench, *, runs: str) -> Measured:
+    """Return the greatest time of which all round-trip samples are multiples, for each run [ms]."""
+    rows: list[tuple[str, ...]] = [("run", "samples", "least", "most")]
+    found = []
+    for name in runs.split(","):
+        samples = bench.run(name).rtt["rtt_ns"].tolist()
+        found.append(reduce(gcd, samples) / 1e6)
+        ends = (f"{end(samples) / 1e6:g} ms" for end in (min, max))
+        rows.append((name, str(len(samples)), *ends))
+    return Measured(found, rows)
+
+
+@registered
+def deviations_in_timer(bench: Bench, *, run: str, least: str) -> Measured:
+    """Return how many rttvar the timer is above srtt: the median.
+
+    Values with an rttvar below `least` ticks are rounded too much and do not count.
+    """
+    rto = bench.run(run).rto
+    srtt, rttvar, timer = (rto.seconds(f"{name}_ns") for name in ("srtt", "rttvar", "rto"))
+    tick = _tick(bench.run(run))
+    known = (rttvar >= float(least) * tick) & (rto["backoff"] == 1)
+    factors = (timer[known] - srtt[known]) / rttvar[known]
+    rows: list[tuple[str, ...]] = [("values", "least", "median", "most")]
+    ends = (f"{f(factors):.3f}" for f in (np.min, np.median, np.max))
+    rows.append((str(len(factors)), *ends))
+    return Measured(float(np.median(factors)), rows)
+
+
+def _tick(run: Run) -> float:
+    flow = next(iter(configuration(run)["flows"].values()))
+    return quantity(flow["tcp"]["clock"]["tick"])[1]
+
+
+@registered
+def first_timer(bench: Bench, *, run: str) -> Measured:
+    """Return the first rttvar and the first timer after a sample, in round trips of that sample."""
+    made = bench.run(run)
+    first = float(made.rtt.seconds("rtt_ns")[0])
+    at = int(np.flatnonzero(made.rto.seconds() >= made.rtt.seconds()[0])[0])
+    values = {name: float(made.rto.seconds(f"{name}_ns")[at]) for name in ("srtt", "rttvar", "rto")}
+    rows = [("", "seconds"), ("first sample", f"{first:.3f}")]
+    rows += [(name, f"{value:.3f}") for name, value in values.items()]
+    return Measured([values["rttvar"] / first, values["rto"] / first], rows)
+
+
+@registered
+def after_a_timeout(bench: Bench, *, run: str) -> Measured:
+    """Return cwnd after the first timeout in segments, and ssthresh over cwnd before it."""
+    made = bench.run(run)
+    fired = float(made.rto.where(fired=True).seconds()[0])
+    flow = next(iter(configuration(made)["flows"].values()))
+    smss = quantity(flow["tcp"]["packet_size"])[1] - 40
+    cwnd = made.cwnd
+    after = int(np.flatnonzero(cwnd.seconds() >= fired)[0])
+    windows = cwnd["cwnd_bytes"] / smss
+    threshold = float(cwnd["ssthresh_bytes"][after] / smss)
+    rows = [
+        ("", "segments"),
+        ("cwnd before", f"{windows[after - 1]:.2f}"),
+        ("cwnd after", f"{windows[after]:.2f}"),
+        ("ssthresh after", f"{threshold:.2f}"),
+    ]
+    return Measured([float(windows[after]), threshold / float(windows[after - 1])], rows)
+
+
+@registered
+def first_timeout(bench: Bench, *, run: str) -> Measured:
+    """Return when a round trip first exceeded the timer and it fired [s].
+
+    The first number counts from the contact's rise, the second one from the transfer's start.
+    """
+    made = bench.run(run)
+    sent = at_sender(made).where(way="out", kind="retransmission")
+    found = crossings(made.rto, made.rtt, sent)
+    rows = [("at", "timer", "timeout", "retransmitted", "packet", "spurious")]
+    for one in found:
+        again = "-" if one.retransmitted is None else f"{one.retransmitted:.3f} s"
+        timer = f"{one.rto:.3f} s"
+        cells = (str(one.timeout).lower(), again, str(one.packet), str(one.spurious).lower())
+        rows.append((f"{one.t:.3f} s", timer, *cells))
+    fired = [one.t for one in found if one.timeout]
+    return Measured([fired[0], fired[0] - _start(made)] if fired else None, rows)
+
+
+@registered
+def early_by(bench: Bench, *, run: str) -> Measured:
+    """Return how long after the first timeout the next new ACK came [ms]."""
+    made = bench.run(run)
+    fired = made.rto.where(fired=True).seconds()
+    if len(fired) == 0:
+        return Measured(None)
+    acks = at_sender(made).where(kind="ack").seconds()
+    after = acks[acks > fired[0]]
+    rows = [("timeout", "next new ACK"), (f"{fired[0]:.3f} s", f"{after[0]:.3f} s")]
+    return Measured(float(1e3 * (after[0] - fired[0])), rows)
+
+
+@registered
+def ends_at(bench: Bench, *, run: str) -> Measured:
+    """Return when a transfer ended, since the contact's rise [s]."""
+    made = bench.run(run)
+    rows = [("start", "end", "duration")]
+    rows.append(
+        (f"{_start(made):.3f} s", f"{_end(made):.3f} s", f"{_end(made) - _start(made):.3f} s")
+    )
+    return Measured(_end(made), rows)
+
+
+@registered
+def clocks_ratio(bench: Bench, *, runs: str) -> Measured:
+    """Return the ratio of two runs' ends since the contact's rise, and that of their durations."""
+    fine, coarse = (bench.run(name) for name in runs.split(","))
+    lasts = [_end(run) - _start(run) for run in (fine, coarse)]
+    rows = [("run", "end", "duration")]
+    for name, run, span in zip(runs.split(","), (fine, coarse), lasts, strict=True):
+        rows.append((name, f"{_end(run):.2f} s", f"{span:.2f} s"))
+    return Measured([_end(fine) / _end(coarse), lasts[0] / lasts[1]], rows)
+
+
+@registered
+def spurious_in(bench: Bench, *, run: str) -> Measured:
+    """Return the number of spurious retransmissions of a run."""
+    return Measured(int(bench.run(run).flows["spurious"].sum()))
+
+
+@registered
+def used_after_step(bench: Bench, *, run: str, at: str, window: str) -> Measured:
+    """Return the least use of the line after an instant over its use before it.
+
+    Use is the number of packets that arrive in `window` seconds.
+    """
+    made = bench.run(run)
+    came = made.segments.where(node=str(made.flows["to"][0]), way="in").seconds()
+    width, instant = float(window), float(at)
+    edges = instant + width * np.arange(-3, 11)
+    counts = np.histogram(came, edges)[0]
+    before, after = counts[:3].mean(), counts[3:]
+    rows = [("from", "packets a second")]
+    rows += [(f"{t:.1f} s", f"{n / width:.1f}") for t, n in zip(edges[:-1], counts, strict=True)]
+    return Measured(float(after.min() / before), rows)
+
+
+@registered
+def spike(bench: Bench, *, runs: str) -> Measured:
+    """Return the longest round-trip sample of one run over that of another one."""
+    rows = [("run", "least round trip", "longest", "longest queue", "lasts")]
+    longest = []
+    for name in runs.split(","):
+        made = bench.run(name)
+        trips = made.rtt.seconds("rtt_ns")
+        queue = int(made.links["queue_packets_max"].max())
+        longest.append(float(trips.max() - trips.min()))
+        ends = (f"{trips.min():.3f} s", f"{trips.max():.3f} s")
+        rows.append((name, *ends, str(queue), f"{_end(made) - _start(made):.2f} s"))
+    return Measured(longest[0] / longest[1], rows)

@@ -1,0 +1,356 @@
+"""Measures of a study: transfers that start all over a contact, by size and clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.papers.bench import Bench
+from netspurt.papers.registry import Measured, registered
+from netspurt.papers.stop_and_wait import waited
+from netspurt.papers.study import FLOW, Transfers
+from netspurt.papers.traces import configuration
+from netspurt.quantities import quantity
+
+#: A packet of the transfers [octets], and the rate of the slowest link [bit/s].
+PACKET = 1500
+RATE = 1.5e6
+#: How many starts of a contact runs with other values have.
+_FEW = 2
+
+
+def single_relay(bench: Bench) -> list[str]:
+    """Return the names of the contacts without handoffs."""
+    return [n for n, c in bench.of_study.contacts.items() if c.variability != "handoff"]
+
+
+def fine_and_coarse(bench: Bench) -> tuple[str, str]:
+    """Return the study's finer and its coarser clock."""
+    fine, coarse = bench.of_study.clocks
+    return fine, coarse
+
+
+def throughputs(bench: Bench, contact: str, size: int, clock: str) -> NDArray[np.float64]:
+    """Return the throughput of each transfer of a contact [bit/s]."""
+    return bench.transfers(contact).where(size=size, clock=clock).throughput(PACKET)
+
+
+def _mean(bench: Bench, contact: str, size: int, clock: str) -> float:
+    return float(throughputs(bench, contact, size, clock).mean())
+
+
+def _spread(values: NDArray[np.float64]) -> float:
+    """Return the range of values as a share of their mean."""
+    return float(np.ptp(values) / values.mean())
+
+
+def _share(transfers: Transfers) -> float:
+    """Return the share of transfers with spurious retransmissions."""
+    return float((transfers.spurious > 0).mean())
+
+
+@registered
+def all_delivered(bench: Bench, *, size: str) -> Measured:
+    """Return a size in segments, if every transfer of that size delivered all its segments."""
+    rows = [("contact", "transfers", "whole")]
+    right = True
+    for name in bench.of_study.contacts:
+        own = bench.transfers(name).where(size=int(size))
+        whole = int(((own.delivered == int(size)) & np.isfinite(own.seconds)).sum())
+        right = right and 0 < len(own) == whole
+        rows.append((name, str(len(own)), str(whole)))
+    return Measured(int(size) if right else None, rows)
+
+
+@registered
+def starts_apart(bench: Bench) -> Measured:
+    """Return the mean time between starts, and the greatest shift of one [s]."""
+    study = bench.of_study
+    gaps, shifts = [], []
+    rows = [("contact", "starts", "first", "last", "contact lasts")]
+    for name, contact in study.contacts.items():
+        starts = study.starts(contact, whole=True)
+        gaps.append(np.diff(starts))
+        shifts.append(starts - study.every * np.arange(1, len(starts) + 1))
+        ends = (f"{starts[0]:.1f} s", f"{starts[-1]:.1f} s", f"{study.lasts(contact):.1f} s")
+        rows.append((name, str(len(starts)), *ends))
+    shift = float(np.abs(np.concatenate(shifts)).max())
+    return Measured([float(np.concatenate(gaps).mean()), shift], rows)
+
+
+@registered
+def never_limited(bench: Bench, *, run: str) -> Measured:
+    """Return the receive window in segments, if it never held back data of any transfer."""
+    limited = {n: int(bench.transfers(n).window_limited.sum()) for n in bench.of_study.contacts}
+    rows = [("contact", "times limited"), *((name, str(n)) for name, n in limited.items())]
+    flow = next(iter(configuration(bench.run(run))["flows"].values()))
+    window = quantity(flow["tcp"]["receive_window"])[1]
+    return Measured(window if not any(limited.values()) else None, rows)
+
+
+@registered
+def any_spurious(bench: Bench, *, contact: str, clock: str, sizes: str) -> Measured:
+    """Return 1 if any transfer of these sizes has a spurious retransmission, else 0."""
+    tick = dict(zip(("fine", "coarse"), fine_and_coarse(bench), strict=True))[clock]
+    rows = [("segments", "transfers", "with spurious retransmissions", "timeouts a transfer")]
+    found = False
+    for size in sizes.split(","):
+        own = bench.transfers(contact).where(size=int(size), clock=tick)
+        found = found or bool(own.spurious.any())
+        cells = (f"{(own.spurious > 0).sum()}", f"{own.timeouts.mean():.2f}")
+        rows.append((size, str(len(own)), *cells))
+    return Measured(int(found), rows)
+
+
+@registered
+def clock_ratio(bench: Bench, *, contact: str, size: str) -> Measured:
+    """Return the mean throughput by the fine clock over that by the coarse one."""
+    fine, coarse = (_mean(bench, contact, int(size), tick) for tick in fine_and_coarse(bench))
+    rows = [("clock", "mean throughput")]
+    for tick, value in zip(fine_and_coarse(bench), (fine, coarse), strict=True):
+        rows.append((tick, f"{value / 1e6:.4f} Mbit/s"))
+    return Measured(fine / coarse, rows)
+
+
+@registered
+def clock_difference(bench: Bench, *, sizes: str) -> Measured:
+    """Return the greatest difference of the clocks' mean throughputs, as a share."""
+    rows = [("contact", "segments", "fine over coarse")]
+    worst = 0.0
+    for name in single_relay(bench):
+        for size in sizes.split(","):
+            fine, coarse = (_mean(bench, name, int(size), c) for c in fine_and_coarse(bench))
+            worst = max(worst, abs(fine / coarse - 1))
+            rows.append((name, size, f"{fine / coarse:.5f}"))
+    return Measured(worst, rows)
+
+
+@registered
+def not_growing(bench: Bench) -> Measured:
+    """Return in how many contacts the mean throughput does not rise with each size."""
+    sizes, (_, coarse) = bench.of_study.sizes, fine_and_coarse(bench)
+    rows = [("contact", *(f"{size} segments" for size in sizes))]
+    wrong = 0
+    for name in bench.of_study.contacts:
+        means = [_mean(bench, name, size, coarse) for size in sizes]
+        wrong += bool((np.diff(means) <= 0).any())
+        rows.append((name, *(f"{value / 1e6:.3f} Mbit/s" for value in means)))
+    return Measured(wrong, rows)
+
+
+def _spreads(bench: Bench, name: str) -> list[float]:
+    _, coarse = fine_and_coarse(bench)
+    return [_spread(throughputs(bench, name, size, coarse)) for size in bench.of_study.sizes]
+
+
+@registered
+def long_vary_more(bench: Bench) -> Measured:
+    """Return in how many contacts the longest transfers vary more than the shortest, relatively."""
+    rows = [("contact", *(f"{size} segments" for size in bench.of_study.sizes))]
+    wrong = 0
+    for name in single_relay(bench):
+        spreads = _spreads(bench, name)
+        wrong += spreads[-1] >= spreads[0]
+        rows.append((name, *(f"{value:.1%}" for value in spreads)))
+    return Measured(wrong, rows)
+
+
+@registered
+def most_varying(bench: Bench, *, contacts: str) -> Measured:
+    """Return by what factor round trips, and throughputs, of these contacts vary more than others'.
+
+    The factor is the least of these over the greatest of the others; of throughputs it is the least
+    over all sizes.
+    """
+    these = contacts.split(",")
+    swings, spreads = {}, {}
+    rows = [("contact", "round trips", *(f"{size} segments" for size in bench.of_study.sizes))]
+    for name in single_relay(bench):
+        swings[name] = bench.of_study.swing(bench.of_study.contacts[name])
+        spreads[name] = _spreads(bench, name)
+        shown = (f"{value:.1%}" for value in spreads[name])
+        rows.append((name, f"{2e3 * swings[name]:.1f} ms", *shown))
+    others = [name for name in swings if name not in these]
+    trips = min(swings[n] for n in these) / max(swings[n] for n in others)
+    by_size = [
+        min(spreads[n][place] for n in these) / max(spreads[n][place] for n in others)
+        for place in range(len(bench.of_study.sizes))
+    ]
+    return Measured([trips, min(by_size)], rows)
+
+
+@registered
+def utilisation(bench: Bench, *, size: str) -> Measured:
+    """Return the least mean throughput over all contacts, as a share of the rate of the link."""
+    _, coarse = fine_and_coarse(bench)
+    found = {n: _mean(bench, n, int(size), coarse) / RATE for n in single_relay(bench)}
+    rows = [("contact", "share"), *((name, f"{value:.1%}") for name, value in found.items())]
+    return Measured(min(found.values()), rows)
+
+
+@registered
+def timeouts_of_small(bench: Bench, *, sizes: str) -> Measured:
+    """Return the number of timeouts of all transfers of these sizes, by both clocks."""
+    rows = [("contact", "segments", "transfers", "timeouts")]
+    total = 0
+    for name in single_relay(bench):
+        for size in sizes.split(","):
+            own = bench.transfers(name).where(size=int(size))
+            total += int(own.timeouts.sum())
+            rows.append((name, size, str(len(own)), str(int(own.timeouts.sum()))))
+    return Measured(total, rows)
+
+
+def _ordered(values: dict[str, float]) -> str:
+    """Return names in ascending order of their values, with `<` or `=` between them."""
+    names = sorted(values, key=lambda name: values[name])
+    text = names[0]
+    for before, name in pairwise(names):
+        equal = values[before] == values[name]
+        text += f" {'=' if equal else '<'} {name}"
+    return text
+
+
+@registered
+def order_by_share(bench: Bench, *, contacts: str, sizes: str) -> Measured:
+    """Return contacts in the order of the share of transfers with spurious retransmissions."""
+    fine, _ = fine_and_coarse(bench)
+    shares = {}
+    for name in contacts.split(","):
+        own = [bench.transfers(name).where(size=int(s), clock=fine) for s in sizes.split(",")]
+        shares[name] = float(np.mean([_share(one) for one in own]))
+    rows = [("contact", "share"), *((name, f"{value:.3f}") for name, value in shares.items())]
+    return Measured(_ordered(shares), rows)
+
+
+@registered
+def order_by_throughput(bench: Bench, *, contacts: str, size: str) -> Measured:
+    """Return contacts in the order of their mean throughput by the fine clock."""
+    fine, _ = fine_and_coarse(bench)
+    means = {name: _mean(bench, name, int(size), fine) for name in contacts.split(",")}
+    rows = [("contact", "mean throughput")]
+    rows += [(name, f"{value / 1e6:.4f} Mbit/s") for name, value in means.items()]
+    return Measured(_ordered(means), rows)
+
+
+@registered
+def order_by_spread(bench: Bench, *, contact: str) -> Measured:
+    """Return the sizes of the two widest ranges of throughput, `>`, and the other sizes."""
+    _, coarse = fine_and_coarse(bench)
+    rows: list[tuple[str, ...]] = [("segments", "least", "most", "range")]
+    ranges = {}
+    for size in bench.of_study.sizes:
+        values = throughputs(bench, contact, size, coarse) / 1e6
+        ranges[size] = float(np.ptp(values))
+        shown = (f"{v:.3f} Mbit/s" for v in (values.min(), values.max(), np.ptp(values)))
+        rows.append((str(size), *shown))
+    order = sorted(ranges, key=lambda size: -ranges[size])
+    widest, others = sorted(order[:2]), sorted(order[2:])
+    return Measured(f"{', '.join(map(str, widest))} > {', '.join(map(str, others))}".strip(), rows)
+
+
+# Transfers with other values: a constant delay, and a minimum RTO.
+
+
+def _few(  # noqa: PLR0913 - a case of the study, and how it differs
+    bench: Bench,
+    contact: str,
+    size: int,
+    clock: str,
+    values: Mapping[str, str] | None = None,
+    *,
+    static: bool = False,
+) -> Transfers:
+    about = replace(bench.of_study, sizes=(size,), clocks=(clock,), quick=_FEW)
+    return bench.varied(contact, about, values, static=static)
+
+
+@registered
+def static_spurious(bench: Bench, *, contact: str, size: str) -> Measured:
+    """Return the fewest spurious retransmissions by the fine clock over a constant mean delay."""
+    fine, _ = fine_and_coarse(bench)
+    own = _few(bench, contact, int(size), fine, static=True)
+    rows = [("start", "spurious", "timeouts", "lasts")]
+    for start, spurious, fired, seconds in zip(
+        own.start, own.spurious, own.timeouts, own.seconds, strict=True
+    ):
+        rows.append((f"{start:.1f} s", str(spurious), str(fired), f"{seconds:.1f} s"))
+    return Measured(int(own.spurious.min()), rows)
+
+
+@registered
+def static_and_moving(bench: Bench, *, size: str) -> Measured:
+    """Return how constant delays differ from moving ones, and the timeouts of stop-and-wait.
+
+    The first number is the share of affected transfers over constant mean delays less that over
+    moving ones, by the fine clock, the mean of all contacts; the second is the number of timeouts
+    of stop-and-wait in all contacts, by both clocks.
+    """
+    fine, coarse = fine_and_coarse(bench)
+    rows = [("contact", "constant delay", "moving delay", "timeouts of stop-and-wait")]
+    apart, total = [], 0
+    for name in single_relay(bench):
+        static = _share(_few(bench, name, int(size), fine, static=True))
+        moving = _share(bench.transfers(name).where(size=int(size), clock=fine))
+        fired = sum(waited(bench, name, clock).spurious for clock in (fine, coarse))
+        apart.append(static - moving)
+        total += fired
+        rows.append((name, f"{static:.2f}", f"{moving:.2f}", str(fired)))
+    return Measured([float(np.mean(apart)), float(total)], rows)
+
+
+@registered
+def static_throughput(bench: Bench) -> Measured:
+    """Return the greatest difference of mean throughputs over moving and constant delays.
+
+    By the coarse clock, over all contacts and sizes, as a share.
+    """
+    _, coarse = fine_and_coarse(bench)
+    rows = [("contact", *(f"{size} segments" for size in bench.of_study.sizes))]
+    worst = 0.0
+    for name in single_relay(bench):
+        cells = []
+        for size in bench.of_study.sizes:
+            static = _few(bench, name, size, coarse, static=True).throughput(PACKET)
+            ratio = _mean(bench, name, size, coarse) / float(static.mean())
+            worst = max(worst, abs(ratio - 1))
+            cells.append(f"{ratio - 1:+.2%}")
+        rows.append((name, *cells))
+    return Measured(worst, rows)
+
+
+@registered
+def lost_by_fine_clock(bench: Bench, *, size: str) -> Measured:
+    """Return the greatest share of throughput that the fine clock costs, over all contacts."""
+    lost = {}
+    for name in single_relay(bench):
+        fine, coarse = (_mean(bench, name, int(size), clock) for clock in fine_and_coarse(bench))
+        lost[name] = 1 - fine / coarse
+    rows = [("contact", "lost"), *((name, f"{value:.1%}") for name, value in lost.items())]
+    return Measured(max(lost.values()), rows)
+
+
+@registered
+def least_floor(bench: Bench, *, contacts: str, floors: str, size: str) -> Measured:
+    """Return the least minimum RTO [s] from which on the fine clock has no spurious retransmission.
+
+    `floors` are in seconds and ascend.
+    """
+    fine, _ = fine_and_coarse(bench)
+    names = contacts.split(",")
+    rows = [("minimum RTO", "spurious in", "spurious retransmissions", "mean throughput")]
+    least = None
+    for floor in floors.split(","):
+        values = {f"{FLOW}.tcp.rto.min": f"{floor} s"}
+        own = {name: _few(bench, name, int(size), fine, values) for name in names}
+        spurious = {name: int(one.spurious.sum()) for name, one in own.items()}
+        affected = " ".join(name for name, count in spurious.items() if count)
+        least = None if affected else least or floor
+        mean = np.concatenate([one.throughput(PACKET) for one in own.values()]).mean() / 1e6
+        total = str(sum(spurious.values()))
+        rows.append((f"{floor} s", affected or "none", total, f"{mean:.3f} Mbit/s"))
+    return Measured(None if least is None else float(least), rows)

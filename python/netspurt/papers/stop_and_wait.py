@@ -1,0 +1,97 @@
+"""Stop-and-wait over a contact: one segment under way at a time, so that no queue builds up."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from netspurt.papers.bench import Bench
+from netspurt.papers.contacts import Contact, stored
+from netspurt.papers.registry import Measured, registered
+from netspurt.papers.study import FLOW, Study
+from netspurt.run import Run
+from netspurt.scenario import Scenario
+from netspurt.sweep import Sweep, run_sweep
+
+#: How close to a step of the delay a retransmission belongs to it [s].
+_NEAR_S = 10.0
+
+
+@dataclass(frozen=True)
+class Waited:
+    """What became of the segments of a contact: sent, retransmitted, retransmitted spuriously."""
+
+    sent: int
+    retransmissions: int
+    spurious: int
+
+
+def scenario(study: Study, contact: Contact) -> Scenario:
+    """Return the scenario: a window of one segment and an ACK for each, all over the contact."""
+    values = {
+        "stop": f"{study.lasts(contact):.6f} s",
+        f"{FLOW}.start": "0 s",
+        f"{FLOW}.send": "unlimited",
+        f"{FLOW}.tcp.receive_window": "1 segments",
+        f"{FLOW}.tcp.acks": "every segment",
+    }
+    return study.scenario(contact, values)
+
+
+def waited(bench: Bench, contact: str, clock: str) -> Waited:
+    """Return the sums of stop-and-wait over a contact by a clock."""
+    study = bench.of_study
+
+    def make() -> dict[str, Waited]:
+        bench.announce(f"stop-and-wait over {contact}")
+        axis = {"path": f"{FLOW}.tcp.clock.tick", "values": list(study.clocks)}
+        base = scenario(study, study.contacts[contact])
+        sweep = Sweep.of(base.replace({"sweep": {"over": {"clock": axis}}}))
+        with tempfile.TemporaryDirectory() as scratch:
+            cases = run_sweep(sweep, Path(scratch) / "sweep")[0].read()
+        counts = zip(cases["sent"], cases["retransmissions"], cases["spurious"], strict=True)
+        sums = (Waited(*(int(count) for count in row)) for row in counts)
+        return dict(zip(cases["clock"].tolist(), sums, strict=True))
+
+    return bench.keep(f"stop-and-wait over {contact}", make)[clock]
+
+
+def _tick(bench: Bench, clock: str) -> str:
+    fine, coarse = bench.of_study.clocks
+    return {"fine": fine, "coarse": coarse}[clock]
+
+
+@registered
+def stop_and_wait(bench: Bench, *, contact: str, clock: str) -> Measured:
+    """Return the number of retransmissions of stop-and-wait over a whole contact."""
+    found = waited(bench, contact, _tick(bench, clock))
+    rows = [("sent", "retransmissions", "spurious")]
+    rows.append((f"{found.sent:,}", str(found.retransmissions), str(found.spurious)))
+    return Measured(found.retransmissions, rows)
+
+
+@registered
+def stop_and_wait_near(bench: Bench, *, contact: str, clock: str, way: str) -> Measured:
+    """Return the spurious retransmissions within 10 s after a step of the delay, and its time [s].
+
+    `way` says whether the delay steps up or down.
+    """
+    study = bench.of_study
+    one, tick = study.contacts[contact], _tick(bench, clock)
+
+    def make() -> Run:
+        bench.announce(f"stop-and-wait over {contact}, recorded")
+        return scenario(study, one).replace({f"{FLOW}.tcp.clock.tick": tick}).run()
+
+    run = bench.keep(f"stop-and-wait over {contact} by {tick}, recorded", make)
+    (at,) = (t for t, by in stored(bench.paper, one).jumps() if (by > 0) == (way == "up"))
+    left = run.segments.where(way="out", kind="retransmission")
+    near = (left.seconds() >= at) & (left.seconds() <= at + _NEAR_S)
+    rows = [("retransmitted", "packet", "spurious")]
+    for t, packet, spurious in zip(left.seconds(), left["packet"], left["spurious"], strict=True):
+        rows.append((f"{t:.3f} s", str(packet), str(bool(spurious)).lower()))
+    count = float(np.count_nonzero(near & np.asarray(left["spurious"], dtype=bool)))
+    return Measured([count, at], rows)

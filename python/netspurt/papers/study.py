@@ -1,0 +1,296 @@
+"""A study: transfers of several sizes, by several clocks, that start all over a contact.
+
+Each contact is a sweep. A quick study takes a few of the starts; the whole one is run once into a
+folder, and read from there.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.papers.contacts import Contact, contacts, stored
+from netspurt.papers.data import Paper, PaperError
+from netspurt.quantities import quantity
+from netspurt.scenario import Scenario, load, read_text
+from netspurt.sweep import Cases, Sweep, Threads, open_sweep, run_sweep
+
+#: A function that takes the number of finished transfers and the number in all.
+Progress = Callable[[float, float], None]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: The flow and the link of the scenarios of studies.
+FLOW = "flows.transfer"
+_SPACE = "space"
+LINK = f"links.{_SPACE}"
+#: A run ends so long after its contact [s]; no transfer of a study takes longer.
+_AFTER_S = 1000
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """The transfers of a contact, one in each row.
+
+    Attributes
+    ----------
+    size
+        Segments, shape (n,).
+    clock
+        The tick in text form, shape (n,).
+    start, seconds
+        When it started, and how long it took [s]; NaN if it did not end.
+    delivered
+        Segments that the receiver got, each counted once.
+    sent, spurious, timeouts
+        Segments sent, spurious retransmissions, timeouts.
+    window_limited
+        How often the receive window held back data that cwnd allowed.
+    """
+
+    size: Ints
+    clock: NDArray[np.str_]
+    start: Floats
+    seconds: Floats
+    delivered: Ints
+    sent: Ints
+    spurious: Ints
+    timeouts: Ints
+    window_limited: Ints
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    def where(self, *, size: int | None = None, clock: str | None = None) -> Transfers:
+        """Return the transfers of a size, or by a clock."""
+        keep = np.ones(len(self), dtype=np.bool_)
+        if size is not None:
+            keep &= self.size == size
+        if clock is not None:
+            keep &= self.clock == clock
+        return Transfers(*(column[keep] for column in vars(self).values()))
+
+    def throughput(self, packet_bytes: float) -> Floats:
+        """Return the bits of each transfer's packets, each counted once, by its time [bit/s]."""
+        return np.asarray(8 * packet_bytes * self.size / self.seconds)
+
+    @classmethod
+    def of(cls, cases: Cases) -> Transfers:
+        """Return the transfers of a sweep.
+
+        Raises
+        ------
+        PaperError
+            If a case did not run to its end.
+        """
+        if set(cases["status"].tolist()) != {"done"}:
+            raise PaperError(f"{cases.about.where}: a case did not run to its end")
+        seconds = np.ma.filled(cases["completion_ns_max"].astype(float), np.nan) / 1e9
+        return cls(
+            size=np.array([int(quantity(text)[1]) for text in cases["size"]]),
+            clock=np.asarray(cases["clock"]),
+            start=np.array([quantity(text)[1] for text in cases["start"]]),
+            seconds=np.asarray(seconds),
+            delivered=np.asarray(cases["delivered_bytes"]) // _PAYLOAD,
+            sent=np.asarray(cases["sent"]),
+            spurious=np.asarray(cases["spurious"]),
+            timeouts=np.asarray(cases["timeouts"]),
+            window_limited=np.ma.filled(cases["window_limited"], 0),
+        )
+
+
+#: The payload of a full packet [octets].
+_PAYLOAD = 1460
+
+
+@dataclass(frozen=True)
+class Study:
+    """The study of a paper.
+
+    Attributes
+    ----------
+    paper
+        The paper.
+    sizes, clocks
+        Sizes in segments, ticks in text form.
+    every, shift
+        The time between two starts, and the greatest shift of a start [s].
+    seed
+        Of the shifts.
+    quick
+        How many starts of a contact a quick study has.
+    """
+
+    paper: Paper
+    sizes: tuple[int, ...]
+    clocks: tuple[str, ...]
+    every: float
+    shift: float
+    seed: int
+    quick: int
+
+    @classmethod
+    def of(cls, paper: Paper) -> Study:
+        """Return the study that a paper's `paper.toml` describes.
+
+        Raises
+        ------
+        PaperError
+            If it describes none.
+        """
+        about = paper.study
+        if not about:
+            raise PaperError(f"{paper.key} has no study: there is no [study] in its paper.toml")
+        return cls(
+            paper,
+            tuple(about["sizes"]),
+            tuple(about["clocks"]),
+            about["every"],
+            about["shift"],
+            about["seed"],
+            about["quick"],
+        )
+
+    @property
+    def contacts(self) -> dict[str, Contact]:
+        """The contacts by name."""
+        return contacts(self.paper)
+
+    def lasts(self, contact: Contact) -> float:
+        """Return how long a contact lasts [s]."""
+        return stored(self.paper, contact).lasts
+
+    def swing(self, contact: Contact) -> float:
+        """Return the greatest delay of a contact less the least [s], one way."""
+        return float(np.ptp(stored(self.paper, contact).delay_ns)) / 1e9
+
+    def fixed_delay(self, contact: Contact) -> float:
+        """Return the delay of the links of a contact's scenario that do not move [s], one way."""
+        links = tomllib.loads(read_text(self.paper.folder / contact.scenario))["links"]
+        return sum(quantity(link["delay"])[1] for link in links.values() if "delay" in link)
+
+    def starts(self, contact: Contact, *, whole: bool) -> Floats:
+        """Return when transfers start [s].
+
+        They start all over the contact, the last one at least `every` less `shift` before its end.
+        A quick study has evenly spaced ones of the same starts.
+        """
+        count = int(self.lasts(contact) // self.every) - 1
+        nominal = self.every * np.arange(1, count + 1)
+        place = list(self.contacts).index(contact.name)
+        shifts = np.random.default_rng([self.seed, place]).uniform(-self.shift, self.shift, count)
+        starts = np.round(nominal + shifts, 6)
+        return starts if whole else starts[:: -(-count // self.quick)]
+
+    def scenario(
+        self, contact: Contact, values: Mapping[str, Any] | None = None, *, static: bool = False
+    ) -> Scenario:
+        """Return the scenario of a contact's transfers, with some values replaced.
+
+        With `static` the delay is the contact's mean delay all the time.
+        """
+        file = self.paper.folder / contact.scenario
+        if static:
+            fixed = dict(tomllib.loads(read_text(file))["links"][_SPACE])
+            del fixed["follows"]
+            mean = stored(self.paper, contact).mean()
+            own: dict[str, Any] = {LINK: {**fixed, "delay": f"{mean * 1e3:.6f} ms"}}
+        else:
+            own = self.paper.placed({f"{LINK}.follows": contact.file})
+        own["stop"] = f"{self.lasts(contact) + _AFTER_S:.0f} s"
+        own["title"] = f"{contact.name}: transfers"
+        return load(file).replace({**own, **(values or {})})
+
+    def sweep(
+        self,
+        contact: Contact,
+        *,
+        whole: bool,
+        static: bool = False,
+        values: Mapping[str, Any] | None = None,
+    ) -> Sweep:
+        """Return the transfers of a contact as a sweep over `size`, `clock` and `start`.
+
+        Parameters
+        ----------
+        contact
+            The contact.
+        whole
+            Whether to take all starts.
+        static
+            Whether the delay is the contact's mean delay all the time.
+        values
+            Values of the scenario to replace.
+        """
+        starts = self.starts(contact, whole=whole)
+        over = {
+            "size": {"path": f"{FLOW}.send", "values": [f"{size} segments" for size in self.sizes]},
+            "clock": {"path": f"{FLOW}.tcp.clock.tick", "values": list(self.clocks)},
+            "start": {"path": f"{FLOW}.start", "values": [f"{start:.6f} s" for start in starts]},
+        }
+        swept = {**(values or {}), "sweep": {"over": over}}
+        return Sweep.of(self.scenario(contact, swept, static=static))
+
+    def quickly(self, sweep: Sweep) -> Transfers:
+        """Run a sweep of transfers and keep nothing of it."""
+        with tempfile.TemporaryDirectory() as scratch:
+            folder, _ = run_sweep(sweep, Path(scratch) / "sweep")
+            return Transfers.of(folder.read())
+
+    def whole(self, out: Path, progress: Progress | None = None, threads: int = 0) -> int:
+        """Run all transfers of all contacts into a folder with a sweep for each contact.
+
+        Parameters
+        ----------
+        out
+            The folder; sweeps that it has are continued or left as they are.
+        progress
+            Called with the number of finished transfers and the number in all.
+        threads
+            How many threads run; 0 for one per core.
+
+        Returns
+        -------
+        int
+            The number of packets that links carried.
+        """
+        sweeps = {name: self.sweep(one, whole=True) for name, one in self.contacts.items()}
+        total, before, carried = sum(map(len, sweeps.values())), 0, 0
+        for name, sweep in sweeps.items():
+
+            def update(done: float, _: float, before: int = before) -> None:
+                if progress is not None:
+                    progress(before + done, total)
+
+            folder, _ = run_sweep(
+                sweep, out / name, engine=partial(Threads, threads=threads), progress=update
+            )
+            before += len(sweep)
+            carried += int(folder.read()["carried"].sum())
+        return carried
+
+    def read(self, out: Path, contact: Contact) -> Transfers:
+        """Return the transfers of a contact from the folder of a whole study.
+
+        Raises
+        ------
+        PaperError
+            If they are not all there, or belong to another study.
+        """
+        folder = open_sweep(out / contact.name)
+        if folder.fingerprint != self.sweep(contact, whole=True).fingerprint:
+            raise PaperError(f"{folder.where} is of another study")
+        cases = folder.read()
+        if len(cases) < folder.cases:
+            again = f"`netspurt papers study {self.paper.key} --out {out}` continues it"
+            raise PaperError(f"{folder.where} has {len(cases)} of {folder.cases} cases: {again}")
+        return Transfers.of(cases)

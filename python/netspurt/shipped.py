@@ -1,0 +1,80 @@
+"""Scenarios that come with netspurt, by name.
+
+A scenario's name is the path of its file below `shelf/scenarios`, without the suffix: `rfc2416`,
+`live/rfc2416`. Files that links follow are beside the scenarios; they have no names.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from pathlib import Path
+
+#: The folder of the scenarios.
+SHELF = Path(__file__).parent / "shelf" / "scenarios"
+
+#: Only scenarios have the key `stop`; files that links follow do not.
+_STOP = re.compile(r"^stop\s*=", re.MULTILINE)
+
+#: The folder of the scenarios whose ends are the kernel's.
+_LIVE = "live/"
+
+
+class UnknownScenarioError(ValueError):
+    """No scenario that comes with netspurt has the name."""
+
+
+def names() -> list[str]:
+    """Return the names of all scenarios, sorted, those of live runs last."""
+    files = [file for file in SHELF.rglob("*.toml") if _STOP.search(file.read_text("utf-8"))]
+    found = [file.relative_to(SHELF).with_suffix("").as_posix() for file in files]
+    return sorted(found, key=lambda name: ("/" in name, name))
+
+
+def file_of(name: str) -> Path:
+    """Return the file of a scenario that comes with netspurt.
+
+    Raises
+    ------
+    UnknownScenarioError
+        If none has the name; the error names the nearest one.
+    """
+    known = names()
+    if name in known:
+        return SHELF / f"{name}.toml"
+    near = difflib.get_close_matches(name, known, n=1)
+    told = f"did you mean {near[0]}?" if near else "`netspurt scenarios` lists them"
+    raise UnknownScenarioError(f"no scenario {name!r} comes with netspurt: {told}")
+
+
+def resolve(scenario: str | os.PathLike[str], *, live: bool = False) -> Path:
+    """Return the file that a path or the name of a scenario means.
+
+    Parameters
+    ----------
+    scenario
+        The path of a file, or a name. A file that exists comes first.
+    live
+        Whether the name `x` means `live/x` if there is such a scenario.
+
+    Raises
+    ------
+    UnknownScenarioError
+        If it is neither, and does not end in `.toml`.
+
+    Examples
+    --------
+    >>> resolve("rfc2416").name, resolve("rfc2416", live=True).parent.name
+    ('rfc2416.toml', 'live')
+    """
+    path = Path(scenario)
+    if path.suffix == ".toml" or (path.exists() and not path.is_dir()):
+        return path
+    name = os.fspath(scenario)
+    if live and _LIVE + name in names():
+        name = _LIVE + name
+    try:
+        return file_of(name)
+    except UnknownScenarioError as error:
+        raise UnknownScenarioError(f"there is no file {name}, and {error}") from None

@@ -1,0 +1,109 @@
+"""What a link follows, and the file that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from netspurt.quantities import exactly
+
+#: The most points of a timeline.
+MOST_POINTS = 200_000
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True)
+class Outage:
+    """A time in which a link drops everything.
+
+    Attributes
+    ----------
+    at_ns
+        When it begins [ns].
+    dead_ns
+        How long it lasts [ns].
+    """
+
+    at_ns: int
+    dead_ns: int
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What a link follows; instants and delays in nanoseconds.
+
+    Attributes
+    ----------
+    name
+        Where it comes from.
+    delay
+        Instants, and the delay of a direction from each on.
+    rate
+        Instants, and bits per second from each on.
+    loss
+        Instants, and the probability of loss from each on; or one probability.
+    opportunities
+        Instants at which 1500 octets are delivered; behind the last one they begin again.
+    outages
+        Times in which everything is dropped.
+    remarks
+        Lines of comment for the head of the file.
+    """
+
+    name: str
+    delay: Sequence[tuple[int, int]] = ()
+    rate: Sequence[tuple[int, int]] = ()
+    loss: Sequence[tuple[int, float]] | float = ()
+    opportunities: Sequence[int] = ()
+    outages: Sequence[Outage] = ()
+    remarks: Sequence[str] = ()
+
+    def to_toml(self, between: str = "step") -> str:
+        """Return the file that a link of a scenario follows.
+
+        Parameters
+        ----------
+        between
+            The rule between two points of delays and of probabilities: `step` or `linear`.
+        """
+        rule = f'between = "{between}"'
+        lines = [f"# From {_plain(self.name)}.", *(f"# {_plain(one)}" for one in self.remarks)]
+        if self.delay:
+            points = _points(self.delay, lambda span: f'"{exactly(span, "ms")}"')
+            lines.append(f"delay = {{ {rule}, timeline = {points} }}")
+        if self.rate:
+            points = _points(self.rate, lambda bits: f'"{bits} bit/s"')
+            lines.append(f"rate = {{ timeline = {points} }}")
+        if self.opportunities:
+            instants = _list(f'"{exactly(at, "ms")}"' for at in self.opportunities)
+            lines.append(f"rate = {{ opportunities = {instants} }}")
+        if isinstance(self.loss, float):
+            lines += [f"loss = {{ probability = {self.loss:.6g} }}"] * (self.loss > 0)
+        elif self.loss:
+            points = _points(self.loss, lambda p: f"{p:.9g}")
+            lines.append(f"loss = {{ probability = {{ {rule}, timeline = {points} }} }}")
+        for outage in self.outages:
+            lines += [
+                "[[handovers]]",
+                f'at = "{exactly(outage.at_ns)}"',
+                f'dead = "{exactly(outage.dead_ns)}"',
+                'arrivals = "drop"',
+                'in_flight = "drop"',
+            ]
+        return "\n".join(lines) + "\n"
+
+
+def _plain(text: str) -> str:
+    """Return a text on one line, without control characters."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def _points(points: Sequence[tuple[int, _Value]], value: Callable[[_Value], str]) -> str:
+    return _list(f'["{exactly(at)}", {value(of)}]' for at, of in points)
+
+
+def _list(entries: Iterable[str]) -> str:
+    """Return a list, each entry on a line of its own."""
+    return "[\n" + "".join(f"  {entry},\n" for entry in entries) + "]"

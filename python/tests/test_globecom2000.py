@@ -1,0 +1,226 @@
+"""The paper on dynamic propagation delay: contacts, transfers, and a verdict for each claim."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from netspurt.orbit import SHORTEST_S
+from netspurt.papers import PaperError, Verdict, check, read_paper
+from netspurt.papers.bench import Bench
+from netspurt.papers.contacts import contacts, curve, day_of_passes, stored, written
+from netspurt.papers.figures import figure
+from netspurt.papers.study import Study
+
+from conftest import ROOT, Command
+
+KEY = "globecom2000"
+
+#: How long each contact lasts [s], and its unloaded round trip [ms], least, most and steepest slope
+#: [us/s]: an earlier computation by the Python package sgp4, with the ground leg at its mean.
+LEVELS = {
+    "S1": (3452, 526.7, 561.8, 29.4),
+    "S2": (3074, 507.4, 561.6, 49.6),
+    "S3": (3600, 526.4, 563.0, 29.1),
+    "S4": (3180, 507.1, 563.0, 49.2),
+    "S5": (3673, 525.9, 563.7, 29.9),
+    "S6": (3237, 506.7, 563.7, 49.1),
+    "S7": (9620, 542.5, 571.9, 19.1),
+    "S8": (3737, 503.4, 571.9, 49.9),
+    "S9": (13605, 537.6, 571.7, 23.3),
+    "S10": (3726, 503.4, 570.9, 49.5),
+    "S11": (29920, 479.4, 618.9, 33.5),
+    "S12": (12265, 473.0, 616.8, 34.0),
+    "S13": (86400, 446.9, 711.0, 18.6),
+    "S14": (1260, 542.0, 1054.5, 26.7),
+}
+GROUND_MS = 135.29
+
+#: The claims that are not reproduced, and those that the document contradicts.
+NOT_REPRODUCED = {"s7.bulk.g1", "s7.fig5", "bad-fraction-order", "bad-thr-order"}
+IN_SHAPE = {"minrto"}
+SLIPS = {"s3.orbit", "s4.orbit", "s12.orbit", "bands"}
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_a_contact_has_the_length_the_levels_and_the_slope_of_the_earlier_one(name: str) -> None:
+    paper = read_paper(KEY)
+    made = stored(paper, contacts(paper)[name])
+    lasts, least, most, slope = LEVELS[name]
+    # Planes and phases are the same; rise and set were looked for in steps of up to 10 s.
+    assert made.lasts == pytest.approx(lasts, abs=10)
+    fixed = 0.0 if name == "S14" else GROUND_MS
+    trips = 2 * (made.delay_ns / 1e6 + fixed)
+    # Stored points lie up to 300 s apart, and the ground leg is its mean of the day.
+    assert trips.min() == pytest.approx(least, abs=0.3)
+    assert trips.max() == pytest.approx(most, abs=0.3)
+    moving = np.diff(made.t_ns) > 1
+    slopes = 1e6 * 2 * np.diff(made.delay_ns)[moving] / np.diff(made.t_ns)[moving]
+    assert np.abs(slopes).max() == pytest.approx(slope, abs=0.5)
+
+
+def test_the_handoffs_are_where_the_earlier_computation_has_them() -> None:
+    paper = read_paper(KEY)
+    (up, by), (down, back) = stored(paper, contacts(paper)["S14"]).jumps()
+    assert [up, down] == pytest.approx([344, 899], abs=1.5)
+    assert [2 * by, 2 * back] == pytest.approx([0.5, -0.505], abs=0.01)
+
+
+def test_low_orbits_of_little_inclination_have_15_or_16_contacts_a_day() -> None:
+    paper = read_paper(KEY)
+    found = contacts(paper)
+    for name in ("S1", "S3", "S5"):
+        assert len(day_of_passes(paper, found[name])) in (15, 16)
+    for name in ("S7", "S9"):
+        assert len(day_of_passes(paper, found[name])) in (11, 12, 13)
+    assert len(day_of_passes(paper, found["S11"])) in (4, 5)
+    (only,) = day_of_passes(paper, found["S13"])
+    assert only.duration == 86400
+    swings = [p.swing for p in day_of_passes(paper, found["S1"]) if p.duration >= SHORTEST_S]
+    assert max(swings) > 1.4 * min(swings)
+
+
+def test_the_command_writes_the_files_that_are_beside_the_paper(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    shown = netspurt("papers", "curves", KEY, "--out", "curves")
+    assert shown.returncode == 0, shown.stderr
+    assert "343.0, 899.2" in shown.stdout
+    for name in LEVELS:
+        file = f"{name.lower()}.toml"
+        assert (tmp_path / "curves" / file).read_text() == (
+            ROOT / "papers" / KEY / file
+        ).read_text()
+
+
+def test_points_are_near_enough_that_straight_lines_miss_the_delay_by_30_us_at_most() -> None:
+    paper = read_paper(KEY)
+    for contact in contacts(paper).values():
+        coarse, step = curve(paper, contact), contact.step
+        fine = curve(paper, type(contact)(**{**vars(contact), "step": step / 2}))
+        off = np.interp(fine.t_ns, coarse.t_ns, coarse.delay_ns) - fine.delay_ns
+        assert np.abs(off).max() < 30_000, contact.name
+
+
+def test_a_contact_without_its_file_or_its_station_is_told(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "papers" / KEY, tmp_path / KEY)
+    (tmp_path / KEY / "s1.toml").unlink()
+    paper = read_paper(KEY, tmp_path)
+    with pytest.raises(PaperError, match=r"no s1\.toml"):
+        stored(paper, contacts(paper)["S1"])
+    table = tmp_path / KEY / "orbits.csv"
+    table.write_text(table.read_text().replace("Sputnik,", "Vostok,"))
+    with pytest.raises(PaperError, match="no station 'Sputnik'"):
+        curve(paper, contacts(paper)["S1"])
+    with pytest.raises(PaperError, match=r"no \[contacts\]"):
+        contacts(read_paper("rfc889"))
+    with pytest.raises(PaperError, match="has no study"):
+        Study.of(read_paper("rfc889"))
+    with pytest.raises(PaperError, match="no figure 'guess'"):
+        figure("guess")
+
+
+def test_starts_cover_each_contact_and_a_quick_study_takes_some_of_them() -> None:
+    study = Study.of(read_paper(KEY))
+    count = 0
+    for contact in study.contacts.values():
+        starts = study.starts(contact, whole=True)
+        shifts = starts - study.every * np.arange(1, len(starts) + 1)
+        assert np.abs(shifts).max() <= study.shift
+        assert study.lasts(contact) - starts[-1] < 2 * study.every + study.shift
+        few = study.starts(contact, whole=False)
+        assert set(few) <= set(starts)
+        assert 3 <= len(few) <= study.quick
+        count += len(starts) * len(study.sizes) * len(study.clocks)
+    assert 23_500 <= count <= 24_500
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> dict[str, dict[str, object]]:
+    """Judge each claim by a few transfers."""
+    paper = read_paper(KEY)
+    judged = check(Bench(paper), paper.claims)
+    return {j.claim.id.removeprefix(f"{KEY}."): j.as_dict() for j in judged}
+
+
+def test_each_of_125_claims_has_a_verdict(verdicts: dict[str, dict[str, object]]) -> None:
+    assert len(verdicts) == 125
+    by = {v: {k for k, row in verdicts.items() if row["verdict"] == v} for v in Verdict}
+    assert by[Verdict.CONTRADICTION] == SLIPS
+    assert by[Verdict.NOT_REPRODUCED] == NOT_REPRODUCED
+    assert by[Verdict.SHAPE_ONLY] == IN_SHAPE
+    told = SLIPS | NOT_REPRODUCED | IN_SHAPE
+    assert len(by[Verdict.REPRODUCED]) == 125 - len(told)
+    assert all(verdicts[name]["note"] for name in told)
+
+
+def test_stop_and_wait_never_retransmits_but_once_at_the_upward_step(
+    verdicts: dict[str, dict[str, object]],
+) -> None:
+    single = [f"s{n}.stopwait.g{tick}" for n in range(1, 14) for tick in (1, 500)]
+    assert [verdicts[name]["measured"] for name in single] == [0] * 26
+    up, down = (verdicts[f"s14.stopwait.g1.{at}"]["measured"] for at in (350, 900))
+    assert up == [1.0, pytest.approx(343, abs=0.1)]
+    assert down == [0.0, pytest.approx(899.2, abs=0.1)]
+    assert verdicts["s14.stopwait.g500"]["measured"] == 0
+
+
+def test_claims_are_those_of_the_reading_where_it_is_there() -> None:
+    listing = ROOT.parent / "shared" / "papers" / "claims.toml"
+    if not listing.exists():
+        pytest.skip("the list of claims is not on this machine")
+    with (ROOT / "papers" / KEY / "expected.csv").open(newline="") as file:
+        ours = {row["id"] for row in csv.DictReader(file)}
+    lines = listing.read_text().splitlines()
+    assert ours == {line.split('"')[1] for line in lines if line.startswith(f'id = "{KEY}.')}
+
+
+def test_a_whole_study_is_continued_and_read_by_the_check(
+    netspurt: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = tmp_path / "shelf"
+    shutil.copytree(ROOT / "papers" / KEY, shelf / KEY)
+    file = shelf / KEY / "paper.toml"
+    text = file.read_text().replace("every  = 60", "every  = 9000")
+    file.write_text(text.replace("10000]", "3000]"))
+    paper = read_paper(KEY, shelf)
+    study = Study.of(paper)
+    long = {n: c for n, c in study.contacts.items() if study.lasts(c) > 2 * study.every}
+    monkeypatch.setattr(Study, "contacts", property(lambda _: long))
+    seen: list[tuple[float, float]] = []
+    carried = study.whole(tmp_path / "study", lambda *at: seen.append(at))
+    assert seen[-1][0] == seen[-1][1] == sum(len(study.sweep(c, whole=True)) for c in long.values())
+    assert study.whole(tmp_path / "study") == carried
+    read = study.read(tmp_path / "study", long["S13"])
+    assert len(read) == 8 * 8
+    assert np.array_equal(read.delivered, read.size)
+    bench = Bench(paper, study=tmp_path / "study")
+    assert len(bench.transfers("S11")) == len(study.read(tmp_path / "study", long["S11"]))
+    file.write_text(text.replace("10000]", "3001]"))
+    with pytest.raises(PaperError, match="of another study"):
+        Study.of(read_paper(KEY, shelf)).read(tmp_path / "study", long["S13"])
+    wrong = netspurt("papers", "check", "--study", "study")
+    assert (wrong.returncode, "name its key" in wrong.stderr) == (2, True)
+    assert netspurt("papers", "study", "rfc889").returncode == 2
+
+
+def test_the_window_s_limit_is_counted_for_a_window_that_limits() -> None:
+    study = Study.of(read_paper(KEY))
+    base = study.scenario(study.contacts["S1"]).replace({"flows.transfer.send": "200 segments"})
+    never = base.run().flows["window_limited"]
+    small = base.replace({"flows.transfer.tcp.receive_window": "8 segments"}).run().flows
+    assert (never.tolist(), small["window_limited"][0] > 0) == ([0], True)
+
+
+def test_the_file_of_a_contact_is_what_a_link_follows(netspurt: Command) -> None:
+    paper = read_paper(KEY)
+    contact = contacts(paper)["S14"]
+    text = written(paper, contact, curve(paper, contact))
+    assert text == (paper.folder / contact.file).read_text()
+    listed = json.loads(netspurt("papers", "list", "--json").stdout)
+    assert {row["key"]: row["claims"] for row in listed}[KEY] == 125
