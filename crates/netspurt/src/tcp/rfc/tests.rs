@@ -50,7 +50,7 @@ impl Play {
     /// Lets both ends rest; now and then checks that they wake in the state that they had.
     fn rest(&mut self) {
         for end in &mut self.ends {
-            if self.story.len() % 16 == 0 {
+            if self.story.len().is_multiple_of(16) {
                 end.wake();
                 let before = format!("{end:?}");
                 end.rest();
