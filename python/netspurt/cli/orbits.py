@@ -317,11 +317,9 @@ def _toml(points: PathDelays, heading: str, loss: dict[str, Any] | None) -> str:
     from netspurt.timelines import Timeline
 
     delay = list(zip(points.t_ns.tolist(), points.delay_ns.tolist(), strict=True))
-    text = Timeline(heading, delay).to_toml("linear")
-    if loss is not None:
-        rows = ", ".join(json.dumps(point) for point in loss["timeline"])
-        text += f'loss = {{ bit_error_rate = {{ timeline = [{rows}], between = "linear" }} }}\n'
-    return text
+    rates = [rate for _, rate in loss["timeline"]] if loss else []
+    errors = list(zip(points.t_ns.tolist(), rates, strict=False))
+    return Timeline(heading, delay, bit_errors=errors).to_toml("linear")
 
 
 def _path(stations: list[str], elevation: float, margin: float) -> OrbitPath:
