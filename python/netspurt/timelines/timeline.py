@@ -44,6 +44,8 @@ class Timeline:
         Instants, and bits per second from each on.
     loss
         Instants, and the probability of loss from each on; or one probability.
+    bit_errors
+        Instants, and the rate of bit errors from each on; without `loss`.
     opportunities
         Instants at which 1500 octets are delivered; behind the last one they begin again.
     outages
@@ -56,6 +58,7 @@ class Timeline:
     delay: Sequence[tuple[int, int]] = ()
     rate: Sequence[tuple[int, int]] = ()
     loss: Sequence[tuple[int, float]] | float = ()
+    bit_errors: Sequence[tuple[int, float]] = ()
     opportunities: Sequence[int] = ()
     outages: Sequence[Outage] = ()
     remarks: Sequence[str] = ()
@@ -84,6 +87,9 @@ class Timeline:
         elif self.loss:
             points = _points(self.loss, lambda p: f"{p:.9g}")
             lines.append(f"loss = {{ probability = {{ {rule}, timeline = {points} }} }}")
+        if self.bit_errors:
+            points = _points(self.bit_errors, lambda p: f"{p:.9g}")
+            lines.append(f"loss = {{ bit_error_rate = {{ {rule}, timeline = {points} }} }}")
         for outage in self.outages:
             lines += [
                 "[[handovers]]",
