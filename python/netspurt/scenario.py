@@ -278,12 +278,20 @@ def _names(value: Any) -> Iterator[str]:
     """Return the names of files that are followed in or below a value."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            if key == _FOLLOWS and isinstance(inner, str):
+            if _ends(key) and isinstance(inner, str):
                 yield inner
             yield from _names(inner)
+        if _ends(value.get("path")) and isinstance(values := value.get("values"), list):
+            yield from (name for name in values if isinstance(name, str))
     elif isinstance(value, list):
         for inner in value:
             yield from _names(inner)
+
+
+def _ends(path: Any) -> bool:
+    """Return whether the last key of a path, or of one of several, names a file to follow."""
+    paths = path if isinstance(path, list) else [path]
+    return any(isinstance(one, str) and one.rpartition(".")[2] == _FOLLOWS for one in paths)
 
 
 def _named(values: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -238,20 +238,21 @@ def _flow_cells(result: Run, n: int) -> tuple[str, ...]:
 
 def _link_lines(result: Run) -> Iterator[str]:
     links = result.links
-    head = ("link", "direction", "carried", "mean rate", "dropped", "lost", "longest queue")
+    counts = ["dropped", "lost", *(["overtook"] if links["overtook"].any() else [])]
+    head = ("link", "direction", "carried", "mean rate", *counts, "longest queue")
     used = [n for n in range(len(links)) if links["carried"][n] or links["dropped"][n]]
-    rows = [_link_cells(result, n) for n in used[:_LISTED]]
-    yield from columns([head, *rows], right=(2, 3, 4, 5, 6))
+    rows = [_link_cells(result, n, counts) for n in used[:_LISTED]]
+    yield from columns([head, *rows], right=range(2, len(head)))
     if len(used) > _LISTED:
         yield f"... {len(used)} directions of links in use"
 
 
-def _link_cells(result: Run, n: int) -> tuple[str, ...]:
+def _link_cells(result: Run, n: int, counts: list[str]) -> tuple[str, ...]:
     links = result.links
     return (
         str(links["link"][n]),
         str(links["direction"][n]),
         number(links["carried"][n]),
         rate(8e9 * float(links["carried_bytes"][n]) / result.stop_ns),
-        *(number(links[c][n]) for c in ("dropped", "lost", "queue_packets_max")),
+        *(number(links[c][n]) for c in (*counts, "queue_packets_max")),
     )

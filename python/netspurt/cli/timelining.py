@@ -120,12 +120,17 @@ def write_recorded(readings: Iterable[Recordings | Exception], out: Path) -> Non
         )
     read = follow(found[0])
     out.write_text(read.to_toml(), encoding="utf-8")
+    loss = read.loss if isinstance(read.loss, float) else 0.0
     typer.echo(
-        f"{out}: {number(len(read.delay))} delays of one direction, half of each round trip; "
-        f"{number(len(read.outages))} outages; loss {read.loss:.2%} in each direction besides"
+        f"{out}: {number(found[0].received)} delays in {number(len(read.delay))} steps, half of "
+        f"each round trip for a direction; {number(len(read.outages))} outages; other losses as a "
+        f"probability of {loss:.2%} in each direction"
     )
     _tell_use(out)
 
 
 def _tell_use(out: Path) -> None:
-    typer.echo(f'A link takes it with `follows = "{out.name}"` in a scenario beside it.')
+    typer.echo(
+        f'A link of a scenario beside it takes it with `follows = "{out.name}"`, in place of a '
+        "delay, rate or loss of its own."
+    )

@@ -186,6 +186,29 @@ fn copies_and_detours_arrive_when_they_say() {
     assert_eq!(out, [(1000, 0), (1010, 0), (3000, 2), (4500, 1)]);
 }
 
+/// Frames 2 and 3 arrive before frame 1, which takes a detour; frame 4 arrives after it.
+#[test]
+fn frames_that_arrive_before_an_earlier_one_are_counted() {
+    let reorder = Some((Pick::default().nth(vec![2]), ms(2500)));
+    let effects = Effects { reorder, ..Effects::default() };
+    let queue = Queue::DropTail(QueueLimit::Unlimited);
+    let config = |order| LinkConfig {
+        effects: Some(effects.clone()),
+        order,
+        queue: queue.clone(),
+        ..modem()
+    };
+    let overtook = |order, until: u64| {
+        let mut link = Alone::new(0, config(order), ALL);
+        (0..5).for_each(|id| link.push(Time::ZERO, frame(id)));
+        while link.pop(at(until)).is_some() {}
+        link.count().overtook
+    };
+    assert_eq!(overtook(Order::Overtaking, 9000), 2);
+    assert_eq!(overtook(Order::Overtaking, 3000), 1, "frame 3 is on its way");
+    assert_eq!(overtook(Order::Fifo, 9000), 0);
+}
+
 #[test]
 fn random_losses_come_at_their_rate_and_in_bursts_of_their_length() {
     let n = 200_000;
