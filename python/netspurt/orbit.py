@@ -266,8 +266,8 @@ class PathDelays:
         points = [list(point) for point in zip(times, delays, strict=True)]
         return {"between": "linear", "timeline": points}
 
-    def bit_errors(self, least: float, per_db: float = 1.0) -> dict[str, Any]:
-        """Return a bit error rate that follows the length of the path, as of a link's `loss`.
+    def bit_errors(self, least: float, per_db: float = 1.0) -> list[float]:
+        """Return bit error rates that follow the length of the path, one for each delay.
 
         The signal falls with the square of the distance. Where the path is D decibels weaker than
         at its shortest point, with D = 20 log10(length / shortest), the rate is
@@ -290,8 +290,8 @@ class PathDelays:
         --------
         >>> from netspurt.orbit import OrbitPath
         >>> path = OrbitPath(["0,10", "geo:10"])
-        >>> path.delays("2026-01-01", "2026-01-01T00:00:01Z").bit_errors(1e-7)["timeline"]
-        [['0 s', 1e-07], ['1 s', 1e-07]]
+        >>> path.delays("2026-01-01", "2026-01-01T00:00:01Z").bit_errors(1e-7)
+        [1e-07, 1e-07]
         """
         if not 0 <= least <= 1:
             raise ValueError(f"a bit error rate of {least:g}: from 0 to 1")
@@ -299,9 +299,7 @@ class PathDelays:
             raise ValueError(f"{per_db:g} powers of ten per decibel: 0 or more")
         with np.errstate(over="ignore"):
             rates = np.minimum(least * (self.km / self.km.min()) ** (20 * per_db), 1.0)
-        times = [exactly(ns) for ns in self.t_ns.tolist()]
-        points = [[at, float(f"{rate:.4g}")] for at, rate in zip(times, rates, strict=True)]
-        return {"between": "linear", "timeline": points}
+        return [float(f"{rate:.4g}") for rate in rates]
 
 
 class OrbitPath:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -196,8 +197,8 @@ def delays(
     points = path.delays(one.rise_ns, one.set_ns, step)
     heading = f"{path.name}: pass {nth}, {one.rise} to {one.set}"
     if out is not None:
-        loss = None if errors is None else points.bit_errors(errors, per_db)
-        out.write_text(_csv(points) if out.suffix == ".csv" else _toml(points, heading, loss))
+        rates = [] if errors is None else points.bit_errors(errors, per_db)
+        out.write_text(_csv(points) if out.suffix == ".csv" else _toml(points, heading, rates))
     if as_csv:
         sys.stdout.write(_csv(points))
     elif as_json:
@@ -313,12 +314,12 @@ def _csv(points: PathDelays) -> str:
     return text.getvalue()
 
 
-def _toml(points: PathDelays, heading: str, loss: dict[str, Any] | None) -> str:
+def _toml(points: PathDelays, heading: str, rates: Sequence[float]) -> str:
     from netspurt.timelines import Timeline
 
-    delay = list(zip(points.t_ns.tolist(), points.delay_ns.tolist(), strict=True))
-    rates = [rate for _, rate in loss["timeline"]] if loss else []
-    errors = list(zip(points.t_ns.tolist(), rates, strict=False))
+    instants = points.t_ns.tolist()
+    delay = list(zip(instants, points.delay_ns.tolist(), strict=True))
+    errors = list(zip(instants, rates, strict=True)) if rates else []
     return Timeline(heading, delay, bit_errors=errors).to_toml("linear")
 
 

@@ -63,12 +63,13 @@ def timeline(
 
     `netspurt delays FILE --timeline OUT` does the same for a recording of delays.
     """
+    from netspurt.shipped import resolve
     from netspurt.timelines import read_timeline
 
     if link is not None:
         if format_ is not None or linear:
             raise typer.BadParameter("--format and --linear are of other tools' files")
-        _write_link(file, link, loaded(file, set_, seed, alone=True), out)
+        _write_link(file, link, loaded(resolve(file), set_, seed, alone=True), out)
         return
     if seed is not None or set_:
         raise typer.BadParameter("--seed and --set need --link")
@@ -94,7 +95,8 @@ def _write_link(file: Path, link: str, scenario: Scenario, out: Path | None) -> 
     from netspurt.timelines import plain
 
     moves = scenario.moves(link)
-    text = f"# Link {plain(link)} of {plain(str(file))}, seed {scenario.seed}.\n{moves}"
+    heading = f"Link {link} of {file}, seed {scenario.seed}."
+    text = f"# {plain(heading)}\n{moves}"
     if out is None:
         typer.echo(text, nl=False)
         return

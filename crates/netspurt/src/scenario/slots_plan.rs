@@ -48,7 +48,7 @@ pub(super) fn moved<'a>(
 }
 
 /// A slot with what was drawn for it. Times are nanoseconds.
-struct Slot {
+struct DrawnSlot {
     start: f64,
     end: f64,
     /// The delay at its start.
@@ -63,13 +63,13 @@ struct Slot {
     share: f64,
 }
 
-impl Slot {
+impl DrawnSlot {
     fn delay(&self, at: f64) -> f64 {
         (self.base + self.slope * (at - self.start)).max(0.0)
     }
 }
 
-fn drawn(table: &SlotsTable, place: &LinkPlace<'_>, stop: Duration) -> Vec<Slot> {
+fn drawn(table: &SlotsTable, place: &LinkPlace<'_>, stop: Duration) -> Vec<DrawnSlot> {
     let named = |effect: &str| place.shared(effect);
     let (mut base, mut drift) = (named("slots-base"), named("slots-drift"));
     let (mut spikes, mut gaps) = (named("slots-spike"), named("slots-gap"));
@@ -98,7 +98,7 @@ fn drawn(table: &SlotsTable, place: &LinkPlace<'_>, stop: Duration) -> Vec<Slot>
         let share = table
             .share
             .map_or(1.0, |[least, most]| least.0 * libm::pow(most.0 / least.0, shares.uniform()));
-        slots.push(Slot {
+        slots.push(DrawnSlot {
             start,
             end,
             base: within(table.base, &mut base),
@@ -112,7 +112,7 @@ fn drawn(table: &SlotsTable, place: &LinkPlace<'_>, stop: Duration) -> Vec<Slot>
 }
 
 /// Straight lines through the slots.
-fn lines(slots: &[Slot], fixed: Duration) -> TimelineSpec {
+fn lines(slots: &[DrawnSlot], fixed: Duration) -> TimelineSpec {
     let mut timeline = Vec::new();
     for slot in slots {
         let [height, until] = slot.spike;
@@ -130,7 +130,12 @@ fn lines(slots: &[Slot], fixed: Duration) -> TimelineSpec {
 }
 
 /// The delay at each step of the jitter.
-fn sampled(slots: &[Slot], fixed: Duration, mut jitter: Jitter, stop: Duration) -> TimelineSpec {
+fn sampled(
+    slots: &[DrawnSlot],
+    fixed: Duration,
+    mut jitter: Jitter,
+    stop: Duration,
+) -> TimelineSpec {
     let mut timeline = Vec::new();
     let mut at = Duration::ZERO;
     let mut slots = slots.iter().peekable();
@@ -185,7 +190,7 @@ fn normal(stream: &mut Stream) -> f64 {
 }
 
 /// The rate of each slot.
-fn shared(rate: &WordOr<BitRate, RateTable>, slots: &[Slot]) -> WordOr<BitRate, RateTable> {
+fn shared(rate: &WordOr<BitRate, RateTable>, slots: &[DrawnSlot]) -> WordOr<BitRate, RateTable> {
     let WordOr::Word(rate) = rate else { unreachable!("checked") };
     let whole = rate.bits_per_second().unwrap_or(u64::MAX);
     let points = slots.iter().map(|slot| {
@@ -204,7 +209,7 @@ fn whole_bits(rate: u64, share: f64) -> u64 {
 /// The outages, and the gaps that do not meet one, in the order of time.
 fn dead_times(
     table: &SlotsTable,
-    slots: &[Slot],
+    slots: &[DrawnSlot],
     place: &LinkPlace<'_>,
     stop: Duration,
 ) -> Vec<HandoverTable> {
