@@ -299,7 +299,7 @@ class PathDelays:
             raise ValueError(f"{per_db:g} powers of ten per decibel: 0 or more")
         with np.errstate(over="ignore"):
             rates = np.minimum(least * (self.km / self.km.min()) ** (20 * per_db), 1.0)
-        times = [_decimal(ns, 9, "s") for ns in self.t_ns.tolist()]
+        times = [exactly(ns) for ns in self.t_ns.tolist()]
         points = [[at, float(f"{rate:.4g}")] for at, rate in zip(times, rates, strict=True)]
         return {"between": "linear", "timeline": points}
 

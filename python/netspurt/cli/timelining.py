@@ -91,7 +91,7 @@ def timeline(
 
 def _write_link(file: Path, link: str, scenario: Scenario, out: Path | None) -> None:
     """Write what a link of a scenario does in a run."""
-    from netspurt.timelines.written import plain
+    from netspurt.timelines.timeline import plain
 
     moves = scenario.moves(link)
     text = f"# Link {plain(link)} of {plain(str(file))}, seed {scenario.seed}.\n{moves}"

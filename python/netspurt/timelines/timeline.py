@@ -69,7 +69,7 @@ class Timeline:
             The rule between two points of delays and of probabilities: `step` or `linear`.
         """
         rule = f'between = "{between}"'
-        lines = [f"# From {_plain(self.name)}.", *(f"# {_plain(one)}" for one in self.remarks)]
+        lines = [f"# From {plain(self.name)}.", *(f"# {plain(one)}" for one in self.remarks)]
         if self.delay:
             points = _points(self.delay, lambda span: f'"{exactly(span, "ms")}"')
             lines.append(f"delay = {{ {rule}, timeline = {points} }}")
@@ -95,7 +95,7 @@ class Timeline:
         return "\n".join(lines) + "\n"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return a text on one line, without control characters."""
     return "".join(c if c.isprintable() else "?" for c in text)
 
