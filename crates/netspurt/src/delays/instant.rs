@@ -74,7 +74,7 @@ impl Midnights {
     pub fn since(&mut self, written: i64) -> i64 {
         self.days += i64::from(written < DAY && self.written.saturating_sub(written) > DAY / 2);
         self.written = written;
-        written.saturating_add(self.days * DAY)
+        written.saturating_add(self.days.saturating_mul(DAY))
     }
 }
 

@@ -102,6 +102,12 @@ pub(super) fn knows(text: &str, hints: &Hints) -> bool {
     hints.columns.rtt.is_some() || layout(text, hints).is_ok_and(|layout| layout.is_some())
 }
 
+/// The most columns whose names a message lists.
+const MOST_NAMES: usize = 32;
+
+/// The letters of a column's name that messages show.
+const KEPT: usize = 30;
+
 /// The first cells of a text that is a table, though its column of delays is not known: rows with
 /// equal numbers of cells, and a number in the last.
 pub(super) fn names(text: &str) -> Option<Vec<String>> {
@@ -112,8 +118,8 @@ pub(super) fn names(text: &str) -> Option<Vec<String>> {
     let (first, last) = (rows.first()?, rows.last()?);
     let number = |cell: &Cow<'_, str>| decimal(cell, 1).is_some_and(bare);
     let even = rows.iter().all(|row| row.len() == first.len());
-    (even && first.len() > 1 && last.iter().any(number))
-        .then(|| first.iter().map(|name| name.chars().take(30).collect()).collect())
+    (even && (2..=MOST_NAMES).contains(&first.len()) && last.iter().any(number))
+        .then(|| first.iter().map(|name| name.chars().take(KEPT).collect()).collect())
 }
 
 /// Reads the recordings of a table.
