@@ -73,7 +73,7 @@ class Watched:
     def as_completed(self) -> Iterator[tuple[Chunk, Any]]:
         """Yield chunks as they are done."""
         for chunk, outcome in self._engine.as_completed():
-            self.busy += outcome[5]
+            self.busy += outcome[6]
             yield chunk, outcome
 
 

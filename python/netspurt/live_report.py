@@ -167,6 +167,19 @@ class LiveReport:
         """
         return read(cls, parse(file.read_bytes()))
 
+    def why_not(self) -> str:
+        """Return why the run does not count, in words; empty if it does."""
+        if self.valid:
+            return ""
+        late_ms, budget_ms = (ns / 1e6 for ns in (self.lateness.max_ns, self.budget_ns))
+        reasons = [f"a delivery was {late_ms:.3g} ms late, budget {budget_ms:.3g} ms"]
+        reasons = reasons if self.lateness.max_ns > self.budget_ns else []
+        if not self.replayed.same:
+            reasons.append("the same arrivals in virtual time had other drops")
+        counts = {word: count for word, count in asdict(self.packets).items() if count}
+        reasons += [f"{count} packets {word}" for word, count in counts.items()]
+        return "; ".join(reasons)
+
     def as_json(self) -> dict[str, Any]:
         """Return it as it stands in its file."""
         return asdict(self)

@@ -13,6 +13,7 @@ of a scenario's link.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -263,6 +264,43 @@ class PathDelays:
         times = [exactly(ns) for ns in self.t_ns.tolist()]
         delays = [exactly(ns, "ms") for ns in self.delay_ns.tolist()]
         points = [list(point) for point in zip(times, delays, strict=True)]
+        return {"between": "linear", "timeline": points}
+
+    def bit_errors(self, least: float, per_db: float = 1.0) -> dict[str, Any]:
+        """Return a bit error rate that follows the length of the path, as of a link's `loss`.
+
+        The signal falls with the square of the distance. Where the path is D decibels weaker than
+        at its shortest point, with D = 20 log10(length / shortest), the rate is
+        ``least * 10 ** (per_db * D)``, but at most 1. The length is that of the whole path, so take
+        a path of the one leg whose radio is meant.
+
+        Parameters
+        ----------
+        least
+            The bit error rate where the path is shortest, from 0 to 1.
+        per_db
+            By how many powers of ten the rate grows with each decibel.
+
+        Raises
+        ------
+        ValueError
+            If `least` is no probability, or `per_db` is below zero.
+
+        Examples
+        --------
+        >>> from netspurt.orbit import OrbitPath
+        >>> path = OrbitPath(["0,10", "geo:10"])
+        >>> path.delays("2026-01-01", "2026-01-01T00:00:01Z").bit_errors(1e-7)["timeline"]
+        [['0 s', 1e-07], ['1 s', 1e-07]]
+        """
+        if not 0 <= least <= 1:
+            raise ValueError(f"a bit error rate of {least:g}: from 0 to 1")
+        if not (per_db >= 0 and math.isfinite(per_db)):
+            raise ValueError(f"{per_db:g} powers of ten per decibel: 0 or more")
+        with np.errstate(over="ignore"):
+            rates = np.minimum(least * (self.km / self.km.min()) ** (20 * per_db), 1.0)
+        times = [exactly(ns) for ns in self.t_ns.tolist()]
+        points = [[at, float(f"{rate:.4g}")] for at, rate in zip(times, rates, strict=True)]
         return {"between": "linear", "timeline": points}
 
 

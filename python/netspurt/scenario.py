@@ -153,6 +153,23 @@ class Scenario:
         pairs = [(_unbroken(path), _unbroken(value)) for path, value in values.items()]
         return Scenario(self._core.with_values(pairs, _named(values)))
 
+    def alone(self) -> Scenario:
+        """Return the scenario without its `[sweep]`: a single run of the values in the file."""
+        return Scenario(self._core.alone())
+
+    def moves(self, link: str) -> str:
+        """Return what a link does in a run, as the text of a file that links follow.
+
+        The text has the link's delay, rate and handovers, as far as they change. What `slots` draw
+        is drawn with the scenario's seed.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such link, or nothing of it changes.
+        """
+        return self._core.moves(link)
+
     def resolved(self) -> str:
         """Return the scenario as TOML with every default written out."""
         return self._core.resolved()
@@ -261,12 +278,20 @@ def _names(value: Any) -> Iterator[str]:
     """Return the names of files that are followed in or below a value."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            if key == _FOLLOWS and isinstance(inner, str):
+            if _ends(key) and isinstance(inner, str):
                 yield inner
             yield from _names(inner)
+        if _ends(value.get("path")) and isinstance(values := value.get("values"), list):
+            yield from (name for name in values if isinstance(name, str))
     elif isinstance(value, list):
         for inner in value:
             yield from _names(inner)
+
+
+def _ends(path: Any) -> bool:
+    """Return whether the last key of a path, or of one of several, names a file to follow."""
+    paths = path if isinstance(path, list) else [path]
+    return any(isinstance(one, str) and one.rpartition(".")[2] == _FOLLOWS for one in paths)
 
 
 def _named(values: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -131,7 +131,7 @@ def test_the_table_keeps_within_the_terminal(
     assert [line.split()[0][-5:] for line in lines[1:3]] == ["b.csv", "y.csv"]
     heads = [n for n, line in enumerate(lines) if line.startswith(("recording", "delays"))]
     assert len(heads) == 2
-    assert lines[heads[1] + 1].endswith("1210")
+    assert lines[heads[1] + 1].endswith("1,210")
     assert "read as columns" in ran.output
     for head in heads:
         assert [len(line) for line in lines[head : head + 3]] == [len(lines[head])] * 3

@@ -37,7 +37,18 @@ def matches(shown: str, printed: str) -> bool:
 
 
 #: What starts no other program needs no process of its own.
-ALONE = {"compare", "delays", "new", "plot", "replay", "run", "scenarios", "script", "table"}
+ALONE = {
+    "compare",
+    "delays",
+    "new",
+    "plot",
+    "replay",
+    "run",
+    "scenarios",
+    "script",
+    "sweep",
+    "table",
+}
 
 
 def printed(command: str, netspurt: Command, folder: Path) -> str:
@@ -58,8 +69,29 @@ def printed(command: str, netspurt: Command, folder: Path) -> str:
     ).stdout
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+#: Documents whose commands run the kernel's TCP in real time.
+LIVE = [path for path in DOCUMENTS if "$ netspurt live " in "".join(blocks(path, "console"))]
+
+
+@pytest.mark.parametrize("path", [p for p in DOCUMENTS if p not in LIVE], ids=lambda p: p.name)
 def test_consoles_show_what_is_printed(path: Path, netspurt: Command, tmp_path: Path) -> None:
+    check_consoles(path, netspurt, tmp_path)
+
+
+@pytest.mark.parametrize("path", LIVE, ids=lambda p: p.name)
+@real_time
+def test_consoles_with_the_kernel_show_what_is_printed(
+    path: Path, netspurt: Command, tmp_path: Path
+) -> None:
+    found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
+    available, why = found["user and network namespaces"]
+    if not available:
+        pytest.skip(f"no live runs: {why}")
+    check_consoles(path, netspurt, tmp_path)
+
+
+def check_consoles(path: Path, netspurt: Command, tmp_path: Path) -> None:
+    """Check that a document's commands print what it shows."""
     (tmp_path / "data").symlink_to(ROOT / "data")
     for block in blocks(path, "console"):
         for command, shown in steps(block):

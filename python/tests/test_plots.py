@@ -94,7 +94,8 @@ def figure_functions() -> list[Any]:
             if inspect.isfunction(one)
             and not one.__name__.startswith("_")
             and one.__annotations__.get("return") == "Figure"
-            and one.__name__ not in ("saved", "root_figure")
+            # Panels are several axes.
+            and one.__name__ not in ("saved", "root_figure", "draw_panels")
         ]
     return found
 
@@ -137,7 +138,7 @@ def test_ssthresh_without_bound_does_not_stretch_the_axis() -> None:
     most = max(int(run.cwnd[f"{name}_bytes"].max()) for name in ("cwnd", "flight"))
     axes = draw(run, "cwnd").axes[0]
     assert axes.get_ylim()[1] == pytest.approx(1.15 * max(most, later.max() / 1.15 * 1.1), rel=0.01)
-    assert axes.get_ylabel() == "cwnd, ssthresh, in flight [kB]"
+    assert axes.get_ylabel() == "cwnd, ssthresh, flight size [kB]"
 
 
 def test_timers_that_differ_by_tens_have_a_logarithmic_axis(start_run: ns.Run) -> None:

@@ -47,7 +47,7 @@ def test_the_list_has_every_row_once() -> None:
     wanted = (
         numbered("M", *range(1, 34))
         | numbered("T", *range(1, 17))
-        | numbered("G", 10, 11, 13, 14, 15, 19, 20, 25)
+        | numbered("G", *range(1, 27))
         | numbered("S", 1, 2, 3, 4, 13, 14, 15, 16, 20, 22, 23, 26)
         | numbered("J", 1, 10)
     )

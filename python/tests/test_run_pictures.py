@@ -25,7 +25,7 @@ from netspurt.plots.style import RED, bytes_axis, new_figure
 
 LABELS = {
     "time-sequence": "sequence number [kB]",
-    "cwnd": "cwnd, ssthresh, in flight [kB]",
+    "cwnd": "cwnd, ssthresh, flight size [kB]",
     "rto": "timer, round trip [s]",
     "queue": "queued or in transmission [packets]",
 }

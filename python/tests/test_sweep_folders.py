@@ -164,8 +164,9 @@ def test_a_failed_case_stands_in_its_place_and_the_first_is_told(tmp_path: Path)
 def test_a_tally_adds_chunks_in_any_order() -> None:
     tally = Tally()
     for first in ((7, "late"), None, (3, "early"), (9, "last")):
-        tally.add((b"", 2, 1, int(first is not None), first, 0.0))
-    assert (tally.done, tally.cut, tally.errors, tally.cases) == (8, 4, 3, 15)
+        tally.add((b"", 2, 1, 3, int(first is not None), first, 0.0))
+    assert (tally.done, tally.cut, tally.late, tally.errors) == (8, 4, 12, 3)
+    assert tally.cases == 27
     assert tally.first_error == (3, "early")
 
 

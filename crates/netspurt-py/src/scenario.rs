@@ -96,6 +96,16 @@ impl PyScenario {
         self.0.resolved()
     }
 
+    /// The same without its `[sweep]`.
+    fn alone(&self) -> Self {
+        Self(self.0.alone())
+    }
+
+    /// What the link called `name` does over time, as a file that links follow.
+    fn moves(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        self.0.moves(name).map_err(|e| scenario_error(py, &e))
+    }
+
     /// When a run of it ends.
     #[getter]
     fn stop_ns(&self) -> u64 {

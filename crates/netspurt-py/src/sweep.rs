@@ -4,7 +4,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use netspurt::scenario::{self as core, Budget, Label};
-use netspurt::sweep::{Chunk, Done, Engine, Stopwatch, run_chunk};
+use netspurt::sweep::{
+    CaseCounts, Chunk, Done, EndedCase, Engine, LiveEnd, Stopwatch, live_chunk, run_chunk,
+};
 use netspurt::units::{Duration, Time};
 use netspurt_live::wall::WallClock;
 use pyo3::exceptions::{PyIndexError, PyValueError};
@@ -13,6 +15,7 @@ use pyo3::types::PyBytes;
 
 use crate::errors::scenario_error;
 use crate::scenario::PyScenario;
+use crate::table::PyTable;
 
 /// The cases of a sweep.
 #[pyclass(frozen, name = "Sweep", module = "netspurt._core")]
@@ -46,14 +49,16 @@ impl From<PyLabel> for Label {
     }
 }
 
-/// (Parquet file, done, cut, errors, the first error's case and message, seconds of the cases).
-type ChunkOutcome<'py> = (Bound<'py, PyBytes>, u64, u64, u64, Option<(u64, String)>, f64);
+/// (Parquet file, done, cut, late, errors, the first error's case and message, seconds of the
+/// cases).
+type ChunkOutcome<'py> = (Bound<'py, PyBytes>, u64, u64, u64, u64, Option<(u64, String)>, f64);
 
 fn outcome(py: Python<'_>, done: Done) -> ChunkOutcome<'_> {
     let Done { bytes, counts, busy, .. } = done;
     let bytes = PyBytes::new(py, &bytes);
-    let first = counts.first_error;
-    (bytes, counts.done, counts.cut, counts.errors, first, busy.as_secs_f64())
+    let first = counts.first_error.clone();
+    let CaseCounts { done, cut, late, errors, .. } = counts;
+    (bytes, done, cut, late, errors, first, busy.as_secs_f64())
 }
 
 #[pymethods]
@@ -124,6 +129,48 @@ impl PySweep {
             return Err(PyIndexError::new_err(format!("no case {case} of {}", self.0.cases())));
         }
         self.0.scenario(case).map(PyScenario::of).map_err(|e| scenario_error(py, &e))
+    }
+
+    /// The names of the axes whose values every run draws.
+    #[getter]
+    fn drawn(&self) -> Vec<String> {
+        self.0.drawn().iter().map(|axis| axis.name().to_owned()).collect()
+    }
+
+    /// Raises an error if a case has a kernel's end.
+    fn check_simulated(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.kernel().map_or(Ok(()), |error| Err(scenario_error(py, error)))
+    }
+
+    /// Whether a case has a kernel's end.
+    #[getter]
+    fn is_live(&self) -> bool {
+        self.0.kernel().is_some()
+    }
+
+    /// The chunk of a case that ran live: with its tables and its end if the run counts, and
+    /// otherwise with the reason why it does not, or why there was none.
+    #[pyo3(signature = (case, busy_ns, *, counts, late, error))]
+    fn live_chunk<'py>(
+        &self,
+        py: Python<'py>,
+        case: u64,
+        busy_ns: u64,
+        counts: Option<(Vec<Py<PyTable>>, u64)>,
+        late: Option<String>,
+        error: Option<String>,
+    ) -> ChunkOutcome<'py> {
+        let counts = counts.as_ref();
+        let end = match (counts, late, error) {
+            (Some((tables, stop_ns)), ..) => LiveEnd::Counts(EndedCase {
+                tables: tables.iter().map(|table| table.get().table()).collect(),
+                stop: Time::from_nanos(*stop_ns),
+                events: None,
+            }),
+            (None, Some(late), _) => LiveEnd::Late(late),
+            (None, None, error) => LiveEnd::Error(error.unwrap_or_default()),
+        };
+        outcome(py, live_chunk(&self.0, case, end, Duration::from_nanos(busy_ns)))
     }
 
     /// Runs a chunk of cases on this thread.

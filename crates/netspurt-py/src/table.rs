@@ -29,7 +29,8 @@ impl PyTable {
         Self(TableSource::Run(results, index))
     }
 
-    fn table(&self) -> &core::Table {
+    /// Its values.
+    pub fn table(&self) -> &core::Table {
         match &self.0 {
             TableSource::Run(results, index) => &results.tables()[*index],
             TableSource::Alone(table) => table,

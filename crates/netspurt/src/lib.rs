@@ -14,6 +14,7 @@ pub mod ip;
 pub mod link;
 pub mod observe;
 pub mod orbit;
+pub mod packed;
 pub mod place;
 pub mod ranges;
 pub mod record;

@@ -63,6 +63,10 @@ impl Ranges {
         if past == first + 1 {
             self.ranges[first] = merged;
         } else {
+            if self.ranges.capacity() == 0 {
+                // Most sets never hold a second range.
+                self.ranges.reserve_exact(1);
+            }
             self.ranges.splice(first..past, [merged]);
         }
         merged

@@ -89,6 +89,10 @@ pub trait Host<F: Frame>: Stage<F> {
     fn precede(&mut self, now: Time, since: Time, events: &mut Events<F>) {
         let _ = (now, since, events);
     }
+
+    /// Takes as little memory as it can until something next happens: nothing of its flow is on its
+    /// way, and it waits long.
+    fn rest(&mut self) {}
 }
 
 impl Frame for crate::segment::Segment {

@@ -235,7 +235,7 @@ impl Transfer {
             let Segment { seq, ack, len, flags, window, .. } = segment;
             let cause = segment.cause.get().map_or("", Cause::name);
             let blocks: Vec<_> = segment.sack().iter().map(|b| (b.left, b.right)).collect();
-            let undone = self.ends[0].sent().undone;
+            let undone = self.ends[0].totals().sent.undone;
             self.story.push(format!(
                 "{at} {end}> {flags:?} {seq}+{len} ack {ack} win {window} {blocks:?} {cause} undone {undone}"
             ));
@@ -268,7 +268,7 @@ impl Transfer {
             }
         }
         assert!(self.ends[1].received().delivered_bytes <= self.octets, "more than was sent");
-        assert!(self.ends[0].acknowledged() <= self.ends[1].received().delivered_bytes);
+        assert!(self.ends[0].totals().acked_bytes <= self.ends[1].received().delivered_bytes);
     }
 
     fn check_the_end(&self) {
@@ -276,7 +276,7 @@ impl Transfer {
             assert_eq!(end.failure(), None);
         }
         assert_eq!(self.ends[1].received().delivered_bytes, self.octets, "octets delivered");
-        assert_eq!(self.ends[0].acknowledged(), self.octets, "octets acknowledged");
+        assert_eq!(self.ends[0].totals().acked_bytes, self.octets, "octets acknowledged");
     }
 }
 
@@ -317,7 +317,7 @@ fn on_a_path_that_only_loses_nothing_needed_is_undone() {
         let retransmissions = transfer.judge.verdict(EndId::at(0)).retransmissions;
         let spurious: u64 = retransmissions.spurious.iter().map(|count| u64::from(*count)).sum();
         let probes = u64::from(retransmissions.spurious[Cause::Tlp as usize]);
-        let undone = transfer.ends[0].sent().undone;
+        let undone = transfer.ends[0].totals().sent.undone;
         assert!(undone <= spurious - probes, "{undone} undone, {retransmissions:?}");
     });
 }

@@ -41,7 +41,8 @@ class Advice:
     least
         The one of those asked for that costs least, whether or not it may be deployed.
     alike
-        Those that may be deployed and cannot be told apart from the cheapest of them.
+        Those that may be deployed, as asked for or with computed constants, and cannot be told
+        apart from the cheapest of them.
     suits
         Whether one of those asked for retransmits spuriously for less than `UNSUITABLE` of the
         answers.
@@ -153,14 +154,19 @@ def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool 
     made = [completed(lessons, every, text) for text in bare]
     extra = [*made, linux]
     weighing = Weighing([of.again(extra) for of in answered], price)
-    pick, alike = _choice(weighing, [*sound, *made], first=sound)
+    pick, alike = _choice(weighing, [*sound, *made], first=sound, beside=[linux])
     suits = any(_suits(weighing, text) for text in asked)
     tuned: list[str] = []
     if tune or not (suits or len(asked) < 2):
         tuned = constants(lessons, every)
         weighing = Weighing([of.again([*extra, *tuned]) for of in answered], price)
         pick, alike = _choice(weighing, list(dict.fromkeys([*sound, *made, *tuned])))
-    learnt = judged(lessons, sound or made, constants if tuned else None)
+
+    def computed(lessons: Lessons, places: Sequence[int]) -> list[str]:
+        found = [completed(lessons, places, text) for text in bare]
+        return [*found, *(constants(lessons, places) if tuned else [])]
+
+    learnt = judged(lessons, sound, computed if tuned or pick not in sound else None)
     costs = {one.estimator: one.total.value for one in weighing.costs}
     return Advice(
         list(weighing.replays),
@@ -178,12 +184,15 @@ def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool 
 
 
 def _choice(
-    weighing: Weighing, sound: Sequence[str], first: Sequence[str] = ()
+    weighing: Weighing,
+    sound: Sequence[str],
+    first: Sequence[str] = (),
+    beside: Sequence[str] = (),
 ) -> tuple[str, tuple[str, ...]]:
     """Return the estimator to take, and those that cannot be told apart from the cheapest.
 
     Among these the one is taken whose cost is least at worst, by the upper end of its interval; of
-    those in `first`, if there are any.
+    those in `first`, if there are any; never one that is only in `beside`.
     """
     if not sound:
         return "", ()
@@ -191,8 +200,8 @@ def _choice(
     cheapest = min(sound, key=lambda text: costs[text].value)
     place = weighing.names.index(cheapest)
     names = (weighing.names[other] for other in weighing.alike(place))
-    alike = [name for name in names if name in sound]
-    preferred = [name for name in alike if name in first] or alike
+    alike = [name for name in names if name in sound or name in beside]
+    preferred = [name for name in alike if name in first] or [n for n in alike if n in sound]
     return min(preferred, key=lambda text: costs[text].high), tuple(alike)
 
 

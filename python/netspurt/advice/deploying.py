@@ -149,6 +149,6 @@ def quic_words(text: str) -> list[str]:
     """Return how a QUIC stack is told of a `quic` timer, a sentence each."""
     delay = dict(_core.Estimator(text).settings)["max_ack_delay"]
     return [
-        "QUIC stacks compute this probe timeout as it is (RFC 9002 §6.2). What can be set are its "
-        f"{delay}: max_ack_delay, which receivers announce (RFC 9000 §18.2)."
+        "stacks compute this probe timeout as it is (RFC 9002 §6.2). Its one constant is "
+        f"max_ack_delay, here {delay}, which the receiver announces (RFC 9000 §18.2)."
     ]

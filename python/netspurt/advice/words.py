@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from netspurt.advice.deploying import floor_of, linux_commands, quic_words, shortcomings
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 FEW_LOSSES = 10
 #: The probes to which costs in words refer.
 THOUSAND = 1000
+#: Costs within this factor are as good as the same.
+ALIKE = 1.05
 
 
 def paragraphs(advice: Advice) -> list[str]:
@@ -35,7 +38,7 @@ def paragraphs(advice: Advice) -> list[str]:
         " ".join([_priced(advice), *_break_even(advice)]),
         " ".join(_tried(advice)),
         " ".join(_caveats(advice)),
-        " ".join(_deploy(advice)),
+        *_deploy(advice),
     ]
     return [one for one in said if one]
 
@@ -45,16 +48,20 @@ def _choice(advice: Advice) -> list[str]:
         return ["None of these has bounds and backoff, so none can be recommended as it is."]
     if advice.suits:
         return [f"Take {advice.pick}: {_bill(advice, advice.pick)}."]
+    is_asked = advice.pick in advice.asked
+    computed = "" if is_asked else ", with constants computed from these delays"
     return [
         f"None of these suits: even {advice.least}, the cheapest, retransmits spuriously for "
-        f"{_share(advice, advice.least)} of the answers. Try {advice.pick}, with constants "
-        f"computed from these delays: {_bill(advice, advice.pick)}."
+        f"{_share(advice, advice.least)} of the answers. Try {advice.pick}{computed}: "
+        f"{_bill(advice, advice.pick)}."
     ]
 
 
 def _bill(advice: Advice, estimator: str) -> str:
     one = advice.cost(estimator)
-    if one.count:
+    if one.count > one.answers / 2:
+        often = f"spurious retransmissions for {_share(advice, estimator)} of the answers"
+    elif one.count:
         often = f"one spurious retransmission in {_grouped(one.answers / one.count)} answers"
     else:
         often = f"no spurious retransmission in {_grouped(one.answers)} answers"
@@ -63,7 +70,8 @@ def _bill(advice: Advice, estimator: str) -> str:
 
 def _share(advice: Advice, estimator: str) -> str:
     one = advice.cost(estimator)
-    return f"{100 * one.count / one.answers:.2g} %"
+    percent = 100 * one.count / one.answers
+    return f"{percent:.2g} %" if percent < 99.5 else "100 %"
 
 
 def _bare(advice: Advice) -> list[str]:
@@ -80,15 +88,39 @@ def _bare(advice: Advice) -> list[str]:
 def _others(advice: Advice) -> list[str]:
     others = [name for name in advice.alike if name != advice.pick]
     if not others:
-        return (
-            []
-            if not advice.pick
-            else ["Every other timer costs measurably more."]
-            * (len(advice.asked) > 1 and advice.suits)
+        several = advice.pick and len(advice.asked) > 1 and advice.suits
+        return ["Every other timer that may be deployed costs measurably more."] * bool(several)
+    said = []
+    asked = [name for name in others if name in advice.asked]
+    if asked:
+        it = " from it" if advice.pick else ""
+        said.append(
+            f"{_costs(advice, asked)} cannot be told apart{it} on these probes: "
+            f"{_why_alike(advice, asked)}."
         )
-    verb = "cannot be told apart from it" if advice.pick else "cannot be told apart"
-    costs = [f"{name} ({_ms(1000 * advice.cost(name).total.value)})" for name in others]
-    return [f"{_listed(costs)} {verb} on these probes."]
+    computed = [name for name in others if name not in advice.asked]
+    if computed:
+        has, they = ("has", "It") if len(computed) == 1 else ("have", "They")
+        told = f"{_costs(advice, computed)} {has} constants computed from these delays. {they} "
+        told += f"cannot be told apart from it: {_why_alike(advice, computed)}"
+        if advice.pick in advice.asked:
+            told += "; of equals, a timer that was not made from the recording is taken"
+        said.append(told + ".")
+    return said
+
+
+def _costs(advice: Advice, names: list[str]) -> str:
+    costs = [f"{name} ({_ms(THOUSAND * advice.cost(name).total.value)})" for name in names]
+    return _listed(costs)
+
+
+def _why_alike(advice: Advice, names: list[str]) -> str:
+    counts = sorted(advice.cost(name).count for name in (advice.pick, *names) if name)
+    if counts[0] >= SEEN:
+        return "the interval of the difference contains zero"
+    seen = str(counts[0] or "no") if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
+    noun = "retransmission" if counts[-1] < 2 else "retransmissions"
+    return f"with {seen} spurious {noun} seen, the difference may be chance"
 
 
 def _priced(advice: Advice) -> str:
@@ -156,48 +188,66 @@ def _tried(advice: Advice) -> list[str]:
         return []
     if len(advice.replays) == 1:
         return [_halves(advice)] if len(lessons) == 2 else []
-    chosen = {lesson.choice for lesson in lessons}
-    regret = sum(lesson.cost - lesson.least for lesson in lessons)
-    least = sum(lesson.least for lesson in lessons)
-    same = sum(lesson.choice == advice.pick for lesson in lessons)
-    said = f"Chosen on all recordings but one and judged on that one, {len(lessons)} times: "
-    said += (
-        f"it is always {advice.pick}"
-        if chosen == {advice.pick}
-        else f"it is {advice.pick} {same} times"
-    )
-    if least > 0:
-        said += f", and costs {100 * regret / least:.2g} % more than each recording's own best"
+    times = Counter(lesson.choice for lesson in lessons)
+    chosen = [f"{name} {_times(count)}" for name, count in times.most_common()]
+    each = f"{advice.lessons[0].choice} each time" if len(times) == 1 else _listed(chosen)
+    how = f"Chosen{_among(advice)} on all recordings but one{_computed(advice)}"
+    said = f"{how}, and judged on that one: {each}"
+    cost, least = (sum(getattr(one, of) for one in lessons) for of in ("cost", "least"))
+    if cost > 1.0005 * least:
+        said += (
+            f". The one of them that is best on each recording would cost "
+            f"{100 * (cost - least) / cost:.2g} % less"
+        )
+    else:
+        said += ". None of the others is cheaper on any recording"
     worst = max(lessons, key=lambda lesson: lesson.cost - lesson.least)
     if worst.cost > 1.5 * worst.least:
         of = advice.replays[worst.part]
         said += (
             f"; worst on {of.delays.name}, where {worst.best} costs "
-            f"{_ms(1000 * worst.least)}, not {_ms(1000 * worst.cost)}"
+            f"{_ms(THOUSAND * worst.least)}, not {_ms(THOUSAND * worst.cost)}"
         )
     return [said + "."]
+
+
+def _among(advice: Advice) -> str:
+    """Say what the choice on a part was between."""
+    if _computed(advice):
+        return ""
+    names = [name for name in advice.asked if not shortcomings(name)]
+    return f" among {_listed(names)}" if 1 < len(names) < 7 else ""
+
+
+def _computed(advice: Advice) -> str:
+    is_asked = advice.pick in advice.asked and not advice.tuned
+    return "" if is_asked else ", with constants computed there"
+
+
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
 def _halves(advice: Advice) -> str:
     # A lesson's part is the one that it is judged on.
     second, first = sorted(advice.lessons, key=lambda lesson: -lesson.part)
+    how = f"Chosen{_among(advice)} on one half{_computed(advice)}, and judged on the other: "
     if first.choice == second.choice:
-        it = "it" if first.choice == advice.pick else first.choice
-        costs = f"{_ms(1000 * second.cost)} on the second and {_ms(1000 * first.cost)} on the first"
-        return (
-            f"Learnt on one half, judged on the other: both halves choose {it}; it costs {costs}."
+        costs = (
+            f"{_ms(THOUSAND * second.cost)} on the second and {_ms(THOUSAND * first.cost)} on the "
+            "first"
         )
+        return f"{how}both halves choose {first.choice}; it costs {costs}."
     told = []
     for lesson, (half, there) in ((second, ("first", "second")), (first, ("second", "first"))):
         said = f"the {half} half chooses {lesson.choice}, which costs "
-        said += f"{_ms(1000 * lesson.cost)} on the {there}"
-        if lesson.best != lesson.choice and lesson.cost > 1.05 * lesson.least:
-            said += f" ({lesson.best}: {_ms(1000 * lesson.least)})"
+        said += f"{_ms(THOUSAND * lesson.cost)} on the {there}"
+        if lesson.best != lesson.choice and lesson.cost > ALIKE * lesson.least:
+            said += f" ({lesson.best}: {_ms(THOUSAND * lesson.least)})"
         told.append(said)
-    return (
-        f"Learnt on one half, judged on the other: {'; '.join(told)}. The halves disagree: a "
-        "longer recording would tell."
-    )
+    alike = all(lesson.cost <= ALIKE * lesson.least for lesson in (first, second))
+    end = "" if alike else " The halves disagree: a longer recording would tell."
+    return f"{how}{'; '.join(told)}.{end}"
 
 
 def _caveats(advice: Advice) -> list[str]:
@@ -226,30 +276,30 @@ def _caveats(advice: Advice) -> list[str]:
 
 
 def _deploy(advice: Advice) -> list[str]:
-    """Say how to deploy the timer: in Linux by rto_min, in QUIC by max_ack_delay."""
+    """Say how to deploy the timer: in QUIC by max_ack_delay, in Linux by rto_min."""
     if not advice.linux:
         return []
     name = advice.pick.partition(":")[0]
     linux = advice.pick if name == "linux" else advice.linux
-    said = []
-    if name == "quic":
-        said += quic_words(advice.pick)
+    said = [f"In QUIC: {' '.join(quic_words(advice.pick))}"] if name == "quic" else []
+    words = linux_commands(floor_of(linux))
     if name != "linux":
-        own = "TCP on Linux" if name == "quic" else "No stack ships this timer as it is; Linux"
-        said.append(
-            f"{own} has its own estimator, whose one constant is rto_min. Best here is {linux}: "
-            f"{_bill(advice, linux)}."
-        )
-    said += linux_commands(floor_of(linux))
-    if name == "linux" and advice.linux != advice.pick and advice.suits:
+        words = [f"The best value here is {linux}: {_bill(advice, linux)}.", *words]
+        own = "its estimator has one constant, rto_min."
+        if name != "quic":
+            own = (
+                f"no stack ships {name} as it is. Linux's own estimator has one constant, rto_min."
+            )
+        words = [own, *words]
+    elif advice.linux != advice.pick and advice.suits:
         cheaper = advice.cost(advice.linux)
         if cheaper.total.value < advice.cost(advice.pick).total.value:
-            commands = linux_commands(floor_of(advice.linux))[0]
-            said.append(
+            words += [
                 f"{advice.linux}, computed from these delays, would cost "
-                f"{_per_thousand(cheaper.total)}. {commands}"
-            )
-    return [f"To deploy: {said[0]}", *said[1:]]
+                f"{_per_thousand(cheaper.total)}.",
+                linux_commands(floor_of(advice.linux))[0],
+            ]
+    return [*said, f"In Linux TCP: {' '.join(words)}"]
 
 
 def _per_thousand(of: Interval) -> str:
@@ -261,7 +311,7 @@ def _ms(seconds: float) -> str:
     if not math.isfinite(seconds):
         return "-"
     if seconds >= 10:
-        return f"{seconds:.0f} s" if seconds >= 100 else f"{seconds:.1f} s"
+        return f"{seconds:,.0f} s" if seconds >= 100 else f"{seconds:.1f} s"
     if seconds >= 1:
         return f"{seconds:.2g} s"
     return f"{seconds * 1e3:.0f} ms" if seconds >= 0.01 else f"{seconds * 1e3:.2g} ms"

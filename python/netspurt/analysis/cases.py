@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
@@ -39,6 +39,9 @@ _CAUSES = (
     "shim",
 )
 
+#: The quantiles of a case's completion and request times, as measures are named after them.
+_SHARES = ("p50", "p90", "p99", "p999")
+
 #: Measures for which less is better, and for which more is.
 LESS = (
     "retransmissions",
@@ -49,6 +52,7 @@ LESS = (
     "waited_ns",
     "completion_ns_mean",
     "completion_ns_max",
+    *(f"completion_ns_{share}" for share in _SHARES),
     "dropped",
     "lost",
     "queue_packets_max",
@@ -56,6 +60,7 @@ LESS = (
     "echo_probe_rtt_ns_mean",
     "request_ns_mean",
     "request_ns_max",
+    *(f"request_ns_{share}" for share in _SHARES),
     *(f"{what}_{cause}" for what in ("retransmissions", "spurious") for cause in _CAUSES),
 )
 MORE = (
@@ -314,6 +319,9 @@ def summarise(
             each = top[has] / bottom[has]
         each = each[np.isfinite(each)]
         mean = _interval(_by_repeat(cases, has, top, bottom))
+        if len(each) and each.min() >= 0:
+            # A mean of values that are not negative is not negative.
+            mean = replace(mean, low=float(np.maximum(mean.low, 0.0)))
         found.append(
             Summary(
                 labels,

@@ -86,7 +86,7 @@ class _Times:
         if not len(answered):
             return ""
         first = answered[np.argmax(rtt[answered])]
-        said = f"longest delay, {rtt[first] * 1e3:.4g} ms, at {self._clock(left[first])}"
+        said = f"longest delay, {_delay(rtt[first])}, at {self._clock(left[first])}"
         if len(answered) < _MANY:
             return said
         longest = answered[np.argsort(-rtt[answered], kind="stable")[: len(answered) // 100]]
@@ -109,3 +109,9 @@ class _Times:
 
 #: Parts of a day [s], each with the shortest recording that is divided into them [s].
 _WIDTHS = ((_HOUR, 6 * _HOUR), (600, _HOUR), (60, 600))
+
+
+def _delay(seconds: float) -> str:
+    if seconds >= 1000:
+        return f"{seconds:,.0f} s"
+    return f"{seconds:.4g} s" if seconds >= 10 else f"{seconds * 1e3:.4g} ms"

@@ -159,7 +159,7 @@ def _four_digits(ms: float | None) -> str:
     """Return a delay [ms] with four digits, at most three of them decimals."""
     if ms is None:
         return "-"
-    return f"{ms:.{next((n for n, bound in enumerate((1000, 100, 10)) if ms >= bound), 3)}f}"
+    return f"{ms:,.{next((n for n, bound in enumerate((1000, 100, 10)) if ms >= bound), 3)}f}"
 
 
 def _shorter(names: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.options import ScenarioFile, count, lateness, loaded, setting
+from netspurt.cli.options import ScenarioFile, count, lateness, setting
 from netspurt.cli.output import complain, number, paint, print_json, progress
 from netspurt.cli.running import RUNS, Case, describe, next_free, one_case, summary
 from netspurt.cli.words import App
@@ -85,7 +85,7 @@ def run(
     from netspurt.shipped import resolve
 
     scenario = resolve(scenario, live=True)
-    chosen = one_case(loaded(scenario, set_, seed), case, "`netspurt live run` runs only one")
+    chosen = one_case(scenario, set_, seed, case)
     if shadow:
         chosen = chosen.replace({"record.shadows": shadow})
     folder = out or next_free(RUNS, f"{scenario.stem}-live")

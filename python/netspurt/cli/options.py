@@ -105,8 +105,14 @@ ScenarioFile = Annotated[
 ]
 
 
-def loaded(scenario: Path, values: Sequence[str] | None, seed: int | None = None) -> Scenario:
-    """Return a scenario, with `--set` and `--seed` applied.
+def loaded(
+    scenario: Path,
+    values: Sequence[str] | None,
+    seed: int | None = None,
+    *,
+    alone: bool = False,
+) -> Scenario:
+    """Return a scenario, with `--set` and `--seed` applied; `alone` without its sweep.
 
     Raises
     ------
@@ -118,7 +124,7 @@ def loaded(scenario: Path, values: Sequence[str] | None, seed: int | None = None
     over = dict(setting(text) for text in values or [])
     if seed is not None:
         over["seed"] = str(seed)
-    chosen = load(scenario)
+    chosen = load(scenario).alone() if alone else load(scenario)
     if not over:
         return chosen
     chosen = chosen.set_text(over)

@@ -66,6 +66,41 @@ AtLeast = Annotated[
         help="The least and the most variable pass last at least so long.",
     ),
 ]
+ChosenPass = Annotated[
+    str | None,
+    typer.Option(
+        "--pass",
+        metavar="PASS",
+        help="Its number in `orbit passes`, or least or most (variable); by default the only one.",
+    ),
+]
+Degree = Annotated[
+    int | None,
+    typer.Option(
+        "--fit",
+        metavar="DEGREE",
+        help="The degree of the polynomial that is fitted; by default the lowest one within "
+        "0.1 % of the delay.",
+    ),
+]
+ErrorRate = Annotated[
+    float | None,
+    typer.Option(
+        "--bit-error-rate",
+        metavar="RATE",
+        help="Write a `loss`, too: this bit error rate where the path is shortest.",
+        show_default=False,
+    ),
+]
+PowersPerDecibel = Annotated[
+    float,
+    typer.Option(
+        "--per-db",
+        metavar="POWERS",
+        help="By how many powers of ten the bit error rate grows with each decibel that the "
+        "signal loses.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 
 
@@ -127,27 +162,11 @@ def delays(
     to: To = None,
     start: Start = None,
     hours: Hours = 24.0,
-    chosen: Annotated[
-        str | None,
-        typer.Option(
-            "--pass",
-            metavar="PASS",
-            help="Its number in `orbit passes`, or least or most (variable); by default the only "
-            "one.",
-        ),
-    ] = None,
+    chosen: ChosenPass = None,
     step: Annotated[
         float, typer.Option(parser=span_of, metavar="TIME", help="The time between two points.")
     ] = "1s",  # type: ignore[assignment]
-    degree: Annotated[
-        int | None,
-        typer.Option(
-            "--fit",
-            metavar="DEGREE",
-            help="The degree of the polynomial that is fitted; by default the lowest one within "
-            "0.1 % of the delay.",
-        ),
-    ] = None,
+    degree: Degree = None,
     elevation: Elevation = 0.0,
     margin: Margin = 0.0,
     at_least: AtLeast = "5min",  # type: ignore[assignment]
@@ -158,11 +177,15 @@ def delays(
             help="Write the points: FILE.csv, or FILE.toml with the `delay` of a scenario's link.",
         ),
     ] = None,
+    errors: ErrorRate = None,
+    per_db: PowersPerDecibel = 1.0,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the points as CSV.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the delay in one pass, and write it as a link's timeline."""
     _only_one(as_csv, as_json)
+    if errors is not None and (out is None or out.suffix != ".toml"):
+        raise typer.BadParameter("add --out FILE.toml", param_hint="--bit-error-rate")
     if out is not None and out.suffix not in (".csv", ".toml"):
         raise typer.BadParameter(
             f"{str(out)!r} ends neither in .csv nor in .toml", param_hint="--out"
@@ -173,7 +196,8 @@ def delays(
     points = path.delays(one.rise_ns, one.set_ns, step)
     heading = f"{path.name}: pass {nth}, {one.rise} to {one.set}"
     if out is not None:
-        out.write_text(_csv(points) if out.suffix == ".csv" else _toml(points, heading))
+        loss = None if errors is None else points.bit_errors(errors, per_db)
+        out.write_text(_csv(points) if out.suffix == ".csv" else _toml(points, heading, loss))
     if as_csv:
         sys.stdout.write(_csv(points))
     elif as_json:
@@ -289,11 +313,13 @@ def _csv(points: PathDelays) -> str:
     return text.getvalue()
 
 
-def _toml(points: PathDelays, heading: str) -> str:
+def _toml(points: PathDelays, heading: str, loss: dict[str, Any] | None) -> str:
     from netspurt.timelines import Timeline
 
     delay = list(zip(points.t_ns.tolist(), points.delay_ns.tolist(), strict=True))
-    return Timeline(heading, delay).to_toml("linear")
+    rates = [rate for _, rate in loss["timeline"]] if loss else []
+    errors = list(zip(points.t_ns.tolist(), rates, strict=False))
+    return Timeline(heading, delay, bit_errors=errors).to_toml("linear")
 
 
 def _path(stations: list[str], elevation: float, margin: float) -> OrbitPath:

@@ -120,10 +120,15 @@ def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> 
     if show.pool and (show.versus or (show.rfc889 and not show.every)):
         other = "--versus" if show.versus else "--rfc889 without --all"
         raise ValueError(f"{other} is a table for each recording: leave --pool out")
+    if show.every and show.tune:
+        raise ValueError("--tune recommends, and --all prints the settings alone: leave one out")
     if show.every and (show.versus or out):
         other = "--versus" if show.versus else "--out"
         raise ValueError(f"--all prints every setting without intervals: leave {other} out")
 
+
+#: The most settings of grids: some hours of replaying.
+MOST_SETTINGS = 10_000_000
 
 #: In RFC 889 §2 a probe is lost half a minute after it left [s].
 RFC889_LOST_AFTER = 30.0
@@ -231,6 +236,8 @@ def _settings(
     from netspurt.timers import figures
 
     every, done = sum(map(size, named)), 0
+    if every > MOST_SETTINGS:
+        raise ValueError(f"{every:,} settings: {MOST_SETTINGS:,} are the most, take fewer steps")
     with progress("settings", "timers") as tell:
         for text in (one for grid in named for one in expand(grid)):
             ways = {"order": how.order, "clock": how.clock, "told": how.told}

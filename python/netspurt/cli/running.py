@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,8 +51,7 @@ def run(
     """Run a scenario and save the results."""
     from netspurt.stored import check_free
 
-    whole = f"`netspurt sweep {scenario.name} --out DIR` runs all of them"
-    chosen = one_case(loaded(scenario, set_, seed), case, whole)
+    chosen = one_case(scenario, set_, seed, case)
     folder = check_free(out or next_free(RUNS, scenario.stem))
     with progress(f"running {scenario.name}") as update:
         result = chosen.run(update)
@@ -61,22 +60,44 @@ def run(
         print_json(summary(result, folder))
     else:
         describe(result, chosen, folder)
+    if case is None:
+        tell_sweep(scenario)
 
 
-def one_case(scenario: Scenario, case: int | None, instead: str) -> Scenario:
-    """Return the scenario to run; for a scenario with a sweep, the requested case."""
+def one_case(
+    file: Path, values: Sequence[str] | None, seed: int | None, case: int | None
+) -> Scenario:
+    """Return the scenario of a file, or the requested case of its sweep.
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be read, or there is no such case.
+    """
+    if case is None:
+        return loaded(file, values, seed, alone=True)
     from netspurt.sweep import Sweep
 
-    if _core.Sweep.of(scenario._core) is None and case is None:
-        return scenario
-    sweep = Sweep.of(scenario)
-    if case is not None and case < len(sweep):
-        return sweep.scenario(case)
-    wrong = "" if case is None else f"there is no case {case}: "
-    raise ValueError(
-        f"{wrong}{scenario.name} is a sweep of {len(sweep)} cases: {instead}; "
-        "`--case N` runs one of them, counted from 0"
-    )
+    sweep = Sweep.of(loaded(file, values, seed))
+    if case >= len(sweep):
+        raise ValueError(
+            f"there is no case {case}: {file} is a sweep of {len(sweep)} cases, counted from 0"
+        )
+    return sweep.scenario(case)
+
+
+def tell_sweep(file: Path) -> None:
+    """Say that a scenario that was run alone has a sweep."""
+    from netspurt.scenario import load
+    from netspurt.sweep import Sweep
+
+    whole = load(file)
+    if _core.Sweep.of(whole._core) is not None:
+        typer.echo(
+            f"{file} has a sweep of {number(len(Sweep.of(whole)))} cases, too: "
+            f"`netspurt sweep {file} --out DIR` runs them",
+            err=True,
+        )
 
 
 def new(
@@ -217,20 +238,21 @@ def _flow_cells(result: Run, n: int) -> tuple[str, ...]:
 
 def _link_lines(result: Run) -> Iterator[str]:
     links = result.links
-    head = ("link", "direction", "carried", "mean rate", "dropped", "lost", "longest queue")
+    counts = ["dropped", "lost", *(["overtook"] if links["overtook"].any() else [])]
+    head = ("link", "direction", "carried", "mean rate", *counts, "longest queue")
     used = [n for n in range(len(links)) if links["carried"][n] or links["dropped"][n]]
-    rows = [_link_cells(result, n) for n in used[:_LISTED]]
-    yield from columns([head, *rows], right=(2, 3, 4, 5, 6))
+    rows = [_link_cells(result, n, counts) for n in used[:_LISTED]]
+    yield from columns([head, *rows], right=range(2, len(head)))
     if len(used) > _LISTED:
         yield f"... {len(used)} directions of links in use"
 
 
-def _link_cells(result: Run, n: int) -> tuple[str, ...]:
+def _link_cells(result: Run, n: int, counts: list[str]) -> tuple[str, ...]:
     links = result.links
     return (
         str(links["link"][n]),
         str(links["direction"][n]),
         number(links["carried"][n]),
         rate(8e9 * float(links["carried_bytes"][n]) / result.stop_ns),
-        *(number(links[c][n]) for c in ("dropped", "lost", "queue_packets_max")),
+        *(number(links[c][n]) for c in (*counts, "queue_packets_max")),
     )

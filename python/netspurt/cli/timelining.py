@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from netspurt.cli.options import count, loaded
 from netspurt.cli.output import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from netspurt.delays import Recordings
+    from netspurt.scenario import Scenario
 
 
 def timeline(
@@ -20,7 +23,7 @@ def timeline(
         Path,
         typer.Argument(
             help="A CSV table with a column of instants, a series of round trips of Hypatia, or a "
-            "trace of Mahimahi.",
+            "trace of Mahimahi; with --link a scenario.",
             show_default=False,
         ),
     ],
@@ -35,6 +38,26 @@ def timeline(
     linear: Annotated[
         bool, typer.Option("--linear", help="Join delays and losses by straight lines.")
     ] = False,
+    link: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Write what this link of a scenario does, as its timelines or its slots say.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(parser=count, metavar="N", help="With --link: the seed of the draws."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="With --link: set a value of the scenario. May be repeated.",
+        ),
+    ] = None,
 ) -> None:
     """Turn another tool's timeline into a file that a link of a scenario follows.
 
@@ -42,6 +65,13 @@ def timeline(
     """
     from netspurt.timelines import read_timeline
 
+    if link is not None:
+        if format_ is not None or linear:
+            raise typer.BadParameter("--format and --linear are of other tools' files")
+        _write_link(file, link, loaded(file, set_, seed, alone=True), out)
+        return
+    if seed is not None or set_:
+        raise typer.BadParameter("--seed and --set need --link")
     read = read_timeline(file, format_=format_)
     text = read.to_toml("linear" if linear else "step")
     if out is None:
@@ -56,6 +86,20 @@ def timeline(
     }
     told = ", ".join(f"{what} {number(len(of))}" for what, of in series.items() if of)
     typer.echo(f"{out}: points of {told}")
+    _tell_use(out)
+
+
+def _write_link(file: Path, link: str, scenario: Scenario, out: Path | None) -> None:
+    """Write what a link of a scenario does in a run."""
+    from netspurt.timelines import plain
+
+    moves = scenario.moves(link)
+    text = f"# Link {plain(link)} of {plain(str(file))}, seed {scenario.seed}.\n{moves}"
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    out.write_text(text, encoding="utf-8")
+    typer.echo(f"{out}: {', '.join(sorted(tomllib.loads(moves)))} of link {link}")
     _tell_use(out)
 
 
@@ -76,12 +120,17 @@ def write_recorded(readings: Iterable[Recordings | Exception], out: Path) -> Non
         )
     read = follow(found[0])
     out.write_text(read.to_toml(), encoding="utf-8")
+    loss = read.loss if isinstance(read.loss, float) else 0.0
     typer.echo(
-        f"{out}: {number(len(read.delay))} delays of one direction, half of each round trip; "
-        f"{number(len(read.outages))} outages; loss {read.loss:.2%} in each direction besides"
+        f"{out}: {number(found[0].received)} delays in {number(len(read.delay))} steps, half of "
+        f"each round trip for a direction; {number(len(read.outages))} outages; other losses as a "
+        f"probability of {loss:.2%} in each direction"
     )
     _tell_use(out)
 
 
 def _tell_use(out: Path) -> None:
-    typer.echo(f'A link takes it with `follows = "{out.name}"` in a scenario beside it.')
+    typer.echo(
+        f'A link of a scenario beside it takes it with `follows = "{out.name}"`, in place of a '
+        "delay, rate or loss of its own."
+    )

@@ -9,6 +9,7 @@ from typing import Any
 
 # Imported because they register measures.
 from netspurt.papers import (  # noqa: F401
+    choices,
     measures,
     over_contacts,
     over_runs,

@@ -20,12 +20,10 @@ from netspurt.papers.contacts import (
     stored,
 )
 from netspurt.papers.registry import Measured, registered
-from netspurt.papers.traces import configuration
-from netspurt.quantities import quantity
 
 #: The speed of light [km/s].
 LIGHT_KM_S = 299792.458
-#: SGP4's orbits leave the heights of their elements by so much [km].
+#: A distance may be so much beyond the bounds, since an orbit is no ellipse around a point [km].
 _WIDER_KM = 20.0
 
 
@@ -207,17 +205,3 @@ def perfect_handoffs(bench: Bench, *, run: str, link: str) -> Measured:
         ("greatest one-way delay", f"{float(curve.delay_ns.max()) / 1e9:.4f} s"),
     ]
     return Measured([lost, double, round(dead, 3)], rows)
-
-
-@registered
-def link_rate_and_delay(bench: Bench, *, run: str) -> Measured:
-    """Return the number of links of a run, and the rate of the slowest one [bit/s]."""
-    links = bench.run(run).links
-    settings = configuration(bench.run(run))["links"]
-    rows = [("link", "between", "rate", "delay", "queue")]
-    for name, about in settings.items():
-        delay = about["delay"] if isinstance(about["delay"], str) else "a timeline"
-        queue = about["queue"]
-        rows.append((name, " - ".join(about["between"]), about["rate"], delay, queue))
-    rates = [quantity(about["rate"])[1] for about in settings.values()]
-    return Measured([float(len(set(links["link"].tolist()))), min(rates)], rows)

@@ -22,6 +22,7 @@ from netspurt.papers.data import Paper, PaperError
 from netspurt.quantities import quantity
 from netspurt.scenario import Scenario, load, read_text
 from netspurt.sweep import Cases, Sweep, Threads, open_sweep, run_sweep
+from netspurt.sweep.folder import SCENARIO
 
 #: A function that takes the number of finished transfers and the number in all.
 Progress = Callable[[float, float], None]
@@ -231,14 +232,21 @@ class Study:
         values
             Values of the scenario to replace.
         """
-        starts = self.starts(contact, whole=whole)
-        over = {
-            "size": {"path": f"{FLOW}.send", "values": [f"{size} segments" for size in self.sizes]},
-            "clock": {"path": f"{FLOW}.tcp.clock.tick", "values": list(self.clocks)},
-            "start": {"path": f"{FLOW}.start", "values": [f"{start:.6f} s" for start in starts]},
-        }
+        over = self._axes(contact, whole=whole)
         swept = {**(values or {}), "sweep": {"over": over}}
         return Sweep.of(self.scenario(contact, swept, static=static))
+
+    def _axes(self, contact: Contact, *, whole: bool) -> dict[str, Any]:
+        starts = [f"{start:.6f} s" for start in self.starts(contact, whole=whole)]
+        sizes = [f"{size} segments" for size in self.sizes]
+        return {
+            "size": {"path": f"{FLOW}.send", "values": sizes},
+            "clock": {"path": f"{FLOW}.tcp.clock.tick", "values": list(self.clocks)},
+            "start": {"path": f"{FLOW}.start", "values": starts},
+        }
+
+    def _document(self, contact: Contact) -> dict[str, Any]:
+        return tomllib.loads(self.scenario(contact)._core.text)
 
     def quickly(self, sweep: Sweep) -> Transfers:
         """Run a sweep of transfers and keep nothing of it."""
@@ -287,7 +295,10 @@ class Study:
             If they are not all there, or belong to another study.
         """
         folder = open_sweep(out / contact.name)
-        if folder.fingerprint != self.sweep(contact, whole=True).fingerprint:
+        made = tomllib.loads(read_text(out / contact.name / SCENARIO))
+        axes = made.pop("sweep", {}).get("over", {})
+        # Making the sweep again would check each of its starts; its parts say the same.
+        if axes != self._axes(contact, whole=True) or made != self._document(contact):
             raise PaperError(f"{folder.where} is of another study")
         cases = folder.read()
         if len(cases) < folder.cases:

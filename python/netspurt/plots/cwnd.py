@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def draw_cwnd(axes: Axes, run: Tables, view: View) -> None:
-    """Draw cwnd, ssthresh and the flight size, up to the flow's end.
+    """Draw cwnd, ssthresh and the flight size, which counts what SACK reported, up to the end.
 
     Timeouts, fast retransmits (if the sender was spied) and the beginnings of recoveries are
     marked.
@@ -40,7 +40,7 @@ def draw_cwnd(axes: Axes, run: Tables, view: View) -> None:
     if len(states) == 0:
         raise ValueError(f"flow {view.titled(flow)} has no window in that time")
     flight, cwnd, ssthresh = (states[f"{c}_bytes"] for c in ("flight", "cwnd", "ssthresh"))
-    axes.fill_between(t, flight, step="post", color=SKY, alpha=0.25, label="in flight")
+    axes.fill_between(t, flight, step="post", color=SKY, alpha=0.25, label="flight size")
     top = 1.15 * max(float(cwnd.max()), float(flight.max()))
     steps(
         axes,
@@ -64,7 +64,7 @@ def draw_cwnd(axes: Axes, run: Tables, view: View) -> None:
     # ssthresh may begin at the receiver's window or without bound: it comes down from above then.
     near = ssthresh[ssthresh <= 1.6 * top]
     axes.set_ylim(0, max(top, 1.1 * float(near.max(initial=0))))
-    bytes_axis(axes, "cwnd, ssthresh, in flight", axes.get_ylim()[1])
+    bytes_axis(axes, "cwnd, ssthresh, flight size", axes.get_ylim()[1])
     axes.set_title(view.titled(flow), loc="right", fontsize=9)
     legend(axes)
 

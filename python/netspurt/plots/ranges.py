@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib import rc_context
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -17,6 +18,7 @@ from netspurt.plots.style import (
     ORANGE,
     SERIES,
     SETTINGS,
+    Size,
     legend,
     new_figure,
     set_title,
@@ -24,6 +26,8 @@ from netspurt.plots.style import (
 
 Floats = NDArray[np.float64]
 
+#: The size of a figure with bars for many groups, in inches.
+_WIDE = (12.0, 5.5)
 #: The width of a small panel and its height, in inches; panels in a row.
 _PANEL = (3.2, 2.1)
 _ACROSS = 4
@@ -53,13 +57,15 @@ class Panel:
     fit: Floats | None = None
 
 
-def draw_ranges(
+def draw_ranges(  # noqa: PLR0913 - each is a choice of its own
     groups: Sequence[str],
     series: Mapping[str, Sequence[Range]],
     *,
     title: str,
     label: str,
     beneath: str,
+    ax: Axes | None = None,
+    size: Size | None = None,
 ) -> Figure:
     """Return a figure with bars of means, and marks from the least to the most value.
 
@@ -71,8 +77,10 @@ def draw_ranges(
         For each colour a range in each group.
     title, label, beneath
         The heading, and the texts at the y and the x axis.
+    ax, size
+        An axes of the caller's to draw into, or the size of a new figure in inches.
     """
-    figure, axes = new_figure(size=(12, 5.5))
+    figure, axes = new_figure(ax, size, _WIDE)
     width = 0.84 / len(series)
     with rc_context(SETTINGS):
         for n, (name, ranges) in enumerate(series.items()):

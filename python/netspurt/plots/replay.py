@@ -172,13 +172,14 @@ def draw_pareto(axes: Axes, replay: Judged) -> None:
     front = replay.front()
     shares = [algorithm.spurious_share for algorithm in replay.algorithms]
     # A logarithmic axis has no zero, so algorithms without spurious retransmissions stand at the
-    # left edge.
-    seen = [share.value for share in shares if share.value > 0] or [shares[0].high]
-    least = min(seen) / 3
+    # left edge, and intervals from zero on leave the picture there.
+    seen = [end for share in shares for end in (share.value, share.low) if end > 0]
+    least = min(seen or [shares[0].high]) / 2
     named = _named(replay)
     for place, algorithm in enumerate(replay.algorithms):
         share, timer = algorithm.spurious_share, algorithm.timer
-        x, low, high = (max(end, least) for end in (share.value, share.low, share.high))
+        x, high = (max(end, least) for end in (share.value, share.high))
+        low = share.low or (least if share.value == 0 else least / 100)
         known = algorithm in named
         colour = SERIES[place % len(SERIES)] if known else GREY
         shape: Any = {
@@ -194,6 +195,7 @@ def draw_pareto(axes: Axes, replay: Judged) -> None:
             yerr=[[max(timer.value - timer.low, 0)], [max(timer.high - timer.value, 0)]],
             linestyle="none",
             markerfacecolor=colour if algorithm in front else "white",
+            clip_on=share.value > 0,
             label=algorithm.estimator + ("" if share.value > 0 else " (none seen)")
             if known
             else None,
@@ -201,8 +203,14 @@ def draw_pareto(axes: Axes, replay: Judged) -> None:
         )
     xs = [max(algorithm.spurious_share.value, least) for algorithm in front]
     axes.step(
-        xs, [algorithm.timer.value for algorithm in front], where="post", color=GREY, linewidth=1
+        xs,
+        [algorithm.timer.value for algorithm in front],
+        where="post",
+        color=GREY,
+        linewidth=1,
+        label="front",
     )
+    axes.set_xlim(left=least)
     logarithmic(axes, "x", _percent)
     axes.set_xlabel("answers that were retransmitted spuriously")
     logarithmic(axes, "y")

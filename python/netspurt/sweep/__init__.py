@@ -8,6 +8,7 @@ from netspurt.sweep.cases import Cases
 from netspurt.sweep.driver import SweepFailedError, run_sweep
 from netspurt.sweep.engines import Chunk, Engine, Threads
 from netspurt.sweep.folder import SweepFolder, Tally, open_sweep
+from netspurt.sweep.kernel import Live
 from netspurt.sweep.plan import Sweep
 from netspurt.sweep.store import SweepError
 
@@ -15,6 +16,7 @@ __all__ = [
     "Cases",
     "Chunk",
     "Engine",
+    "Live",
     "Sweep",
     "SweepError",
     "SweepFailedError",

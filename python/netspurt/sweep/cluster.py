@@ -67,6 +67,8 @@ class Ray:
         If Ray is not installed.
     ConnectionError
         If the address does not answer, or if a started cluster does not listen on loopback.
+    ScenarioError
+        If a case has a kernel's end.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Ray:
         workers: int = 0,
         task_s: float = TASK_S,
     ) -> None:
+        sweep.check_simulated()
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         if not address:

@@ -57,7 +57,8 @@ def run_sweep(
         A folder, which is made if it does not exist, or a URL of an object store.
     engine
         A function that makes the engine, if there are cases to run; by default threads of this
-        process, one per core. `functools.partial(Threads, threads=1)` uses one thread.
+        process, one per core. `functools.partial(Threads, threads=1)` uses one thread, and `Live`
+        runs the cases live that have a kernel's end.
     chunk
         How many cases a file has, for a new folder; by default `guess_chunk(sweep)`.
     strict
@@ -78,6 +79,8 @@ def run_sweep(
         it.
     SweepFailedError
         If it is strict and a case fails.
+    ScenarioError
+        If a case has a kernel's end, and the engine only simulates.
     """
     with held(out):
         folder = prepare(out, sweep, lambda: chunk or guess_chunk(sweep))
@@ -107,8 +110,9 @@ def _run(
     running.prepare(folder.chunk)
     try:
         for done, outcome in _completed(running, missing):
-            if strict and outcome[4] is not None:
-                raise SweepFailedError(_told(outcome[4]))
+            failed = outcome[5]
+            if strict and failed is not None:
+                raise SweepFailedError(_told(failed))
             folder.write(done, outcome[0])
             tally.add(outcome)
             if progress is not None:
@@ -138,7 +142,10 @@ def guess_chunk(sweep: Sweep) -> int:
     """Return how many cases a chunk should have, from the wake-ups of a few cases.
 
     Wake-ups are counted and not timed, so that the files of a sweep are the same on all machines.
+    If cases run live, each has a file, so that an interrupt costs one case at most.
     """
+    if sweep.is_live:
+        return 1
     cases = len(sweep)
     tried = [_cost(sweep, case) for case in _few(cases)]
     wanted = _CHUNK_EVENTS * len(tried) // sum(tried)
@@ -176,7 +183,7 @@ def seconds_a_case(sweep: Sweep) -> float:
         while timed.underway and time.monotonic() - began < (_TIMED_S if count else _FIRST_S):
             done = timed.next(_TIMED_S / 2)
             if done is not None:
-                spent, count = spent + done[1][5], count + 1
+                spent, count = spent + done[1][6], count + 1
     finally:
         timed.cancel()
     return spent / count if count else time.monotonic() - began

@@ -55,9 +55,15 @@ class Threads:
         The sweep whose chunks are run.
     threads
         The number of threads; 0 for one per core.
+
+    Raises
+    ------
+    ScenarioError
+        If a case has a kernel's end.
     """
 
     def __init__(self, sweep: Sweep, threads: int = 0) -> None:
+        sweep.check_simulated()
         self._engine = _core.SweepEngine(sweep._core, threads)
         self._counts: dict[int, int] = {}
 

@@ -42,27 +42,30 @@ class Tally:
 
     Attributes
     ----------
-    done, cut, errors
-        Cases that ran to their end, that were cut at their budget, and that had an error.
+    done, cut, late, errors
+        Cases that ran to their end, that were cut at their budget, that ran live and do not count,
+        and that had an error.
     first_error
         The least number of a case with an error, and the error.
     """
 
     done: int = 0
     cut: int = 0
+    late: int = 0
     errors: int = 0
     first_error: tuple[int, str] | None = None
 
     @property
     def cases(self) -> int:
         """The number of cases that ended."""
-        return self.done + self.cut + self.errors
+        return self.done + self.cut + self.late + self.errors
 
     def add(self, outcome: _core.Outcome) -> None:
         """Add the cases of a chunk."""
-        _, done, cut, errors, first, _ = outcome
+        _, done, cut, late, errors, first, _ = outcome
         self.done += done
         self.cut += cut
+        self.late += late
         self.errors += errors
         if first is not None and (self.first_error is None or first < self.first_error):
             self.first_error = first
@@ -127,7 +130,7 @@ class SweepFolder:
         for chunk in self.there():
             table = self._table(chunk)
             status = table["status"]
-            counts = [int(np.sum(status == word)) for word in ("done", "cut", "error")]
+            counts = [int(np.sum(status == word)) for word in ("done", "cut", "late", "error")]
             wrong = np.flatnonzero(status == "error")[:1]
             first = [(int(table["case"][n]), str(table["why"][n])) for n in wrong]
             tally.add((b"", *counts, first[0] if first else None, 0.0))  # type: ignore[arg-type]

@@ -56,7 +56,8 @@ class Sweep:
 
     def _told(self) -> str:
         pairing = "paired" if self.paired else "not paired"
-        return f"{len(self):,} cases: {self.seeds} runs each, {pairing}"
+        drawn = f"; each run draws {', '.join(self.drawn)}" if self.drawn else ""
+        return f"{len(self):,} cases: {self.seeds} runs each, {pairing}{drawn}"
 
     @classmethod
     def of(cls, scenario: Scenario) -> Sweep:
@@ -88,6 +89,9 @@ class Sweep:
         title: str = "",
     ) -> Sweep:
         """Return a sweep over scenarios that Python made, for sweeps that need logic.
+
+        Scenarios with the same labels are repeats of each other: thousands of random paths need
+        no label of their own, and each has its own seed.
 
         Parameters
         ----------
@@ -145,6 +149,26 @@ class Sweep:
     def names(self) -> list[str]:
         """The names of the axes."""
         return self._core.names
+
+    @property
+    def drawn(self) -> list[str]:
+        """The names of the axes whose values every run draws."""
+        return self._core.drawn
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a case has a kernel's end; such a sweep needs the engine `Live`."""
+        return self._core.is_live
+
+    def check_simulated(self) -> None:
+        """Check that no case has a kernel's end.
+
+        Raises
+        ------
+        ScenarioError
+            If one has.
+        """
+        self._core.check_simulated()
 
     @property
     def labels(self) -> dict[str, list[Label]]:

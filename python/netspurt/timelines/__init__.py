@@ -2,6 +2,6 @@
 
 from netspurt.timelines.files import read_timeline
 from netspurt.timelines.recorded import OUTAGE, follow
-from netspurt.timelines.timeline import Outage, Timeline
+from netspurt.timelines.timeline import Outage, Timeline, plain
 
-__all__ = ["OUTAGE", "Outage", "Timeline", "follow", "read_timeline"]
+__all__ = ["OUTAGE", "Outage", "Timeline", "follow", "plain", "read_timeline"]

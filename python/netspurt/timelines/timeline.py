@@ -44,6 +44,8 @@ class Timeline:
         Instants, and bits per second from each on.
     loss
         Instants, and the probability of loss from each on; or one probability.
+    bit_errors
+        Instants, and the bit error rate from each on; in place of `loss`.
     opportunities
         Instants at which 1500 octets are delivered; behind the last one they begin again.
     outages
@@ -56,6 +58,7 @@ class Timeline:
     delay: Sequence[tuple[int, int]] = ()
     rate: Sequence[tuple[int, int]] = ()
     loss: Sequence[tuple[int, float]] | float = ()
+    bit_errors: Sequence[tuple[int, float]] = ()
     opportunities: Sequence[int] = ()
     outages: Sequence[Outage] = ()
     remarks: Sequence[str] = ()
@@ -66,10 +69,11 @@ class Timeline:
         Parameters
         ----------
         between
-            The rule between two points of delays and of probabilities: `step` or `linear`.
+            The rule between two points of delays, probabilities and error rates: `step` or
+            `linear`.
         """
         rule = f'between = "{between}"'
-        lines = [f"# From {_plain(self.name)}.", *(f"# {_plain(one)}" for one in self.remarks)]
+        lines = [f"# From {plain(self.name)}.", *(f"# {plain(one)}" for one in self.remarks)]
         if self.delay:
             points = _points(self.delay, lambda span: f'"{exactly(span, "ms")}"')
             lines.append(f"delay = {{ {rule}, timeline = {points} }}")
@@ -84,6 +88,9 @@ class Timeline:
         elif self.loss:
             points = _points(self.loss, lambda p: f"{p:.9g}")
             lines.append(f"loss = {{ probability = {{ {rule}, timeline = {points} }} }}")
+        if self.bit_errors:
+            points = _points(self.bit_errors, lambda rate: f"{rate:.9g}")
+            lines.append(f"loss = {{ bit_error_rate = {{ {rule}, timeline = {points} }} }}")
         for outage in self.outages:
             lines += [
                 "[[handovers]]",
@@ -95,7 +102,7 @@ class Timeline:
         return "\n".join(lines) + "\n"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return a text on one line, without control characters."""
     return "".join(c if c.isprintable() else "?" for c in text)
 

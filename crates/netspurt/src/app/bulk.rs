@@ -100,6 +100,10 @@ impl Host<Segment> for Endpoint {
     fn precede(&mut self, now: Time, since: Time, events: &mut Events<Segment>) {
         self.connection.precede(now, since, events);
     }
+
+    fn rest(&mut self) {
+        self.connection.rest();
+    }
 }
 
 impl Stage<Segment> for Endpoint {

@@ -49,6 +49,15 @@ impl Host<Segment> for Program {
             end.precede(now, since, events);
         }
     }
+
+    fn rest(&mut self) {
+        match self {
+            Self::Tcp(end) => end.rest(),
+            Self::Client(end) => end.rest(),
+            Self::Server(end) => end.rest(),
+            Self::EchoProbes(_) | Self::Echo(_) => {}
+        }
+    }
 }
 
 impl Stage<Segment> for Program {

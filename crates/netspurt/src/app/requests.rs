@@ -160,22 +160,26 @@ impl Answering {
 #[derive(Debug)]
 pub struct Client {
     connection: Connection,
-    plan: RequestPlan,
     book: Asking,
-    /// When the connection will be opened, while it is not.
-    opens: Option<Time>,
-    /// Whether the first request waits until the connection is open.
-    pauses: bool,
-    wrote: Option<Time>,
+    step: ClientStep,
     finished: Option<Time>,
+}
+
+/// How far a client has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ClientStep {
+    /// It waits for the instant at which it opens the connection.
+    Waits,
+    /// It waits until the connection is open.
+    Opens,
+    /// It asks.
+    Asks,
 }
 
 impl Client {
     /// The client that asks over `connection`.
     pub fn new(connection: Connection, plan: RequestPlan) -> Self {
-        let book = Asking::new(plan);
-        let opens = Some(plan.start);
-        Self { connection, plan, book, opens, pauses: false, wrote: None, finished: None }
+        Self { connection, book: Asking::new(plan), step: ClientStep::Waits, finished: None }
     }
 
     /// Its requests so far, in order.
@@ -185,23 +189,35 @@ impl Client {
 
     /// Its results so far.
     pub fn result(&self) -> FlowResult {
-        FlowResult::of(&self.connection, self.wrote, self.finished)
+        let wrote = self.book.exchanges.first().map(|first| first.asked);
+        FlowResult::of(&self.connection, wrote, self.finished)
+    }
+
+    /// Takes as little memory as it can, as [`Host::rest`](crate::stage::Host::rest).
+    pub fn rest(&mut self) {
+        self.book.exchanges.shrink_to_fit();
+        self.connection.rest();
     }
 
     /// Starts to wait if the connection has just opened.
     fn pause_if_open(&mut self, now: Time) {
-        if self.pauses && self.connection.state() == TcpState::Established {
-            self.pauses = false;
-            self.book.begin(now + self.plan.pause);
+        if self.step == ClientStep::Opens && self.connection.state() == TcpState::Established {
+            self.step = ClientStep::Asks;
+            self.book.begin(now + self.book.plan.pause);
         }
     }
 
+    /// When the connection will be opened, while it is not.
+    fn opens(&self) -> Option<Time> {
+        (self.step == ClientStep::Waits).then_some(self.book.plan.start)
+    }
+
     fn open(&mut self, at: Time, events: &mut Events<Segment>) {
-        self.opens = None;
-        if self.plan.pause.is_zero() {
+        if self.book.plan.pause.is_zero() {
+            self.step = ClientStep::Asks;
             self.book.begin(at);
         } else {
-            self.pauses = true;
+            self.step = ClientStep::Opens;
             self.connection.open(at, events);
             self.pause_if_open(at);
         }
@@ -222,16 +238,15 @@ impl Stage<Segment> for Client {
         if self.finished.is_some() && self.connection.only_lingers() {
             return None;
         }
-        let own = self.opens.or(self.book.next());
+        let own = self.opens().or(self.book.next());
         own.into_iter().chain(self.connection.next_wakeup()).min()
     }
 
     fn pop(&mut self, now: Time, events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
-        if let Some(at) = self.opens.filter(|at| *at <= now) {
+        if let Some(at) = self.opens().filter(|at| *at <= now) {
             self.open(at, events);
         }
         if let Some(at) = self.book.next().filter(|at| *at <= now) {
-            self.wrote.get_or_insert(at);
             self.connection.write(at, self.book.ask(at), events);
         }
         self.connection.pop(now, events)
@@ -273,6 +288,11 @@ impl Server {
     /// Its results so far.
     pub fn result(&self) -> FlowResult {
         FlowResult::of(&self.connection, self.wrote, self.finished)
+    }
+
+    /// Takes as little memory as it can, as [`Host::rest`](crate::stage::Host::rest).
+    pub fn rest(&mut self) {
+        self.connection.rest();
     }
 }
 

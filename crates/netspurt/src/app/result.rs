@@ -1,6 +1,6 @@
 //! The results of one end of a flow.
 
-use crate::tcp::{Connection, Failure, ReceiveCount, SendCount, SendTimes};
+use crate::tcp::{Connection, ConnectionTotals, Failure, ReceiveCount, SendCount, SendTimes};
 use crate::units::Time;
 
 /// The results of one end of a flow.
@@ -26,14 +26,7 @@ pub struct FlowResult {
 impl FlowResult {
     /// The results of a connection whose application wrote and finished at these instants.
     pub(super) fn of(connection: &Connection, start: Option<Time>, finished: Option<Time>) -> Self {
-        Self {
-            start,
-            finished,
-            acked_bytes: connection.acknowledged(),
-            sent: connection.sent(),
-            times: connection.times(),
-            received: connection.received(),
-            failure: connection.failure(),
-        }
+        let ConnectionTotals { acked_bytes, sent, times, received, failure } = connection.totals();
+        Self { start, finished, acked_bytes, sent, times, received, failure }
     }
 }

@@ -1,5 +1,6 @@
 //! The interface between a sender and a congestion control algorithm.
 
+use crate::packed::Packed;
 use crate::units::{BitRate, Duration, Time};
 
 use super::window::Window;
@@ -69,8 +70,8 @@ pub enum Congestion {
     Timeout,
 }
 
-/// An algorithm of the congestion window.
-pub trait CongestionControl: core::fmt::Debug + Send + Sync {
+/// An algorithm of the congestion window, whose state is packed while its connection rests.
+pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// An ACK arrived. An algorithm that does not own the window is asked only where growth is
     /// allowed: new octets in order, no recovery steering the window.
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
@@ -120,5 +121,15 @@ pub trait CongestionControl: core::fmt::Debug + Send + Sync {
     /// Whether it looks at [`AckInfo::rate`], which costs something to know.
     fn wants_rate(&self) -> bool {
         false
+    }
+}
+
+impl Packed for Box<dyn CongestionControl> {
+    fn pack(&self, into: &mut Vec<u8>) {
+        (**self).pack(into);
+    }
+
+    fn unpack(&mut self, from: &mut &[u8]) {
+        (**self).unpack(from);
     }
 }

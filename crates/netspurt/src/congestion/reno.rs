@@ -1,5 +1,6 @@
 //! Reno (RFC 5681), counting octets (RFC 3465).
 
+use crate::packed::packed;
 use crate::units::Time;
 
 use super::slow_start::{SlowStart, SlowStartExit};
@@ -41,6 +42,8 @@ pub struct Reno {
     /// Octets acknowledged towards the next segment of growth (RFC 3465 §2.1).
     counted: u64,
 }
+
+packed!(Reno { slow_start, counted } keeps { config });
 
 impl Reno {
     /// The algorithm at the start of a connection.

@@ -4,6 +4,7 @@
 //! its minimum round trip. So a loss on a path that is not full costs nothing, and a loss at a full
 //! queue costs the queue.
 
+use crate::packed::packed;
 use crate::units::{Duration, Time};
 
 use super::{AckInfo, Congestion, CongestionControl, Reno, RenoConfig, Window};
@@ -49,6 +50,8 @@ pub struct Westwood {
     since: Option<Time>,
     delivered: u64,
 }
+
+packed!(Westwood { reno, rate, min_rtt, since, delivered });
 
 impl Westwood {
     /// The algorithm at the start of a connection.

@@ -1,5 +1,7 @@
 //! The congestion window and the slow-start threshold.
 
+use crate::packed::packed_value;
+
 /// The window as sender and algorithm share it, in octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -8,6 +10,8 @@ pub struct Window {
     /// Slow-start threshold; [`Window::NO_THRESHOLD`] before the first congestion.
     pub ssthresh: u64,
 }
+
+packed_value!(Window { cwnd, ssthresh });
 
 impl Window {
     /// The slow-start threshold of a connection that has met no congestion (RFC 5681 §3.1).

@@ -205,6 +205,10 @@ impl<F: Frame, E: Host<F>> Host<F> for Reassembling<F, E> {
     fn precede(&mut self, now: Time, since: Time, events: &mut Events<F>) {
         self.inner.precede(now, since, events);
     }
+
+    fn rest(&mut self) {
+        self.inner.rest();
+    }
 }
 
 /// These remain calls, so that a host without reassembly is inlined where it is used.

@@ -13,6 +13,8 @@ pub struct LinkCount {
     pub marked: u64,
     /// Frames lost at the entry or on the way.
     pub lost: u64,
+    /// Frames that arrived before one that left earlier.
+    pub overtook: u64,
     /// The greatest length of the queue, including the frame in transmission.
     pub queue_max: u32,
 }

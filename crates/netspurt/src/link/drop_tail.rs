@@ -29,7 +29,7 @@ impl DropTail {
 
     /// The link's sums. A frame is counted when it enters, so frames still held are subtracted.
     pub(super) fn count(&self) -> LinkCount {
-        self.line.count.without(self.backlog.held())
+        self.line.count().without(self.backlog.held())
     }
 
     /// Reports the departures up to `now`.

@@ -64,10 +64,14 @@ impl Chance {
 /// By destination endpoint: octets of each of a flow's messages, where it has any.
 pub type Messages = Arc<[Option<NonZero<u64>>]>;
 
-/// The two-state model of Gilbert (1960) and Elliott (1963), with one step per frame.
+/// The two-state model of Gilbert (1960) and Elliott (1963), with one step per frame or per span of
+/// time.
 #[derive(Clone, Debug)]
 struct Bursts {
     bad: bool,
+    every: Option<Duration>,
+    /// How many spans of time have passed.
+    steps: u64,
     to_bad: f64,
     to_good: f64,
     in_good: f64,
@@ -105,7 +109,18 @@ impl Pick {
     /// frame, that select with probability `in_good` and `in_bad`. It starts in the good state.
     #[must_use]
     pub fn bursts(mut self, [to_bad, to_good, in_good, in_bad]: [f64; 4], stream: Stream) -> Self {
-        self.bursts = Some(Bursts { bad: false, to_bad, to_good, in_good, in_bad, stream });
+        let (bad, every, steps) = (false, None, 0);
+        self.bursts = Some(Bursts { bad, every, steps, to_bad, to_good, in_good, in_bad, stream });
+        self
+    }
+
+    /// Lets the bursts make a step for each span of time, and not for each frame. Nothing happens
+    /// without bursts or with a span of zero.
+    #[must_use]
+    pub fn by_time(mut self, every: Duration) -> Self {
+        if let Some(bursts) = &mut self.bursts {
+            bursts.every = Some(every).filter(|every| !every.is_zero());
+        }
         self
     }
 
@@ -129,7 +144,7 @@ impl Pick {
             picked |= stream.chance(chance.of(now, frame.size_bytes()));
         }
         if let Some(bursts) = &mut self.bursts {
-            picked |= bursts.step();
+            picked |= bursts.step(now);
         }
         picked
     }
@@ -156,11 +171,32 @@ impl Pick {
 }
 
 impl Bursts {
-    fn step(&mut self) -> bool {
-        let leave = if self.bad { self.to_good } else { self.to_bad };
+    fn step(&mut self, now: Time) -> bool {
+        let leave = match self.every {
+            None => self.leaves(1),
+            Some(every) => {
+                let steps = now.as_nanos() / every.as_nanos();
+                let passed = steps.saturating_sub(self.steps);
+                self.steps = steps;
+                self.leaves(passed)
+            }
+        };
         self.bad ^= self.stream.chance(leave);
         let p = if self.bad { self.in_bad } else { self.in_good };
         self.stream.chance(p)
+    }
+
+    /// The probability that the state is the other one after so many steps. Its distance from its
+    /// limit shrinks by the same factor with each step.
+    fn leaves(&self, steps: u64) -> f64 {
+        let (out, back) =
+            if self.bad { (self.to_good, self.to_bad) } else { (self.to_bad, self.to_good) };
+        match (steps, out + back) {
+            (0, _) | (_, 0.0) => 0.0,
+            (1, _) => out,
+            #[expect(clippy::cast_precision_loss, reason = "far more steps than matter")]
+            (steps, both) => out / both * (1.0 - libm::pow(1.0 - both, steps as f64)),
+        }
     }
 }
 

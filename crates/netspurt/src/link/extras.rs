@@ -131,6 +131,11 @@ impl Extras {
         }
     }
 
+    /// The number of frames that have overtaken others.
+    pub(super) fn overtook(&self) -> u64 {
+        self.overtaking.as_ref().map_or(0, Overtaking::overtook)
+    }
+
     /// When the next frame arrives.
     #[inline(never)]
     pub(super) fn first(&self, flight: &Flight) -> Option<Appointment> {

@@ -78,12 +78,23 @@ pub(super) struct Overtaking {
     frames: BinaryHeap<Travelling>,
     /// The number of frames added so far.
     count: u64,
+    /// The latest arrival of the frames added so far.
+    last: Time,
+    /// The number of frames that arrived before one that had been added earlier.
+    overtook: u64,
 }
 
 impl Overtaking {
     pub(super) fn add(&mut self, arrival: Arrival) {
-        self.frames.push(Travelling { arrival, left: self.count });
+        let overtakes = arrival.when.at < self.last;
+        self.last = self.last.max(arrival.when.at);
+        self.frames.push(Travelling { arrival, left: self.count, overtakes });
         self.count += 1;
+    }
+
+    /// The number of frames that have arrived before one that had been added earlier.
+    pub(super) fn overtook(&self) -> u64 {
+        self.overtook
     }
 
     /// When the next frame arrives.
@@ -96,7 +107,9 @@ impl Overtaking {
         if self.first()?.at > now {
             return None;
         }
-        self.frames.pop().map(|next| next.arrival)
+        let next = self.frames.pop()?;
+        self.overtook += u64::from(next.overtakes);
+        Some(next.arrival)
     }
 }
 
@@ -106,6 +119,8 @@ impl Overtaking {
 struct Travelling {
     arrival: Arrival,
     left: u64,
+    /// Whether it arrives before a frame that left earlier.
+    overtakes: bool,
 }
 
 impl Ord for Travelling {

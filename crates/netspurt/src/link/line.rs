@@ -102,6 +102,12 @@ impl Line {
         Some(at)
     }
 
+    /// Its sums.
+    pub(super) fn count(&self) -> LinkCount {
+        let overtook = self.extras.as_ref().map_or(0, |extras| extras.overtook());
+        LinkCount { overtook, ..self.count }
+    }
+
     /// Counts and reports a frame that is lost or dropped.
     #[cold]
     #[inline(never)]

@@ -27,7 +27,7 @@ impl Managed {
     /// The link's sums. The frame in transmission is counted at its start, so it is subtracted.
     pub(super) fn count(&self) -> LinkCount {
         let sending = self.in_service.map_or((0, 0), |(_, size)| (1, u64::from(size)));
-        self.line.count.without(sending)
+        self.line.count().without(sending)
     }
 
     /// Frames and octets held, including those in transmission.

@@ -187,6 +187,7 @@ pub fn links_table(names: &Names, counts: &[LinkCount]) -> Table {
         ("dropped", number(|count| count.dropped)),
         ("marked", number(|count| count.marked)),
         ("lost", number(|count| count.lost)),
+        ("overtook", number(|count| count.overtook)),
         ("queue_packets_max", number(|count| u64::from(count.queue_max))),
     ];
     Table::new("links", columns.map(|(name, data)| Column::new(name, data)).into())

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
+use crate::packed::PackedValue;
 use crate::units::Duration;
 
 /// A ratio of two integers in its lowest terms: a gain, a weight, a factor.
@@ -127,6 +128,16 @@ impl Ratio {
 /// matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Smooth(u64);
+
+impl PackedValue for Smooth {
+    fn put(&self, into: &mut Vec<u8>) {
+        self.0.put(into);
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        Self(u64::get(from))
+    }
+}
 
 const FRACTION: u32 = 10;
 /// Longer spans, of 104 days, count as this.

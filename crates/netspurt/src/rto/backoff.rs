@@ -1,5 +1,6 @@
 //! The doubling of a timer.
 
+use crate::packed::packed;
 use crate::units::Duration;
 
 /// How often a timer was doubled since its last backoff ended.
@@ -7,6 +8,8 @@ use crate::units::Duration;
 pub(super) struct Backoff {
     doublings: u32,
 }
+
+packed!(Backoff { doublings });
 
 impl Backoff {
     pub(super) fn double(&mut self) {

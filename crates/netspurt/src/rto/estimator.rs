@@ -2,6 +2,7 @@
 
 use crate::clock::Clock;
 use crate::event::RtoState;
+use crate::packed::Packed;
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
@@ -113,5 +114,16 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     fn deadline(&self, now: Time, oldest_sent: Time, flight_segs: u64) -> Time {
         let _ = (oldest_sent, flight_segs);
         now + self.rto()
+    }
+
+    /// Its state beside its constants, to be packed while its connection rests. A connection with an
+    /// algorithm that cannot be packed takes as much memory at rest as at work.
+    fn packed(&self) -> Option<&dyn Packed> {
+        None
+    }
+
+    /// The same, to be unpacked over the state of a new estimator with the same constants.
+    fn packed_mut(&mut self) -> Option<&mut dyn Packed> {
+        None
     }
 }

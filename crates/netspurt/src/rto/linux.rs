@@ -1,6 +1,7 @@
 //! The timer of Linux 6: a deviation that jumps up, and falls once per round trip.
 
 use crate::event::RtoState;
+use crate::packed::{Packed, packed, packed_value};
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
@@ -107,6 +108,8 @@ pub struct Linux {
     syn_timeouts: u32,
 }
 
+packed!(Linux { smoothed, unsampled, backoff, thin_backoff, retransmits, syn_timeouts } keeps { config });
+
 /// In microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LinuxMean {
@@ -120,6 +123,8 @@ struct LinuxMean {
     /// The round of the last look at mdev_max.
     round: u64,
 }
+
+packed_value!(LinuxMean { srtt, mdev, mdev_max, rttvar, round });
 
 const MICROSECOND: Duration = Duration::from_micros(1);
 /// `TCP_THIN_LINEAR_RETRIES`.
@@ -254,6 +259,14 @@ impl RtoEstimator for Linux {
         let thin = self.config.thin_linear && flight_segs < THIN_SEGS;
         let backoff = if thin { self.thin_backoff } else { self.backoff };
         now + backoff.on(self.base(), self.config.rto_max)
+    }
+
+    fn packed(&self) -> Option<&dyn Packed> {
+        Some(self)
+    }
+
+    fn packed_mut(&mut self) -> Option<&mut dyn Packed> {
+        Some(self)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Mean and mean deviation as in RFC 6298, for the algorithms that are based on them.
 
+use crate::packed::packed_value;
 use crate::sample::{RttSample, SampleSource};
 
 use super::arith::{Ratio, Smooth};
@@ -19,6 +20,8 @@ pub(super) struct MeanDeviation {
     pub(super) srtt: Smooth,
     pub(super) rttvar: Smooth,
 }
+
+packed_value!(MeanDeviation { srtt, rttvar });
 
 impl MeanDeviation {
     /// After the first sample (RFC 6298 §2.2).

@@ -1,6 +1,7 @@
 //! The standard timer: RFC 6298, and RFC 2988 before it.
 
 use crate::event::RtoState;
+use crate::packed::{Packed, packed};
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
@@ -117,6 +118,8 @@ pub struct Rfc6298 {
     response_due: bool,
 }
 
+packed!(Rfc6298 { estimate, reinitialised, backoff, syn_timed_out, before_timeout, response_due } keeps { config });
+
 /// RFC 4015 §3.2: the estimate of before the spurious timeout, and the first sample since.
 fn after_spurious_timeout(
     before: MeanDeviation,
@@ -221,6 +224,14 @@ impl RtoEstimator for Rfc6298 {
         if let Some(sample) = sample {
             self.on_sample(sample);
         }
+    }
+
+    fn packed(&self) -> Option<&dyn Packed> {
+        Some(self)
+    }
+
+    fn packed_mut(&mut self) -> Option<&mut dyn Packed> {
+        Some(self)
     }
 }
 

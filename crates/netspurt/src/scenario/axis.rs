@@ -41,7 +41,7 @@ impl From<&Value> for Label {
 }
 
 /// The columns that every sweep's table has; an axis cannot have such a name.
-pub const TAKEN: [&str; 54] = [
+pub const TAKEN: [&str; 63] = [
     "case",
     "scenario",
     "seed",
@@ -65,6 +65,10 @@ pub const TAKEN: [&str; 54] = [
     "window_limited",
     "completion_ns_mean",
     "completion_ns_max",
+    "completion_ns_p50",
+    "completion_ns_p90",
+    "completion_ns_p99",
+    "completion_ns_p999",
     "goodput_bps",
     "fairness",
     "carried",
@@ -72,12 +76,17 @@ pub const TAKEN: [&str; 54] = [
     "dropped",
     "lost",
     "marked",
+    "overtook",
     "queue_packets_max",
     "echo_probes_lost",
     "echo_probe_rtt_ns_mean",
     "requests_complete",
     "request_ns_mean",
     "request_ns_max",
+    "request_ns_p50",
+    "request_ns_p90",
+    "request_ns_p99",
+    "request_ns_p999",
     "retransmissions_fast",
     "retransmissions_sack_recovery",
     "retransmissions_rack",
@@ -230,7 +239,8 @@ fn listed(name: &str, spec: &AxisSpec, paths: &[String]) -> Result<Vec<Point>, P
 }
 
 /// A range of numbers with one unit or none.
-struct AxisRange {
+#[derive(Clone, Debug)]
+pub(super) struct AxisRange {
     from: f64,
     to: f64,
     /// The unit after each number, with the space before it; `None` for plain numbers.
@@ -242,8 +252,11 @@ struct AxisRange {
 /// Units that are not divided into fractions.
 const WHOLE: [&str; 5] = ["packets", "segments", "B", "ns", "bit/s"];
 
+/// Units of which a thousandth is the least that a scenario takes.
+const THOUSANDTHS: [&str; 3] = ["us", "kbit/s", "kB"];
+
 impl AxisRange {
-    fn new(from: &Value, to: &Value, spacing: Spacing) -> Result<Self, [String; 2]> {
+    pub(super) fn new(from: &Value, to: &Value, spacing: Spacing) -> Result<Self, [String; 2]> {
         let fix = "two numbers, or two texts of a number and one unit".to_owned();
         let no_range = || [format!("from {from} to {to} is no range"), fix.clone()];
         let (first, unit) = number(from).ok_or_else(no_range)?;
@@ -266,7 +279,6 @@ impl AxisRange {
 
     /// Value `n` of `count`; the ends are exactly the given ones.
     #[expect(clippy::cast_precision_loss, reason = "at most 100 000")]
-    #[expect(clippy::cast_possible_truncation, reason = "a whole number between two such")]
     fn value(&self, n: u64, count: u64) -> Value {
         let share = n as f64 / (count - 1) as f64;
         let between = if self.log {
@@ -278,11 +290,43 @@ impl AxisRange {
             self.from
         } else if n + 1 == count {
             self.to
-        } else if self.whole {
-            between.round()
         } else {
-            six_digits(between)
+            self.rounded(between)
         };
+        self.written(value)
+    }
+
+    /// The value at a share from 0 to 1 of it, as drawn; of whole numbers each has the same share.
+    pub(super) fn drawn(&self, share: f64) -> Value {
+        let value = if self.log {
+            self.from * libm::pow(self.to / self.from, share)
+        } else if self.whole {
+            let (least, most) = (self.from.min(self.to), self.from.max(self.to));
+            least + (share * (most - least + 1.0)).floor()
+        } else {
+            self.from + (self.to - self.from) * share
+        };
+        self.written(self.rounded(value))
+    }
+
+    /// All that its values depend on.
+    pub(super) fn told(&self) -> String {
+        format!("{self:?}")
+    }
+
+    fn rounded(&self, value: f64) -> f64 {
+        let digits = six_digits(value);
+        if self.whole {
+            value.round()
+        } else if self.unit.as_ref().is_some_and(|unit| THOUSANDTHS.contains(&unit.as_str())) {
+            (digits * 1000.0).round() / 1000.0
+        } else {
+            digits
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "whole numbers that people write")]
+    fn written(&self, value: f64) -> Value {
         match &self.unit {
             Some(unit) => Value::String(format!("{value} {unit}")),
             None if self.whole => Value::Integer(value as i64),

@@ -39,6 +39,11 @@ impl Document {
         self
     }
 
+    /// The files that its links may follow, by name.
+    pub(super) fn files(&self) -> &Files {
+        &self.files
+    }
+
     pub(super) fn name(&self) -> &str {
         &self.name
     }

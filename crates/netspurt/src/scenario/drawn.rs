@@ -6,11 +6,13 @@ use crate::ids::Direction;
 use crate::link::LinkConfig;
 use crate::place::did_you_mean;
 use crate::sim::{Graph, Routes};
+use crate::units::Duration;
 
 use super::error::Problem;
 use super::link_place::LinkPlace;
 use super::link_plan::both_ways;
 use super::link_spec::LinkSpec;
+use super::slots_plan::moved;
 use super::spec::{DumbbellSpec, PathSpec, RouteSpec, Spec};
 use super::tree::entry;
 
@@ -134,6 +136,7 @@ pub(super) fn lay(
     drawn: &[Drawn<'_>],
     nodes: &IndexSet<String>,
     seed: u64,
+    stop: Duration,
 ) -> Result<(Graph, Vec<PlannedLink>), Problem> {
     let number = |name: &String| u32::try_from(nodes.get_index_of(name).unwrap_or(0)).unwrap_or(0);
     let mut graph = Graph::new(u32::try_from(nodes.len()).unwrap_or(u32::MAX));
@@ -143,7 +146,8 @@ pub(super) fn lay(
         let [a, b] = [number(&link.between[0]), number(&link.between[1])];
         graph.add_link(a, b);
         graph.add_link(b, a);
-        for (config, direction) in both_ways(link.spec, &name)?.into_iter().zip(Direction::BOTH) {
+        let spec = moved(link.spec, &name, stop)?;
+        for (config, direction) in both_ways(&spec, &name)?.into_iter().zip(Direction::BOTH) {
             links.push(PlannedLink {
                 name: link.name.clone(),
                 place: link.path.clone(),

@@ -1,6 +1,7 @@
 //! From the flows of a scenario to connections and their applications.
 
 use crate::app::{Bulk, RequestPlan, Task};
+use crate::rng::Stream;
 use crate::tcp::{RfcConfig, TcpConfig};
 use crate::units::{Duration, Time};
 
@@ -77,13 +78,26 @@ pub(super) fn connection(
     }
 }
 
-/// When the flow numbered `i` in its group starts.
-pub(super) fn start(name: &str, spec: &FlowSpec, i: u32, stop: Duration) -> Result<Time, Problem> {
+/// When the flow numbered `i` in its group starts, in a run up to `stop` with this seed.
+pub(super) fn start(
+    name: &str,
+    spec: &FlowSpec,
+    i: u32,
+    (stop, seed): (Duration, u64),
+) -> Result<Time, Problem> {
     let start = spec.start + spec.every * u64::from(i);
-    if start >= stop {
+    if start >= stop || start + spec.spread > stop {
         return Err(too_late(name, spec, i, stop));
     }
-    Ok(Time::ZERO + start)
+    let share = Stream::named(seed, &format!("flows.{name}.{i}/start")).uniform();
+    Ok(Time::ZERO + start + part(spec.spread, share))
+}
+
+/// A share, below one, of a time.
+#[expect(clippy::cast_precision_loss, reason = "a random instant need not be exact")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a time")]
+fn part(whole: Duration, share: f64) -> Duration {
+    Duration::from_nanos((whole.as_nanos() as f64 * share) as u64)
 }
 
 /// What the applications of the first flow of a group do.
@@ -136,7 +150,7 @@ fn too_late(name: &str, spec: &FlowSpec, i: u32, stop: Duration) -> Problem {
             .also(["stop"])
             .fix(format!("before the `stop` of {stop}"));
     }
-    let start = spec.start + spec.every * u64::from(i);
+    let start = spec.start + spec.every * u64::from(i) + spec.spread;
     let message = format!("`{name}.{i}` would start at {start}, when the run has ended");
     Problem::at(["flows", name, "every"], message)
         .also(["flows", name, "count"])

@@ -45,6 +45,9 @@ pub struct FlowSpec {
     /// When it starts.
     #[serde(default)]
     pub start: Duration,
+    /// A random time, up to this, that is added to the start of each flow of the group.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub spread: Duration,
     /// How long after the connection is open the application waits before it writes.
     #[serde(default)]
     pub pause: Duration,
@@ -54,6 +57,11 @@ pub struct FlowSpec {
     /// The time from one flow of the group to the next.
     #[serde(default)]
     pub every: Duration,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(span: &Duration) -> bool {
+    span.is_zero()
 }
 
 /// The TCP at an end of a flow.

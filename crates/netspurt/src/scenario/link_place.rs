@@ -26,6 +26,11 @@ impl LinkPlace<'_> {
         problem
     }
 
+    /// A stream of draws that both directions share.
+    pub(super) fn shared(&self, effect: &str) -> Stream {
+        Stream::named(self.seed, &format!("links.{}/{effect}", self.name))
+    }
+
     pub(super) fn stream(&self, way: usize, effect: &str) -> Stream {
         Stream::named(self.seed, &format!("links.{}.{}/{effect}", self.name, STREAMS[way]))
     }

@@ -16,7 +16,7 @@ use super::link_spec::{
     FramingTable, FramingWord, LinkSpec, LongTable, LossPlace, LossTable, NoneWord, OrderWord,
     ProbabilityTable, QueueFateWord, RateTable, ReorderTable, TimelineSpec, TooBigWord,
 };
-use super::number::{Ordinal, Probability};
+use super::number::Ordinal;
 use super::quantity::WordOr;
 use super::queue_plan::queue;
 use super::tree::entry;
@@ -235,7 +235,15 @@ fn effects(
     if let Some(DuplicateTable { packets, nth, probability, after }) =
         some(spec.duplicate.each()[way])
     {
-        let pick = pick("duplicate", packets, nth, *probability, name, way)?;
+        let chance = match probability {
+            None => None,
+            Some(WordOr::Word(p)) => Some(Chance::Frame(p.0)),
+            Some(WordOr::Table(table)) => {
+                let keys = ["duplicate", "probability"];
+                Some(Chance::FrameOverTime(probability_over_time(table, keys, name)?))
+            }
+        };
+        let pick = pick("duplicate", packets, nth, chance, name, way)?;
         effects.duplicate = Some((pick, *after));
         any = true;
     }
@@ -244,7 +252,8 @@ fn effects(
             let problem = name.problem("reorder", "a link in order reorders nothing");
             return Err(problem.fix("add `order = \"overtaking\"`"));
         }
-        let pick = pick("reorder", packets, nth, *probability, name, way)?;
+        let chance = probability.map(|p| Chance::Frame(p.0));
+        let pick = pick("reorder", packets, nth, chance, name, way)?;
         effects.reorder = Some((pick, *by));
         any = true;
     }
@@ -264,22 +273,23 @@ fn some<T>(spec: &WordOr<NoneWord, T>) -> Option<&T> {
 
 fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Problem> {
     let LossTable { packets, nth, probability, bit_error_rate, bursts, at: _ } = table;
-    let chance = match (probability, bit_error_rate) {
-        (Some(_), Some(_)) => {
-            let problem =
-                name.problem("loss", "`probability` and `bit_error_rate` exclude each other");
-            return Err(problem.fix("give one of them"));
-        }
-        (Some(WordOr::Word(p)), None) => Some(Chance::Frame(p.0)),
-        (None, Some(WordOr::Word(p))) => Some(Chance::Bits(p.0)),
-        (Some(WordOr::Table(table)), None) => {
-            Some(Chance::FrameOverTime(probability_over_time(table, "probability", name)?))
-        }
-        (None, Some(WordOr::Table(table))) => {
-            Some(Chance::BitsOverTime(probability_over_time(table, "bit_error_rate", name)?))
-        }
-        (None, None) => None,
-    };
+    let chance =
+        match (probability, bit_error_rate) {
+            (Some(_), Some(_)) => {
+                let problem =
+                    name.problem("loss", "`probability` and `bit_error_rate` exclude each other");
+                return Err(problem.fix("give one of them"));
+            }
+            (Some(WordOr::Word(p)), None) => Some(Chance::Frame(p.0)),
+            (None, Some(WordOr::Word(p))) => Some(Chance::Bits(p.0)),
+            (Some(WordOr::Table(table)), None) => Some(Chance::FrameOverTime(
+                probability_over_time(table, ["loss", "probability"], name)?,
+            )),
+            (None, Some(WordOr::Table(table))) => Some(Chance::BitsOverTime(
+                probability_over_time(table, ["loss", "bit_error_rate"], name)?,
+            )),
+            (None, None) => None,
+        };
     // Bursts alone are a rule as well.
     if packets.is_empty() && nth.is_empty() && chance.is_none() && bursts.is_none() {
         return Err(nothing_picked("loss", name));
@@ -289,24 +299,29 @@ fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Pro
         all = all.random(chance, name.stream(way, "loss"));
     }
     if let Some(bursts) = bursts {
+        if bursts.every.is_some_and(Duration::is_zero) {
+            let problem = name.problem("loss", "bursts make no step in no time");
+            return Err(problem.fix("`every` above zero, or leave it out for a step per packet"));
+        }
         all = all.bursts(probabilities(bursts), name.stream(way, "loss-bursts"));
+        all = all.by_time(bursts.every.unwrap_or_default());
     }
     Ok(all)
 }
 
 fn probability_over_time(
     table: &ProbabilityTable,
-    key: &str,
+    keys: [&str; 2],
     name: &LinkPlace<'_>,
 ) -> Result<Timeline<f64>, Problem> {
     let points = table.timeline.iter().map(|(instant, p)| (Time::ZERO + *instant, p.0)).collect();
     let timeline = Timeline::new(points, interpolation(table.between));
     let like = "as in [[\"0 s\", 0.2], [\"60 s\", 0]]";
-    timeline.map_err(|error| misplaced(error, &["loss", key], like, name))
+    timeline.map_err(|error| misplaced(error, &keys, like, name))
 }
 
 fn probabilities(table: &BurstTable) -> [f64; 4] {
-    let BurstTable { to_bad, to_good, loss_in_good, loss_in_bad } = table;
+    let BurstTable { to_bad, to_good, loss_in_good, loss_in_bad, every: _ } = table;
     [to_bad.0, to_good.0, loss_in_good.0, loss_in_bad.0]
 }
 
@@ -325,16 +340,16 @@ fn pick(
     effect: &str,
     packets: &[Ordinal],
     nth: &[Ordinal],
-    probability: Option<Probability>,
+    chance: Option<Chance>,
     name: &LinkPlace<'_>,
     way: usize,
 ) -> Result<Pick, Problem> {
-    if packets.is_empty() && nth.is_empty() && probability.is_none() {
+    if packets.is_empty() && nth.is_empty() && chance.is_none() {
         return Err(nothing_picked(effect, name));
     }
     let pick = numbered(packets, nth);
-    Ok(match probability {
+    Ok(match chance {
         None => pick,
-        Some(Probability(p)) => pick.random(Chance::Frame(p), name.stream(way, effect)),
+        Some(chance) => pick.random(chance, name.stream(way, effect)),
     })
 }

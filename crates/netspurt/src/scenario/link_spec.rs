@@ -8,6 +8,7 @@ use crate::units::{BitRate, ByteCount, Duration};
 use super::number::{Ordinal, Probability, Whole};
 use super::quantity::{Amount, BothWays, WordOr};
 use super::queue_spec::{QueueSpec, QueueTable};
+use super::slots_spec::SlotsTable;
 
 /// A link: two directions, each value given once for both or as `[forward, reverse]`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -51,6 +52,9 @@ pub struct LinkSpec {
     /// The instants at which another path takes over, in the order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handovers: Vec<HandoverTable>,
+    /// A path over low satellites: a delay that is drawn anew in each slot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<SlotsTable>,
     /// A file with `delay`, `rate`, `loss` or `handovers` of this link, which then has none itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<String>,
@@ -304,7 +308,7 @@ pub enum LossPlace {
     Way,
 }
 
-/// Gilbert's and Elliott's two states, with one step per packet.
+/// Gilbert's and Elliott's two states, with one step per packet or per span of time.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BurstTable {
@@ -318,6 +322,9 @@ pub struct BurstTable {
     /// Probability of loss in the bad state.
     #[serde(default = "certain")]
     pub loss_in_bad: Probability,
+    /// The time between two steps; by default each packet is a step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
 }
 
 fn never() -> Probability {
@@ -338,9 +345,9 @@ pub struct DuplicateTable {
     /// By number in the order of arrival at the link, as for `loss`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nth: Vec<Ordinal>,
-    /// Each with this probability.
+    /// Each with this probability: one, or a timeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub probability: Option<Probability>,
+    pub probability: Option<WordOr<Probability, ProbabilityTable>>,
     /// How much later the copy arrives.
     #[serde(default)]
     pub after: Duration,

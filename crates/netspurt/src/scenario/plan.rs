@@ -74,7 +74,7 @@ impl Plan {
         let drawn = draw(spec)?;
         let nodes: IndexSet<String> =
             drawn.iter().flat_map(|link| link.between.iter().cloned()).collect();
-        let (graph, mut links) = lay(&drawn, &nodes, spec.seed.0)?;
+        let (graph, mut links) = lay(&drawn, &nodes, spec.seed.0, spec.stop)?;
         let mut routes = Routes::shortest(&graph);
         for (place, route) in spec.routes.iter().enumerate() {
             set_route(&mut routes, place, route, &drawn, &nodes)?;
@@ -186,7 +186,7 @@ fn plan_flows(spec: &Spec, net: &Reach<'_>) -> Result<Vec<PlannedFlow>, Problem>
     }
     let mut flows = Vec::new();
     for (name, flow) in spec.flows.iter().filter(|(_, flow)| !flow.is_of_programs()) {
-        plan_group(name, flow, spec.stop, net, &mut flows)?;
+        plan_group(name, flow, (spec.stop, spec.seed.0), net, &mut flows)?;
     }
     Ok(flows)
 }
@@ -195,7 +195,7 @@ fn plan_flows(spec: &Spec, net: &Reach<'_>) -> Result<Vec<PlannedFlow>, Problem>
 fn plan_group(
     name: &str,
     group: &FlowSpec,
-    stop: Duration,
+    run: (Duration, u64),
     net: &Reach<'_>,
     flows: &mut Vec<PlannedFlow>,
 ) -> Result<(), Problem> {
@@ -206,7 +206,7 @@ fn plan_group(
         PlannedEnd::Kernel(tcp) => [tcp.packet_bytes, tcp.header_bytes],
     };
     let smss = ends[0].smss();
-    start(name, group, 0, stop)?;
+    start(name, group, 0, run)?;
     let task = task(name, group, smss)?;
     let sizes = [full, if matches!(task, Task::Bulk(_)) { acks } else { full }];
     let shims = shims(name, group)?;
@@ -219,7 +219,7 @@ fn plan_group(
     for i in 0..group.count.small() {
         let place = |key: &str, host: &str| node(net.nodes, host, &["flows", name, key]);
         let (from, to) = (place("from", &group.source(i))?, place("to", &group.sink(i))?);
-        let start = start(name, group, i, stop)?;
+        let start = start(name, group, i, run)?;
         if checked.insert((from, to)) {
             net.check(["flows", name], (from, to), sizes)?;
             if ipv6 {

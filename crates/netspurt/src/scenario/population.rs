@@ -131,7 +131,11 @@ impl ScenarioFlows {
     }
 
     /// Ends the run with these flows not over: the sums of all flows, in their order.
-    pub(super) fn finish<E: Resident>(mut self, living: Vec<(FlowId, [E; 2])>) -> FlowSums {
+    pub(super) fn finish<E: Resident>(
+        mut self,
+        living: impl Iterator<Item = (FlowId, [E; 2])>,
+    ) -> FlowSums {
+        self.waiting.shrink_to_fit();
         for (flow, ends) in living {
             let verdicts = self.judge.forget(flow);
             self.sum(flow, &ends, verdicts);
@@ -142,6 +146,7 @@ impl ScenarioFlows {
         }
         self.sums.flows.sort_unstable_by_key(|(end, _)| *end);
         self.sums.exchanges.sort_unstable_by_key(|(flow, _)| *flow);
+        self.sums.echo_probes.sort_unstable_by_key(|sum| (sum.flow, sum.number));
         self.sums
     }
 

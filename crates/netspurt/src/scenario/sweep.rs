@@ -6,13 +6,15 @@ use indexmap::{IndexMap, IndexSet};
 use sha2::{Digest, Sha256};
 use toml::{Table, Value};
 
-use super::axis::{Axis, Label, Point, path_keys};
+use super::axis::{Axis, AxisSetting, Label, Point, path_keys};
 use super::document::Document;
 use super::error::{Problem, ScenarioError};
 use super::flow_spec::EndpointWord;
+use super::followed;
 use super::form::{self, read_table};
 use super::number::Whole;
 use super::plan::Plan;
+use super::random_axis::RandomAxis;
 use super::run::Simulation;
 use super::spec::Spec;
 use super::sweep_spec::SweepSpec;
@@ -55,15 +57,36 @@ pub struct Sweep {
     seeds: u64,
     paired: bool,
     budget: Budget,
+    /// Where it says that a case has a kernel's end, if one has.
+    kernel: Option<Box<ScenarioError>>,
 }
 
 /// The source of combinations.
 #[derive(Clone, Debug)]
 enum Source {
     /// A file, and every combination of the points of its axes.
-    Grid { document: Document, base: Table, seed: u64, axes: Vec<Axis> },
+    Grid(Box<Grid>),
     /// Scenarios with their labels.
-    Listed(Vec<(Vec<Label>, Scenario)>),
+    Listed(Vec<ListedCase>),
+}
+
+/// A file with its axes.
+#[derive(Clone, Debug)]
+struct Grid {
+    document: Document,
+    base: Table,
+    seed: u64,
+    axes: Vec<Axis>,
+    drawn: Vec<RandomAxis>,
+}
+
+/// A scenario with its labels.
+#[derive(Clone, Debug)]
+struct ListedCase {
+    labels: Vec<Label>,
+    scenario: Scenario,
+    /// How many before it have the same labels.
+    repeat: u64,
 }
 
 /// A combination of values, ready to be run with any seed.
@@ -111,20 +134,19 @@ impl Sweep {
             let problem = Problem::at(["sweep", "time"], "every case would be cut at once");
             return Err(blamed(problem.fix("above zero")));
         }
-        let axes = sweep.over.iter().map(|(name, axis)| Axis::new(name, axis));
+        let over = |draw: bool| sweep.over.iter().filter(move |(_, axis)| axis.draw == draw);
+        let axes = over(false).map(|(name, axis)| Axis::new(name, axis));
         let axes: Vec<Axis> = axes.collect::<Result<_, _>>().map_err(blamed)?;
+        let drawn = over(true).map(|(name, axis)| RandomAxis::new(name, axis));
+        let drawn: Vec<RandomAxis> = drawn.collect::<Result<_, _>>().map_err(blamed)?;
         too_many(&axes, sweep).map_err(blamed)?;
-        overwritten(&axes).map_err(blamed)?;
-        let settings = || axes.iter().flat_map(|axis| &axis.points).flat_map(|p| &p.settings);
-        let varied = settings().any(|s| path_keys(s).last().is_some_and(|key| key == "endpoint"));
-        if let Some(problem) = not_simulated(spec).filter(|_| !varied) {
-            return Err(blamed(problem));
-        }
         let single = document.clone().without_sweep();
-        let base = single.table()?;
+        let grid = Grid { base: single.table()?, document: single, seed: spec.seed.0, axes, drawn };
+        overwritten(&grid.by_axis()).map_err(blamed)?;
         let made = Self {
-            names: axes.iter().map(|axis| axis.name.clone()).collect(),
-            source: Source::Grid { document: single, base, seed: spec.seed.0, axes },
+            names: grid.axes.iter().map(|axis| axis.name.clone()).collect(),
+            kernel: grid.kernel(spec).map(|problem| Box::new(document.blame(&problem))),
+            source: Source::Grid(Box::new(grid)),
             seeds: sweep.seeds.0,
             paired: sweep.paired,
             budget: Budget { events: sweep.events.map(|n| n.0), time: sweep.time },
@@ -133,7 +155,8 @@ impl Sweep {
         Ok(Some(made))
     }
 
-    /// A sweep over individually made scenarios, each with a label for each name.
+    /// A sweep over individually made scenarios, each with a label for each name. Those with the
+    /// same labels are repeats of each other.
     ///
     /// # Errors
     /// When a scenario does not have as many labels as there are names.
@@ -147,10 +170,46 @@ impl Sweep {
         if let Some((labels, _)) = cases.iter().find(|(labels, _)| labels.len() != names.len()) {
             return Err(format!("{} labels for {} names", labels.len(), names.len()));
         }
-        Ok(Self { names, source: Source::Listed(cases), seeds, paired, budget })
+        let mut met: IndexMap<String, u64> = IndexMap::new();
+        let listed = |(labels, scenario): (Vec<Label>, Scenario)| {
+            let count = met.entry(format!("{labels:?}")).or_insert(0);
+            *count += 1;
+            ListedCase { labels, scenario, repeat: *count - 1 }
+        };
+        let cases: Vec<ListedCase> = cases.into_iter().map(listed).collect();
+        let of_kernel = |case: &ListedCase| {
+            let problem = not_simulated(&case.scenario.spec)?;
+            Some(Box::new(case.scenario.document.blame(&problem)))
+        };
+        let kernel = cases.iter().find_map(of_kernel);
+        Ok(Self { names, source: Source::Listed(cases), seeds, paired, budget, kernel })
     }
 
-    /// The names of the axes.
+    /// Where it says that a case has a kernel's end, as an error for who cannot run it live;
+    /// `None` if all cases are simulated.
+    pub fn kernel(&self) -> Option<&ScenarioError> {
+        self.kernel.as_deref()
+    }
+
+    /// The axes whose values every run draws.
+    pub fn drawn(&self) -> &[RandomAxis] {
+        match &self.source {
+            Source::Grid(grid) => &grid.drawn,
+            Source::Listed(_) => &[],
+        }
+    }
+
+    /// What a case has drawn, by axis.
+    pub fn drawn_labels(&self, case: u64) -> Vec<Label> {
+        self.draws(case).into_iter().map(|point| point.label).collect()
+    }
+
+    fn draws(&self, case: u64) -> Vec<Point> {
+        let seed = self.seed(case);
+        self.drawn().iter().map(|axis| axis.draw(seed)).collect()
+    }
+
+    /// The names of the axes whose values form combinations.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -158,7 +217,7 @@ impl Sweep {
     /// How many combinations of values there are.
     pub fn combinations(&self) -> u64 {
         match &self.source {
-            Source::Grid { axes, .. } => axes.iter().map(|axis| axis.points.len() as u64).product(),
+            Source::Grid(grid) => grid.axes.iter().map(|axis| axis.points.len() as u64).product(),
             Source::Listed(cases) => cases.len() as u64,
         }
     }
@@ -186,28 +245,37 @@ impl Sweep {
     /// The labels of a combination, one for each name.
     pub fn labels(&self, combination: u64) -> Vec<Label> {
         match &self.source {
-            Source::Grid { axes, .. } => {
-                points(axes, combination).iter().map(|point| point.label.clone()).collect()
+            Source::Grid(grid) => {
+                points(&grid.axes, combination).iter().map(|point| point.label.clone()).collect()
             }
-            Source::Listed(cases) => cases[at(combination)].0.clone(),
+            Source::Listed(cases) => cases[at(combination)].labels.clone(),
         }
     }
 
     /// The labels that each name has, each once, in order.
     pub fn all_labels(&self) -> Vec<Vec<Label>> {
         match &self.source {
-            Source::Grid { axes, .. } => {
+            Source::Grid(grid) => {
                 let labels = |axis: &Axis| axis.points.iter().map(|p| p.label.clone()).collect();
-                axes.iter().map(labels).collect()
+                grid.axes.iter().map(labels).collect()
             }
             Source::Listed(cases) => (0..self.names.len())
                 .map(|n| {
                     let mut met = IndexSet::new();
-                    let labels = cases.iter().map(|(labels, _)| &labels[n]);
+                    let labels = cases.iter().map(|case| &case.labels[n]);
                     labels.filter(|label| met.insert(label.to_string())).cloned().collect()
                 })
                 .collect(),
         }
+    }
+
+    /// The number of a case among those with its labels, from 1.
+    pub fn repeat(&self, case: u64) -> u64 {
+        let before = match &self.source {
+            Source::Grid(_) => 0,
+            Source::Listed(cases) => cases[at(case / self.seeds)].repeat,
+        };
+        before * self.seeds + case % self.seeds + 1
     }
 
     /// A case's seed. It depends only on the case, so order and threads do not change it. It is
@@ -217,11 +285,11 @@ impl Sweep {
     pub fn seed(&self, case: u64) -> u64 {
         let combination = case / self.seeds;
         let base = match &self.source {
-            Source::Grid { seed, .. } => *seed,
-            Source::Listed(cases) => cases[at(combination)].1.seed(),
+            Source::Grid(grid) => grid.seed,
+            Source::Listed(cases) => cases[at(combination)].scenario.seed(),
         };
         let mut key = if self.paired { String::new() } else { self.key(combination) };
-        let _ = write!(key, "{}", case % self.seeds + 1);
+        let _ = write!(key, "{}", self.repeat(case));
         let hash = Sha256::new()
             .chain_update(DERIVATION)
             .chain_update(base.to_le_bytes())
@@ -235,13 +303,13 @@ impl Sweep {
     /// A key that identifies a combination, in a canonical order.
     fn key(&self, combination: u64) -> String {
         let mut parts: Vec<(String, String)> = match &self.source {
-            Source::Grid { axes, .. } => points(axes, combination)
+            Source::Grid(grid) => points(&grid.axes, combination)
                 .iter()
                 .flat_map(|point| &point.settings)
                 .map(|setting| (path_keys(setting).join("\0"), setting.value.to_string()))
                 .collect(),
             Source::Listed(cases) => {
-                let labels = cases[at(combination)].0.iter().map(ToString::to_string);
+                let labels = cases[at(combination)].labels.iter().map(ToString::to_string);
                 self.names.iter().cloned().zip(labels).collect()
             }
         };
@@ -252,20 +320,27 @@ impl Sweep {
         })
     }
 
-    /// A combination by its number, read once for all its seeds.
+    /// A number that cases have in common whose [`combination`](Self::combination) is the same.
+    pub fn combination_number(&self, case: u64) -> u64 {
+        if self.drawn().is_empty() { case / self.seeds } else { case }
+    }
+
+    /// The combination of a case, with what the case draws.
     ///
     /// # Errors
     /// When its values contradict each other.
-    pub fn combination(&self, combination: u64) -> Result<Combination, ScenarioError> {
+    pub fn combination(&self, case: u64) -> Result<Combination, ScenarioError> {
         match &self.source {
-            Source::Grid { base, axes, .. } => {
-                let quick = quickly(base, &points(axes, combination));
+            Source::Grid(grid) => {
+                let drawn = self.draws(case);
+                let points = points(&grid.axes, case / self.seeds).into_iter().chain(&drawn);
+                let quick = quickly(&grid.base, points);
                 // A case that cannot be read this way is read again in full, for a good error
                 // message.
-                let spec = quick.map_or_else(|| Ok(self.scenario_of(combination)?.spec), Ok)?;
+                let spec = quick.map_or_else(|| Ok(self.scenario_of(case)?.spec), Ok)?;
                 Ok(Combination::new(spec))
             }
-            Source::Listed(cases) => Ok(Combination::new(cases[at(combination)].1.spec.clone())),
+            Source::Listed(_) => Ok(Combination::new(self.scenario_of(case)?.spec)),
         }
     }
 
@@ -275,20 +350,21 @@ impl Sweep {
     /// When its values contradict each other.
     pub fn scenario(&self, case: u64) -> Result<Scenario, ScenarioError> {
         let seed = self.seed(case).to_string();
-        let scenario = self.scenario_of(case / self.seeds)?;
+        let scenario = self.scenario_of(case)?;
         Scenario::of(scenario.document.with("seed", &seed))
     }
 
-    fn scenario_of(&self, combination: u64) -> Result<Scenario, ScenarioError> {
+    fn scenario_of(&self, case: u64) -> Result<Scenario, ScenarioError> {
         match &self.source {
-            Source::Grid { document, axes, .. } => {
-                let points = points(axes, combination);
-                let settings = points.iter().flat_map(|point| &point.settings);
-                Scenario::of(settings.fold(document.clone(), |document, setting| {
+            Source::Grid(grid) => {
+                let drawn = self.draws(case);
+                let points = points(&grid.axes, case / self.seeds).into_iter().chain(&drawn);
+                let settings = points.flat_map(|point| &point.settings);
+                Scenario::of(settings.fold(grid.document.clone(), |document, setting| {
                     document.with(&setting.path, &setting.value.to_string())
                 }))
             }
-            Source::Listed(cases) => Ok(cases[at(combination)].1.clone()),
+            Source::Listed(cases) => Ok(cases[at(case / self.seeds)].scenario.clone()),
         }
     }
 
@@ -296,9 +372,15 @@ impl Sweep {
     pub fn fingerprint(&self) -> String {
         let mut told = format!("{} {} {:?}\0", self.seeds, self.paired, self.budget);
         match &self.source {
-            Source::Grid { base, seed, axes, .. } => {
-                let _ = write!(told, "{seed}\0{base}\0");
-                for axis in axes {
+            Source::Grid(grid) => {
+                let _ = write!(told, "{}\0{}\0", grid.seed, grid.base);
+                for (name, text) in grid.document.files() {
+                    let _ = write!(told, "{name:?} {text:?}\0");
+                }
+                for drawn in &grid.drawn {
+                    let _ = write!(told, "draw {}\0", drawn.told());
+                }
+                for axis in &grid.axes {
                     let _ = write!(told, "{} {:?}\0", axis.points.len(), axis.name);
                     for Point { label, settings, .. } in &axis.points {
                         let _ = write!(told, "{label:?} {}\0", settings.len());
@@ -310,7 +392,7 @@ impl Sweep {
             }
             Source::Listed(cases) => {
                 let _ = write!(told, "{:?}\0", self.names);
-                for (labels, scenario) in cases {
+                for ListedCase { labels, scenario, .. } in cases {
                     let _ = write!(told, "{labels:?}\0{}\0", scenario.resolved());
                 }
             }
@@ -321,26 +403,53 @@ impl Sweep {
     /// Whether each value can be set at its place. Whether all of them fit together is known only
     /// for each case.
     fn check(&self, file: &Document) -> Result<(), ScenarioError> {
-        let Source::Grid { document, axes, .. } = &self.source else { return Ok(()) };
-        for axis in axes {
+        let Source::Grid(grid) = &self.source else { return Ok(()) };
+        for (_, points) in grid.by_axis() {
             // The values of a range are of one kind, so the first thousand are enough.
-            for point in axis.points.iter().take(CHECKED) {
-                try_point(document, point).map_err(|problem| file.blame(&problem))?;
+            for point in points.iter().take(CHECKED) {
+                try_point(&grid.document, point).map_err(|problem| file.blame(&problem))?;
             }
         }
         Ok(())
     }
 }
 
-/// Why the scenario cannot be a case: the kernel does not run in virtual time.
+impl Grid {
+    /// The points of each axis, also of those that draw from theirs.
+    fn by_axis(&self) -> Vec<(&str, &[Point])> {
+        let points = self.axes.iter().map(|axis| (&*axis.name, &*axis.points));
+        points.chain(self.drawn.iter().map(|axis| (axis.name(), axis.points()))).collect()
+    }
+
+    /// Where it says that a case of the file has a kernel's end.
+    fn kernel(&self, spec: &Spec) -> Option<Problem> {
+        let axes = self.by_axis();
+        let points = || axes.iter().flat_map(|(_, points)| *points);
+        let ends =
+            |setting: &AxisSetting| path_keys(setting).last().is_some_and(|key| key == "endpoint");
+        let of_kernel = |setting: &AxisSetting| {
+            let names_it = setting.value.to_string().contains("\"kernel\"");
+            names_it && (ends(setting) || setting.value.is_table())
+        };
+        if let Some(point) = points().find(|point| point.settings.iter().any(of_kernel)) {
+            let mut problem = Problem::at([], KERNEL);
+            problem.path.clone_from(&point.place);
+            return Some(problem.fix(LIVE));
+        }
+        let varied = points().flat_map(|point| &point.settings).any(ends);
+        not_simulated(spec).filter(|_| !varied)
+    }
+}
+
+/// Why the scenario cannot be simulated: the kernel does not run in virtual time.
 fn not_simulated(spec: &Spec) -> Option<Problem> {
     let real = spec.flows.iter().find(|(_, flow)| flow.ends().contains(&EndpointWord::Kernel));
     let (name, _) = real?;
     Some(Problem::at(["flows", name, "endpoint"], KERNEL).fix(LIVE))
 }
 
-const KERNEL: &str = "a sweep runs in virtual time, which the kernel does not keep";
-const LIVE: &str = "`endpoint = \"model\"`, or `netspurt live run` for each case";
+const KERNEL: &str = "the kernel does not keep the virtual time of a sweep";
+const LIVE: &str = "`netspurt sweep --live` for real time, or `endpoint = \"model\"`";
 
 /// The most values of an axis that are tried before a sweep starts.
 const CHECKED: usize = 1000;
@@ -359,10 +468,10 @@ fn too_many(axes: &[Axis], sweep: &SweepSpec) -> Result<(), Problem> {
 }
 
 /// A setting of one axis that a later axis overwrites, so that the first would have no effect.
-fn overwritten(axes: &[Axis]) -> Result<(), Problem> {
+fn overwritten(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
     let mut before: IndexMap<Vec<String>, &str> = IndexMap::new();
-    for axis in axes {
-        let settings = || axis.points.iter().flat_map(|point| &point.settings);
+    for (name, points) in axes {
+        let settings = || points.iter().flat_map(|point| &point.settings);
         let mut tried = IndexSet::new();
         for setting in settings().filter(|setting| tried.insert(&setting.path)) {
             let keys = path_keys(setting);
@@ -374,7 +483,7 @@ fn overwritten(axes: &[Axis]) -> Result<(), Problem> {
             problem.path.clone_from(&setting.place);
             return Err(problem.fix("another path; or `sets`, where values go together"));
         }
-        before.extend(settings().map(|setting| (path_keys(setting), &*axis.name)));
+        before.extend(settings().map(|setting| (path_keys(setting), *name)));
     }
     Ok(())
 }
@@ -392,10 +501,6 @@ fn try_point(document: &Document, point: &Point) -> Result<(), Problem> {
         if let Some(first) = keys.first().filter(|first| own.contains(&first.as_str())) {
             let message = format!("a sweep does not vary `{first}`");
             return Err(at(message, &setting.place).fix("`seeds` draws seeds; all else is fixed"));
-        }
-        let kernel = setting.value.to_string().contains("\"kernel\"");
-        if kernel && keys.last().is_some_and(|key| key == "endpoint") {
-            return Err(at(KERNEL.to_owned(), &point.place).fix(LIVE));
         }
         let alone = document.clone().with(&setting.path, &setting.value.to_string());
         let Err((path, slip)) = stands_alone(&alone) else { continue };
@@ -432,12 +537,15 @@ fn points(axes: &[Axis], combination: u64) -> Vec<&Point> {
     found
 }
 
-/// The scenario with the points applied; `None` if it cannot be read.
-fn quickly(base: &Table, points: &[&Point]) -> Option<Spec> {
+/// The scenario with the points applied; `None` if it cannot be read, or follows files.
+fn quickly<'a>(base: &Table, points: impl Iterator<Item = &'a Point>) -> Option<Spec> {
     let mut table = base.clone();
-    for setting in points.iter().flat_map(|point| &point.settings) {
+    for setting in points.flat_map(|point| &point.settings) {
         let keys = path_keys(setting);
         let (last, above) = keys.split_last()?;
+        if last == followed::KEY || setting.value.to_string().contains(followed::KEY) {
+            return None;
+        }
         let mut inner = &mut table;
         for key in above {
             let entry = inner.entry(key.clone()).or_insert_with(|| Value::Table(Table::new()));

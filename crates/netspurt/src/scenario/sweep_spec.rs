@@ -72,6 +72,10 @@ pub struct AxisSpec {
     /// Whether a range's values have even distances or even ratios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spacing: Option<Spacing>,
+    /// Whether each run draws its value from the list, the range or the sets, instead of a case for
+    /// each value.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub draw: bool,
     /// Sets of values by name: each sets values at paths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<IndexMap<String, IndexMap<String, serde_json::Value>>>")]

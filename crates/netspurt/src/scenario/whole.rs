@@ -38,6 +38,15 @@ impl Scenario {
         Ok(Self { document, spec })
     }
 
+    /// The same without its `[sweep]`: a single run of the values in the file.
+    ///
+    /// # Panics
+    /// Never: the file without its sweep is a scenario.
+    #[must_use]
+    pub fn alone(&self) -> Self {
+        Self::of(self.document.clone().without_sweep()).expect("a sweep varies a whole scenario")
+    }
+
     /// The name for errors.
     pub fn name(&self) -> &str {
         self.document.name()

@@ -113,6 +113,18 @@ impl<E> Ends<E> {
         Some(hosts)
     }
 
+    /// Both hosts of a flow that is not over.
+    pub(super) fn of(&self, flow: FlowId) -> impl Iterator<Item = &E> {
+        self.places(flow).into_iter().map(|place| self.ends[place].host())
+    }
+
+    /// Changes both hosts of a flow that is not over.
+    pub(super) fn of_mut(&mut self, flow: FlowId, mut act: impl FnMut(&mut E)) {
+        for place in self.places(flow) {
+            act(self.ends[place].host_mut());
+        }
+    }
+
     /// An entry of the end at `place` came out of the queue: whether its flow is not over.
     #[inline]
     pub(super) fn take_entry(&mut self, place: usize) -> bool {
@@ -134,14 +146,17 @@ impl<E> Ends<E> {
         }
     }
 
-    /// The hosts of the flows that are not over, in the order of flows.
-    pub(super) fn into_hosts(mut self) -> Vec<(FlowId, [E; 2])> {
-        let flows: Vec<FlowId> = self.slots.flows().collect();
-        let mut hosts = |flow| {
-            let places = self.places(flow);
-            (flow, places.map(|place| self.ends[place].host.take().expect(GONE)))
-        };
-        flows.into_iter().map(&mut hosts).collect()
+    /// The hosts of the flows that are not over, by place from the last to the first. The memory of
+    /// those that were taken is given back on the way.
+    pub(super) fn into_hosts(mut self) -> impl Iterator<Item = (FlowId, [E; 2])> {
+        let all = std::iter::from_fn(move || {
+            let (to, from) = (self.ends.pop()?, self.ends.pop()?);
+            if self.ends.len() < self.ends.capacity() / 4 * 3 {
+                self.ends.shrink_to_fit();
+            }
+            Some((from.flow, from.host.zip(to.host)))
+        });
+        all.filter_map(|(flow, hosts)| hosts.map(|(from, to)| (flow, [from, to])))
     }
 }
 

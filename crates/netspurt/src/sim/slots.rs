@@ -70,10 +70,4 @@ impl FlowSlots {
     pub fn place(&self, end: EndId) -> usize {
         FlowId(self.slots[end.flow().index()]).end(end.side()).index()
     }
-
-    /// The flows that have a slot, in their order.
-    pub fn flows(&self) -> impl Iterator<Item = FlowId> {
-        let taken = |(flow, slot): (u32, &u32)| (*slot != NONE).then_some(FlowId(flow));
-        (0..).zip(&self.slots).filter_map(taken)
-    }
 }

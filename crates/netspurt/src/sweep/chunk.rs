@@ -10,7 +10,7 @@ use crate::record::{Column, Data, Table, write_table};
 use crate::scenario::{Combination, Label, ScenarioError, Simulation, Sweep};
 use crate::units::Duration;
 
-use super::measures::{MEASURES, Measured, measure};
+use super::measures::{EndedCase, MEASURES, Measured, measure};
 
 /// The stopwatch for a case's time: the core has no clock.
 pub type Stopwatch = Arc<dyn Fn() -> Duration + Send + Sync>;
@@ -31,6 +31,8 @@ pub struct CaseCounts {
     pub done: u64,
     /// Were cut at their budget.
     pub cut: u64,
+    /// Ran live and do not count.
+    pub late: u64,
     /// Had an error.
     pub errors: u64,
     /// The number of the first case with an error, and the error.
@@ -51,21 +53,71 @@ pub struct Done {
 }
 
 /// How a case ended.
-enum CaseEnd {
+pub(super) enum CaseEnd {
     Done(Box<Measured>),
+    /// It ran live, and the run counts.
+    Live(Box<Measured>),
     Cut(String),
+    Late(String),
     Error(String),
 }
 
-/// The words in the column `status`.
-const STATUS: [&str; 3] = ["done", "cut", "error"];
+impl CaseEnd {
+    /// A mistake in the values of a case.
+    pub(super) fn of_mistake(error: &ScenarioError) -> Self {
+        Self::Error(in_a_line(error))
+    }
 
-struct CaseRow {
+    /// Its word and the reason.
+    fn told(&self) -> (CaseStatus, &str) {
+        match self {
+            Self::Done(_) => (CaseStatus::Done, ""),
+            Self::Live(_) => (CaseStatus::Done, LIVE),
+            Self::Cut(why) => (CaseStatus::Cut, why),
+            Self::Late(why) => (CaseStatus::Late, why),
+            Self::Error(why) => (CaseStatus::Error, why),
+        }
+    }
+}
+
+/// Why a case that ran live lacks measures.
+const LIVE: &str = "live: `events` and `undone` are not known";
+
+/// The words in the column `status`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CaseStatus {
+    Done,
+    Cut,
+    Late,
+    Error,
+}
+
+impl CaseStatus {
+    /// The words, in the order of the numbers.
+    const WORDS: [&str; 4] = ["done", "cut", "late", "error"];
+}
+
+pub(super) struct CaseRow {
     combination: u64,
     case: u64,
     seed: u64,
-    fingerprint: String,
-    end: CaseEnd,
+    drawn: Vec<Label>,
+    pub(super) fingerprint: String,
+    pub(super) end: CaseEnd,
+}
+
+impl CaseRow {
+    /// The row of a case that has not run.
+    pub(super) fn new(sweep: &Sweep, case: u64) -> Self {
+        Self {
+            combination: case / sweep.seeds(),
+            case,
+            seed: sweep.seed(case),
+            drawn: sweep.drawn_labels(case),
+            fingerprint: String::new(),
+            end: CaseEnd::Error(String::new()),
+        }
+    }
 }
 
 /// Runs a chunk; `None` if `cancelled` became true meanwhile.
@@ -73,8 +125,6 @@ struct CaseRow {
 /// A case that fails is a row with its error. The bytes depend only on the cases, unless a case is
 /// cut by its wall-clock budget.
 ///
-/// # Panics
-/// Never: a table in memory can be written.
 pub fn run_chunk(
     sweep: &Sweep,
     chunk: Chunk,
@@ -86,10 +136,10 @@ pub fn run_chunk(
     let mut current: Option<(u64, Result<Combination, ScenarioError>)> = None;
     let watch = CaseWatch { clock, cancelled };
     for case in chunk.first..(chunk.first + chunk.count).min(sweep.cases()) {
-        let number = case / sweep.seeds();
+        let number = sweep.combination_number(case);
         let made = match current.take() {
             Some((made, combination)) if made == number => combination,
-            _ => sweep.combination(number),
+            _ => sweep.combination(case),
         };
         let (_, combination) = current.insert((number, made));
         rows.push(run_case(sweep, case, combination, watch));
@@ -97,10 +147,16 @@ pub fn run_chunk(
             return None;
         }
     }
-    let table = table(sweep, &rows);
-    let busy = clock() - began;
-    let bytes = write_table(&table, Vec::new()).expect("a table in memory");
-    Some(Done { chunk, bytes, counts: count(&rows), busy })
+    Some(done(sweep, chunk, &rows, clock() - began))
+}
+
+/// The results of a chunk with these rows.
+///
+/// # Panics
+/// Never: a table in memory can be written.
+pub(super) fn done(sweep: &Sweep, chunk: Chunk, rows: &[CaseRow], busy: Duration) -> Done {
+    let bytes = write_table(&table(sweep, rows), Vec::new()).expect("a table in memory");
+    Done { chunk, bytes, counts: count(rows), busy }
 }
 
 /// The tools for running a case.
@@ -122,16 +178,10 @@ fn run_case(
     combination: &mut Result<Combination, ScenarioError>,
     watch: CaseWatch<'_>,
 ) -> CaseRow {
-    let seed = sweep.seed(case);
-    let mut row = CaseRow {
-        combination: case / sweep.seeds(),
-        case,
-        seed,
-        fingerprint: String::new(),
-        end: CaseEnd::Error(String::new()),
-    };
+    let mut row = CaseRow::new(sweep, case);
+    let seed = row.seed;
     row.end = match combination {
-        Err(error) => CaseEnd::Error(in_a_line(error)),
+        Err(error) => CaseEnd::of_mistake(error),
         Ok(combination) => {
             row.fingerprint.clone_from(&combination.fingerprint);
             // A bug of ours in one case should not cost the others.
@@ -153,13 +203,15 @@ fn simulate(
 ) -> CaseEnd {
     let mut run = match combination.simulate(seed) {
         Ok(run) => run,
-        Err(error) => return CaseEnd::Error(in_a_line(&error)),
+        Err(error) => return CaseEnd::of_mistake(&error),
     };
     match within(&mut run, sweep, watch) {
         Some(why) => CaseEnd::Cut(why),
         None => {
-            let events = run.served();
-            CaseEnd::Done(Box::new(measure(&run.finish(), events)))
+            let events = Some(run.served());
+            let results = run.finish();
+            let tables = results.tables().iter().collect();
+            CaseEnd::Done(Box::new(measure(&EndedCase { tables, stop: results.stop(), events })))
         }
     }
 }
@@ -207,12 +259,14 @@ fn words(panic: &(dyn core::any::Any + Send)) -> &str {
 fn count(rows: &[CaseRow]) -> CaseCounts {
     let mut counts = CaseCounts::default();
     for row in rows {
-        match &row.end {
-            CaseEnd::Done(_) => counts.done += 1,
-            CaseEnd::Cut(_) => counts.cut += 1,
-            CaseEnd::Error(text) => {
+        let (status, why) = row.end.told();
+        match status {
+            CaseStatus::Done => counts.done += 1,
+            CaseStatus::Cut => counts.cut += 1,
+            CaseStatus::Late => counts.late += 1,
+            CaseStatus::Error => {
                 counts.errors += 1;
-                counts.first_error.get_or_insert_with(|| (row.case, text.clone()));
+                counts.first_error.get_or_insert_with(|| (row.case, why.to_owned()));
             }
         }
     }
@@ -228,20 +282,13 @@ fn table(sweep: &Sweep, rows: &[CaseRow]) -> Table {
         Column::new("case", number(&|row| row.case)),
         Column::new("scenario", texts(rows.iter().map(|row| row.fingerprint.clone()))),
         Column::new("seed", number(&|row| row.seed)),
-        Column::new("repeat", number(&|row| row.case % sweep.seeds() + 1)),
+        Column::new("repeat", number(&|row| sweep.repeat(row.case))),
     ];
     columns.extend(label_columns(sweep, rows));
-    let codes = rows.iter().map(|row| match row.end {
-        CaseEnd::Done(_) => 0,
-        CaseEnd::Cut(_) => 1,
-        CaseEnd::Error(_) => 2,
-    });
-    columns.push(Column::new("status", Data::Tag { codes: codes.collect(), texts: &STATUS }));
-    let said = rows.iter().map(|row| match &row.end {
-        CaseEnd::Done(_) => String::new(),
-        CaseEnd::Cut(text) | CaseEnd::Error(text) => text.clone(),
-    });
-    columns.push(Column::new("why", texts(said)));
+    let codes = rows.iter().map(|row| row.end.told().0 as u8).collect();
+    let texts_of = &CaseStatus::WORDS;
+    columns.push(Column::new("status", Data::Tag { codes, texts: texts_of }));
+    columns.push(Column::new("why", texts(rows.iter().map(|row| row.end.told().1.to_owned()))));
     columns.extend((0..MEASURES.len()).map(|n| measure_column(rows, n)));
     Table::new("cases", columns)
 }
@@ -249,7 +296,7 @@ fn table(sweep: &Sweep, rows: &[CaseRow]) -> Table {
 #[expect(clippy::cast_possible_truncation, reason = "whole numbers below 2^53")]
 fn measure_column(rows: &[CaseRow], n: usize) -> Column {
     let values = rows.iter().map(|row| match &row.end {
-        CaseEnd::Done(measured) => measured[n],
+        CaseEnd::Done(measured) | CaseEnd::Live(measured) => measured[n],
         _ => None,
     });
     let data = if MEASURES[n].fraction {
@@ -260,28 +307,40 @@ fn measure_column(rows: &[CaseRow], n: usize) -> Column {
     Column::new(MEASURES[n].name, data)
 }
 
-/// A column for each axis: numbers if all its labels are numbers, else texts.
-#[expect(clippy::cast_precision_loss, reason = "labels are written by people")]
+/// A column for each axis.
 fn label_columns(sweep: &Sweep, rows: &[CaseRow]) -> Vec<Column> {
     let labels: Vec<Vec<Label>> = rows.iter().map(|row| sweep.labels(row.combination)).collect();
-    let column = |(n, all): (usize, Vec<Label>)| {
-        let own = || labels.iter().map(|row| &row[n]);
-        let data = if all.iter().all(|label| matches!(label, Label::Whole(_))) {
-            let whole = |label: &Label| if let Label::Whole(value) = label { *value } else { 0 };
-            Data::I64(own().map(whole).collect())
-        } else if all.iter().all(|label| !matches!(label, Label::Text(_))) {
-            let number = |label: &Label| match label {
-                Label::Whole(value) => Some(*value as f64),
-                Label::Number(value) => Some(*value),
-                Label::Text(_) => None,
-            };
-            Data::OptionalF64(own().map(number).collect())
-        } else {
-            texts(own().map(Label::to_string))
+    let axes = sweep
+        .names()
+        .iter()
+        .zip(sweep.all_labels())
+        .enumerate()
+        .map(|(n, (name, all))| label_column(name, &all, labels.iter().map(|row| &row[n])));
+    let drawn = sweep.drawn().iter().enumerate().map(|(n, axis)| {
+        let all: Vec<Label> = axis.points().iter().map(|point| point.label.clone()).collect();
+        label_column(axis.name(), &all, rows.iter().map(|row| &row.drawn[n]))
+    });
+    axes.chain(drawn).collect()
+}
+
+/// The column of an axis with its labels `own`: numbers if all labels of the axis are numbers,
+/// else texts.
+#[expect(clippy::cast_precision_loss, reason = "labels are written by people")]
+fn label_column<'a>(name: &str, all: &[Label], own: impl Iterator<Item = &'a Label>) -> Column {
+    let data = if all.iter().all(|label| matches!(label, Label::Whole(_))) {
+        let whole = |label: &Label| if let Label::Whole(value) = label { *value } else { 0 };
+        Data::I64(own.map(whole).collect())
+    } else if all.iter().all(|label| !matches!(label, Label::Text(_))) {
+        let number = |label: &Label| match label {
+            Label::Whole(value) => Some(*value as f64),
+            Label::Number(value) => Some(*value),
+            Label::Text(_) => None,
         };
-        Column::new(sweep.names()[n].clone(), data)
+        Data::OptionalF64(own.map(number).collect())
+    } else {
+        texts(own.map(Label::to_string))
     };
-    sweep.all_labels().into_iter().enumerate().map(column).collect()
+    Column::new(name.to_owned(), data)
 }
 
 fn texts(all: impl Iterator<Item = String>) -> Data {

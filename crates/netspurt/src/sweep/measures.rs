@@ -2,8 +2,8 @@
 
 use crate::ids::Direction;
 use crate::record::{Data, Table};
-use crate::results::Results;
-use crate::segment::{Cause, CauseCode};
+use crate::segment::Cause;
+use crate::units::Time;
 
 /// A measure of a case.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ const fn fraction(name: &'static str) -> CaseMeasure {
 }
 
 /// The measures, in the order of their columns.
-pub const MEASURES: [CaseMeasure; 48] = [
+pub const MEASURES: [CaseMeasure; 57] = [
     whole("events"),
     whole("flows"),
     whole("finished"),
@@ -41,6 +41,10 @@ pub const MEASURES: [CaseMeasure; 48] = [
     whole("window_limited"),
     whole("completion_ns_mean"),
     whole("completion_ns_max"),
+    whole("completion_ns_p50"),
+    whole("completion_ns_p90"),
+    whole("completion_ns_p99"),
+    whole("completion_ns_p999"),
     fraction("goodput_bps"),
     fraction("fairness"),
     whole("carried"),
@@ -48,12 +52,17 @@ pub const MEASURES: [CaseMeasure; 48] = [
     whole("dropped"),
     whole("lost"),
     whole("marked"),
+    whole("overtook"),
     whole("queue_packets_max"),
     whole("echo_probes_lost"),
     whole("echo_probe_rtt_ns_mean"),
     whole("requests_complete"),
     whole("request_ns_mean"),
     whole("request_ns_max"),
+    whole("request_ns_p50"),
+    whole("request_ns_p90"),
+    whole("request_ns_p99"),
+    whole("request_ns_p999"),
     whole("retransmissions_fast"),
     whole("retransmissions_sack_recovery"),
     whole("retransmissions_rack"),
@@ -80,26 +89,29 @@ const BEFORE_CAUSES: usize = MEASURES.len() - 2 * Cause::ALL.len();
 /// The value of each measure; `None` if there is none, such as the end of endless flows.
 pub type Measured = [Option<f64>; MEASURES.len()];
 
-/// Measures a case that ran to its end in `events` wake-ups.
+/// Measures a case that ran to its end.
 #[expect(clippy::cast_precision_loss, reason = "sums stay far below 2^53")]
-pub fn measure(results: &Results, events: u64) -> Measured {
-    let (flows, links) = (MaybeTable::of(results, "flows"), MaybeTable::of(results, "links"));
-    let echo_probes = MaybeTable::of(results, "echo_probes");
-    let requests = MaybeTable::of(results, "requests").values("complete_ns");
+pub fn measure(case: &EndedCase<'_>) -> Measured {
+    let (flows, links) = (MaybeTable::of(case, "flows"), MaybeTable::of(case, "links"));
+    let echo_probes = MaybeTable::of(case, "echo_probes");
+    let requests = MaybeTable::of(case, "requests").values("complete_ns");
     let reverse = flows.reverse();
     let spans = completions(&flows, &reverse);
-    let goodputs = goodputs(&flows, &reverse, results.stop().as_nanos() as f64);
+    let goodputs = goodputs(&flows, &reverse, case.stop.as_nanos() as f64);
+    let [span_p50, span_p90, span_p99, span_p999] = QUANTILES.map(|share| quantile(&spans, share));
+    let [asked_p50, asked_p90, asked_p99, asked_p999] =
+        QUANTILES.map(|share| quantile(&requests, share));
     let finished = spans.iter().flatten().count() as f64;
     let rtts = echo_probes.values("rtt_ns");
     let mut measured = [None; MEASURES.len()];
     let sums: [Option<f64>; BEFORE_CAUSES] = [
-        Some(events as f64),
+        case.events.map(|events| events as f64),
         Some(spans.len() as f64),
         Some(finished),
         flows.sum("sent"),
         flows.sum("retransmissions"),
         flows.sum("spurious"),
-        flows.sum("undone"),
+        flows.sum("undone").filter(|_| case.events.is_some()),
         flows.sum("timeouts"),
         flows.sum("fast_retransmits"),
         flows.sum("received"),
@@ -110,6 +122,10 @@ pub fn measure(results: &Results, events: u64) -> Measured {
         flows.values("window_limited").into_iter().flatten().reduce(|a, b| a + b),
         mean(&spans).map(f64::round),
         spans.iter().flatten().copied().reduce(f64::max),
+        span_p50,
+        span_p90,
+        span_p99,
+        span_p999,
         (!goodputs.is_empty()).then(|| goodputs.iter().sum()),
         fairness(&goodputs),
         links.sum("carried"),
@@ -117,46 +133,73 @@ pub fn measure(results: &Results, events: u64) -> Measured {
         links.sum("dropped"),
         links.sum("lost"),
         links.sum("marked"),
+        links.sum("overtook"),
         links.values("queue_packets_max").into_iter().flatten().reduce(f64::max),
         echo_probes.sum("lost"),
         mean(&rtts).map(f64::round),
         Some(requests.iter().flatten().count() as f64),
         mean(&requests).map(f64::round),
         requests.iter().flatten().copied().reduce(f64::max),
+        asked_p50,
+        asked_p90,
+        asked_p99,
+        asked_p999,
     ];
     measured[..BEFORE_CAUSES].copy_from_slice(&sums);
-    let causes = MaybeTable::of(results, "retransmissions");
+    let causes = MaybeTable::of(case, "retransmissions");
     measured[BEFORE_CAUSES..].copy_from_slice(&causes.by_cause().map(Some));
     measured
+}
+
+/// A case that ran to its end: what its measures are made from.
+#[derive(Clone, Debug)]
+pub struct EndedCase<'a> {
+    /// Its tables.
+    pub tables: Vec<&'a Table>,
+    /// When it ended.
+    pub stop: Time,
+    /// Wake-ups of the simulator; `None` if it ran live, where the kernel tells of no cut that it
+    /// undid, either.
+    pub events: Option<u64>,
 }
 
 /// A table that may not exist.
 struct MaybeTable<'a>(Option<&'a Table>);
 
 impl<'a> MaybeTable<'a> {
-    fn of(results: &'a Results, name: &str) -> Self {
-        Self(results.table(name))
+    fn of(case: &EndedCase<'a>, name: &str) -> Self {
+        Self(case.tables.iter().copied().find(|table| *table.name == *name))
+    }
+
+    /// A column of words; a table from a file has them as texts.
+    fn words(&self, name: &str) -> Vec<&'a str> {
+        match self.0.and_then(|table| table.column(name)) {
+            Some(Data::Tag { codes, texts }) => {
+                codes.iter().map(|code| texts[usize::from(*code)]).collect()
+            }
+            Some(Data::Text { codes, texts }) => {
+                codes.iter().map(|code| &*texts[*code as usize]).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// By row of `flows`: whether it is the reverse direction of the flow in the row before it.
     fn reverse(&self) -> Vec<bool> {
-        let Some(Data::Tag { codes, .. }) = self.0.and_then(|table| table.column("direction"))
-        else {
-            return Vec::new();
-        };
-        codes.iter().map(|code| *code == Direction::Reverse as u8).collect()
+        let reverse = Direction::NAMES[Direction::Reverse as usize];
+        self.words("direction").into_iter().map(|word| word == reverse).collect()
     }
 
     /// The sums of `sent` for each cause, and behind them those of `spurious`.
     fn by_cause(&self) -> [f64; 2 * Cause::ALL.len()] {
         let mut sums = [0.0; 2 * Cause::ALL.len()];
-        let Some(Data::Tag { codes, .. }) = self.0.and_then(|table| table.column("cause")) else {
-            return sums;
-        };
+        let causes = self.words("cause");
         for (first, column) in [(0, "sent"), (Cause::ALL.len(), "spurious")] {
-            for (code, count) in codes.iter().zip(self.values(column)) {
-                let Some(cause) = CauseCode::of(*code) else { continue };
-                sums[first + cause as usize] += count.unwrap_or(0.0);
+            for (word, count) in causes.iter().zip(self.values(column)) {
+                let Some(cause) = Cause::ALL.iter().find(|cause| cause.name() == *word) else {
+                    continue;
+                };
+                sums[first + *cause as usize] += count.unwrap_or(0.0);
             }
         }
         sums
@@ -214,6 +257,25 @@ fn mean(values: &[Option<f64>]) -> Option<f64> {
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
+/// A share as a fraction: numerator and denominator.
+type Share = (usize, usize);
+
+/// The shares of the quantiles: 50 %, 90 %, 99 % and 99.9 %.
+const QUANTILES: [Share; 4] = [(1, 2), (9, 10), (99, 100), (999, 1000)];
+
+/// The least value that a share of all values does not exceed: the one of rank
+/// ⌈share · count⌉ (definition 1 of Hyndman and Fan 1996). A missing value, such as the time of a
+/// request that is not complete, is greater than all others. `None` if it falls on a missing value,
+/// or if no value has a higher rank: it would be the maximum whatever the share.
+fn quantile(values: &[Option<f64>], (above, below): Share) -> Option<f64> {
+    let rank = (values.len() * above).div_ceil(below);
+    let mut known: Vec<f64> = values.iter().flatten().copied().collect();
+    if rank == values.len() || rank > known.len() {
+        return None;
+    }
+    Some(*known.select_nth_unstable_by(rank - 1, f64::total_cmp).1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,6 +287,36 @@ mod tests {
             Cause::ALL.map(|cause| format!("{kind}_{}", cause.name().replace('-', "_")))
         };
         assert_eq!(names, [of("retransmissions"), of("spurious")].concat());
+    }
+
+    #[test]
+    fn a_quantile_is_the_value_of_its_rank() {
+        let spans = |count: u32| -> Vec<Option<f64>> {
+            (0..count).map(|n| Some(f64::from(n * 7 % count + 1))).collect()
+        };
+        assert_eq!(
+            QUANTILES.map(|share| quantile(&spans(1000), share)),
+            [Some(500.0), Some(900.0), Some(990.0), Some(999.0)]
+        );
+        assert_eq!(quantile(&spans(5), (1, 2)), Some(3.0));
+    }
+
+    #[test]
+    fn a_quantile_needs_a_value_above_it() {
+        let spans = |count| vec![Some(1.0); count];
+        for (share, least) in QUANTILES.into_iter().zip([2, 10, 100, 1000]) {
+            assert_eq!(quantile(&spans(least), share), Some(1.0), "{share:?}");
+            assert_eq!(quantile(&spans(least - 1), share), None, "{share:?}");
+        }
+        assert_eq!(quantile(&[], (1, 2)), None);
+    }
+
+    #[test]
+    fn what_is_not_complete_is_longer_than_all_else() {
+        let mut spans = vec![Some(2.0); 8];
+        spans.extend([None, None]);
+        assert_eq!(quantile(&spans, (1, 2)), Some(2.0));
+        assert_eq!(quantile(&spans, (9, 10)), None);
     }
 
     #[test]

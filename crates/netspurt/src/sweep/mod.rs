@@ -5,10 +5,12 @@
 
 mod chunk;
 mod engine;
+mod live;
 mod measures;
 #[cfg(test)]
 mod tests;
 
 pub use chunk::{CaseCounts, Chunk, Done, Stopwatch, run_chunk};
 pub use engine::Engine;
-pub use measures::{MEASURES, Measured};
+pub use live::{LiveEnd, live_chunk};
+pub use measures::{EndedCase, MEASURES, Measured};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::*;
-use crate::record::{Data, Table, digest, read_table_bytes};
+use crate::record::{Data, Table, digest, read_table_bytes, write_table};
 use crate::scenario::{Scenario, Sweep, TAKEN};
 use crate::units::Duration;
 
@@ -266,6 +266,64 @@ fn the_reverse_direction_of_a_flow_is_part_of_it() {
     let bits = 8e9 * 80_000.0 / value("completion_ns_max").unwrap();
     assert!((value("goodput_bps").unwrap() / bits - 1.0).abs() < 0.05);
     assert!(value("request_ns_mean") <= value("request_ns_max"));
+}
+
+/// The random delay is the same for both start windows, and each run has its own.
+#[test]
+fn drawn_values_have_a_column_and_the_cases_are_their_scenarios() {
+    let text = LOSSY.replace(
+        "rate = {",
+        "delay = { path = \"links.path.delay\", from = \"5 ms\", to = \"50 ms\", draw = true }\n\
+         n = { path = \"flows.x.count\", from = 1, to = 2, draw = true }\nrate = {",
+    );
+    let sweep = Scenario::parse("x.toml", &text).unwrap_or_else(|e| panic!("{e}")).sweep().unwrap();
+    let (table, counts) = chunk(&sweep, 0, sweep.cases());
+    assert_eq!((counts.done, counts.errors), (30, 0));
+    let Some(Data::Text { codes, texts }) = table.column("delay") else { panic!() };
+    assert_eq!(texts.len(), 5);
+    assert!(codes.chunks(5).all(|run| run == &codes[..5]), "{codes:?}");
+    assert_eq!(longs(&table, "n"), longs(&table, "flows"));
+    for case in [2, 17] {
+        let scenario = sweep.scenario(case).unwrap();
+        let mut run = scenario.simulate();
+        run.advance_to(run.stop());
+        let results = run.finish();
+        let sent = longs(results.table("flows").unwrap(), "sent").into_iter().sum::<i64>();
+        assert_eq!(longs(&table, "sent")[usize::try_from(case).unwrap()], sent);
+    }
+}
+
+/// What is simulated stands for what ran live; its tables come from files.
+#[test]
+fn a_live_case_has_the_measures_of_its_tables_and_says_which_it_lacks() {
+    let sweep = sweep("");
+    let (simulated, _) = chunk(&sweep, 7, 1);
+    let mut run = sweep.scenario(7).unwrap().simulate();
+    run.advance_to(run.stop());
+    let results = run.finish();
+    let parsed = |table: &Table| {
+        read_table_bytes(&table.name, write_table(table, Vec::new()).unwrap()).unwrap()
+    };
+    let tables: Vec<Table> = results.tables().iter().map(parsed).collect();
+    let ended = EndedCase { tables: tables.iter().collect(), stop: results.stop(), events: None };
+    let done = live_chunk(&sweep, 7, LiveEnd::Counts(ended), Duration::ZERO);
+    assert_eq!(done.counts, CaseCounts { done: 1, ..CaseCounts::default() });
+    let live = read(done.bytes);
+    let differing: Vec<&str> = live
+        .columns
+        .iter()
+        .zip(&simulated.columns)
+        .filter(|(live, simulated)| live != simulated)
+        .map(|(live, _)| &*live.name)
+        .collect();
+    assert_eq!(differing, ["why", "events", "undone"]);
+    assert_eq!((longs(&live, "events"), longs(&live, "undone")), (vec![-1], vec![-1]));
+
+    let late = live_chunk(&sweep, 7, LiveEnd::Late("12 ms late".to_owned()), Duration::ZERO);
+    assert_eq!(late.counts, CaseCounts { late: 1, ..CaseCounts::default() });
+    assert_eq!(longs(&read(late.bytes), "sent"), [-1]);
+    let error = live_chunk(&sweep, 7, LiveEnd::Error("no namespaces".to_owned()), Duration::ZERO);
+    assert_eq!(error.counts.first_error, Some((7, "no namespaces".to_owned())));
 }
 
 /// A queue's algorithm that has a million updates to make between two packets: the budget ends the case

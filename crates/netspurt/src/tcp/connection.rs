@@ -13,7 +13,7 @@ use super::config::{NsConfig, TcpConfig};
 use super::context::Context;
 use super::ns::NsSender;
 use super::receiver::{Acknowledgment, NsReceiver, ReceiveCount};
-use super::rfc::{ConnectionInfo, Failure, SendTimes, Tcb, TcpState};
+use super::rfc::{ConnectionInfo, Failure, RfcEnd, SendTimes, Tcb, TcpState};
 use super::transmit::SendCount;
 
 /// One end of a TCP connection.
@@ -58,10 +58,25 @@ pub struct Connection {
     due: Time,
 }
 
+/// What came of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionTotals {
+    /// Octets acknowledged.
+    pub acked_bytes: u64,
+    /// What its sending half did.
+    pub sent: SendCount,
+    /// What its sending half's time went into, up to its last step; not told of ns-2's kind.
+    pub times: Option<SendTimes>,
+    /// What its receiving half took in.
+    pub received: ReceiveCount,
+    /// Why it ended otherwise than by closing.
+    pub failure: Option<Failure>,
+}
+
 #[derive(Debug)]
 enum Flavour {
     Ns(Box<NsPair>),
-    Rfc(Box<Tcb>),
+    Rfc(RfcEnd),
 }
 
 impl Flavour {
@@ -69,7 +84,7 @@ impl Flavour {
     fn next_deadline(&self) -> Time {
         match self {
             Self::Ns(pair) => pair.sender.tx.timer.deadline().min(pair.receiver.wakeup()),
-            Self::Rfc(tcb) => tcb.next_deadline(),
+            Self::Rfc(end) => end.view(Tcb::next_deadline),
         }
     }
 
@@ -95,7 +110,7 @@ impl Connection {
     pub fn new(end: EndId, config: &TcpConfig) -> Self {
         let flavour = match config {
             TcpConfig::Ns(config) => Flavour::Ns(Box::new(NsPair::new(config))),
-            TcpConfig::Rfc(config) => Flavour::Rfc(Box::new(Tcb::new(config))),
+            TcpConfig::Rfc(config) => Flavour::Rfc(RfcEnd::Awake(Box::new(Tcb::new(config)))),
         };
         Self { end, flavour, outbox: VecDeque::new(), ready: Time::ZERO, due: Time::NEVER }
     }
@@ -107,8 +122,8 @@ impl Connection {
 
     /// Waits for a peer to open it.
     pub fn listen(&mut self) {
-        if let Flavour::Rfc(tcb) = &mut self.flavour {
-            tcb.listen();
+        if let Flavour::Rfc(end) = &mut self.flavour {
+            end.awake().listen();
         }
     }
 
@@ -121,7 +136,7 @@ impl Connection {
                 tx.end = tx.end.saturating_add(octets);
                 pair.sender.on_write(cx);
             }
-            Flavour::Rfc(tcb) => tcb.write(octets, cx),
+            Flavour::Rfc(end) => end.awake().write(octets, cx),
         });
     }
 
@@ -133,8 +148,8 @@ impl Connection {
 
     /// From now on what arrives waits for [`read`](Self::read), and fills the window.
     pub fn read_by_hand(&mut self) {
-        if let Flavour::Rfc(tcb) = &mut self.flavour {
-            tcb.set_reads_at_once(false);
+        if let Flavour::Rfc(end) = &mut self.flavour {
+            end.awake().set_reads_at_once(false);
         }
     }
 
@@ -183,7 +198,7 @@ impl Connection {
     pub fn state(&self) -> TcpState {
         match &self.flavour {
             Flavour::Ns(_) => TcpState::Established,
-            Flavour::Rfc(tcb) => tcb.life().state(),
+            Flavour::Rfc(end) => end.view(|tcb| tcb.life().state()),
         }
     }
 
@@ -192,7 +207,7 @@ impl Connection {
     pub fn only_lingers(&self) -> bool {
         match &self.flavour {
             Flavour::Ns(_) => false,
-            Flavour::Rfc(tcb) => self.outbox.is_empty() && tcb.only_lingers(),
+            Flavour::Rfc(end) => self.outbox.is_empty() && end.view(Tcb::only_lingers),
         }
     }
 
@@ -200,7 +215,7 @@ impl Connection {
     pub fn failure(&self) -> Option<Failure> {
         match &self.flavour {
             Flavour::Ns(_) => None,
-            Flavour::Rfc(tcb) => tcb.life().failure(),
+            Flavour::Rfc(end) => end.view(|tcb| tcb.life().failure()),
         }
     }
 
@@ -208,7 +223,7 @@ impl Connection {
     pub fn info(&self) -> Option<ConnectionInfo> {
         match &self.flavour {
             Flavour::Ns(_) => None,
-            Flavour::Rfc(tcb) => Some(tcb.info()),
+            Flavour::Rfc(end) => Some(end.view(Tcb::info)),
         }
     }
 
@@ -216,7 +231,7 @@ impl Connection {
     pub fn peer_closed(&self) -> bool {
         match &self.flavour {
             Flavour::Ns(_) => false,
-            Flavour::Rfc(tcb) => tcb.receiver().is_closed(),
+            Flavour::Rfc(end) => end.view(|tcb| tcb.receiver().is_closed()),
         }
     }
 
@@ -224,7 +239,7 @@ impl Connection {
     pub fn unread(&self) -> u64 {
         match &self.flavour {
             Flavour::Ns(_) => 0,
-            Flavour::Rfc(tcb) => tcb.receiver().unread(),
+            Flavour::Rfc(end) => end.view(|tcb| tcb.receiver().unread()),
         }
     }
 
@@ -232,31 +247,27 @@ impl Connection {
     pub fn unacknowledged(&self) -> u64 {
         match &self.flavour {
             Flavour::Ns(pair) => pair.sender.tx.end.saturating_sub(pair.sender.tx.una),
-            Flavour::Rfc(tcb) => tcb.sender().window.unacknowledged(),
+            Flavour::Rfc(end) => end.view(|tcb| tcb.sender().window.unacknowledged()),
         }
     }
 
-    /// Octets acknowledged so far.
-    pub fn acknowledged(&self) -> u64 {
+    /// What came of it so far.
+    pub fn totals(&self) -> ConnectionTotals {
         match &self.flavour {
-            Flavour::Ns(pair) => pair.sender.tx.una - 1,
-            Flavour::Rfc(tcb) => tcb.sender().window.acknowledged(),
-        }
-    }
-
-    /// What its sending half did.
-    pub fn sent(&self) -> SendCount {
-        match &self.flavour {
-            Flavour::Ns(pair) => pair.sender.tx.count,
-            Flavour::Rfc(tcb) => tcb.sender().count,
-        }
-    }
-
-    /// What its sending half's time went into, up to its last step; not told of ns-2's kind.
-    pub fn times(&self) -> Option<SendTimes> {
-        match &self.flavour {
-            Flavour::Ns(_) => None,
-            Flavour::Rfc(tcb) => Some(tcb.sender().times()),
+            Flavour::Ns(pair) => ConnectionTotals {
+                acked_bytes: pair.sender.tx.una - 1,
+                sent: pair.sender.tx.count,
+                times: None,
+                received: pair.receiver.count,
+                failure: None,
+            },
+            Flavour::Rfc(end) => end.view(|tcb| ConnectionTotals {
+                acked_bytes: tcb.sender().window.acknowledged(),
+                sent: tcb.sender().count,
+                times: Some(tcb.sender().times()),
+                received: tcb.receiver().count,
+                failure: tcb.life().failure(),
+            }),
         }
     }
 
@@ -264,7 +275,18 @@ impl Connection {
     pub fn received(&self) -> ReceiveCount {
         match &self.flavour {
             Flavour::Ns(pair) => pair.receiver.count,
-            Flavour::Rfc(tcb) => tcb.receiver().count,
+            Flavour::Rfc(end) => end.view(|tcb| tcb.receiver().count),
+        }
+    }
+
+    /// Takes as little memory as it can until it next has something to do: for one that waits long.
+    /// It behaves as if it had not rested.
+    pub fn rest(&mut self) {
+        if self.outbox.is_empty() {
+            self.outbox = VecDeque::new();
+            if let Flavour::Rfc(end) = &mut self.flavour {
+                end.rest();
+            }
         }
     }
 
@@ -289,10 +311,20 @@ impl Connection {
         act: impl FnOnce(&mut Tcb, &mut Context<'_>),
     ) {
         self.step(now, events, |flavour, cx| {
-            if let Flavour::Rfc(tcb) = flavour {
-                act(tcb, cx);
+            if let Flavour::Rfc(end) = flavour {
+                act(end.awake(), cx);
             }
         });
+    }
+}
+
+#[cfg(test)]
+impl Connection {
+    /// Wakes it without asking anything of it.
+    pub(super) fn wake(&mut self) {
+        if let Flavour::Rfc(end) = &mut self.flavour {
+            end.awake();
+        }
     }
 }
 
@@ -341,7 +373,7 @@ impl Stage<Segment> for Connection {
     fn push(&mut self, now: Time, _port: Port, segment: Segment, events: &mut Events<Segment>) {
         self.step(now, events, |flavour, cx| match flavour {
             Flavour::Ns(pair) => pair.on_segment(&segment, cx),
-            Flavour::Rfc(tcb) => tcb.on_segment(&segment, cx),
+            Flavour::Rfc(end) => end.awake().on_segment(&segment, cx),
         });
     }
 
@@ -362,7 +394,7 @@ impl Stage<Segment> for Connection {
             let at = self.flavour.time_of(self.due);
             self.step(at, events, |flavour, cx| match flavour {
                 Flavour::Ns(pair) => pair.on_deadline(cx),
-                Flavour::Rfc(tcb) => tcb.on_deadline(cx),
+                Flavour::Rfc(end) => end.awake().on_deadline(cx),
             });
         }
         let segment = self.outbox.pop_front()?;

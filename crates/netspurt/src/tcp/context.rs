@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::event::{CwndState, Events, What};
 use crate::ids::EndId;
+use crate::packed::{packed, packed_value};
 use crate::segment::Segment;
 use crate::units::Time;
 
@@ -17,13 +18,18 @@ pub(super) struct Context<'a> {
 
 /// The congestion state as a connection last reported it.
 #[derive(Debug, Default)]
-pub(super) struct CwndReport(Option<CwndState>);
+pub(super) struct CwndReport {
+    last: Option<CwndState>,
+}
+
+packed!(CwndReport { last });
+packed_value!(CwndState { cwnd_bytes, ssthresh_bytes, flight_bytes, dupacks, in_recovery });
 
 impl CwndReport {
     /// Reports the state where it changed.
     pub(super) fn tell(&mut self, state: CwndState, cx: &mut Context<'_>) {
-        if self.0 != Some(state) {
-            self.0 = Some(state);
+        if self.last != Some(state) {
+            self.last = Some(state);
             cx.events.report(cx.now, What::Cwnd { end: cx.end, state });
         }
     }

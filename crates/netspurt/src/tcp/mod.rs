@@ -16,7 +16,7 @@ mod timer;
 mod transmit;
 
 pub use config::{AckPolicy, NsConfig, NsVariant, TcpConfig};
-pub use connection::Connection;
+pub use connection::{Connection, ConnectionTotals};
 pub use receiver::ReceiveCount;
 pub use rfc::{
     ConnectionInfo, CwndRules, DelayedAck, Failure, InitialWindow, OptionsInfo, OutstandingInfo,

@@ -1,5 +1,6 @@
 //! The receiving half of ns-2's senders: arrivals, and when to acknowledge them.
 
+use crate::packed::packed;
 use crate::segment::{SackBlock, SackBlocks, Segment};
 use crate::seq;
 use crate::units::{Duration, Time};
@@ -22,6 +23,8 @@ pub struct ReceiveCount {
     /// Octets delivered in order.
     pub delivered_bytes: u64,
 }
+
+packed!(ReceiveCount { segments, duplicates, delivered_bytes });
 
 /// The receiving half of a connection.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use crate::clock::Clock;
 use crate::event::{RtoState, What};
+use crate::packed::Packed;
 use crate::rto::{RtoEstimator, TimeoutKind};
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
@@ -18,6 +19,27 @@ pub(super) struct RetransmitTimer {
     rto: Duration,
 }
 
+/// The clock is the configuration's.
+impl Packed for RetransmitTimer {
+    /// # Panics
+    /// When its algorithm [cannot be packed](RetransmitTimer::can_be_packed).
+    fn pack(&self, into: &mut Vec<u8>) {
+        let Self { estimator, clock: _, deadline, rto } = self;
+        estimator.packed().expect(NOT_PACKED).pack(into);
+        (*deadline, *rto).pack(into);
+    }
+
+    fn unpack(&mut self, from: &mut &[u8]) {
+        let Self { estimator, clock: _, deadline, rto } = self;
+        estimator.packed_mut().expect(NOT_PACKED).unpack(from);
+        deadline.unpack(from);
+        rto.unpack(from);
+    }
+}
+
+/// What is said where a timer is packed whose algorithm cannot be.
+const NOT_PACKED: &str = "only timers that can be packed are";
+
 /// What is outstanding, as far as a deadline depends on it.
 pub(super) struct Oldest {
     /// When the oldest segment outstanding last went out.
@@ -30,6 +52,11 @@ impl RetransmitTimer {
     pub(super) fn new(estimator: Box<dyn RtoEstimator>, clock: Clock) -> Self {
         let rto = estimator.rto();
         Self { estimator, clock, deadline: Time::NEVER, rto }
+    }
+
+    /// Whether its algorithm's state can be packed.
+    pub(super) fn can_be_packed(&self) -> bool {
+        self.estimator.packed().is_some()
     }
 
     /// When it fires; [`Time::NEVER`] while idle.

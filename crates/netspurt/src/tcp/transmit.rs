@@ -2,6 +2,7 @@
 //! segments.
 
 use crate::ids::TransmissionId;
+use crate::packed::packed;
 use crate::rto::Ns2;
 use crate::sample::RttSample;
 use crate::segment::{Cause, Flags, Segment};
@@ -31,6 +32,16 @@ pub struct SendCount {
     /// others, which measure that time.
     pub window_limited: Option<u64>,
 }
+
+packed!(SendCount {
+    data_segments,
+    retransmissions,
+    timeouts,
+    fast_retransmits,
+    probes,
+    undone,
+    window_limited
+});
 
 /// The sending half's sequence space (RFC 9293 §3.3.1), counted in octets with the SYN at 0.
 #[derive(Debug)]

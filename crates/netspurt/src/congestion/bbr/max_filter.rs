@@ -1,5 +1,7 @@
 //! The maximum of the values of the last rounds.
 
+use crate::packed::packed;
+
 /// A windowed maximum, exact: of each round only what no later round exceeds is kept.
 ///
 /// It forgets when it is told something new and not before, so a model outlives a silence.
@@ -9,6 +11,8 @@ pub(super) struct MaxFilter {
     /// Round and value; the values fall, and the first is the maximum.
     kept: Vec<(u64, u64)>,
 }
+
+packed!(MaxFilter { kept } keeps { rounds });
 
 impl MaxFilter {
     /// A filter over `rounds` rounds, the current one included.

@@ -12,6 +12,7 @@ mod model;
 #[cfg(test)]
 mod tests;
 
+use crate::packed::{packed, packed_variants};
 use crate::units::{BitRate, Duration, Time};
 
 use super::window::share;
@@ -35,6 +36,8 @@ enum Mode {
     ProbeRtt,
 }
 
+packed_variants!(Mode { Startup, Drain, ProbeBw, ProbeRtt });
+
 /// What the sender is repairing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Repairing {
@@ -42,6 +45,8 @@ enum Repairing {
     Losses,
     Timeout,
 }
+
+packed_variants!(Repairing { Nothing, Losses, Timeout });
 
 /// When PROBE_RTT may end.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +56,8 @@ struct ProbeRtt {
     /// Whether a round has passed with the pipe low.
     round_done: bool,
 }
+
+packed!(ProbeRtt { done, round_done });
 
 /// BBR: paces at the delivery rate and keeps two bandwidth-delay products in the network.
 ///
@@ -89,6 +96,8 @@ pub struct Bbr {
     /// In bits per second; 0 before the first round trip.
     pacing_rate: u64,
 }
+
+packed!(Bbr { mode, model, initial_cwnd, full_bandwidth, rounds_without_growth, filled_pipe, phase, phase_start, probe_rtt, repair, conserving, prior_cwnd, idle_restart, pacing_rate } keeps { config });
 
 impl Bbr {
     /// The algorithm at the start of a connection.

@@ -1,5 +1,6 @@
 //! BBR's model of a path: its delivery rate, and its minimum round trip.
 
+use crate::packed::packed;
 use crate::units::{Duration, Time};
 
 use super::super::window::share;
@@ -32,6 +33,18 @@ pub(super) struct Model {
     pub(super) min_rtt: Option<Duration>,
     pub(super) min_rtt_stamp: Time,
 }
+
+packed!(Model {
+    bandwidth,
+    delivered,
+    rounds,
+    next_round,
+    round_start,
+    app_limited,
+    held,
+    min_rtt,
+    min_rtt_stamp
+});
 
 impl Model {
     pub(super) fn new(config: &BbrConfig) -> Self {

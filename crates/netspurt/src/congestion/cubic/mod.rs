@@ -9,6 +9,7 @@ mod curve;
 #[cfg(test)]
 mod tests;
 
+use crate::packed::{packed, packed_value};
 use crate::units::{Duration, Time};
 
 use super::slow_start::{SlowStart, SlowStartExit};
@@ -80,6 +81,8 @@ struct AvoidanceStage {
     rest: u128,
 }
 
+packed_value!(AvoidanceStage { elapsed, told, k, plateau, first, reno, reno_rest, rest });
+
 /// What CUBIC remembers of a path, as a whole so that it can be put back as a whole (§4.9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Memory {
@@ -91,6 +94,8 @@ struct Memory {
     /// `None` outside congestion avoidance.
     stage: Option<AvoidanceStage>,
 }
+
+packed_value!(Memory { w_max, cwnd_prior, stage });
 
 impl CubicConfig {
     /// alpha_cubic over 1 as a fraction (§4.3): less than Reno's until `reno`, the window it would
@@ -120,6 +125,8 @@ pub struct Cubic {
     /// Memory and window before the last congestion.
     before: Option<(Memory, Window)>,
 }
+
+packed!(Cubic { slow_start, memory, before } keeps { config });
 
 impl Cubic {
     /// The algorithm at the start of a connection.

@@ -6,6 +6,7 @@
 //! adds to the length of the train.
 
 use crate::congestion::{AckInfo, Window};
+use crate::packed::{packed, packed_value};
 use crate::units::{Duration, Time};
 
 /// HyStart's constants, by default Linux's.
@@ -76,6 +77,8 @@ struct HyStartRound {
     samples: u32,
 }
 
+packed_value!(HyStartRound { end, start, last_ack, least_rtt, samples });
+
 /// HyStart's state.
 #[derive(Debug)]
 pub(super) struct HyStart {
@@ -85,6 +88,8 @@ pub(super) struct HyStart {
     round: Option<HyStartRound>,
     found: bool,
 }
+
+packed!(HyStart { least_rtt, round, found } keeps { config });
 
 impl HyStart {
     pub(super) fn new(config: HyStartConfig) -> Self {

@@ -2,6 +2,7 @@
 //! the growth proves to be either a queue or jitter.
 
 use crate::congestion::{AckInfo, Window};
+use crate::packed::{packed, packed_value};
 use crate::units::Duration;
 
 use super::growth::growth;
@@ -72,6 +73,8 @@ struct Conservative {
     rounds: u32,
 }
 
+packed_value!(Conservative { baseline, rounds });
+
 /// HyStart++'s state.
 #[derive(Debug)]
 pub(super) struct HyStartPp {
@@ -83,6 +86,8 @@ pub(super) struct HyStartPp {
     samples: u32,
     css: Option<Conservative>,
 }
+
+packed!(HyStartPp { window_end, last_round, this_round, samples, css } keeps { config });
 
 impl HyStartPp {
     pub(super) fn new(config: HyStartPpConfig) -> Self {

@@ -4,6 +4,8 @@ mod growth;
 mod hystart;
 mod hystart_pp;
 
+use crate::packed::{Packed, packed};
+
 use super::{AckInfo, Congestion, Window};
 
 pub use growth::NO_ABC_LIMIT;
@@ -45,6 +47,25 @@ enum Exit {
     HyStartPp(HyStartPp),
 }
 
+/// Which exit it is, the configuration fixes.
+impl Packed for Exit {
+    fn pack(&self, into: &mut Vec<u8>) {
+        match self {
+            Exit::None => {}
+            Exit::HyStart(exit) => exit.pack(into),
+            Exit::HyStartPp(exit) => exit.pack(into),
+        }
+    }
+
+    fn unpack(&mut self, from: &mut &[u8]) {
+        match self {
+            Exit::None => {}
+            Exit::HyStart(exit) => exit.unpack(from),
+            Exit::HyStartPp(exit) => exit.unpack(from),
+        }
+    }
+}
+
 /// Slow start of one connection.
 #[derive(Debug)]
 pub(super) struct SlowStart {
@@ -52,6 +73,8 @@ pub(super) struct SlowStart {
     limit_segs: u32,
     exit: Exit,
 }
+
+packed!(SlowStart { exit } keeps { limit_segs });
 
 impl SlowStart {
     /// Slow start that opens the window by `limit_segs` segments an ACK at most.

@@ -219,20 +219,26 @@ fn a_packet_of_ipv6_is_as_large_and_carries_twenty_octets_less() {
 }
 
 #[test]
-fn no_sweep_waits_for_a_kernel() {
+fn a_sweep_says_where_it_has_a_kernels_end() {
     let kernel = CHAIN.replace(TCP, "profile = \"linux-6\"\nendpoint = \"kernel\"");
     let model = CHAIN.replace(TCP, "profile = \"linux-6\"");
     let over = |words: &str| {
         format!("[sweep]\nover.end = {{ path = \"flows.x.endpoint\", values = {words} }}")
     };
+    let sweep = |text: &str| Scenario::parse("x.toml", text).unwrap().sweep().unwrap();
     for text in [
         format!("{kernel}[sweep]\nseeds = 2"),
         format!("{model}{}", over("[\"model\", \"kernel\"]")),
         format!("{model}{}", over("[[\"model\", \"kernel\"]]")),
+        format!("{model}[sweep.over.end.sets.k]\n\"flows.x.endpoint\" = \"kernel\""),
     ] {
-        let error = Scenario::parse("x.toml", &text).map(|_| ()).expect_err(&text);
+        let sweep = sweep(&text);
+        let error = sweep.kernel().expect(&text);
         assert!(error.message.contains("virtual time"), "{error}");
-        assert!(error.fix.contains("netspurt live run") && error.place.is_some(), "{error}");
+        assert!(error.fix.contains("sweep --live") && error.place.is_some(), "{error}");
+        let last = sweep.cases() - 1;
+        assert!(sweep.combination(last).unwrap().simulate(1).is_err(), "{text}");
     }
-    Scenario::parse("x.toml", &format!("{kernel}{}", over("[\"model\"]"))).unwrap();
+    assert!(sweep(&format!("{kernel}{}", over("[\"model\"]"))).kernel().is_none());
+    assert!(sweep(&format!("{model}[sweep]\nseeds = 2")).kernel().is_none());
 }

@@ -2,6 +2,7 @@ mod kernel;
 mod moves;
 mod requests;
 mod slips;
+mod slots;
 mod sweeps;
 mod switches;
 

@@ -135,8 +135,15 @@ const SLIPS_OF_MTU: &[Slip] = &[
 
 #[test]
 fn each_slip_names_the_key_the_value_and_the_fix() {
-    for [from, to, message, fix] in
-        [SLIPS, SLIPS_OF_SIZE, SLIPS_OF_ALGORITHMS, SLIPS_OF_MTU, super::moves::SLIPS].concat()
+    for [from, to, message, fix] in [
+        SLIPS,
+        SLIPS_OF_SIZE,
+        SLIPS_OF_ALGORITHMS,
+        SLIPS_OF_MTU,
+        super::moves::SLIPS,
+        super::slots::SLIPS,
+    ]
+    .concat()
     {
         let error = slip(from, to);
         assert!(error.message.contains(message), "{to}: {error}");

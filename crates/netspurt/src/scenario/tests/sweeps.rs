@@ -80,7 +80,10 @@ fn what_a_sweep_runs_quickly_is_what_it_reads_slowly() {
 
 #[test]
 fn a_combination_is_known_by_its_values_and_not_by_its_seed() {
-    let print = |text: &str, n| sweep(text).unwrap().combination(n).unwrap().fingerprint;
+    let print = |text: &str, n| {
+        let sweep = sweep(text).unwrap();
+        sweep.combination(n * sweep.seeds()).unwrap().fingerprint
+    };
     let over = "over.rate = { path = \"links.modem.rate\", values = [\"1 kbit/s\", \"2 kbit/s\"] }";
     assert_eq!(print(over, 1), print(&format!("seeds = 7\n{over}"), 1));
     assert_ne!(print(over, 0), print(over, 1));
@@ -97,6 +100,97 @@ fn sweeps_of_other_values_or_names_are_other_sweeps() {
     let prints = over.map(|sets| sweep(&format!("over.a.sets = {sets}")).unwrap().fingerprint());
     let other: std::collections::BTreeSet<&String> = prints.iter().collect();
     assert_eq!(other.len(), prints.len(), "{prints:?}");
+}
+
+#[test]
+fn an_axis_that_draws_gives_each_run_its_own_value_and_all_combinations_the_same() {
+    let text = "seeds = 40\n\
+         over.delay = { path = \"links.modem.delay\", from = \"10 ms\", to = \"90 ms\", draw = true }\n\
+         over.rate = { path = \"links.modem.rate\", values = [\"1 kbit/s\", \"2 kbit/s\"] }\n\
+         over.n = { path = \"flows.x.count\", from = 1, to = 3, draw = true }\n\
+         over.queue = { path = \"links.modem.queue\", values = [\"5 packets\", \"9 packets\"], draw = true }";
+    let sweep = sweep(text).unwrap();
+    assert_eq!((sweep.names(), sweep.cases()), (&["rate".to_owned()][..], 80));
+    let names: Vec<&str> = sweep.drawn().iter().map(RandomAxis::name).collect();
+    assert_eq!(names, ["delay", "n", "queue"]);
+    let drawn = |case| sweep.drawn_labels(case);
+    let mut met = [(); 3].map(|()| std::collections::BTreeSet::new());
+    for run in 0..40 {
+        assert_eq!(drawn(run), drawn(40 + run), "the same path for both rates");
+        for (met, label) in met.iter_mut().zip(drawn(run)) {
+            met.insert(label.to_string());
+        }
+        let [delay, n, queue] = drawn(run).try_into().unwrap();
+        let resolved = sweep.scenario(run).unwrap().resolved();
+        let Label::Whole(flows) = n else { panic!("{n:?}") };
+        assert!((1..=3).contains(&flows) && resolved.contains(&format!("count = {flows}")));
+        assert!(resolved.contains(&format!("queue = \"{queue}\"")), "{queue}\n{resolved}");
+        let ms: f64 = delay.to_string().strip_suffix(" ms").unwrap().parse().unwrap();
+        assert!((10.0..90.0).contains(&ms), "{ms}");
+    }
+    assert_eq!(met.map(|all| all.len()), [40, 3, 2]);
+    let other = text.replace("to = 3", "to = 4");
+    assert_ne!(super::sweeps::sweep(&other).unwrap().fingerprint(), sweep.fingerprint());
+}
+
+#[test]
+fn drawn_values_are_as_fine_as_a_scenario_takes_them() {
+    for (path, from, to) in [
+        ("links.modem.delay", "1 us", "2 us"),
+        ("links.modem.rate", "1 kbit/s", "2 kbit/s"),
+        ("flows.x.send", "1 kB", "2 kB"),
+        ("links.modem.queue", "1 packets", "3 packets"),
+    ] {
+        let sweep = sweep(&format!(
+            "seeds = 20\nover.x = {{ path = \"{path}\", from = \"{from}\", to = \"{to}\", draw = true }}"
+        ));
+        let sweep = sweep.unwrap_or_else(|error| panic!("{error}"));
+        for case in 0..20 {
+            sweep.scenario(case).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+}
+
+#[test]
+fn each_run_may_draw_a_file_that_a_link_follows() {
+    let chain = CHAIN.replace("delay = \"150 ms\", ", "");
+    let files = |slow: &str| {
+        [("fast.toml", "delay = \"1 ms\""), ("slow.toml", slow)]
+            .map(|(name, text)| (name.to_owned(), text.to_owned()))
+    };
+    let text = format!(
+        "{chain}\n[sweep]\nseeds = 9\nover.path = {{ path = \"links.modem.follows\", \
+         values = [\"fast.toml\", \"slow.toml\"], draw = true }}"
+    );
+    let read = |slow: &str| {
+        let files: Vec<(String, String)> = files(slow).into();
+        Scenario::parse_with("x.toml", &text, files).unwrap().sweep().unwrap()
+    };
+    let sweep = read("delay = \"900 ms\"");
+    for case in 0..9 {
+        let file = sweep.drawn_labels(case).remove(0).to_string();
+        let fast = file == "fast.toml";
+        let resolved = sweep.scenario(case).unwrap().resolved();
+        assert_eq!(resolved.contains("delay = \"1 ms\""), fast, "{file}\n{resolved}");
+        let mut quick = sweep.combination(case).unwrap().simulate(sweep.seed(case)).unwrap();
+        quick.advance_to(quick.stop());
+        let slow = run(&sweep.scenario(case).unwrap());
+        assert_eq!(quick.finish().flows_digest(), slow.flows_digest(), "{file}");
+    }
+    assert_ne!(sweep.fingerprint(), read("delay = \"800 ms\"").fingerprint());
+}
+
+#[test]
+fn listed_scenarios_with_the_same_labels_are_repeats_of_each_other() {
+    let scenario = Scenario::parse("x.toml", CHAIN).unwrap();
+    let labels = ["a", "b", "a", "b"].map(|label| vec![Label::Text(label.to_owned())]);
+    let cases = labels.into_iter().map(|labels| (labels, scenario.clone())).collect();
+    let budget = Budget::default();
+    let sweep = Sweep::listed(vec!["x".to_owned()], cases, 2, true, budget).unwrap();
+    let repeats: Vec<u64> = (0..8).map(|case| sweep.repeat(case)).collect();
+    assert_eq!(repeats, [1, 2, 1, 2, 3, 4, 3, 4]);
+    let seeds: std::collections::BTreeSet<u64> = (0..8).map(|case| sweep.seed(case)).collect();
+    assert_eq!(seeds.len(), 4, "paired by the number of the run");
 }
 
 /// The text of `[sweep]`, the place of the error, and its message and fix.
@@ -189,6 +283,24 @@ const SLIPS: &[[&str; 4]] = &[
         "sweep.over.b.sets.all.\"flows.x.tcp\"",
         "`a` varies `flows.x.tcp` already",
         "`sets`, where values go together",
+    ],
+    [
+        "over.r = { path = \"stop\", from = \"1 s\", to = \"2 s\", count = 3, draw = true }",
+        "sweep.over.r.count",
+        "each run draws one value",
+        "leave `count` out",
+    ],
+    [
+        "over.r = { path = \"stop\", from = \"1 s\", draw = true }",
+        "sweep.over.r",
+        "neither a list",
+        "`from`, `to` and `count`",
+    ],
+    [
+        "over.r = { path = \"links.modem.rate\", from = \"1 ms\", to = \"2 ms\", draw = true }",
+        "sweep.over.r",
+        "not a bit rate",
+        "",
     ],
     ["seeds = 0", "sweep.seeds", "out of range", "from 1"],
     ["sedes = 3", "sweep.sedes", "unknown key `sedes`", "did you mean `seeds`?"],

@@ -1,5 +1,6 @@
 //! The account of a sender's time.
 
+use crate::packed::{packed, packed_variants};
 use crate::units::{Duration, Time};
 
 /// What a sender's time went into.
@@ -15,6 +16,8 @@ pub struct SendTimes {
     pub paced: Duration,
 }
 
+packed!(SendTimes { repairing, cwnd_limited, rwnd_limited, paced });
+
 /// What holds the next octets back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum HeldBy {
@@ -29,6 +32,8 @@ pub(super) enum HeldBy {
     Pacer,
 }
 
+packed_variants!(HeldBy { Nothing, Cwnd, Peer, Pacer });
+
 /// The account of a sender's time.
 #[derive(Debug, Default)]
 pub(super) struct TimeAccount {
@@ -38,6 +43,8 @@ pub(super) struct TimeAccount {
     /// Up to when `times` is told.
     told: Time,
 }
+
+packed!(TimeAccount { times, held_by, told });
 
 impl TimeAccount {
     /// The sums up to the last step.

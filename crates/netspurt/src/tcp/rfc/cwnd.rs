@@ -1,6 +1,7 @@
 //! The congestion window: its algorithm, and the sender's own changes to it.
 
 use crate::congestion::{Congestion, CongestionControl, Window};
+use crate::packed::packed;
 use crate::units::{BitRate, Duration, Time};
 
 use super::config::{CwndRules, RfcConfig, Undo};
@@ -24,6 +25,8 @@ pub(super) struct CwndControl {
     /// A cut of which the peer has not been told yet by CWR (RFC 3168 §6.1.2).
     pub(super) owes_cwr: bool,
 }
+
+packed!(CwndControl { window, algorithm, filled_until, usage, owes_cwr } keeps { initial, is_owned });
 
 /// A window of data that met congestion.
 pub(super) struct Met {

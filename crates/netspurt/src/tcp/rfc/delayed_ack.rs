@@ -1,6 +1,7 @@
 //! How long an acknowledgment may be delayed: a fixed time, or Linux's time, which follows the
 //! arrivals.
 
+use crate::packed::{packed, packed_variants};
 use crate::segment::{Flags, Segment};
 use crate::units::{Duration, Time};
 use crate::wire::TIMESTAMPS_BYTES;
@@ -34,6 +35,8 @@ pub(super) enum AckNeed {
     Now,
 }
 
+packed_variants!(AckNeed { None, Later, Now });
+
 /// What the connection knows as a segment arrives.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
@@ -50,6 +53,8 @@ enum Pushed {
     Once,
     Again,
 }
+
+packed_variants!(Pushed { Never, Once, Again });
 
 /// The ack_delay of the acknowledging side.
 ///
@@ -77,6 +82,8 @@ pub(super) struct AckDelay {
     /// Octets by which the window's threshold may grow.
     growth: u64,
 }
+
+packed!(AckDelay { quick, full, candidate, ato, last_arrival, interactive, pushed, growth } keeps { algorithm, quick_max });
 
 impl AckDelay {
     pub(super) fn new(config: &RfcConfig) -> Self {

@@ -1,5 +1,6 @@
 //! Which outstanding segments are lost.
 
+use crate::packed::packed;
 use crate::segment::Cause;
 use crate::units::{Duration, Time};
 
@@ -27,6 +28,8 @@ pub(super) struct LossDetector {
     /// New octets sent on the first two of them (RFC 3042), which no cut counts.
     pub(super) limited: u64,
 }
+
+packed!(LossDetector { scoreboard, rack, uses_sack, dupacks, dup_bytes, limited });
 
 /// What the rules look at beside the detector's own state.
 pub(super) struct Scene<'a> {

@@ -1,6 +1,7 @@
 //! The header fields of an end's segments: agreed options, time stamps, congestion marks.
 
 use crate::ids::TransmissionId;
+use crate::packed::packed;
 use crate::segment::{Ecn, Flags, IPV4_HEADER_BYTES, Segment, SynOptions, Timestamps};
 use crate::units::Time;
 use crate::wire::{TCP_HEADER_BYTES, full_payload, option_bytes};
@@ -32,6 +33,8 @@ pub(super) struct Agreed {
     pub(super) peer_shift: u8,
     pub(super) own_shift: u8,
 }
+
+packed!(Agreed { timestamps, sack, ecn, scaling, peer_shift, own_shift });
 
 impl Agreed {
     /// What `config` offers and the peer's `syn` does, too; congestion marks apart.
@@ -76,6 +79,8 @@ pub(super) struct HeaderState {
     /// Segments sent.
     pub(super) sent: u64,
 }
+
+packed!(HeaderState { agreed, peer_stamp, echoes_marks, sent } keeps { ip_bytes });
 
 impl HeaderState {
     pub(super) fn new(config: &RfcConfig) -> Self {

@@ -1,5 +1,6 @@
 //! Where a connection stands between its opening and its end.
 
+use crate::packed::packed;
 use crate::units::{Duration, Time};
 
 use super::config::RfcConfig;
@@ -19,6 +20,8 @@ pub(in crate::tcp) struct Lifecycle {
     linger: Time,
     time_wait: Duration,
 }
+
+packed!(Lifecycle { state, failure, passive, attempted, linger } keeps { time_wait });
 
 impl Lifecycle {
     pub(super) fn new(config: &RfcConfig) -> Self {

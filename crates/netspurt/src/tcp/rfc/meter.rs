@@ -1,5 +1,6 @@
 //! The measurement of round trips.
 
+use crate::packed::{packed, packed_value};
 use crate::sample::{RttSample, SampleSource};
 use crate::units::{Duration, Time};
 
@@ -17,6 +18,8 @@ struct TimedSegment {
     at: Time,
 }
 
+packed_value!(TimedSegment { end, at });
+
 /// When the segments left that an ACK newly covered, of those sent once.
 #[derive(Debug, Default)]
 struct Covered {
@@ -25,6 +28,8 @@ struct Covered {
     /// All of them, where each is a sample.
     each: Vec<Time>,
 }
+
+packed!(Covered { oldest, newest, each });
 
 /// The round-trip meter of a connection.
 #[derive(Debug, Default)]
@@ -41,6 +46,8 @@ pub(super) struct RttMeter {
     round_end: u64,
     round: u64,
 }
+
+packed!(RttMeter { min_rtt, srtt, handshake_rtt, timed, covered, round_end, round });
 
 impl RttMeter {
     /// Data begins after the handshake: the first round ends with its first octet.

@@ -38,6 +38,7 @@ mod rate;
 mod receive;
 mod recovery;
 mod repair;
+mod resting;
 mod scoreboard;
 mod send_timers;
 mod send_window;
@@ -60,5 +61,6 @@ pub use config::{
 pub use info::{ConnectionInfo, OptionsInfo, OutstandingInfo, ReceivingInfo};
 pub use initial_window::InitialWindow;
 pub use repair::Phase;
+pub(super) use resting::RfcEnd;
 pub use state::{Failure, TcpState};
 pub(super) use tcb::Tcb;

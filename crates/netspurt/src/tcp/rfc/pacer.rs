@@ -1,6 +1,7 @@
 //! Pacing: segments spread over time.
 
 use crate::congestion::Window;
+use crate::packed::packed;
 use crate::units::{BitRate, Duration, Time};
 
 /// How much of a window a round trip's pacing aims at, in percent: Linux's two ratios.
@@ -14,6 +15,8 @@ pub(super) struct Pacer {
     /// When the next segment may leave.
     until: Time,
 }
+
+packed!(Pacer { until } keeps { is_on });
 
 impl Pacer {
     /// A pacer that lets all pass unless it `is_on`.

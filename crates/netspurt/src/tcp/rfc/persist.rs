@@ -1,5 +1,6 @@
 //! Probes of a closed window, and the delay of a short segment (RFC 9293 §3.8.6).
 
+use crate::packed::packed;
 use crate::units::Duration;
 
 /// The longest a closed window goes without a probe (§3.8.6.1 sets no limit; BSD's).
@@ -15,6 +16,8 @@ pub(super) struct Persist {
     /// Probes since the peer last acknowledged anything.
     unanswered: u32,
 }
+
+packed!(Persist { backoff, unanswered });
 
 impl Persist {
     /// A probe leaves, unless `most` of them had no answer; whether it may.

@@ -1,5 +1,7 @@
 //! Proportional rate reduction (RFC 9937 §6).
 
+use crate::packed::packed;
+
 /// The window in recovery: it falls to ssthresh in step with what is delivered.
 #[derive(Debug, Default)]
 pub(super) struct Prr {
@@ -12,6 +14,8 @@ pub(super) struct Prr {
     /// Whether the first retransmission is still owed.
     first: bool,
 }
+
+packed!(Prr { delivered, out, recover_fs, first });
 
 /// One ACK, as recovery sees it.
 pub(super) struct PrrAck {

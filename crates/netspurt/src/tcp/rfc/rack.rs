@@ -1,5 +1,6 @@
 //! RACK: a segment is lost when one sent sufficiently later has arrived (RFC 8985 §6).
 
+use crate::packed::packed;
 use crate::segment::Cause;
 use crate::units::{Duration, Time};
 
@@ -28,6 +29,8 @@ pub(super) struct Rack {
     /// `nxt` when the multiplier last grew: once a round trip at most.
     dsack_round: Option<u64>,
 }
+
+packed!(Rack { xmit, end_seq, rtt, fack, reordering_seen, reo_wnd_mult, persist, dsack_round });
 
 /// What the reordering window depends on beside RACK's own state.
 pub(super) struct Circumstances {

@@ -2,6 +2,7 @@
 //! one ACK shows.
 
 use crate::congestion::RateSample;
+use crate::packed::packed;
 use crate::units::{Duration, Time};
 
 use super::scoreboard::{SentSegment, Snapshot};
@@ -19,6 +20,8 @@ pub(super) struct Delivery {
     app_limited_until: u64,
 }
 
+packed!(Delivery { octets, at, first_sent_at, newest, app_limited_until } keeps { is_sampled });
+
 /// The newest segment that an ACK brought news of.
 #[derive(Clone, Copy, Debug, Default)]
 struct Newest {
@@ -27,6 +30,8 @@ struct Newest {
     end: u64,
     any: bool,
 }
+
+packed!(Newest { snapshot, sent_at, end, any });
 
 impl Delivery {
     /// Nothing delivered yet.

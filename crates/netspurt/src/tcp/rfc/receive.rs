@@ -1,5 +1,6 @@
 //! The receiving half: reassembly, the receive window, and when to acknowledge.
 
+use crate::packed::packed;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
 use crate::seq;
 use crate::units::Time;
@@ -42,6 +43,8 @@ pub(in crate::tcp) struct RfcReceiver {
     pub(super) need: AckNeed,
     pub(in crate::tcp) count: ReceiveCount,
 }
+
+packed!(RfcReceiver { irs, nxt, told, edge, above, blocks, duplicate, unread, reads_at_once, full, fin, ack_delay, deadline, need, count } keeps { buffer });
 
 impl RfcReceiver {
     pub(super) fn new(config: &RfcConfig) -> Self {

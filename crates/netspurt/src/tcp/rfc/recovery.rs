@@ -1,6 +1,7 @@
 //! Loss recovery: what is lost, how it is repaired, and the congestion window in the repair.
 
 use crate::congestion::{AckInfo, Congestion};
+use crate::packed::packed;
 use crate::segment::Cause;
 use crate::units::Duration;
 
@@ -22,6 +23,8 @@ pub(super) struct LossRecovery {
     pub(super) spurious: SpuriousWatch,
     pub(super) cwnd: CwndControl,
 }
+
+packed!(LossRecovery { loss, repair, spurious, cwnd });
 
 /// When RACK looks for losses next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! The phases of recovery.
 
+use crate::packed::{packed, packed_variants};
 use crate::segment::Cause;
 
 use super::config::Recovery;
@@ -20,6 +21,8 @@ pub enum Phase {
     /// Everything outstanding counts as lost: after a timeout, or Tahoe's fast retransmit.
     Loss,
 }
+
+packed_variants!(Phase { Open, Disorder, Cwr, Recovery, Loss });
 
 impl Phase {
     /// Whether something is being repaired.
@@ -59,6 +62,8 @@ pub(super) struct Repair {
     /// The ACK at hand has set the window, by ending a repair or by undoing one.
     pub(super) settled: bool,
 }
+
+packed!(Repair { phase, point, recover, prr, forced, head_cause, partial_seen, rescued, settled });
 
 impl Repair {
     /// The connection stands: no duplicate is older than its first octet.

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::packed::{packed, packed_value, packed_variants};
 use crate::segment::Cause;
 use crate::units::Time;
 
@@ -27,6 +28,10 @@ pub(super) struct SentSegment {
     pub(super) retransmitted: bool,
 }
 
+packed_variants!(Cause { Fast, SackRecovery, Rack, Rto, Tlp, Sfr, GoBackN, Syn, Shim });
+
+packed_value!(SentSegment { seq, at, len, times, sacked, lost, retransmitted });
+
 /// What delivery rate samples need of the past (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Snapshot {
@@ -39,6 +44,8 @@ pub(super) struct Snapshot {
     /// Whether the application had nothing more to send.
     pub(super) app_limited: bool,
 }
+
+packed_value!(Snapshot { delivered, delivered_at, first_sent_at, app_limited });
 
 impl SentSegment {
     /// `len` octets from `seq` on, sent for the first time.
@@ -86,6 +93,19 @@ pub(super) struct Scoreboard {
     /// Loss detection by SACK has looked at everything below this.
     judged: u64,
 }
+
+packed!(Scoreboard {
+    segs,
+    snapshots,
+    arrived,
+    sacked,
+    sacked_segs,
+    lost,
+    retransmitted,
+    waiting,
+    waiting_from,
+    judged
+});
 
 impl Scoreboard {
     pub(super) fn is_empty(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The timers of the sending half: when it has something to do by itself.
 
 use crate::clock::Clock;
+use crate::packed::packed;
 use crate::units::{Duration, Time};
 
 use super::super::timer::{Oldest, RetransmitTimer};
@@ -29,6 +30,8 @@ pub(super) struct SendTimers {
     /// What RACK's timer allows beyond its window.
     slack: Duration,
 }
+
+packed!(SendTimers { retransmission, retries, tail_probe, reordering, super_fast, persist, pace } keeps { restart, clock, slack });
 
 /// What fell due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! The send sequence space and the peer's window (RFC 9293 §3.3.1).
 
+use crate::packed::packed;
 use crate::seq;
 
 use super::config::RfcConfig;
@@ -29,6 +30,8 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) short: ShortSegments,
 }
 
+packed!(SendWindow { una, nxt, end, closing, smss, peer, peer_max, told, short } keeps { iss });
+
 /// What holds back a segment that is shorter than a full one.
 #[derive(Debug)]
 pub(in crate::tcp) struct ShortSegments {
@@ -41,6 +44,8 @@ pub(in crate::tcp) struct ShortSegments {
     /// The octet after the last short segment sent.
     end: u64,
 }
+
+packed!(ShortSegments { nagle, minshall, corked, end });
 
 impl ShortSegments {
     /// Whether a short segment waits, with `flight` octets outstanding from `una` on.

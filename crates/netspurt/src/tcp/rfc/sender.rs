@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use crate::event::CwndState;
+use crate::packed::packed;
 use crate::units::Time;
 
 use super::super::context::Context;
@@ -47,6 +48,8 @@ pub(in crate::tcp) struct RfcSender {
     pub(super) last_sent: Time,
     pub(in crate::tcp) count: SendCount,
 }
+
+packed!(RfcSender { window, recovery, meter, timers, tail_probe, super_fast, persist, pacer, delivery, account, moved, last_sent, count } keeps { config });
 
 impl RfcSender {
     pub(super) fn new(config: &Arc<RfcConfig>) -> Self {

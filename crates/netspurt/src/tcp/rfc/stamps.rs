@@ -1,5 +1,6 @@
 //! Time stamps (RFC 7323): our clock, and the peer's most recent stamp.
 
+use crate::packed::packed;
 use crate::units::{Duration, Time};
 
 /// How long a peer's stamp is compared with later ones (RFC 7323 §5.5).
@@ -30,6 +31,8 @@ pub(super) struct PeerStamp {
     /// When it came.
     at: Time,
 }
+
+packed!(PeerStamp { recent, at });
 
 impl PeerStamp {
     /// `recent` came at `at`.

@@ -1,5 +1,7 @@
 //! The states of a connection, and the reasons for its failure.
 
+use crate::packed::packed_variants;
+
 /// The states of RFC 9293 §3.3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcpState {
@@ -26,6 +28,20 @@ pub enum TcpState {
     /// All is over; stragglers are answered.
     TimeWait,
 }
+
+packed_variants!(TcpState {
+    Closed,
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+    FinWait1,
+    FinWait2,
+    CloseWait,
+    Closing,
+    LastAck,
+    TimeWait
+});
 
 impl TcpState {
     /// Whether data and FIN may be sent.
@@ -83,6 +99,8 @@ pub enum Failure {
     /// Retransmissions were in vain (RFC 9293 §3.8.3).
     TimedOut,
 }
+
+packed_variants!(Failure { Refused, Reset, TimedOut });
 
 #[cfg(test)]
 mod tests {

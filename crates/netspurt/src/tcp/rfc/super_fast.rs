@@ -1,5 +1,6 @@
 //! Super Fast Retransmit (Tarr and Ghita 2005, §5): what it has sent, and how long it waits.
 
+use crate::packed::packed;
 use crate::rto::SfrConfig;
 use crate::units::Duration;
 
@@ -13,6 +14,8 @@ pub(super) struct SuperFast {
     /// It has sent the head, and waits for new octets to be sent.
     rests: bool,
 }
+
+packed!(SuperFast { rests } keeps { timer, response });
 
 impl SuperFast {
     pub(super) fn new(config: &RfcConfig) -> Self {

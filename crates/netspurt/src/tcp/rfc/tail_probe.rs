@@ -1,5 +1,6 @@
 //! Tail loss probes (RFC 8985 §7).
 
+use crate::packed::packed;
 use crate::units::Duration;
 
 use super::config::RfcConfig;
@@ -15,6 +16,8 @@ pub(super) struct TailProbe {
     end_seq: Option<u64>,
     is_retransmission: bool,
 }
+
+packed!(TailProbe { end_seq, is_retransmission });
 
 impl TailProbe {
     /// A probe went out, after which the next octet to send is `nxt`.

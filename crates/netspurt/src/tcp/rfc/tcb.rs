@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::packed::packed;
 use crate::units::Time;
 
 use super::super::context::{Context, CwndReport};
@@ -25,6 +26,8 @@ pub(in crate::tcp) struct Tcb {
     pub(super) rx: RfcReceiver,
     reported: CwndReport,
 }
+
+packed!(Tcb { life, header, tx, rx, reported } keeps { config });
 
 impl Tcb {
     pub(in crate::tcp) fn new(config: &Arc<RfcConfig>) -> Self {

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::congestion::{
+    BbrConfig, CongestionConfig, CubicConfig, RenoConfig, SlowStartExit, WestwoodConfig,
+};
 use crate::event::{Events, Wanted};
 use crate::ids::EndId;
 use crate::rng::Stream;
@@ -17,6 +20,8 @@ struct Play {
     loss: f64,
     flying: BTreeMap<(Time, usize), (usize, Segment)>,
     story: Vec<(Time, Segment)>,
+    /// Whether both ends rest between any two steps.
+    rests: bool,
 }
 
 impl Play {
@@ -25,7 +30,7 @@ impl Play {
         let ends = [0, 1].map(|end| Connection::new(EndId::at(end), &config));
         let mut dice = Stream::named(seed, "plays");
         let loss = if dice.chance(0.5) { 0.02 } else { 0.15 };
-        Self { ends, dice, loss, flying: BTreeMap::new(), story: Vec::new() }
+        Self { ends, dice, loss, flying: BTreeMap::new(), story: Vec::new(), rests: false }
     }
 
     /// Lets both ends send; some segments get lost, each twentieth is late.
@@ -39,6 +44,20 @@ impl Play {
                     self.flying.insert((due, self.story.len()), (segment.dest.index(), segment));
                 }
             }
+        }
+    }
+
+    /// Lets both ends rest; now and then checks that they wake in the state that they had.
+    fn rest(&mut self) {
+        for end in &mut self.ends {
+            if self.story.len().is_multiple_of(16) {
+                end.wake();
+                let before = format!("{end:?}");
+                end.rest();
+                end.wake();
+                assert_eq!(format!("{end:?}"), before);
+            }
+            end.rest();
         }
     }
 
@@ -67,6 +86,9 @@ impl Play {
                 self.ends[to].push(now, 0, segment, &mut events);
             }
             self.send(now, &mut events);
+            if self.rests {
+                self.rest();
+            }
         }
         self.story
     }
@@ -103,5 +125,31 @@ fn each_rule_of_its_own_shows_in_some_connection() {
             })
         });
         assert!(shows, "{name}");
+    }
+}
+
+/// Whoever rests goes on as if nothing had been, in the midst of a repair, too.
+#[test]
+fn an_end_that_rested_goes_on_as_if_it_had_not() {
+    let algorithms = [
+        CongestionConfig::Reno(RenoConfig {
+            slow_start_exit: SlowStartExit::default(),
+            ..RenoConfig::default()
+        }),
+        CongestionConfig::Cubic(CubicConfig::default()),
+        CongestionConfig::Bbr(BbrConfig::default()),
+        CongestionConfig::Westwood(WestwoodConfig::default()),
+    ];
+    let profiles = [RfcConfig::rfc_2026(), RfcConfig::linux_6()];
+    for profile in profiles {
+        for algorithm in [profile.congestion].into_iter().chain(algorithms) {
+            for seed in 0..6 {
+                let config = RfcConfig { congestion: algorithm, ..profile };
+                let awake = Play::new(config, seed).run();
+                let rested = Play { rests: true, ..Play::new(config, seed) }.run();
+                assert!(awake == rested, "seed {seed}, {config:?}");
+                assert!(awake.len() > 100);
+            }
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Proofs that retransmissions were spurious: by time stamps, by F-RTO, by D-SACK.
 
 use crate::congestion::Window;
+use crate::packed::{packed, packed_value, packed_variants};
 use crate::segment::Cause;
 
 use super::news::News;
@@ -17,6 +18,8 @@ enum Frto {
     /// It moved the window, and new data went out; the second ACK decides (step 3).
     SentNew,
 }
+
+packed_variants!(Frto { Off, Retransmitted, SentNew });
 
 /// What undoing the last cut needs.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +40,17 @@ pub(super) struct Prior {
     /// Whether anything was sent again at all.
     retransmitted: bool,
 }
+
+packed_value!(Prior {
+    window,
+    pipe,
+    was_timeout,
+    una,
+    end,
+    first_stamp,
+    unreported,
+    retransmitted
+});
 
 impl Prior {
     /// A cut from `window` with `flight` octets outstanding from `una` on.
@@ -67,6 +81,8 @@ pub(super) struct SpuriousWatch {
     /// prove nothing.
     path_duplicates: bool,
 }
+
+packed!(SpuriousWatch { frto, prior, all_reported, retransmitted_end, path_duplicates });
 
 /// What F-RTO looks at beside an ACK's news.
 pub(super) struct FrtoCircumstances {

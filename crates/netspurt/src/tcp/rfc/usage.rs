@@ -1,6 +1,7 @@
 //! How much of its cwnd a sender uses, as in Linux (`tcp_cwnd_validate`).
 
 use crate::congestion::Window;
+use crate::packed::packed;
 use crate::units::{Duration, Time};
 
 /// What was used of the window of late.
@@ -16,6 +17,8 @@ pub(super) struct Usage {
     used: u64,
     used_at: Time,
 }
+
+packed!(Usage { limited, most_out, until, used, used_at });
 
 /// The sender after it sent something, or had something to send.
 pub(super) struct Sending {

@@ -1,0 +1,368 @@
+//! State as octets, for what rests in memory: small numbers take little room.
+//!
+//! A part of a connection packs its fields one after another, and is unpacked over a part that was
+//! just made by the same configuration. What the configuration fixes is not packed.
+
+use std::collections::VecDeque;
+
+use crate::ranges::Ranges;
+use crate::units::{Duration, Time};
+
+/// What can be packed, and unpacked over another of the same configuration.
+///
+/// ```
+/// use netspurt::packed::Packed;
+/// let mut octets = Vec::new();
+/// (300_u64, Some(true)).pack(&mut octets);
+/// assert_eq!(octets.len(), 4);
+/// let mut copy = (0_u64, None::<bool>);
+/// copy.unpack(&mut octets.as_slice());
+/// assert_eq!(copy, (300, Some(true)));
+/// ```
+pub trait Packed {
+    /// Adds its octets.
+    fn pack(&self, into: &mut Vec<u8>);
+
+    /// Becomes what was packed; takes its octets from the front of `from`.
+    ///
+    /// # Panics
+    /// When other octets than its own are there.
+    fn unpack(&mut self, from: &mut &[u8]);
+}
+
+/// What can be packed and made again without a configuration.
+pub trait PackedValue: Sized {
+    /// Adds its octets.
+    fn put(&self, into: &mut Vec<u8>);
+
+    /// Takes its octets from the front of `from`.
+    ///
+    /// # Panics
+    /// When other octets than its own are there.
+    fn get(from: &mut &[u8]) -> Self;
+}
+
+impl<T: PackedValue> Packed for T {
+    fn pack(&self, into: &mut Vec<u8>) {
+        self.put(into);
+    }
+
+    fn unpack(&mut self, from: &mut &[u8]) {
+        *self = T::get(from);
+    }
+}
+
+/// What is said where octets are missing or wrong.
+const OTHER: &str = "the octets are those that were packed";
+
+impl PackedValue for u64 {
+    /// Seven bits an octet, the lowest first; the highest bit says that more follow.
+    fn put(&self, into: &mut Vec<u8>) {
+        let mut rest = *self;
+        while rest >= 0x80 {
+            into.push(rest.to_le_bytes()[0] | 0x80);
+            rest >>= 7;
+        }
+        into.push(rest.to_le_bytes()[0]);
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        let (mut value, mut shift) = (0, 0);
+        loop {
+            let octet = from.split_off_first().copied().expect(OTHER);
+            value |= u64::from(octet & 0x7f) << shift;
+            shift += 7;
+            if octet < 0x80 {
+                return value;
+            }
+        }
+    }
+}
+
+/// Numbers that are packed as 64 bits.
+macro_rules! packed_as_u64 {
+    ($($number:ty)+) => {$(
+        impl PackedValue for $number {
+            fn put(&self, into: &mut Vec<u8>) {
+                (*self as u64).put(into);
+            }
+
+            fn get(from: &mut &[u8]) -> Self {
+                Self::try_from(u64::get(from)).expect(OTHER)
+            }
+        }
+    )+};
+}
+
+packed_as_u64!(u8 u16 u32 usize);
+
+impl PackedValue for u128 {
+    fn put(&self, into: &mut Vec<u8>) {
+        ((*self >> 64) as u64).put(into);
+        ((*self & u128::from(u64::MAX)) as u64).put(into);
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        u128::from(u64::get(from)) << 64 | u128::from(u64::get(from))
+    }
+}
+
+impl PackedValue for bool {
+    fn put(&self, into: &mut Vec<u8>) {
+        into.push(u8::from(*self));
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        u8::get(from) != 0
+    }
+}
+
+impl PackedValue for Time {
+    /// [`Time::NEVER`], which is frequent, takes one octet.
+    fn put(&self, into: &mut Vec<u8>) {
+        self.as_nanos().wrapping_add(1).put(into);
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        Time::from_nanos(u64::get(from).wrapping_sub(1))
+    }
+}
+
+impl PackedValue for Duration {
+    fn put(&self, into: &mut Vec<u8>) {
+        self.as_nanos().put(into);
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        Duration::from_nanos(u64::get(from))
+    }
+}
+
+impl<A: PackedValue, B: PackedValue> PackedValue for (A, B) {
+    fn put(&self, into: &mut Vec<u8>) {
+        self.0.put(into);
+        self.1.put(into);
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        let first = A::get(from);
+        (first, B::get(from))
+    }
+}
+
+impl<T: PackedValue> PackedValue for Option<T> {
+    fn put(&self, into: &mut Vec<u8>) {
+        self.is_some().put(into);
+        if let Some(value) = self {
+            value.put(into);
+        }
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        bool::get(from).then(|| T::get(from))
+    }
+}
+
+impl<T: PackedValue> PackedValue for Vec<T> {
+    fn put(&self, into: &mut Vec<u8>) {
+        self.len().put(into);
+        self.iter().for_each(|value| value.put(into));
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        (0..usize::get(from)).map(|_| T::get(from)).collect()
+    }
+}
+
+impl<T: PackedValue> PackedValue for VecDeque<T> {
+    fn put(&self, into: &mut Vec<u8>) {
+        self.len().put(into);
+        self.iter().for_each(|value| value.put(into));
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        Vec::get(from).into()
+    }
+}
+
+impl PackedValue for Ranges {
+    fn put(&self, into: &mut Vec<u8>) {
+        self.iter().collect::<Vec<_>>().put(into);
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        let mut ranges = Ranges::default();
+        for (left, right) in Vec::<(u64, u64)>::get(from) {
+            ranges.insert(left, right);
+        }
+        ranges
+    }
+}
+
+/// Octets with their zeros left out: of each eight one says which are there.
+///
+/// ```
+/// use netspurt::packed::{without_zeros, with_zeros};
+/// let octets = [0, 0, 7, 0, 0, 0, 0, 0, 0, 3];
+/// assert_eq!(without_zeros(&octets), [0b100, 7, 0b10, 3]);
+/// assert_eq!(with_zeros(&[0b100, 7, 0b10, 3])[..10], octets);
+/// ```
+pub fn without_zeros(octets: &[u8]) -> Vec<u8> {
+    let mut left = Vec::with_capacity(octets.len() + octets.len().div_ceil(8));
+    for eight in octets.chunks(8) {
+        // The marks, and the octets that are there.
+        let (mut group, mut count) = ([0; 16], 1);
+        for (place, octet) in eight.iter().enumerate() {
+            let there = u8::from(*octet != 0);
+            group[0] |= there << place;
+            group[count % 16] = *octet;
+            count += usize::from(there);
+        }
+        left.extend_from_slice(&group[..count]);
+    }
+    left
+}
+
+/// The octets of [`without_zeros`], and zeros up to a multiple of eight.
+///
+/// # Panics
+/// When the octets are no such ones.
+pub fn with_zeros(mut left: &[u8]) -> Vec<u8> {
+    let mut octets = Vec::with_capacity(4 * left.len());
+    while let Some(marks) = left.split_off_first() {
+        let mut eight = [0; 8];
+        let mut marks = *marks;
+        while marks != 0 {
+            eight[marks.trailing_zeros() as usize] = *left.split_off_first().expect(OTHER);
+            marks &= marks - 1;
+        }
+        octets.extend_from_slice(&eight);
+    }
+    octets
+}
+
+/// Packs a struct by its fields. Those behind `keeps` are fixed by the configuration; a field that is
+/// not named at all does not compile.
+macro_rules! packed {
+    ($name:ty { $($field:ident),+ $(,)? } $(keeps { $($kept:ident),+ })?) => {
+        impl $crate::packed::Packed for $name {
+            fn pack(&self, into: &mut Vec<u8>) {
+                let Self { $($field,)+ $($($kept: _,)+)? } = self;
+                $($crate::packed::Packed::pack($field, into);)+
+            }
+
+            fn unpack(&mut self, from: &mut &[u8]) {
+                let Self { $($field,)+ $($($kept: _,)+)? } = self;
+                $($crate::packed::Packed::unpack($field, from);)+
+            }
+        }
+    };
+}
+
+/// Packs a struct that no configuration fixes by its fields.
+macro_rules! packed_value {
+    ($name:ty { $($field:ident),+ $(,)? }) => {
+        impl $crate::packed::PackedValue for $name {
+            fn put(&self, into: &mut Vec<u8>) {
+                let Self { $($field),+ } = self;
+                $($crate::packed::PackedValue::put($field, into);)+
+            }
+
+            fn get(from: &mut &[u8]) -> Self {
+                $(let $field = $crate::packed::PackedValue::get(from);)+
+                Self { $($field),+ }
+            }
+        }
+    };
+}
+
+/// Packs an enum without fields as the place of its variant in this list of all.
+macro_rules! packed_variants {
+    ($name:ty { $($variant:ident),+ $(,)? }) => {
+        impl $crate::packed::PackedValue for $name {
+            fn put(&self, into: &mut Vec<u8>) {
+                match self {
+                    $(Self::$variant)|+ => {}
+                }
+                let place = [$(Self::$variant),+].iter().position(|variant| variant == self);
+                $crate::packed::PackedValue::put(&place.unwrap_or_default(), into);
+            }
+
+            fn get(from: &mut &[u8]) -> Self {
+                let place: usize = $crate::packed::PackedValue::get(from);
+                [$(Self::$variant),+][place]
+            }
+        }
+    };
+}
+
+pub(crate) use {packed, packed_value, packed_variants};
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Weather {
+        Fair,
+        Foul,
+    }
+
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    struct Day {
+        number: u32,
+        weather: Weather,
+        rain: Vec<(Time, u128)>,
+        rest: Option<Duration>,
+    }
+
+    packed_variants!(Weather { Fair, Foul });
+    packed_value!(Day { number, weather, rain, rest });
+
+    proptest! {
+        #[test]
+        fn what_was_packed_comes_out_again(
+            number: u32,
+            foul: bool,
+            rain: Vec<(u64, u128)>,
+            rest: Option<u64>,
+        ) {
+            let weather = if foul { Weather::Foul } else { Weather::Fair };
+            let rain = rain.into_iter().map(|(at, mm)| (Time::from_nanos(at), mm)).collect();
+            let day = Day { number, weather, rain, rest: rest.map(Duration::from_nanos) };
+            let mut octets = Vec::new();
+            day.pack(&mut octets);
+            let mut rest = octets.as_slice();
+            prop_assert_eq!(Day::get(&mut rest), day);
+            prop_assert!(rest.is_empty());
+        }
+
+        #[test]
+        fn zeros_come_back(octets in prop::collection::vec(0_u8..3, 0..40)) {
+            let all = with_zeros(&without_zeros(&octets));
+            prop_assert_eq!(&all[..octets.len()], &octets[..]);
+            prop_assert!(all[octets.len()..].iter().all(|octet| *octet == 0));
+        }
+
+        #[test]
+        fn ranges_come_out_again(pairs: Vec<(u16, u8)>) {
+            let mut ranges = Ranges::default();
+            for (left, len) in pairs {
+                ranges.insert(left.into(), u64::from(left) + u64::from(len));
+            }
+            let mut octets = Vec::new();
+            ranges.pack(&mut octets);
+            let copy = Ranges::get(&mut octets.as_slice());
+            prop_assert_eq!(format!("{copy:?}"), format!("{ranges:?}"));
+        }
+    }
+
+    #[test]
+    fn an_instant_that_never_comes_takes_one_octet() {
+        let mut octets = Vec::new();
+        (Time::NEVER, Time::ZERO).pack(&mut octets);
+        assert_eq!(octets, [0, 1]);
+    }
+}

@@ -1,0 +1,64 @@
+//! What a link of a scenario does over time, as a file that other links follow.
+
+use serde::Serialize;
+
+use crate::units::{BitRate, Duration};
+
+use super::drawn::draw;
+use super::error::{Problem, ScenarioError};
+use super::form;
+use super::link_place::LinkPlace;
+use super::link_spec::{HandoverTable, LinkSpec, RateTable, TimelineSpec};
+use super::quantity::{BothWays, WordOr};
+use super::slots_plan::moved;
+use super::whole::Scenario;
+
+/// The values of a link that change with time; losses stay with the link.
+#[derive(Serialize)]
+struct Moves {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delay: Option<BothWays<WordOr<Duration, TimelineSpec>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<BothWays<WordOr<BitRate, RateTable>>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    handovers: Vec<HandoverTable>,
+}
+
+impl Scenario {
+    /// What the link called `name` does in a run: its delay, its rate and its handovers, as far as
+    /// they change, as a file that links follow. What its slots draw is drawn with the seed.
+    ///
+    /// # Errors
+    /// When there is no such link, or nothing of it changes.
+    ///
+    /// # Panics
+    /// Never: it was planned when it was read.
+    pub fn moves(&self, name: &str) -> Result<String, ScenarioError> {
+        let blamed = |problem: Problem| self.document.blame(&problem);
+        let drawn = draw(&self.spec).expect("drawn when it was read");
+        let Some(link) = drawn.iter().find(|link| link.name == name) else {
+            let names: Vec<&str> = drawn.iter().take(8).map(|link| &*link.name).collect();
+            let problem = Problem::at([], format!("no link is called `{name}`"));
+            return Err(blamed(problem.fix(format!("there are {}", names.join(", ")))));
+        };
+        let place =
+            LinkPlace { path: &link.path, name: &link.name, seed: self.spec.seed.0, way: 0 };
+        let link = moved(link.spec, &place, self.spec.stop).map_err(blamed)?;
+        let moves = Moves::of(&link);
+        if moves.delay.is_none() && moves.rate.is_none() && moves.handovers.is_empty() {
+            let message = format!("link `{name}` stays as it is in a whole run");
+            return Err(blamed(Problem::at([], message).fix("a link with `slots` or timelines")));
+        }
+        Ok(form::write(&moves))
+    }
+}
+
+impl Moves {
+    fn of(link: &LinkSpec) -> Self {
+        let moves = |delay: &&WordOr<_, _>| matches!(delay, WordOr::Table(_));
+        let delay = link.delay.each().iter().any(moves).then(|| link.delay.clone());
+        let changes = |rate: &&WordOr<_, _>| matches!(rate, WordOr::Table(_));
+        let rate = link.rate.each().iter().any(changes).then(|| link.rate.clone());
+        Self { delay, rate, handovers: link.handovers.clone() }
+    }
+}

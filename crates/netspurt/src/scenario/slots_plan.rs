@@ -1,0 +1,318 @@
+//! Draws the delays, rates and handovers of a link with slots.
+
+use std::borrow::Cow;
+
+use crate::rng::Stream;
+use crate::units::{BitRate, Duration};
+
+use super::error::Problem;
+use super::link_place::LinkPlace;
+use super::link_spec::{
+    ArrivalFateWord, BetweenWord, DirectionWord, FlightFateWord, HandoverTable, LinkSpec,
+    QueueFateWord, RateTable, TimelineSpec,
+};
+use super::quantity::{BothWays, WordOr};
+use super::slots_spec::{JitterTable, OutagesTable, SlotsTable};
+
+/// The most points of a timeline that is drawn.
+const MOST_POINTS: u64 = 2_000_000;
+
+/// The link with what its slots draw for it up to `stop`, or the link itself if it has no slots.
+pub(super) fn moved<'a>(
+    spec: &'a LinkSpec,
+    place: &LinkPlace<'_>,
+    stop: Duration,
+) -> Result<Cow<'a, LinkSpec>, Problem> {
+    let Some(table) = &spec.slots else { return Ok(Cow::Borrowed(spec)) };
+    check(spec, table, place, stop)?;
+    let slots = drawn(table, place, stop);
+    let mut link = LinkSpec { slots: None, ..spec.clone() };
+    let [forward, reverse] = spec.delay.each();
+    let timeline = |way: usize, fixed: &WordOr<Duration, TimelineSpec>| {
+        let WordOr::Word(fixed) = fixed else { unreachable!("checked") };
+        WordOr::Table(match &table.jitter {
+            Some(jitter) if !jitter.difference.is_zero() => {
+                let process = Jitter::new(jitter, place.stream(way, "slots-jitter"));
+                sampled(&slots, *fixed, process, stop)
+            }
+            _ => lines(&slots, *fixed),
+        })
+    };
+    link.delay = BothWays::Each(timeline(0, forward), timeline(1, reverse));
+    if table.share.is_some() {
+        let [forward, reverse] = spec.rate.each().map(|rate| shared(rate, &slots));
+        link.rate = BothWays::Each(forward, reverse);
+    }
+    link.handovers = dead_times(table, &slots, place, stop);
+    Ok(Cow::Owned(link))
+}
+
+/// A slot with what was drawn for it. Times are nanoseconds.
+struct Slot {
+    start: f64,
+    end: f64,
+    /// The delay at its start.
+    base: f64,
+    /// Nanoseconds of delay for each nanosecond.
+    slope: f64,
+    /// The additional delay, and its end.
+    spike: [f64; 2],
+    /// The length of a gap at its start.
+    gap: Duration,
+    /// The share of the rate.
+    share: f64,
+}
+
+impl Slot {
+    fn delay(&self, at: f64) -> f64 {
+        (self.base + self.slope * (at - self.start)).max(0.0)
+    }
+}
+
+fn drawn(table: &SlotsTable, place: &LinkPlace<'_>, stop: Duration) -> Vec<Slot> {
+    let named = |effect: &str| place.shared(effect);
+    let (mut base, mut drift) = (named("slots-base"), named("slots-drift"));
+    let (mut spikes, mut gaps) = (named("slots-spike"), named("slots-gap"));
+    let mut shares = named("slots-share");
+    let mut starts = vec![Duration::ZERO];
+    let first = table.phase.as_nanos() % table.period.as_nanos();
+    let mut next = Duration::from_nanos(first);
+    while next < stop {
+        if !next.is_zero() {
+            starts.push(next);
+        }
+        next = next + table.period;
+    }
+    let ends = starts[1..].iter().copied().chain([stop]);
+    let per_second = table.drift.as_secs_f64();
+    let mut slots = Vec::new();
+    for (start, end) in starts.iter().zip(ends) {
+        let (start, end) = (nanos(*start), nanos(end));
+        // Every slot makes all draws, so that one effect does not change those of another.
+        let spike = table.spike.map_or([0.0; 2], |spike| {
+            let (height, lasts) =
+                (within(spike.height, &mut spikes), within(spike.lasts, &mut spikes));
+            if start > 0.0 { [height, (start + lasts).min(end)] } else { [0.0; 2] }
+        });
+        let gap = table.gap.filter(|gap| gaps.chance(gap.probability.0) && start > 0.0);
+        let share = table
+            .share
+            .map_or(1.0, |[least, most]| least.0 * libm::pow(most.0 / least.0, shares.uniform()));
+        slots.push(Slot {
+            start,
+            end,
+            base: within(table.base, &mut base),
+            slope: per_second * (2.0 * drift.uniform() - 1.0),
+            spike,
+            gap: gap.map_or(Duration::ZERO, |gap| gap.dead),
+            share,
+        });
+    }
+    slots
+}
+
+/// Straight lines through the slots.
+fn lines(slots: &[Slot], fixed: Duration) -> TimelineSpec {
+    let mut timeline = Vec::new();
+    for slot in slots {
+        let [height, until] = slot.spike;
+        let mut point = |at: f64, more: f64| {
+            timeline.push([span(at), fixed + span(slot.delay(at) + more)]);
+        };
+        point(slot.start, height);
+        if height > 0.0 {
+            point(until, height);
+            point(until, 0.0);
+        }
+        point(slot.end, 0.0);
+    }
+    TimelineSpec { timeline, between: BetweenWord::Linear }
+}
+
+/// The delay at each step of the jitter.
+fn sampled(slots: &[Slot], fixed: Duration, mut jitter: Jitter, stop: Duration) -> TimelineSpec {
+    let mut timeline = Vec::new();
+    let mut at = Duration::ZERO;
+    let mut slots = slots.iter().peekable();
+    while let Some(slot) = slots.peek().filter(|_| at < stop) {
+        let now = nanos(at);
+        if now >= slot.end {
+            slots.next();
+            continue;
+        }
+        let more = if now < slot.spike[1] { slot.spike[0] } else { 0.0 };
+        let delay = (slot.delay(now) + more + jitter.next()).max(0.0);
+        timeline.push([at, fixed + span(delay)]);
+        at = at + jitter.step;
+    }
+    TimelineSpec { timeline, between: BetweenWord::Step }
+}
+
+/// An autoregressive process of first order with the values of normal draws.
+struct Jitter {
+    step: Duration,
+    /// The correlation of two successive values.
+    keeps: f64,
+    /// The standard deviation of a value, in nanoseconds.
+    deviation: f64,
+    value: f64,
+    stream: Stream,
+}
+
+impl Jitter {
+    fn new(table: &JitterTable, mut stream: Stream) -> Self {
+        let correlation = |span: Duration| libm::exp(-nanos(span) / nanos(table.memory));
+        // The difference of two values with the correlation c is normal with the variance
+        // 2 (1 - c) s^2, and its mean absolute value is 2 s sqrt((1 - c) / pi).
+        let apart = 1.0 - correlation(table.probes);
+        let deviation = nanos(table.difference) / 2.0 * (core::f64::consts::PI / apart).sqrt();
+        let value = deviation * normal(&mut stream);
+        Self { step: table.step, keeps: correlation(table.step), deviation, value, stream }
+    }
+
+    fn next(&mut self) -> f64 {
+        let now = self.value;
+        let fresh = (1.0 - self.keeps * self.keeps).sqrt() * self.deviation;
+        self.value = self.keeps * now + fresh * normal(&mut self.stream);
+        now
+    }
+}
+
+/// A normal draw (Box and Muller 1958).
+fn normal(stream: &mut Stream) -> f64 {
+    let radius = (-2.0 * libm::log(1.0 - stream.uniform())).sqrt();
+    radius * libm::cos(core::f64::consts::TAU * stream.uniform())
+}
+
+/// The rate of each slot.
+fn shared(rate: &WordOr<BitRate, RateTable>, slots: &[Slot]) -> WordOr<BitRate, RateTable> {
+    let WordOr::Word(rate) = rate else { unreachable!("checked") };
+    let whole = rate.bits_per_second().unwrap_or(u64::MAX);
+    let points = slots.iter().map(|slot| {
+        let bits = whole_bits(whole, slot.share);
+        (span(slot.start), BitRate::new(bits).unwrap_or(*rate))
+    });
+    WordOr::Table(RateTable { timeline: Some(points.collect()), opportunities: None, octets: None })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "rates stay below 2^53")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a rate")]
+fn whole_bits(rate: u64, share: f64) -> u64 {
+    ((rate as f64 * share).round() as u64).max(1)
+}
+
+/// The outages, and the gaps that do not meet one, in the order of time.
+fn dead_times(
+    table: &SlotsTable,
+    slots: &[Slot],
+    place: &LinkPlace<'_>,
+    stop: Duration,
+) -> Vec<HandoverTable> {
+    let dead_time = |at, dead, in_flight| HandoverTable {
+        at,
+        dead,
+        queue: QueueFateWord::Keep,
+        arrivals: ArrivalFateWord::Drop,
+        in_flight,
+        direction: DirectionWord::Both,
+    };
+    let mut all = Vec::new();
+    if let Some(OutagesTable { every, dead }) = table.outages {
+        let mut stream = place.shared("slots-outages");
+        let mut wait = || span(-nanos(every) * libm::log(1.0 - stream.uniform()));
+        let mut at = wait();
+        while at < stop && !dead.is_zero() {
+            all.push(dead_time(at, dead, FlightFateWord::Drop));
+            at = at + dead + wait();
+        }
+    }
+    let outages = all.clone();
+    for slot in slots.iter().filter(|slot| !slot.gap.is_zero()) {
+        let at = span(slot.start);
+        let meets = |other: &HandoverTable| at < other.at + other.dead && other.at < at + slot.gap;
+        if !outages.iter().any(meets) {
+            all.push(dead_time(at, slot.gap, FlightFateWord::Pass));
+        }
+    }
+    all.sort_by_key(|dead| dead.at);
+    all
+}
+
+/// Refuses what cannot be drawn, and what would have no effect.
+fn check(
+    spec: &LinkSpec,
+    table: &SlotsTable,
+    place: &LinkPlace<'_>,
+    stop: Duration,
+) -> Result<(), Problem> {
+    let problem = |keys: &[&str], message: &str| {
+        let mut problem = Problem::at([], message);
+        problem.path =
+            place.path.iter().cloned().chain(keys.iter().map(|key| (*key).to_owned())).collect();
+        problem
+    };
+    if spec.delay.each().iter().any(|delay| matches!(delay, WordOr::Table(_))) {
+        let message = "slots are added to a `delay` that is one time";
+        return Err(problem(&["delay"], message).fix("as in `delay = \"5 ms\"`, or leave it out"));
+    }
+    if !spec.handovers.is_empty() {
+        let message = "a link with slots draws its handovers itself";
+        return Err(problem(&["handovers"], message).fix("`gap` or `outages` under `slots`"));
+    }
+    let constant =
+        |rate: &&WordOr<_, _>| matches!(rate, WordOr::Word(rate) if *rate != BitRate::UNLIMITED);
+    if table.share.is_some() && !spec.rate.each().iter().all(constant) {
+        let message = "slots take a share of a `rate` that is one bit rate";
+        return Err(problem(&["rate"], message).fix("as in `rate = \"370 Mbit/s\"`"));
+    }
+    let ranges = [
+        ("base", Some(table.base)),
+        ("height", table.spike.map(|spike| spike.height)),
+        ("lasts", table.spike.map(|spike| spike.lasts)),
+    ];
+    for (key, range) in ranges {
+        if range.is_some_and(|[least, most]| least > most) {
+            let keys: &[&str] =
+                if key == "base" { &["slots", key] } else { &["slots", "spike", key] };
+            return Err(
+                problem(keys, "the range ends before it begins").fix("the smaller value first")
+            );
+        }
+    }
+    if table.share.is_some_and(|[least, most]| least.0 <= 0.0 || least.0 > most.0) {
+        let message = "a share of the rate lies above 0, and the smaller one comes first";
+        return Err(problem(&["slots", "share"], message).fix("as in `share = [0.027, 1]`"));
+    }
+    let jitter = table.jitter.filter(|jitter| !jitter.difference.is_zero());
+    let outages = table.outages.filter(|outages| !outages.dead.is_zero());
+    let steps = [
+        (&["slots", "period"][..], Some(table.period)),
+        (&["slots", "jitter", "step"], jitter.map(|jitter| jitter.step)),
+        (&["slots", "jitter", "probes"], jitter.map(|jitter| jitter.probes)),
+        (&["slots", "jitter", "memory"], jitter.map(|jitter| jitter.memory)),
+        (&["slots", "outages", "every"], outages.map(|outages| outages.every)),
+    ];
+    for (keys, step) in steps {
+        let Some(step) = step else { continue };
+        if step.is_zero() || stop.as_nanos() / step.as_nanos() > MOST_POINTS {
+            let message = format!("a run of {stop} has more than {MOST_POINTS} of them");
+            return Err(problem(keys, &message).fix("a longer time"));
+        }
+    }
+    Ok(())
+}
+
+/// A time between two times.
+fn within([least, most]: [Duration; 2], stream: &mut Stream) -> f64 {
+    nanos(least) + (nanos(most) - nanos(least)) * stream.uniform()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a drawn time need not be exact")]
+fn nanos(span: Duration) -> f64 {
+    span.as_nanos() as f64
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at or above zero")]
+fn span(nanos: f64) -> Duration {
+    Duration::from_nanos(nanos.round() as u64)
+}

@@ -1,0 +1,36 @@
+//! The chunk of a case that ran live.
+
+use crate::scenario::Sweep;
+use crate::units::Duration;
+
+use super::chunk::{CaseEnd, CaseRow, Chunk, Done, done};
+use super::measures::{EndedCase, measure};
+
+/// How a case ended that ran live.
+#[derive(Clone, Debug)]
+pub enum LiveEnd<'a> {
+    /// The run counts.
+    Counts(EndedCase<'a>),
+    /// The run does not count, for this reason.
+    Late(String),
+    /// There was no run, for this reason.
+    Error(String),
+}
+
+/// The chunk of a single case that ran live for as long as `busy`.
+pub fn live_chunk(sweep: &Sweep, case: u64, end: LiveEnd<'_>, busy: Duration) -> Done {
+    let mut row = CaseRow::new(sweep, case);
+    let end = match end {
+        LiveEnd::Counts(ended) => CaseEnd::Live(Box::new(measure(&ended))),
+        LiveEnd::Late(why) => CaseEnd::Late(why),
+        LiveEnd::Error(why) => CaseEnd::Error(why),
+    };
+    row.end = match sweep.combination(case) {
+        Ok(combination) => {
+            row.fingerprint = combination.fingerprint;
+            end
+        }
+        Err(error) => CaseEnd::of_mistake(&error),
+    };
+    done(sweep, Chunk { first: case, count: 1 }, &[row], busy)
+}

@@ -1,0 +1,68 @@
+//! One end of a connection at work or at rest, where it takes little memory.
+
+use std::sync::Arc;
+
+use crate::packed::{Packed, with_zeros, without_zeros};
+
+use super::config::RfcConfig;
+use super::tcb::Tcb;
+
+/// One end of a connection.
+#[derive(Debug)]
+pub(in crate::tcp) enum RfcEnd {
+    /// At work.
+    Awake(Box<Tcb>),
+    /// At rest, until somebody asks something of it.
+    Resting(RestingTcb),
+}
+
+/// The state of an end at rest.
+#[derive(Debug)]
+pub(in crate::tcp) struct RestingTcb {
+    config: Arc<RfcConfig>,
+    /// What the configuration does not fix, [without zeros](without_zeros): most counts are zero.
+    octets: Box<[u8]>,
+}
+
+impl RestingTcb {
+    /// The end as it was.
+    fn woken(&self) -> Tcb {
+        let mut tcb = Tcb::new(&self.config);
+        tcb.unpack(&mut with_zeros(&self.octets).as_slice());
+        tcb
+    }
+}
+
+impl RfcEnd {
+    /// The end at work; wakes it if it rests.
+    #[inline]
+    pub(in crate::tcp) fn awake(&mut self) -> &mut Tcb {
+        if let Self::Resting(resting) = self {
+            *self = Self::Awake(Box::new(resting.woken()));
+        }
+        match self {
+            Self::Awake(tcb) => tcb,
+            Self::Resting(_) => unreachable!("it was woken"),
+        }
+    }
+
+    /// Looks at the end, which goes on resting if it does.
+    pub(in crate::tcp) fn view<T>(&self, look: impl FnOnce(&Tcb) -> T) -> T {
+        match self {
+            Self::Awake(tcb) => look(tcb),
+            Self::Resting(resting) => look(&resting.woken()),
+        }
+    }
+
+    /// Lets it rest, unless its retransmission timer cannot be packed.
+    pub(in crate::tcp) fn rest(&mut self) {
+        if let Self::Awake(tcb) = self
+            && tcb.tx.timers.retransmission.can_be_packed()
+        {
+            let mut octets = Vec::with_capacity(size_of::<Tcb>());
+            tcb.pack(&mut octets);
+            let config = Arc::clone(&tcb.config);
+            *self = Self::Resting(RestingTcb { config, octets: without_zeros(&octets).into() });
+        }
+    }
+}

@@ -1,0 +1,159 @@
+"""The engine of live sweeps: cases with a kernel's end run live, one after the other."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+from netspurt import _core
+from netspurt.live import BUDGET, LiveError, run_live
+from netspurt.scenario import Scenario
+from netspurt.sweep.engines import Chunk
+from netspurt.sweep.plan import Sweep
+
+#: How often a case is run whose run does not count.
+TRIES = 2
+
+#: The capability without which there is no live run.
+_NAMESPACES = "user and network namespaces"
+
+
+class Live:
+    """The engine that runs cases live, in real time and one after the other.
+
+    A run ends with its flows. One that does not count, because a delivery was late, is run once
+    more; if that does not count, either, the case has the status `late` and no measures. Cases
+    without a kernel's end are simulated.
+
+    Parameters
+    ----------
+    sweep
+        The sweep whose cases are run.
+    budget
+        How late a delivery may be in a run that counts, in seconds.
+
+    Raises
+    ------
+    LiveError
+        If the machine does not allow namespaces.
+    ValueError
+        If no case has a kernel's end.
+    """
+
+    def __init__(self, sweep: Sweep, budget: float = BUDGET) -> None:
+        self.check(sweep)
+        told = {name: (there, why) for name, there, why, _ in _core.capabilities()}
+        there, why = told[_NAMESPACES]
+        if not there:
+            raise LiveError(f"no live run: {_NAMESPACES}: {why}")
+        self._sweep = sweep
+        self._budget = budget
+        self._waiting: deque[Chunk] = deque()
+
+    @property
+    def room(self) -> int:
+        """How many chunks it should have at once: one."""
+        return 1
+
+    def prepare(self, chunk: int) -> None:
+        """Check that a chunk is one case.
+
+        Raises
+        ------
+        ValueError
+            If it is not.
+        """
+        self.check(self._sweep, chunk)
+
+    @staticmethod
+    def check(sweep: Sweep, chunk: int = 1) -> None:
+        """Check that a case of a sweep runs live, and that a chunk is one case.
+
+        An interrupt then costs one case at most.
+
+        Raises
+        ------
+        ValueError
+            If one of them is not so.
+        """
+        if not sweep.is_live:
+            raise ValueError(
+                "no case has a kernel's end, and so none runs live: add "
+                '`endpoint = "kernel"` to a flow'
+            )
+        if chunk != 1:
+            raise ValueError("a live sweep has one case per file: leave the chunk out")
+
+    def submit(self, chunk: Chunk) -> None:
+        """Schedule a chunk, behind the others."""
+        self._waiting.append(chunk)
+
+    def as_completed(self) -> Iterator[tuple[Chunk, _core.Outcome]]:
+        """Run chunks until none is left, and yield each."""
+        while self._waiting:
+            chunk = self._waiting.popleft()
+            yield chunk, self._run(chunk.first)
+
+    def cancel(self) -> None:
+        """Forget the chunks that wait; a run ends with the call that runs it."""
+        self._waiting.clear()
+
+    def _run(self, case: int) -> _core.Outcome:
+        try:
+            scenario = self._sweep.scenario(case)
+        except _core.ScenarioError:
+            # Simulating it records the same error.
+            return self._sweep.run_chunk(case, 1)
+        if scenario.kernel_flow is None:
+            return self._sweep.run_chunk(case, 1)
+        began = time.monotonic_ns()
+        nothing = scenario.replace({"record.tables": [], "record.capture": False})
+        try:
+            late, counts = self._counting(nothing)
+        except LiveError as error:
+            return self._outcome(case, began, error=" ".join(str(error).split()))
+        if late:
+            return self._outcome(case, began, late=late)
+        return self._outcome(case, began, counts=counts)
+
+    def _counting(self, scenario: Scenario) -> tuple[str, tuple[list[_core.Table], int]]:
+        """Run a scenario until a run counts.
+
+        Returns
+        -------
+        str, tuple
+            Why the last run does not count, if so; its tables, and when it ended in nanoseconds.
+
+        Raises
+        ------
+        LiveError
+            If there is no run.
+        """
+        for _ in range(TRIES):
+            with tempfile.TemporaryDirectory(prefix="netspurt-") as scratch:
+                run = run_live(scenario, Path(scratch) / "run", budget=self._budget)
+            assert run.live is not None
+            late = run.live.why_not()
+            if not late:
+                break
+        return late, ([table._core for table in run.tables.values()], run.stop_ns)
+
+    def _outcome(
+        self,
+        case: int,
+        began: int,
+        *,
+        counts: tuple[list[_core.Table], int] | None = None,
+        late: str | None = None,
+        error: str | None = None,
+    ) -> _core.Outcome:
+        return self._sweep._core.live_chunk(
+            case,
+            time.monotonic_ns() - began,
+            counts=counts,
+            late=late,
+            error=error,
+        )

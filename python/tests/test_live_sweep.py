@@ -1,0 +1,160 @@
+"""Sweeps whose cases run on the kernel's TCP, in real time."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt import _core
+from netspurt.live_report import Lateness, LiveReport, PacketCounts, Replayed
+from netspurt.sweep import Live, Sweep, kernel, open_sweep, run_sweep
+
+from conftest import Command, refused
+from lateness import real_time
+
+BOTH = """
+title = "Model and kernel"
+stop = "20 s"
+[links.path]
+between = ["a", "b"]
+rate = "5 Mbit/s"
+delay = "10 ms"
+loss = [{ nth = [8] }, "none"]
+[flows.x]
+from = "a"
+to = "b"
+send = "30 segments"
+profile = "linux-6"
+[sweep]
+over.end = { path = "flows.x.endpoint", values = ["model", "kernel"] }
+"""
+
+
+def live_only(seeds: int) -> Sweep:
+    text = BOTH.replace('"model", "kernel"', '"kernel"').replace("[sweep]", f"[sweep]\n{seeds=}")
+    return Sweep.of(ns.Scenario.parse(text))
+
+
+@pytest.fixture
+def allowed() -> None:
+    found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
+    available, why = found["user and network namespaces"]
+    if not available:
+        pytest.skip(f"no live runs: {why}")
+
+
+@pytest.mark.usefixtures("allowed")
+@real_time
+def test_the_kernels_cases_run_live_beside_those_of_the_model(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "both.toml").write_text(BOTH)
+    ran = netspurt("sweep", "both.toml", "--live", "--out", "swept")
+    assert ran.returncode == 0, ran.stderr
+    folder = open_sweep(tmp_path / "swept")
+    cases = folder.read()
+    assert cases["status"].tolist() == ["done", "done"], cases["why"]
+    assert cases["finished"].tolist() == [1, 1]
+    assert cases["delivered_bytes"][0] == cases["delivered_bytes"][1] > 0
+    assert (cases["lost"] == 1).all()
+    assert (cases["retransmissions"] >= 1).all()
+    # It ended with its flow and not at the stop of 20 s.
+    assert cases["completion_ns_max"].max() < 5e9
+    assert np.ma.getmaskarray(cases["events"]).tolist() == [False, True]
+    assert np.ma.getmaskarray(cases["undone"]).tolist() == [False, True]
+    assert cases["why"].tolist()[1] == "live: `events` and `undone` are not known"
+    assert (
+        "nothing is left to run"
+        in netspurt("sweep", "both.toml", "--live", "--out", "swept").stdout
+    )
+
+
+def report(*, late_ms: float) -> LiveReport:
+    lateness = Lateness(9, 1, 1, 1, round(late_ms * 1e6))
+    return LiveReport(
+        valid=late_ms <= 5,
+        back_end="", wire="veth", offload=False, kernel="6", real_time=False,
+        budget_ns=5_000_000, lateness=lateness, replayed=Replayed(0, 0, True),
+        packets=PacketCounts(0, 0, 0, 0), ends=[], failures=[], programs=None, stop_ns=0,
+        digest="", flows_digest="", tables={}, captures={}, nodes={}, flows={},
+    )  # fmt: skip
+
+
+class Machine:
+    """Stands for live runs: each has the next lateness, in milliseconds; `None` interrupts."""
+
+    def __init__(self, *late_ms: float | None) -> None:
+        self.late_ms = list(late_ms)
+
+    def run_live(self, scenario: ns.Scenario, _folder: Path, **_options: Any) -> Any:
+        late_ms = self.late_ms.pop(0)
+        if late_ms is None:
+            raise KeyboardInterrupt
+        model = scenario.replace({"flows.x.endpoint": "model"}).run()
+        return SimpleNamespace(
+            live=report(late_ms=late_ms), tables=model.tables, stop_ns=model.stop_ns
+        )
+
+
+@pytest.mark.usefixtures("allowed")
+def test_a_late_run_is_run_once_more_and_then_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(1, 9, 2, 9, 12.5, 4)
+    monkeypatch.setattr(kernel, "run_live", machine.run_live)
+    folder, tally = run_sweep(live_only(4), tmp_path / "s", engine=Live)
+    assert (tally.done, tally.late, tally.errors) == (3, 1, 0)
+    assert machine.late_ms == []
+    cases = folder.read()
+    assert cases["status"].tolist() == ["done", "done", "late", "done"]
+    assert cases["why"].tolist()[2] == "a delivery was 12.5 ms late, budget 5 ms"
+    assert np.ma.getmaskarray(cases["sent"]).tolist() == [False, False, True, False]
+    assert open_sweep(tmp_path / "s").tally().late == 1
+
+
+@pytest.mark.usefixtures("allowed")
+def test_an_interrupted_live_sweep_goes_on_with_the_next_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(1, 1, None, 1, 1)
+    monkeypatch.setattr(kernel, "run_live", machine.run_live)
+    with pytest.raises(KeyboardInterrupt):
+        run_sweep(live_only(4), tmp_path / "s", engine=Live)
+    assert len(open_sweep(tmp_path / "s").read()) == 2
+    _, tally = run_sweep(live_only(4), tmp_path / "s", engine=Live)
+    assert (tally.done, machine.late_ms) == (2, [])
+
+
+def test_a_live_sweep_needs_the_flag_and_a_kernels_end(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "both.toml").write_text(BOTH)
+    out = ("--out", "x")
+    refused(netspurt("sweep", "both.toml", *out), "both.toml:15:", "netspurt sweep --live")
+    model = ("--set", 'sweep.over.end.values=["model"]')
+    refused(netspurt("sweep", "both.toml", *out, "--live", *model), "no case has a kernel's end")
+    refused(netspurt("sweep", "both.toml", *out, "--budget", "1", *model), "add --live")
+    refused(netspurt("sweep", "both.toml", *out, "--live", "--threads", "2"), "one case at a time")
+    refused(netspurt("sweep", "both.toml", *out, "--live", "--chunk", "2"), "one case per file")
+    with pytest.raises(ns.ScenarioError, match="virtual time"):
+        run_sweep(Sweep.of(ns.Scenario.parse(BOTH)), tmp_path / "y")
+
+
+@pytest.mark.usefixtures("allowed")
+def test_the_budget_of_a_live_sweep_reaches_its_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[float] = []
+
+    def run_live(*_words: Any, budget: float) -> Any:
+        told.append(budget)
+        raise ns.LiveError("the kernel\nrefuses")
+
+    monkeypatch.setattr(kernel, "run_live", run_live)
+    folder, tally = run_sweep(live_only(1), tmp_path / "s", engine=partial(Live, budget=0.02))
+    assert (told, tally.first_error) == ([0.02], (0, "the kernel refuses"))
+    assert folder.read()["status"].tolist() == ["error"]

@@ -1,0 +1,162 @@
+"""Scenarios of moving paths: each runs, its sweep holds together, one file drives both worlds."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt import _core
+from netspurt.live import run_live
+from netspurt.orbit import OrbitPath
+from netspurt.sweep import Sweep
+
+from conftest import ROOT, Command, refused
+from lateness import real_time
+
+SETS = [
+    path for path in sorted((ROOT / "scenarios").glob("*.toml")) if "[sweep" in path.read_text()
+]
+
+AVAILABLE, WHY = next(
+    (available, why)
+    for name, available, why, _ in _core.capabilities()
+    if name == "user and network namespaces"
+)
+namespaces = pytest.mark.skipif(not AVAILABLE, reason=f"no namespaces: {WHY}")
+
+
+@pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
+def test_a_set_runs_and_each_value_of_its_sweep_makes_a_scenario(path: Path) -> None:
+    scenario = ns.load(path)
+    assert scenario.alone().run().links["carried_bytes"].sum() > 100_000
+    sweep = Sweep.of(scenario)
+    lengths = [len(labels) for labels in sweep.labels.values()]
+    first = sweep.scenario(0).seed
+    combinations = itertools.product(*map(range, lengths))
+    for number, places in enumerate(combinations):
+        if np.count_nonzero(places) <= 1:
+            assert sweep.scenario(number * sweep.seeds).seed == first, sweep.labels
+
+
+@pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
+def test_a_set_says_what_it_is(path: Path) -> None:
+    text = path.read_text()
+    comment = list(itertools.takewhile(lambda line: line.startswith("#"), text.splitlines()))
+    assert 10 < len(ns.load(path).title) < 90
+    assert f"netspurt sweep {path.stem} " in text
+    assert f"sweep show {path.stem} " in text
+    assert len(comment) <= 9
+
+
+def test_a_run_of_a_file_with_a_sweep_is_one_of_its_own_values(netspurt: Command) -> None:
+    file = ROOT / "scenarios" / "handover-steps.toml"
+    ran = netspurt("run", file, "--set", "stop=5 s", "--out", "one")
+    assert ran.returncode == 0, ran.stderr
+    assert "has a sweep of 280 cases, too" in ran.stderr
+
+
+def test_what_a_link_does_becomes_a_file(netspurt: Command, tmp_path: Path) -> None:
+    file = ROOT / "scenarios" / "starlink-outages.toml"
+    words = ["--link", "sky", "--set", "links.sky.slots.outages.every=2 s"]
+    words += ["--set", "stop=20 s"]
+    for seed in (1, 2):
+        ran = netspurt("timeline", file, *words, "--seed", seed, "--out", f"{seed}.toml")
+        assert ran.returncode == 0, ran.stderr
+        assert f"{seed}.toml: delay, handovers of link sky" in ran.stdout
+    one, two = ((tmp_path / f"{seed}.toml").read_text() for seed in (1, 2))
+    assert one.startswith("# Link sky of ")
+    assert tomllib.loads(one) != tomllib.loads(two)
+    refused(netspurt("timeline", file, "--link", "sea"), "no link is called `sea`", "sky")
+    refused(netspurt("timeline", file, "--seed", 2), "--seed and --set need --link")
+    refused(netspurt("timeline", file, "--link", "sky", "--linear"), "other tools' files")
+
+
+def followed(scenario: ns.Scenario, folder: Path) -> ns.Scenario:
+    """Return the scenario with a file in place of its slots."""
+    (folder / "sky.toml").write_text(scenario.moves("sky"))
+    data = tomllib.loads(scenario.resolved())
+    data["links"]["sky"].pop("slots")
+    data["links"]["sky"].pop("delay")
+    if "rate" in tomllib.loads((folder / "sky.toml").read_text()):
+        data["links"]["sky"].pop("rate")
+    data["links"]["sky"]["follows"] = "sky.toml"
+    text = "\n".join(
+        f"{key} = {ns.scenario.as_toml(value)}" for key, value in data.items() if key != "sweep"
+    )
+    return ns.Scenario.parse(text, folder=folder)
+
+
+@pytest.mark.parametrize("name", ["starlink-outages", "starlink-rates"])
+def test_a_run_over_that_file_is_the_run_over_the_slots(name: str, tmp_path: Path) -> None:
+    slots = ns.load(ROOT / "scenarios" / f"{name}.toml").alone().replace({"stop": "20 s"})
+    assert followed(slots, tmp_path).run().digest == slots.run().digest
+
+
+def test_the_bit_error_rate_follows_the_distance(netspurt: Command, tmp_path: Path) -> None:
+    low = "apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01"
+    path = OrbitPath(["geo:-174.17", low])
+    one = path.passes("1999-07-01", hours=2)[0]
+    delays = path.delays(one.rise_ns, one.set_ns, step=60)
+    rates = np.array([rate for _, rate in delays.bit_errors(1e-7, 0.5)["timeline"]])
+    decibels = 20 * np.log10(delays.km / delays.km.min())
+    assert 1 < decibels.max() < 3
+    np.testing.assert_allclose(np.log10(rates / 1e-7), 0.5 * decibels, atol=1e-3)
+    assert max(rate for _, rate in delays.bit_errors(0.5, 10)["timeline"]) == 1
+    for least, per_db in [(1.5, 1), (-1, 1), (float("nan"), 1), (1e-7, -1), (1e-7, float("inf"))]:
+        with pytest.raises(ValueError, match=r"from 0 to 1|0 or more"):
+            delays.bit_errors(least, per_db)
+    words = ["orbit", "delays", low, "--from", "geo:-174.17", "--hours", 2, "--pass", 1]
+    words += ["--step", "60s", "--bit-error-rate", "1e-7", "--per-db", 0.5]
+    ran = netspurt(*words, "--out", "pass.toml")
+    assert ran.returncode == 0, ran.stderr
+    written = tomllib.loads((tmp_path / "pass.toml").read_text())
+    assert written["loss"]["bit_error_rate"] == delays.bit_errors(1e-7, 0.5)
+    refused(netspurt(*words), "add --out FILE.toml")
+
+
+@namespaces
+@real_time
+@pytest.mark.parametrize(
+    ("name", "flow", "values"),
+    [
+        ("handover-dead", "transfer", {"stop": "8 s", "flows.transfer.send": "2500 segments"}),
+        ("starlink-outages", "web", {"stop": "4 s"}),
+    ],
+)
+def test_the_same_path_drives_the_kernel(
+    name: str, flow: str, values: dict[str, str], tmp_path: Path
+) -> None:
+    """The replay of the arrivals in virtual time has the same drops at the same instants."""
+    dead = {"at": "1.5 s", "dead": "500 ms", "arrivals": "drop", "in_flight": "drop"}
+    changed: dict[str, dict[str, object]] = {
+        "handover-dead": {
+            "links.space.delay": {"timeline": [["0 s", "27 ms"], ["1.5 s", "52 ms"]]},
+            "links.space.handovers": [dead],
+            "links.space.rate": "15 Mbit/s",
+        },
+        "starlink-outages": {"links.sky.slots.outages": {"every": "1 s", "dead": "300 ms"}},
+    }
+    scenario = ns.load(ROOT / "scenarios" / f"{name}.toml").alone()
+    scenario = scenario.replace({**values, **changed[name]})
+    model = scenario.run()
+    kernel = run_live(scenario.replace({f"flows.{flow}.endpoint": "kernel"}), tmp_path / "r")
+    assert kernel.live is not None
+    assert kernel.live.valid, kernel.live
+    told = json.loads((tmp_path / "r" / "live.json").read_text())
+    assert told["replayed"]["same"] is True
+    for run in (model, kernel):
+        drops = run.drops
+        handed = drops["reason"] == "handover"
+        assert handed.any()
+        if name == "handover-dead":
+            at = drops["t_ns"][handed] / 1e9
+            assert ((at >= 1.5) & (at <= 2.0)).all(), at
+    if name == "handover-dead":
+        due = kernel.table("deliveries")["t_ns"] / 1e9
+        assert not ((due > 1.5) & (due < 2.0)).any(), "no delivery while the path is dead"

@@ -1,0 +1,175 @@
+"""Sweeps over random paths give one answer for each question, with an interval; percentiles."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt.sweep import Sweep, open_sweep, run_sweep
+
+from conftest import Command
+
+PATHS = """
+title = "Random paths"
+stop = "60 s"
+[links.path]
+between = ["a", "b"]
+rate = "2 Mbit/s"
+loss = { probability = 0.01 }
+[flows.x]
+from = "a"
+to = "b"
+send = "40 segments"
+profile = "linux-6"
+[sweep]
+seeds = 60
+[sweep.over]
+delay = { path = "links.path.delay", from = "5 ms", to = "80 ms", draw = true }
+n = { path = "flows.x.count", values = [1, 2, 3], draw = true }
+sender = { path = "flows.x.profile", values = ["linux-6", "rfc-2026"] }
+"""
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("random") / "swept"
+    run_sweep(Sweep.of(ns.Scenario.parse(PATHS)), folder)
+    return folder
+
+
+def test_each_run_draws_its_path_and_both_senders_meet_the_same(swept: Path) -> None:
+    cases = open_sweep(swept).read()
+    one, other = (cases["sender"] == name for name in ("linux-6", "rfc-2026"))
+    for drawn in ("delay", "n", "seed"):
+        assert (cases[drawn][one] == cases[drawn][other]).all()
+    assert len(set(cases["delay"].tolist())) == 60
+    assert set(cases["n"].tolist()) == {1, 2, 3}
+    assert (cases["flows"] == cases["n"]).all()
+
+
+def test_random_paths_give_one_row_with_an_interval_for_each_sender(
+    swept: Path, here: Command
+) -> None:
+    ran = here("sweep", "show", swept, "-m", "completion_ns_mean", "--json")
+    rows = json.loads(ran.stdout)
+    assert "draw = true" not in here("sweep", "show", swept, "-m", "completion_ns_mean").stdout
+    assert [row["group"] for row in rows] == [{"sender": "linux-6"}, {"sender": "rfc-2026"}]
+    for row in rows:
+        assert row["cases"] == 60
+        assert 0 < row["high"] - row["low"] < row["value"]
+
+
+def test_a_row_for_each_path_is_answered_with_the_way_to_one_row(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    paths = ", ".join(f'"{ms} ms"' for ms in range(10, 22))
+    axis = f'over.path = {{ path = "links.path.delay", values = [{paths}] }}'
+    text = f"{PATHS.partition('[sweep]')[0]}[sweep]\n{axis}\n"
+    run_sweep(Sweep.of(ns.Scenario.parse(text)), tmp_path / "rows")
+    told = netspurt("sweep", "show", "rows", "-m", "sent").stdout
+    assert "12 groups of one run each have no interval" in told
+    assert "`draw = true` and the sweep `seeds = 12`" in told
+
+
+def test_a_case_of_random_paths_is_the_run_of_its_scenario(swept: Path) -> None:
+    sweep = Sweep.of(ns.Scenario.parse(PATHS))
+    cases = open_sweep(swept).read()
+    run = sweep.scenario(17).run()
+    assert run.flows["sent"].sum() == cases["sent"][17]
+    assert sweep.drawn == ["delay", "n"]
+    assert "draws delay, n" in sweep._repr_html_()
+
+
+def test_scenarios_with_the_same_labels_are_repeats_with_seeds_of_their_own(
+    tmp_path: Path,
+) -> None:
+    base = ns.Scenario.parse(PATHS.partition("[sweep]")[0])
+    paths = [f"{delay} ms" for delay in range(5, 45)]
+    sweep = Sweep.listed(
+        ({"sender": sender}, base.replace({"links.path.delay": d, "flows.x.profile": sender}))
+        for d in paths
+        for sender in ("linux-6", "rfc-2026")
+    )
+    folder, _ = run_sweep(sweep, tmp_path / "listed")
+    cases = folder.read()
+    assert len(set(cases["seed"].tolist())) == len(paths)
+    for sender in ("linux-6", "rfc-2026"):
+        own = cases["sender"] == sender
+        assert cases["repeat"][own].tolist() == list(range(1, len(paths) + 1))
+    from netspurt.analysis.cases import compare, summarise
+
+    rows = summarise(cases, "completion_ns_mean", folder.names, folder.labels)
+    assert [row.labels for row in rows] == [("linux-6",), ("rfc-2026",)]
+    assert all(math.isfinite(row.mean.low) and row.cases == len(paths) for row in rows)
+    (told,) = compare(cases, "completion_ns_mean", "sender", folder.labels, paired=True)
+    assert told.pairs == len(paths)
+
+
+def quantile(values: list[int], share: float) -> int:
+    """Return the least value that a share of all does not exceed, by counting."""
+    return min(v for v in values if sum(w <= v for w in values) >= share * len(values) - 1e-9)
+
+
+def test_percentiles_are_those_of_all_requests_and_flows(tmp_path: Path) -> None:
+    scenario = ns.load("requests").replace({"flows.web.app.requests": 120, "stop": "120 s"})
+    assert np.ma.count(scenario.run().table("requests")["complete_ns"]) == 120
+    sweep = Sweep.listed([({}, scenario)])
+    case = run_sweep(sweep, tmp_path / "s")[0].read()
+    spans = sweep.scenario(0).run().table("requests")["complete_ns"].tolist()
+    for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
+        assert case[f"request_ns_{name}"][0] == quantile(spans, share), name
+    # One request in 1,000 is not among 120, and no share of a single flow is known.
+    assert np.ma.getmaskarray(case["request_ns_p999"]).all()
+    assert np.ma.getmaskarray(case["completion_ns_p50"]).all()
+
+
+def test_the_percentiles_of_flows_are_those_of_their_times(tmp_path: Path) -> None:
+    base = ns.Scenario.parse(PATHS.partition("[sweep]")[0])
+    sweep = Sweep.listed([({}, base.replace({"flows.x.count": 12, "links.path.delay": "9 ms"}))])
+    case = run_sweep(sweep, tmp_path / "s")[0].read()
+    flows = sweep.scenario(0).run().flows
+    spans = (flows["finished_ns"] - flows["start_ns"]).tolist()
+    assert case["completion_ns_p50"][0] == quantile(spans, 0.5)
+    assert case["completion_ns_p90"][0] == quantile(spans, 0.9)
+    assert np.ma.getmaskarray(case["completion_ns_p99"]).all()
+
+
+def test_a_run_tells_how_many_packets_overtook_others(netspurt: Command, tmp_path: Path) -> None:
+    text = PATHS.partition("[sweep]")[0].replace("loss =", "# ")
+    moved = 'order = "overtaking"\nreorder = { probability = 0.1, by = "30 ms" }\n[flows.x]'
+    file = tmp_path / "over.toml"
+    file.write_text(text.replace("[flows.x]", moved))
+    ran = netspurt("run", file, "--out", "run")
+    links = ns.open_run(tmp_path / "run").links
+    overtook = int(np.asarray(links["overtook"])[0])
+    assert overtook > 0
+    head, row = (
+        re.split("  +", line)
+        for line in ran.stdout.splitlines()
+        if line.startswith("link ") or "forward" in line
+    )
+    assert row[head.index("overtook")] == str(overtook)
+    file.write_text(text)
+    assert "overtook" not in netspurt("run", file, "--out", "plain").stdout
+
+
+def test_each_run_may_draw_one_of_several_recorded_paths(tmp_path: Path) -> None:
+    for ms in (5, 40, 80):
+        (tmp_path / f"p{ms}.toml").write_text(f'delay = "{ms} ms"\n')
+    text = PATHS.partition("delay =")[0].replace("loss =", "# ").replace("= 60", "= 8")
+    files = '["p5.toml", "p40.toml", "p80.toml"]'
+    over = f'path = {{ path = "links.path.follows", values = {files}, draw = true }}\n'
+    (tmp_path / "drawn.toml").write_text(text + over)
+    cases = run_sweep(Sweep.of(ns.load(tmp_path / "drawn.toml")), tmp_path / "s")[0].read()
+    times = {
+        path: set(cases["completion_ns_mean"][cases["path"] == path]) for path in cases["path"]
+    }
+    assert len(times) > 1
+    assert all(len(alike) == 1 for alike in times.values())
+    assert len(set.union(*times.values())) == len(times)
