@@ -154,13 +154,14 @@ const ANSWERED: &[&str] = &[
     "replied",
     "alive",
     "is_alive",
-    "up",
     "is_up",
     "reachable",
     "online",
     "status",
     "outcome",
+    UP,
 ];
+const UP: &str = "up";
 const GROUP: &[&str] = &["recording", "flow", "target", "host", "destination", "dst", "address"];
 
 /// The nanoseconds of the unit that a lower-case word names.
@@ -244,7 +245,7 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
         // With a column of delays it is a truth value, without one an instant.
         received = find(None, &["received"])?;
     }
-    let answered = find(None, ANSWERED)?;
+    let answered = find(None, answered_names(&split_names))?;
     let estimator = find(None, &["estimator"])?;
     let order = find(None, &["order"])?;
     let measure = find(None, &["measure"])?;
@@ -280,6 +281,15 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
         echo_probes: has("size_bytes") && has("late") && has("rtt"),
         paced: false,
     })
+}
+
+/// Names of outcomes. Beside a column such as `down` or `download`, `up` is a rate.
+fn answered_names(names: &[(String, Option<u64>)]) -> &'static [&'static str] {
+    let rates = names.iter().any(|(base, _)| base.starts_with("down"));
+    match ANSWERED.split_last() {
+        Some((&UP, others)) if rates => others,
+        _ => ANSWERED,
+    }
 }
 
 /// Whether a column other than that of the delays is named as one of times of day.

@@ -113,6 +113,8 @@ fn words_of_losses_count_and_what_is_unclear_is_left_out_with_a_note() {
         let delays = one(&format!("time,rtt,{name}\n1700000000,20.1,true\n1700000001,0,false\n"));
         assert_eq!(counts(&delays)[..3], [2, 1, 1], "{name}");
     }
+    let rates = one("time,ping,down,up\n1700000000,20.1,50.2,10.1\n1700000001,20.2,50.2,0\n");
+    assert_eq!(counts(&rates)[..3], [2, 2, 0]);
 }
 
 #[test]
