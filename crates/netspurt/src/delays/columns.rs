@@ -1,9 +1,11 @@
 //! The meaning of a table's columns: by their names, by the shape of the rows, or as the user says.
 
+use std::net::IpAddr;
+
 use super::date::{DateOrder, clock_of, looks, whole_date};
-use super::instant::instant;
 use super::outcome::says_lost;
 use super::reading::{Columns, RecordingError};
+use super::stamp::leading;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal};
 
 /// A column: its index, and its unit in nanoseconds if known.
@@ -69,6 +71,10 @@ const RTT: &[&str] = &[
     "response",
     "elapsed",
     "duration",
+    "latenz",
+    "laufzeit",
+    "antwortzeit",
+    "umlaufzeit",
     "time",
 ];
 const SENT: &[&str] = &[
@@ -96,11 +102,14 @@ const SENT: &[&str] = &[
     "tx_time",
     "tx_timestamp",
     "departure",
+    "zeitstempel",
+    "zeitpunkt",
     "time",
+    "zeit",
 ];
 /// A date, and the time of day beside it.
 const DATE: &[&str] = &["date", "day", "datum"];
-const CLOCK: &[&str] = &["time", "time_of_day", "clock", "clock_time", "uhrzeit"];
+const CLOCK: &[&str] = &["time", "time_of_day", "clock", "clock_time", "uhrzeit", "zeit"];
 const RECEIVED: &[&str] = &[
     "sub_time",
     "recv_time",
@@ -137,8 +146,22 @@ const SEQ: &[&str] = &[
     "#",
 ];
 const LOST: &[&str] = &["lost", "is_lost", "loss", "timeout", "timed_out", "dropped", "no_reply"];
-const ANSWERED: &[&str] =
-    &["success", "ok", "received", "answered", "replied", "status", "outcome"];
+const ANSWERED: &[&str] = &[
+    "success",
+    "ok",
+    "received",
+    "answered",
+    "replied",
+    "alive",
+    "is_alive",
+    "is_up",
+    "reachable",
+    "online",
+    "status",
+    "outcome",
+    UP,
+];
+const UP: &str = "up";
 const GROUP: &[&str] = &["recording", "flow", "target", "host", "destination", "dst", "address"];
 
 /// The nanoseconds of the unit that a lower-case word names.
@@ -156,14 +179,15 @@ pub(super) fn unit_of(word: &str) -> Option<u64> {
 fn split(name: &str) -> (String, Option<u64>) {
     let name = name.trim().trim_matches('"').to_lowercase();
     let plain = |base: &str| base.trim().replace([' ', '-', '.'], "_").trim_matches('_').to_owned();
-    if let Some((base, inside)) = name.split_once(['(', '[']) {
+    if let Some((base, inside)) = name.split_once(['(', '[', ',', '/']) {
         return (plain(base), unit_of(inside.trim_end_matches([')', ']'])));
     }
     let base = plain(&name);
     if let Some((front, back)) = base.rsplit_once('_')
         && unit_of(back).is_some()
     {
-        return (front.to_owned(), unit_of(back));
+        // `rtt in ms`
+        return (front.strip_suffix("_in").unwrap_or(front).to_owned(), unit_of(back));
     }
     // `rttMs`
     let joined = ["ms", "us", "ns"].iter().find_map(|unit| Some((base.strip_suffix(unit)?, unit)));
@@ -221,7 +245,7 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
         // With a column of delays it is a truth value, without one an instant.
         received = find(None, &["received"])?;
     }
-    let answered = find(None, ANSWERED)?;
+    let answered = find(None, answered_names(&split_names))?;
     let estimator = find(None, &["estimator"])?;
     let order = find(None, &["order"])?;
     let measure = find(None, &["measure"])?;
@@ -257,6 +281,15 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
         echo_probes: has("size_bytes") && has("late") && has("rtt"),
         paced: false,
     })
+}
+
+/// Names of outcomes. Beside a column such as `down` or `download`, `up` is a rate.
+fn answered_names(names: &[(String, Option<u64>)]) -> &'static [&'static str] {
+    let rates = names.iter().any(|(base, _)| base.starts_with("down"));
+    match ANSWERED.split_last() {
+        Some((&UP, others)) if rates => others,
+        _ => ANSWERED,
+    }
 }
 
 /// Whether a column other than that of the delays is named as one of times of day.
@@ -318,7 +351,8 @@ pub(super) fn by_shape(
             "count its place from 1, as in `--column rtt=3`",
         ));
     }
-    if rows.iter().any(|row| row.len() != first.len() || !row.iter().all(|cell| is_value(cell))) {
+    let known = |cell: &&str| is_value(cell) || is_address(cell);
+    if rows.iter().any(|row| row.len() != first.len() || !row.iter().all(known)) {
         return Ok(None);
     }
     let all = |at: usize, holds: fn(&str) -> bool| rows.iter().all(|row| holds(row[at]));
@@ -347,8 +381,25 @@ pub(super) fn by_shape(
         3 if all(0, big) && all(1, whole) => {
             Some(TablePlan { sent: instants(0), seq: Some(1), rtt: column(2), ..plan })
         }
+        3 if all(0, whole) && all(1, big) => {
+            Some(TablePlan { seq: Some(0), sent: instants(1), rtt: column(2), ..plan })
+        }
+        3 if all(0, big) && all(1, is_address) => {
+            Some(TablePlan { sent: instants(0), group: Some(1), rtt: column(2), ..plan })
+        }
         _ => None,
     })
+}
+
+/// Whether a cell is an IP address.
+pub(super) fn is_address(cell: &str) -> bool {
+    cell.parse::<IpAddr>().is_ok()
+}
+
+/// Whether a cell has only a bound, as `>1000`.
+pub(super) fn is_bound(cell: &str) -> bool {
+    let number = cell.strip_prefix(['<', '>']).map(|rest| rest.trim_start_matches(['=', ' ']));
+    number.is_some_and(|number| decimal(number, 1).is_some())
 }
 
 /// Whether a cell can be a value and not a name.
@@ -358,17 +409,17 @@ pub(super) fn is_value(cell: &str) -> bool {
     };
     // Longer cells are titles.
     let missing = is_missing(cell) && cell.len() <= 20;
-    number(cell) || missing || is_time(cell) || cell.eq_ignore_ascii_case("true")
+    number(cell) || missing || is_time(cell) || is_bound(cell) || cell.eq_ignore_ascii_case("true")
 }
 
 /// Whether a cell begins with an instant, or is a time of day.
 fn is_time(cell: &str) -> bool {
-    instant(cell).is_some() || looks(cell)
+    leading(cell).is_some() || looks(cell)
 }
 
 /// Whether a cell stands for a missing value.
 pub(super) fn is_missing(cell: &str) -> bool {
-    const WORDS: [&str; 17] = [
+    const WORDS: [&str; 26] = [
         "",
         "*",
         "-",
@@ -385,6 +436,16 @@ pub(super) fn is_missing(cell: &str) -> bool {
         "request timed out",
         "no reply",
         "unreachable",
+        "error",
+        "failed",
+        "dropped",
+        "down",
+        "no",
+        "100%",
+        "100% loss",
+        "100% packet loss",
+        // RRDtool's unknown value
+        "u",
         // pythonping and ping3 give `False` for a probe without an answer.
         "false",
     ];

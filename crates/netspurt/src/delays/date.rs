@@ -1,8 +1,10 @@
 //! Dates with the year last, as spreadsheets and many tools write them: `22.10.2024`, `10/22/2024`;
 //! and the time of day after them, of 24 or of 12 hours.
 
-use super::instant::{DAY, days, whole_instant, zone};
+use super::instant::{DAY, days};
+use super::stamp::leading;
 use super::text::{SECOND, decimal, integer};
+use super::zone::{Zone, ambiguous, is_zone, zone};
 
 /// Whether the day or the month comes first in dates of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,15 +102,23 @@ pub(super) fn whole_date(cell: &str, order: Option<DateOrder>) -> Option<i64> {
     if let Some((date, "")) = YearLast::read(cell) {
         return date.midnight(order);
     }
-    // `2024-10-22`
-    let first = (cell.len() == 10).then(|| format!("{cell} 00:00"))?;
-    whole_instant(&first)
+    // `2024-10-22` and `22-Oct-2024`
+    let midnight = (9..=12).contains(&cell.len()).then(|| format!("{cell} 00:00:00"))?;
+    whole_stamp(&midnight).filter(|ns| *ns >= DAY)
+}
+
+/// The instant, or the time of day, of the stamp that a whole cell contains.
+fn whole_stamp(cell: &str) -> Option<i64> {
+    let (stamp, "") = leading(cell)? else { return None };
+    stamp.ns().ok()
 }
 
 /// The instant, or the time of day, that a whole cell contains, in nanoseconds since 1970 or since
 /// midnight; a time without a zone counts as UTC.
 pub(super) fn written(cell: &str, order: Option<DateOrder>) -> Option<i64> {
-    if let Some(known) = whole_instant(cell) {
+    let bare = || cell.strip_prefix('[')?.strip_suffix(']');
+    let cell = bare().unwrap_or(cell);
+    if let Some(known) = whole_stamp(cell) {
         return Some(known);
     }
     if let Some((date, rest)) = YearLast::read(cell) {
@@ -121,7 +131,7 @@ pub(super) fn written(cell: &str, order: Option<DateOrder>) -> Option<i64> {
 /// Whether a cell is an instant, a date or a time of day, in either order of day and month.
 pub(super) fn looks(cell: &str) -> bool {
     let order = Some(DateOrder::DayFirst);
-    written(cell, order).is_some() || whole_date(cell, order).is_some()
+    written(cell, order).is_some() || whole_date(cell, order).is_some() || ambiguous(cell).is_some()
 }
 
 /// The time of day `10:11`, `10:11:12.5` or `10:11:12 PM` that a whole text contains, less its
@@ -139,9 +149,10 @@ pub(super) fn clock_of(text: &str) -> Option<i64> {
         Some("PM") if (1..=12).contains(&hours) => (hours % 12 + 12, &half[2..]),
         _ => (hours, rest),
     };
-    let east = match rest.trim_start() {
-        "" | "UTC" | "GMT" => 0,
-        rest => zone(rest).filter(|(_, rest)| rest.is_empty())?.0,
+    let east = match zone(rest) {
+        (Zone::Unnamed, "") => 0,
+        (Zone::East(seconds), "") => seconds,
+        _ => return None,
     };
     let minutes = i64::try_from(hours * 60 + minutes).ok()?;
     Some(minutes * MINUTE + ns - east * SECOND.cast_signed())
@@ -152,8 +163,18 @@ const MINUTE: i64 = 60 * SECOND.cast_signed();
 
 /// Whether a cell with a time of day tells its zone.
 pub(super) fn has_zone(cell: &str) -> bool {
-    let Some((_, clock)) = cell.split_once(':') else { return false };
-    clock.contains(['+', '-', 'Z']) || ["UTC", "GMT"].iter().any(|zone| clock.contains(zone))
+    let basic = is_basic(cell).then(|| &cell[9..]);
+    let Some(clock) = basic.or_else(|| Some(cell.split_once(':')?.1)) else { return false };
+    clock.contains(['+', '-', 'Z']) || clock.split_whitespace().any(is_zone)
+}
+
+/// Whether a cell has a time of day: `10:11`, or ISO 8601's basic form `20241022T101112`.
+pub(super) fn has_clock(cell: &str) -> bool {
+    cell.contains(':') || is_basic(cell)
+}
+
+fn is_basic(cell: &str) -> bool {
+    cell.is_ascii() && cell.as_bytes().get(8) == Some(&b'T')
 }
 
 #[cfg(test)]

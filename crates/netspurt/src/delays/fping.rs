@@ -4,8 +4,9 @@ use indexmap::IndexMap;
 
 use crate::units::Duration;
 
-use super::ping_line::{has_local_stamp, stamp};
+use super::line_stamp::{LogClock, StampedLine, UNKNOWN_STAMP, UnreadStamps};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
+use super::stamp::of_line;
 use super::tally::Tally;
 use super::text::{MILLISECOND, decimal, in_ms, integer, lines};
 use super::{Delays, ping};
@@ -117,6 +118,7 @@ struct Target {
     row: Option<Vec<Option<Duration>>>,
     counts: Option<(u64, u64)>,
     stamped: bool,
+    unread: UnreadStamps,
 }
 
 impl Target {
@@ -127,6 +129,7 @@ impl Target {
             let whose = if hints.interval.is_some() { "as given" } else { "fping's own" };
             delays.notes.push(ping::reckoned(interval, whose));
         }
+        delays.notes.extend(self.unread.note());
         let mut tally = self.tally;
         if let (true, Some(row)) = (tally.is_empty(), &self.row) {
             for (number, rtt) in (0..).zip(row) {
@@ -169,7 +172,7 @@ impl Target {
 
 /// Whether fping writes such a line.
 pub(super) fn knows(line: &str) -> bool {
-    let (_, line) = stamp(line.trim_start());
+    let (_, line) = unread_stamp(of_line(line.trim_start()).1);
     !matches!(read(line).1, FpingLine::Ordinary | FpingLine::Foreign | FpingLine::Broken(_))
 }
 
@@ -192,8 +195,10 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     let mut targets: IndexMap<(&str, usize), Target> = IndexMap::new();
     // How often a target started again: a further run follows its counts.
     let mut runs: IndexMap<&str, usize> = IndexMap::new();
+    let mut clock = LogClock::default();
     for (number, whole) in lines(text) {
-        let (stamp, line) = stamp(whole);
+        let StampedLine { ns: stamp, local, refused, rest } = clock.read(whole);
+        let (before, line) = unread_stamp(rest);
         let (target, told) = read(line);
         let why = match told {
             FpingLine::Ordinary => continue,
@@ -207,7 +212,11 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                     *run += 1;
                 }
                 let state = targets.entry((target, *run)).or_default();
-                state.tally.local |= stamp.is_some() && has_local_stamp(whole);
+                state.tally.local |= stamp.is_some() && local;
+                match refused {
+                    Some(why) => state.unread.saw(whole, why),
+                    None => state.unread.saw(before, UNKNOWN_STAMP),
+                }
                 tell(state, target, told, stamp);
                 continue;
             }
@@ -218,6 +227,15 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         reading.recordings.push(told.finish(&format!("{name}: {target}"), hints)?);
     }
     Ok(reading)
+}
+
+/// Text in brackets before the target that is no stamp, and the line behind it.
+fn unread_stamp(line: &str) -> (&str, &str) {
+    let split = || {
+        let (before, rest) = line.strip_prefix('[')?.split_once("] ")?;
+        rest.contains(" : ").then_some((before, rest))
+    };
+    split().unwrap_or(("", line))
 }
 
 fn tell(target: &mut Target, address: &str, told: FpingLine, stamp: Option<i64>) {

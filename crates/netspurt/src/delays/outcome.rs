@@ -83,7 +83,8 @@ pub(super) fn success(text: &str, coded: bool) -> Option<bool> {
 /// Whether a probe was lost, by the cell of a column of losses.
 pub(super) fn lost(text: &str) -> Option<bool> {
     match &*compact(text) {
-        "1" | "true" | "yes" | "y" | "t" | "lost" => Some(true),
+        "1" | "true" | "yes" | "y" | "t" | "lost" | "100%" | "100%loss" => Some(true),
+        "0%" | "0%loss" => Some(false),
         "0" | "false" | "no" | "n" | "f" | "" => Some(false),
         _ => success(text, true).map(|answered| !answered),
     }

@@ -2,8 +2,11 @@
 
 use crate::units::{Duration, Time};
 
-use super::ping_line::{Dialect, Header, PingLine, Reply, has_local_stamp, read, stamp};
+use super::line_stamp::{LogClock, StampedLine, UNKNOWN_STAMP, UnreadStamps};
+use super::ping_line::{Dialect, Header, PingLine, Reply, foreign, read};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
+use super::slips::{Slip, Slips};
+use super::stamp::of_line;
 use super::tally::{MOST_MISSING, Tally};
 use super::text::{MILLISECOND, integer, lines};
 use super::{Delays, Probe};
@@ -41,10 +44,9 @@ struct PingRun {
     unmarked: u64,
     /// Delays below the resolution of the output.
     below: u64,
-    /// Delays such as 53.10 that mean 54.0.
-    slips: u64,
-    /// Whether delays from 1 to 10 ms have two decimals, to which iputils truncates them.
-    two_decimals: bool,
+    /// Delays such as 53.10 that mean 54.0, if iputils wrote the log.
+    slips: Slips,
+    unread: UnreadStamps,
 }
 
 impl PingRun {
@@ -125,41 +127,29 @@ impl PingRun {
         if marks && !reply.duplicate && self.tally.answered(number) {
             self.unmarked += 1;
         }
-        let rtt = self.delay(reply);
+        let (rtt, slip) = self.delay(reply);
         let v6 = reply.v6 || self.header.is_some_and(|header| header.v6);
         let whole = reply.dialect == Dialect::Hping || reply.bytes == 0;
         let wire_bytes = reply.bytes.saturating_add(if whole { 0 } else { ip_header(v6) });
-        if self.tally.reply(number, rtt, wire_bytes)
-            && let (Some(stamp), Some(rtt)) = (stamp, rtt)
-        {
+        if !self.tally.reply(number, rtt, wire_bytes) {
+            return;
+        }
+        self.slips.note(number, slip);
+        if let (Some(stamp), Some(rtt)) = (stamp, rtt) {
             self.stamped = true;
             let rtt = i64::try_from(rtt.as_nanos()).unwrap_or(i64::MAX);
             self.tally.sent(number).set_sent(Some(stamp.saturating_sub(rtt)));
         }
     }
 
-    /// The delay in a reply, with known errors of its tool corrected.
-    fn delay(&mut self, reply: &Reply<'_>) -> Option<Duration> {
-        let (rtt, digits) = reply.time?;
+    /// The delay in a reply, and whether it may be one that iputils rounded without a carry.
+    fn delay(&mut self, reply: &Reply<'_>) -> (Option<Duration>, Option<Slip>) {
+        let Some((rtt, digits)) = reply.time else { return (None, None) };
         if reply.below {
             self.below += 1;
-            return Some(Duration::from_nanos(rtt.as_nanos() / 2));
+            return (Some(Duration::from_nanos(rtt.as_nanos() / 2)), None);
         }
-        // iputils rounds the last digit without a carry: from 53.95 ms it writes 53.10.
-        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-        self.two_decimals |= whole.len() == 1 && fraction.len() == 2;
-        let linux = matches!(self.dialect, Dialect::Iputils | Dialect::Unknown);
-        let slip = match (whole.len(), fraction) {
-            (2, "10") => linux,
-            (1, "100") => linux && self.two_decimals,
-            _ => false,
-        };
-        if !slip {
-            return Some(rtt);
-        }
-        self.slips += 1;
-        let whole = rtt.as_nanos() / MILLISECOND;
-        Some(Duration::from_millis(whole + 1))
+        (Some(rtt), self.slips.read(digits))
     }
 
     /// The first number: the tool's, if the log has the beginning of the run.
@@ -189,8 +179,17 @@ impl PingRun {
         Some((first, highest.max(end)))
     }
 
-    fn finish(self, name: &str, hints: &Hints) -> Result<Delays, RecordingError> {
+    fn finish(mut self, name: &str, hints: &Hints) -> Result<Delays, RecordingError> {
         let mut delays = Delays::new(name, self.dialect.name());
+        if matches!(self.dialect, Dialect::Iputils | Dialect::Unknown) {
+            let slips = self.slips.carry(&mut self.tally);
+            if slips > 0 {
+                delays.notes.push(format!(
+                    "{slips} delays like 53.10 ms were read as 54.0 ms, because iputils rounds \
+                     without a carry"
+                ));
+            }
+        }
         let received = self.tally.received();
         // Only a summary: the received probes have no delays.
         if let (Some((sent, counted)), true) = (self.statistics, received == 0)
@@ -241,6 +240,7 @@ impl PingRun {
         if !self.stamped {
             notes.push(reckoned(interval, whose));
         }
+        notes.extend(self.unread.note());
         if let (Some((sent, received)), Some((first, last))) = (self.statistics, range) {
             let read = (last - first).saturating_add(1);
             let answered = self.tally.received();
@@ -285,10 +285,6 @@ impl PingRun {
                 "repeated numbers are not marked as duplicates: another run may have begun there",
             ),
             (self.below, "delays have only a bound, as in `time<1ms`: half of the bound was used"),
-            (
-                self.slips,
-                "delays like 53.10 ms were read as 54.0 ms, because iputils rounds without a carry",
-            ),
         ];
         for (count, what) in counted.into_iter().filter(|(count, _)| *count > 0) {
             notes.push(format!("{count} {what}"));
@@ -335,7 +331,7 @@ pub(super) fn summary(
 
 /// Whether ping writes such a line.
 pub(super) fn knows(line: &str) -> bool {
-    let (_, line) = stamp(line.trim_start());
+    let (_, line) = of_line(line.trim_start());
     matches!(read(line), PingLine::Header(_) | PingLine::Reply(_) | PingLine::Sent { .. })
         || matches!(read(line), PingLine::Statistics { .. } if line.contains("transmitted"))
 }
@@ -348,11 +344,12 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     let mut reading = Reading::default();
     let mut runs = Vec::new();
     let mut run = PingRun::default();
+    let mut clock = LogClock::default();
     for (number, whole) in lines(text) {
-        let (stamp, line) = stamp(whole);
-        let line = match read(line) {
-            // Another program, such as `ts`, may have put its own stamp before the line.
-            PingLine::Foreign => headed(line),
+        let StampedLine { ns: stamp, local, refused, rest } = clock.read(whole);
+        let line = match read(rest) {
+            // Another program may have put its own stamp before the line.
+            PingLine::Foreign => headed(rest),
             line => line,
         };
         match line {
@@ -366,7 +363,11 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                     end(&mut run, &mut runs);
                 }
                 run.reply(run.place(&reply), &reply, stamp);
-                run.tally.local |= stamp.is_some() && has_local_stamp(whole);
+                run.tally.local |= stamp.is_some() && local;
+                match refused {
+                    Some(why) => run.unread.saw(whole, why),
+                    None => run.unread.saw(foreign(rest), UNKNOWN_STAMP),
+                }
             }
             PingLine::Sent { number, given_up } => {
                 if run.statistics.is_some() {
@@ -394,13 +395,17 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         }
     }
     end(&mut run, &mut runs);
-    for run in runs {
+    let alien = runs.iter().any(|run| run.slips.is_alien());
+    for mut run in runs {
+        if alien {
+            run.slips = Slips::default();
+        }
         reading.recordings.push(run.finish(name, hints)?);
     }
     Ok(reading)
 }
 
-/// A header after foreign text, such as the stamps of `ts`.
+/// A header after foreign text, such as stamps.
 fn headed(line: &str) -> PingLine<'_> {
     let header = line.find("PING ").map(|at| &line[at..]);
     let header = header.filter(|text| text.contains('(') || text.contains(" data bytes"));

@@ -2,8 +2,6 @@
 
 use crate::units::Duration;
 
-use super::date::has_zone;
-use super::instant::instant;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer};
 
 /// The meaning of a line.
@@ -84,23 +82,6 @@ impl Reply<'_> {
     pub fn nanos(&self) -> u64 {
         self.time.map_or(0, |(rtt, _)| rtt.as_nanos())
     }
-}
-
-/// The stamp of `-D` at the beginning of a line, if there is one, in nanoseconds since 1970, and
-/// the rest. fping also writes `[2024-10-22T10:11:12+0000]`.
-pub(super) fn stamp(line: &str) -> (Option<i64>, &str) {
-    let stamped = || {
-        let inside = line.strip_prefix('[')?;
-        let (ns, rest) = instant(inside).or_else(|| decimal(inside, SECOND))?;
-        Some((ns, rest.strip_prefix(']')?.trim_start()))
-    };
-    stamped().map_or((None, line), |(ns, rest)| (Some(ns), rest))
-}
-
-/// Whether the stamp of a line is a local time without a zone.
-pub(super) fn has_local_stamp(line: &str) -> bool {
-    let stamp = line.strip_prefix('[').and_then(|line| line.split_once(']'));
-    stamp.is_some_and(|(stamp, _)| stamp.contains(':') && !has_zone(stamp))
 }
 
 /// The meaning of `line`, without its stamp.
@@ -256,6 +237,12 @@ fn unit(after: &str) -> Option<u64> {
     } else {
         MILLISECOND
     })
+}
+
+/// The text before a reply that no ping writes.
+pub(super) fn foreign(line: &str) -> &str {
+    let before = line.split_once(" bytes from ").map_or("", |(before, _)| before);
+    before.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
 /// The size in a line that begins with foreign text.

@@ -9,8 +9,8 @@ use super::reading::{Columns, Hints, Reading, RecordingError};
 use super::series::Delays;
 use super::unpack::{MOST, too_long, unpack};
 use super::{
-    fping, json, json_reader, nping, opportunities, parquet, pcap, ping, pingplotter, ss, table,
-    tcping, text, windows,
+    fping, json, json_reader, mtr, nping, opportunities, parquet, pcap, ping, pingplotter, ss,
+    table, tcping, text, windows,
 };
 
 /// Reads the file called `name` with the contents `bytes`, in the format that they have.
@@ -82,6 +82,9 @@ fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading)
     if unexplained && opportunities::knows(&content) {
         return Err(opportunities::refusal());
     }
+    if unexplained && mtr::knows(&content) {
+        return Err(mtr::refusal());
+    }
     let format = match hints.format {
         Some(format) => format,
         None => detect(&content, hints).ok_or_else(|| alien(&content))?,
@@ -105,9 +108,6 @@ fn detect(content: &str, hints: &Hints) -> Option<Format> {
     if pingplotter::knows(content) {
         return Some(Format::PingPlotter);
     }
-    if hints.columns != Columns::default() {
-        return Some(Format::Table);
-    }
     let known = text::lines(content).find_map(|(_, line)| {
         if nping::knows(line) {
             Some(Format::Nping)
@@ -123,7 +123,8 @@ fn detect(content: &str, hints: &Hints) -> Option<Format> {
             windows::knows(line).then_some(Format::WindowsPing)
         }
     });
-    known.or_else(|| table::knows(content, hints).then_some(Format::Table))
+    let told = hints.columns != Columns::default();
+    known.or_else(|| (told || table::knows(content, hints)).then_some(Format::Table))
 }
 
 /// What is said of a file that looks like nothing known.
@@ -133,6 +134,14 @@ const ALIEN: &str = "not a known format of recorded delays";
 fn alien(content: &str) -> RecordingError {
     let (line, first) = text::lines(content).find(|(_, line)| !line.is_empty()).unwrap_or((1, ""));
     let shown: String = first.chars().take(60).collect();
+    if let Some(names) = table::names(content) {
+        let (names, count) = (names.join(", "), names.len());
+        return RecordingError::new(
+            format!("{ALIEN}; as a table its columns would be {names}"),
+            format!("`--column rtt=N`, N from 1 to {count}, says which holds the delays"),
+        )
+        .at(line);
+    }
     RecordingError::new(format!("{ALIEN}; it begins with `{shown}`"), Format::hint()).at(line)
 }
 

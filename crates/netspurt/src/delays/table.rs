@@ -6,15 +6,21 @@ use indexmap::IndexMap;
 
 use crate::units::Duration;
 
-use super::columns::{SourceColumn, TablePlan, by_names, by_shape, is_missing, is_value, unit_of};
-use super::date::{
-    DateOrder, DateOrderEvidence, evidence, has_zone, is_year_last, whole_date, written,
+use super::cells::{bare, cells, separator};
+use super::columns::{
+    SourceColumn, TablePlan, by_names, by_shape, is_address, is_bound, is_missing, is_value,
+    unit_of,
 };
-use super::instant::{DAY, ctime};
+use super::date::{
+    DateOrder, DateOrderEvidence, evidence, has_clock, has_zone, is_year_last, whole_date, written,
+};
+use super::descending::RowOrder;
+use super::instant::{DAY, Midnights};
 use super::outcome;
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer, lines};
+use super::zone::ambiguous;
 use super::{Delays, Measure, ProbeOrder};
 
 /// The interval of the delays in lists of whole milliseconds (LeoReplayer's input).
@@ -22,68 +28,6 @@ const PACE: Duration = Duration::from_millis(10);
 
 /// The number of rows used to recognise a table without a header.
 const SHOWN: usize = 20;
-
-/// The cells of a line.
-fn cells(line: &str, separator: Option<char>) -> Vec<Cow<'_, str>> {
-    let Some(separator) = separator else {
-        return words(line);
-    };
-    if !line.contains('"') {
-        return line.split(separator).map(|cell| Cow::from(cell.trim())).collect();
-    }
-    // RFC 4180 §2: a separator within quotes is text, a doubled quote one.
-    let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
-    let mut letters = line.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' if quoted && letters.next_if_eq(&'"').is_some() => cell.push('"'),
-            '"' => quoted = !quoted,
-            letter if letter == separator && !quoted => {
-                cells.push(Cow::from(cell.trim().to_owned()));
-                cell.clear();
-            }
-            letter => cell.push(letter),
-        }
-    }
-    cells.push(Cow::from(cell.trim().to_owned()));
-    cells
-}
-
-/// The words of a line, units with their numbers and the five words of `ctime` together.
-fn words(line: &str) -> Vec<Cow<'_, str>> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let mut cells: Vec<Cow<'_, str>> = Vec::new();
-    let mut rest = &*words;
-    while let [word, behind @ ..] = rest {
-        if word.len() == 3
-            && let Some(stamp) = rest.get(..5).map(|five| five.join(" "))
-            && ctime(&stamp).is_some()
-        {
-            cells.push(Cow::from(stamp));
-            rest = &rest[5..];
-            continue;
-        }
-        rest = behind;
-        match cells.last_mut() {
-            Some(last) if unit_of(word).is_some() && decimal(last, 1).is_some_and(bare) => {
-                last.to_mut().push_str(word);
-            }
-            // `10:11:12 AM`
-            Some(last) if matches!(*word, "AM" | "PM" | "am" | "pm") && last.contains(':') => {
-                let last = last.to_mut();
-                last.push(' ');
-                last.push_str(word);
-            }
-            _ => cells.push(Cow::from(*word)),
-        }
-    }
-    cells
-}
-
-/// The separator of the cells; `None` stands for blanks.
-fn separator(line: &str) -> Option<char> {
-    [';', '\t', ','].into_iter().find(|mark| line.contains(*mark))
-}
 
 /// How to read a text as a table.
 struct TextLayout {
@@ -108,7 +52,7 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingErro
         let commented = line.starts_with('#');
         let mark = if commented { separator(first) } else { separator(line) };
         let names = cells(line.trim_start_matches(['#', ' ']), mark);
-        if names.iter().all(|name| is_value(name)) {
+        if names.iter().all(|name| is_value(name) || is_address(name)) {
             if commented {
                 continue;
             }
@@ -156,6 +100,26 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingErro
 /// Whether a text is a table with a column of delays.
 pub(super) fn knows(text: &str, hints: &Hints) -> bool {
     hints.columns.rtt.is_some() || layout(text, hints).is_ok_and(|layout| layout.is_some())
+}
+
+/// The most columns whose names a message lists.
+const MOST_NAMES: usize = 32;
+
+/// The letters of a column's name that messages show.
+const KEPT: usize = 30;
+
+/// The first cells of a text that is a table, though its column of delays is not known: rows with
+/// equal numbers of cells, and a number in the last.
+pub(super) fn names(text: &str) -> Option<Vec<String>> {
+    let plain = lines(text).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    let shown: Vec<&str> = plain.take(SHOWN).map(|(_, line)| line).collect();
+    let mark = separator(shown.first()?);
+    let rows: Vec<Vec<Cow<'_, str>>> = shown.iter().map(|line| cells(line, mark)).collect();
+    let (first, last) = (rows.first()?, rows.last()?);
+    let number = |cell: &Cow<'_, str>| decimal(cell, 1).is_some_and(bare);
+    let even = rows.iter().all(|row| row.len() == first.len());
+    (even && (2..=MOST_NAMES).contains(&first.len()) && last.iter().any(number))
+        .then(|| first.iter().map(|name| name.chars().take(KEPT).collect()).collect())
 }
 
 /// Reads the recordings of a table.
@@ -266,7 +230,8 @@ impl TablePlan {
         if is_missing(text) {
             return Ok(None);
         }
-        moment(text, column.unit, self.dates).map(Some).ok_or("no instant")
+        let why = || ambiguous(text).unwrap_or("no instant");
+        moment(text, column.unit, self.dates).map(Some).ok_or_else(why)
     }
 
     /// The time of sending `sent` with the date of its own column, and whether it is local.
@@ -285,7 +250,7 @@ impl TablePlan {
             });
         }
         let stamps = [date, clock];
-        let timed = stamps.iter().any(|text| text.contains(':'));
+        let timed = stamps.iter().any(|text| has_clock(text));
         Ok((sent, timed && !stamps.iter().any(|text| has_zone(text))))
     }
 }
@@ -296,9 +261,8 @@ struct Group {
     tally: Tally,
     /// The last number, unwrapped.
     last: u64,
-    /// The last instant as written, and the days since the first.
-    written: i64,
-    days: i64,
+    midnights: Midnights,
+    row_order: RowOrder,
     rows: u64,
     duplicates: u64,
     /// The algorithm whose rows count, in a table of replays.
@@ -397,7 +361,8 @@ impl TableRows {
         hints: &Hints,
     ) -> Result<Reading, RecordingError> {
         let mut reading = Reading { recordings: Vec::new(), malformed: self.malformed };
-        for (group, rows) in self.groups {
+        let left_out = left_out(&reading.malformed);
+        for (group, mut rows) in self.groups {
             let name = if group.is_empty() { name.into() } else { format!("{name}: {group}") };
             let mut delays = Delays::new(name, format);
             let plan = &self.plan;
@@ -427,6 +392,11 @@ impl TableRows {
                      name the column that tells runs apart, as in `--column group=NAME`"
                 ));
             }
+            delays.notes.extend(left_out.clone());
+            if self.plan.seq.is_none() && rows.row_order.is_descending() {
+                rows.tally.reverse();
+                delays.notes.push("the rows begin with the last probe: sorted by time".into());
+            }
             let range = rows.tally.ends();
             rows.tally.finish(&mut delays, range, hints.interval.or(paced))?;
             delays.duplicates += rows.duplicates;
@@ -434,6 +404,13 @@ impl TableRows {
         }
         Ok(reading)
     }
+}
+
+/// The note that rows were left out, since they could not be read.
+fn left_out(malformed: &[Malformed]) -> Option<String> {
+    let Malformed { line, why, .. } = malformed.first()?;
+    let count = malformed.len();
+    Some(format!("{count} rows of the file are left out; the first is line {line}: {why}"))
 }
 
 impl Group {
@@ -447,7 +424,8 @@ impl Group {
         sent: Option<i64>,
     ) {
         let number = number.map_or(self.rows, |raw| self.unwrap(raw));
-        let sent = sent.map(|written| self.since(written));
+        let sent = sent.map(|written| self.midnights.since(written));
+        self.row_order.row(sent);
         self.rows += 1;
         self.last = self.last.max(number);
         let known = self.tally.answered(number);
@@ -460,13 +438,6 @@ impl Group {
             slot.wire_bytes = wire_bytes;
             slot.set_sent(sent);
         }
-    }
-
-    /// A time of day after midnight continues.
-    fn since(&mut self, written: i64) -> i64 {
-        self.days += i64::from(written < DAY && self.written.saturating_sub(written) > DAY / 2);
-        self.written = written;
-        written.saturating_add(self.days * DAY)
     }
 
     /// A number of 16 bits that starts again continues.
@@ -507,6 +478,9 @@ fn delay(text: &str, column: SourceColumn) -> Result<Option<Duration>, &'static 
     if is_missing(text) {
         return Ok(None);
     }
+    if is_bound(text) {
+        return Err("a bound, which tells neither a delay nor a loss");
+    }
     let unit = column.unit.unwrap_or(MILLISECOND);
     let (_, rest) = decimal(text, unit).ok_or("no delay")?;
     let unit = match rest.trim() {
@@ -539,9 +513,4 @@ fn moment(text: &str, unit: Option<u64>, dates: Option<DateOrder>) -> Option<i64
 fn whole(text: &str) -> Option<u64> {
     let (value, rest) = decimal(text, 1)?;
     rest.is_empty().then(|| u64::try_from(value).ok()).flatten()
-}
-
-/// Whether nothing follows a number.
-fn bare((_, rest): (i64, &str)) -> bool {
-    rest.trim().is_empty()
 }

@@ -82,6 +82,16 @@ impl Tally {
         self.slots.get(number).is_none_or(|slot| !slot.answered && !slot.given_up)
     }
 
+    /// Numbers the probes from the other end.
+    pub fn reverse(&mut self) {
+        let Some((lowest, highest)) = self.ends() else { return };
+        let mut reversed = Slots::default();
+        for (number, slot) in core::mem::take(&mut self.slots).into_sorted() {
+            *reversed.entry(lowest + (highest - number)) = slot;
+        }
+        self.slots = reversed;
+    }
+
     /// The lowest and the highest number.
     pub fn ends(&self) -> Option<(u64, u64)> {
         self.slots.ends()

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::delays::{Format, Hints, read, read_as};
 
-const SAMPLES: [&str; 17] = [
+const SAMPLES: [&str; 21] = [
     "PING a (10.0.0.1) 56(84) bytes of data.\n[1700000000.02] 64 bytes from a: icmp_seq=65535 ttl=64 time=20.5 ms (DUP!)\nno answer yet for icmp_seq=2\n--- a ping statistics ---\n8 packets transmitted, 3 received, 62% packet loss, time 7ms\n",
     "PING a (10.0.0.1): 56 data bytes\n64 bytes from 10.0.0.1: seq=0 ttl=42 time<1 ms\nRequest timeout for icmp_seq 1\n",
     "Pinging ::1 with 32 bytes of data:\r\nReply from ::1: time<1ms \r\nRequest timed out.\r\n    Packets: Sent = 2, Received = 1, Lost = 1 (50% loss),\r\n",
@@ -21,6 +21,10 @@ const SAMPLES: [&str; 17] = [
     "timestamp;seq;rtt_ms;lost\n1700000000,1;20,5;0\n2023-11-14 22:13:21+01:00;65000;*;1\n",
     "1694477135.68\t1\t44.5\n1694477135.83\t2\t-1\n",
     "Tue Oct 22 10:11:12 2024 20.5\nTue Oct 22 10:11:13.5 2024 False\n",
+    "[Tue Oct 22 10:11:12 2024] a : [0], 64 bytes, 0.03 ms (0.03 avg, 0% loss)\n[22/Oct/2024:10:11:13 +0200] a : [1], 64 bytes, 0.03 ms\n",
+    "Oct 22 23:59:59 64 bytes from a: icmp_seq=1 ttl=64 time=20.10 ms\nTue Oct 22 10:11:12 AM CEST 2024: 64 bytes from a: icmp_seq=2 ttl=64 time=21.53 ms\n",
+    "Tue, 22 Oct 2024 10:11:12 +0200,20.5\n20241022T101112Z,error\n22-Oct-2024 10:11:12,>1000\n",
+    "[2024-10-22 10:11:13 +0200] 20.5\n[2024-10-22 10:11:12 +0200] 20.5\n",
     "{\"x_values\":[0.0,0.2],\"results\":{\"Ping (ms) ICMP\":[20.5,null],\"Ping (ms) UDP\":[1,2]},\"raw_values\":{\"Ping (ms) UDP\":[{\"seq\":1,\"t\":5.5,\"val\":7.5}]}}",
 ];
 

@@ -11,6 +11,7 @@ mod nping;
 mod pairs;
 mod ping;
 mod probe;
+mod stamps;
 mod table;
 mod windows;
 

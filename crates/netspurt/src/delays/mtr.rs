@@ -1,0 +1,21 @@
+//! Reports of mtr, which hold no delay of a single probe.
+
+use super::reading::RecordingError;
+use super::text::lines;
+
+/// The lines in which the heading of a report can be.
+const FIRST: usize = 10;
+
+/// Whether a text is a report of mtr, as text or CSV.
+pub(super) fn knows(content: &str) -> bool {
+    const HEADING: [&str; 4] = ["Loss%", "Snt", "Avg", "Wrst"];
+    lines(content).take(FIRST).any(|(_, line)| HEADING.iter().all(|name| line.contains(name)))
+}
+
+/// The error of such a file.
+pub(super) fn refusal() -> RecordingError {
+    RecordingError::new(
+        "a report of mtr: it has only the averages of each hop, no delay of a single probe",
+        "record the probes themselves, as with `ping -D HOST > log.txt` or `netspurt probe HOST`",
+    )
+}

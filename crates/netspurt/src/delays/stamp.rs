@@ -1,0 +1,235 @@
+//! Stamps: instants at the beginning of a text, in the forms that logs and programs write.
+
+use super::instant::{DAY, civil, days, of_day};
+use super::text::{SECOND, decimal, integer};
+use super::zone::{Zone, zone};
+
+/// A time as it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    /// The date and the time of day as if they were of UTC, in nanoseconds since 1970; without a
+    /// date and a year since midnight.
+    civil_ns: i64,
+    zone: Zone,
+}
+
+impl Stamp {
+    /// Its nanoseconds since 1970, or since midnight; a time without a zone counts as UTC.
+    ///
+    /// # Errors
+    /// When its zone has several meanings.
+    pub fn ns(self) -> Result<i64, &'static str> {
+        match self.zone {
+            Zone::Unnamed => Ok(self.civil_ns),
+            Zone::East(seconds) => Ok(self.civil_ns.saturating_sub(seconds * SECOND.cast_signed())),
+            Zone::Ambiguous(why) => Err(why),
+        }
+    }
+
+    /// Whether it is a local time without a zone.
+    pub fn is_local(self) -> bool {
+        self.zone == Zone::Unnamed
+    }
+
+    /// Seconds since 1970.
+    fn epoch(text: &str) -> Option<(Self, &str)> {
+        let (civil_ns, rest) = decimal(text, SECOND)?;
+        Some((Self { civil_ns, zone: Zone::East(0) }, rest))
+    }
+}
+
+/// The stamp at the beginning of `text`, and what follows it: RFC 3339 and ISO 8601's basic form,
+/// `ctime` and `date`, RFC 2822 §3.3, Apache's `22/Oct/2024:10:11:12 +0200`, and the time of day.
+pub(super) fn leading(text: &str) -> Option<(Stamp, &str)> {
+    if let Some((civil_ns, rest)) = civil(text).or_else(|| basic(text)) {
+        let (zone, rest) = zone(rest);
+        return Some((Stamp { civil_ns, zone }, rest));
+    }
+    with_month(text).or_else(|| {
+        let (civil_ns, rest) = clock(text)?;
+        let (zone, rest) = zone(rest);
+        Some((Stamp { civil_ns, zone }, rest))
+    })
+}
+
+/// The stamp before a line of a log, in brackets or not, and the line behind it.
+pub(super) fn of_line(line: &str) -> (Option<Stamp>, &str) {
+    let found = || {
+        let (stamp, rest) = match line.strip_prefix('[') {
+            Some(inside) => {
+                let (stamp, rest) = leading(inside).or_else(|| Stamp::epoch(inside))?;
+                (stamp, rest.strip_prefix(']')?)
+            }
+            None => leading(line).or_else(|| {
+                // Shorter numbers are sizes.
+                integer(line).filter(|(number, _)| *number >= 1_000_000_000)?;
+                Stamp::epoch(line)
+            })?,
+        };
+        let behind = rest.strip_prefix([':', '|']).unwrap_or(rest);
+        let apart = line.starts_with('[') || behind.is_empty() || behind.starts_with([' ', '\t']);
+        apart.then(|| (stamp, behind.trim_start()))
+    };
+    found().map_or((None, line), |(stamp, rest)| (Some(stamp), rest))
+}
+
+/// `20241022T101112.5`.
+fn basic(text: &str) -> Option<(i64, &str)> {
+    let two = |from: usize, most: i64| -> Option<i64> {
+        let digits = text.get(from..from + 2)?;
+        let value = digits.bytes().all(|c| c.is_ascii_digit()).then(|| digits.parse().ok())??;
+        (value <= most).then_some(value)
+    };
+    text.get(8..)?.strip_prefix('T')?;
+    let date = days(two(0, 99)? * 100 + two(2, 99)?, two(4, 12)?.max(1), two(6, 31)?.max(1));
+    let minutes = two(9, 23)? * 60 + two(11, 59)?;
+    two(13, 60)?;
+    let (second, rest) = decimal(&text[13..], SECOND)?;
+    Some((date.checked_mul(DAY)?.checked_add(minutes * MINUTE)?.checked_add(second)?, rest))
+}
+
+/// A time of day with seconds, of 24 or of 12 hours.
+fn clock(text: &str) -> Option<(i64, &str)> {
+    let (ns, rest) = of_day(text)?;
+    if rest.starts_with(|c: char| c.is_ascii_alphanumeric()) && !rest.starts_with('Z') {
+        return None;
+    }
+    let (hour, half) = (ns / (60 * MINUTE), rest.trim_start());
+    let noon = 12 * 60 * MINUTE;
+    Some(match half.get(..2).map(str::to_ascii_uppercase).as_deref() {
+        Some("AM") if (1..=12).contains(&hour) => (ns % noon, &half[2..]),
+        Some("PM") if (1..=12).contains(&hour) => (ns % noon + noon, &half[2..]),
+        _ => (ns, rest),
+    })
+}
+
+/// A stamp whose month is a word. Without a year, as `ts` writes it, only the time of day counts.
+fn with_month(text: &str) -> Option<(Stamp, &str)> {
+    let weekday = name(text, &WEEKDAYS).map(|(_, rest)| rest);
+    let rest = weekday.map_or(text, |rest| rest.strip_prefix(',').unwrap_or(rest).trim_start());
+    let (month, day, mut year, rest) = match name(rest, &MONTHS) {
+        Some((month, rest)) => {
+            let (day, rest) = integer(rest.strip_prefix(' ')?.trim_start())?;
+            let (year, rest) = year_behind(rest, ' ');
+            (month, day, year, rest)
+        }
+        None => day_first(rest)?,
+    };
+    let day = i64::try_from(day).ok().filter(|day| (1..=31).contains(day))?;
+    let (of_day, rest) = clock(rest.strip_prefix([' ', ':', 'T']).map(str::trim_start)?)?;
+    let (zone, mut rest) = zone(rest);
+    // Only stamps with the day of the week end with the year: `Oct 22 10:11:12 2008 bytes` has none.
+    if weekday.is_some() && year.is_none() {
+        (year, rest) = year_behind(rest, ' ');
+        year?;
+    }
+    let midnight = match year {
+        Some(year) => days(year, month, day).checked_mul(DAY)?,
+        None => 0,
+    };
+    Some((Stamp { civil_ns: midnight.checked_add(of_day)?, zone }, rest))
+}
+
+/// `22 Oct 2024`, also with `-` or `/`, and without the year.
+fn day_first(text: &str) -> Option<(i64, u64, Option<i64>, &str)> {
+    let (day, rest) = integer(text)?;
+    let mark = rest.chars().next().filter(|mark| matches!(mark, ' ' | '-' | '/'))?;
+    let (month, rest) = name(&rest[1..], &MONTHS)?;
+    let (year, rest) = year_behind(rest, mark);
+    Some((month, day, year, rest))
+}
+
+/// The year of four digits behind `mark`.
+fn year_behind(text: &str, mark: char) -> (Option<i64>, &str) {
+    let year = || {
+        let digits = text.strip_prefix(',').unwrap_or(text).strip_prefix(mark)?.trim_start();
+        let (year, rest) = integer(digits)?;
+        // `2024:10` is a year before a time of day in Apache's form, `10:11` has no year.
+        let four = digits.len() - rest.len() == 4;
+        four.then(|| i64::try_from(year).ok().map(|year| (year, rest)))?
+    };
+    year().map_or((None, text), |(year, rest)| (Some(year), rest))
+}
+
+/// The place of the name at the beginning of `text`, from 1, and what follows it.
+fn name<'a>(text: &'a str, names: &[&str]) -> Option<(i64, &'a str)> {
+    let (place, name) = (1..).zip(names).find(|(_, name)| text.starts_with(**name))?;
+    let rest = &text[name.len()..];
+    (!rest.starts_with(|c: char| c.is_alphanumeric())).then_some((place, rest))
+}
+
+const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/// Whether a word begins a stamp of several words, whose month is a word.
+pub(super) fn begins_with_name(text: &str) -> bool {
+    name(text, &WEEKDAYS).is_some()
+        || name(text, &MONTHS).is_some()
+        || day_first(text).is_some_and(|(_, _, year, _)| year.is_some())
+}
+
+/// Nanoseconds in a minute.
+const MINUTE: i64 = 60 * SECOND.cast_signed();
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `date -u -d '2024-10-22 10:11:12' +%s`
+    const NS: i64 = 1_729_591_872_000_000_000;
+
+    fn at(text: &str) -> Option<i64> {
+        let (stamp, "") = leading(text)? else { return None };
+        stamp.ns().ok()
+    }
+
+    #[test]
+    fn stamps_of_many_programs_are_instants() {
+        for text in [
+            "Tue Oct 22 10:11:12 2024",
+            "Tue Oct 22 10:11:12 UTC 2024",
+            "Tue Oct 22 10:11:12 AM UTC 2024",
+            "Tue Oct 22 12:11:12 CEST 2024",
+            "Tue 22 Oct 11:11:12 CET 2024",
+            "Tue, 22 Oct 2024 12:11:12 +0200",
+            "22 Oct 2024 10:11:12",
+            "22-Oct-2024 10:11:12",
+            "22/Oct/2024:12:11:12 +0200",
+            "2024-10-22 12:11:12 +0200",
+            "2024-10-22 06:11:12 EDT",
+            "2024-10-22T19:11:12 JST",
+            "20241022T101112Z",
+            "20241022T101112",
+        ] {
+            assert_eq!(at(text), Some(NS), "{text}");
+        }
+        assert_eq!(at("Tue Oct 22 10:11:12.5 2024"), Some(NS + 500_000_000));
+        assert_eq!(at("Thu Jan  1 00:00:01 1970"), Some(1_000_000_000));
+        assert_eq!(at("Oct 22 00:00:12"), Some(12_000_000_000));
+        for wrong in ["Tue Oct 22 10:11:12", "Tue Oct 32 10:11:12 2024", "Tue Oct 22 2024", "Tue"] {
+            assert_eq!(at(wrong), None, "{wrong}");
+        }
+        assert_eq!(at("Tue Oct 22 10:11:12 IST 2024"), None);
+    }
+
+    #[test]
+    fn a_stamp_before_a_line_ends_where_the_line_begins() {
+        for text in [
+            "Tue Oct 22 10:11:12 UTC 2024: 64 bytes",
+            "Oct 22 10:11:12 64 bytes",
+            "10:11:12.123456 64 bytes",
+            "[Tue Oct 22 10:11:12 2024] 64 bytes",
+            "[10:11:12] 64 bytes",
+            "[1729591872.5] 64 bytes",
+            "1729591872.5 64 bytes",
+        ] {
+            let (stamp, rest) = of_line(text);
+            assert_eq!((stamp.is_some(), rest), (true, "64 bytes"), "{text}");
+        }
+        assert_eq!(of_line("Oct 22 10:11:12 2008 bytes").1, "2008 bytes");
+        for text in ["64 bytes from", "10:11:12::1 : [0], 64 bytes", "2024-10-22 10:11:12,1,20"] {
+            assert_eq!(of_line(text), (None, text));
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Stamps before the lines of logs, and what the lines of other tools show.
+
+use super::{counts, one, reading};
+use crate::delays::{Columns, Hints, SendTimeSource, read, read_as};
+
+/// `date -u -d '2024-10-22 10:11:12' +%s`
+const NS: i64 = 1_729_591_872_000_000_000;
+
+/// Four lines of a log with the seconds 12 to 15 and the numbers 0 to 3 in place of `SS` and `NN`.
+fn log(line: &str) -> String {
+    let lines = (0..4)
+        .map(|n| line.replace("SS", &(12 + n).to_string()).replace("NN", &n.to_string()) + "\n");
+    lines.collect()
+}
+
+#[test]
+fn stamps_of_fping_are_no_part_of_the_target() {
+    for (stamp, dated) in [
+        ("[Tue Oct 22 10:11:SS 2024]", true),
+        ("[2024-10-22T10:11:SS+0000]", true),
+        ("[10:11:SS]", false),
+        ("Tue Oct 22 10:11:SS UTC 2024", true),
+    ] {
+        let text = log(&format!("{stamp} 1.1.1.1 : [NN], 64 bytes, 20.NN ms (20 avg, 0% loss)"));
+        let delays = one(&text);
+        assert_eq!(counts(&delays), [4, 4, 0, 0, 0], "{stamp}");
+        assert_eq!(delays.name, "x: 1.1.1.1");
+        assert_eq!((delays.send_times, delays.began.is_some()), (SendTimeSource::Recorded, dated));
+        assert!(delays.probes[3].sent.as_nanos().abs_diff(3_000_000_000) < 1_000_000);
+    }
+    let delays = one(&log("[at 10.11.SS 2024] 1.1.1.1 : [NN], 64 bytes, 20 ms (20 avg, 0% loss)"));
+    assert_eq!((counts(&delays)[0], delays.name.as_str()), (4, "x: 1.1.1.1"));
+    assert!(delays.notes.iter().any(|note| note.starts_with("4 stamps like `at 10.11.12 2024`")));
+}
+
+#[test]
+fn stamps_of_other_programs_before_lines_of_ping_are_read() {
+    for (stamp, dated) in [
+        ("Tue Oct 22 10:11:SS UTC 2024:", true),
+        ("2024-10-22 10:11:SS", true),
+        ("2024-10-22T12:11:SS+02:00", true),
+        ("Oct 22 10:11:SS", false),
+        ("10:11:SS.000000", false),
+    ] {
+        let delays =
+            one(&log(&format!("{stamp} 64 bytes from 1.1.1.1: icmp_seq=NN ttl=56 time=1 ms")));
+        assert_eq!(counts(&delays), [4, 4, 0, 0, 0], "{stamp}");
+        assert_eq!(delays.send_times, SendTimeSource::Recorded, "{stamp}");
+        assert_eq!(delays.probes[3].sent.as_nanos(), 3_000_000_000, "{stamp}");
+        let began = delays.began.map(|began| began.unix_ns);
+        assert_eq!(began, dated.then_some(NS - 1_000_000), "{stamp}");
+    }
+    let text = "23:59:59 64 bytes from 1.1.1.1: icmp_seq=1 ttl=56 time=1 ms\n\
+                00:00:00 64 bytes from 1.1.1.1: icmp_seq=2 ttl=56 time=1 ms\n";
+    assert_eq!(one(text).probes[1].sent.as_nanos(), 1_000_000_000);
+}
+
+#[test]
+fn a_note_tells_of_stamps_that_cannot_be_read() {
+    for (stamp, why) in [
+        ("Di 22. Okt 10:11:SS CEST 2024:", "their form is not known"),
+        ("Tue Oct 22 10:11:SS IST 2024:", "IST is India's"),
+    ] {
+        let delays =
+            one(&log(&format!("{stamp} 64 bytes from 1.1.1.1: icmp_seq=NN ttl=56 time=1 ms")));
+        assert_eq!((counts(&delays)[1], delays.send_times), (4, SendTimeSource::Reckoned));
+        assert!(delays.notes.iter().any(|note| note.contains(why)), "{:?}", delays.notes);
+    }
+}
+
+#[test]
+fn delays_of_other_tools_than_iputils_lack_no_carry() {
+    let line = |n: u8, ms: &str| {
+        format!("56 bytes from 1.1.1.1 (1.1.1.1): icmp_seq={n} ttl=56 time={ms} ms\n")
+    };
+    for (other, read) in [("21.53", 20_100_000), ("21.5", 21_000_000)] {
+        let delays = one(&(line(1, "20.10") + &line(2, other)));
+        assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), read, "{other}");
+        assert_eq!(delays.notes.iter().any(|note| note.contains("carry")), read == 21_000_000);
+    }
+}
+
+#[test]
+fn columns_are_refused_for_a_log_with_the_name_of_its_format() {
+    let text = b"64 bytes from 1.1.1.1: icmp_seq=1 ttl=56 time=1 ms\n";
+    let columns = Columns { unit: Some("s".into()), ..Columns::default() };
+    let error = read_as("x", text, &Hints { columns, ..Hints::default() }).unwrap_err().to_string();
+    assert!(error.contains("`--column` describes tables, and this was read as ping"), "{error}");
+}
+
+#[test]
+fn a_report_of_mtr_and_an_unknown_table_say_what_to_do() {
+    let text = b"Start: 2024-10-22T10:11:12+0000\nHOST: a       Loss%   Snt   Last   Avg  Best  Wrst StDev\n  1.|-- 10.0.0.1  0.0%    10    0.4   0.5   0.3   0.9   0.1\n";
+    let error = read("x", text).unwrap_err().to_string();
+    assert!(error.contains("report of mtr") && error.contains("ping -D"), "{error}");
+    let error = read("x", b"wann,wie lange\n10,20.1\n11,20.2\n").unwrap_err().to_string();
+    assert!(error.contains("columns would be wann, wie lange"), "{error}");
+    assert!(error.contains("`--column rtt=N`, N from 1 to 2"), "{error}");
+}
+
+#[test]
+fn words_of_losses_count_and_what_is_unclear_is_left_out_with_a_note() {
+    let text = "time,rtt\n1700000000,20.1\n1700000001,error\n1700000002,U\n1700000003,no\n\
+                1700000004,100% loss\n1700000005,>1000\n";
+    let reading = reading(text);
+    let delays = &reading.recordings[0];
+    assert_eq!((counts(delays)[..3].to_vec(), reading.malformed.len()), (vec![5, 1, 4], 1));
+    let note = "1 rows of the file are left out; the first is line 7: a bound";
+    assert!(delays.notes.iter().any(|told| told.starts_with(note)), "{:?}", delays.notes);
+    for name in ["alive", "up"] {
+        let delays = one(&format!("time,rtt,{name}\n1700000000,20.1,1\n1700000001,0,0\n"));
+        assert_eq!(counts(&delays)[..3], [2, 1, 1], "{name}");
+        let delays = one(&format!("time,rtt,{name}\n1700000000,20.1,true\n1700000001,0,false\n"));
+        assert_eq!(counts(&delays)[..3], [2, 1, 1], "{name}");
+    }
+    let rates = one("time,ping,down,up\n1700000000,20.1,50.2,10.1\n1700000001,20.2,50.2,0\n");
+    assert_eq!(counts(&rates)[..3], [2, 2, 0]);
+}
+
+#[test]
+fn stamps_in_tables_have_the_forms_of_many_programs() {
+    for text in [
+        "Tue Oct 22 10:11:SS 2024 20.NN",
+        "Tue Oct 22 10:11:SS 2024: 20.NN",
+        "[Tue Oct 22 10:11:SS 2024] 20.NN",
+        "[Tue Oct 22 10:11:SS 2024],20.NN",
+        "Tue Oct 22 12:11:SS CEST 2024,20.NN",
+        "Tue Oct 22 10:11:SS AM UTC 2024,20.NN",
+        "2024-10-22 12:11:SS +0200,20.NN",
+        "2024-10-22 06:11:SS EDT,20.NN",
+        "22-Oct-2024 10:11:SS,20.NN",
+        "22 Oct 2024 10:11:SS,20.NN",
+        "22 Oct 2024 10:11:SS 20.NN",
+        "22/Oct/2024:12:11:SS +0200,20.NN",
+        "[22/Oct/2024:12:11:SS +0200] 20.NN",
+        "Tue, 22 Oct 2024 12:11:SS +0200,20.NN",
+        "Tue, 22 Oct 2024 12:11:SS +0200 20.NN",
+        "20241022T1011SSZ,20.NN",
+        "2024-10-22 10:11:SS,8.8.8.8,20.NN",
+        "NN 17295918SS 20.NN",
+    ] {
+        let reading = reading(&log(text));
+        let [delays] = &reading.recordings[..] else { panic!("{text}") };
+        assert_eq!(counts(delays), [4, 4, 0, 0, 0], "{text}");
+        assert_eq!(delays.probes[3].sent.as_nanos(), 3_000_000_000, "{text}");
+        let began = delays.began.unwrap().unix_ns;
+        let expected = if text.starts_with("NN") { 1_729_591_812_000_000_000 } else { NS };
+        assert_eq!(began, expected, "{text}");
+    }
+    let text = b"time,rtt\nTue Oct 22 10:11:12 IST 2024,20.1\n";
+    let error = read("x", text).unwrap_err().to_string();
+    assert!(error.contains("IST is India's, Ireland's and Israel's time"), "{error}");
+}
+
+#[test]
+fn names_with_units_behind_a_comma_and_in_german_are_columns() {
+    for names in ["time,\"rtt, ms\"", "Zeit;Latenz [ms]", "Zeit;Laufzeit (ms)"] {
+        let mark = if names.contains(';') { ';' } else { ',' };
+        let delays = one(&format!("{names}\n1700000000{mark}20.1\n1700000001{mark}20.2\n"));
+        assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 20_100_000, "{names}");
+        assert_eq!(delays.probes[1].sent.as_nanos(), 1_000_000_000, "{names}");
+    }
+}
+
+#[test]
+fn a_table_that_begins_with_the_last_probe_is_sorted() {
+    let delays = one("time,rtt\n1700000002,22\n1700000001,21\n1700000001,20\n1700000000,19\n");
+    let told: Vec<_> =
+        delays.probes.iter().map(|one| one.sent.as_nanos() / 1_000_000_000).collect();
+    assert_eq!(told, [0, 1, 1, 2]);
+    assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 19_000_000);
+    assert!(delays.notes.iter().any(|note| note.contains("sorted by time")));
+}

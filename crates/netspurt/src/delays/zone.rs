@@ -1,0 +1,139 @@
+//! Zones of written times: offsets, and the abbreviations that have a single meaning.
+
+/// The zone behind a time of day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Zone {
+    /// None is written.
+    Unnamed,
+    /// Seconds east of Greenwich.
+    East(i64),
+    /// An abbreviation that several zones have, with what to write instead.
+    Ambiguous(&'static str),
+}
+
+/// Abbreviations and their minutes east of Greenwich: those of RFC 2822 §4.3 without CST, and those
+/// of Europe, Japan and Korea in the IANA time zone database.
+const NAMED: [(&str, i64); 18] = [
+    ("UTC", 0),
+    ("GMT", 0),
+    ("WET", 0),
+    ("WEST", 60),
+    ("CET", 60),
+    ("CEST", 120),
+    ("EET", 120),
+    ("EEST", 180),
+    ("MSK", 180),
+    ("JST", 540),
+    ("KST", 540),
+    ("EST", -300),
+    ("EDT", -240),
+    ("CDT", -300),
+    ("MST", -420),
+    ("MDT", -360),
+    ("PST", -480),
+    ("PDT", -420),
+];
+
+/// Abbreviations of several zones in the IANA time zone database.
+const AMBIGUOUS: [(&str, &str); 3] = [
+    ("IST", "IST is India's, Ireland's and Israel's time: write the offset, as in +05:30"),
+    ("CST", "CST is America's, China's and Cuba's time: write the offset, as in -06:00"),
+    ("BST", "BST is Britain's and Bangladesh's time: write the offset, as in +01:00"),
+];
+
+/// The zone with the abbreviation `word`.
+fn named(word: &str) -> Option<Zone> {
+    let known = NAMED.iter().find(|(name, _)| *name == word);
+    let several = || AMBIGUOUS.iter().find(|(name, _)| *name == word);
+    known
+        .map(|(_, minutes)| Zone::East(minutes * 60))
+        .or_else(|| several().map(|(_, why)| Zone::Ambiguous(why)))
+}
+
+/// Whether a word is a zone behind a blank: an abbreviation, `+0200` or `+02:00`.
+pub(super) fn is_zone(word: &str) -> bool {
+    matches!(separate(word), Some((_, "")))
+}
+
+/// Why a text that has a time of day is none: its zone has several meanings.
+pub(super) fn ambiguous(text: &str) -> Option<&'static str> {
+    let timed = text.contains(':');
+    let why = |word: &str| match named(word) {
+        Some(Zone::Ambiguous(why)) => Some(why),
+        _ => None,
+    };
+    timed.then(|| text.split_whitespace().find_map(why)).flatten()
+}
+
+/// The zone at the beginning of `text`, directly or behind a blank, and what follows it.
+pub(super) fn zone(text: &str) -> (Zone, &str) {
+    let behind = text.trim_start();
+    let found = if behind.len() < text.len() { separate(behind) } else { joined(text) };
+    found.unwrap_or((Zone::Unnamed, text))
+}
+
+/// A zone that follows a time without a blank.
+fn joined(text: &str) -> Option<(Zone, &str)> {
+    offset(text).or_else(|| separate(text))
+}
+
+/// A zone behind a blank, where a number with a sign may be another value.
+fn separate(text: &str) -> Option<(Zone, &str)> {
+    let letters = text.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let (word, rest) = text.split_at(letters);
+    if word == "Z" {
+        return Some((Zone::East(0), rest));
+    }
+    if letters > 0 {
+        return named(word).map(|zone| (zone, rest));
+    }
+    let (zone, rest) = offset(text)?;
+    let whole = text.len() - rest.len() >= "+0200".len();
+    let ends = !rest.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == ':');
+    (whole && ends).then_some((zone, rest))
+}
+
+/// `+02`, `+0200` or `+02:00`.
+fn offset(text: &str) -> Option<(Zone, &str)> {
+    let sign = match text.bytes().next()? {
+        b'+' => 1,
+        b'-' => -1,
+        _ => return None,
+    };
+    let two = |text: &str| -> Option<i64> {
+        let digits = text.get(..2)?;
+        digits.bytes().all(|c| c.is_ascii_digit()).then(|| digits.parse().ok())?
+    };
+    let hours = two(&text[1..])?;
+    let rest = &text[3..];
+    let after = rest.strip_prefix(':').unwrap_or(rest);
+    Some(match two(after) {
+        Some(minutes) => (Zone::East(sign * (hours * 3600 + minutes * 60)), &after[2..]),
+        None => (Zone::East(sign * hours * 3600), rest),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zone_is_an_offset_or_an_abbreviation_with_one_meaning() {
+        for (text, hours, rest) in [
+            ("Z,x", 0, ",x"),
+            ("+02", 2, ""),
+            (" +0200 20.1", 2, " 20.1"),
+            ("-05:00]", -5, "]"),
+            (" CEST", 2, ""),
+            (" EST 2024", -5, " 2024"),
+            (" PDT", -7, ""),
+            (" JST", 9, ""),
+        ] {
+            assert_eq!(zone(text), (Zone::East(hours * 3600), rest), "{text}");
+        }
+        for text in ["", " 20.1", " -1", " -20.5", " AM", " bytes", " +02"] {
+            assert_eq!(zone(text), (Zone::Unnamed, text), "{text}");
+        }
+        assert!(matches!(zone(" IST"), (Zone::Ambiguous(_), "")));
+    }
+}
