@@ -45,7 +45,7 @@ def file_of(name: str) -> Path:
         return SHELF / f"{name}.toml"
     near = difflib.get_close_matches(name, known, n=1)
     told = f"did you mean {near[0]}?" if near else "`netspurt scenarios` lists them"
-    raise UnknownScenarioError(f"no scenario {name!r} comes with netspurt: {told}")
+    raise UnknownScenarioError(f"no scenario `{name}` comes with netspurt: {told}")
 
 
 def resolve(scenario: str | os.PathLike[str], *, live: bool = False) -> Path:
@@ -77,4 +77,6 @@ def resolve(scenario: str | os.PathLike[str], *, live: bool = False) -> Path:
     try:
         return file_of(name)
     except UnknownScenarioError as error:
+        if path.is_dir():
+            return path
         raise UnknownScenarioError(f"there is no file {name}, and {error}") from None

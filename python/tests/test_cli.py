@@ -317,7 +317,9 @@ def test_the_wrong_words_are_answered_with_the_right_ones(netspurt: Command) -> 
 
 
 def test_the_scenarios_on_the_shelf_run(netspurt: Command) -> None:
-    for path in sorted((ROOT / "scenarios").glob("*.toml")):
+    files = sorted((ROOT / "scenarios").glob("*.toml"))
+    # Each set of sweeps is run by a test of its own.
+    for path in (one for one in files if "[sweep" not in one.read_text()):
         ran = netspurt("run", path, "--set", "stop=5 s")
         assert ran.returncode == 0, ran.stderr
 

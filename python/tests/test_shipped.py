@@ -61,7 +61,7 @@ def test_live_commands_take_the_name_without_its_folder() -> None:
 def test_a_name_that_does_not_exist_is_answered_with_the_nearest(
     netspurt: Command, words: tuple[str, ...]
 ) -> None:
-    told = "there is no file rfc2461, and no scenario 'rfc2461' comes with netspurt: did you mean "
+    told = "there is no file rfc2461, and no scenario `rfc2461` comes with netspurt: did you mean "
     refused(netspurt(*words, "rfc2461"), told + "rfc2416?")
 
 

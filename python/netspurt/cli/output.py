@@ -26,8 +26,8 @@ def complain(error: BaseException, word: str = "error:") -> None:
     text = str(error)
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
-    # Names of files come from others, and a terminal obeys control characters.
-    text = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    # Names of files come from others: their styles are no styles of ours.
+    text = text.replace("\x1b", r"\x1b")
     print(f"{paint(word, 'bold red', sys.stderr)} {text}", file=sys.stderr)
 
 

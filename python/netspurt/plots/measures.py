@@ -70,6 +70,8 @@ def in_words(measure: str) -> tuple[str, float, str]:
     --------
     >>> in_words("completion_ns_mean")
     ('mean completion time', 1e-09, 's')
+    >>> in_words("request_ns_p999")
+    ('99.9th percentile of time to the whole reply', 1e-09, 's')
     >>> in_words("queue_packets_max"), in_words("dropped/sent")
     (('longest queue', 1.0, 'packets'), ('packets dropped / packets sent', 1.0, ''))
     >>> in_words("goodput_bps"), in_words("cause_rack")
@@ -86,10 +88,17 @@ def in_words(measure: str) -> tuple[str, float, str]:
 
 
 def _column(name: str) -> tuple[str, float, str]:
-    plain = re.sub("_(mean|max)$", "", name)
+    plain = re.sub("_(mean|max|p[0-9]+)$", "", name)
     statistic = name.removeprefix(plain).removeprefix("_")
     stem, _, end = plain.rpartition("_")
     scale, unit = _UNITS.get(end, (1.0, "")) if stem else (1.0, "")
     words = _WORDS.get(plain, (stem if unit else plain).replace("_", " "))
     of_most = "longest" if unit in ("s", "packets") else "largest"
+    if statistic.startswith("p"):
+        return f"{_percent(statistic[1:])} percentile of {words}", scale, unit
     return f"{ {'mean': 'mean ', 'max': of_most + ' '}.get(statistic, '') }{words}", scale, unit
+
+
+def _percent(digits: str) -> str:
+    """Return the percentage of a percentile's name; digits behind the first two are decimals."""
+    return f"{digits[:2]}{'.' if digits[2:] else ''}{digits[2:]}th"

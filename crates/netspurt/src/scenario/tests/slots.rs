@@ -137,7 +137,6 @@ fn a_scenario_without_its_sweep_may_have_a_kernels_end() {
     );
     let swept = Scenario::parse("x", &text).unwrap();
     let kernel = [("flows.x.endpoint", "kernel")];
-    assert!(swept.with(&kernel).unwrap_err().message.contains("virtual time"));
     let alone = swept.alone();
     assert!(alone.sweep().is_none() && !alone.text().contains("sweep"));
     assert!(alone.with(&kernel).unwrap().kernel_flow().is_some());
