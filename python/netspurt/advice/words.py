@@ -119,7 +119,7 @@ def _why_alike(advice: Advice, names: list[str]) -> str:
     if counts[0] >= SEEN:
         return "the interval of the difference contains zero"
     seen = str(counts[0] or "no") if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
-    noun = "retransmission" if counts[-1] < 2 else "retransmissions"
+    noun = "retransmission" if counts[0] == counts[-1] < 2 else "retransmissions"
     return f"with {seen} spurious {noun} seen, the difference may be chance"
 
 

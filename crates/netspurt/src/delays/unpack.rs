@@ -11,11 +11,18 @@ use super::reading::RecordingError;
 /// The most octets of text, and the most that a compressed file may contain: 2 GiB.
 pub(super) const MOST: u64 = 1 << 31;
 
+/// Contents up to here may be any multiple of the compressed file: 64 MiB.
+const ANY_RATIO: u64 = 1 << 26;
+/// Beyond it they are at most so many times as long. Recordings shrink to a tenth or so; what shrinks
+/// more was made to fill memories.
+const MOST_RATIO: u64 = 100;
+
 /// The contents of a compressed file; `None` if the file is not compressed.
 ///
 /// # Errors
-/// When it is damaged, or contains more than `most` octets.
+/// When it is damaged, contains more than `most` octets, or far more than its size lets expect.
 pub(super) fn unpack(bytes: &[u8], most: u64) -> Result<Option<Vec<u8>>, RecordingError> {
+    let most = most.min(ANY_RATIO.max(MOST_RATIO * bytes.len() as u64));
     match bytes {
         [0x28, 0xb5, 0x2f, 0xfd, ..] => frames(bytes, most).map(Some),
         [0x1f, 0x8b, ..] => {
@@ -69,8 +76,8 @@ fn broken(tool: &str, error: impl core::fmt::Display) -> RecordingError {
 /// The error of a text, or of the contents of a file, beyond the limit.
 pub(super) fn too_long(what: &str, most: u64) -> RecordingError {
     RecordingError::new(
-        format!("{what} more than {most} octets, the most that netspurt reads"),
-        "split it into several files",
+        format!("{what} more than {most} octets, the most that netspurt reads of it"),
+        "split it into several files, or decompress it first",
     )
 }
 
@@ -115,6 +122,13 @@ mod tests {
             let error = unpack(&packed, 9).unwrap_err().to_string();
             assert!(error.contains("more than 9 octets"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_small_file_does_not_fill_the_memory() {
+        let packed = gzip(&"0".repeat(usize::try_from(ANY_RATIO).unwrap() + 1));
+        let error = unpack(&packed, MOST).unwrap_err().to_string();
+        assert!(error.contains(&format!("more than {ANY_RATIO} octets")), "{error}");
     }
 
     #[test]
