@@ -30,9 +30,10 @@ TLE = """OURS
 
 
 def verification() -> Path:
+    """Return the folder of the package sgp4, which has SGP4's verification states."""
     found = importlib.util.find_spec("sgp4")
-    if found is None or found.origin is None:
-        pytest.skip("the package sgp4, which has SGP4's verification states, is not installed")
+    assert found is not None
+    assert found.origin is not None
     return Path(found.origin).parent
 
 
