@@ -52,7 +52,7 @@ def pooled_lines(advice: Advice) -> Iterator[str]:
         timer = sum(of[one.estimator].timer.value * len(of.delays) for of in advice.replays)
         timer /= sum(len(of.delays) for of in advice.replays)
         wins = sum(name == one.estimator for name in best)
-        ends = [grouped(one.count), grouped(one.answers), span(timer), *_cost(one.total)]
+        ends = [number(one.count), number(one.answers), span(timer), *_cost(one.total)]
         rows.append([one.estimator, *ends, f"{wins} of {len(best)}"])
     if advice.weighing:
         yield from _table_of(rows)
@@ -95,12 +95,12 @@ def head(delays: Delays) -> str:
     import numpy as np
 
     share = f" ({100 * delays.lost / delays.sent:.2f} %)" if delays.lost else ""
-    text = f"{delays.name}: {count(delays.sent, 'probe')}, {grouped(delays.received)} answered, "
-    text += f"{grouped(delays.lost)} lost{share}"
+    text = f"{delays.name}: {count(delays.sent, 'probe')}, {number(delays.received)} answered, "
+    text += f"{number(delays.lost)} lost{share}"
     if delays.late:
-        text += f", {grouped(delays.late)} late"
+        text += f", {number(delays.late)} late"
     if delays.duplicates:
-        text += f", {grouped(delays.duplicates)} duplicates"
+        text += f", {number(delays.duplicates)} duplicates"
     rtt = delays.rtt_s[~np.isnan(delays.rtt_s)]
     if len(rtt):
         low, middle, high = np.percentile(rtt, [1, 50, 99])
@@ -119,7 +119,7 @@ def row(algorithm: Algorithm, advice: Advice | None = None, cost: str = "-") -> 
     weighed = advice is not None and advice.weighing is not None
     return [
         algorithm.estimator,
-        grouped(algorithm.spurious),
+        number(algorithm.spurious),
         counts,
         span(algorithm.timer.value),
         span(algorithm.waited_per_loss),
@@ -168,7 +168,7 @@ def _setting(algorithms: list[Algorithm], cost: float) -> list[str]:
     total = sum(one.total for one in algorithms)
     return [
         algorithms[0].estimator,
-        grouped(sum(one.spurious for one in algorithms)),
+        number(sum(one.spurious for one in algorithms)),
         span(sum(one.timer.value * one.probes for one in algorithms) / probes),
         span(waited / lost if lost else math.nan),
         f"{good / total:.3f}" if total else "-",
@@ -377,14 +377,9 @@ def algorithm_data(algorithm: Algorithm) -> dict[str, Any]:
     }
 
 
-def grouped(value: int) -> str:
-    """Return a count with grouped digits."""
-    return number(value)
-
-
 def count(value: int, what: str) -> str:
     """Return a count with its noun."""
-    return f"{grouped(value)} {what}{'' if value == 1 else 's'}"
+    return f"{number(value)} {what}{'' if value == 1 else 's'}"
 
 
 def _plain(value: float) -> str:

@@ -69,7 +69,7 @@ fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading)
         _ => {}
     }
     if bytes.len() as u64 > MOST {
-        return Err(too_long("the text has", MOST));
+        return Err(too_long("the text has", MOST, "split it into several files"));
     }
     let content = text::decode(bytes);
     if content.trim().is_empty() {

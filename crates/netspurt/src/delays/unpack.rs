@@ -64,7 +64,10 @@ fn append(
     let room = most - unpacked.len() as u64;
     reader.take(room + 1).read_to_end(unpacked).map_err(|error| broken(tool, error))?;
     match unpacked.len() as u64 > most {
-        true => Err(too_long(&format!("the file that {tool} compressed contains"), most)),
+        true => {
+            let what = format!("the file that {tool} compressed contains");
+            Err(too_long(&what, most, "decompress it first, and split it if it is long"))
+        }
         false => Ok(()),
     }
 }
@@ -74,10 +77,10 @@ fn broken(tool: &str, error: impl core::fmt::Display) -> RecordingError {
 }
 
 /// The error of a text, or of the contents of a file, beyond the limit.
-pub(super) fn too_long(what: &str, most: u64) -> RecordingError {
+pub(super) fn too_long(what: &str, most: u64, fix: &str) -> RecordingError {
     RecordingError::new(
         format!("{what} more than {most} octets, the most that netspurt reads of it"),
-        "split it into several files, or decompress it first",
+        fix,
     )
 }
 
