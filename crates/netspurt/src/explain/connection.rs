@@ -61,5 +61,10 @@ impl CapturedConnection {
         });
         statistics.answered(at, packet, &answer);
         sender.answered(at, packet, &answer, octets);
+        if let Some(sample) = answer.sample.filter(|sample| !sample.ambiguous)
+            && let Some(back) = self.ways[side.peer().index()].as_deref_mut()
+        {
+            back.sender.near_sample(sample.rtt);
+        }
     }
 }

@@ -7,6 +7,7 @@
 
 mod connection;
 mod explainer;
+mod infer;
 mod kept;
 mod retransmission;
 mod sender;

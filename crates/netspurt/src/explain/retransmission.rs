@@ -38,12 +38,29 @@ pub enum VerdictEvidence {
     NoDSack,
     /// The octets had been acknowledged before they were sent again.
     Acknowledged,
+    /// A duplicate acknowledgement followed a round trip later, as a duplicate segment calls for
+    /// (RFC 5681 §4.2), where the connection does not use SACK.
+    DuplicateAck,
+    /// The capture was taken at the receiver, and shows whether an earlier copy had arrived.
+    AtReceiver,
+    /// One acknowledgement covered more than the two segments that it may wait for (RFC 5681 §4.2),
+    /// so an earlier copy had arrived.
+    Jump,
 }
 
 impl VerdictEvidence {
     /// The names in tables, in the order of the values.
-    pub const NAMES: [&str; 6] =
-        ["none", "d-sack", "echoed-stamp", "ack-timing", "no-d-sack", "acknowledged-before"];
+    pub const NAMES: [&str; 9] = [
+        "none",
+        "d-sack",
+        "echoed-stamp",
+        "ack-timing",
+        "no-d-sack",
+        "acknowledged-before",
+        "duplicate-ack",
+        "at-receiver",
+        "ack-jump",
+    ];
 }
 
 /// A retransmission.
