@@ -14,6 +14,7 @@ mod statistics;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod transcript;
 mod way;
 
 pub use connection::CapturedConnection;
@@ -23,4 +24,5 @@ pub use retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 pub use sender::Sender;
 pub use statistics::Statistics;
 pub use tables::{connections_table, retransmissions_table};
+pub use transcript::Transcript;
 pub use way::CapturedWay;

@@ -7,7 +7,7 @@ use crate::segment::{Ecn, Flags, SackBlock, SynOptions, Timestamps};
 
 use super::decode::{DecodeError, Fault, fault, locate_tcp};
 use super::head::TcpHead;
-use super::options::{Known, OptionReader, block_of};
+use super::options::{KnownOption, OptionReader, block_of};
 
 /// The options of a captured segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,11 +36,11 @@ impl CapturedOptions {
         let mut options = OptionReader::new(octets);
         for option in &mut options {
             match option {
-                Known::Timestamps(stamps) => this.timestamps = Some(stamps),
-                Known::Mss(mss) if syn => this.syn.mss = Some(mss),
-                Known::WindowScale(shift) if syn => this.syn.window_scale = Some(shift),
-                Known::SackPermitted if syn => this.syn.sack = true,
-                Known::Sack(edges) if !syn => this.take_blocks(edges),
+                KnownOption::Timestamps(stamps) => this.timestamps = Some(stamps),
+                KnownOption::Mss(mss) if syn => this.syn.mss = Some(mss),
+                KnownOption::WindowScale(shift) if syn => this.syn.window_scale = Some(shift),
+                KnownOption::SackPermitted if syn => this.syn.sack = true,
+                KnownOption::Sack(edges) if !syn => this.take_blocks(edges),
                 _ => {}
             }
         }
