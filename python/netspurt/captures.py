@@ -67,6 +67,21 @@ class Explained:
         times = self.table("segments")["t_ns"]
         return int(times[-1]) if len(times) else 0
 
+    @property
+    def folder(self) -> Path:
+        """The file itself, in place of a run's folder."""
+        return Path(self.path)
+
+    @property
+    def flows(self) -> Table:
+        """A row for each direction with data; a flow is called `c` and its connection's number."""
+        return self.table("flows")
+
+    @property
+    def segments(self) -> Table:
+        """Every captured segment."""
+        return self.table("segments")
+
     def table(self, name: str) -> Table:
         """Return a table.
 

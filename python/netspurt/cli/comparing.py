@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from netspurt.cli.opening import busiest, is_explained, is_run, open_tables
 from netspurt.cli.options import Direction, span_of
 from netspurt.cli.output import columns, hint_at_replies, print_json
 
 if TYPE_CHECKING:
     from netspurt.analysis.compare import Comparison, Seen
+    from netspurt.captures import Explained
     from netspurt.plots import View
     from netspurt.run import Run
 
@@ -20,10 +24,14 @@ _AROUND = 4
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
+    first: Annotated[Path, typer.Argument(help="A run folder or a capture.", show_default=False)],
     second: Annotated[Path, typer.Argument(help="Another one.", show_default=False)],
     flow: Annotated[
-        str | None, typer.Option(help="The flow; by default the only one that both have.")
+        str | None,
+        typer.Option(
+            help="The flow; by default the only one that both have, and in a capture the "
+            "connection with most data; A,B names one for each."
+        ),
     ] = None,
     direction: Direction = None,
     node: Annotated[
@@ -48,46 +56,121 @@ def compare(
         bool, typer.Option("--json", help="Print as JSON, with every event's times.")
     ] = False,
 ) -> None:
-    """Align two runs by segment and show their first difference."""
+    """Align two runs, or a run and a capture, by segment and show their first difference."""
     from netspurt.analysis.compare import compare as align
-    from netspurt.analysis.compare import events, mechanisms, opening, why
+    from netspurt.analysis.compare import mechanisms, why
     from netspurt.plots import View
-    from netspurt.run import open_run
 
-    runs = [open_run(first), open_run(second)]
     given = flow is not None or direction is not None
-    flow = flow or _common_flow(runs)
-    node = node or _sender(runs[0], flow, direction)
-    where = View(flow=flow, direction=direction, node=node)
-    seen = [events(run.segments, flow, node) for run in runs]
+    names_of = _two(flow)
+    runs = [open_tables(path, name) for path, name in zip((first, second), names_of, strict=True)]
+    ways = _ways(runs, names_of, direction, node)
+    seen = [way.events(run) for run, way in zip(runs, ways, strict=True)]
     ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, seen, strict=True)]
     span = min(ends) if span is None else span
     seen = [[event for event in own if event.t_s <= span] for own in seen]
     told = align(seen[0], seen[1])
     if plot is not None:
-        _draw(plot, told, (runs, seen), where)
+        views = [View(flow=way.flow, direction=way.direction, node=way.node) for way in ways]
+        _draw(plot, told, (runs, seen), views)
     if as_json:
         more = {"why": why(told, seen[0], seen[1]), "span_s": span, "events": _events(seen)}
         more["mechanisms"] = [mechanisms(own) for own in seen]
-        print_json(_as_json(told, flow, node) | more)
+        print_json(_as_json(told, ways[0].flow, ways[0].node) | more)
         return
     names = [_called(run) for run in runs]
-    for line in _lines(told, seen, names, (where.titled(flow), node)):
+    for line in _lines(told, seen, names, (ways[0].titled, ways[0].node)):
         typer.echo(line)
     for line in _differences(seen, names):
         typer.echo(line)
-    for run, own, name in zip(runs, seen, names, strict=True):
-        gap = opening(run.segments, flow, node)
-        opens = node == _sender(run, flow)
+    for line in _openings(runs, ways, seen, names):
+        typer.echo(line)
+    if plot is not None:
+        typer.echo(plot)
+    if not given and is_run(runs[0]):
+        hint_at_replies(runs[0])
+
+
+def _openings(
+    runs: list[Run | Explained], ways: list[_Way], seen: list[list[Seen]], names: list[str]
+) -> Iterator[str]:
+    """Yield a line for each run in which the handshake's ACK left shortly before the data."""
+    from netspurt.analysis.compare import opening
+
+    for run, way, own, name in zip(runs, ways, seen, names, strict=True):
+        if not is_run(run):
+            continue
+        gap = opening(run.segments, way.flow, way.node)
+        opens = way.node == _sender(run, way.flow)
         if opens and gap is not None and gap < _first_round_trip(own):
-            typer.echo(
+            yield (
                 f"in {name} the ACK of the handshake left {1e3 * gap:.1f} ms before the first data "
                 "segment, so it may take a place in a queue that the data needs"
             )
-    if plot is not None:
-        typer.echo(plot)
-    if not given:
-        hint_at_replies(runs[0])
+
+
+@dataclass(frozen=True)
+class _Way:
+    """What is compared of a run: a flow, one of its directions, and the node that observed it."""
+
+    flow: str
+    direction: str | None
+    node: str
+
+    @property
+    def titled(self) -> str:
+        """The flow and the direction in words."""
+        return self.flow if self.direction in (None, "forward") else f"{self.flow} (reverse)"
+
+    def events(self, run: Run | Explained) -> list[Seen]:
+        """Return what was observed, as the sender of the direction has it."""
+        from netspurt.analysis.compare import events
+
+        seen = events(run.segments, self.flow, self.node)
+        if not is_explained(run) or self.direction in (None, "forward"):
+            return seen
+        # A capture has the initiator's view of both directions.
+        other = {"out": "in", "in": "out"}
+        return [replace(one, key=(other[one.key[0]], *one.key[1:])) for one in seen]
+
+
+def _two(flow: str | None) -> list[str | None]:
+    """Return the flow of each run: one name is that of both, and `A,B` names two."""
+    first, comma, second = (flow or "").partition(",")
+    return [first or None, (second if comma else first) or None]
+
+
+def _ways(
+    runs: list[Run | Explained],
+    flows: list[str | None],
+    direction: str | None,
+    node: str | None,
+) -> list[_Way]:
+    """Return what is compared of each run."""
+    if not any(is_explained(run) for run in runs):
+        common = flows[0] or _common_flow(runs)
+        flows = [flows[0] or common, flows[1] or common]
+    ways: list[_Way] = []
+    for run, given in zip(runs, flows, strict=True):
+        named = None if given is None else (given, direction)
+        if is_explained(run):
+            known = given if given in run.flows["flow"] else None
+            chosen = (known, direction) if known else busiest(run)
+            if chosen is None:
+                raise ValueError(f"{run.path} has no data to compare")
+            ways.append(_Way(chosen[0] or "", direction or chosen[1], "capture"))
+        elif is_run(run):
+            name, way = named or (_first_flow(run), direction)
+            ways.append(_Way(name, way, node or _sender(run, name, way)))
+    return ways
+
+
+def _first_flow(run: Run) -> str:
+    """Return the only flow of a run."""
+    names = list(dict.fromkeys(str(flow) for flow in run.flows["flow"]))
+    if len(names) != 1:
+        raise ValueError(f"the run has the flows {', '.join(names)}: name one with --flow")
+    return names[0]
 
 
 def _differences(seen: list[list[Seen]], names: list[str]) -> list[str]:
@@ -116,8 +199,8 @@ def _first_round_trip(seen: list[Seen]) -> float:
 def _draw(
     file: Path,
     told: Comparison,
-    both: tuple[list[Run], list[list[Seen]]],
-    where: View,
+    both: tuple[list[Run | Explained], list[list[Seen]]],
+    views: list[View],
 ) -> None:
     """Draw the two runs side by side, until neither has anything more to show."""
     from netspurt.plots import save
@@ -127,10 +210,11 @@ def _draw(
     names = [_called(run) for run in runs]
     if names[0] == names[1]:
         names = [str(run.folder) for run in runs]
-    sides = [Side(run, name, own[0].at_s) for run, name, own in zip(runs, names, seen, strict=True)]
+    starts = [own[0].at_s for own in seen]
+    sides = [Side(*each) for each in zip(runs, names, starts, views, strict=True)]
     parted = [event.t_s for event in told.parted if event is not None]
     span = max(own[-1].t_s for own in seen)
-    figure = draw_beside((sides[0], sides[1]), where, span, min(parted, default=None))
+    figure = draw_beside((sides[0], sides[1]), span, min(parted, default=None))
     save(figure, [file])
 
 
@@ -151,7 +235,7 @@ def _moment(row: dict[str, Any]) -> float:
     return float(row["second_s"] if first is None else first)
 
 
-def _common_flow(runs: list[Run]) -> str:
+def _common_flow(runs: list[Run | Explained]) -> str:
     own, other = (dict.fromkeys(str(flow) for flow in run.flows["flow"]) for run in runs)
     both = [flow for flow in own if flow in other]
     if len(both) != 1:
@@ -169,7 +253,7 @@ def _sender(run: Run, flow: str, direction: str | None = None) -> str:
     return str(rows["to" if direction == "reverse" else "from"][0])
 
 
-def _called(run: Run) -> str:
+def _called(run: Run | Explained) -> str:
     return f"{run.folder.name if run.folder else run.title}"
 
 

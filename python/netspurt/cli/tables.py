@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netspurt.cli import completing, crossing
+from netspurt.cli.opening import is_run, open_tables
 from netspurt.cli.options import Direction, From, To, count
 from netspurt.cli.output import columns, number
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def table(
-    run: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
+    run: Annotated[Path, typer.Argument(help="A run folder or a capture.", show_default=False)],
     name: Annotated[
         str | None,
         typer.Argument(
@@ -37,13 +38,12 @@ def table(
         int | None, typer.Option(parser=count, metavar="N", help="The maximum number of rows.")
     ] = None,
 ) -> None:
-    """Print a table of a run."""
+    """Print a table of a run or a capture."""
     import numpy as np
 
-    from netspurt.run import open_run
     from netspurt.table import aligned
 
-    opened = open_run(run)
+    opened = open_tables(run, flow)
     if name is None:
         given = {"--flow": flow, "--direction": direction, "--from": start, "--to": end}
         given |= {"--csv": as_csv or None, "--limit": limit}
@@ -53,6 +53,8 @@ def table(
             typer.echo(f"{each.name}: {number(len(each))} rows of {', '.join(each)}")
         return
     if name == crossing.NAME:
+        if not is_run(opened):
+            raise ValueError("crossings need the sender's timer, which no capture tells")
         found = crossing.crossings_of(opened, flow, direction, start, end)
         _print_texts(crossing.COLUMNS, crossing.rows_of(found), limit, as_csv=as_csv)
         return

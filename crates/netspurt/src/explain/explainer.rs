@@ -85,12 +85,12 @@ impl Explainer {
         let at = Time::from_nanos(u64::try_from(packet.unix_ns).unwrap_or(0));
         let TcpView { ends, flags, seq, ack, .. } = view;
         let (sighting, connection) = self.flows.sight(&Passing { at, ends, flags, seq, ack });
-        connection.take(sighting.side, at, &view);
+        let answer = connection.take(sighting.side, at, &view);
         self.start.get_or_insert(at);
         if let Some(transcript) = &mut self.transcript
             && self.only.is_none_or(|only| only == sighting.number)
         {
-            transcript.add(at, sighting.number, sighting.side, &view);
+            transcript.add(at, sighting, &view, answer.sample);
         }
         self.over.extend(self.flows.take_retired());
     }
