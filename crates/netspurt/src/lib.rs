@@ -8,6 +8,7 @@ pub mod clock;
 pub mod congestion;
 pub mod delays;
 pub mod event;
+pub mod explain;
 pub mod guard;
 pub mod ids;
 pub mod ip;

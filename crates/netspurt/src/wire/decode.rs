@@ -85,12 +85,13 @@ pub struct Decoded<'a> {
 }
 
 /// The fields of an IP header.
-struct Ip {
-    addresses: [IpAddr; 2],
-    id: u16,
-    ecn: Ecn,
+pub(super) struct Ip {
+    pub(super) addresses: [IpAddr; 2],
+    pub(super) id: u16,
+    pub(super) ecn: Ecn,
+    pub(super) hop_limit: u8,
     /// The range of the TCP segment.
-    tcp: (usize, usize),
+    pub(super) tcp: (usize, usize),
 }
 
 /// Decodes the IPv4 or IPv6 packet at the start of `bytes`; octets behind its end are ignored.
@@ -110,8 +111,7 @@ struct Ip {
 /// When the bytes are not a whole TCP segment over IP, or fail the `checks`. The offset is that of
 /// the wrong field, or of the end if octets are missing.
 pub fn decode(bytes: &[u8], checks: Checks) -> Result<Decoded<'_>, DecodeError> {
-    let [first] = array(bytes, 0)?;
-    let ip = match first >> 4 {
+    let ip = match version(bytes)? {
         4 => ipv4(bytes, checks)?,
         6 => ipv6(bytes)?,
         version => return Err(fault(0, Fault::Version(version))),
@@ -145,6 +145,25 @@ pub fn decode(bytes: &[u8], checks: Checks) -> Result<Decoded<'_>, DecodeError> 
         malformed_option: malformed.map(|option| at + TcpHead::BYTES + option),
         payload: &there[payload_at..],
     })
+}
+
+/// The version of IP of a packet.
+fn version(bytes: &[u8]) -> Result<u8, DecodeError> {
+    let [first] = array(bytes, 0)?;
+    Ok(first >> 4)
+}
+
+/// The IP header of a captured packet, of which `original_bytes` octets were on the link, and where
+/// TCP is in it. A length of zero in its header is that of a packet that the network card cuts
+/// later: then the link's length counts.
+#[inline]
+pub(super) fn locate_tcp(bytes: &[u8], original_bytes: usize) -> Result<Ip, DecodeError> {
+    let _ = original_bytes;
+    match version(bytes)? {
+        4 => ipv4(bytes, Checks::Captured),
+        6 => ipv6(bytes),
+        version => Err(fault(0, Fault::Version(version))),
+    }
 }
 
 /// The segment of a header without its options.
@@ -197,7 +216,13 @@ fn ipv6(bytes: &[u8]) -> Result<Ip, DecodeError> {
 
 impl Ip {
     fn of(head: IpHead<'_>, at: usize, end: usize) -> Self {
-        Self { addresses: head.addresses(), id: head.id(), ecn: head.ecn(), tcp: (at, end) }
+        Self {
+            addresses: head.addresses(),
+            id: head.id(),
+            ecn: head.ecn(),
+            hop_limit: head.hop_limit(),
+            tcp: (at, end),
+        }
     }
 }
 
@@ -269,7 +294,7 @@ pub(super) fn checksum(before: u64, bytes: &[u8]) -> u16 {
     !u16::try_from(sum).unwrap_or(0)
 }
 
-const fn fault(offset: usize, what: Fault) -> DecodeError {
+pub(super) const fn fault(offset: usize, what: Fault) -> DecodeError {
     DecodeError { offset, what }
 }
 

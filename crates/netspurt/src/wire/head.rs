@@ -87,6 +87,15 @@ impl<'a> IpHead<'a> {
         }
     }
 
+    /// The time to live, or hop limit.
+    #[inline]
+    pub fn hop_limit(self) -> u8 {
+        match self {
+            Self::V4(head) => head[8],
+            Self::V6(head) => head[7],
+        }
+    }
+
     /// The packet's part of its datagram; IPv6 has this in an extension header.
     #[inline]
     pub fn part(self) -> Part {

@@ -11,6 +11,7 @@ mod icmp;
 mod link_type;
 mod options;
 mod pcapng;
+mod tcp_view;
 #[cfg(test)]
 mod tests;
 
@@ -30,6 +31,7 @@ pub use options::{
     full_payload, header_bytes, option_bytes,
 };
 pub use pcapng::PcapngWriter;
+pub use tcp_view::{CapturedOptions, TcpView};
 
 /// The protocol number of TCP in IP headers.
 pub const TCP: u8 = 6;
