@@ -1,5 +1,7 @@
 //! The extension headers of IPv6 (RFC 8200 §4) and the authentication header (RFC 4302 §2).
 
+use std::net::Ipv6Addr;
+
 /// Options for each hop.
 pub(super) const HOP_BY_HOP: u8 = 0;
 /// A routing header.
@@ -78,5 +80,38 @@ impl<'a> Iterator for Extensions<'a> {
         let octets = rest.get(..length.max(8))?;
         (self.next, self.named_at, self.at) = (head[0], at, at + octets.len());
         Some(Extension { kind, at, named_at, octets })
+    }
+}
+
+/// The last destination in the routing header `octets`; `None` if it is not complete, or of a kind
+/// that is not known.
+pub(super) fn last_stop(octets: &[u8]) -> Option<Ipv6Addr> {
+    let (addresses, _) = octets.get(8..)?.as_chunks::<16>();
+    let address = match octets[2] {
+        // Type 0, in order (RFC 2460 §4.4).
+        0 => addresses.last()?,
+        // Mobile IPv6 has one (RFC 6275 §6.4.1), segment routing the last one first (RFC 8754 §2).
+        2 | 4 => addresses.first()?,
+        _ => return None,
+    };
+    Some(Ipv6Addr::from(*address))
+}
+
+/// The length that options for each hop, `octets`, give a jumbogram without its fixed header (RFC
+/// 2675 §2); `None` if they do not, or if 16 bits would hold it.
+pub(super) fn jumbo_payload(octets: &[u8]) -> Option<u32> {
+    const PAD: u8 = 0;
+    const JUMBO: u8 = 0xc2;
+    let mut rest = octets.get(2..)?;
+    loop {
+        rest = match rest {
+            [PAD, rest @ ..] => rest,
+            [JUMBO, 4, a, b, c, d, ..] => {
+                let length = u32::from_be_bytes([*a, *b, *c, *d]);
+                return (length > u16::MAX.into()).then_some(length);
+            }
+            [_, length, rest @ ..] => rest.get(usize::from(*length)..)?,
+            _ => return None,
+        };
     }
 }
