@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from netspurt.cli.options import Direction, span_of
-from netspurt.cli.output import columns, hint_at_replies, print_json
+from netspurt.cli.output import columns, hint_at_replies
+from netspurt.cli.programs import AsCsv, AsJson, Form
 
 if TYPE_CHECKING:
     from netspurt.analysis.compare import Comparison, Seen
+    from netspurt.analysis.settings import Difference
     from netspurt.plots import View
     from netspurt.run import Run
 
@@ -44,50 +48,107 @@ def compare(
             help="Draw both time-sequence plots side by side: .png, .svg or .pdf.",
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print as JSON, with every event's times.")
-    ] = False,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Align two runs by segment and show their first difference."""
+    """Align two runs by segment and show their first difference.
+
+    CSV has a row for each event, with its times in both runs; JSON has these, too.
+    """
     from netspurt.analysis.compare import compare as align
-    from netspurt.analysis.compare import events, mechanisms, opening, why
+    from netspurt.analysis.settings import differences
     from netspurt.plots import View
     from netspurt.run import open_run
 
+    form = Form(as_json, as_csv)
     runs = [open_run(first), open_run(second)]
     given = flow is not None or direction is not None
     flow = flow or _common_flow(runs)
     node = node or _sender(runs[0], flow, direction)
     where = View(flow=flow, direction=direction, node=node)
-    seen = [events(run.segments, flow, node) for run in runs]
-    ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, seen, strict=True)]
-    span = min(ends) if span is None else span
-    seen = [[event for event in own if event.t_s <= span] for own in seen]
+    seen, span = _seen(runs, (flow, node), span)
     told = align(seen[0], seen[1])
+    unlike = differences(runs[0].scenario, runs[1].scenario)
     if plot is not None:
         _draw(plot, told, (runs, seen), where)
-    if as_json:
-        more = {"why": why(told, seen[0], seen[1]), "span_s": span, "events": _events(seen)}
-        more["mechanisms"] = [mechanisms(own) for own in seen]
-        print_json(_as_json(told, flow, node) | more)
+    if not form.for_people:
+        more = {"span_s": span, "scenarios": [vars(one) for one in unlike]}
+        document = _as_json(told, flow, node) | _details(told, seen) | more
+        form.print(document, document["events"])
         return
     names = [_called(run) for run in runs]
     for line in _lines(told, seen, names, (where.titled(flow), node)):
         typer.echo(line)
-    for line in _differences(seen, names):
+    for line in (*_differences(seen, names), *_settings(unlike, names)):
         typer.echo(line)
-    for run, own, name in zip(runs, seen, names, strict=True):
-        gap = opening(run.segments, flow, node)
-        opens = node == _sender(run, flow)
-        if opens and gap is not None and gap < _first_round_trip(own):
-            typer.echo(
-                f"in {name} the ACK of the handshake left {1e3 * gap:.1f} ms before the first data "
-                "segment, so it may take a place in a queue that the data needs"
-            )
+    for line in _early_acks(runs, seen, names, (flow, node)):
+        typer.echo(line)
     if plot is not None:
         typer.echo(plot)
     if not given:
         hint_at_replies(runs[0])
+
+
+def _early_acks(
+    runs: list[Run], seen: list[list[Seen]], names: list[str], where: tuple[str, str]
+) -> Iterator[str]:
+    """Say in which runs the ACK of the handshake may be in a queue before the data."""
+    from netspurt.analysis.compare import opening
+
+    flow, node = where
+    for run, own, name in zip(runs, seen, names, strict=True):
+        gap = opening(run.segments, flow, node)
+        opens = node == _sender(run, flow)
+        if opens and gap is not None and gap < _first_round_trip(own):
+            yield (
+                f"in {name} the ACK of the handshake left {1e3 * gap:.1f} ms before the first data "
+                "segment, so it may take a place in a queue that the data needs"
+            )
+
+
+def _seen(
+    runs: list[Run], where: tuple[str, str], span: float | None
+) -> tuple[list[list[Seen]], float]:
+    """Return the events of a flow at a node in both runs within a span, and the span [s]."""
+    from netspurt.analysis.compare import events
+
+    seen = [events(run.segments, *where) for run in runs]
+    ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, seen, strict=True)]
+    span = min(ends) if span is None else span
+    return [[event for event in own if event.t_s <= span] for own in seen], span
+
+
+def _details(told: Comparison, seen: list[list[Seen]]) -> dict[str, Any]:
+    from netspurt.analysis.compare import mechanisms, why
+
+    return {
+        "why": why(told, seen[0], seen[1]),
+        "mechanisms": [mechanisms(own) for own in seen],
+        "events": _events(seen),
+    }
+
+
+#: The most keys of scenarios that are shown, and the most characters of a value.
+_KEYS, _VALUE = 12, 40
+
+
+def _settings(unlike: list[Difference], names: list[str]) -> list[str]:
+    """Return lines on the keys whose values differ between the scenarios of the two runs."""
+    if not unlike:
+        return ["the scenarios are the same"]
+    rows = [("key", *names)]
+    rows += [(one.key, _value(one.first), _value(one.second)) for one in unlike[:_KEYS]]
+    lines = ["the scenarios differ:", *(f"  {line}" for line in columns(rows))]
+    more = len(unlike) - _KEYS
+    return lines + ([f"  ... {more} more keys; --json has all"] if more > 0 else [])
+
+
+def _value(value: Any) -> str:
+    """Return a value of a scenario as it writes it, cut if it is long."""
+    if value is None:
+        return "-"
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}…"
 
 
 def _differences(seen: list[list[Seen]], names: list[str]) -> list[str]:

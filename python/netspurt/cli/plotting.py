@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from netspurt.cli.crossing import crossing_lines, crossings_of
+from netspurt.cli.crossing import crossing_lines
 from netspurt.cli.options import Direction, From, To, one_of
 from netspurt.cli.output import hint_at_replies
 
@@ -59,7 +59,7 @@ def plot(
         for file in files:
             typer.echo(file)
         if each == "rto":
-            for line in crossing_lines(crossings_of(opened, flow, direction, start, end)):
+            for line in crossing_lines(opened.crossings(flow, direction, start=start, end=end)):
                 print(line, file=sys.stderr)
     if flow is None and direction is None:
         hint_at_replies(opened)
