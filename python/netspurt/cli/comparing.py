@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.opening import busiest, is_explained, is_run, open_tables
+from netspurt.cli.compared import ComparedWay, flow_of_each, sender_of, ways_of
+from netspurt.cli.opening import is_run, open_tables
 from netspurt.cli.options import Direction, span_of
-from netspurt.cli.output import columns, hint_at_replies, print_json
+from netspurt.cli.output import columns, hint_at_replies
+from netspurt.cli.programs import AsCsv, AsJson, Form
 
 if TYPE_CHECKING:
     from netspurt.analysis.compare import Comparison, Seen
+    from netspurt.analysis.settings import Difference
     from netspurt.captures import Explained
     from netspurt.plots import View
     from netspurt.run import Run
@@ -52,38 +55,40 @@ def compare(
             help="Draw both time-sequence plots side by side: .png, .svg or .pdf.",
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print as JSON, with every event's times.")
-    ] = False,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Align two runs, or a run and a capture, by segment and show their first difference."""
+    """Align two runs, or a run and a capture, by segment and show their first difference.
+
+    CSV has a row for each event, with its times in both runs; JSON has these, too.
+    """
     from netspurt.analysis.compare import compare as align
-    from netspurt.analysis.compare import mechanisms, why
+    from netspurt.analysis.settings import differences
     from netspurt.plots import View
 
+    form = Form(as_json, as_csv)
     given = flow is not None or direction is not None
-    names_of = _two(flow)
-    runs = [open_tables(path, name) for path, name in zip((first, second), names_of, strict=True)]
-    ways = _ways(runs, names_of, direction, node)
-    seen = [way.events(run) for run, way in zip(runs, ways, strict=True)]
-    ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, seen, strict=True)]
-    span = min(ends) if span is None else span
-    seen = [[event for event in own if event.t_s <= span] for own in seen]
+    flows = flow_of_each(flow)
+    runs = [open_tables(path, name) for path, name in zip((first, second), flows, strict=True)]
+    ways = ways_of(runs, flows, direction, node)
+    seen, span = _seen(runs, ways, span)
     told = align(seen[0], seen[1])
+    scenarios = [run.scenario for run in runs if is_run(run)]
+    unlike = differences(*scenarios) if len(scenarios) == len(runs) else None
     if plot is not None:
         views = [View(flow=way.flow, direction=way.direction, node=way.node) for way in ways]
         _draw(plot, told, (runs, seen), views)
-    if as_json:
-        more = {"why": why(told, seen[0], seen[1]), "span_s": span, "events": _events(seen)}
-        more["mechanisms"] = [mechanisms(own) for own in seen]
-        print_json(_as_json(told, ways[0].flow, ways[0].node) | more)
+    if not form.for_people:
+        more = {"span_s": span, "scenarios": [vars(one) for one in unlike or ()]}
+        document = _as_json(told, ways[0].flow, ways[0].node) | _details(told, seen) | more
+        form.print(document, document["events"])
         return
     names = [_called(run) for run in runs]
     for line in _lines(told, seen, names, (ways[0].titled, ways[0].node)):
         typer.echo(line)
-    for line in _differences(seen, names):
+    for line in (*_differences(seen, names), *_settings(unlike, names)):
         typer.echo(line)
-    for line in _openings(runs, ways, seen, names):
+    for line in _early_acks(runs, ways, seen, names):
         typer.echo(line)
     if plot is not None:
         typer.echo(plot)
@@ -91,17 +96,20 @@ def compare(
         hint_at_replies(runs[0])
 
 
-def _openings(
-    runs: list[Run | Explained], ways: list[_Way], seen: list[list[Seen]], names: list[str]
+def _early_acks(
+    runs: list[Run | Explained],
+    ways: list[ComparedWay],
+    seen: list[list[Seen]],
+    names: list[str],
 ) -> Iterator[str]:
-    """Yield a line for each run in which the handshake's ACK left shortly before the data."""
+    """Say in which runs the ACK of the handshake may be in a queue before the data."""
     from netspurt.analysis.compare import opening
 
     for run, way, own, name in zip(runs, ways, seen, names, strict=True):
         if not is_run(run):
             continue
         gap = opening(run.segments, way.flow, way.node)
-        opens = way.node == _sender(run, way.flow)
+        opens = way.node == sender_of(run, way.flow)
         if opens and gap is not None and gap < _first_round_trip(own):
             yield (
                 f"in {name} the ACK of the handshake left {1e3 * gap:.1f} ms before the first data "
@@ -109,68 +117,52 @@ def _openings(
             )
 
 
-@dataclass(frozen=True)
-class _Way:
-    """What is compared of a run: a flow, one of its directions, and the node that observed it."""
-
-    flow: str
-    direction: str | None
-    node: str
-
-    @property
-    def titled(self) -> str:
-        """The flow and the direction in words."""
-        return self.flow if self.direction in (None, "forward") else f"{self.flow} (reverse)"
-
-    def events(self, run: Run | Explained) -> list[Seen]:
-        """Return what was observed, as the sender of the direction has it."""
-        from netspurt.analysis.compare import events
-
-        seen = events(run.segments, self.flow, self.node)
-        if not is_explained(run) or self.direction in (None, "forward"):
-            return seen
-        # A capture has the initiator's view of both directions.
-        other = {"out": "in", "in": "out"}
-        return [replace(one, key=(other[one.key[0]], *one.key[1:])) for one in seen]
+def _seen(
+    runs: list[Run | Explained], ways: list[ComparedWay], span: float | None
+) -> tuple[list[list[Seen]], float]:
+    """Return the events of a flow at a node in both runs within a span, and the span [s]."""
+    seen = [way.events(run) for run, way in zip(runs, ways, strict=True)]
+    ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, seen, strict=True)]
+    span = min(ends) if span is None else span
+    return [[event for event in own if event.t_s <= span] for own in seen], span
 
 
-def _two(flow: str | None) -> list[str | None]:
-    """Return the flow of each run: one name is that of both, and `A,B` names two."""
-    first, comma, second = (flow or "").partition(",")
-    return [first or None, (second if comma else first) or None]
+def _details(told: Comparison, seen: list[list[Seen]]) -> dict[str, Any]:
+    from netspurt.analysis.compare import mechanisms, why
+
+    return {
+        "why": why(told, seen[0], seen[1]),
+        "mechanisms": [mechanisms(own) for own in seen],
+        "events": _events(seen),
+    }
 
 
-def _ways(
-    runs: list[Run | Explained],
-    flows: list[str | None],
-    direction: str | None,
-    node: str | None,
-) -> list[_Way]:
-    """Return what is compared of each run."""
-    if not any(is_explained(run) for run in runs):
-        common = flows[0] or _common_flow(runs)
-        flows = [flows[0] or common, flows[1] or common]
-    ways: list[_Way] = []
-    for run, given in zip(runs, flows, strict=True):
-        named = None if given is None else (given, direction)
-        if is_explained(run):
-            known = given if given in run.flows["flow"] else None
-            chosen = (known, direction) if known else busiest(run)
-            if chosen is None:
-                raise ValueError(f"{run.path} has no data to compare")
-            ways.append(_Way(chosen[0] or "", direction or chosen[1], "capture"))
-        elif is_run(run):
-            name, way = named or (_first_flow(run), direction)
-            ways.append(_Way(name, way, node or _sender(run, name, way)))
-    return ways
+#: The most keys of scenarios that are shown, and the most characters of a value.
+_KEYS, _VALUE = 12, 40
 
 
-def _first_flow(run: Run) -> str:
-    """Return the only flow of a run."""
-    names = list(dict.fromkeys(str(flow) for flow in run.flows["flow"]))
-    if len(names) != 1:
-        raise ValueError(f"the run has the flows {', '.join(names)}: name one with --flow")
-    return names[0]
+def _settings(unlike: list[Difference] | None, names: list[str]) -> list[str]:
+    """Return lines on the keys whose values differ between the scenarios of the two runs.
+
+    There are none if one of the two is a capture.
+    """
+    if unlike is None:
+        return []
+    if not unlike:
+        return ["the scenarios are the same"]
+    rows = [("key", *names)]
+    rows += [(one.key, _value(one.first), _value(one.second)) for one in unlike[:_KEYS]]
+    lines = ["the scenarios differ:", *(f"  {line}" for line in columns(rows))]
+    more = len(unlike) - _KEYS
+    return lines + ([f"  ... {more} more keys; --json has all"] if more > 0 else [])
+
+
+def _value(value: Any) -> str:
+    """Return a value of a scenario as it writes it, cut if it is long."""
+    if value is None:
+        return "-"
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}…"
 
 
 def _differences(seen: list[list[Seen]], names: list[str]) -> list[str]:
@@ -233,24 +225,6 @@ def _events(seen: list[list[Seen]]) -> list[dict[str, Any]]:
 def _moment(row: dict[str, Any]) -> float:
     first = row["first_s"]
     return float(row["second_s"] if first is None else first)
-
-
-def _common_flow(runs: list[Run | Explained]) -> str:
-    own, other = (dict.fromkeys(str(flow) for flow in run.flows["flow"]) for run in runs)
-    both = [flow for flow in own if flow in other]
-    if len(both) != 1:
-        count = ", ".join(both) if both else "none"
-        raise ValueError(f"flows that both runs have: {count}; name one with --flow")
-    return both[0]
-
-
-def _sender(run: Run, flow: str, direction: str | None = None) -> str:
-    """Return the node that sends in a direction of a flow, by default forward."""
-    rows = run.flows.where(flow=flow, direction="forward")
-    if len(rows) == 0:
-        there = ", ".join(list(dict.fromkeys(run.flows["flow"].tolist()))[:8])
-        raise ValueError(f"the run has no flow {flow}: there are {there}")
-    return str(rows["to" if direction == "reverse" else "from"][0])
 
 
 def _called(run: Run | Explained) -> str:

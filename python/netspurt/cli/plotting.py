@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netspurt.cli.crossing import crossing_lines, crossings_of
+from netspurt.cli.crossing import crossing_lines
 from netspurt.cli.opening import busiest, is_explained, is_run, open_tables
 from netspurt.cli.options import Direction, From, To, one_of
 from netspurt.cli.output import hint_at_replies
@@ -81,7 +81,7 @@ def plot(
         for file in files:
             typer.echo(file)
         if each == "rto" and is_run(opened):
-            for line in crossing_lines(crossings_of(opened, flow, direction, start, end)):
+            for line in crossing_lines(opened.crossings(flow, direction, start=start, end=end)):
                 print(line, file=sys.stderr)
     if is_explained(opened):
         _name_the_connection(opened, flow)
