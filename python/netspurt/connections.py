@@ -218,18 +218,23 @@ def _optional(run: Run, name: str) -> Table | None:
 def _seen(run: Run, segments: Table, *, forward: bool) -> Row:
     """Return what the segments at a node tell of the end that sends in a direction."""
     packets = packets_of(segments, _optional(run, "syns"))
-    told: Row = {"lasts_s": float(packets.t_s[-1] - packets.t_s[0])}
+    told: Row = {"lasts_s": _nanoseconds(packets.t_s[-1] - packets.t_s[0])}
     if packets.syn.any():
         told["began_s"] = float(packets.t_s[0])
         shaken = packets.t_s[packets.syn]
         answer = np.flatnonzero(~packets.syn & packets.forward)
         if len(shaken) == 2 and len(answer):
             # From the SYN to the first ACK after it, the handshake takes a round trip at any node.
-            told["handshake_s"] = float(packets.t_s[answer[0]] - shaken[0])
+            told["handshake_s"] = _nanoseconds(packets.t_s[answer[0]] - shaken[0])
     idle = longest_idle(packets, forward=forward)
     if idle is not None:
-        told |= {"idle_s": idle.length_s, "idle_for": idle.waited_for}
+        told |= {"idle_s": _nanoseconds(idle.length_s), "idle_for": idle.waited_for}
     return told
+
+
+def _nanoseconds(span_s: float) -> float:
+    """Return a time of whole nanoseconds: equal ones must not differ in their last bits."""
+    return round(float(span_s), 9)
 
 
 def packets_of(segments: Table, syns: Table | None = None) -> Packets:

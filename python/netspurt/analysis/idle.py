@@ -16,7 +16,7 @@ Flags = NDArray[np.bool_]
 Waited = Literal["loss", "peer", "think", "window", "round-trip", "application"]
 
 #: The same in words.
-IN_WORDS: dict[Waited, str] = {
+IN_WORDS: dict[str, str] = {
     "loss": "loss detection: a retransmission ended it",
     "peer": "the other end had sent nothing to answer",
     "think": "what the other end had sent was being worked on",
@@ -129,10 +129,10 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
     -----
     The rules, of which the first that fits counts: a retransmission ends the silence (*loss*). The
     packet after it has no data, and so answers the other end (*peer*). The other end sent data
-    meanwhile: the longer part of the silence, before this data (*peer*) or after it (*think*). The
-    packet after it exceeds the window that had been offered before (*window*). Octets were
-    outstanding, and the packet followed an acknowledgement at once, but for the time that the end
-    took to react in the handshake (*round-trip*). All else is the *application*'s.
+    meanwhile: the longest part of the silence, up to the last of this data (*peer*) or after it
+    (*think*). The packet after it exceeds the window that had been offered before (*window*).
+    Octets were outstanding, and the packet followed an acknowledgement at once, but for the time
+    that the end took to react in the handshake (*round-trip*). All else is the *application*'s.
 
     Examples
     --------
@@ -197,7 +197,8 @@ def _waited(packets: Packets, before: int, after: int, reaction: float) -> Waite
     with_data = theirs[packets.length[theirs] > 0]
     if len(with_data):
         first, last = packets.t_s[with_data[0]], packets.t_s[with_data[-1]]
-        return "peer" if first - start >= end - last else "think"
+        # Between the first and the last of its data the other end may have repaired a loss.
+        return "peer" if max(first - start, last - first) >= end - last else "think"
     peer_before = np.flatnonzero(packets.forward[:before] != packets.forward[after])
     right = packets.seq[after] + packets.length[after]
     edges = packets.ack[peer_before] + packets.window[peer_before]

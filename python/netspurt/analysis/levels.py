@@ -137,7 +137,7 @@ def _least_bic(logs: Floats, most: int) -> tuple[list[float], _Mixture]:
     fits: list[_Mixture] = []
     found: list[float] = []
     for start in _divisions(logs, most):
-        both = [replace(start, alike=alike).fitted(logs) for alike in (True, False)]
+        both = [replace(start, alike=alike).full(logs) for alike in (True, False)]
         fits.append(min(both, key=lambda one: one.bic(len(logs))))
         found.append(fits[-1].bic(len(logs)))
         if len(found) - 1 - int(np.argmin(found)) >= _IN_VAIN:
@@ -177,6 +177,14 @@ class _Mixture:
         order = np.argsort(self.mean)
         parts = (self.weight[order], self.mean[order], self.sd[order])
         return _Mixture(*parts, self.alike, self.likelihood)
+
+    def full(self, x: Floats) -> _Mixture:
+        """Return the mixture fitted, without the parts that end with less than two values."""
+        at = self.fitted(x)
+        while len(kept := np.flatnonzero(at.weight * len(x) >= 1.5)) < len(at.weight):
+            parts = (at.weight[kept] / at.weight[kept].sum(), at.mean[kept], at.sd[kept])
+            at = _Mixture(*parts, self.alike).fitted(x)
+        return at
 
     def fitted(self, x: Floats) -> _Mixture:
         """Return the mixture of maximum likelihood near this one (EM)."""

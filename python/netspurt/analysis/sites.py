@@ -6,7 +6,7 @@ tell is NaN there, and a question that needs it has no answer.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -129,6 +129,12 @@ class Connections:
         """Return them by the instant at which they began."""
         order = np.argsort(self.began_s, kind="stable")
         return Connections(*(getattr(self, one.name)[order] for one in fields(self)))
+
+
+def joined(parts: Sequence[Connections]) -> Connections:
+    """Return the connections of several sources, one after the other."""
+    names = [one.name for one in fields(Connections)]
+    return Connections(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 @dataclass(frozen=True)
