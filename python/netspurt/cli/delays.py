@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli import paths, surrogates
+from netspurt.cli import constancy, paths, surrogates
 from netspurt.cli.groups import defaulting_to
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of
 from netspurt.cli.output import columns, complain, number, paint, width
@@ -217,4 +217,5 @@ def _rows(told: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 app.command("report")(paths.report)
 app.command("lengths")(paths.lengths)
 app.command("bursts")(paths.bursts)
+app.command("constancy")(constancy.constancy)
 app.command("surrogate")(surrogates.surrogate)
