@@ -21,9 +21,18 @@ pub struct PyExplanation {
 impl PyExplanation {
     /// Its tables.
     fn tables(&self) -> Vec<PyTable> {
-        let tables =
-            [connections_table(&self.explanation), retransmissions_table(&self.explanation)];
+        let found = &self.explanation;
+        let mut tables = vec![connections_table(found), retransmissions_table(found)];
+        if let Some(transcript) = &found.transcript {
+            tables.extend(transcript.tables(&found.connections, found.start));
+        }
         tables.into_iter().map(PyTable::of).collect()
+    }
+
+    /// When the first packet of TCP was captured, in nanoseconds since 1970.
+    #[getter]
+    fn start_ns(&self) -> u64 {
+        self.explanation.start.as_nanos()
     }
 
     /// Where and why the reading stopped early.
@@ -40,14 +49,24 @@ impl PyExplanation {
     }
 }
 
-/// Explains the capture at `path`.
+/// Explains the capture at `path`; with `segments` it keeps the packets, of all connections or of
+/// the one with the number `connection`.
 #[pyfunction]
-pub fn explain(py: Python<'_>, path: PathBuf) -> PyResult<PyExplanation> {
+#[pyo3(signature = (path, *, segments=false, connection=None))]
+pub fn explain(
+    py: Python<'_>,
+    path: PathBuf,
+    segments: bool,
+    connection: Option<u64>,
+) -> PyResult<PyExplanation> {
     let name = path.display().to_string();
     py.detach(|| {
         let file = File::open(&path).map_err(|e| file_error(&name, e))?;
         let mut reader = CaptureReader::new(file).map_err(|e| file_error(&name, e))?;
         let mut explainer = Explainer::default();
+        if segments {
+            explainer = explainer.with_transcript(connection);
+        }
         let fault = loop {
             match reader.next_packet() {
                 Ok(Some(packet)) => explainer.take(&packet),

@@ -22,6 +22,7 @@ from netspurt.cli import (
     running,
     scripts,
     shipped,
+    sites,
     tables,
     timelining,
 )
@@ -83,6 +84,7 @@ _COMMANDS: dict[str, dict[str, Any]] = {
         "poll": polling.poll,
         "capture": polling.capture,
         "match": polling.match,
+        "sites": sites.sites,
     },
     "Check": {
         "papers": papers_app,

@@ -1,7 +1,7 @@
 //! A captured connection.
 
 use crate::ids::Side;
-use crate::observe::{Observed, Sequence};
+use crate::observe::{Answer, Observed, Sequence};
 use crate::segment::Flags;
 use crate::units::Time;
 use crate::wire::TcpView;
@@ -22,11 +22,14 @@ impl CapturedConnection {
         self.ways[side.index()].as_deref()
     }
 
-    /// A packet of `side` was captured at `at`.
-    pub fn take(&mut self, side: Side, at: Time, packet: &TcpView) {
+    /// A packet of `side` was captured at `at`: returns what it acknowledges of the other
+    /// direction.
+    pub fn take(&mut self, side: Side, at: Time, packet: &TcpView) -> Answer {
         self.send(side, at, packet);
         if packet.flags.has(Flags::ACK) {
-            self.answer(side.peer(), at, packet);
+            self.answer(side.peer(), at, packet)
+        } else {
+            Answer::default()
         }
     }
 
@@ -49,7 +52,7 @@ impl CapturedConnection {
 
     /// The part of a packet that concerns the direction that it acknowledges, which is that of
     /// `side`.
-    fn answer(&mut self, side: Side, at: Time, packet: &TcpView) {
+    fn answer(&mut self, side: Side, at: Time, packet: &TcpView) -> Answer {
         // Acknowledged octets were sent, whether or not they were captured.
         let way = self.ways[side.index()]
             .get_or_insert_with(|| Box::new(CapturedWay::new(Sequence::midway(packet.ack), at)));
@@ -61,5 +64,6 @@ impl CapturedConnection {
         });
         statistics.answered(at, packet, &answer);
         sender.answered(at, packet, &answer, octets);
+        answer
     }
 }

@@ -4,7 +4,7 @@ use crate::observe::{Flows, Lifetimes, Passing, Retired};
 use crate::units::Time;
 use crate::wire::{CapturedPacket, TcpView};
 
-use super::CapturedConnection;
+use super::{CapturedConnection, Transcript};
 
 /// The packets that passed, by what they were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +31,10 @@ pub struct Explainer {
     flows: Flows<CapturedConnection>,
     passed: Passed,
     over: Vec<Retired<CapturedConnection>>,
+    start: Option<Time>,
+    transcript: Option<Transcript>,
+    /// The only connection in the transcript.
+    only: Option<u64>,
 }
 
 /// The connections of a capture, in the order of their first packets.
@@ -40,6 +44,10 @@ pub struct Explanation {
     pub passed: Passed,
     /// The connections.
     pub connections: Vec<Retired<CapturedConnection>>,
+    /// When the first packet of TCP was captured.
+    pub start: Time,
+    /// The packets, if they were kept.
+    pub transcript: Option<Transcript>,
 }
 
 impl Default for Explainer {
@@ -48,11 +56,20 @@ impl Default for Explainer {
             flows: Flows::new(Lifetimes::default()),
             passed: Passed::default(),
             over: Vec::new(),
+            start: None,
+            transcript: None,
+            only: None,
         }
     }
 }
 
 impl Explainer {
+    /// Keeps the packets, too: those of all connections, or of the `only` one.
+    #[must_use]
+    pub fn with_transcript(self, only: Option<u64>) -> Self {
+        Self { transcript: Some(Transcript::default()), only, ..self }
+    }
+
     /// Takes the next packet.
     pub fn take(&mut self, packet: &CapturedPacket<'_>) {
         self.passed.packets += 1;
@@ -67,8 +84,14 @@ impl Explainer {
         self.passed.tcp += 1;
         let at = Time::from_nanos(u64::try_from(packet.unix_ns).unwrap_or(0));
         let TcpView { ends, flags, seq, ack, .. } = view;
-        let (sighting, conversation) = self.flows.sight(&Passing { at, ends, flags, seq, ack });
-        conversation.take(sighting.side, at, &view);
+        let (sighting, connection) = self.flows.sight(&Passing { at, ends, flags, seq, ack });
+        let answer = connection.take(sighting.side, at, &view);
+        self.start.get_or_insert(at);
+        if let Some(transcript) = &mut self.transcript
+            && self.only.is_none_or(|only| only == sighting.number)
+        {
+            transcript.add(at, sighting, &view, answer.sample);
+        }
         self.over.extend(self.flows.take_retired());
     }
 
@@ -76,6 +99,11 @@ impl Explainer {
     pub fn finish(mut self) -> Explanation {
         self.over.extend(self.flows.into_all());
         self.over.sort_by_key(|one| one.number);
-        Explanation { passed: self.passed, connections: self.over }
+        Explanation {
+            passed: self.passed,
+            connections: self.over,
+            start: self.start.unwrap_or(Time::ZERO),
+            transcript: self.transcript,
+        }
     }
 }

@@ -7,20 +7,26 @@
 
 mod connection;
 mod explainer;
+mod floors;
 mod kept;
 mod retransmission;
 mod sender;
+mod spent;
 mod statistics;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod transcript;
 mod way;
 
 pub use connection::CapturedConnection;
 pub use explainer::{Explainer, Explanation, Passed};
+pub use floors::{FLOORS, OtherFloors, TimerWait};
 pub use kept::CapturedSegment;
 pub use retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 pub use sender::Sender;
+pub use spent::{TimeSpent, WaitingFor, waiting};
 pub use statistics::Statistics;
 pub use tables::{connections_table, retransmissions_table};
+pub use transcript::Transcript;
 pub use way::CapturedWay;
