@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import netspurt as ns
 from netspurt.analysis.idle import IN_WORDS, Packets, idles, longest_idle, reaction_s
+from netspurt.analysis.ranks import rank_sum_chance, ranks
 from netspurt.analysis.sites import (
     Cdf,
     Connections,
@@ -92,6 +93,19 @@ def test_a_share_has_wilsons_interval() -> None:
     assert Share(81, 263).between == pytest.approx((0.2553, 0.3662), abs=5e-5)
     assert Share(0, 20).between[0] == 0.0
     assert np.isnan(Share(0, 0).value)
+
+
+def test_the_test_of_two_samples_is_scipys() -> None:
+    from scipy.stats import mannwhitneyu, rankdata
+
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        one, two = rng.integers(0, 9, 30), rng.integers(1, 10, 17)
+        there = mannwhitneyu(one, two, method="asymptotic").pvalue
+        assert rank_sum_chance(one, two) == pytest.approx(float(there))
+        assert ranks(one).tolist() == rankdata(one).tolist()
+    assert rank_sum_chance([1, 1], [1, 1]) == 1.0
+    assert np.isnan(rank_sum_chance([], [1]))
 
 
 # Idle times.

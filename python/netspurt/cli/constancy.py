@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: The periods that are listed; `--json` has all.
 SHOWN = 20
+#: In recordings shorter than this, in seconds, instants are told with tenths.
+_SHORT_S = 600
 #: Neighbours that are more alike than this make the tests find changes where there are none.
 ALIKE = 0.2
 _METHODS = ("rank-order", "bootstrap", "pelt")
@@ -208,7 +210,7 @@ def _lines(data: dict[str, Any], what: str, recording: Delays) -> Iterator[str]:
     yield from _summary(data)
     yield ""
     name, first = next(iter(data["change_free"].items()))
-    yield from _period_table(name, first, data["unit"])
+    yield from _period_table(name, first, data["unit"], fine=data["lasts"] < _SHORT_S)
     yield ""
     yield from prediction_lines(data["predictions"])
     yield from _warnings(data)
@@ -231,7 +233,7 @@ def _summary(data: dict[str, Any]) -> Iterator[str]:
     yield from lines
 
 
-def _period_table(name: str, one: dict[str, Any], unit: str) -> Iterator[str]:
+def _period_table(name: str, one: dict[str, Any], unit: str, *, fine: bool) -> Iterator[str]:
     if len(one["periods"]) == 1:
         yield f"no change found by {name}"
         return
@@ -239,7 +241,7 @@ def _period_table(name: str, one: dict[str, Any], unit: str) -> Iterator[str]:
     for period, chance in zip(one["periods"][:SHOWN], [None, *one["chances"]], strict=False):
         rows.append(
             [
-                at(period["start"], unit),
+                at(period["start"], unit, fine=fine),
                 lasting(period["length"], unit),
                 number(period["values"]),
                 ms(period["median_ms"]),
@@ -310,12 +312,20 @@ def lasting(length: float, unit: str = "s") -> str:
     return f"{minutes // 60:,} h {minutes % 60:02} min"
 
 
-def at(instant: float, unit: str = "s") -> str:
-    """Return an instant of a recording as h:mm:ss, or a place in it."""
+def at(instant: float, unit: str = "s", *, fine: bool = False) -> str:
+    """Return an instant of a recording as h:mm:ss, with tenths if `fine`, or a place in it.
+
+    Examples
+    --------
+    >>> at(4803.26), at(4803.26, fine=True), at(4803, "probes")
+    ('1:20:03', '1:20:03.3', '4,803')
+    """
     if unit != "s":
         return number(instant)
-    seconds = round(instant)
-    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    tenths = round(10 * instant) if fine else 10 * round(instant)
+    seconds, tenth = divmod(tenths, 10)
+    clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{clock}.{tenth}" if fine else clock
 
 
 def _draw(

@@ -71,6 +71,8 @@ def _round_trips(data: Data, sites: dict[str, Data]) -> Iterator[str]:
     if len(rows) > 1:
         rows.append(["all", "", "", "", *_ratios(data["all"])])
     heads.append("TCP / ping")
+    if all(one["ping"]["median"] is None for one in sites.values()):
+        heads, rows = heads[:-1], [row[:-1] for row in rows]
     yield from _table(heads, rows, range(1, len(heads)))
     if rows and any(row[4] != "-" for row in rows):
         yield "mean and longest: of the later round trips over the handshake's"
