@@ -8,6 +8,7 @@ use netspurt::explain::{
     Explainer, Explanation, JoinedCaptures, Passed, RowLayout, connections_table,
     retransmissions_table,
 };
+use netspurt::unpack::Unpacked;
 use netspurt::wire::CaptureReader;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -26,10 +27,21 @@ pub struct PyExplanation {
 impl PyExplanation {
     /// Its tables.
     fn tables(&self, py: Python<'_>) -> Vec<PyTable> {
+        let found = &self.explanation;
         let tables = py.detach(|| {
-            [connections_table(&self.explanation), retransmissions_table(&self.explanation)]
+            let mut tables = vec![connections_table(found), retransmissions_table(found)];
+            if let Some(transcript) = &found.transcript {
+                tables.extend(transcript.tables(&found.connections, found.start));
+            }
+            tables
         });
         tables.into_iter().map(PyTable::of).collect()
+    }
+
+    /// When the first packet of TCP was captured, in nanoseconds since 1970.
+    #[getter]
+    fn start_ns(&self) -> u64 {
+        self.explanation.start.as_nanos()
     }
 
     /// Where and why the reading stopped early.
@@ -38,15 +50,15 @@ impl PyExplanation {
         self.fault.as_deref()
     }
 
-    /// Packets: all, those of TCP, those without IP, other ones.
+    /// Packets: all, those of TCP, those without IP, fragments, other ones.
     #[getter]
-    fn passed(&self) -> (u64, u64, u64, u64) {
+    fn passed(&self) -> (u64, u64, u64, u64, u64) {
         told(self.explanation.passed)
     }
 }
 
-fn told(passed: Passed) -> (u64, u64, u64, u64) {
-    (passed.packets, passed.tcp, passed.no_ip, passed.other)
+fn told(passed: Passed) -> (u64, u64, u64, u64, u64) {
+    (passed.packets, passed.tcp, passed.no_ip, passed.fragments, passed.other)
 }
 
 type Source = Box<dyn Read + Send + Sync>;
@@ -54,7 +66,7 @@ type Source = Box<dyn Read + Send + Sync>;
 /// Explains one capture, or several that are joined, step by step.
 #[pyclass(name = "Explaining", module = "netspurt._core")]
 pub struct PyExplaining {
-    captures: JoinedCaptures<Source>,
+    captures: JoinedCaptures<Unpacked<Source>>,
     explainer: Explainer,
     fault: Option<String>,
     over: bool,
@@ -62,13 +74,25 @@ pub struct PyExplaining {
 
 #[pymethods]
 impl PyExplaining {
-    /// Opens the captures at `paths`; `-` is the standard input.
+    /// Opens the captures at `paths`, which may be compressed; `-` is the standard input. With
+    /// `segments` the packets are kept, of all connections or of the one with the number
+    /// `connection`.
     #[new]
-    fn new(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Self> {
+    #[pyo3(signature = (paths, *, segments=false, connection=None))]
+    fn new(
+        py: Python<'_>,
+        paths: Vec<PathBuf>,
+        segments: bool,
+        connection: Option<u64>,
+    ) -> PyResult<Self> {
         py.detach(|| {
             let readers: PyResult<Vec<_>> = paths.iter().map(opened).collect();
             let captures = JoinedCaptures::new(readers?);
-            Ok(Self { captures, explainer: Explainer::default(), fault: None, over: false })
+            let mut explainer = Explainer::default();
+            if segments {
+                explainer = explainer.with_transcript(connection);
+            }
+            Ok(Self { captures, explainer, fault: None, over: false })
         })
     }
 
@@ -85,16 +109,17 @@ impl PyExplaining {
 
     /// The rows of the connections that have ended since the last call; of all others, too, if the
     /// capture has ended.
-    fn rows(&mut self, py: Python<'_>, layout: &str) -> PyResult<Vec<u8>> {
+    #[pyo3(signature = (layout, file=None))]
+    fn rows(&mut self, py: Python<'_>, layout: &str, file: Option<&str>) -> PyResult<Vec<u8>> {
         let layout: RowLayout = layout.parse().map_err(PyValueError::new_err)?;
-        py.detach(|| Ok(self.explainer.rows(layout, self.over)?))
+        py.detach(|| Ok(self.explainer.rows(layout, self.over, file)?))
     }
 
-    /// The heading of the rows.
+    /// The heading of the rows; `file` says whether they name their files.
     #[staticmethod]
-    fn heading(layout: &str) -> PyResult<Vec<u8>> {
+    fn heading(layout: &str, file: bool) -> PyResult<Vec<u8>> {
         let layout: RowLayout = layout.parse().map_err(PyValueError::new_err)?;
-        Ok(layout.heading()?)
+        Ok(layout.heading(file)?)
     }
 
     /// Connections so far.
@@ -115,9 +140,9 @@ impl PyExplaining {
         self.fault.as_deref()
     }
 
-    /// Packets: all, those of TCP, those without IP, other ones.
+    /// Packets: all, those of TCP, those without IP, fragments, other ones.
     #[getter]
-    fn passed(&self) -> (u64, u64, u64, u64) {
+    fn passed(&self) -> (u64, u64, u64, u64, u64) {
         told(self.explainer.passed())
     }
 
@@ -129,12 +154,12 @@ impl PyExplaining {
     }
 }
 
-fn opened(path: &PathBuf) -> PyResult<CaptureReader<Source>> {
+fn opened(path: &PathBuf) -> PyResult<CaptureReader<Unpacked<Source>>> {
     let name = path.display().to_string();
     let source: Source = if name == "-" {
         Box::new(io::stdin())
     } else {
         Box::new(File::open(path).map_err(|e| file_error(&name, e))?)
     };
-    CaptureReader::new(source).map_err(|e| file_error(&name, e))
+    CaptureReader::unpacking(source).map_err(|e| file_error(&name, e))
 }

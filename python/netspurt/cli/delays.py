@@ -13,7 +13,8 @@ import typer
 from netspurt.cli import paths, surrogates
 from netspurt.cli.groups import defaulting_to
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of
-from netspurt.cli.output import columns, complain, number, paint, print_json, width
+from netspurt.cli.output import columns, complain, number, paint, width
+from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.cli.recordings import How, read_all
 from netspurt.cli.timelining import write_recorded
 from netspurt.cli.words import App
@@ -43,7 +44,6 @@ def delays(
             show_default=False,
         ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
     format_: Annotated[
         str | None,
         typer.Option("--format", metavar="NAME", help="Read the files as this format."),
@@ -55,16 +55,23 @@ def delays(
         Path | None,
         typer.Option(metavar="OUT", help="Write a file that a link follows to see these delays."),
     ] = None,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the contents of recorded delays: probes, losses, delays, and malformed lines."""
+    form = Form(as_json, as_csv)
     how = How(format_, interval, columns_of(column), lost_after)
     readings = {str(file): reading for file, reading in read_all(files, how)}
     if timeline is not None:
         write_recorded(readings.values(), timeline)
-    elif as_json:
-        print_json([_summary(name, reading) for name, reading in readings.items()])
-    else:
+    elif form.for_people:
         _describe(readings)
+    else:
+        told = [_summary(name, reading) for name, reading in readings.items()]
+        form.print(told, _rows(told))
+        for error in readings.values() if as_csv else ():
+            if isinstance(error, Exception):
+                complain(error)
     if any(isinstance(reading, Exception) for reading in readings.values()):
         raise typer.Exit(2)
 
@@ -179,7 +186,7 @@ def _hanging(text: str) -> list[str]:
     )
 
 
-def _summary(name: str, reading: Recordings | Exception) -> Any:
+def _summary(name: str, reading: Recordings | Exception) -> dict[str, Any]:
     if isinstance(reading, Exception):
         return {"file": name, "error": str(reading)}
     return {
@@ -190,6 +197,13 @@ def _summary(name: str, reading: Recordings | Exception) -> Any:
         ],
         "malformed": [vars(one) for one in reading.malformed],
     }
+
+
+def _rows(told: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each recording."""
+    for one in told:
+        for recording in one.get("recordings", ()):
+            yield {"file": one["file"], **recording}
 
 
 app.command("report")(paths.report)

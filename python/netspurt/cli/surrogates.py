@@ -12,6 +12,7 @@ import typer
 from netspurt.cli.options import count, one_of, span_of
 from netspurt.cli.output import columns, paint, print_json, width, wrapped
 from netspurt.cli.path_report import ms
+from netspurt.cli.programs import AsJson
 
 if TYPE_CHECKING:
     from netspurt.delays import Delays
@@ -93,7 +94,7 @@ def surrogate(
     out: Annotated[
         Path | None, typer.Option(help="The CSV file; by default NAME-STRUCTURE-SEED.csv.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make up a recording with a given mean, spread and number of losses, and write it as CSV.
 

@@ -1,7 +1,7 @@
 //! A captured connection.
 
 use crate::ids::Side;
-use crate::observe::{Observed, Sequence};
+use crate::observe::{Answer, Observed, Sequence};
 use crate::segment::Flags;
 use crate::units::Time;
 use crate::wire::TcpView;
@@ -57,8 +57,9 @@ impl CapturedConnection {
         }
     }
 
-    /// A packet of `side` was captured at `at`.
-    pub fn take(&mut self, side: Side, at: Time, packet: &TcpView) {
+    /// A packet of `side` was captured at `at`: returns what it acknowledges of the other
+    /// direction.
+    pub fn take(&mut self, side: Side, at: Time, packet: &TcpView) -> Answer {
         if let Some(resting) = self.resting.take() {
             self.wake(*resting);
         }
@@ -69,7 +70,9 @@ impl CapturedConnection {
         }
         self.send(side, at, packet);
         if packet.flags.has(Flags::ACK) {
-            self.answer(side.peer(), at, packet);
+            self.answer(side.peer(), at, packet)
+        } else {
+            Answer::default()
         }
     }
 
@@ -100,7 +103,7 @@ impl CapturedConnection {
 
     /// The part of a packet that concerns the direction that it acknowledges, which is that of
     /// `side`.
-    fn answer(&mut self, side: Side, at: Time, packet: &TcpView) {
+    fn answer(&mut self, side: Side, at: Time, packet: &TcpView) -> Answer {
         // Acknowledged octets were sent, whether or not they were captured.
         let way = self.ways[side.index()]
             .get_or_insert_with(|| Box::new(CapturedWay::new(Sequence::midway(packet.ack))));
@@ -114,5 +117,6 @@ impl CapturedConnection {
         });
         statistics.answered(at, packet, answer.acked_bytes > 0, octets);
         sender.answered(at, packet, &answer, octets);
+        answer
     }
 }

@@ -4,21 +4,32 @@ use std::io::{self, Write};
 
 use super::{COLUMNS, Cell, ConnectionRow, EndedConnection};
 
-/// Writes the heading.
+/// Writes the heading; `file` says whether the rows name their files.
 ///
 /// # Errors
 /// When `out` fails.
-pub fn write_heading(out: &mut impl Write) -> io::Result<()> {
+pub fn write_heading(file: bool, out: &mut impl Write) -> io::Result<()> {
+    if file {
+        out.write_all(b"file,")?;
+    }
     let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
     writeln!(out, "{}", names.join(","))
 }
 
-/// Writes the rows of `connection`. Values that do not exist are empty; no value has a comma.
+/// Writes the rows of `connection`, behind the name of its `file` if that is given. Values that do
+/// not exist are empty; only the name can have a comma.
 ///
 /// # Errors
 /// When `out` fails.
-pub fn write_rows(connection: &EndedConnection, out: &mut impl Write) -> io::Result<()> {
+pub fn write_rows(
+    connection: &EndedConnection,
+    file: Option<&str>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     for row in ConnectionRow::of(connection) {
+        if let Some(file) = file {
+            write!(out, "\"{}\",", file.replace('"', "\"\""))?;
+        }
         for (place, (_, cell)) in COLUMNS.iter().enumerate() {
             if place > 0 {
                 out.write_all(b",")?;

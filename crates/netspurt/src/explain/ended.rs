@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::ids::Side;
-use crate::observe::Retired;
+use crate::observe::{Retired, Sequence};
 use crate::units::{Duration, Time};
 
 use super::resting::RestingWay;
@@ -31,8 +31,10 @@ impl Ending {
 pub struct EndedWay {
     /// Its statistics.
     pub statistics: Statistics,
-    /// The octet of the SYN, from which retransmissions are counted in tables.
-    pub first_octet: u64,
+    /// Its sequence space.
+    pub sequence: Sequence,
+    /// The first octet not acknowledged.
+    pub una: u64,
     /// Its retransmissions, in order.
     pub retransmissions: Vec<ExplainedRetransmission>,
 }
@@ -47,14 +49,15 @@ impl EndedWay {
     pub fn of(way: CapturedWay) -> Self {
         let CapturedWay { octets, statistics, sender, earlier: mut retransmissions } = way;
         retransmissions.extend(sender.finish());
-        Self { statistics, first_octet: octets.sequence().first(), retransmissions }
+        Self { statistics, sequence: *octets.sequence(), una: octets.una(), retransmissions }
     }
 
     /// The same of a direction that rests.
     pub fn of_resting(way: RestingWay) -> Self {
         Self {
             statistics: way.statistics(),
-            first_octet: way.first_octet(),
+            sequence: *way.sequence(),
+            una: way.sequence().highest(),
             retransmissions: way.into_retransmissions(),
         }
     }

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 
 use crate::observe::{Flows, Lifetimes, Passing, Retired};
 use crate::units::{Duration, Time};
-use crate::wire::{CapturedPacket, TcpView};
+use crate::wire::{CapturedPacket, Datagrams, TcpView};
 
-use super::{CapturedConnection, EndedConnection};
+use super::{CapturedConnection, EndedConnection, Transcript};
 
 /// The packets that passed, by what they were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Passed {
     pub tcp: u64,
     /// Those on links that cannot be read, or without IP.
     pub no_ip: u64,
+    /// Fragments of TCP other than those that complete a datagram.
+    pub fragments: u64,
     /// IP packets that are not TCP, or whose headers are cut or damaged.
     pub other: u64,
 }
@@ -39,9 +41,13 @@ pub struct Explainer {
     rest: Vec<Retired<CapturedConnection>>,
     /// How many there were when the capture ended.
     born: u64,
-    /// When the first and the latest packet was captured.
-    first: Option<Time>,
+    /// When the first and the latest packet of TCP was captured.
+    start: Option<Time>,
     last: Time,
+    datagrams: Datagrams,
+    transcript: Option<Transcript>,
+    /// The only connection in the transcript.
+    only: Option<u64>,
 }
 
 /// The connections of a capture, in the order of their first packets.
@@ -51,6 +57,10 @@ pub struct Explanation {
     pub passed: Passed,
     /// The connections.
     pub connections: Vec<EndedConnection>,
+    /// When the first packet of TCP was captured.
+    pub start: Time,
+    /// The packets, if they were kept.
+    pub transcript: Option<Transcript>,
 }
 
 impl Default for Explainer {
@@ -61,8 +71,11 @@ impl Default for Explainer {
             ended: VecDeque::new(),
             rest: Vec::new(),
             born: 0,
-            first: None,
+            start: None,
             last: Time::ZERO,
+            datagrams: Datagrams::default(),
+            transcript: None,
+            only: None,
         }
     }
 }
@@ -71,27 +84,47 @@ impl Explainer {
     /// A closed connection without packets for this long takes little memory.
     const QUIET: Duration = Duration::from_secs(1);
 
+    /// Keeps the packets, too: those of all connections, or of the `only` one.
+    #[must_use]
+    pub fn with_transcript(self, only: Option<u64>) -> Self {
+        Self { transcript: Some(Transcript::default()), only, ..self }
+    }
+
     /// Takes the next packet.
     pub fn take(&mut self, packet: &CapturedPacket<'_>) {
         self.passed.packets += 1;
-        let at = Time::from_nanos(u64::try_from(packet.unix_ns).unwrap_or(0));
-        self.first.get_or_insert(at);
-        self.last = self.last.max(at);
-        let Some(ip) = packet.ip() else {
+        let Some(ip) = packet.captured_ip() else {
             self.passed.no_ip += 1;
             return;
         };
-        let Ok(view) = TcpView::of(ip, ip.len()) else {
+        let Some(ip) = self.datagrams.take(packet.unix_ns, ip) else {
+            self.passed.fragments += 1;
+            return;
+        };
+        let Ok(view) = TcpView::of(ip.bytes, ip.original_bytes as usize) else {
             self.passed.other += 1;
             return;
         };
         self.passed.tcp += 1;
-        let TcpView { ends, flags, seq, ack, .. } = view;
+        let at = Time::from_nanos(u64::try_from(packet.unix_ns).unwrap_or(0));
+        self.start.get_or_insert(at);
+        self.last = self.last.max(at);
+        self.segment(at, &view);
+    }
+
+    /// The segment `view` was captured at `at`.
+    fn segment(&mut self, at: Time, view: &TcpView) {
         if let Some(closed) = self.flows.look_at_closed(at, Self::QUIET) {
             closed.rest();
         }
-        let (sighting, conversation) = self.flows.sight(&Passing { at, ends, flags, seq, ack });
-        conversation.take(sighting.side, at, &view);
+        let TcpView { ends, flags, seq, ack, .. } = *view;
+        let (sighting, connection) = self.flows.sight(&Passing { at, ends, flags, seq, ack });
+        let answer = connection.take(sighting.side, at, view);
+        if let Some(transcript) = &mut self.transcript
+            && self.only.is_none_or(|only| only == sighting.number)
+        {
+            transcript.add(at, sighting, view, answer.sample);
+        }
         self.ended.extend(self.flows.take_retired().map(EndedConnection::of));
     }
 
@@ -105,9 +138,9 @@ impl Explainer {
         self.born + self.flows.born()
     }
 
-    /// The time from the first packet to the latest.
+    /// The time from the first packet of TCP to the latest.
     pub fn span(&self) -> Duration {
-        self.first.map_or(Duration::ZERO, |first| self.last.saturating_since(first))
+        self.start.map_or(Duration::ZERO, |start| self.last.saturating_since(start))
     }
 
     /// A connection that has ended, which is then forgotten. With `over` the capture has ended, and
@@ -126,6 +159,11 @@ impl Explainer {
     pub fn finish(mut self) -> Explanation {
         let mut connections: Vec<_> = std::iter::from_fn(|| self.next_ended(true)).collect();
         connections.sort_by_key(|one| one.number);
-        Explanation { passed: self.passed, connections }
+        Explanation {
+            passed: self.passed,
+            connections,
+            start: self.start.unwrap_or(Time::ZERO),
+            transcript: self.transcript,
+        }
     }
 }

@@ -2,17 +2,12 @@
 
 use std::io::Read;
 
-use crate::wire::{CaptureFault, CaptureReader, CapturedPacket, LinkType};
+use crate::wire::{CaptureFault, CaptureReader, CapturedPacket};
 
 use super::Explainer;
 
-/// A packet that waits for its turn.
-#[derive(Debug)]
-struct Waiting {
-    unix_ns: i64,
-    link: LinkType,
-    bytes: Vec<u8>,
-}
+/// A packet that waits for its turn: its description, and its octets.
+type Waiting = (CapturedPacket<'static>, Vec<u8>);
 
 /// Captures joined in the order of time; one alone keeps its order.
 ///
@@ -55,14 +50,12 @@ impl<R: Read> JoinedCaptures<R> {
         }
         for _ in 0..Self::AT_ONCE {
             let soonest = (self.next.iter().enumerate())
-                .filter_map(|(place, next)| Some((next.as_ref()?.unix_ns, place)))
+                .filter_map(|(place, next)| Some((next.as_ref()?.0.unix_ns, place)))
                 .min();
             let Some((_, place)) = soonest else { return Ok(false) };
             let after = self.read(place)?;
-            if let Some(Waiting { unix_ns, link, bytes }) =
-                std::mem::replace(&mut self.next[place], after)
-            {
-                explainer.take(&CapturedPacket { unix_ns, link, bytes: &bytes });
+            if let Some((packet, bytes)) = std::mem::replace(&mut self.next[place], after) {
+                explainer.take(&CapturedPacket { bytes: &bytes, ..packet });
             }
         }
         Ok(true)
@@ -70,10 +63,9 @@ impl<R: Read> JoinedCaptures<R> {
 
     fn read(&mut self, place: usize) -> Result<Option<Waiting>, CaptureFault> {
         let packet = self.readers[place].next_packet()?;
-        Ok(packet.map(|CapturedPacket { unix_ns, link, bytes }| Waiting {
-            unix_ns,
-            link,
-            bytes: bytes.to_vec(),
+        Ok(packet.map(|packet| {
+            let bytes = packet.bytes.to_vec();
+            (CapturedPacket { bytes: &[], ..packet }, bytes)
         }))
     }
 }

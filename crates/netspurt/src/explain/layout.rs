@@ -11,7 +11,7 @@ use super::{EndedConnection, Explainer};
 ///
 /// ```
 /// use netspurt::explain::RowLayout;
-/// let heading = RowLayout::Own.heading().unwrap();
+/// let heading = RowLayout::Own.heading(false).unwrap();
 /// assert!(heading.starts_with(b"connection,direction,source,"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,22 +36,27 @@ impl FromStr for RowLayout {
 }
 
 impl RowLayout {
-    /// The heading.
+    /// The heading; `file` says whether rows name their files, which ours can.
     ///
     /// # Errors
     /// None in memory.
-    pub fn heading(self) -> io::Result<Vec<u8>> {
+    pub fn heading(self, file: bool) -> io::Result<Vec<u8>> {
         let mut out = Vec::new();
         match self {
-            Self::Own => write_heading(&mut out)?,
+            Self::Own => write_heading(file, &mut out)?,
             Self::Tcptrace(owin) => write_tcptrace_heading(owin, &mut out)?,
         }
         Ok(out)
     }
 
-    fn write(self, connection: &EndedConnection, out: &mut Vec<u8>) -> io::Result<()> {
+    fn write(
+        self,
+        connection: &EndedConnection,
+        file: Option<&str>,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
         match self {
-            Self::Own => write_rows(connection, out),
+            Self::Own => write_rows(connection, file, out),
             Self::Tcptrace(owin) => write_tcptrace_row(connection, owin, out),
         }
     }
@@ -59,17 +64,23 @@ impl RowLayout {
 
 impl Explainer {
     /// The rows of some of the connections that have ended, which are then forgotten; with `over`
-    /// the capture has ended, and so have all. Nothing is left if there are no rows.
+    /// the capture has ended, and so have all. Nothing is left if there are no rows. They name the
+    /// `file` if one is given.
     ///
     /// # Errors
     /// None in memory.
-    pub fn rows(&mut self, layout: RowLayout, over: bool) -> io::Result<Vec<u8>> {
+    pub fn rows(
+        &mut self,
+        layout: RowLayout,
+        over: bool,
+        file: Option<&str>,
+    ) -> io::Result<Vec<u8>> {
         /// About as many octets are returned at once.
         const ENOUGH: usize = 1 << 18;
         let mut out = Vec::new();
         while out.len() < ENOUGH {
             let Some(connection) = self.next_ended(over) else { break };
-            layout.write(&connection, &mut out)?;
+            layout.write(&connection, file, &mut out)?;
         }
         Ok(out)
     }

@@ -38,9 +38,9 @@ impl RestingWay {
         CapturedWay { statistics, earlier, ..CapturedWay::new(self.sequence) }
     }
 
-    /// The count of the SYN.
-    pub fn first_octet(&self) -> u64 {
-        self.sequence.first()
+    /// Its sequence space.
+    pub fn sequence(&self) -> &Sequence {
+        &self.sequence
     }
 
     /// Its statistics.

@@ -56,7 +56,7 @@ fn addresses(of: impl Iterator<Item = IpAddr>) -> Data {
 pub fn retransmissions_table(explanation: &Explanation) -> Table {
     let mut rows = Vec::new();
     for (connection, side, way) in ways(explanation) {
-        let rest = |one| (connection, side, way.first_octet, one);
+        let rest = |one| (connection, side, way.sequence.first(), one);
         rows.extend(way.retransmissions.iter().copied().map(rest));
     }
     let confidence = |of: fn(&super::ExplainedRetransmission) -> f32| {
