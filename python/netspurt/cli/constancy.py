@@ -12,7 +12,8 @@ import typer
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of, one_of, span_of
 from netspurt.cli.output import columns, number, paint
 from netspurt.cli.path_report import ms
-from netspurt.cli.paths import AsJson, Files, Format, each, folded, head_data, heading
+from netspurt.cli.paths import Files, Format, each, folded, head_data, heading
+from netspurt.cli.programs import AsJson, Form
 from netspurt.cli.recordings import How
 from netspurt.quantities import known
 
@@ -104,7 +105,7 @@ def constancy(
             lines.append(str(drawn[-1]))
         return data, lines
 
-    each(files, how, about, as_json=as_json)
+    each(files, how, about, Form(as_json))
 
 
 def series_of(recording: Delays, every: float | None) -> tuple[Any, Any, str]:

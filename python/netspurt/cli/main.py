@@ -31,6 +31,7 @@ from netspurt.cli.orbits import app as orbit_app
 from netspurt.cli.output import complain, harmless_output
 from netspurt.cli.papers import app as papers_app
 from netspurt.cli.sweeping import app as sweep_app
+from netspurt.cli.truth import app as truth_app
 from netspurt.cli.words import App
 
 app = App(
@@ -87,6 +88,7 @@ _COMMANDS: dict[str, dict[str, Any]] = {
     },
     "Check": {
         "papers": papers_app,
+        "truth": truth_app,
         "script": scripts.script,
         "doctor": doctor.doctor,
         "schema": running.schema,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,8 @@ import typer
 from netspurt.cli import path_report as report_of
 from netspurt.cli.one_way import share_of
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of
-from netspurt.cli.output import columns, complain, number, paint, print_json, rate, width, wrapped
+from netspurt.cli.output import columns, complain, number, paint, rate, width, wrapped
+from netspurt.cli.programs import AsCsv, AsJson, Form, Row
 from netspurt.cli.recordings import How, read_all
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ Files = Annotated[
         help="Recordings, or folders of them: see `netspurt delays`.", show_default=False
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 Format = Annotated[
     str | None, typer.Option("--format", metavar="NAME", help="Read the files as this format.")
 ]
@@ -49,9 +49,15 @@ _WORTH = 0.8
 
 
 def each(
-    files: list[Path], how: How, about: Callable[[Delays], tuple[Any, list[str]]], *, as_json: bool
+    files: list[Path],
+    how: How,
+    about: Callable[[Delays], tuple[Any, list[str]]],
+    form: Form,
+    rows: Callable[[Any], Iterable[Row]] = lambda _: (),
 ) -> None:
     """Print what `about` says of each recording, for programs or for people.
+
+    CSV has the `rows` of each.
 
     Raises
     ------
@@ -72,11 +78,11 @@ def each(
                 wrong = True
                 continue
             told.append(data)
-            for line in () if as_json else ([] if first else [""]) + lines:
+            for line in ([] if first else [""]) + lines if form.for_people else ():
                 typer.echo(line)
             first = False
-    if as_json:
-        print_json(told)
+    if not form.for_people:
+        form.print(told, (row for data in told for row in rows(data)))
     if wrong:
         raise typer.Exit(2)
 
@@ -102,7 +108,7 @@ def report(
         data["period"] = _period_data(recording, times, chance)
         return data, list(_report_lines(recording, data))
 
-    each(files, how, about, as_json=as_json)
+    each(files, how, about, Form(as_json))
 
 
 def head_data(recording: Delays) -> dict[str, Any]:
@@ -157,6 +163,7 @@ def bursts(
     interval: Interval = None,
     column: Column = None,
     lost_after: LostAfter = None,
+    as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
     """List every burst of long delays, and test whether they come at regular intervals.
@@ -175,7 +182,12 @@ def bursts(
             *_period_lines(period),
         ]
 
-    each(files, how, about, as_json=as_json)
+    each(files, how, about, Form(as_json, as_csv), _rows_of("bursts"))
+
+
+def _rows_of(key: str) -> Callable[[Any], Iterable[Row]]:
+    """Return the rows of a recording for CSV: those of a list of its data, each with its name."""
+    return lambda data: ({"recording": data["name"], **row} for row in data[key])
 
 
 def _bursts(recording: Delays, times: float) -> list[dict[str, Any]]:
@@ -283,6 +295,7 @@ def lengths(
     interval: Interval = None,
     column: Column = None,
     lost_after: LostAfter = None,
+    as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit delay on length, with one line or two, and draw a point for each answered probe."""
@@ -303,7 +316,7 @@ def lengths(
             lines.append(str(drawn[-1]))
         return data, lines
 
-    each(files, how, about, as_json=as_json)
+    each(files, how, about, Form(as_json, as_csv), _rows_of("lines"))
 
 
 def _fit(recording: Delays, break_: str) -> tuple[Fit, int]:

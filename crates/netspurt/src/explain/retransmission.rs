@@ -1,0 +1,72 @@
+//! A retransmission in a capture: its cause, the verdict on it, and the evidence.
+
+use crate::segment::CauseCode;
+use crate::units::{Duration, Time};
+
+/// Whether a retransmission was needed, as far as a capture can tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Verdict {
+    /// It cannot be known from this capture.
+    #[default]
+    Unknown,
+    /// No earlier copy arrived in full.
+    Needed,
+    /// An earlier copy arrived, or was still to arrive.
+    Spurious,
+}
+
+impl Verdict {
+    /// The names in tables, in the order of the values.
+    pub const NAMES: [&str; 3] = ["unknown", "needed", "spurious"];
+}
+
+/// What a verdict or a cause rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum VerdictEvidence {
+    /// Nothing was seen that decides.
+    #[default]
+    None,
+    /// A D-SACK block reported the octets as duplicates (RFC 2883 §4).
+    DSack,
+    /// An acknowledgement echoed a time stamp older than the retransmission's (RFC 3522 §3.2).
+    Echo,
+    /// An acknowledgement came sooner than the path's shortest round trip allows.
+    Timing,
+    /// The octets were acknowledged, and no D-SACK followed from a receiver that sends them.
+    NoDSack,
+    /// The octets had been acknowledged before they were sent again.
+    Acknowledged,
+}
+
+impl VerdictEvidence {
+    /// The names in tables, in the order of the values.
+    pub const NAMES: [&str; 6] =
+        ["none", "d-sack", "echoed-stamp", "ack-timing", "no-d-sack", "acknowledged-before"];
+}
+
+/// A retransmission.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ExplainedRetransmission {
+    /// When it was captured.
+    pub at: Time,
+    /// Its first octet, counted from the SYN.
+    pub left: u64,
+    /// The octet after its last.
+    pub right: u64,
+    /// Time since the octets were captured last; zero if they were not.
+    pub gap: Duration,
+    /// Why it was sent; no code stands for *unknown*.
+    pub cause: CauseCode,
+    /// The probability that the cause is right, from 0 to 1.
+    pub cause_confidence: f32,
+    /// Whether it was needed.
+    pub verdict: Verdict,
+    /// The probability that the verdict is right, from 0 to 1.
+    pub verdict_confidence: f32,
+    /// What the verdict rests on.
+    pub evidence: VerdictEvidence,
+    /// Whether the original is missing from the capture.
+    pub original_missing: bool,
+}

@@ -1,0 +1,28 @@
+//! One direction of a captured connection.
+
+use crate::observe::{OneWay, Sequence};
+use crate::units::Time;
+
+use super::{CapturedSegment, Sender, Statistics};
+
+/// What one side of a captured connection sends.
+#[derive(Clone, Debug)]
+pub struct CapturedWay {
+    /// Its octets, the outstanding segments, and round trips.
+    pub octets: OneWay<CapturedSegment>,
+    /// The counts of its packets.
+    pub statistics: Statistics,
+    /// Why it retransmits.
+    pub sender: Sender,
+}
+
+impl CapturedWay {
+    /// A direction whose first octet is known by `sequence`.
+    pub fn new(sequence: Sequence, _at: Time) -> Self {
+        Self {
+            octets: OneWay::new(sequence),
+            statistics: Statistics::default(),
+            sender: Sender::default(),
+        }
+    }
+}
