@@ -46,6 +46,7 @@ ALONE = {
     "run",
     "scenarios",
     "script",
+    "sites",
     "sweep",
     "table",
 }

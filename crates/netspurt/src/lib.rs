@@ -37,4 +37,5 @@ pub mod sweep;
 pub mod tcp;
 pub mod timeline;
 pub mod units;
+pub mod unpack;
 pub mod wire;

@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 
 from netspurt.plots.style import (
     BLACK,
+    BLUE,
+    BROWN,
     DIRECTIONS,
     GREEN,
+    GREY,
     ORANGE,
     PURPLE,
     RED,
+    SKY,
     View,
     bytes_axis,
     legend,
@@ -38,8 +42,10 @@ def draw_time_sequence(axes: Axes, run: Tables, view: View) -> None:
 
     Each segment is a bar from its first to its last octet, with a dot that is visible at every
     zoom. The cumulative ACK is a line that climbs below the segments, each duplicate ACK a tick of
-    one packet's height below that line, a SACK block a bar at the instant of its ACK. A cross marks
-    a segment that was dropped or lost. Retransmissions are drawn last, above everything else.
+    one packet's height below that line, a SACK block a bar at the instant of its ACK. A thin line
+    is the end of the receive window, where it is not far above the data. A cross marks a segment
+    that was dropped or lost. Retransmissions are drawn last, above everything else, in a colour for
+    each kind of cause; a ring marks a spurious one.
     """
     segments = _of_flows(run)
     flow = pick(segments, "flow", view.flow, "flow")
@@ -60,11 +66,10 @@ def draw_time_sequence(axes: Axes, run: Tables, view: View) -> None:
     _vertical(axes, bars, color=PURPLE, label="SACK block", linewidth=1.4, zorder=2.2)
     _segments(axes, seen.where(kind="data"), "sent", few=few, color=BLACK, zorder=2.4)
     _drops(axes, run, own, view, few=few)
-    _segments(
-        axes, seen.where(kind="retransmission"), "retransmitted", few=few, color=RED, zorder=2.8
-    )
+    _retransmissions(axes, seen.where(kind="retransmission"), few=few)
     axes.set_title(f"{view.titled(flow)} at {node}", loc="right", fontsize=9)
     axes.autoscale_view()
+    _receive_window(axes, run, both.where(node=node), view)
     bytes_axis(axes, "sequence number", axes.get_ylim()[1])
     _packet_axis(axes, own)
     legend(axes, corner=_empty_corner(axes, seen))
@@ -93,6 +98,8 @@ def _node(run: Tables, own: Table, view: View, flow: str) -> str:
     if view.node in spied and view.node not in there:
         raise ValueError(f"flow {flow} was not seen at {view.node}, but at {', '.join(there)}")
     opened = run.table("flows").where(flow=flow, direction=DIRECTIONS[0])
+    if len(opened) == 0:
+        return pick(own, "node", view.node, "spied node")
     if view.node is None and view.sends != DIRECTIONS[0] and opened["to"][0] in there:
         return str(opened["to"][0])
     return pick(own, "node", view.node, "spied node")
@@ -126,10 +133,77 @@ def _packet_axis(axes: Axes, own: Table) -> None:
     right.set_ylabel("packet")
 
 
+#: The causes of retransmissions by kind, each with its colour.
+_CAUSES = {
+    "retransmitted: loss seen in ACKs": (RED, ("fast", "sack-recovery", "rack")),
+    "retransmitted: timeout": (BLUE, ("rto", "syn", "sfr", "shim")),
+    "retransmitted: in order after a timeout": (SKY, ("go-back-n",)),
+    "retransmitted: tail loss probe": (BROWN, ("tlp",)),
+    "retransmitted: cause unknown": (GREY, ("unknown", "")),
+}
+
+
+def _retransmissions(axes: Axes, segments: Table, *, few: bool) -> None:
+    """Draw retransmissions by kind of cause, and rings around spurious ones."""
+    for label, (color, causes) in _CAUSES.items():
+        own = segments.select(np.isin(segments["cause"], causes))
+        if len(own):
+            _segments(axes, own, label, few=few, color=color, zorder=2.8)
+    spurious = segments.select(segments["spurious"])
+    if len(spurious):
+        axes.plot(
+            spurious.seconds(),
+            spurious["seq"] + spurious["len_bytes"] / 2,
+            linestyle="none",
+            marker="o",
+            markersize=10,
+            markerfacecolor="none",
+            markeredgecolor=BLACK,
+            markeredgewidth=0.9,
+            label="spurious",
+            zorder=2.9,
+        )
+
+
+def _receive_window(axes: Axes, run: Tables, both: Table, view: View) -> None:
+    """Draw the end of the window that the receiver offers, if it is near the data."""
+    other = next(direction for direction in DIRECTIONS if direction != view.sends)
+    answers = view.clip(both.where(direction=other))
+    answers = answers.select((answers["flags"] & _ACK_NOT_SYN) == _ACK)
+    if len(answers) == 0:
+        return
+    shift = _window_shift(run, both, other)
+    edge = answers["ack"] + (answers["window"].astype(np.int64) << shift)
+    low, high = axes.get_ylim()
+    near = edge <= high + (high - low) / 2
+    if not np.any(near):
+        return
+    edge = np.maximum.accumulate(edge).astype(np.float64)
+    style: Any = {"color": ORANGE, "linewidth": 0.9, "label": "receive window", "zorder": 1.9}
+    steps(axes, answers.seconds(), edge, **style)
+    axes.set_ylim(low, min(max(high, float(edge[near].max())), high + (high - low) / 2))
+
+
+#: The bits of an ACK, and those of an ACK and a SYN.
+_ACK = 16
+_ACK_NOT_SYN = 18
+
+
+def _window_shift(run: Tables, both: Table, direction: str) -> int:
+    """Return the shift of the windows in a direction: both SYNs must offer one (RFC 7323 §2.2)."""
+    syns = run.table("syns").where(flow=str(both["flow"][0]))
+    shifts = {
+        str(of): int(shift)
+        for of, shift in zip(syns["direction"], syns["window_scale"], strict=True)
+        if shift is not np.ma.masked
+    }
+    return shifts.get(direction, 0) if len(shifts) == len(DIRECTIONS) else 0
+
+
 def _segments(axes: Axes, segments: Table, label: str, *, few: bool, **style: Any) -> None:
     first, size, t = segments["seq"], segments["len_bytes"], segments.seconds()
     bars = np.column_stack([t, first, first + size])
-    retransmitted = label == "retransmitted"
+    retransmitted = label.startswith("retransmitted")
     width = (2.2 if retransmitted else 1.6) if few else 1.0
     _vertical(axes, bars, label=label, linewidth=width, **style)
     if retransmitted or not few:

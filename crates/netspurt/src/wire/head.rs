@@ -136,6 +136,15 @@ impl<'a> TcpHead<'a> {
         octets.first_chunk().map(Self)
     }
 
+    /// The header that `octets` begin and zeros fill up; `None` if they end before its flags do.
+    pub(super) fn filled(octets: &[u8]) -> Option<[u8; TCP_HEADER_BYTES as usize]> {
+        const FLAGS_AT: usize = 13;
+        let octets = octets.get(..octets.len().min(Self::BYTES)).filter(|o| o.len() > FLAGS_AT)?;
+        let mut whole = [0; Self::BYTES];
+        whole[..octets.len()].copy_from_slice(octets);
+        Some(whole)
+    }
+
     /// The offset of TCP in `packet`, and its header. `None` if TCP does not directly follow the IP
     /// header, or if its header is cut short. Whether the packet is a fragment is not checked.
     #[inline]

@@ -2,8 +2,10 @@
 
 mod capture;
 mod cut;
+mod datagrams;
 mod decode;
 mod encode;
+mod extensions;
 mod head;
 mod icmp;
 mod link_type;
@@ -13,8 +15,12 @@ mod tcp_view;
 #[cfg(test)]
 mod tests;
 
-pub use capture::{CaptureFault, CaptureReader, CapturedPacket, is_capture};
+pub use capture::{
+    CaptureDrops, CaptureFault, CaptureReader, CaptureTrouble, CapturedIp, CapturedPacket,
+    is_capture,
+};
 pub use cut::{cut, set_ecn};
+pub use datagrams::{Datagrams, FragmentCounts};
 pub use decode::{Checks, DecodeError, Decoded, Fault, decode, sum};
 pub use encode::{Packet, encode};
 pub use head::{IpHead, TcpHead};

@@ -144,7 +144,7 @@ pub(super) const fn block_of([a, b, c, d, e, f, g, h]: [u8; 8]) -> SackBlock {
 }
 
 /// An option that is read.
-pub(super) enum Known<'a> {
+pub(super) enum KnownOption<'a> {
     Timestamps(Timestamps),
     Mss(u16),
     WindowScale(u8),
@@ -155,7 +155,7 @@ pub(super) enum Known<'a> {
     Other,
 }
 
-impl<'a> Known<'a> {
+impl<'a> KnownOption<'a> {
     fn of(kind: u8, body: &'a [u8]) -> Self {
         match (kind, body) {
             (TIMESTAMPS, &[a, b, c, d, e, f, g, h]) => Self::Timestamps(Timestamps {
@@ -196,10 +196,10 @@ impl<'a> OptionReader<'a> {
 }
 
 impl<'a> Iterator for OptionReader<'a> {
-    type Item = Known<'a>;
+    type Item = KnownOption<'a>;
 
     #[inline]
-    fn next(&mut self) -> Option<Known<'a>> {
+    fn next(&mut self) -> Option<KnownOption<'a>> {
         while self.octets.get(self.at) == Some(&NO_OPERATION) {
             self.at += 1;
         }
@@ -211,7 +211,7 @@ impl<'a> Iterator for OptionReader<'a> {
             return None;
         };
         self.at += length;
-        Some(Known::of(kind, body))
+        Some(KnownOption::of(kind, body))
     }
 }
 
@@ -226,18 +226,18 @@ pub(super) fn read_options(bytes: &[u8], segment: &mut Segment) -> Option<usize>
     let mut options = OptionReader::new(bytes);
     for option in &mut options {
         match option {
-            Known::Timestamps(stamps) => segment.set_timestamps(stamps),
-            Known::Mss(mss) => says.mss = Some(mss),
-            Known::WindowScale(shift) => says.window_scale = Some(shift),
-            Known::SackPermitted => says.sack = true,
-            Known::Sack(edges) if !syn => {
+            KnownOption::Timestamps(stamps) => segment.set_timestamps(stamps),
+            KnownOption::Mss(mss) => says.mss = Some(mss),
+            KnownOption::WindowScale(shift) => says.window_scale = Some(shift),
+            KnownOption::SackPermitted => says.sack = true,
+            KnownOption::Sack(edges) if !syn => {
                 let mut blocks = SackBlocks::default();
                 for edges in edges.iter().take(SackBlocks::MAX) {
                     blocks.add(block_of(*edges));
                 }
                 segment.set_sack(&blocks);
             }
-            Known::Sack(_) | Known::Other => {}
+            KnownOption::Sack(_) | KnownOption::Other => {}
         }
     }
     if syn {

@@ -7,7 +7,7 @@ use crate::segment::{Ecn, Flags, SackBlock, SynOptions, Timestamps};
 
 use super::decode::{DecodeError, Fault, fault, locate_tcp};
 use super::head::TcpHead;
-use super::options::{Known, OptionReader, block_of};
+use super::options::{KnownOption, OptionReader, block_of};
 
 /// The options of a captured segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,11 +36,11 @@ impl CapturedOptions {
         let mut options = OptionReader::new(octets);
         for option in &mut options {
             match option {
-                Known::Timestamps(stamps) => this.timestamps = Some(stamps),
-                Known::Mss(mss) if syn => this.syn.mss = Some(mss),
-                Known::WindowScale(shift) if syn => this.syn.window_scale = Some(shift),
-                Known::SackPermitted if syn => this.syn.sack = true,
-                Known::Sack(edges) if !syn => this.take_blocks(edges),
+                KnownOption::Timestamps(stamps) => this.timestamps = Some(stamps),
+                KnownOption::Mss(mss) if syn => this.syn.mss = Some(mss),
+                KnownOption::WindowScale(shift) if syn => this.syn.window_scale = Some(shift),
+                KnownOption::SackPermitted if syn => this.syn.sack = true,
+                KnownOption::Sack(edges) if !syn => this.take_blocks(edges),
                 _ => {}
             }
         }
@@ -90,6 +90,9 @@ pub struct TcpView {
     pub payload_bytes: u32,
     /// Octets of payload that were captured.
     pub captured_bytes: u32,
+    /// Octets of the TCP header that were captured, with options: 14 at least. Fields behind them
+    /// are zero.
+    pub header_bytes: u8,
     /// The advertised window, before scaling.
     pub window: u16,
     /// The urgent pointer, which is valid if [`Flags::URG`] is set.
@@ -103,23 +106,32 @@ pub struct TcpView {
 impl TcpView {
     /// The segment in the IP packet `ip`, of which `original_bytes` octets were on the link; fewer
     /// may have been captured. Checksums are not checked: a network card may have filled them in
-    /// later.
+    /// later. A header may be cut behind its flags.
     ///
     /// # Errors
-    /// When it is not TCP, or a header contradicts itself or is cut off.
+    /// When it is not TCP, or a header contradicts itself or is cut off before.
     #[inline]
     pub fn of(ip: &[u8], original_bytes: usize) -> Result<Self, DecodeError> {
         let located = locate_tcp(ip, original_bytes)?;
         let (at, end) = located.tcp;
         let there = &ip[..end.min(ip.len())];
-        let head = there.get(at..).and_then(TcpHead::of);
-        let head = head.ok_or(fault(ip.len(), Fault::Truncated))?;
+        let tcp = there.get(at..).unwrap_or_default();
+        let filled;
+        let head = match TcpHead::of(tcp) {
+            Some(head) => head,
+            None => {
+                filled = TcpHead::filled(tcp).ok_or(fault(ip.len(), Fault::Truncated))?;
+                TcpHead::of(&filled).expect("it was filled")
+            }
+        };
         let payload_at = at + head.own_bytes();
         if payload_at < at + TcpHead::BYTES || payload_at > end {
             return Err(fault(at + 12, Fault::HeaderLength));
         }
+        let options_at = at + TcpHead::BYTES;
         let options_end = payload_at.min(there.len());
-        let options = &there[at + TcpHead::BYTES..options_end];
+        let options = there.get(options_at..options_end).unwrap_or_default();
+        let missing = payload_at - options_at - options.len();
         let flags = head.flags();
         let syn = flags.has(Flags::SYN);
         let [source, destination] = head.ports();
@@ -136,10 +148,11 @@ impl TcpView {
             ack: head.ack(),
             payload_bytes: (end - payload_at) as u32,
             captured_bytes: there.len().saturating_sub(payload_at) as u32,
+            header_bytes: (options_end - at) as u8,
             window: head.window(),
             urgent: head.urgent(),
             flags,
-            options: CapturedOptions::read(options, syn, payload_at - options_end),
+            options: CapturedOptions::read(options, syn, missing),
         })
     }
 }

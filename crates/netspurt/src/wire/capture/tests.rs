@@ -1,6 +1,12 @@
+use std::io;
+
+use proptest::prelude::*;
+
+use super::buffer::ROOM;
 use super::*;
 use crate::wire::PcapngWriter;
-use proptest::prelude::*;
+
+const INTERFACE: u32 = 1;
 
 const AT: i64 = 1_700_000_000_123_456_000;
 
@@ -49,8 +55,8 @@ fn pcapng(big: bool, resolution: u8, rate: u64, packets: &[&[u8]]) -> Vec<u8> {
     let interface = [n(101, 2), n(0, 2), n(0, 4), options.concat()].concat();
     let mut file = block(0x0a0d_0d0a, &order, big);
     file.extend(block(INTERFACE, &interface, big));
-    // Interface statistics are skipped, like any other block.
-    file.extend(block(5, &[7; 40], big));
+    // Names of addresses are skipped, like any other block.
+    file.extend(block(4, &[7; 40], big));
     for (count, packet) in (0..).zip(packets) {
         let ns = u128::from(700_000_000_123_456_000_u64 + 1000 * count);
         let stamp = u64::try_from(ns * u128::from(rate) / 1_000_000_000).unwrap();
@@ -79,7 +85,7 @@ fn all(source: impl Read) -> (Vec<(i64, Vec<u8>)>, Option<CaptureFault>) {
                 return (found, Some(fault));
             }
         }
-        assert!(reader.buffer.len() <= MOST + ROOM);
+        assert!(reader.buffer.room() <= 2 * MOST + ROOM);
     }
 }
 
@@ -129,11 +135,11 @@ fn what_comes_before_a_cut_is_read_wherever_it_is() {
         for end in 4..=file.len() {
             let (found, fault) = all(&file[..end]);
             assert_eq!(fault.is_none(), boundaries.contains(&end), "{end}: {fault:?}");
-            assert!(fault.is_none_or(|fault| matches!(fault, CaptureFault::Cut)));
+            assert!(fault.is_none_or(|fault| matches!(fault.what, CaptureTrouble::Cut(_))));
             let last = [&boundaries[boundaries.len() - 2], boundaries.last().unwrap()];
             assert_eq!(found.len(), last.iter().filter(|boundary| **boundary <= &end).count());
         }
-        assert!(matches!(all(&file[..3]).1, Some(CaptureFault::Unknown)));
+        assert!(matches!(all(&file[..3]).1.unwrap().what, CaptureTrouble::Unknown));
     }
 }
 
@@ -143,35 +149,48 @@ fn a_long_block_of_another_kind_is_passed_over() {
     let mut file = pcapng(true, 9, 1_000_000_000, &[]);
     file.extend(block(10, &vec![7; 3 * MOST], true));
     let length = file.len();
-    file.extend(block(5, &[7; 40], true));
+    file.extend(block(4, &[7; 40], true));
     assert!(all(&file[..]).1.is_none());
-    assert!(matches!(all(&file[..length - 1]).1, Some(CaptureFault::Cut)));
+    assert!(matches!(all(&file[..length - 1]).1.unwrap().what, CaptureTrouble::Cut("a block")));
 }
 
 #[test]
-fn a_malformed_block_is_told_by_its_place() {
-    let good = pcapng(false, 9, 1_000_000_000, &[&[0x45, 0, 0, 20]]);
+fn what_is_wrong_is_told_with_its_octet_and_its_packet() {
+    let good = pcapng(false, 9, 1_000_000_000, &[&[0x45, 0, 0, 20], &[0x45, 0, 0, 20]]);
     let fault = |at: usize, octet: u8| {
         let mut bad = good.clone();
         bad[at] = octet;
-        all(&bad[..]).1.map(|fault| fault.to_string())
+        all(&bad[..]).1.unwrap().to_string()
     };
-    let told = |at: u64| Some(format!("malformed block at octet {at}"));
-    // The byte order; the section's length; the interface's.
-    assert_eq!(fault(8, 9), told(0));
-    assert_eq!(fault(4, 30), told(0));
-    assert_eq!(fault(32, 52 + 4), told(28), "its two lengths differ");
-    // Its options; their resolution.
-    assert_eq!(fault(28 + 18, 200), told(28));
-    assert_eq!(fault(28 + 20, 99), told(28));
-    // An interface without a description; octets beyond the block.
+    let told = |why: &str, at: usize, packet: usize| {
+        format!("malformed block: {why}, at octet {at}, before packet {packet}")
+    };
+    assert_eq!(fault(8, 9), told("a section without a byte order", 0, 1));
+    assert_eq!(fault(4, 30), told("its length is impossible", 0, 1));
+    assert_eq!(fault(12, 3), "version 3.0 of pcapng is not known, at octet 0, before packet 1");
+    assert_eq!(fault(32, 52 + 4), told("its two lengths differ", 28, 1));
+    // Statistics are as long before as behind, whatever is in them.
+    assert_eq!(fault(28 + 44 + 48, 48), told("its two lengths differ", 28 + 44, 1));
+    assert_eq!(fault(28 + 18, 200), told("an option beyond its end", 28, 1));
+    assert_eq!(fault(28 + 20, 99), told("a resolution beyond 64 bits", 28, 1));
     let packet = good.len() - 36;
-    assert_eq!(fault(packet + 8, 1), told(packet as u64));
-    assert_eq!(fault(packet + 20, 5), told(packet as u64));
+    let missing = "a packet of an interface that is not described";
+    assert_eq!(fault(packet + 8, 1), told(missing, packet, 2));
+    assert_eq!(fault(packet + 20, 5), told("a packet is longer than its block", packet, 2));
+    assert_eq!(fault(packet + 7, 1), told("it is longer than any packet", packet, 2));
     assert_eq!(all(&b"GET / HTTP/1.1"[..]).1.unwrap().to_string(), "neither pcap nor pcapng");
-    let mut long = pcap(false, false, &[&[]]);
-    long[34] = 17;
-    assert_eq!(all(&long[..]).1.unwrap().to_string(), "malformed block at octet 24");
+    let mut long = pcap(false, false, &[&[], &[]]);
+    long[24 + 16 + 10] = 17;
+    assert_eq!(
+        all(&long[..]).1.unwrap().to_string(),
+        "a packet of 1114112 captured octets, more than any packet has, at octet 40, before \
+         packet 2"
+    );
+    long[4] = 9;
+    assert_eq!(
+        all(&long[..]).1.unwrap().to_string(),
+        "version 9.4 of pcap is not known, at octet 0, before packet 1"
+    );
 }
 
 #[test]
@@ -188,7 +207,8 @@ fn a_file_without_end_takes_no_more_memory() {
     while reader.next_packet().unwrap().is_some() {
         count += 1;
     }
-    assert_eq!((count, reader.buffer.len(), reader.used), (40_000, ROOM, 24 + 40_640_000));
+    assert_eq!((count, reader.packets()), (40_000, 40_000));
+    assert_eq!((reader.buffer.room(), reader.octets()), (ROOM, 24 + 40_640_000));
 }
 
 #[test]
