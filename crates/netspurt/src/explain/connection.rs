@@ -96,9 +96,6 @@ impl CapturedConnection {
         sender.sending(at, packet, octets);
         let sent = octets.sent(at, packet, CapturedSegment::of(packet));
         statistics.sent(at, packet, sent, octets, shift);
-        if let Some(transmission) = sent {
-            sender.sent(at, packet, transmission, octets);
-        }
     }
 
     /// The part of a packet that concerns the direction that it acknowledges, which is that of

@@ -3,6 +3,8 @@
 use crate::segment::CauseCode;
 use crate::units::{Duration, Time};
 
+use super::rule::Rule;
+
 /// Whether a retransmission was needed, as far as a capture can tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
@@ -76,6 +78,8 @@ pub struct ExplainedRetransmission {
     pub gap: Duration,
     /// Why it was sent; no code stands for *unknown*.
     pub cause: CauseCode,
+    /// What the cause was inferred by.
+    pub rule: Rule,
     /// The probability that the cause is right, from 0 to 1.
     pub cause_confidence: f32,
     /// Whether it was needed.

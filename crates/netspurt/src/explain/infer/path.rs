@@ -88,6 +88,11 @@ impl PathTimes {
         self.near_min.unwrap_or(Duration::ZERO)
     }
 
+    /// The same; `None` if it is not known.
+    pub fn near_known(&self) -> Option<Duration> {
+        self.near_min
+    }
+
     /// The least time from the capture to the receiver and back.
     pub fn far(&self) -> Option<Duration> {
         self.far_min

@@ -3,7 +3,7 @@
 use crate::segment::Cause;
 use crate::units::{Duration, Time};
 
-use super::rule::Rule;
+use super::super::rule::Rule;
 use super::scene::Scene;
 
 /// Where a sender stands with losses.
@@ -28,7 +28,7 @@ pub struct Inferred {
 }
 
 /// What a sender was seen to do.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traits {
     /// Tail loss probes that can be nothing else.
     pub probes: u32,
@@ -36,6 +36,10 @@ pub struct Traits {
     pub timeouts_without_probe: u32,
     /// Fast retransmits after which everything was sent again in order.
     pub in_order: u32,
+    /// New segments on the first or second duplicate ACK (RFC 3042), and how often a third came.
+    pub limited: (u32, u32),
+    /// Timeouts that can be nothing else.
+    pub timeouts: u32,
     /// The shortest wait before a timeout that can be nothing else, counted from the restart of its
     /// timer.
     pub shortest_timeout: Option<Duration>,
@@ -71,7 +75,7 @@ pub struct Machine {
     pub undone: bool,
     /// The end of what was outstanding when the last probe was sent.
     pub probed: Option<u64>,
-    /// Something other than a probe was sent since the last timeout.
+    /// What the sender was seen to do.
     pub traits: Traits,
 }
 
@@ -84,6 +88,11 @@ impl Machine {
         if self.probed.is_some_and(|end| una >= end) {
             self.probed = None;
         }
+    }
+
+    /// An original that was sent at `sent` has arrived.
+    pub fn original_arrived(&mut self, sent: Time) {
+        self.undone |= self.phase == Phase::Loss && self.from_open && sent <= self.since;
     }
 
     /// New octets were sent. After a timeout that was seen to be spurious, a sender goes on with
@@ -109,7 +118,7 @@ impl Machine {
     pub fn infer(&mut self, scene: &Scene, number: usize) -> Inferred {
         let inferred = match self.phase {
             Phase::Open => self.in_open(scene),
-            Phase::Recovery => self.in_recovery(scene, number),
+            Phase::Recovery => self.in_recovery(scene),
             Phase::Loss => self.in_loss(scene),
         };
         self.follow(inferred, scene, number);
@@ -148,6 +157,7 @@ impl Machine {
         if surely && self.phase != Phase::Loss {
             let least = self.traits.shortest_timeout.map_or(scene.waited, |l| l.min(scene.waited));
             self.traits.shortest_timeout = Some(least);
+            self.traits.timeouts += 1;
         }
         let probe_was_due = self.phase == Phase::Open
             && self.probed.is_none()
@@ -221,7 +231,7 @@ impl Machine {
     }
 
     /// Reported holes are being repaired.
-    fn in_recovery(&mut self, scene: &Scene, _number: usize) -> Inferred {
+    fn in_recovery(&mut self, scene: &Scene) -> Inferred {
         let again = scene.sent_again && scene.last_sent.is_some_and(|last| last >= self.since);
         let soon = scene.is_clocked();
         if scene.is_head() && self.timer_expired(scene) {
@@ -232,6 +242,11 @@ impl Machine {
             if again && !(scene.overtaken && scene.sack != Some(false)) {
                 return Inferred { cause: Cause::Rto, rule: Rule::HeadAgain };
             }
+        }
+        let proven_long_ago = scene.proven_for.is_some_and(|long| long > scene.rtt * 2);
+        if scene.is_head() && again && proven_long_ago && scene.since_una >= scene.shortest_rto() {
+            // A sender with RACK would have repaired it when that came (RFC 8985 §6.2).
+            return Inferred { cause: Cause::Rto, rule: Rule::HeadAgain };
         }
         let lately = scene.since_una < scene.shortest_rto();
         if scene.is_head() && again && !scene.overtaken && (scene.sack.is_some() || !lately) {

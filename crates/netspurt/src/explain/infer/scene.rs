@@ -43,6 +43,8 @@ pub struct Scene {
     pub follows: bool,
     /// Whether something that was sent later than its last transmission has arrived (RFC 8985 §6.2).
     pub overtaken: bool,
+    /// How much later than its last transmission the newest of what has arrived was sent.
+    pub proven_for: Option<Duration>,
     /// Whether the connection uses SACK; `None` if options were not captured.
     pub sack: Option<bool>,
 }

@@ -5,8 +5,8 @@ use crate::segment::{Cause, CauseCode};
 use crate::units::{Duration, Time};
 
 use super::super::retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
+use super::super::rule::Rule;
 use super::phase::{Machine, Phase};
-use super::rule::Rule;
 use super::verdict::{Arrived, Decision, Watch, Watched};
 
 /// Acknowledgements that told something, for a capture far from the sender: what it sends answers
@@ -21,15 +21,6 @@ impl Passed {
     const MOST: usize = 32;
 }
 
-/// A retransmission that was found, with the rule for its cause.
-#[derive(Clone, Copy, Debug)]
-pub struct Found {
-    /// What is told of it.
-    pub told: ExplainedRetransmission,
-    /// The rule.
-    pub rule: Rule,
-}
-
 /// The state of a direction in which something is missing or was sent again.
 #[derive(Clone, Debug)]
 pub struct Trouble {
@@ -42,7 +33,7 @@ pub struct Trouble {
     /// Retransmissions and their verdicts.
     pub watch: Watch,
     /// All retransmissions.
-    pub found: Vec<Found>,
+    pub found: Vec<ExplainedRetransmission>,
     /// When the newest of what has arrived was sent, and the octet after its last
     /// (`RACK.xmit_ts`, `RACK.end_seq` of RFC 8985 §5.2).
     pub newest: (Time, u64),
@@ -90,6 +81,28 @@ impl Trouble {
         (1..=known)
             .map(|back| self.passed.at[(self.passed.count - back) % Passed::MOST])
             .find(|at| *at <= by)
+    }
+
+    /// The most ranges of one kind that are kept: a hostile capture may report any number.
+    const MOST_RANGES: usize = 1 << 12;
+
+    /// A SACK block reports octets above the cumulative acknowledgement.
+    pub fn report(&mut self, left: u64, right: u64) {
+        if self.sacked.iter().size_hint().0 < Self::MOST_RANGES {
+            self.sacked.insert(left, right);
+        }
+    }
+
+    /// Octets were passed over.
+    pub fn pass_over(&mut self, left: u64, right: u64) {
+        if self.gaps.iter().size_hint().0 < Self::MOST_RANGES {
+            self.gaps.insert(left, right);
+        }
+    }
+
+    /// A packet came that others had overtaken, `by` so many segments; it is no retransmission.
+    pub fn overtaken(&mut self, by: usize) {
+        self.late = (self.late.0 + 1, self.late.1.max(by));
     }
 
     /// The first octet that is neither acknowledged, up to `una`, nor SACKed.
@@ -141,14 +154,14 @@ impl Trouble {
         let Decision { number, verdict, evidence } = decision;
         let in_loss = self.machine.phase == Phase::Loss && number >= self.machine.first;
         self.machine.undone |= in_loss && verdict == Verdict::Spurious;
-        let told = &mut self.found[number].told;
+        let told = &mut self.found[number];
         (told.verdict, told.evidence) = (verdict, evidence);
     }
 
     /// Adds a retransmission.
-    pub fn add(&mut self, found: Found, val: Option<u32>, acknowledged: bool) {
+    pub fn add(&mut self, found: ExplainedRetransmission, val: Option<u32>, acknowledged: bool) {
         let number = self.found.len();
-        let ExplainedRetransmission { left, right, at, .. } = found.told;
+        let ExplainedRetransmission { left, right, at, .. } = found;
         let syn = found.rule == Rule::Syn;
         let watched = Watched { number, left, right, at, val, syn, reported: false };
         self.found.push(found);
@@ -168,24 +181,22 @@ impl Trouble {
     /// nothing came since: a timeout doubles the wait before the next one, a probe does not.
     pub fn waited_again(&mut self, at: Time, left: u64, heard: Time) {
         let Some(last) = self.found.last_mut() else { return };
-        let ExplainedRetransmission { at: before, left: same, gap, .. } = last.told;
+        let ExplainedRetransmission { at: before, left: same, gap, .. } = *last;
         if last.rule != Rule::LoneByTime || same != left || heard > before || gap.is_zero() {
             return;
         }
         let wait = at.saturating_since(before);
         let doubled = wait >= gap * 3 / 2 && wait <= gap * 8 / 3;
         let cause = if doubled { Cause::Rto } else { Cause::Tlp };
-        last.told.cause = Some(cause).into();
-        last.rule = Rule::LoneByBackoff;
-        last.told.cause_confidence = last.rule.confidence();
-        let highest = last.told.right;
+        (last.cause, last.rule) = (Some(cause).into(), Rule::LoneByBackoff);
+        let highest = last.right;
         self.machine.lone_is_known(cause, highest, before);
     }
 
     /// The retransmissions from `first` on have `cause` by `rule`.
     pub fn relabel(&mut self, first: usize, cause: CauseCode, rule: Rule) {
         for one in &mut self.found[first..] {
-            (one.told.cause, one.rule) = (cause, rule);
+            (one.cause, one.rule) = (cause, rule);
         }
     }
 }
