@@ -14,6 +14,7 @@ mod floors;
 mod joined;
 mod kept;
 mod layout;
+mod limits;
 mod resting;
 mod retransmission;
 mod sender;
@@ -24,6 +25,7 @@ mod tcptrace;
 #[cfg(test)]
 mod tests;
 mod transcript;
+mod waits;
 mod way;
 
 pub use columns::{COLUMNS, Cell, ConnectionRow};
@@ -34,9 +36,10 @@ pub use floors::{FLOORS, OtherFloors, TimerWait};
 pub use joined::JoinedCaptures;
 pub use kept::CapturedSegment;
 pub use layout::RowLayout;
+pub use limits::Limits;
 pub use retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 pub use sender::Sender;
-pub use spent::{TimeSpent, WaitingFor, waiting};
+pub use spent::{TimeSpent, WaitingFor};
 pub use statistics::{
     Copies, DataCounts, DuplicateAcks, FlightSize, Offers, PacketCounts, PacketTimes, Repairs,
     RoundTrips, Spread, Statistics, Windows,
@@ -44,4 +47,5 @@ pub use statistics::{
 pub use tables::{connections_table, retransmissions_table};
 pub use tcptrace::Owin;
 pub use transcript::Transcript;
+pub use waits::{floors_table, spent_table, waits_table};
 pub use way::CapturedWay;

@@ -3,7 +3,7 @@
 use crate::observe::Sequence;
 use crate::packed::Packed;
 
-use super::{CapturedWay, ExplainedRetransmission, Statistics};
+use super::{CapturedWay, ExplainedRetransmission, OtherFloors, Statistics};
 
 /// A direction of a closed connection, in little memory.
 ///
@@ -14,12 +14,14 @@ pub struct RestingWay {
     sequence: Sequence,
     statistics: Box<[u8]>,
     retransmissions: Box<[ExplainedRetransmission]>,
+    /// Timers with other floors, if there is anything to say of them.
+    floors: Option<Box<OtherFloors>>,
 }
 
 impl RestingWay {
     /// What a direction is while it rests.
     pub fn of(way: CapturedWay) -> Self {
-        let CapturedWay { octets, statistics, sender, mut earlier } = way;
+        let CapturedWay { octets, statistics, sender, floors, mut earlier, .. } = way;
         let mut packed = Vec::with_capacity(512);
         statistics.pack(&mut packed);
         earlier.extend(sender.finish());
@@ -28,14 +30,16 @@ impl RestingWay {
             sequence,
             statistics: packed.as_slice().into(),
             retransmissions: earlier.into_boxed_slice(),
+            floors: (!floors.is_silent()).then(|| Box::new(floors)),
         }
     }
 
     /// The direction again.
     pub fn wake(self) -> CapturedWay {
         let statistics = self.statistics();
+        let floors = self.floors.map(|floors| *floors).unwrap_or_default();
         let earlier = self.retransmissions.into_vec();
-        CapturedWay { statistics, earlier, ..CapturedWay::new(self.sequence) }
+        CapturedWay { statistics, floors, earlier, ..CapturedWay::new(self.sequence) }
     }
 
     /// Its sequence space.
@@ -50,8 +54,9 @@ impl RestingWay {
         statistics
     }
 
-    /// Its retransmissions.
-    pub fn into_retransmissions(self) -> Vec<ExplainedRetransmission> {
-        self.retransmissions.into_vec()
+    /// Its retransmissions, and timers with other floors.
+    pub fn into_parts(self) -> (Vec<ExplainedRetransmission>, OtherFloors) {
+        let floors = self.floors.map(|floors| *floors).unwrap_or_default();
+        (self.retransmissions.into_vec(), floors)
     }
 }
