@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 use netspurt::explain::{
-    Explainer, Explanation, JoinedCaptures, Passed, RowLayout, connections_table,
-    retransmissions_table,
+    Explainer, Explanation, JoinedCaptures, Passed, RowLayout, connections_table, floors_table,
+    retransmissions_table, spent_table, waits_table,
 };
 use netspurt::unpack::Unpacked;
 use netspurt::wire::CaptureReader;
@@ -29,13 +29,32 @@ impl PyExplanation {
     fn tables(&self, py: Python<'_>) -> Vec<PyTable> {
         let found = &self.explanation;
         let tables = py.detach(|| {
-            let mut tables = vec![connections_table(found), retransmissions_table(found)];
+            let mut tables = vec![
+                connections_table(found),
+                retransmissions_table(found),
+                spent_table(found),
+                waits_table(found),
+                floors_table(found),
+            ];
             if let Some(transcript) = &found.transcript {
                 tables.extend(transcript.tables(&found.connections, found.start));
             }
             tables
         });
         tables.into_iter().map(PyTable::of).collect()
+    }
+
+    /// The connections of all captures, numbered one after the other.
+    #[staticmethod]
+    fn pooled(captures: Vec<PyRef<'_, Self>>) -> Self {
+        let all = captures.iter().map(|one| &one.explanation);
+        let fault = captures.iter().find_map(|one| one.fault.clone());
+        Self { explanation: Explanation::pooled(all), fault }
+    }
+
+    /// How many connections there are.
+    fn __len__(&self) -> usize {
+        self.explanation.connections.len()
     }
 
     /// When the first packet of TCP was captured, in nanoseconds since 1970.

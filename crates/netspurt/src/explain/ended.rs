@@ -7,7 +7,10 @@ use crate::observe::{Retired, Sequence};
 use crate::units::{Duration, Time};
 
 use super::resting::RestingWay;
-use super::{CapturedConnection, CapturedWay, ExplainedRetransmission, Statistics};
+use super::{
+    CapturedConnection, CapturedWay, ExplainedRetransmission, Habits, OtherFloors, Statistics,
+    TimeSpent,
+};
 
 /// How a connection ended, as far as the capture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +40,10 @@ pub struct EndedWay {
     pub una: u64,
     /// Its retransmissions, in order.
     pub retransmissions: Vec<ExplainedRetransmission>,
+    /// Timers with other floors.
+    pub floors: OtherFloors,
+    /// What its sender, receiver and path were seen to do, if anything was repaired.
+    pub habits: Option<Box<Habits>>,
 }
 
 impl EndedWay {
@@ -47,19 +54,21 @@ impl EndedWay {
 
     /// What a direction was, when it has ended.
     pub fn of(way: CapturedWay) -> Self {
-        let CapturedWay { octets, statistics, sender, earlier: mut retransmissions } = way;
+        let CapturedWay {
+            octets, statistics, sender, floors, earlier: mut retransmissions, ..
+        } = way;
+        let habits = sender.habits();
         retransmissions.extend(sender.finish());
-        Self { statistics, sequence: *octets.sequence(), una: octets.una(), retransmissions }
+        let (sequence, una) = (*octets.sequence(), octets.una());
+        Self { statistics, sequence, una, retransmissions, floors, habits }
     }
 
     /// The same of a direction that rests.
     pub fn of_resting(way: RestingWay) -> Self {
-        Self {
-            statistics: way.statistics(),
-            sequence: *way.sequence(),
-            una: way.sequence().highest(),
-            retransmissions: way.into_retransmissions(),
-        }
+        let (statistics, sequence) = (way.statistics(), *way.sequence());
+        let (retransmissions, floors, habits) = way.into_parts();
+        let una = sequence.highest();
+        Self { statistics, sequence, una, retransmissions, floors, habits }
     }
 }
 
@@ -72,6 +81,8 @@ pub struct EndedConnection {
     pub ends: [SocketAddr; 2],
     /// The side that sent the first packet captured.
     pub first_side: Side,
+    /// What it spent its time on.
+    pub spent: TimeSpent,
     /// By the side that sends: `None` if neither a packet nor an acknowledgement of it was captured.
     pub ways: [Option<EndedWay>; 2],
 }
@@ -80,8 +91,8 @@ impl EndedConnection {
     /// What a connection was, when it has ended.
     pub fn of(retired: Retired<CapturedConnection>) -> Self {
         let Retired { number, ends, state } = retired;
-        let first_side = state.first_side();
-        Self { number, ends, first_side, ways: state.finish() }
+        let (first_side, spent) = (state.first_side(), state.spent());
+        Self { number, ends, first_side, spent, ways: state.finish() }
     }
 
     /// What `side` sent.

@@ -11,10 +11,12 @@ mod csv;
 mod ended;
 mod explainer;
 mod floors;
-mod joined;
+mod habits_table;
 mod infer;
+mod joined;
 mod kept;
 mod layout;
+mod limits;
 mod resting;
 mod retransmission;
 mod rule;
@@ -26,6 +28,7 @@ mod tcptrace;
 #[cfg(test)]
 mod tests;
 mod transcript;
+mod waits;
 mod way;
 
 pub use columns::{COLUMNS, Cell, ConnectionRow};
@@ -34,13 +37,15 @@ pub use ended::{EndedConnection, EndedWay, Ending};
 pub use explainer::{Explainer, Explanation, Passed};
 pub use floors::{FLOORS, OtherFloors, TimerWait};
 pub use joined::JoinedCaptures;
+pub use habits_table::habits_table;
 pub use infer::{AckHabits, Habits, Traits, Vantage};
 pub use kept::CapturedSegment;
 pub use layout::RowLayout;
+pub use limits::Limits;
 pub use retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 pub use rule::Rule;
 pub use sender::Sender;
-pub use spent::{TimeSpent, WaitingFor, waiting};
+pub use spent::{TimeSpent, WaitingFor};
 pub use statistics::{
     Copies, DataCounts, DuplicateAcks, FlightSize, Offers, PacketCounts, PacketTimes, Repairs,
     RoundTrips, Spread, Statistics, Windows,
@@ -48,4 +53,5 @@ pub use statistics::{
 pub use tables::{connections_table, retransmissions_table};
 pub use tcptrace::Owin;
 pub use transcript::Transcript;
+pub use waits::{floors_table, spent_table, waits_table};
 pub use way::CapturedWay;

@@ -58,6 +58,8 @@ pub struct Sender {
     /// When the sender last sent anything.
     sent_at: Time,
     trouble: Option<Box<Trouble>>,
+    /// What it did before its connection rested.
+    earlier: Option<Box<Habits>>,
 }
 
 impl Sender {
@@ -389,24 +391,30 @@ impl Sender {
         trouble.acknowledged(una);
     }
 
-    /// What sender, receiver and path were seen to do.
-    pub fn habits(&self) -> Habits {
-        let habits = Habits {
+    /// A sender that goes on after a rest.
+    pub fn resumed(earlier: Option<Box<Habits>>) -> Self {
+        Self { earlier, ..Self::default() }
+    }
+
+    /// What sender, receiver and path were seen to do; `None` if nothing was missing or sent again.
+    pub fn habits(&self) -> Option<Box<Habits>> {
+        let Some(trouble) = &self.trouble else { return self.earlier.clone() };
+        Some(Box::new(Habits {
             vantage: self.path.vantage(),
             near: self.path.near_known(),
             far: self.path.far(),
             acks: self.acks,
-            ..Habits::default()
-        };
-        let Some(trouble) = &self.trouble else { return habits };
-        Habits {
             traits: trouble.machine.traits,
             late: trouble.late,
             copies: trouble.copies,
             uncaptured_bytes: trouble.uncaptured_bytes,
             reports_duplicates: trouble.reports_duplicates,
-            ..habits
-        }
+        }))
+    }
+
+    /// Its latest retransmission, as far as is known by now.
+    pub fn latest(&self) -> Option<&ExplainedRetransmission> {
+        self.trouble.as_ref()?.found.last()
     }
 
     /// The connection has ended, or the capture: all retransmissions, in order.
