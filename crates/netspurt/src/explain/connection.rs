@@ -139,7 +139,6 @@ impl CapturedConnection {
         let sent = octets.sent(at, packet, CapturedSegment::of(packet));
         statistics.sent(at, packet, sent, octets, shift);
         let transmission = sent?;
-        sender.sent(at, packet, transmission, octets);
         let timeout = transmission.again.then(|| sender.latest()).flatten();
         let waited = timeout.filter(|again| again.at == at && again.is_timeout());
         if let Some(again) = waited {
@@ -170,6 +169,11 @@ impl CapturedConnection {
             floors.sample(sample);
         }
         limits.answered(at, packet, answer.acked_bytes > 0, ack, shift);
+        if let Some(sample) = answer.sample.filter(|sample| !sample.ambiguous)
+            && let Some(back) = self.ways[side.peer().index()].as_deref_mut()
+        {
+            back.sender.near_sample(sample.rtt);
+        }
         answer
     }
 }

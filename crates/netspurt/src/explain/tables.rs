@@ -9,10 +9,10 @@ use crate::record::{Column, Data, Table};
 use crate::segment::Cause;
 
 use super::columns::DIRECTIONS;
-use super::{COLUMNS, Cell, ConnectionRow, EndedWay, Explanation, Verdict, VerdictEvidence};
+use super::{COLUMNS, Cell, ConnectionRow, EndedWay, Explanation, Rule, Verdict, VerdictEvidence};
 
 /// The directions of all connections: number, side, what the side sends.
-fn ways(explanation: &Explanation) -> impl Iterator<Item = (u64, Side, &EndedWay)> {
+pub fn ways(explanation: &Explanation) -> impl Iterator<Item = (u64, Side, &EndedWay)> {
     (explanation.connections.iter().flat_map(ConnectionRow::of))
         .map(|row| (row.connection.number, row.side, row.way))
 }
@@ -95,6 +95,13 @@ pub fn retransmissions_table(explanation: &Explanation) -> Table {
                 Data::Tag {
                     codes: rows.iter().map(|row| row.3.cause.code()).collect(),
                     texts: &CAUSES,
+                },
+            ),
+            Column::new(
+                "cause_evidence",
+                Data::Tag {
+                    codes: rows.iter().map(|row| row.3.rule as u8).collect(),
+                    texts: &Rule::NAMES,
                 },
             ),
             Column::new("cause_confidence", confidence(|one| one.cause_confidence)),
