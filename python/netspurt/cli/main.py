@@ -15,6 +15,7 @@ from netspurt.cli import (
     comparing,
     delays,
     doctor,
+    explaining,
     plotting,
     polling,
     probing,
@@ -76,6 +77,7 @@ _COMMANDS: dict[str, dict[str, Any]] = {
         "replay": replaying.replay,
     },
     "Make links that move": {"orbit": orbit_app, "timeline": timelining.timeline},
+    "Explain captures": {"explain": explaining.explain},
     "Use real paths and the kernel's TCP": {
         "live": live_app,
         "probe": probing.probe,

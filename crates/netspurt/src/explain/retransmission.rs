@@ -1,6 +1,6 @@
 //! A retransmission in a capture: its cause, the verdict on it, and the evidence.
 
-use crate::segment::CauseCode;
+use crate::segment::{Cause, CauseCode};
 use crate::units::{Duration, Time};
 
 /// Whether a retransmission was needed, as far as a capture can tell.
@@ -69,4 +69,11 @@ pub struct ExplainedRetransmission {
     pub evidence: VerdictEvidence,
     /// Whether the original is missing from the capture.
     pub original_missing: bool,
+}
+
+impl ExplainedRetransmission {
+    /// Whether a retransmission timer sent it.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self.cause.get(), Some(Cause::Rto | Cause::Syn))
+    }
 }

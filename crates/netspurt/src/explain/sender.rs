@@ -52,6 +52,11 @@ impl Sender {
     ) {
     }
 
+    /// Its latest retransmission, as far as is known by now.
+    pub fn latest(&self) -> Option<&ExplainedRetransmission> {
+        self.retransmissions.last()
+    }
+
     /// The connection has ended, or the capture: all retransmissions, in order.
     pub fn finish(self) -> Vec<ExplainedRetransmission> {
         self.retransmissions
