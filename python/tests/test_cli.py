@@ -366,7 +366,7 @@ def test_plot_refuses_what_it_would_ignore(netspurt: Command) -> None:
         (
             ["plot", "r", "--kind", "foo"],
             "'foo' is not one of time-sequence, cwnd, rto, queue, outstanding, throughput, "
-            "density, all",
+            "density, flows, all",
         ),
         (["run", "mine.toml", "--seed", "x"], "'x' is not a whole number, 0 or more"),
         (["table", "r", "cwnd", "--from", "x"], "'x' is not a number of seconds"),

@@ -31,6 +31,7 @@ LABELS = {
     "outstanding": "outstanding data [kB]",
     "throughput": "throughput [kbit/s]",
     "density": "packets in a second",
+    "flows": "octets sent [kB]",
 }
 
 
@@ -60,7 +61,9 @@ def test_every_kind_has_the_runs_title_units_and_a_legend(start_run: ns.Run, kin
     legend = axes.get_legend()
     assert legend is not None
     assert {text.get_text() for text in legend.get_texts()} == set(shown(axes))
-    flow = {"cwnd": "transfer", "rto": "transfer", "queue": ""}.get(kind, "transfer at source")
+    flow = {"cwnd": "transfer", "rto": "transfer", "queue": "", "flows": ""}.get(
+        kind, "transfer at source"
+    )
     assert axes.get_title(loc="right") == flow
 
 
