@@ -59,9 +59,7 @@ impl RestingWay {
     }
 
     /// Its retransmissions, timers with other floors, and habits.
-    pub fn into_parts(
-        self,
-    ) -> (Vec<ExplainedRetransmission>, OtherFloors, Option<Box<Habits>>) {
+    pub fn into_parts(self) -> (Vec<ExplainedRetransmission>, OtherFloors, Option<Box<Habits>>) {
         let floors = self.floors.map(|floors| *floors).unwrap_or_default();
         (self.retransmissions.into_vec(), floors, self.habits)
     }

@@ -69,9 +69,8 @@ impl Rule {
 
     /// The same at a capture that misses the original: it was lost before it came there, and so was
     /// what the sender's timer did. Fitted likewise; below one half the cause is unknown.
-    const RIGHT_FAR: [f32; 16] = [
-        0.0, 0.99, 0.9, 0.97, 0.75, 0.6, 0.6, 0.6, 0.7, 0.45, 0.9, 0.6, 0.6, 0.6, 0.6, 0.65,
-    ];
+    const RIGHT_FAR: [f32; 16] =
+        [0.0, 0.99, 0.9, 0.97, 0.75, 0.6, 0.6, 0.6, 0.7, 0.45, 0.9, 0.6, 0.6, 0.6, 0.6, 0.65];
 
     /// The probability that a cause is right that it gives; `missing` says whether the capture lacks
     /// the original.

@@ -333,12 +333,7 @@ impl Sender {
     }
 
     /// An acknowledgement that says nothing new while nothing is outstanding.
-    fn answered_when_idle(
-        &mut self,
-        at: Time,
-        packet: &TcpView,
-        octets: &OneWay<CapturedSegment>,
-    ) {
+    fn answered_when_idle(&mut self, at: Time, packet: &TcpView, octets: &OneWay<CapturedSegment>) {
         if packet.seq_len() > 0 || !octets.outstanding().is_empty() || !self.started {
             return;
         }

@@ -59,8 +59,12 @@ pub fn retransmissions_table(explanation: &Explanation) -> Table {
         let rest = |one| (connection, side, way.sequence.first(), one);
         rows.extend(way.retransmissions.iter().copied().map(rest));
     }
-    let confidence = |of: fn(&super::ExplainedRetransmission) -> f32| {
+    type Told = super::ExplainedRetransmission;
+    let confidence = |of: fn(&Told) -> f32| {
         Data::OptionalF64(rows.iter().map(|row| Some(f64::from(of(&row.3)))).collect())
+    };
+    let tag = |name, texts, of: fn(&Told) -> u8| {
+        Column::new(name, Data::Tag { codes: rows.iter().map(|row| of(&row.3)).collect(), texts })
     };
     let octet = |octet: u64, first: u64| octet.wrapping_sub(first).cast_signed();
     Table::new(
@@ -90,36 +94,12 @@ pub fn retransmissions_table(explanation: &Explanation) -> Table {
                 "gap_ns",
                 Data::I64(rows.iter().map(|row| row.3.gap.as_nanos().cast_signed()).collect()),
             ),
-            Column::new(
-                "cause",
-                Data::Tag {
-                    codes: rows.iter().map(|row| row.3.cause.code()).collect(),
-                    texts: &CAUSES,
-                },
-            ),
-            Column::new(
-                "cause_evidence",
-                Data::Tag {
-                    codes: rows.iter().map(|row| row.3.rule as u8).collect(),
-                    texts: &Rule::NAMES,
-                },
-            ),
+            tag("cause", &CAUSES, |one| one.cause.code()),
+            tag("cause_evidence", &Rule::NAMES, |one| one.rule as u8),
             Column::new("cause_confidence", confidence(|one| one.cause_confidence)),
-            Column::new(
-                "verdict",
-                Data::Tag {
-                    codes: rows.iter().map(|row| row.3.verdict as u8).collect(),
-                    texts: &Verdict::NAMES,
-                },
-            ),
+            tag("verdict", &Verdict::NAMES, |one| one.verdict as u8),
             Column::new("verdict_confidence", confidence(|one| one.verdict_confidence)),
-            Column::new(
-                "evidence",
-                Data::Tag {
-                    codes: rows.iter().map(|row| row.3.evidence as u8).collect(),
-                    texts: &VerdictEvidence::NAMES,
-                },
-            ),
+            tag("evidence", &VerdictEvidence::NAMES, |one| one.evidence as u8),
             Column::new(
                 "original_missing",
                 Data::Bool(rows.iter().map(|row| row.3.original_missing).collect()),

@@ -13,7 +13,7 @@ mod verdict;
 pub use habits::{AckHabits, Habits};
 pub use order::{Age, SendingOrder};
 pub use path::{PathTimes, Vantage};
-pub use phase::{Inferred, Machine, Phase, Traits};
+pub use phase::{Inferred, Traits};
 pub use report::Report;
 pub use sack_use::SackUse;
 pub use scene::Scene;

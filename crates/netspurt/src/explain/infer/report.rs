@@ -45,8 +45,7 @@ impl Report {
         let told = matches!(one.evidence, VerdictEvidence::DSack | VerdictEvidence::Acknowledged);
         if self.vantage == Vantage::Receiver && !told {
             one.evidence = VerdictEvidence::AtReceiver;
-            one.verdict =
-                if one.original_missing { Verdict::Needed } else { Verdict::Spurious };
+            one.verdict = if one.original_missing { Verdict::Needed } else { Verdict::Spurious };
         }
         if one.verdict == Verdict::Needed && one.evidence == VerdictEvidence::None && self.sack {
             one.evidence = VerdictEvidence::NoDSack;

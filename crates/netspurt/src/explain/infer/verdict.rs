@@ -114,8 +114,7 @@ impl Watch {
         if one.reported {
             return None;
         }
-        let decision =
-            |verdict, evidence| Some(Decision { number: one.number, verdict, evidence });
+        let decision = |verdict, evidence| Some(Decision { number: one.number, verdict, evidence });
         let since = ack.at.saturating_since(one.at);
         let too_soon = ack.far.is_some_and(|far| since < far * 3 / 4);
         // Its first octet was the next one that the receiver waited for, so what arrived there is
@@ -161,8 +160,7 @@ impl Watch {
     /// A D-SACK block reports that `left..right` arrived twice: the last retransmission of it that no
     /// earlier block was counted for arrived after another copy (RFC 2883 §4).
     pub fn reported(&mut self, left: u64, right: u64) -> Option<Decision> {
-        let hit =
-            |one: &&mut Watched| !one.reported && one.left < right && left < one.right;
+        let hit = |one: &&mut Watched| !one.reported && one.left < right && left < one.right;
         let open = self.open.iter_mut().rev().find(hit);
         let one = open.or_else(|| self.past.iter_mut().rev().find(hit))?;
         one.reported = true;
