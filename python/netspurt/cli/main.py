@@ -15,6 +15,7 @@ from netspurt.cli import (
     comparing,
     delays,
     doctor,
+    fragments,
     plotting,
     polling,
     probing,
@@ -82,6 +83,7 @@ _COMMANDS: dict[str, dict[str, Any]] = {
         "poll": polling.poll,
         "capture": polling.capture,
         "match": polling.match,
+        "fragments": fragments.fragments,
     },
     "Check": {
         "papers": papers_app,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netspurt.cli import completing, crossing
+from netspurt.cli import completing, crossing, listing
 from netspurt.cli.options import Direction, From, To, count
 from netspurt.cli.output import columns, number
 
@@ -23,7 +23,8 @@ def table(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="The table, or crossings: when round trips exceeded the RTO. By default list all.",
+            help="The table; or crossings: when round trips exceeded the RTO; or send-ack or "
+            "packetdat, Jacobson's listings of a flow. By default list all.",
             show_default=False,
             autocompletion=completing.tables,
         ),
@@ -55,6 +56,10 @@ def table(
     if name == crossing.NAME:
         found = crossing.crossings_of(opened, flow, direction, start, end)
         _print_texts(crossing.COLUMNS, crossing.rows_of(found), limit, as_csv=as_csv)
+        return
+    if name in listing.NAMES:
+        names, rows = listing.listed(opened, name, flow, direction, start, end)
+        _print_texts(names, rows, limit, as_csv=as_csv)
         return
     chosen = _of(opened.table(name), {"flow": flow, "direction": direction})
     chosen = _during(chosen, start, end)
