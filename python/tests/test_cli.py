@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
