@@ -19,6 +19,27 @@ LARGEST = 65535
 LEAST_LIMIT = 68
 
 
+def cut(payload: int, limit: int, unit: int = 8) -> tuple[int, ...]:
+    """Return the octets behind the IP header of each packet in which a datagram crosses a net.
+
+    Parameters
+    ----------
+    payload
+        The octets behind the datagram's IP header.
+    limit, unit
+        Those of the net.
+
+    Examples
+    --------
+    >>> cut(105, 125), cut(106, 125), cut(209, 125), cut(210, 125)
+    ((105,), (104, 2), (104, 105), (104, 104, 2))
+    """
+    room = limit - IP_HEADER
+    carries = room // unit * unit
+    full = max(0, -(-(payload - room) // carries))
+    return (*[carries] * full, payload - full * carries)
+
+
 @dataclass(frozen=True)
 class SmallNet:
     """A net that fragments datagrams above a limit.
@@ -90,13 +111,8 @@ class SmallNet:
         """
         if not 1 <= mss <= self.largest:
             raise ValueError(f"a segment has 1 to {self.largest} octets of user data, not {mss}")
-        left = self.tcp_header + mss
-        payloads = []
-        while left > self.room:
-            payloads.append(self.carries)
-            left -= self.carries
-        payloads.append(left)
-        return (payloads[0] - self.tcp_header, *payloads[1:])
+        first, *rest = cut(self.tcp_header + mss, self.limit, self.unit)
+        return (first - self.tcp_header, *rest)
 
     def packets(self, mss: int) -> int:
         """Return the number of packets of a segment."""

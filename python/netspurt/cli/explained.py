@@ -74,12 +74,12 @@ def lines(found: Explained, connection: int | None, *, few: int) -> Iterator[str
         yield from pooled(found)
         return
     yield _packets(found)
-    for one in numbers:
-        yield ""
-        yield from _connection(found, one)
     if numbers:
         yield ""
         yield from pooled_lines(found)
+    for one in numbers:
+        yield ""
+        yield from _connection(found, one)
 
 
 def pooled(found: Explained) -> Iterator[str]:

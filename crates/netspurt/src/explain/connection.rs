@@ -45,9 +45,10 @@ impl CapturedConnection {
         self.spent
     }
 
-    /// The connection is closed, and no packets of it are expected.
+    /// The connection is closed. It rests if no packets of it are expected: everything that was sent
+    /// was seen and is acknowledged.
     pub fn rest(&mut self) {
-        if self.resting.is_none() {
+        if self.resting.is_none() && self.ways.iter().flatten().all(|way| way.is_done()) {
             let ways = self.ways.each_mut().map(Option::take);
             self.resting = Some(Box::new(ways.map(|way| way.map(|way| RestingWay::of(*way)))));
         }
