@@ -110,20 +110,20 @@ def _summary(table: Table, connections: int) -> Iterator[str]:
     chosen = table.take(worst)
     heading = ("connection", "direction", "from", "to", "data", "again", "idle", "RTT", "ending")
     rows = [heading]
-    for row in _rows(chosen):
-        rows.append(
-            (
-                str(row["connection"]),
-                row["direction"],
-                _end(row, "source"),
-                _end(row, "destination"),
-                number(row["data_packets"]),
-                number(row["retransmissions"]),
-                _time(row["idle_ns_max"]),
-                _time(row["rtt_ns_mean"]),
-                row["ending"],
-            )
+    rows += [
+        (
+            str(row["connection"]),
+            row["direction"],
+            _end(row, "source"),
+            _end(row, "destination"),
+            number(row["data_packets"]),
+            number(row["retransmissions"]),
+            _time(row["idle_ns_max"]),
+            _time(row["rtt_ns_mean"]),
+            row["ending"],
         )
+        for row in _rows(chosen)
+    ]
     yield from columns(rows, right=(0, 4, 5, 6, 7))
 
 
@@ -164,17 +164,13 @@ _TOLD: Sequence[tuple[str, Any]] = (
     ("RTT samples", lambda r: number(r["rtt_samples"])),
     ("outstanding, most", lambda r: _octets(r["outstanding_bytes_max"])),
     ("initial window", lambda r: _octets(r["initial_window_bytes"])),
-    ("window advertised, least / mean / most", lambda r: _windows(r)),
+    ("window advertised, least / mean / most", lambda r: _three(r, "window_bytes", _octets)),
     ("zero windows", lambda r: number(r["zero_windows"])),
     ("window probes", lambda r: number(r["window_probes"])),
     ("longest idle", lambda r: _time(r["idle_ns_max"])),
     ("not captured", lambda r: _octets(r["missing_bytes"])),
     ("throughput", lambda r: "-" if r["throughput_bps"] is None else rate(r["throughput_bps"])),
 )
-
-
-def _windows(row: dict[str, Any]) -> str:
-    return _three(row, "window_bytes", _octets)
 
 
 def _connection(found: Explained, connection: int) -> Iterator[str]:
@@ -194,7 +190,9 @@ def _connection(found: Explained, connection: int) -> Iterator[str]:
 
 def _turned(row: dict[str, Any]) -> dict[str, Any]:
     ends = ("source", "source_port"), ("destination", "destination_port")
-    turned = {a: row[b] for one, other in (ends, ends[::-1]) for a, b in zip(one, other, strict=True)}
+    turned = {
+        a: row[b] for one, other in (ends, ends[::-1]) for a, b in zip(one, other, strict=True)
+    }
     return {**row, **turned}
 
 
@@ -207,19 +205,19 @@ def _retransmissions(found: Explained, connection: int) -> Iterator[str]:
         return
     start = found.start_ns
     rows = [("time", "direction", "octet", "length", "after", "cause", "verdict", "evidence")]
-    for row in _rows(table):
-        rows.append(
-            (
-                f"{(row['t_ns'] - start) / 1e9:.6f}",
-                row["direction"],
-                str(row["seq"]),
-                str(row["len_bytes"]),
-                _time(row["gap_ns"]),
-                _believed(row, "cause"),
-                _believed(row, "verdict"),
-                "original missing" if row["original_missing"] else row["evidence"],
-            )
+    rows += [
+        (
+            f"{(row['t_ns'] - start) / 1e9:.6f}",
+            row["direction"],
+            str(row["seq"]),
+            str(row["len_bytes"]),
+            _time(row["gap_ns"]),
+            _believed(row, "cause"),
+            _believed(row, "verdict"),
+            "original missing" if row["original_missing"] else row["evidence"],
         )
+        for row in _rows(table)
+    ]
     yield "Retransmissions (seconds from the first packet; octets from the SYN):"
     yield from columns(rows, right=(0, 2, 3, 4))
 

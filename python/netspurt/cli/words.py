@@ -27,10 +27,7 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; an option whose word is `[=WORD]` may stand without a value."""
         alone = {
-            name
-            for one in self.params
-            if str(one.metavar).startswith("[=")
-            for name in one.opts
+            name for one in self.params if str(one.metavar).startswith("[=") for name in one.opts
         }
         return super().parse_args(ctx, [f"{one}=" if one in alone else one for one in args])
 
