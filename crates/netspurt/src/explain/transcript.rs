@@ -2,19 +2,24 @@
 
 use std::collections::HashMap;
 
-use crate::event::Way;
+use crate::event::{Event, Way, What};
 use crate::ids::{EndId, FlowId, Side, TransmissionId};
-use crate::observe::{Observed, Retired};
-use crate::record::{FlowName, Names, SegmentRows, Table};
+use crate::observe::{Observed, Sighting};
+use crate::record::{FlowName, FlowSum, Names, Recorder, Table, flows_table};
+use crate::rto::{EstimatorConfig, RtoEstimator};
+use crate::sample::RttSample;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment};
 use crate::seq::to_wire;
 use crate::units::Time;
 use crate::wire::TcpView;
 
-use super::{CapturedConnection, ExplainedRetransmission, Verdict};
+use super::{EndedConnection, ExplainedRetransmission, Verdict};
 
 /// The most octets of payload in a row; what network cards cut later may be longer.
 const MOST_PAYLOAD: u32 = 0xf000;
+
+/// The timer in the table `rto`.
+const TIMER: &str = "linux";
 
 /// The one node of a capture.
 const NODE: &str = "capture";
@@ -26,6 +31,8 @@ struct Logged {
     connection: u64,
     side: Side,
     view: TcpView,
+    /// The round trip that it ends.
+    sample: Option<RttSample>,
 }
 
 /// The packets of connections, in the order of the capture.
@@ -39,6 +46,10 @@ pub struct Transcript {
 struct Extent {
     /// The most octets of payload in one.
     payload_bytes: u16,
+    /// Packets with payload.
+    sent: u64,
+    /// When the first of them was captured.
+    start: Option<Time>,
     /// How far numbers go below the one that counts as 0.
     below: u32,
 }
@@ -53,17 +64,20 @@ struct Known {
 }
 
 impl Transcript {
-    /// Adds a packet of `side` of the connection with this number.
-    pub fn add(&mut self, at: Time, connection: u64, side: Side, view: &TcpView) {
-        self.packets.push(Logged { at, connection, side, view: *view });
+    /// Adds a packet that belongs to `sighting`, and the round trip that it ends.
+    pub fn add(&mut self, at: Time, sighting: Sighting, view: &TcpView, sample: Option<RttSample>) {
+        let Sighting { number: connection, side, .. } = sighting;
+        let sample = sample.filter(|sample| !sample.ambiguous);
+        self.packets.push(Logged { at, connection, side, view: *view, sample });
     }
 
-    /// The tables `segments`, `sack_blocks` and `syns` of the `connections`; times count from
-    /// `start`. Their flows are called `c` and the number of the connection.
-    pub fn tables(&self, connections: &[Retired<CapturedConnection>], start: Time) -> Vec<Table> {
+    /// The tables of a run for the `connections`. `rto` is what Linux's timer would be on their
+    /// round trips; no capture tells of cwnd, queues and drops, and these tables are empty. Times
+    /// count from `start`. Flows are called `c` and the number of the connection.
+    pub fn tables(&self, connections: &[EndedConnection], start: Time) -> Vec<Table> {
         let mut known: HashMap<u64, Known> = (0..)
             .zip(connections)
-            .map(|(flow, one)| (one.number, Known::of(FlowId(flow), &one.state)))
+            .map(|(flow, one)| (one.number, Known::of(FlowId(flow), one)))
             .collect();
         let extents = self.extents(&known);
         for (number, known) in &mut known {
@@ -73,11 +87,15 @@ impl Transcript {
                 *base = base.wrapping_sub(below);
             }
         }
-        let mut rows = SegmentRows::new(names(connections, &extents));
+        let mut recorder = Recorder::new(names(connections, &extents));
+        let timed_by = EstimatorConfig::named(TIMER).expect("a timer's name");
+        let mut timers: HashMap<EndId, Box<dyn RtoEstimator>> = HashMap::new();
         let mut spurious = Vec::new();
+        let since = |at: Time| Time::ZERO + at.saturating_since(start);
         let mut count = 0;
         for packet in &self.packets {
             let Some(known) = known.get(&packet.connection) else { continue };
+            let at = since(packet.at);
             let (segment, verdict) = known.segment(packet);
             for piece in pieces(segment, packet.view.payload_bytes) {
                 let id = TransmissionId::from_bits(count);
@@ -86,16 +104,25 @@ impl Transcript {
                     spurious.push(id);
                 }
                 let way = if packet.side == Side::From { Way::Out } else { Way::In };
-                let t_ns = packet.at.saturating_since(start).as_nanos().cast_signed();
-                rows.push(t_ns, 0, way, &Segment { id, ..piece });
+                let frame = Segment { id, ..piece };
+                recorder.take(&Event { at, what: What::Seen { node: 0, way, frame } });
+            }
+            if let Some(sample) = packet.sample {
+                let end = known.flow.end(packet.side.peer());
+                let (sent, rtt) = (since(sample.sent), sample.rtt);
+                let timer = timers.entry(end).or_insert_with(|| timed_by.build());
+                timer.on_sample(&sample);
+                recorder.take(&Event { at, what: What::Rtt { end, sent, rtt } });
+                recorder.take(&Event { at, what: What::Rto { end, state: timer.state() } });
             }
         }
-        rows.finish(&spurious).into()
+        let flows = flows_table(recorder.names(), &sums(connections, &extents, since));
+        std::iter::once(flows).chain(recorder.finish(&spurious)).collect()
     }
 
     fn extents(&self, known: &HashMap<u64, Known>) -> HashMap<(u64, Side), Extent> {
         let mut extents: HashMap<(u64, Side), Extent> = HashMap::new();
-        for Logged { connection, side, view, .. } in &self.packets {
+        for Logged { at, connection, side, view, .. } in &self.packets {
             let Some(known) = known.get(connection) else { continue };
             let below = |number: u32, side: Side| {
                 let behind = known.bases[side.index()].wrapping_sub(number).cast_signed();
@@ -106,6 +133,8 @@ impl Transcript {
             let octets = u16::try_from(view.payload_bytes.min(MOST_PAYLOAD)).unwrap_or(u16::MAX);
             own.payload_bytes = own.payload_bytes.max(octets);
             if view.payload_bytes > 0 {
+                own.sent += 1;
+                own.start.get_or_insert(*at);
                 own.below = own.below.max(below(view.seq, *side));
             }
             if view.flags.has(Flags::ACK) {
@@ -117,10 +146,7 @@ impl Transcript {
     }
 }
 
-fn names(
-    connections: &[Retired<CapturedConnection>],
-    extents: &HashMap<(u64, Side), Extent>,
-) -> Names {
+fn names(connections: &[EndedConnection], extents: &HashMap<(u64, Side), Extent>) -> Names {
     let flows = connections.iter().map(|one| {
         let largest = |side| extents.get(&(one.number, side)).map_or(0, |way| way.payload_bytes);
         FlowName {
@@ -137,16 +163,40 @@ fn names(
     Names::new(vec![NODE.into()], Vec::new(), flows.collect())
 }
 
+/// The sums of the directions with data.
+fn sums(
+    connections: &[EndedConnection],
+    extents: &HashMap<(u64, Side), Extent>,
+    since: impl Fn(Time) -> Time,
+) -> Vec<(EndId, FlowSum)> {
+    let all = (0..).map(FlowId).zip(connections).flat_map(|(flow, one)| {
+        Side::BOTH.into_iter().map(move |side| (flow.end(side), one, side))
+    });
+    all.filter_map(|(end, one, side)| {
+        let (way, extent) = (one.way(side)?, extents.get(&(one.number, side))?);
+        let first = way.sequence.first() + 1;
+        let sum = FlowSum {
+            start: extent.start.map(&since),
+            sent: extent.sent,
+            retransmissions: way.statistics.data.retransmissions,
+            acked_bytes: way.una.saturating_sub(first),
+            ..FlowSum::default()
+        };
+        (extent.sent > 0).then_some((end, sum))
+    })
+    .collect()
+}
+
 impl Known {
-    fn of(flow: FlowId, connection: &CapturedConnection) -> Self {
+    fn of(flow: FlowId, connection: &EndedConnection) -> Self {
         let ways = Side::BOTH.map(|side| connection.way(side));
         let again = ways.map(|way| {
             let Some(way) = way else { return HashMap::new() };
-            let wire = |octet: u64| to_wire(way.octets.sequence().isn(), octet);
-            let all = way.sender.clone().finish().into_iter();
-            all.map(|again| ((again.at, wire(again.left)), again)).collect()
+            let wire = |octet: u64| to_wire(way.sequence.isn(), octet);
+            let all = way.retransmissions.iter();
+            all.map(|&again| ((again.at, wire(again.left)), again)).collect()
         });
-        let bases = ways.map(|way| way.map_or(0, |way| way.octets.sequence().isn()));
+        let bases = ways.map(|way| way.map_or(0, |way| way.sequence.isn()));
         Self { flow, bases, again }
     }
 

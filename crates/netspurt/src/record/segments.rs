@@ -55,7 +55,7 @@ pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = {
 
 /// The table of segments under construction, column by column.
 #[derive(Debug)]
-pub struct SegmentRows {
+pub(super) struct SegmentRows {
     names: Names,
     /// By observed node and sending endpoint.
     seen: Vec<Vec<SeenSender>>,
@@ -122,8 +122,7 @@ struct Syns {
 }
 
 impl SegmentRows {
-    /// Tables without rows, for what nodes of `names` see.
-    pub fn new(names: Names) -> Self {
+    pub(super) fn new(names: Names) -> Self {
         Self {
             seen: vec![Vec::new(); names.nodes.len()],
             names,
@@ -155,9 +154,8 @@ impl SegmentRows {
         self.t_ns.len() + self.blocks.t_ns.len() + self.syns.t_ns.len()
     }
 
-    /// The node with this number saw `frame` at `t_ns` nanoseconds.
     #[inline]
-    pub fn push(&mut self, t_ns: i64, node: u32, way: Way, frame: &Segment) {
+    pub(super) fn push(&mut self, t_ns: i64, node: u32, way: Way, frame: &Segment) {
         let all = &mut self.seen[node as usize];
         if all.is_empty() {
             all.resize(EndId::places(self.names.flows.len()), SeenSender::default());
@@ -220,7 +218,7 @@ impl SegmentRows {
 
     /// The tables `segments`, `sack_blocks` and `syns`.
     /// `spurious` are the transmissions that were, in ascending order.
-    pub fn finish(self, spurious: &[TransmissionId]) -> [Table; 3] {
+    pub(super) fn finish(self, spurious: &[TransmissionId]) -> [Table; 3] {
         let judged = |(cause, id): (&u8, &u64)| {
             *cause > 0 && spurious.binary_search(&TransmissionId::from_bits(*id)).is_ok()
         };
